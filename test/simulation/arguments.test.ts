@@ -27,7 +27,7 @@ it.each([
   [['--trace=no', '--seed', '1'], '--trace takes no value'],
   [['--only', 'crowds'], "--only is 'crowds': give one of control, far"],
   [['--sedes', '3'], '--sedes is unknown'],
-  [['7'], "'7' is no flag"],
+  [['7'], "'7' is not a flag"],
 ])('refuses %j in one line that says what is legal', (args, beginning) => {
   const request = parseArguments(args)
 

@@ -1,17 +1,17 @@
 import { parseArgs } from 'node:util'
 import { SCENARIO_KINDS, type ScenarioKind } from './generate/generate.ts'
 
-/** What `npm run simulate` is asked for. */
+/** What the arguments of `npm run simulate` ask for, or the mistake in them. */
 export type Request =
   | { readonly seed: number; readonly isTraced: boolean; readonly only?: ScenarioKind }
   | { readonly from: number; readonly count: number; readonly only?: ScenarioKind }
   | { readonly mistake: string }
 
 const USAGE = 'legal are --seeds <count> and --from <seed>, or --seed <seed> and --trace, and --only <kind>'
-/** The least that each may be. */
+/** The smallest legal value of each numeric flag. */
 const NUMBERS: Readonly<Record<string, number>> = { seeds: 1, from: 0, seed: 0 }
-/** A seed has 32 bits. */
-const MOST = 2 ** 32 - 1
+/** The largest seed: a seed has 32 bits. */
+const SEED_MAX = 2 ** 32 - 1
 
 export function parseArguments(args: readonly string[]): Request {
   const { values, positionals } = parseArgs({
@@ -42,7 +42,7 @@ function unknownIn(values: Values, positionals: readonly string[]): string | und
     name => name !== 'trace' && name !== 'only' && !Object.hasOwn(NUMBERS, name),
   )
   if (flag !== undefined) return `--${flag} is unknown: ${USAGE}`
-  return positionals[0] === undefined ? undefined : `'${positionals[0]}' is no flag: ${USAGE}`
+  return positionals[0] === undefined ? undefined : `'${positionals[0]}' is not a flag: ${USAGE}`
 }
 
 function illegalIn(values: Values): string | undefined {
@@ -54,9 +54,9 @@ function illegalIn(values: Values): string | undefined {
     const value = values[name]
     if (value === undefined) continue
     const isLegal = typeof value === 'string' && /^\d+$/.test(value)
-    if (isLegal && Number(value) >= least && Number(value) <= MOST) continue
+    if (isLegal && Number(value) >= least && Number(value) <= SEED_MAX) continue
     const got = typeof value === 'string' ? `'${value}'` : 'nothing'
-    return `--${name} is ${got}: give a whole number from ${least} to ${MOST}`
+    return `--${name} is ${got}: give a whole number from ${least} to ${SEED_MAX}`
   }
   return undefined
 }

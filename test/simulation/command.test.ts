@@ -20,17 +20,17 @@ describe('npm run simulate', () => {
     expect(status).toBe(0)
   })
 
-  it('plays one seed the same way every time, watched or not', () => {
+  it('plays one seed the same way every time, traced or not', () => {
     const [once, again] = [simulate('--seed', '12', '--trace'), simulate('--seed', '12', '--trace')]
-    const unwatched = simulate('--seed', '12')
+    const untraced = simulate('--seed', '12')
 
     expect(once.stdout.split('\n').length).toBeGreaterThan(50)
     expect(again).toEqual(once)
-    expect(once.stdout.endsWith(unwatched.stdout)).toBe(true)
-    expect(unwatched.stdout).toMatch(/^1 seed, \d+ events/)
+    expect(once.stdout.endsWith(untraced.stdout)).toBe(true)
+    expect(untraced.stdout).toMatch(/^1 seed, \d+ events/)
   })
 
-  it('ends with code 2 and one line when it does not understand', () => {
+  it('ends with code 2 and one line when an argument is illegal', () => {
     expect(simulate('--seeds', 'many')).toEqual({
       status: 2,
       stdout: '',

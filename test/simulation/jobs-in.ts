@@ -1,7 +1,7 @@
 import type { Composition } from '../../shared/core/canvas/shape.ts'
 import type { Callbacks, Job, Script, Step } from './scenario.ts'
 
-/** Every job that steps bring with them, callbacks of callbacks included. */
+/** Every job in the steps, with callbacks of callbacks. */
 export function allJobs(steps: readonly Step[]): Job[] {
   return steps.flatMap(step => {
     if (step.do === 'publish') return callbacksIn(step).flatMap(withCallbacks)
@@ -10,7 +10,7 @@ export function allJobs(steps: readonly Step[]): Job[] {
   })
 }
 
-/** What every task does that steps bring with them. */
+/** The scripts of every task that the steps publish. */
 export function allScripts(steps: readonly Step[]): Script[] {
   return [...steps.filter(step => step.do === 'publish'), ...allJobs(steps)]
 }
@@ -19,12 +19,12 @@ function withCallbacks(job: Job): Job[] {
   return [job, ...callbacksIn(job).flatMap(withCallbacks)]
 }
 
-/** The callbacks of one task itself. */
+/** The callbacks of one task, without the callbacks of those. */
 export function callbacksIn({ onSuccess = [], onError = [] }: Callbacks): Job[] {
   return [...onSuccess, ...onError]
 }
 
-/** The leaves of a canvas, in the order of its body. */
+/** The leaves of a canvas, in the order in which the request lists them. */
 export function jobsIn(part: Composition<Job>): Job[] {
   if ('leaf' in part) return [part.leaf]
   if ('chain' in part) return part.chain.flatMap(jobsIn)

@@ -8,16 +8,16 @@ import { lookOf } from '../../shared/runtime/plan/plan.ts'
 import { startJob } from '../../shared/runtime/types/start-job.ts'
 import { aPublication, changeOf } from '../support/tasks/a-task.ts'
 import { runJobs, runWaker } from './actors/functions.ts'
-import { createDrivenWorld, type DrivenWorld } from './driven-world.ts'
+import { createDrivenWorld, type DrivenWorld } from './world/driven-world.ts'
 import { createSandboxes } from './world/sandboxes.ts'
 
 const SECOND = 1_000
 const SHARDS = 64
-/** As of a table that is throttled: a resume then goes on for minutes. */
+/** How long each page takes, as at a throttled table. A resume then takes minutes. */
 const PAGE_MS = 10 * SECOND
 const TIMEOUT_MS = 60 * SECOND
 const TAKEOVERS = 12
-/** So few that the resume of one type can hold them all. */
+/** So few invocations of the waker that the resume of one type can occupy all of them. */
 const WAKERS = 2
 const LEASE_MS = 15 * SECOND
 
@@ -32,7 +32,10 @@ const BULK: TaskType = {
 
 type Routes = 'queues of their own' | 'one queue'
 
-/** How late the runs of dead workers are taken note of while a type of 64 shards is resumed. */
+/**
+ * How late the runs of dead workers are recorded as lost while a type of 64 shards is resumed, in milliseconds
+ * each.
+ */
 async function latenessWith(routes: Routes): Promise<number[]> {
   const driven = await createDrivenWorld({ conditions: { wakers: WAKERS } })
   const { world, services, clock } = driven
@@ -55,7 +58,7 @@ async function latenessWith(routes: Routes): Promise<number[]> {
   return driven.until(Promise.all(lateness))
 }
 
-/** Every message about a long job goes where the looks go, as it did once. */
+/** Sends the messages of long jobs to the queue of looks, as an earlier version did. */
 function onOneQueue({ services }: DrivenWorld, system: PlanningSystem): PlanningSystem {
   return {
     ...system,
@@ -77,7 +80,7 @@ function withSlowPages(system: PlanningSystem): PlanningSystem {
   return { ...system, tasks: { ...system.tasks, page } }
 }
 
-/** A task that was claimed by a worker which is dead since. */
+/** A running task whose worker died right after its claim. */
 async function deadRun(system: PlanningSystem, key: string): Promise<Task> {
   const now = system.clock.now()
   const published = create(aPublication({ key, dueAt: now }), undefined, now)
@@ -106,5 +109,5 @@ it('takeovers come within two seconds of the lease’s end while a type of 64 sh
 
   expect(apart).toHaveLength(TAKEOVERS)
   expect(Math.max(...apart)).toBeLessThanOrEqual(2 * SECOND)
-  expect(Math.max(...shared), 'what the queues of their own are for').toBeGreaterThan(5 * SECOND)
+  expect(Math.max(...shared), 'lateness on one queue, which two queues avoid').toBeGreaterThan(5 * SECOND)
 })

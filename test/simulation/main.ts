@@ -1,16 +1,16 @@
 import { parseArguments } from './arguments.ts'
 import { generate, type ScenarioKind } from './generate/generate.ts'
-import { type BrokenSeed, playSeeds, type Tally } from './play-seeds.ts'
-import { reportOf } from './report.ts'
-import { simulate } from './simulate.ts'
+import { reportOf } from './report/report.ts'
+import { type BrokenSeed, playSeeds, type Tally } from './simulate/play-seeds.ts'
+import { simulate } from './simulate/simulate.ts'
 
-/** `npm run simulate`. */
+/** The command `npm run simulate`: plays one seed or a range of seeds, and reports the first broken seed. */
 
 const BROKEN = 1
 const WRONG_USE = 2
 const PROGRESS_MS = 3_000
 
-// Who reads a trace by `head` has seen enough.
+// A reader such as `head` closes the pipe early. The command then ends without an error.
 process.stdout.on('error', () => process.exit())
 
 const request = parseArguments(process.argv.slice(2))
@@ -34,7 +34,7 @@ async function playOne({
   isTraced: boolean
   only?: ScenarioKind
 }): Promise<BrokenSeed | undefined> {
-  // Where things were thrown is worth its time to whoever reads a trace.
+  // Stack traces cost time. They are recorded only for a traced seed.
   if (!isTraced) Error.stackTraceLimit = 0
   const { broken, events, virtualMs } = await simulate(generate(seed, only), {
     trace: isTraced ? console.log : undefined,
@@ -51,22 +51,22 @@ async function playRange(range: {
   Error.stackTraceLimit = 0
   const begunAt = performance.now()
   const seconds = () => (performance.now() - begunAt) / 1_000
-  let told = begunAt
+  let shownAt = begunAt
   const onProgress = (tally: Tally) => {
-    if (performance.now() - told < PROGRESS_MS) return
-    told = performance.now()
-    tell(`${tally.seeds} of ${range.count} seeds, ${Math.round(tally.seeds / seconds())} a second`)
+    if (performance.now() - shownAt < PROGRESS_MS) return
+    shownAt = performance.now()
+    showProgress(`${tally.seeds} of ${range.count} seeds, ${Math.round(tally.seeds / seconds())} a second`)
   }
   const tally = await playSeeds({ ...range, onProgress })
-  tell('')
+  showProgress('')
   console.log(
     `${textOf(tally)}, in ${seconds().toFixed(1)} s (${Math.round(tally.seeds / seconds())} a second)`,
   )
   return tally.broken[0]
 }
 
-/** On a terminal each word replaces the last. */
-function tell(progress: string): void {
+/** Prints the progress. On a terminal each line replaces the one before. */
+function showProgress(progress: string): void {
   if (process.stderr.isTTY) process.stderr.write(`\r${progress.padEnd(60)}\r`)
   else if (progress) console.error(progress)
 }

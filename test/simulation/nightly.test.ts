@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest'
-import { playSeeds } from './play-seeds.ts'
-import { reportOf } from './report.ts'
+import { reportOf } from './report/report.ts'
+import { playSeeds } from './simulate/play-seeds.ts'
 
 const SEEDS = 100
 const TIMEOUT_MS = 600_000
 
 it(
-  'a nightly schedule loses no tick to one lost message, or to an outage of one service within its grace',
+  'a nightly schedule loses no tick to one lost message, nor to an outage of one service that is shorter than its grace',
   async () => {
     const { seeds, broken } = await playSeeds({ from: 1, count: SEEDS, only: 'nightly' })
 

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { generate } from './generate/generate.ts'
-import { PLANTED_FAULTS } from './planted/all.ts'
-import { simulate } from './simulate.ts'
+import { PLANTED_FAULTS } from './planted/planted.ts'
+import { simulate } from './simulate/simulate.ts'
 
-/** A fault that so many scenarios do not show would not be found in time. */
+/** The invariants must notice each fault within this many seeds, or they would not find it in time. */
 const SEEDS = 200
 
 describe('the invariants notice that', () => {

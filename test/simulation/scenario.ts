@@ -10,30 +10,33 @@ import type { PatchRequest } from '../../shared/runtime/operate/patch-task.ts'
 import type { PublishRequest } from '../../shared/runtime/publish/resolve-publication.ts'
 
 /**
- * Everything that a simulated run consists of, as data: the same scenario always plays the same way, and a part can be
- * taken out to see whether a fault still shows without it. Times are milliseconds from the start.
+ * A simulated run as data. The same scenario always plays the same way. A part can be removed to see whether a
+ * fault still shows without it. Times are milliseconds from the start.
  */
 export type Scenario = {
   readonly seed: number
-  /** What may go wrong by chance until `calmAt`. */
+  /** What goes wrong by chance until `calmAt`. */
   readonly weather: Weather
-  /** From here on nothing goes wrong by chance any more, and everything must settle. */
+  /** From this time on nothing goes wrong by chance. Every task must then reach its end. */
   readonly calmAt: number
   readonly types: readonly TypeSetup[]
-  /** Served by the types of their steps. */
+  /** The workers of the steps' types execute the flows. */
   readonly flows: readonly FlowSetup[]
   readonly workers: readonly WorkerSetup[]
   readonly steps: readonly Step[]
-  /** How long to go on after everything has settled, to see that nothing goes round in circles. */
+  /**
+   * How long the run continues after every task has reached its end. It shows that no message circulates for
+   * ever.
+   */
   readonly afterwardsMs: number
-  /** The trial that it was drawn as; most are none. */
+  /** The trial that the scenario was drawn as. Most scenarios belong to no trial. */
   readonly trial?: TrialName
   readonly outages?: readonly Outage[]
   readonly lost?: Lost
   readonly conditions?: Conditions
 }
 
-/** What a few scenarios are about, each drawn on its own; `generate/trials` has them. */
+/** Kinds of scenario about one thing each. A few seeds are drawn as each; `generate/trials` draws them. */
 export type TrialName =
   | 'crowd'
   | 'outage'
@@ -48,60 +51,68 @@ export type TrialName =
   | 'signals'
   | 'nightly'
   | 'faults'
-  | 'words'
+  | 'reports'
 
-/** The services that can be out, each by itself; `functions` stands for all invocations of Lambda functions. */
+/**
+ * The services that can have an outage, each by itself. `functions` means all invocations of Lambda functions.
+ */
 export type Service = 'table' | 'queues' | 'scheduler' | 'functions'
 
-/** One service answers no call from `from` on for so long. All outages are over by `calmAt`. */
+/** One service answers no call for `ms` milliseconds after `from`. All outages end by `calmAt`. */
 export type Outage = { readonly service: Service; readonly from: number; readonly ms: number }
 
 /**
- * One thing of a kind is lost, the nth one of the run: a message of any queue, a batch of the stream, the schedule of a
- * far minute, or a round of the sweeper.
+ * The nth thing of one kind is lost: a message of any queue, a batch of the stream, the schedule of a far
+ * minute, or a round of the sweeper.
  */
 export type Lost = { readonly what: 'message' | 'batch' | 'minute' | 'round'; readonly nth: number }
 
-/** How the world is, whether or not anything goes wrong. */
+/** Properties of the simulated services that hold in calm weather, too. */
 export type Conditions = {
-  /** Invocations of the waker that its queue makes at once. @default 50 */
+  /** How many invocations of the waker run at once at most. @default 50 */
   readonly wakers?: number
-  /** Invocations that the queue of each Lambda makes at once. @default 20 */
+  /** How many invocations of each type's Lambda run at once at most. @default 20 */
   readonly executors?: number
-  /** Index pages end after so many entries. A round of the sweeper reads a number of pages, so that it reads fewer tasks. */
+  /**
+   * Index pages end after this many entries. A round of the sweeper reads a fixed number of pages, so it then
+   * reads fewer tasks.
+   */
   readonly pageMax?: number
-  /** Expired heads are deleted, at the latest so long after their expiry. @default never */
+  /** The table deletes an expired head at most this long after its expiry. @default never */
   readonly ttlLagMs?: number
 }
 
-/** Shares, 0 to 1, of the events that go wrong, and how far clocks may be off. */
+/** The share, from 0 to 1, of the events that go wrong, and how far clocks may be off. */
 export type Weather = {
-  /** Calls that are refused before they do anything: throttling, an outage. */
+  /** Calls that are refused without an effect, as by throttling. */
   readonly refused: number
-  /** Calls that take effect, but are answered with an error. */
+  /** Calls that take effect and are answered with an error. */
   readonly answerLost: number
   /** Calls that take seconds. */
   readonly slow: number
-  /** Calls during which their process dies, before or after their effect. */
+  /** Calls during which the calling process dies, before or after the effect. */
   readonly death: number
-  /** Calls during which their process stops for up to 40 s, and then goes on. */
+  /** Calls during which the calling process freezes for up to 40 s and then continues. */
   readonly freeze: number
   readonly messageLost: number
   readonly messageDoubled: number
   readonly messageLate: number
   /** Batches of the stream that are never delivered. */
   readonly streamGap: number
-  /** Shards of the stream that fall behind by up to a minute. */
+  /** Reads of a stream shard that are late by up to a minute. */
   readonly streamLate: number
-  /** Batches of the stream that are delivered again later. */
+  /** Batches of the stream that are delivered a second time later. */
   readonly streamAgain: number
-  /** Index entries that show only seconds later. */
+  /** Writes that an index shows only seconds later. */
   readonly staleIndex: number
   /** Schedules that fire late, twice, or not at all. */
   readonly scheduleOff: number
-  /** Clocks are wrong by up to this, either way, in milliseconds. */
+  /** The error of each clock is constant and at most this, in either direction, in milliseconds. */
   readonly skewMs: number
-  /** Each clock jumps every few seconds, and is wrong by up to this, either way, until its next jump. */
+  /**
+   * Each clock jumps every few seconds. Between two jumps its error is at most this, in either direction, in
+   * milliseconds.
+   */
   readonly stepMs: number
 }
 
@@ -123,7 +134,7 @@ export const CALM: Weather = {
   stepMs: 0,
 }
 
-/** Who serves a type. */
+/** What executes the tasks of a type. */
 export type ServedBy = 'lambda' | 'workers' | 'http'
 
 export type TypeSetup = {
@@ -131,7 +142,7 @@ export type TypeSetup = {
   readonly servedBy: ServedBy
 } & TypeContent
 
-/** What is set of a type. */
+/** The settings of a type. */
 export type TypeContent = {
   readonly defaults: PartialOptions
   readonly shards: number
@@ -153,11 +164,11 @@ export type WorkerSetup = {
   readonly types: readonly string[]
   readonly concurrency: number
   readonly version?: string
-  /** When it starts for the first time. */
+  /** When the worker starts for the first time. */
   readonly startsAt: number
 }
 
-/** What a handler does in one run; `next` moves the task to another stage. */
+/** What a handler does in one run. `next` moves the task to another stage. */
 export type Act = {
   readonly ms: number
   readonly end:
@@ -171,37 +182,43 @@ export type Act = {
     | 'deaf'
     | 'child'
     | 'next'
-  /** The run goes on until this time of the scenario, if that is later than `ms` after its beginning. */
+  /** The run lasts until this time of the scenario if `ms` would end it earlier. */
   readonly until?: number
-  /** What a handler that ends by `later`, `release` or `next` gives as the delay. */
+  /** The delay that a handler gives with `later`, `release` or `next`. */
   readonly delay?: OddNumber
-  /** The next stage is given an input of this shop. */
+  /** The input of the next stage has this shop. */
   readonly shop?: string
-  /** What a worker over HTTP says of its run after it has been told that the run is over. */
+  /** The reports that an HTTP worker sends after the report of this act, when the run is already over. */
   readonly repeats?: readonly RepeatedReport[]
 }
 
-/** A word of the same end and number as another says the same; that of the act itself has the number 0. */
+/**
+ * A further report of the same run. Two reports with the same end and number are equal. The report of the act
+ * itself has the number 0.
+ */
 export type RepeatedReport = { readonly end: Act['end']; readonly nth: number }
 
-/** Numbers that handlers come up with by mistake, by name, since JSON has no words for some of them. */
+/** Illegal numbers that handlers may give, by name, because JSON cannot represent some of them. */
 export type OddNumber = 'NaN' | 'Infinity' | '-Infinity' | '-5' | '1e300' | '9007199254740991'
 
-/** What the runs of a task do. */
+/** What each run of a task does. */
 export type Script = {
-  /** Tells one publish from another. */
+  /** Identifies the publish. */
   readonly nonce: number
-  /** Of a task that is in no stage and no flow. */
+  /** The acts of a task without stages and steps, one for each run. */
   readonly acts: readonly Act[]
-  /** Of each stage, and of each step as `one` or `undo one`. */
+  /** The acts of each stage, and of each step by `one` (do) or `undo one`. */
   readonly pieces?: Readonly<Record<string, readonly Act[]>>
-  /** Characters that make input and result large enough to be kept apart from the head. */
+  /**
+   * The number of characters that are added to input and result. Enough of them make Baton store the body apart
+   * from the head.
+   */
   readonly padding: number
-  /** A field of the input by which limits can count it. */
+  /** A field of the input whose value a limit can use as its key. */
   readonly shop?: string
 }
 
-/** A task that another's end, or a canvas, publishes. */
+/** A task that a callback, a canvas or a schedule publishes. */
 export type Job = Script &
   Callbacks & {
     readonly type: string
@@ -209,20 +226,20 @@ export type Job = Script &
     readonly delayMs?: number
     readonly stage?: string
     readonly immutable?: true
-    /** Its input is an array, which takes what is handed on. */
+    /** Whether its input is an array, to which the handed-on results are appended. */
     readonly isList?: true
   }
 
 export type Callbacks = { readonly onSuccess?: readonly Job[]; readonly onError?: readonly Job[] }
 
-/** What somebody does from outside at a time. */
+/** What a caller, an operator or a machine fault does at a time. */
 export type Step = { readonly at: number } & (
   | ({
       readonly do: 'publish'
       readonly request: Omit<PublishRequest, 'input' | keyof Callbacks> & { readonly key: string }
     } & Script &
       Callbacks)
-  /** The same key always means the same composition. */
+  /** A canvas with the same key always has the same composition. */
   | {
       readonly do: 'publish-canvas'
       readonly canvas: string
@@ -236,7 +253,7 @@ export type Step = { readonly at: number } & (
       readonly leaf: number
       readonly operation: 'cancel' | 'remove' | 'restart'
     }
-  /** Of the timing, `at` counts from the start. */
+  /** `timing.at` counts from the start of the scenario. */
   | {
       readonly do: 'put-schedule'
       readonly schedule: string
@@ -254,7 +271,7 @@ export type Step = { readonly at: number } & (
         | 'read-schedule'
       readonly schedule: string
     }
-  /** Somebody tries these in turn until one is accepted. */
+  /** An operator tries the actions in turn until one is accepted. */
   | { readonly do: 'resume'; readonly id: string; readonly actions: readonly ResumeAction[] }
   | { readonly do: 'deploy-flow'; readonly flow: FlowSetup }
   | { readonly do: 'cancel' | 'remove' | 'read'; readonly id: string }
@@ -262,13 +279,13 @@ export type Step = { readonly at: number } & (
   | { readonly do: 'purge'; readonly type: string; readonly statuses: readonly Status[] }
   | { readonly do: 'restart'; readonly id: string; readonly clean: Clean }
   | { readonly do: 'patch'; readonly id: string; readonly changes: PatchRequest }
-  /** The same, by a deployment and by the API. */
+  /** Sets the type: `deploy` by a deployment, `put-type` by the API. */
   | ({
       readonly do: 'deploy' | 'put-type'
       readonly type: string
       readonly kind: 'handler' | 'http'
     } & TypeContent)
-  /** What is paused in the end is resumed once it is calm. */
+  /** Types that are still paused once it is calm are resumed then. */
   | { readonly do: 'pause-type' | 'resume-type'; readonly type: string }
   | { readonly do: 'withdraw'; readonly type: string; readonly forMs: number }
   | {

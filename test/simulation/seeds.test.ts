@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest'
-import { playSeeds } from './play-seeds.ts'
-import { reportOf } from './report.ts'
+import { reportOf } from './report/report.ts'
+import { playSeeds } from './simulate/play-seeds.ts'
 
-/** The most that two quiet cores play in a minute. */
+/** About as many seeds as two idle cores play in a minute. */
 const SEEDS = 2_000
-/** Beyond a minute for machines that are slower, and for the shrinking of a broken seed. */
+/** More than a minute: slower machines need longer, and so does shrinking a broken seed. */
 const TIMEOUT_MS = 600_000
 
 it(

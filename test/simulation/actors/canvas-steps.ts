@@ -11,7 +11,7 @@ import { requestOfJob } from './requests.ts'
 
 export type CanvasStep = Extract<Step, { readonly canvas: string }>
 
-/** What the API's routes of canvases do. */
+/** Does what the API's canvas routes do. */
 export async function operateCanvas(system: System, step: CanvasStep): Promise<Answer> {
   const id = idOf(step.canvas)
   switch (step.do) {
@@ -41,13 +41,13 @@ function idOf(key: string): string {
   return `canvas:${key}`
 }
 
-/** Keys of members follow from the birth of their canvas. */
+/** Operates one member of a canvas. Its id contains the birth of the canvas, so it is read first. */
 async function operateMember(
   system: System,
   canvasId: string,
   { leaf, operation }: Extract<Step, { readonly do: 'operate-member' }>,
 ): Promise<Answer> {
-  const read = await readCanvas(system, canvasId, { limit: MOST_LEAVES })
+  const read = await readCanvas(system, canvasId, { limit: LEAVES_MAX })
   const id = read.ok ? read.canvas.items[leaf]?.taskId : undefined
   if (id === undefined) return { ok: false, reason: 'unknown' }
   switch (operation) {
@@ -60,7 +60,7 @@ async function operateMember(
   }
 }
 
-const MOST_LEAVES = 100
+const LEAVES_MAX = 100
 
 function requestsIn(composition: Composition<Job>): Composition<LeafRequest> {
   if ('leaf' in composition) return { leaf: requestOfJob(composition.leaf) }

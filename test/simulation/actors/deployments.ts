@@ -10,11 +10,14 @@ import type { World } from '../world/world.ts'
 import { runExecutor } from './functions.ts'
 import type { Script } from './handlers.ts'
 
-/** What a deployment sets of a type. */
+/** The settings of a type in a deployment. */
 type Deployed = Omit<TypeSetup, 'servedBy'> & { readonly kind: 'handler' | 'http' }
 
 export type Deployments = {
-  /** Takes the queue of a type and its consumer away, and brings both back after so long; says whether it did. */
+  /**
+   * Removes the queue of a type and its consumer, and creates both again after `forMs`. Returns whether the
+   * type had a queue.
+   */
   withdraw(type: string, forMs: number, onBack: () => void): boolean
 }
 
@@ -49,7 +52,7 @@ export function deployTypes(
   }
 }
 
-/** A deployment is repeated until it succeeds. */
+/** Registers types. A registration is repeated until it succeeds. */
 async function register(system: PlanningSystem, setups: readonly TypeSetup[]): Promise<void> {
   for (const { servedBy, ...setup } of setups) {
     await untilDone(system, () =>
@@ -73,14 +76,14 @@ async function untilDone(system: PlanningSystem, deploy: () => Promise<void>): P
   }
 }
 
-/** The handler of a type is deployed, or the type is put, as it is served over HTTP. */
+/** Registers the handler of a type. A type that is served over HTTP is put instead. */
 export async function deployType(system: PlanningSystem, deployed: Deployed): Promise<void> {
   const { type } = deployed
   if (deployed.kind === 'http') await putType(system, type, configurationOf(deployed))
   else await registerHandlerType(system, type, configurationOf(deployed))
 }
 
-/** What a type is set to. */
+/** The configuration of a type. */
 export function configurationOf({ kind, defaults, shards, limits, ordering }: Deployed): TypeConfiguration {
   return { kind, defaults, shards, ...(limits && { limits }), ...(ordering && { ordering }) }
 }

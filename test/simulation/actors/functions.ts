@@ -9,17 +9,20 @@ import type { Sandbox, Sandboxes } from '../world/sandboxes.ts'
 import type { World } from '../world/world.ts'
 import { handlerIn, type Script } from './handlers.ts'
 
-const MAX_BATCH = 10
+const BATCH_MAX = 10
 const BATCHING_MS = 30
-/** As many as the waker's queue may invoke at once. */
+/** How many invocations of the waker run at once at most. */
 const WAKERS = 50
-/** Enough that no dispatch waits for a free one. */
+/** How many invocations of each type's Lambda run at once at most: enough that no dispatch waits. */
 const EXECUTORS = 20
-/** As in the functions' entries. */
+/** How long before its timeout an invocation stops, as in the functions' entry points. */
 const MARGIN_MS = { executor: 3_000, waker: 5_000 }
 const JOB_MS = 25_000
 
-/** An event source mapping: takes batches off a queue, one invocation each, and deletes what was served. */
+/**
+ * An event source mapping: receives batches from a queue, starts one invocation for each, and deletes the
+ * messages that were served.
+ */
 function feed<Body>(
   world: World,
   queue: Queue<Body>,
@@ -27,40 +30,40 @@ function feed<Body>(
   invoke: (batch: readonly Received<Body>[]) => Promise<readonly string[] | undefined>,
 ): void {
   let active = 0
-  let isLooking = false
+  let isScheduled = false
 
-  const lookSoon = () => {
-    if (isLooking || active >= concurrency) return
-    isLooking = true
+  const receiveSoon = () => {
+    if (isScheduled || active >= concurrency) return
+    isScheduled = true
     const from = Math.max(world.outageEndsAt('queues'), world.outageEndsAt('functions'))
     world.timeline.at(from + BATCHING_MS, () => {
-      isLooking = false
-      const batch = queue.receive(MAX_BATCH)
+      isScheduled = false
+      const batch = queue.receive(BATCH_MAX)
       if (batch.length === 0) return
       active += 1
       void serve(batch).finally(() => {
         active -= 1
-        if (queue.visible() > 0) lookSoon()
+        if (queue.visible() > 0) receiveSoon()
       })
-      if (queue.visible() > 0) lookSoon()
+      if (queue.visible() > 0) receiveSoon()
     })
   }
   const serve = async (batch: readonly Received<Body>[]) => {
     const failed = await invoke(batch)
     if (!failed) return
     for (const one of batch) {
-      // What failed comes again when its visibility timeout is over.
+      // A failed message becomes visible again when its visibility timeout is over.
       if (!failed.includes(one.messageId)) queue.delete(one)
     }
   }
-  queue.onVisible(lookSoon)
+  queue.onVisible(receiveSoon)
 }
 
-/** The waker behind its queue. */
+/** Starts the waker behind its queue. */
 export function runWaker(world: World, queue: Queue<Wake>, sandboxes: Sandboxes): void {
   feed(world, queue, world.scenario.conditions?.wakers ?? WAKERS, batch =>
     sandboxes.invoke('waker', ({ process, system, endsAt }) => {
-      tellOfLooks(world, process.name, batch)
+      recordLooks(world, process.name, batch)
       return serveWakes(
         system,
         batch.map(({ messageId, body }) => ({ messageId, wake: body })),
@@ -70,15 +73,15 @@ export function runWaker(world: World, queue: Queue<Wake>, sandboxes: Sandboxes)
   )
 }
 
-function tellOfLooks({ history, timeline }: World, by: string, batch: readonly Received<Wake>[]): void {
+function recordLooks({ history, timeline }: World, by: string, batch: readonly Received<Wake>[]): void {
   for (const { body } of batch) {
     if (body.kind !== 'look') continue
     const { id, born } = body.look
-    history.record({ at: timeline.now(), by, what: 'looked', id, born })
+    history.record({ at: timeline.now(), by, what: 'look-received', id, born })
   }
 }
 
-/** The jobs function behind its queue. */
+/** Starts the jobs function behind its queue. */
 export function runJobs(world: World, queue: Queue<Wake>, sandboxes: Sandboxes): void {
   feed(world, queue, 2, batch =>
     sandboxes.invoke('jobs', ({ process, system }) =>
@@ -91,7 +94,7 @@ export function runJobs(world: World, queue: Queue<Wake>, sandboxes: Sandboxes):
   )
 }
 
-/** The Lambda of a type behind its queue. An invocation is one worker. */
+/** Starts the Lambda of a type behind its queue. Each invocation is one worker. */
 export function runExecutor(
   world: World,
   {
@@ -128,7 +131,7 @@ function execute(
   )
 }
 
-/** The sweeper's round. */
+/** Runs one round of the sweeper. */
 export async function runSweep(sandboxes: Sandboxes): Promise<void> {
   await sandboxes.invoke('sweeper', ({ system }) => sweep(system, roundsIn(system), minutesIn(system)))
 }

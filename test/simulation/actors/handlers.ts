@@ -7,9 +7,9 @@ import type { HistoryEvent } from '../world/history.ts'
 import type { Process } from '../world/process.ts'
 import { START, type World } from '../world/world.ts'
 
-/** What the runs of each piece of work do, one act after the other; when the acts are used up they succeed. */
+/** What each run of each piece does, one act per run. When the acts are used up, further runs succeed. */
 export type Script = {
-  /** The act of a run that begins now. */
+  /** The act of a run that starts now. */
   next(run: Pick<Begun, 'input' | 'idempotencyKey' | 'piece'>): Act
 }
 
@@ -20,11 +20,11 @@ const ACTS = z.array(
     until: z.number().optional(),
     delay: z.string().optional(),
     shop: z.string().optional(),
-    again: z.array(z.object({ end: z.string(), nth: z.number() })).optional(),
+    repeats: z.array(z.object({ end: z.string(), nth: z.number() })).optional(),
   }),
 )
 
-/** Input of a simulated task: what its runs do, and a number that tells one publish from another. */
+/** Input of a simulated task: what its runs do, and a number that identifies the publish. */
 const SCRIPT = z.object({
   nonce: z.number(),
   acts: ACTS,
@@ -33,12 +33,12 @@ const SCRIPT = z.object({
   shop: z.string().optional(),
 })
 
-/** An array has what was handed on beside it. */
+/** An input that is an array holds the handed-on results after the script. */
 const INPUT = z.union([SCRIPT, z.array(z.unknown())])
 
 type Begun = Omit<Extract<HistoryEvent, { readonly what: 'began' }>, 'at' | 'by' | 'what'>
 
-/** What a handler publishes itself has this one, and what it gives to the next stage. */
+/** The nonce of the task that a handler publishes itself. */
 export const CHILD_NONCE = -2
 export const NEXT_NONCE = -4
 
@@ -57,7 +57,7 @@ export function createScript(): Script {
   }
 }
 
-/** What the scenario has its runs do; undefined for an input of another kind. */
+/** The script in an input; undefined for an input without one. */
 export function scriptIn(input: unknown): Scripted | undefined {
   const scripts = [input].flat().flatMap(one => {
     const parsed = SCRIPT.safeParse(one)
@@ -66,7 +66,7 @@ export function scriptIn(input: unknown): Scripted | undefined {
   return scripts[0]
 }
 
-/** The handler of a type as it runs in a process: it tells that it began, and does what the script says. */
+/** The handler of a type in a process. It records that it began, and does what the script says. */
 export function handlerIn(
   world: World,
   process: Process,
@@ -93,12 +93,12 @@ function pieceIn({ step, direction, stage }: TaskContext): string | undefined {
   return direction === 'undo' ? `undo ${step}` : (step ?? stage)
 }
 
-/** The stage after this one: `s1`, `s2`, and so on. */
+/** The name of the next stage: `s1`, `s2`, and so on. */
 export function stageAfter(stage: string | undefined): string {
   return `s${Number(stage?.slice(1) ?? 0) + 1}`
 }
 
-/** A run begins: the history is told, and the script says what it does. */
+/** Records the start of a run, and returns its act. */
 export function beginAct(world: World, process: Process, script: Script, run: Begun): Act {
   const { history, timeline } = world
   const at = timeline.now()
@@ -108,22 +108,22 @@ export function beginAct(world: World, process: Process, script: Script, run: Be
   return act
 }
 
-/** The run has come to its end as its act has it, and its worker is to be told. */
+/** Records that the handler of a run has ended. Its worker then reports that end. */
 export function recordEnd(
   world: World,
   process: Process,
   { id, fence }: Pick<Begun, 'id' | 'fence'>,
   { end }: Act,
 ) {
-  world.history.record({ at: world.timeline.now(), by: process.name, what: 'reported', id, fence, end })
+  world.history.record({ at: world.timeline.now(), by: process.name, what: 'ended', id, fence, end })
 }
 
-/** How long a run takes that begins now. */
+/** How long a run that starts now takes. */
 export function durationMs(world: World, { ms, until }: Act): number {
   return until === undefined ? ms : Math.max(ms, START + until - world.timeline.now())
 }
 
-/** Does what the act says, and answers how the handler then ends. */
+/** Does what the act says, and returns how the handler then ends. */
 async function perform(
   world: World,
   process: Process,

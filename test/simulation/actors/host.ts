@@ -1,7 +1,7 @@
 import { createProcess, type Process } from '../world/process.ts'
 import type { World } from '../world/world.ts'
 
-/** A worker as it is handled from outside. */
+/** What a scenario can do to a worker from outside. */
 export type Host = {
   kill(backAfterMs: number): void
   freeze(forMs: number): void
@@ -9,17 +9,17 @@ export type Host = {
   resize(concurrency: number): void
 }
 
-/** Whoever starts a worker's process again when it is gone. */
+/** Starts a new process of a worker whenever its process has ended. */
 export type Supervisor = {
-  /** The process that runs now. */
+  /** The process that runs now; undefined between two processes. */
   current(): Process | undefined
-  /** Ends a process; the next one starts after so long. */
+  /** Ends a process. The next one starts after `backAfterMs`. */
   end(process: Process | undefined, why: string, backAfterMs: number): void
 }
 
 const RESTART_MS = 3_000
 
-/** Runs `start` in one process after the other, the first one after `startsAt` ms. */
+/** Runs `start` in one process after the other, in the first one after `startsAt` ms. */
 export function supervise(
   world: World,
   { workerId, startsAt }: { readonly workerId: string; readonly startsAt: number },

@@ -16,7 +16,10 @@ import type { World } from '../world/world.ts'
 import { beginAct, durationMs, recordEnd, type Script, stageAfter } from './handlers.ts'
 import { type Host, supervise } from './host.ts'
 
-/** A program that speaks HTTP: claims, beats, finishes; does not always heed what it is told. */
+/**
+ * A program that works over HTTP: it claims, sends heartbeats, and reports ends. It does not always obey the
+ * answers.
+ */
 type Client = {
   readonly process: Process
   readonly api: Api
@@ -28,8 +31,8 @@ type Client = {
 
 const WAIT_MS = 5_000
 const PAUSE_MS = 500
-/** A word that was not answered is said again so often. */
-const MAX_TRIES = 4
+/** A report without an answer is sent at most this often. */
+const TRIES_MAX = 4
 
 export function hostHttpWorker(
   world: World,
@@ -61,13 +64,13 @@ async function work(client: Client): Promise<void> {
         })
       }
     } catch {
-      // No answer: what was claimed meanwhile is lost with its lease, or found again under the request's id.
+      // There was no answer. What was claimed is found again by the request's id, or lost with its lease.
     }
     await process.clock.sleep(restMs)
   }
 }
 
-/** What a claim brings; nothing when no more can run. An idle worker rests as long as it is told to. */
+/** Claims up to `limit` tasks. An idle worker waits as long as the answer asks for. */
 async function claimUpTo(
   { process, api, setup }: Client,
   limit: number,
@@ -111,16 +114,21 @@ async function runHeld(client: Client, { task, run, ...content }: ClaimedTask): 
   )
   if (act.end === 'crash') return process.kill('its program crashed')
   recordEnd(world, process, { id: task.id, fence: run.fence }, act)
-  const words = [{ end: act.end, nth: 0 }, ...(act.repeats ?? [])]
-  for (const [index, word] of words.entries()) {
-    const isOnlyWord = words.slice(0, index).every(({ end, nth }) => end === word.end && nth === word.nth)
-    await sayUntilHeard(client, task, run.fence, { outcome: outcomeOf(word, task, run.fence), isOnlyWord })
+  const reports = [{ end: act.end, nth: 0 }, ...(act.repeats ?? [])]
+  for (const [index, report] of reports.entries()) {
+    const isOnlyReport = reports
+      .slice(0, index)
+      .every(({ end, nth }) => end === report.end && nth === report.nth)
+    await reportUntilAnswered(client, task, run.fence, {
+      outcome: outcomeOf(report, task, run.fence),
+      isOnlyReport,
+    })
     if (act.repeats) await beatOnce(client, task, run.fence)
   }
   over.abort()
 }
 
-/** Beats until the run is over; stops when it is told that the run is gone. */
+/** Sends heartbeats until the run is over, or until an answer says that the run is gone. */
 async function beat(client: Client, task: Task, fence: number, over: AbortController): Promise<void> {
   const { process } = client
   while (!over.signal.aborted) {
@@ -137,7 +145,7 @@ async function beatOnce(client: Client, task: Task, fence: number) {
   const answer = await api
     .request(process, `beat ${task.id}`, system => beatOverHttp(system, reference))
     .catch(() => undefined)
-  if (answer) told(client, task, fence, { said: 'beat', isOnlyWord: false, answer })
+  if (answer) recordAnswer(client, task, fence, { reported: 'beat', isOnlyReport: false, answer })
   return answer
 }
 
@@ -160,22 +168,22 @@ function outcomeOf({ end, nth }: RepeatedReport, { id, stage }: Task, fence: num
   }
 }
 
-type Said = { readonly outcome: Outcome; readonly isOnlyWord: boolean }
+type Report = { readonly outcome: Outcome; readonly isOnlyReport: boolean }
 
-async function sayUntilHeard(
+async function reportUntilAnswered(
   client: Client,
   task: Task,
   fence: number,
-  { outcome, isOnlyWord }: Said,
+  { outcome, isOnlyReport }: Report,
 ): Promise<void> {
   const { process, api, finish } = client
   const reference = { taskId: task.id, born: task.born, fence }
-  for (let tries = 0; tries < MAX_TRIES; tries++) {
+  for (let tries = 0; tries < TRIES_MAX; tries++) {
     try {
       const answer = await api.request(process, `${outcome.outcome} ${task.id}`, system =>
         finish(system, reference, outcome),
       )
-      return told(client, task, fence, { said: outcome, isOnlyWord, answer })
+      return recordAnswer(client, task, fence, { reported: outcome, isOnlyReport, answer })
     } catch {
       await process.clock.sleep(PAUSE_MS)
     }
@@ -183,22 +191,27 @@ async function sayUntilHeard(
 }
 
 type Answered =
-  | { readonly said: Outcome; readonly answer: EndOutcome; readonly isOnlyWord: boolean }
-  | { readonly said: 'beat'; readonly answer: BeatOutcome; readonly isOnlyWord: false }
+  | { readonly reported: Outcome; readonly answer: EndOutcome; readonly isOnlyReport: boolean }
+  | { readonly reported: 'beat'; readonly answer: BeatOutcome; readonly isOnlyReport: false }
 
-function told({ world, process }: Client, { id, born }: Task, fence: number, heard: Answered): void {
-  const { said, answer, isOnlyWord } = heard
+function recordAnswer(
+  { world, process }: Client,
+  { id, born }: Task,
+  fence: number,
+  answered: Answered,
+): void {
+  const { reported, answer, isOnlyReport } = answered
   const at = world.timeline.now()
   const refused = answer.ok ? {} : { refused: answer.reason }
   world.history.record({
     at,
     by: process.name,
-    what: 'told',
+    what: 'report-answer',
     id,
     born,
     fence,
-    reported: said,
-    isOnlyReport: isOnlyWord,
+    reported,
+    isOnlyReport,
     ...refused,
   })
 }

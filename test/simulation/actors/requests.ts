@@ -2,12 +2,12 @@ import type { Json } from '../../../shared/core/json.ts'
 import type { PublishRequest } from '../../../shared/runtime/publish/resolve-publication.ts'
 import type { Callbacks, Job, Script, Step } from '../scenario.ts'
 
-/** What a publish of the scenario asks for. */
+/** The request of a publish step. */
 export function requestOfStep(step: Extract<Step, { readonly do: 'publish' }>): PublishRequest {
   return { ...step.request, ...contentOf(step), ...callbacksOf(step) }
 }
 
-/** What is published for a job, but for its key. */
+/** The request that publishes a job, without its key. */
 export function requestOfJob(job: Job): PublishRequest {
   const { type, options, delayMs, stage, immutable, isList } = job
   const { input, tags } = contentOf(job)
@@ -23,7 +23,10 @@ export function requestOfJob(job: Job): PublishRequest {
   }
 }
 
-/** The tag is for those who watch: inputs are not always in the head. */
+/**
+ * Input and tags of a task. The nonce is a tag, too, so that invariants can read it: the head does not always
+ * hold the input.
+ */
 function contentOf({ nonce, acts, pieces, padding, shop }: Script): {
   readonly input: Json
   readonly tags: Readonly<Record<string, string>>

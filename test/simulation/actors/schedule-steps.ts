@@ -16,7 +16,7 @@ import { requestOfJob } from './requests.ts'
 
 export type ScheduleStep = Extract<Step, { readonly schedule: string }>
 
-/** What the API's routes of schedules do. */
+/** Does what the API's schedule routes do. */
 export async function operateSchedule(system: System, step: ScheduleStep): Promise<Answer> {
   const id = `schedule:${step.schedule}`
   switch (step.do) {
@@ -50,7 +50,7 @@ function fromStart(timing: Timing): Timing {
   return timing.kind === 'at' ? { kind: 'at', at: START + timing.at } : timing
 }
 
-/** A schedule keeps its task as the API takes it. */
+/** The task of a schedule, in the shape in which the API takes it. */
 function bodyOf(job: Job): ScheduledTask {
   const { options, delayMs: _delayMs, onSuccess: _then, onError: _else, ...plain } = requestOfJob(job)
   return { ...plain, ...options } as ScheduledTask

@@ -13,7 +13,7 @@ type Tools = {
   readonly script: Script
 }
 
-/** A standalone worker, one process after the other. */
+/** Runs a standalone worker in one process after the other. */
 export function hostStandalone(world: World, setup: WorkerSetup, tools: Tools): Host {
   const { workerId, version } = setup
   let concurrency = setup.concurrency

@@ -24,28 +24,28 @@ import type { Host } from './host.ts'
 import { requestOfStep } from './requests.ts'
 import { operateSchedule } from './schedule-steps.ts'
 
-/** Whom steps are about. */
+/** What a step may need besides the system that it is sent to. */
 export type StepContext = {
   readonly api: Api
   readonly hosts: ReadonlyMap<string, Host>
-  /** Takes the queue of a type and its consumer away, and brings both back after so long. */
+  /** Removes the queue of a type and its consumer, and creates both again after `forMs`. */
   readonly withdraw: (type: string, forMs: number) => void
-  /** A step is over, and its caller answered or gone. */
+  /** Called when a step is over, and its caller has its answer or has died. */
   readonly done: () => void
 }
 
 const PAUSE_MS = 1_000
-/** Whoever gets no answer asks again so often. */
-const MAX_TRIES = 6
+/** A caller without an answer sends its request at most this often. */
+const TRIES_MAX = 6
 
-/** Does a step at its time; the answer, if somebody outside gets one, is told to the history. */
-export function perform(world: World, stage: StepContext, step: Step): void {
+/** Does a step. The answer to a caller is recorded in the history. */
+export function perform(world: World, context: StepContext, step: Step): void {
   if ('workerId' in step) {
-    const host = stage.hosts.get(step.workerId)
+    const host = context.hosts.get(step.workerId)
     if (host) disturb(host, step)
-    stage.done()
+    context.done()
   } else {
-    ask(world, stage, step)
+    ask(world, context, step)
   }
 }
 
@@ -68,22 +68,22 @@ function disturb(host: Host, step: Extract<Step, { readonly workerId: string }>)
 
 type Request = Exclude<Step, { readonly workerId: string }>
 
-function ask(world: World, stage: StepContext, step: Request): void {
+function ask(world: World, context: StepContext, step: Request): void {
   const client = createProcess(world, `caller at ${step.at}`)
-  client.onDeath(stage.done)
-  void untilAnswered(world, stage, step, client).then(() => client.kill('has its answer'))
+  client.onDeath(context.done)
+  void untilAnswered(world, context, step, client).then(() => client.kill('has its answer'))
 }
 
-/** Asks until there is an answer, as a careful caller does: every operation may be repeated. */
+/** Repeats a request until it is answered, as a careful caller does. Every operation may be repeated. */
 async function untilAnswered(
   world: World,
-  stage: StepContext,
+  context: StepContext,
   step: Request,
   client: Process,
 ): Promise<void> {
-  for (let tries = 0; tries < MAX_TRIES; tries++) {
+  for (let tries = 0; tries < TRIES_MAX; tries++) {
     try {
-      const answer = await stage.api.request(client, step.do, system => operate(system, stage, step))
+      const answer = await context.api.request(client, step.do, system => operate(system, context, step))
       world.history.record({ at: world.timeline.now(), by: client.name, what: 'answer', step, answer })
       return
     } catch (error) {
@@ -93,7 +93,7 @@ async function untilAnswered(
   }
 }
 
-async function operate(system: PlanningSystem, stage: StepContext, step: Request): Promise<Answer> {
+async function operate(system: PlanningSystem, context: StepContext, step: Request): Promise<Answer> {
   if ('canvas' in step) return operateCanvas(system, step)
   if ('schedule' in step) return operateSchedule(system, step)
   switch (step.do) {
@@ -121,20 +121,20 @@ async function operate(system: PlanningSystem, stage: StepContext, step: Request
     case 'put-type':
       return put(system, step)
     case 'pause-type':
-      return known(await pauseType(system, step.type))
+      return answerOfType(await pauseType(system, step.type))
     case 'resume-type':
-      return known(await resumeType(system, step.type))
+      return answerOfType(await resumeType(system, step.type))
     case 'deploy-flow':
       await deployFlow(system, step.flow)
       return { ok: true }
     case 'withdraw':
       await removeHandler(system, step.type)
-      stage.withdraw(step.type, step.forMs)
+      context.withdraw(step.type, step.forMs)
       return { ok: true }
   }
 }
 
-/** A type that has more shards by now keeps them. */
+/** Sets a type through the API. A type that has more shards by now is refused. */
 async function put(
   system: PlanningSystem,
   step: Extract<Step, { readonly do: 'deploy' | 'put-type' }>,
@@ -144,7 +144,7 @@ async function put(
   return ok ? { ok } : { ok, reason: 'fewer shards' }
 }
 
-function known(type: TaskType | undefined): Answer {
+function answerOfType(type: TaskType | undefined): Answer {
   return type ? { ok: true } : { ok: false, reason: 'unknown' }
 }
 
@@ -156,7 +156,7 @@ async function resume(
     const answer = await resumeTask(system, id, action)
     if (answer.ok) return answer
   }
-  return { ok: false, reason: 'none of these fits' }
+  return { ok: false, reason: 'none of these actions is possible' }
 }
 
 async function purge(
@@ -191,9 +191,9 @@ async function list(
   const answer = await listTasks(system, { type, statuses: [status], order: 'due', limit: 100 })
   if (!answer.ok) return { ok: false, reason: answer.problem.message }
   const now = system.clock.now()
-  const isAsWanted = (task: Task) => [begunAt, now].some(time => statusOf(task, time) === status)
-  const stranger = answer.tasks.find(task => task.type !== name || !isAsWanted(task))
-  if (stranger) throw new Error(`${stranger.id} is listed as ${status} of ${name}`)
+  const hasStatus = (task: Task) => [begunAt, now].some(time => statusOf(task, time) === status)
+  const wrong = answer.tasks.find(task => task.type !== name || !hasStatus(task))
+  if (wrong) throw new Error(`${wrong.id} is listed as ${status} of ${name}`)
   await countTasks(system, type)
   return { ok: true }
 }

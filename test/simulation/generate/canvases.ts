@@ -4,16 +4,16 @@ import type { Cast } from './cast.ts'
 import type { Dice } from './dice.ts'
 import { job } from './jobs.ts'
 
-const MOST_LEAVES = 10
+const LEAVES_MAX = 10
 
-/** Small canvases, some published twice, and in most scenarios operators who interfere with them. */
+/** Small canvases, some of them published twice. In most scenarios operators interfere with them. */
 export function canvasSteps(dice: Dice, cast: Cast): Step[] {
   return dice.many(1, 2, index => stepsOf(dice, cast, `c${index + 1}`)).flat()
 }
 
 function stepsOf(dice: Dice, cast: Cast, canvas: string): Step[] {
-  const room = { leaves: dice.between(2, MOST_LEAVES) }
-  const composition = part(dice, cast, room, 2)
+  const budget = { leaves: dice.between(2, LEAVES_MAX) }
+  const composition = part(dice, cast, budget, 2)
   const leaves = countOf(composition)
   const at = dice.between(100, cast.spanMs)
   const publish = {
@@ -34,22 +34,22 @@ function operation(dice: Dice, canvas: string, leaves: number, publishedAt: numb
   return { at, do: 'operate-member', canvas, leaf: dice.between(0, leaves - 1), operation: kind }
 }
 
-/** What is left of the leaves that a canvas may have. */
-type Room = { leaves: number }
+/** How many more leaves the canvas may have. */
+type LeafBudget = { leaves: number }
 
-function part(dice: Dice, cast: Cast, room: Room, depth: number): Composition<Job> {
+function part(dice: Dice, cast: Cast, budget: LeafBudget, depth: number): Composition<Job> {
   const kind = dice.pick(['chain', 'group', 'chord', 'chord'] as const)
-  const members = () => dice.many(1, 3, () => member(dice, cast, room, depth - 1))
+  const members = () => dice.many(1, 3, () => member(dice, cast, budget, depth - 1))
   if (kind === 'chain') return { chain: members() }
   if (kind === 'group') return { group: members() }
   const group = members()
-  const callback = () => member(dice, cast, room, depth - 1)
+  const callback = () => member(dice, cast, budget, depth - 1)
   return { chord: { group, then: callback(), ...(dice.odds(0.6) && { onError: callback() }) } }
 }
 
-function member(dice: Dice, cast: Cast, room: Room, depth: number): Composition<Job> {
-  room.leaves -= 1
-  if (depth > 0 && room.leaves > 2 && dice.odds(0.35)) return part(dice, cast, room, depth)
+function member(dice: Dice, cast: Cast, budget: LeafBudget, depth: number): Composition<Job> {
+  budget.leaves -= 1
+  if (depth > 0 && budget.leaves > 2 && dice.odds(0.35)) return part(dice, cast, budget, depth)
   return { leaf: job(dice, cast, cast.has.callbacks ? 1 : 0) }
 }
 

@@ -1,22 +1,22 @@
 import type { FlowSetup, TypeSetup, WorkerSetup } from '../scenario.ts'
 
-/** What a scenario has that steps can be about. */
+/** The types, flows, workers and features of a scenario, which its steps refer to. */
 export type Cast = {
   readonly types: readonly TypeSetup[]
   readonly flows: readonly FlowSetup[]
   readonly workers: readonly WorkerSetup[]
   readonly spanMs: number
-  /** Some tasks are due farther ahead than a queue can delay. */
+  /** Whether some tasks are due farther ahead than a queue can delay. */
   readonly isFar: boolean
-  /** Nobody disturbs anything from outside. */
+  /** Whether operators and machine faults leave the system alone. */
   readonly isCalm: boolean
-  /** Whether tasks go through stages, have callbacks, are composed to canvases, or are purged. */
+  /** Whether tasks have stages or callbacks, belong to canvases, or are purged. */
   readonly has: Readonly<Record<Feature, boolean>>
-  /** A nonce that no other job has. */
+  /** Returns a nonce that no other job has. */
   nextNonce(): number
 }
 
 type Feature = 'stages' | 'callbacks' | 'canvases' | 'purges'
 
-/** Jobs count on from here; publishes of the scenario are below. */
+/** The nonces of jobs are larger than this. The nonces of publishes are smaller. */
 export const FIRST_JOB_NONCE = 100

@@ -1,24 +1,29 @@
 import { CALM, type Scenario, type Step, type TypeSetup, type Weather } from '../scenario.ts'
 import type { Dice } from './dice.ts'
 
-/** What an operator may set of a type to say when and in which order its tasks run. */
+/** The settings that decide when and in which order a type's tasks run. */
 type Control = Pick<TypeSetup, 'limits' | 'ordering'>
 
 const OWNERS = ['u1', 'u2', 'u3'] as const
 const TENANTS = ['t1', 't2', 't3'] as const
-/** Claims that are under way while their type is paused are worth seeing: calls are slow where types are paused. */
+/**
+ * The share of slow calls in scenarios with pauses, so that some claims are under way at the moment of a pause.
+ */
 const SLOW = 0.12
 const FAIR = 0.5
-/** Tells the publishes around a pause from all others. */
+/** The first nonce of the publishes around a pause. */
 const BURST_NONCE = 100_000
 
-/** The scenario with limits, orders and pauses of its types. It is drawn last: scenarios without are what they were. */
+/**
+ * Adds limits, orders and pauses of types to a scenario. They are drawn last, so that scenarios without them
+ * stay as they are.
+ */
 export function withControl(dice: Dice, scenario: Scenario): Scenario {
   const controlled = scenario.types.map(setup => (dice.odds(0.7) ? { ...setup, ...control(dice) } : setup))
   const paused = dice.odds(0.6) ? pauses(dice, scenario) : []
   const puts = dice.odds(0.4) ? dice.many(1, 2, () => put(dice, scenario)) : []
   const isFair = dice.odds(FAIR)
-  // Those around a pause take the place of others, or these scenarios would cost twice as much.
+  // The publishes around a pause replace others. Otherwise these scenarios would take twice as long.
   const others = paused.length > 0 ? scenario.steps.filter(() => dice.odds(0.4)) : scenario.steps
   const steps = [...others, ...paused].map(step => {
     if (step.do === 'deploy') return { ...step, ...(dice.odds(0.7) && control(dice)) }
@@ -32,7 +37,10 @@ export function withControl(dice: Dice, scenario: Scenario): Scenario {
   }
 }
 
-/** What is given back at once, and repaired otherwise, shows only while nothing goes wrong by chance. */
+/**
+ * The weather of such a scenario. Only calm weather shows whether a permit was released at once or repaired
+ * later, so some of these scenarios are calm.
+ */
 function weatherOf(dice: Dice, weather: Weather, isPaused: boolean): Weather {
   if (weather === CALM) return weather
   if (dice.odds(0.2)) return { ...CALM }
@@ -63,7 +71,7 @@ function named(dice: Dice, step: Extract<Step, { readonly do: 'publish' }>, isFa
   return { ...step, request }
 }
 
-/** While tasks are published. What is not resumed here is at the end. */
+/** Pauses while tasks are published. Some types are resumed here, the others at the end of the scenario. */
 function pauses(dice: Dice, { types, flows, calmAt }: Scenario): Step[] {
   return dice
     .many(1, 2, nth => {
@@ -79,7 +87,10 @@ function pauses(dice: Dice, { types, flows, calmAt }: Scenario): Step[] {
     .flat()
 }
 
-/** Whoever claims some of them before the pause remembers the type for a while. */
+/**
+ * Publishes shortly before and after a pause. A worker that claims one of them before the pause has cached the
+ * type.
+ */
 function burst(dice: Dice, type: string, pausedAt: number, nth: number): Step[] {
   return dice.many(4, 8, index => ({
     do: 'publish' as const,

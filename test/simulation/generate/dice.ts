@@ -1,12 +1,12 @@
 import type { Chance } from '../../../shared/ports/machine.ts'
 
-/** Chance in the forms that generators need. */
+/** Random choices in the forms that generators need. */
 export type Dice = {
   odds(share: number): boolean
-  /** A whole number, both ends included. */
+  /** A whole number from `least` to `most`, both included. */
   between(least: number, most: number): number
   pick<T>(choices: readonly T[]): T
-  /** Some of them, in their order. */
+  /** A part of the choices, in their order. `share` is the probability of each. */
   some<T>(choices: readonly T[], share: number): T[]
   many<T>(least: number, most: number, make: (index: number) => T): T[]
 }

@@ -5,7 +5,7 @@ import type { Dice } from './dice.ts'
 
 const NAMES = ['one', 'two', 'three', 'four']
 
-/** A step may have an input of its own; it has this nonce. */
+/** The nonce of an input that a step itself has. */
 export const STEP_NONCE = -3
 
 export function flowSetups(dice: Dice, types: readonly TypeSetup[]): FlowSetup[] {
@@ -48,7 +48,9 @@ function action(dice: Dice, types: readonly TypeSetup[]): StepActionConfiguratio
 
 const RESUMES = ['retry-do', 'retry-do', 'retry-undo', 'retry-undo', 'skip-undo', 'continue'] as const
 
-/** An operator takes flows up again; some come when most are over, and some twice. */
+/**
+ * An operator resumes flows, some of them when most tasks are over, and some twice, or a flow is deployed anew.
+ */
 export function ofFlow(dice: Dice, cast: Cast, ids: readonly string[]): Step[] {
   const mine = ids.filter(id => cast.flows.some(({ type }) => id.startsWith(`${type}:`)))
   if (mine.length === 0) return []

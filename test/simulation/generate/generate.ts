@@ -18,15 +18,21 @@ import { scheduleSteps } from './schedules.ts'
 import { generateSteps } from './steps.ts'
 import { drawTrial, isTrial, TRIAL_NAMES, trialOf } from './trials/trials.ts'
 
-/** What few scenarios have: limits, orders and pauses of types; tasks due in far minutes; schedules. Or a trial. */
+/**
+ * Kinds of scenario that few seeds have: limits, orders and pauses of types (`control`), tasks due in far
+ * minutes, schedules, or a trial.
+ */
 export type ScenarioKind = 'control' | 'far' | 'schedules' | TrialName
 
 export const SCENARIO_KINDS: readonly ScenarioKind[] = ['control', 'far', 'schedules', ...TRIAL_NAMES]
 
 /**
- * The scenario of a seed. Each seed draws which kinds of misfortune, of types, of workers and of operations it has at
- * all, so that rare pairs of them meet in some seeds undisturbed by the rest. `rare` is there in any case, or wherever the
- * number of workers allows it.
+ * Draws the scenario of a seed. Each seed draws which kinds of misfortune, types, workers and operations it
+ * has. So some seeds show rare pairs of them alone. With `rare` the scenario is of that kind, as far as its
+ * number of workers allows.
+ *
+ * The rest of this room: `steps.ts`, `flows.ts`, `canvases.ts` and `schedules.ts` draw what is done, `jobs.ts`
+ * what the tasks do, `control.ts` limits and pauses. `trials` holds kinds of scenario about one thing each.
  */
 export function generate(seed: number, rare?: ScenarioKind): Scenario {
   const trial = rare === undefined ? trialOf(seed) : rare
@@ -40,7 +46,7 @@ function generateUsual(seed: number, rare: ScenarioKind | undefined): Scenario {
   const workers = types.flatMap(setup => workerSetups(dice, setup))
   const flows = dice.odds(0.3) ? flowSetups(dice, types) : []
   const spanMs = dice.between(5_000, 40_000)
-  const mayBeLong = workers.length <= MOST_WORKERS_FOR_LONG
+  const mayBeLong = workers.length <= LONG_SCENARIO_WORKERS_MAX
   const { isFar, stormMs } = mayBeLong
     ? lengthOf(dice, workers, rare)
     : { isFar: false, stormMs: usualStormMs(dice) }
@@ -81,18 +87,24 @@ function generateUsual(seed: number, rare: ScenarioKind | undefined): Scenario {
 
 const CONTROL = 0.2
 
-/** Schedules tick through the storm, and some minutes longer: few scenarios have them. */
+/**
+ * The steps of the scenario. Few scenarios have schedules, because these tick through the storm and some
+ * minutes longer.
+ */
 function stepsOf(dice: Dice, cast: Cast, rare: ScenarioKind | undefined): Step[] {
   const steps = generateSteps(dice, cast)
-  const mayTick = cast.workers.length <= MOST_WORKERS_FOR_SCHEDULES
+  const mayTick = cast.workers.length <= SCHEDULES_WORKERS_MAX
   const schedules = mayTick && (dice.odds(SCHEDULES) || rare === 'schedules') ? scheduleSteps(dice, cast) : []
   return [...steps, ...schedules].sort((a, b) => a.at - b.at)
 }
 
 const SCHEDULES = 0.3
-const MOST_WORKERS_FOR_SCHEDULES = 1
+const SCHEDULES_WORKERS_MAX = 1
 
-/** Without workers nobody polls, and time goes by quickly. */
+/**
+ * Whether the scenario has far tasks, and how long its storm lasts. A scenario without workers may be long:
+ * nothing polls, so virtual time passes quickly.
+ */
 function lengthOf(
   dice: Dice,
   workers: readonly WorkerSetup[],
@@ -111,17 +123,21 @@ function counting(from: number): () => number {
   }
 }
 
-/** Workers poll: a scenario that goes on for long has few, or it takes as much time as a hundred others. */
-const MOST_WORKERS_FOR_LONG = 1
+/**
+ * The most workers of a long scenario. Each worker polls, so that a long scenario with many takes as much time
+ * as a hundred others.
+ */
+const LONG_SCENARIO_WORKERS_MAX = 1
 
-/** Longer than any message can be delayed. */
+/** How long the run continues after every task is over: longer than any message can be delayed. */
 const AFTERWARDS_MS = 20 * 60_000
 
-/** Until after the last far task is due. */
+/** The length of a storm that ends after the last far task is due. */
 const FAR_STORM_MS = 1_600_000
 /**
- * When half of all messages are lost for longer than this, the sweeper takes its own for delivered and sends ever more
- * rarely: no such queue exists.
+ * In a storm that is longer than this, at most `MILD_LOSS` of all messages are lost. When half of them are lost
+ * for longer, the sweeper takes its own messages for delivered and sends ever more rarely. No such queue
+ * exists.
  */
 const LONG_STORM_MS = 60_000
 const MILD_LOSS = 0.05
@@ -143,7 +159,10 @@ function defaultsOf(dice: Dice): PartialOptions {
   return dice.odds(0.5) ? {} : { leaseMs: dice.between(2_000, 10_000), heartbeatMs: dice.between(400, 1_500) }
 }
 
-/** A Lambda scales by itself. The first worker of a type has the highest version, so that there is one for every task. */
+/**
+ * The workers of a type. A Lambda needs none. The first worker has the highest version, so that every task has
+ * a worker that may take it.
+ */
 function workerSetups(dice: Dice, { type, servedBy }: TypeSetup): WorkerSetup[] {
   if (servedBy === 'lambda') return []
   return dice.many(1, 3, index => ({
@@ -156,12 +175,12 @@ function workerSetups(dice: Dice, { type, servedBy }: TypeSetup): WorkerSetup[] 
   }))
 }
 
-/** Most storms are over soon; some last for several rounds of the sweeper. */
+/** The length of a storm. Most storms are short; some last for several rounds of the sweeper. */
 function usualStormMs(dice: Dice): number {
   return dice.odds(0.93) ? dice.between(5_000, 30_000) : dice.between(120_000, 300_000)
 }
 
-/** Each kind is there in half of the seeds, mild in most of those. */
+/** Bad weather. Each kind of misfortune is present in half of the seeds, and mild in most of those. */
 function badWeather(dice: Dice): Weather {
   const share = (mild: number, wild: number) => (dice.odds(0.5) ? 0 : dice.odds(0.8) ? mild : wild)
   return {

@@ -2,11 +2,11 @@ import type { Act, Callbacks, FlowSetup, Job, Script, TypeSetup } from '../scena
 import type { Cast } from './cast.ts'
 import type { Dice } from './dice.ts'
 
-/** Tasks that another's end, or a canvas, publishes; and what runs of stages and steps do. */
+/** Draws the tasks that callbacks and canvases publish, and what the runs of stages and steps do. */
 
-const MOST_STAGES = 3
+const STAGES_MAX = 3
 
-/** Callbacks of one task; theirs may have callbacks, too, those have none. */
+/** The callbacks of one task. `depth` says how deep callbacks of callbacks may nest. */
 export function callbacks(dice: Dice, cast: Cast, depth = 1): Callbacks {
   const jobs = () => dice.many(1, 2, () => job(dice, cast, depth - 1))
   return {
@@ -15,7 +15,7 @@ export function callbacks(dice: Dice, cast: Cast, depth = 1): Callbacks {
   }
 }
 
-/** A job of any type; `depth`: how deep its callbacks may nest. */
+/** A job of any type. `depth` says how deep its callbacks may nest. */
 export function job(dice: Dice, cast: Cast, depth: number): Job {
   const flow = cast.flows.length > 0 && dice.odds(0.3) ? dice.pick(cast.flows) : undefined
   const setup = flow ?? dice.pick(cast.types)
@@ -33,7 +33,7 @@ export function job(dice: Dice, cast: Cast, depth: number): Job {
 type Runs = Pick<Script, 'acts' | 'pieces' | 'padding'> & Pick<Job, 'stage' | 'options'>
 
 function plainScript(dice: Dice, cast: Cast, { servedBy }: TypeSetup): Runs {
-  const stages = cast.has.stages && dice.odds(0.4) ? dice.between(1, MOST_STAGES) : 0
+  const stages = cast.has.stages && dice.odds(0.4) ? dice.between(1, STAGES_MAX) : 0
   const retries = dice.between(0, 2)
   const concurrency = servedBy === 'lambda' && dice.odds(0.1) ? 2 : 1
   return {
@@ -48,7 +48,7 @@ function plainScript(dice: Dice, cast: Cast, { servedBy }: TypeSetup): Runs {
   }
 }
 
-/** What the runs of a task do that goes through so many stages, and where it begins. */
+/** What the runs of a task with `stages` stages do, and the stage in which it starts. */
 export function staged(
   dice: Dice,
   stages: number,
@@ -66,7 +66,7 @@ export function staged(
   }
 }
 
-/** What each step of a flow does and how it is undone. Undoing is common, and sometimes fails, too. */
+/** What the runs of each step do, and of each undo. Undos are common, and some of them fail. */
 export function flowScript(dice: Dice, { steps }: FlowSetup): Runs {
   const pieces = steps.flatMap(({ name, undo }) => [
     [name, dice.many(0, 3, () => act(dice, DO_ENDS))] as const,

@@ -5,14 +5,14 @@ import type { Cast } from './cast.ts'
 import type { Dice } from './dice.ts'
 import { job } from './jobs.ts'
 
-/** Every so many seconds; each divides a minute, so that cron expressions can say it. */
+/** Periods in seconds. Each divides a minute, so that a cron expression can state it. */
 const PERIODS = [5, 10, 15, 20, 30] as const
-/** Every so many seconds, too, but repaired before the next tick is due. */
+/** Long periods in seconds. A lost tick is repaired before the next one is due. */
 const LONG_PERIODS = [90, 150, 240] as const
 const GRACES = [SCHEDULE_GRACE_MS, SCHEDULE_GRACE_MS, SCHEDULE_GRACE_MS_MIN, 600_000] as const
 const OTHERS = ['pause', 'pause', 'resume', 'resume', 'trigger', 'remove', 'put', 'read'] as const
 
-/** Schedules that tick while the weather is bad, and operators who interfere with them. */
+/** Schedules that tick while the weather is bad. Operators interfere with them. */
 export function scheduleSteps(dice: Dice, cast: Cast): Step[] {
   return dice.many(1, 2, index => stepsOf(dice, cast, `s${index + 1}`)).flat()
 }
@@ -40,7 +40,7 @@ function put(dice: Dice, cast: Cast, schedule: string) {
   }
 }
 
-/** `at` counts from the beginning of the scenario. */
+/** The timing of a schedule. `at` counts from the start of the scenario. */
 function timing(dice: Dice, cast: Cast): Timing {
   const period = dice.pick(PERIODS)
   if (dice.odds(0.2)) return { kind: 'at', at: dice.between(1_000, cast.spanMs * 2) }

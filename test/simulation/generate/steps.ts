@@ -8,14 +8,14 @@ import type { Dice } from './dice.ts'
 import { ofFlow } from './flows.ts'
 import { callbacks, flowScript, staged } from './jobs.ts'
 
-/** Inputs that a patch brings have this one. */
+/** The nonce of an input that a patch sets. */
 export const PATCHED_NONCE = -1
 
 type Publish = Extract<Step, { readonly do: 'publish' }>
 
 const KEYS = ['k1', 'k2', 'k3', 'k4', 'k5', 'k6', 'k7', 'k8']
 
-/** Publishes on a few keys, and in most scenarios operators who interfere with them, by time. */
+/** Publishes on a few keys. In most scenarios operators interfere with them. Steps are in order of time. */
 export function generateSteps(dice: Dice, cast: Cast): Step[] {
   const keys = KEYS.slice(0, dice.between(2, KEYS.length))
   const publishes = dice.many(3, 12, nonce => publish(dice, cast, keys, nonce))
@@ -71,7 +71,7 @@ function plainContent(dice: Dice, cast: Cast): Content {
   }
 }
 
-/** A flow's options are for the flow as a whole. */
+/** The content of a flow's publish. Options apply to the flow as a whole. */
 function flowContent(dice: Dice, flow: FlowSetup): Content {
   return {
     type: flow.type,
@@ -88,7 +88,10 @@ function delay(dice: Dice, isFar: boolean): number {
   return dice.odds(0.7) ? dice.between(1, 6_000) : dice.between(6_000, 40_000)
 }
 
-/** What is asked for must be possible: as many workers as must succeed, of a version that one of them has. */
+/**
+ * Options that the scenario's workers can satisfy: enough workers for `concurrency`, and one of the required
+ * version.
+ */
 function options(dice: Dice, cast: Cast, setup: TypeSetup): PartialOptions {
   const workers = cast.workers.filter(({ types }) => types.includes(setup.type))
   const most = setup.servedBy === 'lambda' ? 3 : workers.length
@@ -107,7 +110,7 @@ function options(dice: Dice, cast: Cast, setup: TypeSetup): PartialOptions {
   }
 }
 
-/** The first worker is always among them: it has the version that every task accepts. */
+/** Some workers, always with the first one: it has the version that every task accepts. */
 function listed(dice: Dice, workers: readonly WorkerSetup[], least: number): string[] {
   const ids = workers.map(({ workerId }) => workerId)
   return ids.filter((_, index) => index < least || dice.odds(0.4))
@@ -138,7 +141,10 @@ const ENDS: readonly Act['end'][] = [
   'child',
 ]
 
-/** Only a task that has a limit may hang: heartbeats keep any other for ever, as they should. */
+/**
+ * What one run does. Only a task with a timeout or deadline may hang, because heartbeats keep any other run
+ * alive for ever.
+ */
 function act(dice: Dice, { timeoutMs, deadlineMs }: PartialOptions): Act {
   const isLimited = timeoutMs !== undefined || deadlineMs !== undefined
   const end = isLimited && dice.odds(0.15) ? 'hang' : dice.pick(ENDS)
@@ -147,9 +153,9 @@ function act(dice: Dice, { timeoutMs, deadlineMs }: PartialOptions): Act {
 
 const STATUSES: readonly Status[] = ['delayed', 'ready', 'running', 'succeeded', 'failed', 'cancelled']
 
-/** An operator, or a publisher with a change of mind. */
+/** What an operator does, or a publisher that changes its request. */
 function operation(dice: Dice, cast: Cast, ids: readonly string[]): Step[] {
-  // Some come when most tasks are over, which is when a restart has something to do.
+  // Some operations come when most tasks are over: only then can a restart start a task over.
   const at = dice.between(100, cast.spanMs * 2)
   const id = dice.pick(ids)
   switch (dice.pick(['cancel', 'remove', 'restart', 'restart', 'patch', 'patch', 'read', 'list'] as const)) {
@@ -175,7 +181,7 @@ function operation(dice: Dice, cast: Cast, ids: readonly string[]): Step[] {
   }
 }
 
-/** Some come when most tasks are over. */
+/** A purge. Some purges come when most tasks are over. */
 function purge(dice: Dice, { types, flows, spanMs }: Cast): Step {
   const { type } = dice.pick([...types, ...flows])
   const drawn = dice.some([...STATUSES, 'compensating' as const], 0.4)
@@ -214,7 +220,7 @@ function flowChanges(dice: Dice): PatchRequest {
   }
 }
 
-/** Somebody stops, kills, freezes or resizes a worker. */
+/** A worker is stopped, killed, frozen or resized. */
 function ofWorker(dice: Dice, cast: Cast): Step[] {
   if (cast.workers.length === 0) return []
   const { workerId } = dice.pick(cast.workers)
@@ -232,7 +238,7 @@ function ofWorker(dice: Dice, cast: Cast): Step[] {
   }
 }
 
-/** A type's handler is deployed anew, or taken away for a while. */
+/** A type's handler is deployed anew, or withdrawn for a while. */
 function deployment(dice: Dice, cast: Cast): Step[] {
   const { type, servedBy } = dice.pick(cast.types)
   const at = dice.between(100, cast.spanMs)

@@ -6,53 +6,53 @@ import { isCreation, nonceOf } from './tags.ts'
 
 type When = keyof Callbacks
 
-/** One callback as the scenario has it: whose it is, and for which end. */
-type Place = { readonly parent: number; readonly when: When }
+/** The task that owns a callback, and for which end. */
+type CallbackOwner = { readonly parent: number; readonly when: When }
 
-/** Promises about what the ends of tasks publish. */
+/** Promises about callbacks. */
 export const CALLBACK_INVARIANTS: readonly Invariant[] = [
   {
-    name: 'a callback is published once for each end of its task, and never before that is written',
+    name: 'a callback is published once for each end of its task, and never before that end is written',
     watch: ({ steps }) => {
       const places = callbackOwnersIn(steps)
       const ends = createCount()
       const children = createCount()
       return {
-        on: happening => {
-          if (happening.what !== 'write') return undefined
-          const { after } = happening
-          const end = endIn(happening)
+        on: event => {
+          if (event.what !== 'write') return undefined
+          const { after } = event
+          const end = endIn(event)
           if (end) ends.plus(end)
-          const call = callIn(happening, places)
+          const call = callIn(event, places)
           if (!call) return undefined
           const times = ends.of(call.of)
           return children.plus(`${call.of} ${call.nonce}`) > times
-            ? `${after.id} is published for the end of ${after.parentId}, which has ended so ${times} times`
+            ? `${after.id} is published once more than the ${times} such ends of ${after.parentId}`
             : undefined
         },
       }
     },
   },
   {
-    name: 'an ended task shows that it owes callbacks until each of them is published, or it is removed',
+    name: 'an ended task shows that it owes callbacks until each of them is published, or the task is removed',
     watch: ({ steps }) => {
-      const debts = createDebts(callbackOwnersIn(steps))
+      const owedCallbacks = createOwedCallbacks(callbackOwnersIn(steps))
       return {
-        on: happening => {
-          if (happening.what !== 'write') return undefined
-          debts.see(happening)
-          const end = hiddenEnd(happening)
-          return end && debts.unpublished(of => of === end)
+        on: event => {
+          if (event.what !== 'write') return undefined
+          owedCallbacks.see(event)
+          const end = endNotShown(event)
+          return end && owedCallbacks.unpublished(of => of === end)
         },
-        // A head that is gone shows nothing.
-        atEnd: () => debts.unpublished(() => true),
+        // A deleted head shows nothing.
+        atEnd: () => owedCallbacks.unpublished(() => true),
       }
     },
   },
 ]
 
-/** What the ends of tasks owe, and what of it has been published. */
-function createDebts(places: ReadonlyMap<number, Place>) {
+/** The callbacks that the ends of tasks owe, and those of them that were published. */
+function createOwedCallbacks(places: ReadonlyMap<number, CallbackOwner>) {
   const owed = createCount()
   const children = createCount()
   return {
@@ -72,15 +72,15 @@ function createDebts(places: ReadonlyMap<number, Place>) {
           ([of, times]) => isOf(of, parent, when) && children.of(`${of} ${nonce}`) < times,
         )
         if (lost)
-          return `${lost[0]} ${nonce} is owed ${lost[1]} times, and published ${children.of(`${lost[0]} ${nonce}`)} times`
+          return `callback ${nonce} of the end '${lost[0]}' is owed ${lost[1]} times, but was published ${children.of(`${lost[0]} ${nonce}`)} times`
       }
       return undefined
     },
   }
 }
 
-/** The end whose debt this write does not show, or shows no more. */
-function hiddenEnd(write: Write): string | undefined {
+/** The end whose owed callbacks this write does not show, or no longer shows. */
+function endNotShown(write: Write): string | undefined {
   const { before, after } = write
   const isShown = after.owes === true || after.state === 'removed'
   if (isShown) return undefined
@@ -100,7 +100,9 @@ function createCount() {
   }
 }
 
-/** Names the ends of a task that call back alike: its id, its nonce, and which callbacks. */
+/**
+ * The name of an end: the task's id, its nonce, and which callbacks. Ends of one name owe the same callbacks.
+ */
 function nameOfEnd(task: Task): string {
   return `${task.id} ${nonceOf(task)} ${task.state === 'succeeded' ? 'onSuccess' : 'onError'}`
 }
@@ -109,17 +111,17 @@ function isOf(end: string, parent: number, when: When): boolean {
   return end.endsWith(` ${parent} ${when}`)
 }
 
-/** The end that a write is, if anybody is called back after such a one. */
+/** The end that a write records, if that kind of end may have callbacks. */
 function endIn({ before, after }: Write): string | undefined {
   const isEnded = after.state === 'succeeded' || after.state === 'failed'
   const isNow = before?.state === 'open' || after.operation === 'resume'
   return isEnded && isNow ? nameOfEnd(after) : undefined
 }
 
-/** The end that a write publishes a callback of. */
+/** The end whose callback a write publishes. */
 function callIn(
   { before, after }: Write,
-  places: ReadonlyMap<number, Place>,
+  places: ReadonlyMap<number, CallbackOwner>,
 ): { readonly nonce: number; readonly of: string } | undefined {
   const nonce = nonceOf(after)
   const place = nonce === undefined ? undefined : places.get(nonce)
@@ -127,10 +129,10 @@ function callIn(
   return { nonce, of: `${after.parentId} ${place.parent} ${place.when}` }
 }
 
-/** Every callback, by its nonce. */
-export function callbackOwnersIn(steps: readonly Step[]): Map<number, Place> {
+/** The owner of every callback, by the callback's nonce. */
+export function callbackOwnersIn(steps: readonly Step[]): Map<number, CallbackOwner> {
   const parents = [...steps.filter(step => step.do === 'publish'), ...allJobs(steps)]
-  const places = new Map<number, Place>()
+  const places = new Map<number, CallbackOwner>()
   for (const { nonce: parent, onSuccess = [], onError = [] } of parents) {
     for (const { nonce } of onSuccess) places.set(nonce, { parent, when: 'onSuccess' })
     for (const { nonce } of onError) places.set(nonce, { parent, when: 'onError' })

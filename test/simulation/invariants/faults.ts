@@ -1,20 +1,20 @@
 import { FAULTY_KEY_PREFIXES, isFaulty } from '../world/faults.ts'
 import type { Invariant } from './invariant.ts'
 
-/** Promises about tasks at fault: what the table refuses to write of them, or cannot be read. */
+/** Promises about faulty tasks, whose writes the table refuses or whose heads cannot be read. */
 export const FAULT_INVARIANTS: readonly Invariant[] = [
   {
-    name: "one task's failed write harms no other",
+    name: 'a task whose writes fail harms no other task',
     watch: scenario => ({
       atEnd: heads => {
         if (scenario.trial !== 'faults') return undefined
         const harmed = heads.find(({ id, state }) => !isFaulty(scenario, id) && state !== 'succeeded')
-        return harmed && `${harmed.id} is ${harmed.state}, though nothing is wrong with it`
+        return harmed && `${harmed.id} is ${harmed.state}, although it is not faulty`
       },
     }),
   },
   {
-    name: 'a task whose claims are refused has failed, and says why',
+    name: 'a task whose claims are refused ends as failed with the error ClaimRefused',
     watch: scenario => ({
       atEnd: heads => {
         if (scenario.trial !== 'faults') return undefined

@@ -3,41 +3,41 @@ import type { Task } from '../../../shared/core/task/task.ts'
 import { type Invariant, onEachWrite, type Write } from './invariant.ts'
 import { opensPiece } from './pieces.ts'
 
-/** Promises about flows: how steps follow each other, how they are undone, and how it ends. */
+/** Promises about flows: the order of steps and of their undos, and how a flow ends. */
 export const FLOW_INVARIANTS: readonly Invariant[] = [
   {
     name: 'steps are undone in falling order, and only those that have begun',
     watch: () => {
-      /** Steps that somebody has claimed, or a person has counted as done. */
+      /** Steps that a worker has claimed, or that an operator has recorded as done. */
       const begun = new Set<string>()
       return {
-        on: happening => {
-          if (happening.what !== 'write') return undefined
-          const { before, after } = happening
+        on: event => {
+          if (event.what !== 'write') return undefined
+          const { before, after } = event
           for (const at of stepsBegun(after)) begun.add(`${birthOf(after)} ${at}`)
           const at = undoBegunNow(before, after)
           if (at === undefined) return undefined
           if (!begun.has(`${birthOf(after)} ${at}`))
-            return `step ${at} of ${after.id} is undone, but never began`
-          return outOfOrder(happening, at)
+            return `step ${at} of ${after.id} is undone, although it never began`
+          return outOfOrder(event, at)
         },
       }
     },
   },
   {
-    name: 'each step is done once and undone once, until a person takes the flow up again',
+    name: 'each step is done once and undone once, until an operator resumes the flow',
     watch: () => {
       const recorded = new Map<string, Set<string>>()
       return {
-        on: happening => {
-          if (happening.what !== 'write' || !happening.after.flow) return undefined
-          const { before, after } = happening
+        on: event => {
+          if (event.what !== 'write' || !event.after.flow) return undefined
+          const { before, after } = event
           const birth = birthOf(after)
           const known = (after.operation !== 'resume' && recorded.get(birth)) || new Set<string>()
           recorded.set(birth, known)
           const successes = successesNow(before, after)
-          const stranger = successes.find(({ fence }) => !before?.live[fence])
-          if (stranger) return `${after.id} advances by run ${stranger.fence}, which was not running`
+          const unknown = successes.find(({ fence }) => !before?.live[fence])
+          if (unknown) return `${after.id} advances by run ${unknown.fence}, which was not running`
           const twice = successes.find(({ piece }) => known.has(piece))
           if (twice) return `${after.id} records the success of '${twice.piece}' a second time`
           for (const { piece } of successes) known.add(piece)
@@ -47,7 +47,7 @@ export const FLOW_INVARIANTS: readonly Invariant[] = [
     },
   },
   onEachWrite(
-    'the cursor of a flow moves on step by step, and stays at the one that failed',
+    'the cursor of a flow moves on step by step, and stays at the failed step',
     ({ before, after }) => {
       if (!after.flow || !before?.flow || before.born !== after.born || after.operation === 'update')
         return undefined
@@ -59,24 +59,24 @@ export const FLOW_INVARIANTS: readonly Invariant[] = [
         : `${after.operation} moved the cursor of ${after.id} from ${from} to ${to}`
     },
   ),
-  onEachWrite('a flow has ended as its steps say', ({ before, after }) => {
+  onEachWrite('the status of an ended flow follows from its steps', ({ before, after }) => {
     const hasEnded = after.state !== 'open' && after.state !== 'removed'
     if (!hasEnded || before?.state === after.state) return undefined
     const wrong = contradictionIn(after)
     return wrong && `${after.id} has ${after.state}, ${wrong}`
   }),
   {
-    name: 'each piece of work has an idempotency key of its own, the same for all its runs',
+    name: 'all runs of a piece have the same idempotency key, and no other piece has it',
     watch: () => {
       const pieces = new Map<string, string>()
       const keys = new Map<string, string>()
       const rounds = createRounds()
       return {
-        on: happening => {
-          if (happening.what === 'write') rounds.see(happening)
-          if (happening.what !== 'began') return undefined
-          const { piece = '', idempotencyKey } = happening
-          const name = `${rounds.ofRun(happening)} ${piece}`
+        on: event => {
+          if (event.what === 'write') rounds.see(event)
+          if (event.what !== 'began') return undefined
+          const { piece = '', idempotencyKey } = event
+          const name = `${rounds.ofRun(event)} ${piece}`
           const isOwn = (pieces.get(idempotencyKey) ?? name) === name
           const isSame = (keys.get(name) ?? idempotencyKey) === idempotencyKey
           pieces.set(idempotencyKey, name)
@@ -94,7 +94,7 @@ function birthOf({ id, born }: Task): string {
 
 type Run = { readonly id: string; readonly fence: number }
 
-/** Birth and round of each run: what is done again after it was undone is another piece of work. */
+/** The birth and round of each run. A step that is done again after its undo is another piece of work. */
 function createRounds() {
   const rounds = new Map<string, number>()
   const runs = new Map<string, string>()
@@ -103,7 +103,7 @@ function createRounds() {
     see: (write: Write) => {
       const { after } = write
       const birth = birthOf(after)
-      const round = (rounds.get(birth) ?? 1) + Number(isRedone(write))
+      const round = (rounds.get(birth) ?? 1) + Number(redoesUndoneStep(write))
       rounds.set(birth, round)
       if (after.operation === 'claim') runs.set(nameOf(after), `${birth} ${round}`)
     },
@@ -111,14 +111,14 @@ function createRounds() {
   }
 }
 
-/** Whether a person has the flow go on although its failed step was undone. */
-function isRedone({ before, after }: Write): boolean {
+/** Whether an operator continues the flow although its failed step was undone. */
+function redoesUndoneStep({ before, after }: Write): boolean {
   const isAgain = after.operation === 'resume' && after.flow?.direction === 'do' && after.state === 'open'
   const state = before?.flow?.steps[before.flow.cursor]?.state
   return isAgain && (state === 'undone' || state === 'skipped')
 }
 
-/** Steps that a write shows to have begun. A person may count a step as done that nobody had claimed. */
+/** Steps that a write shows to have begun. An operator may record a step as done that no worker has claimed. */
 function stepsBegun({ flow, operation }: Task): number[] {
   if (operation === 'claim') return flow?.direction === 'do' ? [flow.at] : []
   if (operation !== 'resume') return []
@@ -141,7 +141,7 @@ function outOfOrder({ before, after }: Write, at: number): string | undefined {
   return at < last || isAgain ? undefined : `step ${at} of ${after.id} is undone after step ${last}`
 }
 
-/** Runs by whose success a step was done or undone with this write. */
+/** The runs whose success this write records as a step that is done or undone. */
 function successesNow(before: Task | undefined, after: Task): { piece: string; fence: number }[] {
   const past = before?.born === after.born ? (before.flow?.steps ?? {}) : {}
   return Object.entries(after.flow?.steps ?? {}).flatMap(([at, record]) =>
@@ -153,7 +153,7 @@ function successesNow(before: Task | undefined, after: Task): { piece: string; f
   )
 }
 
-/** Why a flow cannot have ended so. */
+/** How the steps contradict the flow's end. */
 function contradictionIn({ state, flow }: Task): string | undefined {
   if (!flow) return undefined
   const states = flow.definition.steps.map((_step, at) => flow.steps[at]?.state ?? 'pending')
@@ -170,11 +170,11 @@ function whatWasLeft(state: Task['state'], { definition, steps, cursor }: FlowSt
   const left = definition.steps.findIndex(({ undo }, at) => undo && isLeftDone(steps[at]))
   if (left >= 0) return `but step ${left} was not undone`
   const end = steps[cursor]?.state ?? 'pending'
-  const mayStand = state === 'cancelled' || ['failed', 'undone', 'skipped'].includes(end)
-  return mayStand ? undefined : `but step ${cursor}, where it stands, is ${end}`
+  const mayEndThere = state === 'cancelled' || ['failed', 'undone', 'skipped'].includes(end)
+  return mayEndThere ? undefined : `but step ${cursor}, where it stands, is ${end}`
 }
 
-/** Begun, and neither undone nor passed over by a person. */
+/** Whether a step has begun and was neither undone nor skipped by an operator. */
 function isLeftDone(record: StepRecord | undefined): boolean {
   return record?.do.startedAt !== undefined && record.state !== 'undone' && record.state !== 'skipped'
 }

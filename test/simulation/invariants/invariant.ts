@@ -4,21 +4,21 @@ import type { HistoryEvent } from '../world/history.ts'
 
 export type Write = Extract<HistoryEvent, { readonly what: 'write' }>
 
-/** A promise of the system, as something that watches a run; an answer says how it was broken. */
+/** A promise of the system. It watches one run, and returns a sentence once the promise is broken. */
 export type Invariant = {
-  /** The promise, as a sentence. */
+  /** The promise, as a sentence that users may rely on. */
   readonly name: string
   watch(scenario: Scenario): {
-    on?(happening: HistoryEvent): string | undefined
-    /** Once nothing happens any more. */
+    on?(event: HistoryEvent): string | undefined
+    /** Judges the heads once nothing happens any more. */
     atEnd?(heads: readonly Task[]): string | undefined
   }
 }
 
-/** An invariant of single writes. */
+/** An invariant that judges each write by itself. */
 export function onEachWrite(name: string, judge: (write: Write) => string | undefined): Invariant {
   return {
     name,
-    watch: () => ({ on: happening => (happening.what === 'write' ? judge(happening) : undefined) }),
+    watch: () => ({ on: event => (event.what === 'write' ? judge(event) : undefined) }),
   }
 }

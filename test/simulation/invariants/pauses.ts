@@ -5,51 +5,54 @@ import { START } from '../world/world.ts'
 import type { Invariant, Write } from './invariant.ts'
 import { claimIn, servingTypeOf } from './pieces.ts'
 
-/** Whatever waits is sent again at once, and once more 5 s later, since an index may show it late. */
+/**
+ * Waiting tasks are dispatched at once after a resume, and again 5 s later, because an index may show them
+ * late.
+ */
 const RESUMED_WITHIN_MS = 12_000
-/** A call that was slow in the end of the storm keeps its process so long. */
-const SLOW_MS = 18_000
+/** A call that was slow at the end of the storm occupies its process for this long. */
+const SLOW_LATENCY_MS_MAX = 18_000
 
-/** Promises about types that are paused and resumed. */
+/** Promises about pausing and resuming types. */
 export const PAUSE_INVARIANTS: readonly Invariant[] = [
   {
-    name: 'once a pause is acknowledged, no handler begins with what is claimed until the type is resumed',
+    name: 'once a pause is acknowledged, no handler begins a run that is claimed during that pause',
     watch: () => {
       const pauses = acknowledgedPauses()
-      /** Of runs that were claimed in a pause, which pause that was. */
+      /** The runs that were claimed during a pause, and that pause. */
       const claimedIn = new Map<string, Pause>()
       return {
-        on: happening => {
-          pauses.on(happening)
-          const run = claimIn(happening)
+        on: event => {
+          pauses.on(event)
+          const run = claimIn(event)
           if (run) {
-            const { after } = happening as Write
+            const { after } = event as Write
             const [pause] = [after.type, servingTypeOf(after)].flatMap(type => pauses.of(type) ?? [])
             if (pause) claimedIn.set(`${after.id} ${run.fence}`, pause)
           }
-          if (happening.what !== 'began') return undefined
-          const pause = claimedIn.get(`${happening.id} ${happening.fence}`)
-          // Where the type was resumed before the claim was answered, the run may begin.
+          if (event.what !== 'began') return undefined
+          const pause = claimedIn.get(`${event.id} ${event.fence}`)
+          // If the type was resumed before the claim was answered, the run may start.
           return pause && pauses.of(pause.type) === pause
-            ? `${happening.id} (fence ${happening.fence}) was claimed and begins while ${pause.type} is paused`
+            ? `${event.id} (fence ${event.fence}) was claimed and began while ${pause.type} was paused`
             : undefined
         },
       }
     },
   },
   {
-    name: 'once it is calm, what has waited for the end of a pause is sent to its Lambda at once',
+    name: 'once it is calm, tasks that waited during a pause are dispatched to their Lambda at once after the resume',
     watch: scenario => {
       const { types, steps, weather, calmAt } = scenario
       const byLambda = new Set(types.flatMap(({ type, servedBy }) => (servedBy === 'lambda' ? [type] : [])))
-      // A queue that is gone takes no messages, and whoever dies or freezes keeps his for long.
+      // A withdrawn type has no queue, and a process that dies or freezes keeps its messages for long.
       const isJudged = weather.freeze + weather.death === 0 && steps.every(step => step.do !== 'withdraw')
-      const mostMs = RESUMED_WITHIN_MS + (weather.slow > 0 ? SLOW_MS : 0)
+      const mostMs = RESUMED_WITHIN_MS + (weather.slow > 0 ? SLOW_LATENCY_MS_MAX : 0)
       const resumedAt = new Map<string, number>()
       const delivered = new Map<string, number>()
       const heads = new Map<string, string>()
       const onDelivery = (task: Task, at: number) => {
-        // What has changed has been sent anew; older messages come late.
+        // A changed task was dispatched anew. Older messages may come late.
         if (heads.get(task.id) !== nameOf(task)) return undefined
         const last = delivered.get(nameOf(task)) ?? 0
         delivered.set(nameOf(task), at)
@@ -58,32 +61,32 @@ export const PAUSE_INVARIANTS: readonly Invariant[] = [
         const since = Math.max(task.dueAt, task.updatedAt, last, START + calmAt)
         const isLate = !task.wait && resumed > since && at - resumed > mostMs
         return isLate
-          ? `${task.id} was sent ${Math.round(at - resumed)} ms after its type was resumed`
+          ? `${task.id} was dispatched ${Math.round(at - resumed)} ms after its type was resumed`
           : undefined
       }
-      const note = (happening: HistoryEvent) => {
-        if (happening.what === 'type' && happening.type.paused)
-          resumedAt.set(happening.type.type, Number.POSITIVE_INFINITY)
-        if (happening.what === 'answer' && happening.step.do === 'resume-type')
-          resumedAt.set(happening.step.type, happening.at)
-        if (happening.what === 'write') heads.set(happening.after.id, nameOf(happening.after))
+      const note = (event: HistoryEvent) => {
+        if (event.what === 'type' && event.type.paused)
+          resumedAt.set(event.type.type, Number.POSITIVE_INFINITY)
+        if (event.what === 'answer' && event.step.do === 'resume-type')
+          resumedAt.set(event.step.type, event.at)
+        if (event.what === 'write') heads.set(event.after.id, nameOf(event.after))
       }
       return {
-        on: happening => {
+        on: event => {
           if (!isJudged) return undefined
-          note(happening)
-          const isByLambda = happening.what === 'delivered' && byLambda.has(servingTypeOf(happening.task))
-          return isByLambda ? onDelivery(happening.task, happening.at) : undefined
+          note(event)
+          const isByLambda = event.what === 'delivered' && byLambda.has(servingTypeOf(event.task))
+          return isByLambda ? onDelivery(event.task, event.at) : undefined
         },
       }
     },
   },
 ]
 
-/** One pause of a type; the next one is another object. */
+/** One pause of a type. The next pause is another object. */
 type Pause = { readonly type: string }
 
-/** Which types are known to be paused: by an answer, and nobody has resumed them since that was asked for. */
+/** The types whose pause was acknowledged to a caller and that were not resumed since. */
 function acknowledgedPauses() {
   const stored = new Set<string>()
   const resumedAt = new Map<string, number>()
@@ -97,15 +100,15 @@ function acknowledgedPauses() {
   }
   const onAnswer = (step: Step) => {
     if (step.do !== 'pause-type' || !stored.has(step.type)) return
-    // One that came in between may have made way for another pause, not yet acknowledged.
+    // A resume in between may have been followed by another pause, not yet acknowledged.
     const isOfThisPause = (resumedAt.get(step.type) ?? 0) < START + step.at
     if (isOfThisPause && !acknowledged.has(step.type)) acknowledged.set(step.type, { type: step.type })
   }
   return {
     of: (type: string) => acknowledged.get(type),
-    on: (happening: HistoryEvent) => {
-      if (happening.what === 'type') onType(happening)
-      if (happening.what === 'answer' && happening.answer.ok) onAnswer(happening.step)
+    on: (event: HistoryEvent) => {
+      if (event.what === 'type') onType(event)
+      if (event.what === 'answer' && event.answer.ok) onAnswer(event.step)
     },
   }
 }

@@ -1,25 +1,25 @@
 import { endedRuns, liveRuns, type Task } from '../../../shared/core/task/task.ts'
 import type { HistoryEvent } from '../world/history.ts'
 
-/** Tasks piece by piece, as far as their heads show it. */
+/** Reads pieces (stages and steps) and runs of tasks from their heads. */
 
-/** The type that serves a task now: of a flow that of its present step. */
+/** The type whose workers execute the task now: for a flow the type of its present step. */
 export function servingTypeOf({ type, flow }: Task): string {
   return flow?.definition.steps[flow.at]?.[flow.direction]?.type ?? type
 }
 
-/** What a task is at: its stage, or a step in a direction; empty for all others. */
+/** The piece that a task is at: its stage, or its step with the direction; empty for other tasks. */
 export function pieceOf({ stage, flow }: Task): string {
   return flow ? `${flow.direction} ${flow.at}` : (stage ?? '')
 }
 
-/** Whether a write brought a task to another piece, or to the same one anew. */
+/** Whether a write opened a piece, or the same piece anew. */
 export function opensPiece(before: Task | undefined, after: Task): boolean {
   if (!before || before.born !== after.born || after.operation === 'resume') return true
   return pieceOf(before) !== pieceOf(after)
 }
 
-/** How each run ended that a head knows of, by fence. A flow keeps the successes of its steps with the steps. */
+/** How each run in a head ended, by fence. A flow keeps the successes of its steps with the steps. */
 export function endsOf(task: Task): Readonly<Record<string, string>> {
   const ofRuns = endedRuns(task).map(({ fence, state }) => [fence, state] as const)
   const ofSteps = Object.values(task.flow?.steps ?? {}).flatMap(({ do: done, undo }) =>
@@ -28,9 +28,9 @@ export function endsOf(task: Task): Readonly<Record<string, string>> {
   return Object.fromEntries([...ofRuns, ...ofSteps])
 }
 
-/** The run that a write began, if it is a claim. */
-export function claimIn(happening: HistoryEvent) {
-  if (happening.what !== 'write' || happening.after.operation !== 'claim') return undefined
-  const { before, after } = happening
+/** The run that a write started, if the write is a claim. */
+export function claimIn(event: HistoryEvent) {
+  if (event.what !== 'write' || event.after.operation !== 'claim') return undefined
+  const { before, after } = event
   return liveRuns(after).find(({ fence }) => !before?.live[fence])
 }

@@ -7,10 +7,10 @@ import type { Invariant } from './invariant.ts'
 
 type Purge = Extract<Step, { readonly do: 'purge' }>
 
-/** The function that works on purges; the API itself removes single tasks. */
+/** The function that works on purges. The API itself removes single tasks. */
 const WORKED_ON_BY = 'jobs'
 
-/** Promises about what a purge removes, and what it leaves. */
+/** Promises about which tasks a purge removes. */
 export const PURGE_INVARIANTS: readonly Invariant[] = [
   {
     name: 'a purge removes nothing that was published after it was asked for',
@@ -18,36 +18,36 @@ export const PURGE_INVARIANTS: readonly Invariant[] = [
       const purges = purgesIn(steps)
       const answeredAt = new Map<Step, number>()
       return {
-        on: happening => {
-          if (happening.what === 'answer') answeredAt.set(happening.step, happening.at)
-          const isPurged = happening.what === 'write' && happening.after.operation === 'remove'
-          if (!isPurged || !happening.by.startsWith(WORKED_ON_BY) || !happening.before) return undefined
-          const { before, at } = happening
-          // Each of two clocks may be off: the publisher's, and that of whoever took the request.
-          const isMeant = purges.some(
+        on: event => {
+          if (event.what === 'answer') answeredAt.set(event.step, event.at)
+          const isPurged = event.what === 'write' && event.after.operation === 'remove'
+          if (!isPurged || !event.by.startsWith(WORKED_ON_BY) || !event.before) return undefined
+          const { before, at } = event
+          // The clock of the publisher and the clock of the API may both be wrong.
+          const isIncluded = purges.some(
             purge =>
               purge.type === before.type &&
               START + purge.at <= at &&
               before.createdAt <= (answeredAt.get(purge) ?? at) + 2 * weather.skewMs,
           )
-          return isMeant ? undefined : `${before.id} was purged, though it was published later`
+          return isIncluded ? undefined : `${before.id} was purged, although it was published later`
         },
       }
     },
   },
   {
-    name: 'in the end nothing is left of what a purge was to remove',
+    name: 'in the end no task is left that a purge should have removed',
     watch: scenario => {
       const accepted: Purge[] = []
       return {
-        on: happening => {
-          if (happening.what !== 'answer' || !happening.answer.ok) return undefined
-          if (happening.step.do === 'purge') accepted.push(happening.step)
+        on: event => {
+          if (event.what !== 'answer' || !event.answer.ok) return undefined
+          if (event.step.do === 'purge') accepted.push(event.step)
           return undefined
         },
         atEnd: heads => {
           for (const purge of accepted) {
-            const left = heads.find(task => wasMeant(task, purge, scenario))
+            const left = heads.find(task => shouldBeRemoved(task, purge, scenario))
             if (left) return `${left.id} is left of the purge of ${purge.type}, ${purge.statuses.join(', ')}`
           }
           return undefined
@@ -61,20 +61,26 @@ function purgesIn(steps: readonly Step[]): Purge[] {
   return steps.flatMap(step => (step.do === 'purge' ? [step] : []))
 }
 
-/** What nobody has touched since before the purge, and what had a status then that it names, by any clock. */
-function wasMeant(task: Task, { type, statuses, at }: Purge, { weather }: Scenario): boolean {
+/**
+ * Whether a purge should have removed the task. The task was not written since the purge, and had one of the
+ * purge's statuses then by any clock.
+ */
+function shouldBeRemoved(task: Task, { type, statuses, at }: Purge, { weather }: Scenario): boolean {
   if (task.state === 'removed' || task.type !== type || isKeptForShort(task)) return false
   const time = START + at
   if (task.updatedAt + 2 * weather.skewMs >= time) return false
-  const seen: Status[] = [statusOf(task, time - 2 * weather.skewMs), statusOf(task, time + LONGEST_ASKED_MS)]
+  const seen: Status[] = [
+    statusOf(task, time - 2 * weather.skewMs),
+    statusOf(task, time + REPEATED_REQUEST_MS_MAX),
+  ]
   return seen.every(status => statuses.includes(status))
 }
 
-/** Gone by itself, perhaps before the purge came to it. */
+/** Whether the task expires soon, perhaps before the purge reaches it. */
 function isKeptForShort({ expiresAt, updatedAt }: Task): boolean {
-  return expiresAt !== undefined && expiresAt - updatedAt < A_DAY_MS
+  return expiresAt !== undefined && expiresAt - updatedAt < DAY_MS
 }
 
-const A_DAY_MS = 86_400_000
-/** Whoever gets no answer asks again for so long. */
-const LONGEST_ASKED_MS = 200_000
+const DAY_MS = 86_400_000
+/** How long a caller without an answer repeats its request at most. */
+const REPEATED_REQUEST_MS_MAX = 200_000

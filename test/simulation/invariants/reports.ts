@@ -12,24 +12,24 @@ import { START } from '../world/world.ts'
 import type { Invariant, Write } from './invariant.ts'
 import { claimIn } from './pieces.ts'
 
-/** A worker needs this much of its lease to write an end. */
-const LEAST_LEFT_MS = 1_000
-/** After an outage a call that was under way may take so long, and the next try comes half a second later. */
+/** How much of its lease a worker needs to write an end. */
+const LEASE_LEFT_MS_MIN = 1_000
+/** How long after an outage a call may still take. The next try comes half a second later. */
 const ANSWERED_BEFORE_MS = 12_000
 
-/** Promises about what handlers have reported. */
+/** Promises about ends that handlers have reported. */
 export const REPORT_INVARIANTS: readonly Invariant[] = [
   {
-    name: 'what a handler has reported in time is never recorded as lost',
+    name: 'a run whose handler ended in time is never recorded as lost',
     watch: scenario => {
       const isJudged = areProcessesSpared(scenario)
       const reports = createReports()
       return {
-        on: happening => {
+        on: event => {
           if (!isJudged) return undefined
-          const lost = happening.what === 'write' ? lostIn(happening, reports.at, scenario) : undefined
-          reports.see(happening)
-          return lost && `run ${lost.fence} was recorded as lost, though its handler had ended in time`
+          const lost = event.what === 'write' ? lostIn(event, reports.at, scenario) : undefined
+          reports.see(event)
+          return lost && `run ${lost.fence} was recorded as lost, although its handler had ended in time`
         },
       }
     },
@@ -40,16 +40,16 @@ export const REPORT_INVARIANTS: readonly Invariant[] = [
       const isJudged = areProcessesSpared(scenario) && !scenario.outages
       const handlers = createHandlers()
       return {
-        on: happening => {
+        on: event => {
           if (!isJudged) return undefined
-          handlers.see(happening)
-          if (happening.what !== 'write') return undefined
-          const { before, after } = happening
+          handlers.see(event)
+          if (event.what !== 'write') return undefined
+          const { before, after } = event
           const isFailed =
             before?.state === 'open' && after.state === 'failed' && !after.flow && !after.canvas
           const isLate = after.deadlineAt !== undefined
           return isFailed && !isLate && handlers.haveAllSucceeded(birthOf(after))
-            ? `${after.id} has failed, though every handler has succeeded`
+            ? `${after.id} has failed, although every handler has succeeded`
             : undefined
         },
       }
@@ -68,16 +68,16 @@ function createReports() {
   const births = new Map<string, string>()
   return {
     at: (run: string) => reportedAt.get(run),
-    see: (happening: HistoryEvent) => {
-      if (happening.what === 'write') {
-        const { after } = happening
+    see: (event: HistoryEvent) => {
+      if (event.what === 'write') {
+        const { after } = event
         births.set(after.id, birthOf(after))
         for (const { fence, leaseUntil } of liveRuns(after))
           leases.set(`${birthOf(after)} ${fence}`, leaseUntil)
       }
-      if (happening.what !== 'reported') return
-      const run = `${births.get(happening.id)} ${happening.fence}`
-      if ((leases.get(run) ?? 0) - happening.at > LEAST_LEFT_MS) reportedAt.set(run, happening.at)
+      if (event.what !== 'ended') return
+      const run = `${births.get(event.id)} ${event.fence}`
+      if ((leases.get(run) ?? 0) - event.at > LEASE_LEFT_MS_MIN) reportedAt.set(run, event.at)
     },
   }
 }
@@ -95,24 +95,24 @@ function lostIn(
   })
 }
 
-/** Of each birth, the runs whose handlers have not succeeded within the time that each run has. */
+/** For each birth: the runs whose handlers have not succeeded before their timeout. */
 function createHandlers() {
   const left = new Map<string, Map<number, number>>()
   const births = new Map<string, string>()
-  const seeWrite = (happening: Write) => {
-    const { after } = happening
+  const seeWrite = (event: Write) => {
+    const { after } = event
     const birth = birthOf(after)
     births.set(after.id, birth)
-    const run = claimIn(happening)
+    const run = claimIn(event)
     if (run) left.set(birth, (left.get(birth) ?? new Map()).set(run.fence, timesOutAt(after, run)))
   }
   return {
     haveAllSucceeded: (birth: string) => left.get(birth)?.size === 0,
-    see: (happening: HistoryEvent) => {
-      if (happening.what === 'write') seeWrite(happening)
-      if (happening.what !== 'reported' || happening.end !== 'succeed') return
-      const runs = left.get(births.get(happening.id) ?? '')
-      if (happening.at < (runs?.get(happening.fence) ?? 0)) runs?.delete(happening.fence)
+    see: (event: HistoryEvent) => {
+      if (event.what === 'write') seeWrite(event)
+      if (event.what !== 'ended' || event.end !== 'succeed') return
+      const runs = left.get(births.get(event.id) ?? '')
+      if (event.at < (runs?.get(event.fence) ?? 0)) runs?.delete(event.fence)
     },
   }
 }
@@ -121,7 +121,7 @@ function timesOutAt({ options }: Task, { startedAt }: LiveRun): number {
   return startedAt + (options.timeoutMs ?? Number.POSITIVE_INFINITY)
 }
 
-/** Whether no process dies, freezes or misjudges time, so that each end of a run can be written in time. */
+/** Whether no process dies, freezes or has a wrong clock, so that each end of a run can be written in time. */
 function areProcessesSpared({ weather, steps }: Scenario): boolean {
   const { death, freeze, slow, refused, answerLost, skewMs, stepMs } = weather
   const isSpared = death + freeze + slow + skewMs + stepMs === 0 && refused + answerLost <= 0.05
@@ -131,7 +131,10 @@ function areProcessesSpared({ weather, steps }: Scenario): boolean {
   return isSpared && !steps.some(step => 'workerId' in step) && acts.every(({ end }) => end !== 'crash')
 }
 
-/** An outage until shortly before the end of the lease. Over HTTP somebody may give up in any. */
+/**
+ * Whether an outage lasted until shortly before the end of the lease. Over HTTP any outage counts, because a
+ * client may stop trying.
+ */
 function isExcused({ outages = [], types }: Scenario, reportedAt: number, leaseUntil: number): boolean {
   const isOverHttp = types.some(({ servedBy }) => servedBy === 'http')
   const from = isOverHttp ? reportedAt : leaseUntil - ANSWERED_BEFORE_MS

@@ -5,26 +5,28 @@ import type { HistoryEvent } from '../world/history.ts'
 import { START } from '../world/world.ts'
 import type { Invariant } from './invariant.ts'
 
-/** One, and one more where a batch of the stream comes again for another reason. */
+/**
+ * How often the planner dispatches one revision: once, and once more when a batch of the stream is delivered
+ * again for another reason.
+ */
 const DISPATCHES_MAX = 2
-/** Looks are counted over five minutes, after a while in which chains may merge. */
+/** Looks are counted over five minutes. */
 const COUNTED_MS = 300_000
 const MERGING_MS = 120_000
-/** Eight a minute: one chain of looks makes four with the default lease. */
+/** Eight a minute. One chain of looks makes four a minute with the default lease. */
 const LOOKS_MAX = 40
 
-/** Promises about how much is sent. */
+/** Promises about how many messages are sent. */
 export const MESSAGE_INVARIANTS: readonly Invariant[] = [
   {
-    name: 'what keeps a far minute from being scheduled does not multiply the dispatches of other tasks',
+    name: 'a far minute that cannot be scheduled does not multiply the dispatches of other tasks',
     watch: scenario => {
       const isJudged = isDisturbedByScheduler(scenario)
       const sent = new Map<string, number>()
       return {
-        on: happening => {
-          if (!isJudged || happening.what !== 'dispatched' || !happening.by.startsWith('planner'))
-            return undefined
-          const { id, born, revision } = happening
+        on: event => {
+          if (!isJudged || event.what !== 'dispatched' || !event.by.startsWith('planner')) return undefined
+          const { id, born, revision } = event
           const name = `${id} ${born} ${revision}`
           const times = (sent.get(name) ?? 0) + 1
           sent.set(name, times)
@@ -36,15 +38,15 @@ export const MESSAGE_INVARIANTS: readonly Invariant[] = [
     },
   },
   {
-    name: 'in the long run a running task is looked at a few times a minute, however many messages were doubled',
+    name: 'in the long run the waker receives a few looks a minute at a running task, however many messages were doubled',
     watch: ({ calmAt }) => {
       const runs = createStillRuns()
       const looks = new Map<string, number[]>()
       return {
-        on: happening => {
-          runs.see(happening)
-          if (happening.what !== 'looked') return undefined
-          const { id, at } = happening
+        on: event => {
+          runs.see(event)
+          if (event.what !== 'look-received') return undefined
+          const { id, at } = event
           const since = Math.max(runs.since(id), START + calmAt) + MERGING_MS
           const times = [...(looks.get(id) ?? []), at].filter(time => time > Math.max(since, at - COUNTED_MS))
           looks.set(id, times)
@@ -57,14 +59,14 @@ export const MESSAGE_INVARIANTS: readonly Invariant[] = [
   },
 ]
 
-/** Since when nothing but heartbeats was written of each task that runs with at least the default lease. */
+/** For each running task with at least the default lease: since when only heartbeats were written. */
 function createStillRuns() {
   const still = new Map<string, number>()
   return {
     since: (id: string) => still.get(id) ?? Number.POSITIVE_INFINITY,
-    see: (happening: HistoryEvent) => {
-      if (happening.what !== 'write' || happening.after.operation === 'beat') return
-      const { after, at } = happening
+    see: (event: HistoryEvent) => {
+      if (event.what !== 'write' || event.after.operation === 'beat') return
+      const { after, at } = event
       const isUsual = after.options.leaseMs >= DEFAULT_OPTIONS.leaseMs && liveRuns(after).length > 0
       if (isUsual) still.set(after.id, at)
       else still.delete(after.id)
@@ -72,7 +74,7 @@ function createStillRuns() {
   }
 }
 
-/** Whether nothing goes wrong but that the scheduler is out. */
+/** Whether nothing goes wrong except that the scheduler is out. */
 function isDisturbedByScheduler({ weather, outages = [], steps }: Scenario): boolean {
   const isStill = Object.values(weather).every(share => share === 0)
   return (

@@ -1,27 +1,27 @@
 import { type EndedRun, endedRuns, liveRuns, successes } from '../../../shared/core/task/task.ts'
 import { type Invariant, onEachWrite } from './invariant.ts'
 
-/** Promises that can be seen in each single write. */
+/** Promises that each write shows by itself. */
 export const WRITE_INVARIANTS: readonly Invariant[] = [
-  onEachWrite('no two live runs of one worker on one task', ({ after }) => {
+  onEachWrite('no worker has two live runs of one task', ({ after }) => {
     const workers = liveRuns(after).map(({ workerId }) => workerId)
-    const twin = workers.find((workerId, index) => workers.indexOf(workerId) < index)
-    return twin && `${twin} holds two runs of ${after.id}`
+    const duplicate = workers.find((workerId, index) => workers.indexOf(workerId) < index)
+    return duplicate && `${duplicate} holds two runs of ${after.id}`
   }),
-  onEachWrite('fences and revisions grow', ({ before, after }) => {
+  onEachWrite('fences and revisions grow with each claim and write', ({ before, after }) => {
     if (!before) return undefined
     const isBeat = after.operation === 'beat'
     if (after.fence < before.fence)
       return `the fence of ${after.id} fell from ${before.fence} to ${after.fence}`
     if (after.revision !== before.revision + (isBeat ? 0 : 1)) {
-      return `${after.operation} led ${after.id} from revision ${before.revision} to ${after.revision}`
+      return `${after.operation} took ${after.id} from revision ${before.revision} to ${after.revision}`
     }
     const isNewRun = liveRuns(after).find(({ fence }) => !before.live[fence])
     return isNewRun && isNewRun.fence <= before.fence
-      ? `${after.id} handed out fence ${isNewRun.fence} again`
+      ? `${after.id} used fence ${isNewRun.fence} again`
       : undefined
   }),
-  onEachWrite('no more successes and runs than the task asks for', ({ before, after }) => {
+  onEachWrite('no claim exceeds the successes that the task asks for', ({ before, after }) => {
     const taken = successes(after).length + liveRuns(after).length
     const wasTaken = before ? successes(before).length + liveRuns(before).length : 0
     const isMore = after.operation === 'claim' && taken > after.options.concurrency && taken > wasTaken
@@ -30,12 +30,12 @@ export const WRITE_INVARIANTS: readonly Invariant[] = [
   onEachWrite('a run that has ended never changes again', ({ before, after }) => {
     if (!before || before.born !== after.born) return undefined
     const revived = liveRuns(after).find(({ fence }) => before.ended[fence])
-    if (revived) return `run ${revived.fence} of ${after.id} lives again`
+    if (revived) return `run ${revived.fence} of ${after.id} is live again after its end`
     const isKnown = ({ fence }: EndedRun) => before.ended[fence] || before.live[fence]
-    // The run of a claim that the store has refused begins and ends in one write.
+    // When the store refuses a claim, its run begins and ends in one write.
     const isRefused = ({ fence, state }: EndedRun) => state === 'failed' && fence === before.fence + 1
-    const stranger = endedRuns(after).find(run => !isKnown(run) && !isRefused(run))
-    if (stranger) return `run ${stranger.fence} of ${after.id} ended again`
+    const unknown = endedRuns(after).find(run => !isKnown(run) && !isRefused(run))
+    if (unknown) return `run ${unknown.fence} of ${after.id} ended again`
     const changed = endedRuns(before).find(({ fence, state }) => {
       const now = after.ended[fence]
       return now !== undefined && now.state !== state
@@ -55,20 +55,17 @@ export const WRITE_INVARIANTS: readonly Invariant[] = [
         : `${after.operation} made ${after.id} ${after.state} though it was ${before.state}`
     },
   ),
-  onEachWrite('a publish begins anew only where nothing is, or no more', ({ before, after, clock }) => {
+  onEachWrite('a publish replaces only a removed or expired task', ({ before, after, clock }) => {
     if (after.operation !== 'publish' || !before || before.state === 'removed') return undefined
     const isExpired = before.expiresAt !== undefined && before.expiresAt <= clock
     return isExpired ? undefined : `a publish replaced ${after.id}, which was ${before.state}`
   }),
-  onEachWrite(
-    'only a publish brings a task into being, or the cancel of a canvas that never published it',
-    ({ before, after }) => {
-      const isBirth = after.operation === 'publish' || (after.operation === 'cancel' && after.member)
-      return before || isBirth ? undefined : `${after.operation} brings ${after.id} into being`
-    },
-  ),
+  onEachWrite('only a publish creates a task, or the cancel of its canvas', ({ before, after }) => {
+    const isBirth = after.operation === 'publish' || (after.operation === 'cancel' && after.member)
+    return before || isBirth ? undefined : `${after.operation} creates ${after.id}`
+  }),
   {
-    name: 'no input is lost, and nothing handed on unless the task that handed it on is removed or started over',
+    name: 'no input is lost, and no handed-on result unless the task that handed it on was removed or restarted',
     watch: ({ steps }) => {
       const mayMiss = steps.some(
         step => step.do === 'purge' || (step.do === 'operate-member' && step.operation !== 'cancel'),
@@ -76,16 +73,16 @@ export const WRITE_INVARIANTS: readonly Invariant[] = [
       const isMissing = ({ error }: EndedRun) =>
         error?.message.includes('no longer stored') && !(mayMiss && error.message.includes('handed on'))
       return {
-        on: happening => {
-          if (happening.what !== 'write') return undefined
-          const { before, after } = happening
+        on: event => {
+          if (event.what !== 'write') return undefined
+          const { before, after } = event
           const lost = endedRuns(after).find(run => before?.live[run.fence] && isMissing(run))
           return lost && `run ${lost.fence} of ${after.id} found no input`
         },
       }
     },
   },
-  onEachWrite('no claim before the task is due by the claimer’s clock', ({ before, after, clock }) => {
+  onEachWrite('no task is claimed before it is due by the claimer’s clock', ({ before, after, clock }) => {
     if (after.operation !== 'claim' || !before) return undefined
     return before.dueAt > clock ? `${after.id} was claimed ${before.dueAt - clock} ms early` : undefined
   }),
@@ -94,7 +91,7 @@ export const WRITE_INVARIANTS: readonly Invariant[] = [
     const early = lost.find(({ fence }) => (before?.live[fence]?.leaseUntil ?? 0) > clock)
     return (
       early &&
-      `run ${early.fence} of ${after.id} was judged lost ${(before?.live[early.fence]?.leaseUntil ?? 0) - clock} ms early`
+      `run ${early.fence} of ${after.id} was recorded as lost ${(before?.live[early.fence]?.leaseUntil ?? 0) - clock} ms early`
     )
   }),
 ]

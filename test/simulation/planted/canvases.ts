@@ -1,11 +1,11 @@
 import type { Change } from '../../../shared/core/change/change.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
-import type { PlantedFault } from './planted.ts'
+import type { PlantedFault } from './planted-fault.ts'
 
-/** Faults in how canvases count their tasks and go on. */
+/** Faults in how canvases count their members and continue. */
 export const CANVAS_FAULTS: readonly PlantedFault[] = [
   {
-    name: 'a task of a canvas that is published again starts again',
+    name: 'a member that is published twice starts over',
     spoil: (system, table) => ({
       ...system,
       tasks: {
@@ -14,13 +14,13 @@ export const CANVAS_FAULTS: readonly PlantedFault[] = [
           const applied = await system.tasks.apply(change)
           const head = table.head(change.after.id)
           const isAgain = !applied.applied && change.after.operation === 'publish' && change.after.member
-          return isAgain && head ? system.tasks.apply(rebirth(change, head)) : applied
+          return isAgain && head ? system.tasks.apply(republish(change, head)) : applied
         },
       },
     }),
   },
   {
-    name: 'a failed task of a canvas counts as succeeded',
+    name: 'a failed member counts as succeeded',
     spoil: system => ({
       ...system,
       canvases: {
@@ -31,21 +31,21 @@ export const CANVAS_FAULTS: readonly PlantedFault[] = [
     }),
   },
   {
-    name: 'a cancelled canvas forgets its tasks',
+    name: 'cancelling a canvas leaves its members as they are',
     spoil: system => ({
       ...system,
       tasks: {
         ...system.tasks,
         apply: change => {
           const { owes, ...settled } = change.after
-          const isForgotten = owes && change.after.canvas && change.after.operation === 'cancel'
-          return system.tasks.apply(isForgotten ? { ...change, after: settled } : change)
+          const isLeftOut = owes && change.after.canvas && change.after.operation === 'cancel'
+          return system.tasks.apply(isLeftOut ? { ...change, after: settled } : change)
         },
       },
     }),
   },
   {
-    name: 'what is handed on is left out',
+    name: 'results are not handed on',
     spoil: system => ({
       ...system,
       tasks: {
@@ -59,8 +59,8 @@ export const CANVAS_FAULTS: readonly PlantedFault[] = [
   },
 ]
 
-/** The publish, written over what stands there. */
-function rebirth(change: Change, { born, revision, fence }: Task): Change {
+/** The same publish, written over the stored head. */
+function republish(change: Change, { born, revision, fence }: Task): Change {
   return {
     ...change,
     after: { ...change.after, revision: revision + 1, fence },

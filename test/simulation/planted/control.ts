@@ -2,9 +2,9 @@ import type { Change } from '../../../shared/core/change/change.ts'
 import { liveRuns, type Task } from '../../../shared/core/task/task.ts'
 import type { PlanningSystem } from '../../../shared/runtime/kernel/system.ts'
 import { PAUSE_ACK_MS } from '../../../shared/runtime/types/type-cache.ts'
-import type { PlantedFault } from './planted.ts'
+import type { PlantedFault } from './planted-fault.ts'
 
-/** Faults in what keeps tasks from running: pauses, rate limits, concurrency limits. */
+/** Faults in pauses, rate limits and concurrency limits. */
 const FAULTS: readonly PlantedFault[] = [
   {
     name: 'a pause is acknowledged at once',
@@ -17,11 +17,11 @@ const FAULTS: readonly PlantedFault[] = [
     }),
   },
   {
-    name: 'the pause is not asked about again after a slow claim',
+    name: 'a slow claim does not check the pause again',
     spoil: afterClaims,
   },
   {
-    name: 'a resumed type is given no job',
+    name: 'resuming a type starts no job that sends its waiting tasks',
     spoil: system => ({
       ...system,
       messages: {
@@ -36,13 +36,13 @@ const FAULTS: readonly PlantedFault[] = [
     spoil: keepingPermits,
   },
   {
-    name: 'a permit is recorded without a look at how many there are',
+    name: 'a permit is recorded without counting the recorded ones',
     spoil: inLimits(limits => ({
       acquire: (limit, holder) => limits.acquire(limit, holder, Number.POSITIVE_INFINITY),
     })),
   },
   {
-    name: 'nobody begins to see to those who wait for a permit',
+    name: 'no look is sent to a limit whose tasks wait for a permit',
     spoil: system => ({
       ...system,
       limits: {
@@ -56,18 +56,18 @@ const FAULTS: readonly PlantedFault[] = [
     }),
   },
   {
-    name: 'a run begins before the start that was granted to it',
+    name: 'a run begins before its reserved slot',
     spoil: system => ({
       ...system,
       tasks: { ...system.tasks, apply: change => system.tasks.apply(startedLater(change)) },
     }),
   },
   {
-    name: 'a reserved start is not noted, and used by others, too',
+    name: 'a reserved slot is not stored, so that other runs use it, too',
     spoil: inLimits(() => ({ putSlots: async () => undefined })),
   },
   {
-    name: 'starts that are counted all get the first turn',
+    name: 'slots that are reserved by counting are all the first one',
     spoil: inLimits(limits => ({
       countSlots: async (limit, version, count) => {
         const { log, version: stored } = await limits.slots(limit)
@@ -85,7 +85,7 @@ function inLimits(spoilt: (limits: Limits) => Partial<Limits>): PlantedFault['sp
   return system => ({ ...system, limits: { ...system.limits, ...spoilt(system.limits) } })
 }
 
-/** The run that is claimed counts as begun half a second later. */
+/** The start of the claimed run is written half a second late. */
 function startedLater(change: Change): Change {
   const { before, after } = change
   if (after.operation !== 'claim') return change
@@ -96,7 +96,7 @@ function startedLater(change: Change): Change {
   return { ...change, after: { ...after, live: Object.fromEntries(live) } }
 }
 
-/** Right after a claim was answered no type is seen to be paused. */
+/** Right after a claim was answered no type seems to be paused. */
 function afterClaims(system: PlanningSystem): PlanningSystem {
   let claimedAt = Number.NaN
   return {
@@ -120,7 +120,7 @@ function afterClaims(system: PlanningSystem): PlanningSystem {
   }
 }
 
-/** Until somebody who waits finds it to be stale. */
+/** Permits of lost runs are not released. Only a task that waits for the permit finds it to be stale. */
 function keepingPermits(system: PlanningSystem): PlanningSystem {
   const kept = new Set<string>()
   return {

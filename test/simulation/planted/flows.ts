@@ -6,23 +6,23 @@ import { isSamePiece } from '../../../shared/core/task/piece.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import type { PlanningSystem } from '../../../shared/runtime/kernel/system.ts'
 import { publishOwedCallbacks } from '../../../shared/runtime/plan/publish-callbacks.ts'
-import type { PlantedFault } from './planted.ts'
+import type { PlantedFault } from './planted-fault.ts'
 
-/** Faults in how steps follow each other, and in what the ends of tasks publish. */
+/** Faults in the order of steps, and in the callbacks that the ends of tasks publish. */
 export const FLOW_FAULTS: readonly PlantedFault[] = [
   {
-    name: 'a step is undone that never began',
+    name: 'a step that never began is undone',
     spoil: system =>
       withUndo(system, change =>
         undoAt(system, change, change.after.state === 'open' ? stepsToCome(change.after)[0] : undefined),
       ),
   },
   {
-    name: 'steps are undone from the first one on',
+    name: 'steps are undone in rising order',
     spoil: system => withUndo(system, change => undoAt(system, change, stepsLeft(change.after)[0])),
   },
   {
-    name: 'a stale dispatch claims whatever step there is now',
+    name: 'a stale dispatch claims the present step of its flow',
     spoil: system =>
       withApply(system, apply => async change => {
         const applied = await apply(change)
@@ -45,18 +45,18 @@ export const FLOW_FAULTS: readonly PlantedFault[] = [
       }),
   },
   {
-    name: 'a debt is settled before its callbacks are published',
+    name: 'callbacks are recorded as published before they are',
     spoil: system =>
       withApply(system, apply => async change => {
         const applied = await apply(change)
-        const isIndebted = applied.applied && applied.task.owes && applied.task.callbacks
-        if (!isIndebted) return applied
+        const owesCallbacks = applied.applied && applied.task.owes && applied.task.callbacks
+        if (!owesCallbacks) return applied
         const settled = recordCallbacksPublished(applied.task, system.clock.now())
         return settled.ok ? apply(settled.change) : applied
       }),
   },
   {
-    name: 'a task hides that it owes callbacks while they are published',
+    name: 'a task does not show that it owes callbacks while they are published',
     spoil: system =>
       withApply(system, apply => async change => {
         const applied = await apply(change)
@@ -76,7 +76,7 @@ function withApply(system: PlanningSystem, spoilt: (apply: Apply) => Apply): Pla
   return { ...system, tasks: { ...system.tasks, apply: spoilt(system.tasks.apply) } }
 }
 
-/** Changes every write that begins an undo, or ends the last one. */
+/** Changes every write that starts an undo, or ends the last one. */
 function withUndo(system: PlanningSystem, spoilt: (change: Change) => Change): PlanningSystem {
   return withApply(system, apply => change => {
     const { before, after } = change
@@ -86,7 +86,7 @@ function withUndo(system: PlanningSystem, spoilt: (change: Change) => Change): P
   })
 }
 
-/** The same write, but at another step's undo. */
+/** The same write, but with the undo of another step. */
 function undoAt({ clock }: PlanningSystem, change: Change, at: number | undefined): Change {
   if (at === undefined || !change.before) return change
   const { finishedAt: _finishedAt, expiresAt: _expiresAt, owes: _owes, ...rest } = change.after
@@ -94,19 +94,19 @@ function undoAt({ clock }: PlanningSystem, change: Change, at: number | undefine
   return { ...change, after: revise(change.before, draft, clock.now()).change.after }
 }
 
-/** Steps with an undo that the flow has not reached. */
+/** Steps with an undo that come after the flow's cursor. */
 function stepsToCome({ flow }: Task): number[] {
   const { steps = [] } = flow?.definition ?? {}
   return steps.flatMap(({ undo }, at) => (undo && at > (flow?.cursor ?? 0) ? [at] : []))
 }
 
-/** Steps that have begun and are not undone. */
+/** Steps that have begun and have not been undone. */
 function stepsLeft({ flow }: Task): number[] {
   const { steps = [] } = flow?.definition ?? {}
   return steps.flatMap(({ undo }, at) => (undo && flow?.steps[at] && !flow.steps[at].undo ? [at] : []))
 }
 
-/** The system as it is once a write is done that is yet to come. */
+/** The system in which a write that is still to come seems to be stored. */
 function asThough(system: PlanningSystem, after: Task): PlanningSystem {
   return {
     ...system,

@@ -1,18 +1,18 @@
 import type { Task } from '../../../shared/core/task/task.ts'
 import type { JobLook } from '../../../shared/core/types/type-job.ts'
 import type { PlanningSystem } from '../../../shared/runtime/kernel/system.ts'
-import type { PlantedFault } from './planted.ts'
+import type { PlantedFault } from './planted-fault.ts'
 
-const AN_HOUR_MS = 3_600_000
+const HOUR_MS = 3_600_000
 
-/** Faults in what is sent, found, and swept. */
+/** Faults in messages, in the sweeper, and in purges. */
 export const MESSAGE_FAULTS: readonly PlantedFault[] = [
   {
-    name: 'the sweeper is forgotten',
+    name: 'the sweeper reads no type',
     spoil: system => ({ ...system, types: { ...system.types, list: async () => [] } }),
   },
   {
-    name: 'no look is armed',
+    name: 'no look at a task is sent',
     spoil: system => ({ ...system, messages: { ...system.messages, look: async () => [] } }),
   },
   {
@@ -20,7 +20,7 @@ export const MESSAGE_FAULTS: readonly PlantedFault[] = [
     spoil: system => ({ ...system, messages: { ...system.messages, dispatch: bySweeper(system) } }),
   },
   {
-    name: 'a far minute whose schedule was lost is woken by nobody',
+    name: 'a far minute whose schedule was lost is never woken',
     needs: 'far',
     spoil: system => ({
       ...system,
@@ -32,7 +32,7 @@ export const MESSAGE_FAULTS: readonly PlantedFault[] = [
     }),
   },
   {
-    name: 'a purge is begun, and never worked on',
+    name: 'a purge is started, but removes nothing',
     spoil: system => ({
       ...system,
       messages: { ...system.messages, continueJobs: async () => [] },
@@ -44,7 +44,7 @@ export const MESSAGE_FAULTS: readonly PlantedFault[] = [
     }),
   },
   {
-    name: 'a purge takes what was published after it was asked for, too',
+    name: 'a purge removes tasks that were published after its request',
     spoil: system => ({
       ...system,
       messages: {
@@ -54,7 +54,7 @@ export const MESSAGE_FAULTS: readonly PlantedFault[] = [
     }),
   },
   {
-    name: 'the targets of a task are not told',
+    name: 'the workers that a task lists get no marker of it',
     spoil: system => ({ ...system, targets: { ...system.targets, mark: async () => undefined } }),
   },
 ]
@@ -70,5 +70,5 @@ function bySweeper({ messages, clock }: PlanningSystem): PlanningSystem['message
 function lookAtLater(look: JobLook): JobLook {
   const { job } = look
   if (job.kind !== 'purge') return look
-  return { ...look, job: { ...job, before: job.before + AN_HOUR_MS, askedAt: job.askedAt + AN_HOUR_MS } }
+  return { ...look, job: { ...job, before: job.before + HOUR_MS, askedAt: job.askedAt + HOUR_MS } }
 }

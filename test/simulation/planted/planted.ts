@@ -1,19 +1,24 @@
-import type { PlanningSystem } from '../../../shared/runtime/kernel/system.ts'
-import type { finishOverHttp } from '../../../shared/runtime/run/http-runs.ts'
-import type { ScenarioKind } from '../generate/generate.ts'
-import type { Table } from '../world/aws/table.ts'
+import { CANVAS_FAULTS } from './canvases.ts'
+import { CONTROL_FAULTS } from './control.ts'
+import { FLOW_FAULTS } from './flows.ts'
+import { MESSAGE_FAULTS } from './messages.ts'
+import type { PlantedFault } from './planted-fault.ts'
+import { REPORT_ANSWER_FAULTS } from './report-answers.ts'
+import { SCHEDULE_FAULTS } from './schedules.ts'
+import { TRIAL_FAULTS } from './trials.ts'
+import { WRITE_FAULTS } from './writes.ts'
 
 /**
- * A fault that is put into a simulated system on purpose, to see that the invariants notice it: it stands between the
- * code and one of its ports, and does there what the code would do if it had the fault.
+ * Every planted fault, by the part of the system that it concerns. `planted.slow.test.ts` requires that the
+ * invariants notice each of them.
  */
-export type PlantedFault = {
-  /** What the system does wrong, as a sentence. */
-  readonly name: string
-  /** It shows only in scenarios that have this. */
-  readonly needs?: ScenarioKind
-  /** The ports with the fault in them; all processes have it. */
-  spoil(system: PlanningSystem, table: Table): PlanningSystem
-  /** How the API with the fault takes the word of a worker on the end of its run. */
-  readonly finish?: typeof finishOverHttp
-}
+export const PLANTED_FAULTS: readonly PlantedFault[] = [
+  ...WRITE_FAULTS,
+  ...MESSAGE_FAULTS,
+  ...FLOW_FAULTS,
+  ...CANVAS_FAULTS,
+  ...SCHEDULE_FAULTS,
+  ...CONTROL_FAULTS,
+  ...TRIAL_FAULTS,
+  ...REPORT_ANSWER_FAULTS,
+]

@@ -3,11 +3,11 @@ import type { ScheduleState } from '../../../shared/core/task/schedule-state.ts'
 import { type Task, taskId } from '../../../shared/core/task/task.ts'
 import type { Applied } from '../../../shared/ports/stores.ts'
 import type { Table } from '../world/aws/table.ts'
-import type { PlantedFault } from './planted.ts'
+import type { PlantedFault } from './planted-fault.ts'
 
-/** Faults in how schedules tick. */
+/** Faults in the ticks of schedules. */
 const FAULTS: readonly PlantedFault[] = [
-  inWrites('the key of a tick says nothing of the tick', apply => {
+  inWrites('the key of a tick differs each time the tick is published', apply => {
     let count = 0
     return change => {
       count += 1
@@ -19,15 +19,15 @@ const FAULTS: readonly PlantedFault[] = [
     return apply(change)
   }),
   inWrites(
-    'a tick is noted, but not published',
+    'a tick is recorded, but not published',
     apply => async change => (isOfTick(change) ? { applied: true, task: change.after } : apply(change)),
   ),
   inWrites(
-    'a schedule that fell behind goes on with what is to come',
+    'a tick also passes over the next minute',
     apply => change => apply(change.after.operation === 'tick' ? passedOver(change) : change),
   ),
   {
-    name: 'a pause is not heeded',
+    name: 'a paused schedule ticks',
     spoil: system => ({
       ...system,
       tasks: { ...system.tasks, head: async id => unpaused(await system.tasks.head(id)) },
@@ -36,9 +36,9 @@ const FAULTS: readonly PlantedFault[] = [
   {
     name: 'a removed schedule ticks on',
     spoil: (system, table) => {
-      const removed = graves.get(table) ?? new Map<string, Task>()
-      graves.set(table, removed)
-      const risen = (found: Task | undefined) =>
+      const removed = removedSchedules.get(table) ?? new Map<string, Task>()
+      removedSchedules.set(table, removed)
+      const asBeforeRemoval = (found: Task | undefined) =>
         (found?.state === 'removed' ? removed.get(found.id) : undefined) ?? found
       return {
         ...system,
@@ -49,8 +49,8 @@ const FAULTS: readonly PlantedFault[] = [
             if (before?.schedule && after.operation === 'remove') removed.set(after.id, before)
             return system.tasks.apply(change)
           },
-          head: async id => risen(await system.tasks.head(id)),
-          heads: async ids => (await system.tasks.heads(ids)).map(found => risen(found) ?? found),
+          head: async id => asBeforeRemoval(await system.tasks.head(id)),
+          heads: async ids => (await system.tasks.heads(ids)).map(found => asBeforeRemoval(found) ?? found),
         },
       }
     },
@@ -61,7 +61,7 @@ const FAULTS: readonly PlantedFault[] = [
   },
   asIfSet('a schedule that fell behind runs every late tick', { missed: { catchUp: 12 } }),
   {
-    name: 'the sweeper forgets schedules',
+    name: 'the sweeper does not read schedules',
     spoil: system => ({
       ...system,
       tasks: {
@@ -80,8 +80,8 @@ export const SCHEDULE_FAULTS: readonly PlantedFault[] = FAULTS.map(fault => ({
 
 const LEAD_MS = 10_000
 
-/** Schedules as they were before they were removed, of each simulated system. */
-const graves = new WeakMap<Table, Map<string, Task>>()
+/** Removed schedules of each simulated system, as they were before their removal. */
+const removedSchedules = new WeakMap<Table, Map<string, Task>>()
 
 type Apply = (change: Change) => Promise<Applied>
 
@@ -95,7 +95,7 @@ function inWrites(name: string, spoiled: (apply: Apply) => Apply): PlantedFault 
   }
 }
 
-/** Every look at a schedule sees other settings than those that stand in the table and stay there. */
+/** Every read of a schedule shows these settings. The stored settings stay as they are. */
 function asIfSet(name: string, settings: Partial<ScheduleState>): PlantedFault {
   const seen = (head: Task | undefined) =>
     head?.schedule ? { ...head, schedule: { ...head.schedule, ...settings } } : head
@@ -121,7 +121,7 @@ function asIfSet(name: string, settings: Partial<ScheduleState>): PlantedFault {
   }
 }
 
-/** Whether it publishes the task of a tick. */
+/** Whether a change publishes the task of a tick. */
 function isOfTick({ before, after }: Change): boolean {
   const isByHand = after.key.includes('@now-')
   return before === undefined && after.parentId?.startsWith('schedule:') === true && !isByHand
@@ -136,7 +136,7 @@ function ofTheNext(change: Change): Change {
   return renamed({ ...change, after: { ...change.after, dueAt } }, `${change.after.key}+`)
 }
 
-/** A minute is passed over. */
+/** Moves the next tick by a minute, so that the ticks in between are passed over. */
 function passedOver(change: Change): Change {
   const { after } = change
   return after.state === 'open' ? { ...change, after: { ...after, dueAt: after.dueAt + 60_000 } } : change

@@ -3,7 +3,7 @@ import { BatonError } from '../../../shared/core/errors.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import type { PlanningSystem } from '../../../shared/runtime/kernel/system.ts'
 import type { Table } from '../world/aws/table.ts'
-import type { PlantedFault } from './planted.ts'
+import type { PlantedFault } from './planted-fault.ts'
 
 const CROWDED_MS = 50
 const CROWD = 15
@@ -12,9 +12,9 @@ const COPY_EVERY_MS = 10_000
 const COPIES = 2
 const REFUSED_TOGETHER_MS = 1_000
 
-/** Faults that a trial shows. */
+/** Faults that only a trial shows. */
 export const TRIAL_FAULTS: readonly PlantedFault[] = [
-  { name: 'an end that meets many others is given up', needs: 'crowd', spoil: givingUpInCrowds },
+  { name: 'an end that meets many concurrent ends is given up', needs: 'crowd', spoil: givingUpInCrowds },
   {
     name: 'an end is written once, whether or not the store answers',
     needs: 'outage',
@@ -26,13 +26,13 @@ export const TRIAL_FAULTS: readonly PlantedFault[] = [
     ),
   },
   {
-    name: 'a minute that cannot be scheduled makes its whole batch come again',
+    name: 'a minute that cannot be scheduled fails its whole batch of the stream',
     needs: 'scheduler-outage',
     spoil: failingBatches,
   },
-  { name: 'every look begins others, which never merge', needs: 'looks', spoil: multiplyingLooks },
+  { name: 'every look sends further looks, which never merge', needs: 'looks', spoil: multiplyingLooks },
   {
-    name: 'what is remembered is taken for fresh by the wall clock',
+    name: 'the age of cached data is measured by the wall clock',
     needs: 'clock-steps',
     spoil: system => {
       const clock = { ...system.clock, monotonic: () => system.clock.now() }
@@ -40,7 +40,7 @@ export const TRIAL_FAULTS: readonly PlantedFault[] = [
     },
   },
   {
-    name: 'the sweeper forgets how far it has read',
+    name: 'the sweeper does not store how far it has read',
     needs: 'backlog',
     spoil: system => ({
       ...system,
@@ -50,9 +50,9 @@ export const TRIAL_FAULTS: readonly PlantedFault[] = [
       },
     }),
   },
-  { name: 'one tenant goes first as long as it has tasks', needs: 'tenants', spoil: favouringOne },
+  { name: 'one tenant is served first as long as it has tasks', needs: 'tenants', spoil: favouringOne },
   {
-    name: 'a restart forgets whose turn its task takes',
+    name: 'a restart drops the fairness key of its task',
     needs: 'restarts',
     spoil: inWrites(apply => change => {
       const { fairnessKey: _key, ...after } = change.after
@@ -60,7 +60,7 @@ export const TRIAL_FAULTS: readonly PlantedFault[] = [
     }),
   },
   {
-    name: 'the next stage is counted by the input of the one before',
+    name: 'limits count the next stage by the input of the stage before',
     needs: 'stages',
     spoil: inWrites(apply => change => {
       const { before, after } = change
@@ -69,7 +69,7 @@ export const TRIAL_FAULTS: readonly PlantedFault[] = [
     }),
   },
   {
-    name: 'a write that the table refuses for what it is counts as an outage',
+    name: 'a write whose content the table refuses counts as an outage',
     needs: 'faults',
     spoil: inWrites(
       apply => change =>
@@ -80,7 +80,11 @@ export const TRIAL_FAULTS: readonly PlantedFault[] = [
         }),
     ),
   },
-  { name: 'a claim that the table refuses fails those beside it', needs: 'faults', spoil: refusingTogether },
+  {
+    name: 'a claim that the table refuses fails the claims beside it',
+    needs: 'faults',
+    spoil: refusingTogether,
+  },
   {
     name: 'a delay is written as the handler gave it',
     needs: 'signals',
@@ -91,7 +95,7 @@ export const TRIAL_FAULTS: readonly PlantedFault[] = [
     }),
   },
   {
-    name: 'a late write brings back what had expired and was deleted',
+    name: 'a late write stores a deleted head again',
     needs: 'expiry',
     spoil: inWrites(apply => async change => {
       const applied = await apply(change)
@@ -107,7 +111,7 @@ function inWrites(spoilt: (apply: Apply) => Apply): PlantedFault['spoil'] {
   return system => ({ ...system, tasks: { ...system.tasks, apply: spoilt(system.tasks.apply) } })
 }
 
-/** Something of each simulated system that all its processes share. */
+/** A value that all processes of one simulated system share. */
 function perTable<Shared>(make: () => Shared): (table: Table) => Shared {
   const all = new WeakMap<Table, Shared>()
   return table => {
@@ -117,7 +121,7 @@ function perTable<Shared>(make: () => Shared): (table: Table) => Shared {
   }
 }
 
-/** When successes of each task were written lately, and the runs whose end was given up. */
+/** The recent successes of each task, and the runs whose end was given up. */
 const crowds = perTable(() => ({ times: new Map<string, number[]>(), givenUp: new Set<string>() }))
 
 function givingUpInCrowds(system: PlanningSystem, table: Table): PlanningSystem {
@@ -138,7 +142,7 @@ function givingUpInCrowds(system: PlanningSystem, table: Table): PlanningSystem 
   })(system, table)
 }
 
-/** When the table last refused a claim for what it is. */
+/** When the table last refused the content of a claim. */
 const refusals = perTable(() => ({ last: Number.NEGATIVE_INFINITY }))
 
 function refusingTogether(system: PlanningSystem, table: Table): PlanningSystem {
@@ -154,7 +158,9 @@ function refusingTogether(system: PlanningSystem, table: Table): PlanningSystem 
   })(system, table)
 }
 
-/** While minutes cannot be scheduled, whatever its planner sends counts as not sent. */
+/**
+ * For some seconds after a minute could not be scheduled, its planner counts everything it sends as not sent.
+ */
 function failingBatches(system: PlanningSystem): PlanningSystem {
   let failedAt = Number.NEGATIVE_INFINITY
   return {
@@ -202,7 +208,7 @@ function multiplyingLooks(system: PlanningSystem, table: Table): PlanningSystem 
   }
 }
 
-/** The ready tasks of all others are left out while the first tenant that came has one. */
+/** While the first tenant has ready tasks, the ready tasks of all others are left out. */
 function favouringOne(system: PlanningSystem, table: Table): PlanningSystem {
   const isOpen = ({ state, live }: Task) => state === 'open' && Object.keys(live).length === 0
   return {

@@ -2,11 +2,11 @@ import type { Change } from '../../../shared/core/change/change.ts'
 import type { Operation, Task } from '../../../shared/core/task/task.ts'
 import type { Applied } from '../../../shared/ports/stores.ts'
 import type { Table } from '../world/aws/table.ts'
-import type { PlantedFault } from './planted.ts'
+import type { PlantedFault } from './planted-fault.ts'
 
 type Apply = (change: Change) => Promise<Applied>
 
-/** Faults in how transitions are written. */
+/** Faults in the writes of transitions. */
 export const WRITE_FAULTS: readonly PlantedFault[] = [
   inWrites(
     'a finish skips the fence check',
@@ -14,16 +14,16 @@ export const WRITE_FAULTS: readonly PlantedFault[] = [
       isOneOf(change, ['succeed', 'fail', 'release']) ? writeAnyway(apply, table, change) : apply(change),
   ),
   inWrites(
-    'a claim trusts what it was shown, and sets no condition',
+    'a claim is written without a condition',
     (apply, table) => change =>
       isOneOf(change, ['claim']) ? writeAnyway(apply, table, change) : apply(change),
   ),
-  inWrites('a lost lease is renewed', (apply, table) => async change => {
+  inWrites('a heartbeat renews a lost lease', (apply, table) => async change => {
     const applied = await apply(change)
     return !applied.applied && isOneOf(change, ['beat']) ? writeAnyway(apply, table, change) : applied
   }),
   inWrites(
-    'a write bumps no revision',
+    'a write does not increase the revision',
     apply => change =>
       change.before && change.after.operation !== 'beat'
         ? apply({ ...change, after: { ...change.after, revision: change.before.revision } })
@@ -33,12 +33,12 @@ export const WRITE_FAULTS: readonly PlantedFault[] = [
     const applied = await apply(change)
     return applied.applied ? applied : { applied: true, task: change.after }
   }),
-  inWrites('the answer comes before the write', apply => async change => {
+  inWrites('a write is answered before it is made', apply => async change => {
     void apply(change).catch(() => undefined)
     return { applied: true, task: change.after }
   }),
   inWrites(
-    'a run is judged lost whatever its lease is meanwhile',
+    'a run is recorded as lost without a check of its present lease',
     apply => change =>
       change.guard.kind === 'revision'
         ? apply({ ...change, guard: { ...change.guard, leases: [] } })
@@ -57,12 +57,12 @@ export const WRITE_FAULTS: readonly PlantedFault[] = [
         : apply(change),
   ),
   inWrites(
-    'a cancel is forgotten',
+    'a cancel is acknowledged, but not written',
     apply => change =>
       isOneOf(change, ['cancel']) ? Promise.resolve({ applied: true, task: change.after }) : apply(change),
   ),
   inWrites(
-    'a removal is forgotten',
+    'a removal is acknowledged, but not written',
     apply => change =>
       isOneOf(change, ['remove']) ? Promise.resolve({ applied: true, task: change.after }) : apply(change),
   ),
@@ -71,7 +71,7 @@ export const WRITE_FAULTS: readonly PlantedFault[] = [
     const wasTaken = !applied.applied && isOneOf(change, ['publish'])
     return wasTaken ? writeAnyway(apply, table, change) : applied
   }),
-  inWrites('bodies are forgotten', apply => change => apply({ ...change, bodies: [] })),
+  inWrites('bodies are not stored', apply => change => apply({ ...change, bodies: [] })),
   inWrites(
     'a claim keeps the fence',
     apply => change =>
@@ -95,7 +95,7 @@ function isOneOf({ after }: Change, operations: readonly Operation[]): boolean {
   return operations.includes(after.operation)
 }
 
-/** Writes on whatever stands there, as a write without a condition would. */
+/** Writes over the stored head, as a write without a condition would. */
 function writeAnyway(apply: Apply, table: Table, change: Change): Promise<Applied> {
   const head = table.head(change.after.id)
   if (!head) return apply(change)

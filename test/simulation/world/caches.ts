@@ -5,7 +5,7 @@ import type { CheckedMinutes } from '../../../shared/runtime/sweep/sweep-minutes
 import { cachedTypeReader } from '../../../shared/runtime/types/type-cache.ts'
 import { cachedLiveWorkers } from '../../../shared/runtime/worker/worker.ts'
 
-/** What a process of the API or a Lambda remembers from one invocation to the next, as its entry does. */
+/** The caches that a process keeps from one invocation to the next, as in the functions' entry points. */
 export const typesIn = perSystem(cachedTypeReader)
 export const roundsIn = perSystem((): SweepRounds => new Map())
 export const allowanceIn = perSystem(cachedAllowance)

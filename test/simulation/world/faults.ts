@@ -4,13 +4,13 @@ import { splitTaskId } from '../../../shared/core/task/task.ts'
 import type { TaskStore } from '../../../shared/ports/stores.ts'
 import type { Scenario } from '../scenario.ts'
 
-/** How the keys begin of tasks that are at fault in the trial about them, each in a way of its own. */
+/** The prefixes of the keys of faulty tasks in the trial `faults`: one prefix for each kind of fault. */
 export const FAULTY_KEY_PREFIXES = {
-  /** The table refuses their claims for what they would write. */
+  /** The table refuses the content of their claims. */
   claims: 'refuses-claims',
-  /** It refuses every write of them but the first. */
+  /** The table refuses every write except the first. */
   writes: 'refuses-writes',
-  /** Nobody can read their heads. */
+  /** Their heads cannot be read. */
   heads: 'spoilt',
 } as const
 
@@ -22,17 +22,17 @@ function isOf(kind: string, id: string): boolean {
   return splitTaskId(id)?.key.startsWith(kind) ?? false
 }
 
-/** The store as it is with the faults of a scenario's tasks. */
+/** The store with the faults of the scenario's faulty tasks. */
 export function withFaults(scenario: Scenario, store: TaskStore): TaskStore {
   if (scenario.trial !== 'faults') return store
-  const isSpoilt = (id: string) => isOf(FAULTY_KEY_PREFIXES.heads, id)
+  const isUnreadable = (id: string) => isOf(FAULTY_KEY_PREFIXES.heads, id)
   return {
     ...store,
     head: async id => {
-      if (isSpoilt(id)) throw new BatonError('unreadable', `what is stored of ${id} cannot be read`)
+      if (isUnreadable(id)) throw new BatonError('unreadable', `what is stored of ${id} cannot be read`)
       return store.head(id)
     },
-    heads: ids => store.heads(ids.filter(id => !isSpoilt(id))),
+    heads: ids => store.heads(ids.filter(id => !isUnreadable(id))),
     apply: async change => {
       if (isRefused(change)) throw new BatonError('unstorable', `the table refuses ${change.after.id}`)
       return store.apply(change)

@@ -3,76 +3,80 @@ import type { Task } from '../../../shared/core/task/task.ts'
 import type { TaskType } from '../../../shared/core/types/task-type.ts'
 import type { Act, Step } from '../scenario.ts'
 
-/** What happened in a simulated run, as far as anybody may be held to it. `at` is the world's own time. */
+/**
+ * The events of a simulated run, as far as invariants judge them. `at` is the time of the timeline, without any
+ * clock's error.
+ */
 export type HistoryEvent = {
   readonly at: number
+  /** The process or service that caused the event. */
   readonly by: string
-} /** A head was written. `clock` is what the writer's clock showed. */ & (
+} /** A head was written. `clock` is the time that the writer's clock showed. */ & (
   | {
       readonly what: 'write'
       readonly before: Task | undefined
       readonly after: Task
       readonly clock: number
     }
-  /** Somebody outside was answered. */
+  /** A caller was answered. */
   | { readonly what: 'answer'; readonly step: Step; readonly answer: Answer }
-  /** A worker over HTTP was told whether its word on a run counts, and if not, why. */
+  /** An HTTP worker was answered whether its report or heartbeat is accepted, and if not, why. */
   | {
-      readonly what: 'told'
+      readonly what: 'report-answer'
       readonly id: string
       readonly born: string
       readonly fence: number
-      /** A heartbeat says nothing of an end. */
+      /** What the worker reported; `beat` for a heartbeat. */
       readonly reported: Outcome | 'beat'
       readonly refused?: string
-      /** Whatever the worker has said of the run's end so far, answered or not, is this very word. */
+      /** Whether every report of this run so far, answered or not, was equal to this one. */
       readonly isOnlyReport: boolean
     }
-  /** A handler began, and what it was given. */
+  /** A handler began, with everything that it was given. */
   | {
       readonly what: 'began'
       readonly id: string
       readonly fence: number
       readonly workerId: string
       readonly input: unknown
-      /** What else it was given. */
+      /** What was handed on to the task. */
       readonly previous?: unknown
       readonly params?: unknown
-      /** The stage it is for, or the step as `one` or `undo one`. */
+      /** The stage of the run, or its step as `one` (do) or `undo one`. */
       readonly piece?: string | undefined
       readonly idempotencyKey: string
     }
-  /** A process took a dispatch off a queue; `task` is what that carries. */
+  /** A process received a dispatch from a queue. `task` is the task in the message. */
   | { readonly what: 'delivered'; readonly task: Task }
-  /** A handler has said how its run ends, and its worker is about to write that. */
-  | { readonly what: 'reported'; readonly id: string; readonly fence: number; readonly end: Act['end'] }
-  /** A dispatch was sent, for a task as it was at a revision. */
+  /** A handler has ended, and its worker is about to report that end. */
+  | { readonly what: 'ended'; readonly id: string; readonly fence: number; readonly end: Act['end'] }
+  /** A dispatch was sent for a revision of a task. */
   | { readonly what: 'dispatched'; readonly id: string; readonly born: string; readonly revision: number }
-  /** The waker took a look at a task off its queue. */
-  | { readonly what: 'looked'; readonly id: string; readonly born: string }
-  /** The store refused a request for what it is, as DynamoDB would. */
+  /** The waker received a look at a task from its queue. */
+  | { readonly what: 'look-received'; readonly id: string; readonly born: string }
+  /** The store refused a request because of its content, as DynamoDB would. */
   | { readonly what: 'refused'; readonly why: string }
   /** A type was written. */
   | { readonly what: 'type'; readonly type: TaskType }
-  /** A permit of a limit was recorded for a run that is to begin, or taken off the record. */
+  /** A permit of a concurrency limit was recorded for a holder, or released. */
   | { readonly what: 'permit'; readonly limit: string; readonly holder: string; readonly isHeld: boolean }
-  /** An invocation failed by an error that is no outage. */
-  | { readonly what: 'surprise'; readonly error: unknown }
-  /** The table deleted a head that had expired. */
+  /** An invocation failed by an error that is not an outage. */
+  | { readonly what: 'unexpected-error'; readonly error: unknown }
+  /** The table deleted an expired head. */
   | { readonly what: 'expired'; readonly id: string }
   /** A message was sent to a queue. */
   | { readonly what: 'sent'; readonly queue: string }
-  /** A message went through a queue, a process came or went, a call failed: for the reader of a trace alone. */
+  /** For readers of traces alone: what a queue, a process or a call did. */
   | { readonly what: 'note'; readonly text: string }
 )
 
-/** What an operation from outside came to. */
+/** The answer to an operation of a caller. */
 export type Answer =
   | { readonly ok: true; readonly task?: Task; readonly created?: boolean }
   | { readonly ok: false; readonly reason: string }
 
 export type History = {
-  record(happening: HistoryEvent): void
-  /** For traces; the text is made only if somebody reads it. */
+  record(event: HistoryEvent): void
+  /** Records a line for traces. The text is made only when a trace is written. */
   note(at: number, by: string, text: () => string): void
 }

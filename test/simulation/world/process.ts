@@ -6,85 +6,93 @@ import { createWallClock } from './wall-clock.ts'
 import { START, type World } from './world.ts'
 
 /**
- * A process: what it waits for is what it can be killed or frozen at. Every call to the world outside and every sleep
- * ends in an event of the timeline, which a dead process never sees, and a frozen one sees when it goes on.
+ * A process that can be killed or frozen whenever it waits. Every call to a service and every sleep ends in an
+ * event of the timeline. A dead process never receives that event, and a frozen one receives it when it
+ * continues.
  */
 export type Process = {
   readonly name: string
   readonly clock: Clock & {
-    /** Milliseconds since some time in the past; they know of no jump. */
+    /** Milliseconds since a fixed time in the past. The jumps of the wall clock do not change them. */
     monotonic(): number
   }
   readonly chance: Chance
-  /** The latest time that its clock may have shown to code that waits for an answer now. */
+  /** The latest time that its clock may have shown to code that is still waiting for an answer. */
   latestShown(): number
   isAlive(): boolean
-  /** A call to a service: `effect` takes place at one instant in between, if the weather lets it and the service is there. */
+  /**
+   * Calls a service. `effect` happens at one instant between request and answer, unless the weather or an
+   * outage prevents it.
+   */
   call<T>(operation: string, effect: () => T | Promise<T>, service?: Service): Promise<T>
-  /** Whether a misfortune of this kind befalls the process now. */
+  /** Whether a misfortune of this kind happens to the process now. */
   suffers(misfortune: keyof Weather): boolean
   kill(why: string): void
-  /** Stops it for so long, or until `thaw`. */
+  /** Freezes the process for this time, or until `thaw`. */
   freeze(forMs: number): void
   thaw(): void
-  /** Runs once, at its death. */
+  /** `react` runs once, when the process dies. */
   onDeath(react: () => void): void
 }
 
-/** Latency of a usual call, there and back, and of a slow one; the SDK gives up after three tries of 3 s. */
-const USUAL_MS = 6
-const SLOW_MS = 9_000
-const MOST_FROZEN_MS = 40_000
-/** The share of calls to a service that is out which end by a timeout; the others are refused at once. */
-const OUT_SLOWLY = 0.3
+/**
+ * The longest latency in each direction of a usual call, and of a slow one. The SDK gives up after three tries
+ * of 3 s.
+ */
+const USUAL_LATENCY_MS_MAX = 6
+const SLOW_LATENCY_MS_MAX = 9_000
+const FREEZE_MS_MAX = 40_000
+/** The share of calls to a service in an outage that end by a timeout. The other calls are refused at once. */
+const OUTAGE_TIMEOUT_SHARE = 0.3
 
 const NEVER = new Promise<never>(() => undefined)
 
 export function createProcess(world: World, name: string): Process {
   const { timeline, history } = world
-  const luck = createSeededChance(world.seedOf(`luck of ${name}`))
-  const skewMs = Math.round((luck.fraction() * 2 - 1) * world.scenario.weather.skewMs)
+  const chance = createSeededChance(world.seedOf(`luck of ${name}`))
+  const skewMs = Math.round((chance.fraction() * 2 - 1) * world.scenario.weather.skewMs)
   const wall = createWallClock(world, name, skewMs)
-  const heldBack: Array<() => void> = []
-  const mourners: Array<() => void> = []
+  const delayedEvents: Array<() => void> = []
+  const deathListeners: Array<() => void> = []
   let alive = true
   let frozen = false
-  let thawing = () => {}
+  let cancelThaw = () => {}
 
   const note = (text: () => string) => history.note(timeline.now(), name, text)
-  /** Lets the process see something: at once, after its freeze, or never. */
-  const see = (event: () => void) => {
+  /** Delivers an event to the process: at once, after its freeze, or never. */
+  const deliver = (event: () => void) => {
     if (!alive) return
-    if (frozen) heldBack.push(event)
+    if (frozen) delayedEvents.push(event)
     else event()
   }
-  const happens = (share: number) => share > 0 && luck.fraction() < share
+  const happens = (share: number) => share > 0 && chance.fraction() < share
 
   const kill = (why: string) => {
     if (!alive) return
     note(() => `dies: ${why}`)
     alive = false
-    heldBack.length = 0
-    for (const react of mourners.splice(0)) react()
+    delayedEvents.length = 0
+    for (const react of deathListeners.splice(0)) react()
   }
   const thaw = () => {
     if (!frozen) return
     frozen = false
-    thawing()
-    for (const event of heldBack.splice(0))
+    cancelThaw()
+    for (const event of delayedEvents.splice(0))
       if (alive && !frozen) event()
-      else heldBack.push(event)
+      else delayedEvents.push(event)
   }
   const freeze = (forMs: number) => {
     frozen = true
-    thawing()
-    thawing = Number.isFinite(forMs) ? timeline.at(timeline.now() + forMs, thaw) : () => {}
+    cancelThaw()
+    cancelThaw = Number.isFinite(forMs) ? timeline.at(timeline.now() + forMs, thaw) : () => {}
   }
-  const latency = (isSlow: boolean) => luck.fraction() * (isSlow ? SLOW_MS : USUAL_MS)
+  const latency = (isSlow: boolean) =>
+    chance.fraction() * (isSlow ? SLOW_LATENCY_MS_MAX : USUAL_LATENCY_MS_MAX)
   const misfortune = (share: number, freezing: number, operation: string) => {
     if (happens(share)) kill(`at ${operation}`)
     else if (happens(freezing)) {
-      const forMs = luck.fraction() * MOST_FROZEN_MS
+      const forMs = chance.fraction() * FREEZE_MS_MAX
       note(() => `freezes for ${Math.round(forMs)} ms at ${operation}`)
       freeze(forMs)
     }
@@ -103,10 +111,10 @@ export function createProcess(world: World, name: string): Process {
     const isRefused = happens(weather.refused)
     const isAnswerLost = !isRefused && happens(weather.answerLost)
     return new Promise<T>((resolve, reject) => {
-      const answer = (deliver: () => void, isLate = isSlow) =>
+      const answer = (settle: () => void, isLate = isSlow) =>
         timeline.at(timeline.now() + latency(isLate), () => {
           misfortune(weather.death / 2, weather.freeze / 2, `the answer to ${operation}`)
-          see(deliver)
+          deliver(settle)
         })
       const fail = (text: string, isLate = isSlow) => {
         note(() => `${operation}: ${text}`)
@@ -115,14 +123,14 @@ export function createProcess(world: World, name: string): Process {
       const begin = () => timeline.at(timeline.now() + latency(isSlow), takeEffect)
       const takeEffect = () => {
         if (isRefused) return fail('no answer, and no effect')
-        if (world.isOut(service)) return fail(`${service} is out`, luck.fraction() < OUT_SLOWLY)
+        if (world.isOut(service)) return fail(`${service} is out`, chance.fraction() < OUTAGE_TIMEOUT_SHARE)
         void attempt(effect).then(
           value => (isAnswerLost ? fail('no answer, though it took effect') : answer(() => resolve(value))),
           error => answer(() => reject(error)),
         )
       }
-      // A process that is frozen between its decision and its request sends that when it goes on.
-      see(begin)
+      // A process that freezes between its decision and its request sends the request when it continues.
+      deliver(begin)
     })
   }
 
@@ -136,7 +144,7 @@ export function createProcess(world: World, name: string): Process {
     kill,
     freeze,
     thaw,
-    onDeath: react => void mourners.push(react),
+    onDeath: react => void deathListeners.push(react),
     clock: {
       now: wall.now,
       monotonic: () => timeline.now() - START,
@@ -144,7 +152,7 @@ export function createProcess(world: World, name: string): Process {
         new Promise<void>(resolve => {
           if (!alive) return
           if (signal?.aborted) return resolve()
-          const cancel = timeline.at(timeline.now() + Math.max(0, ms), () => see(wake))
+          const cancel = timeline.at(timeline.now() + Math.max(0, ms), () => deliver(wake))
           const wake = () => {
             signal?.removeEventListener('abort', wake)
             cancel()
@@ -156,7 +164,7 @@ export function createProcess(world: World, name: string): Process {
   }
 }
 
-/** Runs now, not in a turn of its own: the effect takes place at this very instant. */
+/** Runs now, not in a later turn, because the effect happens at this very instant. */
 async function attempt<T>(effect: () => T | Promise<T>): Promise<T> {
   return effect()
 }

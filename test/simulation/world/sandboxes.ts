@@ -3,28 +3,32 @@ import type { PlanningSystem } from '../../../shared/runtime/kernel/system.ts'
 import { createProcess, type Process } from './process.ts'
 import type { World } from './world.ts'
 
-/** What code that runs in a sandbox has: its process, the world as that reaches it, and when it must be over. */
+/** What an invocation has: its process, the ports as that process reaches them, and its end. */
 export type Sandbox = {
   readonly process: Process
   readonly system: PlanningSystem
-  /** By the process's clock. */
+  /** When the invocation times out, by the process's clock. */
   readonly endsAt: number
   readonly requestId: string
 }
 
 /**
- * The sandboxes of functions: one invocation at a time in each, frozen in between, so that whatever code leaves behind
- * goes on in a later invocation; killed when an invocation takes too long.
+ * The execution environments of Lambda functions. Each runs one invocation at a time and is frozen in between,
+ * so that work which an invocation left behind continues in a later one. An invocation that exceeds its timeout
+ * kills its process.
  */
 export type Sandboxes = {
-  /** Runs in a free sandbox of the function, or in a new one; undefined when it died before its end. */
+  /**
+   * Runs in a free environment of the function, or in a new one; undefined when its process died before it
+   * ended.
+   */
   invoke<T>(name: string, run: (sandbox: Sandbox) => Promise<T>): Promise<T | undefined>
 }
 
 type Warm = { readonly process: Process; readonly system: PlanningSystem; invocations: number }
 
-/** A sandbox that nobody needs goes away; so does every one after a deployment. */
-const MOST_INVOCATIONS = 30
+/** After this many invocations an environment ends, as unused ones do, and all do after a deployment. */
+const INVOCATIONS_MAX = 30
 
 export function createSandboxes(
   world: World,
@@ -46,7 +50,7 @@ export function createSandboxes(
     return { process, system: settings.systemFor(process), invocations: 0 }
   }
   const giveBack = (name: string, warm: Warm) => {
-    if (warm.invocations >= MOST_INVOCATIONS) return warm.process.kill('no longer needed')
+    if (warm.invocations >= INVOCATIONS_MAX) return warm.process.kill('no longer needed')
     warm.process.freeze(Number.POSITIVE_INFINITY)
     free.set(name, [...(free.get(name) ?? []), warm])
   }
@@ -62,10 +66,10 @@ export function createSandboxes(
       warm.invocations += 1
       return new Promise(resolve => {
         const endsAt = process.clock.now() + settings.timeoutMs
-        const surprised = (error: unknown) =>
-          world.history.record({ at: timeline.now(), by: process.name, what: 'surprise', error })
+        const unexpected = (error: unknown) =>
+          world.history.record({ at: timeline.now(), by: process.name, what: 'unexpected-error', error })
         const cancel = timeline.at(timeline.now() + settings.timeoutMs, () => {
-          if (world.isLongCalm()) surprised('the invocation took too long')
+          if (world.isLongCalm()) unexpected('the invocation took too long')
           process.kill('took too long')
         })
         const over: typeof resolve = value => {
@@ -81,7 +85,7 @@ export function createSandboxes(
             giveBack(name, warm)
           },
           error => {
-            if (!isOutage(error) || world.isLongCalm()) surprised(error)
+            if (!isOutage(error) || world.isLongCalm()) unexpected(error)
             process.kill(`failed: ${error}`)
           },
         )

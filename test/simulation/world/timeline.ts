@@ -1,16 +1,16 @@
 /**
- * Virtual time, and everything that is going to happen in it. One event happens at a time; all code that it lets go on
- * runs until it waits for another event. So the order of events is the only interleaving there is, and it repeats
- * itself exactly.
+ * Virtual time, and everything that is going to happen in it. One event happens at a time. All code that it
+ * resumes runs until that code waits for another event. So the order of events is the only interleaving, and it
+ * is repeatable.
  */
 export type Timeline = {
-  /** Milliseconds since the epoch, with fractions, so that hardly any two events meet. */
+  /** Milliseconds since the epoch. They have fractions, so that two events hardly ever have the same time. */
   now(): number
-  /** Lets `happen` happen at `time` (now, when that has passed). The answer takes it off the timeline. */
+  /** Schedules `happen` for `time`, or for now when that has passed. The returned function removes it. */
   at(time: number, happen: () => void): () => void
-  /** Lets events happen until `isOver` says so after one of them, none are left, or `until` is reached. */
+  /** Runs events until `isOver` returns true after one of them, none are left, or `until` is reached. */
   run(until: number, isOver?: () => boolean): Promise<void>
-  /** How many events have happened. */
+  /** How many events have run. */
   count(): number
 }
 
@@ -49,12 +49,15 @@ export function createTimeline(start: number): Timeline {
   }
 }
 
-/** Lets all code run that waits for no event; a whole turn, as only its end reports a rejection that nobody handled. */
+/**
+ * Waits until all code has run that waits for no event. It waits for a whole turn, because only its end reports
+ * an unhandled rejection.
+ */
 function quiet(): Promise<void> {
   return new Promise(resolve => setImmediate(resolve))
 }
 
-/** The event that comes first, first: a binary heap. */
+/** A binary heap with the earliest event at its top. */
 function createHeap() {
   const heap: Event[] = []
   const comesFirst = (a: number, b: number) => {

@@ -3,29 +3,35 @@ import { CALM, type Lost, type Scenario, type Service, type Weather } from '../s
 import type { History } from './history.ts'
 import { createTimeline, type Timeline } from './timeline.ts'
 
-/** What all parts of a simulated run share. */
+/**
+ * What all parts of a simulated run share, and the entry of this room. `timeline.ts` holds virtual time,
+ * `process.ts` the processes that run in it, and `history.ts` the events that invariants watch. `aws` simulates
+ * the services. `driven-world.ts` is for tests that call the world themselves.
+ */
 export type World = {
   readonly scenario: Scenario
   readonly timeline: Timeline
   readonly history: History
-  /** The weather right now; calm from the scenario's `calmAt` on. */
+  /** The weather at this time: calm from the scenario's `calmAt` on. */
   weather(): Weather
-  /** Whether a service answers no call right now. */
+  /** Whether a service has an outage at this time. */
   isOut(service: Service): boolean
-  /** When the outage of a service that is out will be over; now, if it is not. */
+  /** When the outage of a service ends; now when there is none. */
   outageEndsAt(service: Service): number
-  /** Whether the thing of this kind that is under way now is the one that is lost. Each thing asks once. */
+  /**
+   * Whether the thing of this kind that happens now is the lost one. It is called exactly once for each thing.
+   */
   loses(what: Lost['what']): boolean
-  /** Whether nothing that went wrong by chance can still be on its way. */
+  /** Whether no effect of bad weather can still be under way. */
   isLongCalm(): boolean
-  /** A seed of its own for each part, so that taking one part out leaves the luck of the others as it is. */
+  /** A seed for one part of the world. Removing a part leaves the chance of the others as it is. */
   seedOf(part: string): number
 }
 
-/** Where simulated time begins, a midnight UTC after the time from which fences are counted. */
+/** The start of simulated time: a midnight UTC after the time from which fences are counted. */
 export const START = Date.UTC(2026, 0, 2)
 
-/** Freezes and slow calls that began in bad weather go on for so long. */
+/** How long freezes and slow calls last that began in bad weather. */
 const AFTERMATH_MS = 90_000
 
 export function createWorld(scenario: Scenario, history: History, startsAt = START): World {

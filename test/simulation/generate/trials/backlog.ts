@@ -4,7 +4,7 @@ import { aScenario, aType, type Trial, workersOf } from './trial.ts'
 
 const SPAN_MS = 20_000
 
-/** More open tasks than a round of the sweeper reads, all of whose messages were lost. */
+/** All messages are lost for more open tasks than one round of the sweeper reads. */
 export const backlog: Trial = (dice, seed) => {
   const type = aType(dice.pick(['lambda', 'lambda', 'workers'] as const))
   return aScenario(seed, {

@@ -4,7 +4,7 @@ import { aScenario, aType, type Trial, workersOf } from './trial.ts'
 
 const SPAN_MS = 40_000
 
-/** Clocks jump, while types are paused and resumed and their tasks come one after the other. */
+/** Clocks jump while types are paused and resumed, and their tasks are published one after the other. */
 export const clockSteps: Trial = (dice, seed) => {
   const type = aType(dice.pick(['lambda', 'workers', 'workers', 'http'] as const))
   return aScenario(seed, {

@@ -2,15 +2,15 @@ import type { Act, ServedBy } from '../../scenario.ts'
 import { aScenario, aType, type Trial, workersOf } from './trial.ts'
 
 const SERVED_BY: readonly ServedBy[] = ['lambda', 'lambda', 'http', 'workers']
-/** Whoever polls costs time of the simulation. */
-const MOST = { lambda: 100, http: 24, workers: 24 } as const
-/** From the claim of one worker to that of the next one, about. */
+/** The most workers on the task. Workers that poll take simulation time, so there are fewer of them. */
+const WORKERS_MAX = { lambda: 100, http: 24, workers: 24 } as const
+/** About the time from the claim of one worker to the claim of the next one. */
 const CLAIM_MS = 130
 
-/** Many workers on one task, who end their runs at about one moment. */
+/** Many workers run one task, and their runs end at about the same moment. */
 export const crowd: Trial = (dice, seed) => {
   const servedBy = dice.pick(SERVED_BY)
-  const most = MOST[servedBy]
+  const most = WORKERS_MAX[servedBy]
   const count = dice.odds(0.15) ? most : dice.between(Math.floor(most / 4), Math.floor(most / 2))
   const type = aType(servedBy)
   const at = dice.between(1_000, 3_000)

@@ -4,7 +4,7 @@ import { aScenario, aType, type Trial, workersOf } from './trial.ts'
 
 const SPAN_MS = 180_000
 
-/** Tasks are kept for seconds and really deleted after that, and their keys are published again. */
+/** Tasks are retained for seconds, then their heads are deleted, and their keys are published again. */
 export const expiry: Trial = (dice, seed) => {
   const type = aType(dice.pick(['lambda', 'workers', 'http'] as const), { shards: dice.between(1, 2) })
   return aScenario(seed, {
@@ -34,7 +34,8 @@ function publishes(dice: Dice, { type }: TypeSetup): Step[] {
       request: {
         type,
         key: `k${dice.between(1, 4)}`,
-        // A head is not deleted within a minute of its publication, since new fences would not lie beyond its own.
+        // Baton deletes no head within a minute of its publication, because new fences would not be larger than
+        // its own. So most tasks are delayed by about a minute.
         ...(dice.odds(0.7) && { delayMs: dice.between(55_000, 75_000) }),
         ...(dice.odds(0.3) && { ifExists: dice.pick(['update', 'reject', 'restart'] as const) }),
         options: {

@@ -5,7 +5,10 @@ import { aScenario, aType, type Trial, workersOf } from './trial.ts'
 const SERVED_BY: readonly ServedBy[] = ['http', 'http', 'lambda', 'workers']
 const HEALTHY = 8
 
-/** Some tasks that the table refuses to write, or whose heads cannot be read, stand in front of others that are as they should be. */
+/**
+ * Faulty tasks are published before healthy ones. The table refuses their writes, or their heads cannot be
+ * read.
+ */
 export const faults: Trial = (dice, seed) => {
   const type = aType(dice.pick(SERVED_BY), dice.odds(0.3) ? { limits: { concurrency: { max: 2 } } } : {})
   const kinds = Object.values(FAULTY_KEY_PREFIXES).filter(() => dice.odds(0.7))

@@ -3,7 +3,7 @@ import { aScenario, aType, type Trial, workersOf } from './trial.ts'
 
 const STORM_MS = 90_000
 
-/** Long runs with the default lease, about which messages are doubled for a while. */
+/** Runs of many minutes with the default lease. For a while messages about them are doubled. */
 export const looks: Trial = (dice, seed) => {
   const type = aType('workers', { shards: dice.between(1, 2) })
   return aScenario(seed, {

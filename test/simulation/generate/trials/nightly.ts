@@ -10,15 +10,15 @@ import { aScenario, aType, type Trial } from './trial.ts'
 
 const MINUTE_MS = 60_000
 const DAY_MS = 1_440 * MINUTE_MS
-/** A tick so far away waits for its minute, a nearer one in a queue. */
+/** A tick that is at least this far away waits for its minute. A nearer one waits in a queue. */
 const FAR_MS = 15 * MINUTE_MS
-/** What an outage must be shorter than the grace, and than the period, so that it loses no tick. */
+/** An outage loses no tick if it is this much shorter than the grace, and than the period. */
 const REPAIR_MS = 2 * MINUTE_MS
-/** Before its tick, a schedule is set and planned, and its minute is woken. */
+/** How long it takes until a new schedule is stored and planned. */
 const SET_AFTER_MS = 5_000
 
 /**
- * One schedule with a long period, and one fault: something is lost, or one service is out for as long as the
+ * One schedule with a long period, and one fault: one thing is lost, or one service is out for as long as the
  * schedule's grace allows.
  */
 export const nightly: Trial = (dice, seed) => {
@@ -54,21 +54,24 @@ export const nightly: Trial = (dice, seed) => {
 
 type Fault = Pick<Scenario, 'lost' | 'outages'>
 
-/** Most of them short, since a long outage takes its time in the simulation, too. */
+/** The grace of the schedule. Most are short, because a long outage takes long to simulate. */
 function graceOf(dice: Dice): number {
   if (dice.odds(0.5)) return SCHEDULE_GRACE_MS
   if (dice.odds(0.9)) return dice.between(SCHEDULE_GRACE_MS_MIN, 60 * MINUTE_MS)
   return dice.between(60 * MINUTE_MS, SCHEDULE_GRACE_MS_MAX)
 }
 
-/** `tickAt` counts from the beginning of the scenario, which is a midnight. */
+/** A daily timing. `tickAt` counts from the start of the scenario, which is a midnight. */
 function dailyAt(tickAt: number): Timing {
   const second = Math.ceil(tickAt / 1_000)
   const cron = `${second % 60} ${Math.floor(second / 60) % 60} ${Math.floor(second / 3_600) % 24} * * *`
   return { kind: 'cron', cron, timezone: 'UTC' }
 }
 
-/** A near tick takes a look and a dispatch; a far one the message of its minute and of its parts before. */
+/**
+ * What is lost. A near tick needs two messages: a look and a dispatch. A far tick needs up to eleven: for its
+ * minute and the minute's shards first.
+ */
 function somethingLost(dice: Dice, tickAt: number, isFar: boolean): Lost {
   const round = Math.floor(tickAt / MINUTE_MS) + dice.between(-2, 3)
   return dice.pick<() => Lost>([
@@ -79,7 +82,7 @@ function somethingLost(dice: Dice, tickAt: number, isFar: boolean): Lost {
   ])()
 }
 
-/** It covers the time of the tick, or a part of what leads to it. */
+/** An outage of one service during the tick, or during a part of what leads to it. */
 function anOutage(dice: Dice, tickAt: number, putAt: number, most: number): Fault {
   const ms = dice.odds(0.5) ? most : dice.between(1_000, most)
   const least = Math.max(putAt + SET_AFTER_MS, tickAt - ms - 3 * MINUTE_MS)

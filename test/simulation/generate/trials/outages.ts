@@ -7,14 +7,14 @@ import { aScenario, aType, type Trial, workersOf } from './trial.ts'
 const SERVICES: readonly Service[] = ['table', 'queues', 'scheduler', 'functions']
 const SPAN_MS = 60_000
 const FAR = { least: 905_000, most: 1_300_000 } as const
-/** Beyond the nonces of publishes. */
+/** Larger than the nonces of publishes. */
 const SCHEDULED_NONCE = 1_000
 
-/** One service alone is out, for seconds or for many minutes, once or twice. */
+/** One service is out, for seconds or for many minutes, once or twice. */
 export const outage: Trial = (dice, seed) => {
   const type = aType(dice.pick(['lambda', 'lambda', 'workers', 'http'] as const), {
     shards: dice.between(1, 2),
-    // Some runs outlast an outage.
+    // Some leases last longer than some outages.
     defaults: dice.odds(0.6) ? { leaseMs: 60_000 } : {},
   })
   const outages = dice.many(1, 2, () => anOutage(dice, dice.pick(SERVICES)))
@@ -31,7 +31,9 @@ export const outage: Trial = (dice, seed) => {
   })
 }
 
-/** Scheduler is out while tasks are published, most of them due at once, and some in far minutes. */
+/**
+ * EventBridge Scheduler is out while tasks are published. Most of them are due at once, some in far minutes.
+ */
 export const schedulerOutage: Trial = (dice, seed) => {
   const type = aType('lambda', { shards: dice.between(1, 2) })
   const outages: Outage[] = [{ service: 'scheduler', from: 0, ms: dice.between(60_000, 600_000) }]
@@ -69,7 +71,7 @@ function delayMs(dice: Dice): number {
   return dice.odds(0.5) ? 0 : dice.between(1, SPAN_MS)
 }
 
-/** Published so quickly that one batch of the stream has several of them. */
+/** Tasks that are published so quickly that one batch of the stream holds several of them. */
 function bursts(dice: Dice, { type }: TypeSetup): Step[] {
   const starts = dice.many(1, 3, () => dice.between(1_000, SPAN_MS))
   return starts

@@ -6,7 +6,7 @@ const SPAN_MS = 10_000
 const ODD: readonly OddNumber[] = ['NaN', 'Infinity', '-Infinity', '-5', '1e300', '9007199254740991']
 const ENDS = ['later', 'release', 'next'] as const
 
-/** Handlers ask for delays that are no numbers, or far too large. */
+/** Handlers ask for delays that are not numbers, or are far too large. */
 export const signals: Trial = (dice, seed) => {
   const type = aType(dice.pick(['lambda', 'workers'] as const))
   return aScenario(seed, {

@@ -5,11 +5,11 @@ import { aScenario, aType, type Trial, workersOf } from './trial.ts'
 
 const BIG = 'tenant-0'
 const NAMES = Array.from({ length: 200 }, (_, index) => `tenant-${index + 1}`)
-/** Those that a hash of few values throws together with the big one. */
+/** Tenants that a hash of 16 values maps to the same value as the big tenant. */
 const ALIKE = NAMES.filter(name => hash32(name) % 16 === hash32(BIG) % 16)
 const PUBLISHED_BY_MS = 4_000
 
-/** One tenant has many tasks, others come with a few each while they are worked on. */
+/** One tenant publishes many tasks. While workers execute these, other tenants publish a few each. */
 export const tenants: Trial = (dice, seed) => {
   const type = aType(dice.pick(['http', 'workers'] as const))
   const small = dice.many(1, 3, () => dice.pick(dice.odds(0.7) ? ALIKE : NAMES))

@@ -1,13 +1,15 @@
 import { CALM, type Scenario, type ServedBy, type TypeSetup, type WorkerSetup } from '../../scenario.ts'
 import type { Dice } from '../dice.ts'
 
-/** Draws the scenarios of one trial. */
+/** Draws the scenario of a seed within one trial. */
 export type Trial = (dice: Dice, seed: number) => Scenario
 
-/** What is CALM for everybody, but not known to be so from the beginning: promptness in calm weather is not judged. */
+/**
+ * Equal to CALM but another object: invariants of promptness, which hold in calm weather, do not judge trials.
+ */
 const STILL = { ...CALM }
 
-/** A scenario with nothing in it but what is given. */
+/** A scenario that is empty except for what is given. */
 export function aScenario(seed: number, given: Partial<Scenario> & Pick<Scenario, 'trial'>): Scenario {
   return {
     seed,
@@ -26,7 +28,7 @@ export function aType(servedBy: ServedBy, given: Partial<TypeSetup> = {}): TypeS
   return { type: `by-${servedBy}`, servedBy, defaults: {}, shards: 1, ...given }
 }
 
-/** So many workers of a type; a Lambda needs none. */
+/** `count` workers of a type. A Lambda needs none. */
 export function workersOf({ type, servedBy }: TypeSetup, count: number, concurrency = 1): WorkerSetup[] {
   if (servedBy === 'lambda') return []
   const kind = servedBy === 'http' ? 'http' : 'standalone'

@@ -7,17 +7,27 @@ import { clockSteps } from './clock-steps.ts'
 import { crowd } from './crowd.ts'
 import { expiry } from './expiry.ts'
 import { faults } from './faults.ts'
-import { restarts, stages } from './kept.ts'
 import { looks } from './looks.ts'
 import { nightly } from './nightly.ts'
 import { outage, schedulerOutage } from './outages.ts'
+import { reports } from './reports.ts'
+import { restarts, stages } from './restarts-and-stages.ts'
 import { signals } from './signals.ts'
 import { tenants } from './tenants.ts'
 import type { Trial } from './trial.ts'
-import { words } from './words.ts'
 
-/** Each trial, and the share of all seeds that are drawn as it; those that cost much time are rare. */
-const TRIALS: Readonly<Record<TrialName, { readonly share: number; readonly draw: Trial }>> = {
+type DrawnTrial = {
+  /** The share of all seeds that are drawn as this trial. Trials that cost much time are rare. */
+  readonly share: number
+  readonly draw: Trial
+  /**
+   * Hashed with the seed. It differs from the name where a trial was renamed, so that its seeds keep their
+   * scenarios. @default the trial's name
+   */
+  readonly salt?: string
+}
+
+const TRIALS: Readonly<Record<TrialName, DrawnTrial>> = {
   crowd: { share: 0.005, draw: crowd },
   outage: { share: 0.02, draw: outage },
   'scheduler-outage': { share: 0.01, draw: schedulerOutage },
@@ -31,7 +41,7 @@ const TRIALS: Readonly<Record<TrialName, { readonly share: number; readonly draw
   signals: { share: 0.01, draw: signals },
   nightly: { share: 0.02, draw: nightly },
   faults: { share: 0.01, draw: faults },
-  words: { share: 0.01, draw: words },
+  reports: { share: 0.01, draw: reports, salt: 'words' },
 }
 
 export const TRIAL_NAMES = Object.keys(TRIALS) as TrialName[]
@@ -40,16 +50,22 @@ export function isTrial(name: string | undefined): name is TrialName {
   return name !== undefined && Object.hasOwn(TRIALS, name)
 }
 
-/** The trial that a seed is drawn as; most are none. Chance of its own leaves all other seeds as they are. */
+/**
+ * The trial that a seed is drawn as; undefined for most seeds. It is drawn by a chance of its own, so that all
+ * other seeds stay as they are.
+ */
 export function trialOf(seed: number): TrialName | undefined {
-  let lot = createSeededChance(hash32(`trial of ${seed}`)).fraction()
+  let drawn = createSeededChance(hash32(`trial of ${seed}`)).fraction()
   for (const name of TRIAL_NAMES) {
-    lot -= TRIALS[name].share
-    if (lot < 0) return name
+    drawn -= TRIALS[name].share
+    if (drawn < 0) return name
   }
   return undefined
 }
 
 export function drawTrial(name: TrialName, seed: number): Scenario {
-  return TRIALS[name].draw(createDice(createSeededChance(hash32(`${name} ${seed}`))), seed)
+  return TRIALS[name].draw(
+    createDice(createSeededChance(hash32(`${TRIALS[name].salt ?? name} ${seed}`))),
+    seed,
+  )
 }

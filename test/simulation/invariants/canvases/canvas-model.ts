@@ -1,10 +1,10 @@
 import type { Composition } from '../../../../shared/core/canvas/shape.ts'
 import type { Job } from '../../scenario.ts'
 
-/** What a canvas must come to, by the product's rules and apart from how the code decides it. */
+/** Computes what a canvas must result in, by the product's rules and independently of the code. */
 
 export type End = 'succeeded' | 'failed'
-/** How the tasks of a canvas ended first, by nonce. */
+/** How each member of a canvas ended first, by nonce. */
 export type Ends = ReadonlyMap<number, End>
 export type Part = Composition<Job>
 
@@ -26,7 +26,7 @@ function ofGroup(group: readonly Part[], ends: Ends): End | 'open' {
   return standings.includes('failed') ? 'failed' : 'succeeded'
 }
 
-/** The nonces of the tasks that may have been published by now. */
+/** The nonces of the members that may have been published by now. */
 export function startable(part: Part, ends: Ends): number[] {
   if ('leaf' in part) return [part.leaf.nonce]
   if ('group' in part) return part.group.flatMap(one => startable(one, ends))
@@ -41,7 +41,7 @@ export function startable(part: Part, ends: Ends): number[] {
   return [...group, ...(callback ? [callback] : [])].flatMap(one => startable(one, ends))
 }
 
-/** The task because of which a part has failed: the first in the order of the body. */
+/** The member whose failure failed a part: the first one in the order of the body. */
 export function failure(part: Part, ends: Ends): number | undefined {
   if ('leaf' in part) return part.leaf.nonce
   const members =
@@ -54,12 +54,12 @@ export function failure(part: Part, ends: Ends): number | undefined {
   return failed && failure(failed, ends)
 }
 
-/** What a task is handed on: the value of a part, or why a group failed. */
+/** What is handed on to a task: the value of a part, or the error of a group. */
 export type Source =
   | { readonly kind: 'value'; readonly of: Part; readonly isSpread: boolean }
   | { readonly kind: 'error'; readonly of: Part }
 
-/** Of each task that is handed something, by nonce. */
+/** The source of each member that is handed something, by nonce. */
 export function sourcesIn(part: Part, given?: Source): Map<number, Source> {
   if ('leaf' in part) return new Map(given && !part.leaf.immutable ? [[part.leaf.nonce, given]] : [])
   if ('group' in part) return merged(part.group.map(one => sourcesIn(one, given)))
@@ -83,7 +83,7 @@ function merged(maps: ReadonlyArray<ReadonlyMap<number, Source>>): Map<number, S
   return new Map(maps.flatMap(map => [...map]))
 }
 
-/** The value of a part that has succeeded, of its tasks' results. */
+/** The value of a succeeded part, from the results of its members. */
 export function partValue(part: Part, resultOf: (nonce: number) => unknown): unknown {
   if ('leaf' in part) return resultOf(part.leaf.nonce)
   if ('group' in part) return part.group.map(one => partValue(one, resultOf))

@@ -5,24 +5,24 @@ import type { Invariant } from '../invariant.ts'
 import { isCreation, nonceOf } from '../tags.ts'
 import { type End, type Part, standingOf, startable } from './canvas-model.ts'
 
-/** What has become of one birth of a canvas, as its tasks' writes show it. */
+/** The state of one birth of a canvas, as the writes of its members show it. */
 type Canvas = {
   readonly part: Part
   readonly ends: Map<number, End>
   readonly begun: Set<number>
-  isSettled: boolean
+  isCancelled: boolean
 }
 
-/** Promises about canvases: what starts when, and how they end. */
+/** Promises about canvases: which members start when, and how a canvas ends. */
 export const CANVAS_INVARIANTS: readonly Invariant[] = [
   {
-    name: 'a task of a canvas is published once, and only when those before it have ended as they must',
+    name: 'a member of a canvas is published once, and only after the ends that it waits for',
     watch: ({ steps }) => {
       const known = trackCanvases(steps)
       return {
-        on: happening => {
-          if (happening.what !== 'write') return undefined
-          const { before, after } = happening
+        on: event => {
+          if (event.what !== 'write') return undefined
+          const { before, after } = event
           const canvas = known.of(after)
           const fault = canvas && faultOfStart(canvas, before, after)
           known.see(before, after)
@@ -32,37 +32,37 @@ export const CANVAS_INVARIANTS: readonly Invariant[] = [
     },
   },
   {
-    name: 'a canvas ends as the first ends of its tasks say, unless it is cancelled',
+    name: 'the end of a canvas follows from the first ends of its members, unless it is cancelled',
     watch: ({ steps }) => {
       const known = trackCanvases(steps)
       return {
-        on: happening => {
-          if (happening.what !== 'write') return undefined
-          const { before, after } = happening
+        on: event => {
+          if (event.what !== 'write') return undefined
+          const { before, after } = event
           known.see(before, after)
           if (!after.canvas || before?.state !== 'open' || after.state === 'open') return undefined
           const canvas = known.named(after.key, after.born)
           const expected = canvas && standingOf(canvas.part, canvas.ends)
           return after.state === 'cancelled' || after.state === expected
             ? undefined
-            : `${after.id} has ${after.state}, but its tasks make it ${expected}`
+            : `${after.id} has ${after.state}, but its members make it ${expected}`
         },
       }
     },
   },
   {
-    name: 'no task of a canvas is claimed once all of it has been cancelled, but to undo',
+    name: 'no member of a canvas is claimed after the cancel of the whole canvas, except for undos',
     watch: ({ steps }) => {
       const known = trackCanvases(steps)
-      const startedOver = new Set<string>()
+      const restarted = new Set<string>()
       return {
-        on: happening => {
-          if (happening.what !== 'write') return undefined
-          const { before, after } = happening
+        on: event => {
+          if (event.what !== 'write') return undefined
+          const { before, after } = event
           known.see(before, after)
-          if (after.operation === 'restart' || after.operation === 'resume') startedOver.add(after.id)
+          if (after.operation === 'restart' || after.operation === 'resume') restarted.add(after.id)
           const isClaim = after.operation === 'claim' && after.flow?.direction !== 'undo'
-          return isClaim && known.of(after)?.isSettled && !startedOver.has(after.id)
+          return isClaim && known.of(after)?.isCancelled && !restarted.has(after.id)
             ? `${after.id} was claimed after its canvas was cancelled`
             : undefined
         },
@@ -70,14 +70,14 @@ export const CANVAS_INVARIANTS: readonly Invariant[] = [
     },
   },
   {
-    name: 'a cancelled canvas leaves none of its tasks open',
+    name: 'a cancelled canvas leaves none of its members open',
     watch: () => {
-      const startedOver = new Set<string>()
+      const restarted = new Set<string>()
       return {
-        on: happening => {
-          if (happening.what !== 'write') return undefined
-          const { id, operation } = happening.after
-          if (operation === 'restart' || operation === 'resume') startedOver.add(id)
+        on: event => {
+          if (event.what !== 'write') return undefined
+          const { id, operation } = event.after
+          if (operation === 'restart' || operation === 'resume') restarted.add(id)
           return undefined
         },
         atEnd: heads => {
@@ -86,16 +86,16 @@ export const CANVAS_INVARIANTS: readonly Invariant[] = [
           )
           const open = heads.find(
             ({ id, member, state }) =>
-              member && state === 'open' && cancelled.has(member.born) && !startedOver.has(id),
+              member && state === 'open' && cancelled.has(member.born) && !restarted.has(id),
           )
-          return open && `${open.id} is open, though its canvas was cancelled`
+          return open && `${open.id} is open, although its canvas was cancelled`
         },
       }
     },
   },
 ]
 
-/** What is known of each canvas; `see` every write. */
+/** Tracks the state of each canvas. `see` must get every write. */
 export function trackCanvases(steps: readonly Step[]) {
   const parts = new Map(
     steps.flatMap(step => (step.do === 'publish-canvas' ? [[step.canvas, step.composition] as const] : [])),
@@ -106,7 +106,7 @@ export function trackCanvases(steps: readonly Step[]) {
     const name = `${key} ${born}`
     const part = parts.get(key)
     if (!canvases.has(name) && part)
-      canvases.set(name, { part, ends: new Map(), begun: new Set(), isSettled: false })
+      canvases.set(name, { part, ends: new Map(), begun: new Set(), isCancelled: false })
     return canvases.get(name)
   }
   const of = ({ member }: Task) => member && named(member.canvasId, member.born)
@@ -114,7 +114,7 @@ export function trackCanvases(steps: readonly Step[]) {
     named,
     of,
     see: (before: Task | undefined, after: Task) => {
-      if (isAllCancelled(after)) settled(named(after.key, after.born))
+      if (isAllCancelled(after)) markCancelled(named(after.key, after.born))
       const canvas = of(after)
       const nonce = nonceOf(after) ?? nonces.get(after.id)
       if (!canvas || nonce === undefined) return
@@ -129,22 +129,23 @@ function endOf({ state }: Task): End {
   return state === 'succeeded' ? 'succeeded' : 'failed'
 }
 
-/** Whether a canvas is cancelled, and nothing of it left to be. */
+/** Whether a canvas is cancelled with all its members. */
 function isAllCancelled({ canvas, state, owes }: Task): boolean {
   return canvas !== undefined && state === 'cancelled' && !owes
 }
 
-function settled(canvas: Canvas | undefined): void {
-  if (canvas) canvas.isSettled = true
+function markCancelled(canvas: Canvas | undefined): void {
+  if (canvas) canvas.isCancelled = true
 }
 
 function faultOfStart(canvas: Canvas, before: Task | undefined, after: Task): string | undefined {
   const nonce = nonceOf(after)
   if (!isCreation(before, after) || nonce === undefined) return undefined
   if (canvas.begun.has(nonce)) return `${after.id} is published a second time`
-  if (canvas.isSettled) return `${after.id} is published after its canvas was cancelled`
-  if (!jobsIn(canvas.part).some(job => job.nonce === nonce)) return `${after.id} is none of its canvas`
+  if (canvas.isCancelled) return `${after.id} is published after its canvas was cancelled`
+  if (!jobsIn(canvas.part).some(job => job.nonce === nonce))
+    return `${after.id} is not a member of its canvas`
   return startable(canvas.part, canvas.ends).includes(nonce)
     ? undefined
-    : `${after.id} is published before those have ended that it waits for`
+    : `${after.id} is published before the ends that it waits for`
 }

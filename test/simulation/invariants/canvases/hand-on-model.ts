@@ -6,33 +6,33 @@ import { isCancelledUnpublished, nonceOf, type Result, resultIn } from '../tags.
 import { failure, partValue, type Source, sourcesIn } from './canvas-model.ts'
 import { trackCanvases } from './canvases.ts'
 
-/** What a task has come to each time that it succeeded. */
+/** The results of a task, one for each time that it succeeded. */
 type Past = {
   readonly results: Array<Result | null>
-  /** Somebody has removed it, or started it over: what it hands on is no longer certain. */
-  isTouched: boolean
+  /** Whether the task was removed or restarted. What it hands on is then uncertain. */
+  isRestarted: boolean
 }
 
 export type HandOnModel = {
   see(before: Task | undefined, after: Task): void
-  /** What a task may be handed, one of these; undefined when that cannot be told. */
+  /** The values that a task may be handed; undefined when they cannot be known. */
   expected(task: Task, job: Job): readonly unknown[] | undefined
 }
 
-const TOUCHING: ReadonlySet<string> = new Set(['restart', 'resume', 'remove'])
+const RESTARTING: ReadonlySet<string> = new Set(['restart', 'resume', 'remove'])
 const NOTHING = [undefined]
 
 export function createHandOnModel(steps: readonly Step[]): HandOnModel {
   const known = trackCanvases(steps)
-  const places = callbackOwnersIn(steps)
+  const callbackOwners = callbackOwnersIn(steps)
   const sources = new Map<number, Source>(
     steps.flatMap(step => (step.do === 'publish-canvas' ? [...sourcesIn(step.composition)] : [])),
   )
   const pasts = new Map<string, Past>()
   const members = new Map<string, string>()
-  const hollow = new Set<string>()
+  const neverPublished = new Set<string>()
   const pastOf = (id = ''): Past => {
-    const past = pasts.get(id) ?? { results: [], isTouched: false }
+    const past = pasts.get(id) ?? { results: [], isRestarted: false }
     pasts.set(id, past)
     return past
   }
@@ -41,7 +41,7 @@ export function createHandOnModel(steps: readonly Step[]): HandOnModel {
     const source = sources.get(nonce)
     if (!member || !source) return NOTHING
     const idOf = (one: number) => members.get(`${member.born} ${one}`)
-    if (jobsIn(source.of).some(job => pastOf(idOf(job.nonce)).isTouched)) return undefined
+    if (jobsIn(source.of).some(job => pastOf(idOf(job.nonce)).isRestarted)) return undefined
     if (source.kind === 'value') return [partValue(source.of, one => pastOf(idOf(one)).results[0] ?? null)]
     const { ends } = known.named(member.canvasId, member.born) ?? {}
     return [{ taskId: idOf((ends && failure(source.of, ends)) ?? Number.NaN) }]
@@ -53,15 +53,15 @@ export function createHandOnModel(steps: readonly Step[]): HandOnModel {
       const nonce = nonceOf(after)
       if (after.member && nonce !== undefined) members.set(`${after.member.born} ${nonce}`, after.id)
       const past = pastOf(after.id)
-      if (TOUCHING.has(after.operation)) past.isTouched = true
-      if (isCancelledUnpublished(before, after)) hollow.add(after.id)
+      if (RESTARTING.has(after.operation)) past.isRestarted = true
+      if (isCancelledUnpublished(before, after)) neverPublished.add(after.id)
       const isDone = after.state === 'succeeded' && before?.state !== 'succeeded'
       if (isDone) past.results.push(resultIn(after) ?? null)
     },
     expected: (task, { nonce, immutable }) => {
-      if (hollow.has(task.id)) return undefined
+      if (neverPublished.has(task.id)) return undefined
       if (immutable) return NOTHING
-      const when = places.get(nonce)?.when
+      const when = callbackOwners.get(nonce)?.when
       if (when === 'onError') return [{ taskId: task.parentId }]
       if (when === 'onSuccess') return pastOf(task.parentId).results.map(result => result ?? undefined)
       return expectedOfMember(task, nonce)

@@ -9,22 +9,22 @@ import { createHandOnModel } from './hand-on-model.ts'
 
 type Began = Extract<HistoryEvent, { readonly what: 'began' }>
 
-/** Promises about what a handler is given beside its own input. */
+/** Promises about handed-on results and the parameters of steps. */
 export const INPUT_INVARIANTS: readonly Invariant[] = [
   {
-    name: 'the steps of a flow are given the results of those before them',
+    name: 'each step of a flow is given the results of the steps before it',
     watch: () => {
       const results = new Map<string, Readonly<Record<string, Result>>>()
       return {
-        on: happening => {
-          if (happening.what === 'write' && happening.after.operation === 'claim') {
-            const { after } = happening
+        on: event => {
+          if (event.what === 'write' && event.after.operation === 'claim') {
+            const { after } = event
             if (after.flow) results.set(`${after.id} ${after.fence}`, resultsOfSteps(after))
           }
-          if (happening.what !== 'began' || !happening.params) return undefined
-          const { id, fence } = happening
+          if (event.what !== 'began' || !event.params) return undefined
+          const { id, fence } = event
           const expected = results.get(`${id} ${fence}`) ?? {}
-          const given = resultsGiven(happening)
+          const given = resultsGiven(event)
           return isDeepStrictEqual(given, expected)
             ? undefined
             : `${id} is given the results ${JSON.stringify(given)}, expected are ${JSON.stringify(expected)}`
@@ -33,25 +33,25 @@ export const INPUT_INVARIANTS: readonly Invariant[] = [
     },
   },
   {
-    name: 'what is handed on is what those before it came to',
+    name: 'a task is handed the results or the error of the tasks before it',
     watch: ({ steps }) => {
       const model = createHandOnModel(steps)
       const jobs = new Map(allJobs(steps).map(job => [job.nonce, job]))
       const tasks = new Map<string, Task>()
       return {
-        on: happening => {
-          if (happening.what === 'write') {
-            model.see(happening.before, happening.after)
-            tasks.set(happening.after.id, happening.after)
+        on: event => {
+          if (event.what === 'write') {
+            model.see(event.before, event.after)
+            tasks.set(event.after.id, event.after)
           }
-          if (happening.what !== 'began') return undefined
-          const task = tasks.get(happening.id)
+          if (event.what !== 'began') return undefined
+          const task = tasks.get(event.id)
           const job = jobs.get((task && nonceOf(task)) ?? Number.NaN)
           const expected = task && job && model.expected(task, job)
           if (!expected) return undefined
-          const given = plainPrevious(happening.previous)
+          const given = plainPrevious(event.previous)
           return expected.some(one => isDeepStrictEqual(one, given))
-            ? faultOfInput(happening, job)
+            ? faultOfInput(event, job)
             : `${task.id} is handed ${JSON.stringify(given)}, expected is ${JSON.stringify(expected)}`
         },
       }
@@ -74,7 +74,7 @@ function resultsGiven({ params }: Began): Record<string, unknown> {
   return Object.fromEntries(results.map(([name, value]) => [name, plainResult(value)]))
 }
 
-/** An error is told by the task that it is of. */
+/** What was handed on, without what varies: an error is reduced to its task. */
 function plainPrevious(previous: unknown): unknown {
   const error = errorIn(previous)
   return error ? { taskId: error.taskId } : plainResult(previous)
@@ -88,8 +88,8 @@ function errorIn(previous: unknown): HandedError | undefined {
 }
 
 /**
- * An input that is an array takes what was handed on: as one more argument, the results of a group as so many where a
- * chord calls back, and the message of an error in front.
+ * Checks an input that is an array. A handed-on value is appended as one argument, or as several when a chord's
+ * callback gets the results of a group. The message of an error comes first.
  */
 function faultOfInput({ id, input, previous }: Began, { isList }: Job): string | undefined {
   if (!isList) return undefined
@@ -100,5 +100,5 @@ function faultOfInput({ id, input, previous }: Began, { isList }: Job): string |
   const isTaken = [single, ...(Array.isArray(previous) ? [previous] : [])].some(added =>
     isDeepStrictEqual(rest, added),
   )
-  return isTaken ? undefined : `${id} has the arguments ${JSON.stringify(rest)} beside its own`
+  return isTaken ? undefined : `${id} is given the further arguments ${JSON.stringify(rest)}`
 }

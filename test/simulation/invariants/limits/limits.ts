@@ -6,24 +6,29 @@ import type { Invariant, Write } from '../invariant.ts'
 import { claimIn, servingTypeOf } from '../pieces.ts'
 
 /**
- * A change of a limit is acknowledged so long after it was written, and holds from then on: who claims until then may
- * not know it yet.
+ * A change of a limit is acknowledged this long after it was written, and holds from then on. Until then a
+ * claimer may not know it.
  */
 const CHANGED_WITHIN_MS = 1_500
-/** Whoever has asked the old limit in time may write the claim so much later, where calls are slow or freeze. */
+/**
+ * A claimer that read the old limit in time may write the claim this much later, where calls are slow or
+ * freeze.
+ */
 const CLAIMED_WITHIN_MS = { usual: 1_500, slow: 120_000 }
 
-/** Promises about rate and concurrency limits, counted anew from what the types say and who claims. */
+/**
+ * Promises about rate and concurrency limits. They are counted anew from the settings of types and the claims.
+ */
 export const LIMIT_INVARIANTS: readonly Invariant[] = [
   {
-    name: 'no concurrency limit has more runs at work than it allows',
+    name: 'no concurrency limit has more running handlers than it allows',
     watch: scenario => {
       const eras = erasOf('concurrency', scenario)
-      /** Of each run that has been claimed and has not ended, the limits it was claimed under. */
+      /** For each live run: the limits that it was claimed under. */
       const claimed = new Map<string, readonly string[]>()
-      /** Of each limit, the runs that are at work. */
+      /** For each limit: the runs whose handlers have begun. */
       const working = new Map<string, Set<string>>()
-      /** The limits under which each run is at work, with the values that they count it by. */
+      /** For each run whose handler has begun: its limits, with the values by which they count it. */
       const begun = new Map<string, readonly string[]>()
       const onWrite = (write: Write) => {
         for (const run of endedIn(write)) {
@@ -41,33 +46,30 @@ export const LIMIT_INVARIANTS: readonly Invariant[] = [
           begun.set(run, [...(begun.get(run) ?? []), name])
           const runs = (working.get(name) ?? new Set()).add(run)
           working.set(name, runs)
-          if (runs.size > (limit?.max ?? 0))
-            return `${[...runs].join(' and ')} are at work at once under ${name}`
+          if (runs.size > (limit?.max ?? 0)) return `${[...runs].join(' and ')} run at once under ${name}`
         }
         return undefined
       }
       return {
-        on: happening => {
-          eras.on(happening)
-          if (happening.what === 'write') onWrite(happening)
-          return happening.what === 'began'
-            ? onBegun(nameOf(happening.id, happening.fence), happening.input)
-            : undefined
+        on: event => {
+          eras.on(event)
+          if (event.what === 'write') onWrite(event)
+          return event.what === 'began' ? onBegun(nameOf(event.id, event.fence), event.input) : undefined
         },
       }
     },
   },
   {
-    name: 'no span of time sees more starts than a rate limit allows, by the clocks of those who claim',
+    name: 'no span of time has more starts than a rate limit allows, by the clocks of the claimers',
     watch: scenario => {
       const eras = erasOf('rate', scenario)
       const starts = new Map<string, number[]>()
       return {
-        on: happening => {
-          eras.on(happening)
-          const run = claimIn(happening)
+        on: event => {
+          eras.on(event)
+          const run = claimIn(event)
           if (!run) return undefined
-          const { after, at } = happening as Write
+          const { after, at } = event as Write
           for (const name of eras.of(after, at)) {
             const times = [...(starts.get(name) ?? []), run.startedAt].sort((a, b) => a - b)
             starts.set(name, times)
@@ -80,24 +82,26 @@ export const LIMIT_INVARIANTS: readonly Invariant[] = [
     },
   },
   {
-    name: 'no handler begins before its run is said to have started',
+    name: 'no handler begins before the recorded start of its run',
     watch: ({ weather }) => {
       const startedAt = new Map<string, number>()
       return {
-        on: happening => {
-          const run = claimIn(happening)
-          if (run) startedAt.set(nameOf((happening as Write).after.id, run.fence), run.startedAt)
-          if (happening.what !== 'began') return undefined
-          const name = nameOf(happening.id, happening.fence)
-          const earlyMs = Number(startedAt.get(name)) - happening.at - weather.skewMs - weather.stepMs
-          return earlyMs > 0 ? `${name} begins ${Math.round(earlyMs)} ms too early` : undefined
+        on: event => {
+          const run = claimIn(event)
+          if (run) startedAt.set(nameOf((event as Write).after.id, run.fence), run.startedAt)
+          if (event.what !== 'began') return undefined
+          const name = nameOf(event.id, event.fence)
+          const earlyMs = Number(startedAt.get(name)) - event.at - weather.skewMs - weather.stepMs
+          return earlyMs > 0
+            ? `${name} begins ${Math.round(earlyMs)} ms before its recorded start`
+            : undefined
         },
       }
     },
   },
 ]
 
-/** Starts that are too close together; `times` ascend. */
+/** Starts that are too close together. `times` are ascending. */
 function crowdIn(times: readonly number[], rate: RateLimit | undefined): readonly number[] | undefined {
   if (!rate) return undefined
   const { limit, perMs } = rate
@@ -110,12 +114,12 @@ function crowdIn(times: readonly number[], rate: RateLimit | undefined): readonl
 type Kind = keyof TypeLimits
 type LimitOf<K extends Kind> = NonNullable<TypeLimits[K]>
 
-/** From when a limit of a type stood as it does. */
+/** A limit of a type, and since when it holds. */
 type Era<K extends Kind> = { readonly since: number; readonly text: string; readonly limit?: LimitOf<K> }
 
 /**
- * The limits of a kind as they were set one after the other. A task is under one when it is claimed so late that nobody
- * can go by the one before.
+ * The limits of a kind in the order in which they were set. A limit counts a task only if it is claimed so late
+ * that every claimer knows that limit.
  */
 function erasOf<K extends Kind>(kind: K, { weather }: Scenario) {
   const isSlow = weather.slow + weather.freeze + weather.answerLost > 0
@@ -123,17 +127,17 @@ function erasOf<K extends Kind>(kind: K, { weather }: Scenario) {
   const present = new Map<string, Era<K>>()
   const named = new Map<string, LimitOf<K>>()
   return {
-    on: (happening: HistoryEvent) => {
-      if (happening.what !== 'type') return
-      const { type, configuration } = happening.type
+    on: (event: HistoryEvent) => {
+      if (event.what !== 'type') return
+      const { type, configuration } = event.type
       const limit = configuration.limits?.[kind] as LimitOf<K> | undefined
       const text = JSON.stringify(limit) ?? ''
       if (present.get(type)?.text === text) return
-      // The first tasks of a type come after it.
-      const since = present.has(type) ? happening.at : 0
+      // The first limit of a type holds from the start: tasks of the type come after it.
+      const since = present.has(type) ? event.at : 0
       present.set(type, { since, text, ...(limit && { limit }) })
     },
-    /** The limits that count a task which is claimed now, each with the value it counts it by. */
+    /** The limits that count a task which is claimed now, each with its value for the task. */
     of: (task: Task, at: number): string[] =>
       [...new Set([task.type, servingTypeOf(task)])].flatMap(type => {
         const { limit, since, text } = present.get(type) ?? { since: 0, text: '' }
@@ -152,14 +156,17 @@ function valueIn(task: Task, key: string | undefined): string {
   return key === 'fairnessKey' ? `${key} ${task.fairnessKey}` : key
 }
 
-/** By what a limit counts a run if it goes by a field of the input: what the handler is given. */
+/**
+ * The value by which a limit counts a run if its key is a field of the input. The field comes from the input
+ * that the handler was given.
+ */
 function fieldIn(input: unknown, key: string | undefined): string {
   if (key === undefined || key === 'userId' || key === 'fairnessKey') return ''
   const isRecord = typeof input === 'object' && input !== null
   return ` ${isRecord ? Reflect.get(input, key) : undefined}`
 }
 
-/** Runs that a write ended. */
+/** The runs that a write ended. */
 function endedIn({ before, after }: Write): string[] {
   if (!before) return []
   return liveRuns(before)

@@ -4,25 +4,25 @@ import type { HistoryEvent } from '../../world/history.ts'
 import { START } from '../../world/world.ts'
 import type { Invariant } from '../invariant.ts'
 
-const GIVEN_BACK_WITHIN_MS = 10_000
-/** Freezes and slow calls that began in bad weather go on for so long. */
+const RELEASED_WITHIN_MS = 10_000
+/** How long freezes and slow calls last that began in bad weather. */
 const AFTERMATH_MS = 60_000
 
-/** Promises about permits of concurrency limits, and who waits for them. */
+/** Promises about the permits of concurrency limits, and about tasks that wait for one. */
 export const PERMIT_INVARIANTS: readonly Invariant[] = [
   {
-    name: 'once it is calm, the permit of a lost run is given back within seconds',
+    name: 'once it is calm, the permit of a lost run is released within seconds',
     watch: scenario => {
       const isCalm = calmFrom(scenario)
-      /** Since when permits of runs that are over are still held, by limit and holder. */
+      /** Since when permits of lost runs are still held, by limit and holder. */
       const owed = new Map<string, number>()
       return {
-        on: happening => {
-          const { at } = happening
-          if (happening.what === 'permit') owed.delete(`${happening.limit} ${happening.holder}`)
-          if (isCalm(at)) for (const name of leftByWaker(happening)) owed.set(name, at)
+        on: event => {
+          const { at } = event
+          if (event.what === 'permit') owed.delete(`${event.limit} ${event.holder}`)
+          if (isCalm(at)) for (const name of permitsOfLostRuns(event)) owed.set(name, at)
           for (const [name, since] of owed) {
-            if (at - since <= GIVEN_BACK_WITHIN_MS) break
+            if (at - since <= RELEASED_WITHIN_MS) break
             return `the permit ${name} is held ${Math.round(at - since)} ms after its run was lost`
           }
           return undefined
@@ -47,10 +47,10 @@ function calmFrom({ weather, calmAt }: Scenario): (at: number) => boolean {
   return at => at >= from
 }
 
-/** Permits of runs whose end the waker has recorded: nobody takes that down when it is calm. */
-function leftByWaker(happening: HistoryEvent): string[] {
-  if (happening.what !== 'write' || !happening.by.startsWith('waker') || !happening.before) return []
-  const { before, after } = happening
+/** The permits of runs that the waker has recorded as ended. In calm weather the waker releases them. */
+function permitsOfLostRuns(event: HistoryEvent): string[] {
+  if (event.what !== 'write' || !event.by.startsWith('waker') || !event.before) return []
+  const { before, after } = event
   return liveRuns(before)
     .filter(({ fence }) => !after.live[fence])
     .flatMap(({ permits = [] }) => permits.map(({ limit, holder }) => `${limit} ${holder}`))

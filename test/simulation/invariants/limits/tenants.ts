@@ -1,19 +1,19 @@
 import type { Task } from '../../../../shared/core/task/task.ts'
 import type { Invariant, Write } from '../invariant.ts'
 
-/** Where tenants take turns, each of the others is served this often at most before one is. */
+/** While one tenant waits, each of the others is served at most this often. */
 const ROUNDS_MAX = 8
-/** An index shows it, and tokens that were sent before it are used up. */
+/** Until an index shows a task, and tickets from before it are used up. */
 const SHOWN_WITHIN_MS = 2_000
 
-/** Promises about tenants that take turns. */
+/** Promises about fairness between tenants. */
 export const TENANT_INVARIANTS: readonly Invariant[] = [
   {
-    name: 'no tenant waits for all tasks of another',
+    name: 'no tenant waits until all tasks of another are done',
     watch: ({ trial }) => {
-      /** Of each tenant, the tasks that wait, and since when. */
+      /** For each tenant: its waiting tasks, and since when they wait. */
       const waiting = new Map<string, Map<string, number>>()
-      /** How many of others were claimed since one of its tasks should have been. */
+      /** How many tasks of others were claimed since a task of the tenant was due. */
       const passedBy = new Map<string, number>()
       const onClaim = ({ after, at }: Write) => {
         const mine = tenantOf(after)
@@ -30,10 +30,10 @@ export const TENANT_INVARIANTS: readonly Invariant[] = [
         return undefined
       }
       return {
-        on: happening => {
-          if (trial !== 'tenants' || happening.what !== 'write') return undefined
-          const { after, at } = happening
-          if (after.operation === 'claim') return onClaim(happening)
+        on: event => {
+          if (trial !== 'tenants' || event.what !== 'write') return undefined
+          const { after, at } = event
+          if (after.operation === 'claim') return onClaim(event)
           if (after.operation !== 'publish') return undefined
           const tasks = waiting.get(tenantOf(after)) ?? new Map<string, number>()
           waiting.set(tenantOf(after), tasks.set(after.id, at))
@@ -45,5 +45,5 @@ export const TENANT_INVARIANTS: readonly Invariant[] = [
 ]
 
 function tenantOf({ fairnessKey }: Task): string {
-  return fairnessKey ?? 'nobody'
+  return fairnessKey ?? 'no tenant'
 }

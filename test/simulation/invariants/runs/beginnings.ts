@@ -6,32 +6,32 @@ import type { Step } from '../../scenario.ts'
 import type { Invariant } from '../invariant.ts'
 import { claimIn } from '../pieces.ts'
 
-/** Of one run: the first, and one local retry where the scenario asks for it. */
-const MOST_BEGINNINGS = 2
+/** How often the handler of one run may begin: once, and once more for a local retry. */
+const STARTS_PER_RUN_MAX = 2
 
 /** Promises about handlers that begin. */
 export const HANDLER_START_INVARIANTS: readonly Invariant[] = [
   {
-    name: 'a handler begins once per run and local retry, by the worker that claimed it',
+    name: 'a handler begins once per run and local retry, in the worker that claimed the run',
     watch: () => {
       const claims = new Map<string, string>()
-      const begun = new Map<string, number>()
+      const starts = new Map<string, number>()
       return {
-        on: happening => {
-          const run = claimIn(happening)
-          if (run && happening.what === 'write') {
-            // Where a head was deleted, the next birth of its key begins with the first fence again.
-            claims.set(`${happening.after.id} ${run.fence}`, run.workerId)
-            begun.delete(`${happening.after.id} ${run.fence}`)
+        on: event => {
+          const run = claimIn(event)
+          if (run && event.what === 'write') {
+            // After a head was deleted, the next birth of its key may use the same fences again.
+            claims.set(`${event.after.id} ${run.fence}`, run.workerId)
+            starts.delete(`${event.after.id} ${run.fence}`)
           }
-          if (happening.what !== 'began') return undefined
-          const { id, fence, workerId } = happening
+          if (event.what !== 'began') return undefined
+          const { id, fence, workerId } = event
           const name = `${id} ${fence}`
           if (claims.get(name) !== workerId)
             return `${workerId} runs ${id} under fence ${fence}, which it did not claim`
-          const times = (begun.get(name) ?? 0) + 1
-          begun.set(name, times)
-          return times > MOST_BEGINNINGS
+          const times = (starts.get(name) ?? 0) + 1
+          starts.set(name, times)
+          return times > STARTS_PER_RUN_MAX
             ? `the handler of ${id} began ${times} times under fence ${fence}`
             : undefined
         },
@@ -39,13 +39,13 @@ export const HANDLER_START_INVARIANTS: readonly Invariant[] = [
     },
   },
   {
-    name: 'a handler is given an input that was given to its task',
+    name: 'a handler is given an input of its own task',
     watch: ({ steps }) => {
       const givenTo = takers(steps)
       return {
-        on: happening => {
-          if (happening.what !== 'began') return undefined
-          const { id, input } = happening
+        on: event => {
+          if (event.what !== 'began') return undefined
+          const { id, input } = event
           const nonce = scriptIn(input)?.nonce ?? Number.NaN
           const isGiven = OWN_NONCES.has(nonce) || givenTo.get(nonce)?.(id)
           return isGiven ? undefined : `${id} runs with an input of another task`
@@ -57,7 +57,10 @@ export const HANDLER_START_INVARIANTS: readonly Invariant[] = [
 
 const OWN_NONCES: ReadonlySet<number> = new Set([PATCHED_NONCE, CHILD_NONCE, STEP_NONCE, NEXT_NONCE])
 
-/** Who may be given the input of a nonce: the task that was published with it, or any of the job's type. */
+/**
+ * The tasks that may be given the input of each nonce: the task that was published with it, or any task of the
+ * job's type.
+ */
 function takers(steps: readonly Step[]): Map<number, (id: string) => boolean> {
   const published = steps.flatMap(step => {
     if (step.do !== 'publish') return []

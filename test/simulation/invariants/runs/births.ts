@@ -4,35 +4,35 @@ import type { HistoryEvent } from '../../world/history.ts'
 import { START } from '../../world/world.ts'
 import type { Invariant } from '../invariant.ts'
 
-/** Promises about the births of a key, and about what outsiders were told of them. */
+/** Promises about the births of a key, and about answers that concern them. */
 export const BIRTH_INVARIANTS: readonly Invariant[] = [
   {
-    name: 'nothing of an earlier birth of a key touches a later one',
+    name: 'no write of an earlier birth of a key changes a later birth',
     watch: () => {
       const past = new Set<string>()
       return {
-        on: happening => (happening.what === 'write' ? judgeBirth(happening, past) : undefined),
+        on: event => (event.what === 'write' ? judgeBirth(event, past) : undefined),
       }
     },
   },
   {
     name: 'no claim of a task succeeds after its cancel or its removal was acknowledged',
     watch: () => {
-      const over = new Set<string>()
-      /** An acknowledgement may come when somebody has taken the task up again. */
+      const endedBirths = new Set<string>()
+      /** The revision of each task's last resume. An acknowledgement may come after it. */
       const resumed = new Map<string, number>()
       return {
-        on: happening => {
-          const ended = endedBirth(happening)
-          if (ended && ended.revision >= (resumed.get(birth(ended)) ?? 0)) over.add(birth(ended))
-          if (happening.what !== 'write') return undefined
-          const { after } = happening
+        on: event => {
+          const ended = endedBirth(event)
+          if (ended && ended.revision >= (resumed.get(birth(ended)) ?? 0)) endedBirths.add(birth(ended))
+          if (event.what !== 'write') return undefined
+          const { after } = event
           if (after.operation === 'resume') {
-            over.delete(birth(after))
+            endedBirths.delete(birth(after))
             resumed.set(birth(after), after.revision)
           }
           const isUndo = after.flow?.direction === 'undo'
-          return after.operation === 'claim' && !isUndo && over.has(birth(after))
+          return after.operation === 'claim' && !isUndo && endedBirths.has(birth(after))
             ? `${after.id} was claimed after its end was acknowledged`
             : undefined
         },
@@ -44,11 +44,11 @@ export const BIRTH_INVARIANTS: readonly Invariant[] = [
     watch: () => {
       const removals = new Map<string, number>()
       return {
-        on: happening => {
-          const { what, at } = happening
-          if (what === 'write' && happening.after.operation === 'remove') removals.set(happening.after.id, at)
-          if (what !== 'answer' || !happening.answer.ok || happening.step.do !== 'remove') return undefined
-          const { step } = happening
+        on: event => {
+          const { what, at } = event
+          if (what === 'write' && event.after.operation === 'remove') removals.set(event.after.id, at)
+          if (what !== 'answer' || !event.answer.ok || event.step.do !== 'remove') return undefined
+          const { step } = event
           const isWritten = (removals.get(step.id) ?? 0) >= START + step.at
           return isWritten ? undefined : `the removal of ${step.id} was acknowledged, but not written`
         },
@@ -56,54 +56,54 @@ export const BIRTH_INVARIANTS: readonly Invariant[] = [
     },
   },
   {
-    name: 'what was published is there until it is removed',
+    name: 'a published task can be read until it is removed',
     watch: ({ steps }) => {
       const removed = new Set(steps.flatMap(mayVanish))
       const isPurged = (id: string) =>
         steps.some(step => step.do === 'purge' && id.startsWith(`${step.type}:`))
       const published = new Map<string, number>()
       return {
-        on: happening => {
-          if (happening.what !== 'answer') return undefined
-          const { step, answer, at } = happening
+        on: event => {
+          if (event.what !== 'answer') return undefined
+          const { step, answer, at } = event
           if (step.do === 'publish' && answer.ok && answer.task) published.set(answer.task.id, at)
           if (step.do !== 'read' || answer.ok || removed.has(step.id)) return undefined
           const since = published.get(step.id) ?? Number.POSITIVE_INFINITY
           const isMissing = since < START + step.at && !isPurged(step.id)
-          return isMissing ? `${step.id} was published, and is not found` : undefined
+          return isMissing ? `${step.id} was published, but is not found` : undefined
         },
       }
     },
   },
   {
-    name: 'what an answer shows has been written',
+    name: 'a task in an answer has been written before',
     watch: () => {
       const written = new Set<string>()
       return {
-        on: happening => {
-          if (happening.what === 'write') written.add(version(happening.after))
-          if (happening.what !== 'answer' || !happening.answer.ok || !happening.answer.task) return undefined
-          const { task } = happening.answer
+        on: event => {
+          if (event.what === 'write') written.add(version(event.after))
+          if (event.what !== 'answer' || !event.answer.ok || !event.answer.task) return undefined
+          const { task } = event.answer
           return written.has(version(task))
             ? undefined
-            : `the answer to ${happening.step.do} shows ${version(task)}, which was never written`
+            : `the answer to ${event.step.do} shows ${version(task)}, which was never written`
         },
       }
     },
   },
 ]
 
-/** What is over with this: its removal was written, or its cancel acknowledged. */
-function endedBirth(happening: HistoryEvent): Task | undefined {
-  if (happening.what === 'write') {
-    const { before, after } = happening
+/** The birth that ends with this event: its removal was written, or its cancel acknowledged. */
+function endedBirth(event: HistoryEvent): Task | undefined {
+  if (event.what === 'write') {
+    const { before, after } = event
     return before && after.operation === 'remove' ? before : undefined
   }
-  if (happening.what !== 'answer' || happening.step.do !== 'cancel' || !happening.answer.ok) return undefined
-  return happening.answer.task
+  if (event.what !== 'answer' || event.step.do !== 'cancel' || !event.answer.ok) return undefined
+  return event.answer.task
 }
 
-/** What is removed, or kept for a short time after its end. */
+/** The tasks that a step removes, or that are retained for a short time only. */
 function mayVanish(step: Step): string[] {
   if (step.do === 'remove') return [step.id]
   const isShort = step.do === 'publish' && step.request.options?.retentionMs !== undefined

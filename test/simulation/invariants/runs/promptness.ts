@@ -6,34 +6,46 @@ import { START } from '../../world/world.ts'
 import type { Invariant } from '../invariant.ts'
 import { rhythmOf } from '../schedules/ticks.ts'
 
-/** A look comes half a second after the lease's end, rounded up to whole seconds, and takes a few calls. */
+/**
+ * How long after the lease's end a lost run is recorded. A look comes half a second after the lease's end,
+ * rounded up to whole seconds, and takes a few calls.
+ */
 const LOST_WITHIN_MS = 2_000
-/** Dispatches are rounded down, and their rest is waited out. */
+/**
+ * How long after its due time a Lambda claims a task. The delay of a dispatch is rounded down, and the Lambda
+ * waits for the rest.
+ */
 const CLAIMED_WITHIN_MS = 500
-/** A dispatch whose claim met an outage is hidden for its queue's visibility timeout, 12 minutes for a Lambda here. */
+/**
+ * How long a task waits for a repair. A dispatch whose claim met an outage is hidden for its queue's visibility
+ * timeout, here 12 minutes for a Lambda.
+ */
 const REPAIRED_WITHIN_MS = 15 * 60_000
-/** The stream falls behind by a minute, and the sweeper comes every minute; calls may be slow on the way. */
+/**
+ * How long owed work waits. The stream is late by up to a minute, the sweeper runs every minute, and calls may
+ * be slow.
+ */
 const GONE_ON_WITHIN_MS = 5 * 60_000
 /**
- * The sweeper, which comes every minute, wakes a far minute at the latest when it is a few seconds old; what is overdue it
- * would find only ten seconds after its time.
+ * How late a far task starts. The sweeper, which runs every minute, wakes a far minute at the latest when it is
+ * a few seconds old. It finds overdue tasks only ten seconds after their time.
  */
 const FAR_WITHIN_MS = 10_000
-/** Rounds of the sweeper that nothing disturbs. */
+/** Enough time for some undisturbed rounds of the sweeper. */
 const CALM_BEFORE_MS = 3 * 60_000
-/** A crash costs at most the default lease. */
+/** A crash takes at most the default lease. */
 const CRASH_MS = 15_000
-/** Longer than any message can be delayed, and a little. */
+/** A little longer than any message can be delayed. */
 const QUIET_AFTER_MS = 17 * 60_000
 
-/** Promises about time: where nothing goes wrong things are prompt, and what went wrong is repaired soon. */
+/** Promises about time: without faults everything is prompt, and faults are repaired soon. */
 export const PROMPTNESS_INVARIANTS: readonly Invariant[] = [
   {
-    name: 'in calm weather a lost run is on record two seconds after the end of its lease',
+    name: 'in calm weather a lost run is recorded within two seconds of the end of its lease',
     watch: ({ weather }) => ({
-      on: happening => {
-        if (weather !== CALM || happening.what !== 'write') return undefined
-        const { before, after, at } = happening
+      on: event => {
+        if (weather !== CALM || event.what !== 'write') return undefined
+        const { before, after, at } = event
         const lost = endedRuns(after).filter(({ fence, state }) => state === 'lost' && before?.live[fence])
         const late = lost
           .map(({ fence }) => at - (before?.live[fence]?.leaseUntil ?? at))
@@ -47,9 +59,9 @@ export const PROMPTNESS_INVARIANTS: readonly Invariant[] = [
   {
     name: 'in calm weather a Lambda claims its tasks within half a second of their due time',
     watch: scenario => ({
-      on: happening => {
-        if (!isUndisturbed(scenario) || happening.what !== 'write') return undefined
-        const { before, after, at } = happening
+      on: event => {
+        if (!isUndisturbed(scenario) || event.what !== 'write') return undefined
+        const { before, after, at } = event
         if (after.operation !== 'claim' || !before || after.type !== 'by-lambda') return undefined
         const late = at - Math.max(before.dueAt, before.updatedAt)
         return late > CLAIMED_WITHIN_MS ? `${after.id} was claimed ${Math.round(late)} ms late` : undefined
@@ -57,12 +69,12 @@ export const PROMPTNESS_INVARIANTS: readonly Invariant[] = [
     }),
   },
   {
-    name: 'once it is calm, whatever was lost is repaired within minutes',
+    name: 'once it is calm, lost messages are repaired within minutes',
     watch: scenario => ({
-      on: happening => {
-        if (isOverfed(scenario) || happening.what !== 'write' || happening.after.operation !== 'claim')
+      on: event => {
+        if (isOverloaded(scenario) || event.what !== 'write' || event.after.operation !== 'claim')
           return undefined
-        const { before, after, at } = happening
+        const { before, after, at } = event
         const calm = START + scenario.calmAt
         const waited = at - Math.max(before?.dueAt ?? at, before?.updatedAt ?? at, calm)
         return waited > REPAIRED_WITHIN_MS
@@ -72,11 +84,11 @@ export const PROMPTNESS_INVARIANTS: readonly Invariant[] = [
     }),
   },
   {
-    name: 'once it is calm, a far task of a Lambda starts within ten seconds of its due time, whatever became of its schedule',
+    name: 'once it is calm, a far task of a Lambda starts within ten seconds of its due time, even if its schedule was lost',
     watch: scenario => ({
-      on: happening => {
-        if (happening.what !== 'write' || happening.after.operation !== 'claim') return undefined
-        const { before, at } = happening
+      on: event => {
+        if (event.what !== 'write' || event.after.operation !== 'claim') return undefined
+        const { before, at } = event
         const { calmAt, weather } = scenario
         const isFree = weather.skewMs === 0 && !isHeldBack(scenario)
         const isJudged = isFree && before?.type === 'by-lambda' && isFarOff(before)
@@ -87,33 +99,33 @@ export const PROMPTNESS_INVARIANTS: readonly Invariant[] = [
     }),
   },
   {
-    name: 'once it is calm, what the end of a task owes is published within minutes',
+    name: 'once it is calm, owed callbacks are published within minutes',
     watch: ({ calmAt }) => ({
-      on: happening => {
-        if (happening.what !== 'write' || happening.after.operation !== 'settle') return undefined
-        const { before, after, at } = happening
+      on: event => {
+        if (event.what !== 'write' || event.after.operation !== 'settle') return undefined
+        const { before, after, at } = event
         const waited = at - Math.max(before?.finishedAt ?? at, START + calmAt)
         return waited > GONE_ON_WITHIN_MS
-          ? `the debt of ${after.id} was settled after ${Math.round(waited / 1_000)} s`
+          ? `the callbacks that ${after.id} owed were published after ${Math.round(waited / 1_000)} s`
           : undefined
       },
     }),
   },
   {
-    name: 'once it is calm, a canvas goes on within minutes of the end that it waited for',
+    name: 'once it is calm, a canvas continues within minutes of the end that it waited for',
     watch: ({ calmAt }) => {
-      /** When something last happened to each canvas, by its birth. */
+      /** When each canvas last changed, by its birth. */
       const latest = new Map<string, number>()
       return {
-        on: happening => {
-          if (happening.what !== 'write') return undefined
-          const { before, after, at } = happening
+        on: event => {
+          if (event.what !== 'write') return undefined
+          const { before, after, at } = event
           const born = canvasOf(after)
           if (born === undefined || before?.state === after.state) return undefined
           const waited = at - Math.max(latest.get(born) ?? at, START + calmAt)
           latest.set(born, at)
-          const goesOn = after.operation === 'publish' || (after.canvas && after.state !== 'cancelled')
-          return goesOn && waited > GONE_ON_WITHIN_MS
+          const continues = after.operation === 'publish' || (after.canvas && after.state !== 'cancelled')
+          return continues && waited > GONE_ON_WITHIN_MS
             ? `${after.id} waited ${Math.round(waited / 1_000)} s for its ${after.operation}`
             : undefined
         },
@@ -121,14 +133,15 @@ export const PROMPTNESS_INVARIANTS: readonly Invariant[] = [
     },
   },
   {
-    // A change of a type has its tasks gone through, of which an index may show late: it sends that much whatever it finds.
-    name: 'nothing is sent any more once all tasks are over and no type is changed',
+    // A changed type starts a job that reads its tasks. An index may show them late, so the job sends some
+    // messages whatever it finds.
+    name: 'no message is sent any more once all tasks have ended and no type is changed',
     watch: ({ afterwardsMs, steps }) => {
-      // A purge goes through its type until it has been through twice, whatever is there.
+      // A purge reads its type twice, whatever it finds.
       const isPurging = steps.some(step => step.do === 'purge')
       const open = new Set<string>()
       let lastWrite = Number.POSITIVE_INFINITY
-      /** The schedule of a far minute fires, whatever became of its tasks. */
+      /** When the last task is due. The schedule of a far minute fires whatever became of its tasks. */
       let lastDue = 0
       const note = (after: Task) => {
         lastDue = Math.max(lastDue, after.dueAt)
@@ -136,14 +149,14 @@ export const PROMPTNESS_INVARIANTS: readonly Invariant[] = [
         else open.delete(after.id)
       }
       return {
-        on: happening => {
+        on: event => {
           if (afterwardsMs === 0 || isPurging) return undefined
-          if (happening.what === 'write') note(happening.after)
-          if (happening.what === 'write' || happening.what === 'type') lastWrite = happening.at
-          const waited = happening.at - Math.max(lastWrite, lastDue)
-          const isTooLate = happening.what === 'sent' && open.size === 0 && waited > QUIET_AFTER_MS
+          if (event.what === 'write') note(event.after)
+          if (event.what === 'write' || event.what === 'type') lastWrite = event.at
+          const waited = event.at - Math.max(lastWrite, lastDue)
+          const isTooLate = event.what === 'sent' && open.size === 0 && waited > QUIET_AFTER_MS
           return isTooLate
-            ? `a message went to queue ${happening.queue} ${Math.round(waited / 1_000)} s after the last write`
+            ? `a message went to queue ${event.queue} ${Math.round(waited / 1_000)} s after the last write`
             : undefined
         },
       }
@@ -151,17 +164,17 @@ export const PROMPTNESS_INVARIANTS: readonly Invariant[] = [
   },
 ]
 
-/** Untouched since before a queue could have waited for it. */
+/** Whether the task was last written so long before its due time that no queue could delay its message. */
 function isFarOff({ dueAt, updatedAt }: Task): boolean {
   return dueAt - updatedAt > QUEUE_DELAY_MS_MAX
 }
 
-/** The birth of the canvas that a task is, or is a member of. */
+/** The birth of the canvas that a task is, or whose member it is. */
 function canvasOf({ canvas, member, born }: Task): string | undefined {
   return canvas ? born : member?.born
 }
 
-/** Nobody dies there, from outside or by a crash of its own, and nothing is held back. */
+/** Whether nothing delays a claim: calm weather, no crash, no operation and no limit. */
 function isUndisturbed({ weather, steps, types }: Scenario): boolean {
   return (
     weather === CALM &&
@@ -170,15 +183,15 @@ function isUndisturbed({ weather, steps, types }: Scenario): boolean {
   )
 }
 
-/** Whether limits or pauses keep tasks waiting at some time. */
+/** Whether limits or pauses make tasks wait at some time. */
 function isHeldBack({ types, steps }: Scenario): boolean {
   return (
     types.some(({ limits }) => limits) || steps.some(step => 'limits' in step || step.do === 'pause-type')
   )
 }
 
-/** Whether a schedule publishes more work than a worker that runs one task at once can do. */
-function isOverfed({ steps }: Scenario): boolean {
+/** Whether a schedule publishes more work than a worker with concurrency 1 can do. */
+function isOverloaded({ steps }: Scenario): boolean {
   return steps.some(step => {
     if (step.do !== 'put-schedule' || step.timing.kind === 'at') return false
     const acts = allScripts([step]).flatMap(one => [one.acts, ...Object.values(one.pieces ?? {})].flat())

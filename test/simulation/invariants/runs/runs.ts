@@ -4,17 +4,17 @@ import { versionSuffices } from '../../../../shared/core/worker/worker.ts'
 import type { Invariant, Write } from '../invariant.ts'
 import { claimIn, endsOf, opensPiece } from '../pieces.ts'
 
-/** Promises about runs: who may have them, what counts, and what their workers were told. */
+/** Promises about runs: which workers get them, and what they cost. */
 export const RUN_INVARIANTS: readonly Invariant[] = [
   {
     name: 'only an allowed worker claims',
     watch: ({ workers }) => {
       const versions = new Map(workers.map(({ workerId, version }) => [workerId, version]))
       return {
-        on: happening => {
-          const run = claimIn(happening)
+        on: event => {
+          const run = claimIn(event)
           if (!run) return undefined
-          const { before, after } = happening as Write
+          const { before, after } = event as Write
           const { workerIds, minWorkerVersion } = after.options
           if (workerIds.length > 0 && !workerIds.includes(run.workerId))
             return `${run.workerId} claimed ${after.id}, which lists ${workerIds}`
@@ -30,20 +30,20 @@ export const RUN_INVARIANTS: readonly Invariant[] = [
     },
   },
   {
-    name: 'every failed or lost run costs a retry, and no other does; what a deadline ends has no use for one',
+    name: 'every failed or lost run costs one retry, and no other run does',
     watch: () => {
       const costs = new Map<string, number>()
       return {
-        on: happening => {
-          if (happening.what !== 'write') return undefined
-          const { before, after } = happening
+        on: event => {
+          if (event.what !== 'write') return undefined
+          const { before, after } = event
           const birth = `${after.id} ${after.born}`
           const isFresh = opensPiece(before, after)
           const spent = isFresh
             ? 0
             : (costs.get(birth) ?? 0) + endedNow(before, after).filter(isCostly).length
           costs.set(birth, spent)
-          // A flow that a person has taken up again may end by that: what it shows is of the piece before.
+          // A resumed flow may end by that write. Its failures then are those of the piece before.
           const isOver = after.state === 'removed' || ['expire', 'settle'].includes(after.operation)
           if (isOver || before?.state === 'failed' || after.failures === spent) return undefined
           return `${after.operation} left ${after.id} with ${after.failures} failures after ${spent} failed and lost runs`
@@ -54,10 +54,10 @@ export const RUN_INVARIANTS: readonly Invariant[] = [
   {
     name: 'no run begins once the retry budget is spent',
     watch: () => ({
-      on: happening => {
-        const run = claimIn(happening)
+      on: event => {
+        const run = claimIn(event)
         if (!run) return undefined
-        const { after } = happening as Write
+        const { after } = event as Write
         const { retry } = after.options
         const spent = retry.scope === 'task' ? after.failures : (after.failuresBy[run.workerId] ?? 0)
         return spent > retry.maxRetries
@@ -67,31 +67,34 @@ export const RUN_INVARIANTS: readonly Invariant[] = [
     }),
   },
   {
-    name: 'a run that disappears has ended on record',
+    name: 'a run that disappears from the head has a recorded end',
     watch: () => ({
-      on: happening => {
-        if (happening.what !== 'write') return undefined
-        const { before, after } = happening
+      on: event => {
+        if (event.what !== 'write') return undefined
+        const { before, after } = event
         if (!before || before.born !== after.born || after.state === 'removed') return undefined
         const ends = endsOf(after)
         const missing = liveRuns(before).find(({ fence }) => !after.live[fence] && !ends[fence])
-        return missing && `run ${missing.fence} of ${after.id} is gone without an end`
+        return missing && `run ${missing.fence} of ${after.id} disappeared without an end`
       },
     }),
   },
   {
-    name: 'a task has succeeded exactly when as many different workers have as it asks for, by the next write and at rest',
+    name: 'a task has succeeded exactly when as many different workers succeeded as it asks for',
     watch: () => ({
       atEnd: heads => {
         const complete = heads.find(isComplete)
         return complete && `${complete.id} has all its successes, and nothing has written its end`
       },
-      on: happening => (happening.what === 'write' ? wrongSuccess(happening) : undefined),
+      on: event => (event.what === 'write' ? wrongSuccess(event) : undefined),
     }),
   },
 ]
 
-/** Runs that were live before a write and have ended with it, or have begun and ended with it: a claim that was refused. */
+/**
+ * The runs that a write ended: those that were live before, or the run of a refused claim, which begins and
+ * ends in one write.
+ */
 function endedNow(before: Task | undefined, after: Task) {
   if (!before || before.born !== after.born) return []
   const isNew = (fence: number) => fence === before.fence + 1 && after.operation === 'fail'
@@ -102,7 +105,7 @@ function isCostly({ state }: { readonly state: string }): boolean {
   return state === 'failed' || state === 'lost'
 }
 
-/** How the successes of a task do not fit its state after a write. */
+/** How the successes of a task contradict its state after a write. */
 function wrongSuccess({ before, after }: Write): string | undefined {
   if (after.state === 'removed') return undefined
   const workers = new Set(successes(after).map(({ workerId }) => workerId))
@@ -111,7 +114,7 @@ function wrongSuccess({ before, after }: Write): string | undefined {
   const isRun = !after.flow && !after.canvas && !after.schedule
   const counts = `${workers.size} of ${after.options.concurrency}`
   if (after.state === 'succeeded' && !isEnough && isRun) return `${after.id} succeeded with ${counts}`
-  // A success that is counted beside others may complete the head; the next write must be its end.
+  // A success that is recorded beside others may be the last one. The next write must then be the end.
   const isCounted = after.operation === 'succeed' && before !== undefined && !isComplete(before)
   return after.state === 'open' && isEnough && !isCounted ? `${after.id} is open with ${counts}` : undefined
 }

@@ -3,17 +3,17 @@ import type { Scenario } from '../../scenario.ts'
 import type { Invariant } from '../invariant.ts'
 import { claimIn, pieceOf, servingTypeOf } from '../pieces.ts'
 
-/** Promises about who works on a piece of work. */
+/** Promises about which workers claim a piece. */
 export const CLAIMER_INVARIANTS: readonly Invariant[] = [
   {
-    name: 'only who serves the type of the present step claims it',
+    name: 'only a worker that serves the type of the present step claims it',
     watch: ({ workers }) => {
       const typesOf = new Map(workers.map(({ workerId, types }) => [workerId, types]))
       return {
-        on: happening => {
-          const run = claimIn(happening)
-          if (!run || happening.what !== 'write') return undefined
-          const { after } = happening
+        on: event => {
+          const run = claimIn(event)
+          if (!run || event.what !== 'write') return undefined
+          const { after } = event
           const type = servingTypeOf(after)
           const serves =
             typesOf.get(run.workerId)?.includes(type) || run.workerId.startsWith(`lambda ${type}-`)
@@ -23,42 +23,42 @@ export const CLAIMER_INVARIANTS: readonly Invariant[] = [
     },
   },
   /**
-   * A dispatch stands for any task of its type where the type has an order or tenants. The process reads the type when it
-   * serves the dispatch, which may be long after it took it: the type may have got its first tenant meanwhile. So the type is
-   * judged here as it is at the claim.
+   * A dispatch is a ticket where its type has an order or tenants. The process reads the type when it serves
+   * the dispatch. That may be long after it received the dispatch, and the type may have got its first tenant
+   * meanwhile. So the type is judged as it is at the claim.
    */
   {
-    name: 'a dispatch of one piece of work claims no other, unless it stands for any of its type',
+    name: 'a dispatch of one piece claims no other piece, unless it is a ticket of its type',
     watch: scenario => {
       const byHttp = new Set(
         scenario.types.flatMap(({ type, servedBy }) => (servedBy === 'http' ? [type] : [])),
       )
       const ordered = new Set(orderedTypes(scenario))
-      const taken = new Set<string>()
-      /** Tasks that listed workers at some time: these find them by markers of their own. */
+      const received = new Set<string>()
+      /** Tasks that listed workers at some time. The listed workers find them by markers. */
       const targeted = new Set<string>()
-      const noteTaken = (by: string, task: Task) => {
-        taken.add(`${by} ${nameOf(task)}`)
-        taken.add(`${by} of ${servingTypeOf(task)}`)
-        if (task.fairnessKey !== undefined) taken.add(`${by} any ${servingTypeOf(task)}`)
+      const recordReceived = (by: string, task: Task) => {
+        received.add(`${by} ${nameOf(task)}`)
+        received.add(`${by} of ${servingTypeOf(task)}`)
+        if (task.fairnessKey !== undefined) received.add(`${by} any ${servingTypeOf(task)}`)
       }
       const isAllowed = (by: string, task: Task) => {
         const type = servingTypeOf(task)
         const isFound = byHttp.has(type) || targeted.has(task.id)
         const hasTicket =
-          taken.has(`${by} any ${type}`) || (ordered.has(type) && taken.has(`${by} of ${type}`))
-        return isFound || hasTicket || taken.has(`${by} ${nameOf(task)}`)
+          received.has(`${by} any ${type}`) || (ordered.has(type) && received.has(`${by} of ${type}`))
+        return isFound || hasTicket || received.has(`${by} ${nameOf(task)}`)
       }
       return {
-        on: happening => {
-          const { by } = happening
-          if (happening.what === 'type' && happening.type.isFair) ordered.add(happening.type.type)
-          if (happening.what === 'delivered') noteTaken(by, happening.task)
-          if (happening.what !== 'write') return undefined
-          const { after } = happening
+        on: event => {
+          const { by } = event
+          if (event.what === 'type' && event.type.isFair) ordered.add(event.type.type)
+          if (event.what === 'delivered') recordReceived(by, event.task)
+          if (event.what !== 'write') return undefined
+          const { after } = event
           if (after.options.workerIds.length > 0) targeted.add(after.id)
           if (after.operation !== 'claim' || isAllowed(by, after)) return undefined
-          return `${by} claimed ${after.id} at '${pieceOf(after)}', of which it had no dispatch`
+          return `${by} claimed ${after.id} at '${pieceOf(after)}' without a dispatch of it`
         },
       }
     },
@@ -69,7 +69,7 @@ function nameOf(task: Task): string {
   return `${task.id} ${task.born} ${pieceOf(task)}`
 }
 
-/** Types whose tasks are taken in another order than that of their dispatches, at some time. */
+/** Types whose tasks are claimed by an order of their own at some time. */
 function orderedTypes({ types, steps }: Scenario): ReadonlySet<string> {
   const puts = steps.flatMap(step => (step.do === 'deploy' || step.do === 'put-type' ? [step] : []))
   return new Set([...types, ...puts].flatMap(({ type, ordering }) => (ordering ? [type] : [])))

@@ -4,29 +4,28 @@ import { FAULTY_KEY_PREFIXES, isFaulty } from '../../world/faults.ts'
 import type { Invariant } from '../invariant.ts'
 import { servingTypeOf } from '../pieces.ts'
 
-/** What must hold once the weather has been calm for long. */
+/** Promises about the end of a run of the simulation, and about unexpected errors. */
 export const FINAL_STATE_INVARIANTS: readonly Invariant[] = [
   {
-    name: 'no invocation fails but by an outage',
+    name: 'no invocation fails except by an outage',
     watch: () => ({
-      on: happening =>
-        happening.what === 'surprise' ? `${happening.by} failed: ${happening.error}` : undefined,
+      on: event => (event.what === 'unexpected-error' ? `${event.by} failed: ${event.error}` : undefined),
     }),
   },
   {
-    name: 'the store is asked for nothing that it refuses for what it is',
+    name: 'no request has a content that DynamoDB would refuse',
     watch: () => ({
-      on: happening => (happening.what === 'refused' ? `it refuses ${happening.why}` : undefined),
+      on: event => (event.what === 'refused' ? `the store refused ${event.why}` : undefined),
     }),
   },
   {
-    name: 'every accepted task reaches a final status, or waits for a worker that is not there',
+    name: 'every accepted task reaches a final status, or waits for a worker that does not exist',
     watch: scenario => ({
       atEnd: heads => {
         const open = firstUnsettled(heads, scenario)
         return (
           open &&
-          `${open.id} is still ${open.owes ? 'owing' : 'open'}: due ${new Date(open.dueAt).toISOString()}, ${Object.keys(open.live).length} live runs, ${open.failures} failures`
+          `${open.id} is still ${open.owes ? 'owing callbacks' : 'open'}: due ${new Date(open.dueAt).toISOString()}, ${Object.keys(open.live).length} live runs, ${open.failures} failures`
         )
       },
     }),
@@ -35,12 +34,12 @@ export const FINAL_STATE_INVARIANTS: readonly Invariant[] = [
 
 type Candidate = { readonly workerId: string; readonly version?: string }
 
-/** What a handler puts off for so long will not be seen again here. */
+/** A task that a handler delays for this long is not executed within the simulated time. */
 const FAR_FUTURE_MS = 86_400_000
 
-const LAMBDA: Candidate = { workerId: 'an invocation yet to come' }
+const LAMBDA: Candidate = { workerId: 'a later invocation' }
 
-/** A task to which something more must happen by itself. A canvas waits with its members. */
+/** A task that must still change by itself; undefined when there is none. A canvas waits with its members. */
 export function firstUnsettled(tasks: readonly Task[], scenario: Scenario): Task | undefined {
   const mayRest = (task: Task) => isAtRest(task, scenario) || isStuckByFault(task, scenario)
   const busy = tasks.find(task => !task.canvas && !mayRest(task))
@@ -53,25 +52,25 @@ export function firstUnsettled(tasks: readonly Task[], scenario: Scenario): Task
   )
 }
 
-/** Nothing can be written of it, or nobody can read it. One whose claims alone are refused fails. */
+/** Whether the task is faulty and stays open. A task whose claims alone are refused fails instead. */
 function isStuckByFault({ id, key }: Task, scenario: Scenario): boolean {
   return isFaulty(scenario, id) && !key.startsWith(FAULTY_KEY_PREFIXES.claims)
 }
 
-/** Whether nothing more can happen to the task by itself: it is over, or no worker of the scenario may ever take it. */
+/** Whether the task cannot change by itself: it has ended, or no worker of the scenario may take it. */
 function isAtRest(task: Task, { types, workers }: Scenario): boolean {
   if (task.state !== 'open') return !task.owes
   if (Object.keys(task.live).length > 0 || task.deadlineAt !== undefined) return false
-  // All have succeeded: its end must still be written.
+  // All successes are recorded, so the end must still be written.
   if (successes(task).length >= task.options.concurrency) return false
   const serving = servingTypeOf(task)
   const isByLambda = types.some(({ type, servedBy }) => type === serving && servedBy === 'lambda')
   const candidates = isByLambda ? [LAMBDA] : workers.filter(({ types }) => types.includes(serving))
-  const isPutOff = task.dueAt > task.updatedAt + FAR_FUTURE_MS
-  return isPutOff || !candidates.some(candidate => mayStillTake(task, candidate))
+  const isDelayedFar = task.dueAt > task.updatedAt + FAR_FUTURE_MS
+  return isDelayedFar || !candidates.some(candidate => mayStillTake(task, candidate))
 }
 
-/** As the product's rules have it, apart from how the code decides it. */
+/** Whether a worker may still take a task, by the product's rules and independently of the code. */
 function mayStillTake(
   { options, ended, failures, failuresBy }: Task,
   { workerId, version }: Candidate,

@@ -4,7 +4,7 @@ import { START } from '../../world/world.ts'
 import type { Invariant, Write } from '../invariant.ts'
 import { nameOfTick, textOfTick, tickedBy, ticksBetween } from './ticks.ts'
 
-/** By `calmAt` the outage is over, or the message lost. So much later everything is repaired. */
+/** How long after `calmAt` everything is repaired. By then the outage has ended, or the message was lost. */
 const REPAIRED_WITHIN_MS = 120_000
 /** Longer than a look takes in a calm world. */
 const LOOK_MS = 30_000
@@ -12,7 +12,7 @@ const AFTERMATH_MS = 90_000
 
 type Scene = Parameters<Invariant['watch']>[0]
 
-/** What becomes of ticks when there is a single fault, and when a schedule fell behind. */
+/** Promises about ticks when there is a single fault, and when a schedule fell behind. */
 export const LOST_TICK_INVARIANTS: readonly Invariant[] = [
   {
     name: 'no tick is lost to one lost message, or to an outage of one service two minutes shorter than the grace',
@@ -20,35 +20,35 @@ export const LOST_TICK_INVARIANTS: readonly Invariant[] = [
       if (scenario.trial !== 'nightly') return {}
       const count = createCount(scenario)
       return {
-        on: happening => (happening.what === 'write' ? count.see(happening) : undefined),
+        on: event => (event.what === 'write' ? count.see(event) : undefined),
         atEnd: () => (count.expected() === 0 ? 'no tick fell due at all' : undefined),
       }
     },
   },
   {
-    name: 'one look at a schedule runs its latest due tick, or as many of the latest as it catches up on',
+    name: 'one look at a schedule publishes its latest due tick, or at most as many as it catches up on',
     watch: () => {
       const looks = createLooks()
       return {
-        on: happening => {
-          if (happening.what !== 'write') return undefined
-          looks.see(happening)
-          const task = tickedBy(happening)
-          return task && looks.faultOf(task, happening.by)
+        on: event => {
+          if (event.what !== 'write') return undefined
+          looks.see(event)
+          const task = tickedBy(event)
+          return task && looks.faultOf(task, event.by)
         },
       }
     },
   },
   {
-    name: 'a schedule that fell behind runs its latest ticks alone',
+    name: 'a schedule that fell behind publishes only its latest ticks',
     watch: scenario => {
       const schedules = new Map<string, Task>()
       return {
-        on: happening => {
-          if (happening.what !== 'write') return undefined
-          const { after, at } = happening
+        on: event => {
+          if (event.what !== 'write') return undefined
+          const { after, at } = event
           if (after.schedule) schedules.set(after.id, after)
-          const task = tickedBy(happening)
+          const task = tickedBy(event)
           const schedule = task && schedules.get(task.parentId ?? '')
           return task && schedule && isCalm(scenario, at) ? faultOfLate(task, schedule, at) : undefined
         },
@@ -58,8 +58,9 @@ export const LOST_TICK_INVARIANTS: readonly Invariant[] = [
 ]
 
 /**
- * Counts the tasks that each look at a schedule has published. A process publishes those of one look together, and their
- * births are of one time; a schedule that was changed meanwhile may run as many as any of its definitions says.
+ * Counts the tasks that each look at a schedule published. One look publishes its tasks together, so the time
+ * in their births is the same. A schedule that was changed meanwhile may run as many as any of its definitions
+ * allows.
  */
 function createLooks() {
   const most = new Map<string, number>()
@@ -74,20 +75,20 @@ function createLooks() {
       counts.set(look, count)
       const allowed = most.get(parentId) ?? 0
       return count > allowed
-        ? `one look at ${parentId} has run ${count} ticks of at most ${allowed}`
+        ? `one look at ${parentId} has published ${count} ticks of at most ${allowed}`
         : undefined
     },
   }
 }
 
-/** Of a ULID. */
+/** The number of characters of a ULID that hold its time. */
 const TIME_CHARACTERS = 10
 
 function ticksAtOnce({ missed }: ScheduleState): number {
   return missed === 'skip' ? 1 : missed.catchUp
 }
 
-/** Compares the ticks of each schedule, from its creation to its removal, with those that were published. */
+/** Compares the ticks of each schedule, from its creation to its removal, with the published ones. */
 function createCount({ calmAt }: Scene) {
   const published = new Set<string>()
   const created = new Map<string, Task>()
@@ -114,14 +115,14 @@ function createCount({ calmAt }: Scene) {
 
 function faultOfLate({ id, dueAt }: Task, head: Task, at: number): string | undefined {
   const { schedule, operation } = head
-  // Another timing may have come while the tick of the former was on its way.
+  // The timing may have been changed while a tick of the former timing was on its way.
   if (!schedule || schedule.timing.kind === 'at' || operation === 'update') return undefined
   const later = ticksBetween({ ...head, dueAt: dueAt + 1 }, at - LOOK_MS).length
   const isOneOfTheLatest = later < ticksAtOnce(schedule)
-  return isOneOfTheLatest ? undefined : `${id} is published, though ${later} later ticks have long been due`
+  return isOneOfTheLatest ? undefined : `${id} is published, although ${later} later ticks are due`
 }
 
-/** Nothing is slow or frozen or wrong about the time, and nothing that was can still be on its way. */
+/** Whether nothing is slow or frozen, no clock is wrong, and no effect of bad weather is under way. */
 function isCalm({ weather, calmAt }: Scene, at: number): boolean {
   return Object.values(weather).every(share => share === 0) || at > START + calmAt + AFTERMATH_MS
 }

@@ -5,7 +5,7 @@ import { START } from '../../world/world.ts'
 import type { Invariant, Write } from '../invariant.ts'
 import { nameOfTick, textOfTick, tickedBy, ticksBetween } from './ticks.ts'
 
-/** The sweeper comes every minute, and calls may be slow on the way. */
+/** A late tick is repaired within this time: the sweeper runs every minute, and calls may be slow. */
 const REPAIRED_WITHIN_MS = 120_000
 
 /** Promises about schedules. */
@@ -15,28 +15,28 @@ export const SCHEDULE_INVARIANTS: readonly Invariant[] = [
     watch: () => {
       const seen = new Set<string>()
       return {
-        on: happening => {
-          const task = tickedBy(happening)
-          if (!task || happening.what !== 'write') return undefined
+        on: event => {
+          const task = tickedBy(event)
+          if (!task || event.what !== 'write') return undefined
           const name = nameOfTick(task, task.type)
           if (seen.has(name)) return `${task.id} is another task of the same tick`
           seen.add(name)
-          const early = task.dueAt - happening.clock
+          const early = task.dueAt - event.clock
           return early > 0 ? `${task.id} is published ${early} ms before its tick` : undefined
         },
       }
     },
   },
   {
-    name: 'no tick publishes anything once its schedule was paused or removed',
+    name: 'no tick is published once the pause or removal of its schedule was acknowledged',
     watch: ({ weather }) => {
-      const silence = createSilence()
+      const endedSchedules = createEndedSchedules()
       return {
-        on: happening => {
-          silence.see(happening)
-          const task = tickedBy(happening)
-          const since = task && silence.since(task.parentId ?? '')
-          // Whoever judges a tick by a clock that is ahead may have seen the schedule before.
+        on: event => {
+          endedSchedules.see(event)
+          const task = tickedBy(event)
+          const since = task && endedSchedules.since(task.parentId ?? '')
+          // A process with a fast clock may have read the schedule before it was paused.
           return task && since !== undefined && task.dueAt > since + 2 * weather.skewMs
             ? `${task.id} is published for a tick ${Math.round(task.dueAt - since)} ms after the end of its schedule was acknowledged`
             : undefined
@@ -45,15 +45,15 @@ export const SCHEDULE_INVARIANTS: readonly Invariant[] = [
     },
   },
   {
-    name: 'every tick is published, or passed over for a stated reason',
+    name: 'every tick is published, unless it was missed or paused',
     watch: () => {
       const published = new Set<string>()
       return {
-        on: happening => {
-          if (happening.what !== 'write') return undefined
-          const task = tickedBy(happening)
+        on: event => {
+          if (event.what !== 'write') return undefined
+          const task = tickedBy(event)
           if (task) published.add(nameOfTick(task, task.type))
-          return happening.after.operation === 'tick' ? faultOfTick(happening, published) : undefined
+          return event.after.operation === 'tick' ? faultOfTick(event, published) : undefined
         },
       }
     },
@@ -61,9 +61,9 @@ export const SCHEDULE_INVARIANTS: readonly Invariant[] = [
   {
     name: 'once it is calm, no schedule is late for more than two minutes',
     watch: ({ calmAt }) => ({
-      on: happening => {
-        if (happening.what !== 'write') return undefined
-        const { before, after, at } = happening
+      on: event => {
+        if (event.what !== 'write') return undefined
+        const { before, after, at } = event
         if (!before?.schedule || before.schedule.paused || before.state !== 'open') return undefined
         if (after.operation !== 'tick' && after.operation !== 'remove') return undefined
         const late = at - Math.max(before.dueAt, before.updatedAt, START + calmAt)
@@ -75,8 +75,8 @@ export const SCHEDULE_INVARIANTS: readonly Invariant[] = [
   },
 ]
 
-/** Since when it was acknowledged of each schedule that it is paused or gone; `see` everything. */
-function createSilence() {
+/** Since when each schedule is acknowledged to be paused or removed. `see` must get every event. */
+function createEndedSchedules() {
   const since = new Map<string, number>()
   const ticking = new Set<string>()
   const written = ({ before, after }: Write) => {
@@ -87,27 +87,27 @@ function createSilence() {
   }
   return {
     since: (id: string) => since.get(id),
-    see: (happening: HistoryEvent) => {
-      if (happening.what === 'write') written(happening)
-      const id = silencedBy(happening)
-      if (id !== undefined && !ticking.has(id) && !since.has(id)) since.set(id, happening.at)
+    see: (event: HistoryEvent) => {
+      if (event.what === 'write') written(event)
+      const id = endedBy(event)
+      if (id !== undefined && !ticking.has(id) && !since.has(id)) since.set(id, event.at)
     },
   }
 }
 
-/** The schedule that, as somebody was told, ticks no more. */
-function silencedBy(happening: HistoryEvent): string | undefined {
-  if (happening.what !== 'answer' || !happening.answer.ok) return undefined
-  const { step } = happening
-  const isSilence = step.do === 'pause-schedule' || step.do === 'remove-schedule'
-  return isSilence ? `schedule:${step.schedule}` : undefined
+/** The schedule that an answer acknowledges to be paused or removed. */
+function endedBy(event: HistoryEvent): string | undefined {
+  if (event.what !== 'answer' || !event.answer.ok) return undefined
+  const { step } = event
+  const isEnd = step.do === 'pause-schedule' || step.do === 'remove-schedule'
+  return isEnd ? `schedule:${step.schedule}` : undefined
 }
 
-/** What a tick passed over that it should not have. */
+/** What is wrong with a tick: a tick that it must not pass over, or a wrong next one. */
 function faultOfTick({ before, after, clock }: Write, published: ReadonlySet<string>): string | undefined {
   const schedule = before?.schedule
   if (!before || !schedule) return `${after.id} ticks without being a schedule`
-  if (schedule.paused) return `${after.id} ticks, though it is paused`
+  if (schedule.paused) return `${after.id} ticks, although it is paused`
   const isOver = after.state !== 'open'
   const until = isOver ? clock + 1 : after.dueAt
   const passed = ticksBetween(before, until)
@@ -116,15 +116,15 @@ function faultOfTick({ before, after, clock }: Write, published: ReadonlySet<str
   const early = passed.find(tick => tick > clock)
   if (early !== undefined) return `${after.id} passes over ${textOfTick(early)}, which is not due yet`
   if (!isOver && ticksBetween({ ...before, dueAt: until }, until + 1).length === 0) {
-    return `${after.id} is due at ${textOfTick(until)}, which is no tick`
+    return `${after.id} is due at ${textOfTick(until)}, which is not one of its ticks`
   }
   const lost = owedTicks(schedule, passed, clock).find(tick => !isPublished(tick))
   return lost === undefined ? undefined : `${after.id} passes over ${textOfTick(lost)}, which it owes`
 }
 
 /**
- * Those of the ticks passed over that had to be published. With `skip` that is the latest one, unless it was later than
- * the grace by the clock of the look, or fell into a pause; otherwise the latest few.
+ * The passed ticks that had to be published. With `skip` it is the latest one, unless it was later than the
+ * grace by the planner's clock or fell into a pause. Otherwise it is the latest few.
  */
 function owedTicks(
   { missed, graceMs, pauses = [] }: ScheduleState,
@@ -138,7 +138,7 @@ function owedTicks(
   return passed.slice(-1).filter(tick => !isMissed(tick))
 }
 
-/** The schedules that steps put. */
+/** The schedules in the steps. */
 export function schedulesIn(steps: readonly Step[]): string[] {
   return [...new Set(steps.flatMap(step => (step.do === 'put-schedule' ? [step.schedule] : [])))]
 }

@@ -8,21 +8,24 @@ import { isCreation } from '../tags.ts'
 
 const DAY_MS = 86_400_000
 
-/** The task that a write publishes for a tick; those that are published by hand are none. */
-export function tickedBy(happening: HistoryEvent): Task | undefined {
-  if (happening.what !== 'write') return undefined
-  const { before, after } = happening
+/** The task that a write publishes for a tick; undefined for a task that an operator triggered. */
+export function tickedBy(event: HistoryEvent): Task | undefined {
+  if (event.what !== 'write') return undefined
+  const { before, after } = event
   const name = after.parentId?.startsWith('schedule:') ? after.parentId.slice('schedule:'.length) : undefined
   const isByHand = name === undefined || after.key.startsWith(`${name}@now-`)
   return isByHand || !isCreation(before, after) ? undefined : after
 }
 
-/** A schedule that was given another type may publish for both where clocks are wrong. */
+/**
+ * The name of a tick. It includes the type: a schedule that got another type may publish for both where clocks
+ * are wrong.
+ */
 export function nameOfTick({ parentId, id, schedule, dueAt }: Task, type: string): string {
   return `${schedule ? id : parentId} ${dueAt} ${type}`
 }
 
-/** The ticks of a schedule from its due time up to, but without `until`, as its definition says. */
+/** The ticks of a schedule from its due time until before `until`, by its definition. */
 export function ticksBetween({ schedule, dueAt, createdAt }: Task, until: number): number[] {
   if (!schedule) return []
   const { timing } = schedule
@@ -36,7 +39,7 @@ export function ticksBetween({ schedule, dueAt, createdAt }: Task, until: number
 
 type Rhythm = { readonly everyMs: number; readonly anchor: number }
 
-/** Of what ticks again and again: an interval, or a cron expression of every few seconds or of once a day in UTC. */
+/** The rhythm of an interval, or of a cron expression for every few seconds or once a day in UTC. */
 export function rhythmOf(timing: Exclude<Timing, { readonly kind: 'at' }>, createdAt: number): Rhythm {
   if (timing.kind === 'every') return { everyMs: timing.everyMs, anchor: createdAt }
   const { cron } = timing

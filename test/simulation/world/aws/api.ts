@@ -6,9 +6,16 @@ import {
 import type { Process } from '../process.ts'
 import type { Sandboxes } from '../sandboxes.ts'
 
-/** The HTTP API as a client reaches it: a use case runs in a sandbox of the API, which may die over it. */
+/**
+ * The HTTP API as a client reaches it. Each request runs in an execution environment of the API, which may die
+ * during it.
+ */
 export type Api = {
-  /** The answer; rejects when there is none in time. Whether the request took effect is then unknown. */
+  /**
+   * Sends a request.
+   *
+   * @throws NoAnswer when there is no answer in time. Whether the request took effect is then unknown.
+   */
   request<T>(
     client: Process,
     what: string,
@@ -16,12 +23,12 @@ export type Api = {
   ): Promise<T>
 }
 
-/** Whether the request took effect is unknown. */
+/** A request got no answer. Whether it took effect is unknown. */
 export class NoAnswer extends Error {
   override readonly name = 'NoAnswer'
 }
 
-const GIVE_UP_MS = 30_000
+const ANSWER_MS_MAX = 30_000
 
 export function createApi(sandboxes: Sandboxes): Api {
   const listeners = new WeakMap<Process, HttpWorkers>()
@@ -37,9 +44,9 @@ export function createApi(sandboxes: Sandboxes): Api {
         sandboxes.invoke('api', async ({ process, system }) => ({
           body: await use(system, workersIn(process, system)),
         }))
-      // What rejects is the call itself: the network between the client and the API.
+      // Only the client's own call rejects: the network between the client and the API.
       const answer = client.call(what, call, 'functions').catch(() => undefined)
-      const timeout = client.clock.sleep(GIVE_UP_MS, answered.signal).then(() => undefined)
+      const timeout = client.clock.sleep(ANSWER_MS_MAX, answered.signal).then(() => undefined)
       const first = await Promise.race([answer, timeout]).finally(() => answered.abort())
       if (!first) throw new NoAnswer(what)
       return first.body

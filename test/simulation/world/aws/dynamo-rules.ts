@@ -13,7 +13,7 @@ type Update = Pick<
   | 'ExpressionAttributeNames'
   | 'ExpressionAttributeValues'
 >
-/** A write, as the adapters send it. */
+/** A write as the adapters send it. */
 export type Request = Put | Update
 
 /** Source: the quotas in the developer guide of DynamoDB. */
@@ -24,7 +24,7 @@ const SORT_KEY_BYTES_MAX = 1_024
 const NUMBER_MAX = 9.99e125
 const NESTING_MAX = 32
 
-/** Why DynamoDB would refuse a request, in a few words. */
+/** Why DynamoDB would refuse a request; undefined for a legal one. */
 export function problemOf(request: Request): string | undefined {
   const {
     ConditionExpression: condition = '',
@@ -70,12 +70,15 @@ function problemOfKey(value: unknown, bytesMax: number): string | undefined {
   return bytes > bytesMax ? `a key of ${bytes} bytes` : undefined
 }
 
-/** DynamoDB Local fails over names with half a surrogate pair; it takes such values, keys among them. */
+/**
+ * Attribute names must be well-formed Unicode. DynamoDB Local fails on a name with half a surrogate pair, but
+ * accepts such values and keys.
+ */
 function problemOfNames(names: readonly string[]): string | undefined {
-  return names.every(name => name.isWellFormed()) ? undefined : 'a name that is no Unicode text'
+  return names.every(name => name.isWellFormed()) ? undefined : 'a name that is not Unicode text'
 }
 
-/** Numbers that DynamoDB does not know, however deep. Beyond 2^53 the SDK refuses them. */
+/** Checks numbers and nesting at any depth. The SDK refuses numbers beyond 2^53. */
 function problemOfValue(value: unknown, depth: number): string | undefined {
   if (typeof value === 'number') return problemOfNumber(value)
   if (typeof value !== 'object' || value === null) return undefined
@@ -97,7 +100,7 @@ function problemOfNumber(value: number): string | undefined {
   return Math.abs(value) > Number.MAX_SAFE_INTEGER ? `the number ${value}, which is not safe` : undefined
 }
 
-/** About what an item takes; numbers take a byte for each two digits. */
+/** The approximate size of an item. A number takes one byte for two digits. */
 function bytesOf(value: unknown): number {
   if (typeof value === 'string') return Buffer.byteLength(value)
   if (typeof value === 'number') return 2 + String(value).length / 2

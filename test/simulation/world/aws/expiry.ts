@@ -5,8 +5,8 @@ import type { MemoryHeads } from '../../../../shared/testing/heads.ts'
 import type { World } from '../world.ts'
 
 /**
- * Deletes heads some time after their expiry, as DynamoDB's time to live does; `onDrop` is told of each. All other items
- * that expire are gone for their readers from that time on, so that deleting them would change nothing.
+ * Deletes heads some time after their expiry, as DynamoDB's time to live does. `onDrop` is called for each.
+ * Other expired items are invisible to readers from their expiry on, so deleting them would change nothing.
  */
 export function createExpiry(
   world: World,
@@ -23,7 +23,7 @@ export function createExpiry(
     if (deletedAt === undefined) return
     timeline.at(deletedAt + chance.fraction() * lagMs, () => {
       const head = heads.get(id)
-      // Any later write has come with a time of its own.
+      // A later write has scheduled a deletion of its own.
       if (head?.born !== born || head.revision !== revision) return
       history.record({ at: timeline.now(), by: 'the table', what: 'expired', id })
       heads.drop(id)

@@ -1,30 +1,30 @@
 import { createSeededChance } from '../../../../shared/testing/chance.ts'
 import type { World } from '../world.ts'
 
-/** One delivery of a message; a later delivery of it has another receipt. */
+/** One delivery of a message. A later delivery of the same message has another receipt. */
 export type Received<Body> = { readonly messageId: string; readonly body: Body; readonly receipt: number }
 
 /**
- * A queue like SQS's: at least once, in no order, a message that is received hides for its visibility timeout. Beyond
- * that the weather loses, doubles and delays messages.
+ * A queue like those of SQS. It delivers at least once and in no order, and hides a received message for its
+ * visibility timeout. The weather also loses, doubles and delays messages.
  */
 export type Queue<Body> = {
   send(body: Body, delaySeconds: number): void
-  /** At most `max` of what is visible. */
+  /** Receives at most `max` visible messages. */
   receive(max: number): Received<Body>[]
   delete(received: Received<Body>): void
-  /** The queue is deleted, with all that is in it. */
+  /** Deletes the queue with all its messages. */
   drop(): void
   visible(): number
-  /** Calls whenever a message may have become visible; the answer ends that. */
+  /** Calls `look` whenever a message may have become visible, until the returned function is called. */
   onVisible(look: () => void): () => void
 }
 
-/** Hardly a delay: a queue hands a message on within milliseconds. */
-const USUAL_LAG_MS = 15
-const MOST_LATE_MS = 20_000
-/** A message that is received so often goes to the dead-letter queue. */
-const MAX_RECEIVES = 10
+/** The longest lag of a usual message: a queue delivers within milliseconds. */
+const LAG_MS_MAX = 15
+const LATE_MS_MAX = 20_000
+/** A message that was received this often goes to the dead-letter queue. */
+const RECEIVES_MAX = 10
 
 type Message<Body> = { readonly messageId: string; readonly body: Body; visibleAt: number; receives: number }
 
@@ -32,19 +32,19 @@ export function createQueue<Body>(world: World, name: string, visibilityMs: numb
   const { timeline, history } = world
   const chance = createSeededChance(world.seedOf(`queue ${name}`))
   const messages = new Map<string, Message<Body>>()
-  const lookers = new Set<() => void>()
+  const listeners = new Set<() => void>()
   let sent = 0
 
   const announceAt = (time: number) =>
     timeline.at(time, () => {
-      for (const look of [...lookers]) look()
+      for (const look of [...listeners]) look()
     })
   const note = (text: () => string) => history.note(timeline.now(), `queue ${name}`, text)
 
   const put = (body: Body, delayMs: number) => {
     sent += 1
     const isLate = chance.fraction() < world.weather().messageLate
-    const lag = chance.fraction() * (isLate ? MOST_LATE_MS : USUAL_LAG_MS)
+    const lag = chance.fraction() * (isLate ? LATE_MS_MAX : LAG_MS_MAX)
     const message = {
       messageId: `${name}/${sent}`,
       body,
@@ -67,16 +67,16 @@ export function createQueue<Body>(world: World, name: string, visibilityMs: numb
       if (chance.fraction() < weather.messageDoubled) put(body, delaySeconds * 1_000)
     },
     receive: max => {
-      const lots = [...messages.values()]
+      const shuffled = [...messages.values()]
         .filter(isVisible)
-        .map(message => ({ message, lot: chance.fraction() }))
-      const picked = lots.sort((a, b) => a.lot - b.lot).slice(0, max)
+        .map(message => ({ message, order: chance.fraction() }))
+      const picked = shuffled.sort((a, b) => a.order - b.order).slice(0, max)
       return picked.flatMap(({ message }) => {
         message.receives += 1
         message.visibleAt = timeline.now() + visibilityMs
-        if (message.receives > MAX_RECEIVES) {
+        if (message.receives > RECEIVES_MAX) {
           messages.delete(message.messageId)
-          note(() => `gives ${message.messageId} up`)
+          note(() => `moves ${message.messageId} to the dead-letter queue`)
           return []
         }
         announceAt(message.visibleAt)
@@ -88,12 +88,12 @@ export function createQueue<Body>(world: World, name: string, visibilityMs: numb
     },
     drop: () => {
       messages.clear()
-      lookers.clear()
+      listeners.clear()
     },
     visible: () => [...messages.values()].filter(isVisible).length,
     onVisible: look => {
-      lookers.add(look)
-      return () => lookers.delete(look)
+      listeners.add(look)
+      return () => listeners.delete(look)
     },
   }
 }

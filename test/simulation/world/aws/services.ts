@@ -32,31 +32,31 @@ import type { Schedules } from './schedules.ts'
 import { createStrictStore } from './strict-store.ts'
 import type { Table } from './table.ts'
 
-/** What a dispatch carries. */
+/** The content of a dispatch. */
 export type Dispatched = Pick<Delivery, 'task' | 'passedOn'> & Pick<Dispatch, 'hops'>
 
-/** The services of a world, and every port on them as one process reaches it. */
+/** The services of a world, and all ports on them as one process reaches them. */
 export type Services = {
   readonly wakes: Queue<Wake>
-  /** Long jobs and large canvases. */
+  /** The queue of long jobs and large canvases. */
   readonly jobs: Queue<Wake>
-  /** The queue of a type that has a handler. */
+  /** The queue of a type; undefined when no handler of it is deployed. */
   queueOf(type: string): Queue<Dispatched> | undefined
-  /** Queues appear with the deployment of their handler. */
+  /** Creates the queue of a type, as the deployment of its handler does. */
   addQueue(type: string, servedBy: 'lambda' | 'workers'): Queue<Dispatched>
-  /** What is in the queue is gone with it. */
+  /** Deletes the queue of a type with its messages. */
   removeQueue(type: string): void
   /** Whether a purge is under way. */
   isPurging(): boolean
-  /** Types that are paused now. */
+  /** The types that are paused now. */
   paused(): readonly string[]
   systemFor(process: Process): PlanningSystem
   inboxFor(process: Process): Inbox
 }
 
-/** As in the adapter. */
+/** How long a receive waits when the queue does not exist, as in the adapter. */
 const MISSING_QUEUE_PAUSE_MS = 10_000
-/** A message is hidden for so long after a receive: of functions six times what they may take, as the constructs set it. */
+/** Visibility timeouts. For functions they are six times the function's timeout, as the constructs set them. */
 const VISIBILITY_MS = { wakes: 180_000, jobs: 360_000, lambda: 720_000, workers: WORKER_VISIBILITY_S * 1_000 }
 
 export function createServices(
@@ -68,7 +68,7 @@ export function createServices(
   }: {
     readonly table: Table
     readonly schedules: () => Schedules
-    /** Told what the table's stream tells of limits. */
+    /** Called for every change of a limit that the table's stream delivers. */
     readonly onLimit: (change: LimitChange) => void
   },
 ): Services {
@@ -135,7 +135,7 @@ export function createServices(
   }
 }
 
-/** The store of types, and which of them are paused, or being purged. */
+/** The store of types, which also keeps the types that are paused or being purged. */
 function watchedTypes({ history, timeline }: World): {
   readonly store: TypeStore
   readonly isPurging: () => boolean
@@ -144,7 +144,8 @@ function watchedTypes({ history, timeline }: World): {
   const store = createMemoryTypeStore()
   const purged = new Set<string>()
   const paused = new Set<string>()
-  const tell = (type: TaskType) => history.record({ at: timeline.now(), by: 'the types', what: 'type', type })
+  const record = (type: TaskType) =>
+    history.record({ at: timeline.now(), by: 'the types', what: 'type', type })
   return {
     isPurging: () => purged.size > 0,
     paused: () => [...paused],
@@ -156,39 +157,39 @@ function watchedTypes({ history, timeline }: World): {
         else if (isPut) purged.delete(next.type)
         if (isPut && next.paused) paused.add(next.type)
         else if (isPut) paused.delete(next.type)
-        if (isPut) tell(next)
+        if (isPut) record(next)
         return isPut
       },
       markFair: async (next, version) => {
         const isMarked = await store.markFair(next, version)
-        if (isMarked) tell(next)
+        if (isMarked) record(next)
         return isMarked
       },
     },
   }
 }
 
-/** What limits have granted; the history is told who holds a permit. */
+/** The store of limits. It records in the history who holds a permit. */
 function watchedLimits({ history, timeline }: World, onLimit: (change: LimitChange) => void): LimitStore {
   const store = createMemoryLimitStore(onLimit)
-  const tell = (limit: string, holder: string, isHeld: boolean) =>
+  const record = (limit: string, holder: string, isHeld: boolean) =>
     history.record({ at: timeline.now(), by: 'the limits', what: 'permit', limit, holder, isHeld })
   return {
     ...store,
     acquire: async (limit, holder, max) => {
       const usedUp = await store.acquire(limit, holder, max)
-      if (!usedUp) tell(limit, holder.holder, true)
+      if (!usedUp) record(limit, holder.holder, true)
       return usedUp
     },
     release: async (limit, holder, since) => {
       const left = await store.release(limit, holder, since)
-      if (!left.holders.some(one => one.holder === holder)) tell(limit, holder, false)
+      if (!left.holders.some(one => one.holder === holder)) record(limit, holder, false)
       return left
     },
   }
 }
 
-/** Every method of a store as a call of the process. */
+/** The store with every method as a call of the process. */
 function reachedBy<Store extends object>(process: Process, name: string, store: Store): Store {
   const methods = Object.entries(store).map(([method, does]) => [
     method,
@@ -203,7 +204,10 @@ function messagesFor(
   { wakes, jobs, queueOf }: Pick<Services, 'wakes' | 'jobs' | 'queueOf'>,
 ): Messages {
   const { name: by } = process
-  /** Each message of a batch fails or succeeds by itself; an outage fails the whole batch, as an answer. */
+  /**
+   * Sends a batch. Each message fails or succeeds by itself, and an outage fails all of them. Failures are an
+   * answer, not an exception.
+   */
   const sendAll = async <M>(
     operation: string,
     all: readonly M[],
@@ -258,14 +262,14 @@ function messagesFor(
   }
 }
 
-/** As in the adapter: a queue that does not exist is asked again only after a while. */
+/** The receive of a queue that does not exist, as in the adapter: it is tried again only after a while. */
 async function missing(process: Process, waitMs: number, signal: AbortSignal | undefined): Promise<[]> {
   await process.call('receive', () => undefined, 'queues')
   await process.clock.sleep(Math.min(waitMs, MISSING_QUEUE_PAUSE_MS), signal)
   return []
 }
 
-/** Long polling: answers as soon as something is visible, after `waitMs`, or when the signal aborts. */
+/** Long polling: returns when a message is visible, after `waitMs`, or when the signal aborts. */
 async function receive(
   { timeline, history }: World,
   process: Process,
@@ -303,7 +307,10 @@ async function receive(
   }))
 }
 
-/** Code that catches everything and goes on must not hide its own mistakes. */
+/**
+ * The log of a process. Code that catches every error must not hide its own mistakes, so logged ones are
+ * recorded as unexpected errors.
+ */
 function logOf({ history, timeline }: World, { name }: Process): Log {
   const line =
     (level: string): Log['info'] =>
@@ -311,12 +318,12 @@ function logOf({ history, timeline }: World, { name }: Process): Log {
       const at = timeline.now()
       history.note(at, name, () => `${level}: ${message} ${JSON.stringify(fields, plainErrors)}`)
       const mistake = [fields.error, fields.reason].find(isMistake)
-      if (mistake !== undefined) history.record({ at, by: name, what: 'surprise', error: mistake })
+      if (mistake !== undefined) history.record({ at, by: name, what: 'unexpected-error', error: mistake })
     }
   return { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') }
 }
 
-/** What JavaScript throws by itself, as it is or as the text of a reason. */
+/** Whether a value is an error that JavaScript itself throws, or its text. */
 function isMistake(value: unknown): boolean {
   return /^(Type|Reference|Range|Syntax)Error/.test(String(value))
 }

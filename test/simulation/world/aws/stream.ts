@@ -11,16 +11,19 @@ type Written = { readonly task: Task } | { readonly limit: LimitChange }
 type Change = Written & { readonly position: string }
 type Shard = { push(written: Written): void }
 
-/** The table's stream with the planner behind it: each shard in order, a batch at a time, a failed one again. */
+/**
+ * The table's stream with the planner behind it. Each shard delivers its changes in order and in batches, and
+ * delivers a failed batch again.
+ */
 export type Stream = { push(task: Task): void; pushLimit(change: LimitChange): void }
 
 const SHARDS = 2
-const MAX_BATCH = 10
-const USUAL_LAG_MS = 20
-const MOST_LATE_MS = 60_000
+const BATCH_MAX = 10
+const LAG_MS_MAX = 20
+const LATE_MS_MAX = 60_000
 const RETRY_AFTER_MS = 1_000
 const AGAIN_AFTER_MS = 30_000
-const MAX_TRIES = 10
+const TRIES_MAX = 10
 
 export function createStream(world: World, planners: Sandboxes): Stream {
   const shards = Array.from({ length: SHARDS }, (_, number) => createShard(world, planners, number))
@@ -41,7 +44,10 @@ function createShard(world: World, planners: Sandboxes, number: number): Shard {
   const note = (text: () => string) => history.note(timeline.now(), `stream ${number}`, text)
   const happens = (share: number) => share > 0 && chance.fraction() < share
 
-  /** The positions of the changes that must come again; all of them when the planner died or took too long. */
+  /**
+   * Plans a batch. Returns the positions of the changes that must be delivered again: all of them when the
+   * planner died or took too long.
+   */
   const plan = (batch: readonly Change[], by = 'planner') =>
     planners
       .invoke(by, async ({ system }) => {
@@ -54,15 +60,15 @@ function createShard(world: World, planners: Sandboxes, number: number): Shard {
 
   const goOn = (batch: readonly Change[], failed: readonly string[]) => {
     const first = batch.findIndex(({ position }) => failed.includes(position))
-    const isStuck = first >= 0 && tries >= MAX_TRIES
+    const isStuck = first >= 0 && tries >= TRIES_MAX
     waiting.splice(0, isStuck || first < 0 ? batch.length : first)
     tries = first < 0 || isStuck ? 0 : tries + 1
-    if (isStuck) note(() => 'gives a batch up')
+    if (isStuck) note(() => 'drops a batch after too many tries')
     isReading = false
     readLater(first < 0 ? 0 : RETRY_AFTER_MS)
   }
   const read = () => {
-    const batch = waiting.slice(0, 1 + Math.floor(chance.fraction() * MAX_BATCH))
+    const batch = waiting.slice(0, 1 + Math.floor(chance.fraction() * BATCH_MAX))
     if (batch.length === 0) {
       isReading = false
       return
@@ -75,7 +81,7 @@ function createShard(world: World, planners: Sandboxes, number: number): Shard {
     if (happens(weather.streamAgain)) {
       note(() => `will deliver ${batch.length} changes again`)
       timeline.at(timeline.now() + chance.fraction() * AGAIN_AFTER_MS, () => {
-        // A process remembers what it has planned; a process that reads the stream anew does not.
+        // Another process reads the batch: a planner would recognise what it has already planned.
         void plan(batch, 'later planner')
       })
     }
@@ -85,7 +91,7 @@ function createShard(world: World, planners: Sandboxes, number: number): Shard {
     if (isReading || waiting.length === 0) return
     isReading = true
     const isLate = happens(world.weather().streamLate)
-    const lagMs = chance.fraction() * (isLate ? MOST_LATE_MS : USUAL_LAG_MS)
+    const lagMs = chance.fraction() * (isLate ? LATE_MS_MAX : LAG_MS_MAX)
     timeline.at(timeline.now() + afterMs + lagMs, read)
   }
 

@@ -18,13 +18,16 @@ import type {
 import type { World } from '../world.ts'
 import { problemOf, type Request } from './dynamo-rules.ts'
 
-/** Refuses what DynamoDB refuses whatever stands in the table. It judges the very requests that the adapters would send. */
+/**
+ * A store that refuses what DynamoDB would refuse whatever the table holds. It checks the requests that the
+ * adapters would send.
+ */
 export type StrictStore = {
   /** @throws Error for a write of a head that DynamoDB would refuse. */
   ofHead(change: Change): void
   /** @throws Error for a body or a record that DynamoDB would refuse. */
   ofBody(id: string, body: BodyWrite): void
-  /** The same stores, but they refuse what DynamoDB would. */
+  /** The same stores, which refuse what DynamoDB would refuse. */
   stores(kept: Stores): Stores
 }
 
@@ -37,14 +40,17 @@ type Stores = {
 }
 
 const TABLE = 'tasks'
-const WRITE_ID = 'token'
-/** Building requests takes a quarter of the time of a run: of the usual ones every fifth does, of trials each. */
+const TOKEN = 'token'
+/**
+ * One in this many ordinary runs is strict, and every trial. Building the requests takes a quarter of a run's
+ * time.
+ */
 const STRICT_EVERY = 5
 
 export function createStrictStore({ scenario, history, timeline }: World): StrictStore {
-  const isStrict = scenario.trial !== undefined || scenario.seed % STRICT_EVERY === 0
+  const isChecked = scenario.trial !== undefined || scenario.seed % STRICT_EVERY === 0
   const check: Check = (what, requestOf) => {
-    const problem = isStrict ? problemOf(requestOf()) : undefined
+    const problem = isChecked ? problemOf(requestOf()) : undefined
     if (problem === undefined) return
     const why = `${what}: ${problem}`
     history.record({ at: timeline.now(), by: 'the table', what: 'refused', why })
@@ -75,7 +81,7 @@ function requestOfHead(change: Change): Request {
   return before ? updateHead(TABLE, { ...change, before }, WRITE_ID) : putHead(TABLE, change, WRITE_ID)
 }
 
-/** Only heads with many runs come near the largest item. */
+/** Whether the head has many runs. Only such heads come near the largest item. */
 function isLarge({ live, ended, failuresBy }: Change['after']): boolean {
   return [live, ended, failuresBy].some(map => Object.keys(map).length > 20)
 }

@@ -11,19 +11,19 @@ import type { World } from '../world.ts'
 import { createExpiry } from './expiry.ts'
 import { createStrictStore } from './strict-store.ts'
 
-/** The tasks of a world: what every process sees through its own calls. */
+/** The table with the tasks of a world. */
 export type Table = {
-  /** The store as one process reaches it: bodies, head and records are written by calls of their own. */
+  /** The store as one process reaches it. Bodies, head and records are written by separate calls. */
   storeFor(process: Process): TaskStore
   heads(): Iterable<Task>
   head(id: string): Task | undefined
 }
 
-const USUAL_LAG_MS = 30
-const MOST_LAG_MS = 5_000
-const MOST_UNTIL_AGAIN_MS = 4_000
+const LAG_MS_MAX = 30
+const STALE_LAG_MS_MAX = 5_000
+const RESEND_AFTER_MS_MAX = 4_000
 
-/** `onWrite` is told of every head that is written, at that very instant. */
+/** `onWrite` is called at the very instant at which a head is written. */
 export function createTable(
   world: World,
   onWrite: (before: Task | undefined, after: Task, by: Process) => void,
@@ -33,17 +33,19 @@ export function createTable(
   const strict = createStrictStore(world)
   const heads = createMemoryHeads()
   const { keep, ...bodies } = createMemoryBodies()
-  /** What each index and eventually consistent reads show: each head with a lag of its own in each of them. */
+  /**
+   * What each index and eventually consistent reads show. Each head reaches each of them with a lag of its own.
+   */
   const shown = {
     view: new Map(),
     place: new Map(),
     owner: new Map(),
     reads: new Map<string, Task>(),
   } satisfies Record<string, Map<string, Task>>
-  /** Names the last write of each head that carried a name. */
+  /** The number of writes with a token of each head; it identifies the last such write. */
   const tokens = new Map<string, number>()
 
-  /** How many heads have been written, and how many had been when each was deleted that has expired. */
+  /** How many writes of heads there have been. */
   let written = 0
   const dropped = new Map<string, number>()
 
@@ -52,20 +54,20 @@ export function createTable(
     const order = written
     for (const view of Object.values<Map<string, Task>>(shown)) {
       const isStale = chance.fraction() < world.weather().staleIndex
-      timeline.at(timeline.now() + chance.fraction() * (isStale ? MOST_LAG_MS : USUAL_LAG_MS), () => {
+      timeline.at(timeline.now() + chance.fraction() * (isStale ? STALE_LAG_MS_MAX : LAG_MS_MAX), () => {
         const current = view.get(task.id)
-        // What was written before a deletion shows no more after it.
+        // A write from before a deletion is not shown after it.
         if (order <= (dropped.get(task.id) ?? 0)) return
         if (!current || isNewer(task, current)) view.set(task.id, task)
       })
     }
   }
-  /** DynamoDB may end a page early. */
+  /** The number of entries in a page. DynamoDB may end a page early. */
   const pageLimit = (most: number) => {
     const limit = Math.min(most, world.scenario.conditions?.pageMax ?? most)
     return chance.fraction() < world.weather().staleIndex ? 1 + Math.floor(chance.fraction() * limit) : limit
   }
-  const keepStrictly = (id: string, written: readonly BodyWrite[]) => {
+  const writeBodies = (id: string, written: readonly BodyWrite[]) => {
     for (const body of written) strict.ofBody(id, body)
     keep(id, written)
   }
@@ -79,7 +81,7 @@ export function createTable(
     const applied = heads.write(change)
     const after = heads.get(change.after.id)
     if (applied.applied && after) {
-      if (isNamed(change)) tokens.set(after.id, (tokens.get(after.id) ?? 0) + 1)
+      if (hasToken(change)) tokens.set(after.id, (tokens.get(after.id) ?? 0) + 1)
       showLater(after)
       expire(after)
       onWrite(before, after, by)
@@ -87,7 +89,10 @@ export function createTable(
     return applied
   }
 
-  /** When the answer gets lost on the way, the SDK sends the same write again; it knows its own work by its token, which heartbeats and counted successes have none of. */
+  /**
+   * Writes a head. When the answer is lost, the SDK sends the same write again. It recognises its own write by
+   * its token; heartbeats and counted successes have none.
+   */
   const writeOnceOrTwice = async (process: Process, operation: string, change: Change): Promise<Applied> => {
     const { id, born } = change.after
     const first = await process.call(operation, () => ({
@@ -95,12 +100,13 @@ export function createTable(
       token: tokens.get(id),
     }))
     if (!process.suffers('answerLost')) return first.answer
-    await process.clock.sleep(chance.fraction() * MOST_UNTIL_AGAIN_MS)
+    await process.clock.sleep(chance.fraction() * RESEND_AFTER_MS_MAX)
     return process.call(`${operation} once more`, () => {
       const head = heads.get(id)
-      const isOurBirth = head?.born === born && born !== change.before?.born
-      const isOurs = isNamed(change) && first.answer.applied && (tokens.get(id) === first.token || isOurBirth)
-      return isOurs && head ? { applied: true, task: head } : write(change, process)
+      const isOwnBirth = head?.born === born && born !== change.before?.born
+      const isOwnWrite =
+        hasToken(change) && first.answer.applied && (tokens.get(id) === first.token || isOwnBirth)
+      return isOwnWrite && head ? { applied: true, task: head } : write(change, process)
     })
   }
 
@@ -118,12 +124,12 @@ export function createTable(
         const { id, operation } = change.after
         const { beforeHead, afterHead } = inOrderOfWriting(change.bodies)
         if (beforeHead.length > 0)
-          await process.call(`write bodies of ${id}`, () => keepStrictly(id, beforeHead))
+          await process.call(`write bodies of ${id}`, () => writeBodies(id, beforeHead))
         const applied = await writeOnceOrTwice(process, `${operation} ${id}`, change)
-        // As in the adapter: a record that cannot be written costs a detail of the history.
+        // As in the adapter: when a record cannot be written, only a detail of the history is missing.
         if (applied.applied && afterHead.length > 0) {
           await process
-            .call(`write records of ${id}`, () => keepStrictly(id, afterHead))
+            .call(`write records of ${id}`, () => writeBodies(id, afterHead))
             .catch(() => undefined)
         }
         return applied
@@ -151,12 +157,15 @@ export function createTable(
   }
 }
 
-/** As in the adapter: what is guarded by its run alone carries no token. */
-function isNamed({ guard, after }: Change): boolean {
+/** Whether a write carries a token. As in the adapter, writes that only their run guards carry none. */
+function hasToken({ guard, after }: Change): boolean {
   return guard.kind !== 'counted' && after.operation !== 'beat'
 }
 
-/** Heartbeats bump no revision: of two states of one revision the one with the later lease is newer. */
+/**
+ * Whether a head is newer than another. Heartbeats do not change the revision, so of two heads with one
+ * revision the later lease decides.
+ */
 function isNewer(task: Task, current: Task): boolean {
   if (task.revision !== current.revision) return task.revision > current.revision
   return latestLease(task) >= latestLease(current)

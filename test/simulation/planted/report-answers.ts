@@ -1,12 +1,12 @@
 import type { Task } from '../../../shared/core/task/task.ts'
 import { finishOverHttp } from '../../../shared/runtime/run/http-runs.ts'
-import type { PlantedFault } from './planted.ts'
+import type { PlantedFault } from './planted-fault.ts'
 
-/** Faults in what the workers over HTTP are told of their runs. */
+/** Faults in the answers to the reports of HTTP workers. */
 export const REPORT_ANSWER_FAULTS: readonly PlantedFault[] = [
   {
-    name: 'a run that has ended takes any word of the kind that ended it',
-    needs: 'words',
+    name: 'a run that has ended accepts any further report with the same outcome',
+    needs: 'reports',
     spoil: system => system,
     finish: async (system, run, outcome, until) => {
       const answer = await finishOverHttp(system, run, outcome, until)
@@ -17,8 +17,8 @@ export const REPORT_ANSWER_FAULTS: readonly PlantedFault[] = [
     },
   },
   {
-    name: 'a run that its worker has ended counts as lost',
-    needs: 'words',
+    name: 'a further report of an ended run is answered as if the run were lost',
+    needs: 'reports',
     spoil: system => system,
     finish: async (system, run, outcome, until) => {
       const answer = await finishOverHttp(system, run, outcome, until)
@@ -26,14 +26,14 @@ export const REPORT_ANSWER_FAULTS: readonly PlantedFault[] = [
     },
   },
   {
-    name: 'nothing but the result and the short error is kept of a word',
-    needs: 'words',
+    name: 'the digest of a report is not stored with its run',
+    needs: 'reports',
     spoil: system => ({
       ...system,
       tasks: {
         ...system.tasks,
         apply: change =>
-          system.tasks.apply({ ...change, after: { ...change.after, ended: wordless(change.after) } }),
+          system.tasks.apply({ ...change, after: { ...change.after, ended: withoutReport(change.after) } }),
       },
     }),
   },
@@ -41,7 +41,7 @@ export const REPORT_ANSWER_FAULTS: readonly PlantedFault[] = [
 
 const STATE_AFTER = { succeed: 'succeeded', fail: 'failed', release: 'released' } as const
 
-function wordless({ ended }: Task): Task['ended'] {
+function withoutReport({ ended }: Task): Task['ended'] {
   return Object.fromEntries(
     Object.entries(ended).map(([fence, { reportDigest: _word, ...run }]) => [fence, run]),
   )

@@ -1,37 +1,37 @@
 import { availableParallelism } from 'node:os'
-import type { ScenarioKind } from './generate/generate.ts'
+import type { ScenarioKind } from '../generate/generate.ts'
 import type { Verdict } from './judge.ts'
 import { startPlayer } from './player.ts'
 import type { Played } from './simulate.ts'
 
 export type BrokenSeed = { readonly seed: number; readonly verdict: Verdict }
 
-/** What playing seeds has come to. */
+/** The result of playing several seeds. */
 export type Tally = {
   readonly seeds: number
   readonly events: number
   readonly virtualMs: number
-  /** In order. */
+  /** Broken seeds, in ascending order. */
   readonly broken: readonly BrokenSeed[]
 }
 
 export type Seeds = {
   readonly from: number
   readonly count: number
-  /** As soon as so many are broken, no further seed is begun. */
+  /** Once this many seeds are broken, no further seed is started. */
   readonly mostBroken?: number
   readonly onProgress?: (tally: Tally) => void
-  /** Plays scenarios of this kind alone. */
+  /** Plays only scenarios of this kind. */
   readonly only?: ScenarioKind | undefined
-  /** What each thread runs. */
+  /** The program of each thread. */
   readonly program?: URL
 }
 
 const PROGRAM = new URL('./seed-thread.ts', import.meta.url)
 
 /**
- * Plays seeds on all cores. They are begun in order and finished once begun, so that the first broken one is the same
- * every time.
+ * Plays seeds on all cores. Seeds are started in order, and every started seed is finished. So the first broken
+ * seed is the same every time.
  */
 export async function playSeeds({
   from,
@@ -41,13 +41,13 @@ export async function playSeeds({
   only,
   program = PROGRAM,
 }: Seeds): Promise<Tally> {
-  let begun = 0
+  let started = 0
   let tally: Tally = { seeds: 0, events: 0, virtualMs: 0, broken: [] }
 
   const next = () => {
-    if (begun >= count || tally.broken.length >= mostBroken) return undefined
-    begun += 1
-    return from + begun - 1
+    if (started >= count || tally.broken.length >= mostBroken) return undefined
+    started += 1
+    return from + started - 1
   }
   const playOn = async () => {
     const player = startPlayer(program, only)

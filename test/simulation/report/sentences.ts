@@ -1,4 +1,4 @@
-import type { Composition } from '../../shared/core/canvas/shape.ts'
+import type { Composition } from '../../../shared/core/canvas/shape.ts'
 import type {
   Act,
   Callbacks,
@@ -15,9 +15,9 @@ import type {
   TypeSetup,
   Weather,
   WorkerSetup,
-} from './scenario.ts'
+} from '../scenario.ts'
 
-/** A scenario as text: what goes wrong, who is there, and what is done when. */
+/** A scenario as text: what goes wrong, which types and workers exist, and what happens when. */
 export function sentencesOf(scenario: Scenario): string {
   const { seed, weather, calmAt, afterwardsMs, types, flows, workers, steps } = scenario
   const { trial, outages = [], lost, conditions = {} } = scenario
@@ -31,7 +31,7 @@ export function sentencesOf(scenario: Scenario): string {
     ...flows.map(sentenceOfFlow),
     ...workers.map(sentenceOfWorker),
     ...steps.toSorted((a, b) => a.at - b.at).map(step => `${timeOf(step.at)}  ${sentenceOfStep(step)}`),
-    ...(afterwardsMs > 0 ? [`once all is settled, time goes on for ${afterwardsMs} ms`] : []),
+    ...(afterwardsMs > 0 ? [`once all tasks are over, time goes on for ${afterwardsMs} ms`] : []),
   ].join('\n')
 }
 
@@ -39,14 +39,14 @@ const MISFORTUNES: Readonly<Record<Exclude<keyof Weather, 'skewMs' | 'stepMs'>, 
   refused: 'calls are refused',
   answerLost: 'answers are lost',
   slow: 'calls are slow',
-  death: 'calls are the death of their process',
+  death: 'calls kill their process',
   freeze: 'calls freeze their process',
   messageLost: 'messages are lost',
   messageDoubled: 'messages are doubled',
   messageLate: 'messages are late',
   streamGap: 'batches of the stream are lost',
   streamLate: 'batches of the stream are late',
-  streamAgain: 'batches of the stream come again',
+  streamAgain: 'batches of the stream are delivered again',
   staleIndex: 'index entries are stale for seconds',
   scheduleOff: 'schedules fire late, twice or never',
 }
@@ -69,10 +69,10 @@ function percent(share: number): string {
 }
 
 const SERVICES: Readonly<Record<Service, string>> = {
-  table: 'the table answers',
-  queues: 'the queues answer',
-  scheduler: 'the scheduler answers',
-  functions: 'functions are invoked',
+  table: 'the table is out',
+  queues: 'the queues are out',
+  scheduler: 'the scheduler is out',
+  functions: 'no function is invoked',
 }
 
 const LOST: Readonly<Record<Lost['what'], string>> = {
@@ -83,15 +83,15 @@ const LOST: Readonly<Record<Lost['what'], string>> = {
 }
 
 function sentenceOfOutage({ service, from, ms }: Outage): string {
-  return `${timeOf(from)}  ${SERVICES[service]} not at all for ${ms} ms`
+  return `${timeOf(from)}  ${SERVICES[service]} for ${ms} ms`
 }
 
 function conditionsOf({ wakers, executors, pageMax, ttlLagMs }: Conditions): string[] {
   return [
-    ...(wakers === undefined ? [] : [`the waker is invoked ${wakers} times at once at most`]),
-    ...(executors === undefined ? [] : [`each Lambda is invoked ${executors} times at once at most`]),
+    ...(wakers === undefined ? [] : [`at most ${wakers} invocations of the waker run at once`]),
+    ...(executors === undefined ? [] : [`at most ${executors} invocations of each Lambda run at once`]),
     ...(pageMax === undefined ? [] : [`index pages end after ${pageMax} entries`]),
-    ...(ttlLagMs === undefined ? [] : [`what has expired is deleted within ${ttlLagMs} ms`]),
+    ...(ttlLagMs === undefined ? [] : [`expired heads are deleted within ${ttlLagMs} ms`]),
   ]
 }
 
@@ -142,7 +142,7 @@ function sentenceOfStep(step: Step): string {
     case 'read-schedule':
       return `${step.do} ${step.schedule}`
     case 'resume':
-      return `take ${step.id} up again by ${step.actions.join(', or else ')}`
+      return `resume ${step.id} by ${step.actions.join(', or else ')}`
     case 'deploy-flow':
       return `deploy ${sentenceOfFlow(step.flow)}`
     case 'cancel':
@@ -150,9 +150,9 @@ function sentenceOfStep(step: Step): string {
     case 'read':
       return `${step.do} ${step.id}`
     case 'list':
-      return `list what of ${step.type} is ${step.status}`
+      return `list the ${step.status} tasks of ${step.type}`
     case 'purge':
-      return `purge ${step.type} of what is ${step.statuses.join(' or ')}`
+      return `purge the ${step.statuses.join(' or ')} tasks of ${step.type}`
     case 'restart':
       return `restart ${step.id}, clean ${JSON.stringify(step.clean)}`
     case 'patch':
@@ -172,11 +172,11 @@ function sentenceOfStep(step: Step): string {
     case 'freeze-worker':
       return `freeze ${step.workerId} for ${step.forMs} ms`
     case 'resize-worker':
-      return `let ${step.workerId} run ${step.concurrency} at once`
+      return `set the concurrency of ${step.workerId} to ${step.concurrency}`
   }
 }
 
-/** What the runs of each piece do. */
+/** What each run of each piece does. */
 function runsOf({ nonce, acts, pieces = {} }: Script): string {
   const runs = [['', acts] as const, ...Object.entries(pieces)].filter(([, of]) => of.length > 0)
   const texts = runs.map(([piece, of]) => `${piece && `${piece}: `}${textOfActs(of)}`)
@@ -206,7 +206,7 @@ function textOfPart(part: Composition<Job>): string {
   return `chord(${group.map(textOfPart).join(', ')}; then ${textOfPart(then)}${otherwise})`
 }
 
-/** Runs that do the same are counted. */
+/** Equal acts in a row are written once, with their count. */
 function textOfActs(acts: readonly Act[]): string {
   const texts = acts.map(textOfAct)
   const isFirst = (text: string, index: number) => text !== texts[index - 1]
@@ -218,15 +218,15 @@ function textOfActs(acts: readonly Act[]): string {
   return counted.join(', then ')
 }
 
-function textOfAct({ ms, end, until, delay, shop, repeats: again = [] }: Act): string {
+function textOfAct({ ms, end, until, delay, shop, repeats = [] }: Act): string {
   const later = until === undefined ? '' : `, but not before ${timeOf(until).trim()} s`
   const given = [delay && `a delay of ${delay}`, shop && `an input of shop ${shop}`].filter(Boolean)
-  const words = again.map(word => `${word.end} ${word.nth}`).join(', ')
-  const afterwards = words === '' ? '' : `, and then says ${words}`
+  const repeated = repeats.map(report => `${report.end} ${report.nth}`).join(', ')
+  const afterwards = repeated === '' ? '' : `, and then reports ${repeated}`
   return `${end}${given.length > 0 ? ` with ${given.join(' and ')}` : ''} after ${ms} ms${later}${afterwards}`
 }
 
-/** Seconds, as in traces. */
+/** Seconds with three decimals, as in traces. */
 function timeOf(ms: number): string {
   return (ms / 1_000).toFixed(3).padStart(10)
 }

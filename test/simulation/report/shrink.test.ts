@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { Verdict } from './judge.ts'
-import { CALM, type Scenario, type Step } from './scenario.ts'
+import { CALM, type Scenario, type Step } from '../scenario.ts'
+import type { Verdict } from '../simulate/judge.ts'
 import { type Play, shrink } from './shrink.ts'
 
 const VERDICT: Verdict = { invariant: 'no harm is done', message: 'harm', at: 0 }
@@ -49,7 +49,7 @@ const hasHarm = ({ steps, weather, workers, calmAt }: Scenario) =>
   workers.some(({ workerId }) => workerId === 'w2') &&
   calmAt >= 20_000
 
-/** Breaks the promise when harm is done, and every other scenario another one. */
+/** Breaks the invariant when the scenario is harmful, and another invariant otherwise. */
 function aPlay(isHarmful: (scenario: Scenario) => boolean): Play & { readonly played: Scenario[] } {
   const played: Scenario[] = []
   const play: Play = async scenario => {
@@ -61,7 +61,7 @@ function aPlay(isHarmful: (scenario: Scenario) => boolean): Play & { readonly pl
 }
 
 describe('a shrunk scenario', () => {
-  it('consists of what the fault needs', async () => {
+  it('keeps only the parts that the fault needs', async () => {
     const smallest = await shrink(LARGE, VERDICT, aPlay(hasHarm))
 
     expect(smallest).toEqual({
@@ -77,7 +77,7 @@ describe('a shrunk scenario', () => {
     expect(hasHarm(smallest)).toBe(true)
   })
 
-  it('has the outages that the fault needs', async () => {
+  it('keeps only the outages that the fault needs', async () => {
     const outages = (['table', 'queues', 'functions'] as const).map(service => ({ service, from: 0, ms: 5 }))
     const isOut = (scenario: Scenario) =>
       scenario.outages?.some(({ service }) => service === 'queues') === true
@@ -97,7 +97,7 @@ describe('a shrunk scenario', () => {
     expect(smallest).toBe(LARGE)
   })
 
-  it('never leaves tasks without anybody who could serve them', async () => {
+  it('never leaves tasks without a worker that could execute them', async () => {
     const play = aPlay(({ steps }) => steps.length > 0)
 
     const smallest = await shrink(LARGE, VERDICT, play)
@@ -122,7 +122,7 @@ describe('a shrunk scenario', () => {
   it.each([
     ['plays', { plays: 17, events: Number.POSITIVE_INFINITY }, 17],
     ['events', { plays: 400, events: 55 }, 6],
-  ])('is as small as it got within its %s', async (_bound, bounds, plays) => {
+  ])('is the smallest one found within the bound of %s', async (_bound, bounds, plays) => {
     const play = aPlay(hasHarm)
 
     const smallest = await shrink(LARGE, VERDICT, play, bounds)

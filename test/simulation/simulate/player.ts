@@ -1,21 +1,24 @@
 import { Worker } from 'node:worker_threads'
-import type { ScenarioKind } from './generate/generate.ts'
+import type { ScenarioKind } from '../generate/generate.ts'
 import type { Played } from './simulate.ts'
 
-/** A thread that plays seeds, one at a time; a new one takes its place when it dies. */
+/** A thread that plays seeds, one at a time. A new thread replaces one that dies. */
 export type Player = {
-  /** A seed that kills its thread, or never ends, is a broken one. */
+  /** Plays a seed. A seed that ends its thread, or never ends itself, counts as broken. */
   play(seed: number): Promise<Played>
   end(): Promise<void>
 }
 
-/** Such a seed cannot be played in this thread without harm. */
-export const COMES_TO_AN_END = 'a seed plays to its end'
+/** The invariant of a seed that ended its thread. Such a seed is not played again in the main thread. */
+export const SEED_ENDS = 'a seed plays to its end'
 
-/** Most seeds take some dozens of milliseconds; one that takes so long runs in circles. */
+/** A seed that takes this long never ends. Most seeds take some dozens of milliseconds. */
 const ENDLESS_MS = 300_000
 
-/** `program` answers each seed that it is sent with what was played; of one kind alone, if `only` says so. */
+/**
+ * Starts a thread that runs `program`, which answers each seed with the result of playing it. `only` restricts
+ * it to one kind of scenario.
+ */
 export function startPlayer(program: URL, only?: ScenarioKind): Player {
   let thread: Worker | undefined
   return {
@@ -25,7 +28,7 @@ export function startPlayer(program: URL, only?: ScenarioKind): Player {
       if (typeof answer !== 'string') return answer
       await thread.terminate()
       thread = undefined
-      return { broken: { invariant: COMES_TO_AN_END, message: answer, at: 0 }, events: 0, virtualMs: 0 }
+      return { broken: { invariant: SEED_ENDS, message: answer, at: 0 }, events: 0, virtualMs: 0 }
     },
     end: async () => {
       await thread?.terminate()
@@ -33,7 +36,7 @@ export function startPlayer(program: URL, only?: ScenarioKind): Player {
   }
 }
 
-/** What was played, or how the thread ended over it. */
+/** The result of the seed, or a text that says how the thread ended. */
 function answerOf(thread: Worker, seed: number): Promise<Played | string> {
   const { promise, resolve } = Promise.withResolvers<Played | string>()
   const died = (error: unknown) => resolve(`its thread died: ${error}`)

@@ -6,7 +6,7 @@ const SPAN_MS = 20_000
 const SHOPS = ['ONE', 'TWO', 'THREE'] as const
 const TENANTS = ['t1', 't2', 't3'] as const
 
-/** Tasks that limits count by their tenant fail, and are restarted. */
+/** Tasks fail and are restarted. Limits count them by their tenant or their user. */
 export const restarts: Trial = (dice, seed) => {
   const type = limited(dice, dice.pick(['fairnessKey', 'userId', undefined] as const))
   return aScenario(seed, {
@@ -45,7 +45,7 @@ export const restarts: Trial = (dice, seed) => {
   }
 }
 
-/** Tasks go on in other stages with inputs of other shops, by which limits count them. */
+/** Tasks move to other stages with inputs of other shops. Limits count them by the shop. */
 export const stages: Trial = (dice, seed) => {
   const type = limited(dice, 'shop')
   return aScenario(seed, {

@@ -5,11 +5,14 @@ import { aScenario, aType, type Trial, workersOf } from './trial.ts'
 const SPAN_MS = 10_000
 const ENDS = ['succeed', 'fail', 'fatal', 'later', 'release', 'next'] as const
 
-/** Workers over HTTP say again how their runs ended, in the same words and in others; answers get lost on the way. */
-export const words: Trial = (dice, seed) => {
+/**
+ * HTTP workers report the end of a run more than once, with equal and with different reports. Some answers get
+ * lost.
+ */
+export const reports: Trial = (dice, seed) => {
   const type = aType('http')
   return aScenario(seed, {
-    trial: 'words',
+    trial: 'reports',
     weather: { ...CALM, answerLost: dice.pick([0, 0.05, 0.2]) },
     calmAt: SPAN_MS,
     types: [type],
@@ -37,10 +40,10 @@ function publishes(dice: Dice, { type }: TypeSetup): Step[] {
 
 function anAct(dice: Dice): Act {
   const end = dice.pick(ENDS)
-  return { ms: dice.between(1, 300), end, repeats: dice.many(1, 3, () => aWord(dice, end)) }
+  return { ms: dice.between(1, 300), end, repeats: dice.many(1, 3, () => aRepeat(dice, end)) }
 }
 
-/** The same word, the same kind of end with other particulars, or another end. */
-function aWord(dice: Dice, end: Act['end']): RepeatedReport {
+/** A further report: the same one, the same end with another result or error, or another end. */
+function aRepeat(dice: Dice, end: Act['end']): RepeatedReport {
   return { end: dice.odds(0.6) ? end : dice.pick(ENDS), nth: dice.odds(0.5) ? 0 : 1 }
 }

@@ -1,25 +1,25 @@
-import type { Task } from '../../shared/core/task/task.ts'
-import { INVARIANTS } from './invariants/all.ts'
-import { firstUnsettled } from './invariants/runs/settling.ts'
-import type { Scenario } from './scenario.ts'
-import type { HistoryEvent } from './world/history.ts'
+import type { Task } from '../../../shared/core/task/task.ts'
+import { INVARIANTS } from '../invariants/invariants.ts'
+import { firstUnsettled } from '../invariants/runs/settling.ts'
+import type { Scenario } from '../scenario.ts'
+import type { HistoryEvent } from '../world/history.ts'
 
-/** A promise that was broken, and how. */
+/** A broken invariant, and how it was broken. */
 export type Verdict = { readonly invariant: string; readonly message: string; readonly at: number }
 
-/** Holds what happens against every invariant. */
+/** Checks every event of the history against every invariant. */
 export type Judge = {
-  tell(happening: HistoryEvent): void
-  /** Whether nothing more can happen to any task by itself. */
+  see(event: HistoryEvent): void
+  /** Whether no task can change any more by itself. */
   isSettled(heads: Iterable<Task>): boolean
   end(heads: Iterable<Task>, at: number): void
-  /** Something was thrown that nobody caught. */
-  surprised(error: unknown, at: number): void
+  /** An exception or a rejection was not handled. */
+  unhandled(error: unknown, at: number): void
   broken(): Verdict | undefined
 }
 
-/** A promise of every line of code. */
-const NO_SURPRISES = 'the code throws nothing by surprise'
+/** The invariant of unhandled errors. */
+const ERRORS_ARE_HANDLED = 'no exception and no rejection is left unhandled'
 
 export function createJudge(scenario: Scenario): Judge {
   const watches = INVARIANTS.map(({ name, watch }) => ({ name, ...watch(scenario) }))
@@ -28,21 +28,21 @@ export function createJudge(scenario: Scenario): Judge {
     if (message !== undefined) verdict ??= { invariant, message, at }
   }
   return {
-    tell: happening => {
+    see: event => {
       for (const { name, on } of watches)
         rule(
           name,
-          happening.at,
-          judged(() => on?.(happening)),
+          event.at,
+          judged(() => on?.(event)),
         )
     },
     isSettled: heads => firstUnsettled([...heads], scenario) === undefined,
     end: (heads, at) => {
-      // The heads can be gone through once.
+      // An iterator of heads can be read only once.
       const all = [...heads]
       for (const { name, atEnd } of watches) rule(name, at, atEnd?.(all))
     },
-    surprised: (error, at) => rule(NO_SURPRISES, at, String(error)),
+    unhandled: (error, at) => rule(ERRORS_ARE_HANDLED, at, String(error)),
     broken: () => verdict,
   }
 }
@@ -52,6 +52,6 @@ function judged(judge: () => string | undefined): string | undefined {
   try {
     return judge()
   } catch (error) {
-    return `the invariant itself fails: ${error}`
+    return `the invariant itself throws: ${error}`
   }
 }

@@ -7,21 +7,21 @@ const seedsOf = ({ broken }: Tally) => broken.map(({ seed }) => seed)
 
 describe('playing seeds', () => {
   it('counts what was played', async () => {
-    const told: Tally[] = []
+    const progress: Tally[] = []
 
     const tally = await playSeeds({
       from: 0,
       count: 3,
       program: FRAGILE,
-      onProgress: tally => told.push(tally),
+      onProgress: tally => progress.push(tally),
     })
 
     expect(tally).toEqual({ seeds: 3, events: 0 + 1 + 2, virtualMs: 300, broken: [] })
-    expect(told.map(({ seeds }) => seeds)).toEqual([1, 2, 3])
-    expect(told.at(-1)).toEqual(tally)
+    expect(progress.map(({ seeds }) => seeds)).toEqual([1, 2, 3])
+    expect(progress.at(-1)).toEqual(tally)
   })
 
-  it('survives seeds that are the end of their thread, and counts them as broken', async () => {
+  it('counts seeds that end their thread as broken, and continues', async () => {
     const tally = await playSeeds({ from: 1, count: 6, mostBroken: 10, program: FRAGILE })
 
     expect(tally).toMatchObject({ seeds: 6, events: 1 + 2 + 4 + 6 })
@@ -31,14 +31,14 @@ describe('playing seeds', () => {
     ])
   })
 
-  it('finds the lowest broken seed, even if another one is sooner', async () => {
+  it('finds the lowest broken seed, even if a higher one answers first', async () => {
     const tally = await playSeeds({ from: 6, count: 100, program: FRAGILE })
 
     expect(seedsOf(tally)).toEqual([7])
     expect(tally.seeds).toBeLessThan(10)
   })
 
-  it('goes on until as many are broken as it may collect', async () => {
+  it('continues until as many seeds are broken as asked for', async () => {
     expect(seedsOf(await playSeeds({ from: 6, count: 100, mostBroken: 3, program: FRAGILE }))).toEqual([
       7, 8, 9,
     ])

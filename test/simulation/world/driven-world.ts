@@ -1,27 +1,30 @@
-import { setImmediate as turn } from 'node:timers/promises'
-import type { ManualClock } from '../../shared/testing/clock.ts'
-import { CALM, type Scenario, type Weather } from './scenario.ts'
-import { createServices, type Services } from './world/aws/services.ts'
-import { createTable, type Table } from './world/aws/table.ts'
-import type { History, HistoryEvent } from './world/history.ts'
-import { createProcess, type Process } from './world/process.ts'
-import { createWorld, START, type World } from './world/world.ts'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { ManualClock } from '../../../shared/testing/clock.ts'
+import { CALM, type Scenario, type Weather } from '../scenario.ts'
+import { createServices, type Services } from './aws/services.ts'
+import { createTable, type Table } from './aws/table.ts'
+import type { History, HistoryEvent } from './history.ts'
+import { createProcess, type Process } from './process.ts'
+import { createWorld, START, type World } from './world.ts'
 
-/** A simulated world without actors, for a test that calls it itself: time runs only while the test waits for it. */
+/**
+ * A simulated world without callers and workers, for tests that call it themselves. Time passes only while the
+ * test waits.
+ */
 export type DrivenWorld = {
   readonly world: World
   readonly clock: ManualClock
   readonly table: Table
   readonly services: Services
-  /** What the world noted: who died, what got lost. */
+  /** The notes of the world, such as which process died and which message was lost. */
   readonly notes: readonly string[]
-  /** What the invariants would be told. */
-  readonly told: readonly HistoryEvent[]
-  /** A process that waits by itself. */
+  /** The events that invariants would judge. */
+  readonly events: readonly HistoryEvent[]
+  /** A process whose calls do not advance time. */
   process(name?: string): Process
-  /** The same ports, but whoever awaits an answer lets time run until it is there. */
+  /** The same ports, but awaiting an answer advances time until the answer is there. */
   driven<Ports extends object>(ports: Ports): Ports
-  /** Lets time run until this has an answer. */
+  /** Advances time until this is answered. */
   until<T>(answer: Promise<T>): Promise<T>
 }
 
@@ -31,8 +34,8 @@ type Parts = Pick<Scenario, 'outages' | 'conditions' | 'trial'> & {
   readonly startsAt?: number
 }
 
-/** Nothing that a test waits for takes longer: a century. */
-const MOST_MS = 100 * 366 * 24 * 60 * 60_000
+/** A century: no test waits longer for an answer. */
+const WAIT_MS_MAX = 100 * 366 * 24 * 60 * 60_000
 
 export async function createDrivenWorld({
   weather = {},
@@ -41,7 +44,7 @@ export async function createDrivenWorld({
   ...rest
 }: Parts = {}): Promise<DrivenWorld> {
   const notes: string[] = []
-  const told: HistoryEvent[] = []
+  const events: HistoryEvent[] = []
   const scenario: Scenario = {
     seed: 1,
     weather: { ...CALM, ...weather },
@@ -54,7 +57,7 @@ export async function createDrivenWorld({
     ...rest,
   }
   const history: History = {
-    record: happening => void told.push(happening),
+    record: event => void events.push(event),
     note: (_at, by, text) => void notes.push(`${by} ${text()}`),
   }
   const world = createWorld(scenario, history, startsAt)
@@ -64,7 +67,7 @@ export async function createDrivenWorld({
     table,
     onLimit: () => undefined,
     schedules: () => {
-      throw new Error('nobody schedules anything here')
+      throw new Error('this world has no scheduler')
     },
   })
 
@@ -72,9 +75,9 @@ export async function createDrivenWorld({
   let stepped = 0
   let running = Promise.resolve()
   const runWhileAwaited = async () => {
-    // Some answers need no time at all.
-    await turn()
-    if (awaited > 0) await timeline.run(timeline.now() + MOST_MS, () => awaited === 0)
+    // Some answers take no virtual time.
+    await nextTurn()
+    if (awaited > 0) await timeline.run(timeline.now() + WAIT_MS_MAX, () => awaited === 0)
   }
   const until = <T>(answer: Promise<T>): Promise<T> => {
     awaited += 1
@@ -88,7 +91,7 @@ export async function createDrivenWorld({
   return {
     world,
     notes,
-    told,
+    events,
     table,
     services,
     process: (name = 'a process') => createProcess(world, name),

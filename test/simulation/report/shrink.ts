@@ -1,24 +1,24 @@
-import { callbacksIn, jobsIn } from './jobs-in.ts'
-import type { Verdict } from './judge.ts'
-import { CALM, type FlowSetup, type Job, type Scenario, type Step, type Weather } from './scenario.ts'
-import type { Played } from './simulate.ts'
+import { callbacksIn, jobsIn } from '../jobs-in.ts'
+import { CALM, type FlowSetup, type Job, type Scenario, type Step, type Weather } from '../scenario.ts'
+import type { Verdict } from '../simulate/judge.ts'
+import type { Played } from '../simulate/simulate.ts'
 
 export type Play = (scenario: Scenario) => Promise<Pick<Played, 'broken' | 'events'>>
 
-/** A shrink is bounded by what it plays, not by time, so that it repeats itself exactly. */
+/** The bounds of a shrink. They count plays and events, not time, so that a shrink is repeatable. */
 type Bounds = { readonly plays: number; readonly events: number }
 
 const BOUNDS: Bounds = { plays: 400, events: 6_000_000 }
 
-/** `calmAt` is found to this. */
+/** The precision to which the shrink finds `calmAt`. */
 const CALM_STEP_MS = 1_000
 
-/** Whether a smaller scenario still breaks the same promise; then it is the one to go on with. */
+/** Whether a smaller scenario still breaks the same invariant. If so, the shrink continues with it. */
 type Keep = (smaller: Scenario) => Promise<boolean>
 
 type Pass = (scenario: Scenario, keep: Keep) => Promise<Scenario>
 
-/** Makes a scenario smaller, part by part, as long as the same promise stays broken. */
+/** Removes part after part of a scenario as long as the same invariant stays broken. */
 export async function shrink(
   scenario: Scenario,
   { invariant }: Verdict,
@@ -45,7 +45,7 @@ export async function shrink(
   }
 }
 
-/** What costs most to play goes first. */
+/** Passes that remove what costs most to play come first. */
 const PASSES: readonly Pass[] = [
   (scenario, keep) => fewer(scenario.steps, steps => ({ ...scenario, steps }), keep, scenario),
   (scenario, keep) => fewer(scenario.workers, workers => ({ ...scenario, workers }), keep, scenario),
@@ -58,7 +58,7 @@ const PASSES: readonly Pass[] = [
   shorterActs,
 ]
 
-/** Takes parts out of a list: all of them, halves, quarters, and so on down to single ones. */
+/** Removes parts of a list: all of them, halves, quarters, and so on down to single parts. */
 async function fewer<Part>(
   all: readonly Part[],
   withParts: (parts: readonly Part[]) => Scenario,
@@ -86,7 +86,7 @@ async function fewerOutages(scenario: Scenario, keep: Keep): Promise<Scenario> {
   return fewer(scenario.outages ?? [], outages => ({ ...scenario, outages }), keep, scenario)
 }
 
-/** Ends misfortunes of whole kinds. */
+/** Removes whole kinds of misfortune. */
 function milder(scenario: Scenario, keep: Keep): Promise<Scenario> {
   const kinds = Object.entries(scenario.weather).filter(([, share]) => share > 0)
   const withKinds = (left: readonly (readonly [string, number])[]) => {
@@ -96,7 +96,7 @@ function milder(scenario: Scenario, keep: Keep): Promise<Scenario> {
   return fewer(kinds, withKinds, keep, scenario)
 }
 
-/** Halves the time until which things may go wrong, from above and below. */
+/** Searches by bisection for the earliest `calmAt` that still breaks the invariant. */
 async function calmEarlier(scenario: Scenario, keep: Keep): Promise<Scenario> {
   let smallest = scenario
   let tooEarly = -1
@@ -130,17 +130,17 @@ async function shorterActs(scenario: Scenario, keep: Keep): Promise<Scenario> {
 }
 
 /**
- * Whether every type that steps are about is there, and has somebody to serve it: without, tasks wait for ever, which
- * would break a promise for another reason.
+ * Whether every type in the steps exists and has a worker. Without one its tasks would wait for ever, which
+ * breaks another invariant.
  */
 function isServed({ steps, types, flows, workers }: Scenario): boolean {
-  const isThere = (name: string) => {
+  const hasWorker = (name: string) => {
     const servedBy = types.find(({ type }) => type === name)?.servedBy
     return servedBy === 'lambda' || (servedBy && workers.some(worker => worker.types.includes(name)))
   }
   const isServing = (name: string) => {
     const flow = flows.find(({ type }) => type === name)
-    return flow ? servingTypes(flow).every(isThere) : isThere(name)
+    return flow ? servingTypes(flow).every(hasWorker) : hasWorker(name)
   }
   return [...flows.flatMap(servingTypes), ...steps.flatMap(typesOf)].every(isServing)
 }

@@ -1,15 +1,15 @@
 import { describe } from 'vitest'
-import type { Inbox } from '../../shared/ports/messages.ts'
-import type { TaskStore } from '../../shared/ports/stores.ts'
-import { inboxContract, type TriedInbox } from '../contract/inbox.ts'
-import { storesContract } from '../contract/task-store.ts'
-import type { Stores } from '../support/dynamo/dynamo-stores.ts'
-import { NOW } from '../support/tasks/a-task.ts'
+import type { Inbox } from '../../../shared/ports/messages.ts'
+import type { TaskStore } from '../../../shared/ports/stores.ts'
+import { inboxContract, type TriedInbox } from '../../contract/inbox.ts'
+import { storesContract } from '../../contract/task-store.ts'
+import type { Stores } from '../../support/dynamo/dynamo-stores.ts'
+import { NOW } from '../../support/tasks/a-task.ts'
 import { createDrivenWorld, type DrivenWorld } from './driven-world.ts'
 
-/** In calm weather the simulated services keep what DynamoDB and SQS promise. */
+/** In calm weather the simulated services fulfil the contracts of DynamoDB's and SQS's adapters. */
 
-/** By then an index shows what was written, and a queue hands out what was sent. */
+/** After this time an index shows what was written, and a queue delivers what was sent. */
 const SETTLED_MS = 31
 
 async function simulatedStores(): Promise<Stores> {
@@ -31,7 +31,10 @@ async function simulatedStores(): Promise<Stores> {
   }
 }
 
-/** What is read eventually consistently may be old by a moment; the contract asks for what shows after it. */
+/**
+ * Lets the indexes catch up before each eventually consistent read, because the contract asks for what they
+ * then show.
+ */
 function afterLag({ clock }: DrivenWorld, tasks: TaskStore): TaskStore {
   const lag = () => clock.advance(SETTLED_MS)
   return {

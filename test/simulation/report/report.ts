@@ -1,15 +1,21 @@
-import { generate, type ScenarioKind } from './generate/generate.ts'
-import type { Verdict } from './judge.ts'
-import type { PlantedFault } from './planted/planted.ts'
-import type { BrokenSeed } from './play-seeds.ts'
-import { COMES_TO_AN_END } from './player.ts'
-import type { Scenario } from './scenario.ts'
+import { generate, type ScenarioKind } from '../generate/generate.ts'
+import type { PlantedFault } from '../planted/planted-fault.ts'
+import type { Scenario } from '../scenario.ts'
+import type { Verdict } from '../simulate/judge.ts'
+import type { BrokenSeed } from '../simulate/play-seeds.ts'
+import { SEED_ENDS } from '../simulate/player.ts'
+import { simulate } from '../simulate/simulate.ts'
+import { START } from '../world/world.ts'
 import { sentencesOf } from './sentences.ts'
 import { shrink } from './shrink.ts'
-import { simulate } from './simulate.ts'
-import { START } from './world/world.ts'
 
-/** What there is to know about a broken seed: the promise, the smallest scenario that breaks it, and its history. */
+/**
+ * The report of a broken seed, and the entry of this room. A report states the broken promise, the smallest
+ * scenario that breaks it, and its history.
+ *
+ * `shrink.ts` finds the smallest scenario. `sentences.ts` writes a scenario as text, and `trace-lines.ts`
+ * writes an event of the history as a line.
+ */
 export async function reportOf(
   { seed, verdict }: BrokenSeed,
   {
@@ -17,7 +23,7 @@ export async function reportOf(
     only,
   }: { readonly planted?: PlantedFault | undefined; readonly only?: ScenarioKind | undefined } = {},
 ): Promise<string> {
-  if (verdict.invariant === COMES_TO_AN_END) return `Seed ${seed} is broken: ${sentenceOf(verdict)}`
+  if (verdict.invariant === SEED_ENDS) return `Seed ${seed} is broken: ${sentenceOf(verdict)}`
   const scenario = await shrink(generate(seed, only), verdict, smaller => simulate(smaller, { planted }))
   const { broken, lines } = await traced(scenario, planted)
   return [

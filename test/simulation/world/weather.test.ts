@@ -1,25 +1,25 @@
 import { describe, expect, it } from 'vitest'
-import { MINUTE_LEAD_MS } from '../../shared/core/bounds.ts'
-import { create } from '../../shared/core/publish/publish.ts'
-import type { IndexQuery } from '../../shared/ports/stores.ts'
-import { aPublication, aTask, NOW } from '../support/tasks/a-task.ts'
+import { MINUTE_LEAD_MS } from '../../../shared/core/bounds.ts'
+import { create } from '../../../shared/core/publish/publish.ts'
+import type { IndexQuery } from '../../../shared/ports/stores.ts'
+import { aPublication, aTask, NOW } from '../../support/tasks/a-task.ts'
+import type { Weather } from '../scenario.ts'
+import { createQueue } from './aws/queue.ts'
+import { createSchedules } from './aws/schedules.ts'
+import { createStream } from './aws/stream.ts'
 import { createDrivenWorld, type DrivenWorld } from './driven-world.ts'
-import type { Weather } from './scenario.ts'
-import { createQueue } from './world/aws/queue.ts'
-import { createSchedules } from './world/aws/schedules.ts'
-import { createStream } from './world/aws/stream.ts'
-import { createProcess } from './world/process.ts'
-import { createSandboxes } from './world/sandboxes.ts'
-import { START } from './world/world.ts'
+import { createProcess } from './process.ts'
+import { createSandboxes } from './sandboxes.ts'
+import { START } from './world.ts'
 
-/** Each kind of bad weather happens, and is what it says. */
+/** Each kind of bad weather has the effect that its name says. */
 
 const MINUTE = 60_000
 const OPEN: IndexQuery = { index: 'view', partition: 'resize#open#0', limit: 10 }
 
 const inWeather = (weather: Partial<Weather>, startsAt = START) => createDrivenWorld({ weather, startsAt })
 
-/** What became of a call, and of its effect. */
+/** The answer to a call, and how often it took effect. */
 async function called({ until, process }: DrivenWorld) {
   let effects = 0
   const answer = await until(
@@ -33,7 +33,7 @@ async function called({ until, process }: DrivenWorld) {
   return { answer, effects }
 }
 
-/** Whether something has happened after so long. */
+/** Whether an answer has come after this time. */
 async function hasEnded(answer: Promise<unknown>, { clock }: DrivenWorld, ms: number): Promise<boolean> {
   let ended = false
   void answer.finally(() => {
@@ -45,7 +45,7 @@ async function hasEnded(answer: Promise<unknown>, { clock }: DrivenWorld, ms: nu
 
 describe('a call', () => {
   it.each([
-    ['in calm weather has its effect and its answer', {}, { answer: 'answered', effects: 1 }],
+    ['in calm weather takes effect and is answered', {}, { answer: 'answered', effects: 1 }],
     ['that is refused has no effect', { refused: 1 }, { answer: 'unavailable', effects: 0 }],
     ['whose answer is lost took effect', { answerLost: 1 }, { answer: 'unavailable', effects: 1 }],
   ])('%s', async (_name, weather, expected) => {
@@ -64,7 +64,7 @@ describe('a call', () => {
     expect(slow.clock.now() - START).toBeGreaterThan(1_000)
   })
 
-  it('that its process dies over is never answered, whether or not it took effect', async () => {
+  it('during which its process dies is never answered, whether or not it took effect', async () => {
     const world = await inWeather({ death: 0.5 })
     const outcomes = { died: 0, diedAfterEffect: 0, answered: 0 }
 
@@ -82,7 +82,7 @@ describe('a call', () => {
     expect(Object.values(outcomes).every(count => count > 5)).toBe(true)
   })
 
-  it('that freezes its process is answered when it thaws', async () => {
+  it('that freezes its process is answered after the freeze', async () => {
     const world = await inWeather({ freeze: 1 })
     const begunAt = world.clock.now()
 
@@ -93,7 +93,7 @@ describe('a call', () => {
     expect(world.notes.join()).toContain('freezes for')
   })
 
-  it('is spared once it is calm', async () => {
+  it('meets no misfortune once it is calm', async () => {
     const weather = { refused: 1, answerLost: 1, death: 1, freeze: 1, slow: 1 }
     const world = await createDrivenWorld({ weather, calmAt: 5_000 })
 
@@ -104,7 +104,7 @@ describe('a call', () => {
 })
 
 describe('a process', () => {
-  it('that is frozen sees answers and wakes from sleep only after its thaw', async () => {
+  it('that is frozen receives answers and wakes from sleep only after its freeze', async () => {
     const world = await inWeather({})
     const process = world.process()
     const answer = process.call('ask', () => 'answer')
@@ -118,7 +118,7 @@ describe('a process', () => {
     expect(late).toEqual([true, true])
   })
 
-  it('that is dead sees nothing any more', async () => {
+  it('that is dead receives nothing any more', async () => {
     const world = await inWeather({})
     const process = world.process()
     const answer = process.call('ask', () => 'answer')
@@ -154,7 +154,7 @@ describe('a process', () => {
 describe('the table', () => {
   const publication = create(aPublication(), undefined, NOW)
 
-  it('has written what is answered with an error when only the answer is lost', async () => {
+  it('has made a write that is answered with an error when only the answer is lost', async () => {
     const world = await inWeather({ answerLost: 1 }, NOW)
     const { tasks } = world.services.systemFor(world.process())
 
@@ -164,7 +164,7 @@ describe('the table', () => {
     expect(world.table.head('resize:k1')).toEqual(publication.after)
   })
 
-  it('recognises its own write when it sends it once more', async () => {
+  it('recognises a write that is sent twice', async () => {
     const world = await inWeather({ answerLost: 0.5 }, NOW)
     const { tasks } = world.services.systemFor(world.process())
     const answers = await Promise.all(
@@ -199,8 +199,8 @@ describe('the counts of canvases', () => {
   const canvas = { canvasId: 'c1', born: 'b1' }
 
   it.each([
-    ['have what is answered with an error when only the answer is lost', { answerLost: 1 }, [3]],
-    ['have nothing of what was refused', { refused: 1 }, []],
+    ['hold an end that is answered with an error when only the answer is lost', { answerLost: 1 }, [3]],
+    ['hold no end that was refused', { refused: 1 }, []],
   ])('%s', async (_name, weather, counted) => {
     const world = await createDrivenWorld({ weather, calmAt: 5_000 })
     const { canvases } = world.services.systemFor(world.process())
@@ -229,7 +229,7 @@ describe('a queue', () => {
     ['never when it is lost', { messageLost: 1 }, 60_000, []],
     ['not at once when it is late', { messageLate: 1 }, 20, []],
     ['in the end when it is late', { messageLate: 1 }, 20_000, ['hello']],
-  ])('hands a message out %s', async (_name, weather, ms, expected) => {
+  ])('delivers a message %s', async (_name, weather, ms, expected) => {
     expect(await bodiesAfter(weather, ms)).toEqual(expected)
   })
 })
@@ -237,8 +237,8 @@ describe('a queue', () => {
 describe('the stream', () => {
   it.each([
     ['each change once', {}, 1],
-    ['none in a gap', { streamGap: 1 }, 0],
-    ['each again when it repeats itself', { streamAgain: 1 }, 2],
+    ['no change in a gap', { streamGap: 1 }, 0],
+    ['each change again when it repeats batches', { streamAgain: 1 }, 2],
   ])('delivers %s', async (_name, weather, expected) => {
     const world = await inWeather(weather, NOW)
     const planners = createSandboxes(world.world, {
@@ -256,7 +256,7 @@ describe('the stream', () => {
 })
 
 describe('a schedule', () => {
-  /** How often each of 200 minutes fired, and how late the latest was. */
+  /** How often each of 200 minutes fired, and how late the latest firing was. */
   const fired = async (weather: Partial<Weather>) => {
     const world = await inWeather(weather)
     const first = START / MINUTE + 10

@@ -1,18 +1,18 @@
 import { describe, expect, it } from 'vitest'
-import { remove } from '../../shared/core/operate/operate.ts'
-import { create } from '../../shared/core/publish/publish.ts'
-import { aPublication, NOW } from '../support/tasks/a-task.ts'
-import { runWaker } from './actors/functions.ts'
+import { remove } from '../../../shared/core/operate/operate.ts'
+import { create } from '../../../shared/core/publish/publish.ts'
+import { aPublication, NOW } from '../../support/tasks/a-task.ts'
+import { runWaker } from '../actors/functions.ts'
+import { generate, SCENARIO_KINDS } from '../generate/generate.ts'
+import { sentencesOf } from '../report/sentences.ts'
+import type { Outage, Service } from '../scenario.ts'
+import { createSchedules } from './aws/schedules.ts'
 import { createDrivenWorld, type DrivenWorld } from './driven-world.ts'
-import { generate, SCENARIO_KINDS } from './generate/generate.ts'
-import type { Outage, Service } from './scenario.ts'
-import { sentencesOf } from './sentences.ts'
-import { createSchedules } from './world/aws/schedules.ts'
-import { createProcess } from './world/process.ts'
-import { createSandboxes } from './world/sandboxes.ts'
-import { START } from './world/world.ts'
+import { createProcess } from './process.ts'
+import { createSandboxes } from './sandboxes.ts'
+import { START } from './world.ts'
 
-/** What the world of a trial is like is what its scenario says. */
+/** The properties of a scenario's world: outages, jumping clocks, expiry, and bounds of invocations. */
 
 const MINUTE_MS = 60_000
 const SERVICES: readonly Service[] = ['table', 'queues', 'scheduler', 'functions']
@@ -20,7 +20,7 @@ const SERVICES: readonly Service[] = ['table', 'queues', 'scheduler', 'functions
 const without = (service: Service, ms = 10_000) =>
   createDrivenWorld({ outages: [{ service, from: 0, ms }], calmAt: 3_600_000 })
 
-/** What became of a call to each service. */
+/** The answer of each service to one call, or the code of its error. */
 async function answersIn(world: DrivenWorld) {
   const { until, process } = world
   const one = process()
@@ -32,7 +32,7 @@ async function answersIn(world: DrivenWorld) {
 }
 
 describe('an outage', () => {
-  it.each(SERVICES)('of %s is of that service alone, and has an end', async service => {
+  it.each(SERVICES)('of %s concerns that service alone, and ends', async service => {
     const world = await without(service)
 
     const during = await answersIn(world)
@@ -43,7 +43,7 @@ describe('an outage', () => {
     expect(await answersIn(world)).toEqual(all)
   })
 
-  it('of the scheduler fires what fell due once it is over', async () => {
+  it('of the scheduler delays the schedules that fell due until it is over', async () => {
     const outage: Outage = { service: 'scheduler', from: 5 * MINUTE_MS, ms: 10 * MINUTE_MS }
     const { world, clock } = await createDrivenWorld({ outages: [outage], calmAt: 3_600_000 })
     const fired: number[] = []
@@ -56,7 +56,7 @@ describe('an outage', () => {
     expect(fired[0]).toBeGreaterThanOrEqual(15 * MINUTE_MS)
   })
 
-  it('of functions invokes none', async () => {
+  it('of functions prevents invocations', async () => {
     const { world, services, until } = await without('functions')
     const sandboxes = createSandboxes(world, { timeoutMs: 1_000, systemFor: services.systemFor })
 
@@ -65,7 +65,7 @@ describe('an outage', () => {
 })
 
 describe('a clock that jumps', () => {
-  it('is wrong by up to the step, and another clock knows of no jump', async () => {
+  it('is wrong by up to the step, and does not change the monotonic clock', async () => {
     const { world, clock } = await createDrivenWorld({ weather: { stepMs: 3_000 }, calmAt: 3_600_000 })
     const process = createProcess(world, 'a process')
     const errors: number[] = []
@@ -84,10 +84,10 @@ describe('a clock that jumps', () => {
   })
 })
 
-describe('what has expired', () => {
+describe('an expired head', () => {
   const publication = create(aPublication(), undefined, NOW)
 
-  it('is deleted some time later, where it is deleted at all', async () => {
+  it('is deleted some time later if the scenario says so, and kept otherwise', async () => {
     const world = await createDrivenWorld({ startsAt: NOW, conditions: { ttlLagMs: 1_000 } })
     const kept = await createDrivenWorld({ startsAt: NOW })
 
@@ -105,7 +105,7 @@ describe('what has expired', () => {
 })
 
 describe('the waker', () => {
-  it.each([1, 5])('is invoked %i times at once at most', async wakers => {
+  it.each([1, 5])('has at most %i invocations at once', async wakers => {
     const { world, services, clock } = await createDrivenWorld({ conditions: { wakers } })
     let [active, most] = [0, 0]
     runWaker(world, services.wakes, {
@@ -126,7 +126,7 @@ describe('the waker', () => {
 })
 
 describe('the store', () => {
-  it('refuses what DynamoDB would, and says so', async () => {
+  it('refuses what DynamoDB would refuse, and says why', async () => {
     const { services, process, until } = await createDrivenWorld({ startsAt: NOW, trial: 'signals' })
     const { tasks } = services.systemFor(process())
     const change = create(aPublication(), undefined, NOW)
@@ -137,10 +137,13 @@ describe('the store', () => {
   })
 })
 
-it.each(SCENARIO_KINDS)('a scenario of kind %s can be told, and is the same every time', kind => {
-  const scenario = generate(7, kind)
+it.each(SCENARIO_KINDS)(
+  'a scenario of kind %s can be written as sentences, and is the same every time',
+  kind => {
+    const scenario = generate(7, kind)
 
-  expect(sentencesOf(scenario)).toContain('seed 7')
-  expect(generate(7, kind)).toEqual(scenario)
-  expect(JSON.parse(JSON.stringify(scenario))).toEqual(scenario)
-})
+    expect(sentencesOf(scenario)).toContain('seed 7')
+    expect(generate(7, kind)).toEqual(scenario)
+    expect(JSON.parse(JSON.stringify(scenario))).toEqual(scenario)
+  },
+)

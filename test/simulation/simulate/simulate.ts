@@ -1,43 +1,51 @@
-import type { Task } from '../../shared/core/task/task.ts'
-import { finishOverHttp } from '../../shared/runtime/run/http-runs.ts'
-import { deployTypes } from './actors/deployments.ts'
-import { runJobs, runSweep, runWaker } from './actors/functions.ts'
-import { createScript } from './actors/handlers.ts'
-import { hostHttpWorker } from './actors/http-worker.ts'
-import { hostStandalone } from './actors/standalone.ts'
-import { perform } from './actors/steps.ts'
-import { schedulesIn } from './invariants/schedules/schedules.ts'
+import type { Task } from '../../../shared/core/task/task.ts'
+import { finishOverHttp } from '../../../shared/runtime/run/http-runs.ts'
+import { deployTypes } from '../actors/deployments.ts'
+import { runJobs, runSweep, runWaker } from '../actors/functions.ts'
+import { createScript } from '../actors/handlers.ts'
+import { hostHttpWorker } from '../actors/http-worker.ts'
+import { hostStandalone } from '../actors/standalone.ts'
+import { perform } from '../actors/steps.ts'
+import { schedulesIn } from '../invariants/schedules/schedules.ts'
+import type { PlantedFault } from '../planted/planted-fault.ts'
+import { lineOf, stackOf } from '../report/trace-lines.ts'
+import type { Scenario, Step } from '../scenario.ts'
+import { createApi } from '../world/aws/api.ts'
+import { createSchedules, type Schedules } from '../world/aws/schedules.ts'
+import { createServices } from '../world/aws/services.ts'
+import { createStream } from '../world/aws/stream.ts'
+import { createTable } from '../world/aws/table.ts'
+import type { HistoryEvent } from '../world/history.ts'
+import type { Process } from '../world/process.ts'
+import { createSandboxes } from '../world/sandboxes.ts'
+import { onUnhandledError } from '../world/unhandled-errors.ts'
+import { createWorld, START, type World } from '../world/world.ts'
 import { createJudge, type Verdict } from './judge.ts'
-import type { PlantedFault } from './planted/planted.ts'
-import type { Scenario, Step } from './scenario.ts'
-import { lineOf, stackOf } from './trace-lines.ts'
-import { createApi } from './world/aws/api.ts'
-import { createSchedules, type Schedules } from './world/aws/schedules.ts'
-import { createServices } from './world/aws/services.ts'
-import { createStream } from './world/aws/stream.ts'
-import { createTable } from './world/aws/table.ts'
-import type { HistoryEvent } from './world/history.ts'
-import type { Process } from './world/process.ts'
-import { createSandboxes } from './world/sandboxes.ts'
-import { onSurprise } from './world/surprises.ts'
-import { createWorld, START, type World } from './world/world.ts'
 
 export type Played = {
-  /** The first promise that was broken; undefined when all held. */
+  /** The first invariant that was broken; undefined when all held. */
   readonly broken: Verdict | undefined
   readonly events: number
   readonly virtualMs: number
 }
 
-/** Once it is calm, everything must have settled within this time. */
+/** Once it is calm, every task must reach its end within this time. */
 const SETTLING_MS = 45 * 60_000
 const TICKING_ON_MS = 125_000
-/** What is paused then is resumed; a call of the storm may pause something even later. */
+/**
+ * When types that are still paused are first resumed after it is calm. A slow call may pause a type even later.
+ */
 const CALM_PAUSE_MS = 3_000
 const RESUMING_EVERY_MS = 20_000
 const TIMEOUT_MS = { machinery: 60_000, executor: 120_000 }
 
-/** Plays a scenario to its end, or until a promise is broken. `trace` is told everything, as text. */
+/**
+ * Plays a scenario to its end, or until an invariant is broken. `trace` receives every event as a line of text.
+ *
+ * This is the entry of this room. `judge.ts` checks the events against the invariants. `play-seeds.ts` plays
+ * many seeds on all cores, `player.ts` controls one thread of it, and `seed-thread.ts` is that thread's
+ * program.
+ */
 export async function simulate(
   scenario: Scenario,
   {
@@ -49,63 +57,66 @@ export async function simulate(
   } = {},
 ): Promise<Played> {
   const judge = createJudge(scenario)
-  const happened = (happening: HistoryEvent) => {
-    trace?.(lineOf(happening))
-    judge.tell(happening)
+  const record = (event: HistoryEvent) => {
+    trace?.(lineOf(event))
+    judge.see(event)
   }
   const world = createWorld(scenario, {
-    record: happened,
+    record,
     note: (at, by, text) => trace?.(lineOf({ at, by, what: 'note', text: text() })),
   })
-  const surprised = (error: unknown) => {
+  const unhandled = (error: unknown) => {
     const at = world.timeline.now()
-    trace?.(lineOf({ at, by: 'nobody', what: 'note', text: `CATCHES ${stackOf(error)}` }))
-    judge.surprised(error, at)
+    trace?.(lineOf({ at, by: 'the process', what: 'note', text: `CATCHES ${stackOf(error)}` }))
+    judge.unhandled(error, at)
   }
-  const nothingMore = onSurprise(surprised)
+  const stopListening = onUnhandledError(unhandled)
   try {
-    const stage = build(world, happened, planted)
+    const system = build(world, record, planted)
     const isOver = () => judge.broken() !== undefined
     await world.timeline.run(START + scenario.calmAt, isOver)
     await world.timeline.run(
       START + scenario.calmAt + SETTLING_MS,
-      () => isOver() || (stage.isEmpty() && judge.isSettled(stage.heads())),
+      () => isOver() || (system.isIdle() && judge.isSettled(system.heads())),
     )
     if (!isOver() && scenario.afterwardsMs > 0) {
       await world.timeline.run(world.timeline.now() + scenario.afterwardsMs, isOver)
     }
-    judge.end(stage.heads(), world.timeline.now())
+    judge.end(system.heads(), world.timeline.now())
   } catch (error) {
-    surprised(error)
+    unhandled(error)
   } finally {
-    nothingMore()
+    stopListening()
   }
   return { broken: judge.broken(), events: world.timeline.count(), virtualMs: world.timeline.now() - START }
 }
 
-/** Schedules would tick for ever: they may do so until whatever they have lost must be repaired. */
+/**
+ * Removes all schedules after `calmAt`, because they would tick for ever. Until then a lost tick must be
+ * repaired.
+ */
 function closingSteps({ steps, calmAt }: Scenario): Step[] {
   const at = calmAt + TICKING_ON_MS
   return schedulesIn(steps).map(schedule => ({ at, do: 'remove-schedule', schedule }))
 }
 
-/** A simulated system, with everybody on it who does something. */
-type Stage = {
+/** A simulated system with its callers and workers. */
+type SimulatedSystem = {
   heads(): Iterable<Task>
-  /** Whether all steps are done, their callers answered, and their purges over. */
-  isEmpty(): boolean
+  /** Whether every step is done, every caller has its answer, and every purge is over. */
+  isIdle(): boolean
 }
 
-/** Puts the system together and sets the stage. */
+/** Builds the simulated services, starts the functions and the workers, and puts every step on the timeline. */
 function build(
   world: World,
-  happened: (happening: HistoryEvent) => void,
+  record: (event: HistoryEvent) => void,
   planted: PlantedFault | undefined,
-): Stage {
+): SimulatedSystem {
   const { scenario, timeline } = world
   let schedules: Schedules | undefined
   const writes = (before: Task | undefined, after: Task, by: Process) => {
-    happened({ at: timeline.now(), by: by.name, what: 'write', before, after, clock: by.latestShown() })
+    record({ at: timeline.now(), by: by.name, what: 'write', before, after, clock: by.latestShown() })
     if (after.operation !== 'beat') stream.push(after)
   }
   const table = createTable(world, writes)
@@ -162,5 +173,5 @@ function build(
       resumeAll(at + RESUMING_EVERY_MS)
     })
   if (scenario.steps.some(step => step.do === 'pause-type')) resumeAll(scenario.calmAt + CALM_PAUSE_MS)
-  return { heads: table.heads, isEmpty: () => isOver() && !services.isPurging() }
+  return { heads: table.heads, isIdle: () => isOver() && !services.isPurging() }
 }

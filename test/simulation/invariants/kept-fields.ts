@@ -2,24 +2,24 @@ import type { Task } from '../../../shared/core/task/task.ts'
 import type { Step } from '../scenario.ts'
 import type { Invariant } from './invariant.ts'
 
-/** What says where a task stands, whose it is and by which limits it is counted. */
-const PLACING = ['fairnessKey', 'userId', 'priority', 'tags'] as const
+/** The fields that decide a task's index entries, its tenant, and the limits that count it. */
+const KEPT_FIELDS = ['fairnessKey', 'userId', 'priority', 'tags'] as const
 
-/** Promises about what stays with a task. */
+/** Promises about fields of a task that other operations must keep. */
 export const KEPT_FIELD_INVARIANTS: readonly Invariant[] = [
   {
-    name: 'a restart keeps all that places or limits its task',
+    name: 'a restart keeps the fairness key, user, priority and tags of its task',
     watch: ({ steps }) => {
       const republished = new Set(steps.flatMap(restartedByPublish))
       return {
-        on: happening => {
-          if (happening.what !== 'write') return undefined
-          const { before, after } = happening
+        on: event => {
+          if (event.what !== 'write') return undefined
+          const { before, after } = event
           if (!before || after.operation !== 'restart' || republished.has(after.id)) return undefined
-          const lost = PLACING.find(name => JSON.stringify(before[name]) !== JSON.stringify(after[name]))
+          const lost = KEPT_FIELDS.find(name => JSON.stringify(before[name]) !== JSON.stringify(after[name]))
           return (
             lost &&
-            `the restart of ${after.id} turned its ${lost} from ${textOf(before, lost)} to ${textOf(after, lost)}`
+            `the restart of ${after.id} changed its ${lost} from ${textOf(before, lost)} to ${textOf(after, lost)}`
           )
         },
       }
@@ -30,29 +30,32 @@ export const KEPT_FIELD_INVARIANTS: readonly Invariant[] = [
     watch: () => {
       const heads = new Map<string, Task>()
       return {
-        on: happening => {
-          if (happening.what === 'write') heads.set(happening.after.id, happening.after)
-          if (happening.what !== 'began') return undefined
-          const { id, input, fence } = happening
+        on: event => {
+          if (event.what === 'write') heads.set(event.after.id, event.after)
+          if (event.what !== 'began') return undefined
+          const { id, input, fence } = event
           const head = heads.get(id)
           if (!head?.live[fence] || head.flow || !isRecord(input)) return undefined
           const wrong = Object.entries(head.limitValues ?? {}).find(
             ([field, value]) => value !== textIn(input[field]),
           )
-          return wrong && `${id} counts as ${wrong[0]} ${wrong[1]}, but runs with ${textIn(input[wrong[0]])}`
+          return (
+            wrong &&
+            `limits count ${id} as ${wrong[0]} ${wrong[1]}, but its handler was given ${textIn(input[wrong[0]])}`
+          )
         },
       }
     },
   },
 ]
 
-/** A publish that starts a task over brings all of this itself. */
+/** A publish that restarts a task sets all these fields itself. */
 function restartedByPublish(step: Step): string[] {
   const isRestart = step.do === 'publish' && step.request.ifExists === 'restart'
   return isRestart ? [`${step.request.type}:${step.request.key}`] : []
 }
 
-function textOf(task: Task, name: (typeof PLACING)[number]): string {
+function textOf(task: Task, name: (typeof KEPT_FIELDS)[number]): string {
   return JSON.stringify(task[name]) ?? 'none'
 }
 

@@ -4,37 +4,34 @@ import type { HistoryEvent } from '../world/history.ts'
 import type { Invariant, Write } from './invariant.ts'
 import { endsOf } from './pieces.ts'
 
-type Told = Extract<HistoryEvent, { readonly what: 'told' }>
+type ReportAnswer = Extract<HistoryEvent, { readonly what: 'report-answer' }>
 
-/** A run that has ended: the head before that write and after it. */
+/** A run that has ended: its head before and after that write. */
 type End = { readonly before: Task; readonly after: Task; readonly fence: number }
 
-/** What a worker is told of its run, against what is stored. */
+/** Promises about the answers to reports and heartbeats of HTTP workers. */
 export const REPORT_ANSWER_INVARIANTS: readonly Invariant[] = [
   {
-    name: 'what a run’s worker is told is what is stored',
+    name: 'the answer to a report of a run matches what is stored',
     watch: ({ trial }) => {
       const record = createRecord()
       return {
-        on: happening => {
-          if (happening.what === 'write') record.see(happening)
-          if (happening.what === 'expired') record.forget(happening.id)
-          if (happening.what !== 'told') return undefined
+        on: event => {
+          if (event.what === 'write') record.see(event)
+          if (event.what === 'expired') record.forget(event.id)
+          if (event.what !== 'report-answer') return undefined
           const fault =
-            happening.refused === undefined
-              ? faultOfAccepted(happening, record.endOf(happening))
-              : faultOfRefused(happening, record, trial === 'words')
-          return (
-            fault &&
-            `${JSON.stringify(happening.reported)} of ${happening.id} (fence ${happening.fence}) ${fault}`
-          )
+            event.refused === undefined
+              ? faultOfAccepted(event, record.endOf(event))
+              : faultOfRefused(event, record, trial === 'reports')
+          return fault && `${JSON.stringify(event.reported)} of ${event.id} (fence ${event.fence}) ${fault}`
         },
       }
     },
   },
 ]
 
-type RunName = Pick<Told, 'id' | 'born' | 'fence'>
+type RunName = Pick<ReportAnswer, 'id' | 'born' | 'fence'>
 
 function createRecord() {
   const heads = new Map<string, Task>()
@@ -48,7 +45,7 @@ function createRecord() {
         if (!after.live[fence]) ends.set(nameOf({ ...after, fence }), { before, after, fence })
       }
     },
-    /** A head that the table has deleted is gone as a removed one is. */
+    /** A head that the table has deleted counts as removed. */
     forget: (id: string) => void heads.delete(id),
     endOf: (run: RunName) => ends.get(nameOf(run)),
     /** Whether the birth of the run is over. */
@@ -61,32 +58,33 @@ function createRecord() {
   }
 }
 
-function faultOfAccepted({ reported: said }: Told, end: End | undefined): string | undefined {
-  if (said === 'beat') return undefined
+function faultOfAccepted({ reported }: ReportAnswer, end: End | undefined): string | undefined {
+  if (reported === 'beat') return undefined
   if (!end) return 'was accepted, but the run has not ended'
-  const difference = differenceOf(said, end)
+  const difference = differenceOf(reported, end)
   return difference && `was accepted, but ${difference}`
 }
 
 function faultOfRefused(
-  told: Told,
+  answer: ReportAnswer,
   record: ReturnType<typeof createRecord>,
   areRunsKept: boolean,
 ): string | undefined {
-  const { refused = '', reported: said, isOnlyReport: isOnlyWord } = told
+  const { refused = '', reported, isOnlyReport } = answer
   if (refused.startsWith('unknown')) return undefined
   if (refused === 'removed')
-    return record.isGone(told) ? undefined : 'was refused as removed, but the task is there'
-  const end = record.endOf(told)
+    return record.isGone(answer) ? undefined : 'was refused as removed, but the task is stored'
+  const end = record.endOf(answer)
   if (!end) return `was refused as ${refused}, but the run has not ended`
-  const isForgotten = refused === 'ended' && !record.isShown(told)
+  const isForgotten = refused === 'ended' && !record.isShown(answer)
   if (!isForgotten && refused !== reasonOf(end))
     return `was refused as ${refused}, but the run is ${reasonOf(end)}`
-  const isRepeat = said !== 'beat' && isOnlyWord && areRunsKept && differenceOf(said, end) === undefined
-  return isRepeat && refused === 'ended' ? 'was refused, though the worker has said nothing else' : undefined
+  const isRepeat =
+    reported !== 'beat' && isOnlyReport && areRunsKept && differenceOf(reported, end) === undefined
+  return isRepeat && refused === 'ended' ? 'was refused, although the worker made no other report' : undefined
 }
 
-/** Why the run that ended so takes no further word. */
+/** Why the ended run accepts no further report. */
 function reasonOf({ after, fence }: End): string {
   const { state, cause } = recordOf(after, fence)
   return cause ?? (state === 'lost' || state === 'cancelled' ? state : 'ended')
@@ -94,27 +92,27 @@ function reasonOf({ after, fence }: End): string {
 
 type Recorded = Pick<EndedRun, 'state'> & Partial<Pick<EndedRun, 'cause' | 'result' | 'error'>>
 
-/** The run in the head that ended it; a flow keeps the successes of its steps with the steps. */
+/** The record of the run in the head that ended it. A flow keeps the successes of its steps with the steps. */
 function recordOf({ ended, flow }: Task, fence: number): Recorded {
   const result = Object.values(flow?.steps ?? {}).find(step => step.do.fence === fence)?.result
   return ended[fence] ?? { state: 'succeeded', ...(result && { result }) }
 }
 
-/** How what is stored is not what the worker has said, as far as the head shows it. */
-function differenceOf(said: Outcome, { before, after, fence }: End): string | undefined {
+/** How what is stored differs from the report, as far as the head shows it. */
+function differenceOf(reported: Outcome, { before, after, fence }: End): string | undefined {
   const record = recordOf(after, fence)
-  const state = { succeed: 'succeeded', fail: 'failed', release: 'released' }[said.outcome]
+  const state = { succeed: 'succeeded', fail: 'failed', release: 'released' }[reported.outcome]
   if (record.state !== state) return `the run has ${record.state}`
-  // With several runs the last of them decides how the task goes on; a passed deadline ends it in any case.
+  // With several runs the last of them decides what becomes of the task. A passed deadline ends it in any case.
   const isAlone = before.options.concurrency === 1 && !after.flow && after.deadlineAt === undefined
   const change = isAlone ? { before, after } : undefined
-  switch (said.outcome) {
+  switch (reported.outcome) {
     case 'succeed':
-      return differenceOfSuccess(said, record.result, change)
+      return differenceOfSuccess(reported, record.result, change)
     case 'fail':
-      return differenceOfError(said, record.error) ?? (change && differenceOfRetry(said, change))
+      return differenceOfError(reported, record.error) ?? (change && differenceOfRetry(reported, change))
     case 'release':
-      return change && differenceOfDelay(said.delayMs ?? 0, change)
+      return change && differenceOfDelay(reported.delayMs ?? 0, change)
   }
 }
 
@@ -138,7 +136,7 @@ function differenceOfSuccess(
   if (!change) return undefined
   const { before, after } = change
   const stage = after.state === 'open' && after.stage !== before.stage ? after.stage : undefined
-  return stage === next?.stage ? undefined : `the task went on to ${stage ?? 'no stage'}`
+  return stage === next?.stage ? undefined : `the task moved to ${stage ?? 'no stage'}`
 }
 
 function differenceOfRetry(

@@ -1,18 +1,18 @@
 const KINDS = ['uncaughtException', 'unhandledRejection'] as const
 
 /**
- * Tells of every exception and every rejection that nobody has caught, until the answer is called. Whoever else
- * listens for them hears nothing meanwhile: a real process would end, a simulated one is what is being judged.
+ * Reports every unhandled exception and rejection until the returned function is called. Meanwhile no other
+ * listener of the real process receives them: they belong to the simulated system that is being judged.
  */
-export function onSurprise(tell: (error: unknown) => void): () => void {
+export function onUnhandledError(report: (error: unknown) => void): () => void {
   const others = KINDS.map(kind => [kind, process.rawListeners(kind)] as const)
   for (const kind of KINDS) {
     process.removeAllListeners(kind)
-    process.on(kind, tell)
+    process.on(kind, report)
   }
   return () => {
     for (const [kind, listeners] of others) {
-      process.off(kind, tell)
+      process.off(kind, report)
       for (const listener of listeners) process.on(kind, listener as () => void)
     }
   }

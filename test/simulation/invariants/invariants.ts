@@ -1,0 +1,58 @@
+import { CALLBACK_INVARIANTS } from './callbacks.ts'
+import { CANVAS_INVARIANTS } from './canvases/canvases.ts'
+import { INPUT_INVARIANTS } from './canvases/handed-on.ts'
+import { FAULT_INVARIANTS } from './faults.ts'
+import { FLOW_INVARIANTS } from './flows.ts'
+import type { Invariant } from './invariant.ts'
+import { KEPT_FIELD_INVARIANTS } from './kept-fields.ts'
+import { LIMIT_INVARIANTS } from './limits/limits.ts'
+import { PERMIT_INVARIANTS } from './limits/permits.ts'
+import { TENANT_INVARIANTS } from './limits/tenants.ts'
+import { PAUSE_INVARIANTS } from './pauses.ts'
+import { PURGE_INVARIANTS } from './purges.ts'
+import { REPORT_ANSWER_INVARIANTS } from './report-answers.ts'
+import { REPORT_INVARIANTS } from './reports.ts'
+import { HANDLER_START_INVARIANTS } from './runs/beginnings.ts'
+import { BIRTH_INVARIANTS } from './runs/births.ts'
+import { PROMPTNESS_INVARIANTS } from './runs/promptness.ts'
+import { RUN_INVARIANTS } from './runs/runs.ts'
+import { CLAIMER_INVARIANTS } from './runs/servers.ts'
+import { FINAL_STATE_INVARIANTS } from './runs/settling.ts'
+import { LOST_TICK_INVARIANTS } from './schedules/lost-ticks.ts'
+import { SCHEDULE_INVARIANTS } from './schedules/schedules.ts'
+import { MESSAGE_INVARIANTS } from './sends.ts'
+import { WRITE_INVARIANTS } from './writes.ts'
+
+/**
+ * Every invariant that simulated runs are judged by, and the entry of this room.
+ *
+ * Each file states promises to users as sentences, and judges the events of the history against them. It knows
+ * nothing of the code. `invariant.ts` defines the type; `pieces.ts` and `tags.ts` read tasks.
+ * `canvases/canvas-model.ts` and `canvases/hand-on-model.ts` compute once more what canvases must result in.
+ * Read `writes.ts` first: its invariants judge single writes.
+ */
+export const INVARIANTS: readonly Invariant[] = [
+  ...WRITE_INVARIANTS,
+  ...BIRTH_INVARIANTS,
+  ...RUN_INVARIANTS,
+  ...REPORT_ANSWER_INVARIANTS,
+  ...HANDLER_START_INVARIANTS,
+  ...REPORT_INVARIANTS,
+  ...KEPT_FIELD_INVARIANTS,
+  ...CLAIMER_INVARIANTS,
+  ...FLOW_INVARIANTS,
+  ...CALLBACK_INVARIANTS,
+  ...CANVAS_INVARIANTS,
+  ...SCHEDULE_INVARIANTS,
+  ...LOST_TICK_INVARIANTS,
+  ...INPUT_INVARIANTS,
+  ...PURGE_INVARIANTS,
+  ...LIMIT_INVARIANTS,
+  ...PERMIT_INVARIANTS,
+  ...PAUSE_INVARIANTS,
+  ...TENANT_INVARIANTS,
+  ...MESSAGE_INVARIANTS,
+  ...FAULT_INVARIANTS,
+  ...PROMPTNESS_INVARIANTS,
+  ...FINAL_STATE_INVARIANTS,
+]

@@ -1,0 +1,46 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { expect, it } from 'vitest'
+import { onUnhandledError } from './unhandled-errors.ts'
+
+/** The errors that are reported while this code runs. */
+async function unhandledBy(code: () => void): Promise<unknown[]> {
+  const reported: unknown[] = []
+  const stop = onUnhandledError(error => reported.push(error))
+  code()
+  await nextTurn()
+  stop()
+  return reported
+}
+
+const error = new Error('unhandled on purpose')
+
+it.each([
+  ['a rejection', () => void Promise.reject(error)],
+  ['a rejection after a while', () => void Promise.resolve().then(() => Promise.reject(error))],
+  ['an exception in a listener', () => aborted(() => raise())],
+  ['an exception in a turn of its own', () => queueMicrotask(raise)],
+])('reports %s that is not handled', async (_name, code) => {
+  expect(await unhandledBy(code)).toEqual([error])
+})
+
+it('reports no error that was handled', async () => {
+  expect(await unhandledBy(() => void Promise.reject(error).catch(() => undefined))).toEqual([])
+})
+
+it('restores the listeners of before', async () => {
+  const before = process.rawListeners('unhandledRejection')
+
+  await unhandledBy(() => undefined)
+
+  expect(process.rawListeners('unhandledRejection')).toEqual(before)
+})
+
+function aborted(listener: () => void): void {
+  const aborting = new AbortController()
+  aborting.signal.addEventListener('abort', listener)
+  aborting.abort()
+}
+
+function raise(): never {
+  throw error
+}
