@@ -68,7 +68,7 @@ async function ticksOf(type: string): Promise<number[]> {
 }
 
 const until = (type: string, holds: (ticks: readonly number[]) => boolean) =>
-  expect.poll(async () => holds(await ticksOf(type)), { interval: 100 }).toBe(true)
+  expect.poll(async () => holds(await ticksOf(type)), { interval: 250 }).toBe(true)
 
 describe('schedules', () => {
   it('publish one task for each tick, none early, with two schedulers at once; paused and removed ones none', async () => {

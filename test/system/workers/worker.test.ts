@@ -150,7 +150,7 @@ describe('several worker processes', () => {
       stops.push(Date.now() - stoppedAt)
       ;[oldest, youngest] = [youngest, next]
     }
-    await expect.poll(async () => (await counts('video')).open, { interval: 100 }).toBe(0)
+    await expect.poll(async () => (await counts('video')).open, { interval: 500 }).toBe(0)
     measured(`${short.length + long.length} tasks over three rolling restarts`, Date.now() - begunAt)
     const tasks = []
     for (const id of [...short, ...long]) tasks.push(await system().taskWhen(id, hasEnded, 0))
