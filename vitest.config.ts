@@ -1,4 +1,5 @@
 import { configDefaults, defineConfig } from 'vitest/config'
+import { LongFilesFirst } from './test/support/long-files-first.ts'
 import { slowestFiles } from './test/support/slowest-files.ts'
 
 /** Slow and large tests, run by `npm run test:slow`. */
@@ -7,13 +8,13 @@ const SLOW = ['test/**/*.slow.test.ts']
 /** The benchmark, which has the machine to itself. It measures, and asserts nothing about speed. */
 const BENCH = ['bench/**/*.test.ts']
 
-/** A wait ends by its condition. It fails after this time, which is no claim about speed. */
+/** A wait ends by its condition. It fails after this time, which says nothing about speed. */
 const PATIENCE_MS = 120_000
 
-/** Thousands of simulated runs on all cores; those threads let everything else go first. */
+/** Thousands of simulated runs on all cores, by threads that leave the processor to everything else. */
 const SIMULATION = ['test/simulation/{seeds,nightly}.test.ts']
 
-/** The whole system runs locally, from the template that is synthesised once for all of these tests. */
+/** These tests boot the whole system locally, from one template that is synthesised once. */
 const onTheSystem = {
   globalSetup: [
     'test/support/direct-npx.ts',
@@ -35,11 +36,13 @@ export default defineConfig({
     testTimeout: 2 * PATIENCE_MS,
     hookTimeout: 2 * PATIENCE_MS,
     expect: { poll: { timeout: PATIENCE_MS } },
-    // Files that run in one process share their imports, which took a fifth of the time; all state is made by the tests.
+    // Files that run in one process share their imports, which took a fifth of the time. Each test makes its own state.
     isolate: false,
-    maxWorkers: 3,
+    // More than the cores: one has the simulation, and the files of a system wait half of their time.
+    maxWorkers: 4,
+    sequence: { sequencer: LongFilesFirst },
     env: {
-      // A third of a synthesis; the shipped app is validated where test/infra/functions/bundles.test.ts synthesises it.
+      // Validation takes a third of a synthesis. test/infra/functions/bundles.test.ts validates the shipped app.
       CDK_VALIDATION: 'false',
     },
     projects: [
@@ -64,7 +67,7 @@ export default defineConfig({
       },
       {
         extends: true,
-        test: { name: 'simulation', include: SIMULATION, sequence: { groupOrder: 1 } },
+        test: { name: 'simulation', include: SIMULATION, sequence: { groupOrder: 0 } },
       },
       {
         extends: true,
