@@ -12,7 +12,7 @@ type Answer = { readonly status: number; readonly body: any; readonly headers: H
 
 type Call = (method: string, path: string, body?: unknown) => Promise<Answer>
 
-/** What the probe handler reports of itself. */
+/** What the probe handler reports about its run. */
 type Report = {
   readonly event: 'started' | 'aborted' | 'refused' | 'done'
   readonly key: string
@@ -26,17 +26,17 @@ type Report = {
 export type LocalSystem = {
   readonly cloud: LocalCloud
   readonly call: Call
-  /** Publishes one task and returns its id; anything but 200 and 201 throws. */
+  /** Publishes one task and returns its id. Throws when the API refuses it. */
   publish(body: Readonly<Record<string, unknown>>): Promise<string>
   /** The body that a path answers once `until` holds. Throws with the last body after `limitMs`. */
   // biome-ignore lint/suspicious/noExplicitAny: as above
   answerWhen(path: string, until: (body: any) => boolean, limitMs?: number): Promise<any>
   /** Waits for a task in the same way, by its id. */
   taskWhen: LocalSystem['answerWhen']
-  /** Where probes report, and what they reported. */
+  /** The URL to which probes report, and their reports so far. */
   readonly reportUrl: string
   readonly reports: readonly Report[]
-  /** The first report that fits, once it is there. */
+  /** Resolves to the first report that fits. */
   reportWhen(fits: (report: Report) => boolean, limitMs?: number): Promise<Report>
   stop(): Promise<void>
 }
@@ -44,7 +44,7 @@ export type LocalSystem = {
 const POLL_MS = 40
 /** One look at a task costs 5 ms of the processor in five processes: a wait looks at it ever less often. */
 const LOOK_AGAIN_MS_MAX = 200
-/** How long a wait goes on for its condition: no claim about speed. A message that a busy machine fails to serve comes after 30 s. */
+/** A wait fails after this time, which says nothing about speed. A message that a busy machine fails to serve returns after 30 s. */
 export const PATIENCE_MS = 120_000
 
 /**
@@ -102,7 +102,7 @@ export async function startLocalSystem(
   }
 }
 
-/** A function or a worker that was denied a call lacks a grant. Roles that a test takes on are denied what they must be. */
+/** A denied call shows that a function or a worker lacks a grant. Roles that tests take on are denied on purpose. */
 function refuseDenials({ denials, resources }: LocalCloud): void {
   const lacking = denials.filter(({ caller }) => resources[caller]?.type !== 'AWS::IAM::Role')
   if (lacking.length > 0) throw new Error(`calls were denied: ${JSON.stringify(lacking.slice(0, 5))}`)
@@ -126,7 +126,7 @@ function caller(apiUrl: string): Call {
   }
 }
 
-/** Asks until it is done, after longer and longer pauses. Throws what was seen last after `limitMs`. */
+/** Asks until it is done, after longer and longer pauses. After `limitMs` it throws the last answer. */
 async function eventually<T>(
   ask: () => Promise<{ done: boolean; value: T }>,
   limitMs: number,
