@@ -5,16 +5,16 @@ import { slowestFiles } from './test/support/slowest-files.ts'
 /** Slow and large tests, run by `npm run test:slow`. */
 const SLOW = ['test/**/*.slow.test.ts']
 
-/** The benchmark, which has the machine to itself. It measures, and asserts nothing about speed. */
+/** The benchmark. It runs alone on the machine, and asserts nothing about speed. */
 const BENCH = ['bench/**/*.test.ts']
 
 /** A wait ends by its condition. It fails after this time, which says nothing about speed. */
 const PATIENCE_MS = 120_000
 
-/** Thousands of simulated runs on all cores, by threads that leave the processor to everything else. */
+/** Thousands of simulated runs on all cores. Their threads have a low priority. */
 const SIMULATION = ['test/simulation/{seeds,nightly}.test.ts']
 
-/** These tests boot the whole system locally, from one template that is synthesised once. */
+/** The set-up of tests on the whole local system: its template is synthesised once for all of them. */
 const onTheSystem = {
   globalSetup: [
     'test/support/direct-npx.ts',
@@ -36,7 +36,7 @@ export default defineConfig({
     testTimeout: 2 * PATIENCE_MS,
     hookTimeout: 2 * PATIENCE_MS,
     expect: { poll: { timeout: PATIENCE_MS } },
-    // Files that run in one process share their imports, which took a fifth of the time. Each test makes its own state.
+    // Files in one process share their imports, which took a fifth of the time. The tests create all their state.
     isolate: false,
     // More than the cores: one has the simulation, and the files of a system wait half of their time.
     maxWorkers: 4,

@@ -12,7 +12,7 @@ const fleet = aWorkerFleet()
 const rows: Row[] = []
 
 beforeAll(async () => {
-  // It works by itself once a minute.
+  // The sweeper runs once a minute and would disturb the measurements.
   fleet.system().cloud.scheduler.disable('Sweep')
   await fleet.system().cloud.functions.find('Probe').warm(2)
 })

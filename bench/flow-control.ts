@@ -3,29 +3,31 @@ import type { Row } from './row.ts'
 
 const PER_SECOND = 20
 const RATED = 100
-const SLOTS = 5
+const CONCURRENCY = 5
 const PERMITTED = 100
 const RUN_MS = 100
 
-/** Limits on a worker, each beside tasks that go at the same pace without one. */
+/** Measures limits on a worker. The controls are tasks that are due at the same rate, and a worker of the same concurrency. */
 export async function flowControlRows(fleet: WorkerFleet): Promise<Row[]> {
   const { aWorker } = fleet
   const worker = await aWorker(['--concurrency', '400'])
   const rated = await spanOf(fleet, 'rated', RATED, { rate: { limit: PER_SECOND, perMs: 1_000 } })
   const from = Date.now() + 2_000
   const spaced = await spanOf(fleet, 'spaced', RATED, {}, nth => ({
-    // As the limit: a second's tasks at once.
+    // Like the limit, this makes the tasks of one second due at once.
     dueAt: new Date(from + Math.floor(nth / PER_SECOND) * 1_000).toISOString(),
   }))
   worker.signal('SIGTERM')
   await worker.ended
 
   const input = { sleepMs: RUN_MS }
-  const wide = await aWorker(['--concurrency', `${4 * SLOTS}`])
-  const limited = await spanOf(fleet, 'permit', PERMITTED, { concurrency: { max: SLOTS } }, () => ({ input }))
+  const wide = await aWorker(['--concurrency', `${4 * CONCURRENCY}`])
+  const limited = await spanOf(fleet, 'permit', PERMITTED, { concurrency: { max: CONCURRENCY } }, () => ({
+    input,
+  }))
   wide.signal('SIGTERM')
   await wide.ended
-  await aWorker(['--concurrency', `${SLOTS}`])
+  await aWorker(['--concurrency', `${CONCURRENCY}`])
   const narrow = await spanOf(fleet, 'narrow', PERMITTED, {}, () => ({ input }))
   return [
     {
@@ -34,14 +36,14 @@ export async function flowControlRows(fleet: WorkerFleet): Promise<Row[]> {
       control: { name: 'the same by their due times', value: spaced },
     },
     {
-      name: `${PERMITTED} tasks of ${RUN_MS} ms under a limit of ${SLOTS} at once: first start to last`,
+      name: `${PERMITTED} tasks of ${RUN_MS} ms under a limit of ${CONCURRENCY} at once: first start to last`,
       value: limited,
-      control: { name: `a worker of ${SLOTS} slots without a limit`, value: narrow },
+      control: { name: `a worker with a concurrency of ${CONCURRENCY}, without a limit`, value: narrow },
     },
   ]
 }
 
-/** From the first start of so many tasks to the last. */
+/** The time from the first start to the last of a number of tasks. */
 async function spanOf(
   { system }: WorkerFleet,
   prefix: string,

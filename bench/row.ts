@@ -1,15 +1,15 @@
-/** A row of the table: a figure, and its control, which the same run has measured on the same machine. */
+/** A row of the table: a figure, and its control. The same run measures both on the same machine. */
 export type Row = {
   readonly name: string
   readonly value: number
   readonly control: { readonly name: string; readonly value: number }
-  /** In milliseconds, or of the ratio. */
+  /** What must hold: the largest value in milliseconds, or the largest ratio of value and control. */
   readonly bound?: { readonly of: 'value' | 'ratio'; readonly max: number }
 }
 
 const COLUMNS = ['what', 'measured', 'control', 'measured', 'ratio', 'must hold'] as const
 
-/** The table of `npm run bench`, as Markdown. Bounds are of a machine that does nothing else. */
+/** The table of `npm run bench`, as Markdown. Its bounds hold for a machine that does nothing else. */
 export function tableOf(rows: readonly Row[]): string {
   const cells = rows.map(({ name, value, control, bound }) => {
     const ratio = value / control.value
@@ -28,7 +28,7 @@ function inMs(value: number): string {
   return value >= 1_000 ? `${(value / 1_000).toFixed(2)} s` : `${value.toFixed(1)} ms`
 }
 
-/** The value that this share of them does not exceed; 1: the largest. */
+/** The value that this share of the values does not exceed. A share of 1 gives the largest value. */
 export function quantile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b)
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN

@@ -4,7 +4,7 @@ import type { Row } from './row.ts'
 
 const TASKS = 20
 
-/** From the death of a worker until the last of its tasks runs again elsewhere, at default settings. */
+/** Measures the time from the death of a worker until the last of its tasks runs on another worker, at default settings. */
 export async function takeoverRow({ system, aWorker, publishAll, startsOf }: WorkerFleet): Promise<Row> {
   const doomed = await aWorker(['--concurrency', `${TASKS}`])
   const input = { report: system().reportUrl, sleepMs: 600_000 }

@@ -5,7 +5,7 @@ import { quantile, type Row } from './row.ts'
 const STARTS = 40
 const DELAYED = 300
 
-/** From publish to start of a task on an idle system, by Lambda and by a worker. */
+/** Measures the time from publish to start of a task on an idle system, for Lambda and for a worker. */
 export async function startRows({ system, aWorker }: WorkerFleet): Promise<Row[]> {
   await aWorker()
   const rows: Row[] = []
@@ -15,7 +15,7 @@ export async function startRows({ system, aWorker }: WorkerFleet): Promise<Row[]
   ] as const) {
     const waits: number[] = []
     const calls: number[] = []
-    // The first ones start processes and compile code.
+    // The first runs are not counted: they start processes and compile code.
     for (let nth = -5; nth < STARTS; nth++) {
       const id = await system().publish({ type, key: `start-${nth}`, input: {} })
       const { createdAt, startedAt } = await system().taskWhen(id, hasEnded)
@@ -40,7 +40,7 @@ export async function startRows({ system, aWorker }: WorkerFleet): Promise<Row[]
   return rows
 }
 
-/** How late delayed tasks begin, beside timers of this process that are due at the same times. */
+/** Measures how late delayed tasks start. The control is timers of this process that are due at the same times. */
 export async function latenessRows({ system, aWorker }: WorkerFleet): Promise<Row[]> {
   await aWorker(['--concurrency', '100'])
   const from = Date.now() + 3_000

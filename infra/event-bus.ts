@@ -3,7 +3,7 @@ import { Construct } from 'constructs'
 import { allow, type Grantee } from './permissions/permissions.ts'
 import type { Settings } from './settings.ts'
 
-/** Where the system tells what happens. A bus costs nothing while nothing is told. */
+/** The event bus on which the system publishes what happens. A bus without events costs nothing. */
 export class SystemEvents extends Construct {
   readonly bus: EventBus
 
@@ -15,13 +15,13 @@ export class SystemEvents extends Construct {
     })
   }
 
-  /** Lets `runner` tell events, and tells it where. */
-  openTo(runner: Grantee): void {
+  /** Grants the publishing of events, and sets the variables that name the bus. */
+  openTo(grantee: Grantee): void {
     const { eventBusArn, eventBusName } = this.bus
-    allow(runner, {
+    allow(grantee, {
       actions: ['events:PutEvents'],
       resources: [eventBusArn],
-      // Of types that ask for it; the local cloud tells everything.
+      // `types`: only events of types that ask for it. The local cloud publishes all events.
       environment: { BATON_EVENT_BUS: eventBusName, BATON_EVENTS: 'types' },
     })
   }

@@ -5,7 +5,7 @@ import type { Messages } from './queues/queues.ts'
 import type { Settings } from './settings.ts'
 import type { TaskTable } from './task-table.ts'
 
-/** What the functions of one system stand on. */
+/** The constructs and settings that all functions of one system share. */
 export type Parts = {
   readonly settings: Settings
   readonly table: TaskTable

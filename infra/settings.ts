@@ -3,72 +3,70 @@ import type { RetentionDays } from 'aws-cdk-lib/aws-logs'
 import type { ITopic } from 'aws-cdk-lib/aws-sns'
 import type { Construct } from 'constructs'
 import { BatonError } from '../shared/core/errors.ts'
-import { LOG_RETENTION_DAYS, MAX_SYSTEM_NAME_LENGTH } from './bounds.ts'
-import { TypeMetrics } from './monitoring/monitoring.ts'
+import { LOG_RETENTION_DAYS, SYSTEM_NAME_CHARACTERS_MAX } from './bounds.ts'
+import { type MetricsScope, TypeMetrics } from './type-metrics.ts'
 
 export type LogLevel = 'DEBUG' | 'INFO' | 'WARN' | 'ERROR'
 
 /** `sampled`: X-Ray traces a sample of the invocations of every function, by the account's sampling rules. */
 export type TracingMode = 'off' | 'sampled'
 
-/** Which alarms are made; CloudWatch takes $0.10 a month for each metric that an alarm watches. */
+/** Which alarms are made. CloudWatch charges $0.10 a month for each metric that an alarm watches. */
 export type AlarmLevel = 'all' | 'essential' | 'none'
 
-/** Whether the outcomes of tasks are counted for the system as a whole, or also for each type. */
-export type MetricsScope = 'system' | 'perType'
-
-/** What all parts of one system share. */
+/** The settings that all parts of one system share. */
 export type Settings = {
   /** Prefix of the physical names of the types' queues; unique in account and region. */
   readonly system: string
-  /** Of the system's own functions. */
+  /** The log level of the system's own functions. */
   readonly logLevel: LogLevel
-  /** Of handlers and worker services that say nothing else. */
+  /** The log level of handlers and worker services that set none. */
   readonly handlerLogLevel: LogLevel
   readonly logRetention: RetentionDays
-  /** What becomes of the table and the logs when the stack goes. */
+  /** What happens to the table and the logs when the stack is deleted. */
   readonly removalPolicy: RemovalPolicy
   readonly alarmTopic?: ITopic
   readonly alarms: AlarmLevel
   readonly tracing: TracingMode
-  /** The metrics that are kept for single types, because the app asked for them. */
+  /** The metrics of single types that the app asked for. */
   readonly typeMetrics: TypeMetrics
 }
 
 export type SettingsProps = {
   /**
-   * Name of this system: it begins the names of the queues, so it must be unique in account and region.
+   * The name of this system. The names of the queues begin with it, so it must be unique in account and region.
    * 1–40 letters, digits and hyphens, beginning with a letter.
    * @default the stack's name
    */
   readonly systemName?: string
   /**
-   * Least level of log lines, of the system's own functions and of handlers and workers that name no level of their own.
-   * @default 'WARN' for the system's own functions, 'INFO' for handlers and workers: a line for each run, and what handlers log
+   * The least level of log lines, for the system's own functions and for handlers and workers that set no level. At `INFO` a
+   * handler or worker writes one line per run.
+   * @default 'WARN' for the system's own functions, 'INFO' for handlers and workers
    */
   readonly logLevel?: LogLevel
   /** @default 30 days */
   readonly logRetention?: RetentionDays
   /**
-   * `RETAIN` keeps the table and its logs when the stack goes and protects the table from deletion; `DESTROY` is for
+   * `RETAIN` keeps the table and its logs when the stack is deleted, and protects the table from deletion. `DESTROY` is for
    * development.
    * @default RemovalPolicy.RETAIN
    */
   readonly removalPolicy?: RemovalPolicy
-  /** Receives every alarm. @default alarms change their state and notify nobody */
+  /** Receives every alarm. @default alarms change their state without a notification */
   readonly alarmTopic?: ITopic
   /**
-   * `essential`: messages that were given up, a planner that falls behind, a sweeper that is not called or fails, server errors of
-   * the API, stuck tasks, flows that need attention. `all`: also errors and throttles of each function, throttling of the
-   * table and of each index, looks in circles.
+   * `essential`: messages that were given up, a late planner, a sweeper that is not invoked or fails, server errors of the API,
+   * stuck tasks, flows that need attention, too few worker containers. `all`: also errors and throttles of each function,
+   * throttling of the table and of each index, looks that loop.
    * @default 'essential'
    */
   readonly alarms?: AlarmLevel
   /** Whether X-Ray traces invocations, at about $1.50 per million tasks when all are sampled. @default 'off' */
   readonly tracing?: TracingMode
   /**
-   * For what the metrics `Published`, `Succeeded`, `Failed` and `Retried` are kept. `perType`: for each type, too, at $0.30 a month
-   * for each metric and type in which something happens; else for all types together, and for types that `alarmOnFailures` names.
+   * How the metrics `Published`, `Succeeded`, `Failed` and `Retried` are kept. `system`: for all types together, and for the types
+   * that `alarmOnFailures` names. `perType`: also for each type, at $0.30 a month for each metric and type with data.
    * @default 'system'
    */
   readonly metrics?: MetricsScope
@@ -89,7 +87,7 @@ export function settingsOf(scope: Construct, props: SettingsProps): Settings {
   }
 }
 
-/** @throws BatonError `invalid` for what is no level. */
+/** @throws BatonError `invalid` for an unknown level. */
 export function levelOf(level: LogLevel | undefined): LogLevel | undefined {
   return level === undefined
     ? undefined
@@ -102,17 +100,17 @@ function oneOf<Value extends string>(name: string, value: Value, legal: readonly
   throw new BatonError('invalid', `${name} is '${value}'; give ${legal.map(one => `'${one}'`).join(', ')}`)
 }
 
-const SYSTEM_NAME = new RegExp(`^[A-Za-z][A-Za-z0-9-]{0,${MAX_SYSTEM_NAME_LENGTH - 1}}$`)
+const SYSTEM_NAME = new RegExp(`^[A-Za-z][A-Za-z0-9-]{0,${SYSTEM_NAME_CHARACTERS_MAX - 1}}$`)
 
 function systemNameOf(scope: Construct, given: string | undefined): string {
   const name = given ?? Stack.of(scope).stackName
   if (Token.isUnresolved(name)) {
     throw new BatonError('invalid', `the stack of ${scope.node.path} has no fixed name; give 'systemName'`)
   }
-  // A system named 'a-q-b' would own queues that the permissions of system 'a' cover.
+  // The permissions of a system 'a' would cover the queues of a system 'a-q-b'.
   if (!SYSTEM_NAME.test(name) || name.includes('-q-')) {
-    const legal = `1–${MAX_SYSTEM_NAME_LENGTH} of A–Z a–z 0–9 -, beginning with a letter, without '-q-'`
-    throw new BatonError('invalid', `'${name}' is no name of a system: give 'systemName' with ${legal}`)
+    const legal = `1–${SYSTEM_NAME_CHARACTERS_MAX} of A–Z a–z 0–9 -, beginning with a letter, without '-q-'`
+    throw new BatonError('invalid', `'${name}' is not a legal system name; give 'systemName' with ${legal}`)
   }
   return name
 }

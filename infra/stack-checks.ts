@@ -2,11 +2,11 @@ import { CfnResource, Stack, Token } from 'aws-cdk-lib'
 import { CfnEventBus } from 'aws-cdk-lib/aws-events'
 import { CfnQueue } from 'aws-cdk-lib/aws-sqs'
 import type { Construct, IConstruct } from 'constructs'
-import { MAX_STACK_RESOURCES } from './bounds.ts'
+import { STACK_RESOURCES_MAX } from './bounds.ts'
 
 /**
  * Whether two constructs may be deployed to one account and region, where names must be unique. A stack without a fixed
- * environment goes wherever it is deployed to, so it may meet any other.
+ * environment may be deployed beside any other.
  */
 export function mayShareEnvironment(one: IConstruct, other: IConstruct): boolean {
   const [a, b] = [Stack.of(one), Stack.of(other)]
@@ -17,7 +17,7 @@ function mayBeSame(one: string, other: string): boolean {
   return one === other || Token.isUnresolved(one) || Token.isUnresolved(other)
 }
 
-/** Queues and event buses below `system` whose names another construct of the app has, too, as sentences. */
+/** One sentence for each queue or event bus of `system` that shares its name with another construct of the app. */
 export function collidingNames(system: Construct): string[] {
   const all = system.node.root.node.findAll().flatMap(named)
   const own = all.filter(({ construct }) => construct.node.path.startsWith(`${system.node.path}/`))
@@ -45,17 +45,17 @@ function named(construct: IConstruct): Array<{ readonly construct: IConstruct; r
 }
 
 /**
- * What is wrong with a stack of more resources than CloudFormation takes: CDK's own error does not say what they are
- * for. From 400 resources on, CDK tells how many there are.
+ * The problem of a stack with more resources than CloudFormation allows. CDK's own error does not say what they are for. From
+ * 400 resources on, CDK reports their number itself.
  */
 export function tooManyResources(system: Construct, handlers: Construct): string[] {
   const stack = Stack.of(system)
   const inAll = resourcesOf(stack, stack)
-  if (inAll <= MAX_STACK_RESOURCES) return []
+  if (inAll <= STACK_RESOURCES_MAX) return []
   const served = handlers.node.children.length
   const each = Math.ceil(resourcesOf(handlers, stack) / Math.max(1, served))
   return [
-    `the stack ${stack.stackName} has ${inAll} resources, and CloudFormation takes ${MAX_STACK_RESOURCES}. ` +
+    `the stack ${stack.stackName} has ${inAll} resources, and CloudFormation allows ${STACK_RESOURCES_MAX}. ` +
       `The ${served} handlers, worker services and flows of ${system.node.path} take about ${each} each: ` +
       "serve several types with one worker service, claim some over HTTP, or move some to another system's stack",
   ]

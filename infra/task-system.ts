@@ -6,6 +6,7 @@ import { Construct, type IConstruct } from 'constructs'
 import { BatonError } from '../shared/core/errors.ts'
 import type { MetricName } from '../shared/ports/machine.ts'
 import { type ApiAuth, type ApiProps, TaskApi } from './api/api.ts'
+import { createDashboard } from './dashboard.ts'
 import { SystemEvents } from './event-bus.ts'
 import { functionFile } from './functions/function-file.ts'
 import { Jobs } from './functions/jobs.ts'
@@ -13,13 +14,12 @@ import { Planner } from './functions/planner.ts'
 import { Sweeper } from './functions/sweeper.ts'
 import { Waker } from './functions/waker.ts'
 import { type FailureAlarmProps, watchFailures } from './monitoring/alarms.ts'
-import { createDashboard } from './monitoring/dashboard.ts'
 import { taskMetric } from './monitoring/monitoring.ts'
 import type { Parts } from './parts.ts'
 import { operatingRoutes, publishingRoutes, readingRoutes } from './permissions/api-access.ts'
 import { allow, type Grantee, granteeUnder } from './permissions/permissions.ts'
 import { grantTableToPublisher, grantTableToWorker } from './permissions/table-access.ts'
-import { type GrantProps, namedTypes, TypeReach } from './permissions/type-reach.ts'
+import { type GrantProps, grantedTypes, TypeReach } from './permissions/type-reach.ts'
 import { FarTimers } from './queues/far-timers.ts'
 import { Messages } from './queues/queues.ts'
 import { type SettingsProps, settingsOf } from './settings.ts'
@@ -32,8 +32,8 @@ import { WorkerQueue, type WorkerQueueProps } from './types/worker-queue.ts'
 import { WorkerService, type WorkerServiceProps } from './workers/workers.ts'
 
 /**
- * Invocations kept apart for a function, at most so many of it at a time. They count against the account's concurrency at once, and
- * Lambda keeps 100 of that unreserved: an account whose limit is 10, as new ones have, can reserve none.
+ * The concurrency reserved for each function, which is also its maximum. A reservation takes its share of the account's limit at
+ * once, and Lambda keeps 100 unreserved. A new account has a limit of 10 and can reserve nothing.
  */
 export type ReservedConcurrency = {
   readonly api?: number
@@ -45,27 +45,27 @@ export type ReservedConcurrency = {
 }
 
 export type TaskSystemProps = SettingsProps & {
-  /** Who may call the HTTP API. @default 'iam' */
+  /** Which callers the HTTP API accepts. @default 'iam' */
   readonly apiAuth?: ApiAuth
-  /** The rest of how the HTTP API is served. */
+  /** Throttle, access log, CORS and waiting claims of the HTTP API. */
   readonly api?: ApiProps
-  /** Concurrency that handlers cannot take away. @default none, since an account may have none to give */
+  /** Concurrency that handlers cannot use up. @default none, since an account may have none to reserve */
   readonly reservedConcurrency?: ReservedConcurrency
-  /** A fuse against runaway cost. @default none */
+  /** Limits of the table's throughput, against runaway cost. @default none */
   readonly tableLimits?: TableLimits
-  /** For a load that comes at once; DynamoDB charges for it once. @default what a new table has */
+  /** Throughput from the first second on. DynamoDB charges for it once. @default that of a new table */
   readonly warmThroughput?: WarmThroughput
-  /** Whether the shipped type `webhook` is deployed, which serves all types of kind `webhook`. @default true */
+  /** Whether to deploy the shipped handler for all types of kind `webhook`. @default true */
   readonly webhook?: boolean
 }
 
 /** A task system: table, planner, waker, jobs, sweeper and HTTP API, to which handlers are added. */
 export class TaskSystem extends Construct {
-  /** Prefix of the names of its queues. */
+  /** The prefix of the queues' names. */
   readonly systemName: string
   readonly apiUrl: string
   readonly api: TaskApi
-  /** Where it tells what happens to tasks of types with `events: true`; add rules to it. */
+  /** The bus for events of tasks of types with `events: true`. Add rules to it. */
   readonly eventBus: EventBus
   private readonly parts: Parts
   private readonly registrar: TypeRegistrar
@@ -75,7 +75,7 @@ export class TaskSystem extends Construct {
     super(scope, id)
     const settings = settingsOf(this, props)
     this.systemName = settings.system
-    this.refuseTwin()
+    this.refuseSameName()
     const table = new TaskTable(this, 'Table', settings, {
       ...(props.tableLimits && { limits: props.tableLimits }),
       ...(props.warmThroughput && { warmThroughput: props.warmThroughput }),
@@ -102,7 +102,7 @@ export class TaskSystem extends Construct {
     this.output('ApiUrl', this.apiUrl, props.systemName)
     this.output('TableName', table.table.tableName, props.systemName)
     this.output('EventBusName', this.eventBus.eventBusName, props.systemName)
-    // What workers of one's own are configured with, beside the table's name.
+    // A worker that runs elsewhere is configured with these and the table's name.
     this.output('SystemName', this.systemName, props.systemName)
     this.output('WakeQueueUrl', messages.wake.queue.queueUrl, props.systemName)
     this.output('JobsQueueUrl', messages.jobs.queue.queueUrl, props.systemName)
@@ -119,89 +119,89 @@ export class TaskSystem extends Construct {
    */
   addHandler(id: string, props: HandlerProps): HandlerFunction {
     const handler = new HandlerFunction(this.handlers, id, this.parts, this.registrar, props)
-    this.refuseTwice(handler)
+    this.refuseSecondServer(handler)
     return handler
   }
 
   /**
-   * Deploys what workers that you run yourself need to serve the task that `props.entry` defines: its queue with
-   * dead-letter queue, and the registration of its type.
+   * Deploys what your own workers need to serve the task that `props.entry` defines: its queue with dead-letter queue, and
+   * the registration of its type.
    *
    * @throws BatonError `invalid` when the entry defines no task, or one that is served already.
    */
   addWorkerQueue(id: string, props: WorkerQueueProps): WorkerQueue {
     const queue = new WorkerQueue(this.handlers, id, this.parts, this.registrar, props)
-    this.refuseTwice(queue)
+    this.refuseSecondServer(queue)
     return queue
   }
 
   /**
    * Deploys workers on Fargate for all tasks that `props.entry` defines: a queue with dead-letter queue and the
-   * registration per type, and one service that scales by what waits.
+   * registration per type, and one service that scales by the waiting tasks.
    *
    * @throws BatonError `invalid` when the entry defines no task, or one that is served already.
    */
   addWorkerService(id: string, props: WorkerServiceProps): WorkerService {
     const service = new WorkerService(this.handlers, id, this.parts, this.registrar, props)
-    for (const one of [...service.queues, ...service.flows]) this.refuseTwice(one)
+    for (const one of [...service.queues, ...service.flows]) this.refuseSecondServer(one)
     return service
   }
 
   /**
-   * Makes the flow that `props.entry` defines known. It needs no queue and no function: the types of its steps serve it,
-   * each with a handler, workers or over HTTP.
+   * Registers the flow that `props.entry` defines. A flow needs no queue and no function: the types of its steps serve it, each
+   * with a handler, by workers, or over HTTP.
    *
-   * @throws BatonError `invalid` when the entry defines no flow, or one whose type is there already.
+   * @throws BatonError `invalid` when the entry defines no flow, or one whose type exists already.
    */
   addFlow(id: string, props: FlowProps): FlowRegistration {
     const flow = new FlowRegistration(this.handlers, id, this.parts, this.registrar, props)
-    this.refuseTwice(flow)
+    this.refuseSecondServer(flow)
     return flow
   }
 
   /**
-   * Lets `fn` publish tasks and wait for their results: over the HTTP API, whose URL it finds in `BATON_URL`, and in the table
-   * itself, for which it has `BATON_TABLE`, `BATON_SYSTEM` and `BATON_WAKE_QUEUE_URL`. With `types` it publishes in the table only,
-   * and tasks of these types only: over HTTP the type stands in a body, which IAM does not see.
+   * Grants `fn` to publish tasks and to wait for their results. It may use the HTTP API at `BATON_URL`, or the table itself with
+   * `BATON_TABLE`, `BATON_SYSTEM` and `BATON_WAKE_QUEUE_URL`. With `types` it may publish in the table only, and only tasks of
+   * these types: over HTTP the body names the type, and IAM does not see the body.
    *
    * @throws BatonError `invalid` when `types` is empty or names no type.
    */
   grantPublish(fn: Grantee, { types }: GrantProps = {}): void {
-    const named = namedTypes(types)
+    const named = grantedTypes(types)
     grantTableToPublisher(fn, this.parts, named)
     this.addressTo(fn)
     this.api.openTo(fn, publishingRoutes(named))
   }
 
-  /** Lets `fn` read whatever the HTTP API shows, at `BATON_URL`, and change nothing. */
+  /** Grants `fn` every read of the HTTP API at `BATON_URL`, and no change. */
   grantRead(fn: Grantee): void {
     this.api.openTo(fn, readingRoutes())
   }
 
   /**
-   * Lets `fn` read, retry, cancel, change and remove tasks, and pause, resume and purge types, over the HTTP API at `BATON_URL`;
-   * cancel canvases, and pause, resume and trigger schedules. With `types` only tasks of these types and the types themselves:
-   * no lists, since what they list stands in the query, which IAM does not see.
+   * Grants `fn` to operate over the HTTP API at `BATON_URL`. It may read, retry, cancel, change and remove tasks; pause, resume
+   * and purge types; cancel canvases; and pause, resume and trigger schedules. With `types` it may operate on tasks of these
+   * types and on the types themselves. It may not list tasks then: the query names the type, and IAM does not see the query.
    *
    * @throws BatonError `invalid` when `types` is empty or names no type.
    */
   grantOperate(fn: Grantee, { types }: GrantProps = {}): void {
-    this.api.openTo(fn, operatingRoutes(namedTypes(types)))
+    this.api.openTo(fn, operatingRoutes(grantedTypes(types)))
   }
 
   /**
-   * Lets workers that run under `role` serve these types from their queues, and nothing of others. Flows that the app adds and
-   * whose steps they do are known; other flows, and types whose results a canvas hands on to them, must be named as well.
-   * Answers the environment that `createWorker` reads; a stack's outputs have the same values.
+   * Grants workers under `role` to serve these types from their queues, and nothing else. Flows that the app adds are known. Name
+   * other flows in which the types do steps, and types whose results a canvas hands on to them, as well.
+   * Returns the environment that `createWorker` reads; the stack's outputs have the same values.
    *
    * @throws BatonError `invalid` when `types` is empty or names no type.
    */
   grantServe(role: IRole, { types }: Required<GrantProps>): Readonly<Record<string, string>> {
-    const named = namedTypes(types)
-    const { runner, environment } = granteeUnder(role)
-    grantTableToWorker(runner, this.parts, { types: named, others: [], isRegistered: true })
-    this.parts.messages.openQueuesTo(runner, types)
-    this.addressTo(runner)
+    const named = grantedTypes(types)
+    const { grantee, environment } = granteeUnder(role)
+    grantTableToWorker(grantee, this.parts, { types: named, others: [], isRegistered: true })
+    this.parts.messages.openQueuesTo(grantee, types)
+    this.addressTo(grantee)
     return environment
   }
 
@@ -210,43 +210,43 @@ export class TaskSystem extends Construct {
     return this.metric('Lateness', type)
   }
 
-  /** Runs of `type` that were taken over because their lease ended. */
+  /** How many runs of `type` were lost because their lease ended. */
   metricLeaseLost(type: string): Metric {
     return this.metric('LeaseLost', type)
   }
 
   /**
-   * Raises an alarm when so many tasks fail for good within so many minutes, and notifies `topic`. The alarm costs $0.10 a month, and
-   * with a `type` the metric of that type $0.30.
+   * Adds an alarm that notifies `topic` when `failures` tasks fail for good within `perMinutes` minutes. The alarm costs $0.10 a
+   * month. With a `type`, its metric costs another $0.30.
    *
-   * @throws BatonError `invalid` for numbers or a type that cannot be.
+   * @throws BatonError `invalid` for illegal numbers or an illegal type name.
    */
   alarmOnFailures(props: FailureAlarmProps): Alarm {
     return watchFailures(this, this.parts.settings, props)
   }
 
   /**
-   * A CloudWatch dashboard of the whole system, with all its handlers, also those that are added later. CloudWatch takes $3 a month;
-   * the first three of an account are free while each has at most 50 metrics.
+   * Adds a CloudWatch dashboard of the whole system, including handlers that are added later. It costs $3 a month; the first three
+   * of an account are free while each has at most 50 metrics.
    */
   addDashboard(id = 'Dashboard'): Dashboard {
     return createDashboard(this, id, this.parts, this.systemName)
   }
 
-  /** A metric of one type is kept, at $0.30 a month, once it is asked for; `*` stands for all types together. */
+  /** A metric of one type, or of all types together for `*`. Asking for a type's metric keeps it, at $0.30 a month. */
   metric(name: MetricName, type: string): Metric {
     this.parts.settings.typeMetrics.ask(name, type)
     return taskMetric(this.systemName, name, type)
   }
 
-  /** Tells `runner` where the system is. */
-  private addressTo(runner: Grantee): void {
-    this.parts.table.nameTo(runner)
-    this.parts.messages.openTo(runner, {})
-    runner.addEnvironment('BATON_SYSTEM', this.systemName)
+  /** Sets the variables that name the system to `grantee`. */
+  private addressTo(grantee: Grantee): void {
+    this.parts.table.nameTo(grantee)
+    this.parts.messages.openTo(grantee, {})
+    grantee.addEnvironment('BATON_SYSTEM', this.systemName)
   }
 
-  private refuseTwice(added: HandlerFunction | WorkerQueue | FlowRegistration): void {
+  private refuseSecondServer(added: HandlerFunction | WorkerQueue | FlowRegistration): void {
     const twin = this.handlers.node
       .findAll()
       .filter(isOfType)
@@ -254,7 +254,7 @@ export class TaskSystem extends Construct {
     if (twin) throw new BatonError('invalid', `'${twin.node.id}' already serves the type '${added.type}'`)
   }
 
-  /** Its handler may read the secrets that sign the calls: those named `<system>/webhook/…`. */
+  /** The webhook handler may read the secrets that sign its calls: those named `<system>/webhook/…`. */
   private addWebhook(): void {
     const { function: fn } = this.addHandler('Webhook', { entry: functionFile('tasks/webhook.ts') })
     const secrets = Stack.of(this).formatArn({
@@ -266,13 +266,13 @@ export class TaskSystem extends Construct {
     allow(fn, { actions: ['secretsmanager:GetSecretValue'], resources: [secrets] })
   }
 
-  /** Outputs have plain names for the command line; a second system in a stack, which must be named, puts its name before. */
+  /** Outputs have plain names for the command line. The outputs of a system with a `systemName` begin with that name. */
   private output(name: string, value: string, systemName: string | undefined): void {
     new CfnOutput(this, name, { value }).overrideLogicalId(`${systemName?.replaceAll('-', '') ?? ''}${name}`)
   }
 
-  /** Two systems of one name would share queues, whichever stacks of the app they stand in. */
-  private refuseTwin(): void {
+  /** Two systems with one name would share queues, even in different stacks of the app. */
+  private refuseSameName(): void {
     const isTwin = (other: IConstruct) =>
       other instanceof TaskSystem &&
       other !== this &&

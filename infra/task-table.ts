@@ -21,32 +21,32 @@ type IndexName = keyof typeof INDEXES
 
 export type TableUse = {
   readonly items: readonly ItemAction[]
-  /** What is queried: indexes by name, `items` for the table itself. */
+  /** What may be queried: indexes by name, and `items` for the table itself. */
   readonly queries?: ReadonlyArray<IndexName | 'items'>
 }
 
 /**
- * What a publisher does; it lists types to name them when one is unknown, reads members of canvases, and reads from the
- * index where tenants stand that take turns.
+ * What a publisher needs. It lists types to name them when one is unknown, reads members of canvases, and reads from the index
+ * the turns of tenants.
  */
-export const PUBLISHING: TableUse = {
+export const PUBLISHER_ACCESS: TableUse = {
   items: ['GetItem', 'BatchGetItem', 'PutItem', 'UpdateItem', 'DeleteItem'],
   queries: ['items', 'place'],
 }
 
 export type TableLimits = {
-  /** Write request units a second beyond which the table throttles: a fuse against runaway cost. @default none */
+  /** The table throttles above this many write units per second. @default none */
   readonly maxWriteUnitsPerSecond?: number
-  /** Read request units a second beyond which the table throttles. @default none */
+  /** The table throttles above this many read units per second. @default none */
   readonly maxReadUnitsPerSecond?: number
 }
 
 /**
- * What the table and its indexes serve from the first second on. A new on-demand table serves 4,000 write units a second,
- * which are some 1,300 plain tasks; it grows by itself, but not at once.
+ * The throughput of the table and its indexes from the first second on. A new on-demand table serves 4,000 write units per
+ * second, which are some 1,300 plain tasks. It grows by itself, but not at once.
  */
 export type WarmThroughput = {
-  /** 4,000 or more. A plain task takes 3 of the table and 3 of an index. */
+  /** 4,000 or more. A plain task consumes 3 units of the table and 3 units of an index. */
   readonly writeUnitsPerSecond: number
   /** 12,000 or more. */
   readonly readUnitsPerSecond: number
@@ -63,7 +63,7 @@ export class TaskTable extends Construct {
 
   constructor(scope: Construct, id: string, settings: Settings, { limits = {}, warmThroughput }: TableProps) {
     super(scope, id)
-    if (warmThroughput) refuseCold(warmThroughput)
+    if (warmThroughput) refuseColdTable(warmThroughput)
     const warm = warmThroughput && { warmThroughput }
     this.table = new TableV2(this, 'Table', {
       partitionKey: { name: PRIMARY_KEY.partition, type: AttributeType.STRING },
@@ -90,7 +90,7 @@ export class TaskTable extends Construct {
       timeToLiveAttribute: TTL_ATTRIBUTE,
       dynamoStream: StreamViewType.NEW_IMAGE,
       pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true },
-      // Names the keys that are throttled and costs only for them.
+      // Reports the keys that are throttled, and costs only for those.
       contributorInsightsSpecification: { enabled: true, mode: ContributorInsightsMode.THROTTLED_KEYS },
       removalPolicy: settings.removalPolicy,
       deletionProtection: settings.removalPolicy === RemovalPolicy.RETAIN,
@@ -113,30 +113,30 @@ export class TaskTable extends Construct {
     return `${this.table.tableArn}/index/${INDEXES[name].name}`
   }
 
-  /** Tells `runner` where the table is. */
-  nameTo(runner: Grantee): void {
-    runner.addEnvironment('BATON_TABLE', this.table.tableName)
+  /** Sets the variable that names the table. */
+  nameTo(grantee: Grantee): void {
+    grantee.addEnvironment('BATON_TABLE', this.table.tableName)
   }
 
-  /** Lets `runner` do exactly `use` and nothing else with the table. */
-  openTo(runner: Grantee, { items, queries = [] }: TableUse): void {
+  /** Grants exactly `use`, and sets the variable that names the table. */
+  openTo(grantee: Grantee, { items, queries = [] }: TableUse): void {
     const { tableArn, tableName } = this.table
     const actions = items.map(action => `dynamodb:${action}`)
-    allow(runner, { actions, resources: [tableArn], environment: { BATON_TABLE: tableName } })
+    allow(grantee, { actions, resources: [tableArn], environment: { BATON_TABLE: tableName } })
     const queried = queries.map(name => (name === 'items' ? tableArn : this.indexArn(name)))
-    allow(runner, { actions: ['dynamodb:Query'], resources: queried })
+    allow(grantee, { actions: ['dynamodb:Query'], resources: queried })
   }
 
-  /** Lets `fn` read the stream, and nothing else: CDK's own grant lists the streams of the whole account. */
+  /** Grants `fn` to read the stream only. CDK's own grant would let it list the streams of the whole account. */
   openStreamTo(fn: LambdaFunction): void {
     const actions = ['DescribeStream', 'GetRecords', 'GetShardIterator'].map(action => `dynamodb:${action}`)
     allow(fn, { actions, resources: [this.streamArn] })
-    // Listing is asked for all streams of one table, past ones included.
+    // The action ListStreams is checked against all streams of one table, past ones included.
     allow(fn, { actions: ['dynamodb:ListStreams'], resources: [`${this.table.tableArn}/stream/*`] })
   }
 }
 
-function refuseCold({ readUnitsPerSecond, writeUnitsPerSecond }: WarmThroughput): void {
+function refuseColdTable({ readUnitsPerSecond, writeUnitsPerSecond }: WarmThroughput): void {
   const isWarm = readUnitsPerSecond >= WARM_READ_UNITS_MIN && writeUnitsPerSecond >= WARM_WRITE_UNITS_MIN
   if (isWarm && Number.isInteger(readUnitsPerSecond) && Number.isInteger(writeUnitsPerSecond)) return
   throw new BatonError(

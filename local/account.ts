@@ -1,7 +1,7 @@
 export const REGION = 'us-east-1'
 export const ACCOUNT_ID = '000000000000'
 
-/** An ARN of the local account. `resource` is all that stands after the account, e.g. `function:planner`. */
+/** An ARN of the local account. `resource` is the part after the account, e.g. `function:planner`. */
 export const arnOf = (service: string, resource: string) =>
   `arn:aws:${service}:${REGION}:${ACCOUNT_ID}:${resource}`
 

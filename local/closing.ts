@@ -1,12 +1,12 @@
 type Step = () => Promise<void> | void
 
-/** What has to be ended when the cloud stops, or when its boot fails half way. */
+/** The parts that must end when the cloud stops, or when its boot fails half way. */
 export type Closing = {
-  /** Comes before everything else: what must still reach the others to end in order. */
+  /** Ends before everything else: a service must still reach the other parts to stop in order. */
   first(end: Step): void
-  /** Ends together with all other parts, because most of them wait for each other. */
+  /** Ends at the same time as the other parts, because most of them wait for each other. */
   part(end: Step): void
-  /** Comes when all parts have ended: state is written when nobody changes it any more. */
+  /** Ends after all parts: state is written when no part changes it any more. */
   last(end: Step): void
   run(): Promise<void>
 }

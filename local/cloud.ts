@@ -1,11 +1,13 @@
 /**
- * Starts the local cloud: it reads the template that `infra/` synthesises and starts what stands in it, one folder for each
- * service of AWS. `closing.ts` ends the parts in order; `account.ts` has the account, the region and the ARNs.
+ * Starts the local cloud: it reads the template that `infra/` synthesises and starts its resources. There is one folder for each
+ * service of AWS. `custom-resources.ts` deploys custom resources, `closing.ts` ends the parts in order, and `account.ts` has the
+ * account, the region and the ARNs.
  */
 
 import { resolve } from 'node:path'
 import { ACCOUNT_ID, nameOfArn, REGION } from './account.ts'
 import { type Closing, createClosing } from './closing.ts'
+import { deployCustomResources, type KeptResources } from './custom-resources.ts'
 import { type DataFolder, newAccessKey, openDataFolder } from './data-folder/data-folder.ts'
 import { openStateFile, type StateFile } from './data-folder/state-file.ts'
 import { serveEvents } from './events/events.ts'
@@ -28,7 +30,6 @@ import { createQueues } from './stores/queues.ts'
 import type { QueueContent } from './stores/sqs-server.ts'
 import { startStores } from './stores/stores.ts'
 import { createTables } from './stores/tables.ts'
-import { deployCustomResources, type KeptResources } from './template/custom-resources.ts'
 import { emulationOf } from './template/resource-types.ts'
 import { openStack, type Stack } from './template/stack.ts'
 import { readAssembly } from './template/template.ts'
@@ -37,21 +38,21 @@ export type LocalCloudOptions = {
   /** The synthesised cloud assembly (`cdk.out`). */
   readonly assemblyDir: string
   readonly stackName: string
-  /** Port of the HTTP API on 127.0.0.1; 0 takes any free one. */
+  /** Port of the HTTP API on 127.0.0.1; 0 for any free one. @default 7070 */
   readonly apiPort?: number
-  /** Host names beside those of loopback under which the HTTP API is reached, e.g. from a container; with a port if it is another. */
+  /** Further host names under which the HTTP API is reached, e.g. from a container; with a port if it differs. */
   readonly allowedHosts?: readonly string[]
-  /** Keeps tables, queues, schedules, custom resources and the access key there; without it all is in memory. */
+  /** The folder that keeps tables, queues, schedules, custom resources and the access key. Without it all is in memory. */
   readonly dataDir?: string
-  /** How many processes a function may have; its `ReservedConcurrentExecutions` may lower it. */
+  /** How many processes a function may have. Its `ReservedConcurrentExecutions` may lower the number. @default 6 */
   readonly maxSandboxesPerFunction?: number
-  /** Told every line that functions write, and what the cloud itself has to say. */
+  /** Receives every line that functions, services and the cloud itself write. */
   readonly log?: (line: string) => void
   /** Whether container services run, each as one process. @default true */
   readonly services?: boolean
-  /** A DynamoDB Local in memory that runs already: the tables are kept there, apart from those of other clouds. */
+  /** The port of a DynamoDB Local that runs already. The tables are kept there, apart from those of other clouds. */
   readonly dynamoDbPort?: number
-  /** Added to the environment of every function and service. */
+  /** Variables that every function and service gets. */
   readonly environment?: Readonly<Record<string, string>>
 }
 
@@ -68,7 +69,7 @@ export type LocalCloud = {
   readonly apiUrl: string
   /** The address that serves DynamoDB, its streams, SQS, Scheduler, Lambda's Invoke and Secrets Manager. */
   readonly endpoint: string
-  /** Spread it into an AWS SDK client's options; its calls are attributed to `tester`. */
+  /** Options of an AWS SDK client; its calls are attributed to `tester`. */
   readonly clientOptions: {
     readonly endpoint: string
     readonly region: string
@@ -78,37 +79,37 @@ export type LocalCloud = {
       readonly sessionToken: string
     }
   }
-  /** The same for a process of one's own, by its environment. */
+  /** The same options as environment variables, for another process. */
   readonly environment: Readonly<Record<string, string>>
-  /** By logical id. */
+  /** The resources by logical id. */
   readonly resources: Readonly<Record<string, LocalResource>>
   /** The one resource of a type whose logical id contains the text. */
   resource(type: string, idPart?: string): LocalResource
   readonly outputs: Readonly<Record<string, unknown>>
-  /** `logical id (type)` of the resources that nothing stands behind and nobody knowingly left out. */
+  /** `logical id (type)` of the resources that are neither emulated nor known to be without effect here. */
   readonly unsupported: readonly string[]
   readonly functions: Functions
-  /** Container services, each one process. */
+  /** The container services; each runs as one process. */
   readonly services: readonly LocalService[]
   readonly mappings: readonly Mapping[]
-  /** The mapping of the function that the text names. */
+  /** The mapping of the named function. */
   mapping(functionName: string): Mapping
-  /** The messages of a queue, by its ARN or name, without receiving them. */
+  /** The messages of a queue, given by its ARN or name. They are not received. */
   inspectQueue(queue: string): QueueContent
   readonly scheduler: Scheduler
   readonly meter: Meter
   readonly faults: Faults
-  /** The last calls that were refused because their caller's role does not allow them. A test takes those out that it expects. */
+  /** The last calls that the caller's role did not allow. A test removes those that it expects. */
   readonly denials: Denial[]
-  /** Resolves once the cloud has ended itself because a store is lost, to one line that says why. */
+  /** Resolves to the reason, in one line, after the cloud has ended itself because a store was lost. */
   readonly broken: Promise<string>
-  /** Ends all processes and servers; calling it again waits for the same end. */
+  /** Ends all processes and servers. A second call waits for the same end. */
   stop(): Promise<void>
 }
 
 /**
- * Boots a stack of a synthesised template on this machine. Rejects, with everything ended again, when a part does
- * not start or a custom resource fails.
+ * Boots a stack of a synthesised template on this machine. When a part does not start or a custom resource fails, it ends
+ * everything and rejects.
  */
 export async function startLocalCloud(options: LocalCloudOptions): Promise<LocalCloud> {
   const closing = createClosing()
@@ -196,14 +197,14 @@ async function boot(options: LocalCloudOptions, closing: Closing): Promise<Local
 /** The access key id that the gateway attributes the calls of tests and tools to. */
 const TESTER = 'tester'
 
-/** From here on calls are held to the roles of their callers. */
+/** From now on the gateway refuses calls that the caller's role does not allow. */
 function protect(gateway: Gateway, stack: Stack, log: (line: string) => void): Permissions {
   const permissions = createPermissions(stack, log)
   gateway.protect(permissions.refusalOf)
   return permissions
 }
 
-/** The parts that do not run at the moment, so that no request finds out by failing. */
+/** The parts that do not run at the moment. `/healthz` reports them. */
 async function whatIsDown(dynamo: DynamoDbLocal | undefined, services: readonly LocalService[]) {
   const down = services.filter(service => !service.isUp()).map(({ logicalId }) => logicalId)
   return dynamo && !(await dynamo.isUp()) ? ['DynamoDB Local', ...down] : down

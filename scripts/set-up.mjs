@@ -1,5 +1,5 @@
-// Installs what a command needs and this machine lacks: npm packages, and a Java 17+ runtime for DynamoDB Local.
-// Runs on whatever Node the machine has, before anything is installed: plain JavaScript, no dependencies.
+// Installs what this machine lacks: npm packages, and a Java 17+ runtime for DynamoDB Local.
+// It runs before anything is installed, on any version of Node, so it is plain JavaScript without dependencies.
 import { spawnSync } from 'node:child_process'
 import { existsSync, statSync } from 'node:fs'
 
@@ -9,7 +9,7 @@ const root = new URL('..', import.meta.url)
 installPackages()
 installJava()
 
-/** `npm ci` when the installed tree is missing or older than the lock file. */
+/** Runs `npm ci` if the installed packages are missing or older than the lock file. */
 function installPackages() {
   const lock = new URL('package-lock.json', root)
   const installed = new URL('node_modules/.package-lock.json', root)
@@ -48,7 +48,7 @@ function asRoot() {
   return process.getuid?.() === 0 || !has('sudo') ? [] : ['sudo', '-n']
 }
 
-/** Major version of the `java` on the PATH; 0 when there is none. */
+/** The major version of the `java` on the PATH; 0 if there is none. */
 function javaVersion() {
   const { stderr, status } = spawnSync('java', ['-version'], { encoding: 'utf8' })
   return status === 0 ? Number(/version "(\d+)/.exec(stderr)?.[1] ?? 0) : 0

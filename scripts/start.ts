@@ -7,7 +7,8 @@ import { terminalLine } from './terminal-lines.ts'
 
 /**
  * `npm start`: synthesises the template, boots the system from it, publishes a demonstration workload and serves until
- * Ctrl-C. Each run that fails is one line; `--verbose` shows all that handlers log. `--once` ends when the workload is done: exit code 0 only if every task ended as expected.
+ * Ctrl-C. Each failed run is shown in one line; `--verbose` shows all that handlers log. `--once` ends after the workload, with
+ * exit code 0 only if every task ended as expected.
  */
 const { values } = parseArgs({
   options: {
@@ -42,7 +43,7 @@ if (values.once) {
 }
 console.log(`Serving at ${cloud.apiUrl} until Ctrl-C.`)
 
-/** Before the synthesis, which takes seconds: a folder that cannot be used is told at once. */
+/** Opens the data folder before the synthesis, which takes seconds, so that an unusable folder is reported at once. */
 function openData(): void {
   if (values.data === undefined) return
   try {
@@ -52,7 +53,7 @@ function openData(): void {
   }
 }
 
-/** Host names beside those of loopback: `--allow-host`, and `BATON_ALLOWED_HOSTS` with commas. */
+/** The host names besides those of loopback: `--allow-host`, and `BATON_ALLOWED_HOSTS` with commas. */
 function allowedHosts(): string[] {
   const named = (process.env.BATON_ALLOWED_HOSTS ?? '').split(',').map(host => host.trim())
   return [...values['allow-host'], ...named.filter(host => host !== '')]
@@ -61,7 +62,7 @@ function allowedHosts(): string[] {
 function synthesise(): void {
   const { status, stderr } = spawnSync('cdk', ['synth', '--quiet'], {
     encoding: 'utf8',
-    // Rules for what is deployed, and a third of a synthesis; `npm run synth` and `npm run deploy` keep them.
+    // The validation rules concern deployments and take a third of a synthesis. `npm run synth` and `npm run deploy` apply them.
     env: { ...process.env, CDK_VALIDATION: 'false' },
   })
   if (status !== 0) fail(`the template could not be synthesised:\n${stderr}`)
@@ -89,7 +90,7 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
-/** The first signal ends everything in order; a second one ends the process at once. */
+/** The first signal ends everything in order. A second one ends the process at once. */
 function stopOnSignals(running: LocalCloud): void {
   let stopping = false
   const stop = async () => {

@@ -1,4 +1,4 @@
-/** What `npm start` shows of the lines that functions and workers write, each as `<logical id>: <line>`. */
+/** Selects the lines of functions and workers that `npm start` shows. Each arrives as `<logical id>: <line>`. */
 
 type LogLine = {
   readonly level?: string
@@ -18,7 +18,7 @@ type ShownError = {
   readonly causes?: ReadonlyArray<{ readonly name: string; readonly message: string }>
 }
 
-/** Named by the first part of the line; they are of no use to a reader. */
+/** Fields that are not shown: the first part of the line names them, or a reader does not need them. */
 const HIDDEN = new Set([
   'level',
   'message',
@@ -31,8 +31,8 @@ const HIDDEN = new Set([
 ])
 
 /**
- * The line as a person reads it; undefined for one that is not shown. Each failure of a run is shown in one line, and so is what
- * needs attention; `isVerbose` shows everything but metrics.
+ * The line for the terminal; undefined if it is not shown. Each failure of a run is one line, and so is each task that needs
+ * attention. `isVerbose` shows everything except metrics.
  */
 export function terminalLine(line: string, isVerbose: boolean): string | undefined {
   const [, source = '', text = line] = /^([A-Za-z0-9]+): (.*)$/s.exec(line) ?? []
@@ -45,7 +45,7 @@ export function terminalLine(line: string, isVerbose: boolean): string | undefin
   return isShown ? plainLine(source, logged) : undefined
 }
 
-/** What the local cloud itself has to say. */
+/** Whether the local cloud itself has written the line. */
 function isOfTheCloud(line: string): boolean {
   return line.includes('NOT SUPPORTED') || line.startsWith('DynamoDB Local')
 }

@@ -8,15 +8,15 @@ import { files, type Import, importsOf, linesOf, root, sources } from './archite
 type Rule = {
   /** A folder (ends in `/`) or one file. The first rule that matches a file is its rule. */
   readonly of: string
-  /** What of the repository may be imported beside the folder itself: folders or files. `any` for the edges. */
+  /** The folders and files that it may import besides itself. `any` for the edges. */
   readonly repository: readonly string[] | 'any'
-  /** What may be imported with `import type` only. */
+  /** The folders and files that it may import with `import type` only. */
   readonly types: readonly string[]
-  /** Which packages, by the beginning of their names (`node:` for Node's own). */
+  /** The packages that it may import, by the beginning of their names (`node:` for Node's own). */
   readonly packages: readonly string[] | 'any'
 }
 
-const MAX_LINES = 300
+const FILE_LINES_MAX = 300
 /** Files that are public entries: they may consist of re-exports alone. */
 const ENTRIES = ['shared/index.ts', 'infra/index.ts']
 
@@ -27,7 +27,7 @@ describe('the folders', () => {
     expect(files).toEqual(expect.arrayContaining(['shared/core/task/task.ts', 'test/architecture.test.ts']))
   })
 
-  test('have a rule for every file, and no rule is for nothing', () => {
+  test('have a rule for every file, and every rule has a file', () => {
     expect(files.filter(file => ruleOf(file) === undefined)).toEqual([])
     expect(rules.filter(rule => !files.some(file => ruleOf(file) === rule))).toEqual([])
   })
@@ -46,7 +46,7 @@ describe('clock, chance and environment', () => {
   const AMBIENT =
     /\bDate\.now\(|\bnew Date\(\)|\bMath\.random\(|\brandom(Bytes|Int|UUID)\(|\bprocess\.\w|\bset(Timeout|Interval|Immediate)\(|\bAbortSignal\.timeout\(|\bperformance\./
 
-  /** Where worlds are made: by the client, from AWS, in memory, and for the processes of a worker. */
+  /** Where clock, chance and environment are bound: in the client, for AWS, in memory, and for a worker's processes. */
   const EDGES = [
     ...['shared/client/', 'shared/aws/', 'shared/testing/clock.ts', 'shared/worker/isolation/'],
     ...['console-log', 'create-worker', 'definitions-in', 'worker-id'].map(
@@ -79,8 +79,10 @@ describe('calls of what is not AWS', () => {
 })
 
 describe('every file', () => {
-  test(`outside test/ has at most ${MAX_LINES} lines`, () => {
-    const long = [...sources].filter(([file, text]) => !file.startsWith('test/') && linesOf(text) > MAX_LINES)
+  test(`outside test/ has at most ${FILE_LINES_MAX} lines`, () => {
+    const long = [...sources].filter(
+      ([file, text]) => !file.startsWith('test/') && linesOf(text) > FILE_LINES_MAX,
+    )
 
     expect(long.map(([file, text]) => `${file} has ${linesOf(text)} lines`)).toEqual([])
   })

@@ -1,6 +1,6 @@
 /**
  * The HTTP API: API Gateway, its access log and throttle, the function that answers most routes, and `claims.ts`, the function
- * in which HTTP workers wait for tasks. Which principals may call which routes stands in `permissions/api-access.ts`.
+ * in which HTTP workers wait for tasks. `permissions/api-access.ts` lists the routes that a principal may be granted.
  */
 
 import { Duration } from 'aws-cdk-lib'
@@ -26,10 +26,10 @@ import type { AllowedRoute } from '../permissions/api-access.ts'
 import { allow, type Grantee } from '../permissions/permissions.ts'
 import { Claims, type ClaimsProps } from './claims.ts'
 
-/** `iam`: requests are signed (SigV4) by principals that may invoke the API. `none`: anyone may call it. */
+/** `iam`: requests are signed (SigV4) by principals that may invoke the API. `none`: every caller is accepted. */
 export type ApiAuth = 'iam' | 'none'
 
-/** What a signed request with a JSON body carries. */
+/** The headers of a signed request with a JSON body. */
 const CORS_HEADERS = [
   'authorization',
   'content-type',
@@ -41,14 +41,14 @@ const CORS_HEADERS = [
 const STAGE = '$default'
 
 export type ApiProps = {
-  /** One line of JSON per request in a log group of its own. @default false */
+  /** Writes one line of JSON per request into a log group of its own. @default false */
   readonly accessLog?: boolean | { readonly retention: RetentionDays }
   /**
-   * Requests a second and at once, beyond which API Gateway answers 429. All APIs of an account share 10,000 a second.
+   * Above this rate (requests per second) or burst, API Gateway answers 429. All APIs of an account share 10,000 per second.
    * @default { requestsPerSecond: 2,000, burst: 2,000 }
    */
   readonly throttle?: { readonly requestsPerSecond: number; readonly burst: number }
-  /** Lets web pages of these origins call the API. @default none may */
+  /** Lets web pages of these origins call the API. @default no web page may call it */
   readonly cors?: { readonly origins: readonly string[]; readonly headers?: readonly string[] }
   /** How HTTP workers wait for tasks. */
   readonly claims?: ClaimsProps
@@ -94,11 +94,11 @@ export class TaskApi extends Construct {
     watchServerErrors(this, settings, this.http)
   }
 
-  /** Lets `runner` call these routes, and tells it the URL (`BATON_URL`). */
-  openTo(runner: Grantee, routes: readonly AllowedRoute[]): void {
-    allow(runner, {
+  /** Grants the call of these routes, and sets `BATON_URL` to the API's URL. */
+  openTo(grantee: Grantee, routes: readonly AllowedRoute[]): void {
+    allow(grantee, {
       actions: ['execute-api:Invoke'],
-      // With its stage: a pattern for any stage would find the rest of a route at the end of another one's path.
+      // The ARN names the stage: a pattern for any stage would also match a longer path that ends like the route.
       resources: routes.map(({ method, path }) => this.http.arnForExecuteApi(method, path, STAGE)),
       environment: { BATON_URL: this.url },
     })
@@ -123,7 +123,7 @@ export class TaskApi extends Construct {
     })
   }
 
-  /** A browser asks for leave without signing: API Gateway answers from its CORS settings only where no authorizer refuses. */
+  /** A browser sends its preflight unsigned. API Gateway answers it from the CORS settings only if no authorizer refuses it. */
   private answerPreflights(): void {
     this.http.addRoutes({
       path: '/{proxy+}',
@@ -133,7 +133,7 @@ export class TaskApi extends Construct {
     })
   }
 
-  /** Under the id that CDK gives a default stage, which has neither a throttle nor an access log. */
+  /** The stage has the id of CDK's default stage. CDK's own default stage can have neither a throttle nor an access log. */
   private addStage({ settings }: Parts, { throttle, accessLog = false }: TaskApiProps): void {
     const { requestsPerSecond = API_REQUESTS_PER_S, burst = API_BURST } = throttle ?? {}
     this.http.addStage('DefaultStage', {
@@ -155,7 +155,7 @@ export class TaskApi extends Construct {
   }
 }
 
-/** Who asked for what, and what came of it. Source: API Gateway, access log variables of HTTP APIs. */
+/** One line of the access log: the caller, the request, its status and duration. Source: API Gateway, access log variables of HTTP APIs. */
 const ACCESS_LOG_FORMAT = AccessLogFormat.custom(
   JSON.stringify({
     requestId: '$context.requestId',

@@ -4,23 +4,23 @@ import { Construct } from 'constructs'
 import { BatonError } from '../../shared/core/errors.ts'
 import {
   API_TIMEOUT_S,
-  CLAIM_MAX_WAITING,
   CLAIM_RETRY_MS,
   CLAIM_RETRY_MS_MAX,
   CLAIM_RETRY_MS_MIN,
   CLAIMS_MEMORY_MB,
+  CLAIMS_WAITING_MAX,
   CLAIMS_WAITING_SHARE,
 } from '../bounds.ts'
 import { functionFile } from '../functions/function-file.ts'
 import { createFunction, reserving } from '../functions/functions.ts'
 import type { Parts } from '../parts.ts'
-import { PUBLISHING } from '../task-table.ts'
+import { PUBLISHER_ACCESS } from '../task-table.ts'
 
 export type ClaimsProps = {
-  /** When an idle worker is told to ask again, in milliseconds, 500–20,000. @default 2,000 */
+  /** The delay after which an idle worker asks again, in milliseconds, 500–20,000. @default 2,000 */
   readonly retryAfterMs?: number
   /**
-   * Claims that may wait for more than a second at a time; each holds an execution. More of them are answered with 429.
+   * How many claims may wait for more than a second at the same time. Each holds an execution; further ones are answered with 429.
    * @default four fifths of `reservedConcurrency.claims`, else 50
    */
   readonly maxWaiting?: number
@@ -46,8 +46,8 @@ export class Claims extends Construct {
       environment: environmentFor(props, reservedConcurrency),
       ...reserving(reservedConcurrency),
     })
-    // As a worker of every type does; what it changes, the planner tells.
-    table.openTo(this.function, PUBLISHING)
+    // It claims as a worker of every type does. The planner publishes the events of what it changes.
+    table.openTo(this.function, PUBLISHER_ACCESS)
     messages.openTo(this.function, {})
   }
 }
@@ -59,9 +59,9 @@ function environmentFor(props: ClaimsProps, reserved: number | undefined): Recor
   return { BATON_CLAIM_RETRY_MS: String(retryAfterMs), BATON_CLAIM_MAX_WAITING: String(maxWaiting) }
 }
 
-/** The rest is for claims that find their task at once. */
+/** The share of the reserved executions that may wait. The others serve claims that find their task at once. */
 function waitingOf(reserved: number | undefined): number {
-  if (reserved === undefined) return CLAIM_MAX_WAITING
+  if (reserved === undefined) return CLAIMS_WAITING_MAX
   return Math.max(1, Math.floor(reserved * CLAIMS_WAITING_SHARE))
 }
 

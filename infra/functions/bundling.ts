@@ -2,11 +2,11 @@ import { type BundlingOptions, OutputFormat } from 'aws-cdk-lib/aws-lambda-nodej
 import type { BuildOptions } from 'esbuild'
 import { functionFile } from './function-file.ts'
 
-/** CommonJS packages inside an ES module bundle call `require` for Node's own modules; ES modules have none. */
+/** Gives an ES module bundle a `require`: the CommonJS packages in it load Node's own modules with it. */
 const REQUIRE_FOR_COMMON_JS =
   "import{createRequire}from'node:module';const require=createRequire(import.meta.url);"
 
-/** The AWS SDK is bundled, since the runtime's own lags behind the pinned one, and only what is used is loaded. */
+/** How handlers are bundled. The AWS SDK is included: the runtime's SDK is older than the pinned one, and a bundle loads only what it uses. */
 export const BUNDLING: BundlingOptions = {
   format: OutputFormat.ESM,
   target: 'node24',
@@ -18,13 +18,13 @@ export const BUNDLING: BundlingOptions = {
   sourcesContent: false,
 }
 
-/** The same for the system's own functions, without the SDK's search for credentials. */
+/** How the system's own functions are bundled: like handlers, but without the SDK's search for credentials. */
 export const SYSTEM_BUNDLING: BundlingOptions = {
   ...BUNDLING,
   esbuildArgs: { '--alias:@aws-sdk/credential-provider-node': functionFile('lambda-credentials.ts') },
 }
 
-/** The same for a container. */
+/** How a worker is bundled for a container. */
 export const IMAGE_BUNDLING: BuildOptions = {
   bundle: true,
   platform: 'node',

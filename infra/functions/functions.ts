@@ -1,7 +1,7 @@
 /**
  * The Lambda functions of the system itself. `planner.ts`, `waker.ts`, `jobs.ts` and `sweeper.ts` are one construct each: a
- * function, what triggers it and what it may do. This file makes a function with its role and log group. `bundling.ts`
- * says how code is bundled, `function-file.ts` where it stands, `generated-file.ts` writes what is generated.
+ * function, its trigger and its permissions. This file creates a function with its role and its log group. `bundling.ts`
+ * says how code is bundled, `function-file.ts` finds the code, and `generated-file.ts` writes generated entries.
  */
 
 import type { Duration } from 'aws-cdk-lib'
@@ -36,20 +36,20 @@ export type FunctionSpec = {
   readonly environment?: Readonly<Record<string, string>>
   /** @default that of the system's own code */
   readonly bundling?: BundlingOptions
-  /** The function may be part of a loop through SQS longer than the 16 hops after which Lambda stops it. */
+  /** Whether Lambda lets the function go on in a chain of SQS messages after 16 hops. @default false */
   readonly allowRecursion?: boolean
-  /** Nothing but its errors tells that it fails. */
+  /** Whether its failures show in its own errors only. Their alarm is then essential. @default false */
   readonly failsSilently?: boolean
 }
 
-/** A function of the system; its role may write its logs and traces, everything else is granted by what it uses. */
+/** Creates a function of the system. Its role may write logs and traces; each resource that it uses grants the rest. */
 export function createFunction(scope: Construct, settings: Settings, spec: FunctionSpec): NodejsFunction {
   const logLevel = spec.logLevel ?? settings.logLevel
   const logGroup = new LogGroup(scope, 'Logs', {
     retention: settings.logRetention,
     removalPolicy: settings.removalPolicy,
   })
-  // A role of its own: the managed policy that CDK would attach may write to every log group of the account.
+  // CDK's own role would have a managed policy that may write to every log group of the account.
   const role = new Role(scope, 'Role', { assumedBy: new ServicePrincipal('lambda.amazonaws.com') })
   logGroup.grantWrite(role)
   const fn = new NodejsFunction(scope, 'Function', {
@@ -73,23 +73,23 @@ export function createFunction(scope: Construct, settings: Settings, spec: Funct
   return fn
 }
 
-/** What all code of the system is told. `BATON_TABLE` and the addresses of queues are set where the permission to use them is given. */
+/** The environment of all code of the system. A grant of the table or of a queue adds `BATON_TABLE` or the queue's URL. */
 export function environmentOf({ system, typeMetrics }: Settings, logLevel: LogLevel): Record<string, string> {
   return {
     BATON_SYSTEM: system,
     POWERTOOLS_SERVICE_NAME: system,
     POWERTOOLS_LOG_LEVEL: logLevel,
     POWERTOOLS_METRICS_NAMESPACE: 'Baton',
-    // Left out of the template while the app asks for none.
+    // The template omits it until the app asks for a metric of a type.
     BATON_TYPE_METRICS: typeMetrics.text(),
     NODE_OPTIONS: '--enable-source-maps',
   }
 }
 
 /**
- * The library filters by level itself. Lambda's own filter for application lines stays at INFO at least, because it
- * takes metrics, which are lines without a level, for INFO. Its own start and report lines, three an invocation and longer than a
- * run's line, are kept for DEBUG only.
+ * The logger filters by level itself. Lambda's filter for application lines is never above INFO: it treats lines without a
+ * level, which metrics are, as INFO. Lambda's start and report lines are kept at DEBUG only: there are three per invocation, and
+ * they are longer than a run's line.
  */
 function logFilters(level: LogLevel) {
   const isDetailed = level === 'DEBUG'
@@ -100,7 +100,7 @@ function logFilters(level: LogLevel) {
   }
 }
 
-/** The option of keeping concurrency apart for one function, so that handlers cannot starve it. */
+/** Reserves concurrency for one function, so that handlers cannot starve it. */
 export function reserving(
   reservedConcurrency: number | undefined,
 ): Pick<FunctionSpec, 'reservedConcurrency'> {

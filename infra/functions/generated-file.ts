@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative, resolve, sep } from 'node:path'
 
-/** What a synthesis generates, below the working directory; not under version control. */
+/** The folder of generated files, below the working directory and outside version control. */
 const FOLDER = '.baton'
 
 /** Absolute path of a generated file. */
@@ -9,7 +9,7 @@ export function generatedFile(...path: string[]): string {
   return resolve(join(FOLDER, ...path))
 }
 
-/** Writes `file` only when its text changes, and at once, since several syntheses may run side by side. */
+/** Writes `file` if its text has changed. The write is atomic, because several syntheses may run at the same time. */
 export function writeGenerated(file: string, text: string): void {
   if (readIfThere(file) === text) return
   mkdirSync(dirname(file), { recursive: true })
@@ -18,7 +18,7 @@ export function writeGenerated(file: string, text: string): void {
   renameSync(draft, file)
 }
 
-/** What an import in the generated `from` says to get `file`. Relative, so that bundles do not depend on the project's place. */
+/** The specifier by which the generated file `from` imports `file`. It is relative, so that bundles do not depend on the project's path. */
 export function specifier(from: string, file: string): string {
   const path = relative(dirname(from), file).split(sep).join('/')
   return JSON.stringify(path.startsWith('.') ? path : `./${path}`)

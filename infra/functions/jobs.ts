@@ -1,14 +1,14 @@
 import { Duration } from 'aws-cdk-lib'
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
 import { Construct } from 'constructs'
-import { JOBS_MAX_CONCURRENCY, JOBS_TIMEOUT_S } from '../bounds.ts'
+import { JOBS_CONCURRENCY_MAX, JOBS_TIMEOUT_S } from '../bounds.ts'
 import type { Parts } from '../parts.ts'
-import { concurrencyWithin } from '../queues/fed-queue.ts'
-import { PUBLISHING } from '../task-table.ts'
+import { concurrencyWithin } from '../queues/source-queue.ts'
+import { PUBLISHER_ACCESS } from '../task-table.ts'
 import { functionFile } from './function-file.ts'
 import { createFunction, reserving } from './functions.ts'
 
-/** Works on what may take minutes: resumes, changes of limits and order, purges, large canvases. */
+/** The function for work that may take minutes: resumes, changes of limits and order, purges, large canvases. */
 export class Jobs extends Construct {
   readonly function: LambdaFunction
 
@@ -19,14 +19,14 @@ export class Jobs extends Construct {
       entry: functionFile('jobs.ts'),
       description: 'Baton: works on long jobs: resumes, purges, large canvases',
       timeout: Duration.seconds(JOBS_TIMEOUT_S),
-      // A job sends itself on after each stretch, and a purge of a million tasks takes more than 16 of them.
+      // A job sends its own continuation. A purge of a million tasks takes more than 16 of them.
       allowRecursion: true,
       ...reserving(reservedConcurrency),
     })
-    table.openTo(this.function, { items: PUBLISHING.items, queries: ['items', 'view', 'place'] })
+    table.openTo(this.function, { items: PUBLISHER_ACCESS.items, queries: ['items', 'view', 'place'] })
     messages.openTo(this.function, { wakes: true, jobs: true, dispatchesTo: 'every-type' })
     messages.jobs.feed(this.function, {
-      maxConcurrency: concurrencyWithin('jobs', JOBS_MAX_CONCURRENCY, reservedConcurrency),
+      maxConcurrency: concurrencyWithin('jobs', JOBS_CONCURRENCY_MAX, reservedConcurrency),
     })
   }
 }

@@ -18,16 +18,21 @@ import {
   PRIMARY_KEY,
   WORKERS_PARTITION,
 } from '../../shared/aws/dynamo/keys.ts'
-import { PLANNER_TIMEOUT_S, STREAM_BATCH_SIZE, STREAM_RECORD_AGE_HOURS, STREAM_RETRIES } from '../bounds.ts'
+import {
+  PLANNER_TIMEOUT_S,
+  STREAM_BATCH_SIZE,
+  STREAM_RECORD_AGE_HOURS_MAX,
+  STREAM_RETRIES_MAX,
+} from '../bounds.ts'
 import { watchAttention, watchIteratorAge } from '../monitoring/alarms.ts'
 import type { Parts } from '../parts.ts'
 import { allow } from '../permissions/permissions.ts'
 import { DeadLetterQueue } from '../queues/dead-letter-queue.ts'
-import { PUBLISHING } from '../task-table.ts'
+import { PUBLISHER_ACCESS } from '../task-table.ts'
 import { functionFile } from './function-file.ts'
 import { createFunction, reserving } from './functions.ts'
 
-/** Reads the table's stream, sends what each changed task needs next, publishes what follows from its end, and tells what happened. */
+/** The function that reads the table's stream. It sends what each changed task needs next, publishes owed callbacks, and publishes events. */
 export class Planner extends Construct {
   readonly function: LambdaFunction
 
@@ -40,7 +45,7 @@ export class Planner extends Construct {
       timeout: Duration.seconds(PLANNER_TIMEOUT_S),
       ...reserving(reservedConcurrency),
     })
-    table.openTo(this.function, PUBLISHING)
+    table.openTo(this.function, PUBLISHER_ACCESS)
     messages.openTo(this.function, { wakes: true, jobs: true, dispatchesTo: 'every-type' })
     timers.openTo(this.function)
     events.openTo(this.function)
@@ -50,8 +55,8 @@ export class Planner extends Construct {
   }
 
   /**
-   * From the start of the stream, because a new mapping takes minutes to begin and would miss what is written until
-   * then. What is given up is reported by its place in the stream only: the sweeper repairs from the table itself.
+   * The mapping reads from the start of the stream: it takes minutes to begin, and would miss what is written until then. A
+   * batch that is given up is reported by its position in the stream only, because the sweeper repairs from the table itself.
    */
   private readStream({ settings, table }: Parts): void {
     const failures = new DeadLetterQueue(this, 'Failures', settings).queue
@@ -64,15 +69,15 @@ export class Planner extends Construct {
       batchSize: STREAM_BATCH_SIZE,
       bisectBatchOnError: true,
       reportBatchItemFailures: true,
-      retryAttempts: STREAM_RETRIES,
-      maxRecordAge: Duration.hours(STREAM_RECORD_AGE_HOURS),
+      retryAttempts: STREAM_RETRIES_MAX,
+      maxRecordAge: Duration.hours(STREAM_RECORD_AGE_HOURS_MAX),
       onFailure: { bind: () => ({ destination: failures.queueArn }) },
       filters: [changedHeads, comingAndGoingWorkers, freedPermits, notedWaits],
     })
   }
 }
 
-/** Heads that were written by anything but a heartbeat. */
+/** Heads that any operation but a heartbeat has written. */
 const changedHeads = FilterCriteria.filter({
   eventName: FilterRule.or('INSERT', 'MODIFY'),
   dynamodb: {
@@ -81,13 +86,13 @@ const changedHeads = FilterCriteria.filter({
   },
 })
 
-/** Workers that came into the registry or went; their signs of life are changes of what is there. */
+/** Workers that joined or left the registry. Their signs of life modify an item and do not match. */
 const comingAndGoingWorkers = FilterCriteria.filter({
   eventName: FilterRule.or('INSERT', 'REMOVE'),
   dynamodb: { Keys: { [PRIMARY_KEY.partition]: { S: FilterRule.isEqual(WORKERS_PARTITION) } } },
 })
 
-/** Permits that were given back while tasks wait; permits that are taken, or given back to nobody, do not match. */
+/** Permits that were given back while tasks wait. A permit that is taken, or that no task waits for, does not match. */
 const freedPermits = FilterCriteria.filter({
   eventName: FilterRule.isEqual('MODIFY'),
   dynamodb: {
@@ -96,7 +101,7 @@ const freedPermits = FilterCriteria.filter({
   },
 })
 
-/** Limits that a task has just been noted to wait for. */
+/** Limits at which a wait of a task has just been recorded. */
 const notedWaits = FilterCriteria.filter({
   eventName: FilterRule.isEqual('MODIFY'),
   dynamodb: {

@@ -3,15 +3,15 @@ import { PolicyStatement } from 'aws-cdk-lib/aws-iam'
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
 import { CfnSchedule } from 'aws-cdk-lib/aws-scheduler'
 import { Construct } from 'constructs'
-import { SWEEP_EVENT_AGE_S, SWEEP_RETRIES, SWEEPER_TIMEOUT_S } from '../bounds.ts'
+import { SWEEP_EVENT_AGE_S_MAX, SWEEP_RETRIES_MAX, SWEEPER_TIMEOUT_S } from '../bounds.ts'
 import { watchInvocations, watchStuckTasks } from '../monitoring/alarms.ts'
 import type { Parts } from '../parts.ts'
 import type { FarTimers } from '../queues/far-timers.ts'
-import { PUBLISHING } from '../task-table.ts'
+import { PUBLISHER_ACCESS } from '../task-table.ts'
 import { functionFile } from './function-file.ts'
 import { createFunction, reserving } from './functions.ts'
 
-/** Every minute: repairs what lost messages left behind. */
+/** The function that repairs, every minute, what lost messages have left behind. */
 export class Sweeper extends Construct {
   readonly function: LambdaFunction
 
@@ -25,10 +25,13 @@ export class Sweeper extends Construct {
       failsSilently: true,
       ...reserving(reservedConcurrency),
     })
-    // A failed round is not repeated: the next one comes within a minute and would meet its repetition.
-    this.function.configureAsyncInvoke({ retryAttempts: 0, maxEventAge: Duration.seconds(SWEEP_EVENT_AGE_S) })
+    // A failed round is not retried: the next round begins within a minute and would overlap with the retry.
+    this.function.configureAsyncInvoke({
+      retryAttempts: 0,
+      maxEventAge: Duration.seconds(SWEEP_EVENT_AGE_S_MAX),
+    })
     table.openTo(this.function, {
-      items: PUBLISHING.items,
+      items: PUBLISHER_ACCESS.items,
       queries: ['items', 'view', 'place'],
     })
     messages.openTo(this.function, {
@@ -55,7 +58,10 @@ export class Sweeper extends Construct {
       target: {
         arn: this.function.functionArn,
         roleArn: role.roleArn,
-        retryPolicy: { maximumRetryAttempts: SWEEP_RETRIES, maximumEventAgeInSeconds: SWEEP_EVENT_AGE_S },
+        retryPolicy: {
+          maximumRetryAttempts: SWEEP_RETRIES_MAX,
+          maximumEventAgeInSeconds: SWEEP_EVENT_AGE_S_MAX,
+        },
         deadLetterConfig: { arn: timers.undelivered.queueArn },
       },
     })

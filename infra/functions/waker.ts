@@ -1,15 +1,15 @@
 import { Duration } from 'aws-cdk-lib'
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
 import { Construct } from 'constructs'
-import { WAKER_MAX_CONCURRENCY, WAKER_TIMEOUT_S } from '../bounds.ts'
+import { WAKER_CONCURRENCY_MAX, WAKER_TIMEOUT_S } from '../bounds.ts'
 import { watchLookLoops } from '../monitoring/alarms.ts'
 import type { Parts } from '../parts.ts'
-import { concurrencyWithin } from '../queues/fed-queue.ts'
-import { PUBLISHING } from '../task-table.ts'
+import { concurrencyWithin } from '../queues/source-queue.ts'
+import { PUBLISHER_ACCESS } from '../task-table.ts'
 import { functionFile } from './function-file.ts'
 import { createFunction, reserving } from './functions.ts'
 
-/** Looks at tasks whose time has come: lease ends, timeouts, deadlines, far minutes. */
+/** The function that looks at tasks at their time: lease ends, timeouts, deadlines, far minutes. */
 export class Waker extends Construct {
   readonly function: LambdaFunction
 
@@ -20,12 +20,12 @@ export class Waker extends Construct {
       entry: functionFile('waker.ts'),
       description: 'Baton: looks at tasks whose time has come',
       timeout: Duration.seconds(WAKER_TIMEOUT_S),
-      // A look that comes too early is sent again, once per lease of a long run; the message counts its hops.
+      // A look that comes too early is sent again, once per lease of a long run. The message counts its hops.
       allowRecursion: true,
       ...reserving(reservedConcurrency),
     })
     table.openTo(this.function, {
-      items: PUBLISHING.items,
+      items: PUBLISHER_ACCESS.items,
       queries: ['items', 'view', 'place'],
     })
     messages.openTo(this.function, {
@@ -34,11 +34,11 @@ export class Waker extends Construct {
       dispatchesTo: 'every-type',
       measures: ['types'],
     })
-    // Events that could not be told wait in the wake queue.
+    // The planner sends events that it could not publish to the wake queue.
     events.openTo(this.function)
     watchLookLoops(this, settings)
     messages.wake.feed(this.function, {
-      maxConcurrency: concurrencyWithin('waker', WAKER_MAX_CONCURRENCY, reservedConcurrency),
+      maxConcurrency: concurrencyWithin('waker', WAKER_CONCURRENCY_MAX, reservedConcurrency),
     })
   }
 }

@@ -18,15 +18,15 @@ import type { Construct } from 'constructs'
 import { EVERY_TYPE } from '../../shared/core/bounds.ts'
 import { BatonError } from '../../shared/core/errors.ts'
 import { refuseFields, typeNameRule } from '../../shared/core/rules/type-configuration.ts'
-import { ALARM_PERIOD_MINUTES, MAX_ITERATOR_AGE_MS } from '../bounds.ts'
+import { ALARM_PERIOD_MINUTES, ITERATOR_AGE_MS_MAX } from '../bounds.ts'
 import type { Settings } from '../settings.ts'
 import { taskMetric } from './monitoring.ts'
 
 const PERIOD = Duration.minutes(ALARM_PERIOD_MINUTES)
 
-/** Whatever lies in a dead-letter queue needs a person. */
+/** Alarm on any message in a dead-letter queue: an operator must look at it. */
 export function watchDeadLetters(scope: Construct, settings: Settings, queue: IQueue): void {
-  raise(scope, 'DeadLetterAlarm', settings, {
+  addAlarm(scope, 'DeadLetterAlarm', settings, {
     metric: queue.metricApproximateNumberOfMessagesVisible({
       period: Duration.minutes(1),
       statistic: 'Maximum',
@@ -37,8 +37,8 @@ export function watchDeadLetters(scope: Construct, settings: Settings, queue: IQ
 }
 
 /**
- * Errors and throttles of a function. Of most functions they show elsewhere: as dead letters, as a planner that falls behind, as
- * an answer of the API. Where they show nowhere else, the errors are essential.
+ * Alarms on errors and throttles of a function. The failures of most functions also show elsewhere: as dead letters, as a late
+ * planner, as an answer of the API. `isEssential` is for a function that fails without such a sign.
  */
 export function watchFunction(
   scope: Construct,
@@ -46,20 +46,20 @@ export function watchFunction(
   fn: LambdaFunction,
   isEssential = false,
 ): void {
-  raise(scope, 'ErrorAlarm', settings, {
+  addAlarm(scope, 'ErrorAlarm', settings, {
     isEssential,
     metric: fn.metricErrors({ period: PERIOD }),
     description: 'A function crashed, timed out or ran out of memory; a failing task is not counted here',
   })
-  raise(scope, 'ThrottleAlarm', settings, {
+  addAlarm(scope, 'ThrottleAlarm', settings, {
     metric: fn.metricThrottles({ period: PERIOD }),
     description: 'A function was throttled; the concurrency of the account or of the function is used up',
   })
 }
 
-/** A flow has stopped half undone, or a task owes callbacks that its types make impossible: a person has to decide. */
+/** Alarm on a flow that has stopped half undone, or on owed callbacks that no type can take. An operator must decide. */
 export function watchAttention(scope: Construct, settings: Settings): void {
-  raise(scope, 'NeedsAttentionAlarm', settings, {
+  addAlarm(scope, 'NeedsAttentionAlarm', settings, {
     isEssential: true,
     metric: taskMetric(settings.system, 'NeedsAttention', EVERY_TYPE),
     description:
@@ -67,9 +67,9 @@ export function watchAttention(scope: Construct, settings: Settings): void {
   })
 }
 
-/** Tasks that somebody could work on, and nobody does. */
+/** Alarm on tasks that a worker could run and none does. */
 export function watchStuckTasks(scope: Construct, settings: Settings): void {
-  raise(scope, 'StuckAlarm', settings, {
+  addAlarm(scope, 'StuckAlarm', settings, {
     isEssential: true,
     metric: taskMetric(settings.system, 'Stuck', EVERY_TYPE),
     description:
@@ -77,27 +77,27 @@ export function watchStuckTasks(scope: Construct, settings: Settings): void {
   })
 }
 
-/** A look that was armed anew 100,000 times is given up: something sends it in circles. */
+/** Alarm on a look that was given up after it was armed anew 100,000 times: it loops. */
 export function watchLookLoops(scope: Construct, settings: Settings): void {
-  raise(scope, 'LookLoopAlarm', settings, {
+  addAlarm(scope, 'LookLoopAlarm', settings, {
     metric: taskMetric(settings.system, 'LookLoop', EVERY_TYPE),
     description: 'A look at a task was armed anew too often; the log of the waker names the task',
   })
 }
 
-/** The planner falls behind when a batch keeps failing or writes outrun it: tasks then start late. */
+/** Alarm on a late planner. It falls behind when a batch keeps failing or writes outrun it, and tasks then start late. */
 export function watchIteratorAge(scope: Construct, settings: Settings, fn: LambdaFunction): void {
-  raise(scope, 'IteratorAgeAlarm', settings, {
+  addAlarm(scope, 'IteratorAgeAlarm', settings, {
     metric: fn.metric('IteratorAge', { period: Duration.minutes(1), statistic: 'Maximum' }),
-    above: MAX_ITERATOR_AGE_MS,
+    above: ITERATOR_AGE_MS_MAX,
     isEssential: true,
     description: 'Changes of tasks are read more than a minute late',
   })
 }
 
-/** Missing data counts as an alarm: a safety net that is not called is not one. */
+/** Alarm on a sweeper that is not invoked. Missing data counts as an alarm. */
 export function watchInvocations(scope: Construct, settings: Settings, fn: LambdaFunction): void {
-  raise(scope, 'NotInvokedAlarm', settings, {
+  addAlarm(scope, 'NotInvokedAlarm', settings, {
     metric: fn.metricInvocations({ period: PERIOD }),
     below: 1,
     isEssential: true,
@@ -105,14 +105,14 @@ export function watchInvocations(scope: Construct, settings: Settings, fn: Lambd
   })
 }
 
-/** Missing data counts as an alarm: a service without containers reports nothing. */
+/** Alarm on too few containers. Missing data counts as an alarm, because a service without containers reports nothing. */
 export function watchWorkers(
   scope: Construct,
   settings: Settings,
   service: FargateService,
   least: number,
 ): void {
-  raise(scope, 'TooFewAlarm', settings, {
+  addAlarm(scope, 'TooFewAlarm', settings, {
     metric: new Metric({
       namespace: 'ECS/ContainerInsights',
       metricName: 'RunningTaskCount',
@@ -127,14 +127,14 @@ export function watchWorkers(
 }
 
 export function watchServerErrors(scope: Construct, settings: Settings, api: HttpApi): void {
-  raise(scope, 'ServerErrorAlarm', settings, {
+  addAlarm(scope, 'ServerErrorAlarm', settings, {
     metric: api.metricServerError({ period: PERIOD, statistic: 'Sum' }),
     isEssential: true,
     description: 'The HTTP API answered with a status of 500 or more',
   })
 }
 
-/** One alarm each for the table and its indexes: a hot index throttles the table's writes. */
+/** One alarm for the table and one for each index: a hot index throttles the table's writes. */
 export function watchThrottling(
   scope: Construct,
   settings: Settings,
@@ -142,7 +142,7 @@ export function watchThrottling(
   indexes: readonly string[],
 ): void {
   for (const index of [undefined, ...indexes]) {
-    raise(scope, `${index ?? 'table'}-throttle-alarm`, settings, {
+    addAlarm(scope, `${index ?? 'table'}-throttle-alarm`, settings, {
       metric: throttledEvents(table, index),
       description: `Requests to ${index ? `the index ${index}` : 'the table'} are throttled; look for a hot key`,
     })
@@ -160,22 +160,22 @@ function throttledEvents(table: TableV2, index: string | undefined): IMetric {
   })
 }
 
-/** When an alarm is raised because tasks fail. */
+/** The condition of an alarm on failed tasks. */
 export type FailureAlarmProps = {
-  /** Tasks of this type only; its failures are then counted apart, at $0.30 a month. @default tasks of all types together */
+  /** Counts failures of this type only; its metric costs $0.30 a month. @default all types together */
   readonly type?: string
-  /** So many failed tasks, or more, raise it. */
+  /** The number of failed tasks that raises the alarm. */
   readonly failures: number
-  /** Within so many minutes, 1–1,440. */
+  /** The minutes in which the failures are counted, 1–1,440. */
   readonly perMinutes: number
-  /** Is notified. */
+  /** The topic that is notified. */
   readonly topic: ITopic
 }
 
-/** An alarm for tasks that have failed for good; retries do not count. It does not depend on the system's `alarms`. */
+/** An alarm on tasks that have failed for good. Retries do not count. It is made whatever the system's `alarms` say. */
 export function watchFailures(scope: Construct, settings: Settings, props: FailureAlarmProps): Alarm {
   const { type = EVERY_TYPE, failures, perMinutes, topic } = props
-  refuseUnlessWhole('failures', failures, MAX_FAILURES)
+  refuseUnlessWhole('failures', failures, FAILURES_MAX)
   refuseUnlessWhole('perMinutes', perMinutes, MINUTES_PER_DAY)
   refuseOtherType(type)
   settings.typeMetrics.ask('Failed', type)
@@ -192,9 +192,9 @@ export function watchFailures(scope: Construct, settings: Settings, props: Failu
   return alarm
 }
 
-/** Of one period of an alarm. Source: CloudWatch, PutMetricAlarm. */
+/** The longest period of an alarm is a day. Source: CloudWatch, PutMetricAlarm. */
 const MINUTES_PER_DAY = 1_440
-const MAX_FAILURES = 1_000_000_000
+const FAILURES_MAX = 1_000_000_000
 
 function refuseUnlessWhole(name: string, value: number, most: number): void {
   if (Number.isInteger(value) && value >= 1 && value <= most) return
@@ -216,11 +216,16 @@ type Condition = {
   readonly above?: number
   /** Alarm below this value, and when there is no value at all. */
   readonly below?: number
-  /** Whether the alarm is made unless the app wants none. */
+  /** Whether the level `essential` includes the alarm. @default false */
   readonly isEssential?: boolean
 }
 
-function raise(scope: Construct, id: string, { alarmTopic, alarms }: Settings, condition: Condition): void {
+function addAlarm(
+  scope: Construct,
+  id: string,
+  { alarmTopic, alarms }: Settings,
+  condition: Condition,
+): void {
   const { metric, description, above = 0, below, isEssential = false } = condition
   if (alarms === 'none' || (alarms === 'essential' && !isEssential)) return
   const alarm = new Alarm(scope, id, {

@@ -1,11 +1,11 @@
-import type { NamedTypes } from './type-reach.ts'
+import type { GrantedTypes } from './type-reach.ts'
 
-/** A route, or many by a pattern of IAM: its method and its path. */
+/** The method and path of a route, or an IAM pattern for several routes. */
 export type AllowedRoute = { readonly method: string; readonly path: string }
 
 /**
- * The routes of the HTTP API by what they are for. IAM sees the method and the path of a request, never its query or body. So
- * what names its task or type in the path can be allowed for single types, and what names them elsewhere cannot.
+ * The routes of the HTTP API by their purpose. IAM sees the method and the path of a request, never its query or body. So a
+ * route can be allowed for single types only if its path names the task or the type.
  */
 
 const READING: readonly AllowedRoute[] = [route('GET', '/v1/*'), route('GET', '/healthz')]
@@ -17,7 +17,7 @@ const PUBLISHING: readonly AllowedRoute[] = [
   route('POST', '/v1/canvases'),
 ]
 
-/** What operators do to canvases and schedules, which belong to no type. */
+/** Operations on canvases and schedules, which belong to no type. */
 const OPERATING: readonly AllowedRoute[] = [
   route('POST', '/v1/canvases/*/cancel'),
   route('POST', '/v1/schedules/*'),
@@ -28,13 +28,13 @@ export function readingRoutes(): readonly AllowedRoute[] {
 }
 
 /** A publisher may wait for the results of its tasks. */
-export function publishingRoutes(types: NamedTypes): readonly AllowedRoute[] {
+export function publishingRoutes(types: GrantedTypes): readonly AllowedRoute[] {
   if (types === 'any') return [...PUBLISHING, route('GET', '/v1/tasks/*'), route('GET', '/v1/canvases/*')]
   return types.flatMap(type => ofTasks('GET', type))
 }
 
 /** An operator reads what it operates on. */
-export function operatingRoutes(types: NamedTypes): readonly AllowedRoute[] {
+export function operatingRoutes(types: GrantedTypes): readonly AllowedRoute[] {
   if (types === 'any') return [...READING, ...operatingOn('*'), ...OPERATING]
   return types.flatMap(type => [
     ...ofTasks('GET', type),
@@ -55,8 +55,8 @@ function operatingOn(type: string): AllowedRoute[] {
 }
 
 /**
- * A task's id begins with its type and a colon, which clients send percent-encoded: whichever form IAM is shown, it is one of
- * these. Ids that must be sent in base64url begin with `~` and are out of reach of those that name types.
+ * A task's id begins with its type and a colon. Clients send the colon percent-encoded, so there is a pattern for each form.
+ * An id in base64url begins with `~`: a grant for named types does not cover it.
  */
 function ofTasks(method: string, type: string, operation = ''): AllowedRoute[] {
   const ids = type === '*' ? ['*'] : [`${type}:*`, `${type}%3A*`]

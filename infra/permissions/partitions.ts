@@ -12,11 +12,11 @@ import { concurrencyName } from '../../shared/core/limits/limits.ts'
 import { limitPlace, readyPlace } from '../../shared/core/place/place-names.ts'
 
 /**
- * Which partitions of the table and of its index `place` stand for what, as patterns of IAM for `dynamodb:LeadingKeys`. Names
- * of types have neither `:`, `#` nor `=`, so the pattern of one type never takes another one in.
+ * The partitions of the table and of its index `place`, as IAM patterns for `dynamodb:LeadingKeys`. Names of types contain
+ * neither `:`, `#` nor `=`, so the pattern of one type never matches another type.
  */
 
-/** Stands for every type. */
+/** The pattern for every type. */
 export const ANY_TYPE = '*'
 
 /** Heads, inputs, results and run records of tasks. */
@@ -24,7 +24,7 @@ export function taskPartitions(types: readonly string[]): string[] {
   return types.map(type => `${type}:*`)
 }
 
-/** What is counted of the limits of types, and whose turn it is. */
+/** The counts of the types' limits, and the turns of their tenants. */
 export function countPartitions(types: readonly string[]): string[] {
   return [
     ...limitNames(types).flatMap(limit => [permitsPartition(limit), startsPartition(limit)]),
@@ -32,36 +32,37 @@ export function countPartitions(types: readonly string[]): string[] {
   ]
 }
 
-/** Whose turn it is: all that a publisher counts. */
+/** The turns of tenants, which are all that a publisher counts. */
 export function turnPartitions(types: readonly string[]): string[] {
   return linesOf(types).flatMap(line => [turnsPartition(line), frontPartition(line)])
 }
 
-/** Where tasks of types wait to be claimed in order, in the index `place`. */
+/** The places in which tasks of these types wait to be claimed in order. */
 export function readyPlaces(types: readonly string[]): string[] {
   return types.map(type => readyPlace(type, 0).replace(/0$/, '*'))
 }
 
-/** Where tasks of types wait for a permit, in the index `place`. */
+/** The places in which tasks of these types wait for a permit. */
 export function limitPlaces(types: readonly string[]): string[] {
   return limitNames(types).map(limitPlace)
 }
 
-/** Steps of flows; their names follow from what they are. */
+/** The stored steps of flows. A partition is named by a hash of its steps, not by a type. */
 export const DEFINITIONS = definitionPartition('*')
 
-/** The registry of workers, and the markers by which workers find tasks that name them: of all workers. */
+/** The registry of all workers. */
 export const REGISTRY = WORKERS_PARTITION
+/** The markers by which workers find the tasks that name them. */
 export const MARKERS = targetPartition('*')
-/** Where a worker is in its markers. */
+/** The position of a worker in its markers. */
 export const MARKER_CURSORS = recordPartition('targets#*')
 
-/** The limit of a type, and those for single values of a field. */
+/** The names of a type's limit and of its limits per value of a field. */
 function limitNames(types: readonly string[]): string[] {
   return types.flatMap(type => (type === ANY_TYPE ? [ANY_TYPE] : [type, concurrencyName(type, 'any', '*')]))
 }
 
-/** Lines of tenants: of a type, by priority where it is run by it. */
+/** The tenants' lines of a type: one, or one per priority for a type in priority order. */
 function linesOf(types: readonly string[]): string[] {
   return types.map(type => `${type}#*`)
 }

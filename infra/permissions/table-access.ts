@@ -5,7 +5,6 @@ import {
   TYPES_PARTITION,
   VERSION_ATTRIBUTE,
 } from '../../shared/aws/dynamo/keys.ts'
-import type { Parts } from '../parts.ts'
 import {
   countPartitions,
   DEFINITIONS,
@@ -18,59 +17,65 @@ import {
   turnPartitions,
 } from './partitions.ts'
 import { allow, type Conditions, type Grantee } from './permissions.ts'
-import type { NamedTypes } from './type-reach.ts'
+import type { GrantedTypes, TypeReach } from './type-reach.ts'
 
 /**
- * What code of users may do in the table, by the leading keys of partitions: workers with the types that they serve, publishers
- * with those that they publish. Nothing of it may write the configuration of a type, a canvas or a schedule, and none may delete a
- * task: what a task's end or its removal leaves is deleted by the system.
+ * What code of users may do in the table, limited by the leading keys of partitions. A worker reaches the types that it serves,
+ * a publisher those that it publishes. Neither may write the configuration of a type, a canvas or a schedule, and neither may
+ * delete a task: the system deletes what a task leaves behind.
  */
 
+/** The table of a system, and the types that code of other types reaches in it. */
+type Reachable = {
+  readonly table: { readonly table: { readonly tableArn: string }; indexArn(index: 'place'): string }
+  readonly reach: TypeReach
+}
+
 export type Serving = {
-  readonly types: NamedTypes
-  /** Types that its handlers publish besides, or read results of. */
-  readonly others: NamedTypes
-  /** Whether it is a process that announces itself, and that tasks may name. */
+  readonly types: GrantedTypes
+  /** Other types that its handlers publish, or that they read results of. */
+  readonly others: GrantedTypes
+  /** Whether it is a process in the registry of workers, which tasks may name. */
   readonly isRegistered: boolean
 }
 
-/** Lets `runner` claim, run and finish tasks of its types, and publish those of `others`. */
-export function grantTableToWorker(runner: Grantee, parts: Parts, serving: Serving): void {
+/** Grants a worker to claim, run and finish tasks of its types, and to publish tasks of `others`. */
+export function grantTableToWorker(grantee: Grantee, parts: Reachable, serving: Serving): void {
   const { types, others } = serving
   const isAny = types === 'any' || others === 'any'
   const tasks = () => (isAny ? parts.reach.withFlows('any') : [...parts.reach.withFlows(types), ...others])
   const lines = () => parts.reach.withSteps(tasks())
   const own = () => parts.reach.withSteps(parts.reach.withFlows(isAny ? 'any' : types))
-  onPartitions(runner, parts, ['GetItem', 'BatchGetItem', 'PutItem', 'UpdateItem'], () => [
+  onPartitions(grantee, parts, ['GetItem', 'BatchGetItem', 'PutItem', 'UpdateItem'], () => [
     ...taskPartitions(tasks()),
     ...countPartitions(lines()),
   ])
-  // The values that a canvas hands on are put together from its tree.
-  onPartitions(runner, parts, ['GetItem'], () => taskPartitions(['canvas']))
-  onPlaces(runner, parts, () => [...readyPlaces(lines()), ...limitPlaces(own())])
-  openTypes(runner, parts)
-  if (isAny) keepOutOfCanvases(runner, parts)
-  if (serving.isRegistered) openRegistry(runner, parts)
+  // A worker reads a canvas's tree for the results that the canvas hands on.
+  onPartitions(grantee, parts, ['GetItem'], () => taskPartitions(['canvas']))
+  onPlaces(grantee, parts, () => [...readyPlaces(lines()), ...limitPlaces(own())])
+  openTypes(grantee, parts)
+  if (isAny) keepOutOfCanvases(grantee, parts)
+  if (serving.isRegistered) openRegistry(grantee, parts)
 }
 
-/** Lets `runner` write new tasks of these types, or update and restart those whose keys are taken. */
-export function grantTableToPublisher(runner: Grantee, parts: Parts, types: NamedTypes): void {
+/** Grants a publisher to write new tasks of these types, and to update or restart existing ones. */
+export function grantTableToPublisher(grantee: Grantee, parts: Reachable, types: GrantedTypes): void {
   const named = () => (types === 'any' ? parts.reach.withFlows('any') : types)
   const lines = () => parts.reach.withSteps(named())
-  onPartitions(runner, parts, ['GetItem', 'PutItem', 'UpdateItem'], () => [
+  onPartitions(grantee, parts, ['GetItem', 'PutItem', 'UpdateItem'], () => [
     ...taskPartitions(named()),
     ...turnPartitions(lines()),
   ])
-  onPlaces(runner, parts, () => readyPlaces(lines()))
-  openTypes(runner, parts)
-  if (types === 'any') keepOutOfCanvases(runner, parts)
+  onPlaces(grantee, parts, () => readyPlaces(lines()))
+  openTypes(grantee, parts)
+  if (types === 'any') keepOutOfCanvases(grantee, parts)
 }
 
-/** Reads types, notes that one has tenants, and keeps the steps of flows, whose name follows from what they are. */
-function openTypes(runner: Grantee, parts: Parts): void {
-  onPartitions(runner, parts, ['GetItem', 'Query'], () => [TYPES_PARTITION])
+/** Grants to read types, to record that a type has tenants, and to store the steps of flows. */
+function openTypes(grantee: Grantee, parts: Reachable): void {
+  onPartitions(grantee, parts, ['GetItem', 'Query'], () => [TYPES_PARTITION])
   const { tableArn } = parts.table.table
-  allow(runner, {
+  allow(grantee, {
     actions: ['dynamodb:UpdateItem'],
     resources: [tableArn],
     conditions: {
@@ -80,18 +85,18 @@ function openTypes(runner: Grantee, parts: Parts): void {
       },
     },
   })
-  onPartitions(runner, parts, ['GetItem', 'PutItem'], () => [DEFINITIONS])
+  onPartitions(grantee, parts, ['GetItem', 'PutItem'], () => [DEFINITIONS])
 }
 
-function openRegistry(runner: Grantee, parts: Parts): void {
-  onPartitions(runner, parts, ['GetItem', 'PutItem', 'DeleteItem'], () => [REGISTRY])
-  onPartitions(runner, parts, ['Query', 'BatchGetItem', 'DeleteItem'], () => [MARKERS])
-  onPartitions(runner, parts, ['GetItem', 'PutItem'], () => [MARKER_CURSORS])
+function openRegistry(grantee: Grantee, parts: Reachable): void {
+  onPartitions(grantee, parts, ['GetItem', 'PutItem', 'DeleteItem'], () => [REGISTRY])
+  onPartitions(grantee, parts, ['Query', 'BatchGetItem', 'DeleteItem'], () => [MARKERS])
+  onPartitions(grantee, parts, ['GetItem', 'PutItem'], () => [MARKER_CURSORS])
 }
 
-/** The pattern of the tasks of every type takes canvases and schedules in. */
-function keepOutOfCanvases(runner: Grantee, parts: Parts): void {
-  allow(runner, {
+/** Denies writes to canvases and schedules, which the pattern for the tasks of every type matches, too. */
+function keepOutOfCanvases(grantee: Grantee, parts: Reachable): void {
+  allow(grantee, {
     isDenied: true,
     actions: ['PutItem', 'UpdateItem'].map(action => `dynamodb:${action}`),
     resources: [parts.table.table.tableArn],
@@ -102,27 +107,27 @@ function keepOutOfCanvases(runner: Grantee, parts: Parts): void {
 }
 
 function onPartitions(
-  runner: Grantee,
-  { table: { table } }: Parts,
+  grantee: Grantee,
+  { table: { table } }: Reachable,
   actions: readonly string[],
   partitions: () => readonly string[],
 ): void {
-  allow(runner, {
+  allow(grantee, {
     actions: actions.map(action => `dynamodb:${action}`),
     resources: [table.tableArn],
     conditions: among(partitions),
   })
 }
 
-function onPlaces(runner: Grantee, { table }: Parts, places: () => readonly string[]): void {
-  allow(runner, {
+function onPlaces(grantee: Grantee, { table }: Reachable, places: () => readonly string[]): void {
+  allow(grantee, {
     actions: ['dynamodb:Query'],
     resources: [table.indexArn('place')],
     conditions: among(places),
   })
 }
 
-/** Partition keys of the table, or of the index that is queried. */
+/** The condition on partition keys of the table, or of the queried index. */
 function among(partitions: () => readonly string[]): Conditions {
   const keys = Lazy.list({ produce: () => [...new Set(partitions())].sort() })
   return { 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': keys } }

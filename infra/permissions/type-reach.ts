@@ -4,20 +4,20 @@ import type { StepConfiguration } from '../../shared/core/types/task-type.ts'
 import { GRANTED_TYPES_MAX } from '../bounds.ts'
 import { ANY_TYPE } from './partitions.ts'
 
-/** A flow as it was added to a system: its type, and the types that do and undo its steps. */
+/** A flow of the system: its type, and the types that do and undo its steps. */
 type Flow = { readonly type: string; readonly does: readonly string[] }
 
 export type GrantProps = {
-  /** The types that it is for. @default all */
+  /** The types that the grant covers. @default all types */
   readonly types?: readonly string[]
 }
 
-/** Types that are named, or all of them. */
-export type NamedTypes = readonly string[] | 'any'
+/** The types that a grant names, or `any` for all. */
+export type GrantedTypes = readonly string[] | 'any'
 
 /**
- * The flows of one system. The tasks of a flow stand under its own type, whatever type does their present step, and wait in the
- * lines of the types that do their steps. The app may add flows in any order, so this is asked when the template is written.
+ * The flows of one system. A flow's tasks are stored under the flow's type, whichever type does their present step. They wait in
+ * the lines of the types that do their steps. The app may add flows in any order, so grants are resolved at synthesis.
  */
 export class TypeReach {
   private readonly flows: Flow[] = []
@@ -27,29 +27,29 @@ export class TypeReach {
     this.flows.push({ type, does })
   }
 
-  /** With the flows that the types do steps of: as which tasks their work stands in the table. */
-  withFlows(types: NamedTypes): readonly string[] {
+  /** The types, and the flows in which they do steps: their work is stored under all of these. */
+  withFlows(types: GrantedTypes): readonly string[] {
     if (types === 'any') return [ANY_TYPE]
     const flows = this.flows.filter(({ does }) => does.some(type => types.includes(type)))
     return distinct([...types, ...flows.map(({ type }) => type)])
   }
 
-  /** With the types that do the steps of those that are flows: in whose lines their tasks wait. */
+  /** The types, and those that do steps of the flows among them: their tasks wait in the lines of all of these. */
   withSteps(types: readonly string[]): readonly string[] {
     const flows = this.flows.filter(({ type }) => types.includes(type))
     return distinct([...types, ...flows.flatMap(({ does }) => does)])
   }
 }
 
-/** @throws BatonError `invalid` for an empty list, as `typesWithin`. */
-export function namedTypes(types: readonly string[] | undefined): NamedTypes {
+/** @throws BatonError `invalid` for an empty list, and for what `typesWithin` refuses. */
+export function grantedTypes(types: readonly string[] | undefined): GrantedTypes {
   if (types?.length === 0) throw new BatonError('invalid', "'types' is empty; name at least one type")
   return types === undefined ? 'any' : typesWithin('types', types)
 }
 
 /**
- * @throws BatonError `invalid` for a name that is none of a type, since a policy would take `*` for every one, and for more types
- * than a policy has room for.
+ * @throws BatonError `invalid` for an illegal type name, since `*` in a policy would match every type, and for more types than
+ * fit into a policy.
  */
 export function typesWithin(option: string, types: readonly string[]): readonly string[] {
   const wrong = types.find(type => typeNameRule.problems(type, '').length > 0)

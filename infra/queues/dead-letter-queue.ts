@@ -1,11 +1,11 @@
 import { Duration } from 'aws-cdk-lib'
 import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs'
 import { Construct } from 'constructs'
-import { DEAD_LETTER_RETENTION_DAYS, MAX_MESSAGE_BYTES } from '../bounds.ts'
+import { DEAD_LETTER_RETENTION_DAYS, MESSAGE_BYTES_MAX } from '../bounds.ts'
 import { watchDeadLetters } from '../monitoring/alarms.ts'
 import type { Settings } from '../settings.ts'
 
-/** Where messages end that nobody could handle, kept as long as SQS can, with an alarm as soon as there is one. */
+/** A queue for messages that were given up. SQS keeps them as long as it can, and the first one raises an alarm. */
 export class DeadLetterQueue extends Construct {
   readonly queue: Queue
 
@@ -13,7 +13,7 @@ export class DeadLetterQueue extends Construct {
     super(scope, id)
     this.queue = new Queue(this, 'Queue', {
       retentionPeriod: Duration.days(DEAD_LETTER_RETENTION_DAYS),
-      maxMessageSizeBytes: MAX_MESSAGE_BYTES,
+      maxMessageSizeBytes: MESSAGE_BYTES_MAX,
       encryption: QueueEncryption.SQS_MANAGED,
       enforceSSL: true,
     })

@@ -9,8 +9,8 @@ import type { Settings } from '../settings.ts'
 import { DeadLetterQueue } from './dead-letter-queue.ts'
 
 /**
- * The schedule group of the system, which takes all its schedules along when it goes, and what the one-time schedules
- * made at run time need: the role by which they send to the wake queue, and a queue for what could not be delivered.
+ * The schedule group of the system, and what its one-time schedules need: a role that may send to the wake queue, and a queue
+ * for what could not be delivered. Deleting the group deletes the schedules in it.
  */
 export class FarTimers extends Construct {
   readonly group: CfnScheduleGroup
@@ -27,7 +27,7 @@ export class FarTimers extends Construct {
     allowSending(this.role, wakeQueue)
   }
 
-  /** A role that only schedules of this group can take, and that may report what they could not deliver. */
+  /** A role that only schedules of this group can assume. It may send what they could not deliver to the queue for that. */
   createRole(id: string, scope: Construct = this): Role {
     const role = new Role(scope, id, {
       assumedBy: new ServicePrincipal('scheduler.amazonaws.com', {
@@ -40,7 +40,7 @@ export class FarTimers extends Construct {
     return role
   }
 
-  /** Lets `fn` create one-time schedules in the group. */
+  /** Grants `fn` to create one-time schedules in the group. */
   openTo(fn: LambdaFunction): void {
     const { roleArn } = this.role
     allow(fn, {

@@ -1,5 +1,5 @@
 /**
- * The SQS queues of a system. Each is a `fed-queue.ts` with a `dead-letter-queue.ts`. `far-timers.ts` holds the EventBridge
+ * The SQS queues of a system. Each is a `source-queue.ts` with a `dead-letter-queue.ts`. `far-timers.ts` holds the EventBridge
  * schedules that send to the wake queue later than a delayed message can. This file names the queues, and grants
  * their use.
  */
@@ -11,7 +11,7 @@ import { queueNameOf } from '../../shared/core/types/queue-name.ts'
 import { JOBS_TIMEOUT_S, WAKER_TIMEOUT_S } from '../bounds.ts'
 import { allow, type Grantee } from '../permissions/permissions.ts'
 import type { Settings } from '../settings.ts'
-import { FedQueue, visibilityFor } from './fed-queue.ts'
+import { SourceQueue, visibilityFor } from './source-queue.ts'
 
 export type MessageUse = {
   /** Sends looks to the wake queue. */
@@ -25,49 +25,49 @@ export type MessageUse = {
 }
 
 /**
- * The queues of the system: the wake queue for what must happen to the second, the jobs queue for what may take minutes,
- * and those of the types, which are found by their names.
+ * The queues of the system: the wake queue for what must happen to the second, the jobs queue for what may take minutes, and
+ * the queues of the types, which functions find by name.
  */
 export class Messages extends Construct {
-  readonly wake: FedQueue
-  readonly jobs: FedQueue
+  readonly wake: SourceQueue
+  readonly jobs: SourceQueue
   private readonly typeQueueArns: string
   private readonly system: string
 
   constructor(scope: Construct, id: string, settings: Settings) {
     super(scope, id)
     this.system = settings.system
-    this.wake = new FedQueue(this, 'Wake', settings, {
+    this.wake = new SourceQueue(this, 'Wake', settings, {
       visibilityTimeout: visibilityFor(Duration.seconds(WAKER_TIMEOUT_S)),
     })
-    this.jobs = new FedQueue(this, 'Jobs', settings, {
+    this.jobs = new SourceQueue(this, 'Jobs', settings, {
       visibilityTimeout: visibilityFor(Duration.seconds(JOBS_TIMEOUT_S)),
     })
-    // A prefix, because policies end at 10,240 characters, and because a send to the queue of a type without a
-    // handler must be answered with "does not exist", not with "denied".
+    // A prefix, because policies have at most 10,240 characters. Also, SQS must answer a send to the queue of a type
+    // without a handler with "does not exist", not with "denied".
     this.typeQueueArns = Stack.of(this).formatArn({ service: 'sqs', resource: `${settings.system}-q-*` })
   }
 
-  /** Tells `runner` where the queues are and lets it do exactly `use` with them. */
-  openTo(runner: Grantee, { wakes = false, jobs = false, dispatchesTo, measures = [] }: MessageUse): void {
+  /** Grants exactly `use`, and sets the variables that name the queues. */
+  openTo(grantee: Grantee, { wakes = false, jobs = false, dispatchesTo, measures = [] }: MessageUse): void {
     const { queueUrl, queueArn } = this.wake.queue
     const { queueUrl: jobsUrl, queueArn: jobsArn } = this.jobs.queue
     const targets = [...(wakes ? [queueArn] : []), ...(jobs ? [jobsArn] : []), ...this.arnsOf(dispatchesTo)]
-    // The URL goes to all of them: those of the types' queues are made from it, by all who send or may come to.
-    allow(runner, {
+    // Every grantee gets the URL of the wake queue: it derives the URLs of the types' queues from it.
+    allow(grantee, {
       actions: ['sqs:SendMessage'],
       resources: targets,
       environment: { BATON_WAKE_QUEUE_URL: queueUrl, ...(jobs && { BATON_JOBS_QUEUE_URL: jobsUrl }) },
     })
-    allow(runner, {
+    allow(grantee, {
       actions: ['sqs:GetQueueAttributes'],
       resources: measures.map(measured => (measured === 'types' ? this.typeQueueArns : jobsArn)),
     })
   }
 
-  /** Lets `runner` fetch from the queues of these types, and send back what it cannot run now. */
-  openQueuesTo(runner: Grantee, types: readonly string[]): void {
-    allow(runner, {
+  /** Grants to receive from the queues of these types, and to send back what the worker cannot run now. */
+  openQueuesTo(grantee: Grantee, types: readonly string[]): void {
+    allow(grantee, {
       actions: ['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:SendMessage'],
       resources: types.map(type =>
         Stack.of(this).formatArn({ service: 'sqs', resource: queueNameOf(this.system, type) }),

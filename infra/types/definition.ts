@@ -5,11 +5,11 @@ import { BatonError } from '../../shared/core/errors.ts'
 import { refuseConfiguration } from '../../shared/core/rules/type-configuration.ts'
 import type { TypeConfiguration } from '../../shared/core/types/task-type.ts'
 
-/** What the deployment needs of a task's definition. */
+/** The part of a definition that the deployment needs. */
 export type TaskSpec = {
   readonly type: string
   readonly config: TypeConfiguration
-  /** Of a flow: what its steps do and undo, as far as these are definitions and no names of types. */
+  /** The definitions that a flow's steps do and undo. Steps that only name a type are left out. */
   readonly tasks?: readonly TaskSpec[]
 }
 
@@ -19,7 +19,7 @@ export type FoundDefinition = TaskSpec & {
   readonly exportName: string
 }
 
-/** What an entry may export, by its `kind`. */
+/** The kinds of definition that an entry may export, and how messages speak of them. */
 const WORDS = {
   'baton-task': { word: 'task', made: 'defineTask', choice: 'task' },
   'baton-flow': { word: 'flow', made: 'defineFlow', choice: 'flow' },
@@ -30,26 +30,26 @@ type Kind = keyof typeof WORDS
 type Exported = TaskSpec & { readonly kind: Kind }
 
 /**
- * Loads `entry` (a path, relative to the working directory) and finds the task definition that it exports: its only
- * one, or the one exported as `exportName`. The file's imports are run, so they must not need AWS or an environment.
+ * Loads `entry` (a path relative to the working directory) and returns the task definition that it exports: its only one, or
+ * the one exported as `exportName`. Loading runs the file's imports, so they must not need AWS or an environment.
  *
- * @throws BatonError `invalid` when there is no such file, it cannot be loaded, or does not export one definition.
+ * @throws BatonError `invalid` when there is no such file, it cannot be loaded, or it does not export one definition.
  */
 export function readDefinition(entry: string, exportName?: string): FoundDefinition {
   return readOne('baton-task', entry, exportName)
 }
 
 /**
- * The flow that `entry` exports: its only one, or the one exported as `exportName`.
+ * Returns the flow that `entry` exports: its only one, or the one exported as `exportName`.
  *
- * @throws BatonError `invalid` when there is no such file, it cannot be loaded, or does not export one flow.
+ * @throws BatonError `invalid` when there is no such file, it cannot be loaded, or it does not export one flow.
  */
 export function readFlow(entry: string, exportName?: string): FoundDefinition {
   return readOne('baton-flow', entry, exportName)
 }
 
 /**
- * All task definitions that `entry` exports, at least one.
+ * Returns all task definitions that `entry` exports, at least one.
  *
  * @throws BatonError `invalid` when there is no such file, it cannot be loaded, or exports none.
  */
@@ -60,13 +60,13 @@ export function readDefinitions(entry: string): FoundDefinition[] {
   return [...definitions].map(([name, definition]) => found(entry, name, definition))
 }
 
-/** All flows that `entry` exports; there may be none. @throws BatonError `invalid` when it cannot be loaded. */
+/** Returns all flows that `entry` exports; there may be none. @throws BatonError `invalid` when it cannot be loaded. */
 export function readFlows(entry: string): FoundDefinition[] {
   return [...allOf('baton-flow', exportsOf(entry))].map(([name, flow]) => found(entry, name, flow))
 }
 
-/** The type as defined, but for whether its events are told, where its construct says that. */
-export function toldAs<Spec extends TaskSpec>(spec: Spec, events: boolean | undefined): Spec {
+/** The spec with the construct's `events` in place of the definition's, if the construct sets it. */
+export function withEvents<Spec extends TaskSpec>(spec: Spec, events: boolean | undefined): Spec {
   return events === undefined ? spec : { ...spec, config: { ...spec.config, events } }
 }
 
@@ -93,7 +93,7 @@ function allOf(kind: Kind, exported: ReadonlyMap<string, Exported>): Map<string,
 
 function found(entry: string, exportName: string, { type, config, tasks }: TaskSpec): FoundDefinition {
   refuseUnserialisable(config, `${entry}, ${exportName}`)
-  // What `defineTask` and `defineFlow` return is right; what is put together by hand need not be.
+  // `defineTask` and `defineFlow` have checked theirs. A definition written by hand is checked here.
   refuseConfiguration(`${entry}, '${type}'`, config)
   return { type, config, file: resolve(entry), exportName, ...(tasks && { tasks }) }
 }
@@ -116,13 +116,13 @@ function otherKind(entry: string, names: string, kind: Kind): BatonError {
   )
 }
 
-/** @throws BatonError `invalid` for a type that is claimed over HTTP: nothing of it is deployed. */
+/** @throws BatonError `invalid` for a type that is claimed over HTTP: it has nothing to deploy. */
 export function refuseHttp({ type, config }: TaskSpec): void {
   if (config.kind !== 'http') return
   throw new BatonError('invalid', `'${type}' is of kind 'http': it is claimed over HTTP and has no handler`)
 }
 
-/** `require`, because constructs are built synchronously; Node loads TypeScript and ES modules with it. */
+/** Uses `require`, because constructs are built synchronously. Node loads TypeScript and ES modules with it, too. */
 function load(file: string, entry: string): Record<string, unknown> {
   if (!existsSync(file)) throw new BatonError('invalid', `there is no file ${entry} in ${process.cwd()}`)
   try {
@@ -137,7 +137,7 @@ function load(file: string, entry: string): Record<string, unknown> {
   }
 }
 
-/** Known by its name: the file may have loaded a copy of the library of its own. */
+/** Recognised by its name, because the file may have loaded its own copy of the library. */
 function isRefusal(cause: unknown): cause is BatonError {
   return cause instanceof Error && cause.name === 'BatonError' && 'problems' in cause
 }
@@ -166,7 +166,7 @@ function namesOf(definitions: ReadonlyMap<string, TaskSpec>): string {
   return names.length === 0 ? 'none' : names.join(', ')
 }
 
-/** The configuration travels through the template as JSON, which would drop a function without a word. */
+/** The template carries the configuration as JSON, which would drop a function silently. */
 function refuseUnserialisable(config: TypeConfiguration, place: string): void {
   JSON.stringify(config, (field, value: unknown) => {
     if (typeof value === 'function' || typeof value === 'symbol' || typeof value === 'bigint') {

@@ -1,8 +1,8 @@
 import { Construct } from 'constructs'
 import { BatonError } from '../../shared/core/errors.ts'
-import { MAX_CONFIGURATION_CHARACTERS } from '../bounds.ts'
+import { CONFIGURATION_CHARACTERS_MAX } from '../bounds.ts'
 import type { Parts } from '../parts.ts'
-import { readFlow, toldAs } from './definition.ts'
+import { readFlow, withEvents } from './definition.ts'
 import type { TypeRegistrar } from './types.ts'
 
 export type FlowProps = {
@@ -10,13 +10,13 @@ export type FlowProps = {
   readonly entry: string
   /** The name under which `entry` exports it, when it exports several flows. */
   readonly flow?: string
-  /** Whether what happens to its tasks is told on the system's event bus. @default what the definition says, else false */
+  /** Whether events of its tasks are published on the system's event bus. @default as the definition says, else false */
   readonly events?: boolean
 }
 
 /**
- * Makes a flow known to the system. Nothing serves a flow but the types of its steps, so it has no queue and no function;
- * it is registered after all handlers of its system, so that its steps are known first.
+ * Registers a flow. Only the types of its steps serve it, so it has no queue and no function. It is registered after all
+ * handlers of its system, so that its steps exist first.
  */
 export class FlowRegistration extends Construct {
   readonly type: string
@@ -29,7 +29,7 @@ export class FlowRegistration extends Construct {
     { entry, flow, events }: FlowProps,
   ) {
     super(scope, id)
-    const definition = toldAs(readFlow(entry, flow), events)
+    const definition = withEvents(readFlow(entry, flow), events)
     refuseLarge(definition.type, JSON.stringify(definition.config).length)
     this.type = definition.type
     reach.add(this.type, definition.config.steps)
@@ -38,9 +38,9 @@ export class FlowRegistration extends Construct {
 }
 
 function refuseLarge(type: string, length: number): void {
-  if (length <= MAX_CONFIGURATION_CHARACTERS) return
+  if (length <= CONFIGURATION_CHARACTERS_MAX) return
   throw new BatonError(
     'invalid',
-    `the flow '${type}' is ${length} characters of JSON; ${MAX_CONFIGURATION_CHARACTERS} can be deployed, so give its steps smaller inputs`,
+    `the flow '${type}' is ${length} characters of JSON; ${CONFIGURATION_CHARACTERS_MAX} can be deployed, so give its steps smaller inputs`,
   )
 }

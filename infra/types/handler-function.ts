@@ -7,10 +7,10 @@ import { BatonError } from '../../shared/core/errors.ts'
 import { queueNameOf } from '../../shared/core/types/queue-name.ts'
 import type { TypeConfiguration } from '../../shared/core/types/task-type.ts'
 import {
-  DEFAULT_HANDLER_TIMEOUT_S,
+  FUNCTION_TIMEOUT_S_MAX,
+  HANDLER_CONCURRENCY_MAX,
   HANDLER_MARGIN_S,
-  HANDLER_MAX_CONCURRENCY,
-  MAX_FUNCTION_TIMEOUT_S,
+  HANDLER_TIMEOUT_S,
 } from '../bounds.ts'
 import { BUNDLING } from '../functions/bundling.ts'
 import { functionFile } from '../functions/function-file.ts'
@@ -19,47 +19,47 @@ import { generatedFile, specifier, writeGenerated } from '../functions/generated
 import type { Parts } from '../parts.ts'
 import { grantTableToWorker } from '../permissions/table-access.ts'
 import { typesWithin } from '../permissions/type-reach.ts'
-import { FedQueue, type Feeding, visibilityFor } from '../queues/fed-queue.ts'
+import { type MappingOptions, SourceQueue, visibilityFor } from '../queues/source-queue.ts'
 import { type LogLevel, levelOf } from '../settings.ts'
-import { type FoundDefinition, readDefinition, refuseHttp, toldAs } from './definition.ts'
+import { type FoundDefinition, readDefinition, refuseHttp, withEvents } from './definition.ts'
 import { refuseHandlerProps, refuseReserved, WORKER_VERSION } from './refuse-props.ts'
 import type { TypeRegistrar } from './types.ts'
 
-export type HandlerProps = Partial<Feeding> & {
+export type HandlerProps = Partial<MappingOptions> & {
   /** The file that exports the task's definition, relative to the working directory. */
   readonly entry: string
   /** The name under which `entry` exports it, when it exports several. */
   readonly task?: string
-  /** Whether what happens to its tasks is told on the system's event bus. @default what the definition says, else false */
+  /** Whether events of its tasks are published on the system's event bus. @default as the definition says, else false */
   readonly events?: boolean
   /** Megabytes, 128–10,240. @default 512 */
   readonly memorySize?: number
   /**
-   * Of one invocation, at most 15 minutes.
+   * The timeout of one invocation, at most 15 minutes.
    * @default 15 s more than the definition's `timeoutMs`, else 5 minutes
    */
   readonly timeout?: Duration
   readonly reservedConcurrency?: number
-  /** Least level of log lines: `INFO` has a line for each run. @default the system's `logLevel`, else 'INFO' */
+  /** The least level of log lines. At `INFO` there is one line per run. @default the system's `logLevel`, else 'INFO' */
   readonly logLevel?: LogLevel
-  /** Dotted numbers. Tasks with a `minWorkerVersion` wait until a version as high is deployed. @default none */
+  /** Dotted numbers. Tasks with a higher `minWorkerVersion` wait until such a version is deployed. @default none */
   readonly version?: string
   readonly environment?: Readonly<Record<string, string>>
   /**
-   * The types besides its own that its code publishes or takes results of. Flows that the app adds are known; flows that are
-   * registered over HTTP, and whose steps it does, must be named. An empty list lets it reach tasks of its own type only.
+   * The other types that its code publishes or reads results of. Flows that the app adds are known. Flows that are registered
+   * over HTTP must be named if the types do steps of them. An empty list lets it reach tasks of its own type only.
    * @default any
    */
   readonly otherTypes?: readonly string[]
 }
 
 /**
- * Serves a task type: its function, the queue that feeds it, and the registration of the type. A type moves to another
- * construct id in two deployments, because its queue's name is fixed.
+ * Serves a task type with a function, the queue that feeds it, and the registration of the type. Moving a type to another
+ * construct id takes two deployments, because its queue's name is fixed.
  */
 export class HandlerFunction extends Construct {
   readonly type: string
-  /** Grant it what the handler needs. */
+  /** The handler's function. Grant it what the handler needs. */
   readonly function: LambdaFunction
   readonly queue: Queue
   readonly deadLetterQueue: Queue
@@ -67,7 +67,7 @@ export class HandlerFunction extends Construct {
   constructor(scope: Construct, id: string, parts: Parts, registrar: TypeRegistrar, props: HandlerProps) {
     super(scope, id)
     const { settings, table, messages } = parts
-    const definition = toldAs(readDefinition(props.entry, props.task), props.events)
+    const definition = withEvents(readDefinition(props.entry, props.task), props.events)
     refuseHttp(definition)
     refuseReserved(props.environment)
     this.type = definition.type
@@ -76,7 +76,7 @@ export class HandlerFunction extends Construct {
     const timeout = props.timeout ?? timeoutOf(definition.config)
     this.function = createFunction(this, settings, {
       entry: writeExecutorEntry(queueName, definition),
-      // Handlers may look for credentials wherever they like.
+      // Handlers keep the SDK's full search for credentials.
       bundling: BUNDLING,
       description: `Baton: runs ${this.type}`,
       timeout,
@@ -85,7 +85,7 @@ export class HandlerFunction extends Construct {
       environment: { ...props.environment, ...versionIn(props) },
       ...reserving(props.reservedConcurrency),
     })
-    const fed = new FedQueue(this, 'Tasks', settings, {
+    const fed = new SourceQueue(this, 'Tasks', settings, {
       queueName,
       visibilityTimeout: visibilityFor(timeout),
     })
@@ -93,7 +93,7 @@ export class HandlerFunction extends Construct {
     this.deadLetterQueue = fed.deadLetterQueue
     const others = props.otherTypes ? typesWithin('otherTypes', props.otherTypes) : 'any'
     grantTableToWorker(this.function, parts, {
-      // Types of kind `webhook` are registered over HTTP, and their tasks have names of their own.
+      // Types of kind `webhook` are registered over HTTP, so their names are not known here.
       types: isServingMany(definition.config) ? 'any' : [this.type],
       others,
       isRegistered: false,
@@ -104,13 +104,13 @@ export class HandlerFunction extends Construct {
       maxConcurrency: maxConcurrencyOf(props),
       ...(props.batchSize !== undefined && { batchSize: props.batchSize }),
     })
-    // Announced when there is somebody to serve it, withdrawn before that is taken away.
+    // The type is registered after its mapping exists, and unregistered before the mapping goes.
     registrar
       .register(this, 'Registration', definition, { version: props.version })
       .node.addDependency(mapping)
   }
 
-  /** Tasks that wait in the queue to be run at once. */
+  /** How many messages wait in the queue. */
   metricBacklog(): Metric {
     return this.queue.metricApproximateNumberOfMessagesVisible()
   }
@@ -120,10 +120,10 @@ function versionIn({ version }: HandlerProps): Record<string, string> {
   return version === undefined ? {} : { [WORKER_VERSION]: version }
 }
 
-/** Pollers that are throttled count receives, which would send good messages to the dead-letter queue. */
+/** Each throttle of a poller counts as a receive, and so would send good messages to the dead-letter queue. */
 function maxConcurrencyOf({ entry, maxConcurrency, reservedConcurrency }: HandlerProps): number {
   const most = reservedConcurrency ?? Number.POSITIVE_INFINITY
-  if ((maxConcurrency ?? 0) <= most) return maxConcurrency ?? Math.min(HANDLER_MAX_CONCURRENCY, most)
+  if ((maxConcurrency ?? 0) <= most) return maxConcurrency ?? Math.min(HANDLER_CONCURRENCY_MAX, most)
   const message = `must be at least maxConcurrency, which is ${maxConcurrency}, not ${reservedConcurrency}`
   throw new BatonError('invalid', `${entry}: reservedConcurrency ${message}`)
 }
@@ -132,11 +132,11 @@ function isServingMany({ kind }: TypeConfiguration): boolean {
   return kind === 'webhook'
 }
 
-/** Tasks of a batch run side by side, so one task's timeout is also the batch's. */
+/** The tasks of a batch run concurrently, so one task's timeout is also the batch's. */
 function timeoutOf({ defaults }: TypeConfiguration): Duration {
   const { timeoutMs } = defaults
-  if (timeoutMs === undefined) return Duration.seconds(DEFAULT_HANDLER_TIMEOUT_S)
-  return Duration.seconds(Math.min(Math.ceil(timeoutMs / 1_000) + HANDLER_MARGIN_S, MAX_FUNCTION_TIMEOUT_S))
+  if (timeoutMs === undefined) return Duration.seconds(HANDLER_TIMEOUT_S)
+  return Duration.seconds(Math.min(Math.ceil(timeoutMs / 1_000) + HANDLER_MARGIN_S, FUNCTION_TIMEOUT_S_MAX))
 }
 
 /** Writes the Lambda entry that serves a definition, and returns its absolute path. */

@@ -8,14 +8,14 @@ import {
   FARGATE_MEMORY_MB,
   FUNCTION_MEMORY_MB_MAX,
   FUNCTION_MEMORY_MB_MIN,
+  FUNCTION_TIMEOUT_S_MAX,
   HANDLER_MARGIN_S,
+  HANDLER_TIMEOUT_S_MIN,
   MAPPING_CONCURRENCY_MAX,
-  MAX_FUNCTION_TIMEOUT_S,
-  MIN_HANDLER_TIMEOUT_S,
-  MIN_MAPPING_CONCURRENCY,
+  MAPPING_CONCURRENCY_MIN,
   QUEUE_BATCH_SIZE,
+  SERVICE_CONTAINERS_QUOTA,
   WORKER_CONCURRENCY_MAX,
-  WORKER_TASKS_MAX,
 } from '../bounds.ts'
 import type { FoundDefinition } from './definition.ts'
 
@@ -24,20 +24,20 @@ type Rules = Readonly<Record<string, Rule>>
 const HANDLER_RULES: Rules = {
   memorySize: whole(FUNCTION_MEMORY_MB_MIN, FUNCTION_MEMORY_MB_MAX, ' of megabytes'),
   batchSize: whole(1, QUEUE_BATCH_SIZE),
-  maxConcurrency: whole(MIN_MAPPING_CONCURRENCY, MAPPING_CONCURRENCY_MAX),
-  reservedConcurrency: whole(MIN_MAPPING_CONCURRENCY, Number.MAX_SAFE_INTEGER),
+  maxConcurrency: whole(MAPPING_CONCURRENCY_MIN, MAPPING_CONCURRENCY_MAX),
+  reservedConcurrency: whole(MAPPING_CONCURRENCY_MIN, Number.MAX_SAFE_INTEGER),
   version: versionRule,
 }
 
 const SERVICE_RULES: Rules = {
   concurrency: whole(1, WORKER_CONCURRENCY_MAX),
-  minTasks: whole(1, WORKER_TASKS_MAX),
-  maxTasks: whole(1, WORKER_TASKS_MAX),
+  minTasks: whole(1, SERVICE_CONTAINERS_QUOTA),
+  maxTasks: whole(1, SERVICE_CONTAINERS_QUOTA),
   backlogPerTask: whole(1, Number.MAX_SAFE_INTEGER),
   version: versionRule,
 }
 
-/** @throws BatonError `invalid`, naming file, task type and field, when a handler's function cannot be as `props` say. */
+/** @throws BatonError `invalid`, naming file, task type and field, for illegal options of a handler. */
 export function refuseHandlerProps(
   entry: string,
   { type, config: { defaults } }: FoundDefinition,
@@ -53,23 +53,23 @@ export function refuseHandlerProps(
 }
 
 function functionTimeoutProblems(timeoutS: number): FieldProblem[] {
-  const expected = `a Duration of ${MIN_HANDLER_TIMEOUT_S} s at least and ${MAX_FUNCTION_TIMEOUT_S} s at most, which is all that Lambda gives`
-  const isLegal = timeoutS >= MIN_HANDLER_TIMEOUT_S && timeoutS <= MAX_FUNCTION_TIMEOUT_S
+  const expected = `a Duration of ${HANDLER_TIMEOUT_S_MIN} s at least and ${FUNCTION_TIMEOUT_S_MAX} s at most, which is Lambda's maximum`
+  const isLegal = timeoutS >= HANDLER_TIMEOUT_S_MIN && timeoutS <= FUNCTION_TIMEOUT_S_MAX
   return isLegal ? [] : [{ path: 'timeout', message: `must be ${expected}, not ${timeoutS} s` }]
 }
 
-/** A run that outlasts its function would fail at the function's end, and not at its own. */
+/** A run that outlasts its function would fail at the function's timeout instead of its own. */
 function runTimeoutProblems(timeoutMs: number | undefined, timeoutS: number | undefined): FieldProblem[] {
   if (timeoutMs === undefined) return []
   const mostMs =
-    timeoutS === undefined ? (MAX_FUNCTION_TIMEOUT_S - HANDLER_MARGIN_S) * 1_000 : timeoutS * 1_000
+    timeoutS === undefined ? (FUNCTION_TIMEOUT_S_MAX - HANDLER_MARGIN_S) * 1_000 : timeoutS * 1_000
   if (timeoutMs <= mostMs) return []
   const where = timeoutS === undefined ? 'on Lambda' : 'within the timeout of its function'
   const message = `must be at most ${mostMs} ${where}, not ${timeoutMs}; serve longer runs with addWorkerService`
   return [{ path: 'timeoutMs', message }]
 }
 
-/** @throws BatonError `invalid`, naming file and field, when containers cannot be as `props` say. */
+/** @throws BatonError `invalid`, naming file and field, for illegal options of a worker service. */
 export function refuseServiceProps(
   entry: string,
   props: { readonly cpu: number; readonly memory: number },
@@ -77,7 +77,7 @@ export function refuseServiceProps(
   refuseFields(entry, [...problemsOf(props, SERVICE_RULES), ...sizeProblems(props)])
 }
 
-/** Fargate has certain sizes only, and refuses others when the deployment is half done. */
+/** Fargate has certain sizes only. It would refuse others when the deployment is half done. */
 function sizeProblems({ cpu, memory }: { readonly cpu: number; readonly memory: number }): FieldProblem[] {
   if (Token.isUnresolved(cpu) || Token.isUnresolved(memory)) return []
   const sizes = FARGATE_MEMORY_MB[cpu]
@@ -96,10 +96,10 @@ function problemsOf(props: object, rules: Rules): FieldProblem[] {
   })
 }
 
-/** Tells functions and containers the version under which they claim. */
+/** The variable with the version under which functions and containers claim. */
 export const WORKER_VERSION = 'BATON_WORKER_VERSION'
 
-/** @throws BatonError `invalid` when a user's environment variable takes a name of Baton. */
+/** @throws BatonError `invalid` when a user's environment variable has a name that is reserved for Baton. */
 export function refuseReserved(environment: Readonly<Record<string, string>> = {}): void {
   const reserved = Object.keys(environment).find(name => name.startsWith('BATON_'))
   if (reserved)

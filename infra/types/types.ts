@@ -1,7 +1,7 @@
 /**
  * The task types that an app adds to its system. `definition.ts` reads a definition from its file; `handler-function.ts`
- * serves a type with a Lambda function, `worker-queue.ts` with a queue for workers that run anywhere; `flow-registration.ts`
- * adds a flow, which needs neither. `refuse-props.ts` says which options are legal. All of them are registered here.
+ * serves a type with a Lambda function, `worker-queue.ts` with a queue for workers that run anywhere. `flow-registration.ts`
+ * adds a flow, which needs neither. `refuse-props.ts` says which options are legal. This file registers all of them.
  */
 
 import { relative } from 'node:path'
@@ -17,7 +17,7 @@ import { createFunction } from '../functions/functions.ts'
 import type { Parts } from '../parts.ts'
 import type { FoundDefinition, TaskSpec } from './definition.ts'
 
-/** Makes deployed types known to the system, and marks them when their handler goes. */
+/** Registers deployed types, and marks a type when its handler is deleted. */
 export class TypeRegistrar extends Construct {
   readonly function: LambdaFunction
   private readonly served = new DependencyGroup()
@@ -31,18 +31,18 @@ export class TypeRegistrar extends Construct {
       timeout: Duration.seconds(REGISTRAR_TIMEOUT_S),
     })
     table.openTo(this.function, { items: ['GetItem', 'PutItem'], queries: ['items'] })
-    // A deployment that changes limits or order has the jobs function apply it to what waits.
+    // The registrar sends a job when a deployment changes limits or order: the jobs function applies it to waiting tasks.
     messages.openTo(this.function, { jobs: true })
   }
 
-  /** The registration of a type that is served: by a Lambda function unless said otherwise. */
+  /** Registers a type. A Lambda function serves it unless `server` says otherwise. */
   register(scope: Construct, id: string, spec: TaskSpec, server: Server = {}): CustomResource {
     const registration = this.registration(scope, id, spec, server)
     this.served.add(registration)
     return registration
   }
 
-  /** The registration of a flow, after those of all types that are served, whether they were added before or after it. */
+  /** Registers a flow after all served types, even those that the app adds later. */
   registerFlow(scope: Construct, id: string, spec: FoundDefinition): CustomResource {
     const registration = this.registration(scope, id, spec, {})
     registration.node.addDependency(this.served)
@@ -50,7 +50,7 @@ export class TypeRegistrar extends Construct {
     return registration
   }
 
-  /** The configuration is JSON text, since CloudFormation makes text of every number. */
+  /** The configuration is sent as JSON text, since CloudFormation turns every number into text. */
   private registration(
     scope: Construct,
     id: string,
@@ -75,8 +75,8 @@ export class TypeRegistrar extends Construct {
   }
 
   /**
-   * What of a flow's steps nobody would do. A step that is given as a definition is served by this system or not at all; one
-   * that is given by the name of its type may be served from elsewhere.
+   * The steps of a flow that no handler or worker serves. A step given as a definition must be served by this system. A step given
+   * by the name of its type may be served elsewhere.
    */
   private stepProblems({ file, type, config, tasks = [] }: FoundDefinition): string[] {
     const defined = new Map(tasks.map(task => [task.type, task.config.kind]))

@@ -5,8 +5,8 @@ import { Construct } from 'constructs'
 import { WORKER_VISIBILITY_S } from '../../shared/core/bounds.ts'
 import { queueNameOf } from '../../shared/core/types/queue-name.ts'
 import type { Parts } from '../parts.ts'
-import { FedQueue } from '../queues/fed-queue.ts'
-import { readDefinition, refuseHttp, toldAs } from './definition.ts'
+import { SourceQueue } from '../queues/source-queue.ts'
+import { readDefinition, refuseHttp, withEvents } from './definition.ts'
 import type { TypeRegistrar } from './types.ts'
 
 export type WorkerQueueProps = {
@@ -14,13 +14,13 @@ export type WorkerQueueProps = {
   readonly entry: string
   /** The name under which `entry` exports it, when it exports several. */
   readonly task?: string
-  /** Whether what happens to its tasks is told on the system's event bus. @default what the definition says, else false */
+  /** Whether events of its tasks are published on the system's event bus. @default as the definition says, else false */
   readonly events?: boolean
 }
 
 /**
- * What a type needs to be served by workers that run anywhere: its queue with a dead-letter queue, and its
- * registration. Workers delete a message once they have claimed its task, so that runs may take hours.
+ * A type that workers serve from anywhere: its queue with a dead-letter queue, and its registration. A worker deletes a message
+ * once it has claimed the task, so a run may take hours.
  */
 export class WorkerQueue extends Construct {
   readonly type: string
@@ -29,10 +29,10 @@ export class WorkerQueue extends Construct {
 
   constructor(scope: Construct, id: string, parts: Parts, registrar: TypeRegistrar, props: WorkerQueueProps) {
     super(scope, id)
-    const definition = toldAs(readDefinition(props.entry, props.task), props.events)
+    const definition = withEvents(readDefinition(props.entry, props.task), props.events)
     refuseHttp(definition)
     this.type = definition.type
-    const fed = new FedQueue(this, 'Tasks', parts.settings, {
+    const fed = new SourceQueue(this, 'Tasks', parts.settings, {
       queueName: queueNameOf(parts.settings.system, this.type),
       visibilityTimeout: Duration.seconds(WORKER_VISIBILITY_S),
     })
@@ -43,7 +43,7 @@ export class WorkerQueue extends Construct {
       .node.addDependency(this.queue)
   }
 
-  /** Tasks that wait in the queue to be claimed at once. */
+  /** How many messages wait in the queue. */
   metricBacklog(): Metric {
     return this.queue.metricApproximateNumberOfMessagesVisible()
   }

@@ -4,19 +4,18 @@ import type { FargateService } from 'aws-cdk-lib/aws-ecs'
 import type { IQueue } from 'aws-cdk-lib/aws-sqs'
 import { Construct } from 'constructs'
 import { BatonError } from '../../shared/core/errors.ts'
-import { MAX_SCALED_QUEUES, SCALE_IN_COOLDOWN_S, SCALE_OUT_COOLDOWN_S } from '../bounds.ts'
+import { SCALE_IN_COOLDOWN_S, SCALE_OUT_COOLDOWN_S, SCALED_QUEUES_MAX } from '../bounds.ts'
 
 export type ScalingSpec = {
   readonly minTasks: number
   readonly maxTasks: number
-  /** Visible messages that one container may have waiting before another is started. */
+  /** The visible messages per container above which another container is started. */
   readonly backlogPerTask: number
 }
 
 /**
- * Keeps the visible messages per running container near `backlogPerTask`. Scale-in protection is left out: a container
- * would have to ask for it around every run, and one that is stopped drains, then gives its runs back at no cost of a
- * retry.
+ * Keeps the visible messages per running container near `backlogPerTask`. There is no scale-in protection: a container would have
+ * to request it around every run. A container that is stopped drains and releases its remaining runs without a penalty.
  */
 export class WorkerScaling extends Construct {
   constructor(
@@ -49,27 +48,27 @@ export class WorkerScaling extends Construct {
   }
 }
 
-/** Target tracking multiplies the present count, so it can never leave zero. */
+/** `minTasks` is at least 1, because target tracking multiplies the present count and so never leaves zero. */
 function refuseImpossible(minTasks: number, maxTasks: number, queues: readonly IQueue[]): void {
   const isRange =
     Number.isInteger(minTasks) && Number.isInteger(maxTasks) && 1 <= minTasks && minTasks <= maxTasks
   if (!Token.isUnresolved(minTasks) && !Token.isUnresolved(maxTasks) && !isRange) {
     throw new BatonError(
       'invalid',
-      `minTasks ${minTasks} to maxTasks ${maxTasks} is no range; begin with 1 or more`,
+      `minTasks ${minTasks} to maxTasks ${maxTasks} is not a range; minTasks must be 1 or more`,
     )
   }
-  if (queues.length > MAX_SCALED_QUEUES) {
+  if (queues.length > SCALED_QUEUES_MAX) {
     throw new BatonError(
       'invalid',
-      `a service scales by at most ${MAX_SCALED_QUEUES} types, not ${queues.length}; use several services`,
+      `a service scales by at most ${SCALED_QUEUES_MAX} types, not ${queues.length}; use several services`,
     )
   }
 }
 
 type MetricQuery = CfnScalingPolicy.TargetTrackingMetricDataQueryProperty
 
-/** A queue that was idle for hours reports nothing, and so does a service whose first container is not up yet. */
+/** An idle queue reports nothing after some hours, and neither does a service before its first container runs. Both count as 0. */
 function backlogPerContainer(service: FargateService, queues: readonly IQueue[]): MetricQuery[] {
   const waiting = queues.map((_queue, index) => `FILL(waiting${index}, 0)`).join(' + ')
   return [

@@ -1,7 +1,7 @@
 /**
  * Workers in containers on Fargate: the service that runs them, its cluster (`cluster.ts`), the image that is built from a
- * task file (`image.ts`), and how many containers run for a backlog (`scaling.ts`). The queues that the workers
- * read are made by `types/worker-queue.ts`.
+ * task file (`image.ts`), and how many containers run for a backlog (`scaling.ts`). `types/worker-queue.ts` creates the queues
+ * from which the workers receive.
  */
 
 import { Duration, Names, Stack } from 'aws-cdk-lib'
@@ -23,13 +23,13 @@ import type { Queue } from 'aws-cdk-lib/aws-sqs'
 import { Construct } from 'constructs'
 import { BatonError } from '../../shared/core/errors.ts'
 import {
-  MAX_STOP_TIMEOUT_S,
+  SERVICE_CONTAINERS_MAX,
+  SERVICE_CONTAINERS_MIN,
+  STOP_TIMEOUT_S_MAX,
   WORKER_CONCURRENCY,
   WORKER_CPU_UNITS,
   WORKER_DRAIN_S,
-  WORKER_MAX_TASKS,
   WORKER_MEMORY_MB,
-  WORKER_MIN_TASKS,
   WORKER_STOP_MARGIN_S,
 } from '../bounds.ts'
 import { environmentOf } from '../functions/functions.ts'
@@ -50,51 +50,51 @@ import { WorkerScaling } from './scaling.ts'
 
 export type WorkerServiceProps = Placement & {
   /**
-   * The file that exports the definitions of the tasks it serves, one or several, relative to the working directory. Flows
-   * that it exports are registered; what their steps do is served if it exports that, too.
+   * The file that exports the definitions of one or several tasks, relative to the working directory. The service also registers
+   * the flows that the file exports. It serves their steps if the file exports the steps' tasks, too.
    */
   readonly entry: string
   /** CPU units of a container: 256, 512, 1,024, … 16,384; 1,024 are one vCPU. @default 256 */
   readonly cpu?: number
-  /** Megabytes of a container, in the steps that go with `cpu`. @default 512 */
+  /** Megabytes of a container; `cpu` decides which sizes are legal. @default 512 */
   readonly memory?: number
-  /** Runs at a time in one container, of all its types together. @default 10 */
+  /** Concurrent runs of one container, of all its types together. @default 10 */
   readonly concurrency?: number
-  /** Containers at least, 1 or more. @default 1 */
+  /** The fewest containers, 1 or more. @default 1 */
   readonly minTasks?: number
-  /** Containers at most. @default 10 */
+  /** The most containers. @default 10 */
   readonly maxTasks?: number
-  /** Waiting tasks per container beyond which another is started. @default `concurrency` */
+  /** Another container is started above this many waiting tasks per container. @default `concurrency` */
   readonly backlogPerTask?: number
-  /** Seconds that runs get to finish when their container must stop, 0–110; then they are given back. @default 110 */
+  /** When a container stops, its runs have this many seconds to finish, 0–110. Then they are released. @default 110 */
   readonly drainSeconds?: number
-  /** Least level of log lines: `INFO` has a line for each run. @default the system's `logLevel`, else 'INFO' */
+  /** The least level of log lines. At `INFO` there is one line per run. @default the system's `logLevel`, else 'INFO' */
   readonly logLevel?: LogLevel
-  /** Dotted numbers. Tasks with a `minWorkerVersion` wait for workers of a version as high. @default none */
+  /** Dotted numbers. Tasks with a higher `minWorkerVersion` wait for workers of such a version. @default none */
   readonly version?: string
   readonly environment?: Readonly<Record<string, string>>
   /**
-   * The types besides its own that its code publishes or takes results of. Flows that the app adds are known; flows that are
-   * registered over HTTP, and whose steps it does, must be named. An empty list lets it reach tasks of its own types only.
+   * The other types that its code publishes or reads results of. Flows that the app adds are known. Flows that are registered
+   * over HTTP must be named if the types do steps of them. An empty list lets it reach tasks of its own types only.
    * @default any
    */
   readonly otherTypes?: readonly string[]
   /**
-   * Whether what happens to tasks of its types and flows is told on the system's event bus.
-   * @default what each definition says, else false
+   * Whether events of tasks of its types and flows are published on the system's event bus.
+   * @default as each definition says, else false
    */
   readonly events?: boolean
 }
 
 /**
- * Serves one or many task types from containers on Fargate, more of them the more tasks wait. Runs may take hours.
- * A container that must stop receives nothing more, lets runs finish for `drainSeconds`, and gives the rest back.
+ * Serves one or many task types from containers on Fargate. The number of containers follows the waiting tasks. Runs may take
+ * hours. A container that must stop claims nothing more, lets runs finish for `drainSeconds`, and releases the rest.
  */
 export class WorkerService extends Construct {
   readonly queues: readonly WorkerQueue[]
   readonly flows: readonly FlowRegistration[]
   readonly service: FargateService
-  /** Grant it what the handlers need. */
+  /** The role of the containers. Grant it what the handlers need. */
   readonly taskRole: IRole
 
   constructor(
@@ -108,17 +108,17 @@ export class WorkerService extends Construct {
     const props = withDefaults(given)
     refuseServiceProps(given.entry, props)
     const { entry } = props
-    const told = props.events === undefined ? {} : { events: props.events }
+    const events = props.events === undefined ? {} : { events: props.events }
     const definitions = readDefinitions(entry)
     const types = new Construct(this, 'Types')
     this.queues = definitions.map(
       ({ exportName }) =>
-        new WorkerQueue(types, exportName, parts, registrar, { entry, task: exportName, ...told }),
+        new WorkerQueue(types, exportName, parts, registrar, { entry, task: exportName, ...events }),
     )
     const flows = new Construct(this, 'Flows')
     this.flows = readFlows(entry).map(
       ({ exportName }) =>
-        new FlowRegistration(flows, exportName, parts, registrar, { entry, flow: exportName, ...told }),
+        new FlowRegistration(flows, exportName, parts, registrar, { entry, flow: exportName, ...events }),
     )
     const queues = this.queues.map(({ queue }) => queue)
     const image = workerImage(this, Names.uniqueId(this), definitions)
@@ -146,7 +146,7 @@ export class WorkerService extends Construct {
       image,
       logging: LogDrivers.awsLogs({ logGroup, streamPrefix: 'worker' }),
       stopTimeout: Duration.seconds(props.drainSeconds + WORKER_STOP_MARGIN_S),
-      // Node as the first process would not reap what a handler's child processes leave behind.
+      // As the first process of a container, Node would not reap the orphans of a handler's child processes.
       linuxParameters: new LinuxParameters(this, 'Linux', { initProcessEnabled: true }),
       environment: {
         ...workerEnvironment(parts.settings, levelOf(props.logLevel) ?? parts.settings.handlerLogLevel),
@@ -157,7 +157,7 @@ export class WorkerService extends Construct {
         ...props.environment,
       },
     })
-    openSystemTo(runnerOf(definition, container), parts, queues, {
+    openSystemTo(granteeOf(definition, container), parts, queues, {
       types: this.queues.map(({ type }) => type),
       others: props.otherTypes ? typesWithin('otherTypes', props.otherTypes) : 'any',
       isRegistered: true,
@@ -166,19 +166,19 @@ export class WorkerService extends Construct {
   }
 
   private runOn(cluster: ICluster, taskDefinition: FargateTaskDefinition, props: Props): FargateService {
-    const isReachingOut = isPublic(cluster, props)
-    const subnetType = isReachingOut ? SubnetType.PUBLIC : SubnetType.PRIVATE_WITH_EGRESS
+    const isPublicService = isPublic(cluster, props)
+    const subnetType = isPublicService ? SubnetType.PUBLIC : SubnetType.PRIVATE_WITH_EGRESS
     const service = new FargateService(this, 'Service', {
       cluster,
       taskDefinition,
-      assignPublicIp: isReachingOut,
+      assignPublicIp: isPublicService,
       vpcSubnets: { subnetType },
-      // A new version that does not stay up is taken back; the old one serves until the new one does.
+      // A version that does not stay up is rolled back. The old version serves until the new one runs.
       circuitBreaker: { rollback: true },
       minHealthyPercent: 100,
       maxHealthyPercent: 200,
     })
-    // The first containers would start, fail and be rolled back before they can reach anything or may fetch their image.
+    // Without these dependencies the first containers could start before they have a route or may fetch their image.
     service.node.addDependency(
       cluster.vpc.selectSubnets({ subnetType }).internetConnectivityEstablished,
       taskDefinition.taskRole,
@@ -191,7 +191,7 @@ export class WorkerService extends Construct {
 type Props = ReturnType<typeof withDefaults>
 
 function withDefaults(given: WorkerServiceProps) {
-  const { concurrency = WORKER_CONCURRENCY, minTasks = WORKER_MIN_TASKS } = given
+  const { concurrency = WORKER_CONCURRENCY, minTasks = SERVICE_CONTAINERS_MIN } = given
   const { drainSeconds = WORKER_DRAIN_S } = given
   refuseReserved(given.environment)
   refuseDrain(drainSeconds)
@@ -201,31 +201,31 @@ function withDefaults(given: WorkerServiceProps) {
     memory: given.memory ?? WORKER_MEMORY_MB,
     concurrency,
     minTasks,
-    maxTasks: given.maxTasks ?? Math.max(minTasks, WORKER_MAX_TASKS),
+    maxTasks: given.maxTasks ?? Math.max(minTasks, SERVICE_CONTAINERS_MAX),
     backlogPerTask: given.backlogPerTask ?? concurrency,
     drainSeconds,
   }
 }
 
-/** Workers emit no metrics, so that they need not know which are kept. */
+/** Workers emit no metrics, so they need no list of the metrics that are kept. */
 function workerEnvironment(settings: Parts['settings'], logLevel: LogLevel): Record<string, string> {
   const { BATON_TYPE_METRICS: _metrics, ...environment } = environmentOf(settings, logLevel)
   return environment
 }
 
-/** What an executor may, and to receive and find what is meant for it: workers fetch by themselves. */
-function openSystemTo(runner: Grantee, parts: Parts, queues: readonly Queue[], serving: Serving): void {
+/** Grants what an executor may do, and to receive messages: a worker polls its queues itself. */
+function openSystemTo(grantee: Grantee, parts: Parts, queues: readonly Queue[], serving: Serving): void {
   const { table, messages } = parts
-  grantTableToWorker(runner, parts, serving)
-  table.nameTo(runner)
-  messages.openTo(runner, {})
-  allow(runner, {
+  grantTableToWorker(grantee, parts, serving)
+  table.nameTo(grantee)
+  messages.openTo(grantee, {})
+  allow(grantee, {
     actions: ['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:SendMessage'],
     resources: queues.map(({ queueArn }) => queueArn),
   })
 }
 
-function runnerOf(definition: FargateTaskDefinition, container: ContainerDefinition): Grantee {
+function granteeOf(definition: FargateTaskDefinition, container: ContainerDefinition): Grantee {
   return {
     addToRolePolicy: (statement: PolicyStatement) => definition.addToTaskRolePolicy(statement),
     addEnvironment: (name, value) => container.addEnvironment(name, value),
@@ -233,7 +233,10 @@ function runnerOf(definition: FargateTaskDefinition, container: ContainerDefinit
 }
 
 function refuseDrain(drainSeconds: number): void {
-  const most = MAX_STOP_TIMEOUT_S - WORKER_STOP_MARGIN_S
+  const most = STOP_TIMEOUT_S_MAX - WORKER_STOP_MARGIN_S
   if (drainSeconds >= 0 && drainSeconds <= most) return
-  throw new BatonError('invalid', `drainSeconds is ${drainSeconds}; Fargate leaves time for 0–${most}`)
+  throw new BatonError(
+    'invalid',
+    `drainSeconds is ${drainSeconds}; give 0–${most}, since Fargate kills a container after ${STOP_TIMEOUT_S_MAX} s`,
+  )
 }

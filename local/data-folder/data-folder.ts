@@ -16,7 +16,7 @@ import {
 import { dirname, join, resolve } from 'node:path'
 import { REGION } from '../account.ts'
 
-/** What a local system keeps between its starts. Only the user that owns the folder can read what is in it. */
+/** The data that a local system keeps between its starts. Only the owner of the folder can read it. */
 export type DataFolder = {
   readonly accessKey: string
   /** The path of a file in the folder. */
@@ -28,20 +28,20 @@ export type DataFolder = {
 
 const KEY_FILE = 'access-key'
 const KEY = /^[0-9a-f]{32}$/
-/** The database of versions that had one for all access keys, with the files that SQLite may have left beside it. */
+/** The database of earlier versions, which had one for all access keys. SQLite may have left further files beside it. */
 const SHARED_DATABASE = 'shared-local-instance.db'
 
 /**
- * A key that nobody guesses: 128 random bits. DynamoDB Local takes letters and digits only, and names a file after the
- * key, so it has no capital letters: some file systems do not tell them apart.
+ * A new access key of 128 random bits. DynamoDB Local accepts letters and digits only, and names a file after the key. The key
+ * has no capital letters, because some file systems do not distinguish them.
  */
 export function newAccessKey(): string {
   return randomBytes(16).toString('hex')
 }
 
 /**
- * Opens the folder of a kept local system, and makes it when it is missing. The access key is made once, because the
- * tables of one key are invisible to another. Throws one line that says what to do when the folder cannot be used.
+ * Opens the folder of a kept local system, and creates it if it is missing. The access key is created once, because the tables of
+ * one key are invisible to another. When the folder cannot be used, it throws one line that says what to do.
  */
 export function openDataFolder(path: string): DataFolder {
   const folder = resolve(path)
@@ -51,7 +51,7 @@ export function openDataFolder(path: string): DataFolder {
     makeFolder(folder)
     for (const inner of [dynamodb, sqs]) openPrivately(inner)
     tryToWrite(folder)
-    // Schedules hold the inputs of their tasks.
+    // Schedules contain inputs of tasks, so only the owner may read them.
     for (const name of readdirSync(folder)) if (name.endsWith('.json')) chmodSync(file(name), 0o600)
   } catch (cause) {
     throw new Error(
@@ -64,7 +64,7 @@ export function openDataFolder(path: string): DataFolder {
   return { accessKey, file, dynamodb, sqs }
 }
 
-/** With the folders above it. Node's own `recursive` never ends where a file system makes no folders, as `/proc`. */
+/** Creates the folder and those above it. Node's own `recursive` never ends on a file system without new folders, such as `/proc`. */
 function makeFolder(folder: string): void {
   if (statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return
   const above = dirname(folder)
@@ -74,20 +74,20 @@ function makeFolder(folder: string): void {
 
 function openPrivately(folder: string): void {
   makeFolder(folder)
-  // A folder of an earlier version was open to all users.
+  // An earlier version left its folder open to all users.
   chmodSync(folder, 0o700)
   tryToWrite(folder)
   for (const name of readdirSync(folder)) closeSync(openSync(join(folder, name), 'r+'))
 }
 
-/** Permissions do not tell it: a file system may be read-only. */
+/** Writes a file, because permissions alone do not show a read-only file system. */
 function tryToWrite(folder: string): void {
   const probe = join(folder, `.probe-${process.pid}`)
   writeFileSync(probe, '')
   rmSync(probe)
 }
 
-/** The key of the folder; the first start makes it, before there are tables that need it. */
+/** The folder's access key. The first start creates it, before there are tables that need it. */
 function keptKey(folder: string, dynamodb: string): string {
   const file = join(folder, KEY_FILE)
   const kept = readIfThere(file)?.trim()
@@ -123,7 +123,7 @@ function databasesIn(dynamodb: string): string[] {
   return readdirSync(dynamodb).filter(name => name.endsWith('.db') && name !== SHARED_DATABASE)
 }
 
-/** Earlier versions shared one database between all access keys. Its form is the same: only the name is another. */
+/** Renames the shared database of an earlier version to that of the access key. Both have the same format. */
 function adoptSharedDatabase(dynamodb: string, accessKey: string): void {
   const own = `${accessKey}_${REGION}.db`
   const shared = readdirSync(dynamodb).filter(name => name.startsWith(SHARED_DATABASE))
@@ -133,7 +133,7 @@ function adoptSharedDatabase(dynamodb: string, accessKey: string): void {
       `${dynamodb} holds tables of this version and of an earlier one (${SHARED_DATABASE}); move that file away to use those of this version`,
     )
   }
-  // The database itself comes last: a crash before leaves it to the next start.
+  // The database itself is renamed last: after a crash before that, the next start finds it and goes on.
   for (const name of shared.toSorted().reverse())
     renameSync(join(dynamodb, name), join(dynamodb, name.replace(SHARED_DATABASE, own)))
 }

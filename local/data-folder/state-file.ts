@@ -1,10 +1,10 @@
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 
-/** A small JSON value that survives restarts when it has a file, and lives in memory when it has none. */
+/** A small JSON value. It survives restarts if it has a file, and lives in memory otherwise. */
 export type StateFile<T> = {
   read(): T
-  /** Replaces the value; the file is written soon after, many changes at once. */
+  /** Replaces the value. The file is written 50 ms later, once for all changes until then. */
   write(value: T): void
   flush(): void
 }
@@ -20,7 +20,7 @@ export function openStateFile<T>(file: string | undefined, empty: T): StateFile<
     if (!file || !timer) return
     timer = undefined
     mkdirSync(dirname(file), { recursive: true })
-    // Renamed into place, so that a kill in the middle leaves the old state, not half of the new one.
+    // The file is renamed into place, so a kill in the middle leaves the old state and not half of the new one.
     writeFileSync(`${file}.new`, JSON.stringify(value), { mode: 0o600 })
     renameSync(`${file}.new`, file)
   }

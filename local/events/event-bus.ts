@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { type Backend, bodyOf, errorAnswer, jsonAnswer } from '../gateway/call.ts'
 import type { EventLog } from './event-log.ts'
 
-/** Source: EventBridge quotas. */
-const MAX_ENTRIES = 10
-const MAX_REQUEST_BYTES = 256 * 1024
+/** The most entries of one request. Source: EventBridge quotas. */
+const ENTRIES_MAX = 10
+const REQUEST_BYTES_MAX = 256 * 1024
 
 type Entry = {
   readonly EventBusName?: string
@@ -14,8 +14,8 @@ type Entry = {
 }
 
 /**
- * EventBridge's PutEvents. What the system tells of itself is kept in `log`; entries of other sources are taken and go
- * nowhere, since rules are not emulated. `buses` are the names and ARNs of those that exist.
+ * EventBridge's PutEvents. Events of the system itself are kept in `log`. Entries of other sources are accepted and dropped, since
+ * rules are not emulated. `buses` are the names and ARNs of the existing buses.
  */
 export function createEventBus(log: EventLog, buses: readonly string[]): Backend {
   return async call => {
@@ -23,10 +23,10 @@ export function createEventBus(log: EventLog, buses: readonly string[]): Backend
       return errorAnswer(400, 'InvalidAction', `${call.operation} is not supported locally`)
     }
     const { Entries: entries } = bodyOf(call) as { Entries?: readonly Entry[] }
-    if (!entries || entries.length < 1 || entries.length > MAX_ENTRIES) {
-      return errorAnswer(400, 'ValidationException', `Entries must be 1 to ${MAX_ENTRIES}`)
+    if (!entries || entries.length < 1 || entries.length > ENTRIES_MAX) {
+      return errorAnswer(400, 'ValidationException', `Entries must be 1 to ${ENTRIES_MAX}`)
     }
-    if (call.body.length > MAX_REQUEST_BYTES) {
+    if (call.body.length > REQUEST_BYTES_MAX) {
       return errorAnswer(
         400,
         'ValidationException',

@@ -1,29 +1,30 @@
-/** An event as it is told on. */
-export type ToldEvent = {
+/** An event as the stream sends it. */
+export type LoggedEvent = {
   readonly id: string
   readonly type: string
   readonly taskId?: string
-  /** All of it, as JSON. */
+  /** The whole event as JSON. */
   readonly json: string
 }
 
-/** The last events, numbered from 0 in the order in which they came. */
+/** The last events, numbered from 0 in the order of their arrival. */
 export type EventLog = {
-  /** Keeps an event, unless it is one of those that are kept: a stream that is read again tells nothing new. */
-  append(event: ToldEvent): void
-  /** The number of the oldest one that is kept, and the one that the next will have. */
+  /** Adds an event, unless the log has it already: a planner that reads its stream again publishes events again. */
+  append(event: LoggedEvent): void
+  /** The number of the oldest event in the log. */
   oldest(): number
+  /** The number of the next event. */
   end(): number
-  /** Its number; undefined when it is not kept. */
+  /** The event's number; undefined when the log does not have it. */
   numberOf(id: string): number | undefined
-  /** Those from a number on, as far as they are kept, at most `limit`. */
-  read(from: number, limit: number): ToldEvent[]
-  /** Resolves when there is an event of this number or a later one, or when `signal` aborts. */
+  /** The events from this number on that the log still has, at most `limit`. */
+  read(from: number, limit: number): LoggedEvent[]
+  /** Resolves when the log has an event with this number or a later one, or when `signal` aborts. */
   arrival(number: number, signal: AbortSignal): Promise<void>
 }
 
 export function createEventLog(kept: number): EventLog {
-  const slots: ToldEvent[] = []
+  const slots: LoggedEvent[] = []
   const numbers = new Map<string, number>()
   const waiting = new Set<() => void>()
   let end = 0
@@ -62,6 +63,6 @@ export function createEventLog(kept: number): EventLog {
   }
 }
 
-function isThere(event: ToldEvent | undefined): event is ToldEvent {
+function isThere(event: LoggedEvent | undefined): event is LoggedEvent {
   return event !== undefined
 }

@@ -1,30 +1,27 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { EVENT_TYPES } from '../../shared/core/events/event-types.ts'
-import { type HttpAnswer, problemAnswer } from '../http/answer.ts'
-import type { EventLog, ToldEvent } from './event-log.ts'
+import { type HttpAnswer, problemAnswer, type RequestHandler } from '../http/answer.ts'
+import type { EventLog, LoggedEvent } from './event-log.ts'
 
-const MAX_READERS = 100
-/** Proxies cut connections that say nothing for a minute. */
+const READERS_MAX = 100
+/** The stream sends a comment this often, because proxies cut connections that are silent for a minute. */
 const KEEP_ALIVE_MS = 15_000
-/** How long a browser waits before it connects again. */
+/** The time after which a browser connects again. */
 const RETRY_MS = 1_000
-const EVENTS_AT_ONCE = 100
-
-/** Answers a request by itself, or leaves it to others. */
-export type StreamHandler = (request: IncomingMessage, response: ServerResponse) => boolean
+const READ_EVENTS_MAX = 100
 
 /**
- * `GET /v1/events`: events as they come, as server-sent events. A reader that names the last event it has seen goes on
- * behind that. Each reads at its own pace: one that is too slow misses events, and is told so.
+ * `GET /v1/events`: a stream of server-sent events. A reader that names the last event it has seen continues after that event.
+ * Each reader has its own pace. A reader that is too slow misses events, and the stream says so.
  */
-export function createEventStream(log: EventLog): StreamHandler {
+export function createEventStream(log: EventLog): RequestHandler {
   let readers = 0
   return (request, response) => {
     if (request.method !== 'GET' || pathOf(request) !== '/v1/events') return false
     const wish = readSubscription(request)
     if ('problems' in wish) {
       send(response, invalid(wish.problems))
-    } else if (readers >= MAX_READERS) {
+    } else if (readers >= READERS_MAX) {
       send(response, crowded)
     } else {
       readers += 1
@@ -49,7 +46,7 @@ const crowded = problemAnswer(
   'unavailable',
   503,
   'Too many readers',
-  `${MAX_READERS} connections read events already`,
+  `${READERS_MAX} connections read events already`,
   { headers: { 'retry-after': '5' } },
 )
 
@@ -58,7 +55,7 @@ function send(response: ServerResponse, { status, headers, body }: HttpAnswer): 
   response.end(body)
 }
 
-/** Writes events until the reader hangs up. */
+/** Writes events until the reader closes the connection. */
 async function follow(log: EventLog, wish: Subscription, response: ServerResponse): Promise<void> {
   const closed = closingOf(response)
   response.writeHead(200, {
@@ -66,7 +63,7 @@ async function follow(log: EventLog, wish: Subscription, response: ServerRespons
     'cache-control': 'no-cache, no-transform',
     'x-accel-buffering': 'no',
   })
-  // A reader that loses the connection before its first event goes on from here. No event has the id `none`.
+  // A reader that loses the connection before its first event continues from this id. No event has the id `none`.
   const last = log.read(log.end() - 1, 1)[0]?.id ?? 'none'
   response.write(`retry: ${RETRY_MS}\nid: ${wish.lastEventId ?? last}\n\n`)
   const keepingAlive = setInterval(() => {
@@ -96,7 +93,7 @@ async function writeFrom(
       response.write(`: too slow, ${missed} events were missed\n\n`)
       next += missed
     }
-    const events = log.read(next, EVENTS_AT_ONCE)
+    const events = log.read(next, READ_EVENTS_MAX)
     next += events.length
     const text = events.filter(wish.wants).map(frameOf).join('')
     if (text !== '') response.write(text)
@@ -105,7 +102,7 @@ async function writeFrom(
   }
 }
 
-function frameOf({ id, type, json }: ToldEvent): string {
+function frameOf({ id, type, json }: LoggedEvent): string {
   return `id: ${id}\nevent: ${type}\ndata: ${json}\n\n`
 }
 
@@ -129,11 +126,11 @@ function drained(response: ServerResponse, closed: AbortSignal): Promise<void> {
   })
 }
 
-/** What a reader of events asks for. */
+/** The events that a reader asks for. */
 type Subscription = {
-  /** The last event it has seen. */
+  /** The id of the last event that the reader has seen. */
   readonly lastEventId?: string
-  wants(event: ToldEvent): boolean
+  wants(event: LoggedEvent): boolean
 }
 
 type Problem = { readonly path: string; readonly message: string }
@@ -143,12 +140,12 @@ const CONTROL_PROBLEM = {
   message: 'must not contain line breaks or other control characters',
 }
 
-/** An id stands in a line of the stream of its own: a line break in it would begin a line that the reader takes for an event's. */
+/** An id has its own line in the stream. A line break in the id would begin a line that the reader takes for part of an event. */
 const CONTROL = /\p{Cc}/u
 
 const PARAMETERS = ['type', 'taskType', 'taskId', 'lastEventId']
 
-/** What a request asks for, or what is wrong with it. The header wins: a browser sends it when it connects again. */
+/** What a request asks for, or its problems. The header wins over the query: a browser sends it when it connects again. */
 function readSubscription(
   request: IncomingMessage,
 ): Subscription | { readonly problems: readonly Problem[] } {

@@ -4,16 +4,17 @@
  */
 
 import type { Gateway } from '../gateway/gateway.ts'
+import type { RequestHandler } from '../http/answer.ts'
 import type { Stack } from '../template/stack.ts'
 import { createEventBus } from './event-bus.ts'
 import { createEventLog } from './event-log.ts'
-import { createEventStream, type StreamHandler } from './event-stream.ts'
+import { createEventStream } from './event-stream.ts'
 
 const KEPT_EVENTS = 10_000
 
 export type LocalEvents = {
-  readonly stream: StreamHandler
-  /** For whoever tells events: here all are told, whatever their types say. */
+  readonly stream: RequestHandler
+  /** Variables for functions and services. Here they publish events of all types, even of those that ask for none. */
   readonly environment: Readonly<Record<string, string>>
 }
 

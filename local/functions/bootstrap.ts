@@ -1,6 +1,6 @@
 /**
- * The runtime of a function's process: loads the handler named by `_HANDLER` from `LAMBDA_TASK_ROOT` and runs
- * invocations that arrive over IPC, one at a time. Started by `sandbox.ts`, never imported.
+ * The runtime of a function's process. It loads the handler named by `_HANDLER` from `LAMBDA_TASK_ROOT`, and runs invocations
+ * that arrive over IPC, one at a time. `sandbox.ts` starts this file; no file imports it.
  */
 import { existsSync } from 'node:fs'
 import { flushCompileCache, registerHooks } from 'node:module'
@@ -12,7 +12,7 @@ type Handler = (event: unknown, context: unknown) => unknown
 
 const send = (message: SandboxMessage) => process.send?.(message)
 
-// Nobody is left to work for; a function must not outlive its cloud.
+// A function must not outlive its cloud.
 process.on('disconnect', () => process.exit(0))
 
 offerRuntimeSdk()
@@ -26,7 +26,7 @@ async function start() {
     )
     process.on('message', (request: InvocationRequest) => void run(handler, request))
     send({ kind: 'ready' })
-    // A function's process ends by force, which would leave nothing for the next one.
+    // The cache is written now, because a function's process is killed in the end and could not write it then.
     flushCompileCache()
   } catch (cause) {
     send({ kind: 'init-failed', error: errorOf(cause) })
@@ -52,7 +52,7 @@ async function loadHandler(root: string, name: string): Promise<Handler> {
   const module = (await import(pathToFileURL(file).href)) as Record<string, unknown>
   const handler = module[exported] ?? (module.default as Record<string, unknown> | undefined)?.[exported]
   if (typeof handler !== 'function') throw new Error(`${name} is undefined or not exported`)
-  // As nodejs24.x refuses it, even when the third parameter is never used.
+  // Lambda's nodejs24.x refuses a third parameter even if the handler never uses it.
   if (handler.length > 2) throw new Error(`${name} takes a callback, which nodejs24.x does not support`)
   return handler as Handler
 }
@@ -72,7 +72,7 @@ function contextOf({ requestId, timeoutMs, functionArn }: InvocationRequest) {
   }
 }
 
-/** Bundles leave the SDK out because Lambda's runtime carries it; here ours stands in for the runtime's. */
+/** A bundle may omit the SDK because Lambda's runtime has it. Here this repository's SDK takes its place. */
 function offerRuntimeSdk() {
   registerHooks({
     resolve: (specifier, context, nextResolve) => {

@@ -1,6 +1,7 @@
 /**
- * Lambda: each function runs in processes of its own (`sandbox.ts`, started with `bootstrap.ts`), as many as it is called at once
- * (`pool.ts`). `lineage.ts` counts the hops of a chain of messages; `lambda-api.ts` answers the Invoke call.
+ * Lambda: each function runs in its own processes (`sandbox.ts`, started with `bootstrap.ts`), one per concurrent invocation
+ * (`pool.ts`). `spec.ts` reads a function from the template, `protocol.ts` has the messages of its processes, `lineage.ts` counts
+ * the hops of a chain of messages, and `lambda-api.ts` answers the Invoke call.
  */
 
 import type { Meter } from '../gateway/meter.ts'
@@ -10,11 +11,11 @@ import { invocationsIn, isLoop, nextInChain } from './lineage.ts'
 import { ANSWER_BYTES_MAX, payloadBytes } from './payload-limits.ts'
 import { createPool, type Pool } from './pool.ts'
 import type { InvocationResult } from './sandbox.ts'
-import { functionSpecOf, memoryMbOf, mostSandboxesOf, timeoutMsOf } from './spec.ts'
+import { functionSpecOf, maxSandboxesOf, memoryMbOf, timeoutMsOf } from './spec.ts'
 
 const LINES_KEPT = 1000
 
-/** Lambda retries an asynchronous invocation twice, after one and after two minutes. */
+/** Lambda retries an asynchronous invocation after one minute, then after two more. */
 const ASYNC_RETRY_DELAYS_MS = [60_000, 120_000]
 
 export type LocalFunction = {
@@ -22,35 +23,35 @@ export type LocalFunction = {
   readonly name: string
   readonly arn: string
   readonly timeoutMs: number
-  /** How many processes it may have. */
-  readonly most: number
+  /** How many processes the function may have. */
+  readonly maxProcesses: number
   /**
-   * Runs it and waits; a failure is a result, never an exception. `trace` is the header of the chain that the request belongs to;
-   * without one a chain begins.
+   * Invokes the function and waits. A failure is a result, never an exception. `trace` is the header of the request's chain;
+   * without one a new chain begins.
    */
   invoke(event: unknown, trace?: string): Promise<InvocationResult>
   /**
-   * Whether Lambda refuses to run it in this chain: 16 invocations of it are in it, and its `RecursiveLoop` is not `Allow`.
-   * A refusal is counted and logged.
+   * Whether Lambda refuses the next invocation in this chain: the chain has 16 invocations of the function, and its
+   * `RecursiveLoop` is not `Allow`. The method counts and logs a refusal.
    */
   refuses(trace: string | undefined): boolean
-  /** How many requests it refused because their chain was a loop, as `RecursiveInvocationsDropped` of CloudWatch. */
+  /** How many invocations were refused as a loop, like CloudWatch's `RecursiveInvocationsDropped`. */
   readonly recursionsDropped: () => number
-  /** How often it was invoked in one chain at most. */
+  /** The most invocations of the function in one chain. */
   readonly longestChain: () => number
-  /** Runs it without waiting for the outcome; retried as its `EventInvokeConfig` says (twice by default). */
+  /** Invokes the function without waiting. A failure is retried as its `EventInvokeConfig` says (twice by default). */
   invokeLater(event: unknown, trace?: string): void
   pids(): number[]
-  /** Starts that many processes ahead of the first invocations. */
+  /** Starts this many processes ahead of the first invocations. */
   warm(count: number): Promise<void>
-  /** The last lines it wrote to its output, oldest first. */
+  /** The last lines that the function has written, oldest first. */
   readonly logs: readonly string[]
   stop(): Promise<void>
 }
 
 export type Functions = {
   all(): LocalFunction[]
-  /** By logical id, by ARN, by name, or by a part of the logical id that only one function has. */
+  /** Finds a function by logical id, ARN, name, or a part of the logical id that only one function has. */
   find(wanted: string): LocalFunction
   stop(): Promise<void>
 }
@@ -78,14 +79,14 @@ function createFunction(
   setting: Setting,
 ): LocalFunction {
   const { physicalId: name, arn } = stack.describe(logicalId)
-  const most = mostSandboxesOf(stack, logicalId, setting.maxSandboxes)
+  const most = maxSandboxesOf(stack, logicalId, setting.maxSandboxes)
   const memoryMb = memoryMbOf(stack, logicalId)
   const logs = keepLines(logicalId, setting)
   const retryDelays = ASYNC_RETRY_DELAYS_MS.slice(0, asyncRetriesOf(stack, name))
   const timers = new Set<NodeJS.Timeout>()
   const recursion = watchRecursion(stack, { logicalId, arn }, setting)
 
-  // Opened on first use: an environment may name values that only exist once the cloud has booted.
+  // The pool is created at the first use: the environment may name values that exist only after the boot.
   let pool: Pool | undefined
   const open = () => {
     pool ??= createPool(functionSpecOf(stack, assembly, logicalId, setting.environment), most, logs.add)
@@ -120,7 +121,7 @@ function createFunction(
     logicalId,
     name,
     arn,
-    most,
+    maxProcesses: most,
     timeoutMs: timeoutMsOf(stack, logicalId),
     invoke,
     refuses: recursion.refuses,
@@ -137,7 +138,7 @@ function createFunction(
   }
 }
 
-/** An answer that is too large to be delivered counts as the function's failure. */
+/** An answer that is too large to deliver counts as a failure of the function. */
 function deliverable(result: InvocationResult): InvocationResult {
   if (!result.ok || payloadBytes(result.payload) <= ANSWER_BYTES_MAX) return result
   const { requestId, durationMs } = result
@@ -150,7 +151,7 @@ function deliverable(result: InvocationResult): InvocationResult {
   }
 }
 
-/** What is known of the chains of requests that invoke a function. Lambda's default is to end a loop. */
+/** Follows the chains of requests that invoke a function. Lambda ends a loop by default. */
 function watchRecursion(
   stack: Stack,
   { logicalId, arn }: Pick<LocalFunction, 'logicalId' | 'arn'>,
@@ -162,7 +163,7 @@ function watchRecursion(
   return {
     dropped: () => dropped,
     longest: () => longest,
-    /** The chain with the invocation that begins. */
+    /** The chain including the invocation that begins. */
     enter: (trace: string | undefined) => {
       const chain = nextInChain(trace, arn)
       longest = Math.max(longest, invocationsIn(chain, arn))

@@ -15,7 +15,7 @@ export function createLambdaApi(functions: Functions): Backend {
   }
 }
 
-/** Why Lambda does not invoke the function; undefined: it does. */
+/** The reason why Lambda does not invoke the function; undefined if it does. */
 function refusalOf(target: LocalFunction, call: Call): Answer | undefined {
   if (target.refuses(chainOf(call))) {
     return errorAnswer(400, 'RecursiveInvocationException', 'Lambda has detected a recursive loop')

@@ -1,19 +1,19 @@
 import { createHash, randomBytes } from 'node:crypto'
 
 /**
- * Lambda's detection of recursive loops. The trace header of a request names its chain: `Lineage=1a2b3c4d:3|5e6f7a8b:1`
- * counts how often each function was invoked in it. The SDK hands the header from `_X_AMZN_TRACE_ID` to every call that it
- * makes, SQS keeps it with the message, and the invocation by that message goes on with the count. Table streams and
- * schedules carry no header, so a chain ends there.
+ * Lambda's detection of recursive loops. The trace header of a request identifies its chain. `Lineage=1a2b3c4d:3|5e6f7a8b:1` in it
+ * counts the invocations of each function in the chain. The SDK adds the header from `_X_AMZN_TRACE_ID` to every call, and SQS
+ * keeps it with the message. The invocation by that message continues the count. Table streams and schedules carry no header,
+ * so a chain ends there.
  * Source: Lambda Developer Guide, "Use Lambda recursive loop detection to prevent infinite loops".
  */
 
-/** Lambda refuses the next invocation of a function in one chain of requests. */
+/** After this many invocations of a function in one chain, Lambda refuses the next one. */
 const CHAIN_INVOCATIONS_MAX = 16
 
 const FIELD = 'Lineage='
 
-/** The trace header of a chain that begins. */
+/** The trace header of a new chain. */
 function newTrace(): string {
   const seconds = Math.floor(Date.now() / 1000).toString(16)
   return `Root=1-${seconds}-${randomBytes(12).toString('hex')};Parent=${randomBytes(8).toString('hex')};Sampled=0`
@@ -29,7 +29,7 @@ export function isLoop(trace: string | undefined, functionArn: string): boolean 
   return invocationsIn(trace, functionArn) >= CHAIN_INVOCATIONS_MAX
 }
 
-/** The header that the invocation runs with, and with which its calls go out. */
+/** The header of the invocation, which its own calls carry, too. */
 export function nextInChain(trace: string | undefined, functionArn: string): string {
   const lineage = new Map(lineageOf(trace))
   lineage.set(nameOf(functionArn), invocationsIn(trace, functionArn) + 1)
@@ -37,8 +37,8 @@ export function nextInChain(trace: string | undefined, functionArn: string): str
 }
 
 /**
- * One header for a batch of messages: that of the first, with the longest lineage. An invocation has one trace, so all that
- * it sends goes on from the longest chain of its batch.
+ * One header for a batch of messages: the first message's header with the highest count of each function. An invocation has one
+ * trace, so its own messages continue the longest chain of its batch.
  */
 export function joinedTrace(traces: readonly (string | undefined)[]): string | undefined {
   const [first, ...others] = traces.filter(trace => trace !== undefined)

@@ -2,8 +2,8 @@ import type { InvocationError } from './protocol.ts'
 import { type FunctionSpec, type InvocationResult, type Sandbox, startSandbox } from './sandbox.ts'
 
 /**
- * An invocation waits this long for a busy process before another one is started: a start costs 100 ms of a
- * developer's few cores, most invocations end sooner.
+ * An invocation waits this long for a busy process before the pool starts another one. A start costs 100 ms of a developer's few
+ * cores, and most invocations end sooner.
  */
 const GROWTH_PATIENCE_MS = 25
 
@@ -22,8 +22,8 @@ type Waiting = {
   resolve(result: InvocationResult): void
 }
 
-/** The processes of one function: grows on demand up to `most`; beyond that invocations queue. */
-export function createPool(spec: FunctionSpec, most: number, onLine: (line: string) => void): Pool {
+/** The processes of one function. The pool grows on demand up to `maxProcesses`; further invocations queue. */
+export function createPool(spec: FunctionSpec, maxProcesses: number, onLine: (line: string) => void): Pool {
   const all = new Set<Sandbox>()
   const idle = createIdleList<Sandbox>(sandbox => sandbox.kill())
   const queue: Waiting[] = []
@@ -67,9 +67,9 @@ export function createPool(spec: FunctionSpec, most: number, onLine: (line: stri
 
   function grow() {
     clearTimeout(growth)
-    // The first in the queue go to the processes that are starting already.
+    // The first ones in the queue will get the processes that are starting already.
     const next = queue[starting]
-    if (!next || all.size >= most) return
+    if (!next || all.size >= maxProcesses) return
     const patience = all.size === 0 ? 0 : GROWTH_PATIENCE_MS - (performance.now() - next.since)
     if (patience > 0) {
       growth = setTimeout(pump, patience)
@@ -89,7 +89,7 @@ export function createPool(spec: FunctionSpec, most: number, onLine: (line: stri
     },
     pids: () => [...all].flatMap(({ pid }) => pid ?? []),
     warm: async count => {
-      const missing = Math.max(0, Math.min(count, most) - all.size)
+      const missing = Math.max(0, Math.min(count, maxProcesses) - all.size)
       await Promise.all(Array.from({ length: missing }, add))
     },
     stop: async () => {
@@ -111,10 +111,10 @@ const failed = (error: InvocationError): InvocationResult => ({
   durationMs: 0,
 })
 
-/** Lambda keeps idle sandboxes for minutes; so do we, then give the memory back. */
+/** An idle process is kept this long, as Lambda keeps sandboxes for minutes. Then its memory is freed. */
 const IDLE_KEPT_MS = 5 * 60_000
 
-/** Things at rest, the last one used first; one that rests too long is retired. */
+/** Idle items, of which the last used is taken first. An item that is idle for too long is retired. */
 type IdleList<T> = {
   readonly size: () => number
   put(entry: T): void

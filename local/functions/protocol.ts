@@ -1,8 +1,8 @@
-/** What the cloud sends to a function's process over IPC: one invocation at a time. */
+/** The message that the cloud sends to a function's process over IPC: one invocation at a time. */
 export type InvocationRequest = {
   readonly requestId: string
   readonly event: unknown
-  /** After how many ms the invocation is cut: no time of day, which may differ between the two. */
+  /** The time until the invocation's timeout. It is a duration, because the clocks of two processes may differ. */
   readonly timeoutMs: number
   readonly functionArn: string
   readonly traceId: string
@@ -14,7 +14,7 @@ export type InvocationError = {
   readonly trace?: readonly string[]
 }
 
-/** What a function's process sends back. */
+/** The messages that a function's process sends back. */
 export type SandboxMessage =
   | { readonly kind: 'ready' }
   | { readonly kind: 'init-failed'; readonly error: InvocationError }

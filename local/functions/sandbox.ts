@@ -4,13 +4,13 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import type { InvocationError, InvocationRequest, SandboxMessage } from './protocol.ts'
 
-/** A function as its resource describes it. */
+/** A function as its resource in the template describes it. */
 export type FunctionSpec = {
   readonly logicalId: string
   readonly name: string
   readonly arn: string
   readonly codeDir: string
-  /** Processes of a function compile its bundle once between them. */
+  /** The compile cache that the processes of a function share. */
   readonly compileCacheDir: string
   readonly handler: string
   readonly timeoutMs: number
@@ -29,10 +29,10 @@ export type InvocationResult = {
 /** One process of a function. It serves one invocation at a time, as a Lambda sandbox does. */
 export type Sandbox = {
   readonly pid: number | undefined
-  /** Resolves to the reason when the function could not be loaded. */
+  /** Resolves to the reason if the function could not be loaded, else to undefined. */
   readonly started: Promise<InvocationError | undefined>
   readonly ended: Promise<void>
-  /** Whether it can take another invocation. */
+  /** Whether the process can take another invocation. */
   alive(): boolean
   invoke(event: unknown, traceId: string): Promise<InvocationResult>
   kill(): void
@@ -41,8 +41,8 @@ export type Sandbox = {
 type Running = { readonly requestId: string; finish(outcome: Outcome): void }
 type Outcome = { ok: true; payload: unknown } | { ok: false; error: InvocationError }
 
-/** Lambda gives no function less; Node itself needs about that much. */
-const LEAST_HEAP_MB = 128
+/** Lambda's smallest memory. Node itself needs about as much. */
+const HEAP_MB_MIN = 128
 
 export function startSandbox(spec: FunctionSpec, onLine: (line: string) => void): Sandbox {
   const child = spawnRuntime(spec)
@@ -58,7 +58,7 @@ export function startSandbox(spec: FunctionSpec, onLine: (line: string) => void)
   child.on('message', (message: SandboxMessage) => {
     if (message.kind === 'ready') return started.resolve(undefined)
     if (message.kind === 'init-failed') return started.resolve(message.error)
-    // An answer after its time-out belongs to nobody.
+    // An answer that comes after its invocation's timeout is ignored.
     if (message.requestId !== running?.requestId) return
     const failed = message.kind === 'error'
     running.finish(failed ? { ok: false, error: message.error } : { ok: true, payload: message.payload })
@@ -118,7 +118,7 @@ export function startSandbox(spec: FunctionSpec, onLine: (line: string) => void)
   }
 }
 
-// When the process has just died, its `exit` event tells; the failed send needs no second report.
+// When the process has just died, its `exit` event reports that. The failed send needs no second report.
 const deliver = (child: ChildProcess, request: InvocationRequest) =>
   child.connected && child.send(request, () => {})
 
@@ -129,11 +129,11 @@ const timedOut = ({ timeoutMs }: FunctionSpec): InvocationError => ({
 
 function spawnRuntime(spec: FunctionSpec): ChildProcess {
   const bootstrap = fileURLToPath(new URL('./bootstrap.ts', import.meta.url))
-  const heap = `--max-old-space-size=${Math.max(LEAST_HEAP_MB, spec.memoryMb)}`
+  const heap = `--max-old-space-size=${Math.max(HEAP_MB_MIN, spec.memoryMb)}`
   return spawn(process.execPath, [heap, '--disable-warning=ExperimentalWarning', bootstrap], {
     cwd: spec.codeDir,
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-    // A group of its own: Ctrl-C at the terminal is for the cloud, which then ends its parts in order.
+    // The process has its own group, so Ctrl-C at the terminal reaches only the cloud. The cloud then ends its parts in order.
     detached: true,
     env: {
       PATH: process.env.PATH,

@@ -4,11 +4,11 @@ import type { Stack } from '../template/stack.ts'
 import type { Assembly } from '../template/template.ts'
 import type { FunctionSpec } from './sandbox.ts'
 
-/** Lambda's defaults where a template is silent. */
+/** Lambda's timeout when the template sets none. */
 const DEFAULT_TIMEOUT_S = 3
 const DEFAULT_MEMORY_MB = 128
 
-/** Its entries are named by the paths of what they hold, so it goes with the assembly. */
+/** The folder of the compile cache. Its entries are named by paths of bundles, so it stands beside the assembly. */
 const COMPILE_CACHE = '.node-compile-cache'
 
 export const timeoutMsOf = (stack: Stack, logicalId: string) =>
@@ -17,15 +17,15 @@ export const timeoutMsOf = (stack: Stack, logicalId: string) =>
 export const memoryMbOf = (stack: Stack, logicalId: string) =>
   Number(stack.read(logicalId, 'MemorySize') ?? DEFAULT_MEMORY_MB)
 
-/** How many processes a function may have: what its reserved concurrency allows of `most`, at least one. */
-export function mostSandboxesOf(stack: Stack, logicalId: string, most: number) {
+/** How many processes a function may have: `most`, or its reserved concurrency if that is less, but at least one. */
+export function maxSandboxesOf(stack: Stack, logicalId: string, most: number) {
   const reserved = stack.read(logicalId, 'ReservedConcurrentExecutions') as number | undefined
   return Math.max(1, Math.min(most, reserved ?? most))
 }
 
 /**
- * What a process of the function is started with. `shared` comes after the template's own variables, and the access
- * key is the logical id, by which the gateway knows who calls.
+ * The environment and code of the function's processes. `shared` overrides the template's own variables. The access key is the
+ * function's logical id, by which the gateway identifies the caller.
  */
 export function functionSpecOf(
   stack: Stack,
@@ -53,7 +53,7 @@ export function functionSpecOf(
   }
 }
 
-/** The environment that leads a process's SDK clients to the gateway, which answers those that have its key. */
+/** The environment that directs a process's SDK clients to the gateway. The gateway answers only requests with its key. */
 export function awsEnvironment(gatewayUrl: string, accessKey: string): Record<string, string> {
   const services = [
     'DYNAMODB',
@@ -70,7 +70,7 @@ export function awsEnvironment(gatewayUrl: string, accessKey: string): Record<st
     AWS_SECRET_ACCESS_KEY: 'local',
     AWS_SESSION_TOKEN: accessKey,
     AWS_EC2_METADATA_DISABLED: 'true',
-    // A service without an emulation meets the gateway's refusal, never the real service.
+    // A call to a service without emulation is refused by the gateway and never reaches the real service.
     AWS_ENDPOINT_URL: gatewayUrl,
     ...Object.fromEntries(services.map(service => [`AWS_ENDPOINT_URL_${service}`, gatewayUrl])),
   }

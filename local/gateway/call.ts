@@ -1,21 +1,21 @@
 import type { IncomingHttpHeaders } from 'node:http'
 
-/** One request to an AWS service, with who made it. */
+/** One request to an AWS service, with its caller. */
 export type Call = {
-  /** Logical id of a function or mapping, or `tester`: the access key id that signed the request. */
+  /** The access key id that signed the request: the logical id of a function or mapping, or `tester`. */
   readonly caller: string
   /** The service name of the signature's scope: `dynamodb`, `sqs`, `scheduler`, … */
   readonly service: string
   /** `PutItem`, `SendMessage`, `CreateSchedule`, … */
   readonly operation: string
   readonly method: string
-  /** With the query string. */
+  /** The path with the query string. */
   readonly path: string
   readonly headers: IncomingHttpHeaders
   readonly body: Buffer
-  /** The role under which it is made, where that is not the caller's own: a schedule's. */
+  /** The role of the call if it is not the caller's own: a schedule has its own role. */
   readonly roleArn?: string
-  /** Aborts when the caller hangs up before its answer. */
+  /** Aborts when the caller closes the connection before the answer. */
   readonly hungUp?: AbortSignal
 }
 
@@ -37,12 +37,12 @@ export function jsonAnswer(status: number, body: unknown, headers: Record<string
   }
 }
 
-/** An error in the shape that all SDK protocols in use here understand. */
+/** An error in a form that all SDK protocols in use here understand. */
 export function errorAnswer(status: number, code: string, message: string): Answer {
   return jsonAnswer(status, { __type: code, message, Message: message }, { 'x-amzn-errortype': code })
 }
 
-/** The body as JSON; an empty object when there is none or it is not JSON. */
+/** The body as JSON; an empty object when the body is empty or is not JSON. */
 export function bodyOf(message: { readonly body: Buffer }): Record<string, unknown> {
   if (message.body.length === 0) return {}
   try {
@@ -53,8 +53,8 @@ export function bodyOf(message: { readonly body: Buffer }): Record<string, unkno
 }
 
 /**
- * All text values of a field, found without parsing: bodies may hold hundreds of KB. Inside string values quotes are
- * escaped and DynamoDB's attributes are typed objects, so only fields of the request itself can match.
+ * All text values of a field. They are found without parsing, because bodies may have hundreds of KB. Inside string values quotes
+ * are escaped, and DynamoDB's attributes are typed objects. So only fields of the request itself can match.
  */
 export function textFields(body: Buffer, name: string): string[] {
   const opening = `"${name}":"`

@@ -2,28 +2,28 @@ import { createHash, randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Answer, type Backend, bodyOf, type Call, errorAnswer, jsonAnswer } from './call.ts'
 
-/** A trouble that a test puts between callers and a service. Absent selectors match everything. */
+/** A fault that a test puts between callers and a service. A selector that is absent matches everything. */
 type Fault = {
   readonly caller?: string
   readonly service: string
   readonly operation?: string
-  /** Looks at the request's JSON body. */
+  /** Whether the fault hits a request with this JSON body. */
   matches?(body: Record<string, unknown>): boolean
   /**
-   * `drop`: answer success and do nothing; `fail-before`: answer 500 and do nothing; `fail-after`: do it, then
-   * answer 500; `throttle`: answer the service's throttling error; `delay`: only wait `delayMs`.
+   * `drop`: answer success and do nothing. `fail-before`: answer 500 and do nothing. `fail-after`: do it, then answer 500.
+   * `throttle`: answer the service's throttling error. `delay`: wait `delayMs`, then do it.
    */
   readonly action: 'drop' | 'fail-before' | 'fail-after' | 'throttle' | 'delay'
   readonly delayMs?: number
-  /** How many calls it hits; all of them when absent. */
+  /** How many calls the fault hits. @default all */
   readonly times?: number
 }
 
 export type Faults = {
-  /** Returns a function that removes the fault and tells how many calls it hit. */
+  /** Adds a fault. The returned function removes it and returns how many calls it hit. */
   add(fault: Fault): () => number
   clear(): void
-  /** Wraps a service so that the faults stand before it. */
+  /** Wraps a service so that calls meet the faults first. */
   around(backend: Backend): Backend
 }
 
@@ -43,7 +43,7 @@ export function createFaults(): Faults {
     },
     clear: () => armed.clear(),
     around: backend => call => {
-      // The usual case pays one comparison.
+      // Without faults a call costs one comparison.
       if (armed.size === 0) return backend(call)
       const entry = [...armed].find(({ fault }) => hits(fault, call))
       if (!entry) return backend(call)
@@ -87,7 +87,7 @@ function throttled({ service }: Call) {
 
 type SendEntry = { readonly Id?: string; readonly MessageBody?: string }
 
-/** The answer of a call that did what it was asked; the SDK checks the digests of sent messages. */
+/** An answer as if the call had succeeded. It has the digests of sent messages, because the SDK checks them. */
 function pretendSuccess(call: Call) {
   const body = bodyOf(call)
   const entries = (body.Entries ?? []) as readonly SendEntry[]

@@ -16,7 +16,7 @@ export type Gateway = {
   readonly url: string
   /** Puts a service behind the gateway. */
   serve(service: string, backend: Backend): void
-  /** Makes a call inside this process; it is metered and meets faults like one that came over the wire. */
+  /** Makes a call inside this process. It is metered and meets faults like a call over HTTP. */
   call(
     caller: string,
     service: string,
@@ -24,18 +24,18 @@ export type Gateway = {
     body: unknown,
     roleArn?: string,
   ): Promise<Record<string, unknown>>
-  /** From here on calls are refused that `refusalOf` has an answer for. */
+  /** From now on the gateway refuses calls for which `refusalOf` returns an answer. */
   protect(refusalOf: (call: Call) => Answer | undefined): void
-  /** Answers requests that are no AWS calls, e.g. answers of custom resources. They carry no key: the path holds a secret. */
+  /** Handles requests that are no AWS calls, e.g. answers of custom resources. They carry no key: their path has a secret. */
   route(pathPrefix: string, handler: (path: string, body: Buffer) => void): void
-  /** Told the body of every DynamoDB write that succeeded. */
+  /** Calls the listener with the table names of every DynamoDB write that succeeded. */
   onWrite(listener: (tableNames: readonly string[]) => void): void
   stop(): Promise<void>
 }
 
 /**
- * The one door to all AWS services of the local cloud: here calls are attributed, metered and troubled. It opens to requests
- * that carry `accessKey` only, so that no web page and no other user of the machine can call.
+ * Starts the one endpoint of all AWS services of the local cloud. It attributes calls, meters them and injects faults. It accepts
+ * only requests with `accessKey`, so no web page and no other user of the machine can call.
  */
 export async function startGateway(
   meter: Meter,
@@ -83,7 +83,7 @@ export async function startGateway(
   const server = createServer((request, response) => {
     answerRequest(request, response).catch(cause => refuse(response, cause))
   })
-  // Long polls outlive Node's defaults, and an idle connection closed under an SDK client costs it a retry.
+  // Long polls last longer than Node's defaults. An SDK client needs a retry when its idle connection is closed.
   server.requestTimeout = 0
   server.keepAliveTimeout = 0
   const url = await listen(server)
@@ -118,7 +118,7 @@ function internalCall(caller: string, service: string, operation: string, body: 
     headers: {
       'content-type': 'application/x-amz-json-1.0',
       'x-amz-target': `${target}.${operation}`,
-      // DynamoDB Local answers only requests that look signed; nothing checks the signature.
+      // DynamoDB Local answers only requests with a signature, but does not check it.
       authorization: `AWS4-HMAC-SHA256 Credential=${caller}/20260101/${REGION}/${service}/aws4_request, SignedHeaders=host, Signature=0`,
     },
     body: Buffer.from(JSON.stringify(body)),
@@ -164,7 +164,7 @@ export async function readBody(request: IncomingMessage): Promise<Buffer> {
   return chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)
 }
 
-/** Listens on loopback and tells the address. */
+/** Listens on loopback and returns the address. */
 export function listen(server: Server, port = 0): Promise<string> {
   return new Promise((resolve, reject) => {
     server.once('error', reject)
@@ -175,7 +175,7 @@ export function listen(server: Server, port = 0): Promise<string> {
   })
 }
 
-/** Closes at once: open connections are cut, not waited for. */
+/** Closes at once and cuts open connections. */
 export function close(server: Server): Promise<void> {
   return new Promise(resolve => {
     server.close(() => resolve())

@@ -18,7 +18,7 @@ const servicesByTarget: Record<string, string> = {
   AWSEvents: 'events',
 }
 
-/** Who calls which operation of which service, read from the signature and the target header alone. */
+/** The caller, service and operation of a request, read from the signature and the target header alone. */
 export function identify(headers: IncomingHttpHeaders, method: string, path: string) {
   const signature = credentialScope.exec(headers.authorization ?? '')
   const [prefix, operation] = splitTarget(headers['x-amz-target'])
@@ -31,8 +31,8 @@ export function identify(headers: IncomingHttpHeaders, method: string, path: str
 }
 
 /**
- * Whether a request comes from a process of this local system: those alone have its access key, as the session token of their
- * credentials. The names that sign are no secret.
+ * Whether a request comes from a process of this local system. Only those have its access key, as the session token of their
+ * credentials. The access key ids that sign are no secret.
  */
 export function carriesKey(headers: IncomingHttpHeaders, accessKey: string): boolean {
   const given = Buffer.from(String(headers['x-amz-security-token']))
@@ -46,7 +46,7 @@ function splitTarget(target: string | string[] | undefined): [string, string] | 
   return [target.slice(0, dot), target.slice(dot + 1)]
 }
 
-/** Names the operation of a REST request: `POST /schedules/x` is CreateSchedule, `GET /schedules` ListSchedules. */
+/** The operation of a REST request: `POST /schedules/x` is CreateSchedule, `GET /schedules` ListSchedules. */
 function restOperation(method: string, path: string) {
   const [collection, name] = path.split('?')[0]?.split('/').filter(Boolean) ?? []
   if (collection === undefined) return 'Unknown'

@@ -1,8 +1,8 @@
 type AttributeValue = Record<string, unknown>
 
 /**
- * Size of an item in bytes as DynamoDB bills it: attribute names plus values; numbers take about a byte per
- * two digits plus one; lists and maps take 3 bytes and one per entry.
+ * Size of an item in bytes as DynamoDB bills it: attribute names plus values. A number takes about one byte per two digits, plus
+ * one. A list or map takes 3 bytes, plus one per entry.
  */
 export function itemSize(item: Record<string, AttributeValue>): number {
   return Object.entries(item).reduce(
@@ -41,6 +41,6 @@ const sizes: Record<string, (content: unknown) => number> = {
   },
 }
 
-/** Write units of a condition that failed against this item: its size in started KB, at least one. */
+/** Write units of a condition that failed on this item: its size in started KB, at least one. */
 export const failedWriteUnits = (item: Record<string, AttributeValue> | undefined) =>
   item ? Math.max(1, Math.ceil(itemSize(item) / 1024)) : 1

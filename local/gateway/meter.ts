@@ -1,18 +1,18 @@
-/** What was used by one caller through one operation of one resource. */
+/** The usage by one caller of one operation on one resource. */
 type MeterLine = {
   readonly caller: string
   readonly service: string
   readonly operation: string
-  /** Table, `table/index`, queue or API route; empty where the service has none. */
+  /** Table, `table/index`, queue or API route; empty if the service has none. */
   readonly resource: string
   readonly calls: number
   /** Billed requests: 64 KB chunks of SQS, 512 KB chunks of the API, events, invocations of Lambda and Scheduler. */
   readonly requests: number
   readonly readUnits: number
   readonly writeUnits: number
-  /** Write units of conditions that failed; contained in `writeUnits`. */
+  /** Write units of conditions that failed; `writeUnits` includes them. */
   readonly failedWriteUnits: number
-  /** SQS receives that brought nothing; contained in `requests`. */
+  /** SQS receives without a message; `requests` includes them. */
   readonly emptyReceives: number
   readonly gbMs: number
   readonly logBytes: number
@@ -26,7 +26,7 @@ type Amounts = Omit<MeterLine, keyof Place>
 export type Meter = {
   add(place: Place, amounts: Partial<Amounts>): void
   snapshot(): MeterSnapshot
-  /** What was used after `before` was taken. */
+  /** The usage since `before` was taken. */
   since(before: MeterSnapshot): MeterSnapshot
 }
 
@@ -67,7 +67,7 @@ export function createMeter(): Meter {
   }
 }
 
-/** Adds up lines, e.g. all of one caller. */
+/** The sum of lines, e.g. of all lines of one caller. */
 export function totalOf(lines: MeterSnapshot): Amounts {
   const total = { ...none }
   for (const line of lines) for (const name of amountNames) total[name] += line[name]

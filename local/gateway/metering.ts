@@ -12,7 +12,7 @@ export const isDynamoWrite = ({ operation }: Call) => dynamoWrites.has(operation
 export const isMeteredDynamoCall = ({ operation }: Call) =>
   dynamoReads.has(operation) || dynamoWrites.has(operation)
 
-/** Books what a call used. Called once for every call that reached a service. */
+/** Records the usage of a call. The gateway calls it once for every call that reached a service. */
 export function meterCall(meter: Meter, call: Call, answer: Answer) {
   switch (call.service) {
     case 'dynamodb':
@@ -63,7 +63,7 @@ function unitsByResource(capacity: Capacity): [string, number][] {
   ]
 }
 
-// A condition that fails is billed by the size of the item it failed on, and the answer does not say so.
+// A condition that fails is billed by the size of the item on which it failed. The answer does not report that.
 function meterRefusal(meter: Meter, call: Call, answer: Answer) {
   const refusal = bodyOf(answer)
   const resource = textFields(call.body, 'TableName')[0] ?? ''
@@ -81,7 +81,7 @@ function refusedUnits(refusal: Record<string, unknown>) {
   return reasons.reduce((sum, { Item }) => sum + 2 * failedWriteUnits(Item), 0)
 }
 
-/** Every entry is billed, by started 64 KB, which no entry here reaches. */
+/** Every started 64 KB of an entry is billed. No entry here exceeds 64 KB. */
 function meterEvents(meter: Meter, call: Call) {
   const { Entries = [] } = bodyOf(call) as { Entries?: readonly unknown[] }
   meter.add({ ...placeOf(call), resource: '' }, { calls: 1, requests: Entries.length })

@@ -1,8 +1,8 @@
 import { type MeterSnapshot, totalOf } from './meter.ts'
 
 /**
- * List prices in USD, us-east-1, November 2026, without free tiers, each with the page it was read from. Events are left
- * out: here all are told, on AWS those of types that ask for it, at $1 a million.
+ * List prices in USD, us-east-1, November 2026, without free tiers, each with its page. Events are left out: the local
+ * cloud publishes all of them, AWS only those of types that ask for it, at $1 per million.
  * Failed conditional writes cost write units like successful ones.
  */
 export const prices = {
@@ -20,7 +20,7 @@ export const prices = {
   apiRequest: 1 / 1e6,
   /** Logs ingested: https://aws.amazon.com/cloudwatch/pricing/ */
   logGigabyte: 0.5,
-  /** A month, of standard resolution, for each metric that an alarm watches: https://aws.amazon.com/cloudwatch/pricing/ */
+  /** Per month and metric that an alarm of standard resolution watches: https://aws.amazon.com/cloudwatch/pricing/ */
   alarmMetric: 0.1,
 } as const
 
@@ -34,7 +34,7 @@ export type Cost = {
   readonly total: number
 }
 
-/** What the lines would cost on AWS, in USD. */
+/** The cost of the lines on AWS, in USD. */
 export function costOf(lines: MeterSnapshot): Cost {
   const of = (service: string) => totalOf(lines.filter(line => line.service === service))
   const dynamo = of('dynamodb')

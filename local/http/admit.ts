@@ -1,19 +1,19 @@
 import type { IncomingMessage } from 'node:http'
 import { type HttpAnswer, problemAnswer } from './answer.ts'
 
-/** Why a request is not answered; undefined: it is. */
+/** The refusal of a request; undefined if it is admitted. */
 export type Admit = (request: IncomingMessage) => HttpAnswer | undefined
 
 const LOOPBACK = ['localhost', '127.0.0.1', '[::1]']
-/** What a browser says of requests that the API's own pages send, and of addresses that a person has typed. */
+/** Values of `Sec-Fetch-Site` for requests from the API's own pages, and for addresses that a person has typed. */
 const OWN_SITES = ['same-origin', 'none']
 const HTTP_PORT = '80'
 
 /**
- * Keeps web pages out that the developer's browser shows. A page of another origin names its origin, or its browser says that
- * it is of another site, with every request, preflights included. A page whose host name was pointed at this machine
- * (DNS rebinding) counts as the same origin, but it sends that name as the host. Programs send none of these headers
- * but `Host`.
+ * Refuses requests of web pages in the developer's browser. With every request, preflights included, the browser sends the
+ * origin of a foreign page, or a header that says that the request is cross-site. A page whose host name was pointed at this
+ * machine (DNS rebinding) counts as the same origin, but it sends that name as the host. Programs send only `Host` of these
+ * headers.
  */
 export function admitting(port: string, allowedHosts: readonly string[]): Admit {
   const hosts = new Set([...LOOPBACK, ...allowedHosts].flatMap(host => spellingsOf(host.toLowerCase(), port)))
@@ -36,7 +36,7 @@ export function admitting(port: string, allowedHosts: readonly string[]): Admit 
   }
 }
 
-/** As it stands in `Host`: with the port, unless that is the one of HTTP. */
+/** The values of `Host` for this name: with the port, and also without it on the default port of HTTP. */
 function spellingsOf(host: string, port: string): string[] {
   if (/[^\]]:\d+$|\]:\d+$/.test(host)) return [host]
   return port === HTTP_PORT ? [host, `${host}:${port}`] : [`${host}:${port}`]

@@ -1,11 +1,16 @@
-/** What the server sends back. */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+
+/** The response of the server. */
 export type HttpAnswer = {
   readonly status: number
   readonly headers: Record<string, string | string[]>
   readonly body: Buffer
 }
 
-/** A problem document, as the API's own. */
+/** Writes the response and answers true, or answers false and leaves the request to the routes. */
+export type RequestHandler = (request: IncomingMessage, response: ServerResponse) => boolean
+
+/** A problem document, like those of the API itself. */
 export function problemAnswer(
   kind: string,
   status: number,
@@ -21,7 +26,7 @@ export function problemAnswer(
   }
 }
 
-/** What API Gateway answers by itself: its `message`, in a problem document. */
+/** An answer of API Gateway itself: its `message`, in a problem document. */
 export function gatewayAnswer(kind: string, status: number, message: string, detail: string): HttpAnswer {
   return problemAnswer(kind, status, message, detail, { members: { message } })
 }
@@ -42,8 +47,8 @@ type Structured = {
 }
 
 /**
- * Reads a function's answer by the rules of payload format 2.0: with a `statusCode` it describes the response,
- * without one it is the JSON body of a 200.
+ * The response for a function's answer, by the rules of payload format 2.0. An answer with a `statusCode` describes the response.
+ * Any other answer is the JSON body of a 200.
  */
 export function httpAnswerOf(payload: unknown): HttpAnswer {
   if (!isStructured(payload)) {

@@ -5,7 +5,7 @@ import { identify } from '../gateway/identify.ts'
 import type { Permissions } from '../permissions/permissions.ts'
 import { decoded } from './event.ts'
 
-/** Who asks, as API Gateway's IAM authorizer tells it to the function. */
+/** The caller of a request, in the form in which API Gateway's IAM authorizer passes it to the function. */
 export type HttpCaller = {
   readonly accessKey: string
   readonly accountId: string
@@ -13,8 +13,8 @@ export type HttpCaller = {
 }
 
 /**
- * A request that is signed with the logical id of a role acts under that role. Every other one comes from the user of this
- * machine, who may call every route.
+ * A request that is signed with the logical id of a role acts under that role. Any other request counts as the local user, which
+ * may call every route.
  */
 export function callerOf(request: IncomingMessage, permissions: Permissions): HttpCaller {
   const { caller } = identify(request.headers, request.method ?? 'GET', request.url ?? '/')
@@ -22,7 +22,7 @@ export function callerOf(request: IncomingMessage, permissions: Permissions): Ht
   return { accessKey: caller, accountId: ACCOUNT_ID, userArn }
 }
 
-/** Whether the caller may call the route: as its path was sent, and as the function gets it. */
+/** Whether the caller may call the route, both by the path as it was sent and by the path that the function gets. */
 export function mayInvoke(
   { accessKey }: HttpCaller,
   { method, path, apiId }: { readonly method: string; readonly path: string; readonly apiId: string },
@@ -38,7 +38,7 @@ export function mayInvoke(
 
 const LOCAL_USER = `local:${userName()}`
 
-/** A user id may have no name, as in some containers. */
+/** The name of the user. A user id may have no name, as in some containers. */
 function userName(): string {
   try {
     return userInfo().username

@@ -7,8 +7,8 @@ import type { RouteMatch } from './routes.ts'
 const textTypes = /^(text\/|application\/(json|javascript|xml|x-www-form-urlencoded)|[^;]+\+(json|xml))/
 
 /**
- * The event of payload format 2.0. An HTTP API decodes the path once, and what a decoded `?` leaves behind it is lost; the
- * query stays encoded. Seen in events of the service: https://github.com/honojs/hono/issues/2156,
+ * The event of payload format 2.0. An HTTP API decodes the path once, and drops what follows a decoded `?`. The query stays
+ * encoded. Observed in events of the service: https://github.com/honojs/hono/issues/2156,
  * https://github.com/middleapi/standard-server/pull/93
  */
 export function httpEventOf(
@@ -70,7 +70,7 @@ function splitQuery(url: string) {
   return at < 0 ? [url, ''] : [url.slice(0, at), url.slice(at + 1)]
 }
 
-/** The path percent-decoded, or as it is where it cannot be. */
+/** The percent-decoded path, or the path unchanged if it cannot be decoded. */
 export function decoded(path: string): string {
   try {
     return decodeURIComponent(path)

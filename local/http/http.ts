@@ -1,6 +1,6 @@
 /**
- * API Gateway's HTTP API: it admits a request (`admit.ts`), finds the route (`routes.ts`), writes the function's event (`event.ts`)
- * and sends its answer (`answer.ts`).
+ * API Gateway's HTTP API. It admits a request (`admit.ts`), finds its route (`routes.ts`), identifies the caller (`caller.ts`),
+ * writes the function's event (`event.ts`) and sends its answer (`answer.ts`).
  */
 
 import {
@@ -10,7 +10,6 @@ import {
   type Server,
   type ServerResponse,
 } from 'node:http'
-import type { StreamHandler } from '../events/event-stream.ts'
 import type { Functions } from '../functions/functions.ts'
 import { EVENT_BYTES_MAX, payloadBytes } from '../functions/payload-limits.ts'
 import { close, listen } from '../gateway/gateway.ts'
@@ -18,20 +17,27 @@ import type { Meter } from '../gateway/meter.ts'
 import type { Permissions } from '../permissions/permissions.ts'
 import type { Stack } from '../template/stack.ts'
 import { type Admit, admitting } from './admit.ts'
-import { gatewayAnswer, type HttpAnswer, httpAnswerOf, problemAnswer, serverError } from './answer.ts'
+import {
+  gatewayAnswer,
+  type HttpAnswer,
+  httpAnswerOf,
+  problemAnswer,
+  type RequestHandler,
+  serverError,
+} from './answer.ts'
 import { callerOf, mayInvoke } from './caller.ts'
 import { httpEventOf } from './event.ts'
 import { findRoute, type Route } from './routes.ts'
 
 /** Limits of an HTTP API: https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-quotas.html */
-const BODY_LIMIT_BYTES = 10 * 1024 * 1024
+const BODY_BYTES_MAX = 10 * 1024 * 1024
 const TIMEOUT_MS = 30_000
-/** Billed per started 512 KB. */
-const BILLED_BYTES = 512 * 1024
+/** Every started 512 KB of a request is billed as one request. */
+const BILLED_CHUNK_BYTES = 512 * 1024
 
 export type ApiServer = {
   readonly url: string
-  /** Begins to serve the routes; until then requests are answered with 503. */
+  /** Begins to serve the routes. Until then every request is answered with 503. */
   serve(served: Served): void
   stop(): Promise<void>
 }
@@ -41,8 +47,8 @@ type Served = {
   readonly functions: Functions
   readonly meter: Meter
   readonly permissions: Permissions
-  /** Answers some requests before the routes do. */
-  readonly stream?: StreamHandler
+  /** Gets each request before the routes do. */
+  readonly stream?: RequestHandler
   /** The parts of the system that do not run at the moment. */
   isDown(): Promise<readonly string[]>
 }
@@ -70,10 +76,10 @@ const forbidden = gatewayAnswer(
 
 type Serve = (request: IncomingMessage, body: Buffer) => Promise<HttpAnswer>
 
-/** Listens for the HTTP API at once, so that its address can stand in functions' environments. */
+/** Listens for the HTTP API at once, because functions' environments contain its address. */
 export async function startApiServer(port: number, allowedHosts: readonly string[] = []): Promise<ApiServer> {
   let serve: Serve = async () => unavailable
-  let stream: StreamHandler | undefined
+  let stream: RequestHandler | undefined
   let admit: Admit = () => unavailable
   const server: Server = createServer((request, response) => {
     const refusal = admit(request)
@@ -90,7 +96,7 @@ export async function startApiServer(port: number, allowedHosts: readonly string
   return {
     url,
     serve: served => {
-      serve = tellingHealth(served, createServe(served))
+      serve = answeringHealth(served, createServe(served))
       stream = served.stream
     },
     stop: () => close(server),
@@ -119,11 +125,11 @@ function createServe({ stack, functions, meter, permissions }: Served): Serve {
       operation: 'Request',
       resource: match.route.key,
     }
-    meter.add(place, { calls: 1, requests: Math.max(1, Math.ceil(body.length / BILLED_BYTES)) })
+    meter.add(place, { calls: 1, requests: Math.max(1, Math.ceil(body.length / BILLED_CHUNK_BYTES)) })
     const caller = callerOf(request, permissions)
     if (!mayInvoke(caller, { method, path, apiId }, permissions)) return forbidden
     const event = httpEventOf(request, body, { match, apiId, caller })
-    // Lambda refuses it with 413, which the API passes on.
+    // Lambda refuses such an event with 413, and the API passes that on.
     if (payloadBytes(event) >= EVENT_BYTES_MAX) return tooLarge
     const trace = request.headers['x-amzn-trace-id']
     const invocation = functions.find(match.route.functionArn).invoke(event, trace?.toString())
@@ -133,22 +139,22 @@ function createServe({ stack, functions, meter, permissions }: Served): Serve {
   }
 }
 
-/** `/healthz` is answered by its function, which reads no store, while all parts run. */
-function tellingHealth({ isDown }: Served, serve: Serve): Serve {
+/** While all parts run, `/healthz` is answered by its function, which reads no store. Otherwise the parts that are down are listed. */
+function answeringHealth({ isDown }: Served, serve: Serve): Serve {
   return async (request, body) => {
     const [path] = (request.url ?? '/').split('?')
     const down = path === '/healthz' ? await isDown() : []
-    return down.length > 0 ? illness(down) : serve(request, body)
+    return down.length > 0 ? unhealthyAnswer(down) : serve(request, body)
   }
 }
 
-function illness(down: readonly string[]): HttpAnswer {
+function unhealthyAnswer(down: readonly string[]): HttpAnswer {
   const detail = `not running at the moment: ${down.join(', ')}`
   const more = { headers: { 'retry-after': '1' }, members: { down } }
   return problemAnswer('unavailable', 503, 'A part of the local system is down', detail, more)
 }
 
-/** The value, or `undefined` when it takes longer. */
+/** The value, or `undefined` after `ms`. */
 function within<T>(ms: number, value: Promise<T>): Promise<T | undefined> {
   const { promise, resolve } = Promise.withResolvers<undefined>()
   const timer = setTimeout(resolve, ms, undefined)
@@ -172,16 +178,16 @@ function integratedFunction(stack: Stack, integration: string) {
   return /functions\/(arn:[^/]+)\/invocations/.exec(uri)?.[1] ?? uri
 }
 
-/** The body, or `undefined` when it is longer than the service takes. */
+/** The body, or `undefined` when it is longer than an HTTP API accepts. */
 async function readLimited(request: IncomingMessage): Promise<Buffer | undefined> {
   const chunks: Buffer[] = []
   let size = 0
   for await (const chunk of request) {
     size += (chunk as Buffer).length
-    // Read to the end all the same: an answer before that would reach the client as a broken connection.
-    if (size <= BODY_LIMIT_BYTES) chunks.push(chunk as Buffer)
+    // The rest is read all the same: the client would see an earlier answer as a broken connection.
+    if (size <= BODY_BYTES_MAX) chunks.push(chunk as Buffer)
   }
-  return size <= BODY_LIMIT_BYTES ? Buffer.concat(chunks) : undefined
+  return size <= BODY_BYTES_MAX ? Buffer.concat(chunks) : undefined
 }
 
 function send(response: ServerResponse, answer: HttpAnswer) {

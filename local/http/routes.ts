@@ -5,8 +5,8 @@ export type Route = { readonly key: string; readonly functionArn: string }
 export type RouteMatch = { readonly route: Route; readonly parameters: Record<string, string> }
 
 /**
- * The route that serves a request. The service prefers a full match over a greedy one, a named method over `ANY`,
- * and `$default` comes last.
+ * The route that serves a request. The service prefers a full match over a greedy one, and a named method over `ANY`. `$default`
+ * is the last choice.
  */
 export function findRoute(routes: readonly Route[], method: string, path: string): RouteMatch | undefined {
   const matches = routes.flatMap(route => {

@@ -1,12 +1,12 @@
-/** Which records of a batch failed, by the function's answer under `ReportBatchItemFailures`. */
+/** The failed records of a batch, as the function reports them under `ReportBatchItemFailures`. */
 export type BatchOutcome =
   | { readonly kind: 'all-succeeded' }
   | { readonly kind: 'all-failed' }
   | { readonly kind: 'some-failed'; readonly identifiers: ReadonlySet<string> }
 
 /**
- * Reads the answer as the service does: anything without a list of failures is a success of the whole batch,
- * even if malformed; an entry without a known identifier is a failure of the whole batch.
+ * Reads the answer as the service does. An answer without a list of failures, even a malformed one, is a success of the whole
+ * batch. An entry without a known identifier is a failure of the whole batch.
  * https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-errorhandling.html
  */
 export function readBatchFailures(answer: unknown, known: ReadonlySet<string>): BatchOutcome {

@@ -1,16 +1,16 @@
 import { isRecord } from '../template/intrinsics.ts'
 
-/** An EventBridge pattern: objects mirror the event, leaves are lists of what is accepted. */
+/** An EventBridge pattern: its objects mirror the event, and its leaves are lists of accepted values. */
 export type Pattern = { readonly [key: string]: unknown }
 
 type Rule = string | number | boolean | null | Record<string, unknown>
 
-/** Whether a record passes a mapping's `FilterCriteria`: one pattern that matches is enough, none lets all pass. */
+/** Whether a record passes a mapping's `FilterCriteria`: one matching pattern is enough. Without patterns every record passes. */
 export function passesFilters(patterns: readonly Pattern[], record: unknown): boolean {
   return patterns.length === 0 || patterns.some(pattern => matchesPattern(pattern, record))
 }
 
-/** `FilterCriteria` of the template, as patterns. Throws on an operator that is not known. */
+/** The patterns of the template's `FilterCriteria`. Throws on an unknown operator. */
 export function readFilters(criteria: unknown): Pattern[] {
   const { Filters = [] } = (criteria ?? {}) as { Filters?: readonly { Pattern: string }[] }
   const patterns = Filters.map(({ Pattern }) => JSON.parse(Pattern) as Pattern)
@@ -28,7 +28,7 @@ export function matchesPattern(pattern: Pattern, event: unknown): boolean {
   })
 }
 
-// `exists` speaks of leaves only: an object under the key counts as absent, as on AWS.
+// `exists` concerns leaves only: an object under the key counts as absent, as on AWS.
 function matchesLeaf(rules: readonly Rule[], value: unknown, isPresent: boolean): boolean {
   const present = isPresent && !isRecord(value)
   const values = Array.isArray(value) ? value : [value]
@@ -61,7 +61,7 @@ const operators: Record<string, Operator> = {
   numeric: (operand, value) => typeof value === 'number' && compares(operand as (string | number)[], value),
 }
 
-/** `[">", 0, "<=", 5]`: pairs of comparison and bound, all of which must hold. */
+/** Whether all comparisons hold. `[">", 0, "<=", 5]` has two pairs of an operator and a bound. */
 function compares(pairs: readonly (string | number)[], value: number): boolean {
   for (let at = 0; at < pairs.length; at += 2) {
     if (!comparisons[String(pairs[at])]?.(value, Number(pairs[at + 1]))) return false

@@ -1,24 +1,24 @@
-/** What tests can do to an event source mapping. */
+/** An event source mapping, with the controls that tests use. */
 export type Mapping = MappingControl & {
   readonly logicalId: string
   readonly source: 'sqs' | 'dynamodb'
-  /** The ARN it reads from. */
+  /** The ARN of its queue or stream. */
   readonly sourceArn: string
   readonly functionId: string
   stop(): Promise<void>
 }
 
 export type MappingControl = {
-  /** Stops taking records; batches under way end. */
+  /** Stops reading records. Batches under way end. */
   pause(): void
   resume(): void
-  /** Delivers every batch that many times (1 by default): the next delivery comes after the last succeeded. */
+  /** Delivers every batch this many times (1 by default), each time after the previous delivery has succeeded. */
   repeat(times: number): void
-  /** Loses batches for which this says so, as if they had been handled; `undefined` ends it. */
+  /** Drops the batches that `chosen` selects, as if the function had handled them. `undefined` ends that. */
   drop(chosen: ((records: readonly unknown[]) => boolean) | undefined): void
 }
 
-/** The state that a mapping's loops look at. */
+/** The state that a mapping's loops read. */
 export type MappingState = {
   stopped: boolean
   paused: boolean
@@ -33,7 +33,7 @@ export const newMappingState = (): MappingState => ({
   dropped: undefined,
 })
 
-/** The controls over a state; `wake` ends whatever wait the mapping's loops are in. */
+/** The controls over a state. `wake` ends the present waits of the mapping's loops. */
 export function controlOf(state: MappingState, wake: () => void): MappingControl {
   return {
     pause: () => {

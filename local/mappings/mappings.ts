@@ -1,6 +1,7 @@
 /**
- * Lambda's event source mappings, which read queues (`sqs-mapping.ts`) and streams (`stream-mapping.ts`), filter records
- * (`event-pattern.ts`) and invoke functions with batches.
+ * Lambda's event source mappings. They read queues (`sqs-mapping.ts`, `sqs-delivery.ts`) and streams (`stream-mapping.ts`,
+ * `shard-loop.ts`, `stream-batch.ts`), filter records (`event-pattern.ts`), and invoke functions with batches. `mapping.ts` has
+ * the controls for tests.
  */
 
 import { nameOfArn } from '../account.ts'
@@ -42,8 +43,8 @@ type MappingProperties = {
   readonly Enabled?: boolean
 }
 
-/** Lambda's own ceiling of concurrent batches per SQS mapping. */
-const SQS_CONCURRENCY = 1250
+/** Lambda's maximum of concurrent batches per SQS mapping. */
+const SQS_CONCURRENCY_MAX = 1250
 
 /** Starts every event source mapping of the template. */
 export function startMappings(stack: Stack, parts: Parts): Mapping[] {
@@ -65,7 +66,7 @@ function startSqs(stack: Stack, logicalId: string, properties: MappingProperties
     ...commonOf(logicalId, properties, 10),
     queueArn: properties.EventSourceArn,
     queueUrl: stack.describe(queueId).physicalId,
-    concurrency: properties.ScalingConfig?.MaximumConcurrency ?? SQS_CONCURRENCY,
+    concurrency: properties.ScalingConfig?.MaximumConcurrency ?? SQS_CONCURRENCY_MAX,
   }
   return startSqsMapping(spec, parts.functions.find(properties.FunctionName), parts)
 }

@@ -3,19 +3,19 @@ import { type Pattern, passesFilters } from './event-pattern.ts'
 import type { Checkpoints, ShardReader } from './shard-reader.ts'
 import { type BatchSetting, deliverStreamBatch } from './stream-batch.ts'
 import type { StreamRecord } from './stream-records.ts'
-import type { WakeUp } from './wake-up.ts'
+import type { WakeSignal } from './wake-signal.ts'
 
-/** GetRecords gives no more at once. */
-const READ_MOST = 1000
-/** Lambda polls each shard about four times a second; writes seen by the gateway wake a reader earlier. */
+/** The most records that one GetRecords returns. */
+const READ_RECORDS_MAX = 1000
+/** Lambda polls each shard about four times per second. A write that the gateway sees wakes the reader earlier. */
 const IDLE_POLL_MS = 250
-/** A record can be read a little after its write was answered: these are the waits until it is looked for again. */
-const LOOKS_AFTER_WRITE_MS = [0, 1, 2, 4, 8, 15]
+/** A record can be read shortly after its write was answered. These are the waits between the reader's attempts. */
+const WAITS_AFTER_WRITE_MS = [0, 1, 2, 4, 8, 15]
 const PAUSE_POLL_MS = 20
 
 export type ShardLoop = {
   readonly reader: ShardReader
-  readonly bell: WakeUp
+  readonly bell: WakeSignal
   readonly batches: BatchSetting
   readonly batchSize: number
   readonly windowMs: number
@@ -24,7 +24,7 @@ export type ShardLoop = {
   readonly log: (line: string) => void
 }
 
-/** Reads a shard and delivers its batches one after the other, until it is closed (or the mapping is stopped). */
+/** Reads a shard and delivers its batches one after the other, until the shard is closed or the mapping is stopped. */
 export async function runShard(loop: ShardLoop) {
   const { state } = loop.batches
   let closed = false
@@ -41,23 +41,23 @@ export async function runShard(loop: ShardLoop) {
   }
 }
 
-/** One read and all its batches; answers whether the shard has ended. */
+/** Delivers all batches of one read. Returns whether the shard has ended. */
 async function step(loop: ShardLoop): Promise<boolean> {
   const { reader, batches, batchSize } = loop
   const { records, closed } = await readWindow(loop)
-  if (records.length === 0 && !closed) await loop.bell.wait(IDLE_POLL_MS, LOOKS_AFTER_WRITE_MS)
+  if (records.length === 0 && !closed) await loop.bell.wait(IDLE_POLL_MS, WAITS_AFTER_WRITE_MS)
   const wanted = records.filter(record => passesFilters(loop.filters, record))
   for (let at = 0; at < wanted.length; at += batchSize) {
     await deliverStreamBatch(wanted.slice(at, at + batchSize), reader.shardId, batches)
   }
   const last = records.at(-1)
-  // A batch that a stop cut short is delivered again after the restart.
+  // After a restart, a batch that the stop interrupted is delivered again.
   if (last && !batches.state.stopped) loop.checkpoints.set(reader.shardId, last.dynamodb.SequenceNumber)
   return closed
 }
 
 async function readWindow({ reader, batchSize, windowMs, batches }: ShardLoop) {
-  const first = await reader.read(Math.min(READ_MOST, batchSize))
+  const first = await reader.read(Math.min(READ_RECORDS_MAX, batchSize))
   const records: StreamRecord[] = [...first.records]
   const deadline = Date.now() + windowMs
   let { closed } = first
@@ -65,7 +65,7 @@ async function readWindow({ reader, batchSize, windowMs, batches }: ShardLoop) {
     records.length < batchSize && Date.now() < deadline && !closed && !batches.state.stopped
   while (records.length > 0 && wantsMore()) {
     await sleep(Math.min(PAUSE_POLL_MS, Math.max(1, deadline - Date.now())))
-    const more = await reader.read(Math.min(READ_MOST, batchSize - records.length))
+    const more = await reader.read(Math.min(READ_RECORDS_MAX, batchSize - records.length))
     records.push(...more.records)
     closed = more.closed
   }

@@ -1,7 +1,7 @@
 import type { Gateway } from '../gateway/gateway.ts'
 import type { StreamRecord } from './stream-records.ts'
 
-/** Where a mapping stands in each shard; kept across restarts when the tables are. */
+/** The position of a mapping in each shard. It survives restarts if the tables do. */
 export type Checkpoints = {
   get(shardId: string): string | undefined
   set(shardId: string, sequenceNumber: string): void
@@ -9,13 +9,13 @@ export type Checkpoints = {
 
 export type ShardReader = {
   readonly shardId: string
-  /** Up to `limit` records behind the last ones; `closed` when the shard will never have more. */
+  /** Reads up to `limit` records after the last ones. `closed` means that the shard will never have more. */
   read(limit: number): Promise<{ records: readonly StreamRecord[]; closed: boolean }>
 }
 
 type Position = { readonly streamArn: string; readonly shardId: string; readonly caller: string }
 
-/** Reads one shard from its checkpoint on (from its beginning when it has none, or `LATEST` when so asked). */
+/** Reads one shard from its checkpoint on. Without a checkpoint it begins at `start`. */
 export function openShard(
   gateway: Gateway,
   position: Position,
@@ -41,7 +41,7 @@ export function openShard(
   async function read(limit: number) {
     iterator ??= await openIterator()
     const ShardIterator = iterator
-    // Iterators expire after 15 minutes and die with a restart of the store; the next read opens a new one.
+    // An iterator expires after 15 minutes, or with a restart of the store. The next read opens a new one.
     iterator = undefined
     const answer = await gateway.call(caller, 'dynamodb', 'GetRecords', { ShardIterator, Limit: limit })
     const records = answer.Records as readonly StreamRecord[]

@@ -16,9 +16,9 @@ export type SqsDelivery = {
 }
 
 /**
- * Gives one batch to the function and deletes what it handled. What it did not handle stays invisible until its
- * visibility timeout ends, as on AWS; what the filters refuse is deleted unseen. A message whose chain is a loop is refused at
- * each receive until its queue's redrive policy moves it. Source: AWS Compute Blog, "Detecting and stopping recursive loops
+ * Invokes the function with one batch and deletes the messages that it handled. The others stay invisible until their visibility
+ * timeout ends, as on AWS. Messages that the filters refuse are deleted without an invocation. A message whose chain is a loop is
+ * refused at each receive until its queue's redrive policy moves it. Source: AWS Compute Blog, "Detecting and stopping recursive loops
  * in AWS Lambda functions": the mapping gets an exception, and the message reaches the dead-letter queue by its receive count.
  */
 export async function deliverMessages(messages: readonly Message[], delivery: SqsDelivery) {

@@ -8,14 +8,14 @@ import { controlOf, type Mapping, newMappingState } from './mapping.ts'
 import { deliverMessages } from './sqs-delivery.ts'
 import type { Message } from './sqs-records.ts'
 
-/** SQS gives no more at once; larger batches are gathered from several receives. */
-const RECEIVE_MOST = 10
+/** The most messages of one receive. Larger batches are gathered from several receives. */
+const RECEIVE_MESSAGES_MAX = 10
 
-/** Lambda's pollers wait as long as SQS lets them. */
+/** Lambda's pollers use SQS's longest wait. */
 const LONG_POLL_S = 20
 
 const PAUSE_POLL_MS = 20
-const TROUBLE_WAIT_MS = 500
+const ERROR_WAIT_MS = 500
 
 export type SqsMappingSpec = {
   readonly logicalId: string
@@ -30,14 +30,14 @@ export type SqsMappingSpec = {
 
 type Parts = { readonly gateway: Gateway; readonly sqs: SqsServer; readonly log: (line: string) => void }
 
-/** Polls a queue and gives its messages to a function, at most `concurrency` batches at a time. */
+/** Polls a queue and invokes a function with its messages, with at most `concurrency` concurrent batches. */
 export function startSqsMapping(spec: SqsMappingSpec, target: LocalFunction, parts: Parts): Mapping {
   const { logicalId, queueArn } = spec
   const queue = openQueue(spec, parts.gateway)
   const state = newMappingState()
   const delivery = { ...spec, target, state, traceOf: parts.sqs.traceOf, remove: queue.remove }
-  // More batches than processes would only wait here while their visibility runs out.
-  const most = Math.min(spec.concurrency, target.most)
+  // More batches than processes would wait here until their visibility timeout ends.
+  const most = Math.min(spec.concurrency, target.maxProcesses)
   const running = new Set<Promise<void>>()
 
   async function poll() {
@@ -74,7 +74,7 @@ export function startSqsMapping(spec: SqsMappingSpec, target: LocalFunction, par
   async function waitAfterTrouble(cause: unknown) {
     if (state.stopped) return
     parts.log(`${logicalId} could not poll: ${cause}`)
-    await sleep(TROUBLE_WAIT_MS)
+    await sleep(ERROR_WAIT_MS)
   }
 
   const wake = () => parts.sqs.wakeReceivers(nameOfArn(queueArn))
@@ -95,13 +95,13 @@ export function startSqsMapping(spec: SqsMappingSpec, target: LocalFunction, par
   }
 }
 
-/** The queue as its mapping uses it; every call is booked to the mapping. */
+/** The operations that a mapping uses on its queue. Every call is attributed to the mapping. */
 function openQueue({ logicalId, queueUrl: QueueUrl }: SqsMappingSpec, gateway: Gateway) {
   return {
     receive: async (count: number, WaitTimeSeconds: number): Promise<Message[]> => {
       const answer = await gateway.call(logicalId, 'sqs', 'ReceiveMessage', {
         QueueUrl,
-        MaxNumberOfMessages: Math.min(count, RECEIVE_MOST),
+        MaxNumberOfMessages: Math.min(count, RECEIVE_MESSAGES_MAX),
         WaitTimeSeconds,
         MessageSystemAttributeNames: ['All'],
         MessageAttributeNames: ['All'],
@@ -109,8 +109,8 @@ function openQueue({ logicalId, queueUrl: QueueUrl }: SqsMappingSpec, gateway: G
       return (answer.Messages ?? []) as Message[]
     },
     remove: async (messages: readonly Message[]) => {
-      for (let at = 0; at < messages.length; at += RECEIVE_MOST) {
-        const slice = messages.slice(at, at + RECEIVE_MOST)
+      for (let at = 0; at < messages.length; at += RECEIVE_MESSAGES_MAX) {
+        const slice = messages.slice(at, at + RECEIVE_MESSAGES_MAX)
         const Entries = slice.map(({ ReceiptHandle }, index) => ({ Id: String(index), ReceiptHandle }))
         await gateway.call(logicalId, 'sqs', 'DeleteMessageBatch', { QueueUrl, Entries })
       }

@@ -1,6 +1,6 @@
 import { REGION } from '../account.ts'
 
-/** A message as ReceiveMessage gives it. */
+/** A message as ReceiveMessage returns it. */
 export type Message = {
   readonly MessageId: string
   readonly ReceiptHandle: string
@@ -13,7 +13,7 @@ export type Message = {
 
 type MessageAttribute = { DataType: string; StringValue?: string; BinaryValue?: string }
 
-/** The record a function sees. */
+/** The record that a function receives. */
 export function recordOf(message: Message, queueArn: string, trace: string | undefined) {
   const attributes = Object.entries(message.MessageAttributes ?? {})
   return {
@@ -41,7 +41,7 @@ const attributeOf = ({ DataType, StringValue, BinaryValue }: MessageAttribute) =
   dataType: DataType,
 })
 
-/** What filters look at: a JSON body as an object. */
+/** The form of a message that filters match: a JSON body is an object. */
 export function filterView(message: Message) {
   try {
     return { ...message, body: JSON.parse(message.Body) as unknown }

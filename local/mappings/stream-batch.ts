@@ -5,9 +5,9 @@ import type { MappingState } from './mapping.ts'
 import { eventRecordOf, failureMessage, isTooOld, type StreamRecord, sequenceOf } from './stream-records.ts'
 
 export type RetryRules = {
-  /** -1: without end. */
+  /** How often a batch is retried; -1 for no limit. */
   readonly retries: number
-  /** -1: of any age. */
+  /** The age at which a record is given up; -1 for no limit. */
   readonly maxAgeS: number
   readonly bisects: boolean
   readonly reportsItemFailures: boolean
@@ -17,18 +17,18 @@ export type BatchSetting = RetryRules & {
   readonly streamArn: string
   readonly target: LocalFunction
   readonly state: MappingState
-  /** Where batches that are given up are reported. */
+  /** Reports a batch that was given up. */
   sendLost(message: unknown): Promise<void>
 }
 
-/** Lambda's back-off between attempts is not documented; a fast one suits a developer's patience. */
+/** The delay between attempts. Lambda's own backoff is not documented; a short one suits a developer. */
 const backoffMs = (attempt: number) => Math.min(100 * 2 ** attempt, 5_000)
 
 type Pending = { readonly records: readonly StreamRecord[]; readonly attempts: number }
 
 /**
- * Delivers one batch until all of it is handled or given up, by the rules of the mapping. Order is kept: a failed
- * part is settled before anything behind it is delivered.
+ * Delivers one batch until all of it is handled or given up, by the rules of the mapping. The order is kept: records after a failed
+ * part are delivered only when that part has been handled or given up.
  */
 export async function deliverStreamBatch(
   records: readonly StreamRecord[],
@@ -43,7 +43,7 @@ export async function deliverStreamBatch(
   }
 }
 
-/** One attempt; answers what is left of this part. */
+/** Makes one attempt. Returns what is left of this part. */
 async function attempt(pending: Pending, shardId: string, setting: BatchSetting): Promise<Pending[]> {
   const young = pending.records.filter(record => !isTooOld(record, setting.maxAgeS, Date.now()))
   const expired = pending.records.slice(0, pending.records.length - young.length)
@@ -70,7 +70,7 @@ async function invokeRepeatedly(batch: Pending, events: readonly unknown[], sett
   return { left, requestId }
 }
 
-// The first failed sequence number is a checkpoint: everything from there on comes again.
+// The first failed sequence number is a checkpoint: every record from there on is delivered again.
 function unhandled(records: readonly StreamRecord[], answer: unknown, { reportsItemFailures }: RetryRules) {
   if (!reportsItemFailures) return []
   const outcome = readBatchFailures(answer, new Set(records.map(sequenceOf)))
@@ -87,7 +87,7 @@ async function retryOf(
   setting: BatchSetting,
 ): Promise<Pending[]> {
   const progressed = left.length < batch.records.length
-  // Splitting does not use up an attempt; a checkpoint inside the batch splits it already.
+  // A split does not count as an attempt. A checkpoint inside the batch has split it already.
   if (setting.bisects && left.length > 1 && !progressed) {
     const middle = Math.ceil(left.length / 2)
     return [

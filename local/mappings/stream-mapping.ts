@@ -5,9 +5,9 @@ import { controlOf, type Mapping, newMappingState } from './mapping.ts'
 import { runShard } from './shard-loop.ts'
 import { type Checkpoints, openShard } from './shard-reader.ts'
 import type { RetryRules } from './stream-batch.ts'
-import { createWakeUp, type WakeUp } from './wake-up.ts'
+import { createWakeSignal, type WakeSignal } from './wake-signal.ts'
 
-/** How often new shards are looked for; the children of a shard that closed are looked for at once. */
+/** The interval at which the mapping lists shards. It lists the children of a closed shard at once. */
 const SHARD_LIST_MS = 2_000
 
 export type StreamMappingSpec = RetryRules & {
@@ -28,8 +28,8 @@ type Parts = {
 }
 
 /**
- * Gives the records of a table's stream to a function, one batch at a time per shard, so that the order within
- * an item is kept. A child shard is read after its parent has been read to the end.
+ * Invokes a function with the records of a table's stream. Each shard has one batch at a time, which keeps the order within an
+ * item. A child shard is read after its parent has been read to the end.
  */
 export function startStreamMapping(spec: StreamMappingSpec, target: LocalFunction, parts: Parts): Mapping {
   const { logicalId, streamArn } = spec
@@ -37,8 +37,8 @@ export function startStreamMapping(spec: StreamMappingSpec, target: LocalFunctio
   const state = newMappingState()
   const known = new Map<string, 'open' | 'finished'>()
   const reading = new Set<Promise<void>>()
-  const shardBell = createWakeUp()
-  const bells = new Set<WakeUp>([shardBell])
+  const shardBell = createWakeSignal()
+  const bells = new Set<WakeSignal>([shardBell])
   const log = (line: string) => parts.log(`${logicalId} ${line}`)
   const batches = { ...spec, target, state, sendLost: parts.sendLost }
 
@@ -55,7 +55,7 @@ export function startStreamMapping(spec: StreamMappingSpec, target: LocalFunctio
       return []
     })
     for (const { ShardId } of shards.filter(shard => isReadable(shard, shards, known))) {
-      // Only what was written before the mapping existed may be skipped, never a shard that came later.
+      // Only records from before the mapping may be skipped. A shard that appears later is read from its start.
       const start = known.size > 0 ? 'TRIM_HORIZON' : spec.start
       known.set(ShardId, 'open')
       const read: Promise<void> = readShard(ShardId, start).finally(() => reading.delete(read))
@@ -66,7 +66,7 @@ export function startStreamMapping(spec: StreamMappingSpec, target: LocalFunctio
   async function readShard(shardId: string, start: StreamMappingSpec['start']) {
     const position = { streamArn, shardId, caller: logicalId }
     const reader = openShard(gateway, position, checkpoints.get(shardId), start)
-    const bell = createWakeUp()
+    const bell = createWakeSignal()
     bells.add(bell)
     await runShard({ ...spec, reader, bell, batches, checkpoints, log })
     bells.delete(bell)

@@ -3,7 +3,7 @@ import { REGION } from '../account.ts'
 type Value = { readonly M?: Image; readonly L?: readonly Value[] }
 type Image = Readonly<Record<string, Value>>
 
-/** A record as GetRecords gives it. */
+/** A record as GetRecords returns it. */
 export type StreamRecord = {
   readonly eventID: string
   readonly eventName: string
@@ -22,7 +22,7 @@ export type StreamRecord = {
   readonly userIdentity?: { readonly PrincipalId: string; readonly Type: string }
 }
 
-/** The record a function sees. */
+/** The record that a function receives. */
 export function eventRecordOf(record: StreamRecord, streamArn: string) {
   const { userIdentity, dynamodb, ...rest } = record
   const identity = userIdentity && { type: userIdentity.Type, principalId: userIdentity.PrincipalId }
@@ -53,11 +53,11 @@ function withEmptyMap(value: Value): Value {
 
 export const sequenceOf = (record: StreamRecord) => record.dynamodb.SequenceNumber
 
-/** Whether a record is older than a mapping's `MaximumRecordAgeInSeconds`; -1 means that none is. */
+/** Whether a record is older than a mapping's `MaximumRecordAgeInSeconds`; -1 means no limit. */
 export const isTooOld = (record: StreamRecord, maxAgeS: number, now: number) =>
   maxAgeS >= 0 && now - record.dynamodb.ApproximateCreationDateTime * 1000 > maxAgeS * 1000
 
-/** What Lambda sends to the on-failure destination: where the lost records are, not the records. */
+/** The message that Lambda sends to the on-failure destination: the position of the lost records, without the records. */
 export function failureMessage(lost: {
   readonly records: readonly StreamRecord[]
   readonly streamArn: string

@@ -1,12 +1,12 @@
-/** Values of what a request says under a condition key; undefined where the request says nothing under it. */
+/** The values of a request for a condition key; undefined if the request has none. */
 export type Context = (key: string) => readonly string[] | undefined
 
-/** The `Condition` of a statement: operator, key, wanted values. */
+/** The `Condition` of a statement: by operator and key, the wanted values. */
 export type Conditions = Readonly<Record<string, Readonly<Record<string, unknown>>>>
 
 type Match = (given: string, wanted: string) => boolean
 
-/** Keys that requests can be asked for here, in lower case. A condition on another key cannot be judged. */
+/** The condition keys that are emulated, in lower case. A condition on another key cannot be evaluated. */
 const KNOWN_KEYS = new Set(['dynamodb:leadingkeys', 'dynamodb:attributes', 'iam:passedtoservice'])
 
 const MATCHES: Readonly<Record<string, Match>> = {
@@ -23,7 +23,7 @@ const NEGATED: Readonly<Record<string, Match>> = {
 
 const compiled = new Map<string, RegExp>()
 
-/** The pattern of IAM: `*` is any text, `?` any one character. */
+/** The RegExp of an IAM pattern: `*` matches any text, `?` any one character. */
 export function wildcard(pattern: string, flags = 's'): RegExp {
   const name = `${flags} ${pattern}`
   const known = compiled.get(name)
@@ -34,25 +34,25 @@ export function wildcard(pattern: string, flags = 's'): RegExp {
   return made
 }
 
-/** The operators and keys of the conditions that cannot be judged here. */
-export function unjudged(conditions: Conditions): string[] {
+/** The operators and keys of the conditions that cannot be evaluated here. */
+export function unknownConditions(conditions: Conditions): string[] {
   return Object.entries(conditions).flatMap(([operator, keys]) =>
     Object.keys(keys)
-      .filter(key => !isJudged(operator, key))
+      .filter(key => !isKnown(operator, key))
       .map(key => `${operator} ${key}`),
   )
 }
 
-/** Whether all conditions hold; one that cannot be judged holds as `otherwise` says. */
-export function hold(conditions: Conditions, context: Context, otherwise: boolean): boolean {
+/** Whether all conditions hold. `otherwise` is the result of a condition that cannot be evaluated. */
+export function conditionsHold(conditions: Conditions, context: Context, otherwise: boolean): boolean {
   return Object.entries(conditions).every(([operator, keys]) =>
     Object.entries(keys).every(([key, wanted]) =>
-      isJudged(operator, key) ? holds(operator, context(key), listOf(wanted)) : otherwise,
+      isKnown(operator, key) ? holds(operator, context(key), listOf(wanted)) : otherwise,
     ),
   )
 }
 
-function isJudged(operator: string, key: string): boolean {
+function isKnown(operator: string, key: string): boolean {
   const { name } = partsOf(operator)
   return KNOWN_KEYS.has(key.toLowerCase()) && (name in MATCHES || name in NEGATED)
 }
@@ -63,7 +63,7 @@ function partsOf(operator: string) {
   return { set, isOptional, name: rest?.replace(/IfExists$/, '') ?? '' }
 }
 
-/** `ForAllValues` holds for a request that says nothing under the key, as in IAM. */
+/** As in IAM, `ForAllValues` holds for a request without a value for the key. */
 function holds(operator: string, given: readonly string[] | undefined, wanted: readonly string[]): boolean {
   const { set, isOptional, name } = partsOf(operator)
   if (given === undefined) return isOptional || set === 'ForAllValues' || name in NEGATED

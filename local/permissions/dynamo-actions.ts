@@ -35,7 +35,7 @@ type Table = {
   partitionOf(index: string | undefined): string
 }
 
-/** What the members of a transaction are asked for. */
+/** The action that each member of a transaction needs. */
 const TRANSACTED: Readonly<Record<string, string>> = {
   Put: 'PutItem',
   Update: 'UpdateItem',
@@ -45,8 +45,8 @@ const TRANSACTED: Readonly<Record<string, string>> = {
 }
 
 /**
- * What a call of DynamoDB needs leave for. `dynamodb:LeadingKeys` are its partition keys, those of the index where one is
- * queried; `dynamodb:Attributes` all attributes that it names. A body is parsed only where a condition asks for them.
+ * The actions that a call of DynamoDB needs. `dynamodb:LeadingKeys` has the partition keys of the items, or those of a queried
+ * index. `dynamodb:Attributes` has all attributes that the request names. A body is parsed only if a condition needs them.
  */
 export function dynamoActions(stack: Stack): (call: Call) => readonly RequestedAction[] {
   const tables = tablesIn(stack)
@@ -108,7 +108,7 @@ function itemsIn({ Key, Item, RequestItems }: Request, name: string): Item[] {
   return writes.map(({ PutRequest, DeleteRequest }) => PutRequest?.Item ?? DeleteRequest?.Key ?? {})
 }
 
-/** The value that the partition key must equal: `#pk = :pk`, wherever it stands in the expression. */
+/** The value in `#pk = :pk`, anywhere in the expression. */
 function queriedKey(request: Request, partition: string): string {
   const {
     KeyConditionExpression = '',
@@ -122,7 +122,7 @@ function queriedKey(request: Request, partition: string): string {
   return ''
 }
 
-/** Every top-level attribute that the request names, to write, to read or to compare. */
+/** Every top-level attribute that the request writes, reads or compares. */
 function attributesIn(request: Request, table: Table): string[] {
   const expressions = [
     request.UpdateExpression,

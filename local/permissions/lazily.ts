@@ -1,4 +1,4 @@
-/** Makes the value when it is first asked for, and once. */
+/** Creates the value at its first use, once. */
 export function lazily<T>(make: () => T): () => T {
   let made: { readonly value: T } | undefined
   return () => {

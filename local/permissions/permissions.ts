@@ -1,6 +1,6 @@
 /**
- * IAM: what a call asks for (`asked.ts`, `dynamo-asked.ts`) is compared with the policies (`policy.ts`, `conditions.ts`) of the
- * caller's role (`roles.ts`).
+ * IAM. The actions that a call needs (`requested-actions.ts`, `dynamo-actions.ts`) are compared with the policies (`policy.ts`,
+ * `conditions.ts`) of the caller's role (`roles.ts`).
  */
 
 import { type Answer, type Call, errorAnswer } from '../gateway/call.ts'
@@ -9,26 +9,26 @@ import type { RequestedAction } from './policy.ts'
 import { requestedActionsIn } from './requested-actions.ts'
 import { type Role, rolesIn } from './roles.ts'
 
-/** A call that was refused because its caller's role does not allow it. */
+/** A refused call: the caller's role does not allow the action. */
 export type Denial = { readonly caller: string; readonly action: string; readonly resource: string }
 
-/** Holds every caller with a role to the policies of that role, as IAM does. */
+/** Checks calls against the policies of the caller's role, as IAM does. */
 export type Permissions = {
-  /** The refusal of a call that the caller's role does not allow. */
+  /** The refusal of a call; undefined if the caller's role allows it. */
   refusalOf(call: Call): Answer | undefined
-  /** Whether `caller` may do it: a logical id, or the ARN of a role. What has no role in the template may do everything. */
+  /** Whether `caller`, a logical id or the ARN of a role, may do it. A caller without a role in the template may do everything. */
   allows(caller: string, asked: RequestedAction): boolean
-  /** The ARN under which the caller acts, if it has a role. */
+  /** The caller's principal ARN, if it has a role. */
   principalOf(caller: string): string | undefined
   readonly denials: Denial[]
 }
 
-/** Denials that are kept for tests and tools. */
+/** How many denials are kept for tests and tools. */
 const DENIALS_KEPT = 1_000
 
 /**
- * Calls are attributed by their access key: the logical id of a function, a mapping or a service, whose role then counts, or of
- * a role itself, under which a test or a program of one's own acts. Other callers, such as a tester, are the account's owner.
+ * A call is attributed by its access key id. The id of a function, a mapping or a service stands for that resource's role. The id
+ * of a role stands for the role itself: tests and other programs use it. Other callers, such as `tester`, are the account's owner.
  */
 export function createPermissions(stack: Stack, log: (line: string) => void): Permissions {
   const roles = rolesIn(stack, log)
@@ -63,7 +63,7 @@ export function createPermissions(stack: Stack, log: (line: string) => void): Pe
   }
 }
 
-/** The ARN of a session of the role. */
+/** The ARN of the role's session. */
 function assumedRoleArn({ arn }: Role, session: string): string {
   return `${arn.replace(':iam:', ':sts:').replace(':role/', ':assumed-role/')}/${session}`
 }

@@ -1,6 +1,6 @@
-import { type Conditions, type Context, hold, wildcard } from './conditions.ts'
+import { type Conditions, type Context, conditionsHold, wildcard } from './conditions.ts'
 
-/** A statement of a policy, its intrinsics resolved. */
+/** A statement of a policy with its intrinsics resolved. */
 export type Statement = {
   readonly Effect: string
   readonly Action?: string | readonly string[]
@@ -10,7 +10,7 @@ export type Statement = {
   readonly Condition?: Conditions
 }
 
-/** What a call needs leave for. A request that does not name its resource, such as GetRecords, fits every one. */
+/** An action that a call needs. A request that does not name its resource, such as GetRecords, matches every resource. */
 export type RequestedAction = {
   readonly action: string
   readonly resource: string | undefined
@@ -18,16 +18,16 @@ export type RequestedAction = {
 }
 
 export type Policy = {
-  /** Whether a statement allows it and none denies it. */
+  /** Whether a statement allows the action and none denies it. */
   allows(asked: RequestedAction): boolean
 }
 
 const NOTHING: Context = () => undefined
 
-/** Pairs of action and resource whose statements are remembered; schedules have names without end. */
-const REMEMBERED = 1_000
+/** For how many pairs of action and resource the statements are cached. Schedules have ever new names. */
+const CACHED_PAIRS_MAX = 1_000
 
-/** All policies of one role as one. What fits an action and a resource is looked up once; conditions are judged by each request. */
+/** Combines all policies of one role. The statements for an action and a resource are found once; conditions are evaluated per request. */
 export function compilePolicy(statements: readonly Statement[]): Policy {
   const remembered = new Map<string, readonly Statement[]>()
 
@@ -36,7 +36,7 @@ export function compilePolicy(statements: readonly Statement[]): Policy {
     const known = remembered.get(name)
     if (known) return known
     const found = statements.filter(statement => covers(statement, action, resource))
-    if (remembered.size >= REMEMBERED) remembered.clear()
+    if (remembered.size >= CACHED_PAIRS_MAX) remembered.clear()
     remembered.set(name, found)
     return found
   }
@@ -45,23 +45,27 @@ export function compilePolicy(statements: readonly Statement[]): Policy {
     allows: asked => {
       const { context = NOTHING } = asked
       const found = fitting(asked)
-      const isDenied = found.some(one => one.Effect === 'Deny' && hold(one.Condition ?? {}, context, false))
+      const isDenied = found.some(
+        one => one.Effect === 'Deny' && conditionsHold(one.Condition ?? {}, context, false),
+      )
       if (isDenied) return false
-      return found.some(one => one.Effect === 'Allow' && hold(one.Condition ?? {}, context, true))
+      return found.some(one => one.Effect === 'Allow' && conditionsHold(one.Condition ?? {}, context, true))
     },
   }
 }
 
 function covers(statement: Statement, action: string, resource: string | undefined): boolean {
   const { Action, NotAction, Resource, NotResource } = statement
-  const coversAction = Action ? fits(Action, action, 'is') : NotAction && !fits(NotAction, action, 'is')
+  const coversAction = Action
+    ? matchesPattern(Action, action, 'is')
+    : NotAction && !matchesPattern(NotAction, action, 'is')
   if (!coversAction) return false
   if (resource === undefined) return true
   return Resource
-    ? fits(Resource, resource, 's')
-    : NotResource !== undefined && !fits(NotResource, resource, 's')
+    ? matchesPattern(Resource, resource, 's')
+    : NotResource !== undefined && !matchesPattern(NotResource, resource, 's')
 }
 
-function fits(patterns: string | readonly string[], text: string, flags: string): boolean {
+function matchesPattern(patterns: string | readonly string[], text: string, flags: string): boolean {
   return [patterns].flat().some(pattern => wildcard(pattern, flags).test(text))
 }

@@ -5,10 +5,10 @@ import type { Context } from './conditions.ts'
 import { dynamoActions } from './dynamo-actions.ts'
 import type { RequestedAction } from './policy.ts'
 
-/** What a call needs leave for; several where it does several things, none where no permission is known for it. */
+/** The actions that a call needs. The list is empty if no permission is known for the call. */
 export type ActionsOf = (call: Call) => readonly RequestedAction[]
 
-/** Batches are asked for as what they hold many of. */
+/** A batch needs the action of its entries. */
 const SQS_ACTIONS: Readonly<Record<string, string>> = {
   SendMessageBatch: 'SendMessage',
   DeleteMessageBatch: 'DeleteMessage',
@@ -35,7 +35,7 @@ function sqsActions({ operation, body }: Call): RequestedAction[] {
   return [{ action: `sqs:${SQS_ACTIONS[operation] ?? operation}`, resource }]
 }
 
-/** A schedule that is made hands its role to Scheduler, which is asked for as well. */
+/** A new schedule passes its role to Scheduler, so the call also needs `iam:PassRole`. */
 function schedulerActions(call: Call): RequestedAction[] {
   const url = new URL(call.path, 'http://scheduler')
   const name = decodeURIComponent(url.pathname.split('/')[2] ?? '')
@@ -64,7 +64,7 @@ function eventsActions(call: Call): RequestedAction[] {
 
 function secretsActions(call: Call): RequestedAction[] {
   const id = String(bodyOf(call).SecretId)
-  // Six characters of its own follow the name of a real secret.
+  // The ARN of a real secret ends in six random characters.
   const resource = id.startsWith('arn:') ? id : `${arnOf('secretsmanager', `secret:${id}`)}-local0`
   return [{ action: `secretsmanager:${call.operation}`, resource }]
 }

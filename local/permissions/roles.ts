@@ -1,5 +1,5 @@
 import type { Stack } from '../template/stack.ts'
-import { unjudged } from './conditions.ts'
+import { unknownConditions } from './conditions.ts'
 import { lazily } from './lazily.ts'
 import { compilePolicy, type Policy, type Statement } from './policy.ts'
 
@@ -11,11 +11,11 @@ export type Role = {
 
 type Document = { readonly Statement: Statement | readonly Statement[] }
 
-/** Policies of AWS that say nothing of a service that runs here: logs, traces and network interfaces. */
+/** Managed policies that concern no emulated service: logs, traces and network interfaces. */
 const WITHOUT_EFFECT =
   /\/(AWSLambdaBasicExecutionRole|AWSLambdaVPCAccessExecutionRole|AWSXRayDaemonWriteAccess|AmazonECSTaskExecutionRolePolicy)$/
 
-/** The roles of a stack, each compiled when it is first asked for: by then all that its policies name is known. */
+/** The roles of a stack. Each is compiled at its first use: only then are all resources known that its policies name. */
 export function rolesIn(stack: Stack, log: (line: string) => void) {
   const compiled = new Map<string, Role | undefined>()
 
@@ -25,7 +25,7 @@ export function rolesIn(stack: Stack, log: (line: string) => void) {
       log(`NOT SUPPORTED locally: ${logicalId} is not held to its policies: ${statements.message}`)
       return undefined
     }
-    const unknown = new Set(statements.flatMap(({ Condition = {} }) => unjudged(Condition)))
+    const unknown = new Set(statements.flatMap(({ Condition = {} }) => unknownConditions(Condition)))
     for (const condition of unknown) {
       log(`NOT SUPPORTED locally: ${logicalId} has the condition ${condition}, which is not judged here`)
     }
@@ -44,16 +44,16 @@ export function rolesIn(stack: Stack, log: (line: string) => void) {
     return id === undefined ? undefined : role(id)
   }
 
-  // Only ids of the template are remembered: callers such as schedules have names without end.
+  // Only ids of the template are cached: callers such as schedules have ever new names.
   const arns = new Map(stack.ids().map(id => [id, lazily(() => roleArnFor(stack, id))]))
   return {
     ofArn,
-    /** The role under which the resource of that logical id acts, or the role of that name itself. */
+    /** The role of the resource with this logical id, or the role with this id itself. */
     ofCaller: (caller: string): Role | undefined => ofArn(arns.get(caller)?.()),
   }
 }
 
-/** A mapping acts in the name of its function, a service in the name of its containers. */
+/** A mapping acts under its function's role, a service under the role of its containers. */
 function roleArnFor(stack: Stack, logicalId: string): unknown {
   switch (stack.resource(logicalId).Type) {
     case 'AWS::IAM::Role':
@@ -80,7 +80,7 @@ function isNamed(stack: Stack, logicalId: string, wanted: string): boolean {
   return [physicalId, arn].includes(wanted)
 }
 
-/** All that stands in the template about a role; an error for what does not stand there. */
+/** The role's statements in the template; an error if its policies are not all in the template. */
 function statementsOf(stack: Stack, role: string): Statement[] | Error {
   const { physicalId } = stack.describe(role)
   const foreign = [stack.read(role, 'ManagedPolicyArns') ?? []]

@@ -15,7 +15,7 @@ type Operation = (asked: Asked) => Answer
 
 const PAGE = 100
 
-/** The REST API of EventBridge Scheduler, as its SDK client speaks it. */
+/** The REST API of EventBridge Scheduler, as its SDK client uses it. */
 export function createSchedulerApi(store: ScheduleStore, runner: ScheduleRunner): Backend {
   const operations: Record<string, Operation> = {
     CreateSchedule: asked => {

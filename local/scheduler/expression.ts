@@ -1,6 +1,6 @@
 import { Cron } from 'croner'
 
-/** When a schedule fires: once, every so many ms, or by a calendar. */
+/** When a schedule fires: once, at an interval, or by a calendar. */
 export type Timing =
   | { readonly kind: 'once'; readonly at: number }
   | { readonly kind: 'rate'; readonly everyMs: number }
@@ -8,7 +8,7 @@ export type Timing =
 
 const unitMs: Record<string, number> = { minute: 60_000, hour: 3_600_000, day: 86_400_000 }
 
-/** Reads `at(…)`, `rate(…)` or `cron(…)`; `undefined` when it is none of them. Wall-clock times are of `timezone`. */
+/** Reads `at(…)`, `rate(…)` or `cron(…)`; `undefined` for any other text. Wall-clock times are in `timezone`. */
 export function readExpression(expression: string, timezone = 'UTC'): Timing | undefined {
   const [, kind, content] = /^(at|rate|cron)\((.+)\)$/.exec(expression) ?? []
   if (content === undefined) return undefined
@@ -23,7 +23,7 @@ function readOnce(content: string, timezone: string): Timing | undefined {
   return at === undefined || Number.isNaN(at) ? undefined : { kind: 'once', at }
 }
 
-/** Unix time of a wall-clock time in a zone. The offset is asked at the guess, then once more where it leads. */
+/** The Unix time of a wall-clock time in a zone. The offset is taken at a first guess, then again at the corrected time. */
 function wallClock(text: string, timezone: string): number {
   const asUtc = Date.parse(`${text}Z`)
   const guess = asUtc - offsetAt(asUtc, timezone)
@@ -54,7 +54,7 @@ function readRate(content: string): Timing | undefined {
   return count === undefined || ms === undefined ? undefined : { kind: 'rate', everyMs: Number(count) * ms }
 }
 
-/** Six fields: minutes hours day-of-month month day-of-week year, of which one day field must be `?`. */
+/** Six fields: minutes hours day-of-month month day-of-week year, and one of the day fields must be `?`. */
 function readCalendar(content: string, timezone: string): Timing | undefined {
   const [minutes, hours, days, months, weekdays, years, ...rest] = content.trim().split(/\s+/)
   if (years === undefined || rest.length > 0 || weekdays === undefined) return undefined
@@ -71,7 +71,7 @@ const anyDay = (field = '*') => (field === '?' ? '*' : field)
 // AWS counts weekdays from Sunday = 1, croner from Sunday = 0; the number after `#` counts weeks.
 const fromSundayZero = (field: string) => field.replace(/(?<![#\d/])\d/g, digit => String(Number(digit) - 1))
 
-/** The first time strictly after `after`; `undefined` when there is none. `begin` is where a rate counts from. */
+/** The first time strictly after `after`; `undefined` if there is none. A rate counts from `begin`. */
 export function nextFiring(timing: Timing, begin: number, after: number): number | undefined {
   switch (timing.kind) {
     case 'once':

@@ -3,26 +3,27 @@ import { nextFiring, readExpression } from './expression.ts'
 import type { Schedule, Target } from './schedule.ts'
 import type { ScheduleStore } from './schedule-store.ts'
 
-/** A timer of Node holds at most 24.8 days; looking again each minute also notices a machine that slept. */
-const LONGEST_TIMER_MS = 60_000
+/** A timer of Node lasts at most 24.8 days. A look each minute also notices that the machine slept. */
+const TIMER_MS_MAX = 60_000
 
-/** After the machine slept, a recurring schedule fires once, not once for every time it missed. */
+/** After the machine slept, a recurring schedule makes up only for this span: it does not fire for every missed time. */
 const CATCH_UP_MS = 1000
 
-/** The service's defaults when a schedule names no retry policy. */
-const DEFAULT_RETRIES = 185
-const DEFAULT_MAX_AGE_S = 86_400
+/** The service's retries when a schedule has no retry policy. */
+const RETRIES_MAX = 185
+/** The service's maximum age of an event when a schedule has no retry policy. */
+const EVENT_AGE_S_MAX = 86_400
 
 const retryDelayMs = (attempt: number) => Math.min(1000 * 2 ** (attempt - 1), 60_000)
 
 export type ScheduleRunner = {
-  /** Scheduler time: the machine's clock plus what tests have added. Unix ms. */
+  /** Scheduler time in Unix ms: the machine's clock plus the time that tests have added. */
   now(): number
-  /** Moves Scheduler time forward and fires what became due on the way, in order. */
+  /** Moves Scheduler time forward and fires the schedules that become due, in order. */
   advance(ms: number): Promise<void>
   /** Fires a schedule now, whatever its expression says. */
   fire(schedule: Schedule): Promise<void>
-  /** Looks again at what is due; to be called after every change of the schedules. */
+  /** Computes anew what is due next. The store calls it after every change of the schedules. */
   rearm(): void
   stop(): void
 }
@@ -52,7 +53,7 @@ export function createScheduleRunner(parts: Parts): ScheduleRunner {
     if (!next) return
     timer = setTimeout(
       () => void fireDue(now(), 'latest'),
-      Math.min(Math.max(0, next.at - now()), LONGEST_TIMER_MS),
+      Math.min(Math.max(0, next.at - now()), TIMER_MS_MAX),
     )
   }
 
@@ -67,7 +68,7 @@ export function createScheduleRunner(parts: Parts): ScheduleRunner {
     rearm()
   }
 
-  // Settled before the target answers: a second look must not find the schedule due again.
+  // The firing is recorded before the target answers, so that a second look does not find the schedule due again.
   function complete(schedule: Schedule, at: number) {
     const ended = earliest([{ ...schedule, firedAt: at }]) === undefined
     if (ended && schedule.ActionAfterCompletion === 'DELETE') store.delete(schedule)
@@ -82,8 +83,8 @@ export function createScheduleRunner(parts: Parts): ScheduleRunner {
     } catch (cause) {
       parts.log(`schedule ${schedule.Name} could not invoke its target: ${cause}`)
       const policy = target.RetryPolicy ?? {}
-      const exhausted = attempt > (policy.MaximumRetryAttempts ?? DEFAULT_RETRIES)
-      const tooOld = now() - at > (policy.MaximumEventAgeInSeconds ?? DEFAULT_MAX_AGE_S) * 1000
+      const exhausted = attempt > (policy.MaximumRetryAttempts ?? RETRIES_MAX)
+      const tooOld = now() - at > (policy.MaximumEventAgeInSeconds ?? EVENT_AGE_S_MAX) * 1000
       if (exhausted || tooOld) return giveUp(schedule, input)
       retryLater(schedule, at, attempt)
     }
@@ -122,7 +123,7 @@ export function createScheduleRunner(parts: Parts): ScheduleRunner {
 
 type Due = { readonly schedule: Schedule; readonly at: number }
 
-/** Finds the schedule that fires first. What one value of a schedule is due at never changes, so it is remembered. */
+/** Finds the schedule that fires first. The due time of one value of a schedule never changes, so it is cached. */
 function createDueTimes(begin: number) {
   const known = new WeakMap<Schedule, { at: number | undefined }>()
 
@@ -143,8 +144,8 @@ function createDueTimes(begin: number) {
 }
 
 /**
- * When a schedule fires next. A one-time schedule whose time has passed unfired is due at once; what a recurring one
- * missed before `watchedSince` is not made up for.
+ * The time at which a schedule fires next. A one-time schedule that has missed its time is due at once. The times that a recurring
+ * schedule missed before `watchedSince` are skipped.
  */
 function computeDueTime(schedule: Schedule, watchedSince: number): number | undefined {
   if (schedule.State === 'DISABLED') return undefined
@@ -158,7 +159,7 @@ function computeDueTime(schedule: Schedule, watchedSince: number): number | unde
   return ended ? undefined : at
 }
 
-/** Replaces the context attributes that a target's input may name. */
+/** Replaces the context attributes in a target's input. */
 function fillIn(input: string, schedule: Schedule, at: number, attempt: number) {
   return input
     .replaceAll('<aws.scheduler.schedule-arn>', schedule.Arn)

@@ -6,7 +6,7 @@ type Group = { readonly Name: string; readonly Arn: string; readonly CreationDat
 
 export type KeptSchedules = {
   readonly groups: Readonly<Record<string, Group>>
-  /** By `group/name`. */
+  /** The schedules by `group/name`. */
   readonly schedules: Readonly<Record<string, Schedule>>
 }
 
@@ -16,19 +16,19 @@ export type ScheduleStore = {
   group(name: string): Group | undefined
   groups(): Group[]
   putGroup(name: string, now: number): Group
-  /** Deletes its schedules too. */
+  /** Deletes the group and its schedules. */
   deleteGroup(name: string): void
   find(group: string, name: string): Schedule | undefined
   list(): Schedule[]
-  /** Creates it, or replaces all of it as UpdateSchedule does. */
+  /** Creates a schedule, or replaces all of it as UpdateSchedule does. */
   put(group: string, name: string, request: ScheduleRequest, now: number): Schedule
   markFired(schedule: Schedule, at: number): void
   delete(schedule: Schedule): void
 }
 
-/** Schedules by group and name, kept in a file when there is one. */
+/** Schedules by group and name. They are kept in the state's file if it has one. */
 export function createScheduleStore(state: StateFile<KeptSchedules>, now: number): ScheduleStore {
-  // One working copy: rebuilding the kept value on every change would cost n² for many schedules.
+  // There is one working copy: rebuilding the kept value at every change would cost n² for many schedules.
   const groups = new Map(Object.entries(state.read().groups))
   const schedules = new Map(Object.entries(state.read().schedules))
   const save = () => state.write(snapshot)

@@ -14,7 +14,7 @@ export type Target = {
   readonly SqsParameters?: { readonly MessageGroupId?: string }
 }
 
-/** What a caller says about a schedule; dates are Unix seconds, as the protocol sends them. */
+/** A caller's description of a schedule. Dates are Unix seconds, as in the protocol. */
 export type ScheduleRequest = {
   readonly ScheduleExpression: string
   readonly ScheduleExpressionTimezone?: string
@@ -35,14 +35,14 @@ export type Schedule = ScheduleRequest & {
   /** Unix seconds. */
   readonly CreationDate: number
   readonly LastModificationDate: number
-  /** Unix ms of the last firing; rates and one-time schedules continue from it. */
+  /** Unix ms of the last firing, from which rates and one-time schedules continue. */
   readonly firedAt?: number
 }
 
 const namePattern = /^[0-9a-zA-Z\-_.]{1,64}$/
-const INPUT_LIMIT_BYTES = 256 * 1024
+const INPUT_BYTES_MAX = 256 * 1024
 
-/** What is wrong with a request, in the words of a ValidationException; `undefined` when nothing is. */
+/** The problem of a request, as a ValidationException words it; `undefined` if there is none. */
 export function findFault(name: string, request: Partial<ScheduleRequest>): string | undefined {
   const { ScheduleExpression, ScheduleExpressionTimezone, FlexibleTimeWindow, Target } = request
   if (!namePattern.test(name)) return `Invalid schedule name ${name}.`
@@ -60,7 +60,7 @@ function findTargetFault(target: Partial<Target> | undefined): string | undefine
   const { MaximumRetryAttempts: retries = 0, MaximumEventAgeInSeconds: age = 60 } = target.RetryPolicy ?? {}
   if (retries < 0 || retries > 185) return 'MaximumRetryAttempts must be between 0 and 185.'
   if (age < 60 || age > 86_400) return 'MaximumEventAgeInSeconds must be between 60 and 86400.'
-  const tooLarge = Buffer.byteLength(target.Input ?? '') > INPUT_LIMIT_BYTES
+  const tooLarge = Buffer.byteLength(target.Input ?? '') > INPUT_BYTES_MAX
   return tooLarge ? 'Input must not be larger than 256 KB.' : undefined
 }
 

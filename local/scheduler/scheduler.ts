@@ -1,5 +1,5 @@
 /**
- * EventBridge Scheduler: its API (`api.ts`), the schedules that it keeps (`schedule-store.ts`), when each is due
+ * EventBridge Scheduler: its API (`api.ts`), the schedules (`schedule.ts`) and their store (`schedule-store.ts`), their due times
  * (`expression.ts`), and the loop that fires them (`runner.ts`).
  */
 
@@ -15,15 +15,15 @@ import { createScheduleRunner } from './runner.ts'
 import type { Schedule, ScheduleRequest, Target } from './schedule.ts'
 import { createScheduleStore, type KeptSchedules } from './schedule-store.ts'
 
-/** Scheduler as tests and tools see it. */
+/** The controls of Scheduler for tests and tools. */
 export type Scheduler = {
-  /** Scheduler time, Unix ms. */
+  /** Scheduler time in Unix ms. */
   now(): number
-  /** Moves Scheduler time (nothing else's) forward and fires what became due. */
+  /** Moves the time of Scheduler alone forward and fires what becomes due. */
   advance(ms: number): Promise<void>
-  /** Fires the schedule of that name, or the only one whose name contains it, at once. */
+  /** Fires the schedule with this name, or the only one whose name contains it, at once. */
   fire(name: string): Promise<void>
-  /** From here on it fires only when told to by `fire`. */
+  /** From now on the schedule fires only by `fire`. */
   disable(name: string): void
   schedules(): readonly Schedule[]
 }
@@ -94,7 +94,7 @@ export function startScheduler(stack: Stack, parts: Parts): Scheduler & { begin(
   }
 }
 
-// The template writes dates as text, the protocol as Unix seconds.
+// The template has dates as text, the protocol as Unix seconds.
 function withSeconds(request: ScheduleRequest): ScheduleRequest {
   const { StartDate, EndDate } = request as { StartDate?: unknown; EndDate?: unknown }
   return {

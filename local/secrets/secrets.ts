@@ -1,8 +1,8 @@
 import { type Backend, bodyOf, errorAnswer, jsonAnswer } from '../gateway/call.ts'
 
 /**
- * Secrets Manager's GetSecretValue, answered from environment variables: the secret `webhook/key` is the value of
- * `BATON_SECRET_WEBHOOK_KEY`.
+ * Secrets Manager's GetSecretValue, answered from environment variables. `BATON_SECRET_WEBHOOK_KEY` is the value of the secret
+ * `webhook/key`.
  */
 export function createSecrets(environment: Readonly<Record<string, string | undefined>>): Backend {
   return async call => {

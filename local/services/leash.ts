@@ -1,2 +1,2 @@
-/** Loaded before the code of a service: nobody is left to work for once its cloud is gone. Never imported. */
+/** Ends a service when its cloud is gone. Node loads this file before the code of the service; no file imports it. */
 process.on('disconnect', () => process.exit(0))

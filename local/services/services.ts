@@ -1,6 +1,6 @@
 /**
- * ECS: each service of containers is one process, described by `spec.ts`. `leash.ts` is loaded into that process and ends it
- * when the local system is gone.
+ * ECS: each container service runs as one process. `spec.ts` reads it from the template. `leash.ts` is loaded into the process and
+ * ends it when the local system is gone.
  */
 
 import { type ChildProcess, spawn } from 'node:child_process'
@@ -11,16 +11,16 @@ import type { Stack } from '../template/stack.ts'
 import type { Assembly } from '../template/template.ts'
 import { type ServiceSpec, serviceSpecOf } from './spec.ts'
 
-/** A service of containers, here one process from the bundle that its image would hold. */
+/** A container service. It runs as one process from the bundle that its image would contain. */
 export type LocalService = {
   readonly logicalId: string
-  /** Of its process as it runs now. */
+  /** The id of its present process. */
   pid(): number | undefined
-  /** Whether its process runs; between its end and its next start it does not. */
+  /** Whether its process runs. Between a crash and the restart it does not. */
   isUp(): boolean
-  /** The last lines it wrote to its output, oldest first. */
+  /** The last lines that the service has written, oldest first. */
   readonly logs: readonly string[]
-  /** SIGTERM, and SIGKILL after the time that the template leaves it. */
+  /** Sends SIGTERM, then SIGKILL after the template's stop timeout. */
   stop(): Promise<void>
 }
 
@@ -30,13 +30,13 @@ type Setting = {
 }
 
 const LINES_KEPT = 1000
-/** A container that keeps dying must not take the machine with it. */
+/** The delay before a restart. A process that keeps dying must not use up the machine. */
 const RESTART_DELAY_MS = 1_000
-/** What the image starts; its Dockerfile is not read. */
+/** The file that the image would start. The Dockerfile is not read. */
 const BUNDLE = 'index.mjs'
 const LEASH = new URL('./leash.ts', import.meta.url).href
 
-/** A service that cannot run here (an image from elsewhere, several containers) is reported and left out. */
+/** Starts the container services. One that cannot run here (a foreign image, several containers) is reported and left out. */
 export function startServices(stack: Stack, assembly: Assembly, setting: Setting): LocalService[] {
   return stack.ids('AWS::ECS::Service').flatMap(id => {
     try {
@@ -50,7 +50,7 @@ export function startServices(stack: Stack, assembly: Assembly, setting: Setting
 
 const messageOf = (cause: unknown) => (cause instanceof Error ? cause.message : String(cause))
 
-/** One process whatever the desired count; started again when it ends by itself. */
+/** Starts one process, whatever the desired count. It is restarted when it ends by itself. */
 function startService(spec: ServiceSpec, { log }: Setting): LocalService {
   const over = new AbortController()
   const logs: string[] = []
@@ -97,7 +97,7 @@ function spawnContainer(
     {
       cwd: imageDir,
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-      // A group of its own: Ctrl-C at the terminal is for the cloud, which then ends its parts in order.
+      // The process has its own group, so Ctrl-C at the terminal reaches only the cloud. The cloud then ends its parts in order.
       detached: true,
       env: { PATH: process.env.PATH, TZ: ':UTC', AWS_EXECUTION_ENV: 'AWS_ECS_FARGATE', ...environment },
     },

@@ -1,13 +1,13 @@
 import type { Stack } from '../template/stack.ts'
 import type { Assembly } from '../template/template.ts'
 
-/** A container service as its resources describe it. */
+/** A container service as its resources in the template describe it. */
 export type ServiceSpec = {
   readonly logicalId: string
-  /** The folder its image would be built from. */
+  /** The folder from which its image would be built. */
   readonly imageDir: string
   readonly environment: Readonly<Record<string, string>>
-  /** From SIGTERM to SIGKILL. */
+  /** The time from SIGTERM to SIGKILL. */
   readonly stopTimeoutMs: number
 }
 
@@ -17,12 +17,12 @@ type Container = {
   readonly StopTimeout?: number
 }
 
-/** ECS's own where a task definition is silent. */
-const DEFAULT_STOP_TIMEOUT_S = 30
+/** ECS's stop timeout when a task definition sets none. */
+const STOP_TIMEOUT_S = 30
 
 /**
- * What the one container of a service is started with. `shared` comes after the template's own variables, and the
- * access key is the service's logical id, by which the gateway knows who calls.
+ * The environment and code of the service's one container. `shared` overrides the template's own variables. The access key is the
+ * service's logical id, by which the gateway identifies the caller.
  */
 export function serviceSpecOf(
   stack: Stack,
@@ -42,6 +42,6 @@ export function serviceSpecOf(
     logicalId,
     imageDir: assembly.imageDirOf(container.Image),
     environment: { ...Object.fromEntries(own), ...shared, AWS_ACCESS_KEY_ID: logicalId },
-    stopTimeoutMs: (container.StopTimeout ?? DEFAULT_STOP_TIMEOUT_S) * 1_000,
+    stopTimeoutMs: (container.StopTimeout ?? STOP_TIMEOUT_S) * 1_000,
   }
 }

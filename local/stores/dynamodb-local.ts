@@ -7,15 +7,15 @@ import { readBody } from '../gateway/gateway.ts'
 import { isMeteredDynamoCall } from '../gateway/metering.ts'
 import { type Java, spawnDynamoDb } from './dynamodb-process.ts'
 
-/** DynamoDB Local starts in about 1.5 s; a busy machine may take several times that. */
+/** DynamoDB Local starts in about 1.5 s, and several times slower on a busy machine. */
 const START_TIMEOUT_MS = 60_000
-/** A store that does not answer a question about nothing within this time is down. */
+/** A store that does not answer an empty request within this time counts as down. */
 const HEALTH_TIMEOUT_MS = 1_000
 
 export type DynamoDbLocal = {
-  /** Where it answers SDK clients that need no gateway. */
+  /** Its address for SDK clients that do not use the gateway. */
   readonly url: string
-  /** With which they must sign: tables of one key are invisible to another. */
+  /** The access key that clients must sign with: tables of one key are invisible to another. */
   readonly accessKey: string
   answer(call: Call): Promise<Answer>
   isUp(): Promise<boolean>
@@ -23,21 +23,21 @@ export type DynamoDbLocal = {
 }
 
 type StartSetting = {
-  /** Keeps the tables in files there; without it they are in memory. */
+  /** The folder of the tables' files. Without it the tables are in memory. */
   readonly dataDir?: string
-  /** Made for this start when absent. */
+  /** The access key. @default a new one */
   readonly accessKey?: string
   readonly log?: (line: string) => void
-  /** Told, in one line, that the tables are gone or out of reach for good. */
+  /** Receives the reason, in one line, when the tables are lost or out of reach for good. */
   readonly onLost?: (reason: string) => void
 }
 
-/** Where the tables are. */
+/** The database of the tables. */
 type Database = { readonly port: number; readonly accessKey: string }
 
 /**
- * Starts DynamoDB Local on a free port. When it dies by itself it is started again on its files. Tables in memory are
- * lost then: an empty store in their place would lie, so the loss is told instead.
+ * Starts DynamoDB Local on a free port. When it dies, it is restarted on its files. Tables in memory are lost then. An empty store
+ * would be wrong, so `onLost` reports the loss instead.
  */
 export async function startDynamoDbLocal(setting: StartSetting = {}): Promise<DynamoDbLocal> {
   const { dataDir, accessKey = newAccessKey(), log = () => {}, onLost = () => {} } = setting
@@ -80,7 +80,7 @@ export async function startDynamoDbLocal(setting: StartSetting = {}): Promise<Dy
   return { url, accessKey, answer: forward, isUp: watchHealth(forward), stop }
 }
 
-/** A database of its own in a DynamoDB Local that runs already, at this port: a second start takes seconds of a core. */
+/** Uses an own database in the DynamoDB Local that runs at this port: a second process would take seconds of a core to start. */
 export function joinDynamoDbLocal(port: number, accessKey = newAccessKey()): DynamoDbLocal {
   const agent = new Agent({ keepAlive: true, maxSockets: 64 })
   const forward = (call: Call) => forwardCall(call, { port, accessKey }, agent)
@@ -111,7 +111,7 @@ async function answers(forward: Forward): Promise<boolean> {
   return answered?.status === 200
 }
 
-/** Whether the store answers in time. A store that hangs is asked one question only, however often its health is. */
+/** Whether the store answers in time. A store that hangs gets one request only, however often its health is checked. */
 function watchHealth(forward: Forward): () => Promise<boolean> {
   let asked: Promise<boolean> | undefined
   return () => {
@@ -135,7 +135,7 @@ const listTables: Call = {
   body: Buffer.from('{}'),
 }
 
-/** Callers sign with names of their own, by which the gateway tells them apart; here all are one. */
+/** Callers sign with different access keys, by which the gateway tells them apart. The store gets one key for all. */
 function forwardCall(call: Call, { port, accessKey }: Database, agent: Agent): Promise<Answer> {
   const body = isMeteredDynamoCall(call) ? askForCapacity(call.body) : call.body
   const headers = {
@@ -156,7 +156,7 @@ function forwardCall(call: Call, { port, accessKey }: Database, agent: Agent): P
   })
 }
 
-// Callers that do not ask for their units are metered all the same; the longer answer does them no harm.
+// Every request asks for the consumed units, so that each caller is metered. The longer answer does no harm.
 function askForCapacity(body: Buffer) {
   if (body.includes('"ReturnConsumedCapacity"')) return body
   return Buffer.concat([Buffer.from('{"ReturnConsumedCapacity":"INDEXES",'), body.subarray(1)])

@@ -5,9 +5,9 @@ import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
 
 /**
- * Runs java bound to our lifetime: the shell's input is a pipe from this process, so when this process dies,
- * even by SIGKILL, `cat` ends and java is killed. The package `dynamodb-local` starts the same jar, but gives java no
- * pipe: a third Node process would have to end it, and whatever kills all Node processes would leave java behind.
+ * Runs java only as long as this process lives. The shell's input is a pipe from this process. When this process dies, even by
+ * SIGKILL, `cat` ends and java is killed. The package `dynamodb-local` starts the same jar without such a pipe: it would need a
+ * third Node process, and killing all Node processes would leave java behind.
  */
 const guardedJava = `exec 3<&0
 "$@" </dev/null 3<&- &
@@ -18,28 +18,28 @@ wait $java`
 
 export type Java = {
   readonly port: number
-  /** Resolves when it has ended, to the reason as far as it is known. */
+  /** Resolves when the process has ended, to the reason as far as it is known. */
   readonly ended: Promise<string>
-  /** The reason, when it has ended. */
+  /** The reason, if the process has ended. */
   failure(): string | undefined
   kill(): Promise<void>
 }
 
-/** Starts DynamoDB Local on a free port, in memory or on files in `dataDir`. It listens on all interfaces: it has no option for that. */
+/** Starts DynamoDB Local on a free port, in memory or on files in `dataDir`. It has no option for its interface and listens on all. */
 export async function spawnDynamoDb(dataDir: string | undefined): Promise<Java> {
   const port = await freePort()
   const args = [
     '-XX:+UseSerialGC',
     ...['-jar', join(jarFolder(), 'DynamoDBLocal.jar')],
     ...['-port', String(port), '-disableTelemetry'],
-    // Never `-sharedDb`: tables are visible to their own access key only.
+    // Without `-sharedDb`, tables are visible to their own access key only.
     ...(dataDir ? ['-dbPath', dataDir] : ['-inMemory']),
     // No web page may read its answers.
     ...['-cors', 'none'],
   ]
   const child = spawn('sh', ['-c', guardedJava, 'sh', 'java', ...args], {
     stdio: ['pipe', 'ignore', 'pipe'],
-    // A group of its own: Ctrl-C at the terminal is for the cloud, which then ends its parts in order.
+    // The process has its own group, so Ctrl-C at the terminal reaches only the cloud. The cloud then ends its parts in order.
     detached: true,
   })
   child.stdin?.on('error', () => {})

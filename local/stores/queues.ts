@@ -13,7 +13,7 @@ const settable = [
   'ContentBasedDeduplication',
 ] as const
 
-/** Makes sure that every queue of the template exists with the template's attributes. */
+/** Creates the missing queues of the template, and sets the template's attributes on all of them. */
 export async function createQueues(stack: Stack, gateway: Gateway) {
   for (const logicalId of stack.ids('AWS::SQS::Queue')) {
     const QueueName = nameOfArn(stack.describe(logicalId).arn)
@@ -23,7 +23,7 @@ export async function createQueues(stack: Stack, gateway: Gateway) {
       QueueName,
       Attributes: FifoQueue ? { FifoQueue } : {},
     })
-    // Set apart from creation, because a kept queue may have had other values.
+    // The attributes are not set at creation, because a kept queue may have other values.
     await gateway.call('deploy', 'sqs', 'SetQueueAttributes', {
       QueueUrl: stack.describe(logicalId).physicalId,
       Attributes: changeable,
@@ -31,7 +31,7 @@ export async function createQueues(stack: Stack, gateway: Gateway) {
   }
 }
 
-/** The template's properties as SQS attributes, which are all strings. */
+/** The SQS attributes for the template's properties. All are strings. */
 function queueAttributesOf(properties: Record<string, unknown>): Record<string, string> {
   const present = settable.filter(name => properties[name] !== undefined)
   return Object.fromEntries(

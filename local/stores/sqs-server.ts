@@ -1,7 +1,7 @@
 import { buildApp } from 'fauxqs'
 import { type Answer, bodyOf, type Call } from '../gateway/call.ts'
 
-/** How many sent messages keep their trace header for their receiver. */
+/** For how many sent messages the trace header is kept. */
 const TRACES_KEPT = 100_000
 
 type SqsStore = NonNullable<NonNullable<Parameters<typeof buildApp>[0]>['stores']>['sqsStore']
@@ -16,7 +16,7 @@ type QueuedMessage = {
   readonly body: string
   readonly state: 'ready' | 'delayed' | 'in-flight'
   readonly receiveCount: number
-  /** The trace header it was sent with. */
+  /** The trace header of the message. */
   readonly trace: string | undefined
 }
 
@@ -24,18 +24,18 @@ export type QueueContent = { readonly messages: readonly QueuedMessage[] }
 
 export type SqsServer = {
   answer(call: Call): Promise<Answer>
-  /** The `AWSTraceHeader` a message was sent with. */
+  /** The `AWSTraceHeader` of a message. */
   traceOf(messageId: string): string | undefined
   /** All messages of a queue: waiting, delayed and in flight. */
   inspect(queueName: string): QueueContent
-  /** Ends the waiting receives of a queue; they answer with what is there. */
+  /** Ends the waiting receives of a queue. They return the messages that are there. */
   wakeReceivers(queueName: string): void
   stop(): Promise<void>
 }
 
 /**
- * The SQS server `fauxqs`, in this process and without a port of its own: `startFauxqs` would listen on all
- * interfaces, and a second hop over TCP would cost more than the call.
+ * The SQS server `fauxqs`, in this process and without its own port. `startFauxqs` would listen on all interfaces, and a second hop
+ * over TCP would cost more than the call.
  */
 export async function startSqsServer(gatewayUrl: string, dataDir: string | undefined): Promise<SqsServer> {
   const { stores, save } = await openStores(gatewayUrl, dataDir)
@@ -48,7 +48,7 @@ export async function startSqsServer(gatewayUrl: string, dataDir: string | undef
 
   return {
     answer: async call => {
-      // A receiver that is gone must not be handed a message; those who wait beside it ask again.
+      // A closed receive must not get a message. All waiting receives of the queue end, and the other receivers ask again.
       if (call.operation === 'ReceiveMessage') {
         call.hungUp?.addEventListener('abort', () => wakeReceivers(queueNameIn(call)), { once: true })
       }
@@ -108,14 +108,14 @@ function inspect(store: SqsStore, name: string): Omit<QueuedMessage, 'trace'>[] 
   ]
 }
 
-// The package exports neither its stores nor its persistence; its version is pinned, so their files are.
+// The package exports neither its stores nor its persistence. Its version is pinned, so the paths of their files are stable.
 async function openStores(gatewayUrl: string, dataDir: string | undefined): Promise<Parts> {
   const load = (file: string) => import(new URL(file, import.meta.resolve('fauxqs')).href)
   const [{ SqsStore }, { SnsStore }, { S3Store }] = await Promise.all(
     ['./sqs/sqsStore.js', './sns/snsStore.js', './s3/s3Store.js'].map(load),
   )
   const sqsStore = new SqsStore() as SqsStore
-  // With a host the server would write its own form of queue URL; without one it echoes the caller's.
+  // With a host the server would write its own form of queue URL. Without one it returns the caller's.
   sqsStore.host = ''
   const stores = { sqsStore, snsStore: new SnsStore(), s3Store: new S3Store() }
   if (!dataDir) return { stores, save: () => {} }
@@ -126,7 +126,7 @@ async function openStores(gatewayUrl: string, dataDir: string | undefined): Prom
   sqsStore.persistence = persistence
   for (const queue of sqsStore.allQueues()) {
     queue.persistence = persistence
-    // Kept with the port of the last run.
+    // The kept URL has the port of the last run.
     Object.assign(queue, { url: new URL(new URL(queue.url).pathname, gatewayUrl).href })
   }
   return { stores, save: () => persistence.close() }
@@ -139,7 +139,7 @@ function headersOf(headers: Record<string, unknown>): Record<string, string> {
 
 type Traced = { MessageSystemAttributes?: { AWSTraceHeader?: { StringValue?: string } } }
 
-// fauxqs forgets system attributes, and Lambda needs the trace to recognise loops. A message keeps its own on every receive.
+// fauxqs drops system attributes, but loop detection needs the trace header. Every receive of a message returns its header.
 function keepTraces(traces: Map<string, string>, call: Call, answer: Answer) {
   if (answer.status !== 200 || !call.operation.startsWith('SendMessage')) return
   const fromCaller = call.headers['x-amzn-trace-id']

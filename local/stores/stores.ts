@@ -1,6 +1,6 @@
 /**
- * DynamoDB and SQS: DynamoDB Local in a process of its own (`dynamodb-local.ts`, `dynamodb-process.ts`) with the tables of the
- * template (`tables.ts`), and an SQS server with its queues (`sqs-server.ts`, `queues.ts`).
+ * DynamoDB and SQS. DynamoDB Local runs in its own process (`dynamodb-local.ts`, `dynamodb-process.ts`) with the tables of the
+ * template (`tables.ts`). An SQS server with its queues runs in this process (`sqs-server.ts`, `queues.ts`).
  */
 
 import type { Closing } from '../closing.ts'
@@ -19,7 +19,7 @@ type StoreSetting = {
   readonly onLost: (reason: string) => void
 }
 
-/** The SQS server lives in this process, so only DynamoDB Local can die alone. */
+/** Starts both stores. The SQS server runs in this process, so only DynamoDB Local can die alone. */
 export async function startStores(stack: Stack, gateway: Gateway, setting: StoreSetting, closing: Closing) {
   const dynamo = await startDynamo(stack, setting)
   if (dynamo) {
@@ -32,7 +32,7 @@ export async function startStores(stack: Stack, gateway: Gateway, setting: Store
   return { sqs, dynamo }
 }
 
-/** A stack without a table is spared the start of DynamoDB Local, the longest part of a boot. */
+/** Starts DynamoDB Local if the stack has a table: its start is the longest part of a boot. */
 async function startDynamo(stack: Stack, setting: StoreSetting): Promise<DynamoDbLocal | undefined> {
   const { dynamoDbPort, data, accessKey, log, onLost } = setting
   if (stack.ids(isTable).length === 0) return undefined

@@ -19,7 +19,7 @@ type TableDescription = { LatestStreamArn?: string; GlobalSecondaryIndexes?: rea
 export const isTable = (type: string) =>
   type === 'AWS::DynamoDB::Table' || type === 'AWS::DynamoDB::GlobalTable'
 
-/** Makes sure that every table of the template exists, and tells the stack the ARNs of their streams. */
+/** Creates or updates every table of the template, and adds the ARNs of their streams to the stack. */
 export async function createTables(stack: Stack, gateway: Gateway) {
   const wanted = stack.ids(isTable)
   if (wanted.length === 0) return
@@ -69,7 +69,7 @@ function creationOf(name: string, properties: TableProperties) {
 
 const indexOf = ({ IndexName, KeySchema, Projection }: Index) => ({ IndexName, KeySchema, Projection })
 
-// Keys of a kept table cannot change; indexes can be added, as a deployment would.
+// The keys of a kept table cannot change. Indexes can be added, as in a deployment.
 async function bringUpToDate(gateway: Gateway, name: string, properties: TableProperties) {
   const { Table } = (await gateway.call('deploy', 'dynamodb', 'DescribeTable', { TableName: name })) as {
     Table: TableDescription

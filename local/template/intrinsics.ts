@@ -1,4 +1,4 @@
-/** What the intrinsic functions of a template ask of the stack around them. */
+/** The stack's answers to the intrinsic functions of its template. */
 export type Scope = {
   ref(logicalId: string): unknown
   attribute(logicalId: string, name: string): unknown
@@ -8,12 +8,12 @@ export type Scope = {
 
 type Intrinsic = (argument: unknown, scope: Scope) => unknown
 
-/** Stands for `AWS::NoValue`: the property or list entry that resolves to it disappears. */
+/** The value of `AWS::NoValue`: a property or list entry that resolves to it is removed. */
 export const noValue = Symbol('AWS::NoValue')
 
 /**
- * Replaces every intrinsic function in a template value by what it stands for.
- * An intrinsic that is not known throws: a half-resolved value would fail far away from its cause.
+ * Replaces every intrinsic function in a template value by its result. It throws on an unknown intrinsic: a half-resolved value
+ * would fail far away from its cause.
  */
 export function resolveIntrinsics(value: unknown, scope: Scope): unknown {
   if (Array.isArray(value)) {

@@ -1,14 +1,14 @@
 import { arnOf, REGION, roleArnOf } from '../account.ts'
 
 export type Described = {
-  /** What `Ref` gives. */
+  /** The value of `Ref`. */
   readonly physicalId: string
   readonly arn: string
-  /** What `Fn::GetAtt` gives. */
+  /** The values of `Fn::GetAtt`. */
   readonly attributes: Readonly<Record<string, unknown>>
 }
 
-/** Addresses that the parts of the cloud listen on; they are known before any resource is described. */
+/** The addresses of the cloud's parts. They are known before any resource is described. */
 export type ReadContext = {
   readonly gatewayUrl: string
   readonly apiUrl: string
@@ -18,19 +18,19 @@ export type ReadContext = {
 type Asked = {
   readonly logicalId: string
   readonly stackName: string
-  /** A top-level property with its intrinsics resolved. */
+  /** Reads a top-level property with its intrinsics resolved. */
   read(property: string): unknown
   readonly surroundings: ReadContext
 }
 
 export type Emulation = {
-  /** `provided`: a real part stands behind it. `passive`: knowingly without effect here, for `reason`. */
+  /** `provided`: the resource is emulated. `passive`: it has no effect here, for `reason`. `unsupported`: it is unknown. */
   readonly kind: 'provided' | 'passive' | 'unsupported'
   readonly reason?: string
   describe(asked: Asked): Described
 }
 
-/** How a resource type is treated. A type that stands in no table is `unsupported` and must be reported. */
+/** How a resource type is emulated. A type that is in no table is `unsupported` and must be reported. */
 export function emulationOf(type: string): Emulation {
   if (type.startsWith('Custom::')) return customResource
   return table[type] ?? unsupported
@@ -40,7 +40,7 @@ const generated = ({ logicalId, stackName }: Asked) => `${stackName}-${logicalId
 
 const named = (asked: Asked, property: string) => String(asked.read(property) ?? generated(asked))
 
-/** A resource whose `Ref` is its name, with an ARN made from that name. */
+/** An emulated resource. Its `Ref` is its name, and its ARN contains that name. */
 function provided(nameProperty: string, arn: (name: string) => string): Emulation {
   return { kind: 'provided', describe: asked => nameAndArn(named(asked, nameProperty), arn) }
 }
@@ -115,7 +115,7 @@ const secret: Emulation = {
 
 const topicLike: Emulation = {
   kind: 'passive',
-  reason: 'nobody is notified from a local machine',
+  reason: 'a local machine sends no notifications',
   describe: asked => {
     const name = named(asked, 'TopicName')
     const arn = arnOf('sns', name)

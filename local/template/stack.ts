@@ -3,18 +3,18 @@ import { noValue, resolveIntrinsics, type Scope } from './intrinsics.ts'
 import { type Described, emulationOf, type ReadContext } from './resource-types.ts'
 import type { Assembly, Template, TemplateResource } from './template.ts'
 
-/** One stack, resolved lazily: values that exist only after a part was started (a stream's ARN) are set on the way. */
+/** One stack. Its values are resolved at their first use, because some exist only after a part has started, such as a stream's ARN. */
 export type Stack = {
   readonly name: string
   readonly id: string
-  /** Logical ids of the resources that exist (their condition holds), in template order. */
+  /** Logical ids of the resources with a true condition, in the template's order. */
   ids(type?: string | ((type: string) => boolean)): string[]
   resource(logicalId: string): TemplateResource
-  /** One top-level property with its intrinsics resolved. */
+  /** Reads one top-level property with its intrinsics resolved. */
   read(logicalId: string, property: string): unknown
   properties(logicalId: string): Record<string, unknown>
   describe(logicalId: string): Described
-  /** Adds attributes that are known only at run time. */
+  /** Adds values that are known only at run time. */
   learn(logicalId: string, found: { physicalId?: string; attributes?: Record<string, unknown> }): void
   outputs(): Record<string, unknown>
   byArn(arn: string): string | undefined

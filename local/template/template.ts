@@ -1,6 +1,6 @@
 /**
  * CloudFormation: this file reads the synthesised template, `intrinsics.ts` resolves its functions, `stack.ts` describes its
- * resources, `resource-types.ts` lists what is emulated, and `custom-resources.ts` deploys custom resources.
+ * resources, and `resource-types.ts` lists what is emulated.
  */
 
 import { existsSync, readFileSync } from 'node:fs'
@@ -25,9 +25,9 @@ export type Template = {
 export type Assembly = {
   readonly template: Template
   readonly directory: string
-  /** The folder of the code that a function's resource was synthesised with. */
+  /** The folder with the code of a function's resource. */
   codeDirOf(resource: TemplateResource): string
-  /** The folder that a container's image is built from. */
+  /** The folder from which a container's image is built. */
   imageDirOf(image: string): string
 }
 
@@ -36,7 +36,7 @@ type AssetManifest = {
   dockerImages?: Record<string, { source?: { directory?: string } }>
 }
 
-/** Reads one stack of a synthesised cloud assembly (`cdk.out`). Throws when the stack was never synthesised there. */
+/** Reads one stack of a synthesised cloud assembly (`cdk.out`). Throws if the stack is not in it. */
 export function readAssembly(assemblyDir: string, stackName: string): Assembly {
   const templateFile = join(assemblyDir, `${stackName}.template.json`)
   if (!existsSync(templateFile)) {
@@ -52,7 +52,7 @@ export function readAssembly(assemblyDir: string, stackName: string): Assembly {
   }
 }
 
-// The metadata names the folder; apps that switch it off still name the asset's hash in the code's S3 key.
+// The metadata names the folder. Without metadata, the S3 key of the code still has the asset's hash.
 function codeDirOf(resource: TemplateResource, assemblyDir: string, assets: ReadonlyMap<string, string>) {
   const code = (resource.Properties?.Code ?? {}) as { S3Key?: unknown; ZipFile?: unknown }
   const hash = typeof code.S3Key === 'string' ? code.S3Key.replace(/\.zip$/, '') : undefined
@@ -64,7 +64,7 @@ function codeDirOf(resource: TemplateResource, assemblyDir: string, assets: Read
   return join(assemblyDir, path)
 }
 
-/** An image that is built from the app has its asset's hash for a tag. */
+/** The tag of an image that is built from the app is its asset's hash. */
 function imageDirOf(image: string, assemblyDir: string, { dockerImages = {} }: AssetManifest) {
   const directory = dockerImages[image.slice(image.lastIndexOf(':') + 1)]?.source?.directory
   if (directory === undefined) throw new Error(`The image ${image} is not built from this app`)

@@ -1,6 +1,7 @@
 /**
- * The demonstration of `npm start`: `workload.ts` publishes tasks of each kind, `http-worker.ts` and `receiver.ts` take part in
- * them, `verify.ts` checks every result, and `summary.ts` says how long they took.
+ * The demonstration of `npm start`. `workload.ts` defines tasks of each kind, with `canvases.ts`, `sagas.ts` and `staged.ts`.
+ * `http-worker.ts` runs some of them, and `receiver.ts` receives webhooks. `verify.ts` checks every result, and `summary.ts`
+ * prints latencies and costs.
  */
 
 import { readdirSync, readFileSync } from 'node:fs'
@@ -9,7 +10,7 @@ import type { LocalCloud } from '../../local/cloud.ts'
 import { type Client, createClient } from '../../shared/client/client.ts'
 import type { Status } from '../../shared/core/task/lifecycle.ts'
 import { HTTP_TYPES, startHttpWorker } from './http-worker.ts'
-import { type CanvasJob, type Job, type Types, tasksOf } from './job.ts'
+import { type CanvasJob, type Job, type Types, taskCountOf } from './job.ts'
 import { startReceiver } from './receiver.ts'
 import { sagaTypes } from './sagas.ts'
 import { summarise } from './summary.ts'
@@ -17,13 +18,13 @@ import { type Verdict, verify } from './verify.ts'
 import { workload } from './workload.ts'
 
 const TEXTS = new URL('../../examples/data/', import.meta.url)
-/** The demonstration takes some 20 seconds; what is not done by then will not be. */
+/** The demonstration takes some 20 seconds. A task that has not ended after this time counts as failed. */
 const LIMIT_MS = 120_000
 const BATCH = 100
 
 /**
- * Publishes the demonstration workload through the HTTP API, shows its progress, and prints the summary. True when
- * every task ended as expected and every duplicate was recognised.
+ * Publishes the demonstration workload through the HTTP API, shows its progress, and prints the summary. Returns true if every task
+ * ended as expected and every duplicate was recognised.
  */
 export async function runDemonstration(cloud: LocalCloud): Promise<boolean> {
   const texts = new Map(readdirSync(TEXTS).map(name => [name, readFileSync(new URL(name, TEXTS), 'utf8')]))
@@ -32,7 +33,7 @@ export async function runDemonstration(cloud: LocalCloud): Promise<boolean> {
   const { jobs, canvases } = workload(texts, receiver.url)
   for (const [type, configuration] of Object.entries(typesAt(receiver.url)))
     await client.putType(type, configuration)
-  const tasks = tasksOf(jobs, canvases)
+  const tasks = taskCountOf(jobs, canvases)
   const worker = startHttpWorker(client)
   const before = cloud.meter.snapshot()
   try {
@@ -53,7 +54,7 @@ export async function runDemonstration(cloud: LocalCloud): Promise<boolean> {
   }
 }
 
-/** What is registered beside the deployed handlers; flows after the types of their steps. */
+/** The types that are registered over HTTP. Flows come after the types of their steps. */
 function typesAt(receiverUrl: string): Types {
   return {
     webhook: { kind: 'webhook', webhook: { allowPrivate: true } },
@@ -62,12 +63,12 @@ function typesAt(receiverUrl: string): Types {
   }
 }
 
-/** Of all tasks, those of canvases and callbacks included. */
+/** The types of all tasks, including those of canvases and callbacks. */
 function typesOf(jobs: readonly Job[]): string[] {
   return [...new Set([...jobs.map(({ publication }) => publication.type), ...Object.keys(HTTP_TYPES)])]
 }
 
-/** Publishes all jobs, then the first ones once more: their keys exist, and must be answered so. */
+/** Publishes all jobs, then the first ones once more: the answer must say that their keys exist. */
 async function publishAll(client: Client, jobs: readonly Job[]): Promise<string[]> {
   for (let start = 0; start < jobs.length; start += BATCH) {
     await client.publishMany(jobs.slice(start, start + BATCH).map(({ publication }) => publication))
@@ -76,7 +77,7 @@ async function publishAll(client: Client, jobs: readonly Job[]): Promise<string[
   return again.flatMap(({ created, id }) => (created === false ? [] : [`${id} was created twice`]))
 }
 
-/** The same for canvases. */
+/** Publishes all canvases, then the first ones once more. */
 async function composeAll(client: Client, canvases: readonly CanvasJob[]): Promise<string[]> {
   for (const { canvas, key } of canvases) await client.publish(canvas, { key })
   const again = await Promise.all(
@@ -96,7 +97,7 @@ const STATUSES = ['delayed', 'ready', 'running', 'compensating', 'succeeded', 'f
 const BAR_WIDTH = 30
 const ROUND_MS = 500
 
-/** Shows how far all tasks of these types are, live on a terminal, until `tasks` have ended or the limit is reached. */
+/** Shows the progress of all tasks of these types until `tasks` have ended or the time is up. A terminal shows it live. */
 async function showProgress(
   client: Client,
   types: readonly string[],

@@ -5,18 +5,18 @@ import type { Json } from '../../shared/core/json.ts'
 import type { Types } from './job.ts'
 import { type Count, digestOf } from './pieces.ts'
 
-/** What a run came to: the result, or the stage that is next and what it works on. */
+/** The outcome of a run: its result, or the next stage with its input. */
 type Outcome = { readonly result: Json } | { readonly next: { readonly stage: string; readonly input: Json } }
 
-/** What the worker does for each type that it serves. */
+/** The work for each type that the worker serves. */
 const WORK = {
-  /** Of a text, or of the count that the task before it in a chain hands on. */
+  /** Digests its text, or the count that the previous task of a chain hands on. */
   digest: ({ input, previous }) => ({
     result: digestOf(previous === undefined ? (input as { text: string }).text : wordsOf(previous as Count)),
   }),
   /** Adds up the counts of a chord's members. */
   'merge-counts': ({ previous }) => ({ result: merged(previous as Count[]) }),
-  /** First sets a text in one line, then digests that. */
+  /** Its first stage joins a text into one line, and its second stage digests that line. */
   proofread: ({ input, stage }) => {
     const { text } = input as { text: string }
     return stage === 'seal'
@@ -25,7 +25,7 @@ const WORK = {
   },
   /** Undoes a step of a flow. */
   forget: ({ step }) => ({ result: `forgot the ${step}` }),
-  /** What is called back. */
+  /** Takes a callback. */
   note: ({ input }) => ({ result: input ?? null }),
 } satisfies Record<string, (task: ApiTask) => Outcome>
 
@@ -33,7 +33,7 @@ type Served = keyof typeof WORK
 
 export const HTTP_TYPES: Types = Object.fromEntries(Object.keys(WORK).map(type => [type, { kind: 'http' }]))
 
-/** A worker that only speaks HTTP, as a program in any language could: claims, computes, finishes. */
+/** A worker that uses HTTP only, like a program in any language: it claims, computes and finishes. */
 export function startHttpWorker(client: Client): { stop(): Promise<void> } {
   let stopping = false
   const working = (async () => {
@@ -55,7 +55,7 @@ export function startHttpWorker(client: Client): { stop(): Promise<void> } {
   }
 }
 
-/** Steps of flows that are done here bear the names of their types, and to undo one is always to forget. */
+/** A flow's step has the name of its type here, and `forget` undoes every step. */
 function finished({ task, run }: Claim): FinishMember {
   const type = task.direction === 'undo' ? 'forget' : (task.step ?? task.type)
   const name = { taskId: task.id, runId: run.id, fence: run.fence }
@@ -69,7 +69,7 @@ function merged(counts: readonly Count[]): Count {
   })
 }
 
-/** A count as the text that is digested in a chain. */
+/** The text of a count, which a chain digests. */
 export function wordsOf({ words, lines }: Count): string {
   return `${words} words in ${lines} lines`
 }

@@ -6,14 +6,14 @@ import type { Canvas } from '../../shared/define/canvases.ts'
 
 type Ended = 'succeeded' | 'failed'
 
-/** One task of the demonstration: what is published, and how it must end. */
+/** One task of the demonstration: its publication, and its expected end. */
 export type Job = {
   readonly group: string
   readonly publication: PublishBody & { readonly key: string }
   readonly expected: {
     readonly status: Ended
     readonly runs?: number
-    /** What is wrong with the ended task; undefined when nothing is. */
+    /** The problem of the ended task; undefined if there is none. */
     problem?(task: ApiTask): string | undefined
   }
 }
@@ -23,22 +23,22 @@ export type CanvasJob = {
   readonly group: string
   readonly key: string
   readonly canvas: Canvas
-  /** How many tasks it has. */
+  /** The number of its tasks. */
   readonly tasks: number
   readonly problem: (canvas: ApiCanvas) => string | undefined
 }
 
-/** Types that the demonstration registers, in this order, by their names. */
+/** The types that the demonstration registers, by name, in this order. */
 export type Types = Readonly<Record<string, TypeBody>>
 
-/** How many tasks come of these: members of canvases are tasks, and so are the callbacks that each end has. */
-export function tasksOf(jobs: readonly Job[], canvases: readonly CanvasJob[]): number {
+/** The number of tasks, including members of canvases and the callbacks of each end. */
+export function taskCountOf(jobs: readonly Job[], canvases: readonly CanvasJob[]): number {
   const members = canvases.reduce((sum, { tasks }) => sum + tasks, 0)
   const callbacks = jobs.reduce((sum, job) => sum + callbacksOf(job).length, 0)
   return jobs.length + members + callbacks
 }
 
-/** What must be published once the job has ended as expected. */
+/** The callbacks that must be published after the job has ended as expected. */
 export function callbacksOf({ publication, expected }: Job): readonly DerivedBody[] {
   return (expected.status === 'succeeded' ? publication.onSuccess : publication.onError) ?? []
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 
-/** How the demonstration takes its texts apart, and what it finds in them without the system. */
+/** How the demonstration cuts its texts into pieces, and computes the expected results without the system. */
 
 /** The paragraphs of all texts that are long enough to be worth a task. */
 export function paragraphs(texts: ReadonlyMap<string, string>): string[] {
@@ -10,8 +10,8 @@ export function paragraphs(texts: ReadonlyMap<string, string>): string[] {
 }
 
 /**
- * Cuts a text at empty lines into blocks of some `characters` or a paragraph more; joined by line breaks they are the
- * text again, so that their lines and words add up to its own.
+ * Cuts a text at empty lines into blocks of some `characters` or a paragraph more. Joined by line breaks, the blocks are the text
+ * again, so their lines and words add up to those of the text.
  */
 export function blocks(text: string, characters: number): string[] {
   const found: string[] = []
@@ -31,19 +31,19 @@ export function blocks(text: string, characters: number): string[] {
 export type Count = { readonly words: number; readonly lines: number }
 
 /**
- * Letters and digits in a row, and what joins them within a word: as Unicode's rules have it (UAX #29), which the
- * handler follows by `Intl.Segmenter`. It holds for scripts that put spaces between words.
+ * A word: letters and digits in a row, and the marks that join them, by the rules of Unicode (UAX #29). The handler follows the
+ * same rules with `Intl.Segmenter`. The pattern works for scripts with spaces between words.
  */
 const WORD =
   /[\p{L}\p{N}\p{M}_]+(?:(?:(?<=\p{L})[.'’:·](?=\p{L})|(?<=\p{N})[.,;'](?=\p{N}))[\p{L}\p{N}\p{M}_]+)*/gu
 
-/** Counts a text in another way than the `word-count` handler does. */
+/** Counts a text by another method than the `word-count` handler. */
 export function countByPattern(text: string): Count {
   const words = text.match(WORD)?.filter(word => /[\p{L}\p{N}]/u.test(word)).length ?? 0
   return { words, lines: (text.match(/\n/g)?.length ?? 0) + 1 }
 }
 
-/** What the HTTP worker computes. */
+/** The digest that the HTTP worker computes. */
 export function digestOf(text: string): string {
   return createHash('sha256').update(text).digest('hex')
 }

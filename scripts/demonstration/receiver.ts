@@ -2,18 +2,17 @@ import { randomBytes } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** An HTTP server that plays the outside world: it takes webhooks. */
+/** An HTTP server that stands for a third party: it receives webhooks. */
 export type Receiver = {
   readonly url: string
-  /** How often a task of this key was delivered. */
+  /** How often a webhook of the task with this key arrived. */
   deliveries(key: string): number
   stop(): Promise<void>
 }
 
 /**
  * Starts a receiver on a free port. `POST /hook` accepts, `POST /flaky` answers 503 to the first two calls of each key, and
- * `POST /announce` answers 403 to keys that begin with `refused`. All paths stand behind a secret one, so that no web
- * page can take part.
+ * `POST /announce` answers 403 to keys that begin with `refused`. All paths begin with a secret, so that no web page can call them.
  */
 export async function startReceiver(): Promise<Receiver> {
   const delivered = new Map<string, number>()
@@ -40,7 +39,7 @@ export async function startReceiver(): Promise<Receiver> {
   }
 }
 
-/** Calls of one key that `/flaky` refuses before it accepts. */
+/** How many calls of one key `/flaky` refuses before it accepts. */
 export const FLAKY_REFUSALS = 2
 
 function answerTo(path: string, key: string, count: number): [number, string] {

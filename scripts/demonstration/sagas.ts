@@ -3,11 +3,11 @@ import type { Job, Types } from './job.ts'
 import { countByPattern, digestOf, range } from './pieces.ts'
 
 const SAGAS = 20
-/** Every so many sagas one is refused by the receiver, however often it is asked. */
+/** The receiver refuses one of this many sagas at every attempt. */
 const REFUSED_EVERY = 5
 const ANNOUNCE_ATTEMPTS = 2
 
-/** An edition of a text is counted by a Lambda function, digested over HTTP and announced by a webhook. */
+/** The steps of a saga: a Lambda function counts a text, the HTTP worker digests it, and a webhook announces it. */
 const STEPS = [
   { name: 'count', do: { type: 'word-count' }, undo: { type: 'forget' } },
   { name: 'digest', do: { type: 'digest' }, undo: { type: 'forget' } },
@@ -22,7 +22,7 @@ const STEPS = [
 ]
 const ANNOUNCE = STEPS.length - 1
 
-/** The types of the sagas beside those that the HTTP worker serves. */
+/** The types of the sagas, except those that the HTTP worker serves. */
 export function sagaTypes(receiverUrl: string): Types {
   return {
     announce: { kind: 'webhook', webhook: { url: `${receiverUrl}/announce`, allowPrivate: true } },
@@ -31,7 +31,7 @@ export function sagaTypes(receiverUrl: string): Types {
   }
 }
 
-/** Sagas of three kinds of workers, some of which the receiver refuses for good: those undo all that they did. */
+/** Sagas with three kinds of workers. The receiver refuses some of them for good, and these undo all their steps. */
 export function sagas(texts: readonly string[]): Job[] {
   return range(SAGAS).map(index => {
     const text = texts[index % texts.length] ?? ''
@@ -51,7 +51,7 @@ function published(index: number, text: string): Job {
   }
 }
 
-/** The receiver refuses it for its key. */
+/** A saga that the receiver refuses because of its key. */
 function refused(index: number, text: string): Job {
   return {
     group: 'sagas undone',
@@ -63,7 +63,7 @@ function refused(index: number, text: string): Job {
   }
 }
 
-/** What is wrong with the states and attempts of a saga whose last step was reached. */
+/** The problem in the states and attempts of a saga that reached its last step; undefined if there is none. */
 function stepsProblem(
   { steps = [], cursor }: ApiTask,
   state: ApiStep['state'],
@@ -75,7 +75,7 @@ function stepsProblem(
   return cursor === ANNOUNCE ? undefined : `its cursor is ${cursor} instead of ${ANNOUNCE}`
 }
 
-/** Each step got what those before it had found. */
+/** The problem in the results of earlier steps that each step received; undefined if there is none. */
 function paramsProblem({ params = {} }: ApiTask, text: string): string | undefined {
   const { words, lines } = countByPattern(text)
   const { count, digest } = params as { count?: { words?: number; lines?: number }; digest?: string }
@@ -83,7 +83,7 @@ function paramsProblem({ params = {} }: ApiTask, text: string): string | undefin
   return digest === digestOf(text) ? undefined : 'it went on with another digest'
 }
 
-/** Undone once each, a later step before an earlier one. */
+/** The problem in the order of undos: each step is undone once, a later step before an earlier one. */
 function orderProblem({ steps = [] }: ApiTask): string | undefined {
   const undone = steps.map(({ undo }) => undo)
   if (undone.some(undo => undo?.attempts !== 1)) return 'a step was not undone exactly once'

@@ -2,8 +2,9 @@ import { inOneLine } from './http-worker.ts'
 import type { Job } from './job.ts'
 import { digestOf, range } from './pieces.ts'
 
+/** How many tasks have two stages. */
 const STAGED = 6
-/** So many must succeed, and as many fail. */
+/** How many must succeed, and how many must fail. */
 const CALLING_BACK = 4
 
 /** Tasks that the HTTP worker moves through two stages. */
@@ -26,7 +27,7 @@ export function staged(texts: readonly string[]): Job[] {
   })
 }
 
-/** Tasks that publish a note at their end, another one for each way to end. */
+/** Tasks that publish a note at their end. Success and failure have different notes. */
 export function callingBack(texts: readonly string[]): Job[] {
   return (['succeeded', 'failed'] as const).flatMap(status =>
     range(CALLING_BACK).map(index => ({

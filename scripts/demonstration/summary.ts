@@ -1,7 +1,7 @@
 import { type MeterSnapshot, totalOf } from '../../local/gateway/meter.ts'
 import type { Verdict } from './verify.ts'
 
-/** Prints what became of the workload: outcomes by group, latencies, and what its tasks cost in requests and units. */
+/** Prints the outcomes of the workload by group, its latencies, and its cost in requests and units. */
 export function summarise(verdicts: readonly Verdict[], tasks: number, used: MeterSnapshot): void {
   console.log('\nOutcomes')
   const groups = Map.groupBy(verdicts, ({ group }) => group)
@@ -27,7 +27,7 @@ function waits(verdicts: readonly Verdict[]): number[] {
   return verdicts.flatMap(({ startedAt, dueAt }) => (startedAt === undefined ? [] : [startedAt - dueAt]))
 }
 
-/** Requests and units of all callers. */
+/** The requests and units of all callers. */
 function costs(used: MeterSnapshot, tasks: number): Array<[string, string]> {
   const per = (amount: number) => (amount / tasks).toFixed(2)
   const of = (service: string) => totalOf(used.filter(line => line.service === service))
@@ -44,7 +44,7 @@ function costs(used: MeterSnapshot, tasks: number): Array<[string, string]> {
   ]
 }
 
-/** p50, p95, p99 and the largest of some numbers, as `1 / 2 / 3 / 4 ms`. */
+/** The p50, p95, p99 and largest of the values, as `1 / 2 / 3 / 4 ms`. */
 function percentiles(values: readonly number[]): string {
   if (values.length === 0) return 'none'
   const sorted = values.toSorted((a, b) => a - b)

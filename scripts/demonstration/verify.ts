@@ -2,7 +2,7 @@ import type { ApiTask } from '../../shared/api/tasks.ts'
 import type { Client } from '../../shared/client/client.ts'
 import { type CanvasJob, callbacksOf, type Job } from './job.ts'
 
-/** What became of one job: when it was published, due and first started (ms), and what is wrong with it. */
+/** The outcome of one job: when it was published, due and first started (ms), and its problem, if any. */
 export type Verdict = {
   readonly group: string
   readonly status: string
@@ -13,10 +13,10 @@ export type Verdict = {
 }
 
 const AT_ONCE = 10
-/** A canvas ends shortly after its last task. */
+/** The time within which a canvas ends after its last task. */
 const CANVAS_LIMIT_MS = 10_000
 
-/** Reads what became of every job, canvas and callback, and holds it against what was expected. */
+/** Reads the outcome of every job, canvas and callback, and compares it with the expected one. */
 export async function verify(
   client: Client,
   jobs: readonly Job[],
@@ -73,7 +73,7 @@ async function verifyCanvas(client: Client, { group, key, problem, tasks }: Canv
   return { group, status: canvas.status, createdAt, dueAt: createdAt, startedAt: undefined, problems }
 }
 
-/** Every task that calls back must have been followed by the callback of its end, once, and by no other. */
+/** Every task with callbacks must have published the callback of its end once, and no other. */
 async function verifyCallbacks(client: Client, jobs: readonly Job[]): Promise<Verdict[]> {
   const calling = jobs.filter(job => callbacksOf(job).length > 0)
   const types = new Set(calling.flatMap(callbacksOf).map(({ type }) => type))

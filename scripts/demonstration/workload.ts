@@ -11,12 +11,12 @@ const WEBHOOKS = 20
 const FLAKY = 20
 const FATAL = 10
 const DIGESTS = 20
-/** Delays are spread over this span, at odd milliseconds, so that lateness is measured between whole seconds. */
+/** Delays are spread over this span at odd milliseconds, so that lateness is also measured between whole seconds. */
 const [FIRST_DELAY_MS, DELAY_SPAN_MS] = [1_500, 5_000]
 
 /**
- * Some 250 tasks on real texts, some of which must fail. Every twentieth word count is of a whole text, which is stored
- * apart from its task.
+ * Some 250 tasks on real texts, some of which must fail. Every twentieth word count has a whole text as input, which is stored apart
+ * from its task.
  */
 export function workload(
   texts: ReadonlyMap<string, string>,
@@ -58,7 +58,7 @@ function counted(group: string, key: string, text: string): Job {
   }
 }
 
-/** Lines are counted here in another way than words are there: enough to see that the right text was counted. */
+/** Compares the number of lines only: that shows that the right text was counted. */
 function linesProblem(result: unknown, text: string): string | undefined {
   const { lines, words } = (result ?? {}) as { lines?: number; words?: number }
   const right = lines === text.split('\n').length && (words ?? 0) > 0

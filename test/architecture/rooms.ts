@@ -3,7 +3,7 @@ import { type Import, importsOf, linesOf } from './sources.ts'
 
 /** The rules of rooms as functions of what the files say, so that each can be shown to fail on made-up files. */
 
-/** What stands in each file, by its path. */
+/** The text of each file, by its path. */
 export type Sources = ReadonlyMap<string, string>
 
 /** Folders with more files directly in them than `most`, or than the folder's own entry in `exceptions`. */
@@ -54,8 +54,8 @@ function roomOf(folder: string, path: string): string {
 }
 
 /**
- * Files of fewer than `lines` lines that only one file of their own folder imports: they belong into that file. What only
- * another folder imports is the interface of its folder, and tests are no importers.
+ * Files of fewer than `lines` lines that only one file of their own folder imports: they belong into that file. A file that only
+ * another folder imports is the interface of its folder. Imports by tests do not count.
  */
 export function foldableFiles(sources: Sources, lines: number): string[] {
   const imports = [...sources].flatMap(([file, text]) => (isTest(file) ? [] : importsOf(file, text)))

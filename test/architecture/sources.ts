@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs'
 import { posix, resolve } from 'node:path'
 
-/** The files of the repository as the architecture tests read them. */
+/** The root of the repository. */
 export const root = resolve(import.meta.dirname, '../..')
 const ignored = ['node_modules', 'cdk.out', 'coverage']
 /** Paths of all TypeScript files, sorted. */
@@ -18,11 +18,11 @@ export type Import = {
   readonly isType: boolean
 }
 
-/** Statements begin at the beginning of a line here; dynamic imports stand anywhere. */
+/** An import. Statements begin at the start of a line; dynamic imports may stand anywhere. */
 const IMPORT =
   /^(?:import|export)\b([^'"`;]*?)\bfrom\s+'([^'$]+)'|^import\s+'([^'$]+)'|\bimport\('([^'$]+)'\)/gm
 
-/** What a file imports or exports on, types included; `text` is what stands in it. */
+/** The imports and re-exports of a file, including types. `text` is the file's content. */
 export function importsOf(file: string, text = sources.get(file) ?? ''): Import[] {
   const matches = text.matchAll(IMPORT)
   return [...matches].map(([, clause = '', from, bare, dynamic]) => {
@@ -43,7 +43,7 @@ export function linesOf(text: string): number {
   return text.split('\n').length - (text.endsWith('\n') ? 1 : 0)
 }
 
-/** Whether a path leads into a folder that is no part of the sources. */
+/** Whether a path is in a folder that does not belong to the sources. */
 export function isIgnored(path: string): boolean {
   return path.split('/').some(part => ignored.includes(part) || (part.startsWith('.') && part.length > 1))
 }

@@ -32,7 +32,7 @@ describe('the diagrams of docs/lifecycle.md', () => {
   test.each([
     ['status of a task', taskDiagram, taskText],
     ['state of a run', runDiagram, runText],
-  ])('are explained: each %s, and who moves it on', (_what, diagram, text) => {
+  ])('are explained: each %s, and the process that moves it on', (_what, diagram, text) => {
     const drawn = edgesOf(diagram).flatMap(one => one.split(' : ')[0]?.split(' --> ') ?? [])
     const sentences = [...text.matchAll(/^- `(\w+)`: ./gm)]
 

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { aSystem, readTemplate } from '../infra/synthesised.ts'
 
 const text = await readFile(new URL('../../docs/operations.md', import.meta.url), 'utf8')
-/** The page has further tables, whose first column names metrics or actions. */
+/** The table of alarms. Further tables of the page list metrics and actions. */
 const [tableOfAlarms = ''] = /^\| alarm .*?\n\n/ms.exec(text) ?? []
 
 it('docs/operations.md says what to do about every alarm', () => {

@@ -54,7 +54,7 @@ import { resize } from './tasks/resize.ts'
 declare const url: string
 `
 
-/** What the README says of the types. */
+/** What the README promises about the types. */
 const CLAIMS_OF_CLIENT = `
 export const typed: { bytes: number; width: number } = done
 // @ts-expect-error

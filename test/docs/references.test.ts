@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 const root = resolve(import.meta.dirname, '../..')
 const pages = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', ...globSync('docs/**/*.md', { cwd: root })]
 
-/** A path of the repository in backticks. What is generated is not there before it is. */
+/** A path of the repository in backticks. Generated files may not exist yet. */
 const PATH = /`((?:shared|functions|infra|local|scripts|test|examples|docs)(?:\/[\w.-]+)+\/?)`/g
 const LINK = /\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)/g
 

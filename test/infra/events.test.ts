@@ -11,7 +11,7 @@ const functionsWith = (variable: string) =>
     ({ Properties }) => Properties.Environment?.Variables?.[variable] !== undefined,
   )
 
-test('A system has one bus, where planner and waker tell what types ask for', () => {
+test('A system has one bus, on which planner and waker publish the events that types ask for', () => {
   const buses = ofType('AWS::Events::EventBus')
   const tellers = functionsWith('BATON_EVENT_BUS')
 
@@ -38,7 +38,7 @@ test('Users add rules of their own to the bus', () => {
   expect(targetOf(rule?.Properties.EventBusName)).toMatch(/^TasksEventsBus/)
 })
 
-test('Each way to add a type says whether its events are told, before its definition does', () => {
+test('Each way to add a type overrides whether its definition publishes events', () => {
   const { tasks, stack } = aSystem({ webhook: false })
   tasks.addHandler('Resize', { entry: 'test/infra/fixtures/resize.ts', events: true })
   tasks.addWorkerQueue('Second', { entry: 'test/infra/fixtures/two-tasks.ts', task: 'second', events: false })
@@ -50,7 +50,7 @@ test('Each way to add a type says whether its events are told, before its defini
   expect(new Set(Object.values(ofShop))).toEqual(new Set([true]))
 })
 
-test('A flow says so, too, and what says nothing is left as it is defined', () => {
+test('A flow overrides it, too; without the option the definition decides', () => {
   const { tasks, stack } = aSystem({ webhook: false })
   tasks.addFlow('Order', { entry: 'test/infra/fixtures/order.ts', events: true })
   tasks.addHandler('Resize', { entry: 'test/infra/fixtures/resize.ts' })

@@ -8,13 +8,14 @@ import { aMeteredDynamo } from '../support/dynamo/metered-dynamo.ts'
 import { aMemorySystem, type MemorySystem, registered } from '../support/worlds/memory-system.ts'
 import { aSystem, type Resource, readTemplate } from './synthesised.ts'
 
-/** What stands idle for a month, by the synthesised template, requests counted on DynamoDB Local, and list prices. */
+/** The cost of an idle month: by the synthesised template, requests counted on DynamoDB Local, and list prices. */
 
 const MONTH_MIN = 30 * 24 * 60
-/** Five pollers wait 20 s each; fewer do only where a mapping has no maximum concurrency. Source: Lambda with SQS, scaling. */
+/** Five pollers wait 20 s each. Only a mapping without a maximum concurrency has fewer. Source: Lambda with SQS, scaling. */
 const POLLS_PER_MIN = 5 * 3
-/** Billed for a round of the sweeper over nothing, and for a poll of an idle worker: generous beside what is measured here. */
+/** The billed time of an empty round of the sweeper: more than what is measured here. */
 const SWEEP_MS = 300
+/** The billed time of a poll of an idle worker: more than what is measured here. */
 const POLL_MS = 100
 
 const dynamo = aMeteredDynamo()
@@ -28,7 +29,7 @@ const gbSeconds = (ms: number, memoryMb: number) => (ms / 1_000) * (memoryMb / 1
 const unitsCost = ({ reads, writes }: { reads: number; writes: number }) =>
   reads * prices.readUnit + writes * prices.writeUnit
 
-/** Metrics that alarms watch: an alarm on an expression pays for each of its metrics. */
+/** The number of metrics that alarms watch: an alarm on an expression costs as much as its metrics. */
 function watchedMetrics(alarms: readonly Resource[]): number {
   const isMetric = ({ MetricStat }: { MetricStat?: unknown }) => MetricStat !== undefined
   return alarms.reduce((sum, { Properties }) => sum + (Properties.Metrics?.filter(isMetric).length ?? 1), 0)
@@ -92,7 +93,7 @@ test('an idle waiting HTTP worker costs at most $4 a month', async () => {
     })
     return answer.json()
   }
-  // It has waited twice in vain.
+  // The worker has waited twice without a task.
   const [startedAt, types] = [system.clock.now(), ['jobs']]
   const typesSeen = { jobs: startedAt }
   await system.workers.announce({

@@ -16,7 +16,7 @@ export type Resource = {
 
 const { context } = JSON.parse(readFileSync('cdk.json', 'utf8')) as { context: Record<string, unknown> }
 
-/** An app with the flags of `cdk.json` that leaves functions unbundled, since templates do not depend on their code. */
+/** An app with the flags of `cdk.json`. It does not bundle functions, since templates do not depend on their code. */
 export function anApp(): App {
   const outdir = mkdtempSync(join(tmpdir(), 'app-'))
   return new App({ outdir, context: { ...context, 'aws:cdk:bundling-stacks': [] } })
@@ -28,7 +28,7 @@ export function aSystem(props: TaskSystemProps = {}, stackName = 'Baton', app = 
   return { app, stack, tasks }
 }
 
-/** A system with two handlers beside the shipped one: its template, and the resources of it by type. */
+/** A system with two handlers and the shipped one: its template, and its resources by type. */
 export function synthesise(props: TaskSystemProps = {}) {
   const { stack, tasks } = aSystem(props)
   tasks.addHandler('Resize', { entry: 'test/infra/fixtures/resize.ts' })
@@ -62,6 +62,6 @@ export function targetOf(reference: unknown): string | undefined {
   return Ref ?? attribute?.[0]
 }
 
-/** What `test.each` takes: a name for the sentence, and the resource. */
+/** The rows for `test.each`: a name for the sentence, and the resource. */
 export const named = (resources: readonly Resource[]) =>
   resources.map(resource => [resource.id, resource] as const)

@@ -43,7 +43,7 @@ test('The table outlives its stack, unless the stack is for development', () => 
   expect(temporary!.Properties.Replicas[0].DeletionProtectionEnabled).toBe(false)
 })
 
-test('A fuse can limit what the table consumes', () => {
+test('The throughput of the table can be limited', () => {
   const limited = synthesise({ tableLimits: { maxWriteUnitsPerSecond: 500, maxReadUnitsPerSecond: 900 } })
 
   limited.template.hasResourceProperties('AWS::DynamoDB::GlobalTable', {
@@ -51,7 +51,7 @@ test('A fuse can limit what the table consumes', () => {
   })
 })
 
-test('A table that is to be warm from its first second is so with its indexes, which each task writes, too', () => {
+test('A warm table has warm indexes, because each task writes them, too', () => {
   const warmThroughput = { writeUnitsPerSecond: 12_000, readUnitsPerSecond: 15_000 }
   const [warm] = synthesise({ warmThroughput }).ofType('AWS::DynamoDB::GlobalTable')
   const expected = { WriteUnitsPerSecond: 12_000, ReadUnitsPerSecond: 15_000 }
@@ -60,7 +60,7 @@ test('A table that is to be warm from its first second is so with its indexes, w
   for (const index of warm!.Properties.GlobalSecondaryIndexes) expect(index.WarmThroughput).toEqual(expected)
 })
 
-test('A table that is to be colder than a new one is refused', () => {
+test('A warm throughput below that of a new table is refused', () => {
   const warmThroughput = { writeUnitsPerSecond: 3_999, readUnitsPerSecond: 12_000 }
 
   expect(() => synthesise({ warmThroughput })).toThrow('give whole numbers of at least 12000 and 4000')

@@ -165,7 +165,7 @@ describe('It is refused', () => {
     [
       'more time than Lambda gives',
       { timeout: Duration.minutes(20) },
-      'and 900 s at most, which is all that Lambda gives, not 1200 s',
+      "and 900 s at most, which is Lambda's maximum, not 1200 s",
     ],
     [
       'less time than a run',
@@ -202,7 +202,7 @@ describe('It is refused', () => {
   })
 
   test.each(['a b', '1st', 'x'.repeat(41), 'a-q-b'])("that a system is named '%s'", systemName => {
-    expect(() => aSystem({ systemName })).toThrow(`'${systemName}' is no name of a system`)
+    expect(() => aSystem({ systemName })).toThrow(`'${systemName}' is not a legal system name`)
   })
 
   test('that two systems share a name', () => {
@@ -225,7 +225,7 @@ describe('It is refused', () => {
     )
   })
 
-  test('not, that two systems of one name go to different regions', () => {
+  test('unless two systems with one name go to different regions', () => {
     const app = anApp()
 
     for (const region of ['eu-west-1', 'us-east-1']) {
@@ -249,11 +249,11 @@ describe('It is refused', () => {
     for (let nth = 0; nth < 500; nth++) new CfnWaitConditionHandle(stack, `Filler${nth}`)
 
     expect(() => Template.fromStack(stack)).toThrow(
-      /the stack Baton has \d+ resources, and CloudFormation takes 500\. The 1 handlers.* take about \d+ each/,
+      /the stack Baton has \d+ resources, and CloudFormation allows 500\. The 1 handlers.* take about \d+ each/,
     )
   })
 
-  test('that the name is left to a stack whose own is not known yet', () => {
+  test('that the stack has no fixed name and the system has none', () => {
     const nested = new NestedStack(new Stack(anApp(), 'Outer'), 'Inner')
 
     expect(() => new TaskSystem(nested, 'Tasks')).toThrow("give 'systemName'")
@@ -278,7 +278,7 @@ describe('A function of the user', () => {
     }
   }
 
-  test('may publish: it can write and read tasks and is told where', () => {
+  test('may publish: it can write and read tasks, and has the addresses', () => {
     const { stack, tasks } = aSystem()
 
     tasks.grantPublish(aFunction(stack))
@@ -296,7 +296,7 @@ describe('A function of the user', () => {
   })
 })
 
-test('Concurrency can be kept apart for the machinery', () => {
+test('Concurrency can be reserved for the functions of the system', () => {
   const { ofType: ofTypeIn } = synthesise({ reservedConcurrency: { planner: 20, api: 50 } })
   const reserved = ofTypeIn('AWS::Lambda::Function').flatMap(({ id, Properties }) =>
     Properties.ReservedConcurrentExecutions === undefined
@@ -310,7 +310,7 @@ test('Concurrency can be kept apart for the machinery', () => {
   ])
 })
 
-test('A definition whose limit is slow and dear at scale is warned of at synth', () => {
+test('A definition with a limit that is slow and expensive at scale gives a warning at synth', () => {
   const { stack, tasks } = aSystem()
   tasks.addHandler('Resize', { entry: RESIZE })
   tasks.addHandler('Crowded', { entry: 'test/infra/fixtures/crowded.ts' })

@@ -8,7 +8,7 @@ import { AttributeType, TableV2 } from 'aws-cdk-lib/aws-dynamodb'
 import { Queue } from 'aws-cdk-lib/aws-sqs'
 import { expect, test } from 'vitest'
 import { startLocalCloud } from '../../local/cloud.ts'
-import { bootTiny, fixtureFunction, linesOf, synthesize } from './tiny-cloud.ts'
+import { bootTinyCloud, fixtureFunction, linesOf, synthesize } from './tiny-cloud.ts'
 
 const thing =
   (name: string, refuse = false) =>
@@ -24,7 +24,7 @@ const thing =
     new Queue(stack, 'Work')
   }
 
-/** A folder of the versions before there were access keys: one database for all of them. */
+/** Turns the folder into one of a version without access keys: one database for all. */
 function becomeEarlier(dataDir: string): void {
   const folder = join(dataDir, 'dynamodb')
   const key = readFileSync(join(dataDir, 'access-key'), 'utf8').trim()
@@ -44,7 +44,7 @@ const alive = (pid: number) => {
 }
 
 test('a custom resource that answers FAILED fails the boot with its reason', async () => {
-  await expect(bootTiny(thing('one', true))).rejects.toThrow(
+  await expect(bootTinyCloud(thing('one', true))).rejects.toThrow(
     'Thing (Custom::Thing) failed to Create: told to refuse',
   )
 })
@@ -57,7 +57,7 @@ test('a stack that was never synthesised is named in the error', async () => {
 
 test('with a data folder items, messages and custom resources outlive a restart; changed ones are updated', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'tiny-data-'))
-  const first = await bootTiny(thing('one'), { dataDir })
+  const first = await bootTinyCloud(thing('one'), { dataDir })
   const TableName = first.resource('AWS::DynamoDB::GlobalTable').physicalId
   const Key = { pk: { S: 'kept' } }
   await new DynamoDBClient(first.clientOptions).send(new PutItemCommand({ TableName, Item: Key }))
@@ -67,7 +67,7 @@ test('with a data folder items, messages and custom resources outlive a restart;
   await first.stop()
   expect(alive(pid!)).toBe(false)
 
-  const second = await bootTiny(thing('two'), { dataDir })
+  const second = await bootTinyCloud(thing('two'), { dataDir })
 
   const found = await new DynamoDBClient(second.clientOptions).send(new GetItemCommand({ TableName, Key }))
   expect(found.Item).toEqual(Key)
@@ -86,7 +86,7 @@ test('with a data folder items, messages and custom resources outlive a restart;
   await second.stop()
   becomeEarlier(dataDir)
 
-  const third = await bootTiny(thing('two'), { dataDir })
+  const third = await bootTinyCloud(thing('two'), { dataDir })
   expect(linesOf(third, 'Registrar')).toEqual([])
   const same = await new DynamoDBClient(third.clientOptions).send(new GetItemCommand({ TableName, Key }))
   expect(same.Item).toEqual(Key)

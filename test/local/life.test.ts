@@ -22,7 +22,7 @@ test('a cloud that is killed takes its functions and its store along', async () 
   await eventually('the end of all', () => [...functionPids, java].every(pid => !isAlive(pid)))
 })
 
-test('a cloud whose store in memory dies ends itself and says why: an empty store would lie', async () => {
+test('a cloud ends itself with a reason when its store in memory dies, since an empty store would be wrong', async () => {
   const { child, functionPids, broken, apiUrl } = await start()
 
   process.kill(await javaOf(child.pid!), 'SIGKILL')

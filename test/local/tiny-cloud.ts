@@ -10,7 +10,7 @@ import { sharedDynamoDb } from '../support/dynamo/one-dynamodb.ts'
 
 const fixtures = fileURLToPath(new URL('./fixtures', import.meta.url))
 
-/** Synthesises a stack named `Tiny`; answers the folder of its assembly. */
+/** Synthesises a stack named `Tiny` and returns the folder of its assembly. */
 export function synthesize(build: (stack: Stack) => void): string {
   const assemblyDir = mkdtempSync(join(tmpdir(), 'tiny-cloud-'))
   const app = new App({ outdir: assemblyDir, analyticsReporting: false })
@@ -20,7 +20,7 @@ export function synthesize(build: (stack: Stack) => void): string {
 }
 
 /** Synthesises and boots. */
-export async function bootTiny(
+export async function bootTinyCloud(
   build: (stack: Stack) => void,
   options: Partial<LocalCloudOptions> = {},
 ): Promise<LocalCloud> {
@@ -52,7 +52,7 @@ export const linesOf = (cloud: LocalCloud, functionName: string) =>
 
 type Truthy<T> = Exclude<T, false | 0 | '' | null | undefined>
 
-/** Waits until `look` gives something truthy, and fails with `what` after `ms`. */
+/** Waits until `look` returns something truthy, and fails with `what` after `ms`. */
 export async function eventually<T>(
   what: string,
   look: () => T | Promise<T>,

@@ -1,6 +1,6 @@
 import { CreateQueueCommand, SQSClient } from '@aws-sdk/client-sqs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { MAX_MESSAGE_BYTES } from '../../../infra/bounds.ts'
+import { MESSAGE_BYTES_MAX } from '../../../infra/bounds.ts'
 import { ACCOUNT_ID, REGION } from '../../../local/account.ts'
 import { createFaults } from '../../../local/gateway/faults.ts'
 import { type Gateway, startGateway } from '../../../local/gateway/gateway.ts'
@@ -83,6 +83,6 @@ describe('a dispatch of a task with 100 runs that tell of their progress in a sc
     const bytes = Buffer.byteLength(encodeDispatch(codec, { task }))
 
     expect(bytes).toBeGreaterThan(262_144)
-    expect(bytes).toBeLessThan(MAX_MESSAGE_BYTES)
+    expect(bytes).toBeLessThan(MESSAGE_BYTES_MAX)
   })
 })

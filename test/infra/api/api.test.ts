@@ -7,7 +7,7 @@ const stageOf = (props: Parameters<typeof synthesise>[0] = {}) => {
 }
 
 describe('The HTTP API', () => {
-  test('takes 2,000 requests a second and at once, if nothing else is said', () => {
+  test('accepts 2,000 requests per second, and as a burst, by default', () => {
     const { stage } = stageOf()
 
     expect(stage.Properties).toMatchObject({
@@ -22,7 +22,7 @@ describe('The HTTP API', () => {
     expect(stageOf().stage.id).toMatch(/^TasksApiHttpDefaultStage[0-9A-F]{8}$/)
   })
 
-  test('takes as many requests as the app says', () => {
+  test('accepts as many requests as the app says', () => {
     const { stage } = stageOf({ api: { throttle: { requestsPerSecond: 50, burst: 10 } } })
 
     expect(stage.Properties.DefaultRouteSettings).toEqual({
@@ -34,7 +34,7 @@ describe('The HTTP API', () => {
   test.each([
     [true, 30],
     [{ retention: 7 }, 7],
-  ] as const)('logs who asked for what, where the app wants it: %j', (accessLog, days) => {
+  ] as const)('logs the caller and the request if the app asks for it: %j', (accessLog, days) => {
     const { stage, json } = stageOf({ api: { accessLog } })
     const { DestinationArn, Format } = stage.Properties.AccessLogSettings
     const group = json.Resources[targetOf(DestinationArn)!]!

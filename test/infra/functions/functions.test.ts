@@ -7,7 +7,7 @@ const functions = named(ofType('AWS::Lambda::Function'))
 const traced = synthesise({ tracing: 'sampled' }).ofType('AWS::Lambda::Function')
 
 describe('Every function', () => {
-  test('is one of the system or a handler; nothing else slipped in', () => {
+  test('is one of the system or a handler', () => {
     expect(functions.map(([id]) => id.replace(/Function[0-9A-F]{8}$/, '')).sort()).toEqual([
       'TasksApi',
       'TasksApiClaims',
@@ -33,7 +33,7 @@ describe('Every function', () => {
     expect(Properties.Timeout).toBeLessThanOrEqual(900)
   })
 
-  test.each(functions)('%s logs JSON to a group of its own that forgets', (_id, { Properties }) => {
+  test.each(functions)('%s logs JSON to its own group, which expires', (_id, { Properties }) => {
     const { LogFormat, LogGroup } = Properties.LoggingConfig
     const group = json.Resources[targetOf(LogGroup)!]!
 
@@ -47,7 +47,7 @@ describe('Every function', () => {
     ).toHaveLength(1)
   })
 
-  test.each(functions)('%s keeps lines without a level, which metrics are', (_id, { Properties }) => {
+  test.each(functions)('%s keeps lines without a level, such as metrics', (_id, { Properties }) => {
     expect(Properties.LoggingConfig.ApplicationLogLevel).toBe('INFO')
   })
 
@@ -71,7 +71,7 @@ describe('Every function', () => {
     },
   )
 
-  test.each(functions)('%s knows its system, its table and the way to the queues', (id, { Properties }) => {
+  test.each(functions)('%s has variables for its system, its table and the queues', (id, { Properties }) => {
     const { Variables } = Properties.Environment
 
     expect(Variables).toMatchObject({
@@ -98,7 +98,7 @@ describe('Every function', () => {
   })
 })
 
-test('Those that plan ahead know the schedule group, its role, and the queues by ARN', () => {
+test('Functions that create schedules have variables for the group, its role, and the queues', () => {
   const knowing = functions.filter(
     ([, { Properties }]) => Properties.Environment.Variables.BATON_SCHEDULE_GROUP,
   )
@@ -112,7 +112,7 @@ test('Those that plan ahead know the schedule group, its role, and the queues by
   }
 })
 
-test('The sweeper is called every minute, is tried again only within that minute, and never by itself', () => {
+test('The sweeper is invoked every minute, retried only within that minute, and never retried by Lambda', () => {
   const [schedule, ...others] = ofType('AWS::Scheduler::Schedule')
   const [asynchronous] = ofType('AWS::Lambda::EventInvokeConfig')
 
@@ -128,7 +128,7 @@ test('The sweeper is called every minute, is tried again only within that minute
   expect(asynchronous!.Properties.MaximumRetryAttempts).toBe(0)
 })
 
-test('A metric that the app asks for is kept for that type, by every function, also when it asks late', () => {
+test('Every function keeps a metric of a type that the app asks for, even if the app asks late', () => {
   const { stack, tasks } = aSystem()
   tasks.metricLateness('resize')
   tasks.metric('Stuck', '*')
@@ -141,7 +141,7 @@ test('A metric that the app asks for is kept for that type, by every function, a
   expect(new Set(kept)).toEqual(new Set(['Lateness:resize,RunTime:resize']))
 })
 
-test('Metrics of more types than an environment holds are kept for every type, and no other metric is', () => {
+test('Metrics of more types than fit into an environment are kept for every type, and no other metric is', () => {
   const { stack, tasks } = aSystem({ webhook: false })
   for (let nth = 0; nth < 30; nth++) tasks.metricLateness(`${'long'.repeat(20)}-${nth}`)
   tasks.metric('RunTime', 'resize')

@@ -43,7 +43,7 @@ describe('An alarm is raised', () => {
     expect(alarmOn('IteratorAge', planner.id)).toMatchObject({ Threshold: 60_000, Statistic: 'Maximum' })
   })
 
-  test('when nobody calls the sweeper, even if there is no data at all', () => {
+  test('when the sweeper is not invoked, even if there is no data at all', () => {
     const sweeper = ofType('AWS::Lambda::Function').find(({ id }) => id.startsWith('TasksSweeper'))!
 
     expect(alarmOn('Invocations', sweeper.id)).toMatchObject({
@@ -82,7 +82,7 @@ describe('An alarm is raised', () => {
   })
 })
 
-test('The essential alarms are few: what a person must see, and what shows nowhere else', () => {
+test('The essential alarms are few: what an operator must see, and what shows nowhere else', () => {
   const { ofType: of } = synthesise()
   const names = of('AWS::CloudWatch::Alarm').map(({ id }) => id.replace(/[0-9A-F]{8}$/, ''))
 
@@ -126,7 +126,7 @@ test('Every alarm reaches the topic, if there is one', () => {
   }
 })
 
-test('Every alarm tells what it means', () => {
+test('Every alarm says what it means', () => {
   for (const { Properties } of alarms) expect(Properties.AlarmDescription.length).toBeGreaterThan(20)
 })
 

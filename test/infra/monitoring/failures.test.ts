@@ -11,14 +11,14 @@ function aWatchedSystem(props: Parameters<typeof aSystem>[0] = {}) {
   return { stack, tasks, topic }
 }
 
-/** What a function is told to keep of single types. */
+/** The metrics of single types that a function keeps. */
 function keptIn(stack: Stack): string[] {
   const functions = readTemplate(stack).ofType('AWS::Lambda::Function')
   return [...new Set(functions.map(({ Properties }) => Properties.Environment?.Variables.BATON_TYPE_METRICS))]
 }
 
 describe('alarmOnFailures', () => {
-  test('is raised by so many failed tasks of all types within so many minutes, and notifies the topic', () => {
+  test('is raised by failed tasks of all types within the given minutes, and notifies the topic', () => {
     const { stack, tasks, topic } = aWatchedSystem({ alarms: 'none' })
 
     tasks.alarmOnFailures({ failures: 5, perMinutes: 15, topic })
@@ -44,7 +44,7 @@ describe('alarmOnFailures', () => {
     expect(keptIn(stack)).toEqual([undefined])
   })
 
-  test('of one type has its failures counted apart, and those of no other type', () => {
+  test('for one type counts the failures of that type only', () => {
     const { stack, tasks, topic } = aWatchedSystem()
 
     tasks.alarmOnFailures({ type: 'resize', failures: 1, perMinutes: 5, topic })
@@ -89,7 +89,7 @@ describe('addDashboard', () => {
   const [dashboard] = ofType('AWS::CloudWatch::Dashboard')
   const body = JSON.stringify(dashboard?.Properties.DashboardBody)
 
-  test('shows what there is of tasks, queues, functions, table and API', () => {
+  test('shows tasks, queues, functions, table and API', () => {
     const metrics = [
       ...['Published', 'Succeeded', 'Failed', 'Retried', 'Lateness', 'RunTime'],
       ...['Stuck', 'LeaseLost', 'NeedsAttention', 'SweeperRepaired'],
@@ -100,7 +100,7 @@ describe('addDashboard', () => {
     expect(metrics.filter(name => !body.includes(`\\"${name}\\"`))).toEqual([])
   })
 
-  test('has all queues, dead-letter queues and functions, also of handlers that are added after it', () => {
+  test('has all queues, dead-letter queues and functions, even of handlers that are added later', () => {
     const missing = [...ofType('AWS::SQS::Queue'), ...ofType('AWS::Lambda::Function')].filter(
       ({ id }) => !body.includes(`"${id}"`),
     )
@@ -109,7 +109,7 @@ describe('addDashboard', () => {
     expect(body).toContain('Handlers/Later')
   })
 
-  test('is none unless the app asks for it', () => {
+  test('is created only if the app asks for it', () => {
     expect(readTemplate(aSystem().stack).ofType('AWS::CloudWatch::Dashboard')).toEqual([])
   })
 })
@@ -185,7 +185,7 @@ describe('the least level of log lines', () => {
     },
   )
 
-  test('is refused where it is none', () => {
+  test('is refused if it is unknown', () => {
     expect(() => aSystem({ logLevel: 'LOUD' as never })).toThrow("logLevel is 'LOUD'; give 'DEBUG'")
   })
 })

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import type { Grantee } from '../../../infra/index.ts'
 import { aSystem, readTemplate } from '../synthesised.ts'
 
-/** Programs of the user: what is written into their policies. What the policies allow is tried by test/system/permissions/grants.test.ts. */
+/** The policies that programs of users get. test/system/permissions/grants.test.ts tries what they allow. */
 
 type Statement = {
   readonly Action: string | string[]
@@ -30,7 +30,7 @@ const keysOf = (statements: readonly Statement[]) =>
   )
 
 describe('a worker of a type', () => {
-  test('is told where the system is, in the variables that createWorker reads', () => {
+  test('gets the variables that createWorker reads', () => {
     const { stack, tasks } = aSystem()
 
     const environment = tasks.grantServe(aProgram(stack).role, { types: ['resize'] })
@@ -119,7 +119,7 @@ test('fifteen types fit the inline policies of a role, and more are refused', ()
   const policy = readTemplate(stack)
     .ofType('AWS::IAM::Policy')
     .find(({ id }) => id.startsWith('Full'))
-  // As deployed: an ARN takes the place of the references that it is joined from.
+  // An ARN takes the place of the references from which it is joined, as in a deployment.
   const text = JSON.stringify(policy?.Properties.PolicyDocument, (key, value) =>
     key === 'Resource'
       ? [value].flat().map(() => `arn:aws:service:us-east-1:000000000000:${'x'.repeat(60)}`)

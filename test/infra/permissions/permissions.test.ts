@@ -41,7 +41,7 @@ function allowedTo(name: string): string[] {
     .sort()
 }
 
-/** Hashes of logical ids and the account's part of ARNs say nothing here. */
+/** Removes hashes of logical ids and the account's part of ARNs, which do not matter here. */
 const shorten = (text: string) =>
   text
     .replace(/[0-9A-F]{8}(?=\})/g, '')
@@ -68,7 +68,7 @@ const ofTypes = [
   ...onKeys(['GetItem', 'PutItem'], 'steps#*'),
 ]
 const handedOn = onKeys(['GetItem'], 'canvas:*')
-/** Of a handler that may publish every type. */
+/** The permissions of a handler that may publish every type. */
 const anyTask = [
   ...onKeys(
     ['BatchGetItem', 'GetItem', 'PutItem', 'UpdateItem'],

@@ -68,7 +68,7 @@ describe('Every dead-letter queue', () => {
     expect(Properties.MessageRetentionPeriod).toBe(14 * DAY_S)
   })
 
-  test.each(deadLetters)('%s is the end of some way', (id, _queue) => {
+  test.each(deadLetters)('%s is the target of a redrive policy or of a failed delivery', (id, _queue) => {
     const mentioned = JSON.stringify(
       [queues, mappings, ofType('AWS::Scheduler::Schedule')].flat().map(r => r.Properties),
     )
@@ -96,7 +96,7 @@ describe('Every queue', () => {
     },
   )
 
-  test('has a name only where functions derive it from the type', () => {
+  test('has a name only if functions derive it from the type', () => {
     const names = queues.flatMap(({ Properties }) => Properties.QueueName ?? [])
 
     expect(names.sort()).toEqual(

@@ -33,20 +33,20 @@ describe('A flow', () => {
     expect(registration?.Properties.servedBy).toBeUndefined()
   })
 
-  test('is registered after the types that are served, also those added after it', () => {
+  test('is registered after all served types, even those that are added later', () => {
     const ids = ['resize', 'webhook'].map(type => registrationOf(type, resources)?.id)
 
     expect([...(registration?.DependsOn ?? [])].sort()).toEqual(ids.sort())
   })
 
-  test('is chosen by its export where there are several', () => {
+  test('is chosen by its export if the entry has several', () => {
     const system = aSystem()
 
     expect(system.tasks.addFlow('Buy', { entry: SHOP, flow: 'buy' }).type).toBe('buy')
   })
 })
 
-describe('A worker service whose entry exports flows, too', () => {
+describe('A worker service with flows in its entry', () => {
   const { stack, tasks } = aSystem()
   const service = tasks.addWorkerService('Shop', { entry: SHOP })
   const { resources } = readTemplate(stack)
@@ -55,7 +55,7 @@ describe('A worker service whose entry exports flows, too', () => {
     expect(service.queues.map(({ type }) => type)).toEqual(['charge', 'reserve'])
   })
 
-  test('registers the flows, which nobody serves', () => {
+  test('registers the flows, which need no server', () => {
     const servers = ['buy', 'hold', 'charge'].map(
       type => registrationOf(type, resources)?.Properties.servedBy,
     )
@@ -66,7 +66,7 @@ describe('A worker service whose entry exports flows, too', () => {
 })
 
 describe('At synth it is refused, naming file, type and step', () => {
-  test('that nobody serves what a step does', () => {
+  test('that no handler or worker serves a step', () => {
     const { stack, tasks } = aSystem()
     tasks.addFlow('Order', { entry: ORDER })
 
@@ -75,7 +75,7 @@ describe('At synth it is refused, naming file, type and step', () => {
     )
   })
 
-  test('not that a step names a type which is served elsewhere', () => {
+  test('unless the step names a type, which may be served elsewhere', () => {
     const { stack, tasks } = aSystem()
     tasks.addFlow('Order', { entry: ORDER })
     tasks.addWorkerQueue('Resize', { entry: RESIZE })
@@ -113,7 +113,7 @@ describe('It is refused', () => {
       "'charge' is a task: it is served with addHandler",
     ],
     [
-      'that nobody says which flow',
+      'that the options do not say which flow',
       () => tasks.addFlow('G', { entry: SHOP }),
       "exports 'buy', 'hold'; choose one with 'flow'",
     ],

@@ -91,7 +91,7 @@ describe('A worker service', () => {
     expect(readFileSync(dockerfile, 'utf8')).toContain('node:24-slim')
   })
 
-  test('is told where the system is, and what it may do at a time', () => {
+  test('has variables with the address of the system and its concurrency', () => {
     const names = container.Environment.map(({ Name }: { Name: string }) => Name)
 
     expect(names).toEqual(
@@ -211,7 +211,7 @@ describe('Its network', () => {
     expect(networkOf(shared.ofType).AssignPublicIp).toBe('ENABLED')
   })
 
-  test('lets nobody in', () => {
+  test('admits no connection', () => {
     const groups = ofType('AWS::EC2::SecurityGroup')
 
     expect(groups).toHaveLength(1)

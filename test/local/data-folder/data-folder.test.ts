@@ -23,7 +23,7 @@ const modeOf = (...path: string[]) => (statSync(join(folder, ...path)).mode & 0o
 const database = (name: string) => join(folder, 'dynamodb', name)
 
 describe('a data folder', () => {
-  test('keeps the access key of its first start, which its owner alone can read', () => {
+  test('keeps the access key of its first start, and only its owner can read it', () => {
     const first = openDataFolder(folder)
     chmodSync(join(folder, 'access-key'), 0o644)
     chmodSync(first.dynamodb, 0o755)
@@ -65,7 +65,7 @@ describe('a data folder', () => {
     )
   })
 
-  test('whose key is lost or no key is refused: its tables would seem to be gone', () => {
+  test('without a valid key is refused: its tables would seem to be gone', () => {
     const { accessKey } = openDataFolder(folder)
     writeFileSync(database(`${accessKey}_us-east-1.db`), '')
     rmSync(join(folder, 'access-key'))
@@ -76,13 +76,13 @@ describe('a data folder', () => {
   })
 })
 
-test('a kept file that cannot be written is told in one line', () => {
+test('a kept file that cannot be written is reported in one line', () => {
   mkdirSync(join(openDataFolder(folder).sqs, 'messages.db'))
 
   expect(() => openDataFolder(folder)).toThrow(/cannot be used .*messages\.db.* this user may write$/)
 })
 
-/** Nothing can be written into `/proc`, not even by root. */
+/** Folders that cannot be used. Not even root can write into `/proc`. */
 const UNUSABLE: ReadonlyArray<readonly [string, () => string]> = [
   ['a file in its place', () => aFile()],
   ['a file on the way to it', () => join(aFile(), 'data')],
@@ -97,7 +97,7 @@ function aFile(): string {
 }
 
 describe.runIf(process.platform === 'linux')('what cannot be a data folder', () => {
-  test.each(UNUSABLE)('%s is told in one line', (_what, place) => {
+  test.each(UNUSABLE)('%s is reported in one line', (_what, place) => {
     expect(() => openDataFolder(place())).toThrow(
       /^the data folder [^\n]* cannot be used [^\n]* this user may write$/,
     )

@@ -37,7 +37,7 @@ const anEvent = (id: string, type = 'task.ready', taskId = 'resize:1', filler = 
   json: JSON.stringify({ id, type, taskId, filler }),
 })
 
-/** A reader of the stream, and the text that it has got. */
+/** A reader of the stream, and the text that it has received. */
 async function read(query = '', headers: Record<string, string> = {}) {
   const ending = new AbortController()
   readers.push(ending)
@@ -60,7 +60,7 @@ async function until(holds: () => boolean): Promise<void> {
 }
 
 describe('a reader', () => {
-  test('gets what comes after it, as server-sent events, and learns where it began', async () => {
+  test('gets later events as server-sent events, and the id from which it began', async () => {
     log.append(anEvent('old'))
 
     const live = await read()
@@ -88,7 +88,7 @@ describe('a reader', () => {
     expect(idsIn(reader.text)).toEqual(['c', 'd'])
   })
 
-  test('that names one that is not kept begins with the oldest, and is told so', async () => {
+  test('that names an event that is not kept begins with the oldest, and the stream says so', async () => {
     for (let number = 0; number < KEPT + 5; number++) log.append(anEvent(`e${number}`))
 
     const reader = await read('?lastEventId=e0')
@@ -136,7 +136,7 @@ describe('a reader', () => {
     },
   )
 
-  test('that reads nothing holds up nobody, and misses what is not kept any more', async () => {
+  test('that reads nothing delays no other reader, and misses events that are not kept any more', async () => {
     const stuck = request(`${url}/v1/events`)
     stuck.end()
     const response = await new Promise<NodeJS.ReadableStream>(resolve => stuck.once('response', resolve))
@@ -161,7 +161,7 @@ describe('a reader', () => {
     stuck.destroy()
   })
 
-  test('too many are refused until one hangs up', async () => {
+  test('is refused while there are too many, until one disconnects', async () => {
     const all = await Promise.all(Array.from({ length: 100 }, () => read()))
     const refused = await fetch(`${url}/v1/events`)
     all[0]?.hangUp()
@@ -177,12 +177,12 @@ describe('a reader', () => {
   })
 })
 
-test('other requests are left to others', async () => {
+test('other requests are left to the routes', async () => {
   expect((await fetch(`${url}/v1/events`, { method: 'POST' })).status).toBe(418)
   expect((await fetch(`${url}/v1/tasks`)).status).toBe(418)
 })
 
-test('an event that is told again is not told on', async () => {
+test('an event that is published again is not sent again', async () => {
   for (const id of ['a', 'b', 'a', 'c']) log.append(anEvent(id))
 
   expect(log.read(0, 10).map(({ id }) => id)).toEqual(['a', 'b', 'c'])
@@ -200,7 +200,7 @@ describe('the bus', () => {
     ...more,
   })
 
-  test('tells on what the system says of itself, without its name', async () => {
+  test('passes on events of the system without its name', async () => {
     const { status, body } = await put({
       Entries: [entry(), entry({ Source: 'other', EventBusName: 'arn:mine' })],
     })

@@ -7,7 +7,7 @@ import { Queue } from 'aws-cdk-lib/aws-sqs'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import type { LocalCloud } from '../../../local/cloud.ts'
 import { joinedTrace } from '../../../local/functions/lineage.ts'
-import { bootTiny, eventually, fixtureFunction, linesOf } from '../tiny-cloud.ts'
+import { bootTinyCloud, eventually, fixtureFunction, linesOf } from '../tiny-cloud.ts'
 
 const PATIENCE_MS = 60_000
 vi.setConfig({ testTimeout: 2 * PATIENCE_MS })
@@ -16,7 +16,7 @@ let cloud: LocalCloud
 let sqs: SQSClient
 const told: string[] = []
 
-/** A queue whose function hands each message on to another queue, or into a table. */
+/** A queue with a function that passes each message on to another queue, or into a table. */
 function addRelay(
   stack: Stack,
   name: string,
@@ -43,7 +43,7 @@ function addRelay(
 }
 
 beforeAll(async () => {
-  cloud = await bootTiny(
+  cloud = await bootTinyCloud(
     stack => {
       addRelay(stack, 'Loop', {})
       addRelay(stack, 'Allowed', {}, { recursiveLoop: RecursiveLoop.ALLOW })
@@ -78,7 +78,7 @@ const begin = (name: string) =>
     }),
   )
 
-/** Each hop once: on a busy machine a message may come again before its function has ended. */
+/** Counts each hop once: on a busy machine a message may be received again before its function has ended. */
 const hopsOf = (name: string, id = name) => {
   const lines = linesOf(cloud, `${name}Relay`) as { id: string; hop: number }[]
   return [...new Set(lines.filter(line => line.id === id).map(({ hop }) => hop))].sort((a, b) => a - b)
@@ -106,7 +106,7 @@ test('a function that sends to its own queue is not invoked a 17th time, and the
   )
 })
 
-test('a function whose loop is allowed goes on', async () => {
+test('a function with an allowed loop continues', async () => {
   await begin('Allowed')
 
   await eventually('20 hops', () => hopsOf('Allowed').includes(20), PATIENCE_MS)
@@ -132,7 +132,7 @@ test('functions of one chain are counted apart', async () => {
   expect(hopsOf('Pong', 'Ping')).toEqual(range(1, 17))
 })
 
-test('what a batch sends goes on from its longest chain', () => {
+test('messages of a batch continue its longest chain', () => {
   const joined = joinedTrace(['Root=1-a;Lineage=aa:2|bb:7', undefined, 'Root=1-b;Lineage=aa:9', 'Root=1-c'])
 
   expect(joined).toBe('Root=1-a;Lineage=aa:9|bb:7')

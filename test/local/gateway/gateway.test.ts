@@ -11,14 +11,14 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import type { LocalCloud } from '../../../local/cloud.ts'
 import { totalOf } from '../../../local/gateway/meter.ts'
 import { costOf } from '../../../local/gateway/prices.ts'
-import { bootTiny, fixtureFunction } from '../tiny-cloud.ts'
+import { bootTinyCloud, fixtureFunction } from '../tiny-cloud.ts'
 
 let cloud: LocalCloud
 let dynamo: DynamoDBClient
 let sqs: SQSClient
 
 beforeAll(async () => {
-  cloud = await bootTiny(stack => {
+  cloud = await bootTinyCloud(stack => {
     const table = new TableV2(stack, 'Items', {
       partitionKey: { name: 'pk', type: AttributeType.STRING },
       globalSecondaryIndexes: [
@@ -56,7 +56,7 @@ const put = (pk: string, more: Record<string, { S: string }> = {}, ConditionExpr
     }),
   )
 
-test('units are booked per table and index, to the one who called, even when they were not asked for', async () => {
+test('units are metered per table, index and caller, even if the request did not ask for them', async () => {
   const before = cloud.meter.snapshot()
 
   await put('plain')
@@ -71,7 +71,7 @@ test('units are booked per table and index, to the one who called, even when the
   expect(lineOf('GetItem', tableName())).toMatchObject({ calls: 1, readUnits: 0.5 })
 })
 
-test("a function's calls are booked to it, with its invocation", async () => {
+test("a function's calls are metered as its own, with its invocation", async () => {
   const before = cloud.meter.snapshot()
 
   const result = await cloud.functions
@@ -113,7 +113,7 @@ test('SQS is billed in chunks of 64 KB, empty receives are counted', async () =>
   expect(receives).toMatchObject({ calls: 2, emptyReceives: 1 })
 })
 
-test('a dropped message looks sent and is nowhere', async () => {
+test('a dropped message looks sent and is in no queue', async () => {
   const remove = cloud.faults.add({
     service: 'sqs',
     operation: 'SendMessage',
@@ -151,7 +151,7 @@ test('a write may fail before or after it was applied, or be throttled', async (
   await write()
 })
 
-test('the SDK rides over a passing outage by itself', async () => {
+test('the SDK retries through a short outage by itself', async () => {
   const remove = cloud.faults.add({
     service: 'dynamodb',
     operation: 'PutItem',
@@ -196,7 +196,7 @@ test('a request without the key of the cloud reaches no service', async () => {
   expect((await signed({ 'x-amz-security-token': sessionToken })).status).toBe(200)
 })
 
-test('a call to a service that is not here says so', async () => {
+test('a call to a service that is not emulated is refused with that reason', async () => {
   const answer = await fetch(cloud.endpoint, {
     method: 'POST',
     headers: {

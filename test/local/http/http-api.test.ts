@@ -4,13 +4,13 @@ import { CfnApi, CfnIntegration, CfnRoute, CfnStage } from 'aws-cdk-lib/aws-apig
 import { CfnBucket } from 'aws-cdk-lib/aws-s3'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { LocalCloud } from '../../../local/cloud.ts'
-import { bootTiny, fixtureFunction, linesOf } from '../tiny-cloud.ts'
+import { bootTinyCloud, fixtureFunction, linesOf } from '../tiny-cloud.ts'
 
 let cloud: LocalCloud
 const logged: string[] = []
 
 beforeAll(async () => {
-  cloud = await bootTiny(
+  cloud = await bootTinyCloud(
     stack => {
       const echo = fixtureFunction(stack, 'Echo', 'http-echo', { timeout: Duration.seconds(2) })
       const api = new CfnApi(stack, 'Api', { name: 'tiny', protocolType: 'HTTP' })
@@ -151,7 +151,7 @@ test('an answer that is too large as escaped text is the failure of its function
   )
 })
 
-test("Lambda's Invoke takes events below 6 MB, and below 1 MB when nobody waits for the answer", async () => {
+test("Lambda's Invoke takes events below 6 MB, and below 1 MB without waiting for the answer", async () => {
   const invoke = async (bytes: number, type: string) => {
     const { name } = cloud.functions.find('Echo')
     const answer = await fetch(`${cloud.endpoint}/2015-03-31/functions/${name}/invocations`, {

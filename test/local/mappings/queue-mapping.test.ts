@@ -7,7 +7,7 @@ import { SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources'
 import { Queue } from 'aws-cdk-lib/aws-sqs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { LocalCloud } from '../../../local/cloud.ts'
-import { bootTiny, eventually, fixtureFunction, linesOf } from '../tiny-cloud.ts'
+import { bootTinyCloud, eventually, fixtureFunction, linesOf } from '../tiny-cloud.ts'
 
 /** Long enough for a function that has started to end within it on a busy machine. */
 const VISIBILITY_MS = 3_000
@@ -16,7 +16,7 @@ let cloud: LocalCloud
 let sqs: SQSClient
 
 beforeAll(async () => {
-  cloud = await bootTiny(stack => {
+  cloud = await bootTinyCloud(stack => {
     const dead = new Queue(stack, 'Dead')
     const queue = new Queue(stack, 'Work', {
       visibilityTimeout: Duration.millis(VISIBILITY_MS),
@@ -110,7 +110,7 @@ test('only the reported messages of a batch come again, after their visibility t
 })
 
 test.each(['throw', 'exit', 'unknown-id'])(
-  'a batch whose function does "%s" comes again as a whole',
+  'a whole batch comes again when its function does "%s"',
   async action => {
     await send({ id: `whole-${action}`, action })
 

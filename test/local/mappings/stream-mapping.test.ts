@@ -6,13 +6,13 @@ import { DynamoEventSource, SqsDlq } from 'aws-cdk-lib/aws-lambda-event-sources'
 import { Queue } from 'aws-cdk-lib/aws-sqs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { LocalCloud } from '../../../local/cloud.ts'
-import { bootTiny, eventually, fixtureFunction, linesOf } from '../tiny-cloud.ts'
+import { bootTinyCloud, eventually, fixtureFunction, linesOf } from '../tiny-cloud.ts'
 
 let cloud: LocalCloud
 let dynamo: DynamoDBClient
 
 beforeAll(async () => {
-  cloud = await bootTiny(stack => {
+  cloud = await bootTinyCloud(stack => {
     const table = new TableV2(stack, 'Items', {
       partitionKey: { name: 'pk', type: AttributeType.STRING },
       dynamoStream: StreamViewType.NEW_IMAGE,

@@ -11,7 +11,7 @@ import { Queue } from 'aws-cdk-lib/aws-sqs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { LocalCloud } from '../../../local/cloud.ts'
 import { compilePolicy, type RequestedAction, type Statement } from '../../../local/permissions/policy.ts'
-import { bootTiny, fixtureFunction } from '../tiny-cloud.ts'
+import { bootTinyCloud, fixtureFunction } from '../tiny-cloud.ts'
 
 const ALLOW = { Effect: 'Allow', Action: 'sqs:*', Resource: '*' } as const
 const like = (...keys: string[]) => ({ 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': keys } })
@@ -122,7 +122,7 @@ describe('a call', () => {
   const logged: string[] = []
 
   beforeAll(async () => {
-    cloud = await bootTiny(
+    cloud = await bootTinyCloud(
       stack => {
         const key = { name: 'pk', type: AttributeType.STRING }
         const table = new TableV2(stack, 'Items', {
@@ -164,7 +164,7 @@ describe('a call', () => {
   const item = (pk: string) => new GetItemCommand({ TableName: TableName(), Key: { pk: { S: pk } } })
   const DENIED = { name: 'AccessDeniedException' }
 
-  test('of a function is refused as IAM would refuse it, and told', async () => {
+  test('of a function is refused as IAM would refuse it, and logged', async () => {
     const result = await cloud.functions.find('Writer').invoke({ put: { pk: { S: 'x' } } })
 
     expect(result).toMatchObject({ ok: false, error: { errorType: 'AccessDeniedException' } })
@@ -175,7 +175,7 @@ describe('a call', () => {
     expect(logged.join('\n')).toContain('a call was denied')
   })
 
-  test('under a role is held to its keys: of items, of an index, of each part of a transaction', async () => {
+  test('under a role is limited to its keys: of items, of an index, of each part of a transaction', async () => {
     const dynamo = new DynamoDBClient(as('Reader'))
     const query = (kind: string) =>
       new QueryCommand({
@@ -199,7 +199,7 @@ describe('a call', () => {
     await expect(dynamo.send(puts('mine#1', 'yours#2'))).rejects.toMatchObject(DENIED)
   })
 
-  test('that sends many messages is asked for as one that sends a message', async () => {
+  test('that sends many messages needs the permission to send one', async () => {
     const sqs = new SQSClient(as('Reader'))
     const QueueUrl = cloud.resource('AWS::SQS::Queue').physicalId
     const batch = new SendMessageBatchCommand({ QueueUrl, Entries: [{ Id: '1', MessageBody: 'hello' }] })
@@ -207,13 +207,13 @@ describe('a call', () => {
     expect((await sqs.send(batch)).Successful).toHaveLength(1)
   })
 
-  test('under a role with a policy of AWS, which the template does not hold, is not judged, and that is told', async () => {
+  test('under a role with a managed policy, which is not in the template, is allowed, and that is logged', async () => {
     await new DynamoDBClient(as('Foreign')).send(item('anything'))
 
     expect(logged.join('\n')).toMatch(/NOT SUPPORTED locally: Foreign\w+ is not held to its policies/)
   })
 
-  test('of every other caller is the account owner’s', async () => {
+  test('of any other caller counts as the account owner’s', async () => {
     await new DynamoDBClient(cloud.clientOptions).send(item('anything'))
   })
 })

@@ -17,13 +17,13 @@ import { CfnSchedule, CfnScheduleGroup } from 'aws-cdk-lib/aws-scheduler'
 import { Queue } from 'aws-cdk-lib/aws-sqs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { LocalCloud } from '../../../local/cloud.ts'
-import { bootTiny, eventually, fixtureFunction, linesOf } from '../tiny-cloud.ts'
+import { bootTinyCloud, eventually, fixtureFunction, linesOf } from '../tiny-cloud.ts'
 
 let cloud: LocalCloud
 let scheduler: SchedulerClient
 
 beforeAll(async () => {
-  cloud = await bootTiny(stack => {
+  cloud = await bootTinyCloud(stack => {
     new Queue(stack, 'Wake')
     new Queue(stack, 'Dead')
     const sweeper = fixtureFunction(stack, 'Sweeper', 'writer', { timeout: Duration.seconds(5) })

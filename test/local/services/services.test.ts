@@ -4,11 +4,11 @@ import { Vpc } from 'aws-cdk-lib/aws-ec2'
 import { Cluster, ContainerImage, FargateService, FargateTaskDefinition } from 'aws-cdk-lib/aws-ecs'
 import { expect, test } from 'vitest'
 import type { LocalCloud } from '../../../local/cloud.ts'
-import { bootTiny, eventually } from '../tiny-cloud.ts'
+import { bootTinyCloud, eventually } from '../tiny-cloud.ts'
 
 const image = join(import.meta.dirname, '../fixtures/container')
 
-/** A service in a network of its own, whose container is told `greeting`. */
+/** A service with its own network. Its container gets `greeting` as a variable. */
 const aService =
   (greeting: string, container: ContainerImage = ContainerImage.fromAsset(image)) =>
   (stack: Stack) => {
@@ -29,7 +29,7 @@ const linesOf = (cloud: LocalCloud) =>
 const started = (cloud: LocalCloud) => linesOf(cloud).filter(({ said }) => said === 'started')
 
 test('a service runs from its image folder, as itself, with the environment of its template', async () => {
-  const cloud = await bootTiny(aService('hello'))
+  const cloud = await bootTinyCloud(aService('hello'))
 
   const [line] = await eventually('it starts', () => started(cloud).length > 0 && started(cloud))
   await cloud.stop()
@@ -39,7 +39,7 @@ test('a service runs from its image folder, as itself, with the environment of i
 })
 
 test('a service that ends by itself is started again, and says so', async () => {
-  const cloud = await bootTiny(aService('hello'))
+  const cloud = await bootTinyCloud(aService('hello'))
   await eventually('it starts', () => started(cloud).length === 1)
   const first = serviceOf(cloud).pid()!
 
@@ -53,7 +53,7 @@ test('a service that ends by itself is started again, and says so', async () => 
 })
 
 test('a stopping service can still reach the cloud, which waits for it', async () => {
-  const cloud = await bootTiny(aService('hello'))
+  const cloud = await bootTinyCloud(aService('hello'))
   await eventually('it starts', () => started(cloud).length === 1)
 
   await cloud.stop()
@@ -62,7 +62,7 @@ test('a stopping service can still reach the cloud, which waits for it', async (
 })
 
 test('a service that does not stop is killed after the time that its template leaves it', async () => {
-  const cloud = await bootTiny(aService('deaf'))
+  const cloud = await bootTinyCloud(aService('deaf'))
   await eventually('it starts', () => started(cloud).length === 1)
   const pid = serviceOf(cloud).pid()!
   const begun = Date.now()
@@ -73,12 +73,15 @@ test('a service that does not stop is killed after the time that its template le
   expect(() => process.kill(pid, 0)).toThrow()
 })
 
-test('a service whose image comes from elsewhere is reported and left out', async () => {
+test('a service with a foreign image is reported and left out', async () => {
   const lines: string[] = []
 
-  const cloud = await bootTiny(aService('hello', ContainerImage.fromRegistry('public.ecr.aws/nginx/nginx')), {
-    log: line => lines.push(line),
-  })
+  const cloud = await bootTinyCloud(
+    aService('hello', ContainerImage.fromRegistry('public.ecr.aws/nginx/nginx')),
+    {
+      log: line => lines.push(line),
+    },
+  )
   await cloud.stop()
 
   expect(cloud.services).toEqual([])

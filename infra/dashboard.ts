@@ -10,20 +10,20 @@ import {
 } from 'aws-cdk-lib/aws-cloudwatch'
 import { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
 import type { Construct, IConstruct } from 'constructs'
-import { INDEXES } from '../../shared/aws/dynamo/keys.ts'
-import { EVERY_TYPE } from '../../shared/core/bounds.ts'
-import type { MetricName } from '../../shared/ports/machine.ts'
-import type { Parts } from '../parts.ts'
-import { DeadLetterQueue } from '../queues/dead-letter-queue.ts'
-import { FedQueue } from '../queues/fed-queue.ts'
-import { taskMetric } from './monitoring.ts'
+import { INDEXES } from '../shared/aws/dynamo/keys.ts'
+import { EVERY_TYPE } from '../shared/core/bounds.ts'
+import type { MetricName } from '../shared/ports/machine.ts'
+import { taskMetric } from './monitoring/monitoring.ts'
+import type { Parts } from './parts.ts'
+import { DeadLetterQueue } from './queues/dead-letter-queue.ts'
+import { SourceQueue } from './queues/source-queue.ts'
 
 const WIDTH = 12
 const HEIGHT = 6
 const PERIOD = Duration.minutes(1)
 
-/** A graph whose metrics are looked for at synthesis: handlers may be added after the dashboard. */
-class LateGraph extends ConcreteWidget {
+/** A graph that finds its metrics at synthesis: handlers may be added after the dashboard. */
+class LazyGraph extends ConcreteWidget {
   private readonly title: string
   private readonly found: () => IMetric[]
 
@@ -41,7 +41,7 @@ class LateGraph extends ConcreteWidget {
   }
 }
 
-/** What there is to see of a system, on one page: what became of its tasks, how late they started, and how its parts are. */
+/** Creates the dashboard of a system: outcomes and lateness of its tasks, its queues, functions, table and API. */
 export function createDashboard(scope: Construct, id: string, parts: Parts, title: string): Dashboard {
   const { system } = parts.settings
   const outcome = (name: MetricName, statistic?: string) =>
@@ -49,7 +49,7 @@ export function createDashboard(scope: Construct, id: string, parts: Parts, titl
       period: PERIOD,
       ...(statistic && { statistic, label: `${name} ${statistic}` }),
     })
-  const graph = (graphTitle: string, found: () => IMetric[]) => new LateGraph(graphTitle, found)
+  const graph = (graphTitle: string, found: () => IMetric[]) => new LazyGraph(graphTitle, found)
   const queues = () => found(scope, isFedQueue)
   const functions = () => found(scope, isFunction)
   return new Dashboard(scope, id, {
@@ -113,11 +113,11 @@ function found<Kind extends IConstruct>(
 }
 
 const isFunction = (one: IConstruct) => one instanceof LambdaFunction
-const isFedQueue = (one: IConstruct) => one instanceof FedQueue
+const isFedQueue = (one: IConstruct) => one instanceof SourceQueue
 const isDeadLetterQueue = (one: IConstruct) => one instanceof DeadLetterQueue
 const isApi = (one: IConstruct) => one instanceof HttpApi
 
-/** Of the table and of each index: a hot index throttles the table's writes. */
+/** Throttled requests to the table and to each index: a hot index throttles the table's writes. */
 function throttledRequests(table: string): IMetric[] {
   return [undefined, ...Object.values(INDEXES)].flatMap(index =>
     ['ReadThrottleEvents', 'WriteThrottleEvents'].map(
@@ -134,7 +134,7 @@ function throttledRequests(table: string): IMetric[] {
   )
 }
 
-type WithQueue = FedQueue | DeadLetterQueue
+type WithQueue = SourceQueue | DeadLetterQueue
 
 function visible(scope: Construct, one: WithQueue): IMetric {
   return one.queue.metricApproximateNumberOfMessagesVisible({ ...labelled(scope, one), statistic: 'Maximum' })
@@ -144,7 +144,7 @@ function oldest(scope: Construct, one: WithQueue): IMetric {
   return one.queue.metricApproximateAgeOfOldestMessage({ ...labelled(scope, one), statistic: 'Maximum' })
 }
 
-/** Where it stands in the system, as `Handlers/Resize`: names that are generated tell nothing. */
+/** The label is the construct's path in the system, such as `Handlers/Resize`: generated names say nothing to a reader. */
 function labelled(scope: Construct, one: IConstruct) {
   const path = one.node.path.slice(scope.node.path.length + 1)
   return { period: PERIOD, label: path.replace(/\/(Function|Tasks|Queue)$/, '') }

@@ -1,14 +1,14 @@
-/** A bell that several readers wait for. */
-export type WakeUp = {
+/** A signal that several readers wait for. */
+export type WakeSignal = {
   ring(): void
   /**
-   * Waits until rung, at most `idleMs`. After a ring the next waits are the short ones of `looksMs`, one after the
-   * other, because what the ring announces may show a moment later.
+   * Waits for the signal, but at most `idleMs`. The waits after a signal are the short ones of `looksMs`, one after the other,
+   * because the announced record may become visible a moment later.
    */
   wait(idleMs: number, looksMs: readonly number[]): Promise<void>
 }
 
-export function createWakeUp(): WakeUp {
+export function createWakeSignal(): WakeSignal {
   const sleepers = new Set<() => void>()
   let looks = Number.POSITIVE_INFINITY
 

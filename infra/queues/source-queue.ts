@@ -5,73 +5,76 @@ import { Construct } from 'constructs'
 import { MESSAGE_LIFE_MS } from '../../shared/core/bounds.ts'
 import { BatonError } from '../../shared/core/errors.ts'
 import {
-  MAX_MESSAGE_BYTES,
-  MAX_RECEIVES,
-  MIN_MAPPING_CONCURRENCY,
+  MAPPING_CONCURRENCY_MIN,
+  MESSAGE_BYTES_MAX,
   QUEUE_BATCH_SIZE,
-  VISIBILITY_TIMEOUTS,
+  RECEIVES_MAX,
+  TIMEOUTS_PER_VISIBILITY,
 } from '../bounds.ts'
 import type { Settings } from '../settings.ts'
 import { DeadLetterQueue } from './dead-letter-queue.ts'
 
-export type FedQueueSpec = {
-  /** Physical name, where functions must be able to derive it. @default generated */
+export type SourceQueueSpec = {
+  /** The physical name, if functions must derive it. @default generated */
   readonly queueName?: string
-  /** How long a message that was received and not deleted stays hidden from others. */
+  /** How long a received message stays hidden from other receivers. */
   readonly visibilityTimeout: Duration
 }
 
-export type Feeding = {
+export type MappingOptions = {
   /** Messages per invocation, at most 10. @default 10 */
   readonly batchSize?: number
   /** Concurrent invocations, 2–1,000. */
   readonly maxConcurrency: number
 }
 
-/** For a queue that feeds a function. */
+/** The visibility timeout of a queue that feeds a function. */
 export function visibilityFor(functionTimeout: Duration): Duration {
-  return Duration.seconds(functionTimeout.toSeconds() * VISIBILITY_TIMEOUTS)
+  return Duration.seconds(functionTimeout.toSeconds() * TIMEOUTS_PER_VISIBILITY)
 }
 
 /**
- * Concurrent batches of a function of the system: what it usually takes, or less where less is reserved for it.
+ * The concurrent batches of a function of the system: the usual number, or what is reserved for it if that is less.
  *
- * @throws BatonError `invalid` when less is reserved than a mapping needs.
+ * @throws BatonError `invalid` when the reservation is below the minimum of a mapping.
  */
 export function concurrencyWithin(name: string, usual: number, reserved: number | undefined): number {
   if (reserved === undefined) return usual
-  if (Number.isInteger(reserved) && reserved >= MIN_MAPPING_CONCURRENCY) return Math.min(usual, reserved)
+  if (Number.isInteger(reserved) && reserved >= MAPPING_CONCURRENCY_MIN) return Math.min(usual, reserved)
   throw new BatonError(
     'invalid',
-    `reservedConcurrency.${name} is ${reserved}; give a whole number of ${MIN_MAPPING_CONCURRENCY} or more`,
+    `reservedConcurrency.${name} is ${reserved}; give a whole number of ${MAPPING_CONCURRENCY_MIN} or more`,
   )
 }
 
 /** A queue that feeds a function or workers, with its dead-letter queue. */
-export class FedQueue extends Construct {
+export class SourceQueue extends Construct {
   readonly queue: Queue
   readonly deadLetterQueue: Queue
 
-  constructor(scope: Construct, id: string, settings: Settings, spec: FedQueueSpec) {
+  constructor(scope: Construct, id: string, settings: Settings, spec: SourceQueueSpec) {
     super(scope, id)
     this.deadLetterQueue = new DeadLetterQueue(this, 'DeadLetters', settings).queue
     this.queue = new Queue(this, 'Queue', {
       ...(spec.queueName !== undefined && { queueName: spec.queueName }),
       visibilityTimeout: spec.visibilityTimeout,
       retentionPeriod: Duration.millis(MESSAGE_LIFE_MS),
-      maxMessageSizeBytes: MAX_MESSAGE_BYTES,
-      deadLetterQueue: { queue: this.deadLetterQueue, maxReceiveCount: MAX_RECEIVES },
+      maxMessageSizeBytes: MESSAGE_BYTES_MAX,
+      deadLetterQueue: { queue: this.deadLetterQueue, maxReceiveCount: RECEIVES_MAX },
       encryption: QueueEncryption.SQS_MANAGED,
       enforceSSL: true,
     })
   }
 
   /**
-   * Messages are handed over without a batching window: nothing waits for company.
+   * Invokes `fn` with batches of messages. There is no batching window, so no message waits for a fuller batch.
    *
    * @throws BatonError `invalid` when the batch size is not 1–10.
    */
-  feed(fn: LambdaFunction, { batchSize = QUEUE_BATCH_SIZE, maxConcurrency }: Feeding): EventSourceMapping {
+  feed(
+    fn: LambdaFunction,
+    { batchSize = QUEUE_BATCH_SIZE, maxConcurrency }: MappingOptions,
+  ): EventSourceMapping {
     if (batchSize < 1 || batchSize > QUEUE_BATCH_SIZE) {
       throw new BatonError('invalid', `batchSize is ${batchSize}; give 1–${QUEUE_BATCH_SIZE}`)
     }

@@ -1,17 +1,17 @@
 import { randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
-import type { StateFile } from '../data-folder/state-file.ts'
-import type { Functions } from '../functions/functions.ts'
-import type { Gateway } from '../gateway/gateway.ts'
-import { isRecord } from './intrinsics.ts'
-import type { Stack } from './stack.ts'
+import type { StateFile } from './data-folder/state-file.ts'
+import type { Functions } from './functions/functions.ts'
+import type { Gateway } from './gateway/gateway.ts'
+import { isRecord } from './template/intrinsics.ts'
+import type { Stack } from './template/stack.ts'
 
-/** CloudFormation waits an hour; at a terminal a minute is long. */
+/** CloudFormation waits an hour for an answer. At a terminal a minute is long enough. */
 const ANSWER_TIMEOUT_MS = 60_000
 
 const RESPONSE_PATH = '/custom-resource-responses/'
 
-/** What was deployed, by logical id. */
+/** The deployed custom resources, by logical id. */
 export type KeptResources = Record<string, Deployed>
 
 type Deployed = {
@@ -47,8 +47,8 @@ const isCustom = (type: string) =>
   type.startsWith('Custom::') || type === 'AWS::CloudFormation::CustomResource'
 
 /**
- * Brings the custom resources to what the template says, as a deployment would: created, updated when their
- * properties changed, deleted when they are gone. Throws when one of them answers FAILED.
+ * Deploys the custom resources of the template. It creates new ones, updates those with changed properties, and deletes those that
+ * left the template. Throws when one of them answers FAILED.
  */
 export async function deployCustomResources(stack: Stack, parts: Parts) {
   const answers = awaitAnswers(parts.gateway)
@@ -82,7 +82,7 @@ export async function deployCustomResources(stack: Stack, parts: Parts) {
     for (const [logicalId, before] of Object.entries(state.read())) {
       if (kept.includes(logicalId)) continue
       const { type, properties } = before
-      // As in a deployment's clean-up phase, a failed delete is reported and forgotten.
+      // A failed delete is only logged, as in the clean-up phase of a deployment.
       await request({ RequestType: 'Delete', logicalId, type, properties, before }).catch(cause =>
         parts.log(`${logicalId} could not be deleted: ${cause}`),
       )
@@ -95,7 +95,7 @@ export async function deployCustomResources(stack: Stack, parts: Parts) {
     const { id, response, forget } = answers.expect()
     const event = eventOf(change, stack, id, `${parts.gateway.url}${RESPONSE_PATH}${id}`)
     const invoked = parts.functions.find(String(change.properties.ServiceToken)).invoke(event)
-    // CloudFormation would wait in vain for the answer of a function that failed; here it fails at once.
+    // CloudFormation would wait for the answer until its timeout when the function fails. Here the deployment fails at once.
     const failed = invoked.then(result => (result.ok ? response : failure(result.error.errorMessage)))
     const answer = await Promise.race([response, failed, answers.timeOut()])
     forget()
@@ -151,7 +151,7 @@ function asTexts(value: unknown): unknown {
   return String(value)
 }
 
-/** What a resource depends on, by `DependsOn` or by reference, comes before it. */
+/** The ids in an order in which each resource follows those that it depends on, by `DependsOn` or by reference. */
 function inOrder(stack: Stack, ids: readonly string[]): string[] {
   const ordered: string[] = []
   const visit = (logicalId: string) => {

@@ -1,0 +1,87 @@
+import { globSync, readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { unfinishedComments, wordsForPeople } from './english.ts'
+import { isIgnored, root } from './sources.ts'
+
+/** Holds comments and pages against the house style's English: a process is named, and each doc comment stands alone. */
+
+const texts = new Map(
+  globSync(['**/*.{ts,tsx,mjs}', 'docs/**/*.md', 'CONTRIBUTING.md', 'README.md'], {
+    cwd: root,
+    exclude: path => isIgnored(path),
+  })
+    .filter(file => !file.startsWith('test/architecture/english'))
+    .sort()
+    .map(file => [file, readFileSync(resolve(root, file), 'utf8')] as const),
+)
+
+/** Files that speak of people, and how often. */
+const PEOPLE: Readonly<Record<string, number>> = {
+  'docs/decisions/011-steps-are-resolved-at-publish.md': 1,
+  'docs/decisions/037-a-failed-run-keeps-its-log-in-its-record.md': 1,
+  'docs/http.md': 2,
+}
+
+/** Words for people that still stand for processes, per top folder: these numbers only shrink. */
+const UNMENDED: Readonly<Record<string, number>> = { cli: 2, docs: 1, functions: 10, shared: 197, test: 88 }
+
+/** Doc comments that are not finished yet, per top folder: these numbers only shrink. */
+const UNFINISHED: Readonly<Record<string, number>> = { functions: 1, shared: 7 }
+
+test('a process is called by its name, and words for people stand for people', () => {
+  const found = [...texts].map(([file, text]) => [file, wordsForPeople(file, text)] as const)
+  const excess = found.filter(([file, words]) => words.length > (PEOPLE[file] ?? 0))
+
+  expect(texts.size).toBeGreaterThan(800)
+  expect(beyond(UNMENDED, excess)).toEqual([])
+  expect(Object.entries(PEOPLE).filter(([file, count]) => countOf(found, file) < count)).toEqual([])
+})
+
+test('no doc comment ends in a comma or a conjunction', () => {
+  const found = [...texts].map(([file, text]) => [file, unfinishedComments(text)] as const)
+
+  expect(beyond(UNFINISHED, found)).toEqual([])
+})
+
+describe('the rules of English', () => {
+  test('refuse each word for people in a comment or on a page', () => {
+    const code = `
+      /** Whoever claims it, tells who he is. */
+      const who = 'nobody' // and somebody's
+      /* What \`who\` means, and the who-list, is another matter. */`
+
+    expect(wordsForPeople('a.ts', code)).toEqual(['whoever', 'who', 'he', 'somebody'])
+    expect(wordsForPeople('a.md', 'Nobody.\n```\nwho\n```\nHis.')).toEqual(['nobody', 'his'])
+  })
+
+  test('refuse a doc comment that goes on elsewhere, and no other comment', () => {
+    const code = `
+      /** For a worker that is idle, */
+      const a = '/** and */'
+      /**
+       * Ends here, or
+       */
+      // and so on,
+      /** A whole sentence. */`
+
+    expect(unfinishedComments(code)).toEqual(['For a worker that is idle,', 'Ends here, or'])
+  })
+})
+
+type Found = readonly (readonly [file: string, problems: readonly string[]])[]
+
+/** The problems of each top folder that has more of them than the list allows. */
+function beyond(allowed: Readonly<Record<string, number>>, found: Found): string[] {
+  const byFolder = Map.groupBy(found, ([file]) => file.split('/', 1)[0] ?? file)
+  return [...byFolder].flatMap(([folder, files]) => {
+    const count = files.reduce((sum, [, problems]) => sum + problems.length, 0)
+    if (count <= (allowed[folder] ?? 0)) return []
+    const where = files.filter(([, problems]) => problems.length > 0)
+    return [`${folder}: ${count}`, ...where.map(([file, problems]) => `  ${file}: ${problems.join(', ')}`)]
+  })
+}
+
+function countOf(found: Found, file: string): number {
+  return found.find(([path]) => path === file)?.[1].length ?? 0
+}
