@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { TestProject } from 'vitest/node'
 
 /** Where the projects and processes of this run of the tests find the assembly; another run has its own. */
 const ASSEMBLY = 'BATON_TEST_ASSEMBLY'
@@ -11,9 +12,9 @@ const POLL_MS = 50
 
 /**
  * Synthesises the system under test once for all system tests; each of their projects asks for it. The synthesis goes on
- * beside the first tests, since it keeps one core busy. `testAssembly` waits for its end.
+ * beside the first tests, since it keeps one core busy. `testAssembly` waits for its end. The benchmark begins after it.
  */
-export function setup(): (() => Promise<void>) | undefined {
+export async function setup({ name }: TestProject): Promise<(() => Promise<void>) | undefined> {
   if (process.env[ASSEMBLY]) return
   mkdirSync('.baton', { recursive: true })
   const folder = mkdtempSync('.baton/test-assembly-')
@@ -22,6 +23,7 @@ export function setup(): (() => Promise<void>) | undefined {
     () => tellEnd(folder, ''),
     cause => tellEnd(folder, String(cause)),
   )
+  if (name === 'bench') await synthesis
   return async () => {
     await synthesis
     rmSync(folder, { recursive: true, force: true })
