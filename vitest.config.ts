@@ -1,4 +1,5 @@
 import { configDefaults, defineConfig } from 'vitest/config'
+import { LongFilesFirst } from './test/support/long-files-first.ts'
 import { slowestFiles } from './test/support/slowest-files.ts'
 
 /** Slow and large tests, run by `npm run test:slow`. */
@@ -7,7 +8,7 @@ const SLOW = ['test/**/*.slow.test.ts']
 /** The benchmark. It runs alone on the machine, and asserts nothing about speed. */
 const BENCH = ['bench/**/*.test.ts']
 
-/** A wait ends by its condition. It fails after this time, which is no claim about speed. */
+/** A wait ends by its condition. It fails after this time, which says nothing about speed. */
 const PATIENCE_MS = 120_000
 
 /** Thousands of simulated runs on all cores. Their threads have a low priority. */
@@ -37,7 +38,9 @@ export default defineConfig({
     expect: { poll: { timeout: PATIENCE_MS } },
     // Files in one process share their imports, which took a fifth of the time. The tests create all their state.
     isolate: false,
-    maxWorkers: 3,
+    // More than the cores: one has the simulation, and the files of a system wait half of their time.
+    maxWorkers: 4,
+    sequence: { sequencer: LongFilesFirst },
     env: {
       // Validation takes a third of a synthesis. test/infra/functions/bundles.test.ts validates the shipped app.
       CDK_VALIDATION: 'false',
@@ -64,7 +67,7 @@ export default defineConfig({
       },
       {
         extends: true,
-        test: { name: 'simulation', include: SIMULATION, sequence: { groupOrder: 1 } },
+        test: { name: 'simulation', include: SIMULATION, sequence: { groupOrder: 0 } },
       },
       {
         extends: true,

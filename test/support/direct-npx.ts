@@ -2,12 +2,12 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join, resolve } from 'node:path'
 
-/** Says that it is on the path: projects share the process of their setups. */
+/** Set while the script is on the path, since the projects share the process of their setups. */
 const IS_DIRECT = 'BATON_TEST_NPX'
 
 /**
- * CDK bundles each function by `npx --no-install esbuild …`, and each npx takes a third of a second of the processor to find what
- * stands in `node_modules/.bin`. For the tests a script of two lines does.
+ * CDK bundles each function by `npx --no-install esbuild …`. Each npx takes a third of a second of the processor to find a
+ * program in `node_modules/.bin`. In the tests a script of two lines finds it.
  */
 export function setup(): (() => void) | undefined {
   if (process.platform === 'win32' || process.env[IS_DIRECT]) return undefined

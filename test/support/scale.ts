@@ -1,6 +1,6 @@
 /**
- * How much work the larger tests give the system. `TEST_SCALE=full` is what docs/measured.md tells of, on a machine that does
- * nothing else; `middle`, where a test has one, what two cores keep up with. By default tests show the same with less.
+ * How much work the larger tests give the system. docs/measured.md reports `TEST_SCALE=full` on a machine that does nothing
+ * else. Two cores keep up with `middle`, where a test has it. By default the tests show the same with less work.
  */
 export const scale = process.env.TEST_SCALE ?? 'usual'
 

@@ -2,19 +2,19 @@ import { App, RemovalPolicy, Stack } from 'aws-cdk-lib'
 import { AnyPrincipal, Role } from 'aws-cdk-lib/aws-iam'
 import { type Grantee, TaskSystem } from '../../infra/index.ts'
 
-/** The system under test: the real constructs, with handlers that do what a test tells them. */
+/** The system under test: the real constructs, with handlers that do what a test tells them to. */
 const stack = new Stack(new App(), 'Baton')
 const tasks = new TaskSystem(stack, 'Tasks', { removalPolicy: RemovalPolicy.DESTROY })
 
 tasks.addHandler('WordCount', { entry: 'functions/tasks/word-count.ts' })
 tasks.addHandler('Probe', { entry: 'test/system/tasks/probe.ts' })
 
-/** Members of canvases and callbacks. */
+/** Types for the members and callbacks of canvases. */
 for (const task of ['add', 'multiply', 'fail', 'note']) {
   tasks.addHandler(task, { entry: 'test/system/tasks/arithmetic.ts', task })
 }
 
-/** Steps of a saga: one type by a handler with its undo, one by workers, and one that a test claims over HTTP. */
+/** Steps of a saga: a handler and its undo, and a worker's step and its undo. A test claims the third over HTTP. */
 tasks.addHandler('Check', { entry: 'test/system/tasks/saga.ts', task: 'check' })
 tasks.addHandler('Report', { entry: 'test/system/tasks/saga.ts', task: 'report' })
 tasks.addWorkerQueue('Init', { entry: 'test/system/tasks/by-workers.ts', task: 'init' })
@@ -24,13 +24,13 @@ tasks.addWorkerQueue('Clean', { entry: 'test/system/tasks/by-workers.ts', task: 
 tasks.addWorkerQueue('Video', { entry: 'test/system/tasks/by-workers.ts', task: 'video' })
 tasks.addWorkerQueue('Clip', { entry: 'test/system/tasks/by-workers.ts', task: 'clip' })
 
-/** Reaches tasks of its own type only. */
+/** May publish tasks of its own type only. */
 tasks.addHandler('Alone', { entry: 'test/system/tasks/alone.ts', otherTypes: [] })
 
 /** Served by a service, which the local cloud runs as a process. */
 tasks.addWorkerService('Media', { entry: 'test/system/tasks/encode.ts' })
 
-/** Roles of programs of the user, each with one grant; a test takes them on. */
+/** Roles of a user's programs, each with one grant. Tests call with these roles. */
 tasks.grantPublish(aProgram('Publisher'))
 tasks.grantPublish(aProgram('ClipPublisher'), { types: ['clip'] })
 tasks.grantRead(aProgram('Reader'))

@@ -145,6 +145,23 @@ const SCHEDULE_TICKS_TWICE: Step[] = [
   { do: 'tick' },
 ]
 
+/** Seeds of random lives that together make every legal move: thousands of others make few new ones. */
+const SEEDS_OF_ALL_MOVES = [
+  1, 5, 6, 11, 20, 25, 26, 28, 41, 46, 47, 55, 64, 66, 78, 80, 87, 97, 112, 120, 124, 130, 133, 145, 158, 212,
+  217, 219, 243, 263, 300, 334, 349, 374, 398, 496, 729, 735, 1303, 2058, 2073, 3364, 3984, 6443,
+]
+
+/** Lives that make every legal move. Chance finds what the seeds have lost by a change of the generator. */
+function* livesOfAllMoves(): Generator<readonly Step[]> {
+  yield SLOT_COMES_DUE_BESIDE_A_RUN
+  yield UNDO_IS_RETRIED_OVER_HTTP
+  yield UNDO_WAITS_FOR_LIMITS
+  yield CANVAS_IS_CANCELLED
+  yield SCHEDULE_TICKS_TWICE
+  for (const seed of SEEDS_OF_ALL_MOVES) yield* fc.sample(steps, { numRuns: 1, seed })
+  yield* fc.sample(steps, { numRuns: 6_000, seed: 3 })
+}
+
 const isBirth = ({ before, after }: Change) => before?.born !== after.born
 
 describe('every transition', () => {
@@ -155,18 +172,10 @@ describe('every transition', () => {
   })
 
   test('of the lifecycle can happen', () => {
-    const lives = [
-      SLOT_COMES_DUE_BESIDE_A_RUN,
-      UNDO_IS_RETRIED_OVER_HTTP,
-      UNDO_WAITS_FOR_LIMITS,
-      CANVAS_IS_CANCELLED,
-      SCHEDULE_TICKS_TWICE,
-      ...fc.sample(steps, { numRuns: 6_000, seed: 3 }),
-    ]
     const moves = new Set<string>()
     const runMoves = new Set<string>()
 
-    for (const life of lives) {
+    for (const life of livesOfAllMoves()) {
       if (moves.size === LEGAL_MOVES.size && runMoves.size === LEGAL_RUN_MOVES.size) break
       play(life, transition => {
         moves.add(moveOf(transition))

@@ -45,6 +45,7 @@ test.each(functions)(
       encoding: 'utf8',
       env: {
         ...Object.fromEntries(environment),
+        ...(process.env.NODE_COMPILE_CACHE && { NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE }),
         AWS_REGION: 'us-east-1',
         AWS_LAMBDA_FUNCTION_NAME: 'made-up',
       },

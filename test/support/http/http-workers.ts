@@ -4,7 +4,7 @@ import type { LocalSystem } from '../local-system/local-system.ts'
 // biome-ignore lint/suspicious/noExplicitAny: answers are read without types
 export type Given = any
 
-/** How it ends a run: the outcome, with what belongs to it; undefined: not at all, as one that dies. */
+/** The report with which it ends a run; undefined when it never reports, like a worker that dies. */
 export type Word = Readonly<Record<string, unknown>> | undefined
 
 /**

@@ -11,13 +11,13 @@ export type LocalProcess = {
   readonly endpoint: string
   readonly sessionToken: string
   readonly functionPids: readonly number[]
-  /** The next line it prints: why it has ended itself. */
+  /** Resolves to the next line that it prints: why it has ended itself. */
   readonly broken: Promise<string>
 }
 
 const cloudModule = fileURLToPath(new URL('../../../local/cloud.ts', import.meta.url))
 
-/** Warms one process of each function; prints where the cloud is, and later why it has ended itself. */
+/** Warms one process of each function, prints the cloud's addresses, and later prints why the cloud has ended itself. */
 const script = (options: LocalCloudOptions) => `
   const { startLocalCloud } = await import(${JSON.stringify(cloudModule)})
   const cloud = await startLocalCloud(${JSON.stringify({ apiPort: 0, ...options })})
@@ -48,7 +48,7 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** A process and all below it. */
+/** A process and all its descendants. */
 export async function processesOf(root: number): Promise<Array<{ pid: number; command: string }>> {
   const ps = spawn('ps', ['-A', '-o', 'pid=,ppid=,comm='])
   let output = ''

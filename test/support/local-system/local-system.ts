@@ -12,7 +12,7 @@ type Answer = { readonly status: number; readonly body: any; readonly headers: H
 
 type Call = (method: string, path: string, body?: unknown) => Promise<Answer>
 
-/** What the probe handler reports of itself. */
+/** What the probe handler reports about its run. */
 type Report = {
   readonly event: 'started' | 'aborted' | 'refused' | 'done'
   readonly key: string
@@ -26,21 +26,25 @@ type Report = {
 export type LocalSystem = {
   readonly cloud: LocalCloud
   readonly call: Call
-  /** Publishes one task and returns its id; anything but 200 and 201 throws. */
+  /** Publishes one task and returns its id. Throws when the API refuses it. */
   publish(body: Readonly<Record<string, unknown>>): Promise<string>
-  /** The task once `until` holds. Throws with the task's last state after `limitMs`. */
+  /** The body that a path answers once `until` holds. Throws with the last body after `limitMs`. */
   // biome-ignore lint/suspicious/noExplicitAny: as above
-  taskWhen(id: string, until: (task: any) => boolean, limitMs?: number): Promise<any>
-  /** Where probes report, and what they reported. */
+  answerWhen(path: string, until: (body: any) => boolean, limitMs?: number): Promise<any>
+  /** Waits for a task in the same way, by its id. */
+  taskWhen: LocalSystem['answerWhen']
+  /** The URL to which probes report, and their reports so far. */
   readonly reportUrl: string
   readonly reports: readonly Report[]
-  /** The first report that fits, once it is there. */
+  /** Resolves to the first report that fits. */
   reportWhen(fits: (report: Report) => boolean, limitMs?: number): Promise<Report>
   stop(): Promise<void>
 }
 
 const POLL_MS = 40
-/** How long a wait goes on for its condition: no claim about speed. A message that a busy machine fails to serve comes after 30 s. */
+/** One look at a task costs 5 ms of the processor in five processes: a wait looks at it ever less often. */
+const LOOK_AGAIN_MS_MAX = 200
+/** A wait fails after this time, which says nothing about speed. A message that a busy machine fails to serve returns after 30 s. */
 export const PATIENCE_MS = 120_000
 
 /**
@@ -54,7 +58,7 @@ export async function startLocalSystem(
   const receiver = await startReportReceiver(reports)
   const port = sharedDynamoDb()
   const cloud = await startLocalCloud({
-    assemblyDir: testAssembly(),
+    assemblyDir: deployed.assemblyDir ?? (await testAssembly()),
     stackName: 'Baton',
     apiPort: 0,
     services: false,
@@ -65,6 +69,13 @@ export async function startLocalSystem(
     },
   })
   const call = caller(cloud.apiUrl)
+  const answerWhen: LocalSystem['answerWhen'] = (path, until, limitMs = PATIENCE_MS) => {
+    const ask = async () => {
+      const { body } = await call('GET', path)
+      return { done: until(body), value: body }
+    }
+    return eventually(ask, limitMs, LOOK_AGAIN_MS_MAX)
+  }
   return {
     cloud,
     call,
@@ -74,11 +85,8 @@ export async function startLocalSystem(
         throw new Error(`publish answered ${answer.status}: ${JSON.stringify(answer.body)}`)
       return answer.body.id
     },
-    taskWhen: (id, until, limitMs = PATIENCE_MS) =>
-      eventually(async () => {
-        const { body } = await call('GET', taskPath(id))
-        return { done: until(body), value: body }
-      }, limitMs),
+    answerWhen,
+    taskWhen: (id, until, limitMs) => answerWhen(taskPath(id), until, limitMs),
     reportUrl: receiver.url,
     reports,
     reportWhen: (fits, limitMs = PATIENCE_MS) =>
@@ -94,7 +102,7 @@ export async function startLocalSystem(
   }
 }
 
-/** A function or a worker that was denied a call lacks a grant. Roles that a test takes on are denied what they must be. */
+/** A denied call shows that a function or a worker lacks a grant. Roles that tests take on are denied on purpose. */
 function refuseDenials({ denials, resources }: LocalCloud): void {
   const lacking = denials.filter(({ caller }) => resources[caller]?.type !== 'AWS::IAM::Role')
   if (lacking.length > 0) throw new Error(`calls were denied: ${JSON.stringify(lacking.slice(0, 5))}`)
@@ -118,14 +126,18 @@ function caller(apiUrl: string): Call {
   }
 }
 
-/** Asks until it is done; after `limitMs` throws what was seen last. */
-async function eventually<T>(ask: () => Promise<{ done: boolean; value: T }>, limitMs: number): Promise<T> {
+/** Asks until it is done, after longer and longer pauses. After `limitMs` it throws the last answer. */
+async function eventually<T>(
+  ask: () => Promise<{ done: boolean; value: T }>,
+  limitMs: number,
+  pauseMsMax = POLL_MS,
+): Promise<T> {
   const until = Date.now() + limitMs
-  for (;;) {
+  for (let pauseMs = POLL_MS; ; pauseMs = Math.min(pauseMs * 1.5, pauseMsMax)) {
     const { done, value } = await ask()
     if (done) return value
     if (Date.now() > until) throw new Error(`not within ${limitMs} ms; last seen: ${JSON.stringify(value)}`)
-    await sleep(POLL_MS)
+    await sleep(pauseMs)
   }
 }
 

@@ -2,12 +2,12 @@ import { mkdtempSync, renameSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** The time of day of all functions, which a test may move forward. */
+/** The wall clock of all functions, which a test may move forward. */
 export type ShiftedClock = {
-  /** For the functions that are to have it. */
+  /** The environment of the functions that use this clock. */
   readonly environment: Readonly<Record<string, string>>
   now(): number
-  /** Makes it that time; answers by how much it moved. Queues and timers go on as before. */
+  /** Sets the clock and returns by how much it moved. Queues and timers are not affected. */
   moveTo(time: number): number
 }
 
@@ -26,7 +26,7 @@ export function aShiftedClock(): ShiftedClock {
     moveTo: time => {
       const moved = time - now()
       offset += moved
-      // In one step: who reads in the middle of a write finds nothing.
+      // In one step, so that no function reads a half-written file.
       writeFileSync(`${file}.next`, String(offset))
       renameSync(`${file}.next`, file)
       return moved

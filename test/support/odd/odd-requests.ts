@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { oddJson, oddTask, spoilt, templatesOf } from './odd-bodies.ts'
 
-/** Requests that make little sense, as bytes: what no client of ours would send, and somebody will. */
+/** Requests that make little sense, as bytes: our client never sends them, but other programs will. */
 
 export type OddRequest = {
   readonly method: string

@@ -110,7 +110,7 @@ async function anOddApi(stores: Partial<PlanningSystem> = {}): Promise<WatchedAp
   const api = await anApi({
     ...base,
     chance: createSeededChance(7),
-    // Nobody else moves the clock: whoever sleeps moves it on.
+    // Only sleeping moves the clock forward.
     clock: {
       ...clock,
       sleep: async (ms: number) => void (await clock.advance(Math.min(ms, 60_000))),

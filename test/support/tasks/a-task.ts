@@ -121,7 +121,7 @@ function countBy(names: readonly string[]): Record<string, number> {
   return Object.fromEntries(counts)
 }
 
-/** What a test says of a step: who does it, and who undoes it. */
+/** What a test says of a step: the type that does it, and the type that undoes it. */
 type StepParts = {
   readonly name: string
   readonly do?: Partial<StepAction>

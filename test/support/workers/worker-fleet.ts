@@ -5,13 +5,13 @@ import { startWorker, type WorkerProcess } from './worker-process.ts'
 type StartArguments = Parameters<typeof startWorker> extends [unknown, ...infer Rest] ? Rest : never
 
 export type WorkerFleet = {
-  /** Only within tests. */
+  /** The local system; throws before the tests have begun. */
   system(): LocalSystem
   /** Starts a worker process, which ends with its test. */
   aWorker(...args: StartArguments): Promise<WorkerProcess>
   /** Publishes tasks with the keys `<prefix>0`, `<prefix>1` …; their ids. */
   publishAll(count: number, prefix: string, body: Readonly<Record<string, unknown>>): Promise<string[]>
-  /** The reports of runs that began on keys with this prefix. */
+  /** The reports that runs have started, for keys with this prefix. */
   startsOf(prefix: string): LocalSystem['reports']
   hasReported(key: string, event: string): Promise<LocalSystem['reports'][number]>
 }

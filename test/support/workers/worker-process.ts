@@ -12,6 +12,11 @@ export type WorkerProcess = {
   readonly ended: Promise<number | null>
 }
 
+/** A test ends most workers by force, and then Node would not write what it has compiled for the next one. */
+const KEEP_COMPILED = `--import=${new URL('keep-compiled.mjs', import.meta.url)}`
+const { NODE_COMPILE_CACHE } = process.env
+const COMPILE_CACHE = NODE_COMPILE_CACHE === undefined ? {} : { NODE_COMPILE_CACHE }
+
 /** A worker of the command line in its own process, once it serves. */
 export async function startWorker(
   { cloud }: LocalSystem,
@@ -21,12 +26,12 @@ export async function startWorker(
 ): Promise<WorkerProcess> {
   const child = spawn(
     process.execPath,
-    ['cli/baton.ts', 'worker', 'test/system/tasks/by-workers.ts', ...args],
+    [KEEP_COMPILED, 'cli/baton.ts', 'worker', 'test/system/tasks/by-workers.ts', ...args],
     {
       detached: leadsGroup,
       stdio: ['ignore', 'pipe', process.env.VERBOSE ? 'inherit' : 'pipe'],
       env: {
-        ...{ PATH: process.env.PATH, ...cloud.environment },
+        ...{ PATH: process.env.PATH, ...COMPILE_CACHE, ...cloud.environment },
         BATON_TABLE: String(cloud.outputs.TableName),
         BATON_SYSTEM: 'Baton',
         BATON_WAKE_QUEUE_URL: cloud.resource('AWS::SQS::Queue', 'MessagesWakeQueue').physicalId,

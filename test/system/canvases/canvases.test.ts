@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { anHttpWorker, type Given } from '../../support/http/http-workers.ts'
-import { type LocalSystem, PATIENCE_MS, startLocalSystem } from '../../support/local-system/local-system.ts'
+import { type LocalSystem, startLocalSystem } from '../../support/local-system/local-system.ts'
 
 let system: LocalSystem
 let clerk: ReturnType<typeof anHttpWorker>
@@ -31,14 +31,8 @@ async function ended(body: object): Promise<Given> {
   return canvasWhen(published.body.id)
 }
 
-async function canvasWhen(id: string, limitMs = PATIENCE_MS): Promise<Given> {
-  const until = Date.now() + limitMs
-  for (;;) {
-    const { body } = await system.call('GET', `/v1/canvases/${id}?limit=100`)
-    if (body.status !== 'running') return body
-    if (Date.now() > until) throw new Error(`still running: ${JSON.stringify(body)}`)
-    await new Promise(resolve => setTimeout(resolve, 20))
-  }
+function canvasWhen(id: string): Promise<Given> {
+  return system.answerWhen(`/v1/canvases/${id}?limit=100`, ({ status }) => status !== 'running')
 }
 
 describe.each([

@@ -3,7 +3,7 @@ import { aWorkerFleet, hasEnded } from '../../support/workers/worker-fleet.ts'
 
 const { system, aWorker } = aWorkerFleet()
 
-/** Of three kinds of workers: a Lambda handler, a standalone worker, and whoever speaks HTTP (see `workOverHttp`). */
+/** Each step has another kind of worker: a Lambda handler, a standalone worker, and a worker over HTTP (see `workOverHttp`). */
 const STEPS = [
   { name: 'check', do: { type: 'resource.check' }, undo: { type: 'monitor.report' } },
   { name: 'init', do: { type: 'mysql.init' }, undo: { type: 'mysql.clean' } },
@@ -22,7 +22,7 @@ async function put(type: string, configuration: object): Promise<void> {
   expect(status).toBeLessThan(300)
 }
 
-/** Claims the steps of the third kind until told to stop; each does what the flow's input says of it. */
+/** Claims the steps of the HTTP worker until it is stopped. Each step does what the flow's input says of it. */
 function workOverHttp(): () => Promise<void> {
   let isOver = false
   const work = async () => {
@@ -53,7 +53,7 @@ type Shown = {
 }
 type Claimed = { readonly task: Shown; readonly run: { readonly id: string; readonly fence: number } }
 
-/** None from a worker that dies on its first attempt. */
+/** The report of a run; none from a worker that dies on its first attempt. */
 function wordFor({ id, step, direction, params, attempts }: Shown, run: Claimed['run']): object[] {
   const name = direction === 'undo' ? `undo ${step}` : step
   if (params.dies?.includes(name) && attempts.used === 1) return []
@@ -64,7 +64,7 @@ function wordFor({ id, step, direction, params, attempts }: Shown, run: Claimed[
 
 type Told = { readonly fails: readonly string[]; readonly dies: readonly string[] }
 
-/** What the record must say of a saga that fails as it is told. */
+/** What a saga's record must show when its steps fail as told. */
 function expected({ fails }: Told) {
   const failedAt = NAMES.findIndex(name => fails.includes(name))
   if (failedAt < 0) return { status: 'succeeded', cursor: 2, states: NAMES.map(() => 'succeeded') }
@@ -83,7 +83,7 @@ const failing = NAMES.flatMap((name, at) => [
   ...NAMES.slice(0, at + 1).map(undone => [name, `undo ${undone}`]),
 ])
 
-/** The pieces of work that such a saga goes through without a failure. */
+/** The steps and undos that such a saga completes without a failure. */
 function passed(fails: readonly string[]): string[] {
   const failedAt = NAMES.findIndex(name => fails.includes(name))
   if (failedAt < 0) return [...NAMES]
@@ -92,7 +92,7 @@ function passed(fails: readonly string[]): string[] {
   return [...done, ...undone.slice(undone.findLastIndex(name => fails.includes(name)) + 1)]
 }
 
-/** Every way to fail: undisturbed, and with a worker killed between the claim and the finish of one piece of work. */
+/** Every way to fail: undisturbed, and with a worker killed between the claim and the finish of one step or undo. */
 const CASES: readonly Told[] = [[], [], [], ...failing].flatMap((fails, nth) => {
   const pieces = passed(fails)
   const killed = pieces[nth % Math.max(1, pieces.length)]
@@ -103,10 +103,10 @@ const CASES: readonly Told[] = [[], [], [], ...failing].flatMap((fails, nth) => 
 type Task = any
 
 describe('a saga of three steps, by a handler, a standalone worker and an HTTP worker', () => {
-  it('succeeds, or undoes in reverse order, each once, wherever it fails and whoever dies', async () => {
-    // A worker that takes its process down on purpose is replaced, as its service would.
+  it('succeeds, or undoes in reverse order, each once, wherever it fails and whichever worker dies', async () => {
+    // A worker whose process dies is replaced, as its service would replace it.
     let isOver = false
-    // One task at a time: what a worker has received and not claimed when it dies stays hidden for half a minute.
+    // Each worker takes one task at a time. A message that it has received but not claimed when it dies stays hidden for half a minute.
     const keepWorkers = Array.from({ length: 2 }, async () => {
       while (!isOver) await (await aWorker(['--concurrency', '1'])).ended
     })

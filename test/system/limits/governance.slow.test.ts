@@ -15,7 +15,7 @@ import { hasEnded, measured } from '../../support/workers/worker-fleet.ts'
 
 const MINUTE = 60_000
 
-/** Tasks that wait, some over HTTP, the others in a queue that nobody serves: few fill what a round reads of a shard. */
+/** Waiting tasks: some over HTTP, the others in a queue without a worker. Few fill what a round reads of a shard. */
 const [FEW, MANY, NTH_OVER_HTTP] = scaled([300, 550, 5] as const, [1_000, 100_000, 2] as const)
 
 let system: LocalSystem

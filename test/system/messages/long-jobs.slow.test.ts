@@ -23,7 +23,7 @@ const AT_ONCE = 4
 async function latenessOn(oneQueue: boolean): Promise<number[]> {
   const assemblyDir = mkdtempSync(join(tmpdir(), 'baton-long-jobs-'))
   process.env.BATON_ONE_QUEUE = oneQueue ? 'yes' : ''
-  synthesise('test/system/app-long-jobs.ts', assemblyDir)
+  await synthesise('test/system/app-long-jobs.ts', assemblyDir)
   const system = await startLocalSystem({ assemblyDir })
   try {
     await prepare(system)

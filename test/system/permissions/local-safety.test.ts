@@ -22,7 +22,7 @@ let apiPort: number
 let gatewayPort: number
 
 beforeAll(async () => {
-  system = await startLocalProcess({ assemblyDir: testAssembly(), stackName: 'Baton', dataDir })
+  system = await startLocalProcess({ assemblyDir: await testAssembly(), stackName: 'Baton', dataDir })
   apiPort = Number(new URL(system.apiUrl).port)
   gatewayPort = Number(new URL(system.endpoint).port)
 })

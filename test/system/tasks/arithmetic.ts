@@ -14,7 +14,7 @@ export const multiply = defineTask('multiply', {
   run: factors => factors.reduce((product, factor) => product * factor, 1),
 })
 
-/** Fails with what it is given. */
+/** Fails with the given message. */
 export const fail = defineTask('fail', {
   input: z.array(z.string()).min(1),
   run([message]): never {
@@ -22,7 +22,7 @@ export const fail = defineTask('fail', {
   },
 })
 
-/** Returns what it is given, with what was handed on. */
+/** Returns its input and the value that was handed on. */
 export const note = defineTask('note', {
   input: z.array(z.unknown()),
   run: (words, { previous = null }) => ({ words, previous }),

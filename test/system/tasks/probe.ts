@@ -15,10 +15,10 @@ const WAYS_TO_FAIL = [
   'pollute',
 ] as const
 
-/** A process may be told to fail more often than others. */
+/** How many more attempts fail in this process than elsewhere. */
 const FAILURES_HERE = Number(process.env.PROBE_FAILURES ?? 0)
 
-const NOBODY_LISTENS = 'http://127.0.0.1:65533/'
+const CLOSED_PORT = 'http://127.0.0.1:65533/'
 
 /** A handler that does what its input says, and reports to a URL what happens to it. */
 export const probe = defineTask('probe', {
@@ -26,7 +26,7 @@ export const probe = defineTask('probe', {
     /** Report URL; gets `{event, key, attempt, fence, runId, pid}`. */
     report: z.string().optional(),
     sleepMs: z.int().default(0),
-    /** Fails so often, then succeeds. */
+    /** The number of attempts that fail before one succeeds. */
     failures: z.int().default(0),
     how: z.enum(WAYS_TO_FAIL).default('throw'),
     ignoreSignal: z.boolean().default(false),
@@ -34,7 +34,7 @@ export const probe = defineTask('probe', {
     child: z.string().optional(),
     result: z.unknown().optional(),
   }),
-  // Its lease is the default one: a machine that is busy must not lose it. Where a lease is to end, the test publishes a short one.
+  // The lease is the default one, so that a busy machine does not lose it. A test whose lease is to end publishes a short one.
   heartbeatMs: 500,
   retry: { maxRetries: 3, backoff: 'fixed', delayMs: 100 },
   async run(input, ctx) {
@@ -46,7 +46,7 @@ export const probe = defineTask('probe', {
     await tell('started')
     if (ctx.attempt <= FAILURES_HERE + input.failures) {
       ctx.log.info('about to fail', { how: input.how })
-      if (input.how === 'fetch') await fetch(NOBODY_LISTENS)
+      if (input.how === 'fetch') await fetch(CLOSED_PORT)
       fail(input.how, ctx.attempt)
     }
     if (input.sleepMs > 0) {

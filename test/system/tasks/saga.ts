@@ -1,15 +1,15 @@
 import { defineTask } from '../../../shared/define/define-task.ts'
 import { Fatal } from '../../../shared/signals.ts'
 
-/** What a test tells the steps of a saga: where they fail for good, and where they take their process down first. */
+/** What a test tells the steps of a saga: which fail for good, and which end their process at the first attempt. */
 type Orders = { readonly fails?: readonly string[]; readonly dies?: readonly string[] }
 
-/** The steps of a saga, of which each does what the flow's input tells it by its own name: `init`, or `undo init`. */
+/** A step of a saga. It does what the flow's input says under its own name: `init`, or `undo init`. */
 function aStep(type: string) {
   return defineTask(type, {
     leaseMs: 1_500,
     heartbeatMs: 400,
-    // Who is in the same process as one that dies loses a run, too.
+    // A task in the same process as one that dies loses a run, too.
     retry: { maxRetries: 9, backoff: 'fixed', delayMs: 20 },
     run(_input, { params = {}, step, direction, attempt }) {
       const { fails = [], dies = [] } = params as Orders

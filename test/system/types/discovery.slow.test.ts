@@ -136,7 +136,7 @@ describe('a type whose handler is deployed later', () => {
   const earlierAssembly = join(folder, 'assembly')
 
   it('has its tasks waiting, visibly; they run once it is', async () => {
-    synthesise('test/system/app-without-probe.ts', earlierAssembly)
+    await synthesise('test/system/app-without-probe.ts', earlierAssembly)
     const clock = aShiftedClock()
     const { environment } = clock
     const earlier = await startLocalSystem({ assemblyDir: earlierAssembly, dataDir, environment })
