@@ -3,7 +3,7 @@ import { SQSClient } from '@aws-sdk/client-sqs'
 import { requiredVariable } from '../../shared/aws/environment.ts'
 import { createEventBridge } from '../../shared/aws/eventbridge/events.ts'
 import { withConnectionQueue } from '../../shared/aws/requests.ts'
-import { createLateEventQueue } from '../../shared/aws/sqs/late-box.ts'
+import { createLateEventQueue } from '../../shared/aws/sqs/late-event-queue.ts'
 import type { EventSystem } from '../../shared/runtime/events/publish-late-events.ts'
 import type { System } from '../../shared/runtime/kernel/system.ts'
 
@@ -24,7 +24,7 @@ export function composeEventSystem({ types, clock, log }: System): EventSystem {
       bus: requiredVariable('BATON_EVENT_BUS'),
       system: requiredVariable('BATON_SYSTEM'),
     }),
-    lateBox: createLateEventQueue(
+    lateEventQueue: createLateEventQueue(
       withConnectionQueue(requestHandler => new SQSClient({ requestHandler })),
       requiredVariable('BATON_WAKE_QUEUE_URL'),
     ),

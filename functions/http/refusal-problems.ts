@@ -15,7 +15,6 @@ import {
 } from '../../shared/core/task/task.ts'
 import { reservedFor } from '../../shared/core/types/reserved-types.ts'
 import type { OperateOutcome } from '../../shared/runtime/operate/operate.ts'
-import type { UnknownType } from '../../shared/runtime/publish/publication-of.ts'
 import type { PublishOutcome } from '../../shared/runtime/publish/publish.ts'
 import type { UnknownType } from '../../shared/runtime/publish/resolve-publication.ts'
 import type { RunRefusal } from '../../shared/runtime/run/http-runs.ts'

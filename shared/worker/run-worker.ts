@@ -76,7 +76,7 @@ export function runWorker(system: System, inbox: Inbox, settings: WorkerSettings
   const hooks = safeHooks(settings, system.log, stopping.signal)
   const typeOf = cachedTypeReader(system)
   const claimByTicket = createTicketWaitList(system, claimer)
-  const starting = startInOwnSlot(createInPlaceWait(system.clock, capacity, draining.signal))
+  const startPolicy = startInOwnSlot(createInPlaceWait(system.clock, capacity, draining.signal))
   const running = new Set<Promise<void>>()
   let loops: Promise<void>[] | undefined
   let presence: Promise<void> | undefined
@@ -85,7 +85,7 @@ export function runWorker(system: System, inbox: Inbox, settings: WorkerSettings
     const definition = definitions.get(type)
     if (!definition) throw new Error(`received a task of type '${type}', which this worker does not serve`)
     const signals = { draining: draining.signal, stopping: stopping.signal }
-    const world = { system, claimer, hooks, typeOf, claimByTicket, starting }
+    const world = { system, claimer, hooks, typeOf, claimByTicket, startPolicy }
     const ran = run({ ...world, definition, ...signals }).finally(() => {
       running.delete(ran)
       capacity.release()

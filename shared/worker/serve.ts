@@ -40,7 +40,7 @@ export type Serving = {
   readonly hooks: SafeHooks
   readonly typeOf: (type: string) => Promise<TaskType | undefined>
   readonly claimByTicket: TicketWaitList
-  readonly starting: StartPolicy
+  readonly startPolicy: StartPolicy
   /** Aborts when the worker takes on nothing more. */
   readonly draining: AbortSignal
   /** Aborts when the worker ends now: its runs are released. */
@@ -84,14 +84,14 @@ async function serveTicket(
 ): Promise<Ran | undefined> {
   const { system, claimByTicket } = serving
   // Resuming the type sends the dispatches again that were dropped during its pause.
-  const outcome = type.paused ? 'held' : await claimByTicket(type, delivery.task)
+  const outcome = type.paused ? 'waits-for-limit' : await claimByTicket(type, delivery.task)
   if (typeof outcome === 'object') {
     const dropped = dropMessage(system, delivery)
     const ran = await runClaimed(system, outcome, { ...serving, onClaimed })
     await dropped
     return ran
   }
-  const isPassable = outcome === 'nothing' && delivery.passedOn < TICKET_PASSES_MAX
+  const isPassable = outcome === 'no-task' && delivery.passedOn < TICKET_PASSES_MAX
   if (isPassable) await delivery.putBack(TICKET_PASS_DELAY_S, delivery.passedOn + 1)
   else await delivery.done()
   return undefined

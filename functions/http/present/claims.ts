@@ -2,7 +2,7 @@ import type { Claim, HeartbeatAnswer } from '../../../shared/api/runs.ts'
 import { beatIntervalMs } from '../../../shared/core/run/heartbeat.ts'
 import { idempotencyKey } from '../../../shared/core/task/piece.ts'
 import { runId, type Task } from '../../../shared/core/task/task.ts'
-import type { ClaimedTask } from '../../../shared/runtime/claim/held-task.ts'
+import type { ClaimedTask } from '../../../shared/runtime/claim/claimed-task.ts'
 import type { TaskDescription } from '../../../shared/runtime/read/describe-task.ts'
 import { iso } from './iso.ts'
 

@@ -1,7 +1,7 @@
 import type { Problem } from '../../../shared/api/problems.ts'
 import { PROGRESS_BYTES_MAX, RUN_LOG_BYTES_MAX } from '../../../shared/core/bounds.ts'
 import { type Json, jsonBytes, textBytes } from '../../../shared/core/json.ts'
-import type { Outcome } from '../../../shared/core/run/finish.ts'
+import type { Outcome } from '../../../shared/core/run/run.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import type { System } from '../../../shared/runtime/kernel/system.ts'
 import {

@@ -7,7 +7,7 @@ import {
   type SucceedBody,
 } from '../../../shared/api/runs.ts'
 import type { Json } from '../../../shared/core/json.ts'
-import type { Outcome } from '../../../shared/core/run/finish.ts'
+import type { Outcome } from '../../../shared/core/run/run.ts'
 import { type Checked, check, checkSchema } from '../check.ts'
 import type { RunUpdate } from './apply-run-update.ts'
 

@@ -8,6 +8,7 @@ import { isTraceparent } from '../../../shared/core/rules/scalars.ts'
 import { given } from '../../../shared/runtime/kernel/given.ts'
 import type { PatchRequest } from '../../../shared/runtime/operate/patch-task.ts'
 import { optionsIn, requestOfBody, timeOf } from '../../../shared/runtime/publish/request-of-body.ts'
+import type { PublishRequest } from '../../../shared/runtime/publish/resolve-publication.ts'
 import { joinPath } from '../check.ts'
 
 /** The problems that no schema expresses: fields that exclude each other, and bounds that depend on the time. */

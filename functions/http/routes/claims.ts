@@ -1,6 +1,6 @@
 import { type Claim, type ClaimsBody, claimsAnswer, claimsBody } from '../../../shared/api/runs.ts'
 import { isItemFault } from '../../../shared/core/errors.ts'
-import { type ClaimedTask, releaseClaim } from '../../../shared/runtime/claim/held-task.ts'
+import { type ClaimedTask, releaseClaim } from '../../../shared/runtime/claim/claimed-task.ts'
 import { type ClaimsRequest, claimOverHttp } from '../../../shared/runtime/claim/http-claims.ts'
 import { isolateEach } from '../../../shared/runtime/kernel/isolate-faults.ts'
 import { describeHead } from '../../../shared/runtime/read/read.ts'

@@ -1,7 +1,7 @@
 import type { PageQuery } from '../../../shared/api/scalars.ts'
 import { previousPage as pageSchema, previousQuery } from '../../../shared/api/tasks.ts'
 import { ANSWER_BYTES_MAX } from '../../../shared/core/bounds.ts'
-import { readPreviousPage } from '../../../shared/runtime/canvas/previous-of.ts'
+import { readPreviousPage } from '../../../shared/runtime/canvas/read-previous.ts'
 import { problem } from '../problems.ts'
 import { noSuchTask } from '../refusal-problems.ts'
 import { isTaskId } from '../requests/task-ids.ts'

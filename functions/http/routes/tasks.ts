@@ -18,7 +18,6 @@ import { areOpen, type ListOrder } from '../../../shared/runtime/list/list-query
 import {
   cancelTask,
   type OperateOutcome,
-  patchTask,
   removeTask,
   restartTask,
   resumeTask,

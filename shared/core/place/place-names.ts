@@ -12,6 +12,11 @@ export function viewPartition(type: string, bucket: View['bucket'], shard: numbe
   return `${type}#${bucket}#${shard}`
 }
 
+/** The bucket of a partition of the index `view`. */
+export function bucketOfView(partition: string): View['bucket'] {
+  return partition.split('#')[1] as View['bucket']
+}
+
 /** The partition of the index `owner` that holds one user's tasks. */
 export function ownerPartition(userId: string): string {
   return OWNER_PREFIX + userId
@@ -38,6 +43,9 @@ export function limitPlace(limit: string): string {
 export function isLimitPlace(name: string): boolean {
   return name.startsWith(LIMIT_PREFIX)
 }
+
+const RUNNING_PREFIX = 'running#'
+const UNDOING_PREFIX = 'undoing#'
 
 /** Whether the place is one of running tasks, or of flows that undo. */
 export function isRunningPlace({ name }: Place): boolean {

@@ -88,7 +88,7 @@ async function sweepCanvas(
  * recently.
  */
 async function nextOpenCanvases(system: System, shard: number): Promise<Task[]> {
-  const name = `sweep#canvas#${shard}`
+  const name = sweepRecord.canvases(shard)
   const after = (await system.records.get(name)) as IndexEntry | null | undefined
   const partition = viewPartition(CANVAS_TYPE, 'open', shard)
   const page = await system.tasks.page({

@@ -3,7 +3,7 @@ import type { StepAction } from '../../core/task/flow-state.ts'
 import { actionOf } from '../../core/task/piece.ts'
 import { effectiveInput } from '../../core/task/previous.ts'
 import type { Task } from '../../core/task/task.ts'
-import { readPrevious, TOO_LONG } from '../canvas/previous-of.ts'
+import { readPrevious, TOO_LONG } from '../canvas/read-previous.ts'
 import { bodyValue } from '../kernel/living-bodies.ts'
 import type { System } from '../kernel/system.ts'
 

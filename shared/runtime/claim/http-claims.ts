@@ -1,4 +1,5 @@
 import { CLAIM_PATIENCE_MS, CLAIM_WAIT_MS_MAX } from '../../core/bounds.ts'
+import { claimRecord } from '../../core/record-names.ts'
 import type { Claimer } from '../../core/run/claim.ts'
 import type { TaskType } from '../../core/types/task-type.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'
@@ -59,7 +60,7 @@ export async function claimOverHttp(
   const claimed =
     requestId === undefined
       ? await claim(mayWaitMs)
-      : await claimOncePerRequest(system, recordName(claimer, requestId), mayWaitMs, claim)
+      : await claimOncePerRequest(system, claimRecord(claimer.workerId, requestId), mayWaitMs, claim)
   const { retryAfterMs, isRefused } = outcome ?? {}
   if (isRefused)
     return { ok: false, reason: 'too-many-waiting', retryAfterMs: retryAfterMs ?? pace.retryAfterMs }

@@ -5,7 +5,7 @@ import type { System } from '../kernel/system.ts'
 /** What publishing events needs of the system. */
 export type EventSystem = Pick<System, 'types' | 'clock' | 'log'> & {
   readonly events: Events
-  readonly lateBox: LateEventQueue
+  readonly lateEventQueue: LateEventQueue
   /**
    * `types`: events of types that ask for them, and events that belong to no type once one type asks. `all`:
    * all events, whatever the types say.
@@ -13,7 +13,7 @@ export type EventSystem = Pick<System, 'types' | 'clock' | 'log'> & {
   readonly scope: 'types' | 'all'
 }
 
-type LateSystem = Pick<EventSystem, 'events' | 'lateBox' | 'log'>
+type LateSystem = Pick<EventSystem, 'events' | 'lateEventQueue' | 'log'>
 
 /** One request takes ten events, and so does one message with postponed events. */
 const BATCH_EVENTS = 10
@@ -52,13 +52,13 @@ export async function publishOrLog(
  * and must be postponed again.
  */
 export async function postponeEvents(
-  { lateBox, log }: LateSystem,
+  { lateEventQueue, log }: LateSystem,
   events: readonly BatonEvent[],
   hops = 0,
 ): Promise<BatonEvent[]> {
   const delaySeconds = Math.min(RETRY_S_MIN * 2 ** hops, RETRY_S_MAX)
   const late = batchesOf(events).map(batch => ({ events: batch, hops, delaySeconds }))
-  const failures = await lateBox.put(late)
+  const failures = await lateEventQueue.put(late)
   log.warn('events are postponed', { events: events.length, hops, delaySeconds })
   for (const failure of failures) log.error('events could not be postponed', failure)
   return failures.flatMap(({ index, transient }) => (transient ? (late[index]?.events ?? []) : []))

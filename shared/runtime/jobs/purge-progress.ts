@@ -26,7 +26,7 @@ export async function recordPurgeProgress(
   const now = clock.now()
   const isSecond = partition.job.isSecond === true
   const progress = { isSecond, at: now, isDone, ...(after && { after: { id: after.id, sort: after.sort } }) }
-  await records.put(nameOf(partition), progress, now + PROGRESS_TTL_MS)
+  await records.put(purgeRecord(partition), progress, now + PROGRESS_TTL_MS)
 }
 
 /** The progress recorded last; undefined when the partition was not begun. */

@@ -203,13 +203,13 @@ async function takeSlotOfAnother(
 ): Promise<Slot | undefined> {
   for (const other of unspent.filter(one => one.id !== task.id && usableSlot(system, one, limited))) {
     unspent.splice(unspent.indexOf(other), 1)
-    if (await endWait(system, other)) return usableSlot(system, other, limited)
+    if (await endWaitOf(system, other)) return usableSlot(system, other, limited)
   }
   return undefined
 }
 
 /** Ends the wait of the task that a slot was reserved for. Only one process succeeds, so the slot is used once. */
-async function endWait(system: System, task: Task): Promise<boolean> {
+async function endWaitOf(system: System, task: Task): Promise<boolean> {
   const ended = endWait(task, system.clock.now())
   return ended.ok && (await applyChange(system, ended.change)).applied
 }

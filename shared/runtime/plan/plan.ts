@@ -22,7 +22,7 @@ import { publishOwedCallbacks } from './publish-callbacks.ts'
  * callbacks. A fault of one task harms no other.
  */
 export async function planTasks(system: PlanningSystem, tasks: readonly Task[]): Promise<PlanFailure[]> {
-  const owing = tasks.filter(task => plan(task, system.clock.now()).owesCallbacks)
+  const owing = tasks.filter(task => plan(task, system.clock.now()).publishesCallbacks)
   const [unsent, unpublished] = await Promise.all([
     sendMessages(system, tasks),
     owing.length > 0 ? publishOwedCallbacks(system, owing) : [],

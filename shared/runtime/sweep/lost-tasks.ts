@@ -81,8 +81,8 @@ function isLost(
   now: number,
   chance: number,
 ): boolean {
-  const { dispatchAt, lookAt, owesCallbacks } = plan(task, now)
-  if (owesCallbacks) return true
+  const { dispatchAt, lookAt, publishesCallbacks } = plan(task, now)
+  if (publishesCallbacks) return true
   if (lookAt !== undefined && lookAt + LOOK_SLACK_MS < now - GRACE_MS) return true
   if (dispatchAt === undefined || startsAt(task) > now - GRACE_MS || backlog === undefined) return false
   const age = now - Math.max(startsAt(task), task.updatedAt, waitingSince)

@@ -40,7 +40,6 @@ export async function readNextInPass(
   range: IndexRange,
   budget: number,
 ): Promise<SweepCandidate[]> {
-  const name = `sweep#${cursor}`
   const now = system.clock.now()
   const stored = await system.records.get(recordName)
   const pass = passFrom(stored, now)
@@ -55,7 +54,7 @@ export async function readNextInPass(
   }
   const next = recordOf({ ...pass, position }, pass.position !== undefined)
   if (next !== null || (stored ?? null) !== null) {
-    await system.records.put(name, next, now + CURSOR_TTL_MS)
+    await system.records.put(recordName, next, now + CURSOR_TTL_MS)
   }
   const unreadSince = beganBefore(pass, 1)
   const readOnceSince = beganBefore(pass, 2)

@@ -9,6 +9,7 @@
 
 import { patch } from '../../core/operate/patch.ts'
 import { runningPlace, viewPartition } from '../../core/place/place-names.ts'
+import { sweepRecord } from '../../core/record-names.ts'
 import { bodiesExpiringBefore } from '../../core/task/body.ts'
 import type { Task } from '../../core/task/task.ts'
 import { shardNumbers, type TaskType } from '../../core/types/task-type.ts'
@@ -202,17 +203,17 @@ async function sweepCandidates(
   )
   const passed = await readNextInPass(
     system,
-    `open#${type}#${shard}`,
+    sweepRecord.open(type, shard),
     open,
     // Flows wait in the queues of their steps' types, and most of these are empty most of the time.
     backlog === 0 || kind === 'flow' ? TASKS_BUDGET.emptyQueue : TASKS_BUDGET.backlog,
   )
   const undoingTasks =
     kind === 'flow'
-      ? await readNextInPass(system, `undoing#${type}#${shard}`, undoing, TASKS_BUDGET.backlog)
+      ? await readNextInPass(system, sweepRecord.undoing(type, shard), undoing, TASKS_BUDGET.backlog)
       : []
   const running: IndexRange = { index: 'place', partition: runningPlace(type, shard) }
-  const runs = await readNextInPass(system, `running#${type}#${shard}`, running, TASKS_BUDGET.backlog)
+  const runs = await readNextInPass(system, sweepRecord.running(type, shard), running, TASKS_BUDGET.backlog)
   return [...recent, ...passed, ...undoingTasks, ...runs]
 }
 

@@ -5,6 +5,7 @@
  * This file serves looks and the far minutes that schedules wake. `serve-wakes.ts` takes each batch of the wake
  * queue apart and also continues canvases, limits and jobs.
  */
+
 import { isItemFault } from '../../core/errors.ts'
 import { minuteStart } from '../../core/place/place.ts'
 import { MINUTE_SHARDS, minutePlaceName } from '../../core/place/place-names.ts'
@@ -149,16 +150,12 @@ async function mayArmNext(system: System, task: Task, hops: number, messageId?: 
 export async function wakeMinute({ messages, records, clock }: System, minute: number): Promise<void> {
   const shards = Array.from({ length: MINUTE_SHARDS }, (_, shard) => shard)
   await Promise.all(shards.map(shard => messages.lookAtMinute({ minute, shard })))
-  await records.put(wokenRecord(minute), { at: clock.now() }, minuteStart(minute) + WOKEN_RECORD_MS)
+  await records.put(minuteRecord(minute), { at: clock.now() }, minuteStart(minute) + WOKEN_RECORD_MS)
 }
 
 /** Whether a minute has been woken. */
 export async function wasMinuteWoken({ records }: Pick<System, 'records'>, minute: number): Promise<boolean> {
-  return (await records.get(wokenRecord(minute))) !== undefined
-}
-
-function wokenRecord(minute: number): string {
-  return `minute#${minute}`
+  return (await records.get(minuteRecord(minute))) !== undefined
 }
 
 /**

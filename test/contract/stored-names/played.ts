@@ -1,7 +1,7 @@
 import type { Change } from '../../../shared/core/change/change.ts'
 import type { PlanningSystem } from '../../../shared/runtime/kernel/system.ts'
 import { generate, type ScenarioKind } from '../../simulation/generate/generate.ts'
-import { simulate } from '../../simulation/simulate.ts'
+import { simulate } from '../../simulation/simulate/simulate.ts'
 import type { Mirror } from './mirror.ts'
 
 /** Most names are in the examples. The played scenarios add names that only the use cases compose, such as those of records. */

@@ -4,7 +4,7 @@ import { escapedBytes } from '../../../shared/core/json.ts'
 import { claimBytesMax } from '../../../shared/core/run/claim-size.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import { claimTask } from '../../../shared/runtime/claim/claim.ts'
-import { withContents } from '../../../shared/runtime/claim/held-task.ts'
+import { withContents } from '../../../shared/runtime/claim/claimed-task.ts'
 import { planChanges } from '../../../shared/runtime/stream/stream.ts'
 import { anApi, claimed, pathOf, published, type Shown, type TestApi } from '../../support/http/an-api.ts'
 

@@ -28,7 +28,7 @@ type World = MemorySystem & {
 
 function aWorld(scope: EventSystem['scope'] = 'types'): World {
   const system = aMemorySystem()
-  const [events, lateBox] = [createMemoryEvents(), createMemoryLateEventQueue()]
+  const [events, lateEventQueue] = [createMemoryEvents(), createMemoryLateEventQueue()]
   const complaints: string[] = []
   let reads = 0
   const { types } = system
@@ -42,7 +42,7 @@ function aWorld(scope: EventSystem['scope'] = 'types'): World {
   const world: World = {
     ...system,
     told: events.published,
-    late: lateBox.late,
+    late: lateEventQueue.late,
     complaints,
     typeReads: () => reads,
     trouble: () => [],

@@ -132,10 +132,7 @@ it('a purge that cannot be started is still listed in its type', async () => {
   const system = aMemorySystem()
   const continueJobs = async () => [{ index: 0, reason: 'no answer', transient: true }]
 
-  const begun = await aPurge(
-    { ...system, messages: { ...system.messages, continueJobs: goOnWithJobs } },
-    'ready',
-  )
+  const begun = await aPurge({ ...system, messages: { ...system.messages, continueJobs } }, 'ready')
 
   expect(begun).toEqual({ ok: true })
   expect((await system.types.get('resize'))?.purges).toMatchObject([{ statuses: ['ready'] }])

@@ -1,7 +1,7 @@
 import type { Outcome } from '../../../shared/core/run/run.ts'
 import { idempotencyKey, pieceOf } from '../../../shared/core/task/piece.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
-import type { ClaimedTask } from '../../../shared/runtime/claim/held-task.ts'
+import type { ClaimedTask } from '../../../shared/runtime/claim/claimed-task.ts'
 import { claimOverHttp } from '../../../shared/runtime/claim/http-claims.ts'
 import {
   type BeatOutcome,

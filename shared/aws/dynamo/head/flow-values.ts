@@ -109,7 +109,7 @@ function actionValue({
   fence,
   workerId,
   ranAt,
-  reportDigest: word,
+  reportDigest,
   error,
 }: ActionRecord): ActionValue {
   return defined({

@@ -40,7 +40,7 @@ type Stores = {
 }
 
 const TABLE = 'tasks'
-const TOKEN = 'token'
+const WRITE_ID = 'write-id'
 /**
  * One in this many ordinary runs is strict, and every trial. Building the requests takes a quarter of a run's
  * time.
@@ -90,7 +90,9 @@ function strictLimits(store: LimitStore, check: Check): LimitStore {
   return {
     ...store,
     putSlots: async (limit, log, seen, expiresAt) => {
-      check(`the starts of ${limit}`, () => putSlots(TABLE, limit, log, { seen, expiresAt, token: TOKEN }))
+      check(`the slots of ${limit}`, () =>
+        putSlots(TABLE, limit, log, { seen, expiresAt, writeId: WRITE_ID }),
+      )
       return store.putSlots(limit, log, seen, expiresAt)
     },
     acquire: async (limit, holder, max) => {
