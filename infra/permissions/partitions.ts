@@ -56,7 +56,7 @@ export const REGISTRY = WORKERS_PARTITION
 /** The markers by which workers find the tasks that name them. */
 export const MARKERS = targetPartition('*')
 /** The position of a worker in its markers. */
-export const MARKER_CURSORS = recordPartition('targets#*')
+export const MARKER_CURSORS = recordPartition(MARKER_CURSOR_PATTERN)
 
 /** The names of a type's limit and of its limits per value of a field. */
 function limitNames(types: readonly string[]): string[] {

@@ -114,7 +114,7 @@ describe('A deployed type', () => {
   test('is bundled from an entry that joins its definition and the executor', () => {
     expect(readFileSync('.baton/entries/Baton-q-resize.ts', 'utf8').split('\n').slice(1)).toEqual([
       'import { executorOf } from "../../functions/executor.ts"',
-      'import { resize as definition } from "./fixtures/resize.ts"',
+      'import { resize as definition } from "../../test/infra/fixtures/resize.ts"',
       '',
       'export const handler = executorOf(definition)',
       '',

@@ -1,5 +1,5 @@
 /**
- * A task type is what all tasks of one name have in common: who runs them, their default options, their order and their limits.
+ * A task type is what all tasks of one name have in common: the kind of its handler, its default options, its order and its limits.
  * `type-job.ts` has the jobs by which a change of a type reaches the tasks that wait.
  */
 

@@ -21,7 +21,7 @@ export type ResolvedFlow =
 /**
  * Resolves the steps of a flow type: which type serves each step, and with which options. Options of a step
  * override the defaults of its type; the defaults of the flow itself apply to the flow as a whole. Problems
- * name the flow's type, since a caller who publishes cannot change its steps.
+ * name the flow's type, since a caller that publishes cannot change its steps.
  */
 export function resolveFlow(typeOf: TypeReader, type: TaskType): Promise<ResolvedFlow> {
   const known = resolvedBy.get(typeOf) ?? new Map<string, Promise<ResolvedFlow>>()

@@ -72,7 +72,7 @@ export type PublishRequest = Pick<PublishBody, SharedFields> & {
    * @default the time of the publish
    */
   readonly arrival?: Arrival
-  /** The principal that asks for the publish. An existing task records by whom `ifExists` changed it. */
+  /** The principal that asks for the publish. An existing task records it when `ifExists` changes the task. */
   readonly by?: string
 }
 

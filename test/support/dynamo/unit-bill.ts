@@ -20,7 +20,7 @@ export async function unitsOf(
 }
 
 /**
- * Nobody writes any more, and the planner has handled all that was written: it reads the stream again once it has handled what
+ * No process writes any more, and the planner has handled all that was written: it reads the stream again once it has handled what
  * it read before.
  */
 export async function untilQuiet({ cloud }: LocalSystem): Promise<void> {

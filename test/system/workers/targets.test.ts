@@ -39,7 +39,7 @@ const keysOf = (claims: ReadonlyArray<{ task: { key: string } }>) => claims.map(
 const get = async (id: string) => (await system.call('GET', `/v1/tasks/${id}`)).body
 
 describe('a task for listed workers', () => {
-  it('goes to one of them and to nobody else', async () => {
+  it('goes to one of them and to no other worker', async () => {
     await system.publish({ type: TYPE, key: 'listed', workerIds: ['b', 'c'] })
 
     const [ofOther, ofListed] = await Promise.all([claim('a', { waitMs: 1_500 }), claimed('b')])
@@ -112,7 +112,7 @@ describe('a task for listed workers', () => {
     expect(done.attempts.used).toBe(1)
   })
 
-  it('stands in nobody’s way: others claim for what one claim costs', async () => {
+  it('stands in no other task’s way: others claim for what one claim costs', async () => {
     const crowd = Array.from({ length: 100 }, (_, i) => ({
       type: TYPE,
       key: `crowd-${i}`,
@@ -146,7 +146,7 @@ describe('the registry', () => {
     await system.taskWhen('probe:long', ({ status }) => status === 'running')
     await system.publish({ type: TYPE, key: 'held' })
     const [{ task, run }] = await claim('holder', { workerVersion: '1.4.0' })
-    // Who runs what is read from an index, a little after it was written.
+    // The running tasks are read from an index, a little after it was written.
     await expect
       .poll(async () => {
         await system.call('POST', `/v1/tasks/${task.id}/runs/${run.id}/heartbeat`, { fence: run.fence })

@@ -169,7 +169,7 @@ function watchedTypes({ history, timeline }: World): {
   }
 }
 
-/** The store of limits. It records in the history who holds a permit. */
+/** The store of limits. It records in the history which run holds a permit. */
 function watchedLimits({ history, timeline }: World, onLimit: (change: LimitChange) => void): LimitStore {
   const store = createMemoryLimitStore(onLimit)
   const record = (limit: string, holder: string, isHeld: boolean) =>
