@@ -9,8 +9,8 @@ export type Evaluation = {
   readonly failure?: number
   /**
    * How far a leaf has come. `ready`: nothing keeps it from being published; it may also have run and ended since. `waiting`: it
-   * waits for the ends of other leaves. `skipped`: it never runs, because a leaf before it failed. An error callback is skipped when
-   * its group succeeded.
+   * waits for the ends of other leaves. `skipped`: it never runs, because a leaf before it failed. An error callback is skipped
+   * when its group succeeded.
    */
   reachOf(leaf: number): Reach
 }

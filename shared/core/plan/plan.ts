@@ -30,7 +30,7 @@ export type Plan = {
   readonly dispatchAt?: number
   /** Write a marker for each of these workers now. The task is due, and only they may take it. */
   readonly markFor?: readonly string[]
-  /** Send a look that arrives at this time. A look farther off than a queue can delay arrives earlier, and the waker sends the next one. */
+  /** Send a look that arrives at this time. If that is farther off than a queue can delay, it arrives earlier, and another follows. */
   readonly lookAt?: number
   /** Have the jobs function go on with the canvas at this time. */
   readonly driveAt?: number
@@ -120,9 +120,9 @@ function timesOutAt(run: LiveRun): number {
 }
 
 /**
- * Records what a look finds: a passed deadline, a lost run, a run over its timeout, or a task that belongs in another place now. Such
- * a task has become due and is taken in order, or its last run has ended. Refused when the task needs nothing yet; the waker then
- * sends the next look.
+ * Records what a look finds: a passed deadline, a lost run, a run over its timeout, or a task that belongs in another place now.
+ * Such a task has become due and is taken in order, or its last run has ended. Refused when the task needs nothing yet; the waker
+ * then sends the next look.
  */
 export function look(task: Task, now: number, chance: number): Decision<'nothing-yet'> {
   if (task.state !== 'open') return refuse('nothing-yet')

@@ -13,7 +13,10 @@ import { type ReadyTasks, readyTasks } from '../ready/ready.ts'
 import { type Claimed, claimTask, claimWouldWrite, type NotClaimed } from './claim.ts'
 import { type HeldBack, heldBackBy } from './held-back.ts'
 
-/** One call examines at most this many candidates. The tasks at the front may all be claimed already, or meant for other workers. */
+/**
+ * One call examines at most this many candidates. The tasks at the front may all be claimed already, or meant for other
+ * workers.
+ */
 const EXAMINED_MAX = 1_000
 /** A candidate that a limit or a pause is known to hold back counts as this share of one: claimable ones may follow it. */
 const HELD_BACK_WEIGHT = 1 / 4
@@ -88,10 +91,10 @@ export type ClaimResult = {
  * Claims up to `wanted` ready tasks and `targets` in their type's order. Ends early when one answer might not hold more.
  * Tasks that limits hold back are passed over.
  *
- * When an attempt loses many claims to other processes, the next attempts choose at random from a window of the first tasks. So many
- * concurrent claimers do not all write to the same tasks. The window holds at most 500 tasks. A later answer may bring
- * tasks that belong before those of an earlier one, but no answer passes over more than 500. Within an answer the tasks
- * are in order.
+ * When an attempt loses many claims to other processes, the next attempts choose at random from a window of the first
+ * tasks. So many concurrent claimers do not all write to the same tasks. The window holds at most 500 tasks. A later
+ * answer may bring tasks that belong before those of an earlier one, but no answer passes over more than 500. Within an
+ * answer the tasks are in order.
  */
 export async function claimReady(
   system: System,

@@ -119,7 +119,10 @@ type Sorted = {
   readonly named: readonly ReceivedDispatch[]
 }
 
-/** Sorts the dispatches by how they are served. Tickets that may start now form one group per type. Each other ticket is a group of its own. */
+/**
+ * Sorts the dispatches by how they are served. Tickets that may start now form one group per type. Each other ticket is a
+ * group of its own.
+ */
 async function sorted(
   system: System,
   received: readonly ReceivedDispatch[],

@@ -35,7 +35,7 @@ export type Outcome<D extends Decision> = {
   readonly conflicts: number
 }
 
-/** A writer that loses races tries again until this time of the system's clock. @default 20 s after `transact` is called */
+/** A writer that loses races tries again until then, by the system's clock. @default 20 s after `transact` is called */
 export type Patience = { readonly until?: number }
 
 /**

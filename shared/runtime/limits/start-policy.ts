@@ -246,8 +246,8 @@ async function startIn(system: System, slots: readonly ReservedSlot[]): Promise<
 }
 
 /**
- * How long before its slot a claim may be written. Under several limits this is 0: at the time of the last slot, it must be
- * known which of the other slots were missed, since those are reserved again.
+ * How long before its slot a claim may be written. Under several limits this is 0: at the time of the last slot, it must
+ * be known which of the other slots were missed, since those are reserved again.
  */
 function claimLeadMs(limits: readonly unknown[]): number {
   return limits.length > 1 ? 0 : CLAIM_LEAD_MS
