@@ -16,7 +16,7 @@ import {
 import { METERED } from '../sending.ts'
 import { assertKnownSchema, type Item, SCHEMA, ttlSeconds } from '../stored-form.ts'
 
-const NOT_STORED = 'attribute_not_exists(#pk)'
+const NOTHING_THERE = 'attribute_not_exists(#pk)'
 const SAME_VERSION = '#version = :version'
 const SAME_BOOKED_AHEAD = '#more = :more'
 const HOLDS = 'attribute_exists(#holder)'
@@ -76,7 +76,7 @@ export function putSlots(
     ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
   } as const
   if (seen.version === 0) {
-    return { ...put, ConditionExpression: NOT_STORED, ExpressionAttributeNames: { '#pk': 'pk' } }
+    return { ...put, ConditionExpression: NOTHING_THERE, ExpressionAttributeNames: { '#pk': 'pk' } }
   }
   return {
     ...put,
