@@ -127,7 +127,7 @@ export class TaskTable extends Construct {
     allow(grantee, { actions: ['dynamodb:Query'], resources: queried })
   }
 
-  /** Grants `fn` to read the stream only. CDK's own grant would let it list the streams of the whole account. */
+  /** Allows `fn` to read this stream only. CDK's own grant would let it list the streams of the whole account. */
   openStreamTo(fn: LambdaFunction): void {
     const actions = ['DescribeStream', 'GetRecords', 'GetShardIterator'].map(action => `dynamodb:${action}`)
     allow(fn, { actions, resources: [this.streamArn] })

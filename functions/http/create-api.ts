@@ -62,7 +62,7 @@ export function createApi(
     const target = targetOf(context)
     const found = find(target.method, target.path)
     if (!found.ok) return respond(answerUnserved(target, found))
-    if (target.isRead && context.req.raw.body) return respond(answerProblem(bodyOfRead(target.method)))
+    if (target.isRead && context.req.raw.body) return respond(answerProblem(unexpectedBody(target.method)))
     return respond(await serve(api, found, target.query, context))
   })
   app.onError((error, context) => {
@@ -96,7 +96,7 @@ function targetOf({ env, req }: Context<Environment>): Target {
   return { method, isRead, path: decoded(pathname), query: searchParams }
 }
 
-function bodyOfRead(method: string): Problem {
+function unexpectedBody(method: string): Problem {
   const message = `a ${method} takes no body; put filters into the query`
   return invalid([{ path: '', message }])
 }
@@ -155,7 +155,7 @@ async function serve(
   )
 }
 
-/** The query schema of routes without parameters: every parameter is then a mistake of the caller. */
+/** The query schema of routes that take no parameters. It refuses every parameter, which is a mistake of the caller. */
 const NO_QUERY = strict({})
 
 /** Checks the query. A repeated parameter is a list for the schema only, so the index of a value is left out of its path. */
@@ -170,7 +170,7 @@ type CheckedBody =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly answer: Answer }
 
-/** Reads and checks the body. A body that the route ignores must still be JSON: a web page may have sent another one. */
+/** Reads and checks the body. A body that the route ignores must still be JSON, since any web page may post other types. */
 async function checkedBody(route: Route, request: Request): Promise<CheckedBody> {
   const read = await readBody(request)
   if (!read.ok) return { ok: false, answer: answerProblem(read.problem) }
@@ -187,19 +187,19 @@ function respond({ status, body, headers = {} }: Answer): Response {
 }
 
 /** Query parameters that may be repeated. */
-const LISTS = ['status']
+const LIST_PARAMETERS = ['status']
 /** Query parameters that are numbers. All others are texts. */
-const NUMBERS = ['limit']
+const NUMBER_PARAMETERS = ['limit']
 
-/** The query as an object. A parameter that is wrongly repeated becomes a list, which its schema refuses. */
+/** The query as an object. A single parameter that is repeated becomes a list, which its schema refuses. */
 function readQuery(search: URLSearchParams): Record<string, unknown> {
   const names = [...new Set(search.keys())]
-  return Object.fromEntries(names.map(name => [name, membersOf(name, search.getAll(name))]))
+  return Object.fromEntries(names.map(name => [name, parameterValue(name, search.getAll(name))]))
 }
 
-function membersOf(name: string, values: readonly string[]): unknown {
-  if (LISTS.includes(name)) return values
+function parameterValue(name: string, values: readonly string[]): unknown {
+  if (LIST_PARAMETERS.includes(name)) return values
   const [first = ''] = values
   if (values.length > 1) return values
-  return NUMBERS.includes(name) && /^-?\d{1,15}$/.test(first) ? Number(first) : first
+  return NUMBER_PARAMETERS.includes(name) && /^-?\d{1,15}$/.test(first) ? Number(first) : first
 }

@@ -1,7 +1,7 @@
 /**
  * What code may do in the account. A grant adds the actions and the environment variables for them in one call (`allow`).
  * `table-access.ts` limits code of users to the partitions of its types (`partitions.ts`). `type-reach.ts` adds the flows
- * in which these types do steps. `api-access.ts` lists the routes that a principal may call.
+ * whose steps these types serve. `api-access.ts` lists the routes that a principal may call.
  */
 
 import { Effect, type IRole, PolicyStatement } from 'aws-cdk-lib/aws-iam'
@@ -18,10 +18,10 @@ export type Permission = {
   /** Whether the statement denies what other statements allow. */
   readonly isDenied?: true
   readonly actions: readonly string[]
-  /** ARNs. With an empty list nothing is allowed. */
+  /** ARNs. With an empty list nothing is allowed, but the variables are still set. */
   readonly resources: readonly string[]
   readonly conditions?: Conditions
-  /** Variables that name these resources to the code. */
+  /** Environment variables from which the code knows these resources. */
   readonly environment?: Readonly<Record<string, string>>
 }
 

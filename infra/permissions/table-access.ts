@@ -39,7 +39,7 @@ export type Serving = {
   readonly isRegistered: boolean
 }
 
-/** Grants a worker to claim, run and finish tasks of its types, and to publish tasks of `others`. */
+/** Allows a worker to claim, run and finish tasks of its types, and to publish tasks of `others`. */
 export function grantTableToWorker(grantee: Grantee, parts: Reachable, serving: Serving): void {
   const { types, others } = serving
   const isAny = types === 'any' || others === 'any'
@@ -58,7 +58,7 @@ export function grantTableToWorker(grantee: Grantee, parts: Reachable, serving: 
   if (serving.isRegistered) openRegistry(grantee, parts)
 }
 
-/** Grants a publisher to write new tasks of these types, and to update or restart existing ones. */
+/** Allows a publisher to write new tasks of these types, and to update or restart existing ones. */
 export function grantTableToPublisher(grantee: Grantee, parts: Reachable, types: GrantedTypes): void {
   const named = () => (types === 'any' ? parts.reach.withFlows('any') : types)
   const lines = () => parts.reach.withSteps(named())
@@ -71,7 +71,7 @@ export function grantTableToPublisher(grantee: Grantee, parts: Reachable, types:
   if (types === 'any') keepOutOfCanvases(grantee, parts)
 }
 
-/** Grants to read types, to record that a type has tenants, and to store the steps of flows. */
+/** Allows code to read types, to record that a type has tenants, and to store the steps of flows. */
 function openTypes(grantee: Grantee, parts: Reachable): void {
   onPartitions(grantee, parts, ['GetItem', 'Query'], () => [TYPES_PARTITION])
   const { tableArn } = parts.table.table
@@ -94,7 +94,7 @@ function openRegistry(grantee: Grantee, parts: Reachable): void {
   onPartitions(grantee, parts, ['GetItem', 'PutItem'], () => [MARKER_CURSORS])
 }
 
-/** Denies writes to canvases and schedules, which the pattern for the tasks of every type matches, too. */
+/** Denies writes to canvases and schedules. The pattern that stands for all types matches them, too. */
 function keepOutOfCanvases(grantee: Grantee, parts: Reachable): void {
   allow(grantee, {
     isDenied: true,

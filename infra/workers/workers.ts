@@ -74,8 +74,9 @@ export type WorkerServiceProps = Placement & {
   readonly version?: string
   readonly environment?: Readonly<Record<string, string>>
   /**
-   * The other types that its code publishes or reads results of. Flows that the app adds are known. Flows that are registered
-   * over HTTP must be named if the types do steps of them. An empty list lets it reach tasks of its own types only.
+   * The other types whose tasks its code publishes or whose results it reads. Flows that the app adds are known. A flow that is
+   * registered over HTTP must be listed if the service's types do its steps. With an empty list, the code reaches tasks of its
+   * own types only.
    * @default any
    */
   readonly otherTypes?: readonly string[]
@@ -213,7 +214,7 @@ function workerEnvironment(settings: Parts['settings'], logLevel: LogLevel): Rec
   return environment
 }
 
-/** Grants what an executor may do, and to receive messages: a worker polls its queues itself. */
+/** Grants what an executor may do. Also lets the workers receive messages, since they poll their queues themselves. */
 function openSystemTo(grantee: Grantee, parts: Parts, queues: readonly Queue[], serving: Serving): void {
   const { table, messages } = parts
   grantTableToWorker(grantee, parts, serving)

@@ -43,6 +43,10 @@ type MappingProperties = {
   readonly Enabled?: boolean
 }
 
+/** Lambda's default size of a batch from an SQS queue. */
+const SQS_BATCH_MESSAGES = 10
+/** Lambda's default size of a batch from a stream. */
+const STREAM_BATCH_RECORDS = 100
 /** Lambda's maximum of concurrent batches per SQS mapping. */
 const SQS_CONCURRENCY_MAX = 1250
 
@@ -63,7 +67,7 @@ function startSqs(stack: Stack, logicalId: string, properties: MappingProperties
   if (!queueId)
     throw new Error(`${logicalId} reads from ${properties.EventSourceArn}, which is not in the stack`)
   const spec = {
-    ...commonOf(logicalId, properties, 10),
+    ...commonOf(logicalId, properties, SQS_BATCH_MESSAGES),
     queueArn: properties.EventSourceArn,
     queueUrl: stack.describe(queueId).physicalId,
     concurrency: properties.ScalingConfig?.MaximumConcurrency ?? SQS_CONCURRENCY_MAX,
@@ -76,7 +80,7 @@ function startStream(stack: Stack, logicalId: string, properties: MappingPropert
   const tableId = stack.ids(isTable).find(id => stack.describe(id).attributes.StreamArn === streamArn)
   if (!tableId) throw new Error(`${logicalId} reads from ${streamArn}, which is not a stream of the stack`)
   const spec = {
-    ...commonOf(logicalId, properties, 100),
+    ...commonOf(logicalId, properties, STREAM_BATCH_RECORDS),
     streamArn,
     tableName: stack.describe(tableId).physicalId,
     start: properties.StartingPosition === 'LATEST' ? ('LATEST' as const) : ('TRIM_HORIZON' as const),
@@ -88,7 +92,7 @@ function startStream(stack: Stack, logicalId: string, properties: MappingPropert
     gateway: parts.gateway,
     log: parts.log,
     checkpoints: checkpointsOf(logicalId, parts.checkpoints),
-    sendLost: message => sendLost(stack, logicalId, properties, message, parts),
+    sendLost: message => reportGivenUp(stack, logicalId, properties, message, parts),
   })
 }
 
@@ -100,7 +104,8 @@ const commonOf = (logicalId: string, properties: MappingProperties, defaultBatch
   filters: readFilters(properties.FilterCriteria),
 })
 
-async function sendLost(
+/** Reports a batch that the mapping has given up to its failure destination, if that is a queue. */
+async function reportGivenUp(
   stack: Stack,
   logicalId: string,
   { DestinationConfig }: MappingProperties,

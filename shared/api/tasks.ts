@@ -166,7 +166,7 @@ export const task = z
     direction: optional(z.enum(['do', 'undo'])).describe(
       'Of an open flow: whether the step is to be done or undone.',
     ),
-    /** What the task before handed on. */
+    /** The value that the task before it handed on. */
     previous: optional(json),
     /** The list handed on is too long to be shown, and `…/previous` gives it in pages. A claim's `input` is without it. */
     previousPaged: optional(z.literal(true)).describe(
@@ -177,9 +177,9 @@ export const task = z
       'Of a claim: the input is the same as `params`, and both are too long for one answer.',
     ),
     canvasId: optional(z.string()),
-    /** The task that published it, by its end or from its handler, or that ran when it was published, debounced. */
+    /** The task whose handler or end published it. For a debounced task, the task that was running under its key at the publish. */
     parentId: optional(z.string()).describe(
-      'The task that published it, by its end or from its handler, or that ran when it was published, debounced.',
+      'The task whose handler or end published it. For a debounced task, the task that was running under its key at the publish.',
     ),
     attempts: z.object({ used: count, left: count }),
     history: z.array(historyEntry),
@@ -204,8 +204,8 @@ export const task = z
   .meta({ id: 'Task' })
 
 /**
- * A task. `GET` shows all its fields. Answers to writes leave out input and results that are stored apart, which have some hundred
- * bytes and more. Lists and batches leave out all input and results.
+ * A task. `GET` shows all its fields. Answers to writes leave out each input or result that is too large for the head: more than
+ * some 200 bytes. Lists and batches leave out all input and results.
  */
 export type ApiTask = TypeOf<typeof task>
 

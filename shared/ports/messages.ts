@@ -31,8 +31,8 @@ export type TaskCodec = {
 }
 
 /**
- * A message that makes the waker look at a task. It was planned on one revision of the task. `hops` counts how often the
- * timer was armed again. `delaySeconds` is a whole number from 0 to 900.
+ * A message that makes the waker look at a task. It was planned on one revision of the task. `hops` counts how many
+ * looks came before it in its chain. `delaySeconds` is a whole number from 0 to 900.
  */
 export type Look = {
   readonly id: string

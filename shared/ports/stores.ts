@@ -91,7 +91,7 @@ export type TypeStore = {
   put(next: TaskType, version: number): Promise<boolean>
   /**
    * Records that the type has tenants, and the job that follows, if the stored version is still `version`. It writes attributes
-   * of its own, so a program may call it that may not configure types. `next` is the type as it is afterwards.
+   * of its own, so that a program without the permission to configure types may call it. `next` is the type as it is afterwards.
    */
   markFair(next: TaskType, version: number): Promise<boolean>
 }
@@ -120,16 +120,16 @@ export type CanvasStore = {
 export type LimitStore = {
   /** Reads the slots reserved under a rate limit. Strongly consistent. */
   slots(limit: string): Promise<StoredSlots>
-  /** Replaces the slot log that was `seen`. Undefined when it did; otherwise the stored log. */
+  /** Replaces the slot log that was `seen`. Undefined when the log was replaced; otherwise the stored log. */
   putSlots(
     limit: string,
     log: SlotLog,
     seen: StoredSlots,
     expiresAt: number,
   ): Promise<StoredSlots | undefined>
-  /** Counts `count` more slots after the log of this version. Answers the new count; undefined when the log has another version. */
+  /** Books `count` more slots ahead of the log. Returns how many are booked then; undefined when the log has another version. */
   countSlots(limit: string, version: number, count: number, expiresAt: number): Promise<number | undefined>
-  /** Records a permit holder if fewer than `max` hold one. Undefined when it did; otherwise the holders. May be repeated. */
+  /** Records a permit holder if fewer than `max` hold one. Undefined when recorded; otherwise the holders. May be repeated. */
   acquire(limit: string, holder: Holder, max: number): Promise<HeldPermits | undefined>
   /**
    * Removes a permit holder and answers the holders that are left. With `since`, it removes only a holder that was recorded at
@@ -141,8 +141,8 @@ export type LimitStore = {
   /** Reads the permit holders of a limit. Strongly consistent. */
   permits(limit: string): Promise<HeldPermits>
   /**
-   * Notes that a task waits. Undefined when it did; the table's stream then reports the note to the planner. Otherwise the
-   * answer is the record that stood in the way: fewer than `max` holders, so no task need wait, or a note later than `staleAt`.
+   * Notes that a task waits. Undefined when noted; the table's stream then reports the note to the planner. Otherwise the
+   * stored holders and note, which are the reason: fewer than `max` hold a permit, or there is a note later than `staleAt`.
    */
   noteWaiting(
     limit: string,
@@ -166,7 +166,7 @@ export type TurnStore = {
   advance(name: string, count: number, expiresAt: number): Promise<TenantTurns>
   /**
    * Reserves `count` turns from `front` on, for a tenant whose last turn lies before `front`, or that joined beyond `far`.
-   * Undefined when it did; otherwise what is stored.
+   * Undefined when the turns were reserved; otherwise what is stored.
    */
   join(name: string, from: JoinedFrom, expiresAt: number): Promise<TenantTurns | undefined>
   /** Reads the front of a line as claimers have noted it. Eventually consistent. */

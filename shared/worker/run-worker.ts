@@ -71,7 +71,7 @@ export function runWorker(system: System, inbox: Inbox, settings: WorkerSettings
   const capacity = createCapacity(checkedConcurrency(settings.concurrency ?? DEFAULT_CONCURRENCY))
   const draining = withoutListenerLimit(new AbortController())
   const stopping = withoutListenerLimit(new AbortController())
-  const left = new AbortController()
+  const leaving = new AbortController()
   const claimer = { workerId, ...(version !== undefined && { version }) }
   const hooks = safeHooks(settings, system.log, stopping.signal)
   const typeOf = cachedTypeReader(system)
@@ -102,11 +102,11 @@ export function runWorker(system: System, inbox: Inbox, settings: WorkerSettings
     },
   }
 
-  const ended = async () => {
+  const endAll = async () => {
     draining.abort()
     await Promise.all(loops ?? [])
     await Promise.all(running)
-    left.abort()
+    leaving.abort()
     await presence
   }
 
@@ -118,20 +118,20 @@ export function runWorker(system: System, inbox: Inbox, settings: WorkerSettings
         ...types.map(type => receiveDispatches(type, receiving)),
         receiveTargets(types, claimer, receiving),
       ]
-      presence ??= announce(system, { ...claimer, types }, () => running.size, left.signal)
+      presence ??= announce(system, { ...claimer, types }, () => running.size, leaving.signal)
     },
     setConcurrency: concurrency => capacity.resize(checkedConcurrency(concurrency)),
     running: () => running.size,
     stop: async ({ timeoutMs = drainMs } = {}) => {
       const drained = new AbortController()
-      const end = ended().finally(() => drained.abort())
+      const end = endAll().finally(() => drained.abort())
       await Promise.race([end, system.clock.sleep(timeoutMs, drained.signal)])
       stopping.abort()
       await end
     },
     abort: () => {
       stopping.abort()
-      return ended()
+      return endAll()
     },
   }
 }
@@ -162,23 +162,23 @@ function checkedConcurrency(concurrency: number): number {
 /** A third of the time after which a silent worker counts as gone, so that two announcements in a row may fail. */
 const ANNOUNCE_INTERVAL_MS = 10_000
 
-/** Keeps the worker in the registry until `left` aborts, then removes it. Costs one write every ten seconds. Never throws. */
+/** Keeps the worker in the registry until `leaving` aborts, then removes it. Costs one write every ten seconds. Never throws. */
 async function announce(
   { workers, clock, log }: Pick<System, 'workers' | 'clock' | 'log'>,
   worker: Omit<Announced, 'kind' | 'running' | 'startedAt' | 'lastSeen'>,
   running: () => number,
-  left: AbortSignal,
+  leaving: AbortSignal,
 ): Promise<void> {
   const { workerId } = worker
   const startedAt = clock.now()
   const orLog = (error: unknown) => log.warn('a worker could not be announced', { workerId, error })
-  while (!left.aborted) {
+  while (!leaving.aborted) {
     const announced: Announced = {
       ...worker,
       ...{ kind: 'standalone', running: running(), startedAt, lastSeen: clock.now() },
     }
     await workers.announce(announced).catch(orLog)
-    await clock.sleep(ANNOUNCE_INTERVAL_MS, left)
+    await clock.sleep(ANNOUNCE_INTERVAL_MS, leaving)
   }
   await workers.leave({ workerId, startedAt }).catch(orLog)
 }

@@ -26,11 +26,14 @@ import { type Ran, runClaimed, runTask } from '../runtime/run/run.ts'
 import type { SafeHooks } from './hooks.ts'
 
 /**
- * For this time after its task changed or fell due, a refused dispatch is passed on without a limit, so that a worker
- * that may take it finds it at once. A dispatch that the sweeper sends later is passed on at most `MAX_PASSES` times.
+ * For this time after its task changed or fell due, a refused dispatch is passed on without a limit, so that it soon
+ * reaches a worker that may take the task. Later, a dispatch is passed on at most `PASSES_MAX` times.
  */
 const FRESH_MS = 60_000
-/** After a failure of the store or the queue, one unit of capacity pauses this long, so that an outage does not drain the queues. */
+/**
+ * After a failure of the store or the queue, a dispatch occupies one unit of the worker's concurrency for this long. Without the
+ * pause, an outage would drain the queues.
+ */
 const TROUBLE_PAUSE_MS = 1_000
 
 export type Serving = {
@@ -56,7 +59,7 @@ export function serveDispatch(delivery: Delivery, serving: Serving): Promise<voi
   const { system } = serving
   const { task } = delivery
   return withHooks(serving, task, async onClaimed => {
-    if (await isBeforeItsTime(delivery, serving)) return undefined
+    if (await sendBackIfEarly(delivery, serving)) return undefined
     const type = await serving.typeOf(workOf(task).type)
     if (type && isTicket(task, type)) await sleepUntil(system.clock, startsAt(task))
     if (type && isTicket(task, type)) return serveTicket(delivery, type, serving, onClaimed)
@@ -106,13 +109,13 @@ export function serveClaimed(claimed: Claimed, serving: Serving): Promise<void> 
 
 type Work = (onClaimed: (claimed: Claimed) => Promise<void>) => Promise<Ran | undefined>
 
-/** Does the work and calls the hooks around it. A failure of the store or the queue is logged, reported and slept over. */
+/** Does the work and calls the hooks around it. After a failure of the store or the queue, logs it, reports it and pauses. */
 async function withHooks({ system, hooks, draining }: Serving, task: Task, work: Work): Promise<void> {
   let claimed: Claimed | undefined
   try {
-    const ran = await work(own => {
-      claimed = own
-      return hooks.beforeRun(own)
+    const ran = await work(justClaimed => {
+      claimed = justClaimed
+      return hooks.beforeRun(justClaimed)
     })
     if (claimed && ran) await callEndHooks(claimed, ran, hooks)
   } catch (error) {
@@ -124,10 +127,10 @@ async function withHooks({ system, hooks, draining }: Serving, task: Task, work:
 }
 
 /**
- * Handles a dispatch that comes before its task is due. The worker waits in place for less than 1.5 s. It sends an earlier
- * dispatch back to its queue, and every early one while it drains.
+ * Sends a dispatch back to its queue when it comes before its task may start, and returns whether it did. A worker that does
+ * not drain waits in place for a dispatch that is less than 1.5 s early.
  */
-async function isBeforeItsTime(delivery: Delivery, { system, draining }: Serving): Promise<boolean> {
+async function sendBackIfEarly(delivery: Delivery, { system, draining }: Serving): Promise<boolean> {
   const delaySeconds = earlyDelaySeconds(delivery.task, system.clock.now())
   if (delaySeconds !== undefined) {
     await delivery.putBack(delaySeconds)
@@ -154,7 +157,7 @@ async function dropMessage(system: System, delivery: Delivery): Promise<void> {
   }
 }
 
-/** Refusals after which another worker may claim the task, or this worker a while later. */
+/** Refusals after which another worker may claim the task, or this worker may claim it later. */
 const CLAIMABLE_BY_OTHERS: ReadonlySet<NotClaimed['refused']> = new Set([
   'holds-run',
   'already-succeeded',
@@ -164,8 +167,8 @@ const CLAIMABLE_BY_OTHERS: ReadonlySet<NotClaimed['refused']> = new Set([
 ])
 
 /**
- * Handles the dispatch of a refused claim. It is passed on when another worker could claim the unchanged task, or this
- * worker later. Otherwise it is deleted. When the task has changed, the change caused a dispatch of its own.
+ * Handles the dispatch of a refused claim. The dispatch is passed on while the task is unchanged and another worker, or this
+ * one later, could claim it. Otherwise it is deleted. When the task has changed, the change caused a dispatch of its own.
  */
 async function passOnOrDrop(
   system: System,

@@ -25,18 +25,18 @@ export type Scenario = {
   readonly workers: readonly WorkerSetup[]
   readonly steps: readonly Step[]
   /**
-   * How long the run continues after every task has reached its end. It shows that no message circulates for
-   * ever.
+   * How long the simulation continues after every task has reached its end, to show that no message circulates
+   * for ever.
    */
   readonly afterwardsMs: number
-  /** The trial that the scenario was drawn as. Most scenarios belong to no trial. */
+  /** The trial that this scenario belongs to. Most scenarios belong to none. */
   readonly trial?: TrialName
   readonly outages?: readonly Outage[]
   readonly lost?: Lost
   readonly conditions?: Conditions
 }
 
-/** Kinds of scenario about one thing each. A few seeds are drawn as each; `generate/trials` draws them. */
+/** A trial is a kind of scenario that tests one thing. Of each kind a few seeds are drawn, by `generate/trials`. */
 export type TrialName =
   | 'crowd'
   | 'outage'
@@ -62,8 +62,8 @@ export type Service = 'table' | 'queues' | 'scheduler' | 'functions'
 export type Outage = { readonly service: Service; readonly from: number; readonly ms: number }
 
 /**
- * The nth thing of one kind is lost: a message of any queue, a batch of the stream, the schedule of a far
- * minute, or a round of the sweeper.
+ * One event that is lost, the nth of its kind: a message of any queue, a batch of the stream, the schedule of a
+ * far minute, or a round of the sweeper.
  */
 export type Lost = { readonly what: 'message' | 'batch' | 'minute' | 'round'; readonly nth: number }
 
@@ -168,7 +168,18 @@ export type WorkerSetup = {
   readonly startsAt: number
 }
 
-/** What a handler does in one run. `next` moves the task to another stage. */
+/**
+ * What a handler does in one run. It works for `ms`, and then ends as `end` says:
+ *
+ * - `fatal`    fails for good
+ * - `later`    fails, and sets the delay of the retry
+ * - `release`  gives the task back
+ * - `crash`    takes its process down
+ * - `hang`     never ends
+ * - `deaf`     ignores the abort signal, and succeeds
+ * - `child`    publishes a child task, and succeeds
+ * - `next`     moves the task to another stage
+ */
 export type Act = {
   readonly ms: number
   readonly end:
@@ -186,7 +197,7 @@ export type Act = {
   readonly until?: number
   /** The delay that a handler gives with `later`, `release` or `next`. */
   readonly delay?: OddNumber
-  /** The input of the next stage has this shop. */
+  /** The value of the field `shop` in the input of the next stage. See `Script`. */
   readonly shop?: string
   /** The reports that an HTTP worker sends after the report of this act, when the run is already over. */
   readonly repeats?: readonly RepeatedReport[]

@@ -2,14 +2,15 @@ import type { End } from '../task/canvas-state.ts'
 import { FAILED, firstFailure, type Knowledge, type Standings, SUCCEEDED, standingsOf } from './standing.ts'
 import { nodeAt, type Tree, type TreeNode } from './tree.ts'
 
-/** How a canvas stands when the ends of all its members are known. */
+/** How a canvas stands, when it is known of each member which end it has or that it has none yet. */
 export type Evaluation = {
   readonly status: 'running' | End
   /** Of a failed canvas: its first failed leaf, in member order. */
   readonly failure?: number
   /**
-   * How far a leaf has come. `ready`: it may have been published, and may have ended since. `waiting`: it waits for others before
-   * it. `skipped`: it never runs, since one before it failed or, for an error callback, none did.
+   * How far a leaf has come. `ready`: nothing keeps it from being published; it may also have run and ended since. `waiting`: it
+   * waits for the ends of other leaves. `skipped`: it never runs, because a leaf before it failed. An error callback is skipped
+   * when its group succeeded.
    */
   reachOf(leaf: number): Reach
 }
@@ -38,7 +39,7 @@ function reachesOf(tree: Tree, standings: Standings): Uint8Array {
   reaches[0] = READY
   for (const node of tree.nodes) {
     const own = reaches[node.number] ?? WAITING
-    // All nodes below a waiting node wait, and all nodes below a skipped node are skipped.
+    // A node comes before the nodes below it. All nodes below a waiting node wait, and all below a skipped node are skipped.
     if (own === READY) reachBelow(node, standings, reaches)
     else for (const child of node.children) reaches[child] = own
   }
@@ -63,9 +64,9 @@ function reachChord(
   standings: Standings,
   reaches: Uint8Array,
 ): void {
-  const hasSucceeded = standings[group] === SUCCEEDED
-  const hasFailed = standings[group] === FAILED
+  const groupSucceeded = standings[group] === SUCCEEDED
+  const groupFailed = standings[group] === FAILED
   reaches[group] = READY
-  reaches[then] = hasSucceeded ? READY : hasFailed ? SKIPPED : WAITING
-  if (onError !== undefined) reaches[onError] = hasFailed ? READY : hasSucceeded ? SKIPPED : WAITING
+  reaches[then] = groupSucceeded ? READY : groupFailed ? SKIPPED : WAITING
+  if (onError !== undefined) reaches[onError] = groupFailed ? READY : groupSucceeded ? SKIPPED : WAITING
 }

@@ -10,13 +10,13 @@ import { openStep, withoutSuccesses } from './open-piece.ts'
 export function pieceSucceeded(task: Task, now: number): Task {
   const { flow } = task
   if (!flow) return finished(task, 'succeeded', now)
-  return flow.direction === 'do' ? stepDone(task, flow, now) : stepUndone(task, flow, now)
+  return flow.direction === 'do' ? stepSucceeded(task, flow, now) : stepUndone(task, flow, now)
 }
 
 /**
  * The draft of a task whose present piece cannot succeed any more. A flow then undoes the steps that have begun, from the failed
- * step on. An undo that fails for good ends the undoing, and the flow needs an operator. `cutOff` counts runs that a deadline ended
- * and that no budget counts.
+ * step on. After an undo that fails for good, no further step is undone, and the flow needs an operator. `cutOff` is the number of
+ * runs that a deadline ended. They count as attempts of the step, but no budget counts them.
  */
 export function pieceFailed(task: Task, now: number, error?: TaskError, cutOff = 0): Task {
   const { flow } = task
@@ -60,37 +60,38 @@ const CANCELLED: TaskError = { name: 'Cancelled', message: 'the flow was cancell
 /** The record of a step that failed before any claim, because the flow's deadline had passed. */
 const NOT_BEGUN: StepRecord = { state: 'failed', do: { attempts: 0 } }
 
-/** The record of a succeeded direction of a step. */
+/** The record of a `do` or `undo` that has succeeded. */
 function succeededAction(task: Task, begun: ActionRecord | undefined, now: number): ActionRecord {
   const fence = lastSuccess(task)?.fence
   return { ...begun, attempts: attempts(task).used, endedAt: now, ...(fence !== undefined && { fence }) }
 }
 
-function ranBy(success: EndedRun | undefined, begun: ActionRecord): Partial<ActionRecord> {
+/** The worker of the run that succeeded, and its start if an earlier run began the step. */
+function runOfSuccess(success: EndedRun | undefined, begun: ActionRecord): Partial<ActionRecord> {
   if (!success) return {}
   const { workerId, startedAt } = success
   return { workerId, ...(startedAt !== begun.startedAt && { ranAt: startedAt }) }
 }
 
 /** The digest of an undo's report. No record keeps the undo's result, but a repeated report must be recognised. */
-function returnedBy(success: EndedRun | undefined): Partial<ActionRecord> {
+function undoReport(success: EndedRun | undefined): Partial<ActionRecord> {
   const reportDigest = success && pastDigest(success)
   return reportDigest === undefined ? {} : { reportDigest }
 }
 
-function stepDone(task: Task, flow: FlowState, now: number): Task {
+function stepSucceeded(task: Task, flow: FlowState, now: number): Task {
   const success = lastSuccess(task)
   const record = flow.steps[flow.at] ?? NOT_BEGUN
   const done = withStep(task, {
     ...record,
     state: 'succeeded',
-    do: { ...succeededAction(task, record.do, now), ...ranBy(success, record.do) },
+    do: { ...succeededAction(task, record.do, now), ...runOfSuccess(success, record.do) },
     ...(success?.result && { result: success.result }),
   })
   return openNext(done, flow.at, now)
 }
 
-/** The draft at the step after `at`, or at its end. */
+/** The draft at the step after `at`. After the last step, the draft of the ended flow. */
 export function openNext(task: Task, at: number, now: number): Task {
   const isLast = at === (task.flow?.definition.steps.length ?? 0) - 1
   return isLast ? flowEnded(task, 'succeeded', now) : openStep(task, at + 1, 'do', now)
@@ -101,7 +102,7 @@ function stepUndone(task: Task, flow: FlowState, now: number): Task {
   const undone = withStep(task, {
     ...record,
     state: 'undone',
-    undo: { ...succeededAction(task, record.undo, now), ...returnedBy(lastSuccess(task)) },
+    undo: { ...succeededAction(task, record.undo, now), ...undoReport(lastSuccess(task)) },
   })
   return undoFrom(undone, flow.at - 1, now, failureOf(undone.flow))
 }
@@ -130,17 +131,17 @@ export function failureOf(flow: FlowState | undefined): TaskError | undefined {
   return flow?.steps[flow.cursor]?.do.error
 }
 
-/** The last step up to `from` that began, is not undone yet, and has an undo. */
+/** The last step up to `from` that has an undo, has begun, and whose undo has not ended. */
 function nextToUndo(flow: FlowState | undefined, from: number): number | undefined {
   for (let at = from; flow && at >= 0; at--) {
     const began = flow.steps[at]?.do.startedAt !== undefined
-    const isLeft = flow.steps[at]?.undo?.endedAt === undefined
-    if (began && isLeft && flow.definition.steps[at]?.undo) return at
+    const isNotUndone = flow.steps[at]?.undo?.endedAt === undefined
+    if (began && isNotUndone && flow.definition.steps[at]?.undo) return at
   }
   return undefined
 }
 
-/** The draft with a new record of the present step. */
+/** The draft with this record of the present step. */
 function withStep(task: Task, record: StepRecord): Task {
   const { flow } = task
   return flow ? { ...task, flow: { ...flow, steps: { ...flow.steps, [flow.at]: record } } } : task

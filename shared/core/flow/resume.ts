@@ -67,13 +67,13 @@ function isUndone(record: StepRecord | undefined): boolean {
 function reopened(task: Task, flow: FlowState, now: number): Task {
   const { finishedAt: _finishedAt, expiresAt: _expiresAt, error: _error, ...rest } = task
   const { deadlineMs } = flow
-  const limit = deadlineMs === undefined ? {} : { deadlineAt: now + deadlineMs }
+  const deadline = deadlineMs === undefined ? {} : { deadlineAt: now + deadlineMs }
   return {
     ...rest,
     state: 'open',
     operation: 'resume',
     dueAt: now,
-    flow: { ...flow, ...limit },
+    flow: { ...flow, ...deadline },
     ...(task.member && { member: afterFirstEnd(task.member, task) }),
   }
 }
@@ -110,20 +110,20 @@ function skipped(draft: Task, at: number, now: number): Task {
 }
 
 /**
- * The draft of a flow that does its steps again. It is not cancelled any more. Where the failed step was undone, a new round
- * begins: all later work has idempotency keys of its own.
+ * The draft of a flow that goes on with its steps instead of undoing them. It is not cancelled any more. If the failed step was
+ * undone, a new round begins, in which all work has new idempotency keys.
  */
 function forward(task: Task, steps: FlowState['steps']): Task {
-  const isAnew = isUndone(task.flow?.steps[task.flow.cursor])
-  const draft = withRecords(task, standing(steps))
+  const beginsRound = isUndone(task.flow?.steps[task.flow.cursor])
+  const draft = withRecords(task, withFailedUndosKept(steps))
   if (!draft.flow) return draft
   const { cancelling: _cancelling, round = 1, ...rest } = draft.flow
-  const flow = isAnew ? { ...rest, round: round + 1 } : { ...rest, ...(round > 1 && { round }) }
+  const flow = beginsRound ? { ...rest, round: round + 1 } : { ...rest, ...(round > 1 && { round }) }
   return { ...draft, flow }
 }
 
-/** The steps, where each step whose undo has failed counts as done. */
-function standing(steps: FlowState['steps']): FlowState['steps'] {
+/** The steps. Each step whose undo has failed counts as done: what it did was not undone. */
+function withFailedUndosKept(steps: FlowState['steps']): FlowState['steps'] {
   return Object.fromEntries(
     Object.entries(steps).map(([at, { undo, ...record }]) =>
       record.state === 'undo-failed'

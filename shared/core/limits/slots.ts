@@ -10,11 +10,14 @@ export type SlotLog = {
   /** The limit under which these slots were granted. */
   readonly limit: number
   readonly perMs: number
-  /** Number of the hundredth since the epoch, and slots in it, ascending. The log keeps only slots that still bind others. */
+  /**
+   * How many slots lie in each part of the period. Parts are numbered from the epoch on, in ascending order. The log keeps only
+   * slots that still bind others.
+   */
   readonly slots: ReadonlyArray<readonly [part: number, count: number]>
   /**
-   * How many slots are booked beyond those in `slots`. While all near slots are taken, each further slot follows from the one
-   * `limit` before it. Many processes that reserve at one moment then only add to this number.
+   * How many slots are booked beyond those in `slots`. While all near slots are taken, the time of each further slot follows from
+   * the slot that is `limit` positions before it. Many processes that reserve at one moment then only add to this number.
    */
   readonly bookedAhead: number
 }
@@ -37,8 +40,8 @@ export function rateText({ limit, perMs }: RateLimit): string {
 }
 
 /**
- * Reserves `count` slots. Each slot is as early as the limit allows, and none lies before an earlier reserved one, so the last
- * `limit` slots decide. With `onlyNow`, it reserves only as many of them as can start at once.
+ * Reserves `count` slots. Each slot is as early as the limit allows, but never before a slot that was reserved earlier. So only the
+ * last `limit` slots decide when the next slot is. With `onlyNow`, it reserves only as many of them as can start at once.
  */
 export function reserveSlots(
   log: SlotLog | undefined,
@@ -55,11 +58,15 @@ export function reserveSlots(
     parts.push(part)
     slots.push(slotIn(part, rate, now))
   }
-  // Slots that have begun bind under another limit, too. Of the reserved slots the last `limit` ones are enough.
+  // Slots that have begun are all kept, since they still bind after a change of the limit. Of the later slots, the last `limit` are
+  // enough.
   const binding = parts.filter(
     (part, nth) => part + APART > present && (part <= present || nth >= parts.length - rate.limit),
   )
-  return { log: { limit: rate.limit, perMs: rate.perMs, slots: counted(binding), bookedAhead: 0 }, slots }
+  return {
+    log: { limit: rate.limit, perMs: rate.perMs, slots: countedByPart(binding), bookedAhead: 0 },
+    slots,
+  }
 }
 
 function slotIn(part: number, rate: RateLimit, now: number): Slot {
@@ -87,7 +94,7 @@ export function bookedSlots(
   })
 }
 
-/** The part of slot number `nth` after those in the log. */
+/** The part of a slot booked ahead: of number `nth`, counted from 0 after the slots in the log. */
 function partAfter(parts: readonly number[], { limit }: RateLimit, nth: number): number | undefined {
   const before = parts[parts.length - limit + (nth % limit)]
   return before === undefined ? undefined : before + (Math.floor(nth / limit) + 1) * APART
@@ -127,19 +134,20 @@ function bindingParts(log: SlotLog | undefined, rate: RateLimit, now: number): n
 }
 
 /**
- * The slots of the log, and those booked ahead that still matter. These are the slots that have begun within the last period, one
- * for each of the last `limit` in the log, and the last `limit` booked ones.
+ * The parts of the slots in the log and of the booked slots that still bind others. Those are the last `limit` booked slots, and
+ * the booked slots that began within the last period. Each of the last `limit` slots in the log leads to at most one of the latter:
+ * booked slots follow it one period apart.
  */
 function withBookedAhead(log: SlotLog, present: number): number[] {
   const parts = partsIn(log)
   const { limit, bookedAhead } = log
   if (bookedAhead === 0) return parts
   const last = Array.from({ length: Math.min(bookedAhead, limit) }, (_, nth) => bookedAhead - 1 - nth)
-  const latest = parts.slice(-limit).map((part, nth) => {
+  const latestBegun = parts.slice(-limit).map((part, nth) => {
     const periods = Math.floor((present - part) / APART) - 1
     return periods * limit + nth
   })
-  const begun = latest.filter(nth => nth >= 0 && nth < bookedAhead)
+  const begun = latestBegun.filter(nth => nth >= 0 && nth < bookedAhead)
   const ascending = [...new Set([...last, ...begun])].sort((a, b) => a - b)
   return [...parts, ...ascending.map(nth => partAfter(parts, log, nth) ?? present)]
 }
@@ -153,7 +161,7 @@ function partsIn({ slots }: SlotLog): number[] {
   return slots.flatMap(([part, count]) => Array<number>(count).fill(part))
 }
 
-function counted(parts: readonly number[]): Array<readonly [number, number]> {
+function countedByPart(parts: readonly number[]): Array<readonly [number, number]> {
   const counts = new Map<number, number>()
   for (const part of parts) counts.set(part, (counts.get(part) ?? 0) + 1)
   return [...counts]

@@ -70,8 +70,8 @@ function cleared(task: Task, { tags }: Patch, { deadlineMs }: Options): Task {
   const { tags: _tags, ...untagged } = task
   const draft: Task = tags === null ? untagged : task
   if (deadlineMs !== undefined || draft.flow) return draft
-  const { deadlineAt: _deadlineAt, ...endless } = draft
-  return endless
+  const { deadlineAt: _deadlineAt, ...withoutDeadline } = draft
+  return withoutDeadline
 }
 
 function plainEdits(task: Task, changes: Patch, options: Options): Partial<Task> {

@@ -67,11 +67,11 @@ function openBucket({ flow }: Task): 'open' | 'compensating' {
  */
 function placeOf(task: Task, now: number): Place | undefined {
   if (task.state !== 'open' || task.schedule?.paused) return undefined
-  const hasSlot = openSlots(task) > 0
-  if (hasSlot && isFar(task, now)) return minutePlace(task)
+  const takesWorkers = openSlots(task) > 0
+  if (takesWorkers && isFar(task, now)) return minutePlace(task)
   const limit = limitWaitedAt(task)
   if (limit !== undefined) return { name: limitPlace(limit), order: waitingOrder(task, now) }
-  if (hasSlot && isReady(task, now)) {
+  if (takesWorkers && isReady(task, now)) {
     return { name: readyPlaceOf(task), order: waitingOrder(task, now) }
   }
   if (liveRuns(task).length === 0) return undefined
@@ -87,8 +87,8 @@ function placeOf(task: Task, now: number): Place | undefined {
 function waitingOrder(task: Task, now: number): string {
   if (tenantOf(task) === undefined) return workOrder(task)
   const line = fairLineOf(task)
-  const held = isWaiting(task) ? turnAt(line, task.place?.order ?? '') : undefined
-  return turnOrder(line, held ?? presentTurn(now))
+  const ownTurn = isWaiting(task) ? turnAt(line, task.place?.order ?? '') : undefined
+  return turnOrder(line, ownTurn ?? presentTurn(now))
 }
 
 /** Whether the task is in a place where tasks wait to be claimed: its ready place, or the place of a limit. */
@@ -112,7 +112,7 @@ export function inRunningPlace(task: Task): Task {
   return task.place || liveRuns(task).length === 0 ? task : { ...task, place: runningPlaceOf(task) }
 }
 
-/** The running place of the task. A flow that undoes has a place of its own, so that it is not counted as running, too. */
+/** The running place of the task. A flow that undoes has a place of its own, so that it is not also counted as running. */
 function runningPlaceOf(task: Task): Place {
   const { type, shard, flow, startedAt, updatedAt } = task
   const name = flow?.direction === 'undo' ? undoingPlace(type, shard) : runningPlace(type, shard)
@@ -131,13 +131,13 @@ export function wakesAt(task: Task): number {
 
 /**
  * Whether the task waits for its minute: longer than a queue can delay a message. A task that is due and taken in order stays
- * ready while it waits for a far slot, since the slot of a lesser task may be spent on it.
+ * ready while it waits for a far slot, because it may start earlier, in the slot of a task that is behind it.
  */
 export function isFar(task: Task, now: number): boolean {
   return wakesAt(task) - now > QUEUE_DELAY_MS_MAX && !isReady(task, now)
 }
 
-/** Whether the task may stand among those that workers take in order. */
+/** Whether the task may be in the ready place of its type, from which workers take tasks in order. */
 export function isReady(task: Task, now: number): boolean {
   return isTakenInOrder(task) && task.dueAt <= now && !isTargeted(task)
 }

@@ -30,7 +30,7 @@ export type Plan = {
   readonly dispatchAt?: number
   /** Write a marker for each of these workers now. The task is due, and only they may take it. */
   readonly markFor?: readonly string[]
-  /** Send a look that arrives at this time. A look farther off than a queue can delay arrives earlier and is armed again. */
+  /** Send a look that arrives at this time. If that is farther off than a queue can delay, it arrives earlier, and another follows. */
   readonly lookAt?: number
   /** Have the jobs function go on with the canvas at this time. */
   readonly driveAt?: number
@@ -45,14 +45,14 @@ export function plan(task: Task, now: number): Plan {
   if (task.canvas) return canvasPlan(task, now)
   if (task.schedule) return schedulePlan(task, now)
   if (task.state !== 'open') return endedPlan(task)
-  const hasSlot = openSlots(task) > 0
-  const isInMinute = hasSlot && isFar(task, now)
-  const lookAt = nextLook(task, now, isInMinute)
+  const takesWorkers = openSlots(task) > 0
+  const waitsForMinute = takesWorkers && isFar(task, now)
+  const lookAt = nextLook(task, now, waitsForMinute)
   const isWithinDelay = startsAt(task) - now <= QUEUE_DELAY_MS_MAX
-  const dispatches = hasSlot && !isInMinute && isWithinDelay && isDispatched(task, now)
-  const marks = hasSlot && task.dueAt <= now && isTargeted(task)
+  const dispatches = takesWorkers && !waitsForMinute && isWithinDelay && isDispatched(task, now)
+  const marks = takesWorkers && task.dueAt <= now && isTargeted(task)
   return {
-    ...(isInMinute && { minute: minuteOf(wakesAt(task)) }),
+    ...(waitsForMinute && { minute: minuteOf(wakesAt(task)) }),
     ...(dispatches && { dispatchAt: Math.max(startsAt(task), now) }),
     ...(marks && { markFor: awaitedWorkers(task) }),
     ...(lookAt !== undefined && { lookAt }),
@@ -81,8 +81,8 @@ function isDispatched(task: Task, now: number): boolean {
 }
 
 /**
- * The head of a canvas is never dispatched; it only owes work on its members. A process that records progress sends the next
- * message itself. When that message is lost, the sweeper finds the canvas without progress.
+ * The head of a canvas is never dispatched: the jobs function works on its members. A process that records progress (`patch`) sends
+ * the next message itself. When that message is lost, the sweeper finds the canvas without progress.
  */
 function canvasPlan(canvas: Task, now: number): Plan {
   const driveAtTime = canvas.operation === 'patch' ? undefined : driveAt(canvas, now)
@@ -96,12 +96,12 @@ function schedulePlan(schedule: Task, now: number): Plan {
   return dueAt - now > QUEUE_DELAY_MS_MAX ? { minute: minuteOf(dueAt) } : { lookAt: dueAt }
 }
 
-function nextLook(task: Task, now: number, isInMinute: boolean): number | undefined {
+function nextLook(task: Task, now: number, waitsForMinute: boolean): number | undefined {
   const times = liveRuns(task)
-    .flatMap(run => [run.leaseUntil, runLimit(run)])
+    .flatMap(run => [run.leaseUntil, timesOutAt(run)])
     .map(time => time + LOOK_SLACK_MS)
-  if (task.deadlineAt !== undefined && !isInMinute) times.push(task.deadlineAt)
-  if (openSlots(task) > 0 && !isInMinute && isLookedAtWhenDue(task, now)) times.push(task.dueAt)
+  if (task.deadlineAt !== undefined && !waitsForMinute) times.push(task.deadlineAt)
+  if (openSlots(task) > 0 && !waitsForMinute && isLookedAtWhenDue(task, now)) times.push(task.dueAt)
   const slotLook = slotLookAt(task, now)
   if (slotLook !== undefined) times.push(slotLook)
   if (isComplete(task) || isLeftInRunningPlace(task)) times.push(task.updatedAt + LOOK_SLACK_MS)
@@ -115,13 +115,14 @@ function isLookedAtWhenDue(task: Task, now: number): boolean {
   return isTakenInOrder(task) && task.wait === undefined && task.place?.name !== readyPlaceOf(task)
 }
 
-function runLimit(run: LiveRun): number {
+function timesOutAt(run: LiveRun): number {
   return run.timeoutAt ?? Number.POSITIVE_INFINITY
 }
 
 /**
- * Records what a look finds: a passed deadline, a lost run, a run over its timeout, or a task taken in order that is due and moves
- * to its ready place. Refused when the task needs nothing yet; the waker then arms the look anew.
+ * Records what a look finds: a passed deadline, a lost run, a run over its timeout, or a task that belongs in another place now.
+ * Such a task has become due and is taken in order, or its last run has ended. Refused when the task needs nothing yet; the waker
+ * then sends the next look.
  */
 export function look(task: Task, now: number, chance: number): Decision<'nothing-yet'> {
   if (task.state !== 'open') return refuse('nothing-yet')
@@ -130,7 +131,7 @@ export function look(task: Task, now: number, chance: number): Decision<'nothing
     const lost = lose(task, now)
     if (lost.ok) return lost
   }
-  const overdue = liveRuns(task).find(run => runLimit(run) <= now)
+  const overdue = liveRuns(task).find(run => timesOutAt(run) <= now)
   if (overdue) return { ok: true, change: timeOut(task, overdue, now, chance) }
   const surfaced = task.wait ? task : indexed(task, now)
   const isElsewhere = surfaced.place !== undefined && surfaced.place.name !== task.place?.name
@@ -141,7 +142,10 @@ export function look(task: Task, now: number, chance: number): Decision<'nothing
 }
 
 function timeOut(task: Task, run: LiveRun, now: number, chance: number): Change {
-  const error = { name: 'TimedOut', message: `the run took longer than ${runLimit(run) - run.startedAt} ms` }
+  const error = {
+    name: 'TimedOut',
+    message: `the run took longer than ${timesOutAt(run) - run.startedAt} ms`,
+  }
   const draft = failed(task, run, { error, cause: 'timed-out' }, now)
   const bodies = runRecord(task, run.fence, { state: 'failed', cause: 'timed-out', error }, now)
   if (draft.state !== 'open' || !isSamePiece(task, draft)) return revise(task, draft, now, { bodies }).change

@@ -29,9 +29,9 @@ export type FinishDecision =
 
 /**
  * Ends a run by its worker's report. The report is accepted exactly when the run is stored as running under this birth and fence;
- * the time makes no difference. A task that is still open after that, and past its deadline, fails for good in the same write.
- * `chance` (0 to 1) feeds the jitter of a retry. With `mayCount` false, the revision guards a success among several as it guards
- * all else.
+ * the time makes no difference. A task whose run failed or was released, and whose deadline has passed, fails for good in the same
+ * write. `chance` (0 to 1) feeds the jitter of a retry. With `mayCount` false, no success is written as a counted change (see
+ * `several-successes.ts`): the revision guards each one.
  */
 export function finish(
   task: Task | undefined,
@@ -42,13 +42,14 @@ export function finish(
 ): FinishDecision {
   const run = task?.born === report.born ? task.live[report.fence] : undefined
   if (task && run) {
-    const change = ending(task, run, fittedReport(report), now, { chance, mayCount })
+    const change = reported(task, run, fittedReport(report), now, { chance, mayCount })
     return { ok: true, change: thenExpired(task, change, now) }
   }
   return isRepeat(task, report) ? { ok: true } : refuse(whyGone(task, report))
 }
 
-function ending(
+/** The change that the report makes, before the task's deadline is judged. */
+function reported(
   task: Task,
   run: LiveRun,
   report: Outcome,
@@ -70,8 +71,8 @@ function ending(
 }
 
 /**
- * The change, or the end of the task when its deadline has passed. A success among several leaves the task to its other workers. A
- * task that fails here keeps the due time that it had during the run, since it is not due again.
+ * The change, or the end of the task when its deadline has passed. After a success the task stays open for its other workers or its
+ * next piece, and a look ends it. A task that fails here keeps the due time that it had during the run, since it is not due again.
  */
 function thenExpired({ dueAt }: Task, change: Change, now: number): Change {
   const { after, bodies } = change
@@ -100,7 +101,7 @@ function succeed(
   const bodies: BodyWrite[] = stored?.writes ?? []
   if (successes(draft).length < task.options.concurrency) {
     const { change } = revise(task, draft, now, { bodies })
-    // Where the last success decides how the task goes on, the revision keeps the successes in one order.
+    // Where the last success decides how the task goes on, the guard on the revision orders the successes.
     return mayCount && !next ? asCountedChange(change, draft, run.fence) : change
   }
   if (!next || task.flow) return revise(task, pieceSucceeded(draft, now), now, { bodies }).change
@@ -118,8 +119,8 @@ function movedOn(task: Task, next: NextStage, now: number): { draft: Task; bodie
 }
 
 /**
- * Whether the task changes its stage too often. A task that waits between its stages may go on for years: only moves faster than
- * one a second add up.
+ * Whether the task changes its stage too often. A task that waits between its stages may go on for years: only moves that
+ * come faster than one a second add up.
  */
 function movesTooOften({ flow, stageChanges = 0, startedAt }: Task, now: number): boolean {
   const seconds = Math.max(0, now - (startedAt ?? now)) / 1_000
@@ -161,7 +162,7 @@ export function failed(
   return failureCounted({ ...task, ...runs, operation: 'fail' }, run.workerId, more.error, now)
 }
 
-/** The worker gives the task back unharmed, which costs no retry. */
+/** The worker gives the task back. The run has not failed, so it uses up no retry. */
 function release(task: Task, run: LiveRun, report: OutcomeOf<'release'>, now: number): Change {
   const { delayMs = 0 } = report
   const ending = { state: 'released' as const, ...digestOf(report) }

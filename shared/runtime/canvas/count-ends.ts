@@ -22,10 +22,10 @@ const CANVASES_AT_ONCE_MAX = 4
 const CHUNKS_AT_ONCE_MAX = 10
 
 /**
- * Counts those of these tasks that are members of canvases and have ended, then starts the members and ends the
- * canvases that follow from it. A count is an addition to a set, and a member's key follows from its canvas. So
- * a batch that comes twice, or to two planners, changes nothing the second time, and continues where a dead
- * process stopped.
+ * Counts the ended members of canvases among these tasks. Then starts the members that waited for them, and ends
+ * the canvases that are complete. A count is an addition to a set, and a member's key follows from its canvas. So
+ * a batch that comes twice, or to two planners, changes nothing the second time. If a process died in between,
+ * the next one continues where it stopped.
  */
 export async function countEnds(system: System, tasks: readonly Task[]): Promise<PlanFailure[]> {
   const ended = tasks.flatMap(task => {

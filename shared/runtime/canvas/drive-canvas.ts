@@ -17,14 +17,15 @@ const PAGE_LEAVES = 100
 
 /**
  * Brings a canvas up to date: publishes members that may start and have not, counts ends that were not counted,
- * and cancels the members of a cancelled canvas. What is not done at `stopAt` goes on in a new message. A look
- * at a birth that is gone, or at a canvas that needs nothing, changes nothing.
+ * and cancels the members of a cancelled canvas. Work that is not done by `stopAt` continues in a new message. A
+ * look at a birth that is gone, or at a canvas that needs nothing, changes nothing.
  */
 export async function driveCanvas(system: System, look: CanvasLook, stopAt: number): Promise<void> {
   const head = await system.tasks.head(look.id)
   const canvas = await canvasToDrive(system, look, head)
   if (!head || !canvas) return
   if (head.state === 'cancelled') return cancelMembers(system, canvas, head, look.from, stopAt)
+  // A look from the first leaf on starts the canvas. A look that continues from a later leaf goes on all the same.
   if (head.canvas?.started && look.from === 0) return
   const left = await repairMembers(system, canvas, head, { from: look.from, stopAt })
   if (left !== undefined) return continueCanvas(system, canvas, left)
@@ -54,9 +55,9 @@ export type RepairRange = {
 }
 
 /**
- * Goes through the leaves from `from` on that may have started and are not counted as ended. Publishes those
- * that are missing and counts those that have ended. Returns the leaf to continue from when the time or the
- * budget ran out.
+ * Goes through the leaves, from `from` on, that may start and are not counted as ended. Publishes those that have
+ * no head and counts those that have ended. Returns the leaf to continue from when the time or the budget ran
+ * out.
  */
 export async function repairMembers(
   system: System,

@@ -12,7 +12,7 @@ const SEND_CONCURRENCY = 25
 
 /**
  * Publishes the members at these leaves; members that are published already stay as they are. `head` is the
- * head of the canvas, read strongly just before: only an open canvas starts members.
+ * head of the canvas, read just before with strong consistency: only an open canvas starts members.
  *
  * Returns the leaves that will never run. A publish is refused for good when its type has changed, when another
  * task has the member's key, or when the stored body cannot be read.

@@ -13,9 +13,12 @@ import { type ReadyTasks, readyTasks } from '../ready/ready.ts'
 import { type Claimed, claimTask, claimWouldWrite, type NotClaimed } from './claim.ts'
 import { type HeldBack, heldBackBy } from './held-back.ts'
 
-/** One call examines at most this many candidates. All those at the front may be taken, or meant for other workers. */
+/**
+ * One call examines at most this many candidates. The tasks at the front may all be claimed already, or meant for other
+ * workers.
+ */
 const EXAMINED_MAX = 1_000
-/** A candidate that a limit or a pause is known to hold back counts only this much: free ones may come after it. */
+/** A candidate that a limit or a pause is known to hold back counts as this share of one: claimable ones may follow it. */
 const HELD_BACK_WEIGHT = 1 / 4
 const PAGE_ENTRIES_MAX = 100
 /**
@@ -31,8 +34,8 @@ const GROWTH = 2
 const SCATTERED_SHARE = 1 / 6
 /** Attempts then choose at random from a window, which is this many times what all processes seem to claim together. */
 const SPREAD = 4
-/** When more than this share of an attempt is lost to others, the window is doubled. */
-const MUCH_LOST = 0.3
+/** When an attempt loses more than this share of its claims to other processes, the window is doubled. */
+const LOST_SHARE_MAX = 0.3
 /**
  * The widest window: a claim never passes over more open tasks than this. With this window, 20 clients that claim 50 at a
  * time from 2,000 tasks lose 0.3 writes per task on the local cloud, and 0.45 with simulated latencies of AWS. Narrower
@@ -70,7 +73,7 @@ export type Wanted = {
   readonly targets?: readonly Task[]
   /** How starts get their slots under rate limits. @default `startAtOnce`: only slots that are free now */
   readonly startPolicy?: StartPolicy
-  /** Whether a task that is written down to wait for a limit counts as one of the wanted tasks. */
+  /** Whether a task whose head now records a wait for a limit counts as one of the wanted tasks. */
   readonly countsWaiting?: boolean
   /** By the system's clock: from then on no more tasks are tried. @default for each claim 8 s after it began */
   readonly until?: number
@@ -78,7 +81,7 @@ export type Wanted = {
 
 export type ClaimResult = {
   readonly claimed: Claimed[]
-  /** How many of the tried tasks were written down to wait for a limit instead. */
+  /** How many of the tried tasks now wait for a limit, as their heads record. */
   readonly waiting: number
   /** When a rate limit that refused a start may allow one. Infinity when no such time is known. */
   readonly nextStart: number
@@ -88,10 +91,10 @@ export type ClaimResult = {
  * Claims up to `wanted` ready tasks and `targets` in their type's order. Ends early when one answer might not hold more.
  * Tasks that limits hold back are passed over.
  *
- * When an attempt loses much to others, the next attempts choose at random from a window of the first tasks. So many
- * concurrent claimers do not all write to the same tasks. The window holds at most 500 tasks. A later answer may bring
- * tasks that belong before those of an earlier one, but no answer passes over more than 500. Within an answer the tasks
- * are in order.
+ * When an attempt loses many claims to other processes, the next attempts choose at random from a window of the first
+ * tasks. So many concurrent claimers do not all write to the same tasks. The window holds at most 500 tasks. A later
+ * answer may bring tasks that belong before those of an earlier one, but no answer passes over more than 500. Within an
+ * answer the tasks are in order.
  */
 export async function claimReady(
   system: System,
@@ -125,16 +128,16 @@ export async function claimReady(
     const chosen = await choose(system, round, size)
     if (chosen.length === 0) break
     const lost = await attempt(system, round, chosen)
-    if (lost > chosen.length * MUCH_LOST) {
+    if (lost > chosen.length * LOST_SHARE_MAX) {
       const rivals = chosen.length / Math.max(1, chosen.length - lost)
       window = Math.min(WINDOW_TASKS_MAX, Math.max(2 * window, Math.ceil(SPREAD * scattered * rivals)))
-      const among = await scatter(round, window)
-      size = Math.max(1, Math.ceil((scattered * among) / window))
+      const found = await scatter(round, window)
+      size = Math.max(1, Math.ceil((scattered * found) / window))
     } else if (lost === 0) size *= GROWTH
     if (window > 0) size = Math.min(size, Math.ceil(window / SPREAD))
   }
-  if (round.isInOrder) round.claimed.sort((a, b) => compared(orderIn(round, a), orderIn(round, b)))
-  if (window === 0) await noteFrontOfLine(system, round)
+  if (round.isInOrder) round.claimed.sort((a, b) => compareTexts(orderIn(round, a), orderIn(round, b)))
+  if (window === 0) await noteClaimedFront(system, round)
   const { waiting, nextStart } = round.heldBack
   return { claimed: round.claimed, waiting: waiting(), nextStart: nextStart() }
 }
@@ -147,12 +150,15 @@ function orderIn({ orders }: Round, { task }: Claimed): string {
   return orders.get(task.id) ?? orderOf(task)
 }
 
-function compared(a: string, b: string): number {
+function compareTexts(a: string, b: string): number {
   return a < b ? -1 : Number(a > b)
 }
 
-/** Notes the front of a tenants' line, so that tasks that limits hold back do not keep the front where they wait. */
-async function noteFrontOfLine(system: System, { passedOver, claimed, orders }: Round): Promise<void> {
+/**
+ * Notes up to which turn tasks of a tenants' line were claimed. Without the note, tasks that limits hold back would keep
+ * the front of the line at their own turns.
+ */
+async function noteClaimedFront(system: System, { passedOver, claimed, orders }: Round): Promise<void> {
   if (!passedOver || tenantOf(passedOver) === undefined) return
   const line = fairLineOf(passedOver)
   const first = turnAt(line, orderOf(passedOver))
@@ -166,14 +172,17 @@ function leftOf({ wanted, claimed, heldBack, countsWaiting }: Round): number {
   return heldBack.isAll() ? 0 : wanted - claimed.length
 }
 
-/** Begins a new window. Tasks that were read but not tried come again with it, if the ready places still show them. */
+/**
+ * Begins a new window, and returns how many tasks it holds. Tasks that were read but not tried come again with it, if the
+ * ready places still show them.
+ */
 async function scatter(round: Round, window: number): Promise<number> {
   round.targets = [...round.targets, ...round.pending.filter(isTargeted)].sort(byClaimOrder)
   round.pending = []
   return round.ready.scatter(window)
 }
 
-/** The next tasks that can be claimed by their heads, and whose claims still fit the answer. */
+/** The next tasks whose heads allow a claim and whose claims still fit the answer. */
 async function choose(system: System, round: Round, size: number): Promise<Task[]> {
   const most = Math.min(size, leftOf(round))
   const chosen: Task[] = []
@@ -201,10 +210,11 @@ function passOver(round: Round, task: Task): void {
 }
 
 function isCandidate(system: System, round: Round, task: Task): boolean {
-  const isHeldBack = round.heldBack.isKnown(task)
-  round.examined += isHeldBack ? HELD_BACK_WEIGHT : 1
+  const isKnownHeldBack = round.heldBack.isKnown(task)
+  round.examined += isKnownHeldBack ? HELD_BACK_WEIGHT : 1
   const isAtFault = isKnownFault(system, task)
-  const isWorthTrying = !isHeldBack && !isAtFault && claimWouldWrite(task, round.claimer, system.clock.now())
+  const isWorthTrying =
+    !isKnownHeldBack && !isAtFault && claimWouldWrite(task, round.claimer, system.clock.now())
   if (!isWorthTrying && !isAtFault) passOver(round, task)
   return isWorthTrying
 }
@@ -249,7 +259,7 @@ async function attempt(system: System, round: Round, chosen: readonly Task[]): P
   )
   const answers = results.flatMap(result => (result.status === 'fulfilled' ? result.value : []))
   round.claimed.push(...answers.filter(answer => 'run' in answer))
-  for (const [nth, task] of chosen.entries()) if (isHeldBack(results[nth])) passOver(round, task)
+  for (const [nth, task] of chosen.entries()) if (isRefusedByLimit(results[nth])) passOver(round, task)
   round.heldBack.note(chosen, results)
   const failure = results.find(result => result.status === 'rejected')
   if (failure) {
@@ -261,7 +271,7 @@ async function attempt(system: System, round: Round, chosen: readonly Task[]): P
 }
 
 /** Whether a limit refused the claim. */
-function isHeldBack(result: PromiseSettledResult<Claimed | NotClaimed> | undefined): boolean {
+function isRefusedByLimit(result: PromiseSettledResult<Claimed | NotClaimed> | undefined): boolean {
   if (result?.status !== 'fulfilled' || !('refused' in result.value)) return false
   return result.value.refused === 'rate-limit' || result.value.refused === 'concurrency-limit'
 }

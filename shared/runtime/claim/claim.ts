@@ -41,7 +41,8 @@ export type NotClaimed = {
    * - `at-fault`           the store refuses the claim's content, or the stored task cannot be read
    * - `paused`             a type of the task is paused
    * - `rate-limit`         a rate limit allows no start now
-   * - `concurrency-limit`  a concurrency limit has no free permit; the task has been written down to wait for one
+   * - `concurrency-limit`  a concurrency limit has no free permit, and the task's head records that it waits for one. Or the
+   *                        claim took so long that it lost its permits; then its run was released
    */
   readonly refused:
     | ClaimRefusal
@@ -156,8 +157,8 @@ type LimitedClaim = {
 }
 
 /**
- * Claims a task that limits count. First checks that the task, as seen, can be claimed: a slot or a permit that is spent
- * on another task would be missing for others.
+ * Claims a task that limits count. First checks that the task, as seen, can be claimed. Otherwise it would use up a slot or
+ * a permit that other tasks need.
  */
 async function claimLimited(
   system: System,
@@ -188,8 +189,8 @@ async function claimLimited(
 type Admitted = Extract<Admission, { ok: true }>
 
 /**
- * Passed instead of an admission when the task, as seen, could not be claimed. Then the task must not be claimed even if
- * it can be by now. But its end is recorded, such as its last lost run.
+ * Passed instead of an admission when the task, as seen, could not be claimed. No limit was asked then, so the task must
+ * not be claimed even if it has become claimable. But what ends the task is recorded, such as its last lost run.
  */
 const NOT_ADMITTED = 'not-admitted'
 
@@ -212,7 +213,7 @@ async function claimAdmitted(
   if (conflicts > 0) system.metrics.add('ClaimConflict', conflicts, seen.type)
   if (!decision.ok) {
     system.log.debug('not claimed', { ...logFields(seen), reason: decision.reason })
-    const wasChanged = conflicts > 0 && !hasHeld(task, claimer)
+    const wasChanged = conflicts > 0 && !hasRun(task, claimer)
     return { refused: decision.reason, lostToOthers: wasChanged || decision.reason === 'no-slot' }
   }
   if (!task) throw new Error(`claimed ${seen.id} but holds no task`)
@@ -256,7 +257,7 @@ async function release(
  * Whether the worker itself has run the task. An index may still show a worker the task that it has just claimed or
  * finished.
  */
-function hasHeld(task: Task | undefined, { workerId }: Claimer): boolean {
+function hasRun(task: Task | undefined, { workerId }: Claimer): boolean {
   const runs = task ? [...liveRuns(task), ...endedRuns(task)] : []
   return runs.some(run => run.workerId === workerId)
 }

@@ -55,13 +55,13 @@ export async function serveDispatches(
 ): Promise<string[]> {
   const received = withLongestChain(batch)
   const suspect = received.find(({ seen }) => isSuspect(seen))
-  const served = suspect ? [suspect] : received
-  const others = received.filter(one => !served.includes(one))
+  const toServe = suspect ? [suspect] : received
+  const others = received.filter(one => !toServe.includes(one))
   const done = new AbortController()
   const tools = { ...rest, outOfTime: signalAt(system.clock, stopAt, done.signal) }
   try {
-    const unsent = await sendBackAll(system, withoutRepeated(others, served))
-    const { early, tickets, named } = await sorted(system, served, tools)
+    const unsent = await sendBackAll(system, withoutRepeated(others, toServe))
+    const { early, tickets, named } = await sorted(system, toServe, tools)
     const failed = await Promise.all([
       ...early.map(one => serveOrRedeliver(system, one, () => sendBackEarly(system, one))),
       ...tickets.map(group => serveTickets(system, group, claimer, tools)),
@@ -74,14 +74,14 @@ export async function serveDispatches(
 }
 
 /**
- * Leaves out repeated dispatches of a suspect, so that it is sent back once. Each send may duplicate a message. Of ten
- * such messages, one is served at a time and nine are sent back, so duplicates would grow without end.
+ * Leaves out repeated dispatches of a suspect, so that it is sent back at most once. Each send may duplicate a message. Of
+ * a batch of ten dispatches of one suspect, one is served and nine are sent back. So duplicates would grow without end.
  */
 function withoutRepeated(
   received: readonly ReceivedDispatch[],
-  served: readonly ReceivedDispatch[],
+  toServe: readonly ReceivedDispatch[],
 ): ReceivedDispatch[] {
-  const all = [...served, ...received]
+  const all = [...toServe, ...received]
   const isFirst = (one: ReceivedDispatch) => all.find(other => isSameDispatch(one, other)) === one
   return received.filter(one => !isSuspect(one.seen) || one.seen.options.concurrency > 1 || isFirst(one))
 }
@@ -100,7 +100,8 @@ function signalAt(clock: Clock, time: number, done: AbortSignal): AbortSignal {
 }
 
 /**
- * Sends the dispatches back. Returns the ids of the messages that could not be sent, which the queue must deliver again.
+ * Sends the dispatches back. Returns the ids of the messages that were not sent, which the queue must deliver again. At the
+ * end of a chain of messages, none is sent.
  */
 async function sendBackAll(system: System, received: readonly ReceivedDispatch[]): Promise<string[]> {
   if (received.length === 0) return []
@@ -114,11 +115,14 @@ type Sorted = {
   readonly early: readonly ReceivedDispatch[]
   /** Groups of tickets. One claim serves a group. */
   readonly tickets: ReadonlyArray<readonly ReceivedDispatch[]>
-  /** Dispatches whose receiver claims the very task that they name. */
+  /** Dispatches that are no tickets: their receiver claims the task that they name. */
   readonly named: readonly ReceivedDispatch[]
 }
 
-/** Sorts the dispatches by how they are served. Tickets that are due form a group per type; each later one waits alone. */
+/**
+ * Sorts the dispatches by how they are served. Tickets that may start now form one group per type. Each other ticket is a
+ * group of its own.
+ */
 async function sorted(
   system: System,
   received: readonly ReceivedDispatch[],

@@ -10,7 +10,7 @@ import type { RunTools } from '../run/run.ts'
 
 /** The delay of a dispatch that is passed on: this worker could not claim the task, but another may, or this one later. */
 export const PASS_DELAY_S = 1
-/** A dispatch is passed on at most this many times. */
+/** A function passes a dispatch on at most this many times. A standalone worker passes a fresh one on without a limit. */
 export const PASSES_MAX = 10
 
 /**
@@ -119,7 +119,7 @@ export function withLongestChain(received: readonly ReceivedDispatch[]): Receive
   return received.map(one => ({ ...one, hops }))
 }
 
-/** Whether the dispatches that one invocation received must not be sent on any more. Counts and logs them if so. */
+/** Whether the dispatches that one invocation received must not be sent on any more. If so, counts and logs them. */
 export function isChainOver({ metrics, log }: System, received: readonly ReceivedDispatch[]): boolean {
   const [first] = received
   if (first === undefined || (first.hops ?? 0) < DISPATCH_HOPS_MAX) return false

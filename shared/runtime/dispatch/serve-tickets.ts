@@ -53,7 +53,7 @@ async function claim(
   const named = tickets.map(({ seen }) => seen)
   const type = named[0] && (await typeOf(workOf(named[0]).type))
   await sleepUntil(system.clock, Math.max(...named.map(startsAt)))
-  // In a pause tickets are dropped. At its end each ready task is sent one.
+  // During a pause tickets are dropped. When it ends, one is sent for each ready task.
   if (!type || type.paused) return { claimed: [], waiting: tickets.length }
   return claimByTickets(system, type, claimer, named)
 }
@@ -100,15 +100,15 @@ async function release(system: System, { task, run }: Claimed): Promise<void> {
 
 /**
  * The tickets that found no task and may be passed on. A ticket for a released task, or for one that waits for a limit, is
- * not passed on, since that task is sent a new ticket.
+ * not passed on, since a new ticket is sent for that task.
  */
 function unusedTickets(
   tickets: readonly ReceivedDispatch[],
   toRun: readonly Claimed[],
-  ticketed: number,
+  withNewTickets: number,
 ): readonly ReceivedDispatch[] {
   const ids = new Set(toRun.map(({ task }) => task.id))
-  const left = tickets.length - toRun.length - ticketed
+  const left = tickets.length - toRun.length - withNewTickets
   return tickets
     .filter(({ seen, passedOn = 0 }) => !ids.has(seen.id) && passedOn < TICKET_PASSES_MAX)
     .slice(0, Math.max(0, left))

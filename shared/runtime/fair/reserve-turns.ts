@@ -6,9 +6,9 @@ import type { System } from '../kernel/system.ts'
 
 /** A tenant's item expires after this time. By then its last turn is past, or its first task has waited for a week. */
 const TURNS_LIFE_MS = 7 * 86_400_000
-/** A tenant that joined a line this many turns beyond its front joined while the index did not show the waiting tasks. */
+/** A tenant more than this many turns beyond the front joined while the index did not show the waiting tasks: it joins again. */
 const FAR_TURNS = 10_000
-/** A round is lost when another process reserved turns for the same tenant. */
+/** A round is one try to reserve turns. It is lost when another process was faster for the same tenant. */
 const ROUNDS_MAX = 20
 const CACHED_TENANTS_MAX = 1_000
 /** At most this many unused turns of a tenant are kept. */
@@ -89,11 +89,11 @@ type Wanted = { readonly count: number; readonly front: number }
 async function reserve(system: System, name: string, { known }: Book, wanted: Wanted): Promise<number> {
   let stored = known.get(name) ?? (await system.turns.of(name))
   for (let round = 0; round < ROUNDS_MAX; round++) {
-    const { first, now } = await attempt(system, name, stored, wanted)
+    const { first, current } = await attempt(system, name, stored, wanted)
     if (known.size >= CACHED_TENANTS_MAX) known.clear()
-    known.set(name, now)
+    known.set(name, current)
     if (first !== undefined) return first
-    stored = now
+    stored = current
   }
   throw new BatonError(
     'contended',
@@ -101,22 +101,22 @@ async function reserve(system: System, name: string, { known }: Book, wanted: Wa
   )
 }
 
-/** One attempt: the first turn and the stored state `now`. The turn is undefined when `stored` was outdated. */
+/** One attempt: the first turn, and the state that is stored afterwards. The turn is undefined when `stored` was outdated. */
 async function attempt(
   { turns, clock }: System,
   name: string,
   stored: TenantTurns | undefined,
   { count, front }: Wanted,
-): Promise<{ readonly first: number | undefined; readonly now: TenantTurns }> {
+): Promise<{ readonly first: number | undefined; readonly current: TenantTurns }> {
   const expiresAt = clock.now() + TURNS_LIFE_MS
   const far = front + FAR_TURNS
   if (!stored || stored.last < front || stored.joined > far) {
     const present = await turns.join(name, { front, count, far }, expiresAt)
-    if (present) return { first: undefined, now: present }
-    return { first: front, now: { last: front + count - 1, joined: front } }
+    if (present) return { first: undefined, current: present }
+    return { first: front, current: { last: front + count - 1, joined: front } }
   }
-  const now = await turns.advance(name, count, expiresAt)
-  const first = now.last - count + 1
+  const current = await turns.advance(name, count, expiresAt)
+  const first = current.last - count + 1
   // An item that expired meanwhile counts from 0 again.
-  return { first: first >= front ? first : undefined, now }
+  return { first: first >= front ? first : undefined, current }
 }

@@ -35,7 +35,7 @@ export type Outcome<D extends Decision> = {
   readonly conflicts: number
 }
 
-/** Until when, by the system's clock, a writer that loses races tries again. @default 20 s after `transact` is called */
+/** A writer that loses races tries again until then, by the system's clock. @default 20 s after `transact` is called */
 export type Patience = { readonly until?: number }
 
 /**
@@ -55,30 +55,30 @@ export async function transact<D extends Decision>(
 ): Promise<Outcome<D>> {
   const { clock } = system
   let current = seen
-  let races = 0
+  let lostRaces = 0
   for (let conflicts = 0; ; conflicts++) {
-    current = await ended(system, current)
+    current = await endIfComplete(system, current)
     const decision = decide(current, conflicts)
     if (!decision.change) return { decision, task: current, conflicts }
     const sentAt = clock.now()
     if (conflicts > 0 && sentAt >= until) throw contended(decision.change.after.id)
-    const applied = await applyChange(system, signed(system, decision.change), current)
+    const applied = await applyChange(system, withOperator(system, decision.change), current)
     if (applied.applied) return { decision, task: await withItsEnd(system, applied.task), conflicts }
     const answeredAt = clock.now()
-    if (isLostRace({ current: applied.current, sentAt, answeredAt })) races += 1
+    if (isLostRace({ current: applied.current, sentAt, answeredAt })) lostRaces += 1
     const { operation } = decision.change.after
-    const lost = { count: races, writeMs: answeredAt - sentAt, operation, leftMs: until - answeredAt }
+    const lost = { count: lostRaces, writeMs: answeredAt - sentAt, operation, leftMs: until - answeredAt }
     current = await afterConflict(system, applied.current, lost)
   }
 }
 
-/** The change with the name of the operator that asked for it, if there is one. */
-function signed({ operator, clock }: System, change: Change): Change {
+/** The change with a record of the operator that asked for it, if there is one. */
+function withOperator({ operator, clock }: System, change: Change): Change {
   return operator ? withOperation(change, operator, clock.now()) : change
 }
 
-/** The head. If it is complete, its end is written first. */
-async function ended(system: System, seen: Task | undefined): Promise<Task | undefined> {
+/** The head, after its end is written if it is complete. */
+async function endIfComplete(system: System, seen: Task | undefined): Promise<Task | undefined> {
   let current = seen
   for (;;) {
     const end = current && endOfComplete(current)
@@ -113,7 +113,7 @@ async function afterConflict(
  */
 async function withItsEnd(system: System, task: Task): Promise<Task> {
   try {
-    const after = await ended(system, task)
+    const after = await endIfComplete(system, task)
     return after?.born === task.born ? after : task
   } catch (error) {
     if (!isOutage(error)) throw error

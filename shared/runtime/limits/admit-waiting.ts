@@ -24,7 +24,7 @@ const SPARE_ENTRIES = 10
 /** At most this many entries are read. For a while, the index still shows tasks that have been admitted. */
 const EXAMINED_ENTRIES_MAX = 1_000
 
-/** How many tasks were admitted, and whether any task waited. */
+/** How many waits were ended, and whether any task waited. A ticket that was sent does not count. */
 export type AdmitResult = { readonly count: number; readonly isWaitedFor: boolean }
 
 /** The tasks that wait for permits of a limit, as far as they were read. */
@@ -40,7 +40,7 @@ export type WaitingTasks = {
   readonly otherPlaced: AsyncGenerator<Task[], void, undefined>
 }
 
-/** Reads enough waiting tasks to admit `most` of them. Reads the ready places and the limit's place at the same time. */
+/** Reads enough waiting tasks to admit up to `most`. Reads the ready places and the limit's place at the same time. */
 export async function readWaitingTasks(system: System, limit: string, most: number): Promise<WaitingTasks> {
   const placed = waitingIn(system, limit, Math.min(PAGE_ENTRIES, most + SPARE_ENTRIES))
   const [{ type, ready }, first] = await Promise.all([readyFor(system, limit, most), placed.next()])
@@ -60,9 +60,9 @@ async function readyFor(
  * Admits up to `free` of the waiting tasks.
  *
  * In the limit's place, the first tasks are admitted by ending their wait. That dispatches them, marks them for their
- * workers, or moves them to their ready place. So a task that no worker can run now does not block those behind it.
- * Several processes may do this at once: each wait is ended by one of them. A task that comes too late for a permit waits
- * again.
+ * workers, or moves them to their ready place. The permit itself
+ * is taken by the claim that follows, so a task that no worker can run now does not block those behind it. Several
+ * processes may do this at once: each wait is ended by one of them. A task that comes too late for a permit waits again.
  *
  * In the ready places, each task is admitted by a ticket. Tasks of HTTP workers need none. When tasks wait in both places,
  * chance decides how many are admitted from each. `isRepair` means that no permit was released just now; then tickets
@@ -74,9 +74,9 @@ export async function admitWaiting(
   { free, isRepair }: { readonly free: number; readonly isRepair: boolean },
 ): Promise<AdmitResult> {
   const { type, ready } = waiting
-  const needsNone = ready.length === 0 || !type || !needsTickets(type)
-  const isServed = needsNone || (isRepair && (await hasBacklog(system, type)))
-  const candidates = isServed ? [] : ready
+  const needsNoTickets = ready.length === 0 || !type || !needsTickets(type)
+  const areTicketsEnough = needsNoTickets || (isRepair && (await hasBacklog(system, type)))
+  const candidates = areTicketsEnough ? [] : ready
   const readyShare = Math.floor(system.chance.fraction() * (Math.min(free, candidates.length) + 1))
   const placed = await admitFromPlace(system, waiting, free - readyShare)
   const rest = candidates.slice(0, free - placed.count)
@@ -84,7 +84,7 @@ export async function admitWaiting(
   return { count, isWaitedFor: placed.isWaitedFor || ready.length > 0 }
 }
 
-/** Whether the type's tasks need tickets. In a pause tickets are dropped; at its end each ready task is sent one. */
+/** Whether the type's tasks need tickets. During a pause tickets are dropped. When it ends, one is sent for each ready task. */
 function needsTickets({ paused, configuration }: TaskType): boolean {
   return configuration.kind !== 'http' && !paused
 }
@@ -156,16 +156,18 @@ async function readyUnder(system: System, type: TaskType, count: number): Promis
     if (tasks.length === 0) break
     examined += tasks.length
     found.push(
-      ...tasks.filter(task => isReady(task) && (isAdmittedByTicket(task, type) || waitsFor(task, type.type))),
+      ...tasks.filter(
+        task => isInReadyPlace(task) && (isAdmittedByTicket(task, type) || waitsFor(task, type.type)),
+      ),
     )
   }
   return found.slice(0, count)
 }
 
-/** Whether the task stands in its ready place. One that waits for a slot is left out: a ticket is sent for that time. */
-function isReady(task: Task): boolean {
-  const hasSlot = task.wait?.kind === 'slot'
-  return task.state === 'open' && !hasSlot && task.place?.name === readyPlaceOf(task)
+/** Whether the task is open and in its ready place. One that waits for a slot is left out: a ticket is sent for that time. */
+function isInReadyPlace(task: Task): boolean {
+  const waitsForSlot = task.wait?.kind === 'slot'
+  return task.state === 'open' && !waitsForSlot && task.place?.name === readyPlaceOf(task)
 }
 
 /**

@@ -19,8 +19,8 @@ import type { NamedLimit } from './limits.ts'
  */
 
 /**
- * A round is lost when another process reserved slots. Processes are few, and each reserves for all its waiting
- * requests.
+ * A round is one try to write the log. It is lost when another process wrote first. Each process writes once for all its
+ * waiting requests, so no more writers compete than there are processes.
  */
 const ROUNDS_MAX = 100
 const ROUND_PAUSE_MS_MAX = 40
@@ -52,7 +52,7 @@ const FIRST_LEAD_MS = 15
 const LEAD_MS_MIN = 5
 const LEAD_MS_MAX = 500
 const LEAD_MARGIN = 1.5
-/** Each reservation in a write keeps the process busy for about this much longer. */
+/** Each further reservation in a write keeps the process busy for about this long. */
 const LEAD_EACH_MS = 1
 /** The weight of a new measurement in the moving average. */
 const LATENCY_WEIGHT = 0.3
@@ -72,8 +72,8 @@ export function noteMissedSlot(system: System): void {
 }
 
 /**
- * Reserves one slot under a rate limit: the earliest one that the limit allows, some milliseconds ahead. Calls that come
- * while this process writes the limit's log share the next write.
+ * Reserves one slot under a rate limit: the earliest one that the limit allows, some milliseconds ahead. Calls that
+ * are made while this process writes the limit's log share the next write.
  *
  * @throws BatonError `contended` when other processes were faster a hundred times in a row.
  */
@@ -168,29 +168,29 @@ async function tryOnce(
   served: readonly Reservation[],
 ): Promise<Array<Slot | SlotUnavailable> | StoredSlots> {
   const begunAt = system.clock.now()
-  const now = begunAt + Math.ceil(Math.min(LEAD_MS_MAX, leadOf(system) + served.length * LEAD_EACH_MS))
+  const earliest = begunAt + Math.ceil(Math.min(LEAD_MS_MAX, leadOf(system) + served.length * LEAD_EACH_MS))
   const impatient = served.filter(({ onlyNow }) => onlyNow).length
   const patient = served.length - impatient
   const life = Math.max(LOG_LIFE_MS_MIN, LOG_LIFE_PERIODS * limit.perMs)
-  if (isBookedAhead(stored.log, limit, now)) {
-    if (patient === 0) return dealt(served, [], [], () => nextSlot(stored.log, limit, now))
-    return countOn(system, { name, limit }, { ...stored, log: stored.log }, served, { patient, life })
+  if (isBookedAhead(stored.log, limit, earliest)) {
+    if (patient === 0) return dealt(served, [], [], () => nextSlot(stored.log, limit, earliest))
+    return bookAhead(system, { name, limit }, { ...stored, log: stored.log }, served, { patient, life })
   }
-  const first = reserveSlots(stored.log, limit, now, { count: impatient, onlyNow: true })
-  const rest = reserveSlots(first.log, limit, now, { count: patient })
-  const next = () => nextSlot(rest.log, limit, now)
+  const first = reserveSlots(stored.log, limit, earliest, { count: impatient, onlyNow: true })
+  const rest = reserveSlots(first.log, limit, earliest, { count: patient })
+  const next = () => nextSlot(rest.log, limit, earliest)
   if (first.slots.length + rest.slots.length === 0) return dealt(served, [], [], next)
-  const last = rest.slots.at(-1)?.at ?? now
+  const last = rest.slots.at(-1)?.at ?? earliest
   const present = await system.limits.putSlots(name, rest.log, stored, last + life)
   noteLatency(system, system.clock.now() - begunAt)
   return present ?? dealt(served, first.slots, rest.slots, next)
 }
 
 /**
- * Reserves slots by increasing the log's counter. While all near slots are reserved, each further slot follows from its
- * number, so processes need not lock each other out.
+ * Reserves slots by increasing the log's counter. While all near slots are reserved, the time of each further
+ * slot follows from its number. So writes of several processes at one moment all succeed.
  */
-async function countOn(
+async function bookAhead(
   system: System,
   { name, limit }: NamedLimit<RateLimit>,
   { log, version }: { readonly log: SlotLog; readonly version: number },
@@ -199,23 +199,23 @@ async function countOn(
 ): Promise<Array<Slot | SlotUnavailable> | StoredSlots> {
   const now = system.clock.now()
   const last = bookedSlots(log, limit, now, { from: log.bookedAhead + patient, count: 1 })[0]
-  const more = await system.limits.countSlots(name, version, patient, (last?.at ?? now) + life)
-  if (more === undefined) return system.limits.slots(name)
-  const counted = bookedSlots(log, limit, system.clock.now(), { from: more - patient, count: patient })
+  const bookedAfter = await system.limits.countSlots(name, version, patient, (last?.at ?? now) + life)
+  if (bookedAfter === undefined) return system.limits.slots(name)
+  const counted = bookedSlots(log, limit, system.clock.now(), { from: bookedAfter - patient, count: patient })
   const slots = counted.flatMap(slot => slot ?? [])
   // Some of the counted slots have passed already. The next round then begins the log anew.
   if (slots.length < patient) return system.limits.slots(name)
-  return dealt(served, [], slots, () => nextSlot({ ...log, bookedAhead: more }, limit, now))
+  return dealt(served, [], slots, () => nextSlot({ ...log, bookedAhead: bookedAfter }, limit, now))
 }
 
 /** The outcome of each reservation, in order: its slot, or, for one with `onlyNow` that got none, when to ask again. */
 function dealt(
   served: readonly Reservation[],
-  now: readonly Slot[],
-  later: readonly Slot[],
+  nowSlots: readonly Slot[],
+  laterSlots: readonly Slot[],
   next: () => number,
 ): Array<Slot | SlotUnavailable> {
-  const left = { now: now.values(), later: later.values() }
+  const left = { now: nowSlots.values(), later: laterSlots.values() }
   let notNow: SlotUnavailable | undefined
   return served.map(({ onlyNow }) => {
     const slot = (onlyNow ? left.now : left.later).next().value

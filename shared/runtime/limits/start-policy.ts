@@ -29,8 +29,8 @@ export type StartPolicy = {
    */
   awaitSlot?(system: System, task: Task, rules: LimitRules): Promise<ReservedSlot | 'later' | undefined>
   /**
-   * Grants the start, with the slot that `awaitSlot` returned, if any. Undefined: the task cannot start now, and it has
-   * been written down to wait for a slot, or its slot is still to come. `SlotUnavailable`: the caller has to ask again.
+   * Grants the start, with the slot that `awaitSlot` returned, if any. Undefined: the task cannot start now, because its
+   * slot is still to come or a slot was missed. `SlotUnavailable`: no slot is free now, and the caller has to ask again.
    */
   start(
     system: System,
@@ -64,13 +64,13 @@ const MISSED_SLOTS_MAX = 5
 /** A dispatch comes less than this time before the slot that it is sent for. */
 const DISPATCH_EARLY_MS_MAX = 2_000
 /**
- * Permits are taken this long before a slot. A task that waits for its slot earlier than that keeps no other from
- * running.
+ * Permits are taken this long before a slot. A task that waits for its slot for longer leaves the permits to other
+ * tasks until then.
  */
 const PERMIT_LEAD_MS = 100
 /**
- * A claim is written from this long before its slot on: now and then a process gets no processor for a tenth of a
- * second.
+ * A claim may be written this long before its slot. A process sometimes gets no processor time for a tenth of a second,
+ * and could miss the slot.
  */
 const CLAIM_LEAD_MS = 250
 
@@ -95,16 +95,17 @@ async function awaitOwnSlot(
   waitList: WaitList | undefined,
 ): Promise<ReservedSlot | 'later' | undefined> {
   const { clock } = system
-  const kept = ownSlot(task, rates)
-  const own = kept && clock.now() > kept.slot.at && !areUsable([kept], clock.now()) ? undefined : kept
+  const written = ownSlot(task, rates)
+  const hasPassed = written && clock.now() > written.slot.at && !areUsable([written], clock.now())
+  const own = hasPassed ? undefined : written
   // A worker that receives the task before its slot must not put the start off by reserving another slot.
   if (own && own.slot.at - clock.now() >= DISPATCH_EARLY_MS_MAX) return 'later'
   if (own) await sleepUntil(clock, own.slot.at - (concurrencies.length > 0 ? PERMIT_LEAD_MS : CLAIM_LEAD_MS))
   if (own || !waitList) return own
-  const [only, ...others] = rates
-  // Under several limits, a slot is lost when another limit allows no start at its time.
-  if (!only || others.length + concurrencies.length > 0) return undefined
-  return reserveAndWait(system, task, only, waitList)
+  const [rate, ...otherRates] = rates
+  // Under several limits no slot is reserved ahead: it would be lost when another limit allows no start at its time.
+  if (!rate || otherRates.length + concurrencies.length > 0) return undefined
+  return reserveAndWait(system, task, rate, waitList)
 }
 
 async function reserveAndWait(
@@ -144,7 +145,7 @@ async function startAtSlot(
 
 /** The policy of a caller that takes only what may start now, and asks again later. */
 export const startAtOnce: StartPolicy = {
-  // A process often misses its first slot. After a missed slot, it reserves the next one further ahead.
+  // A process often misses its first slot. Each missed slot makes it reserve the next ones further ahead (`startIn`).
   start: async (system, _task, rates) => (await startNow(system, rates)) ?? startNow(system, rates),
 }
 
@@ -245,8 +246,8 @@ async function startIn(system: System, slots: readonly ReservedSlot[]): Promise<
 }
 
 /**
- * How long before its slot a claim may be written. Under several limits not at all: at the time of the last slot, the
- * missed ones must be known, since they are reserved again.
+ * How long before its slot a claim may be written. Under several limits this is 0: at the time of the last slot, it must
+ * be known which of the other slots were missed, since those are reserved again.
  */
 function claimLeadMs(limits: readonly unknown[]): number {
   return limits.length > 1 ? 0 : CLAIM_LEAD_MS
@@ -266,7 +267,7 @@ function byTime(a: ReservedSlot, b: ReservedSlot): number {
   return a.slot.at - b.slot.at
 }
 
-/** Writes down that the task waits for the slot. The planner then dispatches it for that time. */
+/** Records in the head that the task waits for the slot. The planner then dispatches it for that time. */
 async function writeSlotToTask(system: System, task: Task, { limited, slot }: ReservedSlot): Promise<void> {
   await oneAtATime(system, 'waits')
   await transact(system, task, current =>

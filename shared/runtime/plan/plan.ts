@@ -72,7 +72,7 @@ function dispatchOf(task: Task, now: number): Dispatch[] {
  * The next look at the task, if it needs one.
  *
  * The delay is rounded up, so a look never arrives before what it looks for. A look beyond the longest queue
- * delay is sent with that delay, and armed again when it arrives. Only a look at the due time is rounded down:
+ * delay is sent with that delay, and sent on when it arrives. Only a look at the due time is rounded down:
  * the waker waits for the rest, so nothing starts late.
  */
 export function lookOf(task: Task, now: number, hops = 0): Look[] {

@@ -49,7 +49,10 @@ export type PublishOutcome =
       readonly existing: readonly string[]
     }
   | { readonly ok: false; readonly reason: 'invalid'; readonly problems: readonly FieldProblem[] }
-  /** `ifExists` is `reject` or `restart`, and the task is running. */
+  /**
+   * `ifExists` is `reject` or `restart`, and the task is running. A `restart` is also refused while a flow is between two
+   * of its steps, and while the task owes callbacks.
+   */
   | { readonly ok: false; readonly reason: 'running'; readonly task: Task }
   /** This task could not be written; the others of the batch are not affected. */
   | { readonly ok: false; readonly reason: 'error'; readonly error: unknown }
@@ -101,7 +104,7 @@ export async function publishMany(
   return withRegisteredTypes(system, outcomes)
 }
 
-/** The id of the task; undefined without a key, since such requests never meet. */
+/** The id of the task. Undefined without a key: such requests never have the same id. */
 function idOf({ type, key }: PublishRequest): string | undefined {
   return key === undefined ? undefined : taskId(type, key)
 }
@@ -110,7 +113,7 @@ function unknownTypes(unknown: readonly UnknownType[]): PublishOutcome {
   return { ok: false, reason: 'unknown-type', unknown, existing: [] }
 }
 
-/** Adds the registered types to refusals of unknown types, and lists them once for all. */
+/** Adds the registered types to refusals of unknown types. They are listed once for all outcomes. */
 async function withRegisteredTypes(
   system: System,
   outcomes: readonly PublishOutcome[],
@@ -148,10 +151,10 @@ async function write(
   type: TaskType,
   request: PublishRequest,
 ): Promise<PublishOutcome> {
-  const wanted = await resolvePublication({ ...system, typeOf }, type, request)
-  if (!wanted.ok && wanted.unknown.length > 0) return unknownTypes(wanted.unknown)
-  if (!wanted.ok) return { ok: false, reason: 'invalid', problems: wanted.problems }
-  const { publication } = wanted
+  const resolved = await resolvePublication({ ...system, typeOf }, type, request)
+  if (!resolved.ok && resolved.unknown.length > 0) return unknownTypes(resolved.unknown)
+  if (!resolved.ok) return { ok: false, reason: 'invalid', problems: resolved.problems }
+  const { publication } = resolved
   if (request.fairnessKey !== undefined) await markFair(system, typeOf, type)
   if (request.debounce) return writeDebounced(system, publication, request)
   return writeUnder(system, publication, request)
@@ -159,8 +162,8 @@ async function write(
 
 /**
  * While a task of the key runs, a debounced publish waits under the next key: `k~1`, `k~2`. A task that waits
- * already takes the new body, even when an earlier task has ended since. Only when none waits does the first
- * free key get a new task.
+ * already takes the new body, even when an earlier task has ended since. If none waits, the first free key gets a
+ * new task.
  */
 async function writeDebounced(
   system: System,
@@ -182,7 +185,7 @@ async function writeDebounced(
   )
 }
 
-/** The waiting task of a debounced key, under the key itself or under a successor's. */
+/** The waiting task of a debounced key, under the key itself or under the key of a successor. */
 async function waitingTaskOf(
   system: System,
   publication: PublicationDraft,
@@ -221,11 +224,11 @@ async function writeUnder(
   const id = taskId(publication.type, publication.key)
   const seen = known ?? (mustReadFirst(request) ? await system.tasks.head(id) : undefined)
   const attempted: BodyWrite[] = []
-  const acting = isByOperator(request) ? { ...system, operator: { by: request.by } } : system
-  const { decision, task } = await transact(acting, seen, (current, conflicts) => {
+  const recording = isByOperator(request) ? { ...system, operator: { by: request.by } } : system
+  const { decision, task } = await transact(recording, seen, (current, conflicts) => {
     const arrival = conflicts === 0 ? request.arrival : undefined
-    const born = arrival ? { ...publication, born: arrival.born } : withNewBirth(system, publication)
-    const decided = decidePublish(current, born, request, system.clock.now())
+    const withBirth = arrival ? { ...publication, born: arrival.born } : withNewBirth(system, publication)
+    const decided = decidePublish(current, withBirth, request, system.clock.now())
     attempted.push(...(decided.change?.bodies ?? []))
     return decided
   })
@@ -244,14 +247,17 @@ function isByOperator(request: PublishRequest): request is PublishRequest & { re
 }
 
 /**
- * Whether to read the head first. A large input is written before the head, so for a duplicate one read spares
- * the write of its body. A caller that publishes `once` has read the head already.
+ * Whether to read the head first. A large input is written before the head, so for a duplicate, one read saves
+ * the write of the body. A caller that publishes `once` has read the head already.
  */
 function mustReadFirst({ key, input, once }: PublishRequest): boolean {
   return key !== undefined && !once && input !== undefined && jsonBytes(input) > INLINE_BODY_BYTES_MAX
 }
 
-/** Deletes inputs that lost a race and that the winning head does not share (equal input has an equal name). */
+/**
+ * Deletes the inputs that this publish wrote and that the stored head does not use. A head of another process may use
+ * them, since equal input has an equal name.
+ */
 async function dropOrphans(
   system: System,
   id: string,

@@ -14,16 +14,14 @@ import { tickSchedule } from './tick-schedule.ts'
 
 /** The waker ticks within a second, so a schedule that is due for longer has probably lost its message. */
 const LATE_MS = 2_000
-const PAGE = 100
-/** Per shard. One tick takes four calls in sequence. */
+const PAGE_SCHEDULES = 100
+/** How many schedules of one shard tick at the same time. One tick takes four calls in sequence. */
 const TICKS_AT_ONCE_MAX = 10
 /** A round reads no further page after this time: the sweeper's function ends after 50 s. */
 const TICKING_MS_MAX = 30_000
-/**
- * In some rounds, this many schedules per shard are read to renew their bodies. Bodies are renewed days before
- * they expire, so some rounds are enough.
- */
+/** A round that renews bodies reads at most this many schedules of each shard. */
 const RENEWED_PER_SHARD_MAX = 100
+/** The share of the rounds that renew bodies. Bodies are renewed days before they expire, so some rounds are enough. */
 const RENEWAL_SHARE = 0.1
 const RENEWALS_AT_ONCE_MAX = 5
 const CURSOR_TTL_MS = 7 * 86_400_000
@@ -80,7 +78,11 @@ async function tickRange(system: PlanningSystem, range: IndexRange, stopAt: numb
   const swept: TickReport[] = []
   let position: IndexEntry | undefined
   do {
-    const page = await system.tasks.page({ ...range, limit: PAGE, ...(position && { after: position }) })
+    const page = await system.tasks.page({
+      ...range,
+      limit: PAGE_SCHEDULES,
+      ...(position && { after: position }),
+    })
     swept.push(...(await sideBySide(page.entries, TICKS_AT_ONCE_MAX, ({ id }) => tickLate(system, id))))
     position = page.more ? page.entries.at(-1) : undefined
   } while (position && system.clock.now() < stopAt)

@@ -1,8 +1,8 @@
 /**
  * The sweeper runs once a minute and repairs what lost messages and dead processes leave.
  *
- * This file is one round: it goes through the types and has canvases, schedules, purges and changed types swept
- * by their rooms. `lost-tasks.ts` judges which tasks have lost their message, and `sweep-passes.ts` reads
+ * This file is one round: it goes through the types and has the rooms of canvases, schedules, purges and
+ * types sweep their own. `lost-tasks.ts` judges which tasks have lost their message, and `sweep-passes.ts` reads
  * partitions in passes. `sweep-minutes.ts` wakes far minutes, and `stuck-tasks.ts` reports tasks that no
  * message can help. Read this file, then `sweep-passes.ts` and `lost-tasks.ts`.
  */
@@ -42,7 +42,7 @@ const TASKS_AT_ONCE_MAX = 25
 const TASKS_BUDGET = { emptyQueue: 500, backlog: 50 }
 const PAGE_TASKS = 100
 
-/** The rounds that this process has finished, by type: the last one, and since when none was missed. */
+/** For each type, when this process last finished a round, and since when it has missed none. */
 export type SweepRounds = Map<string, { readonly since: number; readonly last: number }>
 
 export type SweepReport = { readonly looked: number; readonly repaired: number; readonly failed: number }
@@ -52,9 +52,9 @@ export type SweepReport = { readonly looked: number; readonly repaired: number; 
  * and round is bounded however many tasks wait: recently due tasks are read once, the rest from a cursor, a
  * budget at a time. A type that cannot be swept does not affect the others.
  *
- * `rounds` and `minutes` are kept from round to round by the process. How long a task has waited counts from
- * when a round could have found it; without `rounds`, no round counts as missed. `minutes` are the far minutes
- * that were checked already.
+ * The process keeps `rounds` and `minutes` from round to round. `rounds` tell since when no round was missed: a
+ * task that became due earlier counts as waiting only since then. Without `rounds`, no round counts as missed.
+ * `minutes` are the far minutes that were checked already.
  */
 export async function sweep(
   system: PlanningSystem,
@@ -149,7 +149,7 @@ async function sweepType(system: PlanningSystem, type: TaskType, round: Round): 
   return { looked: seen.length, repaired, failed: failures.length }
 }
 
-/** A task in several partitions counts as read by the passes over the partition where it was read least. */
+/** A task may be found by several passes. It counts as read only as often as by the pass that read it least. */
 function leastRead(one: SweepCandidate, other: SweepCandidate = one): SweepCandidate {
   return {
     task: one.task,
@@ -180,7 +180,10 @@ async function renewAgeingBodies(system: PlanningSystem, tasks: readonly Task[],
   )
 }
 
-/** The open tasks of one partition that this round looks at. */
+/**
+ * The tasks of one shard of a type that this round looks at: those that fell due recently, and the next ones of each pass
+ * over open, undoing and running tasks.
+ */
 async function sweepCandidates(
   system: PlanningSystem,
   { type, configuration: { kind } }: TaskType,

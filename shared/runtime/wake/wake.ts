@@ -31,12 +31,12 @@ const PAGE_TASKS = 100
 /** A run of an hour with the default lease is looked at 240 times. A chain far beyond any sane run is a loop. */
 const HOPS_MAX = 100_000
 
-/** Far longer than the sweeper looks back. */
+/** The record of a woken minute is kept this long: far longer than the sweeper looks back. */
 const WOKEN_RECORD_MS = 3_600_000
 
 /**
- * Looks at tasks: records what has become due, or marks the task for its listed workers, and arms the next look
- * of tasks that need nothing yet.
+ * Looks at tasks: records what has become due, or marks the task for its listed workers, and sends the next look
+ * at tasks that need nothing yet.
  */
 export async function wakeTasks(system: System, sent: readonly ReceivedLook[]): Promise<PlanFailure[]> {
   const looks = latestLooks(sent)
@@ -53,7 +53,7 @@ export async function wakeTasks(system: System, sent: readonly ReceivedLook[]): 
 }
 
 /**
- * Keeps only the latest planned look at one birth of a task: it alone may arm the next look, and queues keep no
+ * Keeps only the latest planned look at one birth of a task: it alone may send the next look, and queues keep no
  * order.
  */
 function latestLooks(looks: readonly ReceivedLook[]): ReceivedLook[] {
@@ -95,7 +95,7 @@ async function wakeTask(
   if (!isPlannedOnThis(sentLook, task)) return []
   const isSlotNear = sentLook.slot && plan(task, system.clock.now()).dispatchAt !== undefined
   if (isSlotNear) return sendMessages(system, [task])
-  return [...(await markTargets(system, [task])), ...(await armNextLook(system, task, sentLook))]
+  return [...(await markTargets(system, [task])), ...(await sendNextLook(system, task, sentLook))]
 }
 
 function isPlannedOnThis(sentLook: Look, task: Task | undefined): task is Task {
@@ -104,7 +104,7 @@ function isPlannedOnThis(sentLook: Look, task: Task | undefined): task is Task {
 
 async function wakeSchedule(system: System, sentLook: ReceivedLook): Promise<PlanFailure[]> {
   const { ticked, task } = await tickSchedule(system, sentLook)
-  return ticked || !isPlannedOnThis(sentLook, task) ? [] : armNextLook(system, task, sentLook)
+  return ticked || !isPlannedOnThis(sentLook, task) ? [] : sendNextLook(system, task, sentLook)
 }
 
 /** Waits until the look is due: it may arrive up to a second early, since queues delay by whole seconds. */
@@ -113,7 +113,7 @@ async function waitUntilDue({ clock }: System, task: Task): Promise<void> {
   if (lookAt - clock.now() < 1_000) await sleepUntil(clock, lookAt)
 }
 
-async function armNextLook(
+async function sendNextLook(
   system: System,
   task: Task,
   { hops, messageId }: ReceivedLook,
@@ -126,16 +126,16 @@ async function armNextLook(
     })
     return []
   }
-  if (!(await mayArmNext(system, task, hops + 1, messageId))) return []
+  if (!(await maySendNext(system, task, hops + 1, messageId))) return []
   const failures = await system.messages.look(lookOf(task, system.clock.now(), hops + 1))
   return failures.map(({ index: _index, ...why }) => ({ id: task.id, ...why }))
 }
 
 /**
- * Whether the chain of looks arms its look number `hops`. A chain ends when another chain looks at the same run
- * and has come as far.
+ * Whether the chain of looks sends its look number `hops`. A chain ends when another chain looks at the same run
+ * and has sent as many.
  */
-async function mayArmNext(system: System, task: Task, hops: number, messageId?: string): Promise<boolean> {
+async function maySendNext(system: System, task: Task, hops: number, messageId?: string): Promise<boolean> {
   const now = system.clock.now()
   const record = lookRecord(task, { hops, messageId: messageId ?? system.chance.ulid(now).slice(-10) }, now)
   if (!record || (await system.tasks.recordLook(task, record, now))) return true

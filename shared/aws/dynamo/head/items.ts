@@ -155,7 +155,7 @@ function runsOf(task: Task) {
   }
 }
 
-/** Whether several workers may count successes side by side. They write into the map of ended runs, which must then exist. */
+/** Whether several workers may succeed at the same time. Counted changes write into the map of ended runs, which must exist. */
 function isForSeveral({ state, options }: Task): boolean {
   return state === 'open' && options.concurrency > 1
 }
@@ -269,7 +269,7 @@ function viewFrom({ vpk, vsk }: HeadItem): View | undefined {
   return { bucket: bucketOfView(vpk), sort: vsk }
 }
 
-/** Whether an image of the table's stream is that of a head. The planner ignores all other items. */
+/** Whether an image of the table's stream shows a head. The planner ignores all other items. */
 export function isHeadImage(image: Readonly<Record<string, AttributeValue>>): boolean {
   return image.sk?.S === HEAD_SORT_KEY
 }
@@ -278,7 +278,7 @@ function unless<T>(absent: T, value: T): T | undefined {
   return value === absent ? undefined : value
 }
 
-/** The map, or undefined when it is empty. A later write into a missing map then writes it whole. */
+/** The map as it is stored, or undefined when it is empty. A later write to a missing map writes the whole map. */
 function mapOf<T, V>(
   record: Readonly<Record<string, T>>,
   value: (member: T) => V,

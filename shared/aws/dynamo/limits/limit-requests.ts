@@ -18,17 +18,17 @@ import { assertKnownSchema, type Item, SCHEMA, ttlSeconds } from '../stored-form
 
 const NOTHING_THERE = 'attribute_not_exists(#pk)'
 const SAME_VERSION = '#version = :version'
-const SAME_COUNT = '#more = :more'
+const SAME_BOOKED_AHEAD = '#more = :more'
 const HOLDS = 'attribute_exists(#holder)'
 const DOES_NOT_HOLD = 'attribute_not_exists(#holder)'
-const HAS_ROOM = '(attribute_not_exists(#count) OR #count < :max)'
+const HAS_FREE_PERMIT = '(attribute_not_exists(#count) OR #count < :max)'
 const NO_PERMIT_LEFT = '#count >= :max'
 const HOLDS_SINCE = '#holder.#at = :since'
 const NO_NOTE = 'attribute_not_exists(#waits)'
 const SAME_NOTE = '#waits = :seen'
 const NO_FRESH_NOTE = '(attribute_not_exists(#waits) OR #waits <= :stale)'
 
-/** Permits outlive the longest run by far. Heartbeats do not renew them. */
+/** The item of the permits is kept this long after the last claim, far longer than the longest run. Heartbeats do not renew it. */
 const PERMITS_LIFE_MS = 60 * 86_400_000
 /** The beginning of each attribute that names a permit holder. */
 const HOLDER_PREFIX = 'h~'
@@ -54,7 +54,7 @@ export function getSlots(table: string, limit: string): GetCommandInput {
 export function putSlots(
   table: string,
   limit: string,
-  { limit: most, perMs, slots: starts }: SlotLog,
+  { limit: startsMax, perMs, slots }: SlotLog,
   {
     seen,
     expiresAt,
@@ -68,7 +68,7 @@ export function putSlots(
       ...slotsKey(limit),
       ...SCHEMA,
       version: seen.version + 1,
-      json: JSON.stringify([most, perMs, starts.flat()]),
+      json: JSON.stringify([startsMax, perMs, slots.flat()]),
       more: 0,
       [WRITE_ID_ATTRIBUTE]: writeId,
       ttl: ttlSeconds(expiresAt),
@@ -80,13 +80,13 @@ export function putSlots(
   }
   return {
     ...put,
-    ConditionExpression: [SAME_VERSION, SAME_COUNT].join(JOINED_BY_AND),
+    ConditionExpression: [SAME_VERSION, SAME_BOOKED_AHEAD].join(JOINED_BY_AND),
     ExpressionAttributeNames: { '#version': 'version', '#more': 'more' },
     ExpressionAttributeValues: { ':version': seen.version, ':more': seen.log?.bookedAhead ?? 0 },
   }
 }
 
-/** Counts slots that were reserved after the log. Guard: the log still has this version. */
+/** Adds to the number of slots that are booked ahead of the log. Guard: the log still has this version. */
 export function countSlots(
   table: string,
   limit: string,
@@ -109,12 +109,12 @@ export function slotsFromItem(item: Item | undefined): StoredSlots {
   if (!item) return { log: undefined, version: 0 }
   assertKnownSchema(item)
   const [limit, perMs, flat] = JSON.parse(item.json as string) as [number, number, number[]]
-  const starts = Array.from(
+  const slots = Array.from(
     { length: flat.length / 2 },
     (_, nth) => [flat[2 * nth] ?? 0, flat[2 * nth + 1] ?? 0] as const,
   )
   return {
-    log: { limit, perMs, slots: starts, bookedAhead: item.more as number },
+    log: { limit, perMs, slots, bookedAhead: item.more as number },
     version: item.version as number,
   }
 }
@@ -136,7 +136,7 @@ export function acquirePermit(
     TableName: table,
     Key: permitsKey(limit),
     UpdateExpression: `SET #holder = :held, #v = :v, #ttl = :ttl REMOVE ${REPORT_NAMES} ADD #count :one`,
-    ConditionExpression: [DOES_NOT_HOLD, HAS_ROOM].join(JOINED_BY_AND),
+    ConditionExpression: [DOES_NOT_HOLD, HAS_FREE_PERMIT].join(JOINED_BY_AND),
     ExpressionAttributeNames: {
       ...REPORTS,
       '#holder': HOLDER_PREFIX + holder,
@@ -156,8 +156,8 @@ export function acquirePermit(
 }
 
 /**
- * Removes a permit holder. Guard: the holder is recorded, and at `since` when it is given. Without `since`, the write reports to
- * the stream that a permit is free. With `since`, a look removes a stale holder and admits the next task itself.
+ * Removes a permit holder. Guard: the holder is recorded, with the time `since` if that is given. Without `since`, the write
+ * reports to the stream that a permit is free. A look gives `since` to remove a stale holder; it admits the next task itself.
  */
 export function releasePermit(
   table: string,
@@ -248,7 +248,7 @@ export function renewWaiting(
   }
 }
 
-/** Removes the note that tasks wait. Guard: the note is still that of `since`. */
+/** Removes the note that tasks wait. Guard: the note still has the time `since`. */
 export function clearWaiting(table: string, limit: string, since: number): UpdateCommandInput {
   return {
     ...METERED,
