@@ -11,7 +11,7 @@ const BENCH = ['bench/**/*.test.ts']
 /** A wait ends by its condition. It fails after this time, which says nothing about speed. */
 const PATIENCE_MS = 120_000
 
-/** Thousands of simulated runs on all cores. Their threads have a low priority. */
+/** Thousands of simulated runs on all cores, beside the other tests. */
 const SIMULATION = ['test/simulation/{seeds,nightly}.test.ts']
 
 /** The set-up of tests on the whole local system: its template is synthesised once for all of them. */

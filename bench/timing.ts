@@ -59,7 +59,9 @@ export async function latenessRows({ system, aWorker }: WorkerFleet): Promise<Ro
   const late: number[] = []
   for (const { key } of tasks) {
     const task = await system().taskWhen(`video:${key}`, hasEnded)
-    late.push(Date.parse(task.startedAt) - Date.parse(task.dueAt))
+    const lateMs = Date.parse(task.startedAt) - Date.parse(task.dueAt)
+    if (lateMs < 0) throw new Error(`video:${key} started ${-lateMs} ms before it was due`)
+    late.push(lateMs)
   }
   return [['p50', 0.5, 20] as const, ['max', 1, 100] as const].map(([name, share, max]) => ({
     name: `${DELAYED} delayed tasks on a worker: lateness, ${name}`,

@@ -1,13 +1,9 @@
-import { constants, setPriority } from 'node:os'
 import { parentPort, workerData } from 'node:worker_threads'
 import { generate, type ScenarioKind } from '../generate/generate.ts'
 import { simulate } from './simulate.ts'
 
 /** A thread of `playSeeds`: plays each seed that it receives, and answers with the result. */
 
-// Other programs take precedence. On Linux the priority applies to the thread alone, elsewhere to the whole
-// process.
-setPriority(constants.priority.PRIORITY_LOW)
 const { only } = workerData as { readonly only: ScenarioKind | undefined }
 
 // Simulated code throws often, and nothing reads the stack traces.

@@ -49,9 +49,14 @@ it('a task with a user, tags and a retry policy of its own still costs 6, and 1 
 it('claim, heartbeat and finish of a task with 50 KB of input cost what they cost with 0.5 KB', async () => {
   const type = 'costs'
   await system.call('PUT', `/v1/types/${type}`, { kind: 'http' })
-  // A worker shows itself every ten seconds by a put of its own. How often that is follows the clock, not the task.
-  const unitsOfTask = (work: () => Promise<unknown>) =>
-    unitsIn(system, work, ({ operation }) => operation !== 'PutItem')
+  // A worker shows itself every ten seconds by a put of 1 unit. How often it does so follows the clock, not the task.
+  const unitsOfTask = async (work: () => Promise<unknown>) => {
+    const puts = await system.cloud.meter.snapshot()
+    const units = await unitsIn(system, work, ({ operation }) => operation !== 'PutItem')
+    const put = system.cloud.meter.since(puts).filter(({ operation }) => operation === 'PutItem')
+    for (const line of put) expect(line.writeUnits).toBe(line.calls)
+    return units
+  }
   const costs = []
   for (const size of [500, 50_000]) {
     await system.publish({ type, key: `input-${size}`, input: 'x'.repeat(size) })

@@ -92,7 +92,7 @@ async function vanish(system: LocalSystem, type: string): Promise<number> {
   return Date.now() - leaseUntil
 }
 
-it('takeovers come within two seconds of the lease’s end during a resume of 64 shards, a purge and large canvases', async () => {
+it('takeovers go on during a resume of 64 shards, a purge and large canvases, and earlier than on one queue', async () => {
   const apart = await latenessOn(false)
   const shared = await latenessOn(true)
   console.log('measured: late by ms, queues of their own:', apart, 'one queue:', shared)

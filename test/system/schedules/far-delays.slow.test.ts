@@ -172,7 +172,7 @@ function wakesLeft(): number {
     .messages.length
 }
 
-it(`${CROWD} tasks due in one far minute share one schedule and are dispatched within 30 s of it`, async () => {
+it(`${CROWD} tasks due in one far minute share one schedule and are all dispatched`, async () => {
   const minute = minuteIn(17)
   for (let start = 0; start < CROWD; start += 100) {
     const tasks = Array.from({ length: Math.min(100, CROWD - start) }, (_, nth) => ({

@@ -162,7 +162,7 @@ describe.each([
     expect(leases.size).toBeGreaterThan(4)
   })
 
-  it('a list of workers that leaves it out aborts it within a heartbeat, with no retry counted', async () => {
+  it('a list of workers that leaves it out aborts it at its next heartbeat, with no retry counted', async () => {
     const heartbeatMs = 3_000
     const id = await running('excluded', { leaseMs: 12_000, heartbeatMs }, 10_000)
     await patch(id, { workerIds: ['else'] })
