@@ -51,9 +51,9 @@ it('claim, heartbeat and finish of a task with 50 KB of input cost what they cos
   await system.call('PUT', `/v1/types/${type}`, { kind: 'http' })
   // A worker shows itself every ten seconds by a put of 1 unit. How often it does so follows the clock, not the task.
   const unitsOfTask = async (work: () => Promise<unknown>) => {
-    const puts = await system.cloud.meter.snapshot()
+    const before = system.cloud.meter.snapshot()
     const units = await unitsIn(system, work, ({ operation }) => operation !== 'PutItem')
-    const put = system.cloud.meter.since(puts).filter(({ operation }) => operation === 'PutItem')
+    const put = system.cloud.meter.since(before).filter(({ operation }) => operation === 'PutItem')
     for (const line of put) expect(line.writeUnits).toBe(line.calls)
     return units
   }

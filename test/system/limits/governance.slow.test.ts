@@ -168,7 +168,7 @@ describe('a purge', () => {
     await system.reportWhen(({ key, event }) => key === 'purged' && event === 'aborted')
 
     const canvasStatus = async () => (await system.call('GET', `/v1/canvases/${canvas}`)).body.status
-    await expect.poll(canvasStatus, { timeout: 5_000 }).toBe('failed')
+    await expect.poll(canvasStatus).toBe('failed')
 
     expect(answers.map(({ status }) => status)).toEqual([202, 202])
     expect((await system.call('GET', `/v1/tasks/${running}`)).status).toBe(404)
@@ -237,7 +237,7 @@ describe('a dead letter', () => {
     const task = await system.taskWhen(id, hasEnded)
     const again = new SendMessageCommand({ QueueUrl: queue('Probe').physicalId, MessageBody: body })
     await sqs.send(again)
-    await expect.poll(() => messagesIn('Probe').length, { timeout: 5_000 }).toBe(0)
+    await expect.poll(() => messagesIn('Probe').length).toBe(0)
 
     expect(JSON.parse(body).id).toBe(id)
     expect(before).toBe('ready')
@@ -259,14 +259,14 @@ describe('a dead letter', () => {
 
     waker.resume()
     await moveBack('Wake')
-    await expect.poll(async () => (await claim()).length, { timeout: 5_000 }).toBe(1)
+    await expect.poll(async () => (await claim()).length).toBe(1)
     await system.call('DELETE', `/v1/tasks/${id}`)
     await system.publish({ type: 'later', key: 'dead', delayMs: 60_000 })
     const next = (await system.call('GET', `/v1/tasks/${id}`)).body
     const again = new SendMessageCommand({ QueueUrl: queue('Wake').physicalId, MessageBody: body })
     await sqs.send(again)
     const looks = () => messagesIn('Wake').filter(message => message.body === body).length
-    await expect.poll(looks, { timeout: 5_000 }).toBe(0)
+    await expect.poll(looks).toBe(0)
 
     expect(JSON.parse(body)).toMatchObject({ kind: 'look', id })
     expect(whileDead).toEqual([])

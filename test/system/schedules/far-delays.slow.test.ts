@@ -109,7 +109,7 @@ it('a far task has one schedule, two minutes early, throttled or not; its queue 
   await scheduled(minute)
   const before = [...dispatched('exact')]
   await moveTo(begins - 110 * SECOND)
-  await expect.poll(() => keysOf('exact').size, { timeout: 5_000 }).toBe(2)
+  await expect.poll(() => keysOf('exact').size).toBe(2)
 
   expect(throttled()).toBe(3)
   expect(before).toEqual([])
@@ -137,7 +137,7 @@ it('a task due in 16 minutes starts at its time, and so does one whose schedule 
     times: 1,
   })
   const lost = await publish('probe', 'lost', next)
-  await expect.poll(() => dropped, { timeout: 5_000, interval: 20 }).toBe(1)
+  await expect.poll(() => dropped, { interval: 20 }).toBe(1)
 
   await moveTo(begins + 56 * SECOND)
   await system.cloud.scheduler.fire('Sweep')
@@ -161,7 +161,7 @@ it('what is changed, cancelled or removed leaves nothing in its minute', async (
   await system.call('DELETE', path(2))
   const after = await entriesOf(minute)
   await system.cloud.scheduler.fire(`minute-${minute}`)
-  await expect.poll(() => wakesLeft(), { timeout: 5_000 }).toBe(0)
+  await expect.poll(() => wakesLeft()).toBe(0)
 
   expect([before, after]).toEqual([3, 0])
   expect(dispatched('gone')).toEqual([])
