@@ -41,17 +41,7 @@ export const STEP_STATES = [
  * The status of a canvas's member is that of its task, and two more. `pending`: it waits for other members. `skipped`: it never
  * runs, since a member before it failed or, for an error callback, none did.
  */
-export const MEMBER_STATUSES = [
-  'pending',
-  'delayed',
-  'ready',
-  'running',
-  'compensating',
-  'succeeded',
-  'failed',
-  'cancelled',
-  'skipped',
-] as const
+export const MEMBER_STATUSES = ['pending', ...STATUSES, 'skipped'] as const
 
 export const TYPE_KINDS = ['handler', 'http', 'webhook', 'flow'] as const
 

@@ -1,7 +1,7 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /**
- * What begins first. The simulation fills every pause of the rest with threads of the lowest priority. Files that boot systems
+ * What begins first. The simulation takes longest and uses every pause of the other files. Files that boot systems
  * take long and wait much: those with clouds of their own begin while the system under test is synthesised. The others end
  * the run, since they are short and never wait.
  */

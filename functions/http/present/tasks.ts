@@ -41,7 +41,7 @@ export function presentTask(description: TaskDescription): ApiTask {
     ...(traceId !== undefined && { traceId }),
     ...presentTimes(task),
     ...presentOperations(task),
-    options: options,
+    options,
     ...presentOmitted(description),
   }
 }

@@ -198,8 +198,8 @@ describe('every transition', () => {
         step.do.fence,
         step.undo?.fence,
       ])
-      const told = [...ended.map(run => run.fence), ...withStep]
-      for (const { fence } of gone) expect(told).toContain(fence)
+      const recorded = [...ended.map(run => run.fence), ...withStep]
+      for (const { fence } of gone) expect(recorded).toContain(fence)
       for (const { state } of ended) expect(LEGAL_RUN_MOVES).toContain(`${state} by ${after.operation}`)
     })
   })
@@ -207,7 +207,7 @@ describe('every transition', () => {
   test('leaves ended runs as they are', () => {
     forEveryTransition(({ before, after }) => {
       for (const run of before ? endedRuns(before) : []) {
-        const { past: _past, reportDigest: _word, ...kept } = after.ended[run.fence] ?? run
+        const { past: _past, reportDigest: _reportDigest, ...kept } = after.ended[run.fence] ?? run
         expect({ ...run, ...kept }).toEqual(run)
       }
     })
