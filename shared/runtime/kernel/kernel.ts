@@ -8,7 +8,8 @@
  * - `apply-change.ts`: the write of one change, with `living-bodies.ts` (expiry of bodies) and the hooks
  * - `isolate-faults.ts`: a fault of one task does not stop the others
  * - `log-run-ends.ts`, `full-error.ts`, `spans.ts`, `traceparent.ts`: log lines, errors and traces
- * - `moment.ts`, `in-time.ts`, `timed-cache.ts`, `side-by-side.ts`, `given.ts`: time, caches, concurrent work
+ * - `same-birth.ts`: a decision about one birth of a key
+ * - `moment.ts`, `in-time.ts`, `timed-cache.ts`, `process-memory.ts`, `side-by-side.ts`, `given.ts`: time, caches, concurrent work
  */
 
 import type { Change } from '../../core/change/change.ts'
