@@ -1,5 +1,5 @@
 /**
- * The plan of a task says which messages must be sent so that the task goes on: dispatches, markers, looks and schedules of
+ * The plan of a head says which messages must be sent so that it goes on: dispatches, markers, looks and schedules of
  * minutes. The planner derives it from the stored head alone, at each change of the head.
  *
  * The waker answers a look with the transition `look`: it finds what has fallen due since, such as an ended lease or a passed
@@ -7,7 +7,7 @@
  */
 
 import { LOOK_SLACK_MS, QUEUE_DELAY_MS_MAX } from '../bounds.ts'
-import { driveAt } from '../canvas/canvas.ts'
+import { planOfCanvas } from '../canvas/canvas.ts'
 import { type Change, type Decision, refuse, revise } from '../change/change.ts'
 import { runRecord } from '../change/end-runs.ts'
 import { indexed, isFar, isReady, minuteOf, readyPlaceOf, startsAt, wakesAt } from '../place/place.ts'
@@ -16,13 +16,15 @@ import { failed } from '../run/finish.ts'
 import { retryDelayMs } from '../run/judge-budget.ts'
 import { leaseEnded, lose } from '../run/lose.ts'
 import { isComplete, isLeftInRunningPlace } from '../run/several-successes.ts'
-import { isTicking } from '../schedule/schedule.ts'
+import { planOfSchedule } from '../schedule/schedule.ts'
+import type { Head } from '../task/head.ts'
 import { isSamePiece, isTakenInOrder, workOf } from '../task/piece.ts'
-import { isTargeted, type LiveRun, liveRuns, openSlots, type Task } from '../task/task.ts'
+import type { LiveRun } from '../task/runs.ts'
+import { isTargeted, liveRuns, openSlots, type Task } from '../task/task.ts'
 import { awaitedWorkers } from '../worker/targeted.ts'
 
 /**
- * What must be sent so that a task goes on in time. The plan follows from the stored task, so sending it again is harmless. The
+ * What must be sent so that a head goes on in time. The plan follows from the stored head, so sending it again is harmless. The
  * sweeper repairs lost messages by planning again.
  */
 export type Plan = {
@@ -40,10 +42,19 @@ export type Plan = {
   readonly minute?: number
 }
 
-/** The plan for a task as it stands. */
-export function plan(task: Task, now: number): Plan {
-  if (task.canvas) return canvasPlan(task, now)
-  if (task.schedule) return schedulePlan(task, now)
+/** The plan for a head as it stands. */
+export function plan(head: Head, now: number): Plan {
+  switch (head.kind) {
+    case 'canvas':
+      return planOfCanvas(head, now)
+    case 'schedule':
+      return planOfSchedule(head, now)
+    default:
+      return planOfTask(head, now)
+  }
+}
+
+function planOfTask(task: Task, now: number): Plan {
   if (task.state !== 'open') return endedPlan(task)
   const takesWorkers = openSlots(task) > 0
   const waitsForMinute = takesWorkers && isFar(task, now)
@@ -78,22 +89,6 @@ export function slotLookAt(task: Task, now: number): number | undefined {
 function isDispatched(task: Task, now: number): boolean {
   if (workOf(task).kind === 'http' || isTargeted(task) || task.wait?.kind === 'permit') return false
   return !isTakenInOrder(task) || task.dueAt <= now
-}
-
-/**
- * The head of a canvas is never dispatched: the jobs function works on its members. A process that records progress (`patch`) sends
- * the next message itself. When that message is lost, the sweeper finds the canvas without progress.
- */
-function canvasPlan(canvas: Task, now: number): Plan {
-  const driveAtTime = canvas.operation === 'patch' ? undefined : driveAt(canvas, now)
-  return driveAtTime === undefined ? {} : { driveAt: driveAtTime }
-}
-
-/** A schedule needs no dispatch: the waker looks at it when it is due. */
-function schedulePlan(schedule: Task, now: number): Plan {
-  if (!isTicking(schedule)) return {}
-  const { dueAt } = schedule
-  return dueAt - now > QUEUE_DELAY_MS_MAX ? { minute: minuteOf(dueAt) } : { lookAt: dueAt }
 }
 
 function nextLook(task: Task, now: number, waitsForMinute: boolean): number | undefined {
@@ -141,7 +136,7 @@ export function look(task: Task, now: number, chance: number): Decision<'nothing
   return refuse('nothing-yet')
 }
 
-function timeOut(task: Task, run: LiveRun, now: number, chance: number): Change {
+function timeOut(task: Task, run: LiveRun, now: number, chance: number): Change<Task> {
   const error = {
     name: 'TimedOut',
     message: `the run took longer than ${timesOutAt(run) - run.startedAt} ms`,

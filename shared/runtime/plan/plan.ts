@@ -5,10 +5,12 @@
  *
  * This file sends dispatches, looks and markers; `publish-callbacks.ts` publishes callbacks.
  */
+
 import { EVERY_TYPE, QUEUE_DELAY_MS_MAX } from '../../core/bounds.ts'
 import { isOutage } from '../../core/errors.ts'
 import { minuteStart } from '../../core/place/place.ts'
 import { plan, slotLookAt } from '../../core/plan/plan.ts'
+import { type Head, isTask } from '../../core/task/head.ts'
 import type { Task } from '../../core/task/task.ts'
 import type { CanvasLook, Dispatch, Look } from '../../ports/messages.ts'
 import type { PlanFailure } from '../kernel/isolate-faults.ts'
@@ -21,8 +23,8 @@ import { publishOwedCallbacks } from './publish-callbacks.ts'
  * Sends each task's dispatch, look and markers, creates the schedule of a far minute, and publishes owed
  * callbacks. A fault of one task harms no other.
  */
-export async function planTasks(system: PlanningSystem, tasks: readonly Task[]): Promise<PlanFailure[]> {
-  const owing = tasks.filter(task => plan(task, system.clock.now()).publishesCallbacks)
+export async function planTasks(system: PlanningSystem, tasks: readonly Head[]): Promise<PlanFailure[]> {
+  const owing = tasks.filter(isTask).filter(task => plan(task, system.clock.now()).publishesCallbacks)
   const [unsent, unpublished] = await Promise.all([
     sendMessages(system, tasks),
     owing.length > 0 ? publishOwedCallbacks(system, owing) : [],
@@ -35,16 +37,16 @@ export async function planTasks(system: PlanningSystem, tasks: readonly Task[]):
  * Sends the dispatches, markers and looks of `tasks`. Tasks that are due in the far future are left to the
  * schedule of their minute.
  */
-export async function sendMessages(system: System, tasks: readonly Task[]): Promise<PlanFailure[]> {
+export async function sendMessages(system: System, tasks: readonly Head[]): Promise<PlanFailure[]> {
   const now = system.clock.now()
-  const dispatches = tasks.flatMap(task => dispatchOf(task, now))
+  const dispatches = tasks.filter(isTask).flatMap(task => dispatchOf(task, now))
   const looks = tasks.flatMap(task => lookOf(task, now))
   const canvasLooks = tasks.flatMap(task => canvasLookOf(task, now))
   const [unsentDispatches, unsentLooks, unsentCanvasLooks, unmarked] = await Promise.all([
     dispatches.length > 0 ? system.messages.dispatch(dispatches) : [],
     looks.length > 0 ? system.messages.look(looks) : [],
     canvasLooks.length > 0 ? system.messages.lookAtCanvases(canvasLooks) : [],
-    markTargets(system, tasks),
+    markTargets(system, tasks.filter(isTask)),
   ])
   return [
     ...unsentDispatches.map(({ index, ...why }) => ({ id: dispatches[index]?.task.id ?? '', ...why })),
@@ -75,19 +77,19 @@ function dispatchOf(task: Task, now: number): Dispatch[] {
  * delay is sent with that delay, and sent on when it arrives. Only a look at the due time is rounded down:
  * the waker waits for the rest, so nothing starts late.
  */
-export function lookOf(task: Task, now: number, hops = 0): Look[] {
+export function lookOf(task: Head, now: number, hops = 0): Look[] {
   const { lookAt } = plan(task, now)
   if (lookAt === undefined) return []
   const delayMs = Math.min(Math.max(0, lookAt - now), QUEUE_DELAY_MS_MAX)
   const { id, born, revision } = task
   const rounded = lookAt === task.dueAt ? Math.floor : Math.ceil
-  const isForSlot = slotLookAt(task, now) !== undefined
+  const isForSlot = isTask(task) && slotLookAt(task, now) !== undefined
   return [
     { id, born, revision, hops, ...(isForSlot && { slot: true }), delaySeconds: rounded(delayMs / 1_000) },
   ]
 }
 
-function canvasLookOf(task: Task, now: number): CanvasLook[] {
+function canvasLookOf(task: Head, now: number): CanvasLook[] {
   const { driveAt } = plan(task, now)
   if (driveAt === undefined) return []
   const { id, born } = task
@@ -100,7 +102,7 @@ function canvasLookOf(task: Task, now: number): CanvasLook[] {
  * A schedule that cannot be created does not fail the tasks: the sweeper wakes each minute that has tasks and
  * was not woken. If the stream batch came again instead, it would send the messages of all other tasks again.
  */
-async function ensureMinutes(system: PlanningSystem, tasks: readonly Task[]): Promise<void> {
+async function ensureMinutes(system: PlanningSystem, tasks: readonly Head[]): Promise<void> {
   const { timers, clock, metrics, log } = system
   const now = clock.now()
   const byMinute = Map.groupBy(tasks, task => plan(task, now).minute)
@@ -120,7 +122,7 @@ async function ensureMinutes(system: PlanningSystem, tasks: readonly Task[]): Pr
   await Promise.all(ensured)
 }
 
-type Work = (system: PlanningSystem, tasks: readonly Task[]) => Promise<PlanFailure[]>
+type Work<H extends Head> = (system: PlanningSystem, heads: readonly H[]) => Promise<PlanFailure[]>
 
 const ONE_BY_ONE_AT_ONCE_MAX = 10
 
@@ -129,10 +131,10 @@ const ONE_BY_ONE_AT_ONCE_MAX = 10
  * task on its own and only the faulty one is passed over. An outage concerns all tasks, and the batch comes
  * again.
  */
-export async function isolateFaults(
-  work: Work,
+export async function isolateFaults<H extends Head>(
+  work: Work<H>,
   system: PlanningSystem,
-  tasks: readonly Task[],
+  tasks: readonly H[],
 ): Promise<PlanFailure[]> {
   try {
     return await work(system, tasks)
