@@ -32,6 +32,8 @@ export type Plan = {
   readonly markFor?: readonly string[]
   /** Send a look that arrives at this time. If that is farther off than a queue can delay, it arrives earlier, and another follows. */
   readonly lookAt?: number
+  /** The look is for a far slot: when it arrives, the waker dispatches the task for the slot. */
+  readonly isSlotLook?: true
   /** Have the jobs function go on with the canvas at this time. */
   readonly driveAt?: number
   /** Publish the callbacks that the task owes. */
@@ -40,7 +42,14 @@ export type Plan = {
   readonly minute?: number
 }
 
-/** The plan for a task as it stands. */
+/** A task and its plan, decided once for each change and handed on to all that send a part of it. */
+export type Planned = { readonly task: Task; readonly plan: Plan }
+
+export function planned(task: Task, now: number): Planned {
+  return { task, plan: plan(task, now) }
+}
+
+/** The plan for a task as it is stored. */
 export function plan(task: Task, now: number): Plan {
   if (task.canvas) return canvasPlan(task, now)
   if (task.schedule) return schedulePlan(task, now)
@@ -56,6 +65,7 @@ export function plan(task: Task, now: number): Plan {
     ...(dispatches && { dispatchAt: Math.max(startsAt(task), now) }),
     ...(marks && { markFor: awaitedWorkers(task) }),
     ...(lookAt !== undefined && { lookAt }),
+    ...(slotLookAt(task, now) !== undefined && { isSlotLook: true }),
   }
 }
 
@@ -68,7 +78,7 @@ function endedPlan({ owes, unpublished }: Task): Plan {
  * The time of the look that dispatches a ready task whose slot is farther off than a queue can delay. It is the earliest time from
  * which a queue can delay the dispatch to the slot. Undefined for all other tasks.
  */
-export function slotLookAt(task: Task, now: number): number | undefined {
+function slotLookAt(task: Task, now: number): number | undefined {
   const isFarOff = startsAt(task) - now > QUEUE_DELAY_MS_MAX
   if (!isFarOff || openSlots(task) === 0 || !isReady(task, now) || !isDispatched(task, now)) return undefined
   return startsAt(task) - QUEUE_DELAY_MS_MAX
