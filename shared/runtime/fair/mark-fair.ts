@@ -1,5 +1,5 @@
 import { type TaskType, withTenants } from '../../core/types/task-type.ts'
-import type { TypeStore } from '../../ports/stores.ts'
+import { processMemory } from '../kernel/process-memory.ts'
 import type { System } from '../kernel/system.ts'
 import { applyTypeChange } from '../types/apply-type-change.ts'
 import { changeType } from '../types/change-type.ts'
@@ -8,7 +8,7 @@ import type { TypeReader } from '../types/type-cache.ts'
 type Marking = Pick<System, 'types' | 'clock' | 'messages' | 'log'>
 
 /** The types that this process knows to be marked. */
-const marked = new WeakMap<TypeStore, Set<string>>()
+const knownMarked = processMemory(() => new Set<string>())
 
 /**
  * Marks a type as fair before its first task with a fairness key is written. From then on each task of the type takes a
@@ -16,8 +16,7 @@ const marked = new WeakMap<TypeStore, Set<string>>()
  * marked. Each type is written once, ever. Tasks that wait already get their turns in the background.
  */
 export async function markFair(system: Marking, typeOf: TypeReader, type: TaskType): Promise<void> {
-  const known = marked.get(system.types) ?? new Set<string>()
-  marked.set(system.types, known)
+  const known = knownMarked(system.types)
   const steps = (type.configuration.steps ?? []).flatMap(step => [step.do, ...(step.undo ? [step.undo] : [])])
   const working = steps.length > 0 ? await Promise.all(steps.map(action => typeOf(action.type))) : [type]
   for (const one of working) {

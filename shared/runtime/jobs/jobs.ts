@@ -17,7 +17,7 @@ import { orderingOf } from '../../core/types/task-type.ts'
 import type { JobLook, PurgeJob } from '../../core/types/type-job.ts'
 import type { IndexEntry } from '../../ports/stores.ts'
 import { isolateEach } from '../kernel/isolate-faults.ts'
-import { transact } from '../kernel/kernel.ts'
+import { ofSameBirth, transact } from '../kernel/kernel.ts'
 import type { System } from '../kernel/system.ts'
 import { deleteLastingBodies } from '../operate/delete-lasting-bodies.ts'
 import { sendMessages } from '../plan/plan.ts'
@@ -104,9 +104,7 @@ async function changeEach(
   decide: (task: Task) => Decision<string>,
 ): Promise<void> {
   await isolateEach(system, tasks, CHANGES_AT_ONCE_MAX, seen =>
-    transact(system, seen, current =>
-      current?.born === seen.born ? decide(current) : { ok: false as const, reason: 'gone' as const },
-    ),
+    transact(system, seen, ofSameBirth(seen, decide)),
   )
 }
 

@@ -1,6 +1,6 @@
 import { isItemFault } from '../../core/errors.ts'
 import type { Task } from '../../core/task/task.ts'
-import type { TaskStore } from '../../ports/stores.ts'
+import { processMemory } from './process-memory.ts'
 import { sideBySide } from './side-by-side.ts'
 import type { System } from './system.ts'
 import { logFields } from './traceparent.ts'
@@ -53,19 +53,18 @@ const FAULT_MEMORY_MS = 60_000
 const FAULTS_KNOWN_MAX = 1_000
 
 /** The tasks with known faults, each with the monotonic time until which it is remembered. */
-const memories = new WeakMap<TaskStore, Map<string, number>>()
+const knownFaults = processMemory(() => new Map<string, number>())
 
 /** Remembers in this process that the task, at its present revision, cannot be written. */
 export function rememberFault({ tasks, clock }: Pick<System, 'tasks' | 'clock'>, task: Task): void {
-  const known = memories.get(tasks) ?? new Map<string, number>()
+  const known = knownFaults(tasks)
   if (known.size >= FAULTS_KNOWN_MAX) known.clear()
   known.set(nameOf(task), clock.monotonic() + FAULT_MEMORY_MS)
-  memories.set(tasks, known)
 }
 
 /** Whether this process lately failed to write the task at its present revision. A changed task is tried again. */
 export function isKnownFault({ tasks, clock }: Pick<System, 'tasks' | 'clock'>, task: Task): boolean {
-  const until = memories.get(tasks)?.get(nameOf(task))
+  const until = knownFaults(tasks).get(nameOf(task))
   return until !== undefined && clock.monotonic() < until
 }
 

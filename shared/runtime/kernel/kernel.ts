@@ -3,12 +3,13 @@
  *
  * Read in this order:
  * - `system.ts`: the stores, queues and clocks that a use case works with, and the change hooks
- * - `transact` below: the one loop around each transition (decide, write, decide again after a lost race)
+ * - `transact` below: the one loop around each transition (decide, write, decide again after a lost race); `ofSameBirth` for
+ *   decisions about one birth
  * - `contention.ts`: how long a writer waits after a lost race
  * - `apply-change.ts`: the write of one change, with `living-bodies.ts` (expiry of bodies) and the hooks
  * - `isolate-faults.ts`: a fault of one task does not stop the others
  * - `log-run-ends.ts`, `full-error.ts`, `spans.ts`, `traceparent.ts`: log lines, errors and traces
- * - `moment.ts`, `in-time.ts`, `timed-cache.ts`, `side-by-side.ts`, `given.ts`: time, caches, concurrent work
+ * - `moment.ts`, `in-time.ts`, `timed-cache.ts`, `process-memory.ts`, `side-by-side.ts`, `given.ts`: time, caches, concurrent work
  */
 
 import type { Change } from '../../core/change/change.ts'
@@ -70,6 +71,19 @@ export async function transact<D extends Decision>(
     const lost = { count: lostRaces, writeMs: answeredAt - sentAt, operation, leftMs: until - answeredAt }
     current = await afterConflict(system, applied.current, lost)
   }
+}
+
+const GONE = { ok: false, reason: 'gone' } as const
+
+/**
+ * The decision about one birth of a key, for `transact`. It asks `decide` while the stored head is of the birth that the
+ * caller saw. Otherwise it refuses with `gone`: nothing that was meant for one birth may change a later one.
+ */
+export function ofSameBirth<Decided>(
+  { born }: Pick<Task, 'born'>,
+  decide: (current: Task) => Decided,
+): (current: Task | undefined) => Decided | typeof GONE {
+  return current => (current?.born === born ? decide(current) : GONE)
 }
 
 /** The change with a record of the operator that asked for it, if there is one. */

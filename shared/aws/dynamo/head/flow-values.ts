@@ -1,7 +1,7 @@
+import { defined } from '../../../core/defined.ts'
 import { BatonError } from '../../../core/errors.ts'
 import { DEFAULT_OPTIONS, type Options } from '../../../core/options/options.ts'
 import type { ActionRecord, FlowDefinition, FlowState, StepRecord } from '../../../core/task/flow-state.ts'
-import { defined } from '../attribute-values.ts'
 import { type BodyValue, bodyFrom, bodyValue, errorFrom, errorValue } from './run-values.ts'
 
 /** A flow's progress in a head. The names are short, so that many steps fit into one write unit. */

@@ -1,3 +1,4 @@
+import { defined } from '../../../core/defined.ts'
 import { BatonError } from '../../../core/errors.ts'
 import { failureOf } from '../../../core/flow/end-piece.ts'
 import { optionDifferences, type PartialOptions, resolveOptions } from '../../../core/options/options.ts'
@@ -16,7 +17,7 @@ import {
   type View,
 } from '../../../core/task/task.ts'
 import { defaultOrdering } from '../../../core/types/task-type.ts'
-import { type AttributeValue, defined } from '../attribute-values.ts'
+import type { AttributeValue } from '../attribute-values.ts'
 import { HEAD_SORT_KEY } from '../keys.ts'
 import { assertKnownSchema, type Item, SCHEMA, ttlSeconds } from '../stored-form.ts'
 import { type FlowValue, flowFrom, flowValue, optionsOfStep, ownOptions } from './flow-values.ts'

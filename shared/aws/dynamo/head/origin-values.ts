@@ -1,7 +1,7 @@
+import { defined } from '../../../core/defined.ts'
 import type { CanvasState, Member } from '../../../core/task/canvas-state.ts'
 import type { HandOn, Previous } from '../../../core/task/previous.ts'
 import type { Callbacks, OperationRecord, Task, Unpublished } from '../../../core/task/task.ts'
-import { defined } from '../attribute-values.ts'
 import { type BodyValue, bodyFrom, bodyValue } from './run-values.ts'
 import { type ScheduleValue, scheduleFrom, scheduleValue } from './schedule-values.ts'
 

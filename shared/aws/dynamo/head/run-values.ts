@@ -1,3 +1,4 @@
+import { defined } from '../../../core/defined.ts'
 import type { Json } from '../../../core/json.ts'
 import type {
   Body,
@@ -9,7 +10,6 @@ import type {
   TaskError,
 } from '../../../core/task/task.ts'
 import type { Permit, Wait } from '../../../core/task/wait.ts'
-import { defined } from '../attribute-values.ts'
 
 /**
  * The parts of a head as attribute values. Users' JSON is stored as JSON text, because DynamoDB's own maps lose lone surrogates

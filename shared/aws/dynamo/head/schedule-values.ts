@@ -1,6 +1,6 @@
 import { SCHEDULE_GRACE_MS } from '../../../core/bounds.ts'
+import { defined } from '../../../core/defined.ts'
 import type { Pause, ScheduleState, Timing } from '../../../core/task/schedule-state.ts'
-import { defined } from '../attribute-values.ts'
 
 /**
  * When a schedule runs, in its head. `late` is the number of due ticks that it catches up on. `grace` is left out when it has
