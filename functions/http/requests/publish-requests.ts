@@ -1,11 +1,11 @@
 import type { DerivedBody, PublishBody } from '../../../shared/api/publish.ts'
 import type { PatchBody } from '../../../shared/api/tasks.ts'
 import { BODY_BYTES_MAX, DELAY_MS_MAX } from '../../../shared/core/bounds.ts'
+import { defined } from '../../../shared/core/defined.ts'
 import type { FieldProblem } from '../../../shared/core/errors.ts'
 import { type Json, jsonBytes } from '../../../shared/core/json.ts'
 import type { PatchedOptions } from '../../../shared/core/options/cleared-options.ts'
 import { isTraceparent } from '../../../shared/core/rules/scalars.ts'
-import { given } from '../../../shared/runtime/kernel/given.ts'
 import type { PatchRequest } from '../../../shared/runtime/operate/patch-task.ts'
 import { optionsIn, requestOfBody, timeOf } from '../../../shared/runtime/publish/request-of-body.ts'
 import type { PublishRequest } from '../../../shared/runtime/publish/resolve-publication.ts'
@@ -74,14 +74,14 @@ export function sizeProblem(value: Json | undefined, path: string): FieldProblem
 export function publishRequestOf(body: PublishBody, headers: Headers, by?: string): PublishRequest {
   const { ifExists, clean, debounce, throttle } = body
   const traceparent = body.traceparent ?? traceOf(headers)
-  return { ...requestOfBody(body), ...given({ ifExists, clean, traceparent, debounce, throttle, by }) }
+  return { ...requestOfBody(body), ...defined({ ifExists, clean, traceparent, debounce, throttle, by }) }
 }
 
 export function patchRequestOf(body: PatchBody): PatchRequest {
   const { input, tags, delayMs, priority, stage } = body
   const options = optionsIn<PatchedOptions>(body)
   return {
-    ...given({ input, tags, delayMs, priority, stage, dueAt: timeOf(body.dueAt) }),
+    ...defined({ input, tags, delayMs, priority, stage, dueAt: timeOf(body.dueAt) }),
     ...(Object.keys(options).length > 0 && { options }),
   }
 }

@@ -5,11 +5,12 @@
  * - `system.ts`: the stores, queues and clocks that a use case works with, and the change hooks
  * - `transact` below: the one loop around each transition (decide, write, decide again after a lost race); `ofSameBirth` for
  *   decisions about one birth
+ * - `read-heads.ts`: reads of one kind of heads
  * - `contention.ts`: how long a writer waits after a lost race
  * - `apply-change.ts`: the write of one change, with `living-bodies.ts` (expiry of bodies) and the hooks
  * - `isolate-faults.ts`: a fault of one task does not stop the others
  * - `log-run-ends.ts`, `full-error.ts`, `spans.ts`, `traceparent.ts`: log lines, errors and traces
- * - `moment.ts`, `in-time.ts`, `timed-cache.ts`, `process-memory.ts`, `side-by-side.ts`, `given.ts`: time, caches, concurrent work
+ * - `moment.ts`, `in-time.ts`, `timed-cache.ts`, `process-memory.ts`, `side-by-side.ts`: time, caches, concurrent work
  */
 
 import type { Change } from '../../core/change/change.ts'

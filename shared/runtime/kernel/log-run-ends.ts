@@ -4,7 +4,7 @@ import { statusOf } from '../../core/status/status.ts'
 import { isSamePiece } from '../../core/task/piece.ts'
 import type { EndedRun, EndedRunState } from '../../core/task/runs.ts'
 import { runId, type Task } from '../../core/task/task.ts'
-import type { Log, LogFields } from '../../ports/machine.ts'
+import type { Log, LogFields, Metrics } from '../../ports/machine.ts'
 import { logFields } from './traceparent.ts'
 
 /** Why a run's handler must stop. */
@@ -13,11 +13,11 @@ export type StopReason = RunGone | 'deadline' | 'stopping' | 'out-of-time' | 'st
 type Logging = { readonly log: Log }
 
 /**
- * Logs one line for each run that a written change has ended. A failed or lost run gets a warning with its error and the
- * time of the next try. The process that wrote the change logs it: the worker, the API for HTTP workers, or the waker for
- * a lost run.
+ * Logs one line for each run that a written change has ended, and counts the lost ones. A failed or lost run gets a
+ * warning with its error and the time of the next try. The process that wrote the change logs it: the worker, the API for
+ * HTTP workers, or, for a lost run, the waker or the worker that takes the task over.
  */
-export function logRunEnds({ log }: Logging, change: Change): void {
+export function logRunEnds({ log, metrics }: Logging & { readonly metrics: Metrics }, change: Change): void {
   if (!isOfTask(change)) return
   const { before, after, bodies } = change
   if (before?.born !== after.born) return
@@ -26,6 +26,7 @@ export function logRunEnds({ log }: Logging, change: Change): void {
     const record = bodies.find(body => 'run' in body && body.run.fence === Number(fence))
     const run = record && 'run' in record ? record.run : after.ended[fence]
     logEnd(log, before, after, Number(fence), run)
+    if (run?.state === 'lost') metrics.add('LeaseLost', 1, after.type)
   }
 }
 

@@ -1,7 +1,7 @@
 import type { DerivedBody } from '../../api/publish.ts'
+import { defined } from '../../core/defined.ts'
 import type { PatchedOptions } from '../../core/options/cleared-options.ts'
 import type { PartialOptions } from '../../core/options/options.ts'
-import { given } from '../kernel/given.ts'
 import type { PublishRequest } from './resolve-publication.ts'
 
 /**
@@ -15,10 +15,10 @@ export function requestOfBody(body: DerivedBody): PublishRequest {
   return {
     type,
     ...(Object.keys(options).length > 0 && { options }),
-    ...given({ key, input, userId, tags, delayMs, priority, stage, traceparent, fairnessKey }),
-    ...given({ dueAt: timeOf(body.dueAt) }),
+    ...defined({ key, input, userId, tags, delayMs, priority, stage, traceparent, fairnessKey }),
+    ...defined({ dueAt: timeOf(body.dueAt) }),
     ...(immutable && { immutable }),
-    ...given({ onSuccess: body.onSuccess?.map(requestOfBody), onError: body.onError?.map(requestOfBody) }),
+    ...defined({ onSuccess: body.onSuccess?.map(requestOfBody), onError: body.onError?.map(requestOfBody) }),
   }
 }
 

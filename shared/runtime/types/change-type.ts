@@ -1,4 +1,5 @@
 import { type Operator, withRecord } from '../../core/change/operations.ts'
+import { defined } from '../../core/defined.ts'
 import { BatonError } from '../../core/errors.ts'
 import {
   shardsOf,
@@ -8,7 +9,6 @@ import {
   unappliedBy,
 } from '../../core/types/task-type.ts'
 import type { TypeStore } from '../../ports/stores.ts'
-import { given } from '../kernel/given.ts'
 import type { System } from '../kernel/system.ts'
 
 /** Each lost round means that another process changed the type. This many in a row mean that something is wrong. */
@@ -83,7 +83,7 @@ function successor(
     configuration: before ? withoutShrinking(configuration, before.configuration) : configuration,
     paused,
     ...((isFair ?? before?.isFair) && { isFair: true as const }),
-    ...given({ handlerSince, servedBy, handlerVersion }),
+    ...defined({ handlerSince, servedBy, handlerVersion }),
     ...(purges.length > 0 && { purges }),
     ...(left.length > 0 && { unapplied: left }),
     version: (before?.version ?? 0) + 1,
