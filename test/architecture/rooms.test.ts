@@ -1,6 +1,12 @@
 import { globSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { crowdedFolders, foldableFiles, importsInCircles } from './rooms.ts'
+import {
+  crowdedFolders,
+  fileImportsInCircles,
+  foldableFiles,
+  importsInCircles,
+  importsOfFeatures,
+} from './rooms.ts'
 import { isIgnored, root, sources } from './sources.ts'
 
 /** Holds the folders against the house style: one subject per room, imports in one direction, no needless short file. */
@@ -18,6 +24,14 @@ const LAYERS = [
   ...['shared/core', 'shared/runtime', 'shared/aws', 'shared/aws/dynamo', 'shared/client', 'shared/worker'],
   ...['functions', 'infra', 'local', 'scripts'],
 ]
+
+/** The rooms that every feature builds on. They know the kinds of heads, and no feature. */
+const KERNEL = ['shared/core/task', 'shared/core/change', 'shared/runtime/kernel']
+
+const FEATURES = ['canvas', 'schedule', 'flow', 'limits', 'fair', 'events', 'jobs', 'list'].flatMap(room => [
+  `shared/core/${room}`,
+  `shared/runtime/${room}`,
+])
 
 /** Short files with one importer that name a concept, and which. */
 const CONCEPTS: Readonly<Record<string, string>> = {
@@ -71,6 +85,45 @@ describe('rooms', () => {
       'x/loose.ts imports x/a/a.ts',
     ])
     expect(importsInCircles('x', new Map([...circle].slice(0, 2)))).toEqual([])
+  })
+})
+
+describe('files of the core', () => {
+  test('use each other in one direction only', () => {
+    expect(fileImportsInCircles('shared/core', sources)).toEqual([])
+  })
+
+  test('of one room that use each other are refused, by types too', () => {
+    const circle = new Map([
+      ['x/a/a.ts', "import { b } from './b.ts'\n"],
+      ['x/a/b.ts', "import type { C } from './c.ts'\n"],
+      ['x/a/c.ts', "import type { A } from './a.ts'\nimport { d } from './d.ts'\n"],
+      ['x/a/d.ts', "import { other } from '../../y/e.ts'\n"],
+    ])
+
+    expect(importsInCircles('x', circle)).toEqual([])
+    expect(fileImportsInCircles('x', circle)).toEqual([
+      'x/a/a.ts imports x/a/b.ts',
+      'x/a/b.ts imports x/a/c.ts',
+      'x/a/c.ts imports x/a/a.ts',
+    ])
+  })
+})
+
+describe('the kernel', () => {
+  test('imports no feature', () => {
+    expect(importsOfFeatures(KERNEL, FEATURES, sources)).toEqual([])
+  })
+
+  test('that imports a feature is refused, by a type too', () => {
+    const files = new Map([
+      ['x/kernel/a.ts', "import type { B } from '../feature/b.ts'\n"],
+      ['x/feature/b.ts', "import { a } from '../kernel/a.ts'\n"],
+    ])
+
+    expect(importsOfFeatures(['x/kernel'], ['x/feature'], files)).toEqual([
+      'x/kernel/a.ts imports x/feature/b.ts',
+    ])
   })
 })
 

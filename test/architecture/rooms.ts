@@ -24,29 +24,54 @@ export function crowdedFolders(
  * imports of types count.
  */
 export function importsInCircles(folder: string, sources: Sources): string[] {
-  const crossing = [...sources].flatMap(([file, text]) =>
-    file.startsWith(`${folder}/`) ? importsOf(file, text).filter(one => isCrossing(folder, one)) : [],
+  return closing(importsWithin(folder, sources), path => roomOf(folder, path))
+}
+
+/** The imports that close a circle of files within the folder. Imports of types count. */
+export function fileImportsInCircles(folder: string, sources: Sources): string[] {
+  return closing(importsWithin(folder, sources), path => path)
+}
+
+function importsWithin(folder: string, sources: Sources): Import[] {
+  return [...sources].flatMap(([file, text]) =>
+    file.startsWith(`${folder}/`)
+      ? importsOf(file, text).filter(one => !one.isPackage && one.target.startsWith(`${folder}/`))
+      : [],
   )
-  const uses = Map.groupBy(crossing, ({ file }) => roomOf(folder, file))
+}
+
+/** The imports from one unit to another that close a circle of units. */
+function closing(imports: readonly Import[], unitOf: (path: string) => string): string[] {
+  const crossing = imports.filter(({ file, target }) => unitOf(file) !== unitOf(target))
+  const uses = Map.groupBy(crossing, ({ file }) => unitOf(file))
   const reaches = (from: string, to: string) => {
     const seen = new Set<string>()
     const open = [from]
-    for (let room = open.pop(); room !== undefined; room = open.pop()) {
-      if (room === to) return true
-      if (seen.has(room)) continue
-      seen.add(room)
-      open.push(...(uses.get(room) ?? []).map(({ target }) => roomOf(folder, target)))
+    for (let unit = open.pop(); unit !== undefined; unit = open.pop()) {
+      if (unit === to) return true
+      if (seen.has(unit)) continue
+      seen.add(unit)
+      open.push(...(uses.get(unit) ?? []).map(({ target }) => unitOf(target)))
     }
     return false
   }
   return crossing
-    .filter(({ file, target }) => reaches(roomOf(folder, target), roomOf(folder, file)))
+    .filter(({ file, target }) => reaches(unitOf(target), unitOf(file)))
     .map(({ file, target }) => `${file} imports ${target}`)
 }
 
-function isCrossing(folder: string, { file, target, isPackage }: Import): boolean {
-  if (isPackage || !target.startsWith(`${folder}/`)) return false
-  return roomOf(folder, file) !== roomOf(folder, target)
+/** The imports by which a file of the kernel names a file of a feature. */
+export function importsOfFeatures(
+  kernel: readonly string[],
+  features: readonly string[],
+  sources: Sources,
+): string[] {
+  const isIn = (rooms: readonly string[], path: string) => rooms.some(room => path.startsWith(`${room}/`))
+  return [...sources]
+    .filter(([file]) => isIn(kernel, file))
+    .flatMap(([file, text]) => importsOf(file, text))
+    .filter(({ target }) => isIn(features, target))
+    .map(({ file, target }) => `${file} imports ${target}`)
 }
 
 function roomOf(folder: string, path: string): string {
