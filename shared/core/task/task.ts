@@ -3,7 +3,8 @@
  *
  * What is stored
  * - task      one piece of work of a type, named by `type` and `key`; its id is `type:key`
- * - head      the item of a task: everything about it but large bodies and the records of failed runs
+ * - head      the item of a task, a canvas or a schedule: everything about it but large bodies and the records of failed runs.
+ *             `head.ts` has the three kinds
  * - birth     one incarnation of a key, named by a ULID (`born`); nothing of an earlier birth can change a later one
  * - revision  a number that grows with every change except heartbeats; a write names the revision that it was decided on
  * - write id  a random id that a write stores, so that its repetition recognises that it was applied
