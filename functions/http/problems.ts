@@ -1,6 +1,6 @@
 import type { Problem } from '../../shared/api/problems.ts'
 import { BatonError, type ErrorCode, type FieldProblem } from '../../shared/core/errors.ts'
-import { cut } from '../../shared/core/task/body.ts'
+import { cut } from '../../shared/core/task/error.ts'
 
 /** The kinds of problems: the last part of `type`, with status and title. */
 const KINDS = {

@@ -5,14 +5,9 @@ import type { RestartRefusal } from '../../shared/core/operate/restart.ts'
 import { thereAre, unknownTypeProblem } from '../../shared/core/rules/nearest.ts'
 import type { RecordedEnd, RunGone } from '../../shared/core/run/run.ts'
 import { CANVAS_TYPE } from '../../shared/core/task/canvas-state.ts'
+import type { EndedRunState } from '../../shared/core/task/runs.ts'
 import { SCHEDULE_TYPE } from '../../shared/core/task/schedule-state.ts'
-import {
-  type EndedRunState,
-  liveRuns,
-  splitTaskId,
-  type Task,
-  taskIdPrefix,
-} from '../../shared/core/task/task.ts'
+import { liveRuns, splitTaskId, type Task, taskIdPrefix } from '../../shared/core/task/task.ts'
 import { reservedFor } from '../../shared/core/types/reserved-types.ts'
 import type { OperateOutcome } from '../../shared/runtime/operate/operate.ts'
 import type { PublishOutcome } from '../../shared/runtime/publish/publish.ts'

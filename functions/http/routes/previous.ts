@@ -2,6 +2,7 @@ import type { PageQuery } from '../../../shared/api/scalars.ts'
 import { previousPage as pageSchema, previousQuery } from '../../../shared/api/tasks.ts'
 import { ANSWER_BYTES_MAX } from '../../../shared/core/bounds.ts'
 import { readPreviousPage } from '../../../shared/runtime/canvas/read-previous.ts'
+import { readTask } from '../../../shared/runtime/kernel/read-heads.ts'
 import { problem } from '../problems.ts'
 import { noSuchTask } from '../refusal-problems.ts'
 import { isTaskId } from '../requests/task-ids.ts'
@@ -27,7 +28,7 @@ export const previousRoutes = [
 async function handlePrevious(call: Call<PageQuery, unknown>): Promise<Answer> {
   const { system, query, params } = call
   const id = params.id ?? ''
-  const task = isTaskId(id) ? await system.tasks.head(id) : undefined
+  const task = isTaskId(id) ? await readTask(system, id) : undefined
   if (!task || task.state === 'removed') return answerProblem(noSuchTask(id))
   const from = Number(query.cursor ?? 0)
   const page = await readPreviousPage(system, task, {

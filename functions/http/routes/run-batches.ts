@@ -10,7 +10,7 @@ import {
   runsBody,
 } from '../../../shared/api/runs.ts'
 import { DERIVED_KEY_CHARACTERS_MAX, TYPE_CHARACTERS_MAX } from '../../../shared/core/bounds.ts'
-import { cut } from '../../../shared/core/task/body.ts'
+import { cut } from '../../../shared/core/task/error.ts'
 import { endOfRequest } from '../../../shared/runtime/kernel/in-time.ts'
 import { sideBySideByName } from '../../../shared/runtime/kernel/side-by-side.ts'
 import { describeHead } from '../../../shared/runtime/read/read.ts'

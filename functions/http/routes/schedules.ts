@@ -9,7 +9,7 @@ import {
 } from '../../../shared/api/schedules.ts'
 import { KEY_CHARACTERS_MAX } from '../../../shared/core/bounds.ts'
 import { isName } from '../../../shared/core/name.ts'
-import { SCHEDULE_TYPE } from '../../../shared/core/task/schedule-state.ts'
+import { SCHEDULE_TYPE, type Schedule } from '../../../shared/core/task/schedule-state.ts'
 import { taskId } from '../../../shared/core/task/task.ts'
 import type { System } from '../../../shared/runtime/kernel/system.ts'
 import type { OperateOutcome } from '../../../shared/runtime/operate/operate.ts'
@@ -165,7 +165,7 @@ async function handleRemove(call: OneCall<unknown>): Promise<Answer> {
 
 async function handleChange(
   call: OneCall<unknown>,
-  change: (system: System, id: string) => Promise<OperateOutcome<'finished'>>,
+  change: (system: System, id: string) => Promise<OperateOutcome<'finished', Schedule>>,
 ): Promise<Answer> {
   const id = idIn(call)
   const outcome = id === undefined ? UNKNOWN : await change(call.system, id)

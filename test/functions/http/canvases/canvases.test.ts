@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Task } from '../../../../shared/core/task/task.ts'
+import { readTask } from '../../../../shared/runtime/kernel/read-heads.ts'
 import { planChanges } from '../../../../shared/runtime/stream/stream.ts'
 import { anApi, pathOf, type Shown, type TestApi } from '../../../support/http/an-api.ts'
 
@@ -32,7 +33,7 @@ async function work({ call, system }: TestApi): Promise<Shown[]> {
       const word = outcome.error ? 'fail' : 'succeed'
       await call('POST', `${pathOf(task.id)}/runs/${run.id}/${word}`, { fence: run.fence, ...outcome })
       done.push(task)
-      const head = await system.tasks.head(task.id)
+      const head = await readTask(system, task.id)
       if (head) ended.push(head)
     }
     await planChanges(
@@ -282,7 +283,7 @@ describe('a failure', () => {
     const { id, taskIds } = await publish(api, { group: [add(1), add(2)] })
 
     await api.call(method, `${pathOf(taskIds[0])}${path}`)
-    const head = await api.system.tasks.head(taskIds[0])
+    const head = await readTask(api.system, taskIds[0])
     await planChanges(api.system, head ? [{ task: head, position: '1' }] : [])
     await work(api)
 

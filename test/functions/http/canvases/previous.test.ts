@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { Task } from '../../../../shared/core/task/task.ts'
+import { readTask } from '../../../../shared/runtime/kernel/read-heads.ts'
 import { planChanges } from '../../../../shared/runtime/stream/stream.ts'
 import { anApi, pathOf, type Shown, type TestApi } from '../../../support/http/an-api.ts'
 
@@ -26,7 +27,7 @@ async function callbackAfter(results: readonly unknown[]): Promise<Shown> {
   for (const result of results) {
     const { task, run } = await claimOne()
     await api.call('POST', `${pathOf(task.id)}/runs/${run.id}/succeed`, { fence: run.fence, result })
-    const head = await api.system.tasks.head(task.id)
+    const head = await readTask(api.system, task.id)
     if (head) ended.push(head)
   }
   await planChanges(
@@ -66,7 +67,7 @@ describe('a list that was handed on', () => {
     await api.call('POST', '/v1/canvases', { chain: [{ type: 'jobs' }, { type: 'jobs' }] })
     const { task, run } = await claimOne()
     await api.call('POST', `${pathOf(task.id)}/runs/${run.id}/succeed`, { fence: run.fence, result })
-    const head = await api.system.tasks.head(task.id)
+    const head = await readTask(api.system, task.id)
     await planChanges(api.system, head ? [{ task: head, position: 'p' }] : [])
 
     const next = await claimOne()

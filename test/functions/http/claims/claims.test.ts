@@ -1,5 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import type { Task } from '../../../../shared/core/task/task.ts'
+import { isOfTask } from '../../../../shared/core/change/change.ts'
+import type { Head } from '../../../../shared/core/task/head.ts'
+import { readTasks } from '../../../../shared/runtime/kernel/read-heads.ts'
 import { planTasks } from '../../../../shared/runtime/plan/plan.ts'
 import { createMemoryTaskStore } from '../../../../shared/testing/task-store.ts'
 import { anApi, pathOf, published, type Shown, type TestApi } from '../../../support/http/an-api.ts'
@@ -33,7 +35,7 @@ const plan = async () => {
   })
   const pages = await Promise.all([0, 1, 2, 3].map(shard => api.system.tasks.page(partition(shard))))
   const ids = pages.flatMap(({ entries }) => entries.map(({ id }) => id))
-  await planTasks(api.system, await api.system.tasks.heads(ids))
+  await planTasks(api.system, await readTasks(api.system, ids))
 }
 const get = async (id: string) => (await api.call('GET', pathOf(id))).body
 
@@ -61,7 +63,7 @@ describe('a claim', () => {
 
   test('that cannot be shown is given back at once, and the others are handed out', async () => {
     const tasks = createMemoryTaskStore()
-    const oddTimeOfBad = (task: Task) => (task.key === 'bad' ? { ...task, createdAt: Number.NaN } : task)
+    const oddTimeOfBad = (task: Head) => (task.key === 'bad' ? { ...task, createdAt: Number.NaN } : task)
     let isClaiming = false
     api = await anApi({
       tasks: {
@@ -312,7 +314,7 @@ describe('a claim', () => {
     const apply: typeof store.apply = async change => {
       await new Promise(resolve => setImmediate(resolve))
       const applied = await store.apply(change)
-      const position = -change.after.priority
+      const position = isOfTask(change) ? -change.after.priority : 0
       if (change.after.operation === 'claim' && applied.applied) {
         passedOver.push([...open].filter(other => other < position).length)
         open.delete(position)

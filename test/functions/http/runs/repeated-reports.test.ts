@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { lose } from '../../../../shared/core/run/lose.ts'
+import { readTask } from '../../../../shared/runtime/kernel/read-heads.ts'
 import { anApi, claimed, pathOf, published, type Shown, type TestApi } from '../../../support/http/an-api.ts'
 import { SECOND } from '../../../support/tasks/a-task.ts'
 
@@ -127,7 +128,7 @@ describe('a repeated report', () => {
   test('learns of a loss that the task has forgotten', async () => {
     const lost = await aRun({ retry: { maxRetries: 50, delayMs: 0 } })
     await api.system.clock.advance(16 * SECOND)
-    const task = await api.system.tasks.head('jobs:a')
+    const task = await readTask(api.system, 'jobs:a')
     const decision = task && lose(task, api.system.clock.now())
     if (decision?.ok) await api.system.tasks.apply(decision.change)
     for (let runs = 0; runs < 8; runs++)

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
+import { readTask } from '../../../../shared/runtime/kernel/read-heads.ts'
 import { anApi, claimed, pathOf, published, type Shown, type TestApi } from '../../../support/http/an-api.ts'
 import { NOW, SECOND } from '../../../support/tasks/a-task.ts'
 
@@ -107,7 +108,7 @@ describe('the report of a run', () => {
       'lost',
       async () => {
         await api.system.clock.advance(16 * SECOND)
-        const lost = await api.system.tasks.head('jobs:a')
+        const lost = await readTask(api.system, 'jobs:a')
         const { lose } = await import('../../../../shared/core/run/lose.ts')
         const decision = lost && lose(lost, api.system.clock.now())
         if (decision?.ok) await api.system.tasks.apply(decision.change)

@@ -1,5 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { schedulePath, taskPath } from '../../../../shared/api/paths.ts'
+import { isSchedule } from '../../../../shared/core/task/head.ts'
+import { readHead } from '../../../../shared/runtime/kernel/read-heads.ts'
 import { anApi, published, type TestApi } from '../../../support/http/an-api.ts'
 import { BAD_OPTIONS, type Bad } from '../../../support/http/bad-fields.ts'
 
@@ -242,8 +244,8 @@ describe('a schedule', () => {
 
   test('that ran once for the last time is refused a pause, and can still be run by hand', async () => {
     await api.call('PUT', PATH, { at: '2026-01-01T12:00:01Z', task: TASK })
-    const head = await api.system.tasks.head('schedule:nightly')
-    if (!head) throw new Error('not stored')
+    const head = await readHead(api.system, 'schedule:nightly', isSchedule)
+    if (!head?.schedule) throw new Error('not stored')
     await api.system.tasks.apply({
       before: head,
       after: {

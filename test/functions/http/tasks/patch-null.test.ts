@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
+import { readTask } from '../../../../shared/runtime/kernel/read-heads.ts'
 import { anApi, pathOf, published, type TestApi } from '../../../support/http/an-api.ts'
 import { MINUTE, NOW } from '../../../support/tasks/a-task.ts'
 
@@ -79,7 +80,7 @@ describe('null in a PATCH', () => {
     const { body } = await api.call('POST', '/v1/claims', { type: 'jobs', workerId: 'w1' })
 
     expect(body.claims).toHaveLength(1)
-    expect((await api.system.tasks.head(id))?.deadlineAt).toBeUndefined()
+    expect((await readTask(api.system, id))?.deadlineAt).toBeUndefined()
   })
 
   test('takes a deadline to the one of the type, counted from the due time', async () => {
@@ -87,7 +88,7 @@ describe('null in a PATCH', () => {
     await api.call('PUT', '/v1/types/jobs', { kind: 'http', defaults: { deadlineMs: MINUTE } })
     await patched(id, { deadlineMs: null })
 
-    expect((await api.system.tasks.head(id))?.deadlineAt).toBe(NOW + MINUTE)
+    expect((await readTask(api.system, id))?.deadlineAt).toBe(NOW + MINUTE)
   })
 
   test('of a flow clears what holds for it as a whole', async () => {
@@ -97,7 +98,7 @@ describe('null in a PATCH', () => {
 
     const task = await patched(id, { deadlineMs: null, retentionMs: null })
 
-    expect((await api.system.tasks.head(id))?.deadlineAt).toBeUndefined()
+    expect((await readTask(api.system, id))?.deadlineAt).toBeUndefined()
     expect(task.options.retentionMs).toBe(7 * 24 * 60 * MINUTE)
     const refused = await api.call('PATCH', pathOf(id), { timeoutMs: null })
     expect(refused).toMatchObject({ status: 400, body: { errors: [{ path: 'timeoutMs' }] } })

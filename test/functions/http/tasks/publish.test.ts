@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
+import { readTask } from '../../../../shared/runtime/kernel/read-heads.ts'
 import { createMemoryTaskStore } from '../../../../shared/testing/task-store.ts'
 import { anApi, claimed, pathOf, published, type Shown, type TestApi } from '../../../support/http/an-api.ts'
 import { MINUTE } from '../../../support/tasks/a-task.ts'
@@ -229,7 +230,7 @@ describe('a large input', () => {
         api.call('POST', '/v1/tasks', { type: 'jobs', key: 'k', input: text.repeat(900) }),
       ),
     )
-    const task = await store.head('jobs:k')
+    const task = await readTask({ tasks: store }, 'jobs:k')
 
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 201])
     expect(dropped).toHaveLength(1)
