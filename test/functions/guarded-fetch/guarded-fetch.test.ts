@@ -58,7 +58,7 @@ function call(target: string, more: Partial<GuardedCall> = {}) {
     signal: new AbortController().signal,
     bodyBytesMax: 1_000,
     allowPrivate: true,
-    whenPrivate: 'nothing permits it',
+    privateHint: 'nothing permits it',
     resolve: systemResolver,
     ...more,
   })

@@ -22,7 +22,7 @@ const callers: ReadonlyArray<readonly [string, Caller]> = [
   [
     'the shipped type word-count',
     (url, { allowPrivate = false, resolve = systemResolver, ...over } = {}) =>
-      run(wordCountWith({ allowPrivate, resolve, whenPrivate: 'nothing permits it' }), { url }, over),
+      run(wordCountWith({ allowPrivate, resolve, privateHint: 'nothing permits it' }), { url }, over),
   ],
 ]
 

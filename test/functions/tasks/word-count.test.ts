@@ -27,7 +27,7 @@ describe('counting words', () => {
 })
 
 describe('a text behind a URL', () => {
-  const onThisMachine = wordCountWith({ resolve: systemResolver, allowPrivate: true, whenPrivate: '' })
+  const onThisMachine = wordCountWith({ resolve: systemResolver, allowPrivate: true, privateHint: '' })
   const fetched = async (path: string) => onThisMachine.run({ url: receiver.url + path }, aTaskContext())
   let receiver: TestReceiver
 
