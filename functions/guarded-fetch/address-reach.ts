@@ -1,8 +1,8 @@
 import ipaddr from 'ipaddr.js'
 
 /**
- * Says whether an address may be called, and names its range. A `private` address needs permission. A `never` address is
- * always refused: metadata services hand out credentials, and no receiver of webhooks has a link-local, multicast or reserved address.
+ * Says whether an address may be called, and names its range. A `private` address needs permission. A `never` address is always
+ * refused: metadata services hand out credentials, and no receiver of webhooks has a link-local, multicast or reserved address.
  */
 export type Reach = { readonly reach: 'public' | 'private' | 'never'; readonly range: string }
 

@@ -36,7 +36,9 @@ export async function checkedAddresses({ hostname }: URL, policy: Policy): Promi
   return [...addresses]
 }
 
-/** RFC 6761 reserves `localhost` and all names below it for the machine. Some resolvers do not know this of the names below it. */
+/**
+ * RFC 6761 reserves `localhost` and all names below it for the machine. Some resolvers do not know this of the names below it.
+ */
 function refuseLocalName(host: string, { privateHint }: Policy): void {
   if (/(^|\.)localhost\.*$/i.test(host))
     throw new Fatal(`${host} is a private address (loopback); ${privateHint}`)

@@ -6,7 +6,7 @@
 
 import { Effect, type IRole, PolicyStatement } from 'aws-cdk-lib/aws-iam'
 
-/** Code that is granted permissions: a Lambda function, or a container together with its task's role. */
+/** Code that is granted permissions: a Lambda function, or a container with the role of its ECS task. */
 export type Grantee = {
   addToRolePolicy(statement: PolicyStatement): void
   addEnvironment(name: string, value: string): unknown

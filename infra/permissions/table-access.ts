@@ -33,9 +33,9 @@ type Reachable = {
 
 export type Serving = {
   readonly types: GrantedTypes
-  /** Other types that its handlers publish, or that they read results of. */
+  /** Other types whose tasks its handlers publish or whose results they read. */
   readonly others: GrantedTypes
-  /** Whether it is a process in the registry of workers, which tasks may name. */
+  /** Whether the worker announces itself in the registry, so that tasks may name it in `workerIds`. */
   readonly isRegistered: boolean
 }
 
@@ -54,7 +54,7 @@ export function grantTableToWorker(grantee: Grantee, parts: Reachable, serving: 
   onPartitions(grantee, parts, ['GetItem'], () => taskPartitions(['canvas']))
   onPlaces(grantee, parts, () => [...readyPlaces(lines()), ...limitPlaces(own())])
   openTypes(grantee, parts)
-  if (isAny) keepOutOfCanvases(grantee, parts)
+  if (isAny) denyCanvasWrites(grantee, parts)
   if (serving.isRegistered) openRegistry(grantee, parts)
 }
 
@@ -68,7 +68,7 @@ export function grantTableToPublisher(grantee: Grantee, parts: Reachable, types:
   ])
   onPlaces(grantee, parts, () => readyPlaces(lines()))
   openTypes(grantee, parts)
-  if (types === 'any') keepOutOfCanvases(grantee, parts)
+  if (types === 'any') denyCanvasWrites(grantee, parts)
 }
 
 /** Allows code to read types, to record that a type has tenants, and to store the steps of flows. */
@@ -94,8 +94,8 @@ function openRegistry(grantee: Grantee, parts: Reachable): void {
   onPartitions(grantee, parts, ['GetItem', 'PutItem'], () => [MARKER_CURSORS])
 }
 
-/** Denies writes to canvases and schedules. The pattern that stands for all types matches them, too. */
-function keepOutOfCanvases(grantee: Grantee, parts: Reachable): void {
+/** Denies writes to canvases and schedules, which the pattern for all types would allow. */
+function denyCanvasWrites(grantee: Grantee, parts: Reachable): void {
   allow(grantee, {
     isDenied: true,
     actions: ['PutItem', 'UpdateItem'].map(action => `dynamodb:${action}`),

@@ -27,14 +27,14 @@ export class TypeReach {
     this.flows.push({ type, does })
   }
 
-  /** These types, and the types of the flows whose steps they do: the tasks that they serve are stored under all of these. */
+  /** Returns these types and the flows whose steps they do. The tasks that these types serve are stored under all of these. */
   withFlows(types: GrantedTypes): readonly string[] {
     if (types === 'any') return [ANY_TYPE]
     const flows = this.flows.filter(({ does }) => does.some(type => types.includes(type)))
     return distinct([...types, ...flows.map(({ type }) => type)])
   }
 
-  /** These types, and the types that do the steps of the flows among them: the tasks wait in the lines of all of these. */
+  /** Returns these types and the types that do the steps of the flows among them. The tasks wait in the lines of all of these. */
   withSteps(types: readonly string[]): readonly string[] {
     const flows = this.flows.filter(({ type }) => types.includes(type))
     return distinct([...types, ...flows.flatMap(({ does }) => does)])

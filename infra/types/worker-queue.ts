@@ -19,8 +19,8 @@ export type WorkerQueueProps = {
 }
 
 /**
- * A type that workers serve from anywhere: its queue with a dead-letter queue, and its registration. A worker deletes a message
- * once it has claimed the task, so a run may take hours.
+ * The queue, the dead-letter queue and the registration of a type that your own workers serve, wherever they run. A worker
+ * deletes a message once it has claimed the task, so a run may take hours.
  */
 export class WorkerQueue extends Construct {
   readonly type: string

@@ -66,7 +66,10 @@ describe('what is asked for by a name that is none', () => {
   test('of a task without its type shows how ids are made', async () => {
     const { status, body } = await api.call('GET', '/v1/tasks/hello')
 
-    expect([status, body.detail]).toEqual([404, "'hello' is no task id: give type:key, such as resize:img-1"])
+    expect([status, body.detail]).toEqual([
+      404,
+      "'hello' is not a task id: give type:key, such as resize:img-1",
+    ])
   })
 
   test('of a status in a query is named by the parameter, not as a member of a list', async () => {

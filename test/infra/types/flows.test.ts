@@ -89,7 +89,7 @@ describe('At synth it is refused, naming file, type and step', () => {
     tasks.addFlow('Inner', { entry: 'test/infra/fixtures/named-flow.ts', flow: 'inner' })
 
     expect(() => readTemplate(stack)).toThrow(
-      "flow 'outer': steps.0.undo must name a type that is no flow, and 'inner' is one",
+      "flow 'outer': steps.0.undo must name a type that is not a flow; 'inner' is a flow",
     )
   })
 })

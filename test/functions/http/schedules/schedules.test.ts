@@ -259,7 +259,7 @@ describe('a schedule', () => {
 
     const pause = await api.call('POST', `${PATH}/pause`)
 
-    expect(pause).toMatchObject({ status: 409, body: { detail: expect.stringContaining('last time') } })
+    expect(pause).toMatchObject({ status: 409, body: { detail: expect.stringContaining('last tick') } })
     expect((await api.call('GET', PATH)).body).toMatchObject({ finishedAt: '2026-01-01T12:00:01.000Z' })
     expect((await api.call('POST', `${PATH}/trigger`)).status).toBe(202)
   })
