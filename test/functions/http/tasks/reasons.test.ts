@@ -80,7 +80,7 @@ describe('a waiting task shows its reason, in GET and in lists', () => {
     expect(await reasonOf(await WAITS[reason]())).toBe(reason)
   })
 
-  test('and shows none while a worker is there that will take it at any moment', async () => {
+  test('and shows none while a live worker can take it', async () => {
     await shows('w1')
     expect(await reasonOf(await published(api))).toBeUndefined()
 
@@ -90,7 +90,7 @@ describe('a waiting task shows its reason, in GET and in lists', () => {
 })
 
 describe('no-worker', () => {
-  test('of a type over HTTP, whose last worker has shown no sign of life for 30 seconds', async () => {
+  test('is the reason of a type over HTTP when its last worker has been silent for 30 seconds', async () => {
     await shows('w1')
     const id = await published(api)
     expect(await reasonOf(id)).toBeUndefined()
@@ -100,7 +100,7 @@ describe('no-worker', () => {
     expect(await reasonOf(id)).toBe('no-worker')
   })
 
-  test('when each worker over HTTP is older than minWorkerVersion asks', async () => {
+  test('is the reason when the version of each worker over HTTP is below minWorkerVersion', async () => {
     await shows('old', { workerVersion: '1.9' })
     const id = await published(api, { minWorkerVersion: '2' })
     expect(await reasonOf(id)).toBe('no-worker')
@@ -114,7 +114,7 @@ describe('no-worker', () => {
     [undefined, 'no-worker'],
     ['1.9', 'no-worker'],
     ['2.0', undefined],
-  ])('of a Lambda handler of version %s, when a task asks for 2: %s', async (version, reason) => {
+  ])('for a Lambda handler of version %s, when a task asks for version 2: %s', async (version, reason) => {
     await registerHandlerType(api.system, 'resize', HANDLER, { version })
 
     expect(await reasonOf(await published(api, { type: 'resize', minWorkerVersion: '2' }))).toBe(reason)
@@ -129,15 +129,15 @@ describe('a flow shows why its step waits', () => {
     return published(api, { type: 'order', key: type })
   }
 
-  test('whose type nothing is deployed for', async () => {
+  test('when nothing is deployed for its type', async () => {
     expect(await reasonOf(await flow('resize'))).toBe('no-handler')
   })
 
-  test('whose type no worker claims', async () => {
+  test('when no worker claims its type', async () => {
     expect(await reasonOf(await flow('jobs'))).toBe('no-worker')
   })
 
-  test('whose type is paused, or the flow itself', async () => {
+  test('when its type or the flow is paused', async () => {
     const id = await flow('jobs')
     await shows('w1')
     const other = await published(api, { type: 'order', key: 'other' })
