@@ -13,8 +13,8 @@ const system = composeSystem()
 const eventSystem = composeEventSystem(system)
 
 /**
- * The waker, which serves the wake queue. It looks at tasks that are due, dispatches the tasks of a minute when its EventBridge
- * schedule fires, and publishes late events. It also serves the jobs that an earlier version sent to this queue.
+ * The waker, which serves the wake queue. It serves looks, dispatches the tasks of a minute when its EventBridge schedule
+ * fires, and publishes late events. It also serves the jobs that an earlier version sent to this queue.
  */
 export async function handler(event: SQSEvent, context: Context): Promise<SQSBatchResponse> {
   const stopAt = system.clock.now() + context.getRemainingTimeInMillis() - MARGIN_MS

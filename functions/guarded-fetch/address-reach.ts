@@ -39,7 +39,10 @@ export function reachOf(text: string): Reach {
   return isPublic ? { reach: 'public', range } : { reach: 'never', range: 'reserved' }
 }
 
-/** Returns the IPv4 address in a translated address. In an IPv6-only network, DNS64 translates the address of every IPv4 host. */
+/**
+ * Returns the IPv4 address in a translated address, and any other address unchanged. In an IPv6-only network, DNS64 translates
+ * the address of every IPv4 host.
+ */
 function untranslated(address: Address): Address {
   if (!isWithin(address, NAT64)) return address
   return new ipaddr.IPv4(address.toByteArray().slice(NAT64_PREFIX_BYTES))

@@ -37,7 +37,7 @@ export async function checkedAddresses({ hostname }: URL, policy: Policy): Promi
 }
 
 /**
- * RFC 6761 reserves `localhost` and all names below it for the machine. Some resolvers do not know this of the names below it.
+ * RFC 6761 reserves `localhost` and all names below it for the machine. Not every resolver treats the names below it so.
  */
 function refuseLocalName(host: string, { privateHint }: Policy): void {
   if (/(^|\.)localhost\.*$/i.test(host))

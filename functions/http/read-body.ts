@@ -7,7 +7,7 @@ type Body = { readonly ok: true; readonly value: unknown } | { readonly ok: fals
 
 /**
  * The content types that are accepted. A body must declare itself as JSON, because a browser lets any web page post a form,
- * plain text or a body without a type to any address. Only before it sends JSON, the browser asks the server.
+ * plain text or a body without a type to any address. The browser asks the server first only for JSON.
  */
 const JSON_TYPE = /^application\/([\w.+-]*\+)?json\s*(;|$)/i
 

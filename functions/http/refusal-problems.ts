@@ -193,7 +193,7 @@ function whyEnded({ reason, end }: EndedRunRefusal): string {
   if (reason !== 'ended') return WHY_RUN_ENDED[reason]
   if (!end) return 'it has ended, and its record is no longer kept, so the report cannot be compared with it'
   const { state, endedAt } = end
-  return `its worker has reported its end, and it ${HOW_ENDED[state]} at ${iso(endedAt)}; only the same report is accepted again`
+  return `its worker has reported its end: the run ${HOW_ENDED[state]} at ${iso(endedAt)}; only the same report is accepted again`
 }
 
 const HOW_ENDED = {

@@ -43,16 +43,17 @@ export type Serving = {
 export function grantTableToWorker(grantee: Grantee, parts: Reachable, serving: Serving): void {
   const { types, others } = serving
   const isAny = types === 'any' || others === 'any'
-  const tasks = () => (isAny ? parts.reach.withFlows('any') : [...parts.reach.withFlows(types), ...others])
-  const lines = () => parts.reach.withSteps(tasks())
-  const own = () => parts.reach.withSteps(parts.reach.withFlows(isAny ? 'any' : types))
+  const taskTypes = () =>
+    isAny ? parts.reach.withFlows('any') : [...parts.reach.withFlows(types), ...others]
+  const lineTypes = () => parts.reach.withSteps(taskTypes())
+  const ownLineTypes = () => parts.reach.withSteps(parts.reach.withFlows(isAny ? 'any' : types))
   onPartitions(grantee, parts, ['GetItem', 'BatchGetItem', 'PutItem', 'UpdateItem'], () => [
-    ...taskPartitions(tasks()),
-    ...countPartitions(lines()),
+    ...taskPartitions(taskTypes()),
+    ...countPartitions(lineTypes()),
   ])
   // A worker reads a canvas's tree for the results that the canvas hands on.
   onPartitions(grantee, parts, ['GetItem'], () => taskPartitions(['canvas']))
-  onPlaces(grantee, parts, () => [...readyPlaces(lines()), ...limitPlaces(own())])
+  onPlaces(grantee, parts, () => [...readyPlaces(lineTypes()), ...limitPlaces(ownLineTypes())])
   openTypes(grantee, parts)
   if (isAny) denyCanvasWrites(grantee, parts)
   if (serving.isRegistered) openRegistry(grantee, parts)
@@ -60,13 +61,13 @@ export function grantTableToWorker(grantee: Grantee, parts: Reachable, serving: 
 
 /** Allows a publisher to write new tasks of these types, and to update or restart existing ones. */
 export function grantTableToPublisher(grantee: Grantee, parts: Reachable, types: GrantedTypes): void {
-  const named = () => (types === 'any' ? parts.reach.withFlows('any') : types)
-  const lines = () => parts.reach.withSteps(named())
+  const taskTypes = () => (types === 'any' ? parts.reach.withFlows('any') : types)
+  const lineTypes = () => parts.reach.withSteps(taskTypes())
   onPartitions(grantee, parts, ['GetItem', 'PutItem', 'UpdateItem'], () => [
-    ...taskPartitions(named()),
-    ...turnPartitions(lines()),
+    ...taskPartitions(taskTypes()),
+    ...turnPartitions(lineTypes()),
   ])
-  onPlaces(grantee, parts, () => readyPlaces(lines()))
+  onPlaces(grantee, parts, () => readyPlaces(lineTypes()))
   openTypes(grantee, parts)
   if (types === 'any') denyCanvasWrites(grantee, parts)
 }

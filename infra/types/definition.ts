@@ -110,10 +110,7 @@ function otherKind(entry: string, names: string, kind: Kind): BatonError {
     kind === 'baton-flow'
       ? 'is a flow: it is registered with addFlow, and served by the handlers of its steps'
       : 'is a task: it is served with addHandler or addWorkerService'
-  return new BatonError(
-    'invalid',
-    `${entry} exports no ${kind === 'baton-flow' ? 'task' : 'flow'} there: ${names} ${help}`,
-  )
+  return new BatonError('invalid', `${entry}: ${names} ${help}`)
 }
 
 /** @throws BatonError `invalid` for a type that is claimed over HTTP, because such a type has nothing to deploy. */

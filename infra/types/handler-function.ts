@@ -86,12 +86,12 @@ export class HandlerFunction extends Construct {
       environment: { ...props.environment, ...versionIn(props) },
       ...reserving(props.reservedConcurrency),
     })
-    const fed = new SourceQueue(this, 'Tasks', settings, {
+    const source = new SourceQueue(this, 'Tasks', settings, {
       queueName,
       visibilityTimeout: visibilityFor(timeout),
     })
-    this.queue = fed.queue
-    this.deadLetterQueue = fed.deadLetterQueue
+    this.queue = source.queue
+    this.deadLetterQueue = source.deadLetterQueue
     const others = props.otherTypes ? typesWithin('otherTypes', props.otherTypes) : 'any'
     grantTableToWorker(this.function, parts, {
       // Types of kind `webhook` are registered over HTTP, so their names are not known here.
@@ -101,7 +101,7 @@ export class HandlerFunction extends Construct {
     })
     table.nameTo(this.function)
     messages.openTo(this.function, { dispatchesTo: this.queue })
-    const mapping = fed.feed(this.function, {
+    const mapping = source.feed(this.function, {
       maxConcurrency: maxConcurrencyOf(props),
       ...(props.batchSize !== undefined && { batchSize: props.batchSize }),
     })

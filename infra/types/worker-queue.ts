@@ -32,12 +32,12 @@ export class WorkerQueue extends Construct {
     const definition = withEvents(readDefinition(props.entry, props.task), props.events)
     refuseHttp(definition)
     this.type = definition.type
-    const fed = new SourceQueue(this, 'Tasks', parts.settings, {
+    const source = new SourceQueue(this, 'Tasks', parts.settings, {
       queueName: queueNameOf(parts.settings.system, this.type),
       visibilityTimeout: Duration.seconds(WORKER_VISIBILITY_S),
     })
-    this.queue = fed.queue
-    this.deadLetterQueue = fed.deadLetterQueue
+    this.queue = source.queue
+    this.deadLetterQueue = source.deadLetterQueue
     registrar
       .register(this, 'Registration', definition, { servedBy: 'workers' })
       .node.addDependency(this.queue)

@@ -6,8 +6,8 @@ import { reservedFor } from '../../../shared/core/types/reserved-types.ts'
 import type { RunReference } from '../../../shared/runtime/run/http-runs.ts'
 
 /**
- * Whether a task can have this id. Ids of canvases and schedules have the same form, and are refused. So the store is asked
- * only for ids that it can hold.
+ * Whether a task can have this id. Ids of canvases and schedules have the same form, and are refused. Routes ask
+ * the store only for such ids, because the store cannot hold longer ones.
  */
 export function isTaskId(id: string): boolean {
   const parts = splitTaskId(id)

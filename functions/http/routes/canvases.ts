@@ -115,7 +115,7 @@ function noSuchCanvas(id: string) {
   return problem('not-found', `there is no canvas ${id}`)
 }
 
-/** Whether a canvas can have this id. So the store is asked only for ids that it can hold. */
+/** Whether a canvas can have this id. The store is asked only for such ids, because it cannot hold longer ones. */
 function isCanvasId(id: string): boolean {
   const parts = splitTaskId(id)
   return parts?.type === CANVAS_TYPE && isName(parts.key, KEY_CHARACTERS_MAX)
