@@ -206,7 +206,7 @@ describe('an address', () => {
   })
 })
 
-/** A port without a listener: one that was opened and closed again. */
+/** Returns a port without a listener: a server has just closed it. */
 async function unusedPort(): Promise<number> {
   const brief = createServer()
   await new Promise<void>(resolve => brief.listen(0, resolve))

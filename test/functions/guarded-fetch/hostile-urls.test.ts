@@ -48,7 +48,7 @@ const failureOf = (called: Promise<unknown>) =>
   )
 
 let receiver: TestReceiver
-/** Sockets that anything in this process opened while a hostile URL was called. */
+/** How many sockets this process has opened during the call of a hostile URL. */
 let sockets = 0
 const countSocket = () => void sockets++
 

@@ -14,7 +14,7 @@ beforeEach(async () => {
   api = await anApi()
 })
 
-/** The worst text there is: twice its bytes as JSON, and twice that once the JSON is escaped. */
+/** The text that grows most: it has twice its bytes as JSON, and four times its bytes after the JSON is escaped. */
 const quotes = (bytes: number) => '"'.repeat(bytes / 2 - 1)
 const LARGEST = quotes(350 * 1024)
 /** Tags that take most of what a head may: 50 names and values of the longest kind. */

@@ -141,14 +141,14 @@ describe('the least level of log lines', () => {
   test.each([
     ['is INFO for handlers, WARN for the system', {}, undefined, 'INFO INFO WARN', 'WARN INFO WARN'],
     [
-      'is one for all where the system says it',
+      'is the same for all functions if the system sets it',
       { logLevel: 'ERROR' },
       undefined,
       'ERROR INFO WARN',
       'ERROR INFO WARN',
     ],
     [
-      'is what a handler says for itself',
+      'is the level of the handler if the handler sets one',
       { logLevel: 'WARN' },
       'DEBUG',
       'DEBUG DEBUG INFO',
@@ -171,7 +171,7 @@ describe('the least level of log lines', () => {
     [{ logLevel: 'WARN' }, undefined, 'WARN'],
     [{}, 'DEBUG', 'DEBUG'],
   ] as const)(
-    'of a worker service, where the system says %j and it says %j, is %s',
+    'of a worker service with %j for the system and %j for the service is %s',
     (props, level, expected) => {
       const { stack, tasks } = aSystem(props)
       const entry = 'test/infra/fixtures/two-tasks.ts'
@@ -185,7 +185,7 @@ describe('the least level of log lines', () => {
     },
   )
 
-  test('is refused if it is unknown', () => {
+  test('is refused if it does not exist', () => {
     expect(() => aSystem({ logLevel: 'LOUD' as never })).toThrow("logLevel is 'LOUD'; give 'DEBUG'")
   })
 })

@@ -7,7 +7,7 @@ import { anApi, published, type Shown, type TestApi } from '../../../support/htt
 const SECOND = 1_000
 const WAIT_MS = 20 * SECOND
 
-/** Every request goes to another process, as on Lambda, where no process remembers the one before. */
+/** Every request goes to a new process, because on Lambda no process can rely on what an earlier one remembers. */
 let api: TestApi
 beforeEach(async () => {
   api = await anApi()

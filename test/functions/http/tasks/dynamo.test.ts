@@ -3,7 +3,7 @@ import type { DynamoStores } from '../../../support/dynamo/dynamo-stores.ts'
 import { claimed, pathOf, published, type Shown, type TestApi } from '../../../support/http/an-api.ts'
 import { type ApiOnDynamo, anApiOnDynamo } from '../../../support/http/an-api-on-dynamo.ts'
 
-/** What memory stores cannot show: the index's order among equal keys, bounds that DynamoDB refuses, items as it returns them. */
+/** Tests what memory stores cannot show: the index's order among equal keys, bounds that DynamoDB refuses, items as it returns them. */
 
 let world: ApiOnDynamo
 let stores: DynamoStores
@@ -48,7 +48,7 @@ test('lists page through tasks of one due time, each once, both ways', async () 
   }
 })
 
-test('a cursor stays good when its place has moved out of the bounds', async () => {
+test('a cursor stays valid when its task has become ready and left the list', async () => {
   await api.call('PUT', '/v1/types/moving', { kind: 'handler' })
   for (const delayMs of [10, 20, 30]) {
     await api.call('POST', '/v1/tasks', { type: 'moving', key: `${delayMs}`, delayMs })

@@ -9,7 +9,7 @@ beforeEach(async () => {
 
 type Listed = { readonly keys: string[]; readonly pages: number }
 
-/** Follows the cursor to the end. */
+/** Reads all pages of a list. */
 async function listed(query: string, limit = 100): Promise<Listed> {
   const keys: string[] = []
   let cursor = ''
@@ -33,7 +33,7 @@ async function publishMany(tasks: readonly object[]): Promise<void> {
 describe('a list of a type', () => {
   test.each([1, 7, 40, 100])('shows each task once, in the order of due times, %d a page', async limit => {
     const keys = numbered(120)
-    // Many are due at one time: places among equals must hold from page to page.
+    // Many tasks have one due time, so the order among them must hold from page to page.
     await publishMany(
       keys.map((key, n) => ({ type: 'jobs', key, delayMs: HOUR + Math.floor(n / 30) * MINUTE })),
     )
@@ -223,7 +223,7 @@ describe('task types', () => {
     expect((await api.call('GET', '/v1/types/video')).body).toEqual(replaced.body)
   })
 
-  test('keep what is not configuration, and their shards may only grow', async () => {
+  test('stay paused and keep their handler when they are replaced, and their shards may only grow', async () => {
     const stored = await api.system.types.get('resize')
     if (!stored) throw new Error('no type')
     await api.system.types.put({ ...stored, paused: true, handlerSince: NOW, version: 2 }, 1)
@@ -239,7 +239,7 @@ describe('task types', () => {
     })
   })
 
-  test('of two replacements at once, both count', async () => {
+  test('are all put when three requests arrive at once; the first creates the type', async () => {
     const answers = await Promise.all(
       [1, 2, 3].map(priority => api.call('PUT', '/v1/types/video', { kind: 'http', defaults: { priority } })),
     )
@@ -276,7 +276,7 @@ describe('task types', () => {
 })
 
 describe('ended tasks', () => {
-  /** Each is due a minute after the one before, and they end the other way round. */
+  /** Each task is due a minute after the one before it. The tasks end in the opposite order. */
   const ended = async (count: number) => {
     const keys = numbered(count)
     await publishMany(keys.map((key, n) => ({ type: 'jobs', key, delayMs: n * MINUTE, userId: 'ann' })))
@@ -299,7 +299,7 @@ describe('ended tasks', () => {
   )
 
   test.each(['type=jobs', 'userId=ann'])(
-    'are listed by their end where that is asked for: %s',
+    'are listed by their end when the query asks for it: %s',
     async owner => {
       const keys = await ended(7)
 

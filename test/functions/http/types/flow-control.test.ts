@@ -11,14 +11,14 @@ beforeEach(async () => {
 
 const get = async (id: string) => (await api.call('GET', pathOf(id))).body
 
-/** The answer of a call that returns when every claiming process knows of it. */
-async function waited(...args: Parameters<TestApi['call']>) {
+/** Returns the answer of a call that waits until every claiming process knows of the change. */
+async function answerAfterWait(...args: Parameters<TestApi['call']>) {
   const answer = api.call(...args)
   await api.system.clock.advance(2 * SECOND)
   return answer
 }
 
-const configured = (more: object) => waited('PUT', '/v1/types/jobs', { kind: 'http', ...more })
+const configured = (more: object) => answerAfterWait('PUT', '/v1/types/jobs', { kind: 'http', ...more })
 
 async function claimKeys(limit = 10, workerId = 'w1'): Promise<string[]> {
   const claiming = api.call('POST', '/v1/claims', { type: 'jobs', workerId, limit })
@@ -141,7 +141,7 @@ describe('a pause', () => {
   test('leaves running tasks alone, and outlasts a new configuration of the type', async () => {
     await publishAll(2)
     const { path, fence } = await claimed(api)
-    await waited('POST', '/v1/types/jobs/pause')
+    await answerAfterWait('POST', '/v1/types/jobs/pause')
     await configured({ ordering: 'aged' })
 
     const done = await api.call('POST', `${path}/succeed`, { fence })
@@ -152,9 +152,9 @@ describe('a pause', () => {
 
   test('ends for all waiting tasks once every process knows of the resume', async () => {
     await publishAll(3)
-    await waited('POST', '/v1/types/jobs/pause')
+    await answerAfterWait('POST', '/v1/types/jobs/pause')
 
-    const resumed = await waited('POST', '/v1/types/jobs/resume')
+    const resumed = await answerAfterWait('POST', '/v1/types/jobs/resume')
 
     expect(resumed.body).toEqual({ type: 'jobs', paused: false })
     expect(api.system.messages.jobLooks.map(({ delaySeconds }) => delaySeconds)).toContain(5)
