@@ -205,12 +205,12 @@ export class TaskSystem extends Construct {
     return environment
   }
 
-  /** How late tasks of `type` start, in milliseconds. */
+  /** Returns the metric of how late tasks of `type` start, in milliseconds. */
   metricLateness(type: string): Metric {
     return this.metric('Lateness', type)
   }
 
-  /** How many runs of `type` were lost because their lease ended. */
+  /** Returns the metric of the runs of `type` that were lost because their lease ended. */
   metricLeaseLost(type: string): Metric {
     return this.metric('LeaseLost', type)
   }

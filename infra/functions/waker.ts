@@ -21,7 +21,7 @@ export class Waker extends Construct {
     const { settings, table, messages, events } = parts
     this.function = createFunction(this, settings, {
       entry: functionFile('waker.ts'),
-      description: 'Baton: looks at tasks whose time has come',
+      description: 'Baton: looks at tasks and dispatches them when they are due',
       timeout: Duration.seconds(WAKER_TIMEOUT_S),
       // The waker sends a look that arrives too early again, once per lease of a long run. The message counts these hops.
       allowRecursion: true,

@@ -1,5 +1,5 @@
 /**
- * What code may do in the account. A grant adds the actions and the environment variables for them in one call (`allow`).
+ * The permissions of code in the account. A grant adds the actions and the environment variables for them in one call (`allow`).
  * `table-access.ts` limits code of users to the partitions of its types (`partitions.ts`). `type-reach.ts` adds the flows
  * whose steps these types serve. `api-access.ts` lists the routes that a principal may call.
  */

@@ -20,7 +20,7 @@ import { allow, type Conditions, type Grantee } from './permissions.ts'
 import type { GrantedTypes, TypeReach } from './type-reach.ts'
 
 /**
- * What code of users may do in the table, limited by the leading keys of partitions. A worker reaches the types that it serves,
+ * Grants users' code access to the table, limited by the leading keys of partitions. A worker reaches the types that it serves,
  * a publisher those that it publishes. Neither may write the configuration of a type, a canvas or a schedule, and neither may
  * delete a task: the system deletes what a task leaves behind.
  */

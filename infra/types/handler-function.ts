@@ -111,7 +111,7 @@ export class HandlerFunction extends Construct {
       .node.addDependency(mapping)
   }
 
-  /** How many messages wait in the queue. */
+  /** Returns the metric of the messages that wait in the queue. */
   metricBacklog(): Metric {
     return this.queue.metricApproximateNumberOfMessagesVisible()
   }

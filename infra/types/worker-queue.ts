@@ -43,7 +43,7 @@ export class WorkerQueue extends Construct {
       .node.addDependency(this.queue)
   }
 
-  /** How many messages wait in the queue. */
+  /** Returns the metric of the messages that wait in the queue. */
   metricBacklog(): Metric {
     return this.queue.metricApproximateNumberOfMessagesVisible()
   }

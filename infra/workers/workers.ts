@@ -66,7 +66,7 @@ export type WorkerServiceProps = Placement & {
   readonly maxTasks?: number
   /** Above this many waiting tasks per container, the service starts another container. @default `concurrency` */
   readonly backlogPerTask?: number
-  /** When a container stops, its runs have this many seconds to finish, 0–110. Then they are released. @default 110 */
+  /** The runs of a stopping container have this many seconds to finish, 0–110. Then they are released. @default 110 */
   readonly drainSeconds?: number
   /** The least level of log lines. At `INFO` there is one line per run. @default the system's `logLevel`, else 'INFO' */
   readonly logLevel?: LogLevel
