@@ -69,7 +69,7 @@ function presentOmitted({ isCut }: TaskDescription): Pick<ApiTask, 'omitted'> {
   return isCut ? { omitted: ['runs.result'] } : {}
 }
 
-/** The operators' changes of a task, a type or a schedule; absent while there is none. */
+/** The operators' changes of a task, a type or a schedule. The field is absent while there is none. */
 export function presentOperations({ operations }: Pick<Task, 'operations'>): {
   readonly operations?: readonly ApiOperation[]
 } {
@@ -124,7 +124,7 @@ function presentFlow({ task, stepResults = {}, params }: TaskDescription): FlowP
   const { flow, state } = task
   if (!flow) return {}
   const steps = describeSteps(task)
-  const present = state === 'open' ? steps[flow.at] : undefined
+  const presentStep = state === 'open' ? steps[flow.at] : undefined
   return {
     steps: steps.map(({ name, state, record, ...action }) => ({
       name,
@@ -135,7 +135,7 @@ function presentFlow({ task, stepResults = {}, params }: TaskDescription): FlowP
     })),
     cursor: flow.cursor,
     ...(params && { params }),
-    ...(present && { step: present.name, stepType: workOf(task).type, direction: flow.direction }),
+    ...(presentStep && { step: presentStep.name, stepType: workOf(task).type, direction: flow.direction }),
   }
 }
 

@@ -69,10 +69,10 @@ export type Plan = {
 }
 
 /** A head and its plan, decided once for each change and handed on to all that send a part of it. */
-export type Planned<H extends Head = Head> = { readonly task: H; readonly plan: Plan }
+export type Planned<H extends Head = Head> = { readonly head: H; readonly plan: Plan }
 
-export function planned<H extends Head>(task: H, now: number): Planned<H> {
-  return { task, plan: plan(task, now) }
+export function planned<H extends Head>(head: H, now: number): Planned<H> {
+  return { head, plan: plan(head, now) }
 }
 
 /** The plan for a head as it is stored. */

@@ -118,7 +118,7 @@ async function sendNextLook(
   next: Planned,
   { hops, messageId }: ReceivedLook,
 ): Promise<PlanFailure[]> {
-  const { task } = next
+  const { head: task } = next
   if (hops >= HOPS_MAX) {
     system.metrics.add('LookLoop', 1, task.type)
     system.log.error(

@@ -17,7 +17,7 @@ async function patched(id: string, changes: object) {
 }
 
 describe('null in a PATCH', () => {
-  test('clears an option to the default of the type as it is now', async () => {
+  test('sets an option to the present default of the type', async () => {
     const id = await published(api, {
       timeoutMs: 1_000,
       leaseMs: 60_000,
@@ -43,7 +43,7 @@ describe('null in a PATCH', () => {
     expect(task.priority).toBe(4)
   })
 
-  test('leaves none where the type has none, and all else as it is', async () => {
+  test('removes an option where the type has no default, and changes nothing else', async () => {
     const id = await published(api, {
       timeoutMs: 1_000,
       minWorkerVersion: '2',
@@ -72,7 +72,7 @@ describe('null in a PATCH', () => {
     expect(task).not.toHaveProperty('tags')
   })
 
-  test('takes a deadline away: the task no longer ends by it', async () => {
+  test('removes a deadline, so that the task outlives it', async () => {
     const id = await published(api, { deadlineMs: MINUTE })
     await patched(id, { deadlineMs: null })
     await api.system.clock.advance(2 * MINUTE)
@@ -83,7 +83,7 @@ describe('null in a PATCH', () => {
     expect((await readTask(api.system, id))?.deadlineAt).toBeUndefined()
   })
 
-  test('takes a deadline to the one of the type, counted from the due time', async () => {
+  test('sets a deadline to the default of the type, counted from the due time', async () => {
     const id = await published(api, { deadlineMs: 1_000 })
     await api.call('PUT', '/v1/types/jobs', { kind: 'http', defaults: { deadlineMs: MINUTE } })
     await patched(id, { deadlineMs: null })
@@ -91,7 +91,7 @@ describe('null in a PATCH', () => {
     expect((await readTask(api.system, id))?.deadlineAt).toBe(NOW + MINUTE)
   })
 
-  test('of a flow clears what holds for it as a whole', async () => {
+  test('in a flow clears the options of the whole flow', async () => {
     const steps = [{ name: 'a', do: { type: 'jobs' } }]
     await api.call('PUT', '/v1/types/order', { kind: 'flow', steps })
     const id = await published(api, { type: 'order', deadlineMs: MINUTE, retentionMs: 5 })
@@ -104,7 +104,7 @@ describe('null in a PATCH', () => {
     expect(refused).toMatchObject({ status: 400, body: { errors: [{ path: 'timeoutMs' }] } })
   })
 
-  test('is refused where it leaves options at odds, and where nothing has a default', async () => {
+  test('is refused where options would contradict each other, and where there is no default', async () => {
     const id = await published(api, { retry: { backoff: 'ladder', delaysMs: [5] } })
 
     const odds = await api.call('PATCH', pathOf(id), { retry: { delaysMs: null } })
