@@ -64,7 +64,7 @@ export function unknownTypes(unknown: readonly UnknownType[], existing: readonly
 
 function reservedProblem(type: string): string | undefined {
   const reason = reservedFor(type)
-  return reason && `'${type}' is no task type: it ${reason}`
+  return reason && `'${type}' is not a task type: it ${reason}`
 }
 
 /** The problem of a refused publish. `at` is its path in the request. */

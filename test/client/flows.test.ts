@@ -107,7 +107,7 @@ describe('a canvas', () => {
 
   test.each([
     ['failed', { name: 'Odd', message: 'no' }, 'c1 has failed: Odd: no'],
-    ['cancelled', undefined, 'c1 has cancelled'],
+    ['cancelled', undefined, 'c1 was cancelled'],
   ])('that has %s has none', async (status, error, detail) => {
     answers.push({ id: 'c1', status, error })
 

@@ -88,7 +88,7 @@ test('What a flow as a whole cannot have is refused, with the nearest name of wh
     "onCancel must be one of undo, leave, not 'leaves'; did you mean 'leave'?",
   )
   expect(flow({ timeoutMs: 5 })).toThrow('timeoutMs is for the steps of a flow')
-  expect(flow({ deadline: 5 })).toThrow("deadline is no field here; did you mean 'deadlineMs'?")
+  expect(flow({ deadline: 5 })).toThrow("deadline is not a field here; did you mean 'deadlineMs'?")
 })
 
 describe('a flow is refused', () => {

@@ -83,7 +83,7 @@ describe('a task is refused', () => {
   })
 
   test.each(['', 'a b', 'x'.repeat(101), 'canvas'])("whose type is '%s'", type => {
-    expect(() => defineTask(type, { run: () => 1 })).toThrow(`'${type}' is no task type`)
+    expect(() => defineTask(type, { run: () => 1 })).toThrow(`'${type}' is not a task type`)
   })
 })
 
@@ -115,7 +115,7 @@ describe('a wrong option is refused by defineTask, with the message of the API',
       "ordering must be one of arrival, priority, aged, not 'priorities'",
     ],
     ['options at odds', { heartbeatMs: 9_000, leaseMs: 5_000 }, 'heartbeatMs must be less than leaseMs'],
-    ['a field that is none', { retries: 3 }, "retries is no field here; did you mean 'retry'?"],
+    ['a field that is none', { retries: 3 }, "retries is not a field here; did you mean 'retry'?"],
     ['two at once', { priority: 1.5, shards: 0 }, 'shards must be a whole number from 1 to 64, not 0'],
   ])('%s', (_what, options, message) => {
     expect(define({ run: () => 1, ...options })).toThrow(BatonError)

@@ -25,13 +25,13 @@ import {
 } from '../task/task.ts'
 import type { BatonEvent, EventType } from './event-types.ts'
 
-type Called = Partial<Record<Operation, EventType>>
+type EventByOperation = Partial<Record<Operation, EventType>>
 
 /**
- * The events of heads that are no tasks, by kind and operation. An operation without an entry yields no event. The compiler
- * requires an entry for each kind of head that is no task.
+ * The events of heads that are not tasks, by kind and operation. An operation without an entry yields no event. The compiler
+ * requires an entry for each kind of head that is not a task.
  */
-const OF_OTHER_KINDS: Readonly<Record<Exclude<TaskKind, TypeKind>, Called>> &
+const EVENTS_OF_OTHER_KINDS: Readonly<Record<Exclude<TaskKind, TypeKind>, EventByOperation>> &
   Readonly<Partial<Record<TypeKind, never>>> = {
   canvas: {
     publish: 'canvas.published',
@@ -44,14 +44,14 @@ const OF_OTHER_KINDS: Readonly<Record<Exclude<TaskKind, TypeKind>, Called>> &
 
 /** The events of one change of a head, in the order in which they happened. */
 export function eventsOf(task: Task): BatonEvent[] {
-  const called = OF_OTHER_KINDS[task.kind]
+  const called = EVENTS_OF_OTHER_KINDS[task.kind]
   if (called) return otherEvent(task, called[task.operation])
   if (task.state === 'removed') return []
   const running = task.operation === 'claim' ? task.live[task.fence] : undefined
   return [
     ...(BIRTHS.includes(task.operation) ? [taskEvent(task, 'task.published')] : []),
     ...lostNow(task).map(run => runEvent(task, 'task.lost', run)),
-    ...ending(task),
+    ...endEvents(task),
     ...(isReadyNow(task) ? [taskEvent(task, 'task.ready')] : []),
     ...(running ? [runEvent(task, 'task.running', running)] : []),
   ]
@@ -64,9 +64,9 @@ function otherEvent(head: Task, type: EventType | undefined): BatonEvent[] {
   const status = head.canvas && statusOfCanvas(head)
   return [
     {
-      ...named(head, type, head.revision),
+      ...commonMembers(head, type, head.revision),
       ...(status && { status }),
-      ...(head.operation === 'fail' && why(head.error)),
+      ...(head.operation === 'fail' && shortError(head.error)),
     },
   ]
 }
@@ -89,16 +89,20 @@ function endedNow(task: Task): EndedRun[] {
     .sort((a, b) => a.fence - b.fence)
 }
 
-const CALLED = { succeeded: 'task.succeeded', failed: 'task.failed', cancelled: 'task.cancelled' } as const
+const END_EVENTS = {
+  succeeded: 'task.succeeded',
+  failed: 'task.failed',
+  cancelled: 'task.cancelled',
+} as const
 
-/** The events of a task's end. An ended task changes once more when its callbacks are published, which is no event. */
-function ending(task: Task): BatonEvent[] {
+/** The events of a task's end. An ended task changes once more when its callbacks are published, which yields no event. */
+function endEvents(task: Task): BatonEvent[] {
   if (task.state === 'open' || task.state === 'removed' || task.operation === 'settle') return []
   if (task.operation === 'owe') return [taskEvent(task, 'task.needs-attention')]
   const fence = endedBy(task)
   const run = fence === undefined ? {} : { runId: runId(task.born, fence) }
-  const more = { ...run, ...(task.state === 'failed' && why(task.error)) }
-  const ended = { ...taskEvent(task, CALLED[task.state]), ...more }
+  const more = { ...run, ...(task.state === 'failed' && shortError(task.error)) }
+  const ended = { ...taskEvent(task, END_EVENTS[task.state]), ...more }
   return needsAttention(task) ? [ended, { ...taskEvent(task, 'task.needs-attention'), ...more }] : [ended]
 }
 
@@ -117,9 +121,9 @@ function stepEndedNow({ flow, updatedAt }: Task): ActionRecord[] {
 /** Whether the change left the task claimable at once, with no live run. */
 function isReadyNow(task: Task): boolean {
   if (task.state !== 'open' || liveRuns(task).length > 0 || task.dueAt > task.updatedAt) return false
-  // A complete task only lacks its end. A task left in the running place is reported as ready once it has moved.
+  // A complete task only lacks its end. A task left in the running place is reported as ready once it has left that place.
   if (isComplete(task) || isLeftInRunningPlace(task)) return false
-  // A task that waits for a limit is reported as ready once it waits no more.
+  // A task that waits for a limit is reported as ready once its wait ends.
   return task.wait === undefined && (task.operation !== 'patch' || isOpenedBy(task))
 }
 
@@ -129,7 +133,11 @@ function isOpenedBy(patched: Task): boolean {
 }
 
 function taskEvent(task: Task, type: EventType): BatonEvent {
-  return { ...named(task, type, task.revision), taskType: task.type, status: statusOf(task, task.updatedAt) }
+  return {
+    ...commonMembers(task, type, task.revision),
+    taskType: task.type,
+    status: statusOf(task, task.updatedAt),
+  }
 }
 
 /** An event about a run. A run begins once and is lost once, so the event's id contains its fence, not the revision. */
@@ -140,21 +148,21 @@ function runEvent(
 ): BatonEvent {
   const status = statusOf(task, task.updatedAt)
   return {
-    ...named(task, type, fence),
+    ...commonMembers(task, type, fence),
     taskType: task.type,
     status,
     runId: runId(task.born, fence),
-    ...why(error),
+    ...shortError(error),
   }
 }
 
 /** The short error of the head, which keeps events small. */
-function why(error: TaskError | undefined): Pick<BatonEvent, 'error'> {
+function shortError(error: TaskError | undefined): Pick<BatonEvent, 'error'> {
   return error ? { error: { name: error.name, message: error.message } } : {}
 }
 
-/** The members that every event has. Its id is unique, since births are unique among all tasks. */
-function named({ id, born, updatedAt }: Task, type: EventType, number: number): BatonEvent {
+/** The members that the events of heads have in common. The id is unique, because births are unique among all tasks. */
+function commonMembers({ id, born, updatedAt }: Task, type: EventType, number: number): BatonEvent {
   return { id: `${born}.${number}.${wordOf(type)}`, type, at: updatedAt, taskId: id }
 }
 
