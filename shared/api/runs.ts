@@ -79,11 +79,9 @@ const failure = {
   /** The newest lines of the run's log, at most 4,096 bytes in UTF-8. Answers show them with the failed run. */
   log: optional(
     // The route checks its length.
-    z
-      .string()
-      .meta({
-        description: `The newest lines of the run's log, at most ${RUN_LOG_BYTES_MAX} bytes in UTF-8`,
-      }),
+    z.string().meta({
+      description: `The newest lines of the run's log, at most ${RUN_LOG_BYTES_MAX} bytes in UTF-8`,
+    }),
   ),
 }
 const release = { fence, delayMs: optional(duration()) }

@@ -233,7 +233,7 @@ const CHANGES: ReadonlyArray<readonly [string, () => Change]> = [
       ),
   ],
   [
-    'a worker takes over the slots of lost runs',
+    'a worker claims in place of lost runs',
     () =>
       changeOf(
         claim(
