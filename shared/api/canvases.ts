@@ -53,7 +53,7 @@ function canvasForms<Shape extends z.core.$ZodShape>(fields: Shape) {
   ] as const
 }
 
-/** The body as the OpenAPI document shows it. The route checks it by a walk of its own, whose problems name the path to each task. */
+/** The body as the OpenAPI document shows it. The route checks it by a walk of its own, to name the path to each task. */
 export const canvasBody = z.union(canvasForms(canvasFields.shape)).meta({ id: 'Canvas' })
 
 /** The answer to a published canvas. It leaves out the ids of its tasks when they are more than 1,000. */

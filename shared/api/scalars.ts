@@ -81,7 +81,10 @@ export const count = z.int().min(0)
 
 const operation = z.object({ at: shownTime, by: z.string(), what: z.string() })
 
-/** A change that a caller made over the HTTP API. `by` is an IAM principal, the subject of a token, or the local user as `local:NAME`. */
+/**
+ * A change that a caller made over the HTTP API. `by` is an IAM principal, the subject of a token, or the local user as
+ * `local:NAME`.
+ */
 export type ApiOperation = TypeOf<typeof operation>
 
 export const operations = z.array(operation)

@@ -168,18 +168,18 @@ export const task = z
     ),
     /** The value that the task before it handed on. */
     previous: optional(json),
-    /** The list that was handed on is too long to be shown; `GET …/previous` reads it in pages. A claim's `input` does not contain it. */
+    /** The list that was handed on is too long to be shown. `GET …/previous` reads it in pages. A claim's `input` lacks it. */
     previousPaged: optional(z.literal(true)).describe(
-      "The list that was handed on is too long to be shown; `GET …/previous` reads it in pages. A claim's `input` does not contain it.",
+      "The list that was handed on is too long to be shown. `GET …/previous` reads it in pages. A claim's `input` lacks it.",
     ),
     /** Set in a claim whose input is the same as `params`, when both are too long for one answer. */
     inputIsParams: optional(z.literal(true)).describe(
       'Set in a claim whose input is the same as `params`, when both are too long for one answer.',
     ),
     canvasId: optional(z.string()),
-    /** The task that published this one, in its handler or at its end. For a debounced task, the one that was running under its key then. */
+    /** The task whose handler or end published this one. For a debounced task, the task that was running under its key. */
     parentId: optional(z.string()).describe(
-      'The task that published this one, in its handler or at its end. For a debounced task, the one that was running under its key then.',
+      'The task whose handler or end published this one. For a debounced task, the task that was running under its key.',
     ),
     attempts: z.object({ used: count, left: count }),
     history: z.array(historyEntry),

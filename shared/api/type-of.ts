@@ -2,8 +2,8 @@ import type * as z from 'zod'
 import type { Json } from '../core/json.ts'
 
 /**
- * The type of the values that a schema accepts, read-only at every depth. Unlike `z.infer` it keeps the doc comments on the members of an object's schema,
- * so that editors show them where the type is used.
+ * The type of the values that a schema accepts, read-only at every depth. Unlike `z.infer` it keeps the doc comments on the
+ * members of an object's schema, so that editors show them where the type is used.
  */
 export type TypeOf<Schema> = Schema extends { _zod: { def: { type: 'object'; shape: infer Shape } } }
   ? ObjectOf<Shape>

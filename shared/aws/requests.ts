@@ -61,8 +61,8 @@ export function withConnectionQueue<Client extends Layered>(
 }
 
 /**
- * Hides inherited properties from loops, because the SDK writes every property that a loop shows. A property that a handler added to
- * `Object.prototype` would be in every map of every item that its process stores, and make the items unreadable.
+ * Hides inherited properties from loops, because the SDK writes every property that a loop shows. A property that a handler added
+ * to `Object.prototype` would be in every map of every item that its process stores, and make the items unreadable.
  */
 function hideInherited(): void {
   for (const name of Object.keys(Object.prototype)) {

@@ -12,7 +12,7 @@ export const EVERY_TYPE = '*'
 
 /**
  * A message that a worker has received is hidden from other workers for this long. The worker needs some seconds from the receipt
- * to the claim, and then deletes the message. SQS delivers the messages of a dead worker again when its leases (15 s by default) end.
+ * to the claim, and then deletes the message. SQS delivers a dead worker's messages again when its leases end (by default 15 s).
  */
 export const WORKER_VISIBILITY_S = 15
 
@@ -138,8 +138,8 @@ export const SHOWN_RUNS_MAX = 20
 export const SHORT_ERROR_CHARACTERS_MAX = 120
 
 /**
- * How late the latest due tick of a schedule may be and still publish its task, unless the schedule says otherwise. The sweeper ticks a late schedule
- * within 122 s, so the smallest grace outlasts the loss of any one message.
+ * How late the latest due tick of a schedule may be and still publish its task, unless the schedule says otherwise. The sweeper
+ * ticks a late schedule within 122 s, so the smallest grace outlasts the loss of any one message.
  */
 export const SCHEDULE_GRACE_MS = 300 * SECOND_MS
 export const SCHEDULE_GRACE_MS_MIN = 180 * SECOND_MS
@@ -147,8 +147,9 @@ export const SCHEDULE_GRACE_MS_MAX = DAY_MS
 /** Pauses that a schedule remembers while a tick is due. Each takes some 30 bytes of the schedule's head. */
 export const SCHEDULE_PAUSES_MAX = 10
 /**
- * The task of a tick stays in the table for at least this time, however short its retention is. When the write that moves a schedule
- * on is lost, its tick is published again, and that publish must find the task. Readers do not see the task beyond its retention.
+ * The task of a tick stays in the table for at least this time, however short its retention is. When the write that moves a
+ * schedule on is lost, its tick is published again, and that publish must find the task. Readers do not see the task beyond its
+ * retention.
  */
 export const TICK_REMAINS_MS = 4 * DAY_MS
 
@@ -173,7 +174,7 @@ export const BODY_GRACE_MS = 30 * DAY_MS
 /** A head expires this long after its task's end. Open tasks do not expire. */
 export const DEFAULT_RETENTION_MS = 7 * DAY_MS
 
-/** Shortest retention of a canvas's member. The canvas and later members read its result when they need it, which may be long after its end. */
+/** Shortest retention of a canvas's member. The canvas and later members may read its result long after its end. */
 export const MEMBER_RETENTION_MS_MIN = DAY_MS
 
 /** Partitions per type and bucket of the indexes. Each partition takes 1,000 write units a second. */

@@ -95,9 +95,9 @@ type Defined<Schema extends StandardSchemaV1, Output> = TaskDefinition<
  * })
  * ```
  *
- * @throws BatonError `invalid` when the name is not 1–100 letters, digits, dots, underscores and hyphens, when
- * `run` and `stages` are both given or both left out, when `stages` is empty or `redact` has an empty path, or when an option is wrong. The
- * message names each wrong field, its value and the legal ones.
+ * @throws BatonError `invalid` when the name is not 1–100 letters, digits, dots, underscores and hyphens, when `run` and `stages`
+ * are both given or both left out, when `stages` is empty or `redact` has an empty path, or when an option is wrong. The message
+ * names each wrong field, its value and the legal ones.
  */
 export function defineTask<Schema extends StandardSchemaV1, Output>(
   type: string,

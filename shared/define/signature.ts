@@ -16,16 +16,16 @@ export type Signature<Result = unknown> = SignatureOptions & {
 } & WithResult<Result>
 
 /**
- * The arguments of a task definition's `with`. When the input is a tuple, elements that earlier tasks of a canvas hand on may be left
- * out: give `[4]` for an input of `[number, number]`.
+ * The arguments of a task definition's `with`. When the input is a tuple, elements that earlier tasks of a canvas hand on may be
+ * left out: give `[4]` for an input of `[number, number]`.
  */
 export type WithArguments<Input> = undefined extends Input
   ? [input?: GivenInput<Input>, options?: SignatureOptions]
   : [input: GivenInput<Input>, options?: SignatureOptions]
 
 /**
- * What the caller gives: the whole input, or only its first elements when earlier results are appended to them. An error callback gets
- * the error message as its first element, so its caller gives all elements but the first.
+ * What the caller gives: the whole input, or only its first elements when earlier results are appended to them. An error callback
+ * gets the error message as its first element, so its caller gives all elements but the first.
  */
 type GivenInput<Input> =
   | Input

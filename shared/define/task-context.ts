@@ -5,7 +5,7 @@ import type { Log } from '../ports/machine.ts'
 import type { Next, NextOptions } from '../signals.ts'
 
 /**
- * The second argument of a handler, beside its input. `Stage` names the stages that the handler may move the task to, and `Input` is
+ * The second argument of a handler. `Stage` names the stages that the handler may move the task to, and `Input` is
  * the input type of those stages.
  */
 export type TaskContext<Stage extends string = string, Input = unknown> = {

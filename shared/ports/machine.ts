@@ -1,5 +1,6 @@
 /**
- * Ports: time, randomness, log lines and metrics. `messages.ts` has the ports that send and receive, and `stores.ts` those that store.
+ * Ports: time, randomness, log lines and metrics. `messages.ts` has the ports that send and receive, and `stores.ts` those that
+ * store.
  */
 
 /** The two clocks of a process, in milliseconds, and waiting. */

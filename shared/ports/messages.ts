@@ -1,6 +1,6 @@
 /**
- * Ports that send and receive messages. A call that returns `SendFailure`s reports an outage in them. Every other call throws when its
- * service does not answer.
+ * Ports that send and receive messages. A call that returns `SendFailure`s reports an outage in them. Every other call throws
+ * when its service does not answer.
  */
 
 import type { BatonEvent } from '../core/events/event-types.ts'
@@ -20,8 +20,8 @@ export type Dispatch = {
   /** How often workers have passed it on: returned it to its queue for another worker. 0 when left out. */
   readonly passedOn?: number
   /**
-   * How often functions have sent it again since the planner, the waker or the sweeper sent it. 0 when left out. Lambda stops a long
-   * chain of messages that no write to the table interrupts.
+   * How often functions have sent it again since the planner, the waker or the sweeper sent it. 0 when left out. Lambda stops a
+   * long chain of messages that no write to the table interrupts.
    */
   readonly hops?: number
 }
@@ -29,7 +29,10 @@ export type Dispatch = {
 /** Encodes a task for a message, and decodes it. The form has a version, so code of another version never misreads it. */
 export type TaskCodec = {
   encode(task: Task): Json
-  /** @throws BatonError `newer-schema` for a form of newer code, `invalid` for another value that is not a form, and `unavailable`. */
+  /**
+   * @throws BatonError `newer-schema` for a form of newer code, `invalid` for another value that is not a form, and
+   * `unavailable`.
+   */
   decode(form: unknown): Promise<Task>
 }
 
@@ -42,14 +45,17 @@ export type Look = {
   readonly born: string
   readonly revision: number
   readonly hops: number
-  /** The look waits for a slot that is further ahead than an SQS delay reaches (15 minutes), until a dispatch can be delayed so far. */
+  /**
+   * The look is for a slot that was further ahead than an SQS delay reaches (15 minutes). The waker dispatches the task once a
+   * delay reaches the slot.
+   */
   readonly slot?: true
   readonly delaySeconds: number
 }
 
 /**
- * A message that makes the waker dispatch all tasks in one shard of a far minute, from `after` on. A far minute holds the tasks that
- * fall due in one minute and were further ahead than an SQS delay reaches (15 minutes).
+ * A message that makes the waker dispatch all tasks in one shard of a far minute, from `after` on. A far minute holds the tasks
+ * that fall due in one minute and were further ahead than an SQS delay reaches (15 minutes).
  */
 export type MinuteLook = { readonly minute: number; readonly shard: number; readonly after?: IndexEntry }
 
@@ -65,7 +71,10 @@ export type CanvasLook = {
   readonly delaySeconds: number
 }
 
-/** What a message of the wake queue or the jobs queue asks for. EventBridge sends a `minute`, which stands for all its shards. */
+/**
+ * What a message of the wake queue or the jobs queue asks for. A `minute` comes from its EventBridge schedule and stands for all
+ * shards.
+ */
 export type Wake =
   | { readonly kind: 'look'; readonly look: Look }
   | { readonly kind: 'minute'; readonly minute: number }

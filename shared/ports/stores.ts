@@ -90,8 +90,9 @@ export type TypeStore = {
   /** Stores `next` if the stored version is still `version` (0: none stored). */
   put(next: TaskType, version: number): Promise<boolean>
   /**
-   * Records that the type has tenants and needs a `reorder` job, if the stored version is still `version`. The call writes attributes
-   * of its own, so a program without the permission to configure types may make it. `next` is the type after the write.
+   * Records that the type has tenants and needs a `reorder` job, if the stored version is still `version`. The call writes
+   * attributes of its own, so a program without the permission to configure types may make it. `next` is the type after the
+   * write.
    */
   markFair(next: TaskType, version: number): Promise<boolean>
 }
@@ -108,8 +109,8 @@ export type CanvasEnds = { readonly ok: readonly number[]; readonly bad: readonl
  */
 export type CanvasStore = {
   /**
-   * Adds leaves to one chunk and answers all leaves that the chunk then has. Adding a leaf again only changes how long the
-   * chunk is kept.
+   * Adds leaves to one chunk and returns all leaves that the chunk then has. Adding a leaf again only changes the
+   * time until which the chunk is kept.
    */
   addEnds(canvas: CanvasName, chunk: number, ends: CanvasEnds, expiresAt: number): Promise<CanvasEnds>
   /** Reads the ends in each of these chunks. A chunk without ends is empty. Strongly consistent. */
@@ -129,10 +130,13 @@ export type LimitStore = {
   ): Promise<StoredSlots | undefined>
   /** Books `count` more slots ahead of the log. Returns the sum; undefined when the log has another version. */
   countSlots(limit: string, version: number, count: number, expiresAt: number): Promise<number | undefined>
-  /** Records a permit holder if fewer than `max` hold one. Undefined when recorded, also by an earlier call; otherwise the present holders. */
+  /**
+   * Records a permit holder if fewer than `max` hold one. Undefined when recorded, also by an earlier call; otherwise the present
+   * holders.
+   */
   acquire(limit: string, holder: Holder, max: number): Promise<HeldPermits | undefined>
   /**
-   * Removes a permit holder and answers the holders that are left. With `since`, it removes only a holder that was recorded at
+   * Removes a permit holder and returns the holders that are left. With `since`, it removes only a holder that was recorded at
    * that time. Without `since`, the table's stream reports the freed permit to the planner, if a note says that tasks wait.
    */
   release(limit: string, holder: string, since?: number): Promise<HeldPermits>
@@ -141,15 +145,18 @@ export type LimitStore = {
   /** Reads the permit holders of a limit. Strongly consistent. */
   permits(limit: string): Promise<HeldPermits>
   /**
-   * Notes that a task waits for a permit. Undefined when noted; the table's stream then reports the note to the planner. Otherwise the
-   * stored holders and note, which show why not: fewer than `max` hold a permit, or the stored note is later than `staleAt`.
+   * Notes that a task waits for a permit. Undefined when noted; the table's stream then reports the note to the planner.
+   * Otherwise the stored holders and note, which show why not: fewer than `max` hold a permit, or the stored note is later than
+   * `staleAt`.
    */
   noteWaiting(
     limit: string,
     now: number,
-    most: { readonly max: number; readonly staleAt: number },
+    unless: { readonly max: number; readonly staleAt: number },
   ): Promise<HeldPermits | undefined>
-  /** Renews the note that tasks wait, whether or not a permit is free. False when the stored note is not the one that was `seen`. */
+  /**
+   * Renews the note that tasks wait, whether or not a permit is free. False when the stored note is not the one that was `seen`.
+   */
   renewWaiting(limit: string, now: number, seen: number | undefined): Promise<boolean>
   /** Removes the note that tasks wait, if its time is still `since`. */
   clearWaiting(limit: string, since: number): Promise<void>
@@ -162,11 +169,11 @@ export type TenantTurns = { readonly last: number; readonly joined: number }
 export type TurnStore = {
   /** Reads the turns of a tenant. Undefined when none were reserved, or when their record has expired. Eventually consistent. */
   of(name: string): Promise<TenantTurns | undefined>
-  /** Reserves `count` turns after the last stored one and answers what is then stored. */
+  /** Reserves `count` turns after the last stored one, and returns the turns as they are then stored. */
   advance(name: string, count: number, expiresAt: number): Promise<TenantTurns>
   /**
    * Reserves `count` turns from `front` on, for a tenant whose last turn lies before `front`, or that joined beyond `far`.
-   * Undefined when the turns were reserved; otherwise what is stored.
+   * Undefined when the turns were reserved; otherwise the stored turns.
    */
   join(name: string, from: JoinedFrom, expiresAt: number): Promise<TenantTurns | undefined>
   /** Reads the front of a line as claimers have noted it. Eventually consistent. */
@@ -175,9 +182,13 @@ export type TurnStore = {
   noteFront(line: string, turn: number, expiresAt: number): Promise<void>
 }
 
+/** How a tenant joins a line. A tenant that joined beyond the turn `far` may join again. */
 export type JoinedFrom = { readonly front: number; readonly count: number; readonly far: number }
 
-/** Stores small records of the machinery: cursors, progress, answers that a repeated request gets again. `record-names.ts` names them. */
+/**
+ * Stores small records of the machinery: cursors, progress, answers that a repeated request gets again. `record-names.ts` names
+ * them.
+ */
 export type RecordStore = {
   get(name: string): Promise<Json | undefined>
   put(name: string, value: Json, expiresAt: number): Promise<void>

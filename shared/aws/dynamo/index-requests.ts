@@ -26,8 +26,8 @@ export function countIndex(table: string, range: IndexRange, start?: Item): Quer
 }
 
 /**
- * The query in a form that DynamoDB accepts. DynamoDB refuses bounds in the wrong order, and positions out of bounds. Undefined when no
- * entry can match.
+ * The query in a form that DynamoDB accepts. DynamoDB refuses bounds in the wrong order, and positions out of bounds. Undefined
+ * when no entry can match.
  */
 export function withinBounds(query: IndexQuery): IndexQuery | undefined {
   const { from, to, after, descending } = query

@@ -36,7 +36,7 @@ export async function writeAnswer<T>(request: Promise<T>): Promise<T> {
   }
 }
 
-/** The outcome of a conditional write. A condition that does not hold is a value. Deletions store no content, so they pass `answerOf`. */
+/** The outcome of a conditional write. A refusal is a value. Deletions store no content, so they pass `answerOf`. */
 export async function conditional<T>(
   request: Promise<T>,
   answerTo: (request: Promise<T>) => Promise<T> = writeAnswer,
@@ -66,7 +66,7 @@ const REFUSED_CONTENT = [
   'RequestEntityTooLargeException',
 ]
 
-/** Whether the content of the item is the problem. The SDK throws a plain `Error` for content that it cannot turn into attributes. */
+/** Whether the content is refused. The SDK throws a plain `Error` for content that it cannot turn into attributes. */
 function isRefusedContent(error: unknown): error is Error {
   if (!(error instanceof Error) || error instanceof BatonError) return false
   return REFUSED_CONTENT.includes(error.name) || (error.constructor === Error && !('$metadata' in error))

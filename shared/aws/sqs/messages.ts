@@ -153,7 +153,7 @@ function isTransient(error: unknown): boolean {
   return status >= 500 || status === 429 || error.$retryable !== undefined || error.name.includes('Throttl')
 }
 
-/** Whether the queue does not exist. Then the type has no deployed handler, and the sweeper dispatches its tasks once it has one. */
+/** Whether the queue does not exist: the type has no deployed handler. The sweeper dispatches its tasks once it has one. */
 export function isMissingQueue(error: unknown): boolean {
   return (
     error instanceof QueueDoesNotExist ||

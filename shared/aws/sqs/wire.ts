@@ -114,7 +114,7 @@ function asciiJson(value: unknown): string {
 /** A message on the wake queue or the jobs queue: a wake, or events that could not be published yet. */
 type Message = Wake | { readonly kind: 'events'; readonly late: LateEvents }
 
-/** Decodes a wake message. @throws BatonError `newer-schema` for a message of newer code, `invalid` for text that is not a wake message. */
+/** Decodes a wake message. @throws BatonError `newer-schema` for a message of newer code, `invalid` for any other text. */
 export function decodeWake(body: string): Message {
   const message = parse(body) as Partial<WakeMessage>
   const wake = wakeIn(message)

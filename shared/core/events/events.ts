@@ -66,7 +66,7 @@ function otherEvent(head: Task, type: EventType | undefined): BatonEvent[] {
     {
       ...commonMembers(head, type, head.revision),
       ...(status && { status }),
-      ...(head.operation === 'fail' && shortError(head.error)),
+      ...(head.operation === 'fail' && errorMember(head.error)),
     },
   ]
 }
@@ -101,7 +101,7 @@ function endEvents(task: Task): BatonEvent[] {
   if (task.operation === 'owe') return [taskEvent(task, 'task.needs-attention')]
   const fence = endedBy(task)
   const run = fence === undefined ? {} : { runId: runId(task.born, fence) }
-  const more = { ...run, ...(task.state === 'failed' && shortError(task.error)) }
+  const more = { ...run, ...(task.state === 'failed' && errorMember(task.error)) }
   const ended = { ...taskEvent(task, END_EVENTS[task.state]), ...more }
   return needsAttention(task) ? [ended, { ...taskEvent(task, 'task.needs-attention'), ...more }] : [ended]
 }
@@ -152,12 +152,12 @@ function runEvent(
     taskType: task.type,
     status,
     runId: runId(task.born, fence),
-    ...shortError(error),
+    ...errorMember(error),
   }
 }
 
-/** The short error of the head, which keeps events small. */
-function shortError(error: TaskError | undefined): Pick<BatonEvent, 'error'> {
+/** The `error` of an event: the short error of the head, which keeps events small. */
+function errorMember(error: TaskError | undefined): Pick<BatonEvent, 'error'> {
   return error ? { error: { name: error.name, message: error.message } } : {}
 }
 

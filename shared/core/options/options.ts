@@ -23,7 +23,7 @@ export type Retry = {
   readonly jitter: number
   /** Whether `maxRetries` is the budget of the task, or of each worker. */
   readonly scope: 'task' | 'worker'
-  /** Repetitions inside one run before its failure is written. */
+  /** How often a worker repeats the handler within one run before it reports the failure. */
   readonly localRetries: number
 }
 

@@ -80,9 +80,7 @@ function unknownProblems(value: object, path: string, fields: Fields): FieldProb
   return unknown.map(([name], index) => ({ path: inside(path, name), message: messages[index] ?? '' }))
 }
 
-/**
- * Unknown fields of one object whose messages suggest known fields. An object may have any number of them, and each search takes time.
- */
+/** Unknown fields whose messages suggest known ones. An object may have any number of unknown fields, and each search takes time. */
 const EXPLAINED_FIELDS_MAX = 20
 
 /** The message about each unknown field. */

@@ -1,5 +1,5 @@
 const NEAREST_NAMES_MAX = 3
-/** Longer names are not compared. Names of types have at most 100 characters, so a longer one is no typing mistake. */
+/** Longer names are not compared. Names of types have at most 100 characters, so a longer name is not a typing mistake. */
 const COMPARED_CHARACTERS_MAX = 120
 
 /** The names that are like `name`: those that differ by a typing mistake or by case. At most three, nearest first. */

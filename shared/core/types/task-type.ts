@@ -12,7 +12,7 @@ import type { PurgeJob } from './type-job.ts'
 
 /** How a `webhook` type calls its receiver. */
 export type WebhookSettings = {
-  /** Where to POST; left out by the shipped type, whose tasks bring their URL as input. */
+  /** The URL of the receiver. The shipped type has none, because its tasks bring their URL as input. */
   readonly url?: string
   readonly timeoutMs?: number
   /** Name of the secret that signs the calls. */
@@ -73,7 +73,7 @@ export type TaskType = {
   readonly paused: boolean
   /** Set once a task with a fairness key has been published. Workers then claim by turns. */
   readonly isFair?: true
-  /** Since when a deployed handler serves the type; undefined when none does. HTTP types need none. */
+  /** The time since which a deployed handler serves the type. Undefined when none does. HTTP types need no handler. */
   readonly handlerSince?: number
   /** `workers`: standalone workers receive from the type's queue. Undefined: a Lambda function serves the type. */
   readonly servedBy?: 'workers'

@@ -30,7 +30,10 @@ import type { Mirror } from './mirror.ts'
 import type { Names } from './names.ts'
 import { recordingDocuments } from './recorder.ts'
 
-/** Examples that together have every member of each type, and every word of each closed set. The compiler refuses a set that lacks a word. */
+/**
+ * Examples that together have every member of each type, and every word of each closed set. The compiler refuses a set that lacks
+ * a word.
+ */
 
 const APART: Body = { ref: `out#${BORN}#1#x`, bytes: 300, expiresAt: NOW }
 const ERROR: TaskError = {

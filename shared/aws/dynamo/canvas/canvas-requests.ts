@@ -5,7 +5,7 @@ import { chunkOfEnds, ENDS_SORT_KEY, endsPartition } from '../keys.ts'
 import { METERED } from '../sending.ts'
 import { type Item, SCHEMA, ttlSeconds } from '../stored-form.ts'
 
-/** Two sets: the leaves that succeeded, and those that ended otherwise. A leaf is stored as its number in its chunk, in three bytes. */
+/** Two sets: the leaves that succeeded, and those that ended otherwise. A leaf is stored as its number in its chunk: three bytes. */
 const ATTRIBUTES = { ok: 'ok', bad: 'bad' } as const
 
 /** Adds ends to a chunk and returns the whole chunk. No guard: adding a leaf again adds nothing. */

@@ -33,7 +33,7 @@ const PERMITS_LIFE_MS = 60 * 86_400_000
 /** The beginning of each attribute that names a permit holder. */
 const HOLDER_PREFIX = 'h~'
 
-/** Attributes that report a write of the permits to the stream. The next write removes them, so each record shows only its own write. */
+/** Attributes that report a write of the permits to the stream. The next write removes them, so each record shows one write. */
 const REPORTS = { '#freed': FREED_ATTRIBUTE, '#noted': NOTED_ATTRIBUTE } as const
 const REPORT_NAMES = '#freed, #noted'
 
