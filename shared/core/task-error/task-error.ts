@@ -4,7 +4,7 @@
  */
 
 import { ERROR_CAUSES_MAX } from '../bounds.ts'
-import type { ErrorCause, TaskError } from '../task/task.ts'
+import type { ErrorCause, TaskError } from '../task/error.ts'
 
 /**
  * Describes anything thrown by its name, message, stack and causes. Each becomes a text, because code may have put any value there.
