@@ -26,7 +26,7 @@ export type Gateway = {
   ): Promise<Record<string, unknown>>
   /** From now on the gateway refuses calls for which `refusalOf` returns an answer. */
   protect(refusalOf: (call: Call) => Answer | undefined): void
-  /** Handles requests that are no AWS calls, e.g. answers of custom resources. They carry no key: their path has a secret. */
+  /** Handles requests that are not AWS calls, e.g. answers of custom resources. They carry no key: their path is the secret. */
   route(pathPrefix: string, handler: (path: string, body: Buffer) => void): void
   /** Calls the listener with the table names of every DynamoDB write that succeeded. */
   onWrite(listener: (tableNames: readonly string[]) => void): void
@@ -34,8 +34,8 @@ export type Gateway = {
 }
 
 /**
- * Starts the one endpoint of all AWS services of the local cloud. It attributes calls, meters them and injects faults. It accepts
- * only requests with `accessKey`, so no web page and no other user of the machine can call.
+ * Starts the one endpoint of all AWS services of the local cloud. The gateway attributes calls, meters them and injects faults. It
+ * accepts only requests with `accessKey`, so no web page and no other user of the machine can call.
  */
 export async function startGateway(
   meter: Meter,
@@ -83,7 +83,7 @@ export async function startGateway(
   const server = createServer((request, response) => {
     answerRequest(request, response).catch(cause => refuse(response, cause))
   })
-  // Long polls last longer than Node's defaults. An SDK client needs a retry when its idle connection is closed.
+  // Long polls last longer than Node's defaults, and an SDK client must retry when the server closes its idle connection.
   server.requestTimeout = 0
   server.keepAliveTimeout = 0
   const url = await listen(server)

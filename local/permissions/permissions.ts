@@ -16,14 +16,14 @@ export type Denial = { readonly caller: string; readonly action: string; readonl
 export type Permissions = {
   /** The refusal of a call; undefined if the caller's role allows it. */
   refusalOf(call: Call): Answer | undefined
-  /** Whether `caller`, a logical id or the ARN of a role, may do it. A caller without a role in the template may do everything. */
+  /** Whether `caller`, a logical id or the ARN of a role, may perform an action. A caller without a role in the template may perform every action. */
   allows(caller: string, asked: RequestedAction): boolean
   /** The caller's principal ARN, if it has a role. */
   principalOf(caller: string): string | undefined
   readonly denials: Denial[]
 }
 
-/** How many denials are kept for tests and tools. */
+/** How many denials the list for tests and tools keeps. */
 const DENIALS_KEPT = 1_000
 
 /**

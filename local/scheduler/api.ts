@@ -13,7 +13,7 @@ type Asked = {
 
 type Operation = (asked: Asked) => Answer
 
-const PAGE = 100
+const PAGE_SCHEDULES = 100
 
 /** The REST API of EventBridge Scheduler, as its SDK client uses it. */
 export function createSchedulerApi(store: ScheduleStore, runner: ScheduleRunner): Backend {
@@ -25,7 +25,7 @@ export function createSchedulerApi(store: ScheduleStore, runner: ScheduleRunner)
     UpdateSchedule: asked => (store.find(asked.group, asked.name) ? accept(asked) : missing(asked)),
     GetSchedule: asked => {
       const schedule = store.find(asked.group, asked.name)
-      return schedule ? ok(shown(schedule)) : missing(asked)
+      return schedule ? ok(described(schedule)) : missing(asked)
     },
     DeleteSchedule: asked => {
       const schedule = store.find(asked.group, asked.name)
@@ -66,12 +66,12 @@ export function createSchedulerApi(store: ScheduleStore, runner: ScheduleRunner)
     const group = query.get('ScheduleGroup')
     const prefix = query.get('NamePrefix') ?? ''
     const from = Number(query.get('NextToken') ?? 0)
-    const most = Number(query.get('MaxResults') ?? PAGE)
+    const limit = Number(query.get('MaxResults') ?? PAGE_SCHEDULES)
     const found = store
       .list()
       .filter(({ GroupName, Name }) => (group === null || GroupName === group) && Name.startsWith(prefix))
-    const more = from + most < found.length ? { NextToken: String(from + most) } : {}
-    return ok({ Schedules: found.slice(from, from + most).map(summary), ...more })
+    const more = from + limit < found.length ? { NextToken: String(from + limit) } : {}
+    return ok({ Schedules: found.slice(from, from + limit).map(summary), ...more })
   }
 
   return async call => {
@@ -110,7 +110,7 @@ function missing({ operation, name }: Asked) {
   return notFound(`${noun} ${name} does not exist.`)
 }
 
-function shown(schedule: Schedule) {
+function described(schedule: Schedule) {
   const { firedAt: _internal, ...rest } = schedule
   return {
     State: 'ENABLED',

@@ -54,7 +54,7 @@ export async function startDynamoDbLocal(setting: StartSetting = {}): Promise<Dy
   async function watch(): Promise<void> {
     const reason = await java.ended
     if (stopping) return
-    if (dataDir === undefined) return onLost(`${reason}; it had its tables in memory, and they are lost`)
+    if (dataDir === undefined) return onLost(`${reason}; its tables were in memory and are lost`)
     log(`${reason}; it is started again on ${dataDir}`)
     try {
       const next = await spawnDynamoDb(dataDir)
@@ -80,7 +80,7 @@ export async function startDynamoDbLocal(setting: StartSetting = {}): Promise<Dy
   return { url, accessKey, answer: forward, isUp: watchHealth(forward), stop }
 }
 
-/** Uses an own database in the DynamoDB Local that runs at this port: a second process would take seconds of a core to start. */
+/** Uses a database of its own in the DynamoDB Local at this port. A second process would take seconds of a core to start. */
 export function joinDynamoDbLocal(port: number, accessKey = newAccessKey()): DynamoDbLocal {
   const agent = new Agent({ keepAlive: true, maxSockets: 64 })
   const forward = (call: Call) => forwardCall(call, { port, accessKey }, agent)
@@ -135,7 +135,7 @@ const listTables: Call = {
   body: Buffer.from('{}'),
 }
 
-/** Callers sign with different access keys, by which the gateway tells them apart. The store gets one key for all. */
+/** The gateway tells callers apart by their access keys. The store gets the same key for all of them. */
 function forwardCall(call: Call, { port, accessKey }: Database, agent: Agent): Promise<Answer> {
   const body = isMeteredDynamoCall(call) ? askForCapacity(call.body) : call.body
   const headers = {

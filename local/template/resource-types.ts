@@ -9,7 +9,7 @@ export type Described = {
 }
 
 /** The addresses of the cloud's parts. They are known before any resource is described. */
-export type ReadContext = {
+export type Surroundings = {
   readonly gatewayUrl: string
   readonly apiUrl: string
   queueUrl(name: string): string
@@ -20,7 +20,7 @@ type Asked = {
   readonly stackName: string
   /** Reads a top-level property with its intrinsics resolved. */
   read(property: string): unknown
-  readonly surroundings: ReadContext
+  readonly surroundings: Surroundings
 }
 
 export type Emulation = {
@@ -30,7 +30,7 @@ export type Emulation = {
   describe(asked: Asked): Described
 }
 
-/** How a resource type is emulated. A type that is in no table is `unsupported` and must be reported. */
+/** Returns how a resource type is emulated. A type that `table` does not list is `unsupported` and must be reported. */
 export function emulationOf(type: string): Emulation {
   if (type.startsWith('Custom::')) return customResource
   return table[type] ?? unsupported
@@ -123,11 +123,11 @@ const topicLike: Emulation = {
   },
 }
 
-const notEnforced = 'what a resource allows others is not enforced locally; what a role allows is'
-const inItsRole = 'it counts with the role that it is attached to'
+const notEnforced = 'policies of resources are not enforced locally; policies of roles are'
+const inItsRole = 'its statements are read with the role that it is attached to'
 const noMetrics = 'no metrics service runs locally'
 const noNetwork = 'containers run as processes of this machine, in its network'
-const inTheParts = 'its settings are read together with the resource it belongs to'
+const readWithParent = 'its settings are read with the resource that it belongs to'
 
 const table: Record<string, Emulation> = {
   'AWS::DynamoDB::Table': dynamoTable,
@@ -147,7 +147,7 @@ const table: Record<string, Emulation> = {
   'AWS::ECS::TaskDefinition': provided('Family', name => arnOf('ecs', `task-definition/${name}`)),
   'AWS::CloudFormation::CustomResource': customResource,
 
-  'AWS::ApiGatewayV2::Stage': passive(inTheParts, 'StageName'),
+  'AWS::ApiGatewayV2::Stage': passive(readWithParent, 'StageName'),
   'AWS::ApiGatewayV2::Authorizer': passive('requests from this machine are not authenticated'),
   'AWS::IAM::Role': provided('RoleName', roleArnOf),
   'AWS::IAM::Policy': passive(inItsRole, 'PolicyName'),

@@ -1,6 +1,6 @@
 import { ACCOUNT_ID, arnOf, REGION } from '../account.ts'
 import { noValue, resolveIntrinsics, type Scope } from './intrinsics.ts'
-import { type Described, emulationOf, type ReadContext } from './resource-types.ts'
+import { type Described, emulationOf, type Surroundings } from './resource-types.ts'
 import type { Assembly, Template, TemplateResource } from './template.ts'
 
 /** One stack. Its values are resolved at their first use, because some exist only after a part has started, such as a stream's ARN. */
@@ -20,7 +20,7 @@ export type Stack = {
   byArn(arn: string): string | undefined
 }
 
-export function openStack(assembly: Assembly, name: string, surroundings: ReadContext): Stack {
+export function openStack(assembly: Assembly, name: string, surroundings: Surroundings): Stack {
   const { template } = assembly
   const id = arnOf('cloudformation', `stack/${name}/local`)
   const described = new Map<string, Described>()

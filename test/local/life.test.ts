@@ -27,7 +27,7 @@ test('a cloud ends itself with a reason when its store in memory dies, since an 
 
   process.kill(await javaOf(child.pid!), 'SIGKILL')
 
-  expect(await broken).toMatch(/^DynamoDB Local ended: .*; it had its tables in memory, and they are lost$/)
+  expect(await broken).toMatch(/^DynamoDB Local ended: .*; its tables were in memory and are lost$/)
   expect(functionPids.some(isAlive)).toBe(false)
   await expect(fetch(apiUrl)).rejects.toThrow()
   child.kill('SIGKILL')

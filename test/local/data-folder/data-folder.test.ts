@@ -72,7 +72,7 @@ describe('a data folder', () => {
     expect(() => openDataFolder(folder)).toThrow(/access-key is missing.*restore it, or give an empty folder/)
 
     writeFileSync(join(folder, 'access-key'), 'Not a key')
-    expect(() => openDataFolder(folder)).toThrow(/holds no access key/)
+    expect(() => openDataFolder(folder)).toThrow(/does not contain an access key/)
   })
 })
 

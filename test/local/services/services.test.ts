@@ -49,7 +49,7 @@ test('a service that ends by itself is started again, and says so', async () => 
   await cloud.stop()
 
   expect(second).not.toBe(first)
-  expect(serviceOf(cloud).logs).toContain('ended by itself (SIGKILL) and is started again')
+  expect(serviceOf(cloud).logs).toContain('ended unexpectedly (SIGKILL) and is started again')
 })
 
 test('a stopping service can still reach the cloud, which waits for it', async () => {
