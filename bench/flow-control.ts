@@ -14,7 +14,9 @@ const RUN_MS = 100
 export async function flowControlRows(fleet: WorkerFleet): Promise<Row[]> {
   const { aWorker } = fleet
   const worker = await aWorker(['--concurrency', '400'])
-  const rated = await spanOf(fleet, 'rated', RATED_TASKS, { rate: { limit: STARTS_PER_SECOND, perMs: 1_000 } })
+  const rated = await spanOf(fleet, 'rated', RATED_TASKS, {
+    rate: { limit: STARTS_PER_SECOND, perMs: 1_000 },
+  })
   const from = Date.now() + 2_000
   const spaced = await spanOf(fleet, 'spaced', RATED_TASKS, {}, nth => ({
     // The rate limit starts all tasks of a second at once. The control therefore makes them due at once.
@@ -36,7 +38,10 @@ export async function flowControlRows(fleet: WorkerFleet): Promise<Row[]> {
     {
       name: `${RATED_TASKS} tasks under a limit of ${STARTS_PER_SECOND} starts a second: first start to last`,
       value: rated,
-      control: { name: `as many tasks without a limit, ${STARTS_PER_SECOND} due in each second`, value: spaced },
+      control: {
+        name: `as many tasks without a limit, ${STARTS_PER_SECOND} due in each second`,
+        value: spaced,
+      },
     },
     {
       name: `${PERMIT_TASKS} tasks of ${RUN_MS} ms under a limit of ${CONCURRENCY} at once: first start to last`,

@@ -24,7 +24,10 @@ export async function takeoverRow({ system, aWorker, publishAll, startsOf }: Wor
   return {
     name: `takeover of the last of ${TASKS} tasks of a worker that died`,
     value: Math.max(...startsOf('orphan-').map(({ at }) => at)) - killedAt,
-    control: { name: 'until the last of their runs was recorded as lost', value: Math.max(...lostAt) - killedAt },
+    control: {
+      name: 'until the last of their runs was recorded as lost',
+      value: Math.max(...lostAt) - killedAt,
+    },
     bound: { of: 'value', max: 17_000 },
   }
 }

@@ -173,7 +173,10 @@ function problemsIn(query: URLSearchParams): Problem[] {
   const types: readonly string[] = EVENT_TYPES
   const unknownTypes = query.getAll('type').filter(type => !types.includes(type))
   return [
-    ...unknownNames.map(path => ({ path, message: `is no parameter here; there are ${PARAMETERS.join(', ')}` })),
+    ...unknownNames.map(path => ({
+      path,
+      message: `is no parameter here; there are ${PARAMETERS.join(', ')}`,
+    })),
     ...(CONTROL.test(query.getAll('lastEventId').join()) ? [CONTROL_PROBLEM] : []),
     ...unknownTypes.map(() => ({ path: 'type', message: `must be one of ${types.join(', ')}` })),
   ]

@@ -89,7 +89,11 @@ function createFunction(
   // The pool is created at the first use: the environment may name values that exist only after the boot.
   let pool: Pool | undefined
   const open = () => {
-    pool ??= createPool(functionSpecOf(stack, assembly, logicalId, setting.environment), maxProcesses, logs.add)
+    pool ??= createPool(
+      functionSpecOf(stack, assembly, logicalId, setting.environment),
+      maxProcesses,
+      logs.add,
+    )
     return pool
   }
 

@@ -102,7 +102,9 @@ export function createScheduleRunner(parts: Parts): ScheduleRunner {
   async function giveUp(schedule: Schedule, input: string) {
     const queueArn = schedule.Target.DeadLetterConfig?.Arn
     if (!queueArn) return parts.log(`schedule ${schedule.Name} lost an event: it has no dead-letter queue`)
-    await parts.deadLetter(queueArn, input, schedule).catch(cause => parts.log(`schedule ${schedule.Name} could not send a dead letter: ${cause}`))
+    await parts
+      .deadLetter(queueArn, input, schedule)
+      .catch(cause => parts.log(`schedule ${schedule.Name} could not send a dead letter: ${cause}`))
   }
 
   return {

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 /** An HTTP server that stands for a third party: it receives webhooks. */
 export type Receiver = {
   readonly url: string
-  /** How often a webhook of the task with this key arrived. */
+  /** How many webhooks of the task with this key arrived. */
   deliveries(key: string): number
   stop(): Promise<void>
 }
