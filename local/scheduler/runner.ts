@@ -85,7 +85,7 @@ export function createScheduleRunner(parts: Parts): ScheduleRunner {
       const policy = target.RetryPolicy ?? {}
       const exhausted = attempt > (policy.MaximumRetryAttempts ?? RETRIES_MAX)
       const tooOld = now() - at > (policy.MaximumEventAgeInSeconds ?? EVENT_AGE_S_MAX) * 1000
-      if (exhausted || tooOld) return giveUp(schedule, input)
+      if (exhausted || tooOld) return giveUp(schedule, input, parts)
       retryLater(schedule, at, attempt)
     }
   }
@@ -97,14 +97,6 @@ export function createScheduleRunner(parts: Parts): ScheduleRunner {
       void deliver(schedule, at, attempt + 1)
     }, retryDelayMs(attempt))
     retries.add(retry)
-  }
-
-  async function giveUp(schedule: Schedule, input: string) {
-    const queueArn = schedule.Target.DeadLetterConfig?.Arn
-    if (!queueArn) return parts.log(`schedule ${schedule.Name} lost an event: it has no dead-letter queue`)
-    await parts
-      .deadLetter(queueArn, input, schedule)
-      .catch(cause => parts.log(`schedule ${schedule.Name} could not send a dead letter: ${cause}`))
   }
 
   return {
@@ -121,6 +113,15 @@ export function createScheduleRunner(parts: Parts): ScheduleRunner {
       for (const retry of retries) clearTimeout(retry)
     },
   }
+}
+
+async function giveUp(schedule: Schedule, input: string, { deadLetter, log }: Parts) {
+  const { Name, Target } = schedule
+  const queueArn = Target.DeadLetterConfig?.Arn
+  if (!queueArn) return log(`schedule ${Name} lost an event: it has no dead-letter queue`)
+  await deadLetter(queueArn, input, schedule).catch(cause =>
+    log(`schedule ${Name} could not send a dead letter: ${cause}`),
+  )
 }
 
 type Due = { readonly schedule: Schedule; readonly at: number }

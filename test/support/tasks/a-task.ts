@@ -6,7 +6,7 @@ import type { Publication } from '../../../shared/core/publish/publish.ts'
 import type { FlowDefinition, StepAction } from '../../../shared/core/task/flow-state.ts'
 import { type EndedRun, type LiveRun, type Task, taskId } from '../../../shared/core/task/task.ts'
 
-/** Builders of core values: a test names what matters to it, the rest is plain. */
+/** This file builds core values. A test names only what matters to it. */
 
 /** The present of all decision tables. */
 export const NOW = Date.UTC(2026, 0, 1, 12)
@@ -26,7 +26,7 @@ export type TaskParts = Partial<Omit<Task, 'options' | 'live' | 'ended'>> & {
 
 /**
  * A task that is due, of a handler type, in revision 1. Options overlay the system's defaults; the fence and the failure
- * counts follow from the runs; view and place follow from everything as of `NOW`.
+ * counts follow from the runs; the entries in the indexes `view` and `place` follow from all of it at `NOW`.
  */
 export function aTask(parts: TaskParts = {}): Task {
   const { options, live = [], ended = [], ...rest } = parts
@@ -69,7 +69,7 @@ export function aRun(parts: Partial<LiveRun> = {}): LiveRun {
   return { fence: 1, workerId: 'w1', startedAt: NOW, leaseUntil: NOW + 15 * SECOND, ...parts }
 }
 
-/** An ended run of worker `w1`; succeeded unless said otherwise. */
+/** An ended run of worker `w1`, which succeeded unless `parts` say otherwise. */
 export function anEndedRun(parts: Partial<EndedRun> = {}): EndedRun {
   return { fence: 1, workerId: 'w1', state: 'succeeded', startedAt: NOW, endedAt: NOW, ...parts }
 }
@@ -95,12 +95,12 @@ export function aPublication(
 
 type Decided = { readonly ok: boolean; readonly change?: Change | undefined }
 
-/** The change a decision brings, if any; some refusals bring one, too. */
+/** The change of a decision, if it has one. Some refusals have one, too. */
 export function changeIn(decision: Decided): Change | undefined {
   return decision.change
 }
 
-/** The change a transition decided on; a refusal fails the test with its reason. */
+/** The change of a decision. Throws the decision if it has none. */
 export function changeOf(decision: Decided): Change {
   if (!decision.ok || !decision.change) throw new Error(`no change: ${JSON.stringify(decision)}`)
   return decision.change
@@ -121,14 +121,14 @@ function countBy(names: readonly string[]): Record<string, number> {
   return Object.fromEntries(counts)
 }
 
-/** What a test says of a step: the type that does it, and the type that undoes it. */
+/** The parts of a step that a test names: its `do`, and its `undo` if it has one. */
 type StepParts = {
   readonly name: string
   readonly do?: Partial<StepAction>
   readonly undo?: Partial<StepAction>
 }
 
-/** Steps `reserve` and `charge`, which can be undone, and `ship`, which cannot; each retried once. */
+/** Makes a flow. By default its steps are `reserve` and `charge`, retried once and undoable, and `ship`, which is neither. */
 export function aFlow(
   parts: { readonly steps?: readonly StepParts[]; readonly onCancel?: FlowDefinition['onCancel'] } = {},
 ): FlowDefinition {
