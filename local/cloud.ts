@@ -79,7 +79,7 @@ export type LocalCloud = {
       readonly sessionToken: string
     }
   }
-  /** The same options as environment variables, for another process. */
+  /** `clientOptions` as environment variables, for another process. */
   readonly environment: Readonly<Record<string, string>>
   /** The resources by logical id. */
   readonly resources: Readonly<Record<string, LocalResource>>

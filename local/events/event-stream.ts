@@ -145,7 +145,7 @@ const CONTROL = /\p{Cc}/u
 
 const PARAMETERS = ['type', 'taskType', 'taskId', 'lastEventId']
 
-/** What a request asks for, or its problems. The header wins over the query: a browser sends it when it connects again. */
+/** Reads what a request asks for, or its problems. The header wins over the query: a browser sends it when it connects again. */
 function readSubscription(
   request: IncomingMessage,
 ): Subscription | { readonly problems: readonly Problem[] } {

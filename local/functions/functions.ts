@@ -100,8 +100,8 @@ function createFunction(
   async function invoke(event: unknown, trace?: string) {
     const chain = recursion.enter(trace)
     const result = deliverable(await open().invoke(event, chain))
-    const place = { caller: logicalId, service: 'lambda', operation: 'Invoke', resource: logicalId }
-    setting.meter.add(place, {
+    const usageKey = { caller: logicalId, service: 'lambda', operation: 'Invoke', resource: logicalId }
+    setting.meter.add(usageKey, {
       calls: 1,
       requests: 1,
       gbMs: (Math.ceil(result.durationMs) * memoryMb) / 1024,
@@ -185,14 +185,14 @@ function watchRecursion(
 
 function keepLines(logicalId: string, { log, meter }: Setting) {
   const lines: string[] = []
-  const place = { caller: logicalId, service: 'logs', operation: 'PutLogEvents', resource: '' }
+  const usageKey = { caller: logicalId, service: 'logs', operation: 'PutLogEvents', resource: '' }
   return {
     lines,
     add: (line: string) => {
       log(`${logicalId}: ${line}`)
       lines.push(line)
       if (lines.length > LINES_KEPT) lines.shift()
-      meter.add(place, { calls: 1, logBytes: Buffer.byteLength(line) })
+      meter.add(usageKey, { calls: 1, logBytes: Buffer.byteLength(line) })
     },
   }
 }

@@ -99,8 +99,7 @@ export async function startGateway(
     call: async (caller, service, operation, body, roleArn) => {
       const call = internalCall(caller, service, operation, body)
       const answer = await answerCall(roleArn === undefined ? call : { ...call, roleArn })
-      const found = bodyOf(answer)
-      if (answer.status < 300) return found
+      if (answer.status < 300) return bodyOf(answer)
       throw new Error(`${service} ${operation} answered ${answer.status}: ${answer.body}`)
     },
     stop: () => close(server),

@@ -119,13 +119,13 @@ function createServe({ stack, functions, meter, permissions }: Served): Serve {
     const [path = '/'] = url.split('?')
     const match = findRoute(routes, method, path)
     if (!match) return noRoute
-    const place = {
+    const usageKey = {
       caller: 'client',
       service: 'execute-api',
       operation: 'Request',
       resource: match.route.key,
     }
-    meter.add(place, { calls: 1, requests: Math.max(1, Math.ceil(body.length / BILLED_CHUNK_BYTES)) })
+    meter.add(usageKey, { calls: 1, requests: Math.max(1, Math.ceil(body.length / BILLED_CHUNK_BYTES)) })
     const caller = callerOf(request, permissions)
     if (!mayInvoke(caller, { method, path, apiId }, permissions)) return forbidden
     const event = httpEventOf(request, body, { match, apiId, caller })

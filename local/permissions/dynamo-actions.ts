@@ -102,10 +102,10 @@ function leadingKeys(request: Request, table: Table, name: string): string[] | u
 }
 
 function itemsIn({ Key, Item, RequestItems }: Request, name: string): Item[] {
-  const asked = RequestItems?.[name]
-  if (asked === undefined) return [Key ?? Item ?? {}]
-  if ('Keys' in asked) return [...(asked.Keys ?? [])]
-  const writes = asked as readonly WriteRequest[]
+  const ofTable = RequestItems?.[name]
+  if (ofTable === undefined) return [Key ?? Item ?? {}]
+  if ('Keys' in ofTable) return [...(ofTable.Keys ?? [])]
+  const writes = ofTable as readonly WriteRequest[]
   return writes.map(({ PutRequest, DeleteRequest }) => PutRequest?.Item ?? DeleteRequest?.Key ?? {})
 }
 

@@ -19,7 +19,7 @@ export type RequestedAction = {
 
 export type Policy = {
   /** Whether a statement allows the action and none denies it. */
-  allows(asked: RequestedAction): boolean
+  allows(requested: RequestedAction): boolean
 }
 
 const NOTHING: Context = () => undefined
@@ -42,14 +42,16 @@ export function compilePolicy(statements: readonly Statement[]): Policy {
   }
 
   return {
-    allows: asked => {
-      const { context = NOTHING } = asked
-      const found = statementsFor(asked)
-      const isDenied = found.some(
+    allows: requested => {
+      const { context = NOTHING } = requested
+      const covering = statementsFor(requested)
+      const isDenied = covering.some(
         one => one.Effect === 'Deny' && conditionsHold(one.Condition ?? {}, context, false),
       )
       if (isDenied) return false
-      return found.some(one => one.Effect === 'Allow' && conditionsHold(one.Condition ?? {}, context, true))
+      return covering.some(
+        one => one.Effect === 'Allow' && conditionsHold(one.Condition ?? {}, context, true),
+      )
     },
   }
 }

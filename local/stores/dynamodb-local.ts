@@ -13,7 +13,7 @@ const START_TIMEOUT_MS = 60_000
 const HEALTH_TIMEOUT_MS = 1_000
 
 export type DynamoDbLocal = {
-  /** Its address for SDK clients that do not use the gateway. */
+  /** The address for SDK clients that do not use the gateway. */
   readonly url: string
   /** The access key that clients must sign with: tables of one key are invisible to another. */
   readonly accessKey: string
@@ -113,12 +113,12 @@ async function answers(forward: Forward): Promise<boolean> {
 
 /** Whether the store answers in time. A store that hangs gets one request only, however often its health is checked. */
 function watchHealth(forward: Forward): () => Promise<boolean> {
-  let asked: Promise<boolean> | undefined
+  let pending: Promise<boolean> | undefined
   return () => {
-    asked ??= answers(forward).finally(() => {
-      asked = undefined
+    pending ??= answers(forward).finally(() => {
+      pending = undefined
     })
-    return Promise.race([asked, sleep(HEALTH_TIMEOUT_MS, false, { ref: false })])
+    return Promise.race([pending, sleep(HEALTH_TIMEOUT_MS, false, { ref: false })])
   }
 }
 

@@ -38,13 +38,12 @@ export function openStack(assembly: Assembly, name: string, surroundings: Surrou
   function describe(logicalId: string): Described {
     const known = described.get(logicalId)
     if (known) return known
-    const asked = {
+    const fresh = emulationOf(resource(logicalId).Type).describe({
       logicalId,
       stackName: name,
       surroundings,
-      read: (property: string) => read(logicalId, property),
-    }
-    const fresh = emulationOf(resource(logicalId).Type).describe(asked)
+      read: property => read(logicalId, property),
+    })
     described.set(logicalId, fresh)
     return fresh
   }

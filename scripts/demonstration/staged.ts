@@ -4,7 +4,7 @@ import { digestOf, range } from './pieces.ts'
 
 /** How many tasks have two stages. */
 const STAGED_TASKS = 6
-/** How many tasks with callbacks must succeed, and as many must fail. */
+/** Of the tasks with callbacks, this many must succeed, and as many must fail. */
 const TASKS_PER_END = 4
 
 /** Makes tasks that the HTTP worker moves through two stages. */

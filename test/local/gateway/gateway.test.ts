@@ -137,15 +137,15 @@ test('a write may fail before or after it was applied, or be throttled', async (
   const write = () => impatient.send(new PutItemCommand({ TableName: tableName(), Item }))
   const exists = async () =>
     (await dynamo.send(new GetItemCommand({ TableName: tableName(), Key: Item }))).Item
-  const trouble = (action: 'fail-before' | 'fail-after' | 'throttle') =>
+  const failNextWrite = (action: 'fail-before' | 'fail-after' | 'throttle') =>
     cloud.faults.add({ caller: 'tester', service: 'dynamodb', operation: 'PutItem', action, times: 1 })
 
-  trouble('fail-before')
+  failNextWrite('fail-before')
   await expect(write()).rejects.toMatchObject({ $metadata: { httpStatusCode: 500 } })
   expect(await exists()).toBeUndefined()
-  trouble('throttle')
+  failNextWrite('throttle')
   await expect(write()).rejects.toMatchObject({ name: 'ThrottlingException' })
-  trouble('fail-after')
+  failNextWrite('fail-after')
   await expect(write()).rejects.toMatchObject({ $metadata: { httpStatusCode: 500 } })
   expect(await exists()).toEqual(Item)
   await write()

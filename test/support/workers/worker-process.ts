@@ -12,7 +12,7 @@ export type WorkerProcess = {
   readonly ended: Promise<number | null>
 }
 
-/** Tests kill most workers, and a killed process does not write its compile cache. This preloaded file writes it earlier. */
+/** The preloaded file writes a worker's compile cache early, because tests kill most workers before Node would write it. */
 const KEEP_COMPILED = `--import=${new URL('keep-compiled.mjs', import.meta.url)}`
 const { NODE_COMPILE_CACHE } = process.env
 const COMPILE_CACHE = NODE_COMPILE_CACHE === undefined ? {} : { NODE_COMPILE_CACHE }

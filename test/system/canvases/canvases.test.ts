@@ -104,12 +104,12 @@ it('a chain stops at an error, and onError receives the message of the error as 
       { type: 'add', input: [1] },
     ],
   })
-  const told = await system.taskWhen('note:told', ({ status }) => status === 'succeeded')
+  const note = await system.taskWhen('note:told', ({ status }) => status === 'succeeded')
 
   expect(canvas).toMatchObject({ status: 'failed', error: { message: 'no' } })
   expect(canvas.items.map(({ status }: Given) => status)).toEqual(['succeeded', 'failed', 'skipped'])
-  expect(told.result.words).toEqual(['no', 'sorry'])
-  expect(told.result.previous).toMatchObject({ taskId: canvas.items[1].taskId, error: { name: 'Fatal' } })
+  expect(note.result.words).toEqual(['no', 'sorry'])
+  expect(note.result.previous).toMatchObject({ taskId: canvas.items[1].taskId, error: { name: 'Fatal' } })
 })
 
 it('a chord with failing members runs its error callback once, and never its callback', async () => {

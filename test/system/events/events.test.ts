@@ -66,18 +66,18 @@ async function eventsOf(id: string, last: string): Promise<ApiEvent[]> {
 it('a reader receives the events of a task once, in their order, with status and run', async () => {
   const id = await system.publish({ type: 'word-count', key: 'told', input: { text: 'to be' } })
 
-  const told = await eventsOf(id, 'task.succeeded')
+  const received = await eventsOf(id, 'task.succeeded')
 
   const { body: task } = await system.call('GET', `/v1/tasks/${id}`)
-  expect(wordsOf(told)).toEqual([
+  expect(wordsOf(received)).toEqual([
     'task.published ready',
     'task.ready ready',
     'task.running running',
     'task.succeeded succeeded',
   ])
-  expect(told.map(({ runId }) => runId)).toEqual([undefined, undefined, task.runs[0].id, task.runs[0].id])
-  expect(told[3]?.at).toBe(task.finishedAt)
-  expect(Object.keys(told[3] ?? {}).sort()).toEqual([
+  expect(received.map(({ runId }) => runId)).toEqual([undefined, undefined, task.runs[0].id, task.runs[0].id])
+  expect(received[3]?.at).toBe(task.finishedAt)
+  expect(Object.keys(received[3] ?? {}).sort()).toEqual([
     'at',
     'id',
     'runId',
@@ -86,7 +86,7 @@ it('a reader receives the events of a task once, in their order, with status and
     'taskType',
     'type',
   ])
-  expect(told[3]?.taskType).toBe('word-count')
+  expect(received[3]?.taskType).toBe('word-count')
 })
 
 it('a reader receives the events of a failed task, of a cancelled task, and of a canvas', async () => {

@@ -151,7 +151,7 @@ it(`${4 * EACH} mixed flows end as expected, and each callback runs once, while 
     numbers.map(number => `note:staged-${number}`),
     taskEnd,
   )
-  const told = await oneByOne(
+  const callbacks = await oneByOne(
     numbers.map(number => `note:${number % 2 ? 'refused' : 'booked'}-${number}`),
     taskEnd,
   )
@@ -170,7 +170,7 @@ it(`${4 * EACH} mixed flows end as expected, and each callback runs once, while 
             { state: 'succeeded', result: `meal ${number}` },
           ],
     })
-    expect(told[number].runs).toHaveLength(1)
+    expect(callbacks[number].runs).toHaveLength(1)
     expect(staged[number]).toMatchObject({ result: { words: [3], previous: 3 } })
     expect(chordResults[number]).toMatchObject({ status: 'succeeded', result: number + 6 })
     expect(chainResults[number]).toMatchObject(

@@ -134,7 +134,7 @@ describe('a saga of three steps, by a handler, a standalone worker and an HTTP w
   })
 })
 
-/** When each undo ended, from the last step to the first. */
+/** The time at which each undo ended, from the last step to the first. */
 function undoEnds(task: Task): number[] {
   return task.steps
     .filter((step: Task) => step.undo?.endedAt)

@@ -103,14 +103,14 @@ describe('several worker processes', () => {
   })
 
   it('keep the success of one worker while the other fails and tries again', async () => {
-    const said = ({ runs }: { runs: Array<{ workerId: string; state: string }> }) =>
+    const statesByWorker = ({ runs }: { runs: Array<{ workerId: string; state: string }> }) =>
       runs.map(({ workerId, state }) => `${workerId} ${state}`)
     await aWorker(['--worker-id', 'able'])
     const id = await system().publish({
       ...{ type: 'video', key: 'half', input: {}, concurrency: 2 },
       retry: { maxRetries: 3, backoff: 'fixed', delayMs: 600_000 },
     })
-    await system().taskWhen(id, task => said(task).includes('able succeeded'))
+    await system().taskWhen(id, task => statesByWorker(task).includes('able succeeded'))
 
     await aWorker(['--worker-id', 'clumsy'], { PROBE_FAILURES: '1' })
     const half = await system().taskWhen(id, ({ runs }) => runs.length > 1 && runs[1].state !== 'running')
@@ -118,9 +118,9 @@ describe('several worker processes', () => {
     const done = await system().taskWhen(id, hasEnded)
 
     expect(half).toMatchObject({ status: 'delayed', statusReason: 'retry' })
-    expect(said(half)).toEqual(['able succeeded', 'clumsy failed'])
+    expect(statesByWorker(half)).toEqual(['able succeeded', 'clumsy failed'])
     expect(done).toMatchObject({ status: 'succeeded', attempts: { used: 3 } })
-    expect(said(done)).toEqual(['able succeeded', 'clumsy failed', 'clumsy succeeded'])
+    expect(statesByWorker(done)).toEqual(['able succeeded', 'clumsy failed', 'clumsy succeeded'])
   })
 
   it('that race for the same tasks run each of them once', async () => {
