@@ -64,7 +64,7 @@ export function openDataFolder(path: string): DataFolder {
   return { accessKey, file, dynamodb, sqs }
 }
 
-/** Creates the folder and those above it. Node's `recursive` never ends on a file system that refuses new folders, such as `/proc`. */
+/** Creates a folder and those above it. Node's `recursive` never ends on a file system that refuses new folders, e.g. `/proc`. */
 function makeFolder(folder: string): void {
   if (statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return
   const above = dirname(folder)

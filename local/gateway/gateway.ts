@@ -1,6 +1,6 @@
 /**
- * The endpoint of all AWS services. It finds the service of a call (`identify.ts`), counts what the call consumes (`meter.ts`,
- * `metering.ts`, `prices.ts`) and fails calls on request (`faults.ts`), then hands the call to the service.
+ * The endpoint of all AWS services. It finds the service of a call (`identify.ts`), fails the call if a test asks for that
+ * (`faults.ts`), and hands it to the service. Then it counts what the call consumed (`meter.ts`, `metering.ts`, `prices.ts`).
  */
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'

@@ -139,7 +139,7 @@ function createServe({ stack, functions, meter, permissions }: Served): Serve {
   }
 }
 
-/** While all parts run, the route's function answers `/healthz`; it reads no store. Otherwise the answer lists the parts that are down. */
+/** Answers `/healthz` with the parts that are down. While all parts run, the route's function answers; it reads no store. */
 function answeringHealth({ partsDown }: Served, serve: Serve): Serve {
   return async (request, body) => {
     const [path] = (request.url ?? '/').split('?')

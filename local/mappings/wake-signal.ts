@@ -2,8 +2,8 @@
 export type WakeSignal = {
   ring(): void
   /**
-   * Waits for the signal, but at most `idleMs`. The first waits after a signal last at most `shortWaitsMs`, one after the other,
-   * because the record that the signal announces may become readable a moment later.
+   * Waits for the signal, but at most `idleMs`. The first waits after a signal last at most `shortWaitsMs`, one after the other.
+   * The record that the signal announces may become readable a moment later.
    */
   wait(idleMs: number, shortWaitsMs: readonly number[]): Promise<void>
 }

@@ -126,7 +126,7 @@ async function giveUp(schedule: Schedule, input: string, { deadLetter, log }: Pa
 
 type Due = { readonly schedule: Schedule; readonly at: number }
 
-/** Returns a function that finds the schedule that fires first. The due time of a schedule's value never changes, so it is cached. */
+/** Makes a function that finds the schedule that fires first. It caches due times by the schedule's value, which never changes. */
 function createDueTimes(begin: number) {
   const known = new WeakMap<Schedule, { at: number | undefined }>()
 

@@ -6,8 +6,8 @@ import { dirname, join } from 'node:path'
 
 /**
  * Runs java only as long as this process lives. The shell's input is a pipe from this process. When this process dies, even by
- * SIGKILL, `cat` ends and java is killed. The package `dynamodb-local` starts the same jar without such a pipe: it would need a
- * third Node process, and killing all Node processes would leave java behind.
+ * SIGKILL, `cat` ends and java is killed. The package `dynamodb-local` starts the same jar without such a pipe. It would need a
+ * third Node process, and java would outlive a kill of all Node processes.
  */
 const guardedJava = `exec 3<&0
 "$@" </dev/null 3<&- &

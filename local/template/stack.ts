@@ -3,7 +3,7 @@ import { noValue, resolveIntrinsics, type Scope } from './intrinsics.ts'
 import { type Described, emulationOf, type Surroundings } from './resource-types.ts'
 import type { Assembly, Template, TemplateResource } from './template.ts'
 
-/** One stack. Its values are resolved at their first use, because some exist only after a part has started, such as a stream's ARN. */
+/** One stack. Values are resolved at their first use, because some exist only after a part has started, e.g. a stream's ARN. */
 export type Stack = {
   readonly name: string
   readonly id: string

@@ -11,7 +11,7 @@ export type Receiver = {
 }
 
 /**
- * Starts a receiver on a free port. `POST /hook` accepts, `POST /flaky` answers 503 to the first two calls of each key, and
+ * Starts a receiver on a free port. `POST /hook` accepts all keys. `POST /flaky` answers 503 to the first two calls of each key.
  * `POST /announce` answers 403 to keys that begin with `refused`. All paths begin with a secret, so that no web page can call them.
  */
 export async function startReceiver(): Promise<Receiver> {

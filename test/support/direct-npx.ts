@@ -6,8 +6,8 @@ import { delimiter, join, resolve } from 'node:path'
 const DIRECT_VARIABLE = 'BATON_TEST_NPX'
 
 /**
- * Replaces `npx` by a short script. CDK bundles each function by `npx --no-install esbuild …`, and each npx takes a third of a second
- * of the processor to find a program in `node_modules/.bin`.
+ * Replaces `npx` by a short script. CDK bundles each function by `npx --no-install esbuild …`. Each npx takes a third of a second of
+ * the processor to find a program in `node_modules/.bin`.
  */
 export function setup(): (() => void) | undefined {
   if (process.platform === 'win32' || process.env[DIRECT_VARIABLE]) return undefined

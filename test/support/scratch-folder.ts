@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 /**
- * Makes one folder for all temporary folders of a test run, and removes it at the end. Node's compile cache is one of them: a process
- * that finds its modules compiled needs half the processor time to start.
+ * Makes one folder for all temporary folders of a test run, and removes it at the end. Node's compile cache is one of them: a
+ * process that finds its modules compiled needs half the processor time to start.
  */
 export function setup(): () => void {
   const { TMPDIR, NODE_COMPILE_CACHE } = process.env

@@ -45,7 +45,7 @@ export function meterUnits(client: DynamoDBClient): { take(): Units; takeByKind(
   }
 }
 
-/** The least units of a read: one if it is strongly consistent, else a half. Source: DynamoDB, read consistency and capacity units. */
+/** The least units of a read: one if it is strongly consistent, else half. Source: DynamoDB, read consistency and capacity units. */
 function leastOf(input: unknown): number {
   return (input as { ConsistentRead?: boolean }).ConsistentRead ? 1 : 0.5
 }

@@ -27,8 +27,8 @@ export type TestApi = {
 }
 
 /**
- * Makes the API of a system in memory, with a type `jobs` of kind `http` and a type `resize` of kind `handler`. `parts` replace parts
- * of the system.
+ * Makes the API of a system in memory, with a type `jobs` of kind `http` and a type `resize` of kind `handler`. `parts` replace
+ * parts of the system.
  */
 export async function anApi(parts: Partial<System> = {}): Promise<TestApi> {
   const complaints: Array<{ message: string; fields: LogFields }> = []

@@ -25,8 +25,8 @@ export type TaskParts = Partial<Omit<Task, 'options' | 'live' | 'ended'>> & {
 }
 
 /**
- * A task that is due, of a handler type, in revision 1. Options overlay the system's defaults; the fence and the failure
- * counts follow from the runs; the entries in the indexes `view` and `place` follow from all of it at `NOW`.
+ * A task that is due, of a handler type, in revision 1. Options overlay the system's defaults. The fence and the failure
+ * counts follow from the runs. The entries in the indexes `view` and `place` follow from all of it at `NOW`.
  */
 export function aTask(parts: TaskParts = {}): Task {
   const { options, live = [], ended = [], ...rest } = parts

@@ -2,8 +2,8 @@ import { defineTask } from '../../../shared/define/define-task.ts'
 import { createWorker } from '../../../shared/worker/create-worker.ts'
 
 /**
- * A process with many standalone workers, each with an id, queues and connections of its own. Each handler reports that it has begun.
- * All handlers return when the parent sends `open`.
+ * A process with many standalone workers, each with an id, queues and connections of its own. Each handler reports that it has
+ * begun. All handlers return when the parent sends `open`.
  */
 const [prefix = '', count = '1'] = process.argv.slice(2)
 

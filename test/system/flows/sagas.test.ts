@@ -106,7 +106,7 @@ describe('a saga of three steps, by a handler, a standalone worker and an HTTP w
   it('succeeds, or undoes each step once in reverse order, wherever it fails and whichever worker dies', async () => {
     // The test replaces a worker whose process dies, as a service would.
     let isOver = false
-    // Each worker takes one task at a time. A message that it has received but not claimed when it dies stays hidden for half a minute.
+    // Each worker takes one task at a time: SQS hides the received messages of a worker that dies for half a minute.
     const keepWorkers = Array.from({ length: 2 }, async () => {
       while (!isOver) await (await aWorker(['--concurrency', '1'])).ended
     })

@@ -28,7 +28,7 @@ describe('tasks are found', () => {
     await system?.stop()
   })
 
-  /** Claims until it has `count` tasks, because one claim returns what it finds and does not wait for the rest. Returns their keys. */
+  /** Claims until it has `count` tasks, and returns their keys. One claim returns what it finds and does not wait for the rest. */
   const claimKeys = async (workerId: string, count: number, type = 'by-http') => {
     const claimed: string[] = []
     while (claimed.length < count) {
