@@ -1,7 +1,7 @@
 /**
  * Lambda: each function runs in its own processes (`sandbox.ts`, started with `bootstrap.ts`), one per concurrent invocation
- * (`pool.ts`). `spec.ts` reads a function from the template, and `protocol.ts` has the messages of its processes. `lineage.ts` counts
- * the invocations in a chain of messages, and `lambda-api.ts` answers the Invoke call.
+ * (`pool.ts`). `spec.ts` reads a function from the template, and `protocol.ts` has the messages of its processes. `lineage.ts`
+ * counts the invocations in a chain of messages, and `lambda-api.ts` answers the Invoke call.
  */
 
 import type { Meter } from '../gateway/meter.ts'

@@ -2,7 +2,7 @@ import { type MeterSnapshot, totalOf } from './meter.ts'
 
 /**
  * List prices in USD, us-east-1, November 2026, without free tiers, each with its page. Events ($1 per million) are left
- * out: a local system publishes those of all types, and a deployed system only those of types that ask for them.
+ * out. A local system publishes the events of all types, a deployed one only those of types that ask for them.
  * Failed conditional writes cost write units like successful ones.
  */
 export const prices = {

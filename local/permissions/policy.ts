@@ -27,7 +27,7 @@ const NOTHING: Context = () => undefined
 /** The cache has at most this many pairs of action and resource: new schedules bring new names without end. */
 const CACHED_PAIRS_MAX = 1_000
 
-/** Combines all policies of one role. It caches the statements for an action and a resource, and evaluates conditions per request. */
+/** Combines all policies of a role. It caches the statements for an action and a resource, and evaluates conditions per request. */
 export function compilePolicy(statements: readonly Statement[]): Policy {
   const cached = new Map<string, readonly Statement[]>()
 
