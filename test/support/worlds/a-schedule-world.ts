@@ -1,9 +1,11 @@
 import { MINUTE_LEAD_MS } from '../../../shared/core/bounds.ts'
 import { minuteStart } from '../../../shared/core/place/place.ts'
 import { planned, plan as planOf } from '../../../shared/core/plan/plan.ts'
-import { SCHEDULE_TYPE, type Timing } from '../../../shared/core/task/schedule-state.ts'
-import { type Task, taskId } from '../../../shared/core/task/task.ts'
+import { type Head, isSchedule } from '../../../shared/core/task/head.ts'
+import { type PresentSchedule, SCHEDULE_TYPE, type Timing } from '../../../shared/core/task/schedule-state.ts'
+import { taskId } from '../../../shared/core/task/task.ts'
 import type { Look } from '../../../shared/ports/messages.ts'
+import { readHead } from '../../../shared/runtime/kernel/read-heads.ts'
 import { lookOf, planTasks } from '../../../shared/runtime/plan/plan.ts'
 import {
   type PutScheduleOutcome,
@@ -48,9 +50,9 @@ export async function put(
 
 export const SCHEDULE_ID = taskId(SCHEDULE_TYPE, 's')
 
-export async function head(world: ScheduleWorld): Promise<Task> {
-  const found = await world.tasks.head(SCHEDULE_ID)
-  if (!found) throw new Error('there is no schedule')
+export async function head(world: ScheduleWorld): Promise<PresentSchedule> {
+  const found = await readHead(world, SCHEDULE_ID, isSchedule)
+  if (!found?.schedule) throw new Error('there is no schedule')
   return found
 }
 
@@ -67,7 +69,7 @@ export async function publishedTicks(world: ScheduleWorld): Promise<string[]> {
 export async function pass(world: ScheduleWorld, until: string | number, wakers = 1): Promise<void> {
   const end = new Date(until).getTime()
   for (;;) {
-    const stored = await world.tasks.head(SCHEDULE_ID)
+    const stored = await readHead(world, SCHEDULE_ID, isSchedule)
     const now = world.clock.now()
     const [look] = stored ? lookOf(planned(stored, now), now) : []
     const at = stored && (look ? now + look.delaySeconds * 1_000 : firesAt(stored, now))
@@ -78,8 +80,8 @@ export async function pass(world: ScheduleWorld, until: string | number, wakers 
   await world.clock.advance(Math.max(0, end - world.clock.now()))
 }
 
-/** The time at which the EventBridge schedule of the task's minute fires. Undefined for a task without one. */
-function firesAt(stored: Task, now: number): number | undefined {
+/** The time at which the EventBridge schedule of the minute fires. Undefined for a schedule without such a minute. */
+function firesAt(stored: Head, now: number): number | undefined {
   const { minute } = planOf(stored, now)
   return minute === undefined ? undefined : minuteStart(minute) - MINUTE_LEAD_MS
 }
