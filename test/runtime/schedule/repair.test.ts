@@ -8,10 +8,10 @@ import { wakeTasks } from '../../../shared/runtime/wake/wake.ts'
 import {
   aScheduleWorld,
   head,
-  ID,
   plan,
   publishedTicks,
   put,
+  SCHEDULE_ID,
   type ScheduleWorld,
 } from '../../support/worlds/a-schedule-world.ts'
 
@@ -133,6 +133,6 @@ describe('a crowd of schedules whose messages are all lost', () => {
     const report = await sweep(world)
 
     expect(report.repaired).toBe(0)
-    expect((await world.tasks.head(ID))?.dueAt).toBe(tick)
+    expect((await world.tasks.head(SCHEDULE_ID))?.dueAt).toBe(tick)
   })
 })
