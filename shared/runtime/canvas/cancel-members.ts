@@ -6,7 +6,7 @@ import { cancel, recordCallbacksPublished } from '../../core/operate/operate.ts'
 import { isGone } from '../../core/publish/publish.ts'
 import type { Task } from '../../core/task/task.ts'
 import { logFault } from '../kernel/isolate-faults.ts'
-import { transact } from '../kernel/kernel.ts'
+import { ofSameBirth, transact } from '../kernel/kernel.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'
 import type { System } from '../kernel/system.ts'
 import type { OperateOutcome } from '../operate/operate.ts'
@@ -40,8 +40,10 @@ export async function cancelMembers(
     if (next !== undefined && system.clock.now() >= stopAt) return continueCanvas(system, canvas, next)
     await cancelPage(system, canvas, leaves.slice(done, done + PAGE_LEAVES))
   }
-  await transact(system, head, current =>
-    current?.born === canvas.born ? recordCallbacksPublished(current, system.clock.now()) : OWES_NOTHING,
+  await transact(
+    system,
+    head,
+    ofSameBirth(canvas, current => recordCallbacksPublished(current, system.clock.now())),
   )
 }
 

@@ -1,6 +1,6 @@
 import { noteProgress } from '../../core/canvas/canvas.ts'
 import { BatonError } from '../../core/errors.ts'
-import { transact } from '../kernel/kernel.ts'
+import { ofSameBirth, transact } from '../kernel/kernel.ts'
 import type { System } from '../kernel/system.ts'
 
 /**
@@ -12,13 +12,13 @@ export async function continueCanvas(
   { id, born }: { readonly id: string; readonly born: string },
   from: number,
 ): Promise<void> {
-  await transact(system, await system.tasks.head(id), current =>
-    current?.born === born ? noteProgress(current, system.clock.now()) : NOTHING_TO_NOTE,
+  await transact(
+    system,
+    await system.tasks.head(id),
+    ofSameBirth({ born }, current => noteProgress(current, system.clock.now())),
   )
   await sendCanvasLook(system, { id, born }, from)
 }
-
-const NOTHING_TO_NOTE = { ok: false, reason: 'nothing-to-note' } as const
 
 /**
  * Sends a message to work on the canvas from a leaf on.

@@ -3,7 +3,7 @@ import { type Evaluation, evaluate } from '../../core/canvas/evaluate.ts'
 import { type End, memberEnd } from '../../core/task/canvas-state.ts'
 import { splitTaskId, type Task } from '../../core/task/task.ts'
 import type { CanvasLook } from '../../ports/messages.ts'
-import { transact } from '../kernel/kernel.ts'
+import { ofSameBirth, transact } from '../kernel/kernel.ts'
 import type { System } from '../kernel/system.ts'
 import { cancelMembers } from './cancel-members.ts'
 import { type Canvas, loadCanvas, memberId } from './canvas.ts'
@@ -29,12 +29,12 @@ export async function driveCanvas(system: System, look: CanvasLook, stopAt: numb
   if (head.canvas?.started && look.from === 0) return
   const left = await repairMembers(system, canvas, head, { from: look.from, stopAt })
   if (left !== undefined) return continueCanvas(system, canvas, left)
-  await transact(system, head, current =>
-    current?.born === look.born ? noteStarted(current, system.clock.now()) : NOTHING,
+  await transact(
+    system,
+    head,
+    ofSameBirth(look, current => noteStarted(current, system.clock.now())),
   )
 }
-
-const NOTHING = { ok: false, reason: 'nothing-to-note' } as const
 
 async function canvasToDrive(
   system: System,

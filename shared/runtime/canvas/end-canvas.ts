@@ -2,7 +2,7 @@ import { endCanvas } from '../../core/canvas/canvas.ts'
 import type { Outcome } from '../../core/canvas/follow.ts'
 import type { Task, TaskError } from '../../core/task/task.ts'
 import { fullError } from '../kernel/full-error.ts'
-import { transact } from '../kernel/kernel.ts'
+import { ofSameBirth, transact } from '../kernel/kernel.ts'
 import type { System } from '../kernel/system.ts'
 import { type Canvas, memberId } from './canvas.ts'
 
@@ -14,10 +14,12 @@ export async function recordCanvasEnd(
   outcome: Outcome,
 ): Promise<void> {
   const why = outcome.end === 'failed' ? await memberError(system, canvas, outcome.failure) : undefined
-  await transact(system, head, current =>
-    current?.born === canvas.born
-      ? endCanvas(current, { end: outcome.end, ...(why && { error: why.error }) }, system.clock.now())
-      : { ok: false as const, reason: 'finished' as const },
+  await transact(
+    system,
+    head,
+    ofSameBirth(canvas, current =>
+      endCanvas(current, { end: outcome.end, ...(why && { error: why.error }) }, system.clock.now()),
+    ),
   )
 }
 

@@ -16,7 +16,7 @@ import { type Json, jsonBytes } from '../../core/json.ts'
 import { isGone } from '../../core/publish/publish.ts'
 import { CANVAS_TYPE } from '../../core/task/canvas-state.ts'
 import { type Task, taskId } from '../../core/task/task.ts'
-import { transact } from '../kernel/kernel.ts'
+import { ofSameBirth, transact } from '../kernel/kernel.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'
 import type { System } from '../kernel/system.ts'
 import { newTraceparent } from '../kernel/traceparent.ts'
@@ -165,10 +165,10 @@ async function startFirstLeaves(system: System, canvas: Canvas, head: Task): Pro
     const refused = await startLeaves(system, canvas, head, first)
     if (refused.length > 0)
       await recordMemberEnds(system, canvas, new Map(refused.map(leaf => [leaf, 'failed'])))
-    await transact(system, head, current =>
-      current?.born === canvas.born
-        ? noteStarted(current, system.clock.now())
-        : { ok: false as const, reason: 'nothing-to-note' as const },
+    await transact(
+      system,
+      head,
+      ofSameBirth(canvas, current => noteStarted(current, system.clock.now())),
     )
   } catch (error) {
     system.log.warn('the first members of a canvas were not all published; the waker goes on', {

@@ -9,7 +9,7 @@ import { resultOf } from '../../core/task/result.ts'
 import type { Callbacks, Task, Unpublished } from '../../core/task/task.ts'
 import { fullError } from '../kernel/full-error.ts'
 import { faultOf, type PlanFailure } from '../kernel/isolate-faults.ts'
-import { transact } from '../kernel/kernel.ts'
+import { ofSameBirth, transact } from '../kernel/kernel.ts'
 import { BODY_ALERT_MS, bodyValue } from '../kernel/living-bodies.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'
 import type { System } from '../kernel/system.ts'
@@ -54,16 +54,20 @@ export async function publishTaskCallbacks(
   const unpublished = head.callbacks && (await publishCallbacks(system, head, head.callbacks))
   // Another process may have published these callbacks meanwhile, and the task may have been resumed and ended
   // again. Then it owes new callbacks, which are not published yet.
-  await transact(system, head, current => {
-    if (current?.born !== born || current.revision !== head.revision) return GONE
-    const now = system.clock.now()
-    return unpublished
-      ? recordUnpublishable(current, unpublished, now)
-      : recordCallbacksPublished(current, now)
-  })
+  await transact(
+    system,
+    head,
+    ofSameBirth(head, current => {
+      if (current.revision !== head.revision) return OUTDATED
+      const now = system.clock.now()
+      return unpublished
+        ? recordUnpublishable(current, unpublished, now)
+        : recordCallbacksPublished(current, now)
+    }),
+  )
 }
 
-const GONE = { ok: false, reason: 'gone' } as const
+const OUTDATED = { ok: false, reason: 'outdated' } as const
 
 /** Publishes the callbacks that are still owed; returns those that were refused. */
 async function publishCallbacks(

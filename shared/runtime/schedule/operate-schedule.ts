@@ -11,7 +11,7 @@ import {
   triggerKey,
 } from '../../core/schedule/schedule.ts'
 import type { Task } from '../../core/task/task.ts'
-import { transact } from '../kernel/kernel.ts'
+import { ofSameBirth, transact } from '../kernel/kernel.ts'
 import { bodyValue } from '../kernel/living-bodies.ts'
 import type { System } from '../kernel/system.ts'
 import type { OperateOutcome } from '../operate/operate.ts'
@@ -89,10 +89,10 @@ export async function triggerSchedule(system: System, id: string): Promise<Trigg
 /** Records the run in the schedule. The task is published already, so a failure here is only logged. */
 async function recordRun(system: System, head: Task): Promise<void> {
   try {
-    await transact(system, head, current =>
-      current?.born === head.born
-        ? noteTriggered(current, system.clock.now())
-        : { ok: false as const, reason: 'finished' as const },
+    await transact(
+      system,
+      head,
+      ofSameBirth(head, current => noteTriggered(current, system.clock.now())),
     )
   } catch (error) {
     system.log.info('a schedule was run, and the run could not be recorded in it', {

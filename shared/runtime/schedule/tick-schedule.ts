@@ -3,7 +3,7 @@ import { isTicking, noteTicked, tickKey } from '../../core/schedule/schedule.ts'
 import type { ScheduleState } from '../../core/task/schedule-state.ts'
 import type { Task, TaskError } from '../../core/task/task.ts'
 import { faultOf } from '../kernel/isolate-faults.ts'
-import { transact } from '../kernel/kernel.ts'
+import { ofSameBirth, transact } from '../kernel/kernel.ts'
 import type { System } from '../kernel/system.ts'
 import { logFields } from '../kernel/traceparent.ts'
 import { type PublishOutcome, publishMany } from '../publish/publish.ts'
@@ -33,13 +33,20 @@ export async function tickSchedule(
   const { schedule, dueAt, createdAt } = head
   const due = dueTicks(ticksOfTiming(schedule.timing, createdAt), { ...schedule, from: dueAt }, now)
   const outcome = await publishTicks(system, head, due.publish)
-  const { task } = await transact(system, head, current =>
-    current?.born === head.born && current.revision === head.revision
-      ? noteTicked(current, { next: due.next, ...outcome }, system.clock.now())
-      : { ok: false as const, reason: 'not-ticking' as const },
+  const { task } = await transact(
+    system,
+    head,
+    ofSameBirth(head, current =>
+      current.revision === head.revision
+        ? noteTicked(current, { next: due.next, ...outcome }, system.clock.now())
+        : OUTDATED,
+    ),
   )
   return { ticked: true, task }
 }
+
+/** Another process has changed the schedule meanwhile. */
+const OUTDATED = { ok: false, reason: 'outdated' } as const
 
 type Published = { readonly ranAt: number | undefined; readonly error: TaskError | undefined }
 
