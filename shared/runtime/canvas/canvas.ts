@@ -18,8 +18,9 @@ import { BatonError } from '../../core/errors.ts'
 import type { Json } from '../../core/json.ts'
 import { CANVAS_TYPE } from '../../core/task/canvas-state.ts'
 import { type Task, taskId } from '../../core/task/task.ts'
-import type { CanvasName, TaskStore } from '../../ports/stores.ts'
+import type { CanvasName } from '../../ports/stores.ts'
 import { bodyValue } from '../kernel/living-bodies.ts'
+import { processMemory } from '../kernel/process-memory.ts'
 import type { System } from '../kernel/system.ts'
 import type { PublishRequest } from '../publish/resolve-publication.ts'
 
@@ -36,21 +37,11 @@ export type Canvas = CanvasName & Layout & { readonly id: string; readonly leave
 const NODES_MAX = 200_000
 const PAGES_MAX = 16
 
-type Memories = { readonly canvases: Memo<Canvas>; readonly pages: Memo<readonly LeafRequest[]> }
-
 /** Each process reads what never changes once per store. */
-const known = new WeakMap<TaskStore, Memories>()
-
-function memoriesOf({ tasks }: Pick<System, 'tasks'>): Memories {
-  const present = known.get(tasks)
-  if (present) return present
-  const fresh: Memories = {
-    canvases: createMemo(NODES_MAX, ({ tree }) => tree.nodes.length),
-    pages: createMemo(PAGES_MAX, () => 1),
-  }
-  known.set(tasks, fresh)
-  return fresh
-}
+const memoriesOf = processMemory(() => ({
+  canvases: createMemo<Canvas>(NODES_MAX, ({ tree }) => tree.nodes.length),
+  pages: createMemo<readonly LeafRequest[]>(PAGES_MAX, () => 1),
+}))
 
 /** The canvas of this name and birth; undefined when that birth is gone. A given `head` saves one read. */
 export async function loadCanvas(
@@ -59,7 +50,7 @@ export async function loadCanvas(
   head?: Task,
 ): Promise<Canvas | undefined> {
   const id = taskId(CANVAS_TYPE, canvasId)
-  return memoriesOf(system).canvases(`${id} ${born}`, async () => {
+  return memoriesOf(system.tasks).canvases(`${id} ${born}`, async () => {
     const current = head ?? (await system.tasks.head(id))
     if (!current?.canvas || current.born !== born) return undefined
     const layout = await bodyValue(system, id, current.canvas.tree)
@@ -89,7 +80,7 @@ export async function leafRequest(
 }
 
 function pageAt(system: Pick<System, 'tasks'>, { id, born }: Canvas, page: number) {
-  return memoriesOf(system).pages(`${id} ${born} ${page}`, async () => {
+  return memoriesOf(system.tasks).pages(`${id} ${born} ${page}`, async () => {
     const value: Json | undefined = await system.tasks.body(id, canvasRef.page(born, page))
     return value as unknown as readonly LeafRequest[] | undefined
   })

@@ -21,6 +21,7 @@ import { sideBySide } from '../kernel/side-by-side.ts'
 import type { System } from '../kernel/system.ts'
 import { newTraceparent } from '../kernel/traceparent.ts'
 import { resolvePublication, type UnknownType } from '../publish/resolve-publication.ts'
+import { registeredNames } from '../types/registered-names.ts'
 import { batchTypeReader } from '../types/type-cache.ts'
 import { type Canvas, type LeafRequest, loadCanvas, memberId } from './canvas.ts'
 import { recordMemberEnds } from './count-ends.ts'
@@ -110,8 +111,7 @@ async function refusalOf(
     one.unknown.map(({ type, path }) => ({ type, path: inLeaf(one.leaf, path) })),
   )
   if (unknown.length > 0) {
-    const existing = (await system.types.list()).map(({ type }) => type).sort()
-    return { ok: false, reason: 'unknown-type', unknown, existing }
+    return { ok: false, reason: 'unknown-type', unknown, existing: await registeredNames(system) }
   }
   const problems = refused.flatMap(({ leaf, problems }) =>
     problems.map(({ path, message }) => ({ path: inLeaf(leaf, path), message })),

@@ -1,4 +1,4 @@
-import { isItemFault } from '../../core/errors.ts'
+import { isItemFault, isOutage } from '../../core/errors.ts'
 import type { Task } from '../../core/task/task.ts'
 import { processMemory } from './process-memory.ts'
 import { sideBySide } from './side-by-side.ts'
@@ -84,3 +84,12 @@ export function faultOf(error: unknown): string {
 
 /** A task that could not be planned, by task id, and why. Only a `transient` failure is worth another try. */
 export type PlanFailure = { readonly id: string; readonly reason: string; readonly transient: boolean }
+
+/**
+ * The failure that an error is for one task. Only an outage is worth another try, unless the caller says otherwise: the
+ * stream would wait for ever for an error that comes again. Where a queue or the sweeper tries again, and gives up some
+ * day, all errors but the item's own faults are.
+ */
+export function failureOf(id: string, error: unknown, transient = isOutage(error)): PlanFailure {
+  return { id, reason: String(error), transient }
+}

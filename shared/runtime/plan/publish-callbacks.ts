@@ -1,5 +1,5 @@
 import { BODY_GRACE_MS } from '../../core/bounds.ts'
-import { type FieldProblem, isOutage } from '../../core/errors.ts'
+import type { FieldProblem } from '../../core/errors.ts'
 import type { Json } from '../../core/json.ts'
 import { recordCallbacksPublished, recordUnpublishable } from '../../core/operate/operate.ts'
 import type { HandedOn } from '../../core/publish/publish.ts'
@@ -8,7 +8,7 @@ import { bodiesExpiringBefore, bodyExpiry, cut } from '../../core/task/body.ts'
 import { resultOf } from '../../core/task/result.ts'
 import type { Callbacks, Task, Unpublished } from '../../core/task/task.ts'
 import { fullError } from '../kernel/full-error.ts'
-import { faultOf, type PlanFailure } from '../kernel/isolate-faults.ts'
+import { failureOf, faultOf, type PlanFailure } from '../kernel/isolate-faults.ts'
 import { ofSameBirth, transact } from '../kernel/kernel.ts'
 import { BODY_ALERT_MS, bodyValue } from '../kernel/living-bodies.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'
@@ -32,8 +32,7 @@ export async function publishOwedCallbacks(system: System, tasks: readonly Task[
       await publishTaskCallbacks(system, task)
       return []
     } catch (error) {
-      const transient = isOutage(error)
-      return [{ id: task.id, reason: String(error), transient }]
+      return [failureOf(task.id, error)]
     }
   })
   return failures.flat()
