@@ -1,31 +1,31 @@
 /**
  * The sweeper is the safety net under all messages. It runs a round every minute.
  *
- * What can be lost. The table holds all that is true, and messages only say when a process should look at it. A message is
- * lost when a queue refuses or drops it, when it becomes a dead letter, or when its process dies between its write and its
- * send. A process that dies also leaves work that it had begun: a canvas half published, a purge half done, a change of a
- * type that does not hold yet, a worker that is still listed.
+ * What can be lost. The table holds what is true, and a message only says when a process should look at it. A message is
+ * lost when a queue refuses it, when it becomes a dead letter, or when its process dies between its write and its send. A
+ * process that dies also leaves work half done: a canvas whose members are not all published, a purge, a change of a type
+ * that does not hold yet, a worker that is still listed.
  *
  * What repairs it. For each kind of loss there is a sweeper: `SWEEPERS` below is the whole list. A sweeper reads the table,
- * derives from it what should have happened by now, and does that again. It needs no message for this. So it also works
+ * derives from it what should have happened by now, and does that again. It needs no message for this, so it also works
  * while queues are down.
  *
- * How soon. Most sweepers find a loss in the next round: within a minute after it can be told from a message that is late.
- * A round reads a bounded number of tasks of each type and goes on after them in the next round. So among N due tasks a
- * lost one is found within N / 2,000 minutes, or among N / 200 behind a queue with messages, where it counts as lost only
- * after ten minutes (`docs/scale.md` has the table).
+ * How soon. A loss is repaired in the first round in which it cannot be a late message any more, as the list says. A round
+ * reads a bounded number of tasks and the next round goes on after them. So a lost task among N due tasks of a type is
+ * found within N / 2,000 minutes. Behind a queue with messages it takes N / 200 minutes, and ten minutes must have passed
+ * (`docs/scale.md` has the table).
  *
- * What it costs. An idle stack pays for 31 read units a round. A round over tasks costs at most some 650 heads per type and
- * shard, however many wait. Where nothing is left unread, no cursor is written.
+ * What it costs. An idle stack pays for 31 read units a round. A round reads at most 700 tasks per type and shard, however
+ * many wait, and writes a cursor only where it leaves tasks unread.
  *
- * What it never does. It never claims, runs or judges a task: it sends the message again, and its receiver decides. It never
- * relies on having run before: cursors and counted rounds only save work. It never trusts one message: a task is sent
- * for certain until two passes have read it, and ever more rarely after that, because a task that nothing can run must not
- * fill a queue. It never fails as a whole because of one item, type or sweeper.
+ * What it never does. It never claims or runs a task: it sends the message again, and the receiver decides. What it does
+ * itself, such as the tick of a schedule, does nothing when it is done twice. It never depends on an earlier round: what a
+ * process keeps between rounds only saves work. It never floods a queue: it sends a task for certain until two passes have
+ * read the task, and ever more rarely after that. It never stops because one item, one type or one sweeper fails.
  *
  * Read this file, then `sweep-tasks.ts`, the sweeper with the most to do: `sweep-passes.ts` reads partitions of tasks in
  * passes, and `lost-tasks.ts` judges which tasks have lost their message. `sweep-minutes.ts` wakes far minutes, and
- * `stuck-tasks.ts` reports the tasks that no message can help. The room `sweeper/` holds what all sweepers share.
+ * `stuck-tasks.ts` reports tasks that no message can help. The room `sweeper/` holds what all sweepers share.
  */
 
 import type { Task } from '../../core/task/task.ts'
@@ -91,7 +91,7 @@ export const SWEEPERS: readonly Sweeper[] = [
   {
     name: 'tasks',
     repairs:
-      'dispatches, looks, markers, callbacks and looks at limits that are late by 10 s; bodies of waiting tasks',
+      'messages, markers and callbacks that are late by 10 s; limits that nothing looks at; bodies of waiting tasks',
     round: sweepTasks,
   },
 ]
