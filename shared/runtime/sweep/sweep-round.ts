@@ -24,7 +24,7 @@ export function createSweepMemory(): Required<SweepMemory> {
   return { rounds: new Map(), minutes: new Set() }
 }
 
-/** What the sweepers of one round share. None of them changes it. */
+/** What the sweepers of one round share. None of them changes it, except for what it remembers itself. */
 export type SweepRound = {
   readonly system: PlanningSystem
   /** All types, beginning with another one in each round, so that none is always the last when the time runs out. */
