@@ -85,11 +85,7 @@ async function wakeTask(
   if (seen.schedule) return wakeSchedule(system, sentLook)
   const decide = ofSameBirth(sentLook, current => look(current, system.clock.now(), system.chance.fraction()))
   const { decision, task } = await transact(system, seen, decide)
-  if (decision.ok) {
-    if (decision.change.after.operation === 'lose') system.metrics.add('LeaseLost', 1, seen.type)
-    return []
-  }
-  if (!isPlannedOnThis(sentLook, task)) return []
+  if (decision.ok || !isPlannedOnThis(sentLook, task)) return []
   const next = planned(task, system.clock.now())
   const isSlotNear = sentLook.slot && next.plan.dispatchAt !== undefined
   if (isSlotNear) return sendPlanned(system, [next])
