@@ -7,7 +7,7 @@ import type { CheckedMinutes } from './sweep-minutes.ts'
 const ROUND_MISSED_MS = 150_000
 
 /** For each type, when this process last finished a round, and since when it has missed none. */
-export type SweepRounds = Map<string, { readonly since: number; readonly last: number }>
+type SweepRounds = Map<string, { readonly since: number; readonly last: number }>
 
 /** What a process keeps from round to round. */
 export type SweepMemory = {
