@@ -1,6 +1,7 @@
 /**
  * What all sweepers share. A sweeper repairs one kind of loss, in rounds that come every minute; `sweep/sweep.ts` lists
- * the sweepers and runs them. Each sweeper stands in the room of what it repairs.
+ * the sweepers and runs them. Each sweeper stands in the room of what it repairs. That list imports those rooms, and they
+ * import this one, so this room knows no feature.
  *
  * A round of a sweeper
  * - reads a bounded number of items, however many there are: what changed recently, and the next items after a cursor
