@@ -1,6 +1,8 @@
 import { noteProgress } from '../../core/canvas/canvas.ts'
 import { BatonError } from '../../core/errors.ts'
+import { isCanvas } from '../../core/task/head.ts'
 import { ofSameBirth, transact } from '../kernel/kernel.ts'
+import { readHead } from '../kernel/read-heads.ts'
 import type { System } from '../kernel/system.ts'
 
 /**
@@ -14,7 +16,7 @@ export async function continueCanvas(
 ): Promise<void> {
   await transact(
     system,
-    await system.tasks.head(id),
+    await readHead(system, id, isCanvas),
     ofSameBirth({ born }, current => noteProgress(current, system.clock.now())),
   )
   await sendCanvasLook(system, { id, born }, from)

@@ -1,7 +1,8 @@
 import { EVERY_TYPE } from '../../core/bounds.ts'
 import { sweepRecord } from '../../core/record-names.ts'
 import { touchSchedule } from '../../core/schedule/schedule.ts'
-import type { Task } from '../../core/task/task.ts'
+import { isSchedule } from '../../core/task/head.ts'
+import type { Schedule } from '../../core/task/schedule-state.ts'
 import type { IndexEntry, IndexRange } from '../../ports/stores.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'
 import type { System } from '../kernel/system.ts'
@@ -98,11 +99,11 @@ async function renewSomeBodies(system: System): Promise<SweepReport> {
 }
 
 /** The next schedules of each shard, from where the last round stopped. */
-async function openSchedules(system: System): Promise<Task[]> {
+async function openSchedules(system: System): Promise<Schedule[]> {
   const ranges = openScheduleRanges()
   const found = await sideBySide(ranges, ranges.length, (range, shard) =>
     readFromCursor(system, sweepRecord.schedules(shard), range, RENEWED_PER_SHARD_MAX),
   )
   const ids = new Set(found.flat().map(({ id }) => id))
-  return ids.size > 0 ? system.tasks.heads([...ids]) : []
+  return ids.size > 0 ? (await system.tasks.heads([...ids])).filter(isSchedule) : []
 }

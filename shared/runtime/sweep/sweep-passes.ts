@@ -1,6 +1,7 @@
 import type { Json } from '../../core/json.ts'
 import type { Task } from '../../core/task/task.ts'
 import type { IndexEntry, IndexRange } from '../../ports/stores.ts'
+import { readTasks } from '../kernel/read-heads.ts'
 import type { System } from '../kernel/system.ts'
 import { moveCursor, readAfter, storedPosition } from '../sweeper/read-from-cursor.ts'
 
@@ -42,7 +43,10 @@ export async function readNextInPass(
   const stored = await system.records.get(recordName)
   const pass = passFrom(stored, system.clock.now())
   const { entries, position } = await readAfter(system, pass.position, range, budget)
-  const tasks = await system.tasks.heads(entries.map(({ id }) => id))
+  const tasks = await readTasks(
+    system,
+    entries.map(({ id }) => id),
+  )
   await moveCursor(system, recordName, stored, recordOf({ ...pass, position }, pass.position !== undefined))
   const unreadSince = beganBefore(pass, 1)
   const readOnceSince = beganBefore(pass, 2)

@@ -4,6 +4,7 @@ import { sweepRecord } from '../../core/record-names.ts'
 import type { Task } from '../../core/task/task.ts'
 import { shardNumbers, type TaskType } from '../../core/types/task-type.ts'
 import type { IndexRange } from '../../ports/stores.ts'
+import { readTasks } from '../kernel/read-heads.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'
 import type { PlanningSystem } from '../kernel/system.ts'
 import { sweepLimits } from '../limits/serve-limit-looks.ts'
@@ -105,7 +106,10 @@ async function candidatesOfShard(
 
 async function readRecent(system: PlanningSystem, range: IndexRange, now: number): Promise<SweepCandidate[]> {
   const page = await system.tasks.page({ ...range, limit: RECENT_TASKS_MAX })
-  const tasks = await system.tasks.heads(page.entries.map(({ id }) => id))
+  const tasks = await readTasks(
+    system,
+    page.entries.map(({ id }) => id),
+  )
   return tasks.map(task => ({ task, unreadSince: now, readOnceSince: now }))
 }
 

@@ -1,6 +1,5 @@
 import type { Decision } from '../../core/change/change.ts'
-import { bodiesExpiringBefore } from '../../core/task/body.ts'
-import type { Task } from '../../core/task/task.ts'
+import { bodiesExpiringBefore, type Head, type OfKind } from '../../core/task/head.ts'
 import { isolateEach } from '../kernel/isolate-faults.ts'
 import { ofSameBirth, transact } from '../kernel/kernel.ts'
 import { BODY_ALERT_MS } from '../kernel/living-bodies.ts'
@@ -10,11 +9,11 @@ import type { System } from '../kernel/system.ts'
  * Renews the bodies of open heads that wait untouched for so long that their bodies expire within days. The kernel renews
  * them at any change, so `touch`, a transition that changes nothing, is enough.
  */
-export async function renewAgeingBodies(
+export async function renewAgeingBodies<H extends Head>(
   system: System,
-  heads: readonly Task[],
+  heads: readonly H[],
   most: number,
-  touch: (current: Task, now: number) => Decision<string>,
+  touch: (current: OfKind<H>, now: number) => Decision<string, OfKind<H>>,
 ): Promise<void> {
   const now = system.clock.now()
   const ageing = heads.filter(
