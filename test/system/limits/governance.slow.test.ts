@@ -45,7 +45,7 @@ async function aRound() {
   const total = totalOf(used.filter(({ service }) => service !== 'lambda'))
   const sends = used.filter(({ operation }) => operation.startsWith('SendMessage'))
   return {
-    looked: (result.payload as { looked: number }).looked,
+    examined: (result.payload as { examined: number }).examined,
     requests: total.calls,
     units: total.readUnits + total.writeUnits,
     sends: totalOf(sends).calls,
@@ -131,9 +131,9 @@ describe('a backlog', () => {
       units: Number(less?.units) + DEFAULT_SHARDS,
     }
     expect([less, { ...less, ...kept }]).toContainEqual(more)
-    expect(idle.map(({ looked, sends }) => [looked, sends])).toEqual(Array(3).fill([0, 0]))
-    expect(few.looked).toBeGreaterThan(100)
-    expect(many.looked).toBeLessThanOrEqual(few.looked * 1.05)
+    expect(idle.map(({ examined, sends }) => [examined, sends])).toEqual(Array(3).fill([0, 0]))
+    expect(few.examined).toBeGreaterThan(100)
+    expect(many.examined).toBeLessThanOrEqual(few.examined * 1.05)
     expect(many.requests).toBeLessThanOrEqual(few.requests * 1.05)
     expect(many.units).toBeLessThanOrEqual(few.units * 1.05)
     expect([few.sends, many.sends]).toEqual([0, 0])
