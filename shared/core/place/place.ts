@@ -177,9 +177,13 @@ export function byClaimOrder(a: Task, b: Task): number {
 }
 
 /** The key of an entry in an index: its partition, and its position there. */
-type IndexKey = { readonly partition: string; readonly sort: number | string }
+type IndexKey<Sort> = { readonly partition: string; readonly sort: Sort }
 
-export type IndexKeys = { readonly [index in 'view' | 'place' | 'owner']?: IndexKey }
+export type IndexKeys = {
+  readonly view?: IndexKey<number>
+  readonly place?: IndexKey<string>
+  readonly owner?: IndexKey<number>
+}
 
 /** The entries of a task in the indexes. Every store keeps exactly these. */
 export function indexKeys({ type, shard, view, place, userId, createdAt }: Task): IndexKeys {
