@@ -6,7 +6,6 @@ import { create } from '../../../../shared/core/publish/publish.ts'
 import { claim } from '../../../../shared/core/run/claim.ts'
 import { finish } from '../../../../shared/core/run/finish.ts'
 import { heartbeat } from '../../../../shared/core/run/heartbeat.ts'
-import { lose } from '../../../../shared/core/run/lose.ts'
 import type { FlowState, StepRecord } from '../../../../shared/core/task/flow-state.ts'
 import type { ScheduleState } from '../../../../shared/core/task/schedule-state.ts'
 import type {
@@ -294,7 +293,6 @@ export function goldenChanges(): Record<string, Pair> {
     'a heartbeat': pairOf(changeOf(heartbeat(live, { ...word, progress: [1] }, NOW + 5 * SECOND))),
     'a success': pairOf(changeOf(finish(live, { ...word, outcome: 'succeed', result: 1 }, NOW + 1, 0))),
     'a failure': pairOf(changeOf(finish(live, { ...word, outcome: 'fail', error: ERROR }, NOW + 1, 0))),
-    'a lost run': pairOf(changeOf(lose(live, NOW + MINUTE))),
     'a cancel': pairOf(changeOf(cancel(live, NOW))),
     'a removal': pairOf(remove(EVERY_MEMBER, NOW)),
     'a patch': pairOf(
