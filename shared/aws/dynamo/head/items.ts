@@ -4,18 +4,13 @@ import { failureOf } from '../../../core/flow/end-piece.ts'
 import { optionDifferences, type PartialOptions, resolveOptions } from '../../../core/options/options.ts'
 import { indexKeys } from '../../../core/place/place.ts'
 import { bucketOfView, userOfOwner } from '../../../core/place/place-names.ts'
+import type { Ordering } from '../../../core/states.ts'
+import type { TaskError } from '../../../core/task/error.ts'
 import { deletableAt } from '../../../core/task/fence.ts'
 import type { FlowDefinition, FlowState } from '../../../core/task/flow-state.ts'
-import {
-  type Operation,
-  splitTaskId,
-  type Task,
-  type TaskError,
-  type TaskKind,
-  type TaskState,
-  type Unpublished,
-  type View,
-} from '../../../core/task/task.ts'
+import type { Head } from '../../../core/task/head.ts'
+import type { HeadState, Operation, View } from '../../../core/task/head-fields.ts'
+import { splitTaskId, type Task, type Unpublished } from '../../../core/task/task.ts'
 import { defaultOrdering } from '../../../core/types/task-type.ts'
 import type { AttributeValue } from '../attribute-values.ts'
 import { always, attributesOf, mapped, optional, withDefault } from '../attributes.ts'
@@ -23,11 +18,12 @@ import { asIs, flag, json, number, type StoredBy, text, word } from '../codecs.t
 import { HEAD_SORT_KEY } from '../keys.ts'
 import { assertKnownSchema, type Item, SCHEMA, ttlSeconds } from '../stored-form.ts'
 import { flowFrom, optionsOfStep, ownOptions, storedFlow } from './flow-attributes.ts'
+import { type HeadMembers, headOf, membersOf } from './head-members.ts'
 import { CALLBACKS, CANVAS, MEMBER, operations, previous, schedule } from './origin-attributes.ts'
 import { body, byFence, ENDED_RUN, failuresByWorker, LIVE_RUN, taskError, wait } from './run-attributes.ts'
 
 /**
- * Translates tasks to heads and back. `HEAD` is the table of a head's attributes: a new member of a task is one new row. The
+ * Translates heads to items and back. `HEAD` is the table of their attributes: a new member of a head is one new row. The
  * functions below it handle the members that share an attribute or follow from several. `docs/data-model.md` explains each
  * attribute.
  */
@@ -55,12 +51,12 @@ const DIFFERING_ENTRIES_MAX = 40
  * writers change the rest of the run. The other two maps change only with a new revision, so a change that names the revision
  * may write them whole.
  */
-export const HEAD = attributesOf<Omit<Task, Derived>>()({
+export const HEAD = attributesOf<Omit<HeadMembers, Derived>>()({
   born: always('born', text),
   revision: always('rev', number),
   operation: always('op', word<Operation>()),
-  state: withDefault('state', word<TaskState>(), 'open'),
-  kind: withDefault('kind', word<TaskKind>(), 'handler'),
+  state: withDefault('state', word<HeadState>(), 'open'),
+  kind: withDefault('kind', word<Head['kind']>(), 'handler'),
   priority: withDefault('priority', number, 0),
   tags: optional('tags', json<NonNullable<Task['tags']>>()),
   traceparent: optional('trace', text),
@@ -99,7 +95,7 @@ export const HEAD = attributesOf<Omit<Task, Derived>>()({
   shard: withDefault('shard', number, 0),
 })
 
-/** The head of a task as an item. */
+/** A head as an item. */
 export type HeadItem = {
   readonly pk: string
   readonly sk: typeof HEAD_SORT_KEY
@@ -107,19 +103,20 @@ export type HeadItem = {
 } & StoredBy<typeof HEAD> &
   ReturnType<typeof derivedAttributes>
 
-export function headItem(task: Task): HeadItem {
+export function headItem(head: Head): HeadItem {
+  const members = membersOf(head)
   return {
-    pk: task.id,
+    pk: head.id,
     sk: HEAD_SORT_KEY,
     ...SCHEMA,
-    ...(isForSeveral(task) && { ended: {} }),
-    ...HEAD.encode(task),
-    ...derivedAttributes(task),
+    ...(isForSeveral(members) && { ended: {} }),
+    ...HEAD.encode(members),
+    ...derivedAttributes(members),
   }
 }
 
 /** Whether several workers may succeed at the same time. Counted changes write into the map of ended runs, which must exist. */
-function isForSeveral({ state, options }: Task): boolean {
+function isForSeveral({ state, options }: HeadMembers): boolean {
   return state === 'open' && options.concurrency > 1
 }
 
@@ -127,16 +124,16 @@ function isForSeveral({ state, options }: Task): boolean {
 const NO_TENANT = ''
 
 /** The attributes that depend on several members. */
-function derivedAttributes(task: Task) {
-  const { kind, ordering, flow, fairnessKey, isFair } = task
-  const { view, place, owner } = indexKeys(task)
+function derivedAttributes(members: HeadMembers) {
+  const { kind, ordering, flow, fairnessKey, isFair } = members
+  const { view, place, owner } = indexKeys(members)
   return defined({
-    order: ordering === defaultOrdering(kind) ? undefined : ordering,
-    options: storedOptions(task),
+    order: ordering === usualOrdering(kind) ? undefined : ordering,
+    options: storedOptions(members),
     flow: flow && storedFlow(flow),
     fair: fairnessKey ?? (isFair && NO_TENANT),
-    error: storedError(task),
-    ttl: ttlOf(task),
+    error: storedError(members),
+    ttl: ttlOf(members),
     vpk: view?.partition,
     vsk: view?.sort,
     ppk: place?.partition,
@@ -147,21 +144,21 @@ function derivedAttributes(task: Task) {
 }
 
 /** The step of a flow gives the options of its runs, so its head stores only those of its own. */
-function storedOptions({ flow, options }: Task): string | undefined {
+function storedOptions({ flow, options }: HeadMembers): string | undefined {
   const differences = optionDifferences(flow ? ownOptions(options) : options)
   return Object.keys(differences).length > 0 ? JSON.stringify(differences) : undefined
 }
 
 /** A flow keeps its error with the failed step. */
-function storedError({ flow, error }: Task): string | undefined {
+function storedError({ flow, error }: HeadMembers): string | undefined {
   if (!error) return undefined
   const failure = flow?.cancelling ? undefined : failureOf(flow)
   const stored = taskError.encode(error)
   return failure && taskError.encode(failure) === stored ? undefined : stored
 }
 
-function ttlOf(task: Task): number | undefined {
-  const deletedAt = deletableAt(task)
+function ttlOf(members: HeadMembers): number | undefined {
+  const deletedAt = deletableAt(members)
   return deletedAt === undefined ? undefined : ttlSeconds(deletedAt)
 }
 
@@ -171,11 +168,11 @@ export function definitionNameIn(item: Item): string | undefined {
 }
 
 /**
- * The task in an item. A flow needs its definition.
+ * The head in an item. A flow needs its definition.
  *
  * @throws BatonError `newer-schema` for an item that newer code has written.
  */
-export function taskFromItem(item: Item, definition?: FlowDefinition): Task {
+export function taskFromItem(item: Item, definition?: FlowDefinition): Head {
   assertKnownSchema(item)
   const head = item as HeadItem
   const name = splitTaskId(head.pk)
@@ -184,11 +181,11 @@ export function taskFromItem(item: Item, definition?: FlowDefinition): Task {
   const members = HEAD.decode(head)
   const flow = head.flow && flowFrom(head.flow, definition)
   const options = resolveOptions(JSON.parse(head.options ?? '{}') as PartialOptions)
-  return {
+  return headOf({
     id: head.pk,
     ...name,
     ...members,
-    ordering: head.order ?? defaultOrdering(members.kind),
+    ordering: head.order ?? usualOrdering(members.kind),
     options: flow ? optionsOfStep(flow, options) : options,
     ...defined({
       flow,
@@ -198,7 +195,11 @@ export function taskFromItem(item: Item, definition?: FlowDefinition): Task {
       view: viewFrom(head),
       place: head.ppk === undefined ? undefined : { name: head.ppk, order: head.psk ?? '' },
     }),
-  }
+  })
+}
+
+function usualOrdering(kind: Head['kind']): Ordering {
+  return kind === 'canvas' || kind === 'schedule' ? 'arrival' : defaultOrdering(kind)
 }
 
 function tenantFrom({ fair }: HeadItem): Pick<Task, 'fairnessKey' | 'isFair'> {

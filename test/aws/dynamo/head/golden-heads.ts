@@ -6,23 +6,23 @@ import { create } from '../../../../shared/core/publish/publish.ts'
 import { claim } from '../../../../shared/core/run/claim.ts'
 import { finish } from '../../../../shared/core/run/finish.ts'
 import { heartbeat } from '../../../../shared/core/run/heartbeat.ts'
+import type { Ordering, TypeKind } from '../../../../shared/core/states.ts'
+import type { Body } from '../../../../shared/core/task/body.ts'
+import type { CanvasState } from '../../../../shared/core/task/canvas-state.ts'
+import type { TaskError } from '../../../../shared/core/task/error.ts'
 import type { FlowState, StepRecord } from '../../../../shared/core/task/flow-state.ts'
+import type { Head } from '../../../../shared/core/task/head.ts'
+import type { HeadState } from '../../../../shared/core/task/head-fields.ts'
+import type { EndedRun, LiveRun } from '../../../../shared/core/task/runs.ts'
 import type { ScheduleState } from '../../../../shared/core/task/schedule-state.ts'
-import type {
-  Body,
-  EndedRun,
-  LiveRun,
-  Ordering,
-  Task,
-  TaskError,
-  TaskKind,
-  TaskState,
-} from '../../../../shared/core/task/task.ts'
+import type { Task } from '../../../../shared/core/task/task.ts'
 import {
+  aCanvas,
   aFlow,
   anEndedRun,
   aPublication,
   aRun,
+  aSchedule,
   aTask,
   BORN,
   changeOf,
@@ -203,11 +203,15 @@ const SCHEDULE: ScheduleState = {
 }
 const PLAIN_SCHEDULE = { missed: 'skip', graceMs: 300_000, taskType: 'resize', paused: false } as const
 
-function aSchedule(schedule: ScheduleState): Task {
-  return aTask({ type: 'schedule', key: 'nightly', kind: 'schedule', input: INLINE, schedule })
+function scheduleOf(schedule: ScheduleState): Head {
+  return aSchedule({ id: 'schedule:nightly', key: 'nightly', input: INLINE, schedule })
 }
 
-const OTHERS: Readonly<Record<string, Task>> = {
+function canvasOf(canvas: CanvasState): Head {
+  return aCanvas({ id: 'canvas:k1', key: 'k1', canvas })
+}
+
+const OTHERS: Readonly<Record<string, Head>> = {
   'a plain task': aTask(),
   'every member': EVERY_MEMBER,
   'the one tenant of tasks that name none': aTask({ isFair: true }),
@@ -230,30 +234,22 @@ const OTHERS: Readonly<Record<string, Task>> = {
   'callbacks on success only': aTask({ callbacks: { body: APART, onSuccess: 1, onError: 0 } }),
   'a member': aTask({ member: { canvasId: 'c1', born: BORN, leaf: 0 } }),
   'a member after its first end': aTask({ member: { canvasId: 'c1', born: BORN, leaf: 3, first: 'failed' } }),
-  'a canvas that waits': aTask({
-    type: 'canvas',
-    kind: 'canvas',
-    canvas: { tree: INLINE, leaves: 2, started: false },
-  }),
-  'a canvas that has started': aTask({
-    type: 'canvas',
-    kind: 'canvas',
-    canvas: { tree: APART, leaves: 900, sendConcurrency: 10, started: true },
-  }),
-  'a schedule by cron': aSchedule(SCHEDULE),
-  'a schedule by interval': aSchedule({ ...PLAIN_SCHEDULE, timing: { kind: 'every', everyMs: 1_000 } }),
-  'a schedule at a time': aSchedule({ ...PLAIN_SCHEDULE, timing: { kind: 'at', at: NOW } }),
+  'a canvas that waits': canvasOf({ tree: INLINE, leaves: 2, started: false }),
+  'a canvas that has started': canvasOf({ tree: APART, leaves: 900, sendConcurrency: 10, started: true }),
+  'a schedule by cron': scheduleOf(SCHEDULE),
+  'a schedule by interval': scheduleOf({ ...PLAIN_SCHEDULE, timing: { kind: 'every', everyMs: 1_000 } }),
+  'a schedule at a time': scheduleOf({ ...PLAIN_SCHEDULE, timing: { kind: 'at', at: NOW } }),
   'a task of a tick': aTask({ parentId: 'schedule:nightly', state: 'succeeded', expiresAt: NOW }),
   'a tombstone': remove(EVERY_MEMBER, NOW).after,
   'a tombstone of a member': remove(aTask({ member: { canvasId: 'c1', born: BORN, leaf: 1 } }), NOW).after,
   'a null input': aTask({ input: { inline: null } }),
 }
 
-const KINDS: readonly TaskKind[] = ['handler', 'http', 'webhook', 'flow', 'canvas', 'schedule']
+const KINDS: readonly TypeKind[] = ['handler', 'http', 'webhook', 'flow']
 const ORDERINGS: readonly Ordering[] = ['arrival', 'priority', 'aged']
-const STATES: readonly TaskState[] = ['open', 'succeeded', 'failed', 'cancelled', 'removed']
+const STATES: readonly HeadState[] = ['open', 'succeeded', 'failed', 'cancelled', 'removed']
 
-export function goldenHeads(): Record<string, Task> {
+export function goldenHeads(): Record<string, Head> {
   return {
     ...OTHERS,
     ...named(FLOWS, name => `a flow ${name}`),
@@ -270,7 +266,7 @@ function named<T>(record: Readonly<Record<string, T>>, name: (key: string) => st
   return Object.fromEntries(Object.entries(record).map(([key, value]) => [name(key), value]))
 }
 
-type Pair = readonly [before: Task, after: Task]
+type Pair = readonly [before: Head, after: Head]
 
 export function goldenChanges(): Record<string, Pair> {
   const plain = create(aPublication({ input: 'x' }), undefined, NOW).after
