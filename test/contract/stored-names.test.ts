@@ -107,10 +107,9 @@ describe('the names are complete', () => {
   test('every member of the stored forms in the source of the DynamoDB adapters is among them', () => {
     const stored = sources('shared/aws/dynamo').flatMap(file => {
       const text = readFileSync(file, 'utf8')
-      const forms = text.matchAll(/type (?:HeadItem|(?!Attribute)\w+Values?) =[^{]*\{(.*?)\n?\}/gs)
-      return [...forms].flatMap(([, members = '']) =>
-        [...members.matchAll(/readonly (\w+)\??:/g)].map(([, name = '']) => name),
-      )
+      const rows = text.matchAll(/\b(?:always|optional|withDefault|mapped)\(\s*'(\w+)'/g)
+      const derived = text.match(/function derivedAttributes.*?defined\(\{(.*?)\n {2}\}\)/s)?.[1] ?? ''
+      return [...rows, ...derived.matchAll(/^ {4}(\w+):/gm)].map(([, name = '']) => name)
     })
 
     expect(stored.length).toBeGreaterThan(100)

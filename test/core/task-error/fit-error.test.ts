@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { errorFrom, errorValue } from '../../../shared/aws/dynamo/head/run-values.ts'
+import { taskError } from '../../../shared/aws/dynamo/head/run-attributes.ts'
 import { jsonBytes } from '../../../shared/core/json.ts'
 import type { TaskError } from '../../../shared/core/task/error.ts'
 import { fitError } from '../../../shared/core/task-error/fit-error.ts'
@@ -77,9 +77,9 @@ describe('an error is cut to 4 KB of UTF-8, all its parts together,', () => {
       fc.property(anError, error => {
         const fitted = fitError(error)
 
-        expect(new TextEncoder().encode(errorValue(fitted)).length).toBeLessThanOrEqual(4_096)
+        expect(new TextEncoder().encode(taskError.encode(fitted)).length).toBeLessThanOrEqual(4_096)
         expect(textsOf(fitted).every(part => part.isWellFormed())).toBe(true)
-        expect(errorFrom(errorValue(fitted))).toEqual(fitted)
+        expect(taskError.decode(taskError.encode(fitted))).toEqual(fitted)
       }),
       { numRuns: 40, endOnFailure: true },
     )
@@ -87,6 +87,6 @@ describe('an error is cut to 4 KB of UTF-8, all its parts together,', () => {
 })
 
 test('errors that were stored before errors had causes are read unchanged', () => {
-  expect(errorFrom('["E","no"]')).toEqual({ name: 'E', message: 'no' })
-  expect(errorFrom('["E","no","at x"]')).toEqual({ name: 'E', message: 'no', stack: 'at x' })
+  expect(taskError.decode('["E","no"]')).toEqual({ name: 'E', message: 'no' })
+  expect(taskError.decode('["E","no","at x"]')).toEqual({ name: 'E', message: 'no', stack: 'at x' })
 })
