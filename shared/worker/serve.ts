@@ -1,7 +1,7 @@
 import { startsAt } from '../core/place/place.ts'
 import type { Claimer } from '../core/run/claim.ts'
 import { workOf } from '../core/task/piece.ts'
-import { openSlots, type Task } from '../core/task/task.ts'
+import { type Task, workersWanted } from '../core/task/task.ts'
 import type { TaskType } from '../core/types/task-type.ts'
 import type { TaskDefinition } from '../define/define-task.ts'
 import type { Delivery } from '../ports/messages.ts'
@@ -186,5 +186,5 @@ async function passOnOrDrop(
 }
 
 function isUnchanged(seen: Task, head: Task | undefined): boolean {
-  return head?.born === seen.born && head.revision === seen.revision && openSlots(head) > 0
+  return head?.born === seen.born && head.revision === seen.revision && workersWanted(head) > 0
 }

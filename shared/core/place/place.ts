@@ -14,7 +14,7 @@ import { fairLineOf, presentTurn, tenantOf, turnAt, turnOrder } from '../fair/fa
 import { hash32 } from '../hash.ts'
 import { orderNumber } from '../order-number.ts'
 import { isTakenInOrder, workOf } from '../task/piece.ts'
-import { isTargeted, liveRuns, openSlots, type Place, type Task, type View } from '../task/task.ts'
+import { isTargeted, liveRuns, type Place, type Task, type View, workersWanted } from '../task/task.ts'
 import { workOrder } from './claim-order.ts'
 import {
   isLimitPlace,
@@ -67,7 +67,7 @@ function openBucket({ flow }: Task): 'open' | 'compensating' {
  */
 function placeOf(task: Task, now: number): Place | undefined {
   if (task.state !== 'open' || task.schedule?.paused) return undefined
-  const takesWorkers = openSlots(task) > 0
+  const takesWorkers = workersWanted(task) > 0
   if (takesWorkers && isFar(task, now)) return minutePlace(task)
   const limit = limitWaitedAt(task)
   if (limit !== undefined) return { name: limitPlace(limit), order: waitingOrder(task, now) }

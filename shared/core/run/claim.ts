@@ -1,7 +1,7 @@
 import { type Change, refuse, revise } from '../change/change.ts'
 import { beginPiece } from '../flow/open-piece.ts'
 import { isSamePiece } from '../task/piece.ts'
-import { type EndedRun, type LiveRun, liveRuns, openSlots, successes, type Task } from '../task/task.ts'
+import { type EndedRun, type LiveRun, liveRuns, successes, type Task, workersWanted } from '../task/task.ts'
 import type { Permit } from '../task/wait.ts'
 import { hasBudget } from '../worker/targeted.ts'
 import { versionSuffices } from '../worker/worker.ts'
@@ -22,7 +22,7 @@ export type ClaimRefusal =
   | 'holds-run'
   | 'already-succeeded'
   | 'budget-spent'
-  | 'no-slot'
+  | 'no-worker-wanted'
 
 export type ClaimDecision =
   | { readonly ok: true; readonly change: Change; readonly run: LiveRun }
@@ -76,9 +76,9 @@ export function claim(
 
 /** Runs past their lease that the claim replaces: all of them when the task is fully taken, else the claimer's own. */
 function takeable(task: Task, claimer: Claimer, now: number): LiveRun[] {
-  const needsSlot = openSlots(task) <= 0
+  const isFullyTaken = workersWanted(task) <= 0
   return liveRuns(task)
-    .filter(run => leaseEnded(run, now) && (needsSlot || run.workerId === claimer.workerId))
+    .filter(run => leaseEnded(run, now) && (isFullyTaken || run.workerId === claimer.workerId))
     .slice(0, LOST_RUNS_PER_WRITE_MAX)
 }
 
@@ -88,7 +88,7 @@ function refusal(task: Task, claimer: Claimer, now: number): ClaimRefusal | unde
   if (liveRuns(task).some(isBy(claimer))) return 'holds-run'
   if (successes(task).some(isBy(claimer))) return 'already-succeeded'
   if (!hasBudget(task, claimer.workerId)) return 'budget-spent'
-  return openSlots(task) > 0 ? undefined : 'no-slot'
+  return workersWanted(task) > 0 ? undefined : 'no-worker-wanted'
 }
 
 function isBy(claimer: Claimer): (run: LiveRun | EndedRun) => boolean {

@@ -214,7 +214,7 @@ async function claimAdmitted(
   if (!decision.ok) {
     system.log.debug('not claimed', { ...logFields(seen), reason: decision.reason })
     const wasChanged = conflicts > 0 && !hasRun(task, claimer)
-    return { refused: decision.reason, lostToOthers: wasChanged || decision.reason === 'no-slot' }
+    return { refused: decision.reason, lostToOthers: wasChanged || decision.reason === 'no-worker-wanted' }
   }
   if (!task) throw new Error(`claimed ${seen.id} but holds no task`)
   const obstacle = admitted === NOT_ADMITTED ? undefined : await obstacleAtStart(system, task, admitted)

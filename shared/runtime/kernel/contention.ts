@@ -1,4 +1,4 @@
-import { liveRuns, type Operation, openSlots, type Task } from '../../core/task/task.ts'
+import { liveRuns, type Operation, type Task, workersWanted } from '../../core/task/task.ts'
 
 /**
  * A writer that lost a race for a head waits, reads the head again, and decides anew. This file says how long it waits.
@@ -70,6 +70,6 @@ export function conflictWaitMs(
 /** How many processes may want to write the task at one moment: possible claimers, workers with live runs, and one more. */
 function rivalsFor(task: Task | undefined, operation: Operation): number {
   if (task?.state !== 'open') return 1
-  const claimers = Math.max(0, openSlots(task))
+  const claimers = Math.max(0, workersWanted(task))
   return operation === 'claim' ? claimers + 1 : liveRuns(task).length + claimers + 1
 }

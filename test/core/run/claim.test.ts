@@ -114,15 +114,15 @@ describe('a claim is refused', () => {
       }),
       w1,
     ],
-    ['no-slot', 'while the only slot is held', aTask({ live: [aRun({ workerId: 'w2' })] }), w1],
+    ['no-worker-wanted', 'while its only worker runs it', aTask({ live: [aRun({ workerId: 'w2' })] }), w1],
     [
-      'no-slot',
+      'no-worker-wanted',
       'a millisecond before the lease of the only slot ends',
       aTask({ live: [aRun({ workerId: 'w2', leaseUntil: NOW + 1 })] }),
       w1,
     ],
     [
-      'no-slot',
+      'no-worker-wanted',
       'when successes and live runs hold all slots',
       aTask({
         options: { concurrency: 2 },
@@ -132,7 +132,7 @@ describe('a claim is refused', () => {
       w1,
     ],
     [
-      'no-slot',
+      'no-worker-wanted',
       'when a lowered concurrency left more live runs than slots',
       aTask({
         options: { concurrency: 1 },
@@ -212,7 +212,7 @@ describe('a takeover', () => {
     const task = aTask({ live: [aRun({ workerId: 'w2', ...expired })] })
     const revived = afterOf(heartbeat(task, { born: task.born, fence: 1 }, NOW))
 
-    expect(claim(revived, w1, NOW)).toMatchObject({ ok: false, reason: 'no-slot' })
+    expect(claim(revived, w1, NOW)).toMatchObject({ ok: false, reason: 'no-worker-wanted' })
   })
 
   test('that finds the budget spent by the lost run records the end instead', () => {
