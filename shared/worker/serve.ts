@@ -20,7 +20,7 @@ import {
 import { sleepUntil } from '../runtime/kernel/moment.ts'
 import type { System } from '../runtime/kernel/system.ts'
 import { logFields } from '../runtime/kernel/traceparent.ts'
-import type { StartPolicy } from '../runtime/limits/start-policy.ts'
+import type { SlotUse } from '../runtime/limits/start.ts'
 import { isTicket } from '../runtime/ready/ready.ts'
 import { type Ran, runClaimed, runTask } from '../runtime/run/run.ts'
 import type { SafeHooks } from './hooks.ts'
@@ -43,7 +43,7 @@ export type Serving = {
   readonly hooks: SafeHooks
   readonly typeOf: (type: string) => Promise<TaskType | undefined>
   readonly claimByTicket: TicketWaitList
-  readonly startPolicy: StartPolicy
+  readonly slotUse: SlotUse
   /** Aborts when the worker takes on nothing more. */
   readonly draining: AbortSignal
   /** Aborts when the worker ends now: its runs are released. */

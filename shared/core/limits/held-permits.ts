@@ -17,10 +17,10 @@ export const WAIT_NOTE_LIFE_MS = 4 * LIMIT_LOOK_INTERVAL_S * 1_000
 export type Holder = { readonly holder: string; readonly taskId: string; readonly since: number }
 
 /**
- * All that is recorded of a concurrency limit. `waitsSince` is the wait note: the time at which a process last noted that tasks
+ * All that is recorded of a concurrency limit. `waitNotedAt` is the wait note: the time at which a process last noted that tasks
  * wait for a permit. The note also names the one series of looks that serves the limit.
  */
-export type HeldPermits = { readonly holders: readonly Holder[]; readonly waitsSince?: number }
+export type HeldPermits = { readonly holders: readonly Holder[]; readonly waitNotedAt?: number }
 
 /**
  * A change of a limit that the planner reads from the table's stream while tasks wait for the limit. Handlers send no messages
@@ -37,22 +37,22 @@ export type LimitChange =
  * A message that makes the waker admit tasks that wait for permits of a limit. There are two kinds.
  *
  * - With `since`, the time of a wait note, it belongs to the series of looks that this note began. It comes again as long as tasks
- *   wait. `quiet` counts the looks in a row that found no waiting task.
- * - Without `since` and `quiet` it comes once, because runs gave `given` permits back (one when left out).
+ *   wait. `emptyLooksInRow` counts the looks in a row that found no waiting task.
+ * - Without `since` and `emptyLooksInRow` it comes once, because runs gave `released` permits back (one when left out).
  *
  * `delaySeconds` is a whole number from 0 to 900.
  */
 export type LimitLook = {
   readonly limit: string
-  readonly quiet?: number
+  readonly emptyLooksInRow?: number
   readonly since?: number
-  readonly given?: number
+  readonly released?: number
   readonly delaySeconds: number
 }
 
 /** Whether a wait note exists and a series of looks still serves the limit. */
-export function hasLiveWaitNote({ waitsSince }: HeldPermits, now: number): boolean {
-  return waitsSince !== undefined && waitsSince + WAIT_NOTE_LIFE_MS > now
+export function hasLiveWaitNote({ waitNotedAt }: HeldPermits, now: number): boolean {
+  return waitNotedAt !== undefined && waitNotedAt + WAIT_NOTE_LIFE_MS > now
 }
 
 /** Whether a holder may be removed whose task has no run with its permit. */

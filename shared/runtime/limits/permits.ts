@@ -4,12 +4,12 @@ import {
   isBeingClaimed,
   WAIT_NOTE_LIFE_MS,
 } from '../../core/limits/held-permits.ts'
+import type { NamedLimit } from '../../core/limits/limits.ts'
 import { liveRuns, type Task } from '../../core/task/task.ts'
 import type { Permit } from '../../core/task/wait.ts'
 import type { ConcurrencyLimit } from '../../core/types/task-type.ts'
 import { isWithin, type Moment, momentOf } from '../kernel/moment.ts'
 import type { ChangeHook, System } from '../kernel/system.ts'
-import type { NamedLimit } from './limits.ts'
 
 const HOLDER_LENGTH = 10
 const ROUNDS_MAX = 20

@@ -30,22 +30,22 @@ const FORGOTTEN_LIMITS_MAX = 20
  * processes leave. Each limit has one series: a look that does not find its own note at the limit ends its series.
  */
 export async function serveLimitLook(system: System, look: LimitLook, released = 1): Promise<void> {
-  const { limit, quiet, since } = look
-  if (quiet === undefined) return admitForReleased(system, limit, released)
-  const [max, { holders, waitsSince }] = await Promise.all([
+  const { limit, emptyLooksInRow, since } = look
+  if (emptyLooksInRow === undefined) return admitForReleased(system, limit, released)
+  const [max, { holders, waitNotedAt }] = await Promise.all([
     maxOf(system, limit),
     system.limits.permits(limit),
   ])
-  if (waitsSince !== since) return
+  if (waitNotedAt !== since) return
   const free = freePermits(max, await removeStaleHolders(system, limit, holders))
   const waiting = await readWaitingTasks(system, limit, free)
   const { count, isWaitedFor } = await admitWaiting(system, waiting, { free, isRepair: true })
-  if (!isWaitedFor && quiet + 1 >= QUIET_LOOKS) {
+  if (!isWaitedFor && emptyLooksInRow + 1 >= QUIET_LOOKS) {
     if (since !== undefined) await endSeries(system, limit, since)
     return
   }
   const delaySeconds = count > 0 ? LIMIT_LOOK_SOON_S : LIMIT_LOOK_INTERVAL_S
-  await lookAgain(system, { ...look, quiet: isWaitedFor ? 0 : quiet + 1, delaySeconds })
+  await lookAgain(system, { ...look, emptyLooksInRow: isWaitedFor ? 0 : emptyLooksInRow + 1, delaySeconds })
 }
 
 /**
@@ -109,7 +109,7 @@ async function isHeld(system: System, limit: string, { holder, taskId }: Holder)
  */
 async function endSeries(system: System, limit: string, since: number): Promise<void> {
   await system.limits.clearWaiting(limit, since)
-  const last = { limit, quiet: QUIET_LOOKS - 1, delaySeconds: LIMIT_LOOK_INTERVAL_S }
+  const last = { limit, emptyLooksInRow: QUIET_LOOKS - 1, delaySeconds: LIMIT_LOOK_INTERVAL_S }
   const [failure] = await system.messages.lookAtLimits([last])
   if (failure) system.log.warn('the last look at a limit was not sent', { limit, ...failure })
 }
@@ -140,8 +140,13 @@ export async function serveForgottenLimits(system: System, tasks: readonly Task[
   for (const limit of [...limits].slice(0, FORGOTTEN_LIMITS_MAX)) {
     const permits = await system.limits.permits(limit)
     if (hasLiveWaitNote(permits, now)) continue
-    const { waitsSince: since } = permits
-    await serveLimitLook(system, { limit, quiet: 0, ...(since !== undefined && { since }), delaySeconds: 0 })
+    const { waitNotedAt: since } = permits
+    await serveLimitLook(system, {
+      limit,
+      emptyLooksInRow: 0,
+      ...(since !== undefined && { since }),
+      delaySeconds: 0,
+    })
   }
 }
 
@@ -174,8 +179,13 @@ function looksOf(changes: readonly LimitChange[]): LimitLook[] {
   )
   const noted = changes.filter(change => change.kind === 'noted')
   return [
-    ...[...freed].map(([limit, permits]) => ({ limit, given: permits.length, delaySeconds: 0 })),
-    ...noted.map(({ limit, since }) => ({ limit, quiet: 0, since, delaySeconds: LIMIT_LOOK_INTERVAL_S })),
+    ...[...freed].map(([limit, permits]) => ({ limit, released: permits.length, delaySeconds: 0 })),
+    ...noted.map(({ limit, since }) => ({
+      limit,
+      emptyLooksInRow: 0,
+      since,
+      delaySeconds: LIMIT_LOOK_INTERVAL_S,
+    })),
   ]
 }
 

@@ -29,7 +29,7 @@ export async function serveWakes(
 
 /** Permits of one limit that were given back admit the next tasks together. */
 function serveLimitLooks(system: System, received: readonly Received[]): Promise<string[]>[] {
-  const once = received.filter(({ wake }) => wake.kind === 'limit' && wake.look.quiet === undefined)
+  const once = received.filter(({ wake }) => wake.kind === 'limit' && wake.look.emptyLooksInRow === undefined)
   const byLimit = Map.groupBy(once, ({ wake }) => (wake.kind === 'limit' ? wake.look.limit : ''))
   return [...byLimit].map(async ([limit, looks]) => {
     try {
@@ -43,7 +43,7 @@ function serveLimitLooks(system: System, received: readonly Received[]): Promise
 }
 
 function addReturnedPermits(sum: number, { wake }: Received): number {
-  return sum + (wake.kind === 'limit' ? (wake.look.given ?? 1) : 0)
+  return sum + (wake.kind === 'limit' ? (wake.look.released ?? 1) : 0)
 }
 
 /**
@@ -51,7 +51,7 @@ function addReturnedPermits(sum: number, { wake }: Received): number {
  * see `serveLimitLooks`.
  */
 async function serveRepeatedLimitLook(system: System, look: LimitLook): Promise<void> {
-  if (look.quiet !== undefined) await serveLimitLook(system, look)
+  if (look.emptyLooksInRow !== undefined) await serveLimitLook(system, look)
 }
 
 async function serveLooks(system: System, received: readonly Received[]): Promise<string[]> {

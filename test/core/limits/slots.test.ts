@@ -157,8 +157,8 @@ describe('slots under a rate limit', () => {
     let log: SlotLog | undefined
     for (let nth = 0; nth < 400; nth++) log = reserveSlots(log, rate, NOW + nth * 150, { count: 100 }).log
 
-    expect(JSON.stringify(log?.slots.flat()).length).toBeLessThan(2_000)
-    expect(log?.slots.length).toBeLessThanOrEqual(105)
+    expect(JSON.stringify(log?.counts.flat()).length).toBeLessThan(2_000)
+    expect(log?.counts.length).toBeLessThanOrEqual(105)
   })
 
   it('never exceed the limit in any span of the period, as late as they may be, and lose little', () => {
