@@ -60,7 +60,7 @@ export function decideOnWrittenSlot(
   return { kind: 'wait-in-place', until: at - (takesPermits ? PERMIT_LEAD_MS : CLAIM_LEAD_MS), reserved }
 }
 
-/** What a claim does with a slot that it has just reserved, or has waited for: starts in it soon, waits for it, or gives way to it. */
+/** What a claim does with the slot that it has just reserved: uses it soon, waits in place for it, or writes it to the task. */
 export type NewSlotDecision =
   | { readonly kind: 'use' | 'write-wait' }
   | { readonly kind: 'wait-in-place'; readonly until: number }

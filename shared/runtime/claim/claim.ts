@@ -1,9 +1,44 @@
 /**
- * A claim begins a run. It takes a task that is open, due and allowed by its types, and gives it a fence and a lease by
- * one conditional write. This file claims one given task.
+ * Claims. A claim begins a run: one conditional write takes a task that is open, due and allowed by its types, and gives it a fence
+ * and a lease. Of several workers that write at once, one succeeds; the others read the new head and decide again, or give up.
+ *
+ * Who claims what
+ *
+ * - A type in order of arrival sends one dispatch per task. Its receiver claims that task (`claimTask` below).
+ * - A type with priorities or tenants sends tickets. A ticket says that one task of the type may be claimed, and its receiver claims
+ *   the best one, which may not be the one that the ticket names.
+ * - An HTTP worker asks for some tasks of its types, and gets the first ones.
+ * - A task that lists `workerIds` is found by markers, which name it to each of these workers.
+ *
+ * Claims in order
+ *
+ * Tickets and HTTP workers claim from the ready place of a type: a partition of an index, sorted in claim order. Four facts shape
+ * how they do it:
+ *
+ * - The index lags. It still shows tasks that were claimed, and may show a new one late. So each candidate's head is read, and the
+ *   write itself decides. A ticket that finds no task is passed on twice, a second apart, before it is dropped.
+ * - All claimers want the same first tasks. A call therefore begins with a few. While it loses none, its attempts double. When it
+ *   loses more than 30 % to others, it chooses at random from a window of the first tasks, which grows up to 500. So the order is
+ *   exact while one process claims, and within 500 tasks when many do.
+ * - Some tasks at the front cannot be claimed now: a limit is used up, a type is paused, they are meant for other workers. They are
+ *   passed over. What was refused once is remembered for the rest of the call, so 1,000 tasks behind one used-up limit cost one
+ *   question. A call examines at most 1,000 candidates, and those that are held back count a quarter.
+ * - Passed-over tasks of tenants stay at the front of their line. The call then notes how far it has come, so that new tenants do
+ *   not enter in front of all that were served since (`fair/front.ts`).
+ *
+ * Each task has one ticket. A task that a limit refuses uses up a ticket, too: its head records the wait, and a new ticket is sent
+ * when the wait ends. An HTTP worker has no ticket, and asks again by itself.
+ *
+ * What can go wrong: the write is lost to another worker (the next candidate is tried), the store refuses the task's content (the
+ * refusal costs the task a retry), or the store fails (tasks that were claimed are delivered all the same).
+ *
+ * A claim is judged once. The judgement by which a task was chosen goes with it to the write. It is made again after a lost race,
+ * or when it may not hold any more.
  *
  * Read in this order:
- * - `claim-ready.ts`: claims the best ready tasks; `held-back.ts` remembers which of them limits hold back
+ * - `claimTask` below claims one given task; `limits/limits.ts` says whether limits admit it
+ * - `claim-ready.ts`: claims the best ready tasks, attempt by attempt. `candidates.ts` reads them, `attempt-size.ts` says how many
+ *   an attempt tries, `claim-progress.ts` and `held-back.ts` keep what the call has learnt
  * - `claim-by-ticket.ts`: claims for tickets
  * - `claim-targets.ts`: claims tasks that list their workers, which a worker finds by markers
  * - `http-claims.ts`: claims over HTTP, with `wait-for-work.ts` (how a claim waits) and `claim-once-per-request.ts`

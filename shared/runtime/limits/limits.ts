@@ -7,8 +7,8 @@
  *
  * Rate limits
  *
- * - The item is a slot log: the starts of the last period, and the reserved ones. A slot is one start at one time. Slots that are
- *   one period apart never come closer, so the limit holds for every span of time.
+ * - The item is a slot log: the starts of the last period, and the reserved ones. A slot is one start at one time. Two slots
+ *   that are `limit` positions apart lie at least a period apart, so the limit holds for every span of time.
  * - A claim reserves the next slot by writing the log. The slot lies a lead ahead, since it would otherwise pass during the write.
  *   Each process measures its lead. Calls of one process share a write. While all near slots are taken, they only add to a counter.
  * - A near slot is waited for in place: up to 1 s, or 7.5 s in a worker process. The claim is written up to 250 ms before its slot,

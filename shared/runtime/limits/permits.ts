@@ -1,9 +1,4 @@
-import {
-  FRESH_HOLDER_MS,
-  hasLiveWaitNote,
-  isBeingClaimed,
-  WAIT_NOTE_LIFE_MS,
-} from '../../core/limits/held-permits.ts'
+import { decideWithoutPermit, FRESH_HOLDER_MS, WAIT_NOTE_LIFE_MS } from '../../core/limits/held-permits.ts'
 import type { NamedLimit } from '../../core/limits/limits.ts'
 import { liveRuns, type Task } from '../../core/task/task.ts'
 import type { Permit } from '../../core/task/wait.ts'
@@ -59,8 +54,8 @@ async function acquire(
     const now = system.clock.now()
     const current = await system.limits.acquire(name, { holder, taskId: task.id, since: now }, limit.max)
     if (!current) return undefined
-    if (isBeingClaimed(task, current.holders, now)) return 'being-claimed'
-    if (hasLiveWaitNote(current, now)) return 'used-up'
+    const decided = decideWithoutPermit(task, current, now)
+    if (decided !== 'note-wait') return decided === 'leave' ? 'being-claimed' : 'used-up'
     const seen = await system.limits.noteWaiting(name, now, {
       max: limit.max,
       staleAt: now - WAIT_NOTE_LIFE_MS,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { cancel } from '../../../shared/core/operate/operate.ts'
-import { type Claimer, type ClaimRefusal, claim } from '../../../shared/core/run/claim.ts'
+import { type Claimer, type ClaimRefusal, claim, judgeClaim } from '../../../shared/core/run/claim.ts'
 import { heartbeat } from '../../../shared/core/run/heartbeat.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import {
@@ -272,6 +272,30 @@ describe('a claim ahead of the start that was granted', () => {
     const [ended] = Object.values(afterOf(cancel(claimed, NOW + 50)).ended)
 
     expect(ended).toMatchObject({ startedAt: startsAt, endedAt: startsAt })
+  })
+})
+
+describe('a claim of a task that was judged before', () => {
+  const task = aTask({ deadlineAt: NOW + MINUTE })
+
+  test('is the same as one that is judged when it is written', () => {
+    const judged = judgeClaim(task, w1, NOW)
+
+    expect(claim(task, w1, NOW + SECOND, {}, judged)).toEqual(claim(task, w1, NOW + SECOND))
+  })
+
+  const withLostRun = aTask({ live: [aRun({ workerId: 'w2', ...expired })] })
+  test.each<[string, Task, number]>([
+    ['whose deadline has passed since', task, MINUTE],
+    ['that has changed since', { ...task, dueAt: NOW + MINUTE }, SECOND],
+    ['with a lost run, which the claim dates', withLostRun, SECOND],
+    ['that was not due yet', aTask({ dueAt: NOW + SECOND }), SECOND],
+  ])('is judged again for one %s', (_case, present, afterMs) => {
+    const before = present.deadlineAt === undefined ? present : task
+
+    const judged = judgeClaim(before, w1, NOW)
+
+    expect(claim(present, w1, NOW + afterMs, {}, judged)).toEqual(claim(present, w1, NOW + afterMs))
   })
 })
 

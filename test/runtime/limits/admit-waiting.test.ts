@@ -54,7 +54,7 @@ describe('tasks that wait in the place of a limit', () => {
     const tasks = await storedAll(system, 60)
     await blocked(system, tasks)
     const stale = await system.tasks.page({ index: 'place', partition: 'limit#resize', limit: 100 })
-    await serveLimitLook(system, lookOnce, 50)
+    await serveLimitLook(system, { ...lookOnce, released: 50 })
 
     const lagging: MemorySystem = {
       ...system,
@@ -67,7 +67,7 @@ describe('tasks that wait in the place of a limit', () => {
         },
       },
     }
-    await serveLimitLook(lagging, lookOnce, 10)
+    await serveLimitLook(lagging, { ...lookOnce, released: 10 })
 
     expect(await waitingKeys(system, tasks)).toEqual([])
   })
