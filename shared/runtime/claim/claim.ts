@@ -2,7 +2,7 @@
  * Claims. A claim begins a run: one conditional write takes a task that is open, due and allowed by its types, and gives it a fence
  * and a lease. Of several workers that write at once, one succeeds; the others read the new head and decide again, or give up.
  *
- * Who claims what
+ * How a worker comes to its tasks
  *
  * - A type in order of arrival sends one dispatch per task. Its receiver claims that task (`claimTask` below).
  * - A type with priorities or tenants sends tickets. A ticket says that one task of the type may be claimed, and its receiver claims

@@ -33,7 +33,7 @@
  *   that found no waiting task. The sweeper begins a series again that was lost.
  * - A claim that took more than 5 s confirms its permits before the handler begins, since a look may have removed its holder.
  *
- * Who moves a task out of its wait: the dispatch for its slot, or a look that admits it. Any other change of the task ends the
+ * So the dispatch for its slot, or a look that admits it, ends the wait of a task. Any other change of the task ends the
  * wait, too, and the next claim asks anew.
  *
  * Read in this order:
