@@ -18,6 +18,7 @@ import {
   PASSES_MAX,
 } from '../runtime/dispatch/received-dispatch.ts'
 import { sleepUntil } from '../runtime/kernel/moment.ts'
+import { readTask } from '../runtime/kernel/read-heads.ts'
 import type { System } from '../runtime/kernel/system.ts'
 import { logFields } from '../runtime/kernel/traceparent.ts'
 import type { SlotUse } from '../runtime/limits/start.ts'
@@ -178,7 +179,7 @@ async function passOnOrDrop(
   const { task, passedOn } = delivery
   const isFresh = system.clock.now() - Math.max(task.updatedAt, task.dueAt) < FRESH_MS
   const isPassable = CLAIMABLE_BY_OTHERS.has(reason) && (isFresh || passedOn < PASSES_MAX)
-  if (isPassable && isUnchanged(task, await system.tasks.head(task.id))) {
+  if (isPassable && isUnchanged(task, await readTask(system, task.id))) {
     await delivery.putBack(PASS_DELAY_S, passedOn + 1)
   } else {
     await delivery.done()

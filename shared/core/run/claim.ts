@@ -1,9 +1,9 @@
-import { type Change, type Lease, refuse, revise } from '../change/change.ts'
+import { type BodyWrite, type Change, type Lease, refuse, revise } from '../change/change.ts'
 import { defined } from '../defined.ts'
 import { beginPiece } from '../flow/open-piece.ts'
-import type { BodyWrite } from '../task/body.ts'
 import { isSamePiece } from '../task/piece.ts'
-import { type EndedRun, type LiveRun, liveRuns, successes, type Task, workersWanted } from '../task/task.ts'
+import type { EndedRun, LiveRun } from '../task/runs.ts'
+import { liveRuns, successes, type Task, workersWanted } from '../task/task.ts'
 import type { Permit } from '../task/wait.ts'
 import { hasBudget } from '../worker/targeted.ts'
 import { versionSuffices } from '../worker/worker.ts'
@@ -27,9 +27,9 @@ export type ClaimRefusal =
   | 'no-worker-wanted'
 
 export type ClaimDecision =
-  | { readonly ok: true; readonly change: Change; readonly run: LiveRun }
+  | { readonly ok: true; readonly change: Change<Task>; readonly run: LiveRun }
   /** `change`, if present, records what the claim found: lost runs that end the task, or a passed deadline. */
-  | { readonly ok: false; readonly reason: ClaimRefusal; readonly change?: Change }
+  | { readonly ok: false; readonly reason: ClaimRefusal; readonly change?: Change<Task> }
 
 /**
  * Whether a worker may take a task, as judged at one time. `draft` is the task after the lost runs that the claim replaces, whose
@@ -52,7 +52,7 @@ export function judgeClaim(task: Task, claimer: Claimer, now: number): ClaimJudg
 }
 
 function claimable(task: Task, claimer: Claimer, now: number): Claimable | RefusedClaim {
-  if (task.state !== 'open' || task.canvas || task.schedule) return refuse('finished')
+  if (task.state !== 'open') return refuse('finished')
   if (isPastDeadline(task, now)) return { ...refuse('finished'), change: expire(task, now) }
   const expired = takeable(task, claimer, now)
   const { draft, bodies } = endLost(task, expired, now)
@@ -154,7 +154,9 @@ export function failRefusedClaim(
   message: string,
   now: number,
   chance: number,
-): { readonly ok: true; readonly change: Change } | { readonly ok: false; readonly reason: 'not-claimable' } {
+):
+  | { readonly ok: true; readonly change: Change<Task> }
+  | { readonly ok: false; readonly reason: 'not-claimable' } {
   const claimed = claim(task, claimer, now)
   if (!claimed.ok) return refuse('not-claimable')
   const { change, run } = claimed

@@ -45,6 +45,7 @@
  *   (a repeated request does not claim twice)
  * - `claimed-task.ts`, `content-of.ts`: what a worker is given with its claim
  */
+
 import { BatonError, isItemFault } from '../../core/errors.ts'
 import {
   type Claimer,
@@ -56,7 +57,8 @@ import {
 } from '../../core/run/claim.ts'
 import { finish } from '../../core/run/finish.ts'
 import { isSamePiece, openSince } from '../../core/task/piece.ts'
-import { endedRuns, type LiveRun, liveRuns, type Task } from '../../core/task/task.ts'
+import type { LiveRun } from '../../core/task/runs.ts'
+import { endedRuns, liveRuns, type Task } from '../../core/task/task.ts'
 import { isKnownFault, logFault, rememberFault } from '../kernel/isolate-faults.ts'
 import { type Patience, transact } from '../kernel/kernel.ts'
 import { sleepUntil } from '../kernel/moment.ts'

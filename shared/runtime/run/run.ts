@@ -6,10 +6,12 @@
  * handler gets), `run-log.ts` (its log), `outcome.ts` (what its return value or error means), `finish-run.ts` (the write
  * of the end). Runs of HTTP workers are kept and ended by requests instead: `http-runs.ts`.
  */
+
 import { roomForResult } from '../../core/flow/flow.ts'
 import type { Claimer } from '../../core/run/claim.ts'
 import type { Outcome } from '../../core/run/run.ts'
-import { runId, type Task, type TaskError } from '../../core/task/task.ts'
+import type { TaskError } from '../../core/task/error.ts'
+import { runId, type Task } from '../../core/task/task.ts'
 import type { TaskDefinition } from '../../define/define-task.ts'
 import type { TaskContext } from '../../define/task-context.ts'
 import { type Claimed, claimTask, type NotClaimed } from '../claim/claim.ts'
