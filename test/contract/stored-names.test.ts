@@ -77,7 +77,7 @@ function groupsIn(text: string): Map<string, readonly string[]> {
 
 const snapshot = groupsIn(readFileSync(SNAPSHOT, 'utf8'))
 
-describe('names that others depend on stay as they are', () => {
+describe('names that others depend on stay unchanged', () => {
   test.each([...snapshot.keys()])('%s', group => {
     const before = snapshot.get(group) ?? []
     const after = names.groups().get(group) ?? []
@@ -85,13 +85,13 @@ describe('names that others depend on stay as they are', () => {
     const added = after.filter(name => !before.includes(name))
 
     const why =
-      'A name in what is stored, sent or deployed has changed. Code that is deployed beside this, and what it has stored, does not ' +
-      `know it: this breaks stored data, messages under way, deployed stacks or callers. Lost: ${lost.join(' | ') || 'none'}. ` +
+      'A name in what is stored, sent or deployed has changed. Deployed code and stored data have the former name. ' +
+      `The change breaks stored data, messages under way, deployed stacks or callers. Lost: ${lost.join(' | ') || 'none'}. ` +
       `Added: ${added.join(' | ') || 'none'}. Give the name back its stored form; if the change is meant, see the head of this test.`
     expect({ lost, added }, why).toEqual({ lost: [], added: [] })
   })
 
-  test('there are no groups beside these', () => {
+  test('no group is missing or new', () => {
     expect([...names.groups().keys()]).toEqual([...snapshot.keys()])
   })
 })

@@ -11,8 +11,8 @@ function textsOf({ name, message, stack = '', causes = [] }: TaskError): string[
   return [name, message, stack, ...causes.flatMap(cause => [cause.name, cause.message])]
 }
 
-describe('an error is kept within 4 KB of UTF-8, all its parts together', () => {
-  test('unchanged, when it fits', () => {
+describe('an error is cut to 4 KB of UTF-8, all its parts together,', () => {
+  test('but stays unchanged when it fits', () => {
     const error = {
       name: 'TypeError',
       message: 'fetch failed',
@@ -65,7 +65,7 @@ describe('an error is kept within 4 KB of UTF-8, all its parts together', () => 
     },
   )
 
-  test('whatever it holds, and is read as it was stored', () => {
+  test('whatever its texts are, and is read as it was stored', () => {
     const text = fc.string({ unit: 'binary', maxLength: 1_500, size: 'max' })
     const cause = fc.record({ name: text, message: text })
     const anError = fc.record(
@@ -86,7 +86,7 @@ describe('an error is kept within 4 KB of UTF-8, all its parts together', () => 
   })
 })
 
-test('errors that code before causes has stored are read as they were', () => {
+test('errors that were stored before errors had causes are read unchanged', () => {
   expect(errorFrom('["E","no"]')).toEqual({ name: 'E', message: 'no' })
   expect(errorFrom('["E","no","at x"]')).toEqual({ name: 'E', message: 'no', stack: 'at x' })
 })
