@@ -7,7 +7,7 @@
 import type { BodyWrite, Change } from '../core/change/change.ts'
 import type { Json } from '../core/json.ts'
 import type { HeldPermits, Holder } from '../core/limits/held-permits.ts'
-import type { SlotLog, StoredSlots } from '../core/limits/slots.ts'
+import type { SlotLog, StoredSlotLog } from '../core/limits/slots.ts'
 import type { LookRecord } from '../core/plan/look-chain.ts'
 import type { Head } from '../core/task/head.ts'
 import type { EndedRun } from '../core/task/runs.ts'
@@ -120,14 +120,14 @@ export type CanvasStore = {
 /** Stores the slots and permits that the limits of types have granted, by the names of the limits. */
 export type LimitStore = {
   /** Reads the slots reserved under a rate limit. Strongly consistent. */
-  slots(limit: string): Promise<StoredSlots>
+  slots(limit: string): Promise<StoredSlotLog>
   /** Replaces the slot log that was `seen`. Undefined when the log was replaced; otherwise the stored log. */
   putSlots(
     limit: string,
     log: SlotLog,
-    seen: StoredSlots,
+    seen: StoredSlotLog,
     expiresAt: number,
-  ): Promise<StoredSlots | undefined>
+  ): Promise<StoredSlotLog | undefined>
   /** Books `count` more slots ahead of the log. Returns the sum; undefined when the log has another version. */
   countSlots(limit: string, version: number, count: number, expiresAt: number): Promise<number | undefined>
   /**

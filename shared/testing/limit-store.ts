@@ -6,15 +6,15 @@ import { asStored } from './heads.ts'
 /** Stores slots and permits in memory. `report` receives the changes that the table's stream reports to the planner. */
 export function createMemoryLimitStore(report: (change: LimitChange) => void = () => undefined): LimitStore {
   const logs = new Map<string, { readonly log: SlotLog; readonly version: number }>()
-  const permits = new Map<string, { readonly holders: Map<string, Holder>; waitsSince?: number }>()
+  const permits = new Map<string, { readonly holders: Map<string, Holder>; waitNotedAt?: number }>()
   const permitsOf = (limit: string) => {
     const held = permits.get(limit) ?? { holders: new Map<string, Holder>() }
     permits.set(limit, held)
     return held
   }
   const shown = (limit: string): HeldPermits => {
-    const { holders, waitsSince } = permitsOf(limit)
-    return { holders: [...holders.values()], ...(waitsSince !== undefined && { waitsSince }) }
+    const { holders, waitNotedAt } = permitsOf(limit)
+    return { holders: [...holders.values()], ...(waitNotedAt !== undefined && { waitNotedAt }) }
   }
   return {
     slots: async limit => logs.get(limit) ?? { log: undefined, version: 0 },
@@ -41,10 +41,10 @@ export function createMemoryLimitStore(report: (change: LimitChange) => void = (
       return undefined
     },
     release: async (limit, holder, since) => {
-      const { holders, waitsSince } = permitsOf(limit)
+      const { holders, waitNotedAt } = permitsOf(limit)
       const isReleased = since === undefined || holders.get(holder)?.since === since
       const isFreed = isReleased && holders.delete(holder)
-      if (isFreed && since === undefined && waitsSince !== undefined) report({ kind: 'freed', limit })
+      if (isFreed && since === undefined && waitNotedAt !== undefined) report({ kind: 'freed', limit })
       return shown(limit)
     },
     renew: async (limit, holder, now) => {
@@ -56,21 +56,21 @@ export function createMemoryLimitStore(report: (change: LimitChange) => void = (
     permits: async limit => shown(limit),
     noteWaiting: async (limit, now, { max, staleAt }) => {
       const held = permitsOf(limit)
-      const isNoted = held.waitsSince !== undefined && held.waitsSince > staleAt
+      const isNoted = held.waitNotedAt !== undefined && held.waitNotedAt > staleAt
       if (held.holders.size < max || isNoted) return shown(limit)
-      held.waitsSince = now
+      held.waitNotedAt = now
       report({ kind: 'noted', limit, since: now })
       return undefined
     },
     renewWaiting: async (limit, now, seen) => {
       const held = permitsOf(limit)
-      if (held.waitsSince !== seen) return false
-      held.waitsSince = now
+      if (held.waitNotedAt !== seen) return false
+      held.waitNotedAt = now
       return true
     },
     clearWaiting: async (limit, since) => {
       const held = permitsOf(limit)
-      if (held.waitsSince === since) delete held.waitsSince
+      if (held.waitNotedAt === since) delete held.waitNotedAt
     },
   }
 }

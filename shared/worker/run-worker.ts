@@ -9,7 +9,7 @@ import { distinctTasks } from '../define/distinct-tasks.ts'
 import type { Inbox } from '../ports/messages.ts'
 import { createTicketWaitList } from '../runtime/claim/claim-by-ticket.ts'
 import type { System } from '../runtime/kernel/system.ts'
-import { startInOwnSlot } from '../runtime/limits/start-policy.ts'
+import type { SlotUse } from '../runtime/limits/start.ts'
 import { cachedTypeReader } from '../runtime/types/type-cache.ts'
 import { createCapacity, createInPlaceWait } from './capacity.ts'
 import { type Hooks, safeHooks } from './hooks.ts'
@@ -76,7 +76,8 @@ export function runWorker(system: System, inbox: Inbox, settings: WorkerSettings
   const hooks = safeHooks(settings, system.log, stopping.signal)
   const typeOf = cachedTypeReader(system)
   const claimByTicket = createTicketWaitList(system, claimer)
-  const startPolicy = startInOwnSlot(createInPlaceWait(system.clock, capacity, draining.signal))
+  const waitInPlace = createInPlaceWait(system.clock, capacity, draining.signal)
+  const slotUse: SlotUse = { kind: 'wait-for-slot', waitInPlace }
   const running = new Set<Promise<void>>()
   let loops: Promise<void>[] | undefined
   let presence: Promise<void> | undefined
@@ -85,7 +86,7 @@ export function runWorker(system: System, inbox: Inbox, settings: WorkerSettings
     const definition = definitions.get(type)
     if (!definition) throw new Error(`received a task of type '${type}', which this worker does not serve`)
     const signals = { draining: draining.signal, stopping: stopping.signal }
-    const world = { system, claimer, hooks, typeOf, claimByTicket, startPolicy }
+    const world = { system, claimer, hooks, typeOf, claimByTicket, slotUse }
     const ran = run({ ...world, definition, ...signals }).finally(() => {
       running.delete(ran)
       capacity.release()

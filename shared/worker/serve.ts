@@ -1,7 +1,7 @@
 import { startsAt } from '../core/place/place.ts'
 import type { Claimer } from '../core/run/claim.ts'
 import { workOf } from '../core/task/piece.ts'
-import { openSlots, type Task } from '../core/task/task.ts'
+import { type Task, workersWanted } from '../core/task/task.ts'
 import type { TaskType } from '../core/types/task-type.ts'
 import type { TaskDefinition } from '../define/define-task.ts'
 import type { Delivery } from '../ports/messages.ts'
@@ -21,7 +21,7 @@ import { sleepUntil } from '../runtime/kernel/moment.ts'
 import { readTask } from '../runtime/kernel/read-heads.ts'
 import type { System } from '../runtime/kernel/system.ts'
 import { logFields } from '../runtime/kernel/traceparent.ts'
-import type { StartPolicy } from '../runtime/limits/start-policy.ts'
+import type { SlotUse } from '../runtime/limits/start.ts'
 import { isTicket } from '../runtime/ready/ready.ts'
 import { type Ran, runClaimed, runTask } from '../runtime/run/run.ts'
 import type { SafeHooks } from './hooks.ts'
@@ -44,7 +44,7 @@ export type Serving = {
   readonly hooks: SafeHooks
   readonly typeOf: (type: string) => Promise<TaskType | undefined>
   readonly claimByTicket: TicketWaitList
-  readonly startPolicy: StartPolicy
+  readonly slotUse: SlotUse
   /** Aborts when the worker takes on nothing more. */
   readonly draining: AbortSignal
   /** Aborts when the worker ends now: its runs are released. */
@@ -187,5 +187,5 @@ async function passOnOrDrop(
 }
 
 function isUnchanged(seen: Task, head: Task | undefined): boolean {
-  return head?.born === seen.born && head.revision === seen.revision && openSlots(head) > 0
+  return head?.born === seen.born && head.revision === seen.revision && workersWanted(head) > 0
 }

@@ -1,4 +1,5 @@
 import { SCHEMA_VERSION } from '../../core/bounds.ts'
+import { defined } from '../../core/defined.ts'
 import { BatonError } from '../../core/errors.ts'
 import type { LimitLook } from '../../core/limits/held-permits.ts'
 import { splitTaskId } from '../../core/task/task.ts'
@@ -20,8 +21,14 @@ type WakeMessage =
   | ({ kind: 'minute'; minute: number } & Partial<MinuteLook>)
   | ({ kind: 'canvas' } & Omit<CanvasLook, 'delaySeconds'>)
   | ({ kind: 'job' } & Omit<JobLook, 'delaySeconds'>)
-  | ({ kind: 'limit' } & Omit<LimitLook, 'delaySeconds'>)
+  | ({ kind: 'limit' } & LimitLookForm)
   | ({ kind: 'events' } & Omit<LateEvents, 'delaySeconds'>)
+
+/** A look at a limit as its message names the members: `quiet` is `emptyLooksInRow`, and `given` is `released`. */
+type LimitLookForm = Pick<LimitLook, 'limit' | 'since'> & {
+  readonly quiet?: number
+  readonly given?: number
+}
 
 /**
  * Version of the envelope of a dispatch. The form that it carries has a version of its own. In version 1 a dispatch carried the
@@ -91,8 +98,8 @@ export function encodeJob({ delaySeconds: _delay, ...look }: JobLook): string {
   return encodeWake({ kind: 'job', ...look })
 }
 
-export function encodeLimitLook({ delaySeconds: _delay, ...look }: LimitLook): string {
-  return encodeWake({ kind: 'limit', ...look })
+export function encodeLimitLook({ limit, since, emptyLooksInRow, released }: LimitLook): string {
+  return encodeWake({ kind: 'limit', limit, ...defined({ quiet: emptyLooksInRow, since, given: released }) })
 }
 
 export function encodeLateEvents({ events, hops }: LateEvents): string {
@@ -169,8 +176,7 @@ function jobIn({ type, job, bucket, shard, after }: Of<'job'>): Wake | undefined
 
 function limitIn({ limit, quiet, since, given }: Of<'limit'>): Wake | undefined {
   if (typeof limit !== 'string') return undefined
-  const recheck = { ...(quiet !== undefined && { quiet }), ...(since !== undefined && { since }) }
-  const look = { limit, ...recheck, ...(given !== undefined && { given }), delaySeconds: 0 }
+  const look = { limit, ...defined({ emptyLooksInRow: quiet, since, released: given }), delaySeconds: 0 }
   return { kind: 'limit', look }
 }
 

@@ -5,7 +5,9 @@ export const LIMIT_LOOK_INTERVAL_S = 15
 /**
  * The next look after one that ended waits. An admitted task that no worker can run must not block the tasks behind it for long.
  */
-export const LIMIT_LOOK_SOON_S = 5
+const LIMIT_LOOK_SOON_S = 5
+/** A series of looks ends after this many looks in a row found no waiting task: an index may show a new one late. */
+export const EMPTY_LOOKS_MAX = 2
 /** After this time a recorded holder has claimed its task, or never will. */
 const HOLDER_CLAIM_MS = 10_000
 /** A holder that was recorded less than this ago is not stale: clocks are not that far apart. */
@@ -17,10 +19,10 @@ export const WAIT_NOTE_LIFE_MS = 4 * LIMIT_LOOK_INTERVAL_S * 1_000
 export type Holder = { readonly holder: string; readonly taskId: string; readonly since: number }
 
 /**
- * All that is recorded of a concurrency limit. `waitsSince` is the wait note: the time at which a process last noted that tasks
+ * All that is recorded of a concurrency limit. `waitNotedAt` is the wait note: the time at which a process last noted that tasks
  * wait for a permit. The note also names the one series of looks that serves the limit.
  */
-export type HeldPermits = { readonly holders: readonly Holder[]; readonly waitsSince?: number }
+export type HeldPermits = { readonly holders: readonly Holder[]; readonly waitNotedAt?: number }
 
 /**
  * A change of a limit that the planner reads from the table's stream while tasks wait for the limit. Handlers send no messages
@@ -37,22 +39,52 @@ export type LimitChange =
  * A message that makes the waker admit tasks that wait for permits of a limit. There are two kinds.
  *
  * - With `since`, the time of a wait note, it belongs to the series of looks that this note began. It comes again as long as tasks
- *   wait. `quiet` counts the looks in a row that found no waiting task.
- * - Without `since` and `quiet` it comes once, because runs gave `given` permits back (one when left out).
+ *   wait. `emptyLooksInRow` counts the looks in a row that found no waiting task.
+ * - Without `since` and `emptyLooksInRow` it comes once, because runs gave `released` permits back (one when left out).
  *
  * `delaySeconds` is a whole number from 0 to 900.
  */
 export type LimitLook = {
   readonly limit: string
-  readonly quiet?: number
+  readonly emptyLooksInRow?: number
   readonly since?: number
-  readonly given?: number
+  readonly released?: number
   readonly delaySeconds: number
 }
 
 /** Whether a wait note exists and a series of looks still serves the limit. */
-export function hasLiveWaitNote({ waitsSince }: HeldPermits, now: number): boolean {
-  return waitsSince !== undefined && waitsSince + WAIT_NOTE_LIFE_MS > now
+export function hasLiveWaitNote({ waitNotedAt }: HeldPermits, now: number): boolean {
+  return waitNotedAt !== undefined && waitNotedAt + WAIT_NOTE_LIFE_MS > now
+}
+
+/**
+ * What a claim does that found all permits held.
+ *
+ * - `leave`      nothing: another worker holds one of the permits for a run of the same task that is about to begin
+ * - `wait`       it writes the task's wait: a series of looks serves the limit
+ * - `note-wait`  before that it notes at the limit that tasks wait, since no look serves the limit yet
+ */
+export type NoPermitDecision = 'leave' | 'wait' | 'note-wait'
+
+export function decideWithoutPermit(task: Task, held: HeldPermits, now: number): NoPermitDecision {
+  if (isBeingClaimed(task, held.holders, now)) return 'leave'
+  return hasLiveWaitNote(held, now) ? 'wait' : 'note-wait'
+}
+
+/** How a series of looks goes on after a look: with another one, or not at all. */
+export type SeriesDecision =
+  | { readonly kind: 'look-again'; readonly emptyLooksInRow: number; readonly delaySeconds: number }
+  | { readonly kind: 'end' }
+
+/** Decides after a look that found `emptyLooksInRow` empty looks before it and ended the wait of `admitted` tasks. */
+export function decideSeries(
+  emptyLooksInRow: number,
+  { admitted, isWaitedFor }: { readonly admitted: number; readonly isWaitedFor: boolean },
+): SeriesDecision {
+  const emptyNow = isWaitedFor ? 0 : emptyLooksInRow + 1
+  if (emptyNow >= EMPTY_LOOKS_MAX) return { kind: 'end' }
+  const delaySeconds = admitted > 0 ? LIMIT_LOOK_SOON_S : LIMIT_LOOK_INTERVAL_S
+  return { kind: 'look-again', emptyLooksInRow: emptyNow, delaySeconds }
 }
 
 /** Whether a holder may be removed whose task has no run with its permit. */
@@ -64,7 +96,7 @@ export function mayBeStale({ since }: Holder, now: number): boolean {
  * Whether a worker holds a permit for a further run of the task that has not begun according to the head, and may begin soon. The
  * run of a holder that is older than the head's last change has ended, or its claim will be refused.
  */
-export function isBeingClaimed(task: Task, holders: readonly Holder[], now: number): boolean {
+function isBeingClaimed(task: Task, holders: readonly Holder[], now: number): boolean {
   const begun = new Set(liveRuns(task).flatMap(({ permits = [] }) => permits.map(({ holder }) => holder)))
   const mayBegin = ({ holder, since }: Holder) => since >= task.updatedAt && !begun.has(holder)
   return holders.some(holder => holder.taskId === task.id && mayBegin(holder) && !mayBeStale(holder, now))

@@ -4,8 +4,9 @@
  *
  * This file names limits, and finds the value by which a limit counts a task. Read on in this order:
  *
- * - `slots.ts` keeps the log of a rate limit and reserves slots in it
- * - `held-permits.ts` knows the permits of a concurrency limit and their holders
+ * - `start.ts` decides when a claim starts: now, after a wait in place, or after a wait that the task's head records
+ * - `slots.ts` keeps the log of a rate limit and decides how slots are reserved in it
+ * - `held-permits.ts` knows the permits of a concurrency limit and their holders, and decides about looks at it
  * - `wait.ts` has the changes of a task that a limit keeps from running
  * - `scale-warnings.ts` warns of limits that are slow or expensive at scale
  */
@@ -19,6 +20,9 @@ import type { Task } from '../task/task.ts'
 const VALUE_CHARACTERS_MAX = 40
 /** A character that keys of the table, messages and log lines do not show as it is. */
 const ODD_CHARACTER = /[\p{Cc}\p{Cs}\p{Cn}]/u
+
+/** A limit, and the name under which it counts a given task. A limit with a key has one name for each value of the key. */
+export type NamedLimit<Limit> = { readonly name: string; readonly limit: Limit }
 
 /** The name of a type's limit; with `value`, of its limit for one value of a field. */
 export function limitName(type: string, value: string | undefined): string {

@@ -14,16 +14,16 @@ export type SlotLog = {
    * How many slots lie in each part of the period. Parts are numbered from the epoch on, in ascending order. The log keeps only
    * slots that still bind others.
    */
-  readonly slots: ReadonlyArray<readonly [part: number, count: number]>
+  readonly counts: ReadonlyArray<readonly [part: number, count: number]>
   /**
-   * How many slots are booked beyond those in `slots`. While all near slots are taken, the time of each further slot follows from
+   * How many slots are booked beyond those in `counts`. While all near slots are taken, the time of each further slot follows from
    * the slot that is `limit` positions before it. Many processes that reserve at one moment then only add to this number.
    */
   readonly bookedAhead: number
 }
 
-/** A slot log and its version, which grows with every write of `slots`. Version 0 means that none is stored. */
-export type StoredSlots = { readonly log: SlotLog | undefined; readonly version: number }
+/** A slot log and its version, which grows with every write of `counts`. Version 0 means that none is stored. */
+export type StoredSlotLog = { readonly log: SlotLog | undefined; readonly version: number }
 
 /** Parts of a period, by which the log counts time. */
 const PARTS = 100
@@ -37,6 +37,47 @@ const APART = PARTS + LATE_PARTS + 1
 
 export function rateText({ limit, perMs }: RateLimit): string {
   return `${limit}/${perMs}`
+}
+
+/** How many callers ask for a slot: those that take a free slot only, and those that accept any time. */
+export type SlotsAsked = { readonly onlyFree: number; readonly anyTime: number }
+
+/**
+ * What a process does to reserve slots that start at `earliest` or later.
+ *
+ * - `none-free`   it writes nothing: all callers want a free slot, and none is free before `notBefore`
+ * - `book-ahead`  it adds the callers that accept any time to `bookedAhead`
+ * - `write-log`   it replaces the log. `notBefore` is set when some callers got no free slot
+ */
+export type ReservationDecision =
+  | { readonly kind: 'none-free'; readonly notBefore: number }
+  | { readonly kind: 'book-ahead'; readonly log: SlotLog }
+  | {
+      readonly kind: 'write-log'
+      readonly log: SlotLog
+      readonly free: readonly Slot[]
+      readonly anyTime: readonly Slot[]
+      readonly notBefore: number | undefined
+    }
+
+/** Decides how slots are reserved for callers that ask together. Those that take a free slot only come first. */
+export function decideReservation(
+  log: SlotLog | undefined,
+  rate: RateLimit,
+  earliest: number,
+  asked: SlotsAsked,
+): ReservationDecision {
+  if (isBookedAhead(log, rate, earliest)) {
+    if (asked.anyTime > 0) return { kind: 'book-ahead', log }
+    return { kind: 'none-free', notBefore: nextSlot(log, rate, earliest) }
+  }
+  const free = reserveSlots(log, rate, earliest, { count: asked.onlyFree, onlyNow: true })
+  const { log: after, slots: anyTime } = reserveSlots(free.log, rate, earliest, { count: asked.anyTime })
+  const notBefore = free.slots.length < asked.onlyFree ? nextSlot(after, rate, earliest) : undefined
+  if (notBefore !== undefined && free.slots.length + anyTime.length === 0) {
+    return { kind: 'none-free', notBefore }
+  }
+  return { kind: 'write-log', log: after, free: free.slots, anyTime, notBefore }
 }
 
 /**
@@ -64,7 +105,7 @@ export function reserveSlots(
     (part, nth) => part + APART > present && (part <= present || nth >= parts.length - rate.limit),
   )
   return {
-    log: { limit: rate.limit, perMs: rate.perMs, slots: countedByPart(binding), bookedAhead: 0 },
+    log: { limit: rate.limit, perMs: rate.perMs, counts: countedByPart(binding), bookedAhead: 0 },
     slots,
   }
 }
@@ -157,8 +198,8 @@ function isUnder(log: SlotLog, rate: RateLimit): boolean {
 }
 
 /** The part of each slot in the log, one entry per slot. */
-function partsIn({ slots }: SlotLog): number[] {
-  return slots.flatMap(([part, count]) => Array<number>(count).fill(part))
+function partsIn({ counts }: SlotLog): number[] {
+  return counts.flatMap(([part, count]) => Array<number>(count).fill(part))
 }
 
 function countedByPart(parts: readonly number[]): Array<readonly [number, number]> {

@@ -18,7 +18,7 @@ import { type Head, isTask } from '../task/head.ts'
 import type { HeadFields, Place, View } from '../task/head-fields.ts'
 import { isTakenInOrder, workOf } from '../task/piece.ts'
 import type { Schedule } from '../task/schedule-state.ts'
-import { isTargeted, liveRuns, openSlots, type Task } from '../task/task.ts'
+import { isTargeted, liveRuns, type Task, workersWanted } from '../task/task.ts'
 import { workOrder } from './claim-order.ts'
 import {
   isLimitPlace,
@@ -94,7 +94,7 @@ function placeOfSchedule(schedule: Schedule, now: number): Place | undefined {
  */
 function placeOfTask(task: Task, now: number): Place | undefined {
   if (task.state !== 'open') return undefined
-  const takesWorkers = openSlots(task) > 0
+  const takesWorkers = workersWanted(task) > 0
   if (takesWorkers && isFar(task, now)) return minutePlace(task.id, wakesAt(task))
   const limit = limitWaitedAt(task)
   if (limit !== undefined) return { name: limitPlace(limit), order: waitingOrder(task, now) }

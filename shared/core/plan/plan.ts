@@ -44,7 +44,7 @@ import { planOfSchedule } from '../schedule/schedule.ts'
 import type { Head } from '../task/head.ts'
 import { isSamePiece, isTakenInOrder, workOf } from '../task/piece.ts'
 import type { LiveRun } from '../task/runs.ts'
-import { isTargeted, liveRuns, openSlots, type Task } from '../task/task.ts'
+import { isTargeted, liveRuns, type Task, workersWanted } from '../task/task.ts'
 import { awaitedWorkers } from '../worker/targeted.ts'
 
 /**
@@ -89,7 +89,7 @@ export function plan(head: Head, now: number): Plan {
 
 function planOfTask(task: Task, now: number): Plan {
   if (task.state !== 'open') return endedPlan(task)
-  const takesWorkers = openSlots(task) > 0
+  const takesWorkers = workersWanted(task) > 0
   const waitsForMinute = takesWorkers && isFar(task, now)
   const lookAt = nextLook(task, now, waitsForMinute)
   const isWithinDelay = startsAt(task) - now <= QUEUE_DELAY_MS_MAX
@@ -115,7 +115,8 @@ function endedPlan({ owes, unpublished }: Task): Plan {
  */
 function slotLookAt(task: Task, now: number): number | undefined {
   const isFarOff = startsAt(task) - now > QUEUE_DELAY_MS_MAX
-  if (!isFarOff || openSlots(task) === 0 || !isReady(task, now) || !isDispatched(task, now)) return undefined
+  if (!isFarOff || workersWanted(task) === 0 || !isReady(task, now) || !isDispatched(task, now))
+    return undefined
   return startsAt(task) - QUEUE_DELAY_MS_MAX
 }
 
@@ -130,7 +131,7 @@ function nextLook(task: Task, now: number, waitsForMinute: boolean): number | un
     .flatMap(run => [run.leaseUntil, timesOutAt(run)])
     .map(time => time + LOOK_SLACK_MS)
   if (task.deadlineAt !== undefined && !waitsForMinute) times.push(task.deadlineAt)
-  if (openSlots(task) > 0 && !waitsForMinute && isLookedAtWhenDue(task, now)) times.push(task.dueAt)
+  if (workersWanted(task) > 0 && !waitsForMinute && isLookedAtWhenDue(task, now)) times.push(task.dueAt)
   const slotLook = slotLookAt(task, now)
   if (slotLook !== undefined) times.push(slotLook)
   if (isComplete(task) || isLeftInRunningPlace(task)) times.push(task.updatedAt + LOOK_SLACK_MS)

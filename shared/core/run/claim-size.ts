@@ -4,6 +4,7 @@
  * is kept apart, and escaping at most doubles it.
  */
 
+import { ANSWER_BYTES_MAX, CLAIMED_LISTS_BYTES_MAX } from '../bounds.ts'
 import { escapedBytes, type Json, jsonBytes } from '../json.ts'
 import { bodyBytes } from '../task/body.ts'
 import { actionOf } from '../task/piece.ts'
@@ -17,6 +18,25 @@ const PART_FRAME_BYTES = 640
 /** A claim shows an ended run in `runs` and in `history`, and a result in its run and by itself. */
 const MOST_MENTIONS = 2
 const MOST_ESCAPED = 2
+
+/** What an answer over HTTP holds. `hasLists`: a canvas hands a list on to one of its tasks. */
+export type AnswerSize = { readonly tasks: number; readonly bytes: number; readonly hasLists: boolean }
+
+export const EMPTY_ANSWER: AnswerSize = { tasks: 0, bytes: 0, hasLists: false }
+
+export function withTask({ tasks, bytes, hasLists }: AnswerSize, task: Task): AnswerSize {
+  const isList = task.previous?.kind === 'node'
+  return { tasks: tasks + 1, bytes: bytes + claimBytesMax(task), hasLists: hasLists || isList }
+}
+
+/**
+ * Whether one answer might not hold the claims. It can always hold one. All its claims share the bytes for the lists that a canvas
+ * hands on, and it shows each list twice, escaped.
+ */
+export function isTooLarge({ tasks, bytes, hasLists }: AnswerSize): boolean {
+  const listBytes = hasLists ? 4 * CLAIMED_LISTS_BYTES_MAX : 0
+  return tasks > 1 && bytes + listBytes > ANSWER_BYTES_MAX
+}
 
 /** The most bytes that a claim of the task takes, without a list that a canvas hands on. */
 export function claimBytesMax(task: Task): number {

@@ -1,8 +1,9 @@
-import { type Change, refuse, revise } from '../change/change.ts'
+import { type BodyWrite, type Change, type Lease, refuse, revise } from '../change/change.ts'
+import { defined } from '../defined.ts'
 import { beginPiece } from '../flow/open-piece.ts'
 import { isSamePiece } from '../task/piece.ts'
 import type { EndedRun, LiveRun } from '../task/runs.ts'
-import { liveRuns, openSlots, successes, type Task } from '../task/task.ts'
+import { liveRuns, successes, type Task, workersWanted } from '../task/task.ts'
 import type { Permit } from '../task/wait.ts'
 import { hasBudget } from '../worker/targeted.ts'
 import { versionSuffices } from '../worker/worker.ts'
@@ -23,7 +24,7 @@ export type ClaimRefusal =
   | 'holds-run'
   | 'already-succeeded'
   | 'budget-spent'
-  | 'no-slot'
+  | 'no-worker-wanted'
 
 export type ClaimDecision =
   | { readonly ok: true; readonly change: Change<Task>; readonly run: LiveRun }
@@ -31,30 +32,69 @@ export type ClaimDecision =
   | { readonly ok: false; readonly reason: ClaimRefusal; readonly change?: Change<Task> }
 
 /**
- * A worker takes the task and gets the next fence. The run lasts until its lease ends, unless heartbeats extend it. Where the claim
- * needs the room of runs whose lease has ended, the same write records them as lost, and the guard names their leases. The claim is
- * judged at `now`, also when the run starts later.
+ * Whether a worker may take a task, as judged at one time. `draft` is the task after the lost runs that the claim replaces, whose
+ * leases the guard names.
+ */
+export type ClaimJudgement = Judged & (Claimable | RefusedClaim)
+
+type Judged = { readonly task: Task; readonly claimer: Claimer; readonly judgedAt: number }
+type Claimable = {
+  readonly ok: true
+  readonly draft: Task
+  readonly leases: readonly Lease[]
+  readonly bodies: readonly BodyWrite[]
+}
+type RefusedClaim = Extract<ClaimDecision, { ok: false }>
+
+/** Judges whether the worker may take the task. Where the claim needs the room of runs whose lease has ended, it judges them lost. */
+export function judgeClaim(task: Task, claimer: Claimer, now: number): ClaimJudgement {
+  return { task, claimer, judgedAt: now, ...claimable(task, claimer, now) }
+}
+
+function claimable(task: Task, claimer: Claimer, now: number): Claimable | RefusedClaim {
+  if (task.state !== 'open') return refuse('finished')
+  if (isPastDeadline(task, now)) return { ...refuse('finished'), change: expire(task, now) }
+  const expired = takeable(task, claimer, now)
+  const { draft, bodies } = endLost(task, expired, now)
+  const leases = expired.map(leaseOf)
+  if (draft.state !== 'open' || !isSamePiece(task, draft)) {
+    return { ...refuse('budget-spent'), change: revise(task, draft, now, { leases, bodies }).change }
+  }
+  const reason = refusal(draft, claimer, now)
+  return reason ? refuse(reason) : { ok: true, draft, leases, bodies }
+}
+
+/** Whether a claim that was judged so would write the task. A refused claim may write, too: a lost run or a passed deadline. */
+export function wouldWrite(judged: ClaimJudgement): boolean {
+  return judged.ok || judged.change !== undefined
+}
+
+/**
+ * Whether the judgement still holds at `now`. A claimable task stays claimable until its deadline, as long as its head is the same.
+ * A judgement that dates ended runs or an ended task, and any refusal, holds for its own moment only.
+ */
+function stillHolds(judged: ClaimJudgement, task: Task, claimer: Claimer, now: number): boolean {
+  if (judged.task !== task || judged.claimer !== claimer) return false
+  if (judged.judgedAt === now) return true
+  return judged.ok && judged.leases.length === 0 && judged.judgedAt < now && !isPastDeadline(task, now)
+}
+
+/**
+ * A worker takes the task and gets the next fence. The run lasts until its lease ends, unless heartbeats extend it. The same write
+ * records the runs that the claim replaces as lost. The claim is judged at `now`, also when the run starts later. It is not judged
+ * again where the judgement `known` still holds.
  */
 export function claim(
   task: Task,
   claimer: Claimer,
   now: number,
   { permits = [], startsAt = now }: Granted = {},
+  known?: ClaimJudgement,
 ): ClaimDecision {
-  if (task.state !== 'open') return refuse('finished')
-  if (isPastDeadline(task, now)) return { ...refuse('finished'), change: expire(task, now) }
+  const judged = known && stillHolds(known, task, claimer, now) ? known : judgeClaim(task, claimer, now)
+  if (!judged.ok) return { ok: false, reason: judged.reason, ...defined({ change: judged.change }) }
   if (isPastDeadline(task, startsAt)) return refuse('finished')
-  const expired = takeable(task, claimer, now)
-  const judged = endLost(task, expired, now)
-  const leases = expired.map(leaseOf)
-  if (judged.draft.state !== 'open' || !isSamePiece(task, judged.draft)) {
-    return {
-      ...refuse('budget-spent'),
-      change: revise(task, judged.draft, now, { leases, bodies: judged.bodies }).change,
-    }
-  }
-  const reason = refusal(judged.draft, claimer, now)
-  if (reason) return refuse(reason)
+  const { leases, bodies } = judged
   const from = Math.max(now, startsAt)
   const run: LiveRun = {
     fence: task.fence + 1,
@@ -72,14 +112,14 @@ export function claim(
     startedAt: task.startedAt ?? startsAt,
     live: { ...judged.draft.live, [run.fence]: run },
   }
-  return { ...revise(task, beginPiece(draft, startsAt), now, { leases, bodies: judged.bodies }), run }
+  return { ...revise(task, beginPiece(draft, startsAt), now, { leases, bodies }), run }
 }
 
 /** Runs past their lease that the claim replaces: all of them when the task is fully taken, else the claimer's own. */
 function takeable(task: Task, claimer: Claimer, now: number): LiveRun[] {
-  const needsSlot = openSlots(task) <= 0
+  const isFullyTaken = workersWanted(task) <= 0
   return liveRuns(task)
-    .filter(run => leaseEnded(run, now) && (needsSlot || run.workerId === claimer.workerId))
+    .filter(run => leaseEnded(run, now) && (isFullyTaken || run.workerId === claimer.workerId))
     .slice(0, LOST_RUNS_PER_WRITE_MAX)
 }
 
@@ -89,7 +129,7 @@ function refusal(task: Task, claimer: Claimer, now: number): ClaimRefusal | unde
   if (liveRuns(task).some(isBy(claimer))) return 'holds-run'
   if (successes(task).some(isBy(claimer))) return 'already-succeeded'
   if (!hasBudget(task, claimer.workerId)) return 'budget-spent'
-  return openSlots(task) > 0 ? undefined : 'no-slot'
+  return workersWanted(task) > 0 ? undefined : 'no-worker-wanted'
 }
 
 function isBy(claimer: Claimer): (run: LiveRun | EndedRun) => boolean {

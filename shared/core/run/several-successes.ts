@@ -2,7 +2,7 @@ import { type Change, revise } from '../change/change.ts'
 import { pieceSucceeded } from '../flow/end-piece.ts'
 import { isRunningPlace } from '../place/place-names.ts'
 import { lastSuccess } from '../task/result.ts'
-import { liveRuns, openSlots, successes, type Task } from '../task/task.ts'
+import { liveRuns, successes, type Task, workersWanted } from '../task/task.ts'
 
 /**
  * A task may need the success of up to 100 different workers, and all of them may report at one moment. If the revision guarded
@@ -51,7 +51,7 @@ export function endOfComplete(task: Task): Change<Task> | undefined {
  * another worker now. The next transition moves it.
  */
 export function isLeftInRunningPlace(task: Task): boolean {
-  const isIdle = task.state === 'open' && liveRuns(task).length === 0 && openSlots(task) > 0
+  const isIdle = task.state === 'open' && liveRuns(task).length === 0 && workersWanted(task) > 0
   return isIdle && !task.wait && task.place !== undefined && isRunningPlace(task.place)
 }
 

@@ -157,6 +157,6 @@ export function successes(task: Task): EndedRun[] {
 }
 
 /** How many more workers may take the task now: those of `concurrency` without a success or a live run. */
-export function openSlots(task: Task): number {
+export function workersWanted(task: Task): number {
   return task.options.concurrency - successes(task).length - liveRuns(task).length
 }

@@ -1,9 +1,9 @@
 import { failuresOf } from '../task/attempts.ts'
-import { liveRuns, openSlots, successes, type Task } from '../task/task.ts'
+import { liveRuns, successes, type Task, workersWanted } from '../task/task.ts'
 
 /** The listed workers that a task with a free slot waits for, whether it is due or not. */
 export function awaitedWorkers(task: Task): readonly string[] {
-  if (task.state !== 'open' || openSlots(task) <= 0) return []
+  if (task.state !== 'open' || workersWanted(task) <= 0) return []
   const took = new Set([...liveRuns(task), ...successes(task)].map(run => run.workerId))
   return task.options.workerIds.filter(id => !took.has(id) && hasBudget(task, id))
 }

@@ -3,7 +3,7 @@ import { workOf } from '../../core/task/piece.ts'
 import type { Task } from '../../core/task/task.ts'
 import type { TaskType } from '../../core/types/task-type.ts'
 import type { System } from '../kernel/system.ts'
-import { startByTickets } from '../limits/start-policy.ts'
+import { slotsOfTickets } from '../limits/start.ts'
 import type { Claimed } from './claim.ts'
 import { type ClaimResult, claimReady } from './claim-ready.ts'
 
@@ -29,12 +29,7 @@ export function claimByTickets(
 ): Promise<ClaimResult> {
   const targets = [...new Map(named.map(task => [task.id, task])).values()]
   const wanted = named.length
-  return claimReady(system, [type], claimer, {
-    wanted,
-    targets,
-    startPolicy: startByTickets(targets),
-    countsWaiting: true,
-  })
+  return claimReady(system, [type], claimer, { wanted, targets, slotUse: slotsOfTickets(targets) })
 }
 
 /** The outcome of a ticket: a claim, a task that waits for a limit now, or no task. */

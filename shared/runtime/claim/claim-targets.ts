@@ -1,7 +1,7 @@
 import { isItemFault } from '../../core/errors.ts'
 import { byClaimOrder } from '../../core/place/place.ts'
 import { markerCursorRecord } from '../../core/record-names.ts'
-import type { Claimer } from '../../core/run/claim.ts'
+import { type Claimer, type ClaimJudgement, judgeClaim, wouldWrite } from '../../core/run/claim.ts'
 import { splitTaskId, type Task } from '../../core/task/task.ts'
 import { awaitedWorkers } from '../../core/worker/targeted.ts'
 import { MARKER_LIFE_MS, type Marker } from '../../core/worker/worker.ts'
@@ -10,7 +10,7 @@ import { readTask } from '../kernel/read-heads.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'
 import type { System } from '../kernel/system.ts'
 import { logFields } from '../kernel/traceparent.ts'
-import { type Claimed, claimTask, claimWouldWrite } from './claim.ts'
+import { type Claimed, claimTask } from './claim.ts'
 
 /** Claims tasks that list `workerIds`. Their workers find them by markers: see `worker/targets.ts`. */
 
@@ -19,8 +19,8 @@ const MARKERS_MAX = 100
 const CURSOR_LIFE_MS = MARKER_LIFE_MS
 const CONCURRENT_REQUESTS_MAX = 25
 
-/** A task that a worker may claim now, with the marker that names it. */
-export type Target = { readonly task: Task; readonly marker: Marker }
+/** A task that a worker may claim now, as judged, with the marker that names it. */
+export type Target = { readonly task: Task; readonly marker: Marker; readonly judged: ClaimJudgement }
 
 /**
  * Claims up to `limit` tasks of `types` that list the claimer, each type's tasks in their order. Costs one read when there
@@ -33,9 +33,9 @@ export async function claimTargets(
   limit: number,
 ): Promise<Claimed[]> {
   const targets = (await findTargets(system, claimer, types)).slice(0, limit)
-  const results = await sideBySide(targets, CONCURRENT_REQUESTS_MAX, async ({ task }) => {
+  const results = await sideBySide(targets, CONCURRENT_REQUESTS_MAX, async ({ task, judged }) => {
     try {
-      return await claimTask(system, task, claimer)
+      return await claimTask(system, task, claimer, { judged })
     } catch (error) {
       system.log.warn('a targeted task could not be claimed yet', { ...logFields(task), error })
       return undefined
@@ -57,7 +57,8 @@ export async function findTargets(
   const found: Target[] = []
   await sideBySide(markers, CONCURRENT_REQUESTS_MAX, async marker => {
     const task = await readMarked(system, marker.taskId)
-    if (task && claimWouldWrite(task, claimer, now)) found.push({ task, marker })
+    const judged = task && judgeClaim(task, claimer, now)
+    if (judged && wouldWrite(judged)) found.push({ task: judged.task, marker, judged })
     else if (isSpent(marker, task)) await clear(system, marker)
   })
   return found.sort((a, b) => byClaimOrder(a.task, b.task))

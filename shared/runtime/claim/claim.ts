@@ -1,9 +1,44 @@
 /**
- * A claim begins a run. It takes a task that is open, due and allowed by its types, and gives it a fence and a lease by
- * one conditional write. This file claims one given task.
+ * Claims. A claim begins a run: one conditional write takes a task that is open, due and allowed by its types, and gives it a fence
+ * and a lease. Of several workers that write at once, one succeeds; the others read the new head and decide again, or give up.
+ *
+ * How a worker comes to its tasks
+ *
+ * - A type in order of arrival sends one dispatch per task. Its receiver claims that task (`claimTask` below).
+ * - A type with priorities or tenants sends tickets. A ticket says that one task of the type may be claimed, and its receiver claims
+ *   the best one, which may not be the one that the ticket names.
+ * - An HTTP worker asks for some tasks of its types, and gets the first ones.
+ * - A task that lists `workerIds` is found by markers, which name it to each of these workers.
+ *
+ * Claims in order
+ *
+ * Tickets and HTTP workers claim from the ready place of a type: a partition of an index, sorted in claim order. Four facts shape
+ * how they do it:
+ *
+ * - The index lags. It still shows tasks that were claimed, and may show a new one late. So each candidate's head is read, and the
+ *   write itself decides. A ticket that finds no task is passed on twice, a second apart, before it is dropped.
+ * - All claimers want the same first tasks. A call therefore begins with a few. While it loses none, its attempts double. When it
+ *   loses more than 30 % to others, it chooses at random from a window of the first tasks, which grows up to 500. So the order is
+ *   exact while one process claims, and within 500 tasks when many do.
+ * - Some tasks at the front cannot be claimed now: a limit is used up, a type is paused, they are meant for other workers. They are
+ *   passed over. What was refused once is remembered for the rest of the call, so 1,000 tasks behind one used-up limit cost one
+ *   question. A call examines at most 1,000 candidates, and those that are held back count a quarter.
+ * - Passed-over tasks of tenants stay at the front of their line. The call then notes how far it has come, so that new tenants do
+ *   not enter in front of all that were served since (`fair/front.ts`).
+ *
+ * Each task has one ticket. A task that a limit refuses uses up a ticket, too: its head records the wait, and a new ticket is sent
+ * when the wait ends. An HTTP worker has no ticket, and asks again by itself.
+ *
+ * What can go wrong: the write is lost to another worker (the next candidate is tried), the store refuses the task's content (the
+ * refusal costs the task a retry), or the store fails (tasks that were claimed are delivered all the same).
+ *
+ * A claim is judged once. The judgement by which a task was chosen goes with it to the write. It is made again after a lost race,
+ * or when it may not hold any more.
  *
  * Read in this order:
- * - `claim-ready.ts`: claims the best ready tasks; `held-back.ts` remembers which of them limits hold back
+ * - `claimTask` below claims one given task; `limits/limits.ts` says whether limits admit it
+ * - `claim-ready.ts`: claims the best ready tasks, attempt by attempt. `candidates.ts` reads them, `attempt-size.ts` says how many
+ *   an attempt tries, `claim-progress.ts` and `held-back.ts` keep what the call has learnt
  * - `claim-by-ticket.ts`: claims for tickets
  * - `claim-targets.ts`: claims tasks that list their workers, which a worker finds by markers
  * - `http-claims.ts`: claims over HTTP, with `wait-for-work.ts` (how a claim waits) and `claim-once-per-request.ts`
@@ -12,20 +47,27 @@
  */
 
 import { BatonError, isItemFault } from '../../core/errors.ts'
-import { type Claimer, type ClaimRefusal, claim, failRefusedClaim } from '../../core/run/claim.ts'
+import {
+  type Claimer,
+  type ClaimJudgement,
+  type ClaimRefusal,
+  claim,
+  failRefusedClaim,
+  judgeClaim,
+} from '../../core/run/claim.ts'
 import { finish } from '../../core/run/finish.ts'
 import { isSamePiece, openSince } from '../../core/task/piece.ts'
 import type { LiveRun } from '../../core/task/runs.ts'
 import { endedRuns, liveRuns, type Task } from '../../core/task/task.ts'
 import { isKnownFault, logFault, rememberFault } from '../kernel/isolate-faults.ts'
 import { type Patience, transact } from '../kernel/kernel.ts'
-import { momentOf, sleepUntil } from '../kernel/moment.ts'
+import { sleepUntil } from '../kernel/moment.ts'
 import type { System } from '../kernel/system.ts'
 import { logFields } from '../kernel/traceparent.ts'
-import { type Admission, admit, isPausedByNow, onlyRateLimit } from '../limits/admit.ts'
-import { type LimitRules, limitRulesOf } from '../limits/limits.ts'
+import { isLimited, limitRulesOf } from '../limits/limit-rules.ts'
+import { type Admitted, admit, isPausedByNow } from '../limits/limits.ts'
 import { confirmPermits, releasePermits } from '../limits/permits.ts'
-import { type StartPolicy, startInOwnSlot } from '../limits/start-policy.ts'
+import type { SlotUse } from '../limits/start.ts'
 
 export type Claimed = {
   readonly task: Task
@@ -62,35 +104,43 @@ export type NotClaimed = {
   readonly lostToOthers: boolean
 }
 
-/**
- * Whether a claim would write the task. A refused claim may write, too: it records the last lost run or a passed
- * deadline.
- */
-export function claimWouldWrite(task: Task, claimer: Claimer, now: number): boolean {
-  return claim(task, claimer, now).change !== undefined
+export type ClaimOptions = {
+  /** How the claim uses slots under rate limits. @default `wait-for-slot`: a far slot is written to the task */
+  readonly slotUse?: SlotUse | undefined
+  readonly patience?: Patience
+  /** The judgement of the task by which the caller has chosen it. It is not made again while it holds. */
+  readonly judged?: ClaimJudgement
+}
+
+/** One claim of the task that the caller saw. */
+type Attempt = {
+  readonly seen: Task
+  readonly claimer: Claimer
+  readonly slotUse: SlotUse
+  readonly patience: Patience | undefined
 }
 
 /**
  * Claims the task that the caller saw, if its types allow a run. Without limits this costs one conditional write and no
  * read of the task, since `seen` comes with the dispatch.
  *
- * When the task has changed since, the claim is decided again on the stored head. It is refused when the head shows
- * another birth, stage or step, because the next step of a flow may belong to another type.
+ * The claim is judged once. When the task has changed since, it is judged again on the stored head. It is refused when the
+ * head shows another birth, stage or step, because the next step of a flow may belong to another type.
  */
 export async function claimTask(
   system: System,
   seen: Task,
   claimer: Claimer,
-  startPolicy: StartPolicy = startInOwnSlot(),
-  patience?: Patience,
+  { slotUse = { kind: 'wait-for-slot' }, patience, judged }: ClaimOptions = {},
 ): Promise<Claimed | NotClaimed> {
   if (isKnownFault(system, seen)) return refused('at-fault')
+  const attempt = { seen, claimer, slotUse, patience }
   try {
-    return await claimIfAllowed(system, seen, claimer, startPolicy, patience)
+    return await claimIfAllowed(system, attempt, judged)
   } catch (error) {
     if (!isItemFault(error)) throw error
     logFault(system, seen, error)
-    await recordFault(system, seen, claimer, error, patience)
+    await recordFault(system, attempt, error)
     return refused('at-fault')
   }
 }
@@ -101,10 +151,8 @@ export async function claimTask(
  */
 async function recordFault(
   system: System,
-  seen: Task,
-  claimer: Claimer,
+  { seen, claimer, patience }: Attempt,
   fault: unknown,
-  patience: Patience | undefined,
 ): Promise<void> {
   const isRefusedWrite = fault instanceof BatonError && fault.code === 'unstorable'
   try {
@@ -121,27 +169,31 @@ async function recordFault(
   }
 }
 
+/**
+ * Asks the types and the limits of the task, and claims it. A task that limits count must be claimable as it was seen.
+ * Otherwise it would use up a slot or a permit that other tasks need.
+ */
 async function claimIfAllowed(
   system: System,
-  seen: Task,
-  claimer: Claimer,
-  startPolicy: StartPolicy,
-  patience: Patience | undefined,
+  attempt: Attempt,
+  known: ClaimJudgement | undefined,
 ): Promise<Claimed | NotClaimed> {
+  const { seen, claimer } = attempt
   const rules = await limitRulesOf(system, seen)
   if (rules.isPaused) return refused('paused')
-  if (rules.rates.length + rules.concurrencies.length === 0) {
-    const admitted: Admitted = {
-      ok: true,
-      permits: [],
-      heldSince: momentOf(system.clock),
-      startsAt: undefined,
-      isLimited: false,
-      readAt: rules.readAt,
-    }
-    return claimAdmitted(system, seen, claimer, admitted, patience)
+  const judged = known ?? judgeClaim(seen, claimer, system.clock.now())
+  if (isLimited(rules) && !judged.ok) return writeClaim(system, attempt, judged, NOT_ADMITTED)
+  const admission = await admit(system, seen, rules, attempt)
+  if (!admission.ok) {
+    const { ok: _ok, reason, ...why } = admission
+    return refused(reason, why)
   }
-  return claimLimited(system, seen, claimer, { rules, startPolicy, patience })
+  const claimed = await writeClaim(system, attempt, judged, admission).catch(async error => {
+    await releasePermits(system, admission.permits)
+    throw error
+  })
+  if ('refused' in claimed) await releasePermits(system, admission.permits)
+  return claimed
 }
 
 function refused(
@@ -151,64 +203,25 @@ function refused(
   return { refused: reason, lostToOthers: reason === 'being-claimed', ...why }
 }
 
-/** How a claim asks the limits of the task's types, and how long. */
-type LimitedClaim = {
-  readonly rules: LimitRules
-  readonly startPolicy: StartPolicy
-  readonly patience: Patience | undefined
-}
-
-/**
- * Claims a task that limits count. First checks that the task, as seen, can be claimed. Otherwise it would use up a slot or
- * a permit that other tasks need.
- */
-async function claimLimited(
-  system: System,
-  seen: Task,
-  claimer: Claimer,
-  { rules, startPolicy, patience }: LimitedClaim,
-): Promise<Claimed | NotClaimed> {
-  const isClaimable = claim(seen, claimer, system.clock.now()).ok
-  if (!isClaimable) return claimAdmitted(system, seen, claimer, NOT_ADMITTED, patience)
-  const reserved = await startPolicy.awaitSlot?.(system, seen, rules)
-  if (reserved === 'later') return refused('rate-limit', { limit: onlyRateLimit(rules) })
-  // The types may have changed while the claim waited for its slot.
-  const present = reserved ? await limitRulesOf(system, seen) : rules
-  if (present.isPaused) return refused('paused')
-  const admission = await admit(system, seen, present, { startPolicy, reserved, patience })
-  if (!admission.ok) {
-    const { ok: _ok, reason, ...why } = admission
-    return refused(reason, why)
-  }
-  const claimed = await claimAdmitted(system, seen, claimer, admission, patience).catch(async error => {
-    await releasePermits(system, admission.permits)
-    throw error
-  })
-  if ('refused' in claimed) await releasePermits(system, admission.permits)
-  return claimed
-}
-
-type Admitted = Extract<Admission, { ok: true }>
-
 /**
  * Passed instead of an admission when the task, as seen, could not be claimed. No limit was asked then, so the task must
  * not be claimed even if it has become claimable. But what ends the task is recorded, such as its last lost run.
  */
 const NOT_ADMITTED = 'not-admitted'
 
-async function claimAdmitted(
+async function writeClaim(
   system: System,
-  seen: Task,
-  claimer: Claimer,
+  { seen, claimer, patience }: Attempt,
+  judged: ClaimJudgement,
   admitted: Admitted | typeof NOT_ADMITTED,
-  patience?: Patience,
 ): Promise<Claimed | NotClaimed> {
   // The limits admitted the task as it was seen. If it has changed since, its slot may have been used.
-  const isLimited = admitted !== NOT_ADMITTED && admitted.isLimited
+  const isCounted = admitted !== NOT_ADMITTED && admitted.isLimited
   const decide = (current: Task | undefined) => {
     if (!current || !isSamePiece(seen, current)) return GONE
-    if (isLimited && current.revision !== seen.revision) return GONE
-    const decided = claim(current, claimer, system.clock.now(), admitted === NOT_ADMITTED ? {} : admitted)
+    if (isCounted && current.revision !== seen.revision) return GONE
+    const granted = admitted === NOT_ADMITTED ? {} : admitted
+    const decided = claim(current, claimer, system.clock.now(), granted, judged)
     return decided.ok && admitted === NOT_ADMITTED ? GONE : decided
   }
   const { decision, task, conflicts } = await transact(system, seen, decide, patience)
@@ -216,7 +229,7 @@ async function claimAdmitted(
   if (!decision.ok) {
     system.log.debug('not claimed', { ...logFields(seen), reason: decision.reason })
     const wasChanged = conflicts > 0 && !hasRun(task, claimer)
-    return { refused: decision.reason, lostToOthers: wasChanged || decision.reason === 'no-slot' }
+    return { refused: decision.reason, lostToOthers: wasChanged || decision.reason === 'no-worker-wanted' }
   }
   if (!task) throw new Error(`claimed ${seen.id} but holds no task`)
   const obstacle = admitted === NOT_ADMITTED ? undefined : await obstacleAtStart(system, task, admitted)

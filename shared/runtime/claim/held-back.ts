@@ -2,78 +2,81 @@ import { concurrencyLimitName, limitName, limitValue } from '../../core/limits/l
 import { workOf } from '../../core/task/piece.ts'
 import type { Task } from '../../core/task/task.ts'
 import type { TaskType } from '../../core/types/task-type.ts'
-import type { Claimed, NotClaimed } from './claim.ts'
+import type { NotClaimed } from './claim.ts'
 
 /**
  * Which limits and pauses have refused tasks in one call that claims many. The call does not ask them again for each
  * further task.
  */
 export type HeldBack = {
-  /** Notes the refusals among the results of `tasks`. */
-  note(tasks: readonly Task[], results: readonly PromiseSettledResult<Claimed | NotClaimed>[]): void
-  /** Whether a limit that counts the task is known to be used up, or a type of the task is known to be paused. */
-  isKnown(task: Task): boolean
-  /** Whether the call claims for one type only, and a limit of all its tasks is known to be used up. */
-  isAll(): boolean
+  /** The names of the limits that are used up. */
+  readonly usedUp: Readonly<Record<Kind, ReadonlySet<string>>>
+  /** The types that are paused, as `typesOf` names them. */
+  readonly paused: ReadonlySet<string>
   /** How many tasks this call made wait for a limit: for a permit, or, if a ticket named them, for a slot. */
-  waiting(): number
+  readonly waiting: number
   /** When a rate limit that refused a start may allow one. Infinity when no such time is known. */
-  nextStart(): number
+  readonly nextStart: number
 }
 
-/**
- * For a call that claims tasks of these types. `targets` are the tasks that wait for slots of their own.
- *
- * `isSent` says that the call serves tickets. Then each task that lacks a permit must be tried, so that it is written down
- * as waiting. Without tickets the caller asks for all tasks again, and the tasks behind a used-up limit are skipped.
- */
-export function heldBackBy(
-  types: readonly TaskType[],
-  targets: readonly Task[],
-  { isSent }: { readonly isSent: boolean },
+type Kind = 'rate' | 'concurrency'
+
+export const NOTHING_HELD_BACK: HeldBack = {
+  usedUp: { rate: new Set(), concurrency: new Set() },
+  paused: new Set(),
+  waiting: 0,
+  nextStart: Number.POSITIVE_INFINITY,
+}
+
+/** What a call claims for: its types, and the ids of the tasks that wait for slots of their own. */
+export type ClaimScope = {
+  readonly types: readonly TaskType[]
+  readonly named: ReadonlySet<string>
+  /**
+   * Whether the call serves tickets. Then each task that lacks a permit must be tried, so that it is written down as waiting.
+   * Without tickets the caller asks for all tasks again, and the tasks behind a used-up limit are skipped.
+   */
+  readonly isForTickets: boolean
+}
+
+/** What is known after the claim of a task was refused. */
+export function withRefusal(
+  known: HeldBack,
+  task: Task,
+  { refused, limit = '', notBefore = Number.POSITIVE_INFINITY }: NotClaimed,
+  { named, isForTickets }: Pick<ClaimScope, 'named' | 'isForTickets'>,
 ): HeldBack {
-  const named = new Set(targets.map(({ id }) => id))
-  const usedUp = { rate: new Set<string>(), concurrency: new Set<string>() }
-  const paused = new Set<string>()
-  let waiting = 0
-  let nextStart = Number.POSITIVE_INFINITY
-  const noteOne = (task: Task, { refused, limit = '', notBefore = Number.POSITIVE_INFINITY }: NotClaimed) => {
-    nextStart = Math.min(nextStart, notBefore)
-    if (refused === 'paused') paused.add(typesOf(task))
-    if (refused === 'rate-limit') {
-      waiting += named.has(task.id) ? 1 : 0
-      usedUp.rate.add(limit)
-    }
-    if (refused === 'concurrency-limit') {
-      waiting += 1
-      if (!isSent) usedUp.concurrency.add(limit)
-    }
-  }
-  const isUsedUp = (task: Task, kind: Kind) => hasName(usedUp[kind], limitOf(types, task, kind))
-  return {
-    note: (tasks, results) => {
-      for (const [nth, result] of results.entries()) {
-        const task = tasks[nth]
-        if (task && result.status === 'fulfilled' && 'refused' in result.value) noteOne(task, result.value)
+  const { usedUp, waiting } = known
+  switch (refused) {
+    case 'paused':
+      return { ...known, paused: new Set([...known.paused, typesOf(task)]) }
+    case 'rate-limit':
+      return {
+        ...known,
+        usedUp: { ...usedUp, rate: new Set([...usedUp.rate, limit]) },
+        waiting: waiting + (named.has(task.id) ? 1 : 0),
+        nextStart: Math.min(known.nextStart, notBefore),
       }
-    },
-    isKnown: task =>
-      paused.has(typesOf(task)) ||
-      isUsedUp(task, 'concurrency') ||
-      (!named.has(task.id) && isUsedUp(task, 'rate')),
-    isAll: () => {
-      const [only, ...others] = types
-      return (
-        only !== undefined && others.length === 0 && KINDS.some(kind => isForAll(only, kind, usedUp[kind]))
-      )
-    },
-    waiting: () => waiting,
-    nextStart: () => nextStart,
+    case 'concurrency-limit': {
+      const concurrency = isForTickets ? usedUp.concurrency : new Set([...usedUp.concurrency, limit])
+      return { ...known, usedUp: { ...usedUp, concurrency }, waiting: waiting + 1 }
+    }
+    default:
+      return known
   }
 }
 
-const KINDS = ['rate', 'concurrency'] as const
-type Kind = (typeof KINDS)[number]
+/** Whether a limit that counts the task is known to be used up, or a type of the task is known to be paused. */
+export function isHeldBack({ usedUp, paused }: HeldBack, task: Task, { types, named }: ClaimScope): boolean {
+  const isUsedUp = (kind: Kind) => hasName(usedUp[kind], limitOf(types, task, kind))
+  return paused.has(typesOf(task)) || isUsedUp('concurrency') || (!named.has(task.id) && isUsedUp('rate'))
+}
+
+/** Whether the call claims for one type only, and a limit of all its tasks is known to be used up. */
+export function isAllHeldBack({ usedUp }: HeldBack, [only, ...others]: readonly TaskType[]): boolean {
+  if (!only || others.length > 0) return false
+  return isForAll(only, 'rate', usedUp.rate) || isForAll(only, 'concurrency', usedUp.concurrency)
+}
 
 /** Whether the name is among the limits. An unknown limit has no name. */
 function hasName(limits: ReadonlySet<string>, name: string | undefined): boolean {

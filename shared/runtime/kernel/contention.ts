@@ -1,6 +1,6 @@
 import { type Head, isTask } from '../../core/task/head.ts'
 import type { Operation } from '../../core/task/head-fields.ts'
-import { liveRuns, openSlots } from '../../core/task/task.ts'
+import { liveRuns, workersWanted } from '../../core/task/task.ts'
 
 /**
  * A writer that lost a race for a head waits, reads the head again, and decides anew. This file says how long it waits.
@@ -76,6 +76,6 @@ export function conflictWaitMs(
 function rivalsFor(task: Head | undefined, operation: Operation): number {
   if (task?.state !== 'open') return 1
   if (!isTask(task)) return 2
-  const claimers = Math.max(0, openSlots(task))
+  const claimers = Math.max(0, workersWanted(task))
   return operation === 'claim' ? claimers + 1 : liveRuns(task).length + claimers + 1
 }

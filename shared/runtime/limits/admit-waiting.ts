@@ -1,17 +1,16 @@
 import { typeOfLimit } from '../../core/limits/limits.ts'
-import { endWait } from '../../core/limits/wait.ts'
 import { readyPlaceOf } from '../../core/place/place.ts'
 import { limitPlace } from '../../core/place/place-names.ts'
 import { workOf } from '../../core/task/piece.ts'
 import type { Task } from '../../core/task/task.ts'
 import { isLimitedForAll, servingType, type TaskType } from '../../core/types/task-type.ts'
 import type { IndexEntry } from '../../ports/stores.ts'
-import { applyChange } from '../kernel/apply-change.ts'
 import { isolateEach } from '../kernel/isolate-faults.ts'
 import { readTasks } from '../kernel/read-heads.ts'
 import type { System } from '../kernel/system.ts'
 import { isTicket, readyTasks } from '../ready/ready.ts'
 import { cachedTypeReader } from '../types/type-cache.ts'
+import { endWaitOf } from './written-wait.ts'
 
 /**
  * Admits tasks that wait for permits of a concurrency limit. They wait in one of two places:
@@ -139,21 +138,17 @@ function waitsFor({ wait, state }: Task, limit: string): boolean {
 
 /** Ends the waits of the tasks and returns how many it ended. A task that another process has just changed is left out. */
 async function endWaits(system: System, tasks: readonly Task[]): Promise<number> {
-  const now = system.clock.now()
-  const ended = await isolateEach(system, tasks, PAGE_ENTRIES, async task => {
-    const decision = endWait(task, now)
-    return decision.ok && (await applyChange(system, decision.change)).applied
-  })
+  const ended = await isolateEach(system, tasks, PAGE_ENTRIES, task => endWaitOf(system, task))
   return ended.filter(Boolean).length
 }
 
 /** The next tasks in the ready places that the limit of their type keeps waiting. Tenants take turns. */
 async function readyUnder(system: System, type: TaskType, count: number): Promise<Task[]> {
   const size = Math.min(PAGE_ENTRIES, count + SPARE_ENTRIES)
-  const line = readyTasks(system, [type], size)
+  const waiting = readyTasks(system, [type], size)
   const found: Task[] = []
   for (let examined = 0; found.length < count && examined < EXAMINED_ENTRIES_MAX; ) {
-    const tasks = await line.next(size)
+    const tasks = await waiting.next(size)
     if (tasks.length === 0) break
     examined += tasks.length
     found.push(

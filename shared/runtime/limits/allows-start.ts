@@ -1,8 +1,8 @@
-import { nextSlot, type StoredSlots } from '../../core/limits/slots.ts'
+import { nextSlot, type StoredSlotLog } from '../../core/limits/slots.ts'
 import type { Task } from '../../core/task/task.ts'
 import type { System } from '../kernel/system.ts'
 import { createTimedCache } from '../kernel/timed-cache.ts'
-import { limitRulesOf } from './limits.ts'
+import { limitRulesOf } from './limit-rules.ts'
 
 const LIFETIME_MS = 1_000
 
@@ -11,7 +11,7 @@ const LIFETIME_MS = 1_000
  * callers that ask once per task.
  */
 export function cachedAllowance(system: System): (task: Task) => Promise<boolean> {
-  const cache = createTimedCache<StoredSlots>(LIFETIME_MS)
+  const cache = createTimedCache<StoredSlotLog>(LIFETIME_MS)
   const logOf = async (name: string) =>
     (await cache.get(system.clock, name, () => system.limits.slots(name))).value.log
   return async task => {

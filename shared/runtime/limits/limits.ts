@@ -1,88 +1,152 @@
 /**
- * A type's limits say how many of its tasks may start in a period (rate) and run at one time (concurrency). A limit
- * counts all tasks of the type, or those of each value of a key. A rate limit reserves a slot for each start. A
- * concurrency limit records its permit holders in one item. This file says which limits and pauses apply to a task.
+ * Limits: how many tasks of a type may start in a period (rate limit), and how many may run at one time (concurrency limit).
+ *
+ * Many processes claim at once, and no process owns a limit. So each limit is one item of the table, which all of them change by
+ * conditional writes. With a `key`, such as `userId`, each value of that field has an item of its own. A claim asks all limits of
+ * its task before it is written: `admit` below. A refused task waits, and nothing polls for it.
+ *
+ * Rate limits
+ *
+ * - The item is a slot log: the starts of the last period, and the reserved ones. A slot is one start at one time. Two slots
+ *   that are `limit` positions apart lie at least a period apart, so the limit holds for every span of time.
+ * - A claim reserves the next slot by writing the log. The slot lies a lead ahead, since it would otherwise pass during the write.
+ *   Each process measures its lead. Calls of one process share a write. While all near slots are taken, they only add to a counter.
+ * - A near slot is waited for in place: up to 1 s, or 7.5 s in a worker process. The claim is written up to 250 ms before its slot,
+ *   and its handler begins at the slot.
+ * - A far slot is written to the task: its head then has a `wait` of kind `slot`. The planner reads that change from the table's
+ *   stream and sends the task's dispatch for that time. This dispatch wakes the task, and the next claim starts in the slot.
+ * - A slot is missed when its claim comes more than 3 % of the period late. Nothing starts in it. The claim doubles the lead of its
+ *   process and reserves another slot; after five missed slots in a row it writes the next one to the task.
+ * - A claim over HTTP takes only a free slot and is told when to ask again (`only-free-slot`). The receiver of a ticket claims the
+ *   best task of a type, in the slot of the task that the ticket names (`slots-of-tickets`).
+ *
+ * Concurrency limits
+ *
+ * - The item lists the permit holders, one per run. A claim records a holder before its write, and each change that ends a run
+ *   removes the holder (`PERMIT_HOOK`).
+ * - A claim that finds no free permit writes a `wait` of kind `permit` to the task, which is then in the place of the limit. A task
+ *   that is claimed in order stays in its ready place instead. The claim also leaves a wait note in the limit's item.
+ * - A release while the note stands makes the planner send the waker a look at the limit. The look admits the next task: it ends
+ *   the wait, which dispatches the task, or it sends a ticket. Only the claim that follows takes the permit.
+ * - The note begins a series of looks, which come every 15 s while tasks wait. They repair what lost messages and dead processes
+ *   leave: a stale holder, whose task has no run with its permit, is removed after 10 s. The series ends after two looks in a row
+ *   that found no waiting task. The sweeper begins a series again that was lost.
+ * - A claim that took more than 5 s confirms its permits before the handler begins, since a look may have removed its holder.
+ *
+ * So the dispatch for its slot, or a look that admits it, ends the wait of a task. Any other change of the task ends the
+ * wait, too, and the next claim asks anew.
  *
  * Read in this order:
- * - `admit.ts`: asks the limits of a task whether a claim may begin a run
- * - `permits.ts`: takes and releases permits of concurrency limits
- * - `start-policy.ts`: when and in which slot a claim starts; `reserve-slots.ts` writes a limit's slot log
- * - `admit-waiting.ts`: admits the tasks that wait for permits when some come free
- * - `serve-limit-looks.ts`: the waker's looks at limits, which also repair what lost messages and dead processes leave
- * - `allows-start.ts`, `one-at-a-time.ts`: a cached check for readers of tasks, and the spacing of starts in a process
+ * - `admit` below, with `limit-rules.ts`: which limits and pauses apply to a task
+ * - `start.ts`: how a claim gets its slots; `core/limits/start.ts` decides when it starts
+ * - `reserve-slots.ts`, `one-at-a-time.ts`: the writes of the slot log, and the spacing of starts in a process
+ * - `permits.ts`: takes and releases permits
+ * - `written-wait.ts`: writes and ends the wait of a task
+ * - `admit-waiting.ts`, `serve-limit-looks.ts`: the looks at limits, and the tasks that they admit
+ * - `allows-start.ts`: a cached check for readers of tasks
  */
-import { concurrencyLimitName, fieldValue, limitName, limitValue } from '../../core/limits/limits.ts'
-import { workOf } from '../../core/task/piece.ts'
+import { defined } from '../../core/defined.ts'
+import { block } from '../../core/limits/wait.ts'
 import type { Task } from '../../core/task/task.ts'
-import type { ConcurrencyLimit, RateLimit, TaskType, TypeLimits } from '../../core/types/task-type.ts'
-import { bodyValue } from '../kernel/living-bodies.ts'
-import { isWithin, type Moment } from '../kernel/moment.ts'
+import type { Permit } from '../../core/task/wait.ts'
+import type { Patience } from '../kernel/kernel.ts'
+import { type Moment, momentOf } from '../kernel/moment.ts'
 import type { System } from '../kernel/system.ts'
-import { cachedType, TYPE_CACHE_MS } from '../types/type-cache.ts'
+import { areRulesFresh, isLimited, type LimitRules, limitRulesOf } from './limit-rules.ts'
+import { acquirePermits, releasePermits } from './permits.ts'
+import { type SlotUse, startInSlots, waitForSlot } from './start.ts'
+import { writeWait } from './written-wait.ts'
 
-/** When a claim took longer than this, its run does not begin before the types are read again: see `PAUSE_ACK_MS`. */
-const CLAIM_MS_MAX = 400
-
-/** The limits and the pause that apply to a task, from its types. */
-export type LimitRules = {
-  readonly isPaused: boolean
-  readonly rates: readonly NamedLimit<RateLimit>[]
-  readonly concurrencies: readonly NamedLimit<ConcurrencyLimit>[]
-  /** For each of the types, a moment not after it was read. */
+/** That the limits of the task's types allow a run to begin, and what they have granted to it. */
+export type Admitted = {
+  readonly ok: true
+  readonly permits: readonly Permit[]
+  /** A moment not after the first of the permits was taken. */
+  readonly heldSince: Moment
+  /** When the run starts as the rate limits count it. Undefined when no rate limit counts it. */
+  readonly startsAt: number | undefined
+  /** Whether any limit counts the run. */
+  readonly isLimited: boolean
+  /** For each of the task's types, a moment not after it was read. */
   readonly readAt: readonly Moment[]
 }
 
-/** A limit, and the name under which it counts a given task. A limit with a key has one name for each value of the key. */
-export type NamedLimit<Limit> = { readonly name: string; readonly limit: Limit }
+/** Why no run may begin. */
+export type NotAdmitted = {
+  readonly ok: false
+  /** `being-claimed`: another worker has been admitted and is about to claim the task. */
+  readonly reason: 'paused' | 'rate-limit' | 'concurrency-limit' | 'being-claimed'
+  /** The name of the limit that refused the start. Undefined when it may be one of several. */
+  readonly limit?: string
+  /** When a slot of that limit may be free. Set only when the task was not written down to wait for a slot. */
+  readonly notBefore?: number
+}
+
+/** How a claim asks limits, and how long it may take. */
+export type AskingLimits = { readonly slotUse: SlotUse; readonly patience: Patience | undefined }
 
 /**
- * The rules of the task's own type and, for a flow, of the type that does its present step. They are at most one second
- * old.
+ * Asks the limits of the task's types whether a run may begin. Each rate limit must grant a slot, and each concurrency limit a
+ * permit.
+ *
+ * A refused task is written down as waiting: in the limit's place until a permit is released, or for its slot. Only a claim that
+ * asks again later leaves a task without a slot as it is. A task that another worker is about to claim is not written either. The
+ * write would make that worker's claim fail, and two workers that keep asking could keep each other from the task for ever.
  */
-export async function limitRulesOf(system: System, task: Task): Promise<LimitRules> {
-  const names = new Set([task.type, workOf(task).type])
-  const known = await Promise.all([...names].map(name => cachedType(system, name)))
-  const types = known.flatMap(({ value }) => value ?? [])
-  return {
-    isPaused: types.some(({ paused }) => paused),
-    rates: await limitedBy(system, task, types, {
-      pick: ({ rate }) => rate,
-      nameOf: (type, _key, value) => limitName(type, value),
-    }),
-    concurrencies: await limitedBy(system, task, types, {
-      pick: ({ concurrency }) => concurrency,
-      nameOf: concurrencyLimitName,
-    }),
-    readAt: known.map(({ readAt }) => readAt),
-  }
-}
-
-/** Whether the rules are so fresh that no pause can have been acknowledged since they were read. */
-export function areRulesFresh(
-  { clock }: Pick<System, 'clock'>,
-  { readAt }: Pick<LimitRules, 'readAt'>,
-): boolean {
-  return readAt.every(moment => isWithin(clock, moment, TYPE_CACHE_MS + CLAIM_MS_MAX))
-}
-
-async function limitedBy<Limit extends { readonly key?: string }>(
+export async function admit(
   system: System,
   task: Task,
-  types: readonly TaskType[],
-  { pick, nameOf }: { pick(limits: TypeLimits): Limit | undefined; nameOf: typeof concurrencyLimitName },
-): Promise<NamedLimit<Limit>[]> {
-  const limited = types.map(async ({ type, configuration: { limits = {} } }) => {
-    const limit = pick(limits)
-    if (!limit) return []
-    const value = limit.key === undefined ? undefined : await valueIn(system, task, limit.key)
-    return [{ name: nameOf(type, limit.key, value), limit }]
+  rules: LimitRules,
+  { slotUse, patience }: AskingLimits,
+): Promise<Admitted | NotAdmitted> {
+  if (!isLimited(rules)) return unlimited(rules, momentOf(system.clock))
+  const waited = await waitForSlot(system, task, rules, slotUse)
+  if (waited.kind === 'waits') return refusedByRate(rules)
+  const { reserved } = waited
+  // The types may have changed while the claim waited for its slot.
+  const present = reserved ? await limitRulesOf(system, task) : rules
+  if (present.isPaused) return { ok: false, reason: 'paused' }
+  const acquired = await acquirePermits(system, task, present.concurrencies)
+  if (!acquired.ok) {
+    const { why, limit } = acquired
+    if (why === 'being-claimed') return { ok: false, reason: why, limit }
+    await writeWait(system, task, current => block(current, limit, system.clock.now()), patience)
+    return { ok: false, reason: 'concurrency-limit', limit }
+  }
+  const start = await startInSlots(system, task, present.rates, { slotUse, reserved }).catch(async error => {
+    await releasePermits(system, acquired.permits)
+    throw error
   })
-  return (await Promise.all(limited)).flat()
+  if (start.kind === 'start') return withinLimits(present, acquired, start.at)
+  await releasePermits(system, acquired.permits)
+  return refusedByRate(present, start.kind === 'not-now' ? start.notBefore : undefined)
 }
 
-/** The task's value of a limit's key. The input is read only when the limit was set after the task was published. */
-async function valueIn(system: System, task: Task, key: string): Promise<string | undefined> {
-  const found = limitValue(task, key)
-  if (found.known || !task.input) return found.known ? found.value : undefined
-  return fieldValue(await bodyValue(system, task.id, task.input), key)
+function unlimited({ readAt }: LimitRules, now: Moment): Admitted {
+  return { ok: true, permits: [], heldSince: now, startsAt: undefined, isLimited: false, readAt }
+}
+
+function withinLimits(
+  { rates, readAt }: LimitRules,
+  { permits, since }: { readonly permits: readonly Permit[]; readonly since: Moment },
+  at: number,
+): Admitted {
+  const startsAt = rates.length > 0 ? at : undefined
+  return { ok: true, permits, heldSince: since, startsAt, isLimited: true, readAt }
+}
+
+/** Names the rate limit that refused the start, if there is only one. */
+function refusedByRate({ rates: [only, ...others] }: LimitRules, notBefore?: number): NotAdmitted {
+  const limit = others.length === 0 ? only?.name : undefined
+  return { ok: false, reason: 'rate-limit', ...defined({ limit, notBefore }) }
+}
+
+/** Whether a type of the task is paused now. The types are read again when a pause may have been acknowledged since. */
+export async function isPausedByNow(
+  system: System,
+  task: Task,
+  admission: Pick<Admitted, 'readAt'>,
+): Promise<boolean> {
+  if (areRulesFresh(system, admission)) return false
+  return (await limitRulesOf(system, task)).isPaused
 }

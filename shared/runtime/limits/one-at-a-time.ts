@@ -1,34 +1,34 @@
-import type { LimitStore } from '../../ports/stores.ts'
+import { processMemory } from '../kernel/process-memory.ts'
 import type { System } from '../kernel/system.ts'
 
-type Line = Record<'starts' | 'waits', Array<() => void>>
+/** The callers of one process that wait to go on. `isServed` while they are let go on, one at a time. */
+type WaitList = { readonly starts: Array<() => void>; readonly waits: Array<() => void>; isServed: boolean }
 
-/** The callers that wait, by process. */
-const lines = new WeakMap<LimitStore, Line>()
+const waitListOf = processMemory((): WaitList => ({ starts: [], waits: [], isServed: false }))
 
 /**
  * Resolves for one caller at a time, so that timers fire in between. Without this, eight or fifty claims that begin at
  * one moment keep a process busy for longer than a slot lasts. A start goes ahead of a task that only records that it waits.
  */
-export function oneAtATime(system: Pick<System, 'limits' | 'clock'>, kind: keyof Line): Promise<void> {
-  const known = lines.get(system.limits)
-  const line = known ?? { starts: [], waits: [] }
-  const admitted = new Promise<void>(resolve => line[kind].push(resolve))
-  if (!known) {
-    lines.set(system.limits, line)
-    void admitAll(system, line)
-  }
-  return admitted
+export function oneAtATime(
+  { limits, clock }: Pick<System, 'limits' | 'clock'>,
+  kind: 'starts' | 'waits',
+): Promise<void> {
+  const list = waitListOf(limits)
+  const reached = new Promise<void>(resolve => list[kind].push(resolve))
+  if (!list.isServed) void serve(list, clock)
+  return reached
 }
 
-async function admitAll({ limits, clock }: Pick<System, 'limits' | 'clock'>, line: Line): Promise<void> {
-  for (let next = nextIn(line); next; next = nextIn(line)) {
+async function serve(list: WaitList, clock: System['clock']): Promise<void> {
+  list.isServed = true
+  for (let next = nextIn(list); next; next = nextIn(list)) {
     next()
     await clock.sleep(0)
   }
-  lines.delete(limits)
+  list.isServed = false
 }
 
-function nextIn({ starts, waits }: Line): (() => void) | undefined {
+function nextIn({ starts, waits }: WaitList): (() => void) | undefined {
   return starts.shift() ?? waits.shift()
 }

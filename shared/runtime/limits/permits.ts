@@ -1,16 +1,11 @@
-import {
-  FRESH_HOLDER_MS,
-  hasLiveWaitNote,
-  isBeingClaimed,
-  WAIT_NOTE_LIFE_MS,
-} from '../../core/limits/held-permits.ts'
+import { decideWithoutPermit, FRESH_HOLDER_MS, WAIT_NOTE_LIFE_MS } from '../../core/limits/held-permits.ts'
+import type { NamedLimit } from '../../core/limits/limits.ts'
 import { type Head, isTask } from '../../core/task/head.ts'
 import { liveRuns, type Task } from '../../core/task/task.ts'
 import type { Permit } from '../../core/task/wait.ts'
 import type { ConcurrencyLimit } from '../../core/types/task-type.ts'
 import { isWithin, type Moment, momentOf } from '../kernel/moment.ts'
 import type { ChangeHook, System } from '../kernel/system.ts'
-import type { NamedLimit } from './limits.ts'
 
 const HOLDER_LENGTH = 10
 const ROUNDS_MAX = 20
@@ -60,8 +55,8 @@ async function acquire(
     const now = system.clock.now()
     const current = await system.limits.acquire(name, { holder, taskId: task.id, since: now }, limit.max)
     if (!current) return undefined
-    if (isBeingClaimed(task, current.holders, now)) return 'being-claimed'
-    if (hasLiveWaitNote(current, now)) return 'used-up'
+    const decided = decideWithoutPermit(task, current, now)
+    if (decided !== 'note-wait') return decided === 'leave' ? 'being-claimed' : 'used-up'
     const seen = await system.limits.noteWaiting(name, now, {
       max: limit.max,
       staleAt: now - WAIT_NOTE_LIFE_MS,

@@ -1,17 +1,17 @@
 import { BatonError } from '../../core/errors.ts'
+import type { NamedLimit } from '../../core/limits/limits.ts'
 import {
   bookedSlots,
-  isBookedAhead,
+  decideReservation,
   nextSlot,
-  reserveSlots,
+  rateText,
   type SlotLog,
-  type StoredSlots,
+  type StoredSlotLog,
 } from '../../core/limits/slots.ts'
 import type { Slot } from '../../core/task/wait.ts'
 import type { RateLimit } from '../../core/types/task-type.ts'
-import type { LimitStore } from '../../ports/stores.ts'
+import { processMemory } from '../kernel/process-memory.ts'
 import type { System } from '../kernel/system.ts'
-import type { NamedLimit } from './limits.ts'
 
 /**
  * Reserves slots of a rate limit. All processes write one slot log per limit with optimistic locking. Within one process,
@@ -29,25 +29,25 @@ const LOG_LIFE_PERIODS = 2
 const LOG_LIFE_MS_MIN = 60_000
 
 /** No slot is free now. One may be free at `notBefore`. */
-export type SlotUnavailable = { readonly notBefore: number }
+type NoFreeSlot = { readonly notBefore: number }
 
-type Reservation = {
-  readonly onlyNow: boolean
-  resolve(outcome: Slot | SlotUnavailable): void
+type Request = {
+  readonly onlyFree: boolean
+  resolve(outcome: Slot | NoFreeSlot): void
   reject(error: unknown): void
 }
 
-/** The reservations of this process that wait while a limit's log is written. */
-type Line = { waiting: Reservation[] }
+/** The requests of this process that wait while a limit's log is written. */
+type WaitList = { waiting: Request[] }
 
-/** The lines by limit. A line exists only while this process writes that limit's log. */
-const lines = new WeakMap<LimitStore, Map<string, Line>>()
+/** The wait lists by limit. One exists only while this process writes that limit's log. */
+const waitListsOf = processMemory(() => new Map<string, WaitList>())
 
 /**
  * The lead of each process, in ms: slots are reserved this far ahead, so that they have not passed when the log has been
  * written. The lead is a moving average of the latency of these writes, times `LEAD_MARGIN`.
  */
-const leads = new WeakMap<LimitStore, number>()
+const leadOf = processMemory(() => ({ ms: FIRST_LEAD_MS }))
 const FIRST_LEAD_MS = 15
 const LEAD_MS_MIN = 5
 const LEAD_MS_MAX = 500
@@ -57,18 +57,16 @@ const LEAD_EACH_MS = 1
 /** The weight of a new measurement in the moving average. */
 const LATENCY_WEIGHT = 0.3
 
-function leadOf({ limits }: System): number {
-  return leads.get(limits) ?? FIRST_LEAD_MS
-}
-
-function noteLatency(system: System, ms: number): void {
-  const lead = leadOf(system) * (1 - LATENCY_WEIGHT) + ms * LEAD_MARGIN * LATENCY_WEIGHT
-  leads.set(system.limits, Math.min(LEAD_MS_MAX, Math.max(LEAD_MS_MIN, lead)))
+function noteLatency({ limits }: System, ms: number): void {
+  const lead = leadOf(limits)
+  const average = lead.ms * (1 - LATENCY_WEIGHT) + ms * LEAD_MARGIN * LATENCY_WEIGHT
+  lead.ms = Math.min(LEAD_MS_MAX, Math.max(LEAD_MS_MIN, average))
 }
 
 /** Doubles the lead after a slot has passed before it could be used, so that the next slots are reserved further ahead. */
-export function noteMissedSlot(system: System): void {
-  leads.set(system.limits, Math.min(LEAD_MS_MAX, leadOf(system) * 2))
+export function noteMissedSlot({ limits }: System): void {
+  const lead = leadOf(limits)
+  lead.ms = Math.min(LEAD_MS_MAX, lead.ms * 2)
 }
 
 /**
@@ -84,69 +82,61 @@ export async function reserveSlot(system: System, limited: NamedLimit<RateLimit>
 }
 
 /** Like `reserveSlot`, but reserves a slot only if one is free now. */
-export function reserveSlotNow(
-  system: System,
-  limited: NamedLimit<RateLimit>,
-): Promise<Slot | SlotUnavailable> {
+export function reserveFreeSlot(system: System, limited: NamedLimit<RateLimit>): Promise<Slot | NoFreeSlot> {
   return askFor(system, limited, true)
 }
 
 function askFor(
   system: System,
   limited: NamedLimit<RateLimit>,
-  onlyNow: boolean,
-): Promise<Slot | SlotUnavailable> {
-  const ofStore = lines.get(system.limits) ?? new Map<string, Line>()
-  lines.set(system.limits, ofStore)
-  const name = `${limited.name} ${limited.limit.limit}/${limited.limit.perMs}`
-  const served = ofStore.get(name)
-  const line = served ?? { waiting: [] }
-  ofStore.set(name, line)
-  const reserved = new Promise<Slot | SlotUnavailable>((resolve, reject) => {
-    line.waiting.push({ onlyNow, resolve, reject })
+  onlyFree: boolean,
+): Promise<Slot | NoFreeSlot> {
+  const lists = waitListsOf(system.limits)
+  const name = `${limited.name} ${rateText(limited.limit)}`
+  const served = lists.get(name)
+  const list = served ?? { waiting: [] }
+  lists.set(name, list)
+  const reserved = new Promise<Slot | NoFreeSlot>((resolve, reject) => {
+    list.waiting.push({ onlyFree, resolve, reject })
   })
-  if (!served) {
-    void serveLine(system, limited, line, () => ofStore.delete(name))
-  }
+  if (!served) void serveWaitList(system, limited, list, () => lists.delete(name))
   return reserved
 }
 
-/**
- * Serves the line until it is empty, then calls `leave` at once. A caller that asks after that begins a new line.
- */
-async function serveLine(
+/** Serves the wait list until it is empty, then calls `leave` at once. A caller that asks after that begins a new list. */
+async function serveWaitList(
   system: System,
   limited: NamedLimit<RateLimit>,
-  line: Line,
+  list: WaitList,
   leave: () => void,
 ): Promise<void> {
-  while (line.waiting.length > 0) {
-    let served: Reservation[] = []
+  while (list.waiting.length > 0) {
+    let served: Request[] = []
     try {
       const outcomes = await reserveFor(system, limited, () => {
-        served = [...served, ...line.waiting]
-        line.waiting = []
+        served = [...served, ...list.waiting]
+        list.waiting = []
         return served
       })
       for (const [nth, outcome] of outcomes.entries()) served[nth]?.resolve(outcome)
     } catch (error) {
-      for (const { reject } of [...served, ...line.waiting]) reject(error)
-      line.waiting = []
+      for (const { reject } of [...served, ...list.waiting]) reject(error)
+      list.waiting = []
     }
   }
   leave()
 }
 
 /**
- * One outcome for each reservation that waits when the log has been read. Reservations with `onlyNow` get the first slots;
- * among the others, the order of the calls counts.
+ * One outcome for each request that waits when the log has been read. Requests for a free slot get the first slots; among
+ * the others, the order of the calls counts.
  */
 async function reserveFor(
   system: System,
   limited: NamedLimit<RateLimit>,
-  takeAll: () => readonly Reservation[],
-): Promise<Array<Slot | SlotUnavailable>> {
-  let stored: StoredSlots = await system.limits.slots(limited.name)
+  takeAll: () => readonly Request[],
+): Promise<Array<Slot | NoFreeSlot>> {
+  let stored: StoredSlotLog = await system.limits.slots(limited.name)
   for (let round = 0; round < ROUNDS_MAX; round++) {
     const served = takeAll()
     const reserved = await tryOnce(system, limited, stored, served)
@@ -164,63 +154,66 @@ async function reserveFor(
 async function tryOnce(
   system: System,
   { name, limit }: NamedLimit<RateLimit>,
-  stored: StoredSlots,
-  served: readonly Reservation[],
-): Promise<Array<Slot | SlotUnavailable> | StoredSlots> {
+  stored: StoredSlotLog,
+  served: readonly Request[],
+): Promise<Array<Slot | NoFreeSlot> | StoredSlotLog> {
   const begunAt = system.clock.now()
-  const earliest = begunAt + Math.ceil(Math.min(LEAD_MS_MAX, leadOf(system) + served.length * LEAD_EACH_MS))
-  const impatient = served.filter(({ onlyNow }) => onlyNow).length
-  const patient = served.length - impatient
-  const life = Math.max(LOG_LIFE_MS_MIN, LOG_LIFE_PERIODS * limit.perMs)
-  if (isBookedAhead(stored.log, limit, earliest)) {
-    if (patient === 0) return dealt(served, [], [], () => nextSlot(stored.log, limit, earliest))
-    return bookAhead(system, { name, limit }, { ...stored, log: stored.log }, served, { patient, life })
+  const leadMs = leadOf(system.limits).ms + served.length * LEAD_EACH_MS
+  const earliest = begunAt + Math.ceil(Math.min(LEAD_MS_MAX, leadMs))
+  const onlyFree = served.filter(request => request.onlyFree).length
+  const asked = { onlyFree, anyTime: served.length - onlyFree }
+  const decided = decideReservation(stored.log, limit, earliest, asked)
+  if (decided.kind === 'none-free') return dealt(served, decided)
+  if (decided.kind === 'book-ahead') {
+    return bookAhead(system, { name, limit }, { ...stored, log: decided.log }, served, asked.anyTime)
   }
-  const first = reserveSlots(stored.log, limit, earliest, { count: impatient, onlyNow: true })
-  const rest = reserveSlots(first.log, limit, earliest, { count: patient })
-  const next = () => nextSlot(rest.log, limit, earliest)
-  if (first.slots.length + rest.slots.length === 0) return dealt(served, [], [], next)
-  const last = rest.slots.at(-1)?.at ?? earliest
-  const present = await system.limits.putSlots(name, rest.log, stored, last + life)
+  const expiresAt = (decided.anyTime.at(-1)?.at ?? earliest) + lifeMs(limit)
+  const present = await system.limits.putSlots(name, decided.log, stored, expiresAt)
   noteLatency(system, system.clock.now() - begunAt)
-  return present ?? dealt(served, first.slots, rest.slots, next)
+  return present ?? dealt(served, decided)
+}
+
+function lifeMs({ perMs }: RateLimit): number {
+  return Math.max(LOG_LIFE_MS_MIN, LOG_LIFE_PERIODS * perMs)
 }
 
 /**
- * Reserves slots by increasing the log's counter. While all near slots are reserved, the time of each further
+ * Reserves `count` slots by increasing the log's counter. While all near slots are reserved, the time of each further
  * slot follows from its number. So writes of several processes at one moment all succeed.
  */
 async function bookAhead(
   system: System,
   { name, limit }: NamedLimit<RateLimit>,
   { log, version }: { readonly log: SlotLog; readonly version: number },
-  served: readonly Reservation[],
-  { patient, life }: { readonly patient: number; readonly life: number },
-): Promise<Array<Slot | SlotUnavailable> | StoredSlots> {
+  served: readonly Request[],
+  count: number,
+): Promise<Array<Slot | NoFreeSlot> | StoredSlotLog> {
   const now = system.clock.now()
-  const last = bookedSlots(log, limit, now, { from: log.bookedAhead + patient, count: 1 })[0]
-  const bookedAfter = await system.limits.countSlots(name, version, patient, (last?.at ?? now) + life)
+  const [last] = bookedSlots(log, limit, now, { from: log.bookedAhead + count, count: 1 })
+  const bookedAfter = await system.limits.countSlots(name, version, count, (last?.at ?? now) + lifeMs(limit))
   if (bookedAfter === undefined) return system.limits.slots(name)
-  const counted = bookedSlots(log, limit, system.clock.now(), { from: bookedAfter - patient, count: patient })
-  const slots = counted.flatMap(slot => slot ?? [])
+  const counted = bookedSlots(log, limit, system.clock.now(), { from: bookedAfter - count, count })
+  const anyTime = counted.flatMap(slot => slot ?? [])
   // Some of the counted slots have passed already. The next round then begins the log anew.
-  if (slots.length < patient) return system.limits.slots(name)
-  return dealt(served, [], slots, () => nextSlot({ ...log, bookedAhead: bookedAfter }, limit, now))
+  if (anyTime.length < count) return system.limits.slots(name)
+  const needsTime = served.length > count
+  const notBefore = needsTime ? nextSlot({ ...log, bookedAhead: bookedAfter }, limit, now) : undefined
+  return dealt(served, { anyTime, notBefore })
 }
 
-/** The outcome of each reservation, in order: its slot, or, for one with `onlyNow` that got none, when to ask again. */
+/** The outcome of each request, in order: its slot, or, for one that gets no free slot, `notBefore`, which is set then. */
 function dealt(
-  served: readonly Reservation[],
-  nowSlots: readonly Slot[],
-  laterSlots: readonly Slot[],
-  next: () => number,
-): Array<Slot | SlotUnavailable> {
-  const left = { now: nowSlots.values(), later: laterSlots.values() }
-  let notNow: SlotUnavailable | undefined
-  return served.map(({ onlyNow }) => {
-    const slot = (onlyNow ? left.now : left.later).next().value
-    if (slot) return slot
-    notNow ??= { notBefore: next() }
-    return notNow
-  })
+  served: readonly Request[],
+  {
+    free = [],
+    anyTime = [],
+    notBefore = 0,
+  }: {
+    readonly free?: readonly Slot[]
+    readonly anyTime?: readonly Slot[]
+    readonly notBefore?: number | undefined
+  },
+): Array<Slot | NoFreeSlot> {
+  const left = { free: free.values(), anyTime: anyTime.values() }
+  return served.map(({ onlyFree }) => (onlyFree ? left.free : left.anyTime).next().value ?? { notBefore })
 }

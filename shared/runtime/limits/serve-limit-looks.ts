@@ -1,9 +1,10 @@
 import { isItemFault } from '../../core/errors.ts'
 import {
+  decideSeries,
+  EMPTY_LOOKS_MAX,
   type Holder,
   hasLiveWaitNote,
   LIMIT_LOOK_INTERVAL_S,
-  LIMIT_LOOK_SOON_S,
   type LimitChange,
   type LimitLook,
   mayBeStale,
@@ -16,8 +17,6 @@ import type { System } from '../kernel/system.ts'
 import { cachedTypeReader } from '../types/type-cache.ts'
 import { admitWaiting, readWaitingTasks } from './admit-waiting.ts'
 
-/** A series of looks ends after this many looks in a row found no waiting task: an index may show a new one late. */
-const QUIET_LOOKS = 2
 /** When a limit has been removed, all its waiting tasks are admitted, this many at a time. */
 const UNLIMITED_TASKS_MAX = 100
 /** The sweeper's call serves at most this many limits. */
@@ -30,23 +29,23 @@ const FORGOTTEN_LIMITS_MAX = 20
  * on as long as tasks wait. They also remove holders whose runs are over, which repairs what lost messages and dead
  * processes leave. Each limit has one series: a look that does not find its own note at the limit ends its series.
  */
-export async function serveLimitLook(system: System, look: LimitLook, released = 1): Promise<void> {
-  const { limit, quiet, since } = look
-  if (quiet === undefined) return admitForReleased(system, limit, released)
-  const [max, { holders, waitsSince }] = await Promise.all([
+export async function serveLimitLook(system: System, look: LimitLook): Promise<void> {
+  const { limit, emptyLooksInRow, since, released = 1 } = look
+  if (emptyLooksInRow === undefined) return admitForReleased(system, limit, released)
+  const [max, { holders, waitNotedAt }] = await Promise.all([
     maxOf(system, limit),
     system.limits.permits(limit),
   ])
-  if (waitsSince !== since) return
+  if (waitNotedAt !== since) return
   const free = freePermits(max, await removeStaleHolders(system, limit, holders))
   const waiting = await readWaitingTasks(system, limit, free)
-  const { count, isWaitedFor } = await admitWaiting(system, waiting, { free, isRepair: true })
-  if (!isWaitedFor && quiet + 1 >= QUIET_LOOKS) {
-    if (since !== undefined) await endSeries(system, limit, since)
-    return
+  const { count: admitted, isWaitedFor } = await admitWaiting(system, waiting, { free, isRepair: true })
+  const next = decideSeries(emptyLooksInRow, { admitted, isWaitedFor })
+  if (next.kind === 'look-again') {
+    const { kind: _kind, ...changed } = next
+    return lookAgain(system, { ...look, ...changed })
   }
-  const delaySeconds = count > 0 ? LIMIT_LOOK_SOON_S : LIMIT_LOOK_INTERVAL_S
-  await lookAgain(system, { ...look, quiet: isWaitedFor ? 0 : quiet + 1, delaySeconds })
+  if (since !== undefined) await endSeries(system, limit, since)
 }
 
 /**
@@ -110,7 +109,7 @@ async function isHeld(system: System, limit: string, { holder, taskId }: Holder)
  */
 async function endSeries(system: System, limit: string, since: number): Promise<void> {
   await system.limits.clearWaiting(limit, since)
-  const last = { limit, quiet: QUIET_LOOKS - 1, delaySeconds: LIMIT_LOOK_INTERVAL_S }
+  const last = { limit, emptyLooksInRow: EMPTY_LOOKS_MAX - 1, delaySeconds: LIMIT_LOOK_INTERVAL_S }
   const [failure] = await system.messages.lookAtLimits([last])
   if (failure) system.log.warn('the last look at a limit was not sent', { limit, ...failure })
 }
@@ -141,8 +140,13 @@ export async function serveForgottenLimits(system: System, tasks: readonly Task[
   for (const limit of [...limits].slice(0, FORGOTTEN_LIMITS_MAX)) {
     const permits = await system.limits.permits(limit)
     if (hasLiveWaitNote(permits, now)) continue
-    const { waitsSince: since } = permits
-    await serveLimitLook(system, { limit, quiet: 0, ...(since !== undefined && { since }), delaySeconds: 0 })
+    const { waitNotedAt: since } = permits
+    await serveLimitLook(system, {
+      limit,
+      emptyLooksInRow: 0,
+      ...(since !== undefined && { since }),
+      delaySeconds: 0,
+    })
   }
 }
 
@@ -175,8 +179,13 @@ function looksOf(changes: readonly LimitChange[]): LimitLook[] {
   )
   const noted = changes.filter(change => change.kind === 'noted')
   return [
-    ...[...freed].map(([limit, permits]) => ({ limit, given: permits.length, delaySeconds: 0 })),
-    ...noted.map(({ limit, since }) => ({ limit, quiet: 0, since, delaySeconds: LIMIT_LOOK_INTERVAL_S })),
+    ...[...freed].map(([limit, permits]) => ({ limit, released: permits.length, delaySeconds: 0 })),
+    ...noted.map(({ limit, since }) => ({
+      limit,
+      emptyLooksInRow: 0,
+      since,
+      delaySeconds: LIMIT_LOOK_INTERVAL_S,
+    })),
   ]
 }
 

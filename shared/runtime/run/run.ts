@@ -19,7 +19,7 @@ import { logRunStopped, type StopReason } from '../kernel/log-run-ends.ts'
 import { inRunSpan } from '../kernel/spans.ts'
 import type { System } from '../kernel/system.ts'
 import { logFields } from '../kernel/traceparent.ts'
-import type { StartPolicy } from '../limits/start-policy.ts'
+import type { SlotUse } from '../limits/start.ts'
 import { finishRun } from './finish-run.ts'
 import { handlerContext } from './handler-context.ts'
 import { handlerInput } from './handler-input.ts'
@@ -43,8 +43,8 @@ export type Ran = {
 
 export type RunTools = {
   readonly definition: TaskDefinition
-  /** How the claim gets its slots under rate limits. @default `startInOwnSlot()`: a late slot is written to the task */
-  readonly startPolicy?: StartPolicy
+  /** How the claim uses slots under rate limits. @default `wait-for-slot`: a far slot is written to the task */
+  readonly slotUse?: SlotUse
   /** Stops the run before its process ends. The run is then released. */
   readonly stopping?: AbortSignal
   /** Awaited between the claim and the handler, under the run's heartbeats. */
@@ -62,7 +62,7 @@ export async function runTask(
   claimer: Claimer,
   tools: RunTools,
 ): Promise<RunTaskResult> {
-  const claimed = await claimTask(system, seen, claimer, tools.startPolicy)
+  const claimed = await claimTask(system, seen, claimer, { slotUse: tools.slotUse })
   return 'refused' in claimed ? { ran: false, why: claimed.refused } : runClaimed(system, claimed, tools)
 }
 

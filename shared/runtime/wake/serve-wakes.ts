@@ -27,13 +27,14 @@ export async function serveWakes(
   return failed.flat()
 }
 
-/** Permits of one limit that were given back admit the next tasks together. */
+/** Permits of one limit that were released admit the next tasks together. */
 function serveLimitLooks(system: System, received: readonly Received[]): Promise<string[]>[] {
-  const once = received.filter(({ wake }) => wake.kind === 'limit' && wake.look.quiet === undefined)
+  const once = received.filter(({ wake }) => wake.kind === 'limit' && wake.look.emptyLooksInRow === undefined)
   const byLimit = Map.groupBy(once, ({ wake }) => (wake.kind === 'limit' ? wake.look.limit : ''))
   return [...byLimit].map(async ([limit, looks]) => {
     try {
-      await serveLimitLook(system, { limit, delaySeconds: 0 }, looks.reduce(addReturnedPermits, 0))
+      const released = looks.reduce(addReleasedPermits, 0)
+      await serveLimitLook(system, { limit, released, delaySeconds: 0 })
       return []
     } catch (error) {
       system.log.warn('a limit has admitted no task yet; its message comes again', { error, limit })
@@ -42,8 +43,8 @@ function serveLimitLooks(system: System, received: readonly Received[]): Promise
   })
 }
 
-function addReturnedPermits(sum: number, { wake }: Received): number {
-  return sum + (wake.kind === 'limit' ? (wake.look.given ?? 1) : 0)
+function addReleasedPermits(sum: number, { wake }: Received): number {
+  return sum + (wake.kind === 'limit' ? (wake.look.released ?? 1) : 0)
 }
 
 /**
@@ -51,7 +52,7 @@ function addReturnedPermits(sum: number, { wake }: Received): number {
  * see `serveLimitLooks`.
  */
 async function serveRepeatedLimitLook(system: System, look: LimitLook): Promise<void> {
-  if (look.quiet !== undefined) await serveLimitLook(system, look)
+  if (look.emptyLooksInRow !== undefined) await serveLimitLook(system, look)
 }
 
 async function serveLooks(system: System, received: readonly Received[]): Promise<string[]> {

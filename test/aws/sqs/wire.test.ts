@@ -54,8 +54,12 @@ describe('messages', () => {
     expect(decodeWake(encodeLook(forSlot))).toEqual({ kind: 'look', look: forSlot })
     const canvas = { id: 'canvas:ü', born: BORN, from: 300, delaySeconds: 0 }
     expect(decodeWake(encodeCanvasLook(canvas))).toEqual({ kind: 'canvas', look: canvas })
-    const again = { limit: 'a=ü', quiet: 1, since: 5, delaySeconds: 0 }
-    for (const limit of [again, { limit: 'a', delaySeconds: 0 }, { limit: 'a', given: 7, delaySeconds: 0 }]) {
+    const again = { limit: 'a=ü', emptyLooksInRow: 1, since: 5, delaySeconds: 0 }
+    for (const limit of [
+      again,
+      { limit: 'a', delaySeconds: 0 },
+      { limit: 'a', released: 7, delaySeconds: 0 },
+    ]) {
       expect(decodeWake(encodeLimitLook(limit))).toEqual({ kind: 'limit', look: limit })
     }
     const job = {

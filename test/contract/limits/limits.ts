@@ -6,7 +6,7 @@ const holder = (name: string, since = NOW) => ({ holder: name, taskId: `resize:$
 const log = (...parts: number[]) => ({
   limit: 50,
   perMs: 1_000,
-  slots: parts.map(part => [part, 2] as const),
+  counts: parts.map(part => [part, 2] as const),
   bookedAhead: 0,
 })
 
@@ -123,9 +123,9 @@ export function limitsContract(makeStores: MakeStores): void {
     const seen = await limits.acquire('resize', holder('b'), 1)
 
     expect([early, noted]).toEqual([{ holders: [] }, undefined])
-    expect(second).toEqual({ holders: [holder('a')], waitsSince: NOW })
+    expect(second).toEqual({ holders: [holder('a')], waitNotedAt: NOW })
     expect(late).toBeUndefined()
-    expect(seen).toEqual({ holders: [holder('a')], waitsSince: NOW + 9 })
+    expect(seen).toEqual({ holders: [holder('a')], waitNotedAt: NOW + 9 })
   })
 
   it('renews and clears only the note that was seen, whether or not a permit is free', async () => {
@@ -142,7 +142,7 @@ export function limitsContract(makeStores: MakeStores): void {
     await limits.clearWaiting('resize', NOW + 2)
 
     expect(renewed).toEqual([true, false, true, false])
-    expect(kept).toEqual({ holders: [], waitsSince: NOW + 2 })
+    expect(kept).toEqual({ holders: [], waitNotedAt: NOW + 2 })
     expect(await limits.permits('resize')).toEqual({ holders: [] })
   })
 }

@@ -325,7 +325,7 @@ async function writeOthers({
   await types.markFair(TYPE, 1)
   await limits.putSlots(
     'resize',
-    { limit: 1, perMs: 1, slots: [[NOW, 1]], bookedAhead: 0 },
+    { limit: 1, perMs: 1, counts: [[NOW, 1]], bookedAhead: 0 },
     { log: undefined, version: 0 },
     NOW,
   )
@@ -369,7 +369,9 @@ async function sendMessages({ messages, timers }: Mirror['ports']): Promise<void
   await messages.look([{ id: task.id, born: BORN, revision: 1, hops: 1, slot: true, delaySeconds: 1 }])
   await messages.lookAtMinute({ minute: 1, shard: 1, after })
   await messages.lookAtCanvases([{ id: task.id, born: BORN, from: 1, delaySeconds: 1 }])
-  await messages.lookAtLimits([{ limit: 'resize', quiet: 1, since: NOW, given: 1, delaySeconds: 1 }])
+  await messages.lookAtLimits([
+    { limit: 'resize', emptyLooksInRow: 1, since: NOW, released: 1, delaySeconds: 1 },
+  ])
   const buckets = ['open', 'compensating', 'succeeded', 'failed', 'cancelled'] as const
   const looks = EVERY_JOB.flatMap(job => buckets.map(bucket => ({ job, bucket })))
   await messages.continueJobs(

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
   bookedSlots,
+  decideReservation,
   isBookedAhead,
   isUsable,
   nextSlot,
@@ -157,8 +158,8 @@ describe('slots under a rate limit', () => {
     let log: SlotLog | undefined
     for (let nth = 0; nth < 400; nth++) log = reserveSlots(log, rate, NOW + nth * 150, { count: 100 }).log
 
-    expect(JSON.stringify(log?.slots.flat()).length).toBeLessThan(2_000)
-    expect(log?.slots.length).toBeLessThanOrEqual(105)
+    expect(JSON.stringify(log?.counts.flat()).length).toBeLessThan(2_000)
+    expect(log?.counts.length).toBeLessThanOrEqual(105)
   })
 
   it('never exceed the limit in any span of the period, as late as they may be, and lose little', () => {
@@ -180,5 +181,57 @@ describe('slots under a rate limit', () => {
       ),
       { numRuns: 200 },
     )
+  })
+})
+
+describe('a process that reserves slots', () => {
+  const full = reserveSlots(undefined, FIFTY, NOW, { count: 50 }).log
+  const ahead = reserveSlots(undefined, FIFTY, NOW, { count: 100 }).log
+  const nextAfter = (log: SlotLog) => nextSlot(log, FIFTY, NOW)
+
+  it.each([
+    [
+      'books ahead, while all near slots are taken',
+      ahead,
+      { onlyFree: 0, anyTime: 2 },
+      { kind: 'book-ahead', log: ahead },
+    ],
+    [
+      'books ahead for callers that accept any time, not for the others',
+      ahead,
+      { onlyFree: 3, anyTime: 1 },
+      { kind: 'book-ahead' },
+    ],
+    [
+      'writes nothing, when no slot is free for callers that want one',
+      ahead,
+      { onlyFree: 2, anyTime: 0 },
+      { kind: 'none-free', notBefore: nextAfter(ahead) },
+    ],
+    [
+      'writes nothing, when the log is just full',
+      full,
+      { onlyFree: 1, anyTime: 0 },
+      { kind: 'none-free', notBefore: nextAfter(full) },
+    ],
+    [
+      'writes the log, when slots are free',
+      undefined,
+      { onlyFree: 1, anyTime: 1 },
+      { kind: 'write-log', notBefore: undefined },
+    ],
+  ] as const)('%s', (_case, log, asked, expected) => {
+    expect(decideReservation(log, FIFTY, NOW, asked)).toMatchObject(expected)
+  })
+
+  it('gives the free slots to callers that take no others, and says when to ask again', () => {
+    const { log } = reserveSlots(undefined, FIFTY, NOW, { count: 48 })
+
+    const decided = decideReservation(log, FIFTY, NOW, { onlyFree: 3, anyTime: 2 })
+
+    if (decided.kind !== 'write-log') throw new Error(decided.kind)
+    expect(decided.free.map(({ at }) => at)).toEqual([NOW, NOW])
+    expect(decided.anyTime.every(({ at }) => at > NOW + 1_000)).toBe(true)
+    expect(decided.notBefore).toBe(nextSlot(decided.log, FIFTY, NOW))
   })
 })

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { cancel } from '../../../shared/core/operate/operate.ts'
-import { type Claimer, type ClaimRefusal, claim } from '../../../shared/core/run/claim.ts'
+import { type Claimer, type ClaimRefusal, claim, judgeClaim } from '../../../shared/core/run/claim.ts'
 import { heartbeat } from '../../../shared/core/run/heartbeat.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import {
@@ -114,15 +114,15 @@ describe('a claim is refused', () => {
       }),
       w1,
     ],
-    ['no-slot', 'while the only slot is held', aTask({ live: [aRun({ workerId: 'w2' })] }), w1],
+    ['no-worker-wanted', 'while its only worker runs it', aTask({ live: [aRun({ workerId: 'w2' })] }), w1],
     [
-      'no-slot',
+      'no-worker-wanted',
       'a millisecond before the lease of the only slot ends',
       aTask({ live: [aRun({ workerId: 'w2', leaseUntil: NOW + 1 })] }),
       w1,
     ],
     [
-      'no-slot',
+      'no-worker-wanted',
       'when successes and live runs hold all slots',
       aTask({
         options: { concurrency: 2 },
@@ -132,7 +132,7 @@ describe('a claim is refused', () => {
       w1,
     ],
     [
-      'no-slot',
+      'no-worker-wanted',
       'when a lowered concurrency left more live runs than slots',
       aTask({
         options: { concurrency: 1 },
@@ -212,7 +212,7 @@ describe('a takeover', () => {
     const task = aTask({ live: [aRun({ workerId: 'w2', ...expired })] })
     const revived = afterOf(heartbeat(task, { born: task.born, fence: 1 }, NOW))
 
-    expect(claim(revived, w1, NOW)).toMatchObject({ ok: false, reason: 'no-slot' })
+    expect(claim(revived, w1, NOW)).toMatchObject({ ok: false, reason: 'no-worker-wanted' })
   })
 
   test('that finds the budget spent by the lost run records the end instead', () => {
@@ -272,6 +272,30 @@ describe('a claim ahead of the start that was granted', () => {
     const [ended] = Object.values(afterOf(cancel(claimed, NOW + 50)).ended)
 
     expect(ended).toMatchObject({ startedAt: startsAt, endedAt: startsAt })
+  })
+})
+
+describe('a claim of a task that was judged before', () => {
+  const task = aTask({ deadlineAt: NOW + MINUTE })
+
+  test('is the same as one that is judged when it is written', () => {
+    const judged = judgeClaim(task, w1, NOW)
+
+    expect(claim(task, w1, NOW + SECOND, {}, judged)).toEqual(claim(task, w1, NOW + SECOND))
+  })
+
+  const withLostRun = aTask({ live: [aRun({ workerId: 'w2', ...expired })] })
+  test.each<[string, Task, number]>([
+    ['whose deadline has passed since', task, MINUTE],
+    ['that has changed since', { ...task, dueAt: NOW + MINUTE }, SECOND],
+    ['with a lost run, which the claim dates', withLostRun, SECOND],
+    ['that was not due yet', aTask({ dueAt: NOW + SECOND }), SECOND],
+  ])('is judged again for one %s', (_case, present, afterMs) => {
+    const before = present.deadlineAt === undefined ? present : task
+
+    const judged = judgeClaim(before, w1, NOW)
+
+    expect(claim(present, w1, NOW + afterMs, {}, judged)).toEqual(claim(present, w1, NOW + afterMs))
   })
 })
 

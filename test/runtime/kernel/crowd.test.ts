@@ -209,7 +209,7 @@ it('a claim whose write is refused late finds the task taken and reports no outa
   await claimTask(system, task, { workerId: 'early' })
   await system.clock.advance(2 * MINUTE)
 
-  expect(await claiming).toMatchObject({ refused: 'no-slot', lostToOthers: true })
+  expect(await claiming).toMatchObject({ refused: 'no-worker-wanted', lostToOthers: true })
 })
 
 describe('a success', () => {

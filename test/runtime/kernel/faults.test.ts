@@ -94,7 +94,7 @@ describe('a task whose claim the store refuses because of its content', () => {
     const crowded = { ...faulty, tasks: { ...faulty.tasks, apply } }
     const patience = { until: system.clock.now() }
 
-    const claiming = claimTask(crowded, await head(system, 'bad'), WORKER, undefined, patience)
+    const claiming = claimTask(crowded, await head(system, 'bad'), WORKER, { patience })
 
     await expect(claiming).rejects.toThrow('other writers')
     expect(writes).toBe(1)

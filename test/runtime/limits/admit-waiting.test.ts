@@ -56,7 +56,7 @@ describe('tasks that wait in the place of a limit', () => {
     const tasks = await storedAll(system, 60)
     await blocked(system, tasks)
     const stale = await system.tasks.page({ index: 'place', partition: 'limit#resize', limit: 100 })
-    await serveLimitLook(system, lookOnce, 50)
+    await serveLimitLook(system, { ...lookOnce, released: 50 })
 
     const lagging: MemorySystem = {
       ...system,
@@ -69,7 +69,7 @@ describe('tasks that wait in the place of a limit', () => {
         },
       },
     }
-    await serveLimitLook(lagging, lookOnce, 10)
+    await serveLimitLook(lagging, { ...lookOnce, released: 10 })
 
     expect(await waitingKeys(system, tasks)).toEqual([])
   })
@@ -78,9 +78,11 @@ describe('tasks that wait in the place of a limit', () => {
     const system = await aSystemWith(1)
     await blocked(system, await storedAll(system, 2))
 
-    await serveLimitLook(system, { ...lookOnce, quiet: 0 })
+    await serveLimitLook(system, { ...lookOnce, emptyLooksInRow: 0 })
 
-    expect(system.messages.limitLooks).toEqual([{ limit: 'resize', quiet: 0, since: NOW, delaySeconds: 5 }])
+    expect(system.messages.limitLooks).toEqual([
+      { limit: 'resize', emptyLooksInRow: 0, since: NOW, delaySeconds: 5 },
+    ])
   })
 })
 
@@ -103,7 +105,9 @@ describe('tasks of an ordered type that wait for a permit', () => {
         const word = { born: task.born, fence: run.fence, outcome: 'succeed' as const }
         await transact(followed, task, current => finish(current, word, system.clock.now(), 0))
       }
-      const looks = system.messages.limitLooks.splice(0).filter(({ quiet }) => quiet === undefined)
+      const looks = system.messages.limitLooks
+        .splice(0)
+        .filter(({ emptyLooksInRow }) => emptyLooksInRow === undefined)
       for (const look of looks) await serveLimitLook(followed, look)
       planned.push(...system.messages.dispatches.splice(0).map(({ task }) => task))
     }
@@ -154,10 +158,10 @@ describe('tasks of an ordered type that wait for a permit', () => {
     await storedAll(system, 9, { ordering: 'priority' })
     system.messages.backlogs.set('resize', 9)
 
-    await serveLimitLook(system, { ...lookOnce, quiet: 0 })
+    await serveLimitLook(system, { ...lookOnce, emptyLooksInRow: 0 })
 
     expect(system.messages.dispatches).toEqual([])
-    expect(system.messages.limitLooks).toMatchObject([{ quiet: 0, delaySeconds: 15 }])
+    expect(system.messages.limitLooks).toMatchObject([{ emptyLooksInRow: 0, delaySeconds: 15 }])
   })
 })
 

@@ -118,7 +118,7 @@ describe('a concurrency limit', () => {
     expect(plan(waiting, system.clock.now())).toEqual({})
     // The first look of the series has been sent. The series goes on as long as a task waits.
     expect(system.messages.limitLooks).toEqual([
-      { limit: 'resize', quiet: 0, since: waiting.updatedAt, delaySeconds: 15 },
+      { limit: 'resize', emptyLooksInRow: 0, since: waiting.updatedAt, delaySeconds: 15 },
     ])
   })
 
@@ -134,7 +134,7 @@ describe('a concurrency limit', () => {
     await wakeTasks(system, [{ id, born, revision: 0, hops: 0, delaySeconds: 0 }])
     for (const look of system.messages.limitLooks) await serveLimitLook(system, look)
 
-    expect(system.messages.limitLooks).toEqual([{ limit: 'resize', given: 1, delaySeconds: 0 }])
+    expect(system.messages.limitLooks).toEqual([{ limit: 'resize', released: 1, delaySeconds: 0 }])
     expect((await head(system, third)).wait).toBeDefined()
     const letIn = await head(system, second)
     expect(plan(letIn, system.clock.now())).toEqual({ dispatchAt: system.clock.now() })
@@ -175,17 +175,19 @@ describe('a concurrency limit', () => {
     const looks = system.messages.limitLooks
 
     const since = system.clock.now()
-    await serveLimitLook(system, { limit: 'nothing', quiet: 0, delaySeconds: 0 })
-    await serveLimitLook(system, { limit: 'nothing', quiet: 1, since, delaySeconds: 0 })
+    await serveLimitLook(system, { limit: 'nothing', emptyLooksInRow: 0, delaySeconds: 0 })
+    await serveLimitLook(system, { limit: 'nothing', emptyLooksInRow: 1, since, delaySeconds: 0 })
     const forNobody = looks.splice(0).filter(({ limit }) => limit === 'nothing')
     await system.clock.advance(2 * MINUTE)
     await serveForgottenLimits(system, [await head(system, waiting)])
     await serveForgottenLimits(system, [await head(system, waiting)])
 
-    const next = { limit: 'nothing', quiet: 1, delaySeconds: 15 }
+    const next = { limit: 'nothing', emptyLooksInRow: 1, delaySeconds: 15 }
     expect(forNobody).toEqual([{ ...next, since }, next])
     expect(await system.limits.permits('nothing')).toEqual({ holders: [] })
-    expect(looks).toEqual([{ limit: 'resize', quiet: 0, since: since + 2 * MINUTE, delaySeconds: 15 }])
+    expect(looks).toEqual([
+      { limit: 'resize', emptyLooksInRow: 0, since: since + 2 * MINUTE, delaySeconds: 15 },
+    ])
   })
 
   it('admits all waiting tasks after it was removed', async () => {

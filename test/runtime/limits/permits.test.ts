@@ -10,8 +10,8 @@ import { aSystemWith, limited, lookOnce, storedAll } from '../../support/worlds/
 import { type MemorySystem, stored } from '../../support/worlds/memory-system.ts'
 
 const lookAt = async (system: MemorySystem) => {
-  const { waitsSince: since } = await system.limits.permits('resize')
-  await serveLimitLook(system, { ...lookOnce, quiet: 0, ...(since !== undefined && { since }) })
+  const { waitNotedAt: since } = await system.limits.permits('resize')
+  await serveLimitLook(system, { ...lookOnce, emptyLooksInRow: 0, ...(since !== undefined && { since }) })
 }
 
 describe('a permit that was taken long before the claim was written', () => {

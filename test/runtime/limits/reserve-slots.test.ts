@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { reserveSlotNow } from '../../../shared/runtime/limits/reserve-slots.ts'
+import { reserveFreeSlot } from '../../../shared/runtime/limits/reserve-slots.ts'
 import { aMemorySystem } from '../../support/worlds/memory-system.ts'
 
 const LIMITED = { name: 'resize', limit: { limit: 10, perMs: 1_000 } }
@@ -8,8 +8,8 @@ it('a caller that asks at the very moment when all others were served is served,
   const system = aMemorySystem()
   const slots: unknown[] = []
 
-  const asking = reserveSlotNow(system, LIMITED).then(async slot => {
-    slots.push(slot, await reserveSlotNow(system, LIMITED))
+  const asking = reserveFreeSlot(system, LIMITED).then(async slot => {
+    slots.push(slot, await reserveFreeSlot(system, LIMITED))
   })
   await Promise.race([asking, system.clock.advance(1_000)])
 

@@ -22,7 +22,7 @@ describe('the looks of a limit', () => {
     await blocked(system, await storedAll(system, 3))
     await system.limits.acquire('resize', { holder: 'h', taskId: 'resize:h', since: NOW + 15 * SECOND }, 1)
     await system.limits.renewWaiting('resize', NOW, undefined)
-    const look = { limit: 'resize', quiet: 0, since: NOW, delaySeconds: 15 }
+    const look = { limit: 'resize', emptyLooksInRow: 0, since: NOW, delaySeconds: 15 }
     await system.clock.advance(15 * SECOND)
 
     await serveLimitLook(system, look)
@@ -38,18 +38,18 @@ describe('the looks of a limit', () => {
     await system.limits.renewWaiting('resize', NOW, undefined)
     await system.clock.advance(15 * SECOND)
 
-    await serveLimitLook(system, { limit: 'resize', quiet: 0, since: NOW, delaySeconds: 0 })
+    await serveLimitLook(system, { limit: 'resize', emptyLooksInRow: 0, since: NOW, delaySeconds: 0 })
 
     const since = NOW + 15 * SECOND
-    expect(await system.limits.permits('resize')).toEqual({ holders: [], waitsSince: since })
-    expect(system.messages.limitLooks).toMatchObject([{ quiet: 0, since }])
+    expect(await system.limits.permits('resize')).toEqual({ holders: [], waitNotedAt: since })
+    expect(system.messages.limitLooks).toMatchObject([{ emptyLooksInRow: 0, since }])
   })
 
   it('find a task whose claim read the note just before it was removed', async () => {
     const system = await aSystemWith(1)
     const [task] = (await storedAll(system, 1)) as [Task]
     await system.limits.renewWaiting('resize', NOW, undefined)
-    await serveLimitLook(system, { limit: 'resize', quiet: 1, since: NOW, delaySeconds: 0 })
+    await serveLimitLook(system, { limit: 'resize', emptyLooksInRow: 1, since: NOW, delaySeconds: 0 })
     const [last] = system.messages.limitLooks.splice(0)
     await blocked(system, [task])
     await system.clock.advance(15 * SECOND)
@@ -57,13 +57,13 @@ describe('the looks of a limit', () => {
     if (last) await serveLimitLook(system, last)
 
     expect(await waitingKeys(system, [task])).toEqual([])
-    expect(system.messages.limitLooks).toMatchObject([{ quiet: 0, since: NOW + 15 * SECOND }])
+    expect(system.messages.limitLooks).toMatchObject([{ emptyLooksInRow: 0, since: NOW + 15 * SECOND }])
   })
 
   it('end with the last look when it finds no waiting task', async () => {
     const system = await aSystemWith(1)
 
-    await serveLimitLook(system, { limit: 'resize', quiet: 1, delaySeconds: 0 })
+    await serveLimitLook(system, { limit: 'resize', emptyLooksInRow: 1, delaySeconds: 0 })
 
     expect(system.messages.limitLooks).toEqual([])
   })
@@ -93,7 +93,7 @@ describe('the looks of a limit', () => {
     const system = await aSystemWith(1)
     await blocked(system, await storedAll(system, 2))
     await system.limits.renewWaiting('resize', NOW, undefined)
-    const look = { limit: 'resize', quiet: 0, since: NOW, delaySeconds: 0 }
+    const look = { limit: 'resize', emptyLooksInRow: 0, since: NOW, delaySeconds: 0 }
     const failing: MemorySystem = {
       ...system,
       messages: {

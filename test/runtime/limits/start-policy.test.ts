@@ -9,7 +9,7 @@ import { claimTargets } from '../../../shared/runtime/claim/claim-targets.ts'
 import { transact } from '../../../shared/runtime/kernel/kernel.ts'
 import { readTask } from '../../../shared/runtime/kernel/read-heads.ts'
 import type { System } from '../../../shared/runtime/kernel/system.ts'
-import { startInOwnSlot } from '../../../shared/runtime/limits/start-policy.ts'
+import { startInSlots } from '../../../shared/runtime/limits/start.ts'
 import { sendMessages } from '../../../shared/runtime/plan/plan.ts'
 import { SECOND } from '../../support/tasks/a-task.ts'
 import {
@@ -214,17 +214,19 @@ describe('a slot', () => {
       step: { limit: 3, perMs: SECOND },
     }
     const rates = Object.entries(limits).map(([name, limit]) => ({ name, limit }))
+    const ownSlot = { slotUse: { kind: 'wait-for-slot' } } as const
     const started: number[] = []
     for (let nth = 0; nth < 3; nth++) {
       await timed(
         system,
-        startInOwnSlot().start(system, await stored(system, { key: `step${nth}` }), rates.slice(1)),
+        startInSlots(system, await stored(system, { key: `step${nth}` }), rates.slice(1), ownSlot),
       )
     }
 
     for (let nth = 0; nth < 12; nth++) {
       const task = await stored(system, { key: `both${nth}` })
-      if (await timed(system, startInOwnSlot().start(system, task, rates))) started.push(system.clock.now())
+      const start = await timed(system, startInSlots(system, task, rates, ownSlot))
+      if (start.kind === 'start') started.push(system.clock.now())
     }
 
     expect(started.length).toBeGreaterThan(2)

@@ -135,7 +135,9 @@ describe('the sweeper', () => {
 
     expect(failed).toBe(0)
     expect(system.messages.looks.map(({ id }) => id)).toContain(lost.id)
-    expect(system.messages.limitLooks).toMatchObject([{ limit: 'resize#whole', quiet: 0, delaySeconds: 5 }])
+    expect(system.messages.limitLooks).toMatchObject([
+      { limit: 'resize#whole', emptyLooksInRow: 0, delaySeconds: 5 },
+    ])
   })
 
   it('dispatches a task that waited for days as soon as its handler is deployed', async () => {

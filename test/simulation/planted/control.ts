@@ -49,7 +49,7 @@ const FAULTS: readonly PlantedFault[] = [
         ...system.limits,
         permits: async limit => ({
           ...(await system.limits.permits(limit)),
-          waitsSince: system.clock.now(),
+          waitNotedAt: system.clock.now(),
         }),
       },
       messages: { ...system.messages, lookAtLimits: async () => [] },

@@ -1,7 +1,7 @@
 import type { GetCommandInput, PutCommandInput, UpdateCommandInput } from '@aws-sdk/lib-dynamodb'
 import { SCHEMA_VERSION } from '../../../core/bounds.ts'
 import type { HeldPermits, Holder } from '../../../core/limits/held-permits.ts'
-import type { SlotLog, StoredSlots } from '../../../core/limits/slots.ts'
+import type { SlotLog, StoredSlotLog } from '../../../core/limits/slots.ts'
 import { JOINED_BY_AND } from '../expressions.ts'
 import { WRITE_ID_ATTRIBUTE } from '../head/head-requests.ts'
 import {
@@ -54,12 +54,12 @@ export function getSlots(table: string, limit: string): GetCommandInput {
 export function putSlots(
   table: string,
   limit: string,
-  { limit: startsMax, perMs, slots }: SlotLog,
+  { limit: startsMax, perMs, counts }: SlotLog,
   {
     seen,
     expiresAt,
     writeId,
-  }: { readonly seen: StoredSlots; readonly expiresAt: number; readonly writeId: string },
+  }: { readonly seen: StoredSlotLog; readonly expiresAt: number; readonly writeId: string },
 ): PutCommandInput {
   const put = {
     ...METERED,
@@ -68,7 +68,7 @@ export function putSlots(
       ...slotsKey(limit),
       ...SCHEMA,
       version: seen.version + 1,
-      json: JSON.stringify([startsMax, perMs, slots.flat()]),
+      json: JSON.stringify([startsMax, perMs, counts.flat()]),
       more: 0,
       [WRITE_ID_ATTRIBUTE]: writeId,
       ttl: ttlSeconds(expiresAt),
@@ -105,16 +105,16 @@ export function countSlots(
   }
 }
 
-export function slotsFromItem(item: Item | undefined): StoredSlots {
+export function slotsFromItem(item: Item | undefined): StoredSlotLog {
   if (!item) return { log: undefined, version: 0 }
   assertKnownSchema(item)
   const [limit, perMs, flat] = JSON.parse(item.json as string) as [number, number, number[]]
-  const slots = Array.from(
+  const counts = Array.from(
     { length: flat.length / 2 },
     (_, nth) => [flat[2 * nth] ?? 0, flat[2 * nth + 1] ?? 0] as const,
   )
   return {
-    log: { limit, perMs, slots, bookedAhead: item.more as number },
+    log: { limit, perMs, counts, bookedAhead: item.more as number },
     version: item.version as number,
   }
 }
@@ -270,5 +270,5 @@ export function permitsFromItem(item: Item | undefined): HeldPermits {
     return [{ holder: name.slice(HOLDER_PREFIX.length), taskId, since }]
   })
   const { waits } = item as { waits?: number }
-  return { holders, ...(waits !== undefined && { waitsSince: waits }) }
+  return { holders, ...(waits !== undefined && { waitNotedAt: waits }) }
 }

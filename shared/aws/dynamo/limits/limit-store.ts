@@ -58,11 +58,11 @@ export function createLimitStore(
     permits: async limit => permitsFromItem(await read(getPermits(table, limit))),
     noteWaiting: async (limit, now, most) => {
       const found = noteBefore(await update(noteWaiting(table, limit, now, most)))
-      return found?.waitsSince === now ? undefined : found
+      return found?.waitNotedAt === now ? undefined : found
     },
     renewWaiting: async (limit, now, seen) => {
       const found = noteBefore(await update(renewWaiting(table, limit, now, seen)))
-      return !found || found.waitsSince === now
+      return !found || found.waitNotedAt === now
     },
     clearWaiting: async (limit, since) => {
       await update(clearWaiting(table, limit, since))

@@ -1,0 +1,61 @@
+import { describe, expect, it } from 'vitest'
+import { decideSeries, decideWithoutPermit } from '../../../shared/core/limits/held-permits.ts'
+import { aTask, NOW, SECOND } from '../../support/tasks/a-task.ts'
+
+const task = { ...aTask(), updatedAt: NOW }
+const ofOther = { holder: 'h', taskId: 'resize:other', since: NOW }
+const ofTask = { holder: 'h', taskId: task.id, since: NOW }
+
+describe('a claim that finds all permits held', () => {
+  it.each([
+    ['notes that tasks wait', { holders: [ofOther] }, 0, 'note-wait'],
+    [
+      'waits, when the note was left less than a minute ago',
+      { holders: [ofOther], waitNotedAt: NOW },
+      59,
+      'wait',
+    ],
+    ['notes it again after a minute', { holders: [ofOther], waitNotedAt: NOW }, 60, 'note-wait'],
+    [
+      'leaves a task that another worker is about to claim',
+      { holders: [ofTask], waitNotedAt: NOW },
+      9,
+      'leave',
+    ],
+    ['does not, ten seconds after that worker took the permit', { holders: [ofTask] }, 10, 'note-wait'],
+    [
+      'does not, when the permit is older than the head',
+      { holders: [{ ...ofTask, since: NOW - 1 }] },
+      1,
+      'note-wait',
+    ],
+  ] as const)('%s', (_case, held, afterS, expected) => {
+    expect(decideWithoutPermit(task, held, NOW + afterS * SECOND)).toBe(expected)
+  })
+})
+
+describe('a series of looks', () => {
+  it.each([
+    [
+      'comes soon again after it admitted a task',
+      1,
+      { admitted: 1, isWaitedFor: true },
+      { kind: 'look-again', emptyLooksInRow: 0, delaySeconds: 5 },
+    ],
+    [
+      'goes on while a task waits',
+      1,
+      { admitted: 0, isWaitedFor: true },
+      { kind: 'look-again', emptyLooksInRow: 0, delaySeconds: 15 },
+    ],
+    [
+      'goes on after one look that found none',
+      0,
+      { admitted: 0, isWaitedFor: false },
+      { kind: 'look-again', emptyLooksInRow: 1, delaySeconds: 15 },
+    ],
+    ['ends after two', 1, { admitted: 0, isWaitedFor: false }, { kind: 'end' }],
+  ] as const)('%s', (_case, emptyLooks, found, expected) => {
+    expect(decideSeries(emptyLooks, found)).toEqual(expected)
+  })
+})

@@ -1,0 +1,149 @@
+import { describe, expect, it } from 'vitest'
+import { judgeClaim } from '../../../shared/core/run/claim.ts'
+import type { Task } from '../../../shared/core/task/task.ts'
+import type { TypeLimits } from '../../../shared/core/types/task-type.ts'
+import type { NotClaimed } from '../../../shared/runtime/claim/claim.ts'
+import {
+  leftOf,
+  mayReadMore,
+  NOTHING_DONE,
+  type Progress,
+  withAnswer,
+  withVerdict,
+} from '../../../shared/runtime/claim/claim-progress.ts'
+import { type ClaimScope, isHeldBack } from '../../../shared/runtime/claim/held-back.ts'
+import { aRun, aTask, NOW } from '../../support/tasks/a-task.ts'
+
+const RATE = { rate: { limit: 1, perMs: 1_000 } }
+const CONCURRENCY = { concurrency: { max: 1 } }
+const BY_USER = { rate: { limit: 1, perMs: 1_000, key: 'userId' } }
+
+/** A call that claims tasks of a type with these limits, for tickets that name the tasks `named`. */
+function aScope(limits: TypeLimits = {}, named?: readonly string[]): ClaimScope {
+  const configuration = { kind: 'http', defaults: {}, shards: 1, limits } as const
+  const times = { handlerSince: NOW, createdAt: NOW, updatedAt: NOW }
+  const type = { type: 'resize', configuration, paused: false, version: 1, ...times }
+  return { types: [type], named: new Set(named), isForTickets: named !== undefined }
+}
+
+const ready = (key: string, parts: object = {}): Task => {
+  const task = aTask({ key, kind: 'http', ...parts })
+  return { ...task, place: { name: 'ready#resize#0', order: key } }
+}
+const refusal = (refused: NotClaimed['refused'], more: object = {}): NotClaimed => ({
+  refused,
+  lostToOthers: false,
+  ...more,
+})
+const RATE_REFUSAL = refusal('rate-limit', { limit: 'resize', notBefore: NOW + 9 })
+const PERMIT_REFUSAL = refusal('concurrency-limit', { limit: 'resize' })
+const afterAnswer = (scope: ClaimScope, task: Task, answer: NotClaimed, before: Progress = NOTHING_DONE) =>
+  withAnswer(scope, before, task, answer)
+
+describe('a call that claims ten tasks', () => {
+  it.each([
+    ['asks for ten, without a refusal', aScope(), refusal('gone'), 10],
+    ['asks for none, when a limit of all tasks is used up', aScope(RATE), RATE_REFUSAL, 0],
+    ['asks for none, when no permit is left', aScope(CONCURRENCY), PERMIT_REFUSAL, 0],
+    [
+      'asks for ten, when the limit of one user is used up',
+      aScope(BY_USER),
+      refusal('rate-limit', { limit: 'resize=u' }),
+      10,
+    ],
+    ['asks for ten, when the type is paused for a while', aScope(), refusal('paused'), 10],
+    [
+      'for tickets asks for one less, when a task waits for a permit',
+      aScope(CONCURRENCY, []),
+      PERMIT_REFUSAL,
+      9,
+    ],
+    [
+      'for tickets asks for one less, when a named task waits for its slot',
+      aScope(RATE, ['resize:a']),
+      RATE_REFUSAL,
+      9,
+    ],
+    ['for tickets asks for ten, when a task without a slot was refused', aScope(RATE, []), RATE_REFUSAL, 10],
+  ])('%s', (_case, scope, answer, left) => {
+    expect(leftOf(scope, 10, afterAnswer(scope, ready('a'), answer))).toBe(left)
+  })
+
+  it('knows when a start is possible again', () => {
+    const early = afterAnswer(aScope(RATE), ready('a'), RATE_REFUSAL)
+    const both = afterAnswer(aScope(RATE), ready('b'), { ...RATE_REFUSAL, notBefore: NOW + 5 }, early)
+
+    expect([NOTHING_DONE, early, both].map(one => one.heldBack.nextStart)).toEqual([
+      Number.POSITIVE_INFINITY,
+      NOW + 9,
+      NOW + 5,
+    ])
+  })
+
+  it.each([
+    [
+      'another task of the same user',
+      aScope(BY_USER),
+      refusal('rate-limit', { limit: 'resize=u' }),
+      { userId: 'u' },
+      true,
+    ],
+    [
+      'no task of another user',
+      aScope(BY_USER),
+      refusal('rate-limit', { limit: 'resize=u' }),
+      { userId: 'v' },
+      false,
+    ],
+    ['another task of a paused type', aScope(), refusal('paused'), {}, true],
+    ['no task after a lost race', aScope(), refusal('gone'), {}, false],
+    ['another task under a used-up limit', aScope(CONCURRENCY), PERMIT_REFUSAL, {}, true],
+    [
+      'no task under it for tickets, so that each is written down as waiting',
+      aScope(CONCURRENCY, []),
+      PERMIT_REFUSAL,
+      {},
+      false,
+    ],
+    ['no named task, which waits for a slot of its own', aScope(RATE, ['resize:b']), RATE_REFUSAL, {}, false],
+  ])('holds back %s', (_case, scope, answer, parts, expected) => {
+    const { heldBack } = afterAnswer(scope, ready('a', { userId: 'u' }), answer)
+
+    expect(isHeldBack(heldBack, ready('b', parts), scope)).toBe(expected)
+  })
+
+  it.each([
+    ['tries', { kind: 'try', judged: judgeClaim(ready('a'), { workerId: 'w1' }, NOW) }, 1, undefined],
+    ['knows to be held back', { kind: 'held-back' }, 1 / 4, 'resize:a'],
+    ['may not claim', { kind: 'not-claimable' }, 1, 'resize:a'],
+    ['could not write lately', { kind: 'at-fault' }, 1, undefined],
+  ] as const)('examines a candidate that it %s', (_case, verdict, examined, passedOver) => {
+    const progress = withVerdict(aScope(), NOTHING_DONE, ready('a'), verdict)
+
+    expect([progress.examined, progress.passedOver?.id]).toEqual([examined, passedOver])
+  })
+
+  it('remembers the first waiting task that it passes over, and none that an index shows late', () => {
+    const taken = {
+      ...aTask({ key: 'taken', live: [aRun({})] }),
+      place: { name: 'running#resize#0', order: '1' },
+    }
+    const verdict = { kind: 'not-claimable' } as const
+    const scope = aScope()
+
+    const progress = [taken, ready('a'), ready('b')].reduce(
+      (so, task) => withVerdict(scope, so, task, verdict),
+      NOTHING_DONE,
+    )
+
+    expect(progress.passedOver?.key).toBe('a')
+  })
+
+  it('reads no more ready tasks after 1,000 candidates, or when all are held back', () => {
+    const { heldBack } = afterAnswer(aScope(RATE), ready('a'), RATE_REFUSAL)
+
+    expect(mayReadMore(aScope(RATE), { ...NOTHING_DONE, examined: 999 })).toBe(true)
+    expect(mayReadMore(aScope(RATE), { ...NOTHING_DONE, examined: 1_000 })).toBe(false)
+    expect(mayReadMore(aScope(RATE), { ...NOTHING_DONE, heldBack })).toBe(false)
+  })
+})
