@@ -1,11 +1,10 @@
 import { startsAt } from '../../core/place/place.ts'
 import type { Claimer } from '../../core/run/claim.ts'
-import { finish } from '../../core/run/finish.ts'
 import { workOf } from '../../core/task/piece.ts'
 import type { Claimed } from '../claim/claim.ts'
 import { claimByTickets, TICKET_PASS_DELAY_S, TICKET_PASSES_MAX } from '../claim/claim-by-ticket.ts'
 import type { ClaimResult } from '../claim/claim-ready.ts'
-import { transact } from '../kernel/kernel.ts'
+import { endRunOrLog } from '../claim/release-run.ts'
 import { sleepUntil } from '../kernel/moment.ts'
 import type { System } from '../kernel/system.ts'
 import { runClaimed } from '../run/run.ts'
@@ -85,17 +84,8 @@ async function withSuspectAlone(
   const suspect = claimed.find(({ task }) => isSuspect(task))
   if (!suspect) return { toRun: claimed, released: [] }
   const released = claimed.filter(one => one !== suspect)
-  await Promise.all(released.map(one => release(system, one)))
+  await Promise.all(released.map(one => endRunOrLog(system, one, { outcome: 'release' })))
   return { toRun: [suspect], released }
-}
-
-async function release(system: System, { task, run }: Claimed): Promise<void> {
-  const report = { born: task.born, fence: run.fence, outcome: 'release' as const }
-  await transact(system, task, current =>
-    finish(current, report, system.clock.now(), system.chance.fraction()),
-  ).catch(error => {
-    system.log.warn('a run was not released; its lease runs out', { taskId: task.id, error })
-  })
 }
 
 /**
