@@ -114,11 +114,16 @@ export type LateEventQueue = {
   put(late: readonly LateEvents[]): Promise<SendFailure[]>
 }
 
-/** One dispatch that a worker received from its type's queue. It is delivered again unless it is removed within 30 s. */
+/**
+ * One dispatch that a worker or a function received from its type's queue. It is delivered again unless it is removed within
+ * the visibility timeout of its queue, which is 30 s for a worker.
+ */
 export type Delivery = {
   readonly task: Task
   /** How often workers that may not take the task have passed this dispatch on. */
   readonly passedOn: number
+  /** How often functions have sent it on. Workers need not know. */
+  readonly hops?: number
   /** Removes it from the queue. */
   done(): Promise<void>
   /** Puts it back. Any worker may receive it after `delaySeconds` (a whole number from 0 to 900). */

@@ -2,11 +2,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { DELAY_MS_MAX, PRIORITY_MAX, TYPE_CHARACTERS_MAX } from '../../../shared/core/bounds.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import type { TaskContext } from '../../../shared/define/task-context.ts'
-import { runTask } from '../../../shared/runtime/run/run.ts'
 import { Fatal, Next, Release, RetryLater } from '../../../shared/signals.ts'
 import { type DynamoStores, dynamoStores } from '../../support/dynamo/dynamo-stores.ts'
 import { type DynamoDbLocal, startDynamoDbLocal } from '../../support/dynamo/dynamodb-local.ts'
 import { aMemorySystem, type MemorySystem, registered, stored } from '../../support/worlds/memory-system.ts'
+import { runTask } from '../../support/worlds/run-task.ts'
 
 /** However a handler ends its run, the end is written: DynamoDB holds no NaN, no Infinity, and no more than 38 digits. */
 

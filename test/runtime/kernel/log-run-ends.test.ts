@@ -7,11 +7,11 @@ import { defineTask } from '../../../shared/define/define-task.ts'
 import type { TaskContext } from '../../../shared/define/task-context.ts'
 import type { Log } from '../../../shared/ports/machine.ts'
 import { transact } from '../../../shared/runtime/kernel/kernel.ts'
-import { runTask } from '../../../shared/runtime/run/run.ts'
 import { wakeTasks } from '../../../shared/runtime/wake/wake.ts'
 import { Fatal, Release } from '../../../shared/signals.ts'
 import { NOW, SECOND } from '../../support/tasks/a-task.ts'
 import { aMemorySystem, claimed, type MemorySystem, stored } from '../../support/worlds/memory-system.ts'
+import { runTask } from '../../support/worlds/run-task.ts'
 
 type Line = { readonly level: keyof Log; readonly message: string; readonly fields: Record<string, unknown> }
 

@@ -7,10 +7,10 @@ import type { Task } from '../../../shared/core/task/task.ts'
 import { defineTask } from '../../../shared/define/define-task.ts'
 import type { TaskContext } from '../../../shared/define/task-context.ts'
 import { publish } from '../../../shared/runtime/publish/publish.ts'
-import { runTask } from '../../../shared/runtime/run/run.ts'
 import { Fatal, Release, RetryLater } from '../../../shared/signals.ts'
 import { changeOf, SECOND } from '../../support/tasks/a-task.ts'
 import { aMemorySystem, type MemorySystem, registered, stored } from '../../support/worlds/memory-system.ts'
+import { runTask } from '../../support/worlds/run-task.ts'
 
 const CLAIMER = { workerId: 'w1' }
 
@@ -22,7 +22,7 @@ async function runWith(
   system: MemorySystem,
   task: Task,
   run: Run,
-  more: { stopping?: AbortSignal; outOfTime?: AbortSignal; input?: z.ZodType } = {},
+  more: { aborting?: AbortSignal; outOfTime?: AbortSignal; input?: z.ZodType } = {},
 ) {
   const { input = z.unknown(), ...signals } = more
   const definition = defineTask('resize', { input, run })
@@ -173,7 +173,7 @@ describe('a handler whose run ends under it', () => {
         return 'too late'
       })
 
-      expect(report).toMatchObject({ ran: true, outcome: 'stopped' })
+      expect(report).toMatchObject({ outcome: 'stopped' })
       expect(after?.state).toBe(state)
       expect(abortedAt - task.dueAt).toBeLessThanOrEqual(5 * SECOND)
     },
@@ -240,7 +240,7 @@ describe('a handler whose run ends under it', () => {
       () => {
         started = true
       },
-      { stopping: AbortSignal.abort() },
+      { aborting: AbortSignal.abort() },
     )
 
     expect(started).toBe(false)
@@ -250,16 +250,16 @@ describe('a handler whose run ends under it', () => {
   it('in a process that must stop: the task is released and no retry is counted', async () => {
     const system = aMemorySystem()
     const task = await stored(system)
-    const stopping = new AbortController()
+    const aborting = new AbortController()
 
     const { after, runs } = await runWith(
       system,
       task,
       (_input, { signal }) => {
-        stopping.abort()
+        aborting.abort()
         return untilAborted(signal)
       },
-      { stopping: stopping.signal },
+      { aborting: aborting.signal },
     )
 
     expect(runs.map(({ state }) => state)).toEqual(['released'])
@@ -343,7 +343,7 @@ describe('heartbeats', () => {
     })
 
     expect(abortedAfter).toBe(15 * SECOND)
-    expect(report).toMatchObject({ ran: true, outcome: 'stopped' })
+    expect(report).toMatchObject({ outcome: 'stopped' })
   })
 
   it('carry at most 1 KB of progress', async () => {
@@ -375,7 +375,7 @@ describe('a claim that is refused, or whose run cannot begin or end', () => {
 
     const { report, after } = await runWith(system, task, () => 'not reached')
 
-    expect(report).toEqual({ ran: false, why: 'gone' })
+    expect(report).toMatchObject({ refused: 'gone' })
     expect(after).toMatchObject({ state: 'open', fence: 0, live: {} })
   })
 
@@ -386,7 +386,7 @@ describe('a claim that is refused, or whose run cannot begin or end', () => {
 
     const { report, runs } = await runWith(system, task, () => 'second')
 
-    expect(report).toEqual({ ran: false, why: 'finished' })
+    expect(report).toMatchObject({ refused: 'finished' })
     expect(runs[0]?.result).toEqual({ inline: 'first' })
   })
 
