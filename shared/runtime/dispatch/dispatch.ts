@@ -80,14 +80,20 @@ export type Served = 'served' | 'left'
 
 /** Serves one dispatch to the end of its run. Never throws. */
 export async function serveDispatch(serving: Serving, delivery: Delivery): Promise<Served> {
-  let claim: Claim | Obstacle | undefined
+  let claim: Claim | undefined
   try {
-    claim = (await earlinessOf(serving, delivery.task)) ?? (await claimFor(serving, delivery))
-    if (claim.kind !== 'claimed') return await disposeOf(serving, delivery, claim)
+    const early = await waitUntilDue(serving, delivery.task)
+    if (early) return await disposeOf(serving, delivery, early)
+    const answer = await claimFor(serving, delivery)
+    if (answer.kind !== 'claimed') return await disposeOf(serving, delivery, answer)
+    claim = answer
     await Promise.all([deleteMessage(serving, delivery), runAndReport(serving, claim)])
     return 'served'
   } catch (error) {
-    return disposeOfFailed(serving, delivery, error, claim?.kind === 'claimed' ? claim : undefined)
+    await reportFailure(serving, delivery.task, error, claim?.claimed)
+    const isClaimedByTicket = claim?.isByTicket ?? false
+    const failed: Obstacle = { kind: 'failed', isOutage: isOutage(error), isClaimedByTicket }
+    return disposeOf(serving, delivery, failed).catch(() => 'left')
   }
 }
 
@@ -97,7 +103,6 @@ export async function serveClaimed(serving: Serving, claimed: Claimed): Promise<
     await runAndReport(serving, { claimed })
   } catch (error) {
     await reportFailure(serving, claimed.task, error, claimed)
-    await pauseAfterFailure(serving)
   }
 }
 
@@ -114,7 +119,7 @@ export function earlyDelaySeconds(task: Task, now: number): number | undefined {
  * Waits in place until the task is due. Returns an obstacle when the wait would be long, and when a clock that was set back
  * meanwhile shows that the task is not due: its claim would be refused. A draining worker sends everything back at once.
  */
-async function earlinessOf(
+async function waitUntilDue(
   { system: { clock }, draining }: Serving,
   task: Task,
 ): Promise<Obstacle | undefined> {
@@ -179,7 +184,7 @@ async function runAndReport(
 async function disposeOf(serving: Serving, delivery: Delivery, obstacle: Obstacle): Promise<Served> {
   const { system, receiver } = serving
   const disposition = dispositionOf(obstacle, delivery, receiver, system.clock.now())
-  if ('isChainOver' in disposition) reportEndOfChain(system, [delivery])
+  if ('isChainOver' in disposition) reportEndOfChain(system, delivery)
   if (disposition.to === 'leave') return 'left'
   if (disposition.to === 'drop' || (await isMoot(system, delivery, disposition))) await delivery.done()
   else await delivery.putBack(disposition.delaySeconds, disposition.passedOn)
@@ -198,39 +203,16 @@ async function isMoot(
   return !isUnchanged || openSlots(head) <= 0
 }
 
-/** Counts and logs dispatches that functions may send on no more. */
-export function reportEndOfChain(
-  { metrics, log }: Pick<System, 'metrics' | 'log'>,
-  deliveries: readonly Delivery[],
-): void {
-  const [first] = deliveries
-  if (!first) return
-  const { task, hops } = first
-  metrics.add('LookLoop', deliveries.length, task.type)
-  log.warn('dispatches were sent on too often; a ticket is dropped, and any other waits in its queue', {
-    taskId: task.id,
-    dispatches: deliveries.length,
-    hops,
-  })
+/** Counts and logs dispatches of one chain of messages that functions may send on no more. */
+export function reportEndOfChain({ metrics, log }: System, { task, hops }: Delivery, dispatches = 1): void {
+  metrics.add('LookLoop', dispatches, task.type)
+  const message = 'dispatches were sent on too often; a ticket is dropped, and any other stays in its queue'
+  log.warn(message, { taskId: task.id, dispatches, hops })
 }
 
-/** Reports the failure and disposes of the dispatch. When that fails, too, the dispatch is left to its queue. */
-async function disposeOfFailed(
-  serving: Serving,
-  delivery: Delivery,
-  error: unknown,
-  claim: Claim | undefined,
-): Promise<Served> {
-  await reportFailure(serving, delivery.task, error, claim?.claimed)
-  const isClaimedByTicket = claim?.isByTicket ?? false
-  const obstacle: Obstacle = { kind: 'failed', isOutage: isOutage(error), isClaimedByTicket }
-  const served = await disposeOf(serving, delivery, obstacle).catch(() => 'left' as const)
-  await pauseAfterFailure(serving)
-  return served
-}
-
+/** Logs a failure, calls the hook, and lets the receiver pause. */
 async function reportFailure(
-  { system, hooks }: Serving,
+  { system, receiver, hooks, draining }: Serving,
   task: Task,
   error: unknown,
   claimed: Claimed | undefined,
@@ -240,8 +222,5 @@ async function reportFailure(
     : 'a dispatch was not served and is delivered again'
   system.log.error(message, { ...logFields(task), error })
   await hooks?.onError({ error, ...(claimed ?? { task }) })
-}
-
-async function pauseAfterFailure({ system, receiver, draining }: Serving): Promise<void> {
   if (receiver.failurePauseMs) await system.clock.sleep(receiver.failurePauseMs, draining)
 }

@@ -131,7 +131,7 @@ async function sendBackAll(
   const [first] = deliveries
   if (!first) return []
   if (isChainOver(first, FUNCTION)) {
-    reportEndOfChain(system, deliveries)
+    reportEndOfChain(system, first, deliveries.length)
     return deliveries
   }
   const failures = await system.messages.dispatch(deliveries.map(one => forwarded(one, 0, one.passedOn)))
