@@ -40,7 +40,7 @@ test('a successful run costs one line, of the length and price in docs/operation
   const running = changeOf(claim(published, { workerId: 'w1' }, AT)).after
 
   logRunEnds(
-    { log },
+    { log, metrics: { add: () => undefined } },
     changeOf(finish(running, { born: BORN, fence: running.fence, outcome: 'succeed' }, AT + 12, 0)),
   )
 

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { planned } from '../../shared/core/plan/plan.ts'
 import { create } from '../../shared/core/publish/publish.ts'
 import { claim } from '../../shared/core/run/claim.ts'
 import type { Task } from '../../shared/core/task/task.ts'
@@ -87,7 +88,7 @@ async function deadRun(system: PlanningSystem, key: string): Promise<Task> {
   await system.tasks.apply(published)
   const claimed = changeOf(claim(published.after, { workerId: 'dead' }, now))
   await system.tasks.apply(claimed)
-  await system.messages.look(lookOf(claimed.after, now))
+  await system.messages.look(lookOf(planned(claimed.after, now), now))
   return claimed.after
 }
 

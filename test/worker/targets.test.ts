@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { markTargets } from '../../shared/runtime/worker/targets.ts'
+import { sendMessages } from '../../shared/runtime/plan/plan.ts'
 import { SECOND } from '../support/tasks/a-task.ts'
 import { aMemorySystem, stored } from '../support/worlds/memory-system.ts'
 import { aDefinition, aGate, aWorker, ended } from './a-worker.ts'
@@ -9,7 +9,7 @@ it('a worker finds a task that names it in workerIds within a second, without an
   const test = aWorker({ tasks: [aDefinition(() => 'done')] }, system)
   const mine = await stored(system, { key: 'mine', options: { workerIds: ['w1'] } })
   const other = await stored(system, { key: 'other', options: { workerIds: ['w2'] } })
-  await markTargets(system, [mine, other])
+  await sendMessages(system, [mine, other])
 
   await system.clock.advance(1.1 * SECOND)
 
@@ -25,7 +25,7 @@ it('a worker takes no more of such tasks than its free capacity', async () => {
   const tasks = await Promise.all(
     [1, 2, 3].map(i => stored(system, { key: `mine-${i}`, options: { workerIds: ['w1'] } })),
   )
-  await markTargets(system, tasks)
+  await sendMessages(system, tasks)
 
   await system.clock.advance(5 * SECOND)
   const atFirst = gate.running()

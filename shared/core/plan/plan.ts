@@ -1,9 +1,33 @@
 /**
- * The plan of a task says which messages must be sent so that the task goes on: dispatches, markers, looks and schedules of
- * minutes. The planner derives it from the stored head alone, at each change of the head.
+ * The plan of a task says which messages must be sent so that the task goes on.
  *
- * The waker answers a look with the transition `look`: it finds what has fallen due since, such as an ended lease or a passed
- * deadline. `look-chain.ts` keeps the number of looks at one run small.
+ * The problem. Nothing polls. A task is read again only when a message about it arrives: a dispatch for its workers, or a look for
+ * the waker. So each open task needs a message under way at any time, and the message has to arrive when the task needs attention.
+ * That may be in ten milliseconds or in ten years.
+ *
+ * The rule. The plan follows from the stored head and the time, from nothing else. The planner computes it at each change of the
+ * head that the table's stream delivers. Any process that computes it again gets the same messages. So sending them twice does no harm,
+ * and the sweeper repairs a lost message by planning again.
+ *
+ * How far ahead a message can be sent decides its way:
+ *
+ * - Up to 15 minutes, a queue delays it (`QUEUE_DELAY_MS_MAX`, the longest delay of SQS). A dispatch is delayed to the due time.
+ *   The delay is rounded down to a whole second, and the worker waits for the rest, so no start is late.
+ * - Further ahead, the task enters the place of its minute in the index. One EventBridge schedule per minute stands for all tasks of
+ *   that minute. It fires two minutes early, because EventBridge fires up to a minute late. The waker then dispatches all
+ *   tasks in the place with the delay that is left. So a million tasks of one minute cost one schedule.
+ * - A look at a live run is sent for the end of its lease, and sent on as long as heartbeats extend the lease. `look-chain.ts` keeps
+ *   the number of these looks small.
+ *
+ * The actors: the planner (`runtime/plan`) sends what the plan says; the waker (`runtime/wake`) answers a look with the
+ * transition `look` below, or sends the next look; the sweeper (`runtime/sweep`) plans again.
+ *
+ * What can go wrong:
+ *
+ * - A schedule does not fire, or could not be created. The sweeper wakes each minute that begins, has tasks, and was not woken.
+ * - A message arrives early, twice, or after the task has changed. A look names the birth and the revision that it was planned on.
+ *   A look of an older revision does its work and leaves the next look to the newer one.
+ * - The clock of a process is wrong. A look that arrives early finds that nothing is due yet, and sends the next look.
  */
 
 import { LOOK_SLACK_MS, QUEUE_DELAY_MS_MAX } from '../bounds.ts'
@@ -32,6 +56,8 @@ export type Plan = {
   readonly markFor?: readonly string[]
   /** Send a look that arrives at this time. If that is farther off than a queue can delay, it arrives earlier, and another follows. */
   readonly lookAt?: number
+  /** The look is for a far slot: when it arrives, the waker dispatches the task for the slot. */
+  readonly isSlotLook?: true
   /** Have the jobs function go on with the canvas at this time. */
   readonly driveAt?: number
   /** Publish the callbacks that the task owes. */
@@ -40,7 +66,14 @@ export type Plan = {
   readonly minute?: number
 }
 
-/** The plan for a task as it stands. */
+/** A task and its plan, decided once for each change and handed on to all that send a part of it. */
+export type Planned = { readonly task: Task; readonly plan: Plan }
+
+export function planned(task: Task, now: number): Planned {
+  return { task, plan: plan(task, now) }
+}
+
+/** The plan for a task as it is stored. */
 export function plan(task: Task, now: number): Plan {
   if (task.canvas) return canvasPlan(task, now)
   if (task.schedule) return schedulePlan(task, now)
@@ -56,6 +89,7 @@ export function plan(task: Task, now: number): Plan {
     ...(dispatches && { dispatchAt: Math.max(startsAt(task), now) }),
     ...(marks && { markFor: awaitedWorkers(task) }),
     ...(lookAt !== undefined && { lookAt }),
+    ...(slotLookAt(task, now) !== undefined && { isSlotLook: true }),
   }
 }
 
@@ -68,7 +102,7 @@ function endedPlan({ owes, unpublished }: Task): Plan {
  * The time of the look that dispatches a ready task whose slot is farther off than a queue can delay. It is the earliest time from
  * which a queue can delay the dispatch to the slot. Undefined for all other tasks.
  */
-export function slotLookAt(task: Task, now: number): number | undefined {
+function slotLookAt(task: Task, now: number): number | undefined {
   const isFarOff = startsAt(task) - now > QUEUE_DELAY_MS_MAX
   if (!isFarOff || openSlots(task) === 0 || !isReady(task, now) || !isDispatched(task, now)) return undefined
   return startsAt(task) - QUEUE_DELAY_MS_MAX

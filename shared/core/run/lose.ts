@@ -1,3 +1,38 @@
+/**
+ * How a task is taken over from a dead worker.
+ *
+ * The problem. A worker may die, hang, or lose its network at any moment. No other process can tell these apart. The task must
+ * go on elsewhere soon, and the old worker must not write anything afterwards.
+ *
+ * The lease. A claim gives its run a lease: until `leaseUntil` no other worker may take the run's part of the task. Each heartbeat
+ * moves that time `leaseMs` ahead (`heartbeat.ts`). At most two thirds of a lease pass between two
+ * heartbeats, so that a late one costs no run.
+ *
+ * The fence. Each claim of a task gets the next fence. The head lists the live runs by their fences. Every later write of a run
+ * names its birth and fence, and is accepted exactly while the head lists that run as live. No write depends on a clock.
+ *
+ * What happens, in order:
+ *
+ * 1. The claim changes the head, so the planner sends a look for the end of the lease (`plan/plan.ts`).
+ * 2. The waker receives the look and reads the head. If heartbeats have extended the lease, it sends the next look.
+ * 3. If the lease has ended, `lose` below records the run as lost. The run leaves the live ones, and its loss counts against the
+ *    retry budget. Another worker may claim the task at once, without a backoff.
+ * 4. The planner sees that change and dispatches the task again.
+ *
+ * A claim may do step 3 itself: when the task has no room for another run, `claim.ts` records the ended leases in the same write.
+ *
+ * What can go wrong:
+ *
+ * - A heartbeat arrives just as the lease is judged. The write of the loss names each lease that it judged, so the heartbeat wins.
+ * - The old worker is only slow. Its next heartbeat or its report is refused as `lost`, and its handler's signal aborts. Until then
+ *   both handlers run. A handler with effects outside of Baton passes its idempotency key on, which all runs of the piece share.
+ * - The old worker's clock is wrong. It stops its own handler when the lease has ended by its clock. A clock that is far behind
+ *   makes it stop late, but its writes are refused all the same.
+ * - The look is lost. The sweeper reads the places of running tasks and sends a new look within some minutes.
+ * - A task kills each process that runs it. Its loss counts like a failure, and a function runs such a suspect alone
+ *   (`runtime/dispatch`), so it cannot take others down with it again and again.
+ */
+
 import { type Decision, type Lease, refuse, revise } from '../change/change.ts'
 import { endRuns, runRecord } from '../change/end-runs.ts'
 import type { BodyWrite } from '../task/body.ts'
@@ -15,8 +50,8 @@ export function leaseEnded(run: LiveRun, now: number): boolean {
 }
 
 /**
- * Records the runs whose lease has ended as lost. Each counts against the retry budget, and the task is claimable at once. The
- * guard names each judged lease, so a heartbeat that lands in between wins.
+ * Records the runs whose lease has ended as lost. Each counts against the retry budget, and another worker may claim the task at
+ * once. The write's guard names the lease of each such run. A heartbeat that arrives between the read and the write therefore wins.
  */
 export function lose(task: Task, now: number): Decision<'nothing-lost'> {
   const expired = liveRuns(task)
@@ -31,7 +66,7 @@ export function leaseOf({ fence, leaseUntil }: LiveRun): Lease {
   return { fence, leaseUntil }
 }
 
-/** The draft in which `runs` are lost, and their records. */
+/** Ends `runs` as lost. Returns the changed task and the run records to write. */
 export function endLost(
   task: Task,
   runs: readonly LiveRun[],
@@ -40,11 +75,11 @@ export function endLost(
   let draft: Task = { ...task, operation: 'lose' }
   const bodies: BodyWrite[] = []
   for (const run of runs) {
-    // The loss of an earlier run has ended the piece that both worked on.
+    // The loss of an earlier run in this loop has ended the piece, and this run with it.
     if (!draft.live[run.fence]) continue
     const ending = {
       state: 'lost' as const,
-      error: { name: 'LeaseLost', message: `${run.workerId} sent no heartbeat` },
+      error: { name: 'LeaseLost', message: `${run.workerId} sent no heartbeat before its lease ended` },
     }
     bodies.push(...runRecord(draft, run.fence, ending, now))
     draft = { ...draft, ...endRuns(draft, [String(run.fence)], ending, now) }

@@ -1,15 +1,40 @@
 /**
- * A canvas is a composition of tasks (one after another, side by side, or nested) that is published as a whole.
- * It has a head of its own; its tasks are its members, and the tree of the composition has one leaf per member.
+ * A canvas is a chain, a group or a chord of tasks, nested at will and published as a whole. This room publishes its members in the
+ * right order, counts their ends, and hands results on.
  *
- * `publish-canvas.ts` stores a canvas and `start-leaves.ts` publishes its members. `count-ends.ts` counts the
- * members that have ended and starts those that may start now; `known-ends.ts` holds those counts.
- * `end-canvas.ts` ends the canvas and `cancel-members.ts` cancels it. `drive-canvas.ts`, `continue-canvas.ts`
- * and `sweep-canvases.ts` go on with work that a process left undone. `handed-on.ts` and `member-results.ts`
- * pass results along, and `read-previous.ts`, `describe-canvas.ts` and `list-members.ts` read. Start with this
- * file and `count-ends.ts`.
+ * The problem. A chord of 10,000 tasks must start its `then` exactly once, after the last of them has ended, although each end may
+ * be reported twice and any process may die between any two writes. No single item can take 10,000 writes at once.
  *
- * This file reads one birth of a canvas. Its tree and its leaves never change, so each process reads them once.
+ * What is stored:
+ *
+ * - The head of the canvas: its state, and where its tree is. No worker can claim it.
+ * - The tree and the publish requests of its leaves, in pages. They never change, so each process reads them once.
+ * - The members: ordinary tasks that name their canvas and their leaf. Each key follows from the birth of the canvas and the leaf,
+ *   so publishing a member twice creates one task.
+ * - The ends: for each 200 leaves one item with two sets of leaf numbers, those that succeeded and those that failed. An addition
+ *   to a set that has the number already changes nothing. This makes counting exact under repetition.
+ *
+ * What happens:
+ *
+ * 1. `publish-canvas.ts` stores tree, pages and head. `start-leaves.ts` publishes the leaves that may start; the jobs function
+ *    does that for more than a few (`drive-canvas.ts`), and continues in further messages (`continue-canvas.ts`).
+ * 2. A member ends. The stream delivers its end, and `count-ends.ts` adds the leaf to its set.
+ * 3. `core/canvas/follow.ts` goes up the tree from that leaf, as long as the part around it has ended too. It answers which leaves
+ *    start now, or that the whole canvas has ended. It may ask for the ends of other leaves first (`known-ends.ts`).
+ * 4. `count-ends.ts` publishes those leaves, or ends the canvas (`end-canvas.ts`).
+ * 5. A member that follows others receives a reference to their results (`handed-on.ts`). Its claim reads them page by page
+ *    (`read-previous.ts`, `member-results.ts`).
+ *
+ * What can go wrong:
+ *
+ * - Two planners count the last two members at the same time. Each reads the sets after its own addition, so at least one of them
+ *   sees all ends. If both do, both publish the same key.
+ * - A process dies after counting and before publishing. The stream's batch comes again and does the rest.
+ * - A message is lost for good. Once a minute `sweep-canvases.ts` looks at some members of each open canvas, from a random leaf on.
+ * - A member is removed, cancelled or started over. Its first end counts, once and for ever (`core/task/canvas-state.ts`).
+ * - The canvas is cancelled. `cancel-members.ts` cancels its members, and its head owes that until it is done.
+ *
+ * `describe-canvas.ts` and `list-members.ts` answer requests. This file reads one birth of a canvas.
  */
 
 import { canvasRef } from '../../core/canvas/canvas.ts'

@@ -3,7 +3,7 @@ import type { RunGone } from '../../core/run/run.ts'
 import { statusOf } from '../../core/status/status.ts'
 import { isSamePiece } from '../../core/task/piece.ts'
 import { type EndedRun, type EndedRunState, runId, type Task } from '../../core/task/task.ts'
-import type { Log, LogFields } from '../../ports/machine.ts'
+import type { Log, LogFields, Metrics } from '../../ports/machine.ts'
 import { logFields } from './traceparent.ts'
 
 /** Why a run's handler must stop. */
@@ -12,17 +12,21 @@ export type StopReason = RunGone | 'deadline' | 'stopping' | 'out-of-time' | 'st
 type Logging = { readonly log: Log }
 
 /**
- * Logs one line for each run that a written change has ended. A failed or lost run gets a warning with its error and the
- * time of the next try. The process that wrote the change logs it: the worker, the API for HTTP workers, or the waker for
- * a lost run.
+ * Logs one line for each run that a written change has ended, and counts the lost ones. A failed or lost run gets a
+ * warning with its error and the time of the next try. The process that wrote the change logs it: the worker, the API for
+ * HTTP workers, or, for a lost run, the waker or the worker that takes the task over.
  */
-export function logRunEnds({ log }: Logging, { before, after, bodies }: Change): void {
+export function logRunEnds(
+  { log, metrics }: Logging & { readonly metrics: Metrics },
+  { before, after, bodies }: Change,
+): void {
   if (before?.born !== after.born) return
   for (const fence of Object.keys(before.live)) {
     if (after.live[fence]) continue
     const record = bodies.find(body => 'run' in body && body.run.fence === Number(fence))
     const run = record && 'run' in record ? record.run : after.ended[fence]
     logEnd(log, before, after, Number(fence), run)
+    if (run?.state === 'lost') metrics.add('LeaseLost', 1, after.type)
   }
 }
 

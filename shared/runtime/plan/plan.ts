@@ -8,7 +8,7 @@
 import { EVERY_TYPE, QUEUE_DELAY_MS_MAX } from '../../core/bounds.ts'
 import { isOutage } from '../../core/errors.ts'
 import { minuteStart } from '../../core/place/place.ts'
-import { plan, slotLookAt } from '../../core/plan/plan.ts'
+import { type Planned, planned } from '../../core/plan/plan.ts'
 import type { Task } from '../../core/task/task.ts'
 import type { CanvasLook, Dispatch, Look } from '../../ports/messages.ts'
 import type { PlanFailure } from '../kernel/isolate-faults.ts'
@@ -22,29 +22,37 @@ import { publishOwedCallbacks } from './publish-callbacks.ts'
  * callbacks. A fault of one task harms no other.
  */
 export async function planTasks(system: PlanningSystem, tasks: readonly Task[]): Promise<PlanFailure[]> {
-  const owing = tasks.filter(task => plan(task, system.clock.now()).publishesCallbacks)
+  const all = plannedNow(system, tasks)
+  const owing = all.flatMap(({ task, plan }) => (plan.publishesCallbacks ? [task] : []))
   const [unsent, unpublished] = await Promise.all([
-    sendMessages(system, tasks),
+    sendPlanned(system, all),
     owing.length > 0 ? publishOwedCallbacks(system, owing) : [],
-    ensureMinutes(system, tasks),
+    ensureMinutes(system, all),
   ])
   return [...unsent, ...unpublished]
 }
 
-/**
- * Sends the dispatches, markers and looks of `tasks`. Tasks that are due in the far future are left to the
- * schedule of their minute.
- */
-export async function sendMessages(system: System, tasks: readonly Task[]): Promise<PlanFailure[]> {
+/** Sends the dispatches, markers and looks of `tasks`. Tasks that are due in the far future are left to the schedule of their minute. */
+export function sendMessages(system: System, tasks: readonly Task[]): Promise<PlanFailure[]> {
+  return sendPlanned(system, plannedNow(system, tasks))
+}
+
+function plannedNow({ clock }: System, tasks: readonly Task[]): Planned[] {
+  const now = clock.now()
+  return tasks.map(task => planned(task, now))
+}
+
+/** Like `sendMessages`, for tasks whose plans are decided already. */
+export async function sendPlanned(system: System, all: readonly Planned[]): Promise<PlanFailure[]> {
   const now = system.clock.now()
-  const dispatches = tasks.flatMap(task => dispatchOf(task, now))
-  const looks = tasks.flatMap(task => lookOf(task, now))
-  const canvasLooks = tasks.flatMap(task => canvasLookOf(task, now))
+  const dispatches = all.flatMap(one => dispatchOf(one, now))
+  const looks = all.flatMap(one => lookOf(one, now))
+  const canvasLooks = all.flatMap(one => canvasLookOf(one, now))
   const [unsentDispatches, unsentLooks, unsentCanvasLooks, unmarked] = await Promise.all([
     dispatches.length > 0 ? system.messages.dispatch(dispatches) : [],
     looks.length > 0 ? system.messages.look(looks) : [],
     canvasLooks.length > 0 ? system.messages.lookAtCanvases(canvasLooks) : [],
-    markTargets(system, tasks),
+    markTargets(system, all),
   ])
   return [
     ...unsentDispatches.map(({ index, ...why }) => ({ id: dispatches[index]?.task.id ?? '', ...why })),
@@ -61,8 +69,7 @@ const SLOT_LEAD_MS = 500
  * The delay is rounded down to a whole second. The worker waits for the rest, so the whole seconds of SQS make
  * no start late.
  */
-function dispatchOf(task: Task, now: number): Dispatch[] {
-  const { dispatchAt } = plan(task, now)
+function dispatchOf({ task, plan: { dispatchAt } }: Planned, now: number): Dispatch[] {
   if (dispatchAt === undefined) return []
   const delayMs = dispatchAt - now - (task.wait?.kind === 'slot' ? SLOT_LEAD_MS : 0)
   return [{ task, delaySeconds: Math.floor(Math.min(Math.max(0, delayMs), QUEUE_DELAY_MS_MAX) / 1_000) }]
@@ -75,20 +82,17 @@ function dispatchOf(task: Task, now: number): Dispatch[] {
  * delay is sent with that delay, and sent on when it arrives. Only a look at the due time is rounded down:
  * the waker waits for the rest, so nothing starts late.
  */
-export function lookOf(task: Task, now: number, hops = 0): Look[] {
-  const { lookAt } = plan(task, now)
+export function lookOf({ task, plan: { lookAt, isSlotLook } }: Planned, now: number, hops = 0): Look[] {
   if (lookAt === undefined) return []
   const delayMs = Math.min(Math.max(0, lookAt - now), QUEUE_DELAY_MS_MAX)
   const { id, born, revision } = task
   const rounded = lookAt === task.dueAt ? Math.floor : Math.ceil
-  const isForSlot = slotLookAt(task, now) !== undefined
   return [
-    { id, born, revision, hops, ...(isForSlot && { slot: true }), delaySeconds: rounded(delayMs / 1_000) },
+    { id, born, revision, hops, ...(isSlotLook && { slot: true }), delaySeconds: rounded(delayMs / 1_000) },
   ]
 }
 
-function canvasLookOf(task: Task, now: number): CanvasLook[] {
-  const { driveAt } = plan(task, now)
+function canvasLookOf({ task, plan: { driveAt } }: Planned, now: number): CanvasLook[] {
   if (driveAt === undefined) return []
   const { id, born } = task
   return [{ id, born, from: 0, delaySeconds: Math.ceil(Math.max(0, driveAt - now) / 1_000) }]
@@ -100,10 +104,11 @@ function canvasLookOf(task: Task, now: number): CanvasLook[] {
  * A schedule that cannot be created does not fail the tasks: the sweeper wakes each minute that has tasks and
  * was not woken. If the stream batch came again instead, it would send the messages of all other tasks again.
  */
-async function ensureMinutes(system: PlanningSystem, tasks: readonly Task[]): Promise<void> {
-  const { timers, clock, metrics, log } = system
-  const now = clock.now()
-  const byMinute = Map.groupBy(tasks, task => plan(task, now).minute)
+async function ensureMinutes(
+  { timers, metrics, log }: PlanningSystem,
+  all: readonly Planned[],
+): Promise<void> {
+  const byMinute = Map.groupBy(all, ({ plan }) => plan.minute)
   const ensured = [...byMinute].map(async ([minute, waiting]) => {
     if (minute === undefined) return
     try {

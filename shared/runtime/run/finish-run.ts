@@ -39,7 +39,6 @@ async function finished(system: System, seen: Task, fence: number, outcome: Outc
     return true
   }
   logRunStopped(system, seen, fence, decision.reason)
-  if (decision.reason === 'lost') system.metrics.add('LeaseLost', 1, seen.type)
   return false
 }
 

@@ -10,17 +10,17 @@ import { isItemFault } from '../../core/errors.ts'
 import { minuteStart } from '../../core/place/place.ts'
 import { MINUTE_SHARDS, minutePlaceName } from '../../core/place/place-names.ts'
 import { lookRecord } from '../../core/plan/look-chain.ts'
-import { look, plan } from '../../core/plan/plan.ts'
+import { look, type Planned, plan, planned } from '../../core/plan/plan.ts'
 import { minuteRecord } from '../../core/record-names.ts'
 import type { Task } from '../../core/task/task.ts'
 import type { Look, MinuteLook } from '../../ports/messages.ts'
 import type { IndexEntry } from '../../ports/stores.ts'
 import type { PlanFailure } from '../kernel/isolate-faults.ts'
-import { transact } from '../kernel/kernel.ts'
+import { ofSameBirth, transact } from '../kernel/kernel.ts'
 import { sleepUntil } from '../kernel/moment.ts'
 import type { System } from '../kernel/system.ts'
 import { logFields } from '../kernel/traceparent.ts'
-import { lookOf, sendMessages } from '../plan/plan.ts'
+import { lookOf, sendMessages, sendPlanned } from '../plan/plan.ts'
 import { tickSchedule } from '../schedule/tick-schedule.ts'
 import { markTargets } from '../worker/targets.ts'
 
@@ -83,19 +83,13 @@ async function wakeTask(
   if (seen?.born !== sentLook.born) return []
   await waitUntilDue(system, seen)
   if (seen.schedule) return wakeSchedule(system, sentLook)
-  const { decision, task } = await transact(system, seen, current =>
-    current?.born === sentLook.born
-      ? look(current, system.clock.now(), system.chance.fraction())
-      : { ok: false as const, reason: 'nothing-yet' as const },
-  )
-  if (decision.ok) {
-    if (decision.change.after.operation === 'lose') system.metrics.add('LeaseLost', 1, seen.type)
-    return []
-  }
-  if (!isPlannedOnThis(sentLook, task)) return []
-  const isSlotNear = sentLook.slot && plan(task, system.clock.now()).dispatchAt !== undefined
-  if (isSlotNear) return sendMessages(system, [task])
-  return [...(await markTargets(system, [task])), ...(await sendNextLook(system, task, sentLook))]
+  const decide = ofSameBirth(sentLook, current => look(current, system.clock.now(), system.chance.fraction()))
+  const { decision, task } = await transact(system, seen, decide)
+  if (decision.ok || !isPlannedOnThis(sentLook, task)) return []
+  const next = planned(task, system.clock.now())
+  const isSlotNear = sentLook.slot && next.plan.dispatchAt !== undefined
+  if (isSlotNear) return sendPlanned(system, [next])
+  return [...(await markTargets(system, [next])), ...(await sendNextLook(system, next, sentLook))]
 }
 
 function isPlannedOnThis(sentLook: Look, task: Task | undefined): task is Task {
@@ -104,7 +98,8 @@ function isPlannedOnThis(sentLook: Look, task: Task | undefined): task is Task {
 
 async function wakeSchedule(system: System, sentLook: ReceivedLook): Promise<PlanFailure[]> {
   const { ticked, task } = await tickSchedule(system, sentLook)
-  return ticked || !isPlannedOnThis(sentLook, task) ? [] : sendNextLook(system, task, sentLook)
+  if (ticked || !isPlannedOnThis(sentLook, task)) return []
+  return sendNextLook(system, planned(task, system.clock.now()), sentLook)
 }
 
 /** Waits until the look is due: it may arrive up to a second early, since queues delay by whole seconds. */
@@ -115,19 +110,23 @@ async function waitUntilDue({ clock }: System, task: Task): Promise<void> {
 
 async function sendNextLook(
   system: System,
-  task: Task,
+  next: Planned,
   { hops, messageId }: ReceivedLook,
 ): Promise<PlanFailure[]> {
+  const { task } = next
   if (hops >= HOPS_MAX) {
     system.metrics.add('LookLoop', 1, task.type)
-    system.log.error('a look was armed too often; the sweeper goes on with the task', {
-      ...logFields(task),
-      hops,
-    })
+    system.log.error(
+      'a chain of looks at one task is too long and ends; the sweeper continues with the task',
+      {
+        ...logFields(task),
+        hops,
+      },
+    )
     return []
   }
   if (!(await maySendNext(system, task, hops + 1, messageId))) return []
-  const failures = await system.messages.look(lookOf(task, system.clock.now(), hops + 1))
+  const failures = await system.messages.look(lookOf(next, system.clock.now(), hops + 1))
   return failures.map(({ index: _index, ...why }) => ({ id: task.id, ...why }))
 }
 

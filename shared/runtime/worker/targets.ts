@@ -1,5 +1,5 @@
 import { isItemFault } from '../../core/errors.ts'
-import { plan } from '../../core/plan/plan.ts'
+import { type Planned, planned } from '../../core/plan/plan.ts'
 import type { Task } from '../../core/task/task.ts'
 import type { Marker } from '../../core/worker/worker.ts'
 import type { Chance } from '../../ports/machine.ts'
@@ -18,30 +18,25 @@ const WRITES_AT_ONCE_MAX = 25
 /** One call checks at most this many markers: twenty requests, half a read unit per marker. */
 const CHECKED_MARKERS_MAX = 2_000
 
-/** Writes the markers of tasks that are due, one per task and worker; returns the tasks that could not be marked. */
+/** Writes the markers that the plans ask for, one per task and worker. Returns the tasks that could not be marked. */
 export async function markTargets(
-  system: Pick<System, 'targets' | 'clock'>,
-  tasks: readonly Task[],
+  system: Pick<System, 'targets'>,
+  all: readonly Planned[],
 ): Promise<PlanFailure[]> {
-  const now = system.clock.now()
-  const failures = await sideBySide(
-    tasks.flatMap(task => markersOf(task, now)),
-    WRITES_AT_ONCE_MAX,
-    async marker => {
-      try {
-        await system.targets.mark(marker)
-        return []
-      } catch (error) {
-        return [{ id: marker.taskId, reason: String(error), transient: !isItemFault(error) }]
-      }
-    },
-  )
+  const failures = await sideBySide(all.flatMap(markersOf), WRITES_AT_ONCE_MAX, async marker => {
+    try {
+      await system.targets.mark(marker)
+      return []
+    } catch (error) {
+      return [{ id: marker.taskId, reason: String(error), transient: !isItemFault(error) }]
+    }
+  })
   return failures.flat()
 }
 
-function markersOf(task: Task, now: number): Marker[] {
+function markersOf({ task, plan }: Planned): Marker[] {
   const { id: taskId, born, revision } = task
-  return (plan(task, now).markFor ?? []).map(workerId => ({ workerId, taskId, born, revision }))
+  return (plan.markFor ?? []).map(workerId => ({ workerId, taskId, born, revision }))
 }
 
 /**
@@ -51,7 +46,7 @@ function markersOf(task: Task, now: number): Marker[] {
 export async function tasksWithoutMarkers(system: System, tasks: readonly Task[]): Promise<Task[]> {
   const now = system.clock.now()
   const expected = sampleOf(
-    tasks.flatMap(task => markersOf(task, now)),
+    tasks.flatMap(task => markersOf(planned(task, now))),
     system.chance,
   )
   const present = await system.targets.among(expected)

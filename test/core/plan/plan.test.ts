@@ -96,7 +96,7 @@ describe('what must be sent for a task', () => {
     [
       'taken in order, its slot hours ahead: a look when a queue can delay that long',
       aTask({ ordering: 'priority', wait: slotAt(NOW + 10 * HOUR) }),
-      { lookAt: NOW + 10 * HOUR - 15 * MINUTE },
+      { lookAt: NOW + 10 * HOUR - 15 * MINUTE, isSlotLook: true },
     ],
     [
       'taken in order, its slot within 15 minutes: a dispatch for the slot',

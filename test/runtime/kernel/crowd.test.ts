@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { BatonError } from '../../../shared/core/errors.ts'
 import { resolveOptions } from '../../../shared/core/options/options.ts'
+import { planned } from '../../../shared/core/plan/plan.ts'
 import { isComplete } from '../../../shared/core/run/several-successes.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import type { TaskStore } from '../../../shared/ports/stores.ts'
@@ -163,7 +164,7 @@ describe('a worker that dies between the last needed success and the write of th
   it('loses nothing, since the look that the planner sends writes the end', async () => {
     const { system, head } = await completeTask()
 
-    await timed(system, wakeTasks(system, lookOf(head, system.clock.now())))
+    await timed(system, wakeTasks(system, lookOf(planned(head, system.clock.now()), system.clock.now())))
 
     expect(await headOf(system, head)).toMatchObject({ state: 'succeeded', finishedAt: head.updatedAt })
   })
@@ -172,7 +173,7 @@ describe('a worker that dies between the last needed success and the write of th
     const { system, head } = await completeTask({ deadlineMs: MINUTE })
     await system.clock.advance(HOUR)
 
-    await timed(system, wakeTasks(system, lookOf(head, system.clock.now())))
+    await timed(system, wakeTasks(system, lookOf(planned(head, system.clock.now()), system.clock.now())))
 
     expect(await headOf(system, head)).toMatchObject({ state: 'succeeded' })
   })

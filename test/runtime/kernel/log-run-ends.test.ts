@@ -6,7 +6,9 @@ import type { Task } from '../../../shared/core/task/task.ts'
 import { defineTask } from '../../../shared/define/define-task.ts'
 import type { TaskContext } from '../../../shared/define/task-context.ts'
 import type { Log } from '../../../shared/ports/machine.ts'
+import { claimTask } from '../../../shared/runtime/claim/claim.ts'
 import { transact } from '../../../shared/runtime/kernel/kernel.ts'
+import { writeFinish } from '../../../shared/runtime/run/finish-run.ts'
 import { wakeTasks } from '../../../shared/runtime/wake/wake.ts'
 import { Fatal, Release } from '../../../shared/signals.ts'
 import { NOW, SECOND } from '../../support/tasks/a-task.ts'
@@ -117,6 +119,20 @@ describe('each end of a run is one log line', () => {
         fields: { error: { name: 'LeaseLost' }, nextTry: new Date(system.clock.now()).toISOString() },
       },
     ])
+  })
+
+  it('a run is counted as lost once, whichever process records it', async () => {
+    const { system } = aLoggingSystem()
+    const lostAtClaim = await claimed(system, await stored(system, { key: 'claimed-again' }))
+    const lostAtLook = await claimed(system, await stored(system, { key: 'looked-at' }))
+    await system.clock.advance(lostAtClaim.options.leaseMs + SECOND)
+
+    await claimTask(system, lostAtClaim, { workerId: 'w9' })
+    const { id, born, revision } = lostAtLook
+    await wakeTasks(system, [{ id, born, revision, hops: 0, delaySeconds: 0 }])
+    await writeFinish(system, lostAtLook, { born, fence: 1, outcome: 'succeed' })
+
+    expect(system.counted('LeaseLost')).toBe(2)
   })
 
   it('a cancelled run is logged by the process that cancelled it, and by its worker', async () => {

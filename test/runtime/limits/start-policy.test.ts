@@ -9,7 +9,7 @@ import { claimTargets } from '../../../shared/runtime/claim/claim-targets.ts'
 import { transact } from '../../../shared/runtime/kernel/kernel.ts'
 import type { System } from '../../../shared/runtime/kernel/system.ts'
 import { startInOwnSlot } from '../../../shared/runtime/limits/start-policy.ts'
-import { markTargets } from '../../../shared/runtime/worker/targets.ts'
+import { sendMessages } from '../../../shared/runtime/plan/plan.ts'
 import { SECOND } from '../../support/tasks/a-task.ts'
 import {
   aMemorySystem,
@@ -66,7 +66,7 @@ describe('a slot', () => {
     for (let nth = 0; nth < 6; nth++) {
       tasks.push(await stored(system, { key: `k${nth}`, options: { workerIds: ['w1'] } }))
     }
-    await markTargets(system, tasks)
+    await sendMessages(system, tasks)
     const claimed: Claimed[] = []
 
     for (let round = 0; round < 12; round++) {
@@ -81,7 +81,7 @@ describe('a slot', () => {
     const { system } = await aLimited({ concurrency: { max: 1 }, rate: { limit: 1, perMs: 10 * SECOND } })
     const first = await stored(system, { key: 'first' })
     const both = await stored(system, { key: 'both', options: { workerIds: ['w1', 'w2'] } })
-    await markTargets(system, [both])
+    await sendMessages(system, [both])
     await ran(system, first)
     let isOver = false
     const claimed: Claimed[] = []

@@ -1,6 +1,6 @@
 import { MINUTE_LEAD_MS } from '../../../shared/core/bounds.ts'
 import { minuteStart } from '../../../shared/core/place/place.ts'
-import { plan as planOf } from '../../../shared/core/plan/plan.ts'
+import { planned, plan as planOf } from '../../../shared/core/plan/plan.ts'
 import { SCHEDULE_TYPE, type Timing } from '../../../shared/core/task/schedule-state.ts'
 import { type Task, taskId } from '../../../shared/core/task/task.ts'
 import type { Look } from '../../../shared/ports/messages.ts'
@@ -70,7 +70,7 @@ export async function pass(world: ScheduleWorld, until: string | number, times =
   for (;;) {
     const present = await world.tasks.head(ID)
     const now = world.clock.now()
-    const [look] = present ? lookOf(present, now) : []
+    const [look] = present ? lookOf(planned(present, now), now) : []
     const at = present && (look ? now + look.delaySeconds * 1_000 : firesAt(present, now))
     if (at === undefined || at > end) break
     await world.clock.advance(at - now)
