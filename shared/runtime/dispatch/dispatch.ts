@@ -3,30 +3,30 @@
  * was sent, so a claim usually costs one write and no read. This room serves dispatches, in functions and in standalone
  * workers alike: `serveDispatch` waits until the task may start, claims it, runs it, and reports the run.
  *
- * Who sends a dispatch: the planner when a change makes a task claimable, the waker when a time has come, and the sweeper
- * when a dispatch seems lost. A dispatch is a hint, and the conditional write of the claim decides. So a dispatch may come
- * twice or late, and one of a task that has changed is refused and dropped: the change caused a dispatch of its own.
+ * The planner sends a dispatch when a change makes a task claimable, the waker when its time comes, and the sweeper when a
+ * dispatch seems lost. A dispatch is a hint, and the conditional write of the claim decides. So a dispatch may come twice
+ * or late. When its task has changed meanwhile, it is dropped: the change caused a dispatch of its own.
  *
  * A dispatch of a type that has an order is a ticket. It says that one task of the type may be claimed, and its receiver
  * claims the best waiting one, which may be the task that the ticket names. Each task in a ready place has a ticket. So a
  * ticket whose named task is taken still stands for another task. One claim may serve several tickets.
  *
- * What may go wrong, as an `Obstacle`: the dispatch comes too early, its claim is refused, a ticket finds no task, or the
+ * An `Obstacle` is what may go wrong: the dispatch comes too early, its claim is refused, a ticket finds no task, or the
  * store or the queue fails. `disposition.ts` has the one rule for what becomes of the dispatch then. It is dropped, left to
- * its queue, or put back: at its due time, after an outage, or to pass it on to another worker.
+ * its queue, or put back: until its task is due, until an outage may be over, or to pass it on to another worker.
  *
  * After the claim the dispatch is not needed any more. The lease and its looks guard the run, which may take hours.
  *
- * |               | a function                                  | a standalone worker                                  |
- * | ------------- | ------------------------------------------- | ---------------------------------------------------- |
- * | receives      | batches of up to ten, from Lambda           | as many dispatches as its concurrency leaves free    |
- * | deletes       | when the invocation has ended               | as soon as the claim is written                      |
- * | puts back     | a copy that counts its hops, at most twelve | a copy, as often as it takes                         |
- * | claims by     | one claim for the tickets of a batch        | one claim at a time for the tickets that wait        |
- * | runs suspects | alone, since a batch dies with its process  | beside other runs                                    |
+ * |               | a function                                  | a standalone worker                               |
+ * | ------------- | ------------------------------------------- | ------------------------------------------------- |
+ * | receives      | batches of up to ten, from Lambda           | as many dispatches as its capacity allows         |
+ * | deletes       | when the invocation has ended               | as soon as the claim is written                   |
+ * | puts back     | a copy that counts its hops, at most twelve | a copy, without a bound                           |
+ * | tickets       | share one claim per batch and type          | share one claim if they wait for the one before   |
+ * | suspects      | run alone, since a batch shares a process   | run beside other tasks                            |
  *
- * A function enters by `serve-dispatches.ts`, with `batch-tickets.ts` and `suspects.ts`. A worker fetches its dispatches in
- * `worker/receive.ts`, and its tickets wait in `claim/claim-by-ticket.ts`.
+ * Read next: `disposition.ts`. A function enters by `serve-dispatches.ts`, with `batch-tickets.ts` and `suspects.ts`. A
+ * worker receives in `worker/receive.ts`, and its tickets wait in `claim/claim-by-ticket.ts`.
  */
 import { QUEUE_DELAY_MS_MAX } from '../../core/bounds.ts'
 import { defined } from '../../core/defined.ts'
