@@ -69,7 +69,7 @@ export type Serving = {
 }
 
 /** What a receiver does around its runs. No hook throws. */
-export type RunHooks = {
+type RunHooks = {
   beforeRun(run: Claimed): Promise<void>
   afterRun(run: Claimed & Pick<Ran, 'outcome' | 'error'>): Promise<void>
   onError(failure: { readonly error: unknown; readonly task: Task } & Partial<Claimed>): Promise<void>
