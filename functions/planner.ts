@@ -14,7 +14,7 @@ const system = composePlanningSystem()
 const heads = composeHeadReader()
 const publishEvents = createEventPublisher(composeEventSystem(system))
 
-/** The planner, which reads the table's stream. It plans each changed task and limit, and publishes and counts the changes. */
+/** The planner, which reads the table's stream. It plans what each change calls for, publishes events, and counts outcomes. */
 export async function handler(event: DynamoDBStreamEvent): Promise<DynamoDBBatchResponse> {
   const changes = (await Promise.all(event.Records.map(readChange))).flat()
   const tasks = changes.filter(change => 'task' in change)
@@ -31,8 +31,8 @@ export async function handler(event: DynamoDBStreamEvent): Promise<DynamoDBBatch
 }
 
 /**
- * Reads the change in a record. A record that cannot be read never will be: it is logged and skipped, so that it does not
- * block its shard. When the store does not answer, the error is thrown, and the stream delivers the whole batch again.
+ * Reads the change in a record. An unreadable record stays unreadable, so it is logged and skipped. Otherwise it
+ * would block its shard. When the store does not answer, the error is thrown, and the stream delivers the whole batch again.
  */
 async function readChange(record: DynamoDBRecord): Promise<StreamChange[]> {
   const { NewImage = {}, Keys } = record.dynamodb ?? {}

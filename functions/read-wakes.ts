@@ -5,21 +5,21 @@ import type { System } from '../shared/runtime/kernel/system.ts'
 
 type ReceivedWakes = {
   readonly wakes: ReadonlyArray<{ readonly messageId: string; readonly wake: Wake }>
-  readonly late: ReadonlyArray<{ readonly messageId: string; readonly late: LateEvents }>
+  readonly lateEvents: ReadonlyArray<{ readonly messageId: string; readonly late: LateEvents }>
 }
 
-/** The messages of a batch of the wake queue or the jobs queue. A message that cannot be read is logged and dropped. */
+/** Reads the messages of a batch of the wake queue or the jobs queue. It logs and drops a message that it cannot read. */
 export function readWakes(system: Pick<System, 'log'>, { Records }: SQSEvent): ReceivedWakes {
   const wakes: Array<ReceivedWakes['wakes'][number]> = []
-  const late: Array<ReceivedWakes['late'][number]> = []
+  const lateEvents: Array<ReceivedWakes['lateEvents'][number]> = []
   for (const { messageId, body } of Records) {
     try {
       const wake = decodeWake(body)
-      if (wake.kind === 'events') late.push({ messageId, late: wake.late })
+      if (wake.kind === 'events') lateEvents.push({ messageId, late: wake.late })
       else wakes.push({ messageId, wake })
     } catch (error) {
       system.log.error('dropped a message that cannot be read', { error, messageId })
     }
   }
-  return { wakes, late }
+  return { wakes, lateEvents }
 }

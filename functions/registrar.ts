@@ -18,7 +18,7 @@ type TypeProperties = {
 
 const system = composeSystem()
 
-/** The custom resource of a deployed handler or flow. It registers the type, and marks it when its handler is deleted. */
+/** Serves the custom resource of a handler or flow: registers its type, and records when the handler of a type is deleted. */
 export async function handler(event: CloudFormationCustomResourceEvent, context: Context): Promise<void> {
   try {
     const { type, configuration, servedBy, version } = event.ResourceProperties as unknown as TypeProperties
@@ -28,7 +28,7 @@ export async function handler(event: CloudFormationCustomResourceEvent, context:
     else await registerHandlerType(system, type, parsed, { servedBy, version })
     await answer(event, { Status: 'SUCCESS', PhysicalResourceId: `type-${type}` })
   } catch (error) {
-    system.log.error('type not registered', { error })
+    system.log.error('a deployed type was not registered or removed', { error })
     const PhysicalResourceId = 'PhysicalResourceId' in event ? event.PhysicalResourceId : context.awsRequestId
     // A stack must be deletable even after its table was deleted.
     const Status = event.RequestType === 'Delete' ? 'SUCCESS' : 'FAILED'
@@ -36,7 +36,7 @@ export async function handler(event: CloudFormationCustomResourceEvent, context:
   }
 }
 
-/** Registers a flow. A deleted flow stays registered, as every type does, and has no handler to mark as deleted. */
+/** Registers a flow. A deleted flow stays registered, as every type does. It has no handler to remove. */
 async function registerFlow(
   request: CloudFormationCustomResourceEvent['RequestType'],
   type: string,
@@ -47,7 +47,7 @@ async function registerFlow(
 
 type Answer = { Status: 'SUCCESS' | 'FAILED'; PhysicalResourceId: string; Reason?: string }
 
-/** CloudFormation waits up to an hour for this PUT, so its failure must not pass silently. */
+/** CloudFormation waits up to 5 minutes for this PUT (`REGISTRATION_WAIT_S`), so a failed PUT must throw. */
 async function answer(event: CloudFormationCustomResourceEvent, body: Answer): Promise<void> {
   const { StackId, RequestId, LogicalResourceId } = event
   const response = await fetch(event.ResponseURL, {
@@ -55,5 +55,6 @@ async function answer(event: CloudFormationCustomResourceEvent, body: Answer): P
     headers: { 'content-type': '' },
     body: JSON.stringify({ ...body, StackId, RequestId, LogicalResourceId }),
   })
-  if (!response.ok) throw new Error(`CloudFormation answered ${response.status}`)
+  if (!response.ok)
+    throw new Error(`CloudFormation answered ${response.status} to the result of ${LogicalResourceId}`)
 }

@@ -9,7 +9,7 @@ type HttpHandler = (
   context: Context,
 ) => Promise<APIGatewayProxyStructuredResultV2>
 
-/** The Lambda handler of an application behind API Gateway. It writes metrics and spans before Lambda may freeze the process. */
+/** Makes the Lambda handler of an API behind API Gateway. It writes metrics and spans before Lambda may freeze the process. */
 export function serveHttp(system: System, app: ReturnType<typeof createApi>): HttpHandler {
   return async event => {
     try {
@@ -24,8 +24,8 @@ export function serveHttp(system: System, app: ReturnType<typeof createApi>): Ht
 }
 
 /**
- * Makes a request of an event's headers and body. The application reads method and path from the event itself. A `Request`
- * cannot have every method that a client may send, nor a GET with a body, and not every path can be part of a URL.
+ * Makes a request of an event's headers and body. The application reads method and path from the event itself, because a
+ * `Request` cannot hold every method, a GET with a body, or every path that a client may send.
  */
 function requestOf({ headers, body, isBase64Encoded }: APIGatewayProxyEventV2): Request {
   const given = Object.entries(headers).filter(([, value]) => value !== undefined) as [string, string][]
@@ -36,7 +36,7 @@ function requestOf({ headers, body, isBase64Encoded }: APIGatewayProxyEventV2): 
   })
 }
 
-/** Encodes a header that is not ASCII. Headers of a `Request` hold Latin-1 only, and no header of the API needs more. */
+/** Encodes a header that is not ASCII, because a `Request` holds headers in Latin-1 only. No header of the API needs more. */
 function headerText(value: string): string {
   return /[^\x20-\x7E\t]/.test(value) ? encodeURIComponent(value) : value
 }

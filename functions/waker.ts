@@ -13,13 +13,13 @@ const system = composeSystem()
 const eventSystem = composeEventSystem(system)
 
 /**
- * The waker, which serves the wake queue. It looks at tasks whose time has come, dispatches far minutes and publishes late
- * events. It also serves long jobs that an earlier version sent to this queue.
+ * The waker, which serves the wake queue. It serves looks, dispatches the tasks of a minute when its EventBridge schedule
+ * fires, and publishes late events. It also serves the jobs that an earlier version sent to this queue.
  */
 export async function handler(event: SQSEvent, context: Context): Promise<SQSBatchResponse> {
   const stopAt = system.clock.now() + context.getRemainingTimeInMillis() - MARGIN_MS
-  const { wakes, late } = readWakes(system, event)
-  const failed = await Promise.all([serveWakes(system, wakes, stopAt), ...late.map(publishLate)])
+  const { wakes, lateEvents } = readWakes(system, event)
+  const failed = await Promise.all([serveWakes(system, wakes, stopAt), ...lateEvents.map(publishLate)])
   flushMetrics()
   return { batchItemFailures: failed.flat().map(itemIdentifier => ({ itemIdentifier })) }
 }

@@ -10,8 +10,8 @@ import { flushMetrics, log, metrics } from './compose/compose.ts'
 const METRICS_PERIOD_MS = 60_000
 
 /**
- * The program of a worker's container: it serves `tasks` until its service stops it. After the first signal, runs may
- * finish for `BATON_DRAIN_MS`; the others are released. A second signal releases all runs at once.
+ * Serves `tasks` in a worker's container until ECS stops the container. After the first signal, runs have `BATON_DRAIN_MS` to
+ * finish; the worker then releases the others. A second signal releases all runs at once.
  */
 export function serveTasks(tasks: readonly TaskDefinition[]): void {
   const worker = createWorker({
@@ -40,12 +40,12 @@ function stopOnSignals(worker: Worker): void {
 }
 
 /**
- * Keeps one handler's mistake from ending the runs of others. A rejected promise without a handler is only logged. After an
- * uncaught error the process is in an unknown state: it lets its runs finish and exits, and the service starts another.
+ * Keeps one handler's mistake from ending the runs of others. A rejected promise that no code catches is only logged. After an
+ * uncaught error the process is in an unknown state: it lets its runs finish and exits, and ECS starts another container.
  */
 function outliveHandlers(worker: Worker): void {
   process.on('unhandledRejection', error => {
-    log.error('a promise was rejected and has no handler', { error })
+    log.error('a promise was rejected, and no code caught it', { error })
   })
   process.on('uncaughtException', error => {
     log.error('the worker stops after an uncaught error', { error })

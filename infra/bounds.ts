@@ -1,26 +1,35 @@
 /** Numbers of the deployment, each with its unit and its source. */
 
-/** Leaves room in a queue's name for `-q-` and the hash of a long type: SQS allows 80 characters. Source: SQS quotas. */
+/**
+ * This length leaves room in a queue's name for `-q-` and the hash of a long type. SQS allows 80 characters. Source: SQS
+ * quotas.
+ */
 export const SYSTEM_NAME_CHARACTERS_MAX = 40
 
 /** Lambda's smallest memory. Source: Lambda quotas. */
 export const FUNCTION_MEMORY_MB_MIN = 128
 /** Lambda's largest memory. Source: Lambda quotas. */
 export const FUNCTION_MEMORY_MB_MAX = 10_240
-/** Gives a function about 0.3 of a CPU; its imports take half as long as with 256 MB. Source: Lambda configuration, memory. */
+/**
+ * With this memory a function has about 0.3 of a CPU, and its imports take half as long as with 256 MB. Source: Lambda
+ * configuration, memory.
+ */
 export const FUNCTION_MEMORY_MB = 512
 /** An HTTP API gives up after 30 s, and a claim waits up to 20 s. Source: API Gateway quotas. */
 export const API_TIMEOUT_S = 29
 /**
- * Memory of the claims function: it holds an answer of 5 MB and the bundle with room to spare. With half of it an empty poll
- * takes twice as long and costs the same.
+ * Memory of the claims function: it holds an answer of 5 MB and the bundle with room to spare. With half of it, an empty
+ * poll takes twice as long and costs the same.
  */
 export const CLAIMS_MEMORY_MB = 256
-/** A worker finds a task within a second on average. A poll takes some 5 read units: an idle worker costs $2 to $3 a month. */
+/**
+ * With this delay a worker finds a task after a second on average. A poll takes some 5 read units, so an idle worker costs $2
+ * to $3 a month.
+ */
 export const CLAIM_RETRY_MS = 2_000
 /** The shortest legal `retryAfterMs`. */
 export const CLAIM_RETRY_MS_MIN = 500
-/** The longest legal `retryAfterMs`, below the 30 s after which a silent worker counts as gone. */
+/** The longest legal `retryAfterMs`. It is shorter than the 30 s after which a silent worker counts as gone. */
 export const CLAIM_RETRY_MS_MAX = 20_000
 /** How many claims may wait at a time by default: a twentieth of an account's usual 1,000 executions. */
 export const CLAIMS_WAITING_MAX = 50
@@ -32,9 +41,9 @@ export const API_BURST = 2_000
 export const CORS_MAX_AGE_S = 3_600
 export const PLANNER_TIMEOUT_S = 60
 export const WAKER_TIMEOUT_S = 30
-/** A job works for at most 25 s per invocation. The remaining time lets a page end that a slow table delays. */
+/** A job works for at most 25 s per invocation. The remaining time is for a page that a slow table delays. */
 export const JOBS_TIMEOUT_S = 60
-/** Rounds begin every minute and must not overlap. */
+/** The sweeper's rounds begin every minute and must not overlap. */
 export const SWEEPER_TIMEOUT_S = 50
 export const REGISTRAR_TIMEOUT_S = 60
 /** CloudFormation waits this long for a registration instead of its usual hour. */
@@ -57,7 +66,8 @@ export const FUNCTION_TIMEOUT_S_MAX = 900
 export const QUEUE_BATCH_SIZE = 10
 /**
  * Concurrent batches of a handler's mapping by default. Every mapping has such a maximum. Without it a full account throttles
- * the poller, each throttle counts as a receive, and good messages end in the dead-letter queue. Source: Lambda with SQS, maximum concurrency (2–1,000).
+ * the poller, each throttle counts as a receive, and good messages end in the dead-letter queue. Source: Lambda with SQS,
+ * maximum concurrency (2–1,000).
  */
 export const HANDLER_CONCURRENCY_MAX = 50
 export const WAKER_CONCURRENCY_MAX = 50
@@ -65,7 +75,7 @@ export const WAKER_CONCURRENCY_MAX = 50
 export const JOBS_CONCURRENCY_MAX = 5
 /** A visibility timeout of six function timeouts lets Lambda retry a throttled batch. Source: Lambda with SQS. */
 export const TIMEOUTS_PER_VISIBILITY = 6
-/** Enough receives for a good message that shares its batches with a crashing task. AWS recommends 5 or more. */
+/** A good message that shares its batches with a crashing task needs several receives. AWS recommends 5 or more. */
 export const RECEIVES_MAX = 10
 /**
  * The largest message that SQS accepts. A dispatch carries its task's head: the steps of a flow, up to 180 KB as sent, and the
@@ -76,9 +86,12 @@ export const MESSAGE_BYTES_MAX = 1_048_576
 export const DEAD_LETTER_RETENTION_DAYS = 14
 
 export const STREAM_BATCH_SIZE = 100
-/** With bisection and partial answers, only the failing record itself is retried this often. */
+/** Lambda retries a failing record this often. Bisection and partial answers spare the other records of its batch. */
 export const STREAM_RETRIES_MAX = 10
-/** Half of the 24 h that a stream keeps, so that a blocked shard gives up before records are lost. Source: DynamoDB Streams. */
+/**
+ * Half of the 24 h for which a stream keeps records. Lambda thus gives up on a blocked shard before records are lost. Source:
+ * DynamoDB Streams.
+ */
 export const STREAM_RECORD_AGE_HOURS_MAX = 12
 
 /** Few retries suffice: the next round of the sweeper begins within a minute. */
@@ -104,9 +117,9 @@ export const FARGATE_MEMORY_MB: Readonly<
 }
 export const WORKER_CONCURRENCY = 10
 export const WORKER_CONCURRENCY_MAX = 1_000
-/** `minTasks` by default. */
+/** The default of `minTasks`, the fewest containers of a service. */
 export const SERVICE_CONTAINERS_MIN = 1
-/** `maxTasks` by default. */
+/** The default of `maxTasks`, the most containers of a service. */
 export const SERVICE_CONTAINERS_MAX = 10
 /** The most containers of one service. Source: ECS quotas, tasks per service. */
 export const SERVICE_CONTAINERS_QUOTA = 5_000
@@ -117,7 +130,7 @@ export const WORKER_STOP_MARGIN_S = 10
 export const WORKER_DRAIN_S = STOP_TIMEOUT_S_MAX - WORKER_STOP_MARGIN_S
 /** A metric expression reads at most 10 metrics, and one of them counts the running containers. Source: CloudWatch quotas. */
 export const SCALED_QUEUES_MAX = 9
-/** A container starts within a minute. A sooner second look would count the same backlog twice. */
+/** A container starts within a minute. An earlier second decision would count the same backlog twice. */
 export const SCALE_OUT_COOLDOWN_S = 60
 export const SCALE_IN_COOLDOWN_S = 300
 
@@ -137,8 +150,11 @@ export const WARM_WRITE_UNITS_MIN = 4_000
 export const MAPPING_CONCURRENCY_MIN = 2
 /** The largest maximum concurrency of an SQS mapping. Source: Lambda event source mapping API reference. */
 export const MAPPING_CONCURRENCY_MAX = 1_000
-/** A run is aborted 3 s before its function ends. A shorter timeout would leave it no time. */
+/** A run is aborted 3 s before its function ends. A function with a shorter timeout would leave its runs no time. */
 export const HANDLER_TIMEOUT_S_MIN = 10
 
-/** The most types that one grant names. A type with a name of 20 takes some 500 of the 10,240 characters of a role's inline policies. */
+/**
+ * The most types that one grant names. A type whose name has 20 characters takes some 500 of the 10,240 characters of a role's
+ * inline policies.
+ */
 export const GRANTED_TYPES_MAX = 15

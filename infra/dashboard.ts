@@ -22,20 +22,20 @@ const WIDTH = 12
 const HEIGHT = 6
 const PERIOD = Duration.minutes(1)
 
-/** A graph that finds its metrics at synthesis: handlers may be added after the dashboard. */
+/** A graph that finds its metrics at synthesis, because the app may add handlers after the dashboard. */
 class LazyGraph extends ConcreteWidget {
   private readonly title: string
-  private readonly found: () => IMetric[]
+  private readonly findMetrics: () => IMetric[]
 
-  constructor(title: string, found: () => IMetric[]) {
+  constructor(title: string, findMetrics: () => IMetric[]) {
     super(WIDTH, HEIGHT)
     this.title = title
-    this.found = found
+    this.findMetrics = findMetrics
   }
 
   override toJson(): ReturnType<GraphWidget['toJson']> {
     const { title, width, height } = this
-    const graph = new GraphWidget({ title, width, height, left: this.found(), liveData: true })
+    const graph = new GraphWidget({ title, width, height, left: this.findMetrics(), liveData: true })
     if (this.x !== undefined && this.y !== undefined) graph.position(this.x, this.y)
     return graph.toJson()
   }
@@ -49,9 +49,9 @@ export function createDashboard(scope: Construct, id: string, parts: Parts, titl
       period: PERIOD,
       ...(statistic && { statistic, label: `${name} ${statistic}` }),
     })
-  const graph = (graphTitle: string, found: () => IMetric[]) => new LazyGraph(graphTitle, found)
-  const queues = () => found(scope, isFedQueue)
-  const functions = () => found(scope, isFunction)
+  const graph = (graphTitle: string, findMetrics: () => IMetric[]) => new LazyGraph(graphTitle, findMetrics)
+  const queues = () => findAll(scope, isSourceQueue)
+  const functions = () => findAll(scope, isFunction)
   return new Dashboard(scope, id, {
     widgets: [
       [new TextWidget({ markdown: `# ${title}`, width: 2 * WIDTH, height: 1 })],
@@ -70,7 +70,7 @@ export function createDashboard(scope: Construct, id: string, parts: Parts, titl
       ],
       [
         graph('Messages that were given up', () =>
-          found(scope, isDeadLetterQueue).map(queue => visible(scope, queue)),
+          findAll(scope, isDeadLetterQueue).map(queue => visible(scope, queue)),
         ),
         graph('What needs attention, and what was repaired', () => TROUBLE.map(name => outcome(name))),
       ],
@@ -86,7 +86,7 @@ export function createDashboard(scope: Construct, id: string, parts: Parts, titl
           ...throttledRequests(parts.table.table.tableName),
         ]),
         graph('Requests to the API that failed', () =>
-          found(scope, isApi).flatMap(api => [
+          findAll(scope, isApi).flatMap(api => [
             api.metricServerError({ period: PERIOD }),
             api.metricClientError({ period: PERIOD }),
           ]),
@@ -105,7 +105,7 @@ const TROUBLE: readonly MetricName[] = [
   'SweeperRepaired',
 ]
 
-function found<Kind extends IConstruct>(
+function findAll<Kind extends IConstruct>(
   scope: Construct,
   isOfKind: (one: IConstruct) => one is Kind,
 ): Kind[] {
@@ -113,7 +113,7 @@ function found<Kind extends IConstruct>(
 }
 
 const isFunction = (one: IConstruct) => one instanceof LambdaFunction
-const isFedQueue = (one: IConstruct) => one instanceof SourceQueue
+const isSourceQueue = (one: IConstruct) => one instanceof SourceQueue
 const isDeadLetterQueue = (one: IConstruct) => one instanceof DeadLetterQueue
 const isApi = (one: IConstruct) => one instanceof HttpApi
 
@@ -134,17 +134,19 @@ function throttledRequests(table: string): IMetric[] {
   )
 }
 
-type WithQueue = SourceQueue | DeadLetterQueue
+type QueueConstruct = SourceQueue | DeadLetterQueue
 
-function visible(scope: Construct, one: WithQueue): IMetric {
+function visible(scope: Construct, one: QueueConstruct): IMetric {
   return one.queue.metricApproximateNumberOfMessagesVisible({ ...labelled(scope, one), statistic: 'Maximum' })
 }
 
-function oldest(scope: Construct, one: WithQueue): IMetric {
+function oldest(scope: Construct, one: QueueConstruct): IMetric {
   return one.queue.metricApproximateAgeOfOldestMessage({ ...labelled(scope, one), statistic: 'Maximum' })
 }
 
-/** The label is the construct's path in the system, such as `Handlers/Resize`: generated names say nothing to a reader. */
+/**
+ * Labels a metric with the construct's path in the system, such as `Handlers/Resize`. Generated names say nothing to a reader.
+ */
 function labelled(scope: Construct, one: IConstruct) {
   const path = one.node.path.slice(scope.node.path.length + 1)
   return { period: PERIOD, label: path.replace(/\/(Function|Tasks|Queue)$/, '') }

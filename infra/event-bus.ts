@@ -15,7 +15,7 @@ export class SystemEvents extends Construct {
     })
   }
 
-  /** Grants the publishing of events, and sets the variables that name the bus. */
+  /** Allows `grantee` to publish events, and sets the variables that name the bus. */
   openTo(grantee: Grantee): void {
     const { eventBusArn, eventBusName } = this.bus
     allow(grantee, {

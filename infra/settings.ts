@@ -65,14 +65,14 @@ export type SettingsProps = {
   /** Whether X-Ray traces invocations, at about $1.50 per million tasks when all are sampled. @default 'off' */
   readonly tracing?: TracingMode
   /**
-   * How the metrics `Published`, `Succeeded`, `Failed` and `Retried` are kept. `system`: for all types together, and for the types
-   * that `alarmOnFailures` names. `perType`: also for each type, at $0.30 a month for each metric and type with data.
+   * How the metrics `Published`, `Succeeded`, `Failed` and `Retried` are kept. `system`: for all types together, and for the
+   * types that `alarmOnFailures` names. `perType`: also for each type, at $0.30 a month for each metric and type with data.
    * @default 'system'
    */
   readonly metrics?: MetricsScope
 }
 
-/** @throws BatonError `invalid` when there is no usable system name. */
+/** @throws BatonError `invalid` when the system name or another setting is not legal. */
 export function settingsOf(scope: Construct, props: SettingsProps): Settings {
   return {
     system: systemNameOf(scope, props.systemName),

@@ -17,7 +17,7 @@ function mayBeSame(one: string, other: string): boolean {
   return one === other || Token.isUnresolved(one) || Token.isUnresolved(other)
 }
 
-/** One sentence for each queue or event bus of `system` that shares its name with another construct of the app. */
+/** Returns one sentence for each queue or event bus of `system` that shares its name with another construct of the app. */
 export function collidingNames(system: Construct): string[] {
   const all = system.node.root.node.findAll().flatMap(named)
   const own = all.filter(({ construct }) => construct.node.path.startsWith(`${system.node.path}/`))
@@ -45,18 +45,18 @@ function named(construct: IConstruct): Array<{ readonly construct: IConstruct; r
 }
 
 /**
- * The problem of a stack with more resources than CloudFormation allows. CDK's own error does not say what they are for. From
- * 400 resources on, CDK reports their number itself.
+ * Returns the problem of a stack with more resources than CloudFormation allows. CDK's own error does not say what the
+ * resources are for. From 400 resources on, CDK reports their number.
  */
 export function tooManyResources(system: Construct, handlers: Construct): string[] {
   const stack = Stack.of(system)
-  const inAll = resourcesOf(stack, stack)
-  if (inAll <= STACK_RESOURCES_MAX) return []
-  const served = handlers.node.children.length
-  const each = Math.ceil(resourcesOf(handlers, stack) / Math.max(1, served))
+  const total = resourcesOf(stack, stack)
+  if (total <= STACK_RESOURCES_MAX) return []
+  const servers = handlers.node.children.length
+  const each = Math.ceil(resourcesOf(handlers, stack) / Math.max(1, servers))
   return [
-    `the stack ${stack.stackName} has ${inAll} resources, and CloudFormation allows ${STACK_RESOURCES_MAX}. ` +
-      `The ${served} handlers, worker services and flows of ${system.node.path} take about ${each} each: ` +
+    `the stack ${stack.stackName} has ${total} resources, and CloudFormation allows ${STACK_RESOURCES_MAX}. ` +
+      `The ${servers} handlers, worker services and flows of ${system.node.path} take about ${each} each: ` +
       "serve several types with one worker service, claim some over HTTP, or move some to another system's stack",
   ]
 }

@@ -102,7 +102,7 @@ export class TaskSystem extends Construct {
     this.output('ApiUrl', this.apiUrl, props.systemName)
     this.output('TableName', table.table.tableName, props.systemName)
     this.output('EventBusName', this.eventBus.eventBusName, props.systemName)
-    // A worker that runs elsewhere is configured with these and the table's name.
+    // A worker that runs elsewhere needs these outputs and the table's name.
     this.output('SystemName', this.systemName, props.systemName)
     this.output('WakeQueueUrl', messages.wake.queue.queueUrl, props.systemName)
     this.output('JobsQueueUrl', messages.jobs.queue.queueUrl, props.systemName)
@@ -190,9 +190,9 @@ export class TaskSystem extends Construct {
   }
 
   /**
-   * Grants workers under `role` to serve these types from their queues, and nothing else. Flows that the app adds are known. Name
-   * other flows in which the types do steps, and types whose results a canvas hands on to them, as well.
-   * Returns the environment that `createWorker` reads; the stack's outputs have the same values.
+   * Grants workers under `role` to serve these types from their queues, and nothing else. Flows that the app adds are known.
+   * Also name other flows whose steps these types do, and types whose results a canvas hands on to these types. Returns the
+   * environment that `createWorker` reads; the stack's outputs have the same values.
    *
    * @throws BatonError `invalid` when `types` is empty or names no type.
    */
@@ -205,12 +205,12 @@ export class TaskSystem extends Construct {
     return environment
   }
 
-  /** How late tasks of `type` start, in milliseconds. */
+  /** Returns the metric of how late tasks of `type` start, in milliseconds. */
   metricLateness(type: string): Metric {
     return this.metric('Lateness', type)
   }
 
-  /** How many runs of `type` were lost because their lease ended. */
+  /** Returns the metric of the runs of `type` that were lost because their lease ended. */
   metricLeaseLost(type: string): Metric {
     return this.metric('LeaseLost', type)
   }
@@ -226,20 +226,20 @@ export class TaskSystem extends Construct {
   }
 
   /**
-   * Adds a CloudWatch dashboard of the whole system, including handlers that are added later. It costs $3 a month; the first three
-   * of an account are free while each has at most 50 metrics.
+   * Adds a CloudWatch dashboard of the whole system, including handlers that are added later. It costs $3 a month; the first
+   * three of an account are free while each has at most 50 metrics.
    */
   addDashboard(id = 'Dashboard'): Dashboard {
     return createDashboard(this, id, this.parts, this.systemName)
   }
 
-  /** A metric of one type, or of all types together for `*`. Asking for a type's metric keeps it, at $0.30 a month. */
+  /** Returns the metric of one type, or of all types together for `*`. The metric of one type is then kept, at $0.30 a month. */
   metric(name: MetricName, type: string): Metric {
     this.parts.settings.typeMetrics.ask(name, type)
     return taskMetric(this.systemName, name, type)
   }
 
-  /** Sets the variables that name the system to `grantee`. */
+  /** Sets the variables by which `grantee` finds the system. */
   private addressTo(grantee: Grantee): void {
     this.parts.table.nameTo(grantee)
     this.parts.messages.openTo(grantee, {})
@@ -254,7 +254,7 @@ export class TaskSystem extends Construct {
     if (twin) throw new BatonError('invalid', `'${twin.node.id}' already serves the type '${added.type}'`)
   }
 
-  /** The webhook handler may read the secrets that sign its calls: those named `<system>/webhook/…`. */
+  /** Adds the shipped webhook handler. It may read the secrets that sign its calls: those named `<system>/webhook/…`. */
   private addWebhook(): void {
     const { function: fn } = this.addHandler('Webhook', { entry: functionFile('tasks/webhook.ts') })
     const secrets = Stack.of(this).formatArn({
@@ -266,12 +266,15 @@ export class TaskSystem extends Construct {
     allow(fn, { actions: ['secretsmanager:GetSecretValue'], resources: [secrets] })
   }
 
-  /** Outputs have plain names for the command line. The outputs of a system with a `systemName` begin with that name. */
+  /**
+   * Adds an output. Outputs have plain names for the command line. The outputs of a system with a `systemName` begin with that
+   * name.
+   */
   private output(name: string, value: string, systemName: string | undefined): void {
     new CfnOutput(this, name, { value }).overrideLogicalId(`${systemName?.replaceAll('-', '') ?? ''}${name}`)
   }
 
-  /** Two systems with one name would share queues, even in different stacks of the app. */
+  /** Refuses a second system of the same name, because both would share queues, even in different stacks of the app. */
   private refuseSameName(): void {
     const isTwin = (other: IConstruct) =>
       other instanceof TaskSystem &&

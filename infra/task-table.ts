@@ -26,8 +26,8 @@ export type TableUse = {
 }
 
 /**
- * What a publisher needs. It lists types to name them when one is unknown, reads members of canvases, and reads from the index
- * the turns of tenants.
+ * The access that code needs to publish tasks. The code lists the types to name them when one is unknown, reads members of
+ * canvases, and reads the turns of tenants from the index.
  */
 export const PUBLISHER_ACCESS: TableUse = {
   items: ['GetItem', 'BatchGetItem', 'PutItem', 'UpdateItem', 'DeleteItem'],
@@ -43,7 +43,7 @@ export type TableLimits = {
 
 /**
  * The throughput of the table and its indexes from the first second on. A new on-demand table serves 4,000 write units per
- * second, which are some 1,300 plain tasks. It grows by itself, but not at once.
+ * second, which are some 1,300 plain tasks. DynamoDB raises it with the traffic, but not at once.
  */
 export type WarmThroughput = {
   /** 4,000 or more. A plain task consumes 3 units of the table and 3 units of an index. */
@@ -90,7 +90,7 @@ export class TaskTable extends Construct {
       timeToLiveAttribute: TTL_ATTRIBUTE,
       dynamoStream: StreamViewType.NEW_IMAGE,
       pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true },
-      // Reports the keys that are throttled, and costs only for those.
+      // This mode reports throttled keys, and costs nothing for other keys.
       contributorInsightsSpecification: { enabled: true, mode: ContributorInsightsMode.THROTTLED_KEYS },
       removalPolicy: settings.removalPolicy,
       deletionProtection: settings.removalPolicy === RemovalPolicy.RETAIN,
@@ -131,7 +131,7 @@ export class TaskTable extends Construct {
   openStreamTo(fn: LambdaFunction): void {
     const actions = ['DescribeStream', 'GetRecords', 'GetShardIterator'].map(action => `dynamodb:${action}`)
     allow(fn, { actions, resources: [this.streamArn] })
-    // The action ListStreams is checked against all streams of one table, past ones included.
+    // IAM checks the action ListStreams against all streams of the table, including past ones.
     allow(fn, { actions: ['dynamodb:ListStreams'], resources: [`${this.table.tableArn}/stream/*`] })
   }
 }

@@ -12,8 +12,8 @@ const OUTCOMES: readonly MetricName[] = ['Published', 'Succeeded', 'Failed', 'Re
 const TYPE_METRICS_CHARACTERS_MAX = 1_500
 
 /**
- * Which metrics are kept for which types. CloudWatch charges $0.30 a month for each metric of each type. So functions measure
- * all types together, and a single type only if the app asked for that metric.
+ * Which metrics are kept for which types. CloudWatch charges $0.30 a month for each metric of each type. So functions keep a
+ * metric for all types together, and for a single type only if the app asked for it.
  */
 export class TypeMetrics {
   private readonly asked: Set<string>

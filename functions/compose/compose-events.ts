@@ -7,12 +7,12 @@ import { createLateEventQueue } from '../../shared/aws/sqs/late-event-queue.ts'
 import type { EventSystem } from '../../shared/runtime/events/publish-late-events.ts'
 import type { System } from '../../shared/runtime/kernel/system.ts'
 
-/** Two attempts of 1 s each: events that are not published by then are published later, so that they delay no planning. */
+/** Each of the two attempts may take 1 s. The waker publishes the remaining events later, so that the bus delays no planning. */
 const BUS_TIMEOUTS = { connectionTimeout: 500, requestTimeout: 1_000, throwOnRequestTimeout: true }
 
 /**
- * The system of functions that publish events. It is separate from `compose.ts`, so that other functions do not load the
- * EventBridge client.
+ * Composes the system of a function that publishes events. This file is separate from `compose.ts`, so that other functions
+ * do not load the EventBridge client.
  */
 export function composeEventSystem({ types, clock, log }: System): EventSystem {
   const client = new EventBridgeClient({ requestHandler: BUS_TIMEOUTS, maxAttempts: 2 })

@@ -8,9 +8,9 @@ import type { PlanningSystem } from '../../shared/runtime/kernel/system.ts'
 import { composeSystem } from './compose.ts'
 
 /**
- * How the Scheduler client retries. Scheduler throttles above 250 to 5,000 new schedules a second, by region. Between its
- * attempts the SDK waits for a random share of 0.5, 1, 2 and 4 s, about 4 s in all, while the planner's shard waits. After
- * the last attempt the stream delivers the batch again. If that fails too, the sweeper wakes the minute without a schedule.
+ * Scheduler throttles above 250 to 5,000 new schedules a second, by region. After a throttled attempt the SDK waits a random
+ * part of 0.5, 1, 2 and 4 s, on average about 4 s in all. The planner's shard waits meanwhile. When the last attempt fails,
+ * the sweeper wakes the minute without an EventBridge schedule.
  */
 const RETRIES = {
   maxAttempts: 5,
@@ -18,8 +18,8 @@ const RETRIES = {
 } as const
 
 /**
- * The system of functions that plan far ahead. It is separate from `compose.ts`, so that other functions do not load the
- * Scheduler client.
+ * Composes the system of a function that plans further ahead than an SQS delay reaches (15 minutes). This file is separate
+ * from `compose.ts`, so that other functions do not load the Scheduler client.
  */
 export function composePlanningSystem(): PlanningSystem {
   const timers = createFarTimers(

@@ -1,6 +1,6 @@
 /**
- * The composition root: the only folder where functions meet the environment, the AWS clients and Powertools.
- * `compose-timers.ts` adds Scheduler, `compose-events.ts` EventBridge, for the functions that need them.
+ * The composition root: it makes a function's system from the environment, the AWS clients and Powertools.
+ * `compose-timers.ts` adds Scheduler and `compose-events.ts` adds EventBridge, for the functions that need them.
  */
 
 import { Logger } from '@aws-lambda-powertools/logger'
@@ -18,12 +18,12 @@ import type { Log, MetricName, Metrics } from '../../shared/ports/machine.ts'
 import type { System } from '../../shared/runtime/kernel/system.ts'
 import { withPlainErrors } from '../../shared/runtime/run/run-log.ts'
 
-/** The system of a function, from its environment. */
+/** Composes the system of a function from its environment. */
 export function composeSystem(): System {
   return createAwsSystem({ ...systemOfEnvironment(), log, metrics })
 }
 
-/** The system of a function that receives dispatches from a queue, with the parts that read them. */
+/** Composes the system of a function that receives dispatches, and the parts that read them. */
 export function composeWorld(): AwsWorld {
   return createAwsWorld({ ...systemOfEnvironment(), log, metrics })
 }
@@ -63,7 +63,7 @@ const UNITS = {
 const keptByType = new Set((process.env.BATON_TYPE_METRICS ?? '').split(','))
 
 /** One store per task type, because all metrics that a store writes together have the same dimensions. */
-const stored = new Map<string, PowertoolsMetrics>()
+const storeByType = new Map<string, PowertoolsMetrics>()
 
 export const metrics: Metrics = {
   add: (name, value, type) => {
@@ -74,15 +74,17 @@ export const metrics: Metrics = {
 }
 
 function store(name: MetricName, value: number, type: string): void {
-  let ofType = stored.get(type)
-  if (!ofType) {
-    ofType = new PowertoolsMetrics({ defaultDimensions: { type } })
-    stored.set(type, ofType)
+  let typeStore = storeByType.get(type)
+  if (!typeStore) {
+    typeStore = new PowertoolsMetrics({ defaultDimensions: { type } })
+    storeByType.set(type, typeStore)
   }
-  ofType.addMetric(name, UNITS[name], value)
+  typeStore.addMetric(name, UNITS[name], value)
 }
 
 /** Writes the metrics of this invocation. Handlers call it in `finally`, before they answer. */
 export function flushMetrics(): void {
-  for (const ofType of stored.values()) if (ofType.hasStoredMetrics()) ofType.publishStoredMetrics()
+  for (const typeStore of storeByType.values()) {
+    if (typeStore.hasStoredMetrics()) typeStore.publishStoredMetrics()
+  }
 }

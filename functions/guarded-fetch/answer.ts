@@ -9,10 +9,10 @@ export type GuardedAnswer = {
   readonly isCut: boolean
 }
 
-/** How much of the body is shown in the error of a failed call. */
-const ERROR_CHARACTERS = 200
+/** How many characters of the body the error of a failed call shows. */
+const ERROR_BODY_CHARACTERS_MAX = 200
 
-/** Reads an answer until it ends or has more than `bytesMax` bytes; then its connection is closed. */
+/** Reads an answer until it ends or exceeds `bytesMax` bytes, and then closes the connection. */
 export async function readAnswer(response: IncomingMessage, bytesMax: number): Promise<GuardedAnswer> {
   const chunks: Buffer[] = []
   let bytes = 0
@@ -26,21 +26,21 @@ export async function readAnswer(response: IncomingMessage, bytesMax: number): P
   return { status, headers, body: Buffer.concat(chunks).subarray(0, bytesMax), isCut: bytes > bytesMax }
 }
 
-/** Any 2xx; a redirect has delivered nothing. */
+/** Accepts any 2xx status. A redirect is not a success, because it has delivered nothing. */
 export function isSuccess({ status }: GuardedAnswer): boolean {
   return status >= 200 && status < 300
 }
 
-/** The error message for an answer that is no success. It shows the beginning of the body on one line. */
-export function refusalOf(url: URL, answer: GuardedAnswer): string {
+/** Returns the error message for an answer that is not a success. It shows the beginning of the body on one line. */
+export function failureMessageOf(url: URL, answer: GuardedAnswer): string {
   const { status, headers } = answer
   const answered = `${shownUrl(url)} answered ${status}`
   const target = status >= 300 && status < 400 && headers.location && URL.parse(headers.location, url.href)
-  if (!target) return `${answered}: ${textOf(answer, ERROR_CHARACTERS).replace(/\p{Cc}+/gu, ' ')}`
+  if (!target) return `${answered}: ${textOf(answer, ERROR_BODY_CHARACTERS_MAX).replace(/\p{Cc}+/gu, ' ')}`
   return `${answered}, a redirect to ${shownUrl(target)}, which is not followed: give the URL that it leads to`
 }
 
-/** The beginning of the body as text. A character that a cut goes through is replaced. */
+/** Returns the beginning of the body as text. A character that the cut splits is replaced. */
 export function textOf({ body }: GuardedAnswer, charactersMax = Number.POSITIVE_INFINITY): string {
   return new TextDecoder().decode(body).slice(0, charactersMax).toWellFormed()
 }

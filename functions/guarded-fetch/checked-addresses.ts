@@ -8,15 +8,15 @@ export type ResolvedAddress = { readonly address: string; readonly family: numbe
 /** Resolves a name to all of its addresses. */
 export type ResolveName = (name: string) => Promise<readonly ResolvedAddress[]>
 
-/** The resolver of the machine, which knows its hosts file, too. */
+/** The machine's own resolver, which also reads the hosts file. */
 export const systemResolver: ResolveName = name => lookup(name, { all: true })
 
-/** Which addresses may be called. */
+/** Says which addresses may be called. */
 export type Policy = {
   /** Whether private and loopback addresses may be called. */
   readonly allowPrivate: boolean
-  /** The end of the error about a private address. It says what would permit the call. */
-  readonly whenPrivate: string
+  /** The end of the error about a refused private address. It says what would permit the call. */
+  readonly privateHint: string
   readonly resolve: ResolveName
 }
 
@@ -36,18 +36,20 @@ export async function checkedAddresses({ hostname }: URL, policy: Policy): Promi
   return [...addresses]
 }
 
-/** RFC 6761 keeps `localhost` and all names below it for the machine itself, though not every resolver knows the latter. */
-function refuseLocalName(host: string, { whenPrivate }: Policy): void {
+/**
+ * RFC 6761 reserves `localhost` and all names below it for the machine. Not every resolver treats the names below it so.
+ */
+function refuseLocalName(host: string, { privateHint }: Policy): void {
   if (/(^|\.)localhost\.*$/i.test(host))
-    throw new Fatal(`${host} is a private address (loopback); ${whenPrivate}`)
+    throw new Fatal(`${host} is a private address (loopback); ${privateHint}`)
 }
 
-function refuseAddress(host: string, address: string, { allowPrivate, whenPrivate }: Policy): void {
+function refuseAddress(host: string, address: string, { allowPrivate, privateHint }: Policy): void {
   const { reach, range } = reachOf(address)
   if (reach === 'public' || (reach === 'private' && allowPrivate)) return
   const subject = host === address ? host : `${host} leads to ${address}, which`
-  if (reach === 'private') throw new Fatal(`${subject} is a private address (${range}); ${whenPrivate}`)
+  if (reach === 'private') throw new Fatal(`${subject} is a private address (${range}); ${privateHint}`)
   throw new Fatal(
-    `${subject} is no public address (${range}) and is never called, not even with allowPrivate`,
+    `${subject} is not a public address (${range}) and is never called, not even with allowPrivate`,
   )
 }

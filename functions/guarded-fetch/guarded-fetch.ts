@@ -1,14 +1,13 @@
 /**
- * How shipped handlers call a URL that a publisher chose. Such a URL is hostile until shown otherwise: it may name the machine
- * itself, a neighbour in the VPC, or the service that hands out the role's credentials. Four rules keep it out.
+ * Calls URLs that publishers chose, for the shipped handlers. Such a URL may name the machine itself, another host of the VPC,
+ * or the service that hands out the role's credentials. Four rules prevent such calls.
  *
  * - The host is resolved once. Every address is judged, and the connection goes to those addresses and no others.
- * - Each call opens its own connection and closes it. A connection that was permitted under one policy is never there for
- *   a call under another, whatever its host is named.
- * - Redirects are not followed: an answer with one is handed back like any other.
- * - Time and size are bounded: from the look-up of the name to the last byte of the body that is read.
+ * - Each call opens its own connection and closes it. So no call uses a connection that only another policy permits.
+ * - A redirect is returned like any other answer and is not followed.
+ * - The timeout covers a call from the look-up of the name to the last byte of the body. The size of the body is bounded.
  *
- * Errors name the scheme, host and port of a URL and no more of it.
+ * Errors show only the scheme, host and port of a URL.
  */
 
 import { type ClientRequest, request as requestHttp } from 'node:http'
@@ -25,7 +24,7 @@ export type GuardedCall = Policy & {
   readonly timeoutMs: number
   /** Ends the call when the run is over. */
   readonly signal: AbortSignal
-  /** How much of the answer's body is read. Then the connection is closed. */
+  /** The call reads at most this many bytes of the answer's body, and then closes the connection. */
   readonly bodyBytesMax: number
 }
 
@@ -33,16 +32,16 @@ export type GuardedCall = Policy & {
  * Calls the URL and reads its answer, whatever its status.
  *
  * @throws Fatal when no retry can help: the address may not be called, or no request can be made of the URL and the headers.
- * Error when the call fails or takes longer than `timeoutMs`. The signal's reason when that aborts.
+ * Error when the call fails or takes longer than `timeoutMs`. The signal's reason when the signal aborts.
  */
 export async function guardedFetch(url: URL, call: GuardedCall): Promise<GuardedAnswer> {
   const limit = AbortSignal.timeout(call.timeoutMs)
   const signal = AbortSignal.any([limit, call.signal])
-  const progress: Progress = { waitsFor: 'its name was not resolved yet' }
+  const progress: Progress = { state: 'its name was not resolved yet' }
   try {
     signal.throwIfAborted()
     const addresses = await Promise.race([checkedAddresses(url, call), aborted(signal)])
-    progress.waitsFor = 'no connection was open yet'
+    progress.state = 'no connection was open yet'
     return await exchange(url, addresses, { ...call, signal }, progress)
   } catch (error) {
     if (call.signal.aborted) throw call.signal.reason
@@ -51,8 +50,8 @@ export async function guardedFetch(url: URL, call: GuardedCall): Promise<Guarded
   }
 }
 
-/** What the call is waiting for, for the error message about its timeout. */
-type Progress = { waitsFor: string }
+/** How far the call has come, as text for the error about its timeout. */
+type Progress = { state: string }
 
 function exchange(
   url: URL,
@@ -66,13 +65,13 @@ function exchange(
     outgoing.on('socket', socket => followConnection(socket, url, progress))
     outgoing.on('response', response => {
       hasAnswered = true
-      progress.waitsFor = `its answer ${response.statusCode} had begun and did not end`
+      progress.state = `its answer ${response.statusCode} had begun and did not end`
       readAnswer(response, call.bodyBytesMax).then(resolve, reject)
     })
     outgoing.on('error', reject)
     // An answer that switches protocols ends here, too: Node closes its connection without any other event.
     outgoing.on('close', () => {
-      if (!hasAnswered) reject(new Error('it closed the connection without an answer'))
+      if (!hasAnswered) reject(new Error('the host closed the connection without an answer'))
     })
     outgoing.end(call.body)
   })
@@ -104,7 +103,7 @@ function lookupAmong(addresses: readonly ResolvedAddress[]): LookupFunction {
 
 function followConnection(socket: Socket, { protocol }: URL, progress: Progress): void {
   socket.once(protocol === 'https:' ? 'secureConnect' : 'connect', () => {
-    progress.waitsFor = 'it was connected and had not answered'
+    progress.state = 'it was connected and had not answered'
   })
 }
 
@@ -114,8 +113,8 @@ function aborted(signal: AbortSignal): Promise<never> {
   })
 }
 
-function timedOut(url: URL, timeoutMs: number, { waitsFor }: Progress): Error {
-  const error = new Error(`${shownUrl(url)} took longer than ${timeoutMs} ms: ${waitsFor}`)
+function timedOut(url: URL, timeoutMs: number, { state }: Progress): Error {
+  const error = new Error(`${shownUrl(url)} took longer than ${timeoutMs} ms: ${state}`)
   error.name = 'TimedOut'
   return error
 }
@@ -124,7 +123,7 @@ function failed(url: URL, cause: unknown): Error {
   return new Error(`the call to ${shownUrl(url)} failed: ${messageOf(cause)}`, { cause })
 }
 
-/** Where several addresses were tried, the error has one error for each and no message of its own. */
+/** When Node has tried several addresses, its error has one error for each address and no message of its own. */
 function messageOf(error: unknown): string {
   if (error instanceof AggregateError && error.message === '') return error.errors.map(messageOf).join('; ')
   return error instanceof Error ? error.message : String(error)

@@ -16,7 +16,6 @@ const domain: readonly Route[] = [
   ...publishRoutes,
   ...runRoutes,
   ...runBatchRoutes,
-  // Before the task routes, because their ids would match the last segment as well.
   ...previousRoutes,
   ...taskRoutes,
   ...canvasRoutes,

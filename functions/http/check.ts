@@ -32,7 +32,7 @@ export function checkSchema<Schema extends z.ZodType>(
   return { ok: false, problems: parsed.error.issues.flatMap(issue => problemsOf(issue, at)) }
 }
 
-/** Translates an issue of zod. One issue names all unknown members, a line for each: each becomes a problem of its own path. */
+/** Translates an issue of zod. An issue about unknown members has a line for each: each line becomes a problem of its own. */
 function problemsOf(issue: z.core.$ZodIssue, at: string): FieldProblem[] {
   const path = issue.path.map(String)
   if (issue.code !== 'unrecognized_keys') return [{ path: joinPath(at, path), message: messageOf(issue) }]
@@ -47,7 +47,7 @@ export function joinPath(at: string, path: readonly string[]): string {
   return [...(at === '' ? [] : [at]), ...path].join('.')
 }
 
-/** The message of an issue, worded as the core's rules. A message that a schema itself gives is kept. */
+/** Returns the message of an issue in the words of the core's rules. A message that a schema itself gives is kept. */
 function messageOf(issue: z.core.$ZodIssue): string {
   const { input } = issue
   switch (issue.code) {

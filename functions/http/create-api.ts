@@ -16,7 +16,7 @@ import { invalid, problem, problemOfError } from './problems.ts'
 import { readBody } from './read-body.ts'
 import { type Answer, type Api, answerProblem, type Call, type Route } from './route.ts'
 
-/** `requestContext` comes from Lambda: its request id is the one in the function's own log lines. */
+/** `requestContext` comes from API Gateway. Its request id also stands in the access log. */
 type Environment = {
   Variables: { requestId: string }
   Bindings: {
@@ -30,7 +30,7 @@ type Environment = {
 }
 
 /**
- * The HTTP API as a Hono application that serves a table of routes: all of them, or those of one function.
+ * Makes the HTTP API: a Hono application that serves the given routes.
  *
  * A request goes through these files: `find-route.ts` finds its route (`route.ts`), `read-body.ts` reads the body,
  * `check.ts` checks query and body against the route's schemas. The handler in `routes/` builds a use case's request
@@ -84,8 +84,8 @@ type Target = {
 }
 
 /**
- * The method, path and query of a request. The event holds the path as API Gateway has decoded it. Parsed as part of a URL,
- * a `#`, `..`, `\` or `%41` in it would lead to another resource. Without an event, the URL's path is decoded in the same way.
+ * Returns the method, path and query of a request. The event holds the path as API Gateway has decoded it. A URL parser would
+ * change a `#`, `..`, `\` or `%41` in it. Without an event, the URL's path is decoded in the same way.
  */
 function targetOf({ env, req }: Context<Environment>): Target {
   const event = env?.event
@@ -121,7 +121,7 @@ function answerUnserved({ method, path }: Target, found: Extract<Found, { ok: fa
       const detail = `this resource does not support ${method}; use ${allow}`
       return answerProblem(problem('method-not-allowed', detail), { allow })
     }
-    case 'no-id':
+    case 'not-an-id':
       return answerProblem(invalid([{ path: found.parameter, message: `in the path ${SEGMENT_RULE}` }]))
   }
 }
@@ -155,10 +155,10 @@ async function serve(
   )
 }
 
-/** The query schema of routes that take no parameters. It refuses every parameter, which is a mistake of the caller. */
+/** The query schema of routes that take no parameters. It refuses every parameter as a mistake of the caller. */
 const NO_QUERY = strict({})
 
-/** Checks the query. A repeated parameter is a list for the schema only, so the index of a value is left out of its path. */
+/** Checks the query. Only the schema sees a repeated parameter as a list, so the paths of problems have no index. */
 function checkedQuery({ query = NO_QUERY }: Route, search: URLSearchParams) {
   const checked = check(query, readQuery(search))
   if (checked.ok) return checked
@@ -170,7 +170,7 @@ type CheckedBody =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly answer: Answer }
 
-/** Reads and checks the body. A body that the route ignores must still be JSON, since any web page may post other types. */
+/** Reads and checks the body. Even a body that the route ignores must be JSON, since any web page may post other types. */
 async function checkedBody(route: Route, request: Request): Promise<CheckedBody> {
   const read = await readBody(request)
   if (!read.ok) return { ok: false, answer: answerProblem(read.problem) }
@@ -191,7 +191,7 @@ const LIST_PARAMETERS = ['status']
 /** Query parameters that are numbers. All others are texts. */
 const NUMBER_PARAMETERS = ['limit']
 
-/** The query as an object. A single parameter that is repeated becomes a list, which its schema refuses. */
+/** Returns the query as an object. If a caller repeats a single parameter, it becomes a list, and the schema refuses the list. */
 function readQuery(search: URLSearchParams): Record<string, unknown> {
   const names = [...new Set(search.keys())]
   return Object.fromEntries(names.map(name => [name, parameterValue(name, search.getAll(name))]))

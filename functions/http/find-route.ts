@@ -5,8 +5,8 @@ export type Found =
   | { readonly ok: true; readonly route: Route; readonly params: Readonly<Record<string, string>> }
   | { readonly ok: false; readonly reason: 'unknown-path' }
   | { readonly ok: false; readonly reason: 'unknown-method'; readonly allowed: readonly string[] }
-  /** The path's text for this parameter is no id. */
-  | { readonly ok: false; readonly reason: 'no-id'; readonly parameter: string }
+  /** The path's text for this parameter is not an id. */
+  | { readonly ok: false; readonly reason: 'not-an-id'; readonly parameter: string }
 
 /** One path with its routes, one per method. */
 type Resource = { readonly path: string; readonly pattern: RegExp; readonly routes: readonly Route[] }
@@ -22,10 +22,12 @@ export function routeFinder(routes: readonly Route[]): (method: string, path: st
     if (!resource) return { ok: false, reason: 'unknown-path' }
     const wanted = method === 'HEAD' ? 'get' : method.toLowerCase()
     const route = resource.routes.find(one => one.method === wanted)
-    const named = paramsIn(resource.pattern.exec(path)?.groups ?? {})
-    if (route) return named.ok ? { ok: true, route, params: named.params } : named
+    const parsed = paramsIn(resource.pattern.exec(path)?.groups ?? {})
+    if (route) return parsed.ok ? { ok: true, route, params: parsed.params } : parsed
     const allowed = resource.routes.map(one => one.method.toUpperCase())
-    return named.ok ? { ok: false, reason: 'unknown-method', allowed } : { ok: false, reason: 'unknown-path' }
+    return parsed.ok
+      ? { ok: false, reason: 'unknown-method', allowed }
+      : { ok: false, reason: 'unknown-path' }
   }
 }
 
@@ -44,15 +46,15 @@ function patternOf(path: string): RegExp {
   return new RegExp(`^${pattern}$`, 's')
 }
 
-type Named =
+type ParsedParams =
   | { readonly ok: true; readonly params: Readonly<Record<string, string>> }
-  | Extract<Found, { reason: 'no-id' }>
+  | Extract<Found, { reason: 'not-an-id' }>
 
-function paramsIn(groups: Readonly<Record<string, string>>): Named {
+function paramsIn(groups: Readonly<Record<string, string>>): ParsedParams {
   const params: Record<string, string> = {}
   for (const [parameter, segment] of Object.entries(groups)) {
     const id = idOf(segment)
-    if (id === undefined) return { ok: false, reason: 'no-id', parameter }
+    if (id === undefined) return { ok: false, reason: 'not-an-id', parameter }
     params[parameter] = id
   }
   return { ok: true, params }

@@ -3,7 +3,7 @@
  * the rest:
  *
  * - A page of a list is read again with fewer items. Its cursor continues after them.
- * - A batch leaves out the task, the options or the list of errors of members, the last members first.
+ * - A batch drops tasks, options and lists of errors from its members, beginning with the last member.
  * - A task leaves out values, and names them in `omitted`.
  *
  * Claims are bounded before they are written (`shared/core/run/claim-size.ts`).
@@ -48,7 +48,7 @@ export async function fittedAnswer(
   return shown
 }
 
-/** Room for the members beside the task in an answer: its id, and whether it was created. */
+/** Room for what an answer holds beside the task: the task's id, and whether it was created. */
 const FRAME_BYTES = 4_096
 
 function isDeliverable(body: unknown): boolean {
@@ -57,7 +57,7 @@ function isDeliverable(body: unknown): boolean {
   return length * BYTES_PER_CHARACTER_MAX <= ANSWER_BYTES_MAX || bytesOf(body) <= ANSWER_BYTES_MAX
 }
 
-/** How many of the first items fit: fewer than all, and at least one. */
+/** Returns how many of the first items fit: fewer than all, and at least one. */
 function fewerThan(items: readonly unknown[], body: Body): number {
   let excess = bytesOf(body) - ANSWER_BYTES_MAX
   let count = items.length
@@ -74,17 +74,17 @@ function fittedResults(results: readonly Result[], body: Body): Result[] {
     .toReversed()
     .map(result => {
       if (excess <= 0) return result
-      const brief = inBrief(result)
-      excess -= bytesOf(result) - bytesOf(brief)
-      return brief
+      const short = withoutDetails(result)
+      excess -= bytesOf(result) - bytesOf(short)
+      return short
     })
     .reverse()
 }
 
-function inBrief({ task: _task, options: _options, problem, ...rest }: Result): Result {
+function withoutDetails({ task: _task, options: _options, problem, ...rest }: Result): Result {
   if (!problem) return rest
-  const { errors: _errors, ...briefProblem } = problem
-  return { ...rest, problem: briefProblem }
+  const { errors: _errors, ...shortProblem } = problem
+  return { ...rest, problem: shortProblem }
 }
 
 function bytesOf(value: unknown): number {

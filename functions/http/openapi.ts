@@ -6,23 +6,24 @@ type Schema = Record<string, unknown>
 
 const PROBLEM_TITLES: Readonly<Record<number, string>> = {
   400: 'The request is not valid; `errors` names each field',
-  404: 'Unknown task, run or type',
+  404: 'The named task, run, type, canvas or schedule does not exist',
   409: 'The present state does not allow it',
   413: 'The body, an input, a result or a progress is too large',
   415: 'The body is not JSON',
   429: 'Too many claims wait; try again after `retryAfterMs`',
-  500: 'Unexpected; the log has more under `requestId`',
-  501: 'Not available where this API runs; `detail` says what is',
+  500: 'An unexpected error; the log describes it under `requestId`',
+  501: 'Not available where this API runs; `detail` says what to use instead',
   503: 'The storage does not answer; try again after `Retry-After` seconds',
 }
 
-/** The OpenAPI 3.1 description of the routes, made of the same data that serves and checks them. */
+/** Describes the routes in OpenAPI 3.1, from the same data that serves and checks them. */
 export function openApiOf(routes: readonly Route[]): Schema {
   const components: Record<string, unknown> = {}
   const schemaOf = (schema: z.ZodType, io: 'input' | 'output') => {
     const { $schema: _dialect, $defs = {}, ...own } = z.toJSONSchema(schema, { io, unrepresentable: 'any' })
-    for (const [name, definition] of Object.entries($defs)) components[name] = pointed(definition)
-    return pointed(own)
+    for (const [name, definition] of Object.entries($defs))
+      components[name] = withOpenApiReferences(definition)
+    return withOpenApiReferences(own)
   }
   schemaOf(z.object({ problemAnswer }), 'output')
   const paths: Record<string, Record<string, unknown>> = {}
@@ -42,8 +43,8 @@ export function openApiOf(routes: readonly Route[]): Schema {
   }
 }
 
-/** Points references to where OpenAPI keeps definitions. */
-function pointed(value: unknown): unknown {
+/** Changes references to the place where OpenAPI keeps definitions. */
+function withOpenApiReferences(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value).replaceAll('"#/$defs/', '"#/components/schemas/'))
 }
 
@@ -66,9 +67,10 @@ function operationOf(route: Route, schemaOf: SchemaOf): Schema {
 }
 
 const IN_PATH =
-  'Percent-encoded if it consists of letters, digits and . _ : @ , = + - (after the first colon also spaces and other letters). ' +
-  'Any id may, and every other id must, be given as ~ and the base64url of its UTF-8: else an id with ? is cut there, ' +
-  'and one that ends in / and the name of an operation reads as that operation. Location has the right form'
+  'Percent-encode an id of letters, digits and . _ : @ , = + - (after the first colon also spaces and other letters). ' +
+  'Give every other id as ~ and the base64url of its UTF-8; any id may have this form. ' +
+  'Percent-encoded, an id with ? would end at the ?, and an id that ends in / and the name of an operation would name that operation. ' +
+  'The header Location has the right form'
 
 function pathParameters({ path }: Route): Schema[] {
   return [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({

@@ -1,6 +1,6 @@
 import { PRINCIPAL_CHARACTERS_MAX } from '../../shared/core/bounds.ts'
 
-/** The caller of a request as API Gateway describes it, by the kind of its authorizer. */
+/** The parts of API Gateway's request context that Baton reads. The kind of authorizer decides which member names the caller. */
 export type RequestContext = {
   readonly requestId?: string
   readonly authorizer?: {

@@ -15,7 +15,10 @@ export function pageByName<Item>(
 ): NamePage<Item> {
   const after = cursor === undefined ? '' : Buffer.from(cursor, 'base64url').toString()
   if (cursor !== undefined && !isName(after)) {
-    return { ok: false, problems: [{ path: 'cursor', message: 'is no cursor: pass nextCursor unchanged' }] }
+    return {
+      ok: false,
+      problems: [{ path: 'cursor', message: 'is not a cursor: pass nextCursor unchanged' }],
+    }
   }
   const rest = all.filter(item => nameOf(item) > after).sort((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1))
   const items = rest.slice(0, limit)

@@ -7,7 +7,7 @@ const MANY_DIGITS = /\d[\d.]{15}/
  * Parses JSON text. A number beyond 2^53 whose digits would change, such as 9007199254740993, becomes `INEXACT`, which every
  * schema refuses. 6.02e23 and 1e300 keep their digits and are returned as they are.
  *
- * @throws SyntaxError for what is not JSON.
+ * @throws SyntaxError for a text that is not JSON.
  */
 export function parseExactly(text: string): unknown {
   return MANY_DIGITS.test(text) ? JSON.parse(text, exactOrMarked) : JSON.parse(text)
@@ -23,7 +23,7 @@ function exactOrMarked(
   return digitsOf(source) === digitsOf(String(value)) ? value : INEXACT
 }
 
-/** The digits of a number without leading and trailing zeros, and the position of its point. */
+/** Returns the digits of a number without leading and trailing zeros, and the position of its point. */
 function digitsOf(text: string): string {
   const [, whole = '', fraction = '', exponent = '0'] =
     /^-?(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text) ?? []

@@ -1,11 +1,11 @@
 import type { Problem } from '../../shared/api/problems.ts'
 import { BatonError, type ErrorCode, type FieldProblem } from '../../shared/core/errors.ts'
-import { cut } from '../../shared/core/task/body.ts'
+import { cut } from '../../shared/core/task/error.ts'
 
-/** The kinds of problems: the last part of `type`, with status and title. */
+/** The kinds of problems, each with its status and title. A problem's `type` ends with its kind. */
 const KINDS = {
   invalid: [400, 'The request is not valid'],
-  'not-found': [404, 'There is no such thing'],
+  'not-found': [404, 'The resource does not exist'],
   'unknown-type': [404, 'The task type is not registered'],
   'method-not-allowed': [405, 'The resource does not know this method'],
   conflict: [409, 'The present state does not allow it'],
@@ -14,21 +14,25 @@ const KINDS = {
   'too-many-waiting': [429, 'Too many claims wait at the moment'],
   internal: [500, 'Something went wrong'],
   'not-here': [501, 'Not available here'],
-  unreadable: [500, 'What is stored cannot be read'],
+  unreadable: [500, 'The stored data cannot be read'],
   'newer-schema': [500, 'The data was written by a newer version'],
   unavailable: [503, 'The storage does not answer at the moment'],
 } as const satisfies Record<string, readonly [number, string]>
 
 export type ProblemKind = keyof typeof KINDS
 
-type More = Pick<Problem, 'errors' | 'reason' | 'holder' | 'run' | 'requestId' | 'retryAfterMs'>
+type ProblemMembers = Pick<Problem, 'errors' | 'reason' | 'holder' | 'run' | 'requestId' | 'retryAfterMs'>
 
-/** Problems repeat parts of the request. They are cut to these lengths, so that the answer to any request can be delivered. */
+/** Problems repeat parts of the request. These parts are cut to these lengths, so that every answer can be delivered. */
 const ERRORS_MAX = 100
 const DETAIL_CHARACTERS_MAX = 4_000
 const PATH_CHARACTERS_MAX = 500
 
-export function problem(kind: ProblemKind, detail: string, { errors, ...more }: More = {}): Problem {
+export function problem(
+  kind: ProblemKind,
+  detail: string,
+  { errors, ...more }: ProblemMembers = {},
+): Problem {
   const [status, title] = KINDS[kind]
   return {
     type: `urn:baton:problem:${kind}`,
@@ -69,7 +73,9 @@ const KIND_OF_CODE = {
 export function problemOfError(error: unknown, requestId: string): Problem {
   const kind = error instanceof BatonError ? KIND_OF_CODE[error.code] : 'internal'
   if (kind === 'internal') {
-    return problem(kind, `unexpected; the log has more under request ${requestId}`, { requestId })
+    return problem(kind, `an unexpected error; the log describes it under request ${requestId}`, {
+      requestId,
+    })
   }
   if (kind === 'unavailable') return problem(kind, 'try again in a moment', { requestId })
   const { message, problems } = error as BatonError

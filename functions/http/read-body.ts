@@ -7,7 +7,7 @@ type Body = { readonly ok: true; readonly value: unknown } | { readonly ok: fals
 
 /**
  * The content types that are accepted. A body must declare itself as JSON, because a browser lets any web page post a form,
- * plain text or a body without a type to any address. It asks the server first only when the page sends JSON.
+ * plain text or a body without a type to any address. The browser asks the server first only for JSON.
  */
 const JSON_TYPE = /^application\/([\w.+-]*\+)?json\s*(;|$)/i
 
@@ -28,14 +28,14 @@ function typeProblem(headers: Headers): string | undefined {
   const encoding = headers.get('content-encoding') ?? 'identity'
   if (type === '') return 'the body has no content type: send the header content-type: application/json'
   if (!JSON_TYPE.test(type)) return `send the body as JSON with content-type: application/json, not ${type}`
-  return encoding === 'identity' ? undefined : `send the body as it is, not encoded as ${encoding}`
+  return encoding === 'identity' ? undefined : `send the body without content-encoding, not as ${encoding}`
 }
 
 function refuse(reason: Problem): Body {
   return { ok: false, problem: reason }
 }
 
-/** The bytes of the body; undefined when there are more than the limit. */
+/** Returns the bytes of the body, or undefined when it is longer than `REQUEST_BYTES_MAX`. */
 async function readLimited(request: Request): Promise<Uint8Array | undefined> {
   if (Number(request.headers.get('content-length') ?? 0) > REQUEST_BYTES_MAX) return undefined
   const chunks: Uint8Array[] = []

@@ -5,14 +5,9 @@ import type { RestartRefusal } from '../../shared/core/operate/restart.ts'
 import { thereAre, unknownTypeProblem } from '../../shared/core/rules/nearest.ts'
 import type { RecordedEnd, RunGone } from '../../shared/core/run/run.ts'
 import { CANVAS_TYPE } from '../../shared/core/task/canvas-state.ts'
+import type { EndedRunState } from '../../shared/core/task/runs.ts'
 import { SCHEDULE_TYPE } from '../../shared/core/task/schedule-state.ts'
-import {
-  type EndedRunState,
-  liveRuns,
-  splitTaskId,
-  type Task,
-  taskIdPrefix,
-} from '../../shared/core/task/task.ts'
+import { liveRuns, splitTaskId, type Task, taskIdPrefix } from '../../shared/core/task/task.ts'
 import { reservedFor } from '../../shared/core/types/reserved-types.ts'
 import type { OperateOutcome } from '../../shared/runtime/operate/operate.ts'
 import type { PublishOutcome } from '../../shared/runtime/publish/publish.ts'
@@ -23,7 +18,7 @@ import { iso } from './present/iso.ts'
 import { invalid, problem, problemOfError } from './problems.ts'
 
 /*
- * Translates the refusals of use cases into problem documents. Each says what happened, to which id, and what would be legal.
+ * Translates the refusals of use cases into problem documents. Each document says what happened, to which id, and what is legal.
  */
 
 const CANVAS_IDS = taskIdPrefix(CANVAS_TYPE)
@@ -31,7 +26,7 @@ const SCHEDULE_IDS = taskIdPrefix(SCHEDULE_TYPE)
 
 export function noSuchTask(id: string): Problem {
   if (!splitTaskId(id))
-    return problem('not-found', `'${id}' is no task id: give type:key, such as resize:img-1`)
+    return problem('not-found', `'${id}' is not a task id: give type:key, such as resize:img-1`)
   return problem('not-found', `there is no task ${id}${otherResource(id)}`)
 }
 
@@ -64,10 +59,10 @@ export function unknownTypes(unknown: readonly UnknownType[], existing: readonly
 
 function reservedProblem(type: string): string | undefined {
   const reason = reservedFor(type)
-  return reason && `'${type}' is no task type: it ${reason}`
+  return reason && `'${type}' is not a task type: it ${reason}`
 }
 
-/** The problem of a refused publish. `at` is its path in the request. */
+/** Returns the problem of a refused publish. `at` is the path of its body in the request. */
 export function publishProblem(
   outcome: Extract<PublishOutcome, { ok: false }>,
   requestId: string,
@@ -98,7 +93,7 @@ export function operationProblem(id: string, refusal: OperationRefusal): Problem
     case 'finished':
       return problem(
         'conflict',
-        `${id} has ${refusal.task.state}; only open tasks can be changed or cancelled`,
+        `${id} has ended as ${refusal.task.state}; only open tasks can be changed or cancelled`,
       )
     case 'running':
       return problem('conflict', `${id} ${activityOf(refusal.task)}; cancel it first, or wait for its end`)
@@ -107,17 +102,14 @@ export function operationProblem(id: string, refusal: OperationRefusal): Problem
     case 'owes':
       return owedCallbacks(id, refusal.task)
     case 'owes-nothing':
-      return problem(
-        'conflict',
-        `${id} owes no callbacks; action "retry-callbacks" publishes those that are owed`,
-      )
+      return problem('conflict', `${id} owes no callbacks, so "retry-callbacks" has nothing to publish`)
     case 'undoing':
       return problem(
         'conflict',
-        `${id} is undoing its steps, which cannot be cancelled; remove the task to drop it as it is`,
+        `${id} is undoing its steps, which cannot be cancelled; remove the task to end the undoing`,
       )
     case 'not-a-flow':
-      return problem('conflict', `${id} is no flow; only action "restart" applies to it`)
+      return problem('conflict', `${id} is not a flow; only action "restart" applies to it`)
     case 'not-failed':
       return problem('conflict', `${id} has not failed; this action resumes failed flows only`)
     case 'undone':
@@ -135,7 +127,7 @@ export function operationProblem(id: string, refusal: OperationRefusal): Problem
   }
 }
 
-/** The problem of a task whose callbacks are still to be published, or cannot be published. */
+/** Returns the problem of a task whose callbacks wait for their publishing or cannot be published. */
 function owedCallbacks(id: string, { unpublished }: Task): Problem {
   if (!unpublished) {
     return problem(
@@ -158,7 +150,7 @@ function undoneSteps({ flow }: Task): string {
   return `${steps} as undone, and came before the failed step "${failed}"`
 }
 
-/** Why a task counts as running: its workers, its owed callbacks, or its flow's next step. */
+/** Says why a task counts as running: its workers, its owed callbacks, or its flow's next step. */
 function activityOf(task: Task): string {
   const workers = liveRuns(task).map(run => run.workerId)
   if (task.owes) return 'has ended, but its callbacks are still to be published'
@@ -196,7 +188,7 @@ function whyEnded({ reason, end }: EndedRunRefusal): string {
   if (reason !== 'ended') return WHY_RUN_ENDED[reason]
   if (!end) return 'it has ended, and its record is no longer kept, so the report cannot be compared with it'
   const { state, endedAt } = end
-  return `its worker has reported its end, and it ${HOW_ENDED[state]} at ${iso(endedAt)}; only the same report is accepted again`
+  return `its worker has reported its end: the run ${HOW_ENDED[state]} at ${iso(endedAt)}; only the same report is accepted again`
 }
 
 const HOW_ENDED = {

@@ -32,7 +32,7 @@ export type Call<Query, Body> = Api & {
 
 type Documented = { readonly description: string; readonly schema?: z.ZodType }
 
-/** One route: the data by which requests are served, refused and documented. */
+/** One route: the data that says how requests are served, refused and documented. */
 export type Route = {
   readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete'
   /** The path in OpenAPI's notation: `/v1/tasks/{id}`. */
@@ -43,7 +43,7 @@ export type Route = {
   readonly recordedAs?: string
   readonly query?: z.ZodType
   readonly body?: z.ZodType
-  /** A request without a body counts as `{}`. */
+  /** Whether a request without a body counts as `{}`. */
   readonly isBodyOptional?: boolean
   /** The schema of a body that the route checks itself. It is only documented. */
   readonly documentedBody?: z.ZodType

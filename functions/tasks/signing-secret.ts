@@ -3,20 +3,20 @@ import { requiredVariable } from '../../shared/aws/environment.ts'
 import { systemClock } from '../../shared/aws/machine.ts'
 import { createTimedCache } from '../../shared/runtime/kernel/timed-cache.ts'
 
-/** How long a secret is cached: a rotated secret is used after at most this time. */
+/** How long a secret is cached. The new value of a rotated secret is used after at most this time. */
 const CACHE_LIFETIME_MS = 300_000
 
-const secrets = new SecretsManagerClient({})
-const known = createTimedCache<string>(CACHE_LIFETIME_MS)
+const client = new SecretsManagerClient({})
+const secretCache = createTimedCache<string>(CACHE_LIFETIME_MS)
 
-/** The secret that signs a type's calls, from Secrets Manager under `<system>/webhook/<name>`. */
+/** Reads the secret that signs a type's calls. Secrets Manager stores it as `<system>/webhook/<name>`. */
 export async function signingSecret(name: string): Promise<string> {
   const id = `${requiredVariable('BATON_SYSTEM')}/webhook/${name}`
-  return (await known.get(systemClock, name, () => readSecret(id))).value
+  return (await secretCache.get(systemClock, name, () => readSecret(id))).value
 }
 
 async function readSecret(id: string): Promise<string> {
-  const { SecretString } = await secrets.send(new GetSecretValueCommand({ SecretId: id }))
-  if (!SecretString) throw new Error(`secret ${id} holds no text`)
+  const { SecretString } = await client.send(new GetSecretValueCommand({ SecretId: id }))
+  if (!SecretString) throw new Error(`the secret ${id} has no text; store its value as text`)
   return SecretString
 }

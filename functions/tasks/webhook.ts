@@ -4,15 +4,15 @@ import { NO_USER_IN_WEBHOOK, namesUser, urlInInput } from '../../shared/core/typ
 import { defineTask, type TaskDefinition } from '../../shared/define/define-task.ts'
 import type { TaskContext } from '../../shared/define/task-context.ts'
 import { Fatal } from '../../shared/signals.ts'
-import { isSuccess, refusalOf, textOf } from '../guarded-fetch/answer.ts'
+import { failureMessageOf, isSuccess, textOf } from '../guarded-fetch/answer.ts'
 import { type ResolveName, systemResolver } from '../guarded-fetch/checked-addresses.ts'
 import { guardedFetch } from '../guarded-fetch/guarded-fetch.ts'
 import { signingSecret } from './signing-secret.ts'
 
 const DEFAULT_TIMEOUT_MS = 10_000
-/** How much of a receiver's answer is read. Most answers are shorter, so most receivers can send theirs to its end. */
+/** How many bytes of a receiver's answer are read. Most answers are shorter, so most receivers can send their whole answer. */
 const ANSWER_BYTES_MAX = 65_536
-/** How much of a receiver's answer is kept in the result. */
+/** How many characters of a receiver's answer the result keeps. */
 const RESULT_BODY_CHARACTERS_MAX = 1_000
 const [SECOND_MS, MINUTE_MS, HOUR_MS] = [1_000, 60_000, 3_600_000]
 
@@ -36,7 +36,7 @@ const RETRY = {
 
 /**
  * Calls a receiver: POSTs `{id, type, key, input, attempt}`. A 2xx status within the time limit is a success. Redirects are
- * not followed. The URL is the one of the type. If the type has none, as the shipped `webhook`, it is `url` in the input.
+ * not followed. The type's configuration gives the URL. For a type without a URL, such as the shipped `webhook`, the input does.
  */
 export const webhook = webhookWith(systemResolver)
 
@@ -66,21 +66,21 @@ async function callReceiver(
     signal: context.signal,
     bodyBytesMax: ANSWER_BYTES_MAX,
     allowPrivate: settings.allowPrivate ?? false,
-    whenPrivate: 'webhook.allowPrivate of its task type permits such calls',
+    privateHint: 'webhook.allowPrivate of its task type permits such calls',
     resolve,
   })
-  if (!isSuccess(answer)) throw new Error(refusalOf(url, answer))
+  if (!isSuccess(answer)) throw new Error(failureMessageOf(url, answer))
   return { status: answer.status, body: textOf(answer, RESULT_BODY_CHARACTERS_MAX) }
 }
 
 /**
- * The URL to call. A type's URL may name a user, because such a type may have been stored before that was refused. A URL in
- * an input may not, because the input is shown with its task.
+ * Returns the URL to call. A type's URL may name a user, because the type may have been stored before Baton refused such URLs.
+ * A URL in an input may not, because the API shows the input with its task.
  */
-function receiverUrl({ url: ofType }: WebhookSettings, input: unknown): URL {
-  const [text, path] = ofType === undefined ? [urlInInput(input), 'input.url'] : [ofType, 'webhook.url']
+function receiverUrl({ url: typeUrl }: WebhookSettings, input: unknown): URL {
+  const [text, path] = typeUrl === undefined ? [urlInInput(input), 'input.url'] : [typeUrl, 'webhook.url']
   if (text === undefined) throw new Fatal('input.url: give the http or https URL to call')
-  if (ofType === undefined && namesUser(text)) throw new Fatal(`input.url ${NO_USER_IN_WEBHOOK}`)
+  if (typeUrl === undefined && namesUser(text)) throw new Fatal(`input.url ${NO_USER_IN_WEBHOOK}`)
   const url = URL.parse(text)
   if (url?.protocol !== 'http:' && url?.protocol !== 'https:') {
     throw new Fatal(`${path} cannot be called: give an http or https URL`)
@@ -103,14 +103,16 @@ async function headersOf(
 }
 
 /**
- * Encodes any text as the value of a header, which HTTP limits to ASCII. `%`, spaces and everything that is not printable
- * ASCII is percent-encoded as UTF-8. `decodeURIComponent` returns the text.
+ * Encodes any text as the value of a header, which HTTP limits to ASCII. `%`, spaces and all characters that are not
+ * printable ASCII are percent-encoded as UTF-8. `decodeURIComponent` restores the text.
  */
 function headerValue(text: string): string {
   return text.toWellFormed().replace(/[^\x21-\x24\x26-\x7e]/gu, character => encodeURIComponent(character))
 }
 
-/** Signs as `t=<unix seconds>,v1=<hex HMAC-SHA256 of "t.body">`, so that a receiver can refuse forged and replayed calls. */
+/**
+ * Signs a body as `t=<unix seconds>,v1=<hex HMAC-SHA256 of "t.body">`, so that a receiver can refuse forged and replayed calls.
+ */
 async function signatureOf(body: string, secretName: string): Promise<string> {
   const seconds = Math.floor(Date.now() / 1_000)
   const digest = createHmac('sha256', await signingSecret(secretName))

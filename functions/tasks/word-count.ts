@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { NO_USER_IN_URL, namesUser } from '../../shared/core/types/webhook-url.ts'
 import { defineTask } from '../../shared/define/define-task.ts'
 import { Fatal } from '../../shared/signals.ts'
-import { type GuardedAnswer, isSuccess, refusalOf, shownUrl, textOf } from '../guarded-fetch/answer.ts'
+import { failureMessageOf, type GuardedAnswer, isSuccess, shownUrl, textOf } from '../guarded-fetch/answer.ts'
 import { type Policy, systemResolver } from '../guarded-fetch/checked-addresses.ts'
 import { guardedFetch } from '../guarded-fetch/guarded-fetch.ts'
 
@@ -10,14 +10,17 @@ const TEXT_BYTES_MAX = 10_000_000
 const FETCH_TIMEOUT_MS = 15_000
 const TOP_WORDS = 10
 
-/** Counts the words of a text that is given, or fetched from a public address. It is the example of a real handler. */
+/**
+ * Counts the words of a text in the input, or of a text that it fetches from a public address. It is an example of a real
+ * handler.
+ */
 export const wordCount = wordCountWith({
   resolve: systemResolver,
   allowPrivate: false,
-  whenPrivate: 'texts are fetched from public addresses only: give the text itself as input.text',
+  privateHint: 'texts are fetched from public addresses only: give the text itself as input.text',
 })
 
-/** Makes the handler with the given policy of which addresses it may fetch from. */
+/** Makes the handler. `policy` says which addresses it may fetch from. */
 export function wordCountWith(policy: Policy) {
   return defineTask('word-count', {
     input: z.union([
@@ -45,17 +48,20 @@ async function fetchText(url: URL, signal: AbortSignal, policy: Policy): Promise
     signal,
     ...policy,
   })
-  if (answer.status === 404 || answer.status === 410) throw new Fatal(refusalOf(url, answer))
-  if (!isSuccess(answer)) throw new Error(refusalOf(url, answer))
-  const problem = unreadable(answer)
+  if (answer.status === 404 || answer.status === 410) throw new Fatal(failureMessageOf(url, answer))
+  if (!isSuccess(answer)) throw new Error(failureMessageOf(url, answer))
+  const problem = readProblem(answer)
   if (problem !== undefined) throw new Fatal(`the text at ${shownUrl(url)} ${problem}`)
   return textOf(answer)
 }
 
-function unreadable({ headers, isCut }: GuardedAnswer): string | undefined {
+/** Returns the end of a sentence that begins with the URL, or undefined for a text that can be read. */
+function readProblem({ headers, isCut }: GuardedAnswer): string | undefined {
   if (isCut) return `has more than ${TEXT_BYTES_MAX} bytes, which is the limit`
   const encoding = headers['content-encoding'] ?? 'identity'
-  return encoding === 'identity' ? undefined : `is encoded as ${encoding}: give a URL that answers plain text`
+  return encoding === 'identity'
+    ? undefined
+    : `is encoded as ${encoding}: give a URL whose answer is not compressed`
 }
 
 /** Counts the words and distinct words of a text and finds the most frequent ones, in any language that Unicode segments. */

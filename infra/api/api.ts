@@ -94,7 +94,7 @@ export class TaskApi extends Construct {
     watchServerErrors(this, settings, this.http)
   }
 
-  /** Grants the call of these routes, and sets `BATON_URL` to the API's URL. */
+  /** Allows `grantee` to call these routes, and sets `BATON_URL` to the API's URL. */
   openTo(grantee: Grantee, routes: readonly AllowedRoute[]): void {
     allow(grantee, {
       actions: ['execute-api:Invoke'],
@@ -155,7 +155,10 @@ export class TaskApi extends Construct {
   }
 }
 
-/** One line of the access log: the caller, the request, its status and duration. Source: API Gateway, access log variables of HTTP APIs. */
+/**
+ * One line of the access log: the caller, the request, its status and duration. Source: API Gateway, access log variables of
+ * HTTP APIs.
+ */
 const ACCESS_LOG_FORMAT = AccessLogFormat.custom(
   JSON.stringify({
     requestId: '$context.requestId',

@@ -20,7 +20,8 @@ export type ClaimsProps = {
   /** The delay after which an idle worker asks again, in milliseconds, 500–20,000. @default 2,000 */
   readonly retryAfterMs?: number
   /**
-   * How many claims may wait for more than a second at the same time. Each holds an execution; further ones are answered with 429.
+   * How many claims may wait for more than a second at the same time. Each holds an execution. Further claims are answered with
+   * 429.
    * @default four fifths of `reservedConcurrency.claims`, else 50
    */
   readonly maxWaiting?: number
@@ -46,7 +47,7 @@ export class Claims extends Construct {
       environment: environmentFor(props, reservedConcurrency),
       ...reserving(reservedConcurrency),
     })
-    // It claims as a worker of every type does. The planner publishes the events of what it changes.
+    // The function claims tasks of every type. The planner publishes the events of these claims.
     table.openTo(this.function, PUBLISHER_ACCESS)
     messages.openTo(this.function, {})
   }
@@ -59,7 +60,7 @@ function environmentFor(props: ClaimsProps, reserved: number | undefined): Recor
   return { BATON_CLAIM_RETRY_MS: String(retryAfterMs), BATON_CLAIM_MAX_WAITING: String(maxWaiting) }
 }
 
-/** The share of the reserved executions that may wait. The others serve claims that find their task at once. */
+/** Returns how many of the reserved executions may wait. The others serve claims that find their task at once. */
 function waitingOf(reserved: number | undefined): number {
   if (reserved === undefined) return CLAIMS_WAITING_MAX
   return Math.max(1, Math.floor(reserved * CLAIMS_WAITING_SHARE))

@@ -2,11 +2,14 @@ import { type BundlingOptions, OutputFormat } from 'aws-cdk-lib/aws-lambda-nodej
 import type { BuildOptions } from 'esbuild'
 import { functionFile } from './function-file.ts'
 
-/** Gives an ES module bundle a `require`: the CommonJS packages in it load Node's own modules with it. */
+/** Gives an ES module bundle a `require`, with which its CommonJS packages load Node's own modules. */
 const REQUIRE_FOR_COMMON_JS =
   "import{createRequire}from'node:module';const require=createRequire(import.meta.url);"
 
-/** How handlers are bundled. The AWS SDK is included: the runtime's SDK is older than the pinned one, and a bundle loads only what it uses. */
+/**
+ * The options for handlers. They include the AWS SDK, because the runtime's SDK is older than the pinned one. A bundle loads
+ * only what it uses.
+ */
 export const BUNDLING: BundlingOptions = {
   format: OutputFormat.ESM,
   target: 'node24',
@@ -18,13 +21,13 @@ export const BUNDLING: BundlingOptions = {
   sourcesContent: false,
 }
 
-/** How the system's own functions are bundled: like handlers, but without the SDK's search for credentials. */
+/** The options for the system's own functions: those for handlers, but without the SDK's search for credentials. */
 export const SYSTEM_BUNDLING: BundlingOptions = {
   ...BUNDLING,
   esbuildArgs: { '--alias:@aws-sdk/credential-provider-node': functionFile('lambda-credentials.ts') },
 }
 
-/** How a worker is bundled for a container. */
+/** The options for a worker in a container. */
 export const IMAGE_BUNDLING: BuildOptions = {
   bundle: true,
   platform: 'node',

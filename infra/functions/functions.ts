@@ -36,9 +36,9 @@ export type FunctionSpec = {
   readonly environment?: Readonly<Record<string, string>>
   /** @default that of the system's own code */
   readonly bundling?: BundlingOptions
-  /** Whether Lambda lets the function go on in a chain of SQS messages after 16 hops. @default false */
+  /** Whether Lambda lets the function extend a chain of SQS messages beyond 16 hops. @default false */
   readonly allowRecursion?: boolean
-  /** Whether its failures show in its own errors only. Their alarm is then essential. @default false */
+  /** Whether only the function's own errors show its failures. The alarm on errors is then essential. @default false */
   readonly failsSilently?: boolean
 }
 
@@ -87,9 +87,9 @@ export function environmentOf({ system, typeMetrics }: Settings, logLevel: LogLe
 }
 
 /**
- * The logger filters by level itself. Lambda's filter for application lines is never above INFO: it treats lines without a
- * level, which metrics are, as INFO. Lambda's start and report lines are kept at DEBUG only: there are three per invocation, and
- * they are longer than a run's line.
+ * Sets Lambda's own filters. The logger filters by level, too. Lambda's filter for application lines is never above INFO: it
+ * treats lines without a level, which metrics are, as INFO. Lambda's start and report lines are kept at DEBUG only: there are
+ * three per invocation, and they are longer than a run's line.
  */
 function logFilters(level: LogLevel) {
   const isDetailed = level === 'DEBUG'

@@ -19,7 +19,7 @@ export class Jobs extends Construct {
       entry: functionFile('jobs.ts'),
       description: 'Baton: works on long jobs: resumes, purges, large canvases',
       timeout: Duration.seconds(JOBS_TIMEOUT_S),
-      // A job sends its own continuation. A purge of a million tasks takes more than 16 of them.
+      // A job sends a message to continue itself. A purge of a million tasks takes more than 16 of them.
       allowRecursion: true,
       ...reserving(reservedConcurrency),
     })

@@ -32,7 +32,10 @@ import { PUBLISHER_ACCESS } from '../task-table.ts'
 import { functionFile } from './function-file.ts'
 import { createFunction, reserving } from './functions.ts'
 
-/** The function that reads the table's stream. It sends what each changed task needs next, publishes owed callbacks, and publishes events. */
+/**
+ * The function that reads the table's stream. It sends what each changed task needs next, publishes owed callbacks, and
+ * publishes events.
+ */
 export class Planner extends Construct {
   readonly function: LambdaFunction
 
@@ -55,8 +58,8 @@ export class Planner extends Construct {
   }
 
   /**
-   * The mapping reads from the start of the stream: it takes minutes to begin, and would miss what is written until then. A
-   * batch that is given up is reported by its position in the stream only, because the sweeper repairs from the table itself.
+   * The mapping takes minutes to begin. It reads from the start of the stream, so that it misses no record from before. Lambda
+   * reports a batch that it gives up only by its position in the stream. The sweeper repairs from the table itself.
    */
   private readStream({ settings, table }: Parts): void {
     const failures = new DeadLetterQueue(this, 'Failures', settings).queue
@@ -72,12 +75,12 @@ export class Planner extends Construct {
       retryAttempts: STREAM_RETRIES_MAX,
       maxRecordAge: Duration.hours(STREAM_RECORD_AGE_HOURS_MAX),
       onFailure: { bind: () => ({ destination: failures.queueArn }) },
-      filters: [changedHeads, comingAndGoingWorkers, freedPermits, notedWaits],
+      filters: [changedHeads, joinedOrLeftWorkers, freedPermits, recordedWaits],
     })
   }
 }
 
-/** Heads that any operation but a heartbeat has written. */
+/** Matches heads that any operation but a heartbeat has written. */
 const changedHeads = FilterCriteria.filter({
   eventName: FilterRule.or('INSERT', 'MODIFY'),
   dynamodb: {
@@ -86,13 +89,13 @@ const changedHeads = FilterCriteria.filter({
   },
 })
 
-/** Workers that joined or left the registry. Their signs of life modify an item and do not match. */
-const comingAndGoingWorkers = FilterCriteria.filter({
+/** Matches workers that joined or left the registry. A sign of life modifies a worker's item and does not match. */
+const joinedOrLeftWorkers = FilterCriteria.filter({
   eventName: FilterRule.or('INSERT', 'REMOVE'),
   dynamodb: { Keys: { [PRIMARY_KEY.partition]: { S: FilterRule.isEqual(WORKERS_PARTITION) } } },
 })
 
-/** Permits that were given back while tasks wait. A permit that is taken, or that no task waits for, does not match. */
+/** Matches permits that were given back while tasks wait for one. A permit that is taken does not match. */
 const freedPermits = FilterCriteria.filter({
   eventName: FilterRule.isEqual('MODIFY'),
   dynamodb: {
@@ -101,8 +104,8 @@ const freedPermits = FilterCriteria.filter({
   },
 })
 
-/** Limits at which a wait of a task has just been recorded. */
-const notedWaits = FilterCriteria.filter({
+/** Matches limits at which a task's wait has just been recorded. */
+const recordedWaits = FilterCriteria.filter({
   eventName: FilterRule.isEqual('MODIFY'),
   dynamodb: {
     Keys: { [PRIMARY_KEY.sort]: { S: FilterRule.isEqual(PERMITS_SORT_KEY) } },

@@ -9,7 +9,10 @@ import { PUBLISHER_ACCESS } from '../task-table.ts'
 import { functionFile } from './function-file.ts'
 import { createFunction, reserving } from './functions.ts'
 
-/** The function that looks at tasks at their time: lease ends, timeouts, deadlines, far minutes. */
+/**
+ * The function that serves the wake queue. It looks at tasks when a lease, a timeout or a deadline ends. It also dispatches
+ * tasks that were due further ahead than an SQS delay reaches (15 minutes).
+ */
 export class Waker extends Construct {
   readonly function: LambdaFunction
 
@@ -18,9 +21,9 @@ export class Waker extends Construct {
     const { settings, table, messages, events } = parts
     this.function = createFunction(this, settings, {
       entry: functionFile('waker.ts'),
-      description: 'Baton: looks at tasks whose time has come',
+      description: 'Baton: looks at tasks and dispatches them when they are due',
       timeout: Duration.seconds(WAKER_TIMEOUT_S),
-      // A look that comes too early is sent again, once per lease of a long run. The message counts its hops.
+      // The waker sends a look that arrives too early again, once per lease of a long run. The message counts these hops.
       allowRecursion: true,
       ...reserving(reservedConcurrency),
     })

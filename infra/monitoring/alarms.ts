@@ -24,7 +24,7 @@ import { taskMetric } from './monitoring.ts'
 
 const PERIOD = Duration.minutes(ALARM_PERIOD_MINUTES)
 
-/** Alarm on any message in a dead-letter queue: an operator must look at it. */
+/** Adds an alarm on any message in a dead-letter queue. An operator must look at such a message. */
 export function watchDeadLetters(scope: Construct, settings: Settings, queue: IQueue): void {
   addAlarm(scope, 'DeadLetterAlarm', settings, {
     metric: queue.metricApproximateNumberOfMessagesVisible({
@@ -37,8 +37,8 @@ export function watchDeadLetters(scope: Construct, settings: Settings, queue: IQ
 }
 
 /**
- * Alarms on errors and throttles of a function. The failures of most functions also show elsewhere: as dead letters, as a late
- * planner, as an answer of the API. `isEssential` is for a function that fails without such a sign.
+ * Adds alarms on errors and throttles of a function. The failures of most functions also show elsewhere: as dead letters, as a
+ * late planner, as an answer of the API. `isEssential` is for a function that fails without such a sign.
  */
 export function watchFunction(
   scope: Construct,
@@ -57,7 +57,7 @@ export function watchFunction(
   })
 }
 
-/** Alarm on a flow that has stopped half undone, or on owed callbacks that no type can take. An operator must decide. */
+/** Adds an alarm on a flow that has stopped half undone, or on owed callbacks that no type can take. An operator must decide. */
 export function watchAttention(scope: Construct, settings: Settings): void {
   addAlarm(scope, 'NeedsAttentionAlarm', settings, {
     isEssential: true,
@@ -67,25 +67,26 @@ export function watchAttention(scope: Construct, settings: Settings): void {
   })
 }
 
-/** Alarm on tasks that a worker could run and none does. */
+/** Adds an alarm on tasks that a worker could run and that no worker runs. */
 export function watchStuckTasks(scope: Construct, settings: Settings): void {
   addAlarm(scope, 'StuckAlarm', settings, {
     isEssential: true,
     metric: taskMetric(settings.system, 'Stuck', EVERY_TYPE),
     description:
-      'Tasks show no sign of life for 15 minutes though nothing keeps them; the sweeper logs their ids',
+      'Tasks have shown no sign of life for 15 minutes, though nothing delays them; the sweeper logs their ids',
   })
 }
 
-/** Alarm on a look that was given up after it was armed anew 100,000 times: it loops. */
+/** Adds an alarm on a chain of 100,000 looks at a task, and on a dispatch that functions have sent on twelve times. */
 export function watchLookLoops(scope: Construct, settings: Settings): void {
   addAlarm(scope, 'LookLoopAlarm', settings, {
     metric: taskMetric(settings.system, 'LookLoop', EVERY_TYPE),
-    description: 'A look at a task was armed anew too often; the log of the waker names the task',
+    description:
+      'A look was armed too often, or a dispatch was sent on too often; the log of the waker or of the handler names the task',
   })
 }
 
-/** Alarm on a late planner. It falls behind when a batch keeps failing or writes outrun it, and tasks then start late. */
+/** Adds an alarm on a late planner. A planner is late when a batch keeps failing or writes outrun it. Tasks then start late. */
 export function watchIteratorAge(scope: Construct, settings: Settings, fn: LambdaFunction): void {
   addAlarm(scope, 'IteratorAgeAlarm', settings, {
     metric: fn.metric('IteratorAge', { period: Duration.minutes(1), statistic: 'Maximum' }),
@@ -95,7 +96,7 @@ export function watchIteratorAge(scope: Construct, settings: Settings, fn: Lambd
   })
 }
 
-/** Alarm on a sweeper that is not invoked. Missing data counts as an alarm. */
+/** Adds an alarm on a sweeper that is not invoked. Missing data counts as an alarm. */
 export function watchInvocations(scope: Construct, settings: Settings, fn: LambdaFunction): void {
   addAlarm(scope, 'NotInvokedAlarm', settings, {
     metric: fn.metricInvocations({ period: PERIOD }),
@@ -105,7 +106,7 @@ export function watchInvocations(scope: Construct, settings: Settings, fn: Lambd
   })
 }
 
-/** Alarm on too few containers. Missing data counts as an alarm, because a service without containers reports nothing. */
+/** Adds an alarm on too few containers. Missing data counts as an alarm, because a service without containers reports nothing. */
 export function watchWorkers(
   scope: Construct,
   settings: Settings,
@@ -134,7 +135,7 @@ export function watchServerErrors(scope: Construct, settings: Settings, api: Htt
   })
 }
 
-/** One alarm for the table and one for each index: a hot index throttles the table's writes. */
+/** Adds one alarm for the table and one for each index, because a hot index throttles the table's writes. */
 export function watchThrottling(
   scope: Construct,
   settings: Settings,
@@ -172,7 +173,7 @@ export type FailureAlarmProps = {
   readonly topic: ITopic
 }
 
-/** An alarm on tasks that have failed for good. Retries do not count. It is made whatever the system's `alarms` say. */
+/** Adds an alarm on tasks that have failed for good. Retries do not count. The level `alarms` of the system does not matter. */
 export function watchFailures(scope: Construct, settings: Settings, props: FailureAlarmProps): Alarm {
   const { type = EVERY_TYPE, failures, perMinutes, topic } = props
   refuseUnlessWhole('failures', failures, FAILURES_MAX)

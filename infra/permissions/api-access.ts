@@ -10,7 +10,7 @@ export type AllowedRoute = { readonly method: string; readonly path: string }
 
 const READING: readonly AllowedRoute[] = [route('GET', '/v1/*'), route('GET', '/healthz')]
 
-/** Publishing names its types in the body. */
+/** The bodies of these requests name the types. */
 const PUBLISHING: readonly AllowedRoute[] = [
   route('POST', '/v1/tasks'),
   route('POST', '/v1/tasks/batch'),

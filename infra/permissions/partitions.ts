@@ -33,7 +33,7 @@ export function countPartitions(types: readonly string[]): string[] {
   ]
 }
 
-/** The turns of tenants, which are all that a publisher counts. */
+/** The turns of tenants. A publisher writes no other counts. */
 export function turnPartitions(types: readonly string[]): string[] {
   return linesOf(types).flatMap(line => [turnsPartition(line), frontPartition(line)])
 }
@@ -65,7 +65,7 @@ function limitNames(types: readonly string[]): string[] {
   )
 }
 
-/** The tenants' lines of a type: one, or one per priority for a type in priority order. */
+/** The lines of each type: one, or one per priority where the type is ordered by priority. */
 function linesOf(types: readonly string[]): string[] {
   return types.map(type => `${type}#*`)
 }

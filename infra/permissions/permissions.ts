@@ -1,12 +1,12 @@
 /**
- * What code may do in the account. A grant adds the actions and the environment variables for them in one call (`allow`).
+ * The permissions of code in the account. A grant adds the actions and the environment variables for them in one call (`allow`).
  * `table-access.ts` limits code of users to the partitions of its types (`partitions.ts`). `type-reach.ts` adds the flows
  * whose steps these types serve. `api-access.ts` lists the routes that a principal may call.
  */
 
 import { Effect, type IRole, PolicyStatement } from 'aws-cdk-lib/aws-iam'
 
-/** Code that is granted permissions: a Lambda function, or a container together with its task's role. */
+/** Code that is granted permissions: a Lambda function, or a container with the role of its ECS task. */
 export type Grantee = {
   addToRolePolicy(statement: PolicyStatement): void
   addEnvironment(name: string, value: string): unknown

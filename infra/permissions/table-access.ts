@@ -20,7 +20,7 @@ import { allow, type Conditions, type Grantee } from './permissions.ts'
 import type { GrantedTypes, TypeReach } from './type-reach.ts'
 
 /**
- * What code of users may do in the table, limited by the leading keys of partitions. A worker reaches the types that it serves,
+ * Grants users' code access to the table, limited by the leading keys of partitions. A worker reaches the types that it serves,
  * a publisher those that it publishes. Neither may write the configuration of a type, a canvas or a schedule, and neither may
  * delete a task: the system deletes what a task leaves behind.
  */
@@ -33,9 +33,9 @@ type Reachable = {
 
 export type Serving = {
   readonly types: GrantedTypes
-  /** Other types that its handlers publish, or that they read results of. */
+  /** Other types whose tasks its handlers publish or whose results they read. */
   readonly others: GrantedTypes
-  /** Whether it is a process in the registry of workers, which tasks may name. */
+  /** Whether the worker announces itself in the registry, so that tasks may name it in `workerIds`. */
   readonly isRegistered: boolean
 }
 
@@ -43,32 +43,33 @@ export type Serving = {
 export function grantTableToWorker(grantee: Grantee, parts: Reachable, serving: Serving): void {
   const { types, others } = serving
   const isAny = types === 'any' || others === 'any'
-  const tasks = () => (isAny ? parts.reach.withFlows('any') : [...parts.reach.withFlows(types), ...others])
-  const lines = () => parts.reach.withSteps(tasks())
-  const own = () => parts.reach.withSteps(parts.reach.withFlows(isAny ? 'any' : types))
+  const taskTypes = () =>
+    isAny ? parts.reach.withFlows('any') : [...parts.reach.withFlows(types), ...others]
+  const lineTypes = () => parts.reach.withSteps(taskTypes())
+  const ownLineTypes = () => parts.reach.withSteps(parts.reach.withFlows(isAny ? 'any' : types))
   onPartitions(grantee, parts, ['GetItem', 'BatchGetItem', 'PutItem', 'UpdateItem'], () => [
-    ...taskPartitions(tasks()),
-    ...countPartitions(lines()),
+    ...taskPartitions(taskTypes()),
+    ...countPartitions(lineTypes()),
   ])
   // A worker reads a canvas's tree for the results that the canvas hands on.
   onPartitions(grantee, parts, ['GetItem'], () => taskPartitions(['canvas']))
-  onPlaces(grantee, parts, () => [...readyPlaces(lines()), ...limitPlaces(own())])
+  onPlaces(grantee, parts, () => [...readyPlaces(lineTypes()), ...limitPlaces(ownLineTypes())])
   openTypes(grantee, parts)
-  if (isAny) keepOutOfCanvases(grantee, parts)
+  if (isAny) denyCanvasWrites(grantee, parts)
   if (serving.isRegistered) openRegistry(grantee, parts)
 }
 
 /** Allows a publisher to write new tasks of these types, and to update or restart existing ones. */
 export function grantTableToPublisher(grantee: Grantee, parts: Reachable, types: GrantedTypes): void {
-  const named = () => (types === 'any' ? parts.reach.withFlows('any') : types)
-  const lines = () => parts.reach.withSteps(named())
+  const taskTypes = () => (types === 'any' ? parts.reach.withFlows('any') : types)
+  const lineTypes = () => parts.reach.withSteps(taskTypes())
   onPartitions(grantee, parts, ['GetItem', 'PutItem', 'UpdateItem'], () => [
-    ...taskPartitions(named()),
-    ...turnPartitions(lines()),
+    ...taskPartitions(taskTypes()),
+    ...turnPartitions(lineTypes()),
   ])
-  onPlaces(grantee, parts, () => readyPlaces(lines()))
+  onPlaces(grantee, parts, () => readyPlaces(lineTypes()))
   openTypes(grantee, parts)
-  if (types === 'any') keepOutOfCanvases(grantee, parts)
+  if (types === 'any') denyCanvasWrites(grantee, parts)
 }
 
 /** Allows code to read types, to record that a type has tenants, and to store the steps of flows. */
@@ -94,8 +95,8 @@ function openRegistry(grantee: Grantee, parts: Reachable): void {
   onPartitions(grantee, parts, ['GetItem', 'PutItem'], () => [MARKER_CURSORS])
 }
 
-/** Denies writes to canvases and schedules. The pattern that stands for all types matches them, too. */
-function keepOutOfCanvases(grantee: Grantee, parts: Reachable): void {
+/** Denies writes to canvases and schedules, which the pattern for all types would allow. */
+function denyCanvasWrites(grantee: Grantee, parts: Reachable): void {
   allow(grantee, {
     isDenied: true,
     actions: ['PutItem', 'UpdateItem'].map(action => `dynamodb:${action}`),

@@ -5,7 +5,7 @@ import { GRANTED_TYPES_MAX } from '../bounds.ts'
 import { ANY_TYPE } from './partitions.ts'
 
 /** A flow of the system: its type, and the types that do and undo its steps. */
-type Flow = { readonly type: string; readonly does: readonly string[] }
+type Flow = { readonly type: string; readonly stepTypes: readonly string[] }
 
 export type GrantProps = {
   /** The types that the grant covers. @default all types */
@@ -23,21 +23,21 @@ export class TypeReach {
   private readonly flows: Flow[] = []
 
   add(type: string, steps: readonly StepConfiguration[] = []): void {
-    const does = steps.flatMap(step => [step.do.type, ...(step.undo ? [step.undo.type] : [])])
-    this.flows.push({ type, does })
+    const stepTypes = steps.flatMap(step => [step.do.type, ...(step.undo ? [step.undo.type] : [])])
+    this.flows.push({ type, stepTypes })
   }
 
-  /** These types, and the types of the flows whose steps they do: the tasks that they serve are stored under all of these. */
+  /** Returns these types and the flows whose steps they do. The tasks that these types serve are stored under all of these. */
   withFlows(types: GrantedTypes): readonly string[] {
     if (types === 'any') return [ANY_TYPE]
-    const flows = this.flows.filter(({ does }) => does.some(type => types.includes(type)))
+    const flows = this.flows.filter(({ stepTypes }) => stepTypes.some(type => types.includes(type)))
     return distinct([...types, ...flows.map(({ type }) => type)])
   }
 
-  /** These types, and the types that do the steps of the flows among them: the tasks wait in the lines of all of these. */
+  /** Returns these types and the types that do the steps of the flows among them. The tasks wait in the lines of all of these. */
   withSteps(types: readonly string[]): readonly string[] {
     const flows = this.flows.filter(({ type }) => types.includes(type))
-    return distinct([...types, ...flows.flatMap(({ does }) => does)])
+    return distinct([...types, ...flows.flatMap(({ stepTypes }) => stepTypes)])
   }
 }
 
@@ -56,8 +56,8 @@ export function typesWithin(option: string, types: readonly string[]): readonly 
   if (wrong !== undefined)
     throw new BatonError('invalid', `'${option}' names '${wrong}', which is not a valid type name`)
   if (types.length <= GRANTED_TYPES_MAX) return types
-  const found = `'${option}' names ${types.length} types, and ${GRANTED_TYPES_MAX} fit a policy`
-  throw new BatonError('invalid', `${found}; divide them among several roles`)
+  const excess = `'${option}' names ${types.length} types, and ${GRANTED_TYPES_MAX} fit a policy`
+  throw new BatonError('invalid', `${excess}; divide them among several roles`)
 }
 
 function distinct(types: readonly string[]): string[] {

@@ -9,8 +9,8 @@ import type { Settings } from '../settings.ts'
 import { DeadLetterQueue } from './dead-letter-queue.ts'
 
 /**
- * The schedule group of the system, and what its one-time schedules need: a role that may send to the wake queue, and a queue
- * for what could not be delivered. Deleting the group deletes the schedules in it.
+ * The group of the system's EventBridge schedules, and what these need: a role that may send to the wake queue, and a queue
+ * for undelivered messages. Deleting the group deletes the schedules in it.
  */
 export class FarTimers extends Construct {
   readonly group: CfnScheduleGroup
@@ -27,7 +27,7 @@ export class FarTimers extends Construct {
     allowSending(this.role, wakeQueue)
   }
 
-  /** A role that only schedules of this group can assume. It may send what they could not deliver to the queue for that. */
+  /** Creates a role that only schedules of this group can assume. It may send to the queue for undelivered messages. */
   createRole(id: string, scope: Construct = this): Role {
     const role = new Role(scope, id, {
       assumedBy: new ServicePrincipal('scheduler.amazonaws.com', {

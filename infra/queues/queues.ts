@@ -1,6 +1,6 @@
 /**
  * The SQS queues of a system. Each is a `source-queue.ts` with a `dead-letter-queue.ts`. `far-timers.ts` holds the EventBridge
- * schedules that send to the wake queue later than a delayed message can. This file names the queues, and grants
+ * schedules for messages that are due later than an SQS delay reaches (15 minutes). This file names the queues and grants
  * their use.
  */
 
@@ -25,8 +25,8 @@ export type MessageUse = {
 }
 
 /**
- * The queues of the system: the wake queue for what must happen to the second, the jobs queue for what may take minutes, and
- * the queues of the types, which functions find by name.
+ * The queues of the system: the wake queue for work that is due at a second, the jobs queue for work that may take minutes,
+ * and the queues of the types, which functions find by name.
  */
 export class Messages extends Construct {
   readonly wake: SourceQueue
@@ -65,7 +65,7 @@ export class Messages extends Construct {
     })
   }
 
-  /** Grants to receive from the queues of these types, and to send back what the worker cannot run now. */
+  /** Allows a worker to receive from the queues of these types, and to send back the tasks that it cannot run now. */
   openQueuesTo(grantee: Grantee, types: readonly string[]): void {
     allow(grantee, {
       actions: ['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:SendMessage'],

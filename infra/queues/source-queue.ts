@@ -34,7 +34,7 @@ export function visibilityFor(functionTimeout: Duration): Duration {
 }
 
 /**
- * The concurrent batches of a function of the system: the usual number, or what is reserved for it if that is less.
+ * Returns the concurrent batches of one of the system's functions: the usual number, or its reserved concurrency if that is less.
  *
  * @throws BatonError `invalid` when the reservation is below the minimum of a mapping.
  */

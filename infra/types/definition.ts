@@ -9,7 +9,7 @@ import type { TypeConfiguration } from '../../shared/core/types/task-type.ts'
 export type TaskSpec = {
   readonly type: string
   readonly config: TypeConfiguration
-  /** The definitions that a flow's steps do and undo. Steps that only name a type are left out. */
+  /** The definitions of the tasks that do and undo a flow's steps. Steps that only name a type are left out. */
   readonly tasks?: readonly TaskSpec[]
 }
 
@@ -19,7 +19,7 @@ export type FoundDefinition = TaskSpec & {
   readonly exportName: string
 }
 
-/** The kinds of definition that an entry may export, and how messages speak of them. */
+/** The kinds of definition that an entry may export, and their words in messages. */
 const WORDS = {
   'baton-task': { word: 'task', made: 'defineTask', choice: 'task' },
   'baton-flow': { word: 'flow', made: 'defineFlow', choice: 'flow' },
@@ -65,7 +65,7 @@ export function readFlows(entry: string): FoundDefinition[] {
   return [...allOf('baton-flow', exportsOf(entry))].map(([name, flow]) => found(entry, name, flow))
 }
 
-/** The spec with the construct's `events` in place of the definition's, if the construct sets it. */
+/** Returns the spec with the construct's `events` in place of the definition's, if the construct sets `events`. */
 export function withEvents<Spec extends TaskSpec>(spec: Spec, events: boolean | undefined): Spec {
   return events === undefined ? spec : { ...spec, config: { ...spec.config, events } }
 }
@@ -110,19 +110,16 @@ function otherKind(entry: string, names: string, kind: Kind): BatonError {
     kind === 'baton-flow'
       ? 'is a flow: it is registered with addFlow, and served by the handlers of its steps'
       : 'is a task: it is served with addHandler or addWorkerService'
-  return new BatonError(
-    'invalid',
-    `${entry} exports no ${kind === 'baton-flow' ? 'task' : 'flow'} there: ${names} ${help}`,
-  )
+  return new BatonError('invalid', `${entry}: ${names} ${help}`)
 }
 
-/** @throws BatonError `invalid` for a type that is claimed over HTTP: it has nothing to deploy. */
+/** @throws BatonError `invalid` for a type that is claimed over HTTP, because such a type has nothing to deploy. */
 export function refuseHttp({ type, config }: TaskSpec): void {
   if (config.kind !== 'http') return
   throw new BatonError('invalid', `'${type}' is of kind 'http': it is claimed over HTTP and has no handler`)
 }
 
-/** Uses `require`, because constructs are built synchronously. Node loads TypeScript and ES modules with it, too. */
+/** Loads a file with `require`, because constructs are built synchronously. Node loads TypeScript and ES modules with it, too. */
 function load(file: string, entry: string): Record<string, unknown> {
   if (!existsSync(file)) throw new BatonError('invalid', `there is no file ${entry} in ${process.cwd()}`)
   try {
@@ -137,7 +134,7 @@ function load(file: string, entry: string): Record<string, unknown> {
   }
 }
 
-/** Recognised by its name, because the file may have loaded its own copy of the library. */
+/** Recognises a refusal by its name, because the file may have loaded its own copy of the library. */
 function isRefusal(cause: unknown): cause is BatonError {
   return cause instanceof Error && cause.name === 'BatonError' && 'problems' in cause
 }
@@ -166,7 +163,7 @@ function namesOf(definitions: ReadonlyMap<string, TaskSpec>): string {
   return names.length === 0 ? 'none' : names.join(', ')
 }
 
-/** The template carries the configuration as JSON, which would drop a function silently. */
+/** Refuses functions and other values that JSON cannot hold. The template carries the configuration as JSON. */
 function refuseUnserialisable(config: TypeConfiguration, place: string): void {
   JSON.stringify(config, (field, value: unknown) => {
     if (typeof value === 'function' || typeof value === 'symbol' || typeof value === 'bigint') {

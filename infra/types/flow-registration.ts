@@ -16,7 +16,7 @@ export type FlowProps = {
 
 /**
  * Registers a flow. Only the types of its steps serve it, so it has no queue and no function. It is registered after all
- * handlers of its system, so that its steps exist first.
+ * handlers of its system, so that the types of its steps exist first.
  */
 export class FlowRegistration extends Construct {
   readonly type: string
@@ -41,6 +41,6 @@ function refuseLarge(type: string, length: number): void {
   if (length <= CONFIGURATION_CHARACTERS_MAX) return
   throw new BatonError(
     'invalid',
-    `the flow '${type}' is ${length} characters of JSON; ${CONFIGURATION_CHARACTERS_MAX} can be deployed, so give its steps smaller inputs`,
+    `the flow '${type}' has ${length} characters as JSON, and at most ${CONFIGURATION_CHARACTERS_MAX} can be deployed; give its steps smaller inputs`,
   )
 }

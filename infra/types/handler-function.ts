@@ -46,8 +46,9 @@ export type HandlerProps = Partial<MappingOptions> & {
   readonly version?: string
   readonly environment?: Readonly<Record<string, string>>
   /**
-   * The other types that its code publishes or reads results of. Flows that the app adds are known. Flows that are registered
-   * over HTTP must be named if the types do steps of them. An empty list lets it reach tasks of its own type only.
+   * The other types whose tasks its code publishes or whose results it reads. Flows that the app adds are known. A flow that is
+   * registered over HTTP must be listed if the handler's type does its steps. With an empty list, the code reaches tasks of its
+   * own type only.
    * @default any
    */
   readonly otherTypes?: readonly string[]
@@ -85,32 +86,32 @@ export class HandlerFunction extends Construct {
       environment: { ...props.environment, ...versionIn(props) },
       ...reserving(props.reservedConcurrency),
     })
-    const fed = new SourceQueue(this, 'Tasks', settings, {
+    const source = new SourceQueue(this, 'Tasks', settings, {
       queueName,
       visibilityTimeout: visibilityFor(timeout),
     })
-    this.queue = fed.queue
-    this.deadLetterQueue = fed.deadLetterQueue
+    this.queue = source.queue
+    this.deadLetterQueue = source.deadLetterQueue
     const others = props.otherTypes ? typesWithin('otherTypes', props.otherTypes) : 'any'
     grantTableToWorker(this.function, parts, {
       // Types of kind `webhook` are registered over HTTP, so their names are not known here.
-      types: isServingMany(definition.config) ? 'any' : [this.type],
+      types: servesManyTypes(definition.config) ? 'any' : [this.type],
       others,
       isRegistered: false,
     })
     table.nameTo(this.function)
     messages.openTo(this.function, { dispatchesTo: this.queue })
-    const mapping = fed.feed(this.function, {
+    const mapping = source.feed(this.function, {
       maxConcurrency: maxConcurrencyOf(props),
       ...(props.batchSize !== undefined && { batchSize: props.batchSize }),
     })
-    // The type is registered after its mapping exists, and unregistered before the mapping goes.
+    // The type is registered after its mapping is created, and unregistered before the mapping is deleted.
     registrar
       .register(this, 'Registration', definition, { version: props.version })
       .node.addDependency(mapping)
   }
 
-  /** How many messages wait in the queue. */
+  /** Returns the metric of the messages that wait in the queue. */
   metricBacklog(): Metric {
     return this.queue.metricApproximateNumberOfMessagesVisible()
   }
@@ -120,7 +121,10 @@ function versionIn({ version }: HandlerProps): Record<string, string> {
   return version === undefined ? {} : { [WORKER_VERSION]: version }
 }
 
-/** Each throttle of a poller counts as a receive, and so would send good messages to the dead-letter queue. */
+/**
+ * Lambda throttles a poller above the reserved concurrency. Each throttle counts as a receive, so good messages would end as
+ * dead letters.
+ */
 function maxConcurrencyOf({ entry, maxConcurrency, reservedConcurrency }: HandlerProps): number {
   const most = reservedConcurrency ?? Number.POSITIVE_INFINITY
   if ((maxConcurrency ?? 0) <= most) return maxConcurrency ?? Math.min(HANDLER_CONCURRENCY_MAX, most)
@@ -128,11 +132,11 @@ function maxConcurrencyOf({ entry, maxConcurrency, reservedConcurrency }: Handle
   throw new BatonError('invalid', `${entry}: reservedConcurrency ${message}`)
 }
 
-function isServingMany({ kind }: TypeConfiguration): boolean {
+function servesManyTypes({ kind }: TypeConfiguration): boolean {
   return kind === 'webhook'
 }
 
-/** The tasks of a batch run concurrently, so one task's timeout is also the batch's. */
+/** The tasks of a batch run concurrently, so a batch takes as long as one task. */
 function timeoutOf({ defaults }: TypeConfiguration): Duration {
   const { timeoutMs } = defaults
   if (timeoutMs === undefined) return Duration.seconds(HANDLER_TIMEOUT_S)

@@ -77,7 +77,7 @@ export function refuseServiceProps(
   refuseFields(entry, [...problemsOf(props, SERVICE_RULES), ...sizeProblems(props)])
 }
 
-/** Fargate has certain sizes only. It would refuse others when the deployment is half done. */
+/** Fargate offers certain sizes only, and refuses others in the middle of a deployment. */
 function sizeProblems({ cpu, memory }: { readonly cpu: number; readonly memory: number }): FieldProblem[] {
   if (Token.isUnresolved(cpu) || Token.isUnresolved(memory)) return []
   const sizes = FARGATE_MEMORY_MB[cpu]
@@ -103,5 +103,8 @@ export const WORKER_VERSION = 'BATON_WORKER_VERSION'
 export function refuseReserved(environment: Readonly<Record<string, string>> = {}): void {
   const reserved = Object.keys(environment).find(name => name.startsWith('BATON_'))
   if (reserved)
-    throw new BatonError('invalid', `environment variable ${reserved}: names with BATON_ belong to Baton`)
+    throw new BatonError(
+      'invalid',
+      `the environment variable ${reserved} has a reserved name; choose one that does not begin with BATON_`,
+    )
 }

@@ -9,7 +9,7 @@ import { Annotations, CustomResource, Duration } from 'aws-cdk-lib'
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
 import { Construct, DependencyGroup } from 'constructs'
 import { scaleWarnings } from '../../shared/core/limits/scale-warnings.ts'
-import type { TypeKind } from '../../shared/core/task/task.ts'
+import type { TypeKind } from '../../shared/core/states.ts'
 import type { TaskType, TypeConfiguration } from '../../shared/core/types/task-type.ts'
 import { REGISTRAR_TIMEOUT_S, REGISTRATION_WAIT_S } from '../bounds.ts'
 import { functionFile } from '../functions/function-file.ts'
@@ -31,7 +31,7 @@ export class TypeRegistrar extends Construct {
       timeout: Duration.seconds(REGISTRAR_TIMEOUT_S),
     })
     table.openTo(this.function, { items: ['GetItem', 'PutItem'], queries: ['items'] })
-    // The registrar sends a job when a deployment changes limits or order: the jobs function applies it to waiting tasks.
+    // When a deployment changes limits or order, the registrar sends a job. The jobs function applies it to waiting tasks.
     messages.openTo(this.function, { jobs: true })
   }
 
@@ -50,7 +50,7 @@ export class TypeRegistrar extends Construct {
     return registration
   }
 
-  /** The configuration is sent as JSON text, since CloudFormation turns every number into text. */
+  /** Sends the configuration as JSON text, since CloudFormation turns every number into text. */
   private registration(
     scope: Construct,
     id: string,
@@ -75,15 +75,15 @@ export class TypeRegistrar extends Construct {
   }
 
   /**
-   * The steps of a flow that no handler or worker serves. A step given as a definition must be served by this system. A step given
-   * by the name of its type may be served elsewhere.
+   * Finds the steps of a flow that no handler or worker serves. A step given as a definition must be served by this system. A
+   * step given by the name of its type may be served elsewhere.
    */
   private stepProblems({ file, type, config, tasks = [] }: FoundDefinition): string[] {
     const defined = new Map(tasks.map(task => [task.type, task.config.kind]))
     return stepsIn(config).flatMap(({ path, type: step }) => {
       const where = `${relative(process.cwd(), file)}, flow '${type}': ${path}`
       if (this.kinds.get(step) === 'flow')
-        return [`${where} must name a type that is no flow, and '${step}' is one`]
+        return [`${where} must name a type that is not a flow; '${step}' is a flow`]
       const isServed = this.kinds.has(step) || !defined.has(step) || defined.get(step) === 'http'
       if (isServed) return []
       const help = 'add it with addHandler, addWorkerQueue or addWorkerService'

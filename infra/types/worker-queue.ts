@@ -19,8 +19,8 @@ export type WorkerQueueProps = {
 }
 
 /**
- * A type that workers serve from anywhere: its queue with a dead-letter queue, and its registration. A worker deletes a message
- * once it has claimed the task, so a run may take hours.
+ * The queue, the dead-letter queue and the registration of a type that your own workers serve, wherever they run. A worker
+ * deletes a message once it has claimed the task, so a run may take hours.
  */
 export class WorkerQueue extends Construct {
   readonly type: string
@@ -32,18 +32,18 @@ export class WorkerQueue extends Construct {
     const definition = withEvents(readDefinition(props.entry, props.task), props.events)
     refuseHttp(definition)
     this.type = definition.type
-    const fed = new SourceQueue(this, 'Tasks', parts.settings, {
+    const source = new SourceQueue(this, 'Tasks', parts.settings, {
       queueName: queueNameOf(parts.settings.system, this.type),
       visibilityTimeout: Duration.seconds(WORKER_VISIBILITY_S),
     })
-    this.queue = fed.queue
-    this.deadLetterQueue = fed.deadLetterQueue
+    this.queue = source.queue
+    this.deadLetterQueue = source.deadLetterQueue
     registrar
       .register(this, 'Registration', definition, { servedBy: 'workers' })
       .node.addDependency(this.queue)
   }
 
-  /** How many messages wait in the queue. */
+  /** Returns the metric of the messages that wait in the queue. */
   metricBacklog(): Metric {
     return this.queue.metricApproximateNumberOfMessagesVisible()
   }

@@ -17,7 +17,7 @@ export type Placement = {
 
 const SHARED_ID = 'WorkerCluster'
 
-/** The given cluster, a new one in the given network, or the one that all sibling services share. */
+/** Returns the given cluster, a new one in the given network, or the one that all sibling services share. */
 export function clusterFor(scope: Construct, siblings: Construct, { cluster, vpc }: Placement): ICluster {
   if (cluster) return cluster as ICluster
   if (vpc) return clusterIn(scope, 'Cluster', vpc as IVpc)
@@ -40,7 +40,7 @@ function networkFor(scope: Construct): IVpc {
     natGateways: 0,
     subnetConfiguration: [{ name: 'Public', subnetType: SubnetType.PUBLIC }],
     gatewayEndpoints: { Table: { service: GatewayVpcEndpointAwsService.DYNAMODB } },
-    // CDK would restrict the default group with a function that may change every group. No container is in that group.
+    // To restrict the default security group, CDK deploys a function that may change every group. No container is in that group.
     restrictDefaultSecurityGroup: false,
   }) as IVpc
 }

@@ -9,7 +9,7 @@ import { functionFile } from '../functions/function-file.ts'
 import { generatedFile, specifier, writeGenerated } from '../functions/generated-file.ts'
 import type { FoundDefinition } from '../types/definition.ts'
 
-/** The image installs nothing, since the bundle needs Node alone. Without a RUN command it builds for any platform. */
+/** The image installs nothing, since the bundle needs Node alone. Because there is no RUN command, any machine can build it. */
 const DOCKERFILE = `FROM public.ecr.aws/docker/library/node:24-slim
 WORKDIR /worker
 COPY index.mjs index.mjs.map ./
@@ -18,8 +18,8 @@ CMD ["node", "index.mjs"]
 `
 
 /**
- * The image of a worker that serves `definitions`: a Dockerfile beside one bundle. Synthesis writes the bundle. Only a deployment
- * builds the image.
+ * Makes the image of a worker that serves `definitions`: a Dockerfile beside one bundle. Synthesis writes the bundle, and the
+ * deployment builds the image.
  */
 export function workerImage(
   scope: Construct,

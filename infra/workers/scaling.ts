@@ -7,7 +7,9 @@ import { BatonError } from '../../shared/core/errors.ts'
 import { SCALE_IN_COOLDOWN_S, SCALE_OUT_COOLDOWN_S, SCALED_QUEUES_MAX } from '../bounds.ts'
 
 export type ScalingSpec = {
+  /** The fewest containers. */
   readonly minTasks: number
+  /** The most containers. */
   readonly maxTasks: number
   /** The visible messages per container above which another container is started. */
   readonly backlogPerTask: number
@@ -61,14 +63,17 @@ function refuseImpossible(minTasks: number, maxTasks: number, queues: readonly I
   if (queues.length > SCALED_QUEUES_MAX) {
     throw new BatonError(
       'invalid',
-      `a service scales by at most ${SCALED_QUEUES_MAX} types, not ${queues.length}; use several services`,
+      `one service can scale on at most ${SCALED_QUEUES_MAX} types, but ${queues.length} were given; use several services`,
     )
   }
 }
 
 type MetricQuery = CfnScalingPolicy.TargetTrackingMetricDataQueryProperty
 
-/** An idle queue reports nothing after some hours, and neither does a service before its first container runs. Both count as 0. */
+/**
+ * Returns the metrics of the expression. SQS stops reporting a queue that is idle for some hours, and ECS reports nothing before
+ * the first container runs. A missing value counts as 0, and no container counts as one.
+ */
 function backlogPerContainer(service: FargateService, queues: readonly IQueue[]): MetricQuery[] {
   const waiting = queues.map((_queue, index) => `FILL(waiting${index}, 0)`).join(' + ')
   return [

@@ -64,9 +64,9 @@ export type WorkerServiceProps = Placement & {
   readonly minTasks?: number
   /** The most containers. @default 10 */
   readonly maxTasks?: number
-  /** Another container is started above this many waiting tasks per container. @default `concurrency` */
+  /** Above this many waiting tasks per container, the service starts another container. @default `concurrency` */
   readonly backlogPerTask?: number
-  /** When a container stops, its runs have this many seconds to finish, 0–110. Then they are released. @default 110 */
+  /** The runs of a stopping container have this many seconds to finish, 0–110. Then they are released. @default 110 */
   readonly drainSeconds?: number
   /** The least level of log lines. At `INFO` there is one line per run. @default the system's `logLevel`, else 'INFO' */
   readonly logLevel?: LogLevel
@@ -208,13 +208,13 @@ function withDefaults(given: WorkerServiceProps) {
   }
 }
 
-/** Workers emit no metrics, so they need no list of the metrics that are kept. */
+/** Leaves out the list of metrics that are kept for single types. Workers write metrics for all types together only. */
 function workerEnvironment(settings: Parts['settings'], logLevel: LogLevel): Record<string, string> {
   const { BATON_TYPE_METRICS: _metrics, ...environment } = environmentOf(settings, logLevel)
   return environment
 }
 
-/** Grants what an executor may do. Also lets the workers receive messages, since they poll their queues themselves. */
+/** Grants what a Lambda handler may do, and lets the workers receive messages, because they poll their queues themselves. */
 function openSystemTo(grantee: Grantee, parts: Parts, queues: readonly Queue[], serving: Serving): void {
   const { table, messages } = parts
   grantTableToWorker(grantee, parts, serving)

@@ -1,5 +1,5 @@
 import type { Json } from '../core/json.ts'
-import type { TaskError } from '../core/task/task.ts'
+import type { TaskError } from '../core/task/error.ts'
 import { ProblemError } from './problem-error.ts'
 
 export type ResultOptions = {

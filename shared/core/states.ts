@@ -44,7 +44,11 @@ export const STEP_STATES = [
 export const MEMBER_STATUSES = ['pending', ...STATUSES, 'skipped'] as const
 
 export const TYPE_KINDS = ['handler', 'http', 'webhook', 'flow'] as const
+/** What serves the tasks of a type. The types of its steps serve a flow. */
+export type TypeKind = (typeof TYPE_KINDS)[number]
 
 export const ORDERINGS = ['arrival', 'priority', 'aged'] as const
+/** The order in which the open tasks of a type are run. */
+export type Ordering = (typeof ORDERINGS)[number]
 
 export const BACKOFFS = ['exponential', 'fixed', 'fibonacci', 'ladder'] as const

@@ -4,30 +4,30 @@
  * when its service does not answer.
  */
 
-import type { Change } from '../core/change/change.ts'
+import type { BodyWrite, Change } from '../core/change/change.ts'
 import type { Json } from '../core/json.ts'
 import type { HeldPermits, Holder } from '../core/limits/held-permits.ts'
 import type { SlotLog, StoredSlots } from '../core/limits/slots.ts'
 import type { LookRecord } from '../core/plan/look-chain.ts'
-import type { BodyWrite } from '../core/task/body.ts'
-import type { EndedRun, Task } from '../core/task/task.ts'
+import type { Head } from '../core/task/head.ts'
+import type { EndedRun } from '../core/task/runs.ts'
 import type { TaskType } from '../core/types/task-type.ts'
 import type { Marker, Worker } from '../core/worker/worker.ts'
 
-/** The outcome of a change: written, or refused because its guard did not hold. `current` is then the stored task. */
+/** The outcome of a change: written, or refused because its guard did not hold. `current` is then the stored head. */
 export type Applied =
   /** `task` as it is stored. After a heartbeat it contains what other writers have changed meanwhile. */
-  | { readonly applied: true; readonly task: Task }
-  | { readonly applied: false; readonly current: Task | undefined }
+  | { readonly applied: true; readonly task: Head }
+  | { readonly applied: false; readonly current: Head | undefined }
 
-/** Stores tasks: their heads, the bodies beside them, and their indexes. */
+/** Stores tasks, canvases and schedules: their heads, the bodies beside them, and their indexes. */
 export type TaskStore = {
   /**
    * Reads the head under `id`, also a tombstone or an expired head. Strongly consistent.
    *
    * @throws BatonError `unreadable`, `newer-schema` for a head that this code cannot read.
    */
-  head(id: string): Promise<Task | undefined>
+  head(id: string): Promise<Head | undefined>
   /**
    * Replaces an unreadable head by the tombstone of a removed task. False when the head is readable, was written by newer
    * code, or does not exist.
@@ -37,7 +37,7 @@ export type TaskStore = {
    * Reads heads under many ids, in no order. It leaves out missing heads. It leaves out and logs heads that are unreadable or
    * that newer code has written. Eventually consistent, at half the price.
    */
-  heads(ids: readonly string[]): Promise<Task[]>
+  heads(ids: readonly string[]): Promise<Head[]>
   /**
    * Writes a transition: first its inputs and results, then the head, then the records of the runs that it ended. The head
    * takes one conditional write of exactly the paths that differ.
@@ -48,7 +48,7 @@ export type TaskStore = {
    * another chain of this revision has come as far and its record holds at `now`. Repeating a record of the same name changes
    * nothing. Like a heartbeat, the record bumps no revision and the planner does not see it.
    */
-  recordLook(task: Task, record: LookRecord, now: number): Promise<boolean>
+  recordLook(task: Pick<Head, 'id' | 'born' | 'revision'>, record: LookRecord, now: number): Promise<boolean>
   /** Reads an input or result that is an item of its own. Undefined when it has expired. Strongly consistent. */
   body(id: string, ref: string): Promise<Json | undefined>
   /** Prolongs the life of a body. The call does nothing when the body is gone. */

@@ -1,4 +1,5 @@
-import { type BodyWrite, runRefPrefix } from '../core/task/body.ts'
+import type { BodyWrite } from '../core/change/change.ts'
+import { runRefPrefix } from '../core/task/body.ts'
 import type { TaskStore } from '../ports/stores.ts'
 import { asStored } from './heads.ts'
 

@@ -1,22 +1,24 @@
 import type { Change, Guard } from '../core/change/change.ts'
+import { defined } from '../core/defined.ts'
 import type { LookRecord } from '../core/plan/look-chain.ts'
-import type { Task } from '../core/task/task.ts'
+import { type Head, isCanvas, isTask } from '../core/task/head.ts'
+import type { Place } from '../core/task/head-fields.ts'
 import type { Applied } from '../ports/stores.ts'
 
 /** Heads in memory, with the conditional write. */
 export type MemoryHeads = {
-  get(id: string): Task | undefined
-  all(): Iterable<Task>
+  get(id: string): Head | undefined
+  all(): Iterable<Head>
   /** Deletes the head under an id, as DynamoDB deletes an expired item. */
   drop(id: string): void
-  recordLook(task: Task, record: LookRecord, now: number): boolean
+  recordLook(task: Pick<Head, 'id' | 'born' | 'revision'>, record: LookRecord, now: number): boolean
   /** Writes the head of a change without its bodies, if its guard holds. */
   write(change: Change): Applied
 }
 
 export function createMemoryHeads(): MemoryHeads {
-  const heads = new Map<string, Task>()
-  const looks = new Map<string, LookRecord & Pick<Task, 'born' | 'revision'>>()
+  const heads = new Map<string, Head>()
+  const looks = new Map<string, LookRecord & Pick<Head, 'born' | 'revision'>>()
   return {
     get: id => heads.get(id),
     drop: id => void heads.delete(id),
@@ -25,7 +27,7 @@ export function createMemoryHeads(): MemoryHeads {
       const { after, guard } = change
       const current = heads.get(after.id)
       if (!holds(guard, current)) return { applied: false, current }
-      const merged = asStored(current ? mergedTask(current, change) : after)
+      const merged = asStored(current ? mergedHead(current, change) : after)
       heads.set(after.id, merged)
       const landsOnOtherWrites = after.operation === 'beat' || guard.kind === 'counted'
       return { applied: true, task: landsOnOtherWrites ? merged : after }
@@ -44,18 +46,19 @@ export function createMemoryHeads(): MemoryHeads {
   }
 }
 
-function holds(guard: Guard, current: Task | undefined): boolean {
+function holds(guard: Guard, current: Head | undefined): boolean {
+  const live = current && isTask(current) ? current.live : {}
   switch (guard.kind) {
     case 'absent':
       return current === undefined
     case 'revision': {
       const { born, revision, leases } = guard
       const isSeen = current?.born === born && current.revision === revision
-      return isSeen && leases.every(({ fence, leaseUntil }) => current.live[fence]?.leaseUntil === leaseUntil)
+      return isSeen && leases.every(({ fence, leaseUntil }) => live[fence]?.leaseUntil === leaseUntil)
     }
     case 'live':
     case 'counted':
-      return current?.born === guard.born && current.live[guard.fence] !== undefined
+      return current?.born === guard.born && live[guard.fence] !== undefined
   }
 }
 
@@ -74,15 +77,18 @@ const MAP_LEVELS: Readonly<Record<string, number>> = { live: 2, ended: 1, failur
  * stay, because a heartbeat may have landed since `before` was read. Heartbeats bump no revision, so other writes always state what
  * a heartbeat may have changed: operation and place.
  */
-function mergedTask(stored: Task, { before, after, guard }: Change): Task {
-  const merged = merge(stored, before ?? {}, after, name => MAP_LEVELS[name] ?? 0) as Task
+function mergedHead(stored: Head, { before, after, guard }: Change): Head {
+  const merged = merge(stored, before ?? {}, after, name => MAP_LEVELS[name] ?? 0) as Head
   if (guard.kind === 'counted') {
     const { operation, updatedAt } = after
     return { ...merged, operation, updatedAt, revision: stored.revision + 1 }
   }
   if (after.operation === 'beat') return { ...merged, operation: 'beat' }
-  const { place: _place, ...rest } = merged
-  return { ...rest, operation: after.operation, ...(after.place && { place: after.place }) }
+  return defined({ ...merged, operation: after.operation, place: placeIn(after) }) as Head
+}
+
+function placeIn(head: Head): Place | undefined {
+  return isCanvas(head) ? undefined : head.place
 }
 
 function merge(

@@ -1,15 +1,15 @@
 import { indexKeys } from '../core/place/place.ts'
-import type { Task } from '../core/task/task.ts'
+import type { Head } from '../core/task/head.ts'
 import type { IndexEntry, IndexPage, IndexQuery, IndexRange } from '../ports/stores.ts'
 
 /** One page of an index over these heads. */
-export function pageOf(heads: Iterable<Task>, query: IndexQuery): IndexPage {
+export function pageOf(heads: Iterable<Head>, query: IndexQuery): IndexPage {
   const entries = entriesAfter(entriesIn(heads, query).sort(byPosition), query)
   return { entries: entries.slice(0, query.limit), more: entries.length > query.limit }
 }
 
 /** The entries in a range of an index over these heads, in no order. */
-export function entriesIn(heads: Iterable<Task>, range: IndexRange): IndexEntry[] {
+export function entriesIn(heads: Iterable<Head>, range: IndexRange): IndexEntry[] {
   const entries: IndexEntry[] = []
   for (const task of heads) {
     const sort = sortIn(task, range)
@@ -18,7 +18,7 @@ export function entriesIn(heads: Iterable<Task>, range: IndexRange): IndexEntry[
   return entries
 }
 
-function sortIn(task: Task, { index, partition, from, to }: IndexRange): number | string | undefined {
+function sortIn(task: Head, { index, partition, from, to }: IndexRange): number | string | undefined {
   const key = indexKeys(task)[index]
   if (key?.partition !== partition) return undefined
   if (from !== undefined && key.sort < from) return undefined

@@ -1,4 +1,6 @@
-import type { LiveRun, Task, TaskError } from '../core/task/task.ts'
+import type { TaskError } from '../core/task/error.ts'
+import type { LiveRun } from '../core/task/runs.ts'
+import type { Task } from '../core/task/task.ts'
 import type { Log } from '../ports/machine.ts'
 import { logFields } from '../runtime/kernel/traceparent.ts'
 import type { Ran } from '../runtime/run/run.ts'

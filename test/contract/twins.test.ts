@@ -5,6 +5,7 @@ import type { Change } from '../../shared/core/change/change.ts'
 import { indexKeys } from '../../shared/core/place/place.ts'
 import { endedRuns, type Task } from '../../shared/core/task/task.ts'
 import type { IndexRange, TaskStore } from '../../shared/ports/stores.ts'
+import { readTask } from '../../shared/runtime/kernel/read-heads.ts'
 import { createMemoryTaskStore } from '../../shared/testing/task-store.ts'
 import { dynamoStores } from '../support/dynamo/dynamo-stores.ts'
 import { type DynamoDbLocal, startDynamoDbLocal } from '../support/dynamo/dynamodb-local.ts'
@@ -37,7 +38,7 @@ const histories: fc.Arbitrary<Sighted[]> = fc
 
 /** What a store holds of one task: its head, its bodies, the records of its runs, its entries in every index. */
 async function contents(tasks: TaskStore, id: string, ranges: readonly IndexRange[]) {
-  const head = await tasks.head(id)
+  const head = await readTask({ tasks }, id)
   const bodies = head ? [head.input, ...endedRuns(head).map(({ result }) => result)] : []
   const refs = bodies.flatMap(body => (body && 'ref' in body ? body.ref : []))
   return {
@@ -56,7 +57,7 @@ function rangesOf(task: Task): IndexRange[] {
 }
 
 /** Writes a change to both stores, which must agree on what became of it. */
-async function writtenToBoth(twins: readonly [TaskStore, TaskStore], change: Change): Promise<boolean> {
+async function writtenToBoth(twins: readonly [TaskStore, TaskStore], change: Change<Task>): Promise<boolean> {
   const [first, second] = await Promise.all(twins.map(store => store.apply(change)))
   expect(second).toEqual(first)
   return first?.applied === true
@@ -72,7 +73,7 @@ async function play(twins: readonly [TaskStore, TaskStore], history: readonly Si
     world = advance(world, step, applied ? change : undefined)
     if (!applied || !change) continue
     for (const range of rangesOf(change.after)) ranges.set(`${range.index} ${range.partition}`, range)
-    const task = await twins[0].head(change.after.id)
+    const task = await readTask({ tasks: twins[0] }, change.after.id)
     world = { ...world, task }
     seen.push(task)
   }

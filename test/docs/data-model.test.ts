@@ -13,7 +13,7 @@ import * as recordRequests from '../../shared/aws/dynamo/records/record-requests
 import * as typeRequests from '../../shared/aws/dynamo/types/type-requests.ts'
 import * as targetRequests from '../../shared/aws/dynamo/worker/target-requests.ts'
 import * as workerRequests from '../../shared/aws/dynamo/worker/worker-requests.ts'
-import { aFlow, anEndedRun, aRun, aTask, DAY, NOW } from '../support/tasks/a-task.ts'
+import { aCanvas, aFlow, anEndedRun, aRun, aSchedule, aTask, DAY, NOW } from '../support/tasks/a-task.ts'
 
 const text = await readFile(new URL('../../docs/data-model.md', import.meta.url), 'utf8')
 const REQUEST =
@@ -54,16 +54,9 @@ it('docs/data-model.md explains every attribute of a head', () => {
     stageChanges: 1,
     parentId: 'resize:k0',
     member: { canvasId: 'c', born: NOW.toString(), leaf: 0 },
-    canvas: { tree: { inline: 1 }, leaves: 1, started: true },
-    schedule: {
-      timing: { kind: 'every', everyMs: 1_000 },
-      missed: 'skip',
-      graceMs: 180_000,
-      taskType: 'resize',
-      paused: true,
-    },
   })
-  const attributes = Object.keys(headItem({ ...full, place: { name: 'ready#resize#1', order: '1' } }))
+  const heads = [{ ...full, place: { name: 'ready#resize#1', order: '1' } }, aCanvas(), aSchedule()]
+  const attributes = heads.flatMap(head => Object.keys(headItem(head)))
 
   expect(attributes.filter(name => !text.includes(`\`${name}\``))).toEqual([])
 })

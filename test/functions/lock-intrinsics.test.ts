@@ -18,7 +18,7 @@ async function triedInOwnProcess(statements: readonly string[]): Promise<string[
   return JSON.parse(stdout)
 }
 
-test('a handler that replaces what all tasks share fails by its own error', async () => {
+test('a handler that replaces an object of all tasks fails with its own error', async () => {
   const hostile = [
     'JSON.stringify = () => "{}"',
     'JSON.parse = () => 1',
@@ -36,7 +36,7 @@ test('a handler that replaces what all tasks share fails by its own error', asyn
   expect(await triedInOwnProcess(hostile)).toEqual(hostile.map(() => 'TypeError'))
 })
 
-test('what libraries do is left to them', async () => {
+test('usual statements of libraries still work', async () => {
   const usual = [
     'const one = {}; one.toString = () => "x"; one.stringify = 1',
     'class Thing { constructor() { this.constructor = 1; this.valueOf = () => 2 } } new Thing()',

@@ -34,7 +34,7 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-test('a successful run costs one line, of the length and price in docs/operations.md', async () => {
+test('a successful run writes one line, with the length and price in docs/operations.md', async () => {
   const { log } = await import('../../functions/compose/compose.ts')
   const published = create(aPublication({ key: KEY, traceparent: TRACE, dueAt: AT }), undefined, AT).after
   const running = changeOf(claim(published, { workerId: 'w1' }, AT)).after
@@ -53,7 +53,7 @@ test('a successful run costs one line, of the length and price in docs/operation
   expect([said, price]).toEqual([String(bytes), perMillion.toFixed(2)])
 })
 
-test('an error whose causes go in a circle is logged, and throws nothing', async () => {
+test('the log of an error whose causes form a circle throws nothing', async () => {
   const { log } = await import('../../functions/compose/compose.ts')
   const error = new Error('round')
   error.cause = error

@@ -19,7 +19,7 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-/** Which metrics the functions write, with what is kept by type: `name type value`. */
+/** Returns the metrics that the functions write when `kept` names those kept by type, each as `name type value`. */
 async function written(kept: string | undefined): Promise<string[]> {
   if (kept !== undefined) vi.stubEnv('BATON_TYPE_METRICS', kept)
   vi.stubEnv('POWERTOOLS_METRICS_NAMESPACE', 'Baton')
@@ -46,6 +46,6 @@ test('a metric that the app asked for is written for its type, too', async () =>
   expect((await written('Lateness:resize,RunTime:crop')).sort()).toEqual([...ALL, 'Lateness resize 3'].sort())
 })
 
-test('a metric that is kept for every type is written for each, and no other metric is', async () => {
+test('a metric that is kept for every type is written for each type; other metrics are not', async () => {
   expect((await written('RunTime:*')).sort()).toEqual([...ALL, 'RunTime resize 7'].sort())
 })

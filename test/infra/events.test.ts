@@ -50,7 +50,7 @@ test('Each way to add a type overrides whether its definition publishes events',
   expect(new Set(Object.values(ofShop))).toEqual(new Set([true]))
 })
 
-test('A flow overrides it, too; without the option the definition decides', () => {
+test('addFlow overrides whether a flow publishes events; without the option the definition decides', () => {
   const { tasks, stack } = aSystem({ webhook: false })
   tasks.addFlow('Order', { entry: 'test/infra/fixtures/order.ts', events: true })
   tasks.addHandler('Resize', { entry: 'test/infra/fixtures/resize.ts' })

@@ -8,14 +8,14 @@ import { aMeteredDynamo } from '../support/dynamo/metered-dynamo.ts'
 import { aMemorySystem, type MemorySystem, registered } from '../support/worlds/memory-system.ts'
 import { aSystem, type Resource, readTemplate } from './synthesised.ts'
 
-/** The cost of an idle month: by the synthesised template, requests counted on DynamoDB Local, and list prices. */
+/** Computes the cost of an idle month from the synthesised template, requests counted on DynamoDB Local, and list prices. */
 
 const MONTH_MIN = 30 * 24 * 60
 /** Five pollers wait 20 s each. Only a mapping without a maximum concurrency has fewer. Source: Lambda with SQS, scaling. */
 const POLLS_PER_MIN = 5 * 3
-/** The billed time of an empty round of the sweeper: more than what is measured here. */
+/** An upper estimate of the billed time of an empty round of the sweeper. */
 const SWEEP_MS = 300
-/** The billed time of a poll of an idle worker: more than what is measured here. */
+/** An upper estimate of the billed time of a poll of an idle worker. */
 const POLL_MS = 100
 
 const dynamo = aMeteredDynamo()

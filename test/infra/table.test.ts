@@ -23,7 +23,7 @@ test('There is one table, paid per request, with expiry, backups, and a stream o
   })
 })
 
-test('Its three indexes hold keys only, so that a write of anything else costs nothing there', () => {
+test('The three indexes of the table hold keys only, so that a write of other attributes costs nothing there', () => {
   const indexes = table!.Properties.GlobalSecondaryIndexes as Array<{
     IndexName: string
     Projection: unknown
@@ -88,10 +88,10 @@ test.each([
   ['a heartbeat', 'MODIFY', 'a:b', 'head', 'beat', false],
   ['a body beside the head', 'INSERT', 'a:b', 'input#01', undefined, false],
   ['an expired task', 'REMOVE', 'a:b', 'head', undefined, false],
-  ['a worker that came', 'INSERT', 'workers', 'w1', undefined, true],
+  ['a worker that joined', 'INSERT', 'workers', 'w1', undefined, true],
   ["a worker's sign of life", 'MODIFY', 'workers', 'w1', undefined, false],
-  ['a worker that went', 'REMOVE', 'workers', 'w1', undefined, true],
-])('The planner sees of %s what it must', (_what, eventName, pk, sk, op, seen) => {
+  ['a worker that left', 'REMOVE', 'workers', 'w1', undefined, true],
+])('The stream filters of the planner select the right records: %s', (_what, eventName, pk, sk, op, seen) => {
   const { Filters } = planner.Properties.FilterCriteria
   const record = {
     eventName,

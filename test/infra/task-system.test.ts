@@ -30,7 +30,7 @@ test('The outputs have plain names', () => {
   ])
 })
 
-test('A named system puts its name before its outputs, so that two fit into a stack', () => {
+test('The outputs of a named system begin with its name, so that two systems fit into a stack', () => {
   const { stack } = aSystem()
   new TaskSystem(stack, 'More', { systemName: 'Baton-more' })
 
@@ -58,7 +58,7 @@ const namesOf = (resource: Resource) =>
         .map(property => resource.Properties[property])
         .filter(value => typeof value === 'string')
 
-test('A second stack in the same account shares no physical name but those of policies, which belong to their roles', () => {
+test('Two stacks in one account share only the names of policies, which belong to their roles', () => {
   const app = anApp()
   const stacks = ['Baton', 'BatonStaging'].map(stackName => {
     const { stack, tasks } = aSystem({}, stackName, app)
@@ -86,7 +86,7 @@ test('Thirty types fit into the 500 resources of a stack', () => {
 })
 
 describe('A deployed type', () => {
-  test('is registered with its configuration, after its mapping and before the mapping goes', () => {
+  test('is registered after its mapping is created, and removed before the mapping is deleted', () => {
     const registrations = ofType('Custom::BatonType')
     const resize = registrations.find(({ Properties }) => Properties.type === 'resize')!
 
@@ -103,7 +103,7 @@ describe('A deployed type', () => {
     expect(resize.DependsOn).toContainEqual(expect.stringMatching(/^TasksHandlersResizeTasksMapping/))
   })
 
-  test('has time for its task and for recording its outcome', () => {
+  test('has a timeout that leaves time to record the outcome of its task', () => {
     const timeoutOf = (id: string) =>
       ofType('AWS::Lambda::Function').find(fn => fn.id.includes(id))!.Properties.Timeout
 
@@ -122,8 +122,8 @@ describe('A deployed type', () => {
   })
 })
 
-describe('It is refused', () => {
-  test('that two handlers serve one type', () => {
+describe('Synthesis refuses', () => {
+  test('two handlers of one type', () => {
     const { tasks } = aSystem()
     tasks.addHandler('Resize', { entry: RESIZE })
 
@@ -132,7 +132,7 @@ describe('It is refused', () => {
     )
   })
 
-  test('that an environment variable takes a name of Baton', () => {
+  test('an environment variable with a reserved name', () => {
     const { tasks } = aSystem()
 
     expect(() => tasks.addHandler('Resize', { entry: RESIZE, environment: { BATON_TABLE: 'mine' } })).toThrow(
@@ -140,7 +140,7 @@ describe('It is refused', () => {
     )
   })
 
-  test.each([0, 11])('that a batch has %s messages', batchSize => {
+  test.each([0, 11])('a batch of %s messages', batchSize => {
     expect(() => aSystem().tasks.addHandler('Resize', { entry: RESIZE, batchSize })).toThrow(
       `batchSize must be a whole number from 1 to 10, not ${batchSize}`,
     )
@@ -149,7 +149,7 @@ describe('It is refused', () => {
   test.each([
     ['is below what a mapping takes', { reservedConcurrency: 1 }],
     ['is less than its mapping may use', { reservedConcurrency: 5, maxConcurrency: 6 }],
-  ])('that reserved concurrency %s', (_name, props) => {
+  ])('a reserved concurrency that %s', (_name, props) => {
     expect(() => aSystem().tasks.addHandler('Resize', { entry: RESIZE, ...props })).toThrow(
       'reservedConcurrency',
     )
@@ -177,16 +177,12 @@ describe('It is refused', () => {
       { maxConcurrency: 2_000 },
       'maxConcurrency must be a whole number from 2 to 1000, not 2000',
     ],
-    [
-      'a version that is none',
-      { version: 'latest' },
-      "version must be dotted numbers, as 1.4.0, not 'latest'",
-    ],
-  ])('that a function has %s', (_what, props, message) => {
+    ['an illegal version', { version: 'latest' }, "version must be dotted numbers, as 1.4.0, not 'latest'"],
+  ])('a function with %s', (_what, props, message) => {
     expect(() => aSystem().tasks.addHandler('Resize', { entry: RESIZE, ...props })).toThrow(message)
   })
 
-  test('that a run takes 20 minutes on Lambda, and says where it can', () => {
+  test('a run of 20 minutes on Lambda, and says where such a run can be served', () => {
     expect(() => aSystem().tasks.addHandler('Long', { entry: 'test/infra/fixtures/long-run.ts' })).toThrow(
       "long-run.ts, task 'long': timeoutMs must be at most 885000 on Lambda, not 1200000; serve longer runs with addWorkerService",
     )
@@ -195,17 +191,17 @@ describe('It is refused', () => {
     ).not.toThrow()
   })
 
-  test('that a type claimed over HTTP has a handler', () => {
+  test('a handler of a type that is claimed over HTTP', () => {
     expect(() => aSystem().tasks.addHandler('Pulled', { entry: 'test/infra/fixtures/pulled.ts' })).toThrow(
       "kind 'http'",
     )
   })
 
-  test.each(['a b', '1st', 'x'.repeat(41), 'a-q-b'])("that a system is named '%s'", systemName => {
+  test.each(['a b', '1st', 'x'.repeat(41), 'a-q-b'])("the system name '%s'", systemName => {
     expect(() => aSystem({ systemName })).toThrow(`'${systemName}' is not a legal system name`)
   })
 
-  test('that two systems share a name', () => {
+  test('two systems of one name', () => {
     const { stack } = aSystem()
 
     expect(() => new TaskSystem(stack, 'More')).toThrow("already named 'Baton'")
@@ -214,8 +210,8 @@ describe('It is refused', () => {
   test.each<[string, Environment, Environment]>([
     ['without fixed environments', {}, {}],
     ['of one environment', HERE, HERE],
-    ['of which one has no fixed environment', HERE, {}],
-  ])('that two stacks %s hold systems of one name', (_what, one, other) => {
+    ['where one has no fixed environment', HERE, {}],
+  ])('systems of one name in two stacks %s', (_what, one, other) => {
     const app = anApp()
     new TaskSystem(new Stack(app, 'One', { env: one }), 'Tasks', { systemName: 'same' })
     const second = new Stack(app, 'Other', { env: other })
@@ -225,7 +221,7 @@ describe('It is refused', () => {
     )
   })
 
-  test('unless two systems with one name go to different regions', () => {
+  test('but accepts systems of one name in different regions', () => {
     const app = anApp()
 
     for (const region of ['eu-west-1', 'us-east-1']) {
@@ -236,7 +232,7 @@ describe('It is refused', () => {
     expect(app.node.children).toHaveLength(2)
   })
 
-  test('that another queue of the app has the name of a system’s queue, in whatever stack, at synth', () => {
+  test('another queue of the app with the name of a system’s queue, in any stack', () => {
     const { app, stack, tasks } = aSystem()
     tasks.addHandler('Resize', { entry: RESIZE })
     new Queue(new Stack(app, 'Mine'), 'Mine', { queueName: 'Baton-q-resize' })
@@ -244,7 +240,7 @@ describe('It is refused', () => {
     expect(() => Template.fromStack(stack)).toThrow(/both named 'Baton-q-resize' in one account and region/)
   })
 
-  test('that a stack has more than 500 resources, with what a handler takes and what helps, at synth', () => {
+  test('a stack of more than 500 resources, and says how many a handler takes and what helps', () => {
     const { stack } = aSystem()
     for (let nth = 0; nth < 500; nth++) new CfnWaitConditionHandle(stack, `Filler${nth}`)
 
@@ -253,7 +249,7 @@ describe('It is refused', () => {
     )
   })
 
-  test('that the stack has no fixed name and the system has none', () => {
+  test('a system without a name in a stack without a fixed name', () => {
     const nested = new NestedStack(new Stack(anApp(), 'Outer'), 'Inner')
 
     expect(() => new TaskSystem(nested, 'Tasks')).toThrow("give 'systemName'")
@@ -278,7 +274,7 @@ describe('A function of the user', () => {
     }
   }
 
-  test('may publish: it can write and read tasks, and has the addresses', () => {
+  test('may publish: it can write and read tasks, and knows the addresses', () => {
     const { stack, tasks } = aSystem()
 
     tasks.grantPublish(aFunction(stack))

@@ -4,6 +4,7 @@ import { create } from '../../shared/core/publish/publish.ts'
 import { claim } from '../../shared/core/run/claim.ts'
 import type { Task } from '../../shared/core/task/task.ts'
 import type { TaskType } from '../../shared/core/types/task-type.ts'
+import { readTask } from '../../shared/runtime/kernel/read-heads.ts'
 import type { PlanningSystem } from '../../shared/runtime/kernel/system.ts'
 import { lookOf } from '../../shared/runtime/plan/plan.ts'
 import { startJob } from '../../shared/runtime/types/start-job.ts'
@@ -96,7 +97,7 @@ async function deadRun(system: PlanningSystem, key: string): Promise<Task> {
 async function takenOver({ clock }: DrivenWorld, system: PlanningSystem, task: Task): Promise<number> {
   const leaseEnd = system.clock.now() + LEASE_MS
   for (;;) {
-    const head = await system.tasks.head(task.id)
+    const head = await readTask(system, task.id)
     if (Object.keys(head?.live ?? {}).length === 0) return clock.now() - leaseEnd
     await system.clock.sleep(100)
   }

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { Task } from '../../shared/core/task/task.ts'
 import { defineTask, type TaskDefinition } from '../../shared/define/define-task.ts'
 import type { TaskContext } from '../../shared/define/task-context.ts'
+import { readTask } from '../../shared/runtime/kernel/read-heads.ts'
 import { createMemoryInbox, type MemoryInbox } from '../../shared/testing/inbox.ts'
 import { runWorker, type Worker, type WorkerSettings } from '../../shared/worker/run-worker.ts'
 import { aMemorySystem, type MemorySystem, stored } from '../support/worlds/memory-system.ts'
@@ -43,7 +44,7 @@ export function aWorker(settings: WorkerSettings, system = aMemorySystem()): Tes
       return tasks
     },
     head: async ({ id }) => {
-      const head = await system.tasks.head(id)
+      const head = await readTask(system, id)
       if (!head) throw new Error(`there is no ${id}`)
       return head
     },

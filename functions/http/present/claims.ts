@@ -5,12 +5,11 @@ import { runId, type Task } from '../../../shared/core/task/task.ts'
 import type { ClaimedTask } from '../../../shared/runtime/claim/claimed-task.ts'
 import type { TaskDescription } from '../../../shared/runtime/read/describe-task.ts'
 import { iso } from './iso.ts'
-
 import { presentTask } from './tasks.ts'
 
 /**
- * A claim as the API shows it: the running task with its input, and what its worker needs to report for the run. The record
- * of operators' changes is left out.
+ * A claim as the API shows it: the running task with its input, and what the worker's reports about the run must name. It
+ * leaves out the operators' changes.
  */
 export function presentClaim(
   { task, run, input, params, previous, isPreviousPaged, isInputParams }: ClaimedTask,

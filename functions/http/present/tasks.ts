@@ -4,7 +4,8 @@ import { describeSteps, needsAttention } from '../../../shared/core/flow/describ
 import { CANVAS_TYPE } from '../../../shared/core/task/canvas-state.ts'
 import type { ActionRecord } from '../../../shared/core/task/flow-state.ts'
 import { workOf } from '../../../shared/core/task/piece.ts'
-import { type EndedRun, runId, type Task, taskId } from '../../../shared/core/task/task.ts'
+import type { EndedRun } from '../../../shared/core/task/runs.ts'
+import { runId, type Task, taskId } from '../../../shared/core/task/task.ts'
 import { traceIdOf } from '../../../shared/runtime/kernel/traceparent.ts'
 import type { DescribedRun, TaskDescription } from '../../../shared/runtime/read/describe-task.ts'
 import { iso } from './iso.ts'
@@ -68,7 +69,7 @@ function presentOmitted({ isCut }: TaskDescription): Pick<ApiTask, 'omitted'> {
   return isCut ? { omitted: ['runs.result'] } : {}
 }
 
-/** The operators' changes of a task, a type or a schedule; absent while there is none. */
+/** The operators' changes of a task, a type or a schedule. The field is absent while there is none. */
 export function presentOperations({ operations }: Pick<Task, 'operations'>): {
   readonly operations?: readonly ApiOperation[]
 } {
@@ -123,7 +124,7 @@ function presentFlow({ task, stepResults = {}, params }: TaskDescription): FlowP
   const { flow, state } = task
   if (!flow) return {}
   const steps = describeSteps(task)
-  const present = state === 'open' ? steps[flow.at] : undefined
+  const presentStep = state === 'open' ? steps[flow.at] : undefined
   return {
     steps: steps.map(({ name, state, record, ...action }) => ({
       name,
@@ -134,7 +135,7 @@ function presentFlow({ task, stepResults = {}, params }: TaskDescription): FlowP
     })),
     cursor: flow.cursor,
     ...(params && { params }),
-    ...(present && { step: present.name, stepType: workOf(task).type, direction: flow.direction }),
+    ...(presentStep && { step: presentStep.name, stepType: workOf(task).type, direction: flow.direction }),
   }
 }
 

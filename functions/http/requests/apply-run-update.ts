@@ -17,7 +17,7 @@ import type { Api } from '../route.ts'
 import { sizeProblem } from './publish-requests.ts'
 import { runReference } from './task-ids.ts'
 
-/** A worker's heartbeat or end of one run. `content` is the progress or the outcome; `at` is its path in the request. */
+/** A worker's heartbeat of a run, or its report of the run's end. `content` is the progress or the outcome, `at` its path. */
 export type RunUpdate<Content> = {
   readonly taskId: string
   readonly runId: string
@@ -28,7 +28,7 @@ export type RunUpdate<Content> = {
 
 type Refused = { readonly ok: false; readonly problem: Problem }
 
-/** Records a heartbeat and that its worker is alive. `until` is the time by which it must be written. */
+/** Records a heartbeat, and that the run's worker is alive. The heartbeat must be written by `until`. */
 export async function heartbeatRun(
   { system, httpWorkers }: Api,
   update: RunUpdate<Json | undefined>,
@@ -43,7 +43,7 @@ export async function heartbeatRun(
   return renewed
 }
 
-/** Records the end of a run. `until` is the time by which it must be written. */
+/** Records the end of a run. The end must be written by `until`. */
 export async function finishRun(
   system: System,
   update: RunUpdate<Outcome>,
@@ -69,7 +69,7 @@ function progressProblem({ content, at = '' }: RunUpdate<Json | undefined>): Pro
   return invalid([{ path: joinPath(at, ['progress']), message }], 'too-large')
 }
 
-/** The problem of a fence that differs from the fence in the run's id. */
+/** Returns the problem of a fence that differs from the fence in the run's id. */
 function wrongFence({ taskId, runId, fence, at = '' }: RunUpdate<unknown>, run: RunReference): Problem {
   const message = `must be ${run.fence}, not ${fence}: run ${runId} of ${taskId} has that fence, as the answer to the claim says`
   return invalid([{ path: joinPath(at, ['fence']), message }])
@@ -82,7 +82,7 @@ function logProblem({ content, at = '' }: RunUpdate<Outcome>): Problem | undefin
   return invalid([{ path: joinPath(at, ['log']), message }], 'too-large')
 }
 
-/** Applies an update to its run. A refusal is returned as a problem. */
+/** Applies an update to its run, or returns the problem of its refusal. */
 async function applyToRun<Accepted extends { readonly ok: true }>(
   update: RunUpdate<unknown>,
   apply: (run: RunReference) => Promise<Accepted | Exclude<EndOutcome, { ok: true }>>,

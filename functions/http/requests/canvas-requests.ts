@@ -21,7 +21,7 @@ type Read =
 /** An answer lists at most this many problems, so that it stays readable. */
 const PROBLEMS_MAX = 100
 
-/** The problems found on a walk through a canvas, and the values that each task's request needs. */
+/** The problems that a walk through a canvas has found, and the values that each task's request needs. */
 type Walk = {
   readonly problems: FieldProblem[]
   readonly tooLarge: FieldProblem[]
@@ -38,7 +38,8 @@ export function canvasRequestOf(body: unknown, headers: Headers, now: number): R
   if (!fields.ok) return refused('invalid', fields.problems)
   const { userId, ...settings } = fields.value
   const walk: Walk = { problems: [], tooLarge: [], now, ...(userId !== undefined && { userId }) }
-  const composition = composed && wordsOf(composed).length > 0 ? partOf(walk, composed, '', 1) : missing(walk)
+  const composition =
+    composed && wordsOf(composed).length > 0 ? partOf(walk, composed, '', 1) : addMissing(walk)
   if (walk.problems.length > 0 || !composition) return refused('invalid', walk.problems)
   if (walk.tooLarge.length > 0) return refused('too-large', walk.tooLarge)
   const traceparent = traceOf(headers)
@@ -55,34 +56,34 @@ function refused(kind: 'invalid' | 'too-large', problems: readonly FieldProblem[
 type Members = Readonly<Record<string, unknown>>
 type Part = Composition<LeafRequest>
 
-const WORDS = ['chain', 'group', 'chord'] as const
-const WHAT = 'a task with its type, or {chain: […]}, {group: […]} or {chord: {group, then, onError?}}'
+const COMPOSITION_WORDS = ['chain', 'group', 'chord'] as const
+const MEMBER_FORM = 'a task with its type, or {chain: […]}, {group: […]} or {chord: {group, then, onError?}}'
 
 /** Splits a body into the composition (`chain`, `group`, `chord`) and the canvas's other fields. */
 function splitBody(body: unknown): { composed?: Members; rest?: Members } {
   if (!isObject(body)) return {}
   const entries = Object.entries(body)
-  const isWord = ([name]: [string, unknown]) => (WORDS as readonly string[]).includes(name)
+  const isWord = ([name]: [string, unknown]) => (COMPOSITION_WORDS as readonly string[]).includes(name)
   return {
     composed: Object.fromEntries(entries.filter(isWord)),
     rest: Object.fromEntries(entries.filter(entry => !isWord(entry))),
   }
 }
 
-function missing({ problems }: Walk): undefined {
+function addMissing({ problems }: Walk): undefined {
   problems.push({ path: '', message: 'must have one of chain, group, chord' })
 }
 
 function partOf(walk: Walk, value: unknown, at: string, depth: number): Part | undefined {
-  if (!isObject(value)) return wrong(walk, at, `must be ${WHAT}`)
-  if (depth > CANVAS_DEPTH_MAX) return wrong(walk, at, `nests deeper than ${CANVAS_DEPTH_MAX} levels`)
+  if (!isObject(value)) return addProblem(walk, at, `must be ${MEMBER_FORM}`)
+  if (depth > CANVAS_DEPTH_MAX) return addProblem(walk, at, `nests deeper than ${CANVAS_DEPTH_MAX} levels`)
   const [word, ...others] = wordsOf(value)
   if (word === undefined) return leafOf(walk, value, at)
   for (const name of [
     ...others,
-    ...Object.keys(value).filter(one => !(WORDS as readonly string[]).includes(one)),
+    ...Object.keys(value).filter(one => !(COMPOSITION_WORDS as readonly string[]).includes(one)),
   ]) {
-    wrong(walk, joinPath(at, [name]), `does not go with ${word}; a member of a canvas is ${WHAT}`)
+    addProblem(walk, joinPath(at, [name]), `does not go with ${word}; a member of a canvas is ${MEMBER_FORM}`)
   }
   const inside = joinPath(at, [word])
   if (word === 'chord') return chordOf(walk, value.chord, inside, depth)
@@ -91,27 +92,27 @@ function partOf(walk: Walk, value: unknown, at: string, depth: number): Part | u
 }
 
 function wordsOf(value: Members) {
-  return WORDS.filter(word => Object.hasOwn(value, word))
+  return COMPOSITION_WORDS.filter(word => Object.hasOwn(value, word))
 }
 
 function chordOf(walk: Walk, value: unknown, at: string, depth: number): Part | undefined {
-  if (!isObject(value)) return wrong(walk, at, 'must be {group: […], then, onError?}')
+  if (!isObject(value)) return addProblem(walk, at, 'must be {group: […], then, onError?}')
   for (const name of Object.keys(value)) {
     if (['group', 'then', 'onError'].includes(name)) continue
-    wrong(walk, joinPath(at, [name]), 'is no field here; there are group, then, onError')
+    addProblem(walk, joinPath(at, [name]), 'is no field here; there are group, then, onError')
   }
   const group = membersOf(walk, value.group, joinPath(at, ['group']), depth)
   const callback = partOf(walk, value.then, joinPath(at, ['then']), depth + 1)
   const hasOnError = value.onError !== undefined
   const onError = hasOnError ? partOf(walk, value.onError, joinPath(at, ['onError']), depth + 1) : undefined
   if (!callback || (hasOnError && !onError)) return undefined
-  // biome-ignore lint/suspicious/noThenProperty: the word of the API, and no function
+  // biome-ignore lint/suspicious/noThenProperty: `then` is a field of the API, not a function
   return { chord: { group, then: callback, ...(onError && { onError }) } }
 }
 
 function membersOf(walk: Walk, value: unknown, at: string, depth: number): Part[] {
   if (!Array.isArray(value) || value.length === 0) {
-    wrong(walk, at, 'must be a list with at least one member')
+    addProblem(walk, at, 'must be a list with at least one member')
     return []
   }
   return value.flatMap(
@@ -127,17 +128,17 @@ function leafOf(walk: Walk, value: Members, at: string): Part | undefined {
   const tooLarge =
     sizeProblem(checked.value.input, joinPath(at, ['input'])) ?? callbacksSizeProblem(checked.value, at)
   const request = publishRequestOf(checked.value, NO_HEADERS)
-  // The task is stored together with its callbacks, so both count.
+  // The store keeps the task and its callbacks together, so the bound covers both.
   const tooLong = tooLarge ?? sizeProblem(request as unknown as Json, at)
   if (tooLong) walk.tooLarge.push(tooLong)
-  const isOwned = request.userId !== undefined || walk.userId === undefined
-  return { leaf: isOwned ? request : { ...request, userId: walk.userId } }
+  const keepsUserId = request.userId !== undefined || walk.userId === undefined
+  return { leaf: keepsUserId ? request : { ...request, userId: walk.userId } }
 }
 
-/** A task inherits the trace of its canvas when it is published, so no header sets one here. */
+/** A task inherits the trace of its canvas at its publish, so no header sets a trace here. */
 const NO_HEADERS = new Headers()
 
-function wrong({ problems }: Walk, path: string, message: string): undefined {
+function addProblem({ problems }: Walk, path: string, message: string): undefined {
   problems.push({ path, message })
 }
 

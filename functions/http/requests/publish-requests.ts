@@ -11,7 +11,7 @@ import { optionsIn, requestOfBody, timeOf } from '../../../shared/runtime/publis
 import type { PublishRequest } from '../../../shared/runtime/publish/resolve-publication.ts'
 import { joinPath } from '../check.ts'
 
-/** The problems that no schema expresses: fields that exclude each other, and bounds that depend on the time. */
+/** Finds the problems that no schema expresses: fields that exclude each other, and bounds that depend on the time. */
 export function fieldProblems(body: PublishBody | PatchBody, now: number, at = ''): FieldProblem[] {
   const { dueAt, delayMs } = body
   const problems: FieldProblem[] = []
@@ -25,7 +25,7 @@ export function fieldProblems(body: PublishBody | PatchBody, now: number, at = '
   return [...problems, ...callbackProblems(body, now, at)]
 }
 
-/** Problems of `debounce` and `throttle`. They decide the due time, and what happens to an existing task, so other fields may not. */
+/** `debounce` and `throttle` decide the due time and what happens to an existing task. So no other field may decide these. */
 function spacingProblems(body: Partial<PublishBody>, at: string): FieldProblem[] {
   const { debounce, key } = body
   const field = debounce ? 'debounce' : 'throttle'
@@ -50,12 +50,12 @@ function spacingProblems(body: Partial<PublishBody>, at: string): FieldProblem[]
 
 function callbackProblems(body: PublishBody | PatchBody, now: number, at: string): FieldProblem[] {
   const { onSuccess = [], onError = [] } = 'type' in body ? body : {}
-  const within = (when: string, callbacks: readonly DerivedBody[]) =>
+  const problemsIn = (when: string, callbacks: readonly DerivedBody[]) =>
     callbacks.flatMap((callback, index) => fieldProblems(callback, now, joinPath(at, [when, String(index)])))
-  return [...within('onSuccess', onSuccess), ...within('onError', onError)]
+  return [...problemsIn('onSuccess', onSuccess), ...problemsIn('onError', onError)]
 }
 
-/** The problem of callbacks that are too long to be stored with their task. */
+/** Returns the problem of callbacks that are too long to be stored with their task, or undefined. */
 export function callbacksSizeProblem(body: DerivedBody, at: string): FieldProblem | undefined {
   const { onSuccess, onError } = requestOfBody(body)
   if (!onSuccess && !onError) return undefined
@@ -63,7 +63,7 @@ export function callbacksSizeProblem(body: DerivedBody, at: string): FieldProble
   return sizeProblem(stored, joinPath(at, [onSuccess ? 'onSuccess' : 'onError']))
 }
 
-/** The problem of a value that is too long to be stored. */
+/** Returns the problem of a value that is too long to be stored, or undefined. */
 export function sizeProblem(value: Json | undefined, path: string): FieldProblem | undefined {
   if (value === undefined) return undefined
   const bytes = jsonBytes(value)
@@ -86,7 +86,7 @@ export function patchRequestOf(body: PatchBody): PatchRequest {
   }
 }
 
-/** The caller's trace, which its tasks continue. A malformed header is ignored, as the W3C standard asks. */
+/** Returns the caller's trace, which the caller's tasks continue. A malformed header is ignored, as the W3C standard asks. */
 export function traceOf(headers: Headers): string | undefined {
   const header = headers.get('traceparent')
   return header !== null && isTraceparent(header) ? header : undefined

@@ -13,7 +13,9 @@ type Read =
   | { readonly ok: true; readonly request: ScheduleRequest }
   | { readonly ok: false; readonly kind: 'invalid' | 'too-large'; readonly problems: readonly FieldProblem[] }
 
-/** Makes the request of a schedule. Its problems are fields that exclude each other, or bounds that no schema expresses. */
+/**
+ * Makes the request of a schedule, or returns its problems: fields that exclude each other, or bounds that no schema expresses.
+ */
 export function scheduleRequestOf(name: string, body: ScheduleBody, now: number): Read {
   const timing = timingOf(body)
   const problems = [
@@ -33,18 +35,20 @@ function nameProblems(name: string): FieldProblem[] {
   const checked = pathName(KEY_CHARACTERS_MAX).safeParse(name)
   return checked.success
     ? []
-    : [{ path: 'name', message: checked.error.issues[0]?.message ?? 'is no schedule name' }]
+    : [{ path: 'name', message: checked.error.issues[0]?.message ?? 'is not a schedule name' }]
 }
 
 function timingProblems({ cron, everyMs, at, timezone }: ScheduleBody, now: number): FieldProblem[] {
   const given = Object.entries({ cron, everyMs, at }).filter(([, value]) => value !== undefined)
-  const [, excess] = given
-  const unreadable = cron === undefined ? undefined : cronProblem(cron)
+  const [, secondTiming] = given
+  const cronFault = cron === undefined ? undefined : cronProblem(cron)
   const isTooFar = at !== undefined && Date.parse(at) > now + DELAY_MS_MAX
   return [
     ...(given.length === 0 ? [{ path: 'cron', message: 'is required, unless everyMs or at is given' }] : []),
-    ...(excess ? [{ path: excess[0], message: 'is one too many: give one of cron, everyMs and at' }] : []),
-    ...(unreadable === undefined ? [] : [{ path: 'cron', message: unreadable }]),
+    ...(secondTiming
+      ? [{ path: secondTiming[0], message: 'is one too many: give one of cron, everyMs and at' }]
+      : []),
+    ...(cronFault === undefined ? [] : [{ path: 'cron', message: cronFault }]),
     ...(isTooFar ? [{ path: 'at', message: 'must be within ten years' }] : []),
     ...(timezone === undefined ? [] : timezoneProblems(timezone, cron)),
   ]
@@ -62,7 +66,7 @@ function timingOf({ cron, everyMs, at, timezone = 'UTC' }: ScheduleBody): Timing
   return at === undefined ? undefined : { kind: 'at', at: Date.parse(at) }
 }
 
-/** What happens to missed ticks. By default a schedule with `at` runs its only tick however late; others skip missed ticks. */
+/** Returns what happens to missed ticks. By default, a schedule with `at` catches up its only tick; others skip missed ticks. */
 function missedOf({ missed, at }: ScheduleBody): Missed {
   return missed ?? (at === undefined ? 'skip' : { catchUp: 1 })
 }

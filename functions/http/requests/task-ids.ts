@@ -6,8 +6,8 @@ import { reservedFor } from '../../../shared/core/types/reserved-types.ts'
 import type { RunReference } from '../../../shared/runtime/run/http-runs.ts'
 
 /**
- * Whether a task can have this id. Ids of canvases and schedules look alike and are refused. The store is never asked for
- * an id that it could not hold.
+ * Whether a task can have this id. Ids of canvases and schedules have the same form, and are refused. Routes ask
+ * the store only for such ids, because the store cannot hold longer ones.
  */
 export function isTaskId(id: string): boolean {
   const parts = splitTaskId(id)
@@ -15,7 +15,7 @@ export function isTaskId(id: string): boolean {
   return typeName.safeParse(parts.type).success && isName(parts.key, DERIVED_KEY_CHARACTERS_MAX)
 }
 
-/** The run that a request is about; undefined when no run can have this id. */
+/** Returns the run that a request names, or undefined when no run can have this id. */
 export function runReference(taskId: string, runId: string): RunReference | undefined {
   const run = splitRunId(runId)
   return run && isTaskId(taskId) ? { taskId, ...run } : undefined

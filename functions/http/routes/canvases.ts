@@ -25,9 +25,12 @@ export const canvasRoutes = [
     summary: 'Publishes a chain, a group or a chord of tasks, nested freely',
     documentedBody: canvasBody,
     answers: {
-      200: { description: 'The key exists', schema: canvasPublished },
+      200: { description: 'A canvas with this key exists', schema: canvasPublished },
       201: { description: 'Created', schema: canvasPublished },
-      202: { description: 'Stored; its more than 1,000 tasks are being published', schema: canvasPublished },
+      202: {
+        description: 'Stored; it has more than 1,000 tasks, which are being published',
+        schema: canvasPublished,
+      },
     },
     problems: [404, 413],
     handle: handlePublish,
@@ -82,7 +85,7 @@ async function handleCancel(call: Call<unknown, unknown>): Promise<Answer> {
     : ({ ok: false, reason: 'unknown' } as const)
   if (outcome.ok) return answerCanvas(call, id, {})
   if (outcome.reason === 'unknown') return answerProblem(noSuchCanvas(id))
-  const detail = `${id} has ${outcome.task.state}; only a running canvas can be cancelled`
+  const detail = `${id} has ended as ${outcome.task.state}; only a running canvas can be cancelled`
   return answerProblem(problem('conflict', detail))
 }
 
@@ -96,7 +99,7 @@ async function answerCanvas(
     ? await readCanvas(system, id, query)
     : ({ ok: false, reason: 'unknown' } as const)
   if (!read.ok && read.reason === 'strange-cursor') {
-    const message = 'is no cursor of this canvas: leave it out to begin at the start'
+    const message = 'is not a cursor of this canvas: leave it out to begin at the start'
     return answerProblem(invalid([{ path: 'cursor', message }]))
   }
   if (!read.ok) return answerProblem(noSuchCanvas(id))
@@ -112,7 +115,7 @@ function noSuchCanvas(id: string) {
   return problem('not-found', `there is no canvas ${id}`)
 }
 
-/** Whether a canvas can have this id. The store is never asked for an id that it could not hold. */
+/** Whether a canvas can have this id. The store is asked only for such ids, because it cannot hold longer ones. */
 function isCanvasId(id: string): boolean {
   const parts = splitTaskId(id)
   return parts?.type === CANVAS_TYPE && isName(parts.key, KEY_CHARACTERS_MAX)

@@ -16,9 +16,9 @@ export const claimRoutes = [
     method: 'post',
     path: '/v1/claims',
     operation: 'claim',
-    summary: 'Claims tasks for a worker that speaks HTTP; they come back running, with input',
+    summary: 'Claims tasks for a worker that speaks HTTP; the answer has the running tasks with their input',
     body: claimsBody,
-    answers: { 200: { description: 'What was claimed, in the order of the type', schema: claimsAnswer } },
+    answers: { 200: { description: 'The claimed tasks, in the order of their type', schema: claimsAnswer } },
     problems: [404, 409, 429],
     handle: handleClaim,
   }),
@@ -33,7 +33,9 @@ async function handleClaim(call: Call<unknown, Body>): Promise<Answer> {
   }
   const outcome = await claimOverHttp(system, requestOf(body), call.httpWorkers, call.claimPace)
   if (outcome.ok) {
-    const claims = await isolateEach(system, outcome.claims, outcome.claims.length, held => shown(call, held))
+    const claims = await isolateEach(system, outcome.claims, outcome.claims.length, claimed =>
+      showClaim(call, claimed),
+    )
     const { retryAfterMs } = outcome
     return { status: 200, body: { claims, ...(retryAfterMs !== undefined && { retryAfterMs }) } }
   }
@@ -44,18 +46,18 @@ async function handleClaim(call: Call<unknown, Body>): Promise<Answer> {
   }
   const { type, configuration } = outcome.type
   const isFlow = configuration.kind === 'flow'
-  const by = isFlow
+  const help = isFlow
     ? 'done by the types of its steps: claim those'
     : 'served by its handler; only types of kind http can be claimed'
-  const detail = `${type} is of kind ${configuration.kind} and ${by}`
+  const detail = `${type} is of kind ${configuration.kind} and ${help}`
   return answerProblem(problem('conflict', detail))
 }
 
-async function shown(call: Call<unknown, Body>, held: ClaimedTask): Promise<Claim> {
+async function showClaim(call: Call<unknown, Body>, claimed: ClaimedTask): Promise<Claim> {
   try {
-    return presentClaim(held, await describeHead(call.system, call, held.task))
+    return presentClaim(claimed, await describeHead(call.system, call, claimed.task))
   } catch (error) {
-    if (isItemFault(error)) await releaseClaim(call.system, held, 'it cannot be shown', error)
+    if (isItemFault(error)) await releaseClaim(call.system, claimed, 'it cannot be shown', error)
     throw error
   }
 }

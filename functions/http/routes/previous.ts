@@ -2,21 +2,22 @@ import type { PageQuery } from '../../../shared/api/scalars.ts'
 import { previousPage as pageSchema, previousQuery } from '../../../shared/api/tasks.ts'
 import { ANSWER_BYTES_MAX } from '../../../shared/core/bounds.ts'
 import { readPreviousPage } from '../../../shared/runtime/canvas/read-previous.ts'
+import { readTask } from '../../../shared/runtime/kernel/read-heads.ts'
 import { problem } from '../problems.ts'
 import { noSuchTask } from '../refusal-problems.ts'
 import { isTaskId } from '../requests/task-ids.ts'
 import { type Answer, answerProblem, type Call, route } from '../route.ts'
 
 const DEFAULT_LIMIT = 20
-/** The frame of a page takes less than 1 KB of its answer. */
-const PAGE_BYTES = ANSWER_BYTES_MAX - 1_024
+/** The rest of an answer takes less than 1 KB. */
+const ITEMS_BYTES_MAX = ANSWER_BYTES_MAX - 1_024
 
 export const previousRoutes = [
   route({
     method: 'get',
     path: '/v1/tasks/{id}/previous',
     operation: 'previous',
-    summary: 'A page of the list that was handed on to a task, in the order of its members',
+    summary: 'A page of the results that earlier tasks of a canvas handed on to the task, in their order',
     query: previousQuery,
     answers: { 200: { description: 'One page', schema: pageSchema } },
     problems: [404, 409],
@@ -27,22 +28,22 @@ export const previousRoutes = [
 async function handlePrevious(call: Call<PageQuery, unknown>): Promise<Answer> {
   const { system, query, params } = call
   const id = params.id ?? ''
-  const task = isTaskId(id) ? await system.tasks.head(id) : undefined
+  const task = isTaskId(id) ? await readTask(system, id) : undefined
   if (!task || task.state === 'removed') return answerProblem(noSuchTask(id))
   const from = Number(query.cursor ?? 0)
   const page = await readPreviousPage(system, task, {
     from,
     limit: query.limit ?? DEFAULT_LIMIT,
-    maxBytes: PAGE_BYTES,
+    maxBytes: ITEMS_BYTES_MAX,
   })
   if (page.ok) {
     const { items, next } = page
     return { status: 200, body: { items, ...(next !== undefined && { nextCursor: String(next) }) } }
   }
-  return answerProblem(problem('conflict', `${id} ${WHY_NOT[page.reason]}`))
+  return answerProblem(problem('conflict', `${id} ${WHY_NO_PAGE[page.reason]}`))
 }
 
-const WHY_NOT = {
+const WHY_NO_PAGE = {
   'not-a-list': 'was handed no list of a canvas; GET of the task shows what it was handed',
   'too-long': 'was handed a list with a member that is too long for an answer; read the results of its tasks',
   gone: 'was handed a list, but one of its results is no longer stored',

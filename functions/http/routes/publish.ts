@@ -30,11 +30,11 @@ export const publishRoutes = [
     method: 'post',
     path: '/v1/tasks',
     operation: 'publish',
-    summary: 'Publishes a task, or up to 100 as `tasks`, each for itself',
+    summary: 'Publishes a task, or up to 100 as `tasks`; each of them has its own result',
     documentedBody: z.union([publishBody, z.strictObject({ tasks: z.array(publishBody).max(100) })]),
     answers: {
       200: {
-        description: 'The key exists; or the results of many, in their order',
+        description: 'The key exists; for `tasks`, the results in their order',
         schema: z.union([publishAnswer, publishManyAnswer]),
       },
       201: { description: 'Created', schema: publishAnswer },
@@ -74,9 +74,9 @@ async function handleMany(call: PublishCall): Promise<Answer> {
   const results = await Promise.all(
     members.map(async (member, index): Promise<PublishResult> => {
       if (!member.ok) return { status: member.problem.status, problem: member.problem }
-      const done = byIndex.get(index)
-      if (!done) throw new Error(`no outcome for tasks.${index}`)
-      return resultOf(call, done, `tasks.${index}`)
+      const outcome = byIndex.get(index)
+      if (!outcome) throw new Error(`no outcome for tasks.${index}`)
+      return resultOf(call, outcome, `tasks.${index}`)
     }),
   )
   return { status: 200, body: { results } }

@@ -10,7 +10,7 @@ import {
   runsBody,
 } from '../../../shared/api/runs.ts'
 import { DERIVED_KEY_CHARACTERS_MAX, TYPE_CHARACTERS_MAX } from '../../../shared/core/bounds.ts'
-import { cut } from '../../../shared/core/task/body.ts'
+import { cut } from '../../../shared/core/task/error.ts'
 import { endOfRequest } from '../../../shared/runtime/kernel/in-time.ts'
 import { sideBySideByName } from '../../../shared/runtime/kernel/side-by-side.ts'
 import { describeHead } from '../../../shared/runtime/read/read.ts'
@@ -29,7 +29,7 @@ export const runBatchRoutes = [
     method: 'post',
     path: '/v1/runs/heartbeat',
     operation: 'heartbeatMany',
-    summary: 'Signs of life of many runs, each for itself',
+    summary: 'Records heartbeats of many runs; each of them has its own result',
     documentedBody: z.strictObject({ runs: z.array(heartbeatMember).max(100) }),
     answers: { 200: { description: 'The results, in the order of the runs', schema: heartbeatsAnswer } },
     problems: [413],
@@ -44,7 +44,7 @@ export const runBatchRoutes = [
     method: 'post',
     path: '/v1/runs/finish',
     operation: 'finishMany',
-    summary: 'The ends of many runs, each for itself',
+    summary: 'Records the ends of many runs; each of them has its own result',
     documentedBody: z.strictObject({
       runs: z
         .array(
@@ -72,7 +72,7 @@ type MemberOutcome =
 
 /**
  * Checks and applies each member. Members about the same task are applied one after the other, because they write the same
- * item. All members share the time of the request: each one that is not written by its end is answered with 503.
+ * item. All members share the time of the request. A member that is not written by then is answered with 503.
  */
 async function answerEach<Content>(
   call: Call<unknown, unknown>,
@@ -100,7 +100,7 @@ async function answerEach<Content>(
   return { status: 200, body: { results } }
 }
 
-/** The task id and run id of a member, for its result. They are shown even when the member is otherwise wrong. */
+/** Returns the task id and run id of a member for its result, even when the member is otherwise wrong. */
 function nameOf(value: unknown): RunName {
   const members = typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
   const { taskId, runId } = members
@@ -118,7 +118,7 @@ function refusalOf(problem: Problem) {
   return { status, ...(reason && { reason }), ...(holder !== undefined && { holder }), problem }
 }
 
-/** Turns an error of one member into its problem, so that it harms no other member. */
+/** Turns an error of one member into a problem, so that it harms no other member. */
 async function orProblem(
   { system, requestId }: Call<unknown, unknown>,
   outcome: Promise<MemberOutcome>,

@@ -24,7 +24,7 @@ export const runRoutes = [
     method: 'post',
     path: `${PATH}/heartbeat`,
     operation: 'heartbeat',
-    summary: 'A sign of life: the run keeps its lease',
+    summary: 'Records a heartbeat, which extends the lease of the run',
     body: heartbeatBody,
     answers: { 200: { description: 'The new lease, and the options now in force', schema: heartbeatAnswer } },
     problems: [404, 409, 413],
@@ -34,7 +34,7 @@ export const runRoutes = [
     method: 'post',
     path: `${PATH}/succeed`,
     operation: 'succeed',
-    summary: 'The run has succeeded; a repeat is accepted',
+    summary: 'Records that the run has succeeded; may be repeated',
     body: succeedBody,
     answers: TASK_ANSWER,
     problems: [404, 409, 413],
@@ -44,7 +44,7 @@ export const runRoutes = [
     method: 'post',
     path: `${PATH}/fail`,
     operation: 'fail',
-    summary: 'The run has failed; the task is retried while it has retries left',
+    summary: 'Records that the run has failed; the task is retried while it has retries left',
     body: failBody,
     answers: TASK_ANSWER,
     problems: [404, 409, 413],
@@ -54,7 +54,7 @@ export const runRoutes = [
     method: 'post',
     path: `${PATH}/release`,
     operation: 'release',
-    summary: 'Gives the task back unharmed; no retry is counted',
+    summary: 'Gives the task back without counting a retry',
     body: releaseBody,
     answers: TASK_ANSWER,
     problems: [404, 409],
@@ -77,7 +77,7 @@ async function handleFinish(call: Call<unknown, { fence: number }>, outcome: Out
   if (!ended.ok) return answerProblem(ended.problem)
   const { task } = ended
   const shown = presentTask(await describeHead(call.system, call, task))
-  const isItsResult = outcome.outcome === 'succeed' && hasResultOf(task, fence)
-  const result = isItsResult ? outcome.result : undefined
+  const isResultOfTask = outcome.outcome === 'succeed' && hasResultOf(task, fence)
+  const result = isResultOfTask ? outcome.result : undefined
   return { status: 200, body: { task: { ...shown, ...(result !== undefined && { result }) } } }
 }

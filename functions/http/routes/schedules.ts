@@ -9,7 +9,7 @@ import {
 } from '../../../shared/api/schedules.ts'
 import { KEY_CHARACTERS_MAX } from '../../../shared/core/bounds.ts'
 import { isName } from '../../../shared/core/name.ts'
-import { SCHEDULE_TYPE } from '../../../shared/core/task/schedule-state.ts'
+import { SCHEDULE_TYPE, type Schedule } from '../../../shared/core/task/schedule-state.ts'
 import { taskId } from '../../../shared/core/task/task.ts'
 import type { System } from '../../../shared/runtime/kernel/system.ts'
 import type { OperateOutcome } from '../../../shared/runtime/operate/operate.ts'
@@ -36,7 +36,7 @@ export const scheduleRoutes = [
     method: 'get',
     path: '/v1/schedules',
     operation: 'listSchedules',
-    summary: 'Lists schedules, those that run next first, paused ones last; of their tasks the type alone',
+    summary: 'Lists schedules by their next tick, paused ones last; each shows only the type of its task',
     query: pageQuery,
     answers: { 200: { description: 'One page', schema: schedulePage } },
     handle: handleList,
@@ -45,7 +45,7 @@ export const scheduleRoutes = [
     method: 'get',
     path: PATH,
     operation: 'getSchedule',
-    summary: 'A schedule, with its last and its next run',
+    summary: 'A schedule, with its last and its next tick',
     answers: THE_SCHEDULE,
     problems: [404],
     handle: handleGet,
@@ -55,7 +55,7 @@ export const scheduleRoutes = [
     path: PATH,
     operation: 'putSchedule',
     recordedAs: 'put',
-    summary: 'Creates a schedule or replaces what it does; it stays paused if it is',
+    summary: 'Creates or replaces a schedule; a paused schedule stays paused',
     body: scheduleBody,
     answers: {
       200: { description: 'Replaced, or the same as before', schema: scheduleAnswer },
@@ -102,7 +102,7 @@ export const scheduleRoutes = [
     path: `${PATH}/trigger`,
     operation: 'triggerSchedule',
     recordedAs: 'trigger',
-    summary: 'Publishes the task of a schedule at once, beside its ticks',
+    summary: 'Publishes the task of a schedule at once, in addition to its ticks',
     body: emptyBody,
     isBodyOptional: true,
     answers: { 202: { description: 'Published', schema: triggerAnswer } },
@@ -117,7 +117,7 @@ async function handleList({
 }: Call<PageQuery, unknown>): Promise<Answer> {
   const page = await listSchedules(system, { limit, ...(cursor !== undefined && { cursor }) })
   if (!page.ok) {
-    const message = 'is no cursor of this list: leave it out to begin at the start'
+    const message = 'is not a cursor of this list: leave it out to begin at the start'
     return answerProblem(invalid([{ path: 'cursor', message }]))
   }
   const { schedules, nextCursor } = page
@@ -165,13 +165,13 @@ async function handleRemove(call: OneCall<unknown>): Promise<Answer> {
 
 async function handleChange(
   call: OneCall<unknown>,
-  change: (system: System, id: string) => Promise<OperateOutcome<'finished'>>,
+  change: (system: System, id: string) => Promise<OperateOutcome<'finished', Schedule>>,
 ): Promise<Answer> {
   const id = idIn(call)
   const outcome = id === undefined ? UNKNOWN : await change(call.system, id)
   if (id !== undefined && outcome.ok) return answerSchedule(call, id)
   if (outcome.ok || outcome.reason === 'unknown') return answerUnknown(call)
-  const detail = `${call.params.name} has run for the last time; replace it by a PUT to run it again`
+  const detail = `${call.params.name} has had its last tick; replace it by a PUT to give it new ticks`
   return answerProblem(problem('conflict', detail))
 }
 
@@ -192,7 +192,7 @@ function answerUnknown({ params }: OneCall<unknown>): Answer {
   return answerProblem(problem('not-found', `there is no schedule ${params.name}`))
 }
 
-/** The id of the named schedule; undefined when no schedule can have this name. The store is never asked for such a name. */
+/** Returns the id of the named schedule, or undefined when no schedule can have this name. */
 function idIn({ params: { name = '' } }: OneCall<unknown>): string | undefined {
   return isName(name, KEY_CHARACTERS_MAX) ? taskId(SCHEDULE_TYPE, name) : undefined
 }

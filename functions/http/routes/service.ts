@@ -11,14 +11,14 @@ export function serviceRoutes(others: readonly Route[]): Route[] {
       path: '/healthz',
       operation: 'health',
       summary: 'Whether the API answers',
-      answers: { 200: { description: 'It does', schema: z.object({ status: z.literal('ok') }) } },
+      answers: { 200: { description: 'The API answers', schema: z.object({ status: z.literal('ok') }) } },
       handle: async () => ({ status: 200, body: { status: 'ok' } }),
     }),
     route({
       method: 'get',
       path: '/v1/openapi.json',
       operation: 'openapi',
-      summary: 'This description',
+      summary: 'Returns this description',
       answers: { 200: { description: 'OpenAPI 3.1', schema: z.record(z.string(), z.unknown()) } },
       handle: async () => {
         description ??= openApiOf([...others, ...routes])

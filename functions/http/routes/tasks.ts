@@ -40,7 +40,7 @@ export const taskRoutes = [
     method: 'get',
     path: '/v1/tasks',
     operation: 'list',
-    summary: 'Lists tasks of a type, of a user, of a canvas; without input and results',
+    summary: 'Lists the tasks of a type, a user or a canvas, without inputs and results',
     query: listQuery,
     answers: { 200: { description: 'One page', schema: taskPage } },
     problems: [404],
@@ -50,7 +50,7 @@ export const taskRoutes = [
     method: 'get',
     path: PATH,
     operation: 'get',
-    summary: 'The task with everything',
+    summary: 'A task with its input, its result and its runs',
     answers: { 200: { description: 'The task', schema: taskSchema } },
     problems: [404],
     handle: handleGet,
@@ -91,11 +91,10 @@ export const taskRoutes = [
     method: 'post',
     path: `${PATH}/retry`,
     operation: 'retry',
-    summary:
-      'Starts a finished task over, takes a failed flow up again, or publishes callbacks that are owed',
+    summary: 'Starts a finished task over, resumes a failed flow, or publishes owed callbacks',
     body: retryBody,
     isBodyOptional: true,
-    answers: { 200: { description: 'The task, open again', schema: taskAnswer } },
+    answers: { 200: { description: 'The task as it is now', schema: taskAnswer } },
     problems: [404, 409],
     handle: handleRetry,
   }),
@@ -126,7 +125,7 @@ async function handleList(call: Call<ListFilter, unknown>): Promise<Answer> {
   return page.ok ? answerPage(call, page) : answerProblem(invalid([page.problem]))
 }
 
-/** The default order: one in which any number of tasks can be listed. */
+/** Returns an order in which any number of tasks can be listed. */
 function defaultOrder(userId: string | undefined, statuses: readonly Status[]): ListOrder {
   if (userId !== undefined) return '-created'
   return areOpen(statuses) ? 'due' : 'ended'

@@ -13,7 +13,7 @@ export const workerRoutes = [
     method: 'get',
     path: '/v1/workers',
     operation: 'listWorkers',
-    summary: 'Lists live workers by id; those of Lambda in aggregate, per type',
+    summary: 'Lists live workers by id; the Lambda functions of a type are one entry',
     query: pageQuery,
     answers: { 200: { description: 'One page', schema: workerPage } },
     handle: handleList,

@@ -1,4 +1,5 @@
 import { BatonError } from '../../core/errors.ts'
+import { isTask } from '../../core/task/head.ts'
 import type { Task } from '../../core/task/task.ts'
 import type { Log } from '../../ports/machine.ts'
 import type { TaskCodec } from '../../ports/messages.ts'
@@ -31,7 +32,8 @@ export function createDispatchReader(from: {
     if (!dispatch) return undefined
     const { id, form: _form, ...chain } = dispatch
     const carried = await taskCarried(from, dispatch)
-    const task = carried ?? (await tasks.head(id))
+    const head = carried ?? (await tasks.head(id))
+    const task = head && isTask(head) ? head : undefined
     if (!task) log.info('dropped a dispatch of a task that does not exist', { taskId: id })
     return task && { task, ...chain }
   }

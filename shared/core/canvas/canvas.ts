@@ -13,15 +13,25 @@
  */
 
 import { CANVAS_TASKS_AT_ONCE_MAX } from '../bounds.ts'
-import { type Change, type Decision, refuse, revise } from '../change/change.ts'
-import { finished } from '../change/finished.ts'
+import {
+  type BodyWrite,
+  beginBirth,
+  type Change,
+  type Decision,
+  refuse,
+  revise,
+  type Start,
+} from '../change/change.ts'
+import { endFields, finished } from '../change/finished.ts'
+import { defined } from '../defined.ts'
 import type { Json } from '../json.ts'
 import { DEFAULT_OPTIONS } from '../options/options.ts'
 import { indexed } from '../place/place.ts'
-import { create, newborn, type Publication } from '../publish/publish.ts'
-import { type BodyWrite, bodyOf } from '../task/body.ts'
-import { CANVAS_TYPE, type CanvasState, type End } from '../task/canvas-state.ts'
-import type { Task, TaskError } from '../task/task.ts'
+import { newborn as newbornTask, type Publication } from '../publish/publish.ts'
+import { bodyOf } from '../task/body.ts'
+import { CANVAS_TYPE, type Canvas, type CanvasState, type End } from '../task/canvas-state.ts'
+import type { TaskError } from '../task/error.ts'
+import { type Task, taskId } from '../task/task.ts'
 
 /** The bodies of a canvas are kept for this long. While the canvas is open, they are renewed long before. */
 export const CANVAS_BODY_MS = 60 * 86_400_000
@@ -39,58 +49,72 @@ export const canvasRef = {
 }
 
 /** Creates a canvas where none exists, or over the remains of one that is gone. */
-export function createCanvas(canvas: NewCanvas, remains: Task | undefined, now: number): Change {
-  const { layout, pages, leaves, sendConcurrency, ...name } = canvas
-  const publication: Publication = {
+export function createCanvas(canvas: NewCanvas, remains: Canvas | undefined, now: number): Change<Canvas> {
+  return beginBirth(remains, start => newborn(canvas, start, now), now)
+}
+
+function newborn(
+  { layout, pages, leaves, sendConcurrency, ...name }: NewCanvas,
+  start: Start,
+  now: number,
+): { draft: Canvas; bodies: BodyWrite[] } {
+  const expiresAt = now + CANVAS_BODY_MS
+  const { body, writes } = bodyOf(layout, canvasRef.layout(name.born), expiresAt)
+  const pageWrites = pages.map((value, page) => ({ ref: canvasRef.page(name.born, page), value, expiresAt }))
+  const draft: Canvas = {
     ...name,
+    ...start,
+    id: taskId(CANVAS_TYPE, name.key),
     type: CANVAS_TYPE,
     kind: 'canvas',
-    ordering: 'arrival',
+    state: 'open',
     dueAt: now,
-    priority: 0,
     options: DEFAULT_OPTIONS,
+    createdAt: now,
+    updatedAt: now,
+    canvas: defined({ tree: body, leaves, started: false, sendConcurrency }),
   }
-  const expiresAt = now + CANVAS_BODY_MS
-  const { body, writes } = bodyOf(layout, canvasRef.layout(canvas.born), expiresAt)
-  const pageWrites: BodyWrite[] = pages.map((value, page) => ({
-    ref: canvasRef.page(canvas.born, page),
-    value,
-    expiresAt,
-  }))
-  const state: CanvasState = {
-    tree: body,
-    leaves,
-    started: false,
-    ...(sendConcurrency !== undefined && { sendConcurrency }),
-  }
-  const change = create(publication, remains, now)
-  return {
-    ...change,
-    after: { ...change.after, canvas: state },
-    bodies: [...change.bodies, ...writes, ...pageWrites],
-  }
+  return { draft, bodies: [...writes, ...pageWrites] }
 }
 
 /** Records that the leaves that wait for no others have been published. */
-export function noteStarted(task: Task, now: number): Decision<'nothing-to-note'> {
-  if (task.state !== 'open' || !task.canvas || task.canvas.started) return refuse('nothing-to-note')
-  return revise(task, { ...task, operation: 'patch', canvas: { ...task.canvas, started: true } }, now)
+export function noteStarted(canvas: Canvas, now: number): Decision<'nothing-to-note', Canvas> {
+  if (canvas.state !== 'open' || canvas.canvas.started) return refuse('nothing-to-note')
+  return revise(canvas, { ...canvas, operation: 'patch', canvas: { ...canvas.canvas, started: true } }, now)
 }
 
 /** A sign of life of the process that works on the canvas, so that no other process begins to. */
-export function noteProgress(task: Task, now: number): Decision<'nothing-to-note'> {
-  if (task.state !== 'open' && !task.owes) return refuse('nothing-to-note')
-  return revise(task, { ...task, operation: 'patch' }, now)
+export function noteProgress(canvas: Canvas, now: number): Decision<'nothing-to-note', Canvas> {
+  if (canvas.state !== 'open' && !canvas.owes) return refuse('nothing-to-note')
+  return revise(canvas, { ...canvas, operation: 'patch' }, now)
 }
 
 export function endCanvas(
-  task: Task,
-  outcome: { readonly end: End; readonly error?: TaskError },
+  canvas: Canvas,
+  { end, error }: { readonly end: End; readonly error?: TaskError },
   now: number,
-): Decision<'finished'> {
-  if (task.state !== 'open') return refuse('finished')
-  const operation = outcome.end === 'succeeded' ? 'succeed' : 'fail'
-  return revise(task, finished({ ...task, operation }, outcome.end, now, outcome.error), now)
+): Decision<'finished', Canvas> {
+  if (canvas.state !== 'open') return refuse('finished')
+  const operation = end === 'succeeded' ? 'succeed' : 'fail'
+  return revise(canvas, { ...canvas, operation, ...endFields(canvas, end, now, error) }, now)
+}
+
+/** Stops the canvas: none of its members starts any more. It owes the cancellation of its members. */
+export function cancelCanvas(
+  canvas: Canvas,
+  now: number,
+): Decision<'finished' | 'already-cancelled', Canvas> {
+  if (canvas.state === 'cancelled') return refuse('already-cancelled')
+  if (canvas.state !== 'open') return refuse('finished')
+  const end = endFields(canvas, 'cancelled', now)
+  return revise(canvas, { ...canvas, operation: 'cancel', ...end, owes: true }, now)
+}
+
+/** Records that all members of a cancelled canvas are cancelled. */
+export function noteMembersCancelled(canvas: Canvas, now: number): Decision<'owes-nothing', Canvas> {
+  if (!canvas.owes) return refuse('owes-nothing')
+  const { owes: _owed, ...settled } = canvas
+  return revise(canvas, { ...settled, operation: 'settle' }, now)
 }
 
 /**
@@ -100,8 +124,9 @@ export function endCanvas(
 export function createCancelled(
   publication: Publication,
   now: number,
-): { readonly ok: true; readonly change: Change } {
-  const { task, bodies } = newborn(publication, { revision: 1, fence: 0, operation: 'cancel' }, now)
+): { readonly ok: true; readonly change: Change<Task> } {
+  const start = { revision: 1, fence: 0, operation: 'cancel' as const }
+  const { task, bodies } = newbornTask(publication, start, now)
   const after = indexed(finished(task, 'cancelled', now), now)
   return { ok: true, change: { before: undefined, after, guard: { kind: 'absent' }, bodies } }
 }
@@ -113,9 +138,17 @@ const FIRST_PROCESS_MS = 20_000
  * When the jobs function must go on with a canvas: its first members may not all be published, or the members of a cancelled canvas
  * may not all be cancelled. A large canvas belongs to the jobs function from the start. Undefined: nothing is left to do.
  */
-export function driveAt({ canvas, state, owes, updatedAt }: Task, now: number): number | undefined {
+export function driveAt({ canvas, state, owes, updatedAt }: Canvas, now: number): number | undefined {
   if (!canvas) return undefined
   const isOwed = (state === 'open' && !canvas.started) || owes
   if (!isOwed) return undefined
   return canvas.leaves > CANVAS_TASKS_AT_ONCE_MAX ? now : updatedAt + FIRST_PROCESS_MS
+}
+
+/**
+ * The plan of a canvas. Its head is never dispatched: the jobs function works on its members. A process that records progress
+ * (`patch`) sends the next message itself. When that message is lost, the sweeper finds the canvas without progress.
+ */
+export function planOfCanvas(canvas: Canvas, now: number): { readonly driveAt?: number } {
+  return defined({ driveAt: canvas.operation === 'patch' ? undefined : driveAt(canvas, now) })
 }

@@ -1,19 +1,24 @@
 /**
  * A transition takes a head and returns a change: the head before and after, and what must still hold in the store. It writes
- * nothing itself. All other rooms build their transitions from `revise`, which increments the revision and computes the task's
- * index entries anew.
+ * nothing itself. All other rooms build their transitions from `revise`, which increments the revision and computes the head's
+ * index entries anew, or from `beginBirth`, which makes the first change of a birth.
+ *
+ * A change belongs to one kind of head, so a transition of tasks cannot be written for a canvas or a schedule.
  *
  * The other files hold what several transitions share:
  *
  * - `end-runs.ts`   ends runs
- * - `finished.ts`   ends a task
+ * - `finished.ts`   ends a head
  * - `operations.ts` records the principals of changes that were asked for
- * - `entering.ts`   says how a change brings a task into the line of its tenant
  */
 
 import { RECENT_RUNS_MAX } from '../bounds.ts'
 import { indexed } from '../place/place.ts'
-import type { BodyWrite } from '../task/body.ts'
+import type { ValueWrite } from '../task/body.ts'
+import { firstFence } from '../task/fence.ts'
+import { type Head, isTask } from '../task/head.ts'
+import type { HeadFields } from '../task/head-fields.ts'
+import type { EndedRun } from '../task/runs.ts'
 import type { Task } from '../task/task.ts'
 
 /**
@@ -38,20 +43,25 @@ export type Guard =
 
 export type Lease = { readonly fence: number; readonly leaseUntil: number }
 
+/** An item that is written beside the head: an input, a result, or the full record of an ended run. */
+export type BodyWrite =
+  | ValueWrite
+  | { readonly ref: string; readonly run: EndedRun; readonly expiresAt: number }
+
 /**
  * One transition, ready to be written. If the guard holds, the store changes exactly the paths in which `after` differs from
  * `before`, in one write.
  */
-export type Change = {
-  readonly before: Task | undefined
-  readonly after: Task
+export type Change<H extends Head = Head> = {
+  readonly before: H | undefined
+  readonly after: H
   readonly guard: Guard
   readonly bodies: readonly BodyWrite[]
 }
 
-/** The answer of a transition: a change to write, or the reason why there is none. */
-export type Decision<Refusal extends string> =
-  | { readonly ok: true; readonly change: Change }
+/** The answer of a transition, of tasks unless `H` says otherwise: a change to write, or the reason why there is none. */
+export type Decision<Refusal extends string, H extends Head = Task> =
+  | { readonly ok: true; readonly change: Change<H> }
   | { readonly ok: false; readonly reason: Refusal }
 
 export function refuse<Refusal extends string>(
@@ -60,21 +70,47 @@ export function refuse<Refusal extends string>(
   return { ok: false, reason }
 }
 
+/** Whether the change is one of a task. */
+export function isOfTask(change: Change): change is Change<Task> {
+  return isTask(change.after)
+}
+
+/** What a birth counts on from, so that the revisions and fences of a key grow for ever (see `task/fence.ts`). */
+export type Start = Pick<HeadFields, 'revision' | 'fence' | 'operation'>
+
+/** Begins a birth where no head exists, or over the remains of one that is gone. Guard: no item exists, or exactly those remains. */
+export function beginBirth<H extends Head>(
+  remains: H | undefined,
+  newborn: (start: Start) => { readonly draft: H; readonly bodies: readonly BodyWrite[] },
+  now: number,
+): Change<H> {
+  const revision = (remains?.revision ?? 0) + 1
+  const fence = Math.max(remains?.fence ?? 0, firstFence(now))
+  const { draft, bodies } = newborn({ revision, fence, operation: 'publish' })
+  if (remains) return revise(remains, draft, now, { bodies }).change
+  return { before: undefined, after: indexed(draft, now), guard: { kind: 'absent' }, bodies }
+}
+
 /**
  * Turns a draft into a change with the next revision and new index entries. The change is guarded by the revision that it was
  * decided on. Every transition works on a draft and ends here.
  */
-export function revise(
-  before: Task,
-  draft: Task,
+export function revise<H extends Head>(
+  before: H,
+  draft: H,
   now: number,
   more: { leases?: readonly Lease[]; bodies?: readonly BodyWrite[] } = {},
-): { readonly ok: true; readonly change: Change } {
+): { readonly ok: true; readonly change: Change<H> } {
   const { born, revision } = before
-  const ended = recent(draft.ended, before.live)
-  const after = indexed({ ...withoutEndedWait(draft), ended, revision: revision + 1, updatedAt: now }, now)
+  const kept = isTask(before) && isTask(draft) ? trimmed(draft, before.live) : draft
+  const after = indexed({ ...kept, revision: revision + 1, updatedAt: now } as H, now)
   const guard: Guard = { kind: 'revision', born, revision, leases: more.leases ?? [] }
   return { ok: true, change: { before, after, guard, bodies: more.bodies ?? [] } }
+}
+
+/** The draft of a task as a head keeps it: without a wait that is over, and with few ended runs. */
+function trimmed(draft: Task, endedNow: Task['live']): Task {
+  return { ...withoutEndedWait(draft), ended: recent(draft.ended, endedNow) }
 }
 
 /** The draft without its wait for a limit, which lasts only until the task changes. */

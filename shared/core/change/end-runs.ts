@@ -1,7 +1,8 @@
-import { type BodyWrite, bodyExpiry, bodyRef, runInHead } from '../task/body.ts'
+import { bodyExpiry, bodyRef } from '../task/body.ts'
 import { pieceOf } from '../task/piece.ts'
-import type { EndedRun, LiveRun, Task } from '../task/task.ts'
-import { without } from './change.ts'
+import { type EndedRun, type LiveRun, runInHead } from '../task/runs.ts'
+import type { Task } from '../task/task.ts'
+import { type BodyWrite, without } from './change.ts'
 
 type Ending = Pick<EndedRun, 'state'> &
   Partial<Pick<EndedRun, 'cause' | 'error' | 'result' | 'log' | 'reportDigest'>>

@@ -1,32 +1,41 @@
-import { shortError } from '../task/body.ts'
-import type { Task, TaskError, TaskState } from '../task/task.ts'
+import { shortError, type TaskError } from '../task/error.ts'
+import type { HeadFields, HeadState } from '../task/head-fields.ts'
+import type { Task } from '../task/task.ts'
 import { endRuns } from './end-runs.ts'
+
+type EndState = Exclude<HeadState, 'open' | 'removed'>
+
+/** What every head has at its end. Its retention begins. */
+export function endFields<State extends EndState>(
+  { options }: Pick<HeadFields, 'options'>,
+  state: State,
+  now: number,
+  error?: TaskError,
+) {
+  return {
+    state,
+    finishedAt: now,
+    expiresAt: now + options.retentionMs,
+    ...(error && { error: shortError(error) }),
+  }
+}
 
 /**
  * The draft of an ended task. Its live runs are cancelled, its retention begins, and it owes the callbacks for such an end.
  */
-export function finished(
-  task: Task,
-  state: Exclude<TaskState, 'open' | 'removed'>,
-  now: number,
-  error?: TaskError,
-): Task {
+export function finished(task: Task, state: EndState, now: number, error?: TaskError): Task {
   const { error: _earlier, owes: _owed, ...rest } = task
   return {
     ...rest,
+    ...endFields(task, state, now, error),
     ...endRuns(task, Object.keys(task.live), { state: 'cancelled' }, now),
-    state,
     retrying: false,
-    finishedAt: now,
-    expiresAt: now + task.options.retentionMs,
-    ...(error && { error: shortError(error) }),
-    ...(owesAt(task, state) && { owes: true as const }),
+    ...(owesCallbacks(task, state) && { owes: true as const }),
   }
 }
 
-/** A cancelled task publishes no callbacks. A cancelled canvas owes the cancellation of its members. */
-function owesAt({ callbacks, canvas }: Task, state: TaskState): boolean {
-  if (canvas) return state === 'cancelled'
+/** A cancelled task publishes no callbacks. */
+function owesCallbacks({ callbacks }: Task, state: EndState): boolean {
   if (!callbacks) return false
   return (state === 'succeeded' && callbacks.onSuccess > 0) || (state === 'failed' && callbacks.onError > 0)
 }

@@ -1,5 +1,5 @@
 import { OPERATIONS_KEPT_MAX } from '../bounds.ts'
-import type { Operation, OperationRecord, Task } from '../task/task.ts'
+import type { HeadFields, Operation, OperationRecord } from '../task/head-fields.ts'
 import type { Change } from './change.ts'
 
 /** The principal that asks for a change, and the name of the change. Without `what` the change is named after its operation. */
@@ -14,7 +14,7 @@ const ASKED_FOR: ReadonlySet<Operation> = new Set(['update', 'patch', 'cancel', 
  */
 export function withOperation(change: Change, { by, what }: Operator, now: number): Change {
   const { before, after } = change
-  const isCreation = after.operation === 'publish' && after.schedule !== undefined
+  const isCreation = after.operation === 'publish' && after.kind === 'schedule'
   if (!isCreation && !ASKED_FOR.has(after.operation)) return change
   const earlier = isCreation ? undefined : before?.operations
   const operations = withRecord(earlier, { at: now, by, what: what ?? after.operation })
@@ -23,7 +23,7 @@ export function withOperation(change: Change, { by, what }: Operator, now: numbe
 
 /** The last ten records, oldest first. */
 export function withRecord(
-  earlier: Task['operations'] = [],
+  earlier: HeadFields['operations'] = [],
   record: OperationRecord,
 ): readonly OperationRecord[] {
   return [...earlier, record].slice(-OPERATIONS_KEPT_MAX)

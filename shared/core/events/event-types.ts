@@ -1,5 +1,5 @@
+import type { ErrorCause } from '../task/error.ts'
 import type { Status } from '../task/lifecycle.ts'
-import type { ErrorCause } from '../task/task.ts'
 
 /** The types of all events. */
 export const EVENT_TYPES = [

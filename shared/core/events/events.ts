@@ -10,42 +10,40 @@ import { needsAttention } from '../flow/describe-steps.ts'
 import { hash32 } from '../hash.ts'
 import { isComplete, isLeftInRunningPlace } from '../run/several-successes.ts'
 import { statusOf } from '../status/status.ts'
+import type { Canvas } from '../task/canvas-state.ts'
+import type { TaskError } from '../task/error.ts'
 import type { ActionRecord } from '../task/flow-state.ts'
+import type { Head } from '../task/head.ts'
+import type { Operation } from '../task/head-fields.ts'
 import { RUN_MOVES, type Status } from '../task/lifecycle.ts'
-import {
-  type EndedRun,
-  endedRuns,
-  liveRuns,
-  type Operation,
-  runId,
-  type Task,
-  type TaskError,
-  type TaskKind,
-  type TypeKind,
-} from '../task/task.ts'
+import type { EndedRun } from '../task/runs.ts'
+import { endedRuns, liveRuns, runId, type Task } from '../task/task.ts'
 import type { BatonEvent, EventType } from './event-types.ts'
 
 type Called = Partial<Record<Operation, EventType>>
 
-/**
- * The events of heads that are no tasks, by kind and operation. An operation without an entry yields no event. The compiler
- * requires an entry for each kind of head that is no task.
- */
-const OF_OTHER_KINDS: Readonly<Record<Exclude<TaskKind, TypeKind>, Called>> &
-  Readonly<Partial<Record<TypeKind, never>>> = {
-  canvas: {
-    publish: 'canvas.published',
-    succeed: 'canvas.succeeded',
-    fail: 'canvas.failed',
-    cancel: 'canvas.cancelled',
-  },
-  schedule: { tick: 'schedule.ticked' },
+const OF_CANVAS: Called = {
+  publish: 'canvas.published',
+  succeed: 'canvas.succeeded',
+  fail: 'canvas.failed',
+  cancel: 'canvas.cancelled',
 }
 
+const OF_SCHEDULE: Called = { tick: 'schedule.ticked' }
+
 /** The events of one change of a head, in the order in which they happened. */
-export function eventsOf(task: Task): BatonEvent[] {
-  const called = OF_OTHER_KINDS[task.kind]
-  if (called) return otherEvent(task, called[task.operation])
+export function eventsOf(head: Head): BatonEvent[] {
+  switch (head.kind) {
+    case 'canvas':
+      return otherEvent(head, OF_CANVAS[head.operation], statusOfCanvas(head))
+    case 'schedule':
+      return otherEvent(head, OF_SCHEDULE[head.operation])
+    default:
+      return eventsOfTask(head)
+  }
+}
+
+function eventsOfTask(task: Task): BatonEvent[] {
   if (task.state === 'removed') return []
   const running = task.operation === 'claim' ? task.live[task.fence] : undefined
   return [
@@ -59,9 +57,9 @@ export function eventsOf(task: Task): BatonEvent[] {
 
 const BIRTHS: readonly Operation[] = ['publish', 'restart']
 
-function otherEvent(head: Task, type: EventType | undefined): BatonEvent[] {
+/** The event of a head that is no task. An operation without an event type yields none. */
+function otherEvent(head: Head, type: EventType | undefined, status?: Status): BatonEvent[] {
   if (!type) return []
-  const status = head.canvas && statusOfCanvas(head)
   return [
     {
       ...named(head, type, head.revision),
@@ -72,7 +70,7 @@ function otherEvent(head: Task, type: EventType | undefined): BatonEvent[] {
 }
 
 /** The status of a canvas. A canvas that has not ended is running, whatever the statuses of its members. */
-function statusOfCanvas({ state }: Task): Status | undefined {
+function statusOfCanvas({ state }: Canvas): Status | undefined {
   if (state === 'removed') return undefined
   return state === 'open' ? 'running' : state
 }
@@ -154,7 +152,7 @@ function why(error: TaskError | undefined): Pick<BatonEvent, 'error'> {
 }
 
 /** The members that every event has. Its id is unique, since births are unique among all tasks. */
-function named({ id, born, updatedAt }: Task, type: EventType, number: number): BatonEvent {
+function named({ id, born, updatedAt }: Head, type: EventType, number: number): BatonEvent {
   return { id: `${born}.${number}.${wordOf(type)}`, type, at: updatedAt, taskId: id }
 }
 

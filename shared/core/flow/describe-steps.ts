@@ -1,6 +1,7 @@
 import { attempts } from '../task/attempts.ts'
 import type { ActionRecord, FlowState, StepRecord, StepState } from '../task/flow-state.ts'
-import type { EndedRun, Task } from '../task/task.ts'
+import type { EndedRun } from '../task/runs.ts'
+import type { Task } from '../task/task.ts'
 
 /** A step as the API shows it. A step that has not begun is pending. */
 export type DescribedStep = ActionRecord & {

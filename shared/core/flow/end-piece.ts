@@ -1,9 +1,10 @@
 import { finished } from '../change/finished.ts'
 import { attempts } from '../task/attempts.ts'
-import { shortError } from '../task/body.ts'
+import { shortError, type TaskError } from '../task/error.ts'
 import type { ActionRecord, FlowState, StepRecord } from '../task/flow-state.ts'
 import { lastSuccess, pastDigest } from '../task/result.ts'
-import type { EndedRun, Task, TaskError } from '../task/task.ts'
+import type { EndedRun } from '../task/runs.ts'
+import type { Task } from '../task/task.ts'
 import { openStep, withoutSuccesses } from './open-piece.ts'
 
 /** The draft of a task whose present piece has all its successes: the task is at its next step, or at its end. */

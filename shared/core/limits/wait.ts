@@ -1,5 +1,6 @@
 import { type Decision, refuse, revise } from '../change/change.ts'
-import { type Ordering, openSlots, type Task } from '../task/task.ts'
+import type { Ordering } from '../states.ts'
+import { openSlots, type Task } from '../task/task.ts'
 import type { Slot, Wait } from '../task/wait.ts'
 
 /** Why a task does not begin to wait. `running`: it has as many live runs and successes as it asks for. */
@@ -25,7 +26,7 @@ function waiting(
   operation: 'throttle' | 'block',
   now: number,
 ): Decision<WaitRefusal> {
-  if (task.state !== 'open' || task.canvas || task.schedule) return refuse('finished')
+  if (task.state !== 'open') return refuse('finished')
   if (openSlots(task) === 0) return refuse('running')
   if (task.dueAt > now) return refuse('not-due')
   if (task.wait && waitsAsWell(task.wait, wait, now)) return refuse('waits-already')

@@ -9,6 +9,7 @@ import { TOMBSTONE_MS } from '../bounds.ts'
 import { type Change, type Decision, refuse, revise } from '../change/change.ts'
 import { pieceCancelled } from '../flow/end-piece.ts'
 import { afterFirstEnd } from '../task/canvas-state.ts'
+import { type Head, isTask } from '../task/head.ts'
 import type { Task, Unpublished } from '../task/task.ts'
 
 export type CancelRefusal = 'finished' | 'already-cancelled' | 'undoing'
@@ -42,36 +43,30 @@ export function recordUnpublishable(
 }
 
 /**
- * Removes the task and leaves a tombstone that outlives every message about it. So no late message brings the task back, and a
- * later birth of the key goes on counting revisions and fences. A canvas counts the task among its ended members.
+ * Removes the head and leaves a tombstone that outlives every message about it. So no late message brings the head back, and a
+ * later birth of the key goes on counting revisions and fences. A canvas counts a removed task among its ended members.
  */
-export function remove(task: Task, now: number): Change {
-  const { id, type, key, kind, ordering, born, revision, fence, shard, createdAt, options, dueAt, priority } =
-    task
-  const tombstone: Task = {
-    id,
-    type,
-    key,
-    kind,
-    ordering,
-    born,
-    revision,
-    operation: 'remove',
-    state: 'removed',
-    dueAt,
-    retrying: false,
-    priority,
-    options,
-    fence,
-    live: {},
-    ended: {},
-    failures: 0,
-    failuresBy: {},
-    createdAt,
+export function remove<H extends Head>(head: H, now: number): Change<H> {
+  return revise(head, tombstoneOf(head, now) as H, now).change
+}
+
+function tombstoneOf(head: Head, now: number): Head {
+  const { id, type, key, born, revision, fence, shard, createdAt, options, dueAt } = head
+  const kept = {
+    ...{ id, type, key, born, revision, fence, shard, createdAt, options, dueAt },
+    operation: 'remove' as const,
+    state: 'removed' as const,
     updatedAt: now,
     expiresAt: now + TOMBSTONE_MS,
-    shard,
-    ...(task.member && { member: afterFirstEnd(task.member, task) }),
   }
-  return revise(task, tombstone, now).change
+  if (!isTask(head)) return { ...kept, kind: head.kind }
+  const { kind, ordering, priority, member } = head
+  return {
+    ...kept,
+    ...{ kind, ordering, priority },
+    ...NOTHING_RUN,
+    ...(member && { member: afterFirstEnd(member, head) }),
+  }
 }
+
+const NOTHING_RUN = { retrying: false, live: {}, ended: {}, failures: 0, failuresBy: {} } as const

@@ -1,11 +1,10 @@
-import { type Decision, refuse, revise } from '../change/change.ts'
+import { type BodyWrite, type Decision, refuse, revise } from '../change/change.ts'
 import { endRuns, runRecord } from '../change/end-runs.ts'
 import { openStage, withDeadline } from '../flow/open-piece.ts'
 import type { Json } from '../json.ts'
 import { type Options, type PartialOptions, resolveOptions } from '../options/options.ts'
 import { withInput } from '../run/input.ts'
 import { judgeBudget } from '../run/judge-budget.ts'
-import type { BodyWrite } from '../task/body.ts'
 import type { FlowState } from '../task/flow-state.ts'
 import { liveRuns, type Task } from '../task/task.ts'
 

@@ -1,8 +1,9 @@
 import { type Decision, refuse } from '../change/change.ts'
 import { isGone } from '../publish/publish.ts'
 import { statusOf } from '../status/status.ts'
+import type { View } from '../task/head-fields.ts'
 import type { Status } from '../task/lifecycle.ts'
-import type { Task, View } from '../task/task.ts'
+import type { Task } from '../task/task.ts'
 import type { PurgeJob } from '../types/type-job.ts'
 import { remove } from './operate.ts'
 

@@ -2,7 +2,8 @@ import { type Decision, refuse, revise } from '../change/change.ts'
 import { newborn, type Publication } from '../publish/publish.ts'
 import { afterFirstEnd } from '../task/canvas-state.ts'
 import { firstFence } from '../task/fence.ts'
-import { type EndedRun, endedRuns, liveRuns, type Task } from '../task/task.ts'
+import type { EndedRun } from '../task/runs.ts'
+import { endedRuns, liveRuns, type Task } from '../task/task.ts'
 
 /** The kinds of runs that a restart drops. */
 export type Clean = ReadonlyArray<'failed' | 'succeeded'>

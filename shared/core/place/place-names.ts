@@ -1,4 +1,4 @@
-import type { Place, View } from '../task/task.ts'
+import type { Place, View } from '../task/head-fields.ts'
 
 /** Partitions of one minute's place. 100,000 tasks that are due at midnight must not go through one partition. */
 export const MINUTE_SHARDS = 8

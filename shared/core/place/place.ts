@@ -10,11 +10,15 @@
  */
 
 import { QUEUE_DELAY_MS_MAX } from '../bounds.ts'
+import { defined } from '../defined.ts'
 import { fairLineOf, presentTurn, tenantOf, turnAt, turnOrder } from '../fair/fair.ts'
 import { hash32 } from '../hash.ts'
 import { orderNumber } from '../order-number.ts'
+import { type Head, isTask } from '../task/head.ts'
+import type { HeadFields, Place, View } from '../task/head-fields.ts'
 import { isTakenInOrder, workOf } from '../task/piece.ts'
-import { isTargeted, liveRuns, openSlots, type Place, type Task, type View } from '../task/task.ts'
+import type { Schedule } from '../task/schedule-state.ts'
+import { isTargeted, liveRuns, openSlots, type Task } from '../task/task.ts'
 import { workOrder } from './claim-order.ts'
 import {
   isLimitPlace,
@@ -30,27 +34,50 @@ import {
 
 const MINUTE_MS = 60_000
 
-/** The task with its `view` and `place` computed anew. Every transition ends here. */
-export function indexed(task: Task, now: number): Task {
-  const { view: _view, place: _place, ...rest } = task
-  const view = viewOf(task)
-  const place = placeOf(task, now)
-  return { ...rest, ...(view && { view }), ...(place && { place }) }
+/** The head with its `view` and `place` computed anew. Every transition ends here. */
+export function indexed<H extends Head>(head: H, now: number): H {
+  const { view: _view, place: _place, ...rest }: HeadFields & { readonly place?: Place } = head
+  return defined({ ...rest, view: viewOf(head), place: placeOf(head, now) }) as unknown as H
 }
 
-function viewOf(task: Task): View | undefined {
-  if (task.state === 'removed') return undefined
-  if (task.schedule?.paused && task.state === 'open') return { bucket: 'open', sort: NEVER }
-  // The sweeper reads the open buckets, so an ended task that owes callbacks stays there.
-  if (task.state === 'open' || task.owes) return { bucket: openBucket(task), sort: task.dueAt }
-  return { bucket: task.state, sort: task.finishedAt ?? task.updatedAt }
+function viewOf(head: Head): View | undefined {
+  const { state, dueAt, finishedAt, updatedAt } = head
+  if (state === 'removed') return undefined
+  if (isPaused(head)) return { bucket: 'open', sort: NEVER }
+  // The sweeper reads the open buckets, so an ended head that owes callbacks or cancellations stays there.
+  const isOwing = head.kind !== 'schedule' && head.owes
+  if (state === 'open' || isOwing) return { bucket: openBucket(head), sort: dueAt }
+  return { bucket: state, sort: finishedAt ?? updatedAt }
+}
+
+function isPaused(head: Head): boolean {
+  return head.kind === 'schedule' && head.state === 'open' && head.schedule.paused
 }
 
 /** The position of an open head that is never due, behind all others. Source: the last time of a `Date`. */
 const NEVER = 8.64e15
 
-function openBucket({ flow }: Task): 'open' | 'compensating' {
-  return flow?.direction === 'undo' ? 'compensating' : 'open'
+function openBucket(head: Head): 'open' | 'compensating' {
+  return isTask(head) && head.flow?.direction === 'undo' ? 'compensating' : 'open'
+}
+
+/** A canvas has no place: messages alone lead to it, and the sweeper finds it in its view. */
+function placeOf(head: Head, now: number): Place | undefined {
+  switch (head.kind) {
+    case 'canvas':
+      return undefined
+    case 'schedule':
+      return placeOfSchedule(head, now)
+    default:
+      return placeOfTask(head, now)
+  }
+}
+
+/** A schedule whose next tick is later than a queue can delay is in the place of that minute. */
+function placeOfSchedule(schedule: Schedule, now: number): Place | undefined {
+  const { id, state, dueAt } = schedule
+  const isFarOff = state === 'open' && !isPaused(schedule) && dueAt - now > QUEUE_DELAY_MS_MAX
+  return isFarOff ? minutePlace(id, dueAt) : undefined
 }
 
 /**
@@ -65,10 +92,10 @@ function openBucket({ flow }: Task): 'open' | 'compensating' {
  * - A running task that was claimed over HTTP is in the running place of its type; a flow that undoes is in the undoing place. A
  *   task of a handler enters it only with the first heartbeat of a run (`inRunningPlace`), so that short runs pay nothing for it.
  */
-function placeOf(task: Task, now: number): Place | undefined {
-  if (task.state !== 'open' || task.schedule?.paused) return undefined
+function placeOfTask(task: Task, now: number): Place | undefined {
+  if (task.state !== 'open') return undefined
   const takesWorkers = openSlots(task) > 0
-  if (takesWorkers && isFar(task, now)) return minutePlace(task)
+  if (takesWorkers && isFar(task, now)) return minutePlace(task.id, wakesAt(task))
   const limit = limitWaitedAt(task)
   if (limit !== undefined) return { name: limitPlace(limit), order: waitingOrder(task, now) }
   if (takesWorkers && isReady(task, now)) {
@@ -142,12 +169,8 @@ export function isReady(task: Task, now: number): boolean {
   return isTakenInOrder(task) && task.dueAt <= now && !isTargeted(task)
 }
 
-function minutePlace(task: Task): Place {
-  const at = wakesAt(task)
-  return {
-    name: minutePlaceName(minuteOf(at), hash32(task.id) % MINUTE_SHARDS),
-    order: orderNumber(at),
-  }
+function minutePlace(id: string, at: number): Place {
+  return { name: minutePlaceName(minuteOf(at), hash32(id) % MINUTE_SHARDS), order: orderNumber(at) }
 }
 
 /** The minute a time falls in, as minutes since the epoch. */
@@ -181,8 +204,10 @@ type IndexKey = { readonly partition: string; readonly sort: number | string }
 
 export type IndexKeys = { readonly [index in 'view' | 'place' | 'owner']?: IndexKey }
 
-/** The entries of a task in the indexes. Every store keeps exactly these. */
-export function indexKeys({ type, shard, view, place, userId, createdAt }: Task): IndexKeys {
+type Indexed = HeadFields & { readonly place?: Place; readonly userId?: string }
+
+/** The entries of a head in the indexes. Every store keeps exactly these. */
+export function indexKeys({ type, shard, view, place, userId, createdAt }: Indexed): IndexKeys {
   return {
     ...(view && { view: { partition: viewPartition(type, view.bucket, shard), sort: view.sort } }),
     ...(place && { place: { partition: place.name, sort: place.order } }),

@@ -1,5 +1,5 @@
 /**
- * The plan of a task says which messages must be sent so that the task goes on.
+ * The plan of a head says which messages must be sent so that it goes on.
  *
  * The problem. Nothing polls. A task is read again only when a message about it arrives: a dispatch for its workers, or a look for
  * the waker. So each open task needs a message under way at any time, and the message has to arrive when the task needs attention.
@@ -31,7 +31,7 @@
  */
 
 import { LOOK_SLACK_MS, QUEUE_DELAY_MS_MAX } from '../bounds.ts'
-import { driveAt } from '../canvas/canvas.ts'
+import { planOfCanvas } from '../canvas/canvas.ts'
 import { type Change, type Decision, refuse, revise } from '../change/change.ts'
 import { runRecord } from '../change/end-runs.ts'
 import { indexed, isFar, isReady, minuteOf, readyPlaceOf, startsAt, wakesAt } from '../place/place.ts'
@@ -40,13 +40,15 @@ import { failed } from '../run/finish.ts'
 import { retryDelayMs } from '../run/judge-budget.ts'
 import { leaseEnded, lose } from '../run/lose.ts'
 import { isComplete, isLeftInRunningPlace } from '../run/several-successes.ts'
-import { isTicking } from '../schedule/schedule.ts'
+import { planOfSchedule } from '../schedule/schedule.ts'
+import type { Head } from '../task/head.ts'
 import { isSamePiece, isTakenInOrder, workOf } from '../task/piece.ts'
-import { isTargeted, type LiveRun, liveRuns, openSlots, type Task } from '../task/task.ts'
+import type { LiveRun } from '../task/runs.ts'
+import { isTargeted, liveRuns, openSlots, type Task } from '../task/task.ts'
 import { awaitedWorkers } from '../worker/targeted.ts'
 
 /**
- * What must be sent so that a task goes on in time. The plan follows from the stored task, so sending it again is harmless. The
+ * What must be sent so that a head goes on in time. The plan follows from the stored head, so sending it again is harmless. The
  * sweeper repairs lost messages by planning again.
  */
 export type Plan = {
@@ -66,17 +68,26 @@ export type Plan = {
   readonly minute?: number
 }
 
-/** A task and its plan, decided once for each change and handed on to all that send a part of it. */
-export type Planned = { readonly task: Task; readonly plan: Plan }
+/** A head and its plan, decided once for each change and handed on to all that send a part of it. */
+export type Planned<H extends Head = Head> = { readonly head: H; readonly plan: Plan }
 
-export function planned(task: Task, now: number): Planned {
-  return { task, plan: plan(task, now) }
+export function planned<H extends Head>(head: H, now: number): Planned<H> {
+  return { head, plan: plan(head, now) }
 }
 
-/** The plan for a task as it is stored. */
-export function plan(task: Task, now: number): Plan {
-  if (task.canvas) return canvasPlan(task, now)
-  if (task.schedule) return schedulePlan(task, now)
+/** The plan for a head as it is stored. */
+export function plan(head: Head, now: number): Plan {
+  switch (head.kind) {
+    case 'canvas':
+      return planOfCanvas(head, now)
+    case 'schedule':
+      return planOfSchedule(head, now)
+    default:
+      return planOfTask(head, now)
+  }
+}
+
+function planOfTask(task: Task, now: number): Plan {
   if (task.state !== 'open') return endedPlan(task)
   const takesWorkers = openSlots(task) > 0
   const waitsForMinute = takesWorkers && isFar(task, now)
@@ -112,22 +123,6 @@ function slotLookAt(task: Task, now: number): number | undefined {
 function isDispatched(task: Task, now: number): boolean {
   if (workOf(task).kind === 'http' || isTargeted(task) || task.wait?.kind === 'permit') return false
   return !isTakenInOrder(task) || task.dueAt <= now
-}
-
-/**
- * The head of a canvas is never dispatched: the jobs function works on its members. A process that records progress (`patch`) sends
- * the next message itself. When that message is lost, the sweeper finds the canvas without progress.
- */
-function canvasPlan(canvas: Task, now: number): Plan {
-  const driveAtTime = canvas.operation === 'patch' ? undefined : driveAt(canvas, now)
-  return driveAtTime === undefined ? {} : { driveAt: driveAtTime }
-}
-
-/** A schedule needs no dispatch: the waker looks at it when it is due. */
-function schedulePlan(schedule: Task, now: number): Plan {
-  if (!isTicking(schedule)) return {}
-  const { dueAt } = schedule
-  return dueAt - now > QUEUE_DELAY_MS_MAX ? { minute: minuteOf(dueAt) } : { lookAt: dueAt }
 }
 
 function nextLook(task: Task, now: number, waitsForMinute: boolean): number | undefined {
@@ -175,7 +170,7 @@ export function look(task: Task, now: number, chance: number): Decision<'nothing
   return refuse('nothing-yet')
 }
 
-function timeOut(task: Task, run: LiveRun, now: number, chance: number): Change {
+function timeOut(task: Task, run: LiveRun, now: number, chance: number): Change<Task> {
   const error = {
     name: 'TimedOut',
     message: `the run took longer than ${timesOutAt(run) - run.startedAt} ms`,

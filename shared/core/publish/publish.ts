@@ -3,24 +3,24 @@
  * remains of a task that is gone. `update.ts` changes the task of a key that exists and is not running.
  */
 
-import { type Change, revise } from '../change/change.ts'
+import { type BodyWrite, beginBirth, type Change, type Start } from '../change/change.ts'
 import { startFlow } from '../flow/open-piece.ts'
 import type { Json } from '../json.ts'
 import { limitValuesOf } from '../limits/limits.ts'
 import type { Options } from '../options/options.ts'
-import { indexed } from '../place/place.ts'
-import { type BodyWrite, bodyExpiry, bodyOf, bodyRef } from '../task/body.ts'
+import type { Ordering, TypeKind } from '../states.ts'
+import { type Body, bodyExpiry, bodyOf, bodyRef } from '../task/body.ts'
 import type { Member } from '../task/canvas-state.ts'
-import { firstFence } from '../task/fence.ts'
 import type { FlowDefinition } from '../task/flow-state.ts'
+import type { HeadFields } from '../task/head-fields.ts'
 import type { HandOn, Previous } from '../task/previous.ts'
-import { type Body, type Callbacks, type Ordering, type Task, type TaskKind, taskId } from '../task/task.ts'
+import { type Callbacks, type Task, taskId } from '../task/task.ts'
 
 /** The request of a publish, with all defaults resolved. */
 export type Publication = {
   readonly type: string
   readonly key: string
-  readonly kind: TaskKind
+  readonly kind: TypeKind
   readonly ordering: Ordering
   readonly born: string
   readonly shard: number
@@ -53,31 +53,30 @@ export type HandedOn =
   | Exclude<Previous, { kind: 'body' }>
   | { readonly kind: 'value'; readonly handOn: HandOn; readonly value: Json }
 
+type Owing = Pick<HeadFields, 'state' | 'expiresAt'> & { readonly owes?: true }
+
 /**
- * Whether the task is gone: never there, removed, or past its retention, though DynamoDB takes days to delete it. A task that owes
+ * Whether a head is gone: never there, removed, or past its retention, though DynamoDB takes days to delete it. A task that owes
  * callbacks is never gone, because a new birth of its key would lose them.
  */
-export function isGone(task: Task | undefined, now: number): boolean {
-  if (task === undefined || task.state === 'removed') return true
-  return task.expiresAt !== undefined && task.expiresAt <= now && !task.owes
+export function isGone(head: Owing | undefined, now: number): boolean {
+  if (head === undefined || head.state === 'removed') return true
+  return head.expiresAt !== undefined && head.expiresAt <= now && !head.owes
 }
 
-/** Creates a task where none exists, or over the remains of one that is gone. Guard: no item exists, or exactly those remains. */
-export function create(publication: Publication, remains: Task | undefined, now: number): Change {
-  const revision = (remains?.revision ?? 0) + 1
-  const { task, bodies } = newborn(
-    publication,
-    { revision, fence: Math.max(remains?.fence ?? 0, firstFence(now)), operation: 'publish' },
-    now,
-  )
-  if (remains) return revise(remains, task, now, { bodies }).change
-  return { before: undefined, after: indexed(task, now), guard: { kind: 'absent' }, bodies }
+/** Creates a task where none exists, or over the remains of one that is gone. */
+export function create(publication: Publication, remains: Task | undefined, now: number): Change<Task> {
+  const begin = (start: Start) => {
+    const { task, bodies } = newborn(publication, start, now)
+    return { draft: task, bodies }
+  }
+  return beginBirth(remains, begin, now)
 }
 
 /** The draft with which a birth begins. Later births of a key go on counting revisions and fences (see `task/fence.ts`). */
 export function newborn(
   publication: Publication,
-  start: Pick<Task, 'revision' | 'fence' | 'operation'>,
+  start: Start,
   now: number,
 ): { task: Task; bodies: BodyWrite[] } {
   const { input, limitFields = [], callbacks, previous, flow, ...rest } = publication

@@ -1,7 +1,8 @@
 import { type Change, refuse, revise } from '../change/change.ts'
 import { beginPiece } from '../flow/open-piece.ts'
 import { isSamePiece } from '../task/piece.ts'
-import { type EndedRun, type LiveRun, liveRuns, openSlots, successes, type Task } from '../task/task.ts'
+import type { EndedRun, LiveRun } from '../task/runs.ts'
+import { liveRuns, openSlots, successes, type Task } from '../task/task.ts'
 import type { Permit } from '../task/wait.ts'
 import { hasBudget } from '../worker/targeted.ts'
 import { versionSuffices } from '../worker/worker.ts'
@@ -25,9 +26,9 @@ export type ClaimRefusal =
   | 'no-slot'
 
 export type ClaimDecision =
-  | { readonly ok: true; readonly change: Change; readonly run: LiveRun }
+  | { readonly ok: true; readonly change: Change<Task>; readonly run: LiveRun }
   /** `change`, if present, records what the claim found: lost runs that end the task, or a passed deadline. */
-  | { readonly ok: false; readonly reason: ClaimRefusal; readonly change?: Change }
+  | { readonly ok: false; readonly reason: ClaimRefusal; readonly change?: Change<Task> }
 
 /**
  * A worker takes the task and gets the next fence. The run lasts until its lease ends, unless heartbeats extend it. Where the claim
@@ -40,7 +41,7 @@ export function claim(
   now: number,
   { permits = [], startsAt = now }: Granted = {},
 ): ClaimDecision {
-  if (task.state !== 'open' || task.canvas || task.schedule) return refuse('finished')
+  if (task.state !== 'open') return refuse('finished')
   if (isPastDeadline(task, now)) return { ...refuse('finished'), change: expire(task, now) }
   if (isPastDeadline(task, startsAt)) return refuse('finished')
   const expired = takeable(task, claimer, now)
@@ -113,7 +114,9 @@ export function failRefusedClaim(
   message: string,
   now: number,
   chance: number,
-): { readonly ok: true; readonly change: Change } | { readonly ok: false; readonly reason: 'not-claimable' } {
+):
+  | { readonly ok: true; readonly change: Change<Task> }
+  | { readonly ok: false; readonly reason: 'not-claimable' } {
   const claimed = claim(task, claimer, now)
   if (!claimed.ok) return refuse('not-claimable')
   const { change, run } = claimed

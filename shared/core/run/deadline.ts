@@ -1,7 +1,8 @@
 import { type Change, revise } from '../change/change.ts'
 import { endRuns } from '../change/end-runs.ts'
 import { pieceFailed } from '../flow/end-piece.ts'
-import type { Task, TaskError } from '../task/task.ts'
+import type { TaskError } from '../task/error.ts'
+import type { Task } from '../task/task.ts'
 
 /** Whether the task's deadline has passed. A passed deadline ends the task whatever its runs are doing. */
 export function isPastDeadline(task: Task, now: number): boolean {
@@ -9,7 +10,7 @@ export function isPastDeadline(task: Task, now: number): boolean {
 }
 
 /** The task, or the step of a flow, fails for good because its deadline has passed. Its live runs fail with it. */
-export function expire(task: Task, now: number): Change {
+export function expire(task: Task, now: number): Change<Task> {
   const error = deadlineExceeded(task)
   const live = Object.keys(task.live)
   const runs = endRuns(task, live, { state: 'failed', cause: 'timed-out', error }, now)

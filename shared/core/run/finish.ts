@@ -1,11 +1,13 @@
 import { STAGE_CHANGES_MAX } from '../bounds.ts'
-import { type Change, refuse, revise } from '../change/change.ts'
+import { type BodyWrite, type Change, refuse, revise } from '../change/change.ts'
 import { endRuns, runRecord } from '../change/end-runs.ts'
 import { pieceFailed, pieceSucceeded } from '../flow/end-piece.ts'
 import { openStage } from '../flow/open-piece.ts'
-import { type BodyWrite, bodyExpiry, bodyOf, bodyRef } from '../task/body.ts'
+import { bodyExpiry, bodyOf, bodyRef } from '../task/body.ts'
+import type { TaskError } from '../task/error.ts'
 import { isSamePiece } from '../task/piece.ts'
-import { type LiveRun, successes, type Task, type TaskError } from '../task/task.ts'
+import type { LiveRun } from '../task/runs.ts'
+import { successes, type Task } from '../task/task.ts'
 import { expire, isPastDeadline } from './deadline.ts'
 import { withInput } from './input.ts'
 import { failureCounted, retryDelayMs } from './judge-budget.ts'
@@ -22,7 +24,7 @@ import {
 import { asCountedChange } from './several-successes.ts'
 
 export type FinishDecision =
-  | { readonly ok: true; readonly change: Change }
+  | { readonly ok: true; readonly change: Change<Task> }
   /** A repeated report: it agrees with the run's recorded end, and there is nothing to write. */
   | { readonly ok: true; readonly change?: undefined }
   | { readonly ok: false; readonly reason: RunGone }
@@ -55,7 +57,7 @@ function reported(
   report: Outcome,
   now: number,
   { chance, mayCount }: { readonly chance: number; readonly mayCount: boolean },
-): Change {
+): Change<Task> {
   switch (report.outcome) {
     case 'succeed':
       if (report.next && movesTooOften(task, now)) {
@@ -74,7 +76,7 @@ function reported(
  * The change, or the end of the task when its deadline has passed. After a success the task stays open for its other workers or its
  * next piece, and a look ends it. A task that fails here keeps the due time that it had during the run, since it is not due again.
  */
-function thenExpired({ dueAt }: Task, change: Change, now: number): Change {
+function thenExpired({ dueAt }: Task, change: Change<Task>, now: number): Change<Task> {
   const { after, bodies } = change
   if (after.operation === 'succeed' || !isPastDeadline(after, now)) return change
   const expired = expire({ ...after, dueAt }, now)
@@ -91,7 +93,7 @@ function succeed(
   report: OutcomeOf<'succeed'>,
   now: number,
   mayCount: boolean,
-): Change {
+): Change<Task> {
   const { result: value, next } = report
   const expiry = bodyExpiry(task.dueAt, now, task.options.retentionMs)
   const stored =
@@ -139,7 +141,7 @@ function fail(
   now: number,
   chance: number,
   digest = reportDigest(report),
-): Change {
+): Change<Task> {
   const { error, log } = report
   const ending = { error, ...(digest !== undefined && { reportDigest: digest }) }
   const draft = failed(task, run, ending, now)
@@ -163,7 +165,7 @@ export function failed(
 }
 
 /** The worker gives the task back. The run has not failed, so it uses up no retry. */
-function release(task: Task, run: LiveRun, report: OutcomeOf<'release'>, now: number): Change {
+function release(task: Task, run: LiveRun, report: OutcomeOf<'release'>, now: number): Change<Task> {
   const { delayMs = 0 } = report
   const ending = { state: 'released' as const, ...digestOf(report) }
   const runs = endRuns(task, [String(run.fence)], ending, now)

@@ -1,7 +1,8 @@
 import { type Change, type Guard, refuse } from '../change/change.ts'
 import type { Json } from '../json.ts'
 import { inRunningPlace } from '../place/place.ts'
-import type { LiveRun, Task } from '../task/task.ts'
+import type { LiveRun } from '../task/runs.ts'
+import type { Task } from '../task/task.ts'
 import { type RunGone, whyGone } from './run.ts'
 
 export type Beat = { readonly born: string; readonly fence: number; readonly progress?: Json }
@@ -14,7 +15,7 @@ export function heartbeat(
   task: Task | undefined,
   beat: Beat,
   now: number,
-): { ok: true; change: Change; leaseUntil: number } | { ok: false; reason: RunGone } {
+): { ok: true; change: Change<Task>; leaseUntil: number } | { ok: false; reason: RunGone } {
   const run = task?.born === beat.born ? task.live[beat.fence] : undefined
   if (!task || !run) return refuse(whyGone(task, beat))
   const leaseUntil = now + leaseMsOf(task, run)

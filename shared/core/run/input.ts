@@ -1,6 +1,7 @@
+import type { BodyWrite } from '../change/change.ts'
 import type { Json } from '../json.ts'
 import { limitValuesOf } from '../limits/limits.ts'
-import { type BodyWrite, bodyExpiry, bodyOf, bodyRef } from '../task/body.ts'
+import { bodyExpiry, bodyOf, bodyRef } from '../task/body.ts'
 import type { Task } from '../task/task.ts'
 
 /**

@@ -3,8 +3,8 @@ import { without } from '../change/change.ts'
 import { pieceFailed, pieceSucceeded } from '../flow/end-piece.ts'
 import type { Retry } from '../options/options.ts'
 import { failuresOf } from '../task/attempts.ts'
-import { shortError } from '../task/body.ts'
-import { liveRuns, successes, type Task, type TaskError } from '../task/task.ts'
+import { shortError, type TaskError } from '../task/error.ts'
+import { liveRuns, successes, type Task } from '../task/task.ts'
 import { isInvocation } from '../worker/worker.ts'
 
 /**

@@ -33,10 +33,10 @@
  *   (`runtime/dispatch`), so it cannot take others down with it again and again.
  */
 
-import { type Decision, type Lease, refuse, revise } from '../change/change.ts'
+import { type BodyWrite, type Decision, type Lease, refuse, revise } from '../change/change.ts'
 import { endRuns, runRecord } from '../change/end-runs.ts'
-import type { BodyWrite } from '../task/body.ts'
-import { type LiveRun, liveRuns, type Task } from '../task/task.ts'
+import type { LiveRun } from '../task/runs.ts'
+import { liveRuns, type Task } from '../task/task.ts'
 import { failureCounted } from './judge-budget.ts'
 
 /**

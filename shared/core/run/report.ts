@@ -1,7 +1,7 @@
 import { type Json, jsonBytes, sortedJson } from '../json.ts'
-import { contentDigest, shortError } from '../task/body.ts'
+import { type Body, contentDigest } from '../task/body.ts'
+import { shortError } from '../task/error.ts'
 import { digestOfResult, joinedDigest } from '../task/result.ts'
-import type { Body } from '../task/task.ts'
 import { fitError } from '../task-error/fit-error.ts'
 import type { Outcome, OutcomeOf, RecordedEnd } from './run.ts'
 

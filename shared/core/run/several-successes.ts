@@ -39,7 +39,7 @@ export function isComplete(task: Task): boolean {
  * The end of a complete task, or the next step of its flow. It follows from the head alone: its time is the time of the last
  * success.
  */
-export function endOfComplete(task: Task): Change | undefined {
+export function endOfComplete(task: Task): Change<Task> | undefined {
   const last = isComplete(task) ? lastSuccess(task) : undefined
   if (!last) return undefined
   const now = last.endedAt
@@ -59,7 +59,7 @@ export function isLeftInRunningPlace(task: Task): boolean {
  * The success of one run as a counted change, if it changes nothing but that run. A success that also moves the task to another
  * place, or ends its wait for a limit, stays guarded by the revision.
  */
-export function asCountedChange(change: Change, draft: Task, fence: number): Change {
+export function asCountedChange(change: Change<Task>, draft: Task, fence: number): Change<Task> {
   const { before, after } = change
   if (!before || before.wait || JSON.stringify(before.place) !== JSON.stringify(after.place)) return change
   return {

@@ -6,16 +6,31 @@
  * a pause or an outage. `task/schedule-state.ts` has the fields of the head.
  */
 
-import { DEFAULT_SHARDS, SCHEDULE_PAUSES_MAX } from '../bounds.ts'
-import { type Change, type Decision, refuse, revise } from '../change/change.ts'
-import { finished } from '../change/finished.ts'
+import { DEFAULT_SHARDS, QUEUE_DELAY_MS_MAX, SCHEDULE_PAUSES_MAX } from '../bounds.ts'
+import {
+  type BodyWrite,
+  beginBirth,
+  type Change,
+  type Decision,
+  refuse,
+  revise,
+  type Start,
+} from '../change/change.ts'
+import { endFields } from '../change/finished.ts'
 import { hash32 } from '../hash.ts'
 import type { Json } from '../json.ts'
 import { DEFAULT_OPTIONS } from '../options/options.ts'
-import { create, newborn, type Publication } from '../publish/publish.ts'
-import { shortError } from '../task/body.ts'
-import { SCHEDULE_TYPE, type ScheduleState, type Timing } from '../task/schedule-state.ts'
-import { type Task, type TaskError, taskId } from '../task/task.ts'
+import { minuteOf } from '../place/place.ts'
+import { bodyExpiry, bodyOf, bodyRef } from '../task/body.ts'
+import { shortError, type TaskError } from '../task/error.ts'
+import {
+  type PresentSchedule,
+  SCHEDULE_TYPE,
+  type Schedule,
+  type ScheduleState,
+  type Timing,
+} from '../task/schedule-state.ts'
+import { taskId } from '../task/task.ts'
 
 /** The part of a schedule that callers set. */
 export type Definition = Pick<ScheduleState, 'timing' | 'missed' | 'graceMs' | 'taskType'> & {
@@ -32,20 +47,48 @@ export type NewSchedule = {
 }
 
 /** Creates a schedule where none exists, or over the remains of one that is gone. */
-export function createSchedule(schedule: NewSchedule, remains: Task | undefined, now: number): Change {
-  const change = create(publicationOf(schedule), remains, now)
-  return { ...change, after: { ...change.after, schedule: stateOf(schedule.definition) } }
+export function createSchedule(
+  schedule: NewSchedule,
+  remains: Schedule | undefined,
+  now: number,
+): Change<Schedule> {
+  return beginBirth(remains, start => newborn(schedule, start, now), now)
 }
 
 /** Starts an ended schedule over under a new birth. */
-export function restartSchedule(ended: Task, schedule: NewSchedule, now: number): Change {
+export function restartSchedule(ended: Schedule, schedule: NewSchedule, now: number): Change<Schedule> {
   const start = { revision: ended.revision + 1, fence: ended.fence, operation: 'restart' as const }
-  const { task, bodies } = newborn(publicationOf(schedule), start, now)
-  return revise(ended, { ...task, schedule: stateOf(schedule.definition) }, now, { bodies }).change
+  const { draft, bodies } = newborn(schedule, start, now)
+  return revise(ended, draft, now, { bodies }).change
 }
 
-function stateOf({ timing, missed, graceMs, taskType }: Definition): ScheduleState {
-  return { timing, missed, graceMs, taskType, paused: false }
+/** The draft with which a birth begins. */
+function newborn(
+  { name, born, definition, next }: NewSchedule,
+  start: Start,
+  now: number,
+): { draft: PresentSchedule; bodies: BodyWrite[] } {
+  const { task, timing, missed, graceMs, taskType } = definition
+  const id = taskId(SCHEDULE_TYPE, name)
+  const expiry = bodyExpiry(next, now, DEFAULT_OPTIONS.retentionMs)
+  const { body, writes } = bodyOf(task, bodyRef.input(born, start.revision, task), expiry)
+  const draft = {
+    ...start,
+    id,
+    type: SCHEDULE_TYPE,
+    key: name,
+    kind: 'schedule' as const,
+    born,
+    shard: hash32(id) % DEFAULT_SHARDS,
+    state: 'open' as const,
+    dueAt: next,
+    options: DEFAULT_OPTIONS,
+    createdAt: now,
+    updatedAt: now,
+    input: body,
+    schedule: { timing, missed, graceMs, taskType, paused: false },
+  }
+  return { draft, bodies: writes }
 }
 
 /**
@@ -53,75 +96,59 @@ function stateOf({ timing, missed, graceMs, taskType }: Definition): ScheduleSta
  * published for the type they fell due for, or not at all; otherwise a tick might be published for both types.
  */
 export function replaceSchedule(
-  task: Task,
+  present: Schedule,
   { definition, next }: Pick<NewSchedule, 'definition' | 'next'>,
   now: number,
-): Decision<'finished'> {
-  if (task.state !== 'open' || !task.schedule) return refuse('finished')
+): Decision<'finished', Schedule> {
+  if (present.state !== 'open') return refuse('finished')
+  const { key: name, born, revision, fence, createdAt, operations, schedule } = present
   const { timing, missed, graceMs, taskType } = definition
-  const isSame = isSameTiming(timing, task.schedule.timing) && taskType === task.schedule.taskType
-  const dueAt = isSame ? task.dueAt : next
-  const publication = publicationOf({ name: task.key, born: task.born, definition, next: dueAt })
-  const start = { revision: task.revision + 1, fence: task.fence, operation: 'update' as const }
-  const { task: fresh, bodies } = newborn(publication, start, now)
-  const draft: Task = {
+  const isSame = isSameTiming(timing, schedule.timing) && taskType === schedule.taskType
+  const start = { revision: revision + 1, fence, operation: 'update' as const }
+  const dueAt = isSame ? present.dueAt : next
+  const { draft: fresh, bodies } = newborn({ name, born, definition, next: dueAt }, start, now)
+  const draft: Schedule = {
     ...fresh,
-    createdAt: task.createdAt,
-    ...(task.operations && { operations: task.operations }),
-    schedule: { ...task.schedule, timing, missed, graceMs, taskType },
+    createdAt,
+    ...(operations && { operations }),
+    schedule: { ...schedule, timing, missed, graceMs, taskType },
   }
-  return revise(task, draft, now, { bodies })
-}
-
-function publicationOf({ name, born, definition, next }: NewSchedule): Publication {
-  return {
-    type: SCHEDULE_TYPE,
-    key: name,
-    kind: 'schedule',
-    ordering: 'arrival',
-    born,
-    shard: hash32(taskId(SCHEDULE_TYPE, name)) % DEFAULT_SHARDS,
-    dueAt: next,
-    priority: 0,
-    options: DEFAULT_OPTIONS,
-    input: definition.task,
-  }
+  return revise(present, draft, now, { bodies })
 }
 
 export type PauseRefusal = 'finished' | 'nothing-to-change'
 
 /** Pauses the schedule. It keeps its due time, so that its resumption knows which ticks fell due before the pause. */
-export function pauseSchedule(task: Task, now: number): Decision<PauseRefusal> {
-  if (task.state !== 'open' || !task.schedule) return refuse('finished')
-  if (task.schedule.paused) return refuse('nothing-to-change')
-  const earlier = task.dueAt <= now ? (task.schedule.pauses ?? []) : []
+export function pauseSchedule(head: Schedule, now: number): Decision<PauseRefusal, Schedule> {
+  if (head.state !== 'open') return refuse('finished')
+  if (head.schedule.paused) return refuse('nothing-to-change')
+  const earlier = head.dueAt <= now ? (head.schedule.pauses ?? []) : []
   const pauses = [...earlier, { from: now }].slice(-SCHEDULE_PAUSES_MAX)
-  return patched(task, { ...task.schedule, paused: true, pauses }, now)
+  return patched(head, { ...head.schedule, paused: true, pauses }, now)
 }
 
-export function resumeSchedule(task: Task, now: number): Decision<PauseRefusal> {
-  if (task.state !== 'open' || !task.schedule) return refuse('finished')
-  if (!task.schedule.paused) return refuse('nothing-to-change')
+export function resumeSchedule(head: Schedule, now: number): Decision<PauseRefusal, Schedule> {
+  if (head.state !== 'open') return refuse('finished')
+  if (!head.schedule.paused) return refuse('nothing-to-change')
   // A schedule that an earlier version paused has no record of it: its last change was the pause.
-  const { pauses = [{ from: task.updatedAt }], ...state } = task.schedule
+  const { pauses = [{ from: head.updatedAt }], ...state } = head.schedule
   const ended = pauses.map(pause => ({ to: now, ...pause }))
-  return patched(task, { ...state, paused: false, ...(task.dueAt <= now && { pauses: ended }) }, now)
+  return patched(head, { ...state, paused: false, ...(head.dueAt <= now && { pauses: ended }) }, now)
 }
 
 /** Records that a caller triggered the schedule. */
-export function noteTriggered(task: Task, now: number): Decision<'finished'> {
-  if (task.state !== 'open' || !task.schedule) return refuse('finished')
-  return patched(task, { ...task.schedule, lastRunAt: Math.max(now, task.schedule.lastRunAt ?? 0) }, now)
+export function noteTriggered(head: Schedule, now: number): Decision<'finished', Schedule> {
+  if (head.state !== 'open') return refuse('finished')
+  return patched(head, { ...head.schedule, lastRunAt: Math.max(now, head.schedule.lastRunAt ?? 0) }, now)
 }
 
 /** Writes the head without a change, which renews everything that ages with it. */
-export function touchSchedule(task: Task, now: number): Decision<'finished'> {
-  if (task.state !== 'open' || !task.schedule) return refuse('finished')
-  return patched(task, task.schedule, now)
+export function touchSchedule(head: Schedule, now: number): Decision<'finished', Schedule> {
+  return head.state === 'open' ? patched(head, head.schedule, now) : refuse('finished')
 }
 
-function patched(task: Task, schedule: ScheduleState, now: number) {
-  return revise(task, { ...task, operation: 'patch', schedule }, now)
+function patched(head: PresentSchedule, schedule: ScheduleState, now: number) {
+  return revise<Schedule>(head, { ...head, operation: 'patch', schedule }, now)
 }
 
 export type Ticked = {
@@ -135,23 +162,34 @@ export type Ticked = {
 
 /** Records that the due ticks have been published. The schedule is due again later, or ends. */
 export function noteTicked(
-  task: Task,
+  head: Schedule,
   { next, ranAt, error: trouble }: Ticked,
   now: number,
-): Decision<'not-ticking'> {
-  if (!isTicking(task)) return refuse('not-ticking')
-  const { error: _former, ...rest } = task
-  const { pauses: _over, ...state } = task.schedule
-  const error = trouble && shortError(trouble)
+): Decision<'not-ticking', Schedule> {
+  if (!isTicking(head)) return refuse('not-ticking')
+  const { error: _former, ...rest } = head
+  const { pauses: _over, ...state } = head.schedule
   const schedule = { ...state, ...(ranAt !== undefined && { lastRunAt: ranAt }) }
-  const draft: Task = { ...rest, operation: 'tick', schedule, ...(error && { error }) }
-  if (next === undefined) return revise(task, finished(draft, 'succeeded', now, error), now)
-  return revise(task, { ...draft, dueAt: next }, now)
+  const error = trouble && shortError(trouble)
+  const draft = { ...rest, operation: 'tick' as const, schedule, ...(error && { error }) }
+  if (next === undefined)
+    return revise<Schedule>(head, { ...draft, ...endFields(head, 'succeeded', now) }, now)
+  return revise<Schedule>(head, { ...draft, dueAt: next }, now)
 }
 
 /** Whether its ticks publish tasks. */
-export function isTicking(task: Task): task is Task & { readonly schedule: ScheduleState } {
-  return task.state === 'open' && task.schedule !== undefined && !task.schedule.paused
+export function isTicking(head: Schedule): head is PresentSchedule {
+  return head.state === 'open' && !head.schedule.paused
+}
+
+/** The plan of a schedule. It needs no dispatch: the waker looks at it when it is due. */
+export function planOfSchedule(
+  head: Schedule,
+  now: number,
+): { readonly minute?: number; readonly lookAt?: number } {
+  if (!isTicking(head)) return {}
+  const { dueAt } = head
+  return dueAt - now > QUEUE_DELAY_MS_MAX ? { minute: minuteOf(dueAt) } : { lookAt: dueAt }
 }
 
 export function isSameTiming(one: Timing, other: Timing): boolean {

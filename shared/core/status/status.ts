@@ -57,7 +57,7 @@ function statusOfWork(task: Task, now: number): 'delayed' | 'ready' | 'running' 
  *   than the task asks for, or each has done its part.
  */
 export function statusReasonOf(task: Task, now: number, served: Served): StatusReason | undefined {
-  if (task.owes && !task.canvas) return 'callbacks-owed'
+  if (task.owes) return 'callbacks-owed'
   if (task.state !== 'open') return undefined
   const status = statusOfWork(task, now)
   if (status === 'delayed') return task.retrying ? 'retry' : 'due'

@@ -1,4 +1,4 @@
-import type { TaskError } from '../task/task.ts'
+import type { TaskError } from '../task/error.ts'
 import { errorOfThrown } from './task-error.ts'
 
 /** The replacement for hidden values. */

@@ -4,7 +4,7 @@
  */
 
 import { ERROR_CAUSES_MAX } from '../bounds.ts'
-import type { ErrorCause, TaskError } from '../task/task.ts'
+import type { ErrorCause, TaskError } from '../task/error.ts'
 
 /**
  * Anything thrown, as name, message, stack and causes. Each is converted to a text, since code may have put any value there. The

@@ -1,15 +1,19 @@
-import { BODY_GRACE_MS, INLINE_BODY_BYTES_MAX, SHORT_ERROR_CHARACTERS_MAX } from '../bounds.ts'
+import { BODY_GRACE_MS, INLINE_BODY_BYTES_MAX } from '../bounds.ts'
 import { hash32 } from '../hash.ts'
 import { type Json, jsonBytes, sortedJson } from '../json.ts'
-import type { Body, EndedRun, Task, TaskError } from './task.ts'
+
+/**
+ * An input or a result. A small body is in the head; a large one is an item of its own, found by `ref` and kept until `expiresAt`.
+ */
+export type Body =
+  | { readonly inline: Json }
+  | { readonly ref: string; readonly bytes: number; readonly expiresAt: number }
 
 /** A body that is an item of its own. */
-type SeparateBody = Extract<Body, { ref: string }>
+export type SeparateBody = Extract<Body, { ref: string }>
 
-/** An item that is written before the head that refers to it: an input, a result, or the full record of an ended run. */
-export type BodyWrite =
-  | { readonly ref: string; readonly value: Json; readonly expiresAt: number }
-  | { readonly ref: string; readonly run: EndedRun; readonly expiresAt: number }
+/** A large value, as an item that is written before the head that refers to it. */
+export type ValueWrite = { readonly ref: string; readonly value: Json; readonly expiresAt: number }
 
 /**
  * Sort keys of a task's items beside its head. All carry the birth. An input's key also carries the revision that set it and a
@@ -45,7 +49,7 @@ function fenceOrder(fence: number): string {
 }
 
 /** A value as a body: in the head when small, else an item of its own that must be written first. */
-export function bodyOf(value: Json, ref: string, expiresAt: number): { body: Body; writes: BodyWrite[] } {
+export function bodyOf(value: Json, ref: string, expiresAt: number): { body: Body; writes: ValueWrite[] } {
   const bytes = jsonBytes(value)
   if (bytes <= INLINE_BODY_BYTES_MAX) return { body: { inline: value }, writes: [] }
   return { body: { ref, bytes, expiresAt }, writes: [{ ref, value, expiresAt }] }
@@ -60,65 +64,4 @@ export function bodyBytes(body: Body | undefined): number {
 /** When a body of a task due at `dueAt` expires. The time is so late that a renewal is rare. */
 export function bodyExpiry(dueAt: number, now: number, retentionMs: number): number {
   return Math.max(dueAt, now) + retentionMs + BODY_GRACE_MS
-}
-
-/** Bodies that would expire before `until`. They must be renewed before a head needs them until then. */
-export function bodiesExpiringBefore(task: Task, until: number): SeparateBody[] {
-  return separateBodies(task).filter(({ expiresAt }) => expiresAt < until)
-}
-
-/** All bodies beside the head that the head refers to. */
-export function separateBodies(task: Task): SeparateBody[] {
-  const found: SeparateBody[] = []
-  withBodies(task, body => {
-    if ('ref' in body) found.push(body)
-    return body
-  })
-  return found
-}
-
-/** The task with each of its bodies replaced. */
-export function withBodies(task: Task, replaced: (body: Body) => Body): Task {
-  const { input, previous, callbacks, canvas, flow } = task
-  return {
-    ...task,
-    ended: mapped(task.ended, run => (run.result ? { ...run, result: replaced(run.result) } : run)),
-    ...(input && { input: replaced(input) }),
-    ...(previous?.kind === 'body' && { previous: { ...previous, body: replaced(previous.body) } }),
-    ...(callbacks && { callbacks: { ...callbacks, body: replaced(callbacks.body) } }),
-    ...(canvas && { canvas: { ...canvas, tree: replaced(canvas.tree) } }),
-    ...(flow && {
-      flow: {
-        ...flow,
-        steps: mapped(flow.steps, step => (step.result ? { ...step, result: replaced(step.result) } : step)),
-      },
-    }),
-  }
-}
-
-function mapped<T>(record: Readonly<Record<string, T>>, change: (member: T) => T): Record<string, T> {
-  return Object.fromEntries(Object.entries(record).map(([name, member]) => [name, change(member)]))
-}
-
-/** An ended run as heads keep it: with a shortened error and without its log. */
-export function runInHead({ log: _log, ...run }: EndedRun): EndedRun {
-  return run.error ? { ...run, error: shortError(run.error) } : run
-}
-
-/** The error without stack and causes, its name and message cut to `SHORT_ERROR_CHARACTERS_MAX`. */
-export function shortError(error: TaskError): TaskError {
-  return {
-    name: cut(error.name, SHORT_ERROR_CHARACTERS_MAX),
-    message: cut(error.message, SHORT_ERROR_CHARACTERS_MAX),
-  }
-}
-
-/** Whether the head may have kept less than the whole name and message. */
-export function isCut({ name, message }: TaskError): boolean {
-  return [name, message].some(text => text.length >= SHORT_ERROR_CHARACTERS_MAX)
-}
-
-/** The text, cut to `most` characters. It never ends in half a surrogate pair, which has no UTF-8 and cannot be stored. */
-export function cut(text: string, most: number): string {
-  return (text.length <= most ? text : `${text.slice(0, most - 1)}…`).toWellFormed()
 }

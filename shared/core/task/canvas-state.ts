@@ -1,4 +1,5 @@
-import type { Body, Task } from './task.ts'
+import type { Body } from './body.ts'
+import type { HeadFields, HeadState } from './head-fields.ts'
 
 /** The type under which canvases are indexed. No task type can have this name. */
 export const CANVAS_TYPE = 'canvas'
@@ -15,6 +16,30 @@ export type CanvasState = {
   readonly started: boolean
 }
 
+/**
+ * The head of a canvas: what the kinds of heads share, and what only canvases have. The tombstone of a removed canvas has lost its
+ * tree.
+ */
+export type Canvas = PresentCanvas | RemovedCanvas
+
+export type PresentCanvas = HeadFields & {
+  readonly kind: 'canvas'
+  readonly state: Exclude<HeadState, 'removed'>
+  /** W3C trace context the canvas was published under. */
+  readonly traceparent?: string
+  /** Set while the canvas is cancelled and its members are not all cancelled. */
+  readonly owes?: true
+  readonly canvas: CanvasState
+}
+
+type RemovedCanvas = HeadFields & {
+  readonly kind: 'canvas'
+  readonly state: 'removed'
+  readonly traceparent?: never
+  readonly owes?: never
+  readonly canvas?: never
+}
+
 /** How a member, or a part of a canvas, has ended. */
 export type End = 'succeeded' | 'failed'
 
@@ -29,8 +54,10 @@ export type Member = {
   readonly first?: 'succeeded' | 'failed'
 }
 
+type MayBeMember = Pick<HeadFields, 'state'> & { readonly member?: Member }
+
 /** The end by which a task counts in its canvas. It is the task's first end, for ever. Undefined before that. */
-export function memberEnd({ member, state }: Task): { member: Member; end: End } | undefined {
+export function memberEnd({ member, state }: MayBeMember): { member: Member; end: End } | undefined {
   if (!member) return undefined
   if (member.first) return { member, end: member.first }
   if (state === 'open') return undefined
@@ -38,6 +65,6 @@ export function memberEnd({ member, state }: Task): { member: Member; end: End }
 }
 
 /** The member with its first end recorded. A member that is removed or started over while it waits counts as failed. */
-export function afterFirstEnd(member: Member, { state }: Task): Member {
+export function afterFirstEnd(member: Member, { state }: MayBeMember): Member {
   return { ...member, first: member.first ?? (state === 'succeeded' ? 'succeeded' : 'failed') }
 }

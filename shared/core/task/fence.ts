@@ -1,6 +1,7 @@
 import { TICK_REMAINS_MS } from '../bounds.ts'
+import type { HeadFields } from './head-fields.ts'
 import { SCHEDULE_TYPE } from './schedule-state.ts'
-import { type Task, taskIdPrefix } from './task.ts'
+import { taskIdPrefix } from './task.ts'
 
 /**
  * Where the fences of a key begin. A handler may guard its writes by key and fence, and refuse a fence smaller than the last one.
@@ -28,6 +29,8 @@ export function fencePassedAt(fence: number): number {
   return FENCE_EPOCH_MS + (fence + 1) * 1_000 + FENCE_SKEW_MS
 }
 
+type Ending = HeadFields & { readonly owes?: true; readonly parentId?: string }
+
 /**
  * When the store may delete a task's item; undefined: not yet. Readers treat the task as gone from `expiresAt` on.
  *
@@ -35,7 +38,7 @@ export function fencePassedAt(fence: number): number {
  * - A head stays until the fences of a new publication begin beyond its own.
  * - The task of a tick stays for some days, because its key prevents a second publish of the tick.
  */
-export function deletableAt({ expiresAt, owes, fence, parentId, createdAt }: Task): number | undefined {
+export function deletableAt({ expiresAt, owes, fence, parentId, createdAt }: Ending): number | undefined {
   if (expiresAt === undefined || owes) return undefined
   const isOfTick = parentId?.startsWith(taskIdPrefix(SCHEDULE_TYPE)) ?? false
   return Math.max(expiresAt, fencePassedAt(fence), isOfTick ? createdAt + TICK_REMAINS_MS : 0)

@@ -1,7 +1,8 @@
 import type { Json } from '../json.ts'
 import type { Options } from '../options/options.ts'
-import type { STEP_STATES } from '../states.ts'
-import type { Body, Ordering, TaskError, TypeKind } from './task.ts'
+import type { Ordering, STEP_STATES, TypeKind } from '../states.ts'
+import type { Body } from './body.ts'
+import type { TaskError } from './error.ts'
 
 export type Direction = 'do' | 'undo'
 

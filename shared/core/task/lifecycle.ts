@@ -1,5 +1,6 @@
 import type { STATUSES } from '../states.ts'
-import type { Operation, RunState } from './task.ts'
+import type { Operation } from './head-fields.ts'
+import type { RunState } from './runs.ts'
 
 /** The status of a task. Only a flow that undoes its steps is `compensating`. */
 export type Status = (typeof STATUSES)[number]
@@ -77,7 +78,7 @@ export const LIFECYCLE: Readonly<Record<Operation, readonly Move[]>> = {
   resume: [{ from: ['failed'], to: ['ready', 'compensating', 'succeeded', 'failed', 'cancelled'] }],
   tick: [{ from: ['ready'], to: ['delayed', 'succeeded'] }],
   settle: FINAL.map(status => ({ from: [status], to: [status] })),
-  owe: FINAL.map(status => ({ from: [status], to: [status] })),
+  owe: (['succeeded', 'failed'] as const).map(status => ({ from: [status], to: [status] })),
 }
 
 /** The states of an ended run, and the operations that lead to each. A run that has ended never changes again. */

@@ -1,11 +1,12 @@
 import { hash32 } from '../hash.ts'
+import type { Ordering, TypeKind } from '../states.ts'
 import type { StepAction } from './flow-state.ts'
-import type { Ordering, Task, TaskKind } from './task.ts'
+import type { Task } from './task.ts'
 
 /** The type that serves the present piece of a task, and with it the queue, the ready place and the order of the task. */
 export type Work = {
   readonly type: string
-  readonly kind: TaskKind
+  readonly kind: TypeKind
   readonly ordering: Ordering
   readonly shard: number
   /** Whether tenants take turns among the type's tasks. */

@@ -1,5 +1,5 @@
 import type { Json } from '../json.ts'
-import type { Body } from './task.ts'
+import type { Body } from './body.ts'
 
 /**
  * How an input that is an array takes the value that is handed on: as one more argument (`append`), each member as an argument

@@ -1,5 +1,6 @@
-import { contentDigest } from './body.ts'
-import { type Body, type EndedRun, successes, type Task } from './task.ts'
+import { type Body, contentDigest } from './body.ts'
+import type { EndedRun } from './runs.ts'
+import { successes, type Task } from './task.ts'
 
 /** The last success of the present piece. Its result is the task's result, unless the task is a flow. */
 export function lastSuccess(task: Task): EndedRun | undefined {

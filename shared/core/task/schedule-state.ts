@@ -1,3 +1,6 @@
+import type { Body } from './body.ts'
+import type { HeadFields, HeadState, Place } from './head-fields.ts'
+
 /** The type under which schedules are indexed. No task type can have this name. */
 export const SCHEDULE_TYPE = 'schedule'
 
@@ -10,10 +13,7 @@ export type Timing =
 /** Which of several due ticks run. `skip`: the latest one, unless it is missed. `catchUp`: the latest few, missed or not. */
 export type Missed = 'skip' | { readonly catchUp: number }
 
-/**
- * The fields that only the head of a schedule has. The head's `dueAt` is the next tick. Its `input` is the body of the task that
- * each tick publishes. Its `error` says why the last tick could publish no task.
- */
+/** The fields of a schedule's definition and of its progress. */
 export type ScheduleState = {
   readonly timing: Timing
   readonly missed: Missed
@@ -30,3 +30,26 @@ export type ScheduleState = {
 
 /** The time from a pause to the resumption, in ms since the epoch. */
 export type Pause = { readonly from: number; readonly to?: number }
+
+/**
+ * The head of a schedule: what the kinds of heads share, and what only schedules have. Its `dueAt` is the next tick. Its `error`
+ * says why the last tick could publish no task. The tombstone of a removed schedule has lost its definition.
+ */
+export type Schedule = PresentSchedule | RemovedSchedule
+
+export type PresentSchedule = HeadFields & {
+  readonly kind: 'schedule'
+  readonly state: Exclude<HeadState, 'removed'>
+  readonly schedule: ScheduleState
+  /** The body of the task that each tick publishes. */
+  readonly input: Body
+  readonly place?: Place
+}
+
+type RemovedSchedule = HeadFields & {
+  readonly kind: 'schedule'
+  readonly state: 'removed'
+  readonly schedule?: never
+  readonly input?: never
+  readonly place?: never
+}

@@ -39,82 +39,14 @@
  */
 
 import type { FieldProblem } from '../errors.ts'
-import type { Json } from '../json.ts'
-import type { Options } from '../options/options.ts'
-import type { ENDED_RUN_STATES, ORDERINGS, TYPE_KINDS } from '../states.ts'
-import type { CanvasState, Member } from './canvas-state.ts'
+import type { Ordering, TypeKind } from '../states.ts'
+import type { Body } from './body.ts'
+import type { Member } from './canvas-state.ts'
 import type { FlowState } from './flow-state.ts'
+import type { HeadFields, Place } from './head-fields.ts'
 import type { Previous } from './previous.ts'
-import type { ScheduleState } from './schedule-state.ts'
-import type { Permit, Wait } from './wait.ts'
-
-/** The stored state of a task. The status that callers see is derived from it and from the time (see `status/status.ts`). */
-export type TaskState = 'open' | 'succeeded' | 'failed' | 'cancelled' | 'removed'
-
-/** What serves the tasks of a type. The types of its steps serve a flow. */
-export type TypeKind = (typeof TYPE_KINDS)[number]
-/** Canvases and schedules have heads as tasks have, which no worker can claim. */
-export type TaskKind = TypeKind | 'canvas' | 'schedule'
-
-/** The order in which the open tasks of a type are run. */
-export type Ordering = (typeof ORDERINGS)[number]
-
-/**
- * An input or a result. A small body is in the head; a large one is an item of its own, found by `ref` and kept until `expiresAt`.
- */
-export type Body =
-  | { readonly inline: Json }
-  | { readonly ref: string; readonly bytes: number; readonly expiresAt: number }
-
-/** Why a task or a run failed. `causes` lists the causes of the error, the nearest first. */
-export type TaskError = {
-  readonly name: string
-  readonly message: string
-  readonly stack?: string
-  readonly causes?: readonly ErrorCause[]
-}
-
-export type ErrorCause = { readonly name: string; readonly message: string }
-
-export type LiveRun = {
-  readonly fence: number
-  readonly workerId: string
-  readonly startedAt: number
-  readonly leaseUntil: number
-  /** The length of its lease, where the task's option has changed since the claim. */
-  readonly leaseMs?: number
-  /** The run's time limit according to the options at its claim. Changed options apply at the next claim. */
-  readonly timeoutAt?: number
-  readonly progress?: Json
-  /** The permits that it holds under concurrency limits. */
-  readonly permits?: readonly Permit[]
-}
-
-export type EndedRunState = (typeof ENDED_RUN_STATES)[number]
-export type RunState = 'running' | EndedRunState
-
-/** Why a run ended without a report of its worker. */
-export type EndCause = 'excluded' | 'timed-out'
-
-export type EndedRun = {
-  readonly fence: number
-  readonly workerId: string
-  readonly state: EndedRunState
-  readonly startedAt: number
-  readonly endedAt: number
-  readonly result?: Body
-  readonly error?: TaskError
-  readonly cause?: EndCause
-  readonly progress?: Json
-  /** The newest log lines of a failed run's handler. Only the run's own record keeps them, never a head. */
-  readonly log?: string
-  /** The piece it worked on, where a task has several: the stage, or a step as `reserve` or `undo reserve`. */
-  readonly piece?: string
-  /** Set on a success of a piece that is over. Such a success counts no more. */
-  readonly past?: true
-  /** A digest of its worker's report beyond the state, the result and the short error. See `run/report.ts`. */
-  readonly reportDigest?: string
-}
+import type { EndedRun, LiveRun } from './runs.ts'
+import type { Wait } from './wait.ts'
 
 /** The callbacks that a task's end publishes. The numbers say at the end whether any callback is owed, without reading the body. */
 export type Callbacks = { readonly body: Body; readonly onSuccess: number; readonly onError: number }
@@ -131,55 +63,10 @@ export type Unpublished = {
   readonly revision: number
 }
 
-/** The last operation on a task. It is stored in the head and tells the planner the reason of a change. */
-export type Operation =
-  | 'publish'
-  | 'update'
-  | 'claim'
-  | 'beat'
-  | 'succeed'
-  | 'fail'
-  | 'lose'
-  | 'release'
-  | 'expire'
-  | 'surface'
-  | 'throttle'
-  | 'block'
-  | 'patch'
-  | 'cancel'
-  | 'remove'
-  | 'restart'
-  | 'resume'
-  | 'settle'
-  | 'owe'
-  | 'tick'
-
-/** A change that was asked for over the HTTP API: its time, its principal, and its name. */
-export type OperationRecord = { readonly at: number; readonly by: string; readonly what: string }
-
-/** The entry of the task in the index `view`, from which lists are read: open tasks by due time, ended ones by their end. */
-export type View = {
-  readonly bucket: 'open' | 'compensating' | 'succeeded' | 'failed' | 'cancelled'
-  readonly sort: number
-}
-
-/**
- * The entry of the task in the index `place`: the partition, and the position there, which compares as text. A task has at most
- * one.
- */
-export type Place = { readonly name: string; readonly order: string }
-
-export type Task = {
-  readonly id: string
-  readonly type: string
-  readonly key: string
-  readonly kind: TaskKind
+/** The head of a task: what the kinds of heads share, and what only tasks have. */
+export type Task = HeadFields & {
+  readonly kind: TypeKind
   readonly ordering: Ordering
-  readonly born: string
-  readonly revision: number
-  readonly operation: Operation
-  readonly state: TaskState
-  readonly dueAt: number
   /** Set while `dueAt` is the time of a retry. */
   readonly retrying: boolean
   readonly deadlineAt?: number
@@ -188,8 +75,6 @@ export type Task = {
   readonly tags?: Readonly<Record<string, string>>
   /** W3C trace context the task was published under. */
   readonly traceparent?: string
-  /** The options of the present piece. */
-  readonly options: Options
   readonly input?: Body
   /** Copies of the fields by which limits count the task, where its input is kept apart. Null where the input lacks the field. */
   readonly limitValues?: Readonly<Record<string, string | null>>
@@ -215,12 +100,6 @@ export type Task = {
   /** The task that published it, or the task that was running under its key when a debounced publish came. */
   readonly parentId?: string
   readonly member?: Member
-  readonly canvas?: CanvasState
-  readonly schedule?: ScheduleState
-  /** The last changes asked for over the HTTP API. */
-  readonly operations?: readonly OperationRecord[]
-  /** The fence of the last claim. */
-  readonly fence: number
   readonly live: Readonly<Record<string, LiveRun>>
   /** All succeeded runs and the last few others, by fence. */
   readonly ended: Readonly<Record<string, EndedRun>>
@@ -228,15 +107,7 @@ export type Task = {
   readonly failures: number
   /** Failed and lost runs by worker, with retry scope `worker`. */
   readonly failuresBy: Readonly<Record<string, number>>
-  readonly error?: TaskError
-  readonly createdAt: number
-  readonly updatedAt: number
   readonly startedAt?: number
-  readonly finishedAt?: number
-  readonly expiresAt?: number
-  /** Number of its partition in its type's indexes. */
-  readonly shard: number
-  readonly view?: View
   readonly place?: Place
 }
 

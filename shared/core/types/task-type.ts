@@ -7,7 +7,8 @@ import { DEFAULT_SHARDS } from '../bounds.ts'
 import { hash32 } from '../hash.ts'
 import type { Json } from '../json.ts'
 import type { PartialOptions, Retry } from '../options/options.ts'
-import type { OperationRecord, Ordering, TaskKind, TypeKind } from '../task/task.ts'
+import type { Ordering, TypeKind } from '../states.ts'
+import type { OperationRecord } from '../task/head-fields.ts'
 import type { PurgeJob } from './type-job.ts'
 
 /** How a `webhook` type calls its receiver. */
@@ -118,14 +119,14 @@ function limitsIn({ limits: { rate, concurrency } = {} }: TypeConfiguration): st
 }
 
 /** The order in which a type's tasks are run unless it says otherwise. */
-export function defaultOrdering(kind: TaskKind): Ordering {
+export function defaultOrdering(kind: TypeKind): Ordering {
   return kind === 'http' ? 'priority' : 'arrival'
 }
 
 /**
  * The type whose queue and function serve the tasks of `type`: all webhook types share those of the shipped one.
  */
-export function servingType(type: string, kind: TaskKind): string {
+export function servingType(type: string, kind: TypeKind): string {
   return kind === 'webhook' ? 'webhook' : type
 }
 

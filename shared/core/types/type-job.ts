@@ -1,5 +1,5 @@
+import type { View } from '../task/head-fields.ts'
 import type { Status } from '../task/lifecycle.ts'
-import type { View } from '../task/task.ts'
 
 /**
  * A job that the jobs function does on the tasks of a type one after the other, in the background.

@@ -1,18 +1,25 @@
 import { CANVAS_TASKS_AT_ONCE_MAX } from '../../core/bounds.ts'
-import { createCancelled } from '../../core/canvas/canvas.ts'
+import {
+  cancelCanvas as cancelHead,
+  createCancelled,
+  noteMembersCancelled,
+} from '../../core/canvas/canvas.ts'
 import { evaluate } from '../../core/canvas/evaluate.ts'
 import { isItemFault } from '../../core/errors.ts'
-import { cancel, recordCallbacksPublished } from '../../core/operate/operate.ts'
+import { cancel } from '../../core/operate/operate.ts'
 import { isGone } from '../../core/publish/publish.ts'
+import type { Canvas } from '../../core/task/canvas-state.ts'
+import { isCanvas } from '../../core/task/head.ts'
 import type { Task } from '../../core/task/task.ts'
 import { logFault } from '../kernel/isolate-faults.ts'
 import { transact } from '../kernel/kernel.ts'
+import { readHead, readTasks } from '../kernel/read-heads.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'
 import type { System } from '../kernel/system.ts'
 import type { OperateOutcome } from '../operate/operate.ts'
 import { resolvePublication, withNewBirth } from '../publish/resolve-publication.ts'
 import { batchTypeReader, type TypeReader } from '../types/type-cache.ts'
-import { type Canvas, leafRequest, loadCanvas, memberId, memberKey } from './canvas.ts'
+import { type LoadedCanvas, leafRequest, loadCanvas, memberId, memberKey } from './canvas.ts'
 import { continueCanvas } from './continue-canvas.ts'
 import { readAllEnds } from './known-ends.ts'
 
@@ -26,8 +33,8 @@ const CANCELS_AT_ONCE_MAX = 25
  */
 export async function cancelMembers(
   system: System,
-  canvas: Canvas,
-  head: Task,
+  canvas: LoadedCanvas,
+  head: Canvas,
   from: number,
   stopAt: number,
 ): Promise<void> {
@@ -41,14 +48,17 @@ export async function cancelMembers(
     await cancelPage(system, canvas, leaves.slice(done, done + PAGE_LEAVES))
   }
   await transact(system, head, current =>
-    current?.born === canvas.born ? recordCallbacksPublished(current, system.clock.now()) : OWES_NOTHING,
+    current?.born === canvas.born ? noteMembersCancelled(current, system.clock.now()) : OWES_NOTHING,
   )
 }
 
 const OWES_NOTHING = { ok: false, reason: 'owes-nothing' } as const
 
-async function cancelPage(system: System, canvas: Canvas, leaves: readonly number[]): Promise<void> {
-  const heads = await system.tasks.heads(leaves.map(leaf => memberId(canvas, leaf)))
+async function cancelPage(system: System, canvas: LoadedCanvas, leaves: readonly number[]): Promise<void> {
+  const heads = await readTasks(
+    system,
+    leaves.map(leaf => memberId(canvas, leaf)),
+  )
   const byId = new Map(heads.map(task => [task.id, task]))
   const reading = { ...system, typeOf: batchTypeReader(system) }
   await sideBySide(leaves, CANCELS_AT_ONCE_MAX, async leaf => {
@@ -67,7 +77,7 @@ type Reading = System & { readonly typeOf: TypeReader }
 /** Cancels a published member like any task; a member that has ended stays as it is. */
 async function cancelLeaf(
   system: Reading,
-  canvas: Canvas,
+  canvas: LoadedCanvas,
   leaf: number,
   seen: Task | undefined,
 ): Promise<void> {
@@ -79,7 +89,7 @@ async function cancelLeaf(
   })
 }
 
-async function draftOf(system: Reading, canvas: Canvas, leaf: number) {
+async function draftOf(system: Reading, canvas: LoadedCanvas, leaf: number) {
   const request = await leafRequest(system, canvas, leaf)
   const member = { canvasId: canvas.canvasId, born: canvas.born, leaf }
   const { typeOf } = system
@@ -98,9 +108,9 @@ const CANCEL_MS_MAX = 15_000
  * Cancels a canvas: none of its tasks starts any more. This call cancels the members of a small canvas; the
  * waker cancels those of a large one. Repeating it changes nothing.
  */
-export async function cancelCanvas(system: System, id: string): Promise<OperateOutcome<'finished'>> {
-  const { decision, task } = await transact(system, await system.tasks.head(id), current =>
-    current?.canvas && !isGone(current, system.clock.now()) ? cancel(current, system.clock.now()) : UNKNOWN,
+export async function cancelCanvas(system: System, id: string): Promise<OperateOutcome<'finished', Canvas>> {
+  const { decision, task } = await transact(system, await readHead(system, id, isCanvas), current =>
+    current && !isGone(current, system.clock.now()) ? cancelHead(current, system.clock.now()) : UNKNOWN,
   )
   if (!task || (!decision.ok && decision.reason === 'unknown')) return UNKNOWN
   if (!decision.ok && decision.reason !== 'already-cancelled') return { ok: false, reason: 'finished', task }
@@ -110,7 +120,7 @@ export async function cancelCanvas(system: System, id: string): Promise<OperateO
 
 const UNKNOWN = { ok: false, reason: 'unknown' } as const
 
-async function cancelNow(system: System, head: Task): Promise<void> {
+async function cancelNow(system: System, head: Canvas): Promise<void> {
   if ((head.canvas?.leaves ?? 0) > CANVAS_TASKS_AT_ONCE_MAX) return
   try {
     const canvas = await loadCanvas(system, { canvasId: head.key, born: head.born }, head)

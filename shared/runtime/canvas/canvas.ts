@@ -41,10 +41,12 @@ import { canvasRef } from '../../core/canvas/canvas.ts'
 import { type Layout, layoutFrom, pageOf } from '../../core/canvas/layout.ts'
 import { BatonError } from '../../core/errors.ts'
 import type { Json } from '../../core/json.ts'
-import { CANVAS_TYPE } from '../../core/task/canvas-state.ts'
-import { type Task, taskId } from '../../core/task/task.ts'
+import { CANVAS_TYPE, type Canvas } from '../../core/task/canvas-state.ts'
+import { isCanvas } from '../../core/task/head.ts'
+import { taskId } from '../../core/task/task.ts'
 import type { CanvasName, TaskStore } from '../../ports/stores.ts'
 import { bodyValue } from '../kernel/living-bodies.ts'
+import { readHead } from '../kernel/read-heads.ts'
 import type { System } from '../kernel/system.ts'
 import type { PublishRequest } from '../publish/resolve-publication.ts'
 
@@ -55,13 +57,13 @@ export type LeafRequest = Omit<
 >
 
 /** The parts of one birth of a canvas that never change. */
-export type Canvas = CanvasName & Layout & { readonly id: string; readonly leaves: number }
+export type LoadedCanvas = CanvasName & Layout & { readonly id: string; readonly leaves: number }
 
 /** The nodes of all canvases that a process remembers: some 30 MB. */
 const NODES_MAX = 200_000
 const PAGES_MAX = 16
 
-type Memories = { readonly canvases: Memo<Canvas>; readonly pages: Memo<readonly LeafRequest[]> }
+type Memories = { readonly canvases: Memo<LoadedCanvas>; readonly pages: Memo<readonly LeafRequest[]> }
 
 /** Each process reads what never changes once per store. */
 const known = new WeakMap<TaskStore, Memories>()
@@ -81,11 +83,11 @@ function memoriesOf({ tasks }: Pick<System, 'tasks'>): Memories {
 export async function loadCanvas(
   system: Pick<System, 'tasks'>,
   { canvasId, born }: CanvasName,
-  head?: Task,
-): Promise<Canvas | undefined> {
+  head?: Canvas,
+): Promise<LoadedCanvas | undefined> {
   const id = taskId(CANVAS_TYPE, canvasId)
   return memoriesOf(system).canvases(`${id} ${born}`, async () => {
-    const current = head ?? (await system.tasks.head(id))
+    const current = head ?? (await readHead(system, id, isCanvas))
     if (!current?.canvas || current.born !== born) return undefined
     const layout = await bodyValue(system, id, current.canvas.tree)
     if (layout === undefined) throw new BatonError('unavailable', `the tree of ${id} cannot be read`)
@@ -93,7 +95,7 @@ export async function loadCanvas(
   })
 }
 
-export function memberId({ born, types }: Canvas, leaf: number): string {
+export function memberId({ born, types }: LoadedCanvas, leaf: number): string {
   return taskId(types[leaf] ?? '', memberKey(born, leaf))
 }
 
@@ -103,7 +105,7 @@ export function memberKey(born: string, leaf: number): string {
 
 export async function leafRequest(
   system: Pick<System, 'tasks'>,
-  canvas: Canvas,
+  canvas: LoadedCanvas,
   leaf: number,
 ): Promise<LeafRequest> {
   const page = pageOf(canvas, leaf)
@@ -113,7 +115,7 @@ export async function leafRequest(
   return request
 }
 
-function pageAt(system: Pick<System, 'tasks'>, { id, born }: Canvas, page: number) {
+function pageAt(system: Pick<System, 'tasks'>, { id, born }: LoadedCanvas, page: number) {
   return memoriesOf(system).pages(`${id} ${born} ${page}`, async () => {
     const value: Json | undefined = await system.tasks.body(id, canvasRef.page(born, page))
     return value as unknown as readonly LeafRequest[] | undefined

@@ -1,6 +1,8 @@
 import { noteProgress } from '../../core/canvas/canvas.ts'
 import { BatonError } from '../../core/errors.ts'
+import { isCanvas } from '../../core/task/head.ts'
 import { transact } from '../kernel/kernel.ts'
+import { readHead } from '../kernel/read-heads.ts'
 import type { System } from '../kernel/system.ts'
 
 /**
@@ -12,7 +14,7 @@ export async function continueCanvas(
   { id, born }: { readonly id: string; readonly born: string },
   from: number,
 ): Promise<void> {
-  await transact(system, await system.tasks.head(id), current =>
+  await transact(system, await readHead(system, id, isCanvas), current =>
     current?.born === born ? noteProgress(current, system.clock.now()) : NOTHING_TO_NOTE,
   )
   await sendCanvasLook(system, { id, born }, from)

@@ -3,13 +3,14 @@ import { CANVAS_BODY_MS } from '../../core/canvas/canvas.ts'
 import { chunkOf } from '../../core/canvas/chunks.ts'
 import { type Followed, follow } from '../../core/canvas/follow.ts'
 import { isOutage } from '../../core/errors.ts'
-import { type End, memberEnd } from '../../core/task/canvas-state.ts'
-import type { Task } from '../../core/task/task.ts'
+import { type Canvas, type End, memberEnd } from '../../core/task/canvas-state.ts'
+import { type Head, isCanvas } from '../../core/task/head.ts'
 import type { CanvasName } from '../../ports/stores.ts'
 import type { PlanFailure } from '../kernel/isolate-faults.ts'
+import { readHead } from '../kernel/read-heads.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'
 import type { System } from '../kernel/system.ts'
-import { type Canvas, loadCanvas } from './canvas.ts'
+import { type LoadedCanvas, loadCanvas } from './canvas.ts'
 import { sendCanvasLook } from './continue-canvas.ts'
 import { recordCanvasEnd } from './end-canvas.ts'
 import { createKnownEnds, type KnownEnds, readEnds } from './known-ends.ts'
@@ -27,7 +28,7 @@ const CHUNKS_AT_ONCE_MAX = 10
  * a batch that comes twice, or to two planners, changes nothing the second time. If a process died in between,
  * the next one continues where it stopped.
  */
-export async function countEnds(system: System, tasks: readonly Task[]): Promise<PlanFailure[]> {
+export async function countEnds(system: System, tasks: readonly Head[]): Promise<PlanFailure[]> {
   const ended = tasks.flatMap(task => {
     const end = memberEnd(task)
     return end ? [{ ...end, id: task.id }] : []
@@ -57,12 +58,12 @@ async function countCanvasEnds(system: System, name: CanvasName, ends: Ends): Pr
  * last member has ended. Other chunks of counts are read only where these ends show that a part of the canvas
  * may have ended.
  */
-export async function recordMemberEnds(system: System, canvas: Canvas, ends: Ends): Promise<void> {
+export async function recordMemberEnds(system: System, canvas: LoadedCanvas, ends: Ends): Promise<void> {
   const known = createKnownEnds(canvas)
   await addEnds(system, canvas, known, ends)
   const followed = await followedBy(system, canvas, known, [...ends.keys()])
   if (followed.start.length === 0 && !followed.outcome) return
-  const head = await system.tasks.head(canvas.id)
+  const head = await readHead(system, canvas.id, isCanvas)
   if (head?.born !== canvas.born || head.state !== 'open') return
   const refused = await startOrDefer(
     system,
@@ -75,7 +76,7 @@ export async function recordMemberEnds(system: System, canvas: Canvas, ends: End
     await recordMemberEnds(system, canvas, new Map(refused.map(leaf => [leaf, 'failed'])))
 }
 
-async function addEnds(system: System, canvas: Canvas, known: KnownEnds, ends: Ends): Promise<void> {
+async function addEnds(system: System, canvas: LoadedCanvas, known: KnownEnds, ends: Ends): Promise<void> {
   const chunks = Map.groupBy(ends, ([leaf]) => chunkOf(leaf))
   const expiresAt = system.clock.now() + CANVAS_BODY_MS
   await sideBySide([...chunks], CHUNKS_AT_ONCE_MAX, async ([chunk, members]) => {
@@ -87,7 +88,7 @@ async function addEnds(system: System, canvas: Canvas, known: KnownEnds, ends: E
 
 async function followedBy(
   system: System,
-  canvas: Canvas,
+  canvas: LoadedCanvas,
   known: KnownEnds,
   leaves: readonly number[],
 ): Promise<Followed> {
@@ -109,8 +110,8 @@ async function followedBy(
  */
 async function startOrDefer(
   system: System,
-  canvas: Canvas,
-  head: Task,
+  canvas: LoadedCanvas,
+  head: Canvas,
   leaves: readonly number[],
 ): Promise<number[]> {
   const [from] = leaves

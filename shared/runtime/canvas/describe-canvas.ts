@@ -6,12 +6,16 @@ import { escapedBytes, type Json } from '../../core/json.ts'
 import { isGone } from '../../core/publish/publish.ts'
 import { MEMBER_STATUSES } from '../../core/states.ts'
 import { statusOf } from '../../core/status/status.ts'
+import type { Canvas } from '../../core/task/canvas-state.ts'
+import type { TaskError } from '../../core/task/error.ts'
+import { isCanvas } from '../../core/task/head.ts'
 import { resultOf } from '../../core/task/result.ts'
-import type { Task, TaskError } from '../../core/task/task.ts'
+import type { Task } from '../../core/task/task.ts'
 import { bodyValue } from '../kernel/living-bodies.ts'
+import { readHead, readTasks } from '../kernel/read-heads.ts'
 import type { System } from '../kernel/system.ts'
 import { decodeCursor, encodeCursor } from '../list/list-cursor.ts'
-import { type Canvas, loadCanvas, memberId } from './canvas.ts'
+import { type LoadedCanvas, loadCanvas, memberId } from './canvas.ts'
 import { impliedError } from './end-canvas.ts'
 import { type KnownEnds, readAllEnds } from './known-ends.ts'
 import { memberResults } from './member-results.ts'
@@ -27,7 +31,7 @@ type CanvasItem = {
 }
 
 export type CanvasDescription = {
-  readonly head: Task
+  readonly head: Canvas
   readonly status: 'running' | 'succeeded' | 'failed' | 'cancelled'
   readonly result?: Json
   readonly error?: TaskError
@@ -65,7 +69,7 @@ export async function readCanvas(
   id: string,
   { limit, cursor }: { readonly limit: number; readonly cursor?: string },
 ): Promise<CanvasRead> {
-  const head = await system.tasks.head(id)
+  const head = await readHead(system, id, isCanvas)
   if (!head?.canvas || isGone(head, system.clock.now())) return { ok: false, reason: 'unknown' }
   const name = `${id} ${head.born}`
   const after = cursor === undefined ? undefined : decodeCursor(name, cursor)
@@ -100,13 +104,13 @@ async function describe(seen: CanvasView, from: number, limit: number): Promise<
 /** A canvas as it is now. */
 type CanvasView = {
   readonly system: System
-  readonly canvas: Canvas
-  readonly head: Task
+  readonly canvas: LoadedCanvas
+  readonly head: Canvas
   readonly known: KnownEnds
   readonly evaluation: Evaluation
 }
 
-async function viewOf(system: System, canvas: Canvas, head: Task): Promise<CanvasView> {
+async function viewOf(system: System, canvas: LoadedCanvas, head: Canvas): Promise<CanvasView> {
   const known = await readAllEnds(system, canvas)
   return { system, canvas, head, known, evaluation: evaluate(canvas.tree, known.endOf) }
 }
@@ -115,7 +119,10 @@ async function headsOf(
   { system, canvas }: CanvasView,
   leaves: readonly number[],
 ): Promise<Map<string, Task>> {
-  const heads = await system.tasks.heads(leaves.map(leaf => memberId(canvas, leaf)))
+  const heads = await readTasks(
+    system,
+    leaves.map(leaf => memberId(canvas, leaf)),
+  )
   return new Map(heads.map(task => [task.id, task]))
 }
 
@@ -189,7 +196,7 @@ async function itemOf(seen: CanvasView, leaf: number, task: Task | undefined): P
  * The result of a canvas that has succeeded; undefined when it has not, or when the result is too long for one
  * answer.
  */
-async function canvasResult(system: System, canvas: Canvas, head: Task): Promise<Json | undefined> {
+async function canvasResult(system: System, canvas: LoadedCanvas, head: Canvas): Promise<Json | undefined> {
   if (head.state !== 'succeeded') return undefined
   const root = nodeAt(canvas.tree, 0)
   const leaves = valueLeaves(canvas.tree, root)

@@ -1,12 +1,14 @@
 import { noteStarted } from '../../core/canvas/canvas.ts'
 import { type Evaluation, evaluate } from '../../core/canvas/evaluate.ts'
-import { type End, memberEnd } from '../../core/task/canvas-state.ts'
-import { splitTaskId, type Task } from '../../core/task/task.ts'
+import { type Canvas, type End, memberEnd } from '../../core/task/canvas-state.ts'
+import { isCanvas } from '../../core/task/head.ts'
+import { splitTaskId } from '../../core/task/task.ts'
 import type { CanvasLook } from '../../ports/messages.ts'
 import { transact } from '../kernel/kernel.ts'
+import { readHead, readTasks } from '../kernel/read-heads.ts'
 import type { System } from '../kernel/system.ts'
 import { cancelMembers } from './cancel-members.ts'
-import { type Canvas, loadCanvas, memberId } from './canvas.ts'
+import { type LoadedCanvas, loadCanvas, memberId } from './canvas.ts'
 import { continueCanvas } from './continue-canvas.ts'
 import { recordMemberEnds } from './count-ends.ts'
 import { recordCanvasEnd } from './end-canvas.ts'
@@ -21,7 +23,7 @@ const PAGE_LEAVES = 100
  * look at a birth that is gone, or at a canvas that needs nothing, changes nothing.
  */
 export async function driveCanvas(system: System, look: CanvasLook, stopAt: number): Promise<void> {
-  const head = await system.tasks.head(look.id)
+  const head = await readHead(system, look.id, isCanvas)
   const canvas = await canvasToDrive(system, look, head)
   if (!head || !canvas) return
   if (head.state === 'cancelled') return cancelMembers(system, canvas, head, look.from, stopAt)
@@ -39,8 +41,8 @@ const NOTHING = { ok: false, reason: 'nothing-to-note' } as const
 async function canvasToDrive(
   system: System,
   { id, born }: CanvasLook,
-  head: Task | undefined,
-): Promise<Canvas | undefined> {
+  head: Canvas | undefined,
+): Promise<LoadedCanvas | undefined> {
   const key = splitTaskId(id)?.key
   const needsWork = head?.state === 'open' || head?.owes
   if (key === undefined || head?.born !== born || !needsWork) return undefined
@@ -61,8 +63,8 @@ export type RepairRange = {
  */
 export async function repairMembers(
   system: System,
-  canvas: Canvas,
-  head: Task,
+  canvas: LoadedCanvas,
+  head: Canvas,
   { from, stopAt, budget = Number.POSITIVE_INFINITY }: RepairRange,
 ): Promise<number | undefined> {
   const known = await readAllEnds(system, canvas)
@@ -87,11 +89,14 @@ function outcomeOf({ status, failure = 0 }: Evaluation) {
 
 async function repairPage(
   system: System,
-  canvas: Canvas,
-  head: Task,
+  canvas: LoadedCanvas,
+  head: Canvas,
   leaves: readonly number[],
 ): Promise<void> {
-  const heads = await system.tasks.heads(leaves.map(leaf => memberId(canvas, leaf)))
+  const heads = await readTasks(
+    system,
+    leaves.map(leaf => memberId(canvas, leaf)),
+  )
   const byId = new Map(heads.map(task => [task.id, task]))
   const missing = leaves.filter(leaf => !byId.has(memberId(canvas, leaf)))
   const refused = await startLeaves(system, canvas, head, missing)

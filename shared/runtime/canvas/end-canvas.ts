@@ -1,16 +1,19 @@
 import { endCanvas } from '../../core/canvas/canvas.ts'
 import type { Outcome } from '../../core/canvas/follow.ts'
-import type { Task, TaskError } from '../../core/task/task.ts'
+import type { Canvas } from '../../core/task/canvas-state.ts'
+import type { TaskError } from '../../core/task/error.ts'
+import type { Task } from '../../core/task/task.ts'
 import { fullError } from '../kernel/full-error.ts'
 import { transact } from '../kernel/kernel.ts'
+import { readTask } from '../kernel/read-heads.ts'
 import type { System } from '../kernel/system.ts'
-import { type Canvas, memberId } from './canvas.ts'
+import { type LoadedCanvas, memberId } from './canvas.ts'
 
 /** Ends a canvas, with the error of its first failed member. A canvas that has ended stays as it is. */
 export async function recordCanvasEnd(
   system: System,
-  canvas: Canvas,
-  head: Task,
+  canvas: LoadedCanvas,
+  head: Canvas,
   outcome: Outcome,
 ): Promise<void> {
   const why = outcome.end === 'failed' ? await memberError(system, canvas, outcome.failure) : undefined
@@ -24,11 +27,11 @@ export async function recordCanvasEnd(
 /** The error for which a member counts as failed. */
 export async function memberError(
   system: Pick<System, 'tasks'>,
-  canvas: Canvas,
+  canvas: LoadedCanvas,
   leaf: number,
 ): Promise<{ readonly error: TaskError; readonly taskId: string }> {
   const taskId = memberId(canvas, leaf)
-  const task = await system.tasks.head(taskId)
+  const task = await readTask(system, taskId)
   const implied = task && impliedError(task)
   return {
     taskId,

@@ -7,15 +7,16 @@ import type { HandedOn } from '../../core/publish/publish.ts'
 import { bodyExpiry } from '../../core/task/body.ts'
 import { resultOf } from '../../core/task/result.ts'
 import type { Task } from '../../core/task/task.ts'
+import { readTask } from '../kernel/read-heads.ts'
 import type { System } from '../kernel/system.ts'
-import { type Canvas, memberId } from './canvas.ts'
+import { type LoadedCanvas, memberId } from './canvas.ts'
 import { memberError } from './end-canvas.ts'
 import { createKnownEnds, readEnds } from './known-ends.ts'
 
 /** Reads what is handed on to leaves that start together. Leaves that receive the same value share one read. */
 export function handedOnReader(
   system: System,
-  canvas: Canvas,
+  canvas: LoadedCanvas,
 ): (leaf: number) => Promise<HandedOn | undefined> {
   const read = new Map<string, Promise<HandedOn | undefined>>()
   return leaf => {
@@ -32,7 +33,7 @@ export function handedOnReader(
 
 async function handedOn(
   system: System,
-  canvas: Canvas,
+  canvas: LoadedCanvas,
   source: Exclude<Source, { kind: 'none' }>,
 ): Promise<HandedOn> {
   if (source.kind === 'error') {
@@ -47,19 +48,19 @@ async function handedOn(
 
 async function resultOfLeaf(
   { tasks }: System,
-  canvas: Canvas,
+  canvas: LoadedCanvas,
   leaf: number,
   handOn: HandedOn['handOn'],
 ): Promise<HandedOn> {
   const taskId = memberId(canvas, leaf)
-  const head = await tasks.head(taskId)
+  const head = await readTask({ tasks }, taskId)
   const result = head && head.state !== 'removed' ? resultOf(head) : undefined
   if (!result) return { kind: 'value', handOn, value: null }
   if ('inline' in result) return { kind: 'value', handOn, value: result.inline }
   return { kind: 'result', handOn, taskId, ref: result.ref, bytes: result.bytes }
 }
 
-async function firstError(system: System, canvas: Canvas, nodeIndex: number) {
+async function firstError(system: System, canvas: LoadedCanvas, nodeIndex: number) {
   const node = nodeAt(canvas.tree, nodeIndex)
   const known = createKnownEnds(canvas)
   await readEnds(system, canvas, known, [node.leaves])

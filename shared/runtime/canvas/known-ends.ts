@@ -3,7 +3,7 @@ import type { Knowledge } from '../../core/canvas/standing.ts'
 import type { End } from '../../core/task/canvas-state.ts'
 import type { CanvasEnds } from '../../ports/stores.ts'
 import type { System } from '../kernel/system.ts'
-import type { Canvas } from './canvas.ts'
+import type { LoadedCanvas } from './canvas.ts'
 
 const NAMES = ['unknown', 'open', 'succeeded', 'failed'] as const
 const OPEN = 1
@@ -19,7 +19,7 @@ export type KnownEnds = {
   hasChunk(chunk: number): boolean
 }
 
-export function createKnownEnds({ leaves }: Canvas): KnownEnds {
+export function createKnownEnds({ leaves }: LoadedCanvas): KnownEnds {
   const states = new Uint8Array(leaves)
   const chunks = new Set<number>()
   const know: Knowledge = leaf => NAMES[states[leaf] ?? 0] ?? 'unknown'
@@ -43,7 +43,7 @@ export function createKnownEnds({ leaves }: Canvas): KnownEnds {
 /** Reads the ends of the leaves in these ranges, except for chunks that are known already. */
 export async function readEnds(
   { canvases }: Pick<System, 'canvases'>,
-  canvas: Canvas,
+  canvas: LoadedCanvas,
   known: KnownEnds,
   ranges: ReadonlyArray<{ readonly from: number; readonly to: number }>,
 ): Promise<void> {
@@ -53,7 +53,10 @@ export async function readEnds(
 }
 
 /** Reads the ends of all members of a canvas. */
-export async function readAllEnds(system: Pick<System, 'canvases'>, canvas: Canvas): Promise<KnownEnds> {
+export async function readAllEnds(
+  system: Pick<System, 'canvases'>,
+  canvas: LoadedCanvas,
+): Promise<KnownEnds> {
   const known = createKnownEnds(canvas)
   await readEnds(system, canvas, known, [{ from: 0, to: canvas.leaves }])
   return known

@@ -1,13 +1,15 @@
 import { isGone } from '../../core/publish/publish.ts'
 import { statusOf } from '../../core/status/status.ts'
+import { isCanvas } from '../../core/task/head.ts'
 import type { Status } from '../../core/task/lifecycle.ts'
 import type { Task } from '../../core/task/task.ts'
+import { readHead, readTasks } from '../kernel/read-heads.ts'
 import type { System } from '../kernel/system.ts'
 import type { ListAnswer } from '../list/list.ts'
 import { decodeCursor, encodeCursor } from '../list/list-cursor.ts'
 import type { ListOrder } from '../list/list-query.ts'
 import { sortKeyOf } from '../list/sorted-list.ts'
-import { type Canvas, loadCanvas, memberId } from './canvas.ts'
+import { type LoadedCanvas, loadCanvas, memberId } from './canvas.ts'
 
 export type MemberQuery = {
   /** The id of the canvas. */
@@ -33,7 +35,7 @@ const BATCH_LEAVES = 100
  * body. Other orders are sorted in memory, up to a bounded number of members.
  */
 export async function listMembers(system: System, query: MemberQuery): Promise<ListAnswer | undefined> {
-  const head = await system.tasks.head(query.canvasId)
+  const head = await readHead(system, query.canvasId, isCanvas)
   if (!head?.canvas || isGone(head, system.clock.now())) return undefined
   const canvas = await loadCanvas(system, { canvasId: head.key, born: head.born }, head)
   if (!canvas) return undefined
@@ -64,14 +66,17 @@ function refused(path: string, message: string): ListAnswer {
 /** The leaves in the order of the query; undefined when there are too many to sort. */
 async function orderOf(
   system: System,
-  canvas: Canvas,
+  canvas: LoadedCanvas,
   { order }: MemberQuery,
 ): Promise<number[] | undefined> {
   const leaves = canvas.types.map((_type, leaf) => leaf)
   if (order === 'created') return leaves
   if (order === '-created') return leaves.reverse()
   if (canvas.leaves > EXAMINED_MAX) return undefined
-  const heads = await system.tasks.heads(leaves.map(leaf => memberId(canvas, leaf)))
+  const heads = await readTasks(
+    system,
+    leaves.map(leaf => memberId(canvas, leaf)),
+  )
   const sorts = new Map(heads.map(head => [head.id, sortKeyOf(head, order)]))
   const positionOf = (leaf: number) => sorts.get(memberId(canvas, leaf)) ?? 0
   const sign = order.startsWith('-') ? -1 : 1
@@ -79,7 +84,7 @@ async function orderOf(
 }
 
 type PageRequest = {
-  readonly canvas: Canvas
+  readonly canvas: LoadedCanvas
   readonly query: MemberQuery
   readonly order: readonly number[]
   readonly name: string
@@ -100,11 +105,11 @@ async function page(system: System, { canvas, query, order, name, from }: PageRe
 
 async function headsAt(
   { tasks }: System,
-  canvas: Canvas,
+  canvas: LoadedCanvas,
   leaves: readonly number[],
 ): Promise<Array<Task | undefined>> {
   const ids = leaves.map(leaf => memberId(canvas, leaf))
-  const heads = new Map((await tasks.heads(ids)).map(task => [task.id, task]))
+  const heads = new Map((await readTasks({ tasks }, ids)).map(task => [task.id, task]))
   return ids.map(id => heads.get(id))
 }
 

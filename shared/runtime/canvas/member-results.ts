@@ -3,9 +3,10 @@ import { memberEnd } from '../../core/task/canvas-state.ts'
 import { resultOf } from '../../core/task/result.ts'
 import type { Task } from '../../core/task/task.ts'
 import { bodyValue } from '../kernel/living-bodies.ts'
+import { readTask, readTasks } from '../kernel/read-heads.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'
 import type { System } from '../kernel/system.ts'
-import { type Canvas, memberId } from './canvas.ts'
+import { type LoadedCanvas, memberId } from './canvas.ts'
 
 const PAGE_LEAVES = 500
 const READS_AT_ONCE_MAX = 10
@@ -21,7 +22,7 @@ const BYTES_PER_READ = 200
  */
 export async function memberResults(
   system: Pick<System, 'tasks'>,
-  canvas: Canvas,
+  canvas: LoadedCanvas,
   leaves: readonly number[],
   maxBytes = Number.POSITIVE_INFINITY,
 ): Promise<Map<number, Json> | 'too-long' | undefined> {
@@ -49,14 +50,14 @@ export async function memberResults(
  */
 async function endedHeads(
   { tasks }: Pick<System, 'tasks'>,
-  canvas: Canvas,
+  canvas: LoadedCanvas,
   leaves: readonly number[],
 ): Promise<Array<Task | undefined>> {
   const ids = leaves.map(leaf => memberId(canvas, leaf))
-  const heads = new Map((await tasks.heads(ids)).map(head => [head.id, head]))
+  const heads = new Map((await readTasks({ tasks }, ids)).map(head => [head.id, head]))
   return sideBySide(ids, READS_AT_ONCE_MAX, async id => {
     const seen = heads.get(id)
-    return seen && memberEnd(seen) ? seen : tasks.head(id)
+    return seen && memberEnd(seen) ? seen : readTask({ tasks }, id)
   })
 }
 

@@ -14,15 +14,17 @@ import { BatonError, type FieldProblem } from '../../core/errors.ts'
 import { hash32 } from '../../core/hash.ts'
 import { type Json, jsonBytes } from '../../core/json.ts'
 import { isGone } from '../../core/publish/publish.ts'
-import { CANVAS_TYPE } from '../../core/task/canvas-state.ts'
-import { type Task, taskId } from '../../core/task/task.ts'
+import { CANVAS_TYPE, type Canvas } from '../../core/task/canvas-state.ts'
+import { isCanvas } from '../../core/task/head.ts'
+import { taskId } from '../../core/task/task.ts'
 import { transact } from '../kernel/kernel.ts'
+import { readHead } from '../kernel/read-heads.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'
 import type { System } from '../kernel/system.ts'
 import { newTraceparent } from '../kernel/traceparent.ts'
 import { resolvePublication, type UnknownType } from '../publish/resolve-publication.ts'
 import { batchTypeReader } from '../types/type-cache.ts'
-import { type Canvas, type LeafRequest, loadCanvas, memberId } from './canvas.ts'
+import { type LeafRequest, type LoadedCanvas, loadCanvas, memberId } from './canvas.ts'
 import { recordMemberEnds } from './count-ends.ts'
 import { startLeaves } from './start-leaves.ts'
 
@@ -36,7 +38,7 @@ export type CanvasRequest = {
 }
 
 export type CanvasPublished =
-  | { readonly ok: true; readonly created: boolean; readonly canvas: Canvas }
+  | { readonly ok: true; readonly created: boolean; readonly canvas: LoadedCanvas }
   | {
       readonly ok: false
       readonly reason: 'unknown-type'
@@ -79,7 +81,7 @@ export async function publishCanvas(system: System, request: CanvasRequest): Pro
 }
 
 /** The ids of all members, in the order of the publish body; undefined when there are too many to list. */
-export function memberIds(canvas: Canvas): string[] | undefined {
+export function memberIds(canvas: LoadedCanvas): string[] | undefined {
   if (canvas.leaves > CANVAS_TASKS_AT_ONCE_MAX || countMembers(canvas.tree) > CANVAS_MEMBERS_SHOWN_MAX)
     return undefined
   return canvas.types.map((_type, leaf) => memberId(canvas, leaf))
@@ -134,7 +136,7 @@ async function storeCanvas(
   system: System,
   { key = system.chance.ulid(system.clock.now()), sendConcurrency, traceparent }: CanvasRequest,
   content: Content,
-): Promise<{ head: Task; created: boolean }> {
+): Promise<{ head: Canvas; created: boolean }> {
   const { clock, chance } = system
   const id = taskId(CANVAS_TYPE, key)
   const named = {
@@ -144,7 +146,7 @@ async function storeCanvas(
     ...(sendConcurrency !== undefined && { sendConcurrency }),
   }
   // The pages may be long. Reading the head first spares a repeated publish from writing them again.
-  const { decision, task } = await transact(system, await system.tasks.head(id), current => {
+  const { decision, task } = await transact(system, await readHead(system, id, isCanvas), current => {
     const now = clock.now()
     if (current && !isGone(current, now)) return { ok: false as const }
     return {
@@ -157,7 +159,7 @@ async function storeCanvas(
 }
 
 /** Publishes the first members. The canvas is stored already, so the planner's look completes what fails here. */
-async function startFirstLeaves(system: System, canvas: Canvas, head: Task): Promise<void> {
+async function startFirstLeaves(system: System, canvas: LoadedCanvas, head: Canvas): Promise<void> {
   if (head.state !== 'open' || head.canvas?.started || canvas.leaves > CANVAS_TASKS_AT_ONCE_MAX) return
   try {
     const { reachOf: reach } = evaluate(canvas.tree, () => undefined)

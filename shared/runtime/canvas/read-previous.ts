@@ -4,7 +4,7 @@ import { escapedBytes, type Json, jsonBytes } from '../../core/json.ts'
 import type { Task } from '../../core/task/task.ts'
 import { bodyValue } from '../kernel/living-bodies.ts'
 import type { System } from '../kernel/system.ts'
-import { type Canvas, loadCanvas } from './canvas.ts'
+import { type LoadedCanvas, loadCanvas } from './canvas.ts'
 import { memberResults } from './member-results.ts'
 
 /** Stands for a value that is longer than its reader can take. */
@@ -70,7 +70,7 @@ export async function readPreviousPage(
 
 async function valuesOf(
   system: Pick<System, 'tasks'>,
-  canvas: Canvas,
+  canvas: LoadedCanvas,
   parts: readonly TreeNode[],
   maxBytes: number,
 ): Promise<Json[] | 'gone' | 'too-long'> {

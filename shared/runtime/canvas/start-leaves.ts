@@ -1,11 +1,11 @@
 import { isItemFault } from '../../core/errors.ts'
-import type { Task } from '../../core/task/task.ts'
+import type { Canvas } from '../../core/task/canvas-state.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'
 import type { System } from '../kernel/system.ts'
 import { type PublishOutcome, publish } from '../publish/publish.ts'
 import { createArrivals } from '../publish/resolve-publication.ts'
 import { batchTypeReader } from '../types/type-cache.ts'
-import { type Canvas, leafRequest, memberKey } from './canvas.ts'
+import { type LoadedCanvas, leafRequest, memberKey } from './canvas.ts'
 import { handedOnReader, renewHandedOnResult } from './handed-on.ts'
 
 const SEND_CONCURRENCY = 25
@@ -21,8 +21,8 @@ const SEND_CONCURRENCY = 25
  */
 export async function startLeaves(
   system: System,
-  canvas: Canvas,
-  head: Task,
+  canvas: LoadedCanvas,
+  head: Canvas,
   leaves: readonly number[],
 ): Promise<number[]> {
   const handedOnTo = handedOnReader(system, canvas)
@@ -51,7 +51,7 @@ export async function startLeaves(
 
 function isRefused(
   system: System,
-  { id, born }: Canvas,
+  { id, born }: LoadedCanvas,
   leaf: number,
   outcome: PublishOutcome | undefined,
 ): boolean {

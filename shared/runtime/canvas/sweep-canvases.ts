@@ -3,14 +3,15 @@ import { CANVAS_BODY_MS, canvasRef, driveAt, noteProgress } from '../../core/can
 import { chunksOf } from '../../core/canvas/chunks.ts'
 import { viewPartition } from '../../core/place/place-names.ts'
 import { sweepRecord } from '../../core/record-names.ts'
-import { CANVAS_TYPE } from '../../core/task/canvas-state.ts'
-import type { Task } from '../../core/task/task.ts'
+import { CANVAS_TYPE, type Canvas } from '../../core/task/canvas-state.ts'
+import { isCanvas } from '../../core/task/head.ts'
 import type { IndexEntry } from '../../ports/stores.ts'
 import { lostMessageDetector } from '../jobs/lost-messages.ts'
 import { transact } from '../kernel/kernel.ts'
+import { readHead } from '../kernel/read-heads.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'
 import type { System } from '../kernel/system.ts'
-import { type Canvas, loadCanvas } from './canvas.ts'
+import { type LoadedCanvas, loadCanvas } from './canvas.ts'
 import { sendCanvasLook } from './continue-canvas.ts'
 import { type RepairRange, repairMembers } from './drive-canvas.ts'
 
@@ -57,7 +58,7 @@ export async function sweepCanvases(system: System): Promise<{ looked: number; f
 
 async function sweepCanvas(
   system: System,
-  seen: Task,
+  seen: Canvas,
   {
     isMessageLost,
     ...bounds
@@ -71,7 +72,7 @@ async function sweepCanvas(
     if (await isMessageLost(seen.updatedAt)) await sendCanvasLook(system, seen, 0)
     return
   }
-  const head = await system.tasks.head(seen.id)
+  const head = await readHead(system, seen.id, isCanvas)
   if (head?.state !== 'open' || head.born !== seen.born) return
   const canvas = await loadCanvas(system, { canvasId: head.key, born: head.born }, head)
   if (!canvas) return
@@ -87,7 +88,7 @@ async function sweepCanvas(
  * One page of the open canvases of a shard, from where the last round stopped, and those that were published
  * recently.
  */
-async function nextOpenCanvases(system: System, shard: number): Promise<Task[]> {
+async function nextOpenCanvases(system: System, shard: number): Promise<Canvas[]> {
   const name = sweepRecord.canvases(shard)
   const after = (await system.records.get(name)) as IndexEntry | null | undefined
   const partition = viewPartition(CANVAS_TYPE, 'open', shard)
@@ -104,7 +105,7 @@ async function nextOpenCanvases(system: System, shard: number): Promise<Task[]> 
   }
   const recent = await system.tasks.page(recentRange(partition, system.clock.now()))
   const ids = new Set([...recent.entries, ...page.entries].map(({ id }) => id))
-  const heads = await system.tasks.heads([...ids])
+  const heads = await (await system.tasks.heads([...ids])).filter(isCanvas)
   return heads.filter(({ state, owes }) => state === 'open' || owes)
 }
 
@@ -115,7 +116,7 @@ function recentRange(partition: string, now: number) {
 }
 
 /** Renews the bodies and the counts of an open canvas, which must outlive it. */
-async function renewStoredParts(system: System, canvas: Canvas, head: Task): Promise<void> {
+async function renewStoredParts(system: System, canvas: LoadedCanvas, head: Canvas): Promise<void> {
   const expiresAt = system.clock.now() + CANVAS_BODY_MS
   const refs = [
     canvasRef.layout(canvas.born),

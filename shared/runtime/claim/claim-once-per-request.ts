@@ -1,6 +1,7 @@
 import { CLAIM_PATIENCE_MS } from '../../core/bounds.ts'
 import type { Json } from '../../core/json.ts'
 import { elapsedSince, type Moment, momentOf } from '../kernel/moment.ts'
+import { readTask } from '../kernel/read-heads.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'
 import type { System } from '../kernel/system.ts'
 import type { Claimed } from './claim.ts'
@@ -91,7 +92,7 @@ function isBy(by: string, found: Json): boolean {
 
 async function stillHeld(system: System, claims: readonly ClaimReference[]): Promise<Claimed[]> {
   const held = await sideBySide(claims, CONCURRENT_READS_MAX, async ({ id, born, fence }) => {
-    const task = await system.tasks.head(id)
+    const task = await readTask(system, id)
     const run = task?.born === born ? task.live[fence] : undefined
     return task && run ? [{ task, run }] : []
   })

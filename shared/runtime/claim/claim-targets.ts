@@ -6,6 +6,7 @@ import { splitTaskId, type Task } from '../../core/task/task.ts'
 import { awaitedWorkers } from '../../core/worker/targeted.ts'
 import { MARKER_LIFE_MS, type Marker } from '../../core/worker/worker.ts'
 import type { MarkerPage } from '../../ports/stores.ts'
+import { readTask } from '../kernel/read-heads.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'
 import type { System } from '../kernel/system.ts'
 import { logFields } from '../kernel/traceparent.ts'
@@ -55,7 +56,7 @@ export async function findTargets(
   const now = system.clock.now()
   const found: Target[] = []
   await sideBySide(markers, CONCURRENT_REQUESTS_MAX, async marker => {
-    const task = await readTask(system, marker.taskId)
+    const task = await readMarked(system, marker.taskId)
     if (task && claimWouldWrite(task, claimer, now)) found.push({ task, marker })
     else if (isSpent(marker, task)) await clear(system, marker)
   })
@@ -63,12 +64,12 @@ export async function findTargets(
 }
 
 /** Reads the head. A task that cannot be read counts as gone, so its marker is cleared. */
-async function readTask({ tasks, log }: System, taskId: string): Promise<Task | undefined> {
+async function readMarked(system: System, taskId: string): Promise<Task | undefined> {
   try {
-    return await tasks.head(taskId)
+    return await readTask(system, taskId)
   } catch (error) {
     if (!isItemFault(error)) throw error
-    log.error('a task that a marker names cannot be read', { taskId, error })
+    system.log.error('a task that a marker names cannot be read', { taskId, error })
     return undefined
   }
 }

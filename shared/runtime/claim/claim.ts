@@ -11,10 +11,12 @@
  * - `claimed-task.ts`, `content-of.ts`: what a worker is given with its claim
  * - `release-run.ts`: gives a claimed task back before its handler began
  */
+
 import { BatonError, isItemFault } from '../../core/errors.ts'
 import { type Claimer, type ClaimRefusal, claim, failRefusedClaim } from '../../core/run/claim.ts'
 import { isSamePiece, openSince } from '../../core/task/piece.ts'
-import { endedRuns, type LiveRun, liveRuns, type Task } from '../../core/task/task.ts'
+import type { LiveRun } from '../../core/task/runs.ts'
+import { endedRuns, liveRuns, type Task } from '../../core/task/task.ts'
 import { isKnownFault, logFault, rememberFault } from '../kernel/isolate-faults.ts'
 import { type Patience, transact } from '../kernel/kernel.ts'
 import { momentOf, sleepUntil } from '../kernel/moment.ts'

@@ -28,6 +28,7 @@
  * Read next: `disposition.ts`. A function enters by `serve-dispatches.ts`, with `batch-tickets.ts` and `suspects.ts`. A
  * worker receives in `worker/receive.ts`, and its tickets wait in `claim/claim-by-ticket.ts`.
  */
+
 import { QUEUE_DELAY_MS_MAX } from '../../core/bounds.ts'
 import { defined } from '../../core/defined.ts'
 import { isOutage } from '../../core/errors.ts'
@@ -41,6 +42,7 @@ import type { Delivery } from '../../ports/messages.ts'
 import { type Claimed, claimTask } from '../claim/claim.ts'
 import type { ClaimByTicket } from '../claim/claim-by-ticket.ts'
 import { sleepUntil } from '../kernel/moment.ts'
+import { readTask } from '../kernel/read-heads.ts'
 import type { System } from '../kernel/system.ts'
 import { logFields } from '../kernel/traceparent.ts'
 import type { StartPolicy } from '../limits/start-policy.ts'
@@ -193,12 +195,12 @@ async function disposeOf(serving: Serving, delivery: Delivery, obstacle: Obstacl
 
 /** Whether the dispatch must not be put back, because its task has changed or needs no further worker. */
 async function isMoot(
-  { tasks }: System,
+  system: System,
   { task: seen }: Delivery,
   { ifUnchanged }: Extract<Disposition, { to: 'put-back' }>,
 ): Promise<boolean> {
   if (!ifUnchanged) return false
-  const head = await tasks.head(seen.id)
+  const head = await readTask(system, seen.id)
   const isUnchanged = head?.born === seen.born && head.revision === seen.revision
   return !isUnchanged || openSlots(head) <= 0
 }

@@ -1,10 +1,11 @@
 import type { EventType } from '../../core/events/event-types.ts'
 import { eventsOf } from '../../core/events/events.ts'
 import { failuresOf } from '../../core/task/attempts.ts'
+import { type Head, isTask } from '../../core/task/head.ts'
 import type { Task } from '../../core/task/task.ts'
 import type { Log, MetricName, Metrics } from '../../ports/machine.ts'
 
-type Change = { readonly task: Task; readonly position: string }
+type Change = { readonly task: Head; readonly position: string }
 type Outputs = { readonly metrics: Metrics; readonly log: Log }
 
 /** The metric that each event counts as. It follows from the one change that causes the event. */
@@ -48,9 +49,9 @@ export function countOutcomes(
 }
 
 /** The metrics that a change of a task counts as. */
-function metricsOf(task: Task): MetricName[] {
+function metricsOf(task: Head): MetricName[] {
   const counted = eventsOf(task).flatMap(({ type }) => METRIC_OF_EVENT[type] ?? [])
-  return isRetry(task) ? [...counted, 'Retried'] : counted
+  return isTask(task) && isRetry(task) ? [...counted, 'Retried'] : counted
 }
 
 /**

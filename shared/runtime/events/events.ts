@@ -6,9 +6,10 @@
  * This file publishes the events of a stream batch. `publish-late-events.ts` postpones events that cannot be
  * published now, and `count-outcomes.ts` counts metrics.
  */
+
 import type { BatonEvent } from '../../core/events/event-types.ts'
 import { eventsOf, type WorkerChange, workerEvent } from '../../core/events/events.ts'
-import type { Task } from '../../core/task/task.ts'
+import type { Head } from '../../core/task/head.ts'
 import type { TaskType } from '../../core/types/task-type.ts'
 import { isWithin, type Moment, momentOf } from '../kernel/moment.ts'
 import { cachedTypeReader } from '../types/type-cache.ts'
@@ -16,7 +17,7 @@ import { type EventSystem, postponeEvents, publishOrLog, RETRY_S_MIN } from './p
 
 /** A change of the table's stream that may cause events. */
 export type StreamChange = { readonly position: string } & (
-  | { readonly task: Task }
+  | { readonly task: Head }
   | { readonly worker: WorkerChange }
 )
 

@@ -12,9 +12,9 @@
  *
  * `reserve-turns.ts` reserves turns, `front.ts` reads and notes the front, and `mark-fair.ts` marks types with tenants.
  */
-import type { Change } from '../../core/change/change.ts'
-import { atTurn, type LineEntry, lineEntry } from '../../core/change/entering.ts'
+import { type Change, isOfTask } from '../../core/change/change.ts'
 import { turnAt } from '../../core/fair/fair.ts'
+import { atTurn, type LineEntry, lineEntry } from '../../core/place/line-entry.ts'
 import type { ChangeHook, System } from '../kernel/system.ts'
 import { frontOf } from './front.ts'
 import { giveTurnBack, reserveTurn } from './reserve-turns.ts'
@@ -24,10 +24,10 @@ export const TURN_HOOK: ChangeHook = { prepare: withTurn, refused: keepTurn }
 
 /** The change, with the task's turn if it brings the task into a line. */
 async function withTurn(system: System, change: Change): Promise<Change> {
-  const entry = lineEntry(change)
+  const entry = isOfTask(change) && lineEntry(change.before, change.after)
   if (!entry) return change
   const front = await frontOf(system, entry.line)
-  return atTurn(change, entry.line, await turnFor(system, entry, front))
+  return { ...change, after: atTurn(change.after, entry.line, await turnFor(system, entry, front)) }
 }
 
 async function turnFor(system: System, entry: LineEntry, front: number): Promise<number> {
@@ -36,7 +36,8 @@ async function turnFor(system: System, entry: LineEntry, front: number): Promise
 
 /** Keeps the turn of a change that was not written for the tenant's next task. */
 function keepTurn(system: System, change: Change): void {
-  const entry = lineEntry(change)
+  if (!isOfTask(change)) return
+  const entry = lineEntry(change.before, change.after)
   if (!entry || entry.held !== undefined) return
   const turn = turnAt(entry.line, change.after.place?.order ?? '')
   if (turn !== undefined) giveTurnBack(system, entry, turn)

@@ -1,6 +1,6 @@
-import type { LineEntry } from '../../core/change/entering.ts'
 import { BatonError } from '../../core/errors.ts'
 import { lineName } from '../../core/fair/fair.ts'
+import type { LineEntry } from '../../core/place/line-entry.ts'
 import type { TenantTurns, TurnStore } from '../../ports/stores.ts'
 import type { System } from '../kernel/system.ts'
 

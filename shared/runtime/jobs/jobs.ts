@@ -18,6 +18,7 @@ import type { JobLook, PurgeJob } from '../../core/types/type-job.ts'
 import type { IndexEntry } from '../../ports/stores.ts'
 import { isolateEach } from '../kernel/isolate-faults.ts'
 import { ofSameBirth, transact } from '../kernel/kernel.ts'
+import { readTask, readTasks } from '../kernel/read-heads.ts'
 import type { System } from '../kernel/system.ts'
 import { deleteLastingBodies } from '../operate/delete-lasting-bodies.ts'
 import { sendMessages } from '../plan/plan.ts'
@@ -72,7 +73,14 @@ function boundsOf({ bucket: _bucket, ...bounds }: JobRange): Pick<JobRange, 'fro
 }
 
 async function headsInOrder({ tasks }: System, entries: readonly IndexEntry[]): Promise<Task[]> {
-  const heads = new Map((await tasks.heads(entries.map(({ id }) => id))).map(task => [task.id, task]))
+  const heads = new Map(
+    (
+      await readTasks(
+        { tasks },
+        entries.map(({ id }) => id),
+      )
+    ).map(task => [task.id, task]),
+  )
   return entries.flatMap(({ id }) => heads.get(id) ?? [])
 }
 
@@ -139,5 +147,5 @@ async function purgeTask(system: System, job: PurgeJob, seen: Task): Promise<boo
 async function withoutOwedCallbacks(system: System, seen: Task): Promise<Task | undefined> {
   if (!seen.owes) return seen
   await publishTaskCallbacks(system, seen)
-  return system.tasks.head(seen.id)
+  return readTask(system, seen.id)
 }

@@ -1,4 +1,5 @@
 import type { Change } from '../../core/change/change.ts'
+import type { Head } from '../../core/task/head.ts'
 import type { Applied } from '../../ports/stores.ts'
 import { withLivingBodies } from './living-bodies.ts'
 import { logRunEnds } from './log-run-ends.ts'
@@ -10,7 +11,11 @@ import type { System } from './system.ts'
  *
  * `held` is the head that the writer held. It differs from `change.before` when the change begins with another head.
  */
-export async function applyChange(system: System, change: Change, held = change.before): Promise<Applied> {
+export async function applyChange(
+  system: System,
+  change: Change,
+  held: Head | undefined = change.before,
+): Promise<Applied> {
   let ready = await withLivingBodies(system.tasks, change)
   for (const { prepare } of system.changeHooks) if (prepare) ready = await prepare(system, ready)
   const applied = await system.tasks.apply(ready)

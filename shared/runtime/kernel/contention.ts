@@ -1,4 +1,6 @@
-import { liveRuns, type Operation, openSlots, type Task } from '../../core/task/task.ts'
+import { type Head, isTask } from '../../core/task/head.ts'
+import type { Operation } from '../../core/task/head-fields.ts'
+import { liveRuns, openSlots } from '../../core/task/task.ts'
 
 /**
  * A writer that lost a race for a head waits, reads the head again, and decides anew. This file says how long it waits.
@@ -27,7 +29,7 @@ const FEW_RIVALS = 2
 
 /** A refused write: the head that refused it, when the write was sent, and when the answer came. */
 type RefusedWrite = {
-  readonly current: Task | undefined
+  readonly current: Head | undefined
   readonly sentAt: number
   readonly answeredAt: number
 }
@@ -55,7 +57,7 @@ export type Conflicts = {
  * `chance` is a random number from 0 to 1.
  */
 export function conflictWaitMs(
-  task: Task | undefined,
+  task: Head | undefined,
   { count, writeMs, operation }: Conflicts,
   chance: number,
 ): number {
@@ -67,9 +69,13 @@ export function conflictWaitMs(
   return Math.ceil(Math.min(all, grown) * chance)
 }
 
-/** How many processes may want to write the task at one moment: possible claimers, workers with live runs, and one more. */
-function rivalsFor(task: Task | undefined, operation: Operation): number {
+/**
+ * How many processes may want to write the head at one moment. For a task these are possible claimers, workers with live runs, and
+ * one more. A canvas or a schedule is written by a request and by the process that works on it.
+ */
+function rivalsFor(task: Head | undefined, operation: Operation): number {
   if (task?.state !== 'open') return 1
+  if (!isTask(task)) return 2
   const claimers = Math.max(0, openSlots(task))
   return operation === 'claim' ? claimers + 1 : liveRuns(task).length + claimers + 1
 }

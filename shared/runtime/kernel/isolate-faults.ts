@@ -1,4 +1,5 @@
 import { isItemFault } from '../../core/errors.ts'
+import type { Head } from '../../core/task/head.ts'
 import type { Task } from '../../core/task/task.ts'
 import { processMemory } from './process-memory.ts'
 import { sideBySide } from './side-by-side.ts'
@@ -17,7 +18,7 @@ import { logFields } from './traceparent.ts'
  *
  * @throws the error of an outage.
  */
-export async function isolateEach<Item extends Task | { readonly task: Task }, Result>(
+export async function isolateEach<Item extends Head | { readonly task: Head }, Result>(
   system: Pick<System, 'log' | 'metrics'>,
   items: readonly Item[],
   most: number,

@@ -16,7 +16,7 @@ import type { Change } from '../../core/change/change.ts'
 import { withOperation } from '../../core/change/operations.ts'
 import { BatonError, isOutage } from '../../core/errors.ts'
 import { endOfComplete } from '../../core/run/several-successes.ts'
-import type { Task } from '../../core/task/task.ts'
+import { type Head, isSameKind, isTask, type OfKind } from '../../core/task/head.ts'
 import { applyChange } from './apply-change.ts'
 import { type Conflicts, conflictWaitMs, isLostRace } from './contention.ts'
 import type { System } from './system.ts'
@@ -26,12 +26,12 @@ import { logFields } from './traceparent.ts'
 const PATIENCE_MS = 20_000
 
 /** What `decide` returns: a change to write, or none. */
-type Decision = { readonly ok: boolean; readonly change?: Change | undefined }
+type Decision<H extends Head> = { readonly ok: boolean; readonly change?: Change<H> | undefined }
 
-/** The decision that held, and the task as it stands after it (unchanged when there was nothing to write). */
-export type Outcome<D extends Decision> = {
+/** The decision that held, and the head as it stands after it (unchanged when there was nothing to write). */
+export type Outcome<H extends Head, D> = {
   readonly decision: D
-  readonly task: Task | undefined
+  readonly task: H | undefined
   /** How many conditional writes were refused before the last one. */
   readonly conflicts: number
 }
@@ -43,34 +43,47 @@ export type Patience = { readonly until?: number }
  * The one loop around every transition: decides, writes, and decides again when the guard of the write no longer held.
  * After a lost race the writer may wait, and then reads the head again before its next write.
  *
- * `seen` is the head that the caller already holds, so the usual case costs one write and no read. A head whose last
- * success has completed the task gets its end written first, so `decide` never sees such a head.
+ * `seen` is the head that the caller already holds, so the usual case costs one write and no read. The decision is made on heads
+ * of its kind. A task whose last success has completed it gets its end written first, so `decide` never sees such a task.
  *
  * @throws BatonError `contended` when the writer lost races until `until`. Nothing is written, and repeating is safe.
  */
-export async function transact<D extends Decision>(
+export async function transact<H extends Head, D extends Decision<OfKind<H>>>(
   system: System,
-  seen: Task | undefined,
-  decide: (task: Task | undefined, conflicts: number) => D,
+  seen: H | undefined,
+  decide: (head: OfKind<H> | undefined, conflicts: number) => D,
   { until = system.clock.now() + PATIENCE_MS }: Patience = {},
-): Promise<Outcome<D>> {
+): Promise<Outcome<OfKind<H>, D>> {
   const { clock } = system
-  let current = seen
+  let current = seen as OfKind<H> | undefined
   let lostRaces = 0
   for (let conflicts = 0; ; conflicts++) {
-    current = await endIfComplete(system, current)
+    current = current && (await endIfComplete(system, current))
     const decision = decide(current, conflicts)
     if (!decision.change) return { decision, task: current, conflicts }
+    const { after } = decision.change
     const sentAt = clock.now()
-    if (conflicts > 0 && sentAt >= until) throw contended(decision.change.after.id)
+    if (conflicts > 0 && sentAt >= until) throw contended(after.id)
     const applied = await applyChange(system, withOperator(system, decision.change), current)
-    if (applied.applied) return { decision, task: await withItsEnd(system, applied.task), conflicts }
+    if (applied.applied)
+      return { decision, task: await withItsEnd(system, sameKind(after, applied.task)), conflicts }
     const answeredAt = clock.now()
     if (isLostRace({ current: applied.current, sentAt, answeredAt })) lostRaces += 1
-    const { operation } = decision.change.after
-    const lost = { count: lostRaces, writeMs: answeredAt - sentAt, operation, leftMs: until - answeredAt }
-    current = await afterConflict(system, applied.current, lost)
+    const lost = {
+      count: lostRaces,
+      writeMs: answeredAt - sentAt,
+      operation: after.operation,
+      leftMs: until - answeredAt,
+    }
+    const read = await afterConflict(system, applied.current, lost)
+    current = read && sameKind(after, read)
   }
+}
+
+/** The head that was read, as one of the kind that was written under its id. The type in an id fixes the kind for ever. */
+function sameKind<Kind extends Head>(written: Kind, read: Head): Kind {
+  if (isSameKind(written, read)) return read
+  throw new BatonError('invalid', `${read.id} is stored as a ${read.kind}, which its type never is`)
 }
 
 const GONE = { ok: false, reason: 'gone' } as const
@@ -79,10 +92,10 @@ const GONE = { ok: false, reason: 'gone' } as const
  * The decision about one birth of a key, for `transact`. It asks `decide` while the stored head is of the birth that the
  * caller saw. Otherwise it refuses with `gone`: nothing that was meant for one birth may change a later one.
  */
-export function ofSameBirth<Decided>(
-  { born }: Pick<Task, 'born'>,
-  decide: (current: Task) => Decided,
-): (current: Task | undefined) => Decided | typeof GONE {
+export function ofSameBirth<H extends Head, Decided>(
+  { born }: Pick<H, 'born'>,
+  decide: (current: H) => Decided,
+): (current: H | undefined) => Decided | typeof GONE {
   return current => (current?.born === born ? decide(current) : GONE)
 }
 
@@ -91,12 +104,12 @@ function withOperator({ operator, clock }: System, change: Change): Change {
   return operator ? withOperation(change, operator, clock.now()) : change
 }
 
-/** The head, after its end is written if it is complete. */
-async function endIfComplete(system: System, seen: Task | undefined): Promise<Task | undefined> {
-  let current = seen
+/** The head, after its end is written if it is a complete task. Undefined when the task is gone. */
+async function endIfComplete<Kind extends Head>(system: System, seen: Kind): Promise<Kind | undefined> {
+  let current: Head | undefined = seen
   for (;;) {
-    const end = current && endOfComplete(current)
-    if (!end) return current
+    const end: Change | undefined = current && isTask(current) ? endOfComplete(current) : undefined
+    if (!end) return current && sameKind(seen, current)
     const applied = await applyChange(system, end, current)
     current = applied.applied ? applied.task : applied.current
   }
@@ -112,9 +125,9 @@ function contended(id: string): BatonError {
 /** The head to decide on after a refused write. If the writer has to wait, at most `leftMs`, it reads the head again. */
 async function afterConflict(
   { clock, chance, tasks }: System,
-  current: Task | undefined,
+  current: Head | undefined,
   { leftMs, ...conflicts }: Conflicts & { readonly leftMs: number },
-): Promise<Task | undefined> {
+): Promise<Head | undefined> {
   const waitMs = Math.min(leftMs, conflictWaitMs(current, conflicts, chance.fraction()))
   if (!current || waitMs <= 0) return current
   await clock.sleep(waitMs)
@@ -122,16 +135,16 @@ async function afterConflict(
 }
 
 /**
- * The task after a write that may have completed it, with its end written. The success itself is already stored. When an
+ * The head after a write that may have completed it, with its end written. The success itself is already stored. When an
  * outage prevents the write of the end, the planner writes it later.
  */
-async function withItsEnd(system: System, task: Task): Promise<Task> {
+async function withItsEnd<Kind extends Head>(system: System, head: Kind): Promise<Kind> {
   try {
-    const after = await endIfComplete(system, task)
-    return after?.born === task.born ? after : task
+    const after = await endIfComplete(system, head)
+    return after?.born === head.born ? after : head
   } catch (error) {
     if (!isOutage(error)) throw error
-    system.log.warn('the end of a complete task is not written yet', { ...logFields(task), error })
-    return task
+    system.log.warn('the end of a complete task is not written yet', { ...logFields(head), error })
+    return head
   }
 }

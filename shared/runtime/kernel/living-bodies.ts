@@ -1,7 +1,7 @@
 import type { Change } from '../../core/change/change.ts'
 import type { Json } from '../../core/json.ts'
-import { bodiesExpiringBefore, bodyExpiry, withBodies } from '../../core/task/body.ts'
-import type { Body, Task } from '../../core/task/task.ts'
+import { type Body, bodyExpiry } from '../../core/task/body.ts'
+import { bodiesExpiringBefore, type Head, withBodies } from '../../core/task/head.ts'
 import type { TaskStore } from '../../ports/stores.ts'
 import type { System } from './system.ts'
 
@@ -24,13 +24,13 @@ export async function withLivingBodies(tasks: TaskStore, change: Change): Promis
   return { ...change, after: withExpiry(after, new Set(ageing.map(({ ref }) => ref)), expiresAt) }
 }
 
-function reliedOnUntil({ state, dueAt, updatedAt, options, expiresAt }: Task): number {
+function reliedOnUntil({ state, dueAt, updatedAt, options, expiresAt }: Head): number {
   if (state !== 'open') return expiresAt ?? updatedAt
   return Math.max(dueAt, updatedAt) + Math.max(options.retentionMs, BODY_ALERT_MS)
 }
 
-function withExpiry(task: Task, refs: ReadonlySet<string>, expiresAt: number): Task {
-  return withBodies(task, body => ('ref' in body && refs.has(body.ref) ? { ...body, expiresAt } : body))
+function withExpiry(head: Head, refs: ReadonlySet<string>, expiresAt: number): Head {
+  return withBodies(head, body => ('ref' in body && refs.has(body.ref) ? { ...body, expiresAt } : body))
 }
 
 /** The value of a body of the task. Undefined when the body is stored apart from the head and has expired. */

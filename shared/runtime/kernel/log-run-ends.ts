@@ -1,8 +1,9 @@
-import type { Change } from '../../core/change/change.ts'
+import { type Change, isOfTask } from '../../core/change/change.ts'
 import type { RunGone } from '../../core/run/run.ts'
 import { statusOf } from '../../core/status/status.ts'
 import { isSamePiece } from '../../core/task/piece.ts'
-import { type EndedRun, type EndedRunState, runId, type Task } from '../../core/task/task.ts'
+import type { EndedRun, EndedRunState } from '../../core/task/runs.ts'
+import { runId, type Task } from '../../core/task/task.ts'
 import type { Log, LogFields, Metrics } from '../../ports/machine.ts'
 import { logFields } from './traceparent.ts'
 
@@ -16,10 +17,9 @@ type Logging = { readonly log: Log }
  * warning with its error and the time of the next try. The process that wrote the change logs it: the worker, the API for
  * HTTP workers, or, for a lost run, the waker or the worker that takes the task over.
  */
-export function logRunEnds(
-  { log, metrics }: Logging & { readonly metrics: Metrics },
-  { before, after, bodies }: Change,
-): void {
+export function logRunEnds({ log, metrics }: Logging & { readonly metrics: Metrics }, change: Change): void {
+  if (!isOfTask(change)) return
+  const { before, after, bodies } = change
   if (before?.born !== after.born) return
   for (const fence of Object.keys(before.live)) {
     if (after.live[fence]) continue

@@ -13,7 +13,9 @@ import {
   SpanStatusCode,
   trace,
 } from '@opentelemetry/api'
-import { type LiveRun, runId, type Task, type TaskError } from '../../core/task/task.ts'
+import type { TaskError } from '../../core/task/error.ts'
+import type { LiveRun } from '../../core/task/runs.ts'
+import { runId, type Task } from '../../core/task/task.ts'
 import type { Clock } from '../../ports/machine.ts'
 
 const TRACER = 'baton'

@@ -1,6 +1,6 @@
 import type { Change } from '../../core/change/change.ts'
 import type { Operator } from '../../core/change/operations.ts'
-import type { Task } from '../../core/task/task.ts'
+import type { Head } from '../../core/task/head.ts'
 import type { Chance, Clock, Log, Metrics } from '../../ports/machine.ts'
 import type { FarTimers, Messages } from '../../ports/messages.ts'
 import type {
@@ -51,5 +51,5 @@ export type ChangeHook = {
   /** Called when the prepared change was refused, since another writer was faster. */
   refused?(system: System, change: Change): void
   /** Called after the write. `before` is the head that the writer held. Must not throw, since the change is stored. */
-  written?(system: System, before: Task | undefined, after: Task): Promise<void>
+  written?(system: System, before: Head | undefined, after: Head): Promise<void>
 }

@@ -1,5 +1,4 @@
 import { TRACEPARENT } from '../../core/rules/scalars.ts'
-import type { Task } from '../../core/task/task.ts'
 import type { Chance } from '../../ports/machine.ts'
 
 /** The id of the trace in a traceparent. Undefined when there is none. */
@@ -18,8 +17,8 @@ function hex(chance: Chance, digits: number): string {
   return `${random.join('')}${(1 + Math.floor(chance.fraction() * 15)).toString(16)}`
 }
 
-/** The fields of every log line about a task. */
-export function logFields({ id, traceparent }: Pick<Task, 'id' | 'traceparent'>): {
+/** The fields of every log line about a head. */
+export function logFields({ id, traceparent }: { readonly id: string; readonly traceparent?: string }): {
   taskId: string
   traceId: string | undefined
 } {

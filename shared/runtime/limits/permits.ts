@@ -4,6 +4,7 @@ import {
   isBeingClaimed,
   WAIT_NOTE_LIFE_MS,
 } from '../../core/limits/held-permits.ts'
+import { type Head, isTask } from '../../core/task/head.ts'
 import { liveRuns, type Task } from '../../core/task/task.ts'
 import type { Permit } from '../../core/task/wait.ts'
 import type { ConcurrencyLimit } from '../../core/types/task-type.ts'
@@ -110,8 +111,8 @@ export const PERMIT_HOOK: ChangeHook = {
 }
 
 /** The permits of the runs that have ended between two states of a task. */
-function permitsOfEndedRuns(before: Task | undefined, after: Task): Permit[] {
-  if (!before) return []
+function permitsOfEndedRuns(before: Head | undefined, after: Head): Permit[] {
+  if (!before || !isTask(before) || !isTask(after)) return []
   return liveRuns(before)
     .filter(({ fence }) => before.born !== after.born || !after.live[fence])
     .flatMap(({ permits = [] }) => permits)

@@ -11,6 +11,7 @@ import {
 } from '../../core/limits/held-permits.ts'
 import { typeOfLimit } from '../../core/limits/limits.ts'
 import type { Task } from '../../core/task/task.ts'
+import { readTask } from '../kernel/read-heads.ts'
 import type { System } from '../kernel/system.ts'
 import { cachedTypeReader } from '../types/type-cache.ts'
 import { admitWaiting, readWaitingTasks } from './admit-waiting.ts'
@@ -95,7 +96,7 @@ async function removeStaleHolders(
  * refused.
  */
 async function isHeld(system: System, limit: string, { holder, taskId }: Holder): Promise<boolean> {
-  const head = await system.tasks.head(taskId).catch(error => {
+  const head = await readTask(system, taskId).catch(error => {
     if (!isItemFault(error)) throw error
     return undefined
   })

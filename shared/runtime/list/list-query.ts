@@ -1,10 +1,12 @@
 import { ownerPartition, viewPartition } from '../../core/place/place-names.ts'
 import { isGone } from '../../core/publish/publish.ts'
 import { statusOf } from '../../core/status/status.ts'
+import type { View } from '../../core/task/head-fields.ts'
 import type { Status } from '../../core/task/lifecycle.ts'
-import type { Task, View } from '../../core/task/task.ts'
+import type { Task } from '../../core/task/task.ts'
 import { shardNumbers, type TaskType } from '../../core/types/task-type.ts'
 import type { IndexRange } from '../../ports/stores.ts'
+import { readTasks } from '../kernel/read-heads.ts'
 import type { System } from '../kernel/system.ts'
 
 /**
@@ -77,7 +79,7 @@ export async function matchingHeads(
 ): Promise<Map<string, Task>> {
   const fresh = [...new Set(ids)].filter(id => !seen.has(id))
   for (const id of fresh) seen.add(id)
-  const heads = fresh.length > 0 ? await system.tasks.heads(fresh) : []
+  const heads = fresh.length > 0 ? await readTasks(system, fresh) : []
   return new Map(heads.filter(task => matches(task, query, system.clock.now())).map(task => [task.id, task]))
 }
 

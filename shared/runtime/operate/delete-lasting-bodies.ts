@@ -1,5 +1,6 @@
 import { BODY_GRACE_MS, TOMBSTONE_MS } from '../../core/bounds.ts'
-import { bodyExpiry, bodyRef, separateBodies } from '../../core/task/body.ts'
+import { bodyExpiry, bodyRef } from '../../core/task/body.ts'
+import { separateBodies } from '../../core/task/head.ts'
 import type { Task } from '../../core/task/task.ts'
 import type { System } from '../kernel/system.ts'
 

@@ -5,11 +5,13 @@ import { type Clean, type RestartRefusal, restart } from '../../core/operate/res
 import { DEFAULT_OPTIONS, type Options } from '../../core/options/options.ts'
 import { isGone, type Publication } from '../../core/publish/publish.ts'
 import type { FlowDefinition, FlowState } from '../../core/task/flow-state.ts'
+import type { Head } from '../../core/task/head.ts'
 import type { Task } from '../../core/task/task.ts'
 import { defaultOrdering, shardOf, type TaskType } from '../../core/types/task-type.ts'
 import type { TypeStore } from '../../ports/stores.ts'
 import { markFair } from '../fair/mark-fair.ts'
 import { transact } from '../kernel/kernel.ts'
+import { readTask } from '../kernel/read-heads.ts'
 import type { System } from '../kernel/system.ts'
 import { newTraceparent } from '../kernel/traceparent.ts'
 import { publishTaskCallbacks } from '../plan/publish-callbacks.ts'
@@ -17,17 +19,17 @@ import { resolveFlow } from '../publish/resolve-flow.ts'
 import { type PublicationDraft, withNewBirth } from '../publish/resolve-publication.ts'
 import { deleteLastingBodies } from './delete-lasting-bodies.ts'
 
-export type OperateOutcome<Refusal extends string> =
-  | { readonly ok: true; readonly task: Task }
+export type OperateOutcome<Refusal extends string, H extends Head = Task> =
+  | { readonly ok: true; readonly task: H }
   | { readonly ok: false; readonly reason: 'unknown' }
-  | { readonly ok: false; readonly reason: Refusal; readonly task: Task }
+  | { readonly ok: false; readonly reason: Refusal; readonly task: H }
 
 /** Stops the task and keeps its record. Cancelling a cancelled task changes nothing and is not refused. */
 export async function cancelTask(
   system: System,
   id: string,
 ): Promise<OperateOutcome<'finished' | 'undoing'>> {
-  const { decision, task } = await transact(system, await system.tasks.head(id), current =>
+  const { decision, task } = await transact(system, await readTask(system, id), current =>
     isPresent(system, current) ? cancel(current, system.clock.now()) : UNKNOWN,
   )
   if (!task || (!decision.ok && decision.reason === 'unknown')) return UNKNOWN
@@ -40,7 +42,7 @@ export async function removeTask(
   system: System,
   id: string,
 ): Promise<{ readonly ok: true } | { readonly ok: false; readonly reason: 'unknown' }> {
-  const seen = await readUnlessUnreadable(system.tasks.head(id))
+  const seen = await readUnlessUnreadable(readTask(system, id))
   if (seen === 'unreadable') return (await system.tasks.bury(id, system.clock.now())) ? { ok: true } : UNKNOWN
   const { decision } = await transact(system, seen, current =>
     isPresent(system, current) ? { ok: true as const, change: remove(current, system.clock.now()) } : UNKNOWN,
@@ -96,10 +98,10 @@ export async function restartTask(
 
 /** Publishes the callbacks of an end before it is undone, and returns the head after that. */
 async function withoutOwedCallbacks(system: System, id: string): Promise<Task | undefined> {
-  const head = await system.tasks.head(id)
-  if (!head?.owes || head.canvas) return head
+  const head = await readTask(system, id)
+  if (!head?.owes) return head
   await publishTaskCallbacks(system, head)
-  return system.tasks.head(id)
+  return readTask(system, id)
 }
 
 /** Tries again to publish the callbacks that an ended task owes. */
@@ -107,11 +109,11 @@ export async function retryCallbacks(
   system: System,
   id: string,
 ): Promise<OperateOutcome<'owes-nothing' | 'owes'>> {
-  const seen = await system.tasks.head(id)
+  const seen = await readTask(system, id)
   if (!isPresent(system, seen)) return UNKNOWN
-  if (!seen.owes || seen.canvas) return { ok: false, reason: 'owes-nothing', task: seen }
+  if (!seen.owes) return { ok: false, reason: 'owes-nothing', task: seen }
   await publishTaskCallbacks(system, seen)
-  const task = await system.tasks.head(id)
+  const task = await readTask(system, id)
   // The task may be gone now: past its retention, it was kept only for its callbacks.
   if (!task || task.state === 'removed') return UNKNOWN
   return task.owes ? { ok: false, reason: 'owes', task } : { ok: true, task }

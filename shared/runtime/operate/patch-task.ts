@@ -11,6 +11,7 @@ import type { Task } from '../../core/task/task.ts'
 import type { TypeConfiguration } from '../../core/types/task-type.ts'
 import { webhookInputProblems } from '../../core/types/webhook-url.ts'
 import { transact } from '../kernel/kernel.ts'
+import { readTask } from '../kernel/read-heads.ts'
 import type { System } from '../kernel/system.ts'
 import { flowInputProblems } from '../publish/resolve-flow.ts'
 import { typeOptions } from '../publish/resolve-publication.ts'
@@ -29,7 +30,7 @@ export type PatchOutcome =
 
 /** Changes an open task. A request without fields changes nothing. */
 export async function patchTask(system: System, id: string, request: PatchRequest): Promise<PatchOutcome> {
-  const head = await system.tasks.head(id)
+  const head = await readTask(system, id)
   const isWebhookInput = head?.kind === 'webhook' && request.input !== undefined
   const needsType = request.priority === null || clears(request.options ?? {}) || isWebhookInput
   const type = needsType && head ? await system.types.get(head.type) : undefined
@@ -43,7 +44,7 @@ export async function patchTask(system: System, id: string, request: PatchReques
 }
 
 type PatchDecision =
-  | { readonly ok: true; readonly change?: Change }
+  | { readonly ok: true; readonly change?: Change<Task> }
   | { readonly ok: false; readonly reason: 'finished'; readonly change?: undefined }
   | {
       readonly ok: false

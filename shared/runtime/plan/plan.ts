@@ -5,10 +5,12 @@
  *
  * This file sends dispatches, looks and markers; `publish-callbacks.ts` publishes callbacks.
  */
+
 import { EVERY_TYPE, QUEUE_DELAY_MS_MAX } from '../../core/bounds.ts'
 import { isOutage } from '../../core/errors.ts'
 import { minuteStart } from '../../core/place/place.ts'
 import { type Planned, planned } from '../../core/plan/plan.ts'
+import { type Head, isTask } from '../../core/task/head.ts'
 import type { Task } from '../../core/task/task.ts'
 import type { CanvasLook, Dispatch, Look } from '../../ports/messages.ts'
 import type { PlanFailure } from '../kernel/isolate-faults.ts'
@@ -21,9 +23,9 @@ import { publishOwedCallbacks } from './publish-callbacks.ts'
  * Sends each task's dispatch, look and markers, creates the schedule of a far minute, and publishes owed
  * callbacks. A fault of one task harms no other.
  */
-export async function planTasks(system: PlanningSystem, tasks: readonly Task[]): Promise<PlanFailure[]> {
-  const all = plannedNow(system, tasks)
-  const owing = all.flatMap(({ task, plan }) => (plan.publishesCallbacks ? [task] : []))
+export async function planTasks(system: PlanningSystem, heads: readonly Head[]): Promise<PlanFailure[]> {
+  const all = plannedNow(system, heads)
+  const owing = tasksOf(all).flatMap(({ head, plan }) => (plan.publishesCallbacks ? [head] : []))
   const [unsent, unpublished] = await Promise.all([
     sendPlanned(system, all),
     owing.length > 0 ? publishOwedCallbacks(system, owing) : [],
@@ -32,27 +34,31 @@ export async function planTasks(system: PlanningSystem, tasks: readonly Task[]):
   return [...unsent, ...unpublished]
 }
 
-/** Sends the dispatches, markers and looks of `tasks`. Tasks that are due in the far future are left to the schedule of their minute. */
-export function sendMessages(system: System, tasks: readonly Task[]): Promise<PlanFailure[]> {
-  return sendPlanned(system, plannedNow(system, tasks))
+/** Sends the dispatches, markers and looks of heads. Those due in the far future are left to the schedule of their minute. */
+export function sendMessages(system: System, heads: readonly Head[]): Promise<PlanFailure[]> {
+  return sendPlanned(system, plannedNow(system, heads))
 }
 
-function plannedNow({ clock }: System, tasks: readonly Task[]): Planned[] {
+function plannedNow({ clock }: System, heads: readonly Head[]): Planned[] {
   const now = clock.now()
-  return tasks.map(task => planned(task, now))
+  return heads.map(head => planned(head, now))
 }
 
-/** Like `sendMessages`, for tasks whose plans are decided already. */
+function tasksOf(all: readonly Planned[]): Planned<Task>[] {
+  return all.filter((one): one is Planned<Task> => isTask(one.head))
+}
+
+/** Like `sendMessages`, for heads whose plans are decided already. */
 export async function sendPlanned(system: System, all: readonly Planned[]): Promise<PlanFailure[]> {
   const now = system.clock.now()
-  const dispatches = all.flatMap(one => dispatchOf(one, now))
+  const dispatches = tasksOf(all).flatMap(one => dispatchOf(one, now))
   const looks = all.flatMap(one => lookOf(one, now))
   const canvasLooks = all.flatMap(one => canvasLookOf(one, now))
   const [unsentDispatches, unsentLooks, unsentCanvasLooks, unmarked] = await Promise.all([
     dispatches.length > 0 ? system.messages.dispatch(dispatches) : [],
     looks.length > 0 ? system.messages.look(looks) : [],
     canvasLooks.length > 0 ? system.messages.lookAtCanvases(canvasLooks) : [],
-    markTargets(system, all),
+    markTargets(system, tasksOf(all)),
   ])
   return [
     ...unsentDispatches.map(({ index, ...why }) => ({ id: dispatches[index]?.task.id ?? '', ...why })),
@@ -69,7 +75,7 @@ const SLOT_LEAD_MS = 500
  * The delay is rounded down to a whole second. The worker waits for the rest, so the whole seconds of SQS make
  * no start late.
  */
-function dispatchOf({ task, plan: { dispatchAt } }: Planned, now: number): Dispatch[] {
+function dispatchOf({ head: task, plan: { dispatchAt } }: Planned<Task>, now: number): Dispatch[] {
   if (dispatchAt === undefined) return []
   const delayMs = dispatchAt - now - (task.wait?.kind === 'slot' ? SLOT_LEAD_MS : 0)
   return [{ task, delaySeconds: Math.floor(Math.min(Math.max(0, delayMs), QUEUE_DELAY_MS_MAX) / 1_000) }]
@@ -82,19 +88,19 @@ function dispatchOf({ task, plan: { dispatchAt } }: Planned, now: number): Dispa
  * delay is sent with that delay, and sent on when it arrives. Only a look at the due time is rounded down:
  * the waker waits for the rest, so nothing starts late.
  */
-export function lookOf({ task, plan: { lookAt, isSlotLook } }: Planned, now: number, hops = 0): Look[] {
+export function lookOf({ head, plan: { lookAt, isSlotLook } }: Planned, now: number, hops = 0): Look[] {
   if (lookAt === undefined) return []
   const delayMs = Math.min(Math.max(0, lookAt - now), QUEUE_DELAY_MS_MAX)
-  const { id, born, revision } = task
-  const rounded = lookAt === task.dueAt ? Math.floor : Math.ceil
+  const { id, born, revision } = head
+  const rounded = lookAt === head.dueAt ? Math.floor : Math.ceil
   return [
     { id, born, revision, hops, ...(isSlotLook && { slot: true }), delaySeconds: rounded(delayMs / 1_000) },
   ]
 }
 
-function canvasLookOf({ task, plan: { driveAt } }: Planned, now: number): CanvasLook[] {
+function canvasLookOf({ head, plan: { driveAt } }: Planned, now: number): CanvasLook[] {
   if (driveAt === undefined) return []
-  const { id, born } = task
+  const { id, born } = head
   return [{ id, born, from: 0, delaySeconds: Math.ceil(Math.max(0, driveAt - now) / 1_000) }]
 }
 
@@ -125,7 +131,7 @@ async function ensureMinutes(
   await Promise.all(ensured)
 }
 
-type Work = (system: PlanningSystem, tasks: readonly Task[]) => Promise<PlanFailure[]>
+type Work<H extends Head> = (system: PlanningSystem, heads: readonly H[]) => Promise<PlanFailure[]>
 
 const ONE_BY_ONE_AT_ONCE_MAX = 10
 
@@ -134,10 +140,10 @@ const ONE_BY_ONE_AT_ONCE_MAX = 10
  * task on its own and only the faulty one is passed over. An outage concerns all tasks, and the batch comes
  * again.
  */
-export async function isolateFaults(
-  work: Work,
+export async function isolateFaults<H extends Head>(
+  work: Work<H>,
   system: PlanningSystem,
-  tasks: readonly Task[],
+  tasks: readonly H[],
 ): Promise<PlanFailure[]> {
   try {
     return await work(system, tasks)

@@ -4,13 +4,16 @@ import type { Json } from '../../core/json.ts'
 import { recordCallbacksPublished, recordUnpublishable } from '../../core/operate/operate.ts'
 import type { HandedOn } from '../../core/publish/publish.ts'
 import { unknownTypeProblem } from '../../core/rules/nearest.ts'
-import { bodiesExpiringBefore, bodyExpiry, cut } from '../../core/task/body.ts'
+import { bodyExpiry } from '../../core/task/body.ts'
+import { cut } from '../../core/task/error.ts'
+import { bodiesExpiringBefore } from '../../core/task/head.ts'
 import { resultOf } from '../../core/task/result.ts'
 import type { Callbacks, Task, Unpublished } from '../../core/task/task.ts'
 import { fullError } from '../kernel/full-error.ts'
 import { faultOf, type PlanFailure } from '../kernel/isolate-faults.ts'
 import { transact } from '../kernel/kernel.ts'
 import { BODY_ALERT_MS, bodyValue } from '../kernel/living-bodies.ts'
+import { readTask } from '../kernel/read-heads.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'
 import type { System } from '../kernel/system.ts'
 import { type PublishOutcome, publishMany } from '../publish/publish.ts'
@@ -49,7 +52,7 @@ export async function publishTaskCallbacks(
   system: System,
   { id, born }: Pick<Task, 'id' | 'born'>,
 ): Promise<void> {
-  const head = await system.tasks.head(id)
+  const head = await readTask(system, id)
   if (!head?.owes || head.born !== born) return
   const unpublished = head.callbacks && (await publishCallbacks(system, head, head.callbacks))
   // Another process may have published these callbacks meanwhile, and the task may have been resumed and ended

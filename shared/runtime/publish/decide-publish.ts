@@ -10,7 +10,7 @@ import type { PublishRequest } from './resolve-publication.ts'
  * is refused.
  */
 export type PublishDecision =
-  | { readonly ok: true; readonly created: boolean; readonly change?: Change }
+  | { readonly ok: true; readonly created: boolean; readonly change?: Change<Task> }
   | { readonly ok: false; readonly change?: undefined }
 
 const UNCHANGED: PublishDecision = { ok: true, created: false }
@@ -55,7 +55,7 @@ function startOver(
   return isBusy ? { ok: false } : outcomeOf(decision)
 }
 
-function outcomeOf(decision: { ok: true; change: Change } | { ok: false }): PublishDecision {
+function outcomeOf(decision: { ok: true; change: Change<Task> } | { ok: false }): PublishDecision {
   return decision.ok ? { ok: true, created: false, change: decision.change } : UNCHANGED
 }
 

@@ -6,16 +6,19 @@
  * writes it on the condition that no other process was faster. `publish-child.ts` publishes for handlers, and
  * `request-of-body.ts` reads HTTP bodies.
  */
+
 import { INLINE_BODY_BYTES_MAX } from '../../core/bounds.ts'
+import type { BodyWrite } from '../../core/change/change.ts'
 import { BatonError, type FieldProblem } from '../../core/errors.ts'
 import { jsonBytes } from '../../core/json.ts'
 import { isGone } from '../../core/publish/publish.ts'
 import { isUpdatable } from '../../core/publish/update.ts'
-import { type BodyWrite, separateBodies } from '../../core/task/body.ts'
+import { separateBodies } from '../../core/task/head.ts'
 import { type Task, taskId } from '../../core/task/task.ts'
 import type { TaskType } from '../../core/types/task-type.ts'
 import { markFair } from '../fair/mark-fair.ts'
 import { transact } from '../kernel/kernel.ts'
+import { readTask } from '../kernel/read-heads.ts'
 import { sideBySide, sideBySideByName } from '../kernel/side-by-side.ts'
 import { inPublishSpan } from '../kernel/spans.ts'
 import type { System } from '../kernel/system.ts'
@@ -192,7 +195,7 @@ async function waitingTaskOf(
 ): Promise<{ readonly publication: PublicationDraft; readonly task: Task } | undefined> {
   for (let nth = 0; nth < DEBOUNCED_RUNNING_MAX; nth++) {
     const one = nthPublication(publication, nth)
-    const task = await system.tasks.head(taskId(one.type, one.key))
+    const task = await readTask(system, taskId(one.type, one.key))
     const isPresent = task !== undefined && !isGone(task, system.clock.now())
     if (isPresent && belongsTo(one, task) && isUpdatable(task)) return { publication: one, task }
     // The first task may be gone, past its retention, while a successor still waits.
@@ -222,7 +225,7 @@ async function writeUnder(
   known?: Task,
 ): Promise<PublishOutcome> {
   const id = taskId(publication.type, publication.key)
-  const seen = known ?? (mustReadFirst(request) ? await system.tasks.head(id) : undefined)
+  const seen = known ?? (mustReadFirst(request) ? await readTask(system, id) : undefined)
   const attempted: BodyWrite[] = []
   const recording = isByOperator(request) ? { ...system, operator: { by: request.by } } : system
   const { decision, task } = await transact(recording, seen, (current, conflicts) => {

@@ -3,21 +3,13 @@ import type { Json } from '../../core/json.ts'
 import type { Claimer } from '../../core/run/claim.ts'
 import { type Served, type StatusReason, statusOf, statusReasonOf } from '../../core/status/status.ts'
 import { type Attempts, attempts } from '../../core/task/attempts.ts'
-import { shortError } from '../../core/task/body.ts'
+import type { Body } from '../../core/task/body.ts'
+import { shortError, type TaskError } from '../../core/task/error.ts'
 import type { Status } from '../../core/task/lifecycle.ts'
 import { isTakenInOrder, pieceOf, workOf } from '../../core/task/piece.ts'
 import { resultOf } from '../../core/task/result.ts'
-import {
-  type Body,
-  type EndedRun,
-  endedRuns,
-  isTargeted,
-  type LiveRun,
-  liveRuns,
-  type RunState,
-  type Task,
-  type TaskError,
-} from '../../core/task/task.ts'
+import type { EndedRun, LiveRun, RunState } from '../../core/task/runs.ts'
+import { endedRuns, isTargeted, liveRuns, type Task } from '../../core/task/task.ts'
 import { servingType, type TaskType } from '../../core/types/task-type.ts'
 import { invocationWorkerId, type Worker } from '../../core/worker/worker.ts'
 

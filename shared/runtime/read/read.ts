@@ -2,12 +2,17 @@
  * Reading one task: its head, what follows from it at this time, and as many inputs, results, runs and errors
  * as fit the answer. This file reads what an answer needs; `describe-task.ts` builds the answer from it.
  */
+
 import { SHOWN_LIST_BYTES_MAX, SHOWN_RUNS_MAX } from '../../core/bounds.ts'
 import type { Json } from '../../core/json.ts'
 import { isGone } from '../../core/publish/publish.ts'
+import type { Body } from '../../core/task/body.ts'
+import { isTask } from '../../core/task/head.ts'
 import { resultOf } from '../../core/task/result.ts'
-import { type Body, type EndedRun, endedRuns, type Task } from '../../core/task/task.ts'
+import type { EndedRun } from '../../core/task/runs.ts'
+import { endedRuns, type Task } from '../../core/task/task.ts'
 import { readPrevious, TOO_LONG } from '../canvas/read-previous.ts'
+import { readHead } from '../kernel/read-heads.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'
 import type { System } from '../kernel/system.ts'
 import { describeTask, readServed, type StatusReaders, type TaskDescription } from './describe-task.ts'
@@ -25,7 +30,7 @@ export async function readTask(
   readers: StatusReaders,
   id: string,
 ): Promise<TaskDescription | undefined> {
-  const task = await system.tasks.head(id)
+  const task = await readHead(system, id, isTask)
   if (!task || isGone(task, system.clock.now())) return undefined
   const [values, records, served, handedOn] = await Promise.all([
     readValues(system, task),

@@ -2,6 +2,7 @@
  * Ready tasks wait in the ready places of their types, in the order in which they are claimed. This room reads them from
  * the indexes; `merge-ranges.ts` merges several partitions into one order. It also says which dispatches are tickets.
  */
+
 import { tenantOf } from '../../core/fair/fair.ts'
 import { limitName } from '../../core/limits/limits.ts'
 import { limitPlace, readyPlace } from '../../core/place/place-names.ts'
@@ -9,6 +10,7 @@ import { workOf } from '../../core/task/piece.ts'
 import type { Task } from '../../core/task/task.ts'
 import { isLimitedForAll, orderingOf, shardNumbers, type TaskType } from '../../core/types/task-type.ts'
 import type { Chance } from '../../ports/machine.ts'
+import { readTasks } from '../kernel/read-heads.ts'
 import type { System } from '../kernel/system.ts'
 import { type MergedEntry, mergeRanges, take } from './merge-ranges.ts'
 
@@ -97,7 +99,7 @@ async function* distinct(
 }
 
 async function headsInOrder(system: System, ids: readonly string[]): Promise<Task[]> {
-  const heads = new Map((await system.tasks.heads(ids)).map(task => [task.id, task]))
+  const heads = new Map((await readTasks(system, ids)).map(task => [task.id, task]))
   return ids.flatMap(id => heads.get(id) ?? [])
 }
 

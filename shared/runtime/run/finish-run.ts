@@ -56,7 +56,7 @@ export async function writeFinish(
   system: System,
   seen: Task,
   report: Finish,
-): Promise<WriteOutcome<FinishDecision>> {
+): Promise<WriteOutcome<Task, FinishDecision>> {
   const outcome = await transact(system, seen, (task, conflicts) =>
     finish(task, report, system.clock.now(), system.chance.fraction(), {
       mayCount: conflicts < COUNTED_TRIES,

@@ -7,6 +7,7 @@ import { type Outcome, type RecordedEnd, type RunGone, recordedEnd, whyEnded } f
 import { liveRuns, type Task } from '../../core/task/task.ts'
 import { endOfRequest, inTime } from '../kernel/in-time.ts'
 import { transact } from '../kernel/kernel.ts'
+import { readTask } from '../kernel/read-heads.ts'
 import type { System } from '../kernel/system.ts'
 import { writeFinish } from './finish-run.ts'
 
@@ -51,7 +52,7 @@ export function beatOverHttp(
 async function beat(system: System, run: RunReference, progress?: Json): Promise<BeatOutcome> {
   const { taskId, born, fence } = run
   const report = { born, fence, ...(progress !== undefined && { progress }) }
-  const seen = await system.tasks.head(taskId)
+  const seen = await readTask(system, taskId)
   if (!seen) return { ok: false, reason: 'unknown' }
   const { decision, task } = await transact(system, seen, current =>
     heartbeat(current, report, system.clock.now()),
@@ -89,7 +90,7 @@ export function finishOverHttp(
 
 async function finishOnce(system: System, run: RunReference, outcome: Outcome): Promise<EndOutcome> {
   const { taskId, born, fence } = run
-  const seen = await system.tasks.head(taskId)
+  const seen = await readTask(system, taskId)
   if (!seen) return { ok: false, reason: 'unknown' }
   const isLive = seen.born === born && seen.live[fence] !== undefined
   const problem = isLive && outcome.outcome === 'succeed' ? stepProblem(seen, outcome) : undefined

@@ -6,9 +6,11 @@
  * handler gets), `run-log.ts` (its log), `outcome.ts` (what its return value or error means), `finish-run.ts` (the write
  * of the end). Runs of HTTP workers are kept and ended by requests instead: `http-runs.ts`.
  */
+
 import { roomForResult } from '../../core/flow/flow.ts'
 import type { Outcome } from '../../core/run/run.ts'
-import { runId, type TaskError } from '../../core/task/task.ts'
+import type { TaskError } from '../../core/task/error.ts'
+import { runId } from '../../core/task/task.ts'
 import type { TaskDefinition } from '../../define/define-task.ts'
 import type { TaskContext } from '../../define/task-context.ts'
 import type { Claimed } from '../claim/claim.ts'

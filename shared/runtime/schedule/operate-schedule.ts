@@ -10,9 +10,12 @@ import {
   resumeSchedule as resume,
   triggerKey,
 } from '../../core/schedule/schedule.ts'
+import { isSchedule } from '../../core/task/head.ts'
+import type { PresentSchedule, Schedule } from '../../core/task/schedule-state.ts'
 import type { Task } from '../../core/task/task.ts'
 import { transact } from '../kernel/kernel.ts'
 import { bodyValue } from '../kernel/living-bodies.ts'
+import { readHead } from '../kernel/read-heads.ts'
 import type { System } from '../kernel/system.ts'
 import type { OperateOutcome } from '../operate/operate.ts'
 import { type PublishOutcome, publish } from '../publish/publish.ts'
@@ -21,7 +24,7 @@ import { requestOfBody } from '../publish/request-of-body.ts'
 const UNKNOWN = { ok: false, reason: 'unknown' } as const
 
 /** Pauses a schedule: when this returns, no tick publishes anything. Repeating it changes nothing. */
-export function pauseSchedule(system: System, id: string): Promise<OperateOutcome<'finished'>> {
+export function pauseSchedule(system: System, id: string): Promise<OperateOutcome<'finished', Schedule>> {
   return change(system, id, pause)
 }
 
@@ -29,16 +32,16 @@ export function pauseSchedule(system: System, id: string): Promise<OperateOutcom
  * Resumes a schedule: it goes on with its next tick. Ticks that fell into the pause count as missed. Repeating
  * it changes nothing.
  */
-export function resumeSchedule(system: System, id: string): Promise<OperateOutcome<'finished'>> {
+export function resumeSchedule(system: System, id: string): Promise<OperateOutcome<'finished', Schedule>> {
   return change(system, id, resume)
 }
 
 async function change(
   system: System,
   id: string,
-  decide: (task: Task, now: number) => Decision<PauseRefusal>,
-): Promise<OperateOutcome<'finished'>> {
-  const { decision, task } = await transact(system, await system.tasks.head(id), current =>
+  decide: (head: Schedule, now: number) => Decision<PauseRefusal, Schedule>,
+): Promise<OperateOutcome<'finished', Schedule>> {
+  const { decision, task } = await transact(system, await readHead(system, id, isSchedule), current =>
     isPresent(system, current) ? decide(current, system.clock.now()) : UNKNOWN,
   )
   if (!task || (!decision.ok && decision.reason === 'unknown')) return UNKNOWN
@@ -51,7 +54,7 @@ export async function removeSchedule(
   system: System,
   id: string,
 ): Promise<{ readonly ok: true } | { readonly ok: false; readonly reason: 'unknown' }> {
-  const { decision } = await transact(system, await system.tasks.head(id), current =>
+  const { decision } = await transact(system, await readHead(system, id, isSchedule), current =>
     isPresent(system, current) ? { ok: true as const, change: remove(current, system.clock.now()) } : UNKNOWN,
   )
   return decision.ok ? { ok: true } : UNKNOWN
@@ -72,7 +75,7 @@ export type Triggered =
  * or has ended.
  */
 export async function triggerSchedule(system: System, id: string): Promise<Triggered> {
-  const head = await system.tasks.head(id)
+  const head = await readHead(system, id, isSchedule)
   if (!isPresent(system, head)) return UNKNOWN
   const body = await readScheduledTask(system, head)
   const ulid = system.chance.ulid(system.clock.now())
@@ -87,7 +90,7 @@ export async function triggerSchedule(system: System, id: string): Promise<Trigg
 }
 
 /** Records the run in the schedule. The task is published already, so a failure here is only logged. */
-async function recordRun(system: System, head: Task): Promise<void> {
+async function recordRun(system: System, head: Schedule): Promise<void> {
   try {
     await transact(system, head, current =>
       current?.born === head.born
@@ -109,13 +112,14 @@ async function recordRun(system: System, head: Task): Promise<void> {
  */
 export async function readScheduledTask(
   system: Pick<System, 'tasks'>,
-  { id, input }: Task,
+  { id, input }: PresentSchedule,
 ): Promise<ScheduledTask> {
-  const body = input && (await bodyValue(system, id, input))
+  const body = await bodyValue(system, id, input)
   if (body === undefined) throw new BatonError('unavailable', `the task of ${id} cannot be read`)
   return body as unknown as ScheduledTask
 }
 
-function isPresent(system: System, task: Task | undefined): task is Task {
-  return task?.schedule !== undefined && !isGone(task, system.clock.now())
+/** Whether the schedule exists and readers can find it. */
+export function isPresent(system: System, head: Schedule | undefined): head is PresentSchedule {
+  return head?.schedule !== undefined && !isGone(head, system.clock.now())
 }

@@ -1,27 +1,27 @@
 import type { ScheduledTask } from '../../api/schedules.ts'
 import { DEFAULT_SHARDS } from '../../core/bounds.ts'
 import { viewPartition } from '../../core/place/place-names.ts'
-import { isGone } from '../../core/publish/publish.ts'
 import { isTicking } from '../../core/schedule/schedule.ts'
-import { SCHEDULE_TYPE, type ScheduleState } from '../../core/task/schedule-state.ts'
-import type { Task } from '../../core/task/task.ts'
+import { isSchedule } from '../../core/task/head.ts'
+import { type PresentSchedule, SCHEDULE_TYPE } from '../../core/task/schedule-state.ts'
 import type { IndexRange } from '../../ports/stores.ts'
+import { readHead } from '../kernel/read-heads.ts'
 import type { System } from '../kernel/system.ts'
 import { decodeCursor, encodeCursor } from '../list/list-cursor.ts'
 import { mergeRanges, take } from '../ready/merge-ranges.ts'
 import { ticksOfTiming } from './cron-ticks.ts'
-import { readScheduledTask } from './operate-schedule.ts'
+import { isPresent, readScheduledTask } from './operate-schedule.ts'
 
 /** A schedule as an answer shows it. `nextRunAt` is undefined when it never runs again, or is paused. */
 export type ScheduleDescription = {
-  readonly head: Task & { readonly schedule: ScheduleState }
+  readonly head: PresentSchedule
   readonly task: ScheduledTask
   readonly nextRunAt: number | undefined
 }
 
 /** Reads one schedule; undefined when it does not exist or was removed. */
 export async function readSchedule(system: System, id: string): Promise<ScheduleDescription | undefined> {
-  const head = await system.tasks.head(id)
+  const head = await readHead(system, id, isSchedule)
   if (!isPresent(system, head)) return undefined
   return { head, task: await readScheduledTask(system, head), nextRunAt: nextRun(system, head) }
 }
@@ -45,7 +45,7 @@ export async function listSchedules(
   const entries = mergeRanges(system.tasks, openScheduleRanges(), { pageSize: limit + 1, after })
   const page = await take(entries, limit)
   const last = (await take(entries, 1)).length > 0 ? page.at(-1) : undefined
-  const heads = await system.tasks.heads([...new Set(page.map(({ id }) => id))])
+  const heads = await (await system.tasks.heads([...new Set(page.map(({ id }) => id))])).filter(isSchedule)
   const byId = new Map(heads.map(head => [head.id, head]))
   const schedules = [...new Set(page.map(({ id }) => id))].flatMap(id => {
     const head = byId.get(id)
@@ -75,8 +75,4 @@ function nextRun({ clock }: System, head: ScheduleDescription['head']): number |
   const now = clock.now()
   if (head.dueAt > now) return head.dueAt
   return ticksOfTiming(head.schedule.timing, head.createdAt).next(now) ?? head.dueAt
-}
-
-function isPresent(system: System, head: Task | undefined): head is ScheduleDescription['head'] {
-  return head?.schedule !== undefined && !isGone(head, system.clock.now())
 }

@@ -7,6 +7,7 @@
  * `operate-schedule.ts` pauses, resumes, removes and triggers; `read-schedules.ts` reads. Read this file, then
  * `tick-schedule.ts`.
  */
+
 import type { ScheduledTask } from '../../api/schedules.ts'
 import type { Change } from '../../core/change/change.ts'
 import { BatonError, type FieldProblem } from '../../core/errors.ts'
@@ -19,10 +20,12 @@ import {
   replaceSchedule,
   restartSchedule,
 } from '../../core/schedule/schedule.ts'
-import { type Missed, SCHEDULE_TYPE, type Timing } from '../../core/task/schedule-state.ts'
-import { type Task, taskId } from '../../core/task/task.ts'
+import { isSchedule } from '../../core/task/head.ts'
+import { type Missed, SCHEDULE_TYPE, type Schedule, type Timing } from '../../core/task/schedule-state.ts'
+import { taskId } from '../../core/task/task.ts'
 import { transact } from '../kernel/kernel.ts'
 import { bodyValue } from '../kernel/living-bodies.ts'
+import { readHead } from '../kernel/read-heads.ts'
 import type { System } from '../kernel/system.ts'
 import { requestOfBody } from '../publish/request-of-body.ts'
 import { resolvePublication, type UnknownType } from '../publish/resolve-publication.ts'
@@ -41,7 +44,7 @@ export type ScheduleRequest = {
 }
 
 export type PutScheduleOutcome =
-  | { readonly ok: true; readonly created: boolean; readonly task: Task }
+  | { readonly ok: true; readonly created: boolean; readonly task: Schedule }
   | {
       readonly ok: false
       readonly reason: 'unknown-type'
@@ -61,7 +64,7 @@ export async function putSchedule(
   request: ScheduleRequest,
 ): Promise<PutScheduleOutcome> {
   const id = taskId(SCHEDULE_TYPE, name)
-  const seen = await system.tasks.head(id)
+  const seen = await readHead(system, id, isSchedule)
   const definition = definitionOf(request)
   if (seen && (await isSame(system, seen, definition))) return { ok: true, created: false, task: seen }
   const refusal = await refusalOf(system, request)
@@ -78,7 +81,7 @@ function definitionOf({ timing, missed, graceMs, task }: ScheduleRequest): Defin
   return { timing, missed, graceMs, taskType: task.type, task: task as unknown as Json }
 }
 
-async function isSame(system: System, seen: Task, definition: Definition): Promise<boolean> {
+async function isSame(system: System, seen: Schedule, definition: Definition): Promise<boolean> {
   const { schedule, input } = seen
   if (!schedule || !input || isGone(seen, system.clock.now())) return false
   if (!isSameTiming(schedule.timing, definition.timing)) return false
@@ -108,12 +111,12 @@ async function refusalOf(
 }
 
 type Decided =
-  | { readonly ok: true; readonly created: boolean; readonly change: Change }
+  | { readonly ok: true; readonly created: boolean; readonly change: Change<Schedule> }
   | { readonly ok: false; readonly change?: undefined }
 
 function decide(
   { clock, chance }: System,
-  current: Task | undefined,
+  current: Schedule | undefined,
   { name, definition }: { readonly name: string; readonly definition: Definition },
 ): Decided {
   const now = clock.now()

@@ -1,8 +1,8 @@
 import { EVERY_TYPE } from '../../core/bounds.ts'
 import { sweepRecord } from '../../core/record-names.ts'
 import { touchSchedule } from '../../core/schedule/schedule.ts'
-import { bodiesExpiringBefore } from '../../core/task/body.ts'
-import type { Task } from '../../core/task/task.ts'
+import { bodiesExpiringBefore, isSchedule } from '../../core/task/head.ts'
+import type { Schedule } from '../../core/task/schedule-state.ts'
 import type { IndexEntry, IndexPage, IndexRange } from '../../ports/stores.ts'
 import { isolateEach } from '../kernel/isolate-faults.ts'
 import { transact } from '../kernel/kernel.ts'
@@ -115,11 +115,11 @@ async function renewAgeingBodies(system: PlanningSystem): Promise<number> {
 }
 
 /** One page of each shard, from where the last round stopped. */
-async function openSchedules(system: PlanningSystem): Promise<Task[]> {
+async function openSchedules(system: PlanningSystem): Promise<Schedule[]> {
   const ranges = openScheduleRanges()
   const found = await sideBySide(ranges, ranges.length, (range, shard) => readNextPage(system, range, shard))
   const ids = found.flatMap(({ entries }) => entries.map(({ id }) => id))
-  return ids.length > 0 ? system.tasks.heads([...new Set(ids)]) : []
+  return ids.length > 0 ? (await system.tasks.heads([...new Set(ids)])).filter(isSchedule) : []
 }
 
 async function readNextPage(

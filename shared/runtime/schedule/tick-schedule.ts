@@ -1,9 +1,11 @@
 import { dueTicks } from '../../core/schedule/due-ticks.ts'
 import { isTicking, noteTicked, tickKey } from '../../core/schedule/schedule.ts'
-import type { ScheduleState } from '../../core/task/schedule-state.ts'
-import type { Task, TaskError } from '../../core/task/task.ts'
+import type { TaskError } from '../../core/task/error.ts'
+import { isSchedule } from '../../core/task/head.ts'
+import type { PresentSchedule, Schedule } from '../../core/task/schedule-state.ts'
 import { faultOf } from '../kernel/isolate-faults.ts'
 import { transact } from '../kernel/kernel.ts'
+import { readHead } from '../kernel/read-heads.ts'
 import type { System } from '../kernel/system.ts'
 import { logFields } from '../kernel/traceparent.ts'
 import { type PublishOutcome, publishMany } from '../publish/publish.ts'
@@ -25,9 +27,9 @@ import { readScheduledTask } from './operate-schedule.ts'
 export async function tickSchedule(
   system: System,
   { id, born }: { readonly id: string; readonly born?: string },
-): Promise<{ readonly ticked: boolean; readonly task: Task | undefined }> {
+): Promise<{ readonly ticked: boolean; readonly task: Schedule | undefined }> {
   const now = system.clock.now()
-  const head = await system.tasks.head(id)
+  const head = await readHead(system, id, isSchedule)
   const isAnother = born !== undefined && head?.born !== born
   if (!head || isAnother || !isTicking(head) || head.dueAt > now) return { ticked: false, task: head }
   const { schedule, dueAt, createdAt } = head
@@ -46,7 +48,7 @@ type Published = { readonly ranAt: number | undefined; readonly error: TaskError
 /** Publishes the tasks of these ticks. A refused task stays unpublished: the schedule shows the error and goes on. */
 async function publishTicks(
   system: System,
-  head: Task & { readonly schedule: ScheduleState },
+  head: PresentSchedule,
   ticks: readonly number[],
 ): Promise<Published> {
   if (ticks.length === 0) return { ranAt: undefined, error: head.error }
@@ -66,7 +68,7 @@ async function publishTicks(
  * The tick is the due time, so a deadline counts from the tick: a task that is published too late to be useful
  * does not run.
  */
-function requestOfTick({ id, key }: Task, body: PublishRequest, tick: number): PublishRequest {
+function requestOfTick({ id, key }: Schedule, body: PublishRequest, tick: number): PublishRequest {
   return { ...body, key: tickKey(key, tick), once: true, dueAt: tick, parentId: id }
 }
 

@@ -3,16 +3,17 @@
  * the tasks (`plan/`) and counts ended members of canvases (`canvas/count-ends.ts`). The rooms `events/` and
  * `limits/` read the same changes on their own.
  */
+
 import { needsAttention } from '../../core/flow/describe-steps.ts'
-import type { Task } from '../../core/task/task.ts'
+import { type Head, isTask } from '../../core/task/head.ts'
 import type { Messages } from '../../ports/messages.ts'
 import { countEnds } from '../canvas/count-ends.ts'
 import type { PlanningSystem } from '../kernel/system.ts'
 import { logFields } from '../kernel/traceparent.ts'
 import { isolateFaults, planTasks } from '../plan/plan.ts'
 
-/** A task as one change left it, and the position of that change in the stream. */
-type TaskChange = { readonly task: Task; readonly position: string }
+/** A head as one change left it, and the position of that change in the stream. */
+type TaskChange = { readonly task: Head; readonly position: string }
 
 /** A process remembers this many planned changes: ten batches. */
 const PLANNED_MAX = 1_000
@@ -32,9 +33,9 @@ export async function planChanges(system: PlanningSystem, changes: readonly Task
   const newest = new Map(changes.map(change => [change.task.id, change]))
   const known = memories.get(system.messages) ?? new Set<string>()
   const due = [...newest.values()].filter(change => !known.has(nameOf(change)))
-  const tasks = due.map(({ task }) => task)
+  const heads = due.map(({ task }) => task)
   for (const { task } of changes) logNeedsAttention(system, task)
-  const working = [planTasks, countEnds].map(work => isolateFaults(work, system, tasks))
+  const working = [planTasks, countEnds].map(work => isolateFaults(work, system, heads))
   const failures = (await Promise.all(working)).flat()
   for (const failure of failures) {
     if (failure.transient) system.log.warn('not planned yet', failure)
@@ -62,8 +63,8 @@ function nameOf({ task: { id, born, revision }, position }: TaskChange): string 
  * Logs a task that needs an operator: a flow halts when an undo has failed for good, and a refused callback
  * stays owed. The change that caused it is logged once.
  */
-function logNeedsAttention({ log }: PlanningSystem, task: Task): void {
-  if (!needsAttention(task) || task.operation === 'settle') return
+function logNeedsAttention({ log }: PlanningSystem, task: Head): void {
+  if (!isTask(task) || !needsAttention(task) || task.operation === 'settle') return
   const what = task.unpublished
     ? 'a callback cannot be published: the task needs attention'
     : 'an undo has failed for good: the flow needs attention'

@@ -1,6 +1,7 @@
 import type { Json } from '../../core/json.ts'
 import type { Task } from '../../core/task/task.ts'
 import type { IndexEntry, IndexRange } from '../../ports/stores.ts'
+import { readTasks } from '../kernel/read-heads.ts'
 import type { PlanningSystem } from '../kernel/system.ts'
 
 /**
@@ -48,7 +49,12 @@ export async function readNextInPass(
   for (let left = budget; left > 0; left -= PAGE_TASKS) {
     const limit = Math.min(PAGE_TASKS, left)
     const page = await system.tasks.page({ ...range, limit, ...(position && { after: position }) })
-    tasks.push(...(await system.tasks.heads(page.entries.map(({ id }) => id))))
+    tasks.push(
+      ...(await readTasks(
+        system,
+        page.entries.map(({ id }) => id),
+      )),
+    )
     position = page.more ? page.entries.at(-1) : undefined
     if (!position) break
   }

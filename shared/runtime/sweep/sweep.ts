@@ -10,7 +10,7 @@
 import { patch } from '../../core/operate/patch.ts'
 import { runningPlace, viewPartition } from '../../core/place/place-names.ts'
 import { sweepRecord } from '../../core/record-names.ts'
-import { bodiesExpiringBefore } from '../../core/task/body.ts'
+import { bodiesExpiringBefore } from '../../core/task/head.ts'
 import type { Task } from '../../core/task/task.ts'
 import { shardNumbers, type TaskType } from '../../core/types/task-type.ts'
 import type { IndexRange } from '../../ports/stores.ts'
@@ -19,6 +19,7 @@ import { sweepPurges } from '../jobs/sweep-purges.ts'
 import { isolateEach } from '../kernel/isolate-faults.ts'
 import { transact } from '../kernel/kernel.ts'
 import { BODY_ALERT_MS } from '../kernel/living-bodies.ts'
+import { readTasks } from '../kernel/read-heads.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'
 import type { PlanningSystem } from '../kernel/system.ts'
 import { sweepLimits } from '../limits/serve-limit-looks.ts'
@@ -222,7 +223,10 @@ async function sweepCandidates(
 
 async function readRange(system: PlanningSystem, range: IndexRange, limit: number): Promise<Task[]> {
   const page = await system.tasks.page({ ...range, limit })
-  return system.tasks.heads(page.entries.map(({ id }) => id))
+  return readTasks(
+    system,
+    page.entries.map(({ id }) => id),
+  )
 }
 
 function sum(numbers: readonly number[]): number {

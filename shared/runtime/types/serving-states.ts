@@ -1,4 +1,4 @@
-import type { TaskKind } from '../../core/task/task.ts'
+import type { TypeKind } from '../../core/states.ts'
 import { servingType, type TaskType } from '../../core/types/task-type.ts'
 import type { System } from '../kernel/system.ts'
 
@@ -7,7 +7,7 @@ import type { System } from '../kernel/system.ts'
  * since when it has had a handler.
  */
 type TypeState = { readonly backlog: number | undefined; readonly handlerSince: number }
-export type StateReader = (type: string, kind: TaskKind) => Promise<TypeState>
+export type StateReader = (type: string, kind: TypeKind) => Promise<TypeState>
 
 /** Creates a reader that measures each queue once per round, although the steps of many flows wait in it. */
 export function servingStateReader(

@@ -1,6 +1,6 @@
 import { BatonError } from '../../core/errors.ts'
 import { rangesOfPurge } from '../../core/operate/purge.ts'
-import type { View } from '../../core/task/task.ts'
+import type { View } from '../../core/task/head-fields.ts'
 import { shardNumbers, type TaskType } from '../../core/types/task-type.ts'
 import type { TypeJob } from '../../core/types/type-job.ts'
 import type { System } from '../kernel/system.ts'

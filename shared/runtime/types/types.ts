@@ -7,9 +7,10 @@
  * `pause-type.ts` pauses and resumes. Each process remembers a type for one second (`type-cache.ts`), so a
  * change reaches every claim within that time.
  */
+
 import type { FieldProblem } from '../../core/errors.ts'
 import { unknownTypeProblem } from '../../core/rules/nearest.ts'
-import type { TypeKind } from '../../core/task/task.ts'
+import type { TypeKind } from '../../core/states.ts'
 import { shardsOf, type TaskType, type TypeConfiguration } from '../../core/types/task-type.ts'
 import { webhookInputProblems } from '../../core/types/webhook-url.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'

@@ -12,6 +12,7 @@ import { MINUTE_SHARDS, minutePlaceName } from '../../core/place/place-names.ts'
 import { lookRecord } from '../../core/plan/look-chain.ts'
 import { look, type Planned, plan, planned } from '../../core/plan/plan.ts'
 import { minuteRecord } from '../../core/record-names.ts'
+import { type Head, isSchedule, isTask } from '../../core/task/head.ts'
 import type { Task } from '../../core/task/task.ts'
 import type { Look, MinuteLook } from '../../ports/messages.ts'
 import type { IndexEntry } from '../../ports/stores.ts'
@@ -66,7 +67,7 @@ function latestLooks(looks: readonly ReceivedLook[]): ReceivedLook[] {
 }
 
 /** The eventually consistent read may lag behind the look itself; then the head is read again strongly. */
-async function freshHead(system: System, sentLook: Look, seen: Task | undefined): Promise<Task | undefined> {
+async function freshHead(system: System, sentLook: Look, seen: Head | undefined): Promise<Head | undefined> {
   const isFresh = seen?.born === sentLook.born && seen.revision >= sentLook.revision
   return isFresh ? seen : system.tasks.head(sentLook.id)
 }
@@ -78,12 +79,16 @@ async function freshHead(system: System, sentLook: Look, seen: Task | undefined)
 async function wakeTask(
   system: System,
   sentLook: ReceivedLook,
-  seen: Task | undefined,
+  seen: Head | undefined,
 ): Promise<PlanFailure[]> {
   if (seen?.born !== sentLook.born) return []
   await waitUntilDue(system, seen)
-  if (seen.schedule) return wakeSchedule(system, sentLook)
-  const decide = ofSameBirth(sentLook, current => look(current, system.clock.now(), system.chance.fraction()))
+  if (isSchedule(seen)) return wakeSchedule(system, sentLook)
+  // No look is ever sent for a canvas.
+  if (!isTask(seen)) return []
+  const decide = ofSameBirth(sentLook, (current: Task) =>
+    look(current, system.clock.now(), system.chance.fraction()),
+  )
   const { decision, task } = await transact(system, seen, decide)
   if (decision.ok || !isPlannedOnThis(sentLook, task)) return []
   const next = planned(task, system.clock.now())
@@ -92,7 +97,7 @@ async function wakeTask(
   return [...(await markTargets(system, [next])), ...(await sendNextLook(system, next, sentLook))]
 }
 
-function isPlannedOnThis(sentLook: Look, task: Task | undefined): task is Task {
+function isPlannedOnThis<H extends Head>(sentLook: Look, task: H | undefined): task is H {
   return task !== undefined && task.born === sentLook.born && task.revision <= sentLook.revision
 }
 
@@ -103,7 +108,7 @@ async function wakeSchedule(system: System, sentLook: ReceivedLook): Promise<Pla
 }
 
 /** Waits until the look is due: it may arrive up to a second early, since queues delay by whole seconds. */
-async function waitUntilDue({ clock }: System, task: Task): Promise<void> {
+async function waitUntilDue({ clock }: System, task: Head): Promise<void> {
   const { lookAt = 0 } = plan(task, clock.now())
   if (lookAt - clock.now() < 1_000) await sleepUntil(clock, lookAt)
 }
@@ -113,7 +118,7 @@ async function sendNextLook(
   next: Planned,
   { hops, messageId }: ReceivedLook,
 ): Promise<PlanFailure[]> {
-  const { task } = next
+  const { head: task } = next
   if (hops >= HOPS_MAX) {
     system.metrics.add('LookLoop', 1, task.type)
     system.log.error(
@@ -134,7 +139,8 @@ async function sendNextLook(
  * Whether the chain of looks sends its look number `hops`. A chain ends when another chain looks at the same run
  * and has sent as many.
  */
-async function maySendNext(system: System, task: Task, hops: number, messageId?: string): Promise<boolean> {
+async function maySendNext(system: System, task: Head, hops: number, messageId?: string): Promise<boolean> {
+  if (!isTask(task)) return true
   const now = system.clock.now()
   const record = lookRecord(task, { hops, messageId: messageId ?? system.chance.ulid(now).slice(-10) }, now)
   if (!record || (await system.tasks.recordLook(task, record, now))) return true

@@ -21,7 +21,7 @@ const CHECKED_MARKERS_MAX = 2_000
 /** Writes the markers that the plans ask for, one per task and worker. Returns the tasks that could not be marked. */
 export async function markTargets(
   system: Pick<System, 'targets'>,
-  all: readonly Planned[],
+  all: readonly Planned<Task>[],
 ): Promise<PlanFailure[]> {
   const failures = await sideBySide(all.flatMap(markersOf), WRITES_AT_ONCE_MAX, async marker => {
     try {
@@ -34,8 +34,8 @@ export async function markTargets(
   return failures.flat()
 }
 
-function markersOf({ task, plan }: Planned): Marker[] {
-  const { id: taskId, born, revision } = task
+function markersOf({ head, plan }: Planned<Task>): Marker[] {
+  const { id: taskId, born, revision } = head
   return (plan.markFor ?? []).map(workerId => ({ workerId, taskId, born, revision }))
 }
 

@@ -5,10 +5,12 @@
  * This file lists workers and drops silent ones. `targets.ts` writes the markers by which a listed worker finds
  * its tasks.
  */
+
 import { runningPlace, undoingPlace } from '../../core/place/place-names.ts'
 import { liveRuns } from '../../core/task/task.ts'
 import { servingType, shardNumbers, type TaskType } from '../../core/types/task-type.ts'
 import { WORKER_DROP_MS, type Worker } from '../../core/worker/worker.ts'
+import { readTasks } from '../kernel/read-heads.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'
 import type { System } from '../kernel/system.ts'
 import { createTimedCache } from '../kernel/timed-cache.ts'
@@ -87,7 +89,10 @@ async function heldOverHttp(
   const held = new Map<string, number>()
   await sideBySide(ranges, READS_AT_ONCE_MAX, async range => {
     const { entries } = await system.tasks.page({ ...range, limit: RUNS_READ_MAX })
-    const tasks = await system.tasks.heads(entries.map(({ id }) => id))
+    const tasks = await readTasks(
+      system,
+      entries.map(({ id }) => id),
+    )
     for (const { workerId } of tasks.flatMap(liveRuns)) held.set(workerId, (held.get(workerId) ?? 0) + 1)
   })
   return held

@@ -11,7 +11,7 @@ import type { System } from '../../../shared/runtime/kernel/system.ts'
 import { publishMany } from '../../../shared/runtime/publish/publish.ts'
 import { aMeteredDynamo } from '../../support/dynamo/metered-dynamo.ts'
 import { totalOf } from '../../support/dynamo/unit-meter.ts'
-import { aPublication, SECOND } from '../../support/tasks/a-task.ts'
+import { aPublication, SECOND, taskIn } from '../../support/tasks/a-task.ts'
 import { aMemorySystem, registered } from '../../support/worlds/memory-system.ts'
 
 const dynamo = aMeteredDynamo()
@@ -28,9 +28,7 @@ async function aSystem(limits: TypeLimits) {
   await registered(memory, { configuration })
   const publish = async (key: string): Promise<Task> => {
     const now = systemClock.now()
-    const applied = await tasks.apply(create(aPublication({ key, dueAt: now }), undefined, now))
-    if (!applied.applied) throw new Error(`${key} exists`)
-    return applied.task
+    return taskIn(await tasks.apply(create(aPublication({ key, dueAt: now }), undefined, now)))
   }
   const claim = (task: Task) => claimTask(system, task, { workerId: 'w1' })
   const run = async (task: Task) => {

@@ -36,7 +36,7 @@ const TRACE = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
 const RESULT = 'x'.repeat(36)
 const INPUT = { sku: '6f1a52f4-3a0e-4a5c-9d43-c6b1f0a7d2e1', cents: 12_345 }
 
-const published = (parts: Parts = {}): Change =>
+const published = (parts: Parts = {}): Change<Task> =>
   create(
     aPublication({
       type: 'order',
@@ -52,7 +52,7 @@ const published = (parts: Parts = {}): Change =>
   )
 
 /** Writes a change and answers its cost. */
-async function cost(change: Change): Promise<Units> {
+async function cost(change: Change<Task>): Promise<Units> {
   dynamo.take()
   expect(await stores.tasks.apply(change)).toMatchObject({ applied: true })
   return dynamo.take()

@@ -24,7 +24,8 @@ import { claim } from '../../../shared/core/run/claim.ts'
 import { expire } from '../../../shared/core/run/deadline.ts'
 import { finish } from '../../../shared/core/run/finish.ts'
 import { lose } from '../../../shared/core/run/lose.ts'
-import type { EndedRun, LiveRun, Task } from '../../../shared/core/task/task.ts'
+import type { EndedRun, LiveRun } from '../../../shared/core/task/runs.ts'
+import type { Task } from '../../../shared/core/task/task.ts'
 import { aFlow, aTask, changeOf, HOUR, NOW, SECOND } from '../../support/tasks/a-task.ts'
 
 /** Heads at every limit at once. DynamoDB refuses items above 400 KB and expressions above 4 KB or 300 operators. */
@@ -179,7 +180,7 @@ function bytesOf(task: Task): number {
   return itemSize(attributesOf(headItem(task)))
 }
 
-const CHANGES: ReadonlyArray<readonly [string, () => Change]> = [
+const CHANGES: ReadonlyArray<readonly [string, () => Change<Task>]> = [
   ['100 runs are cancelled', () => changeOf(cancel(fullTask(100, 0), LATER))],
   ['the deadline ends 100 runs', () => expire(fullTask(100, 0), LATER)],
   ['the leases of 100 runs have ended', () => changeOf(lose(fullTask(100, 0), LATER))],

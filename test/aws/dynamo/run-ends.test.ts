@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { DELAY_MS_MAX, PRIORITY_MAX, TYPE_CHARACTERS_MAX } from '../../../shared/core/bounds.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import type { TaskContext } from '../../../shared/define/task-context.ts'
+import { readTask } from '../../../shared/runtime/kernel/read-heads.ts'
 import { Fatal, Next, Release, RetryLater } from '../../../shared/signals.ts'
 import { type DynamoStores, dynamoStores } from '../../support/dynamo/dynamo-stores.ts'
 import { type DynamoDbLocal, startDynamoDbLocal } from '../../support/dynamo/dynamodb-local.ts'
@@ -31,7 +32,7 @@ async function afterRun(run: Run): Promise<Task> {
   const task = await stored(system, { key: `k${count++}`, stage: 'one' })
   const definition = { kind: 'baton-task', type: 'resize', config: {}, run } as never
   await runTask(system, task, { workerId: 'w1' }, { definition })
-  const head = await system.tasks.head(task.id)
+  const head = await readTask(system, task.id)
   if (!head) throw new Error('the task is gone')
   return head
 }

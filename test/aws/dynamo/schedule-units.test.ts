@@ -6,7 +6,8 @@ import {
   pauseSchedule,
   resumeSchedule,
 } from '../../../shared/core/schedule/schedule.ts'
-import type { Task } from '../../../shared/core/task/task.ts'
+import { isSchedule } from '../../../shared/core/task/head.ts'
+import type { Schedule } from '../../../shared/core/task/schedule-state.ts'
 import { aMeteredDynamo } from '../../support/dynamo/metered-dynamo.ts'
 import { totalOf } from '../../support/dynamo/unit-meter.ts'
 import { BORN, changeOf, DAY, MINUTE, NOW } from '../../support/tasks/a-task.ts'
@@ -30,7 +31,7 @@ function aSchedule(next: number): Change {
   )
 }
 
-function ticked(task: Task, next: number): Change {
+function ticked(task: Schedule, next: number): Change<Schedule> {
   return changeOf(noteTicked(task, { next, ranAt: task.dueAt, error: undefined }, task.dueAt))
 }
 
@@ -44,9 +45,9 @@ describe('a schedule in DynamoDB', () => {
       const { tasks } = dynamo.storesOf(await dynamo.createTable())
       dynamo.take()
       const spent: number[] = []
-      const write = async (change: Change): Promise<Task> => {
+      const write = async (change: Change): Promise<Schedule> => {
         const applied = await tasks.apply(change)
-        if (!applied.applied) throw new Error('refused')
+        if (!applied.applied || !isSchedule(applied.task)) throw new Error('refused')
         spent.push(totalOf(dynamo.take()))
         return applied.task
       }

@@ -4,6 +4,7 @@ import { TICK_REMAINS_MS } from '../../../shared/core/bounds.ts'
 import type { Change } from '../../../shared/core/change/change.ts'
 import { cancel } from '../../../shared/core/operate/operate.ts'
 import { isGone } from '../../../shared/core/publish/publish.ts'
+import { readTask } from '../../../shared/runtime/kernel/read-heads.ts'
 import { putSchedule } from '../../../shared/runtime/schedule/schedule.ts'
 import { tickSchedule } from '../../../shared/runtime/schedule/tick-schedule.ts'
 import { type DynamoStores, dynamoStores } from '../../support/dynamo/dynamo-stores.ts'
@@ -51,7 +52,7 @@ test('a tick whose task has no retention is published once, though its schedule 
   const task = { type: 'resize', retentionMs: 0 }
   await putSchedule(system, 's', { timing, missed: { catchUp: 1 }, graceMs: 300_000, task })
   const id = `resize:s@${new Date(timing.at).toISOString()}`
-  const headOf = () => stores.tasks.head(id)
+  const headOf = () => readTask(stores, id)
   await system.clock.advance(MINUTE)
   await expect(tickSchedule(dying(), { id: 'schedule:s' })).rejects.toThrow('died')
   const published = await headOf()

@@ -14,7 +14,7 @@ import type { Worker } from '../../../shared/core/worker/worker.ts'
 import type { DynamoStores } from '../../support/dynamo/dynamo-stores.ts'
 import { aMeteredDynamo } from '../../support/dynamo/metered-dynamo.ts'
 import { totalOf, type Units } from '../../support/dynamo/unit-meter.ts'
-import { aPublication, BORN, changeOf, HOUR, LATER_BORN, SECOND } from '../../support/tasks/a-task.ts'
+import { aPublication, BORN, changeOf, HOUR, LATER_BORN, SECOND, taskIn } from '../../support/tasks/a-task.ts'
 
 /** The costs are those of docs/data-model.md. */
 
@@ -46,14 +46,14 @@ const MARKER = { workerId: 'w1', taskId: `resize:${KEY}`, born: BORN, revision: 
 const WORKER: Worker = { workerId: 'w1', kind: 'http', types: ['resize'], startedAt: NOW, lastSeen: NOW }
 
 /** Writes a change and answers its cost. */
-async function cost(change: Change): Promise<Units> {
+async function cost(change: Change<Task>): Promise<Units> {
   dynamo.take()
   const { applied } = await stores.tasks.apply(change)
   expect(applied).toBe(true)
   return dynamo.take()
 }
 
-const publication = (parts: Parts = {}): Change =>
+const publication = (parts: Parts = {}): Change<Task> =>
   create(aPublication({ key: KEY, traceparent: TRACE, dueAt: NOW, ...parts }), undefined, NOW)
 
 const claimOf = (task: Task) => changeOf(claim(task, { workerId: 'resize-4f0c2a7e91d3' }, NOW + 1))
@@ -255,7 +255,7 @@ describe('a task of 100 workers', () => {
     for (const fence of others.slice(0, -1)) await stores.tasks.apply(success(fence))
     const last = await cost(success(others.at(-1) ?? 0))
     const complete = (await stores.tasks.head(task.id)) as Task
-    const end = await cost(endOfComplete(complete) as Change)
+    const end = await cost(endOfComplete(complete) as Change<Task>)
 
     expect({ beat, first, last, end }).toEqual({
       beat: { table: 7 },
@@ -278,7 +278,7 @@ describe('a task of 100 workers', () => {
     )
 
     expect(applied.every(one => one.applied)).toBe(true)
-    const complete = applied.filter(one => one.applied && isComplete(one.task))
+    const complete = applied.filter(one => one.applied && isComplete(taskIn(one)))
     expect(complete).toHaveLength(1)
   })
 })

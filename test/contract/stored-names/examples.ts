@@ -1,25 +1,23 @@
 import { buryHead } from '../../../shared/aws/dynamo/head/unreadable-heads.ts'
 import { canvasRef } from '../../../shared/core/canvas/canvas.ts'
 import { EVENT_TYPES } from '../../../shared/core/events/event-types.ts'
-import { bodyRef } from '../../../shared/core/task/body.ts'
+import type { Ordering, TypeKind } from '../../../shared/core/states.ts'
+import { type Body, bodyRef } from '../../../shared/core/task/body.ts'
+import type { CanvasState } from '../../../shared/core/task/canvas-state.ts'
+import type { TaskError } from '../../../shared/core/task/error.ts'
+import type { Head } from '../../../shared/core/task/head.ts'
+import type { HeadState, Operation } from '../../../shared/core/task/head-fields.ts'
 import { LIFECYCLE, RUN_MOVES } from '../../../shared/core/task/lifecycle.ts'
-import type {
-  Body,
-  EndedRun,
-  EndedRunState,
-  Operation,
-  Ordering,
-  Task,
-  TaskError,
-  TaskKind,
-  TaskState,
-} from '../../../shared/core/task/task.ts'
+import type { EndedRun, EndedRunState } from '../../../shared/core/task/runs.ts'
+import type { ScheduleState, Timing } from '../../../shared/core/task/schedule-state.ts'
 import type { TaskType } from '../../../shared/core/types/task-type.ts'
 import type { TypeJob } from '../../../shared/core/types/type-job.ts'
 import {
+  aCanvas,
   aFlow,
   anEndedRun,
   aRun,
+  aSchedule,
   aTask,
   BORN,
   MINUTE,
@@ -56,7 +54,7 @@ const RUN: Required<EndedRun> = {
   reportDigest: 'digest',
 }
 
-const KINDS: Record<TaskKind, TaskParts> = {
+const KINDS: Record<TypeKind, TaskParts> = {
   handler: {},
   http: {},
   webhook: {},
@@ -100,21 +98,26 @@ const KINDS: Record<TaskKind, TaskParts> = {
       deadlineAt: NOW,
     },
   },
-  canvas: { canvas: { tree: APART, leaves: 2, sendConcurrency: 1, started: true } },
-  schedule: {
-    schedule: {
-      timing: { kind: 'cron', cron: '* * * * *', timezone: 'UTC' },
-      missed: { catchUp: 1 },
-      graceMs: 1,
-      taskType: 'resize',
-      paused: true,
-      lastRunAt: NOW,
-      pauses: [{ from: NOW, to: NOW }, { from: NOW }],
-    },
-  },
 }
 
-const STATES: Record<TaskState, true> = {
+const CANVAS: CanvasState = { tree: APART, leaves: 2, sendConcurrency: 1, started: true }
+
+const SCHEDULE: ScheduleState = {
+  timing: { kind: 'cron', cron: '* * * * *', timezone: 'UTC' },
+  missed: { catchUp: 1 },
+  graceMs: 1,
+  taskType: 'resize',
+  paused: true,
+  lastRunAt: NOW,
+  pauses: [{ from: NOW, to: NOW }, { from: NOW }],
+}
+
+const TIMINGS: readonly Timing[] = [
+  { kind: 'every', everyMs: 1_000 },
+  { kind: 'at', at: NOW },
+]
+
+const STATES: Record<HeadState, true> = {
   open: true,
   succeeded: true,
   failed: true,
@@ -206,39 +209,24 @@ const ALTERNATIVES: readonly TaskParts[] = [
   ...(['fixed', 'fibonacci', 'exponential'] as const).map(backoff => ({
     options: { retry: { backoff, delayMs: 7 } },
   })),
-  {
-    kind: 'schedule',
-    schedule: {
-      timing: { kind: 'every', everyMs: 1_000 },
-      missed: 'skip',
-      graceMs: 1,
-      taskType: 'resize',
-      paused: false,
-    },
-  },
-  {
-    kind: 'schedule',
-    schedule: {
-      timing: { kind: 'at', at: NOW },
-      missed: 'skip',
-      graceMs: 1,
-      taskType: 'resize',
-      paused: false,
-    },
-  },
   { callbacks: { body: { inline: { onSuccess: [], onError: [] } }, onSuccess: 1, onError: 0 } },
 ]
 
-function exampleTasks(): Task[] {
+function exampleHeads(): Head[] {
   return [
     aTask(EVERYTHING),
     ...ALTERNATIVES.map(aTask),
-    ...(Object.keys(STATES) as TaskState[]).map(state => aTask({ state, finishedAt: NOW })),
+    ...(Object.keys(STATES) as HeadState[]).map(state => aTask({ state, finishedAt: NOW })),
     ...(Object.keys(ORDERINGS) as Ordering[]).flatMap(ordering =>
       (['handler', 'http'] as const).map(kind => aTask({ kind, ordering })),
     ),
     ...(Object.keys(LIFECYCLE) as Operation[]).map(operation => aTask({ operation })),
-    ...Object.entries(KINDS).map(([kind, parts]) => aTask({ ...parts, kind: kind as TaskKind })),
+    ...Object.entries(KINDS).map(([kind, parts]) => aTask({ ...parts, kind: kind as TypeKind })),
+    aCanvas({ canvas: CANVAS }),
+    aSchedule({ schedule: SCHEDULE }),
+    ...TIMINGS.map(timing =>
+      aSchedule({ schedule: { timing, missed: 'skip', graceMs: 1, taskType: 'resize', paused: false } }),
+    ),
   ]
 }
 
@@ -289,7 +277,7 @@ const TYPE: Required<TaskType> = {
 
 /** Asks the adapters for every kind of write, one after the other. */
 export async function exampleWrites({ ports, noteHead, tell }: Mirror, names: Names): Promise<void> {
-  for (const task of exampleTasks()) noteHead(task)
+  for (const head of exampleHeads()) noteHead(head)
   await writeTasks(ports)
   await writeOthers(ports)
   await sendMessages(ports)

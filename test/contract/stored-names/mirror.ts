@@ -13,7 +13,7 @@ import { createEventBridge } from '../../../shared/aws/eventbridge/events.ts'
 import { createLateEventQueue } from '../../../shared/aws/sqs/late-event-queue.ts'
 import type { BatonEvent } from '../../../shared/core/events/event-types.ts'
 import { eventsOf } from '../../../shared/core/events/events.ts'
-import type { Task } from '../../../shared/core/task/task.ts'
+import type { Head } from '../../../shared/core/task/head.ts'
 import type { PlanningSystem } from '../../../shared/runtime/kernel/system.ts'
 import { createSeededChance } from '../../../shared/testing/chance.ts'
 import { createManualClock } from '../../../shared/testing/clock.ts'
@@ -37,7 +37,7 @@ export type Mirror = {
     | 'timers'
   >
   /** Records the names in the whole head, and in the events of its last change. */
-  noteHead(task: Task): void
+  noteHead(head: Head): void
   tell(events: readonly BatonEvent[]): void
   /** Wake messages as they were sent, one of each form. */
   wakes(): readonly string[]

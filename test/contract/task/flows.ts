@@ -11,6 +11,7 @@ import { finish } from '../../../shared/core/run/finish.ts'
 import type { Outcome } from '../../../shared/core/run/run.ts'
 import type { FlowDefinition } from '../../../shared/core/task/flow-state.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
+import { readTask, readTasks } from '../../../shared/runtime/kernel/read-heads.ts'
 import {
   aFlow,
   aPublication,
@@ -46,7 +47,7 @@ const FLOW = aFlow({
   ],
 })
 
-function aPublished(parts: Parts = {}): Change {
+function aPublished(parts: Parts = {}): Change<Task> {
   const publication = aPublication({ type: 'order', kind: 'flow', flow: FLOW, input: { sku: 'x' }, ...parts })
   return create(publication, undefined, NOW)
 }
@@ -58,7 +59,7 @@ const ran = (outcome: Outcome, now: number) => [claiming(now), ending(outcome, n
 
 const LATER = NOW + MINUTE
 /** A history that sets every member of a flow's head: each direction, each end, long and short results, errors. */
-const LIFE: Array<(task: Task) => Change> = [
+const LIFE: Array<(task: Task) => Change<Task>> = [
   ...ran(failingFor('once', false), NOW + SECOND),
   ...ran({ ...DONE, result: { small: 1 } }, NOW + 2 * SECOND),
   ...ran({ ...DONE, result: 'large'.repeat(100) }, NOW + 3 * SECOND),
@@ -86,8 +87,8 @@ export function flowsContract(makeStores: MakeStores): void {
       const applied = await tasks.apply(change)
 
       expect(applied).toEqual({ applied: true, task: change.after })
-      expect(await tasks.head(task.id)).toEqual(change.after)
-      expect(await tasks.heads([task.id])).toEqual([change.after])
+      expect(await readTask({ tasks }, task.id)).toEqual(change.after)
+      expect(await readTasks({ tasks }, [task.id])).toEqual([change.after])
       task = change.after
     }
 
@@ -104,7 +105,7 @@ export function flowsContract(makeStores: MakeStores): void {
 
     for (const change of [first, over, again]) await tasks.apply(change)
 
-    expect(await tasks.head('order:k1')).toEqual(again.after)
+    expect(await readTask({ tasks }, 'order:k1')).toEqual(again.after)
     expect(again.after.flow?.definition).toEqual(flow)
   })
 
@@ -116,7 +117,10 @@ export function flowsContract(makeStores: MakeStores): void {
     })
     await Promise.all(changes.map(change => tasks.apply(change)))
 
-    const heads = await tasks.heads(changes.map(({ after }) => after.id))
+    const heads = await readTasks(
+      { tasks },
+      changes.map(({ after }) => after.id),
+    )
 
     const byId = (a: Task, b: Task) => (a.id < b.id ? -1 : 1)
     expect(heads.toSorted(byId)).toEqual(changes.map(({ after }) => after).toSorted(byId))
@@ -164,8 +168,8 @@ export function flowsContract(makeStores: MakeStores): void {
     for (const one of [change, referring, changeOf(claim(change.after, { workerId: 'w1' }, NOW)), moved])
       await tasks.apply(one)
 
-    expect(await tasks.head('resize:k1')).toEqual(moved.after)
-    expect(await tasks.head('resize:k2')).toEqual(referring.after)
+    expect(await readTask({ tasks }, 'resize:k1')).toEqual(moved.after)
+    expect(await readTask({ tasks }, 'resize:k2')).toEqual(referring.after)
     for (const { ref } of change.bodies) expect(await tasks.body('resize:k1', ref)).toBeDefined()
   })
 }

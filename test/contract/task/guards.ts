@@ -10,13 +10,14 @@ import { heartbeat } from '../../../shared/core/run/heartbeat.ts'
 import { lose } from '../../../shared/core/run/lose.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import type { TaskStore } from '../../../shared/ports/stores.ts'
+import { readTask } from '../../../shared/runtime/kernel/read-heads.ts'
 import { aPublication, BORN, changeOf, DAY, LATER_BORN, NOW, SECOND } from '../../support/tasks/a-task.ts'
 import type { MakeStores } from '../task-store.ts'
 
 /** Writes a change whose guard must hold, and answers the stored task. */
 export async function written(tasks: TaskStore, change: Change): Promise<Task> {
   const { applied } = await tasks.apply(change)
-  const stored = await tasks.head(change.after.id)
+  const stored = await readTask({ tasks }, change.after.id)
   if (!applied || !stored) throw new Error(`not applied on ${JSON.stringify(stored)}`)
   return stored
 }
@@ -37,7 +38,7 @@ export function guardsContract(makeStores: MakeStores): void {
   it('knows nothing of a key never published', async () => {
     const { tasks } = await makeStores()
 
-    expect(await tasks.head('resize:k1')).toBeUndefined()
+    expect(await readTask({ tasks }, 'resize:k1')).toBeUndefined()
   })
 
   it('creates a task under a free id, and reads it back whole', async () => {
@@ -47,7 +48,7 @@ export function guardsContract(makeStores: MakeStores): void {
     const applied = await tasks.apply(change)
 
     expect(applied).toEqual({ applied: true, task: change.after })
-    expect(await tasks.head('resize:k1')).toEqual(change.after)
+    expect(await readTask({ tasks }, 'resize:k1')).toEqual(change.after)
   })
 
   it('creates no task under a used id, and answers the stored one', async () => {
@@ -98,7 +99,7 @@ export function guardsContract(makeStores: MakeStores): void {
     )
 
     expect(results.filter(({ applied }) => applied)).toHaveLength(1)
-    expect(Object.keys((await tasks.head(seen.id))?.live ?? {})).toEqual(['1'])
+    expect(Object.keys((await readTask({ tasks }, seen.id))?.live ?? {})).toEqual(['1'])
   })
 
   it('lets a heartbeat win over the judgement that its run was lost', async () => {
@@ -111,7 +112,7 @@ export function guardsContract(makeStores: MakeStores): void {
     const applied = await tasks.apply(judgement)
 
     expect(applied).toEqual({ applied: false, current: beaten })
-    expect((await tasks.head(running.id))?.live[1]?.leaseUntil).toBe(judgedAt + 15 * SECOND)
+    expect((await readTask({ tasks }, running.id))?.live[1]?.leaseUntil).toBe(judgedAt + 15 * SECOND)
   })
 
   it('lets a heartbeat win over a takeover, and takes over where none came', async () => {
@@ -178,7 +179,7 @@ export function guardsContract(makeStores: MakeStores): void {
       applied: true,
       task: { revision: patched.revision, options: { heartbeatMs: 1 }, operation: 'beat' },
     })
-    expect(applied.applied && applied.task).toEqual(await tasks.head(running.id))
+    expect(applied.applied && applied.task).toEqual(await readTask({ tasks }, running.id))
   })
 
   it('counts successes that were decided on one state of the task side by side', async () => {
@@ -190,7 +191,7 @@ export function guardsContract(makeStores: MakeStores): void {
 
     const applied = [await tasks.apply(first), await tasks.apply(second)]
 
-    const head = await tasks.head(seen.id)
+    const head = await readTask({ tasks }, seen.id)
     expect(first.guard.kind).toBe('counted')
     expect(applied.map(one => one.applied && one.task.revision)).toEqual([two.revision + 1, two.revision + 2])
     expect(applied[1]).toEqual({ applied: true, task: head })
@@ -265,7 +266,7 @@ export function guardsContract(makeStores: MakeStores): void {
     const done = await written(tasks, succeed(running, 1, NOW))
 
     expect(done.expiresAt).toBe(NOW + 1)
-    expect(await tasks.head(done.id)).toEqual(done)
+    expect(await readTask({ tasks }, done.id)).toEqual(done)
   })
 
   it('keeps successes over a restart', async () => {

@@ -5,6 +5,7 @@ import { claim } from '../../../shared/core/run/claim.ts'
 import { finish } from '../../../shared/core/run/finish.ts'
 import { heartbeat } from '../../../shared/core/run/heartbeat.ts'
 import type { IndexEntry, IndexQuery, IndexRange, TaskStore } from '../../../shared/ports/stores.ts'
+import { readTask, readTasks } from '../../../shared/runtime/kernel/read-heads.ts'
 import { changeOf, HOUR, NOW, SECOND } from '../../support/tasks/a-task.ts'
 import type { MakeStores } from '../task-store.ts'
 import { claimed, publish, written } from './guards.ts'
@@ -70,7 +71,7 @@ export function indexesContract(makeStores: MakeStores): void {
 
   it('continues after an entry that is gone', async () => {
     const { tasks } = await withTasksDue(1, 2, 3)
-    const second = (await tasks.head('resize:k1'))!
+    const second = (await readTask({ tasks }, 'resize:k1'))!
     await written(tasks, changeOf(cancel(second, NOW)))
 
     const page = await tasks.page({ ...OPEN, limit: 10, after: { id: second.id, sort: second.dueAt } })
@@ -131,7 +132,10 @@ export function indexesContract(makeStores: MakeStores): void {
   it('keeps the tasks of a user by creation, ended ones too, removed ones not', async () => {
     const { tasks } = await withTasksDue(9, 5)
     await publish(tasks, { key: 'others', userId: 'u2' })
-    const [first, second] = [(await tasks.head('resize:k0'))!, (await tasks.head('resize:k1'))!]
+    const [first, second] = [
+      (await readTask({ tasks }, 'resize:k0'))!,
+      (await readTask({ tasks }, 'resize:k1'))!,
+    ]
 
     await written(tasks, changeOf(cancel(first, NOW)))
     await written(tasks, remove(second, NOW))
@@ -187,10 +191,10 @@ export function indexesContract(makeStores: MakeStores): void {
     const ids = Array.from({ length: 250 }, (_, position) => `resize:k${position}`)
     await Promise.all(ids.filter((_, i) => i % 50 !== 0).map(id => publish(tasks, { key: id.slice(7) })))
 
-    const heads = await tasks.heads([...ids, ...ids.toReversed()])
+    const heads = await readTasks({ tasks }, [...ids, ...ids.toReversed()])
 
     expect(heads).toHaveLength(245)
     expect(new Set(heads.map(({ id }) => id)).size).toBe(245)
-    expect(await tasks.heads([])).toEqual([])
+    expect(await readTasks({ tasks }, [])).toEqual([])
   })
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { createCanvas, endCanvas, noteProgress } from '../../../shared/core/canvas/canvas.ts'
+import { cancelCanvas, createCanvas, endCanvas, noteProgress } from '../../../shared/core/canvas/canvas.ts'
 import { type BatonEvent, EVENT_TYPES } from '../../../shared/core/events/event-types.ts'
 import { eventsOf, workerEvent } from '../../../shared/core/events/events.ts'
 import { resume } from '../../../shared/core/flow/resume.ts'
@@ -21,8 +21,10 @@ import { heartbeat } from '../../../shared/core/run/heartbeat.ts'
 import { lose } from '../../../shared/core/run/lose.ts'
 import { createSchedule, noteTicked } from '../../../shared/core/schedule/schedule.ts'
 import { statusOf } from '../../../shared/core/status/status.ts'
+import type { Head } from '../../../shared/core/task/head.ts'
+import type { Operation } from '../../../shared/core/task/head-fields.ts'
 import { LIFECYCLE } from '../../../shared/core/task/lifecycle.ts'
-import { liveRuns, type Operation, type Task } from '../../../shared/core/task/task.ts'
+import { liveRuns, type Task } from '../../../shared/core/task/task.ts'
 import {
   afterOf,
   aPublication,
@@ -48,7 +50,7 @@ import { advance, decide, EMPTY_WORLD, steps } from '../../support/tasks/random-
 const LATE = NOW + MINUTE
 
 /** Events as short sentences: `running (running) run 1`. */
-function told(task: Task): string[] {
+function told(task: Head): string[] {
   return eventsOf(task).map(({ type, status, runId }) => {
     const run = runId === undefined ? '' : ` run ${runId.slice(BORN.length + 1)}`
     return `${type} (${status})${run}`
@@ -84,7 +86,7 @@ const haltedAtLast = failedFor(failedFor(atLast, 'no', NOW + 2), 'stuck', NOW + 
 const again = { publication: aPublication({ born: LATER_BORN }), clean: [], keepInput: true } as const
 
 /** By the operation that made each change, so that none is forgotten. */
-const TOLD: Record<Operation, ReadonlyArray<readonly [string, Task, string[]]>> = {
+const TOLD: Record<Operation, ReadonlyArray<readonly [string, Head, string[]]>> = {
   publish: [
     ['due', create(aPublication(), undefined, NOW).after, ['task.published (ready)', 'task.ready (ready)']],
     [
@@ -239,8 +241,8 @@ describe('a canvas', () => {
     ['at work', afterOf(noteProgress(canvas, NOW)), []],
     ['succeeded', afterOf(endCanvas(canvas, { end: 'succeeded' }, NOW)), ['canvas.succeeded (succeeded)']],
     ['failed', afterOf(endCanvas(canvas, { end: 'failed' }, NOW)), ['canvas.failed (failed)']],
-    ['cancelled', afterOf(cancel(canvas, NOW)), ['canvas.cancelled (cancelled)']],
-    ['cancelled, its members not yet', afterOf(noteProgress(afterOf(cancel(canvas, NOW)), NOW)), []],
+    ['cancelled', afterOf(cancelCanvas(canvas, NOW)), ['canvas.cancelled (cancelled)']],
+    ['cancelled, its members not yet', afterOf(noteProgress(afterOf(cancelCanvas(canvas, NOW)), NOW)), []],
     ['removed', remove(canvas, NOW).after, []],
   ])('that is %s tells so', (_name, head, events) => {
     expect(told(head)).toEqual(events)
@@ -318,8 +320,8 @@ describe('over any life of a task', () => {
       let world = EMPTY_WORLD
       for (const step of life) {
         const change = decide(world, step)
-        // The stream's filter drops heartbeats, and canvases are told of in other words.
-        const isTask = change && change.after.operation !== 'beat' && change.after.kind !== 'canvas'
+        // The stream's filter drops heartbeats.
+        const isTask = change && change.after.operation !== 'beat'
         if (isTask) seen.push({ ...change, events: eventsOf(change.after) })
         world = advance(world, step, change)
       }

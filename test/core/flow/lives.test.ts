@@ -50,13 +50,13 @@ const life = fc.record({
 })
 
 type Seen = {
-  readonly change: Change
+  readonly change: Change<Task>
   readonly before: FlowState
   readonly after: FlowState
   readonly now: number
 }
 
-function decided(task: Task, what: Happening, now: number): Change | undefined {
+function decided(task: Task, what: Happening, now: number): Change<Task> | undefined {
   const word = { born: BORN, fence: task.fence }
   switch (what) {
     case 'claim':

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { claimOrder } from '../../../shared/core/place/claim-order.ts'
-import type { Ordering } from '../../../shared/core/task/task.ts'
+import type { Ordering } from '../../../shared/core/states.ts'
 import { BORN, HOUR, LATER_BORN, NOW } from '../../support/tasks/a-task.ts'
 
 type Waiting = { priority: number; dueAt: number }

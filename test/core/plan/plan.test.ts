@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { look, type Plan, plan } from '../../../shared/core/plan/plan.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import {
+  aCanvas,
   afterOf,
   anEndedRun,
   aRun,
@@ -271,7 +272,7 @@ describe('a look', () => {
 
 test('a large canvas is driven from its publish on, but not anew by those who note their progress', () => {
   const canvas = { tree: { inline: null }, leaves: 5_000, started: false }
-  const published = aTask({ kind: 'canvas', type: 'canvas', canvas })
+  const published = aCanvas({ canvas })
 
   expect(plan(published, NOW)).toEqual({ driveAt: NOW })
   expect(plan({ ...published, operation: 'patch' }, NOW)).toEqual({})

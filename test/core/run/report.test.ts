@@ -6,7 +6,8 @@ import { restart } from '../../../shared/core/operate/restart.ts'
 import { claim } from '../../../shared/core/run/claim.ts'
 import { finish } from '../../../shared/core/run/finish.ts'
 import type { Finish, Outcome } from '../../../shared/core/run/run.ts'
-import type { EndedRun, Task } from '../../../shared/core/task/task.ts'
+import type { EndedRun } from '../../../shared/core/task/runs.ts'
+import type { Task } from '../../../shared/core/task/task.ts'
 import { fitError } from '../../../shared/core/task-error/fit-error.ts'
 import {
   aFlow,
@@ -26,7 +27,7 @@ const long = (size: number) => 'x'.repeat(size)
 
 /** The task as a later process reads it. */
 function stored(task: Task): Task {
-  return taskFromItem(JSON.parse(JSON.stringify(headItem(task))), task.flow?.definition)
+  return taskFromItem(JSON.parse(JSON.stringify(headItem(task))), task.flow?.definition) as Task
 }
 
 function answerTo(said: Outcome, repeated: Outcome, task = aTask({ live: [aRun()], stage: 'fetch' })) {

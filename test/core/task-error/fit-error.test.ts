@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { errorFrom, errorValue } from '../../../shared/aws/dynamo/head/run-values.ts'
 import { jsonBytes } from '../../../shared/core/json.ts'
-import type { TaskError } from '../../../shared/core/task/task.ts'
+import type { TaskError } from '../../../shared/core/task/error.ts'
 import { fitError } from '../../../shared/core/task-error/fit-error.ts'
 
 const bytesOf = (error: TaskError) => jsonBytes([...textsOf(error)])

@@ -2,20 +2,26 @@ import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { RECENT_RUNS_MAX } from '../../../shared/core/bounds.ts'
+import { cancelCanvas, noteMembersCancelled } from '../../../shared/core/canvas/canvas.ts'
 import type { Change } from '../../../shared/core/change/change.ts'
 import { indexed } from '../../../shared/core/place/place.ts'
 import { look, plan } from '../../../shared/core/plan/plan.ts'
 import { isGone } from '../../../shared/core/publish/publish.ts'
+import { noteTicked } from '../../../shared/core/schedule/schedule.ts'
 import { statusOf } from '../../../shared/core/status/status.ts'
-import { separateBodies } from '../../../shared/core/task/body.ts'
+import type { Canvas } from '../../../shared/core/task/canvas-state.ts'
 import { firstFence } from '../../../shared/core/task/fence.ts'
+import { type Head, isTask, separateBodies } from '../../../shared/core/task/head.ts'
 import { LIFECYCLE, RUN_MOVES, type Status } from '../../../shared/core/task/lifecycle.ts'
 import { isSamePiece, workOf } from '../../../shared/core/task/piece.ts'
-import { type EndedRun, endedRuns, liveRuns, successes, type Task } from '../../../shared/core/task/task.ts'
+import type { EndedRun } from '../../../shared/core/task/runs.ts'
+import type { Schedule } from '../../../shared/core/task/schedule-state.ts'
+import { endedRuns, liveRuns, successes, type Task } from '../../../shared/core/task/task.ts'
+import { aCanvas, aSchedule, changeOf, MINUTE, NOW } from '../../support/tasks/a-task.ts'
 import { nextWake } from '../../support/tasks/next-wake.ts'
 import { advance, decide, EMPTY_WORLD, type Step, steps } from '../../support/tasks/random-steps.ts'
 
-type Transition = Change & { readonly now: number; readonly step: Step }
+type Transition = Change<Task> & { readonly now: number; readonly step: Step }
 
 /** Holds a claim against every transition of many random lives. */
 function forEveryTransition(claim: (transition: Transition) => void): void {
@@ -43,8 +49,8 @@ function statusAt(task: Task | undefined, now: number): Status | 'none' {
   return task === undefined || task.state === 'removed' ? 'none' : statusOf(task, now)
 }
 
-function moveOf({ before, after, now }: Transition): string {
-  return `${after.operation}: ${statusAt(before, now)} → ${statusAt(after, now)}`
+function moveOf({ before, after, now }: Change & { readonly now: number }): string {
+  return `${after.operation}: ${statusOfHead(before, now)} → ${statusOfHead(after, now)}`
 }
 
 const LEGAL_MOVES = new Set(
@@ -75,7 +81,7 @@ function isOneMoreSuccess(before: Task, after: Task, fence: number): boolean {
   return run !== undefined && success?.state === 'succeeded' && isDeepStrictEqual(after, expected)
 }
 
-function runsEndedBy({ before, after }: Change): EndedRun[] {
+function runsEndedBy({ before, after }: Change<Task>): EndedRun[] {
   return endedRuns(after).filter(run => before?.live[run.fence])
 }
 
@@ -109,41 +115,27 @@ const UNDO_WAITS_FOR_LIMITS: Step[] = [
   { do: 'block' },
 ]
 
-const CANVAS_IS_CANCELLED: Step[] = [
-  {
-    do: 'publish',
-    body: {
-      kind: 'canvas',
-      dueInMs: 0,
-      options: {},
-      canvas: { tree: { inline: null }, leaves: 1, started: true },
-    },
-  },
-  { do: 'cancel' },
-  { do: 'owe' },
-  { do: 'settle' },
-]
+const EVERY_MINUTE = { ranAt: NOW, error: undefined }
 
-const SCHEDULE_TICKS_TWICE: Step[] = [
-  {
-    do: 'publish',
-    body: {
-      kind: 'schedule',
-      dueInMs: 0,
-      options: {},
-      schedule: {
-        timing: { kind: 'every', everyMs: 1_000 },
-        missed: 'skip',
-        graceMs: 300_000,
-        taskType: 'resize',
-        paused: false,
-      },
-    },
-  },
-  { do: 'tick', nextInMs: 1_000 },
-  { do: 'waitForWake' },
-  { do: 'tick' },
-]
+/** The changes of canvases and schedules that tasks do not have. */
+function otherTransitions(): Change[] {
+  const cancelled = changeOf<Canvas>(cancelCanvas(aCanvas(), NOW))
+  const ticked = changeOf<Schedule>(noteTicked(aSchedule(), { ...EVERY_MINUTE, next: NOW + MINUTE }, NOW))
+  return [
+    cancelled,
+    changeOf<Canvas>(noteMembersCancelled(cancelled.after, NOW)),
+    ticked,
+    changeOf<Schedule>(noteTicked(ticked.after, { ...EVERY_MINUTE, next: undefined }, NOW + MINUTE)),
+  ]
+}
+
+/** The status of a head by the words of the lifecycle. */
+function statusOfHead(head: Head | undefined, now: number): Status | 'none' {
+  if (head === undefined || isTask(head)) return statusAt(head, now)
+  if (head.state === 'removed') return 'none'
+  if (head.state !== 'open') return head.state
+  return head.dueAt > now ? 'delayed' : 'ready'
+}
 
 /** Seeds of random lives that together make every legal move: thousands of others make few new ones. */
 const SEEDS_OF_ALL_MOVES = [
@@ -156,13 +148,11 @@ function* livesOfAllMoves(): Generator<readonly Step[]> {
   yield SLOT_COMES_DUE_BESIDE_A_RUN
   yield UNDO_IS_RETRIED_OVER_HTTP
   yield UNDO_WAITS_FOR_LIMITS
-  yield CANVAS_IS_CANCELLED
-  yield SCHEDULE_TICKS_TWICE
   for (const seed of SEEDS_OF_ALL_MOVES) yield* fc.sample(steps, { numRuns: 1, seed })
   yield* fc.sample(steps, { numRuns: 6_000, seed: 3 })
 }
 
-const isBirth = ({ before, after }: Change) => before?.born !== after.born
+const isBirth = ({ before, after }: Change<Task>) => before?.born !== after.born
 
 describe('every transition', () => {
   test('is one of the lifecycle', () => {
@@ -175,6 +165,7 @@ describe('every transition', () => {
     const moves = new Set<string>()
     const runMoves = new Set<string>()
 
+    for (const change of otherTransitions()) moves.add(moveOf({ ...change, now: change.after.updatedAt }))
     for (const life of livesOfAllMoves()) {
       if (moves.size === LEGAL_MOVES.size && runMoves.size === LEGAL_RUN_MOVES.size) break
       play(life, transition => {

@@ -6,7 +6,7 @@ import { systemResolver } from '../../../functions/guarded-fetch/checked-address
 import { type GuardedCall, guardedFetch } from '../../../functions/guarded-fetch/guarded-fetch.ts'
 import { Fatal } from '../../../shared/signals.ts'
 
-/** A server that answers with bytes as they are, so that it can break the rules of HTTP. */
+/** The answers of a server by path, as raw bytes, so that the server can break the rules of HTTP. */
 const ANSWERS: Readonly<Record<string, (socket: Socket) => void>> = {
   '/': socket => void socket.end('HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello'),
   '/silent': () => {},
@@ -58,7 +58,7 @@ function call(target: string, more: Partial<GuardedCall> = {}) {
     signal: new AbortController().signal,
     bodyBytesMax: 1_000,
     allowPrivate: true,
-    whenPrivate: 'nothing permits it',
+    privateHint: 'nothing permits it',
     resolve: systemResolver,
     ...more,
   })
@@ -78,7 +78,7 @@ describe('a guarded fetch', () => {
     expect(textOf(answer)).toBe('hello')
   })
 
-  it('skips answers that only announce another', async () => {
+  it('skips an informational answer before the final one', async () => {
     expect(await call(`${url}/early-hints`)).toMatchObject({ status: 204 })
   })
 
@@ -93,10 +93,10 @@ describe('a guarded fetch', () => {
   it.each([
     ['/silent', 'it was connected and had not answered'],
     ['/slow-body', 'its answer 200 had begun and did not end'],
-  ])('names what it waited for, and how long, when %s takes too long', async (path, waitsFor) => {
+  ])('says how far it came, and after how long, when %s takes too long', async (path, state) => {
     let [timeoutMs, told] = [50, '']
-    // On a busy machine the shorter limits end before the call has come so far.
-    while (!told.endsWith(waitsFor) && timeoutMs < 20_000) {
+    // On a busy machine a short timeout ends the call before it has reached this state.
+    while (!told.endsWith(state) && timeoutMs < 20_000) {
       timeoutMs *= 3
       const failure = await failureOf(call(`${url}${path}?token=hidden`, { timeoutMs }))
       expect(failure).not.toBeInstanceOf(Fatal)
@@ -104,10 +104,10 @@ describe('a guarded fetch', () => {
       told = failure.message
     }
 
-    expect(told).toBe(`${url} took longer than ${timeoutMs} ms: ${waitsFor}`)
+    expect(told).toBe(`${url} took longer than ${timeoutMs} ms: ${state}`)
   })
 
-  it('fails by its timeout when the name takes too long to resolve', async () => {
+  it('fails at its timeout when the name takes too long to resolve', async () => {
     const failure = await failureOf(
       call('http://slow.example/', { timeoutMs: 50, resolve: () => new Promise(() => {}) }),
     )
@@ -176,7 +176,7 @@ describe('a guarded fetch', () => {
     [304, false],
     [400, false],
     [503, false],
-  ])('with status %i has succeeded: %s', (status, expected) => {
+  ])('has succeeded with status %i: %s', (status, expected) => {
     expect(isSuccess({ status, headers: {}, body: Buffer.alloc(0), isCut: false })).toBe(expected)
   })
 })
@@ -206,7 +206,7 @@ describe('an address', () => {
   })
 })
 
-/** A port without a listener: one that was opened and closed again. */
+/** Returns a port without a listener: a server has just closed it. */
 async function unusedPort(): Promise<number> {
   const brief = createServer()
   await new Promise<void>(resolve => brief.listen(0, resolve))

@@ -12,7 +12,7 @@ import { aReceiver, type TestReceiver } from '../../support/http/a-receiver.ts'
 import { aTaskContext } from '../../support/tasks/a-task-context.ts'
 import { HOSTILE_NAMES, HOSTILE_URLS, NOWHERE, resolved } from './hostile-urls.ts'
 
-/** How a hostile URL gets to a shipped handler. */
+/** Calls a shipped handler with a hostile URL. */
 type Caller = (url: string, how?: How) => Promise<unknown>
 type How = { readonly allowPrivate?: boolean; readonly resolve?: ResolveName; readonly signal?: AbortSignal }
 
@@ -22,7 +22,7 @@ const callers: ReadonlyArray<readonly [string, Caller]> = [
   [
     'the shipped type word-count',
     (url, { allowPrivate = false, resolve = systemResolver, ...over } = {}) =>
-      run(wordCountWith({ allowPrivate, resolve, whenPrivate: 'nothing permits it' }), { url }, over),
+      run(wordCountWith({ allowPrivate, resolve, privateHint: 'nothing permits it' }), { url }, over),
   ],
 ]
 
@@ -31,7 +31,7 @@ function callWebhook(input: unknown, settings: WebhookSettings, how: How = {}): 
   return run(webhookWith(resolve), input, { webhook: { ...settings, allowPrivate }, ...over })
 }
 
-/** Parses the input as the runtime does. */
+/** Runs a definition on an input that it parses as the runtime does. */
 async function run<Input, Parsed>(
   definition: TaskDefinition<Input, unknown, Parsed>,
   input: unknown,
@@ -48,7 +48,7 @@ const failureOf = (called: Promise<unknown>) =>
   )
 
 let receiver: TestReceiver
-/** Sockets that anything in this process opened while a hostile URL was called. */
+/** How many sockets this process has opened during the call of a hostile URL. */
 let sockets = 0
 const countSocket = () => void sockets++
 
@@ -66,8 +66,8 @@ afterAll(async () => {
   await receiver?.stop()
 })
 
-describe.each(callers)('by %s', (_name, call) => {
-  it.each(HOSTILE_URLS)('%s is refused for good, and nothing is connected', async url => {
+describe.each(callers)('called by %s', (_name, call) => {
+  it.each(HOSTILE_URLS)('%s is refused for good, and no connection is opened', async url => {
     sockets = 0
 
     const failure = await failureOf(call(url.replace('PORT', String(receiver.port))))
@@ -90,7 +90,7 @@ describe.each(callers)('by %s', (_name, call) => {
   })
 })
 
-describe.each(callers)('by %s, where private addresses are permitted elsewhere', (_name, call) => {
+describe.each(callers)('called by %s, while another call may reach private addresses', (_name, call) => {
   it('a name that is public when it is checked and private afterwards is never looked up again', async () => {
     const answers = [[NOWHERE], ['127.0.0.1']]
     let asked = 0
@@ -103,7 +103,7 @@ describe.each(callers)('by %s, where private addresses are permitted elsewhere',
     expect(await connectionsByNow()).toBe(before)
   })
 
-  it('a call connects to the very address that was checked', async () => {
+  it('a call connects to the address that was checked', async () => {
     const answers = [['127.0.0.1'], [NOWHERE]]
     let asked = 0
     const resolve: ResolveName = async () => resolved(answers[asked++] ?? [NOWHERE])
@@ -114,7 +114,7 @@ describe.each(callers)('by %s, where private addresses are permitted elsewhere',
     expect(receiver.received.at(-1)?.headers.host).toBe(`checked.example:${receiver.port}`)
   })
 
-  it('no connection of a permitted call is used for one that is not permitted', async () => {
+  it('a forbidden call never uses the connection of a permitted call', async () => {
     const url = `http://reused.example:${receiver.port}/`
     const toPrivate: ResolveName = async () => resolved(['127.0.0.1'])
     await call(url, { resolve: toPrivate, allowPrivate: true })
@@ -128,7 +128,7 @@ describe.each(callers)('by %s, where private addresses are permitted elsewhere',
     expect(await connectionsByNow()).toBe(connections)
   })
 
-  it('all calls of one host open a connection each', async () => {
+  it('each call of a host opens its own connection', async () => {
     const before = receiver.connections()
 
     for (let nth = 0; nth < 3; nth++) await call(`${receiver.url}/`, { allowPrivate: true })
@@ -165,7 +165,7 @@ describe.each(callers)('by %s, where private addresses are permitted elsewhere',
     'http://0.0.0.0/',
     'http://224.0.0.1/',
     'http://255.255.255.255/',
-  ])('%s is refused even so', async url => {
+  ])('%s is refused all the same', async url => {
     sockets = 0
 
     const failure = await failureOf(call(url, { allowPrivate: true }))
@@ -176,12 +176,12 @@ describe.each(callers)('by %s, where private addresses are permitted elsewhere',
   })
 })
 
-/** Ends a call that has nowhere to connect to. */
+/** Returns a signal that soon ends a call to an unreachable address. */
 function shortly(): AbortSignal {
   return AbortSignal.timeout(200)
 }
 
-/** A connection of the test's own is the last of those that the receiver has counted by then. */
+/** Returns how many connections the receiver has counted. The test opens one more, which comes last and is left out. */
 async function connectionsByNow(): Promise<number> {
   const before = receiver.received.length
   await fetch(receiver.url, { headers: { connection: 'close' } })

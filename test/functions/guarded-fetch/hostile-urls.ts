@@ -1,6 +1,6 @@
 import type { ResolvedAddress } from '../../../functions/guarded-fetch/checked-addresses.ts'
 
-/** URLs that lead to the machine itself, to its network or to a metadata service. `PORT` stands for that of a server there. */
+/** URLs that lead to the machine itself, to its network or to a metadata service. `PORT` stands for the port of a server there. */
 export const HOSTILE_URLS: readonly string[] = [
   // Loopback, by all the spellings that a URL parser takes.
   'http://127.0.0.1:PORT/',
@@ -82,7 +82,7 @@ export const HOSTILE_URLS: readonly string[] = [
   'http://100.100.100.200/latest/meta-data/',
   'http://168.63.129.16/metadata/instance',
   'http://192.0.0.192/opc/v1/instance/',
-  // Private networks, and what is no host of the internet.
+  // Private networks, and addresses that no host of the internet has.
   'http://10.0.0.1/',
   'http://012.1/',
   'http://172.16.0.1/',
@@ -102,7 +102,7 @@ export const HOSTILE_URLS: readonly string[] = [
   'http://255.255.255.255/',
 ]
 
-/** In an unassigned part of the public range: calls of it fail at once or never connect, whatever the network. */
+/** An address in an unassigned part of the public range. Calls of it fail at once or never connect, in any network. */
 export const NOWHERE = '2d00::1'
 
 /** Addresses that a hostile name leads to. */
@@ -123,7 +123,7 @@ export const HOSTILE_NAMES: ReadonlyArray<readonly [string, readonly string[]]> 
   ['nonsense.example', ['nonsense']],
 ]
 
-/** Addresses as a resolver answers. */
+/** Addresses in the form in which a resolver returns them. */
 export function resolved(addresses: readonly string[]): ResolvedAddress[] {
   return addresses.map(address => ({ address, family: address.includes(':') ? 6 : 4 }))
 }

@@ -79,7 +79,7 @@ describe('the OpenAPI description', () => {
     }
   })
 
-  test('points only at what is there', () => {
+  test('refers only to definitions that exist', () => {
     const text = JSON.stringify(description)
     const targets = [...text.matchAll(/"#\/components\/schemas\/(\w+)"/g)].map(([, name]) => name ?? '')
 
@@ -98,7 +98,7 @@ describe('answers', () => {
     ...(await import('../../../shared/api/types.ts')),
   })
 
-  test('are as described', async () => {
+  test('match their descriptions', async () => {
     const {
       claimsAnswer,
       countsAnswer,

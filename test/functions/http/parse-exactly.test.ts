@@ -13,7 +13,7 @@ describe('a number in a body', () => {
     '10000000000000000',
     '0.1',
     '-0.0',
-  ])('%s is taken as it is', text => {
+  ])('%s keeps its value', text => {
     expect(parseExactly(`[${text}, "9007199254740993"]`)).toEqual([Number(text), '9007199254740993'])
   })
 
@@ -23,17 +23,17 @@ describe('a number in a body', () => {
     '10000000000000000000001',
     '9007199254740993.0',
     '1e400',
-  ])('%s is not, since other digits would come back', text => {
+  ])('%s is refused, since the API would return other digits', text => {
     const [value] = parseExactly(`[${text}, "9007199254740993"]`) as [unknown]
 
     expect([INEXACT, Number.POSITIVE_INFINITY]).toContain(value)
   })
 
-  test('whose digits are split by its point does not lose one unseen', () => {
+  test('with digits on both sides of its point never loses a digit silently', () => {
     expect(parseExactly('9007199254740.993e3')).toBe(INEXACT)
   })
 
-  test('comes back as any double was written', () => {
+  test('keeps its value when JavaScript has written it', () => {
     fc.assert(
       fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), value => {
         expect(parseExactly(`{"0123456789012345":${JSON.stringify(value)}}`)).toEqual({
@@ -43,7 +43,7 @@ describe('a number in a body', () => {
     )
   })
 
-  test('is refused exactly when a whole number would come back as another', () => {
+  test('that is whole is refused exactly when it would come back as another number', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: 10n ** 15n, max: 10n ** 30n }), whole => {
         const isSame = digits(JSON.stringify(Number(whole))) === whole

@@ -24,13 +24,13 @@ describe('a body', () => {
     ['application/xml', 415],
     ['multipart/form-data; boundary=x', 415],
     ['application/jsonx', 415],
-  ])('that says it is %s is answered with %d', async (contentType, status) => {
+  ])('of the content type %s is answered with %d', async (contentType, status) => {
     const answer = await api.call('POST', '/v1/tasks', json, { 'content-type': contentType })
 
     expect(answer.status).toBe(status)
   })
 
-  test('without a content type is a 415: a web page can send it to any address', async () => {
+  test('without a content type is a 415, because a web page can send it to any address', async () => {
     const request = new Request('http://localhost/v1/tasks', {
       method: 'POST',
       body: new TextEncoder().encode(json),
@@ -41,7 +41,7 @@ describe('a body', () => {
     expect(await response.json()).toMatchObject({ detail: expect.stringContaining('application/json') })
   })
 
-  test('that the route does not know must be JSON, too, and one that is not there needs no type', async () => {
+  test('must be JSON even where the route ignores it; an absent body needs no content type', async () => {
     const cancel = pathOf(await published(api)).concat('/cancel')
 
     expect((await api.call('POST', cancel, 'now', { 'content-type': 'text/plain' })).status).toBe(415)
@@ -51,7 +51,7 @@ describe('a body', () => {
   })
 
   test.each(['', '{', '{"type":', 'nonsense', '{"type":"jobs"}}', 'NaN'])(
-    'that is no JSON, %j, is a 400',
+    'that is not JSON, %j, is a 400',
     async body => {
       const answer = await api.call('POST', '/v1/tasks', body)
 
@@ -60,7 +60,7 @@ describe('a body', () => {
     },
   )
 
-  test('that is no UTF-8 is a 400', async () => {
+  test('that is not UTF-8 is a 400', async () => {
     const body = new Uint8Array([...new TextEncoder().encode('{"type":"jobs","key":"'), 0xff, 0x22, 0x7d])
     const headers = { 'content-type': 'application/json' }
     const response = await api.app.request('/v1/tasks', { method: 'POST', body, headers })
@@ -68,11 +68,11 @@ describe('a body', () => {
     expect(response.status).toBe(400)
   })
 
-  test('that is encoded is a 415', async () => {
+  test('with a content encoding is a 415', async () => {
     expect((await api.call('POST', '/v1/tasks', json, { 'content-encoding': 'gzip' })).status).toBe(415)
   })
 
-  test('beyond 4 MB is a 413, by bytes and whether its length was announced or not', async () => {
+  test('of more than 4 MB is a 413, with or without an announced length', async () => {
     const tooLong = JSON.stringify({ tasks: [{ type: 'jobs', input: 'é'.repeat(2_100_000) }] })
     const fitting = JSON.stringify({ tasks: [{ type: 'jobs', input: 'e'.repeat(4_000_000) }] })
     const stream = new Request('http://localhost/v1/tasks', {
@@ -109,7 +109,7 @@ describe('a path', () => {
     ['GET', '/v1/types/nothing/counts'],
     ['GET', '/v1/tasks?type=nothing'],
     ['POST', '/v1/claims', { type: 'nothing', workerId: 'w' }],
-  ])('%s %s names nothing and is a 404', async (method, path, body?: object) => {
+  ])('%s %s names no resource and is a 404', async (method, path, body?: object) => {
     const answer = await api.call(method, path, body)
 
     expect(answer.status).toBe(404)
@@ -125,14 +125,14 @@ describe('a path', () => {
     ['POST', '/healthz', 'GET'],
     ['DELETE', '/v1/tasks/jobs:a/cancel', 'POST'],
     ['GET', '/v1/types/jobs/pause', 'POST'],
-  ])('%s %s is a 405 that says what is allowed', async (method, path, allow) => {
+  ])('%s %s is a 405 that names the allowed methods', async (method, path, allow) => {
     const answer = await api.call(method, path)
 
     expect(answer.status).toBe(405)
     expect(answer.headers.get('allow')).toBe(allow)
   })
 
-  test('of the route table is answered 405 with the methods of that path and no others', async () => {
+  test('of the route table answers a 405 with exactly the methods of that path', async () => {
     const byPath = Map.groupBy(allRoutes, ({ path }) => path.replace(/\{\w+\}/g, 'jobs:a'))
     for (const [path, routes] of byPath) {
       const answer = await api.call('OPTIONS', path)
@@ -144,7 +144,7 @@ describe('a path', () => {
     }
   })
 
-  test('may be asked for its head only', async () => {
+  test('answers HEAD like GET, without the body', async () => {
     const response = await api.app.request('/healthz', { method: 'HEAD' })
 
     expect(response.status).toBe(200)
@@ -201,11 +201,14 @@ describe('an id', () => {
     },
   )
 
-  test.each(['~', '~YQ', '~!', '~_w', '~YQ%3D%3D', '%FF', '~Y Q'])('as %s names no task', async segment => {
-    expect([400, 404]).toContain((await api.call('GET', `/v1/tasks/${segment}`)).status)
-  })
+  test.each(['~', '~YQ', '~!', '~_w', '~YQ%3D%3D', '%FF', '~Y Q'])(
+    'in the form %s names no task',
+    async segment => {
+      expect([400, 404]).toContain((await api.call('GET', `/v1/tasks/${segment}`)).status)
+    },
+  )
 
-  test('stands in any path in base64url, of runs and types, too', async () => {
+  test('may stand in base64url in every path, also in those of runs and types', async () => {
     const encoded = (text: string) => `~${Buffer.from(text).toString('base64url')}`
     const other = await anApi()
     await published(other, { key: 'a' })
@@ -216,7 +219,7 @@ describe('an id', () => {
     expect((await other.call('GET', `/v1/types/${encoded('jobs')}/counts`)).body.running).toBe(1)
   })
 
-  test('of a schedule or a canvas does not begin like the encoded form of another', async () => {
+  test('of a schedule or a canvas cannot begin like the encoded form of another id', async () => {
     const leaf = { type: 'jobs' }
     const schedule = { everyMs: 60_000, task: leaf }
     const tilde = `/v1/schedules/~${Buffer.from('~a').toString('base64url')}`
@@ -227,7 +230,7 @@ describe('an id', () => {
     expect([canvas.status, canvas.body.errors[0].path]).toEqual([400, 'key'])
   })
 
-  test('that a URL would take for dot segments is a path of its own', async () => {
+  test('that a URL parser would take for dot segments names its own task', async () => {
     const type = await api.call('PUT', '/v1/types/~Li4', { kind: 'http' })
     const schedule = await api.call('PUT', '/v1/schedules/~Lg', {
       everyMs: 60_000,
@@ -264,7 +267,7 @@ describe('an error', () => {
     expect(broken.complaints.at(-1)?.fields).toMatchObject({ requestId: answer.body.requestId })
   })
 
-  test('with the storage is a 503 that says when to try again', async () => {
+  test('of the store is a 503 that says when to try again', async () => {
     const broken = await anApi({ tasks: failing(new BatonError('unavailable', 'throttled')) })
     const answer = await broken.call('POST', '/v1/tasks', { type: 'jobs' })
 
@@ -272,7 +275,7 @@ describe('an error', () => {
     expect(answer.headers.get('retry-after')).toBe('1')
   })
 
-  test('with one member of a batch is that member’s', async () => {
+  test('with one member of a batch leaves the other members alone', async () => {
     const store = createMemoryTaskStore()
     const apply: typeof store.apply = async change => {
       if (change.after.key === 'bad') throw new BatonError('unavailable', 'throttled')
@@ -289,7 +292,7 @@ describe('an error', () => {
     expect(body.results.map(({ status }: { status: number }) => status)).toEqual([201, 503])
   })
 
-  test('with data of a newer version is named as such', async () => {
+  test('about data of a newer version says so', async () => {
     const newer = await anApi({
       tasks: failing(new BatonError('newer-schema', 'jobs:a has form 2; this is 1')),
     })

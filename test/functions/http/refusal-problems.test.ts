@@ -40,7 +40,7 @@ describe('a refusal names the field, its value and what is legal', () => {
     expect(said.join('\n')).toContain(words)
   })
 
-  test('a field that is none, with the nearest that is one', async () => {
+  test('an unknown field, with the nearest known field', async () => {
     const { errors } = await publish({ prioritty: 1, retry: { retries: 3 } })
 
     expect(errors[1]).toMatchObject({ path: 'prioritty' })
@@ -50,8 +50,8 @@ describe('a refusal names the field, its value and what is legal', () => {
   })
 })
 
-describe('what is asked for by a name that is none', () => {
-  test('of a type: the nearest, a handful of others, and how many more', async () => {
+describe('a request for an unknown name', () => {
+  test('of a type is answered with the nearest type, a handful of others, and how many more there are', async () => {
     const many = await anApi()
     for (let nth = 0; nth < 40; nth++) await many.call('PUT', `/v1/types/report-${nth}`, { kind: 'http' })
 
@@ -63,13 +63,16 @@ describe('what is asked for by a name that is none', () => {
     )
   })
 
-  test('of a task without its type shows how ids are made', async () => {
+  test('of a task without its type is answered with the form of an id', async () => {
     const { status, body } = await api.call('GET', '/v1/tasks/hello')
 
-    expect([status, body.detail]).toEqual([404, "'hello' is no task id: give type:key, such as resize:img-1"])
+    expect([status, body.detail]).toEqual([
+      404,
+      "'hello' is not a task id: give type:key, such as resize:img-1",
+    ])
   })
 
-  test('of a status in a query is named by the parameter, not as a member of a list', async () => {
+  test('of a status in a query names the parameter, not a member of a list', async () => {
     const { body } = await api.call('GET', '/v1/tasks?type=jobs&status=ready&status=fialed')
 
     expect(body.errors).toEqual([
@@ -97,7 +100,7 @@ describe('the problem of a wrong cron expression begins with the fault', () => {
 })
 
 describe('the kind of a type that is deployed', () => {
-  test('is changed by deployment only, and all else of it over HTTP', async () => {
+  test('changes only by deployment; the other fields change over HTTP', async () => {
     const { system, call } = await anApi()
     const { registerHandlerType, removeHandler } = await import(
       '../../../shared/runtime/types/register-type.ts'

@@ -14,7 +14,7 @@ beforeEach(async () => {
   api = await anApi()
 })
 
-/** The worst text there is: twice its bytes as JSON, and twice that once the JSON is escaped. */
+/** The text that grows most: it has twice its bytes as JSON, and four times its bytes after the JSON is escaped. */
 const quotes = (bytes: number) => '"'.repeat(bytes / 2 - 1)
 const LARGEST = quotes(350 * 1024)
 /** Tags that take most of what a head may: 50 names and values of the longest kind. */
@@ -80,7 +80,7 @@ describe('claims', () => {
     expect(answers[0]?.length).toBeGreaterThanOrEqual(atLeast)
   })
 
-  test('never take more of an answer than their heads announced', async () => {
+  test('never take more room in an answer than their heads announced', async () => {
     const text = (maxLength: number) =>
       fc.string({ unit: fc.constantFrom('"', '\\', '界', '😀', 'a'), minLength: 1, maxLength })
     const body = fc.record(
@@ -118,7 +118,7 @@ describe('claims', () => {
     )
   })
 
-  test('that no answer has room for any more are given back at no cost', async () => {
+  test('for which the answer has no room are given back without counting an attempt', async () => {
     const { system } = api
     const ids: string[] = []
     for (let n = 0; n < 12; n++) ids.push(await published(api, { key: `${n}`, input: LARGEST }))
@@ -137,7 +137,7 @@ describe('claims', () => {
     )
   })
 
-  test('repeated after their tasks have grown give back what there is no room for', async () => {
+  test('repeated after their tasks have grown give back the tasks for which there is no room', async () => {
     for (let n = 0; n < 20; n++) await published(api, { key: `${n}`, input: 'x' })
     const first = await claim({ requestId: 'r' })
     for (const { task } of first) await api.call('PATCH', pathOf(task.id), { input: LARGEST })
@@ -159,7 +159,7 @@ describe('a flow with parameters of 2 MB', () => {
     return (await claim({ limit: 1 }))[0]
   }
 
-  test('shows them as input and by themselves when both fit', async () => {
+  test('shows them as input and as params when both fit', async () => {
     const { task } = await runSteps(5, { text: 'x'.repeat(340_000) })
 
     expect(Object.keys(task.params)).toEqual(['a', 's0', 's1', 's2', 's3', 's4'])
@@ -167,7 +167,7 @@ describe('a flow with parameters of 2 MB', () => {
     expect(task).not.toHaveProperty('inputIsParams')
   })
 
-  test('shows them once, and names the omitted part, when every character is escaped', async () => {
+  test('shows them once and names the omitted part when every character is escaped', async () => {
     const { task } = await runSteps(5, LARGEST)
     const shown = (await api.call('GET', '/v1/tasks/order:k')).body
 
@@ -179,7 +179,7 @@ describe('a flow with parameters of 2 MB', () => {
   })
 })
 
-test('flows with results of quotes are all delivered, in several answers', async () => {
+test('all flows with results of quotes are delivered, in several answers', async () => {
   const steps = ['one', 'two'].map(name => ({ name, do: { type: 'jobs' } }))
   await api.call('PUT', '/v1/types/order', { kind: 'flow', steps })
   for (let n = 0; n < 6; n++) await published(api, { type: 'order', key: `${n}`, input: {} })
@@ -197,7 +197,7 @@ test('flows with results of quotes are all delivered, in several answers', async
 })
 
 describe('a task', () => {
-  test('with twenty results of quotes is shown with its own, and with the last ones as far as there is room', async () => {
+  test('with twenty results of quotes is shown with its result, and with as many of the last ones as fit', async () => {
     const id = await published(api, { key: 'k', concurrency: 20, input: LARGEST })
     for (let n = 0; n < 20; n++) await succeed(await claimed(api, { workerId: `w${n}` }), LARGEST)
 
@@ -234,7 +234,7 @@ describe('a list', () => {
     return found
   }
 
-  test('of tasks with large heads comes in shorter pages, and whole', async () => {
+  test('of tasks with large heads comes complete, in shorter pages', async () => {
     for (let n = 0; n < 100; n++) {
       await published(api, { key: `${n}`, tags: FAT_TAGS, workerIds: FAT_WORKERS, concurrency: 100 })
     }
@@ -250,7 +250,7 @@ describe('a list', () => {
     expect(found.length).toBeGreaterThan(1)
   })
 
-  test('of large types comes in shorter pages, and whole', async () => {
+  test('of large types comes complete, in shorter pages', async () => {
     const steps = Array.from({ length: 40 }, (_, n) => ({
       name: `s${n}`,
       do: { type: 'jobs', input: quotes(2_400) },
@@ -280,7 +280,7 @@ describe('a batch', () => {
     expect(Object.keys(body.results[99])).toEqual(['status', 'id', 'created'])
   })
 
-  test('whose members are wrong in thousands of ways gets the first problems of each', async () => {
+  test('whose members each have thousands of problems gets the first problems of each member', async () => {
     const nonsense = Object.fromEntries(Array.from({ length: 3_000 }, (_, n) => [`"${n}`, 1]))
     const tasks = Array.from({ length: 100 }, () => ({ type: 'jobs', ...nonsense }))
 
@@ -292,7 +292,7 @@ describe('a batch', () => {
     expect([one.status, one.body.errors.length]).toEqual([400, 1])
   })
 
-  test('of finishes for names without end is refused member by member', async () => {
+  test('of finishes with endless names is refused member by member', async () => {
     const runs = Array.from({ length: 2 }, () => ({
       taskId: quotes(1_900_000),
       runId: 'x',
@@ -315,7 +315,7 @@ describe('a canvas', () => {
     return body.id
   }
 
-  test('with results of quotes is read in pages, each of which is delivered', async () => {
+  test('with results of quotes is read in pages that are all delivered', async () => {
     const id = await ended(Array.from({ length: 10 }, () => LARGEST))
 
     const results: unknown[] = []
@@ -335,7 +335,7 @@ describe('a canvas', () => {
     expect((await api.call('GET', `/v1/canvases/${encodeURIComponent(id)}`)).body.result).toHaveLength(12)
   })
 
-  test('hands its results on in pages, each of which is delivered', async () => {
+  test('hands its results on in pages that are all delivered', async () => {
     const results = Array.from({ length: 20 }, () => LARGEST)
     await api.call('POST', '/v1/canvases', {
       chord: { group: results.map(() => ({ type: 'jobs' })), then: { type: 'jobs' } },

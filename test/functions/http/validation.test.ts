@@ -69,7 +69,7 @@ describe('a publish is refused by the path of the field', () => {
     )
   })
 
-  test.each([null, [], 7, '"text"', true])('when it is no object: %j', async body => {
+  test.each([null, [], 7, '"text"', true])('when it is not an object: %j', async body => {
     const { status, body: answer } = await api.call('POST', '/v1/tasks', JSON.stringify(body))
 
     expect(status).toBe(400)
@@ -82,7 +82,7 @@ describe('a publish is refused by the path of the field', () => {
     expect(fitting.status).toBe(201)
   })
 
-  test('when the input nests beyond what any walk over it stands', async () => {
+  test('when the input nests too deep for a recursive walk', async () => {
     const body = `{"type":"jobs","input":${'['.repeat(100_000)}${']'.repeat(100_000)}}`
 
     expect((await api.call('POST', '/v1/tasks', body)).status).toBe(400)
@@ -129,7 +129,7 @@ describe('other requests are refused by the path of the field', () => {
     await expectRefused('PUT', '/v1/types/other', body, path)
   })
 
-  test('PUT of a type whose name is none', async () => {
+  test('PUT of a type with an illegal name', async () => {
     await expectRefused('PUT', '/v1/types/a%20b', { kind: 'http' }, 'type')
   })
 
@@ -194,14 +194,14 @@ describe('other requests are refused by the path of the field', () => {
     await expectRefused('GET', `/v1/tasks?${query}`, undefined, path)
   })
 
-  test('a retry with an action that is none', async () => {
+  test('a retry with an unknown action', async () => {
     await expectRefused('POST', '/v1/tasks/jobs:a/retry', { action: 'again' }, 'action')
     await expectRefused('POST', '/v1/tasks/jobs:a/retry', { clean: ['all'] }, 'clean.0')
     await expectRefused('POST', '/v1/tasks/jobs:a/cancel', { force: true }, 'force')
   })
 })
 
-describe('a field of a query that no route knows', () => {
+describe('an unknown parameter of a query', () => {
   test.each(
     allRoutes.map(({ method, path }) => [
       method.toUpperCase(),
@@ -254,13 +254,13 @@ describe('a batch', () => {
     ])
   })
 
-  test('of nothing is refused, naming the field', async () => {
+  test('without members is refused, and the answer names the field', async () => {
     await expectRefused('POST', '/v1/tasks', { tasks: [] }, 'tasks')
     await expectRefused('POST', '/v1/runs/finish', { runs: [] }, 'runs')
     await expectRefused('POST', '/v1/runs/heartbeat', { runs: [] }, 'runs')
   })
 
-  test('of more than 100, or beside other fields, is refused as a whole', async () => {
+  test('of more than 100 members, or beside other fields, is refused as a whole', async () => {
     const tasks = Array.from({ length: 101 }, () => ({ type: 'jobs' }))
     await expectRefused('POST', '/v1/tasks', { tasks }, 'tasks')
     await expectRefused('POST', '/v1/tasks', { tasks: [], type: 'jobs' }, 'type')
@@ -269,7 +269,7 @@ describe('a batch', () => {
   })
 })
 
-describe('whatever is sent', () => {
+describe('a random request', () => {
   const json = fc.jsonValue({ maxDepth: 3 })
   const known = [
     'type',
@@ -307,7 +307,7 @@ describe('whatever is sent', () => {
     ['POST', '/v1/tasks/jobs:a/runs/01ARZ3NDEKTSV4RRFFQ69G5FAV.1/fail'],
   )
 
-  test('is no fault of the server', async () => {
+  test('never causes a server error', async () => {
     await api.call('POST', '/v1/tasks', { type: 'jobs', key: 'a' })
     await fc.assert(
       fc.asyncProperty(call, fc.oneof(body, json), async ([method, path], sent) => {
@@ -318,7 +318,7 @@ describe('whatever is sent', () => {
     )
   })
 
-  test('is no fault of the server as path, query or plain text, either', async () => {
+  test('never causes a server error as path, query or plain text', async () => {
     const text = fc.string({ unit: 'grapheme', maxLength: 40 })
     await fc.assert(
       fc.asyncProperty(text, async sent => {

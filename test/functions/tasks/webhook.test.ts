@@ -90,7 +90,7 @@ describe('a webhook', () => {
     })
   })
 
-  it('is signed so that the receiver can check time and body', async () => {
+  it('is signed, so that the receiver can check its time and body', async () => {
     await call({ url, name: 'größe' }, { allowPrivate: true, secretName: 'orders' })
 
     const { headers, body } = received.at(-1) as Received
@@ -153,7 +153,7 @@ describe('a webhook', () => {
     expect(answer).toEqual({ status: 200, body: `a${'😀'.repeat(499)}\ufffd` })
   })
 
-  it('fails when the receiver does not answer within the limit', async () => {
+  it('fails when the receiver does not answer within the time limit', async () => {
     const failure = await failureOf(call({ url: `${url}/slow` }, { allowPrivate: true, timeoutMs: 150 }))
 
     expect(failure.message).toContain(`${url} took longer than 150 ms`)
@@ -185,7 +185,7 @@ describe('a webhook', () => {
     expect(received.at(-1)?.headers.authorization).toBe(`Basic ${btoa('user:pass')}`)
   })
 
-  it('never shows a password that a URL holds', async () => {
+  it('never shows the password in a URL', async () => {
     const withPassword = `${url.replace('//', '//user:hidden@')}/500?token=hidden`
     const stored = { url: withPassword, allowPrivate: true }
 
@@ -203,7 +203,7 @@ describe('a webhook', () => {
     expect(failures[2]?.message).toContain('webhook.secretName')
   })
 
-  it('calls the URL of its type, when that has one', async () => {
+  it('calls the URL of its type when the type has one', async () => {
     await call({ url: `${url}/500` }, { url: `${url}/200`, allowPrivate: true })
 
     expect(received.at(-1)?.path).toBe('/200')

@@ -7,17 +7,17 @@ import { Fatal } from '../../../shared/signals.ts'
 import { aReceiver, type TestReceiver } from '../../support/http/a-receiver.ts'
 import { aTaskContext } from '../../support/tasks/a-task-context.ts'
 
-describe('counting words', () => {
+describe('countWords', () => {
   it.each([
     ['', { words: 0, distinct: 0, lines: 0 }],
     ['To be, or not to be.', { words: 6, distinct: 4, lines: 1 }],
     ['eins zwei\ndrei', { words: 3, distinct: 3, lines: 2 }],
     ['naïve café — naïve', { words: 3, distinct: 2, lines: 1 }],
-  ])('of %j', (text, expected) => {
+  ])('counts the words of %j', (text, expected) => {
     expect(countWords(text)).toMatchObject(expected)
   })
 
-  it('names the most frequent first', () => {
+  it('lists the most frequent words first', () => {
     expect(countWords('b a b c b a').top).toEqual([
       { word: 'b', count: 3 },
       { word: 'a', count: 2 },
@@ -27,7 +27,7 @@ describe('counting words', () => {
 })
 
 describe('a text behind a URL', () => {
-  const onThisMachine = wordCountWith({ resolve: systemResolver, allowPrivate: true, whenPrivate: '' })
+  const onThisMachine = wordCountWith({ resolve: systemResolver, allowPrivate: true, privateHint: '' })
   const fetched = async (path: string) => onThisMachine.run({ url: receiver.url + path }, aTaskContext())
   let receiver: TestReceiver
 
@@ -67,7 +67,7 @@ describe('a text behind a URL', () => {
   it.each([
     [{ url: 'http://user:hidden@example.com/' }, 'url: must have no user name or password'],
     [{ url: 'file:///etc/passwd' }, 'url: Invalid URL'],
-  ])('that is %j does not fit', async (input, message) => {
+  ])('is refused for the input %j', async (input, message) => {
     const failure = await parsedInput(input, wordCount).catch((error: Error) => error)
 
     expect(failure).toBeInstanceOf(Fatal)
@@ -75,7 +75,7 @@ describe('a text behind a URL', () => {
     expect((failure as Error).message).not.toContain('hidden')
   })
 
-  it('is fetched from public addresses only as it is shipped', async () => {
+  it('is fetched from public addresses only, unless a policy says otherwise', async () => {
     const before = receiver.connections()
 
     const called = Promise.resolve().then(() =>

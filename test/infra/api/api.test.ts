@@ -7,7 +7,7 @@ const stageOf = (props: Parameters<typeof synthesise>[0] = {}) => {
 }
 
 describe('The HTTP API', () => {
-  test('accepts 2,000 requests per second, and as a burst, by default', () => {
+  test('accepts 2,000 requests per second and bursts of 2,000 by default', () => {
     const { stage } = stageOf()
 
     expect(stage.Properties).toMatchObject({
@@ -18,11 +18,11 @@ describe('The HTTP API', () => {
     expect(stage.Properties.AccessLogSettings).toBeUndefined()
   })
 
-  test('keeps the logical id that its stage had when CDK made it', () => {
+  test('keeps the logical id of CDK’s own default stage', () => {
     expect(stageOf().stage.id).toMatch(/^TasksApiHttpDefaultStage[0-9A-F]{8}$/)
   })
 
-  test('accepts as many requests as the app says', () => {
+  test('accepts as many requests as the app configures', () => {
     const { stage } = stageOf({ api: { throttle: { requestsPerSecond: 50, burst: 10 } } })
 
     expect(stage.Properties.DefaultRouteSettings).toEqual({
@@ -57,7 +57,7 @@ describe('The HTTP API', () => {
     })
   })
 
-  test('are answered to a browser that asks for leave, which signs nothing', () => {
+  test('answers the unsigned preflight of a browser', () => {
     const preflights = (props: Parameters<typeof synthesise>[0]) =>
       synthesise(props)
         .ofType('AWS::ApiGatewayV2::Route')

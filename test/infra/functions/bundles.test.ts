@@ -56,7 +56,7 @@ test.each(functions)(
   },
 )
 
-test('A source map is linked to every bundle, so that stacks name our files', () => {
+test('Every bundle links its source map, so that stack traces name our files', () => {
   for (const [, bundle] of functions)
     expect(readFileSync(bundle, 'utf8')).toContain('//# sourceMappingURL=index.mjs.map')
 })

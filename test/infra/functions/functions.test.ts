@@ -7,7 +7,7 @@ const functions = named(ofType('AWS::Lambda::Function'))
 const traced = synthesise({ tracing: 'sampled' }).ofType('AWS::Lambda::Function')
 
 describe('Every function', () => {
-  test('is one of the system or a handler', () => {
+  test('belongs to the system or is a handler', () => {
     expect(functions.map(([id]) => id.replace(/Function[0-9A-F]{8}$/, '')).sort()).toEqual([
       'TasksApi',
       'TasksApiClaims',
@@ -51,7 +51,7 @@ describe('Every function', () => {
     expect(Properties.LoggingConfig.ApplicationLogLevel).toBe('INFO')
   })
 
-  test.each(functions)('%s says what it is for', (_id, { Properties }) => {
+  test.each(functions)('%s has a description', (_id, { Properties }) => {
     expect(Properties.Description).toMatch(/^Baton: /)
   })
 
@@ -128,7 +128,7 @@ test('The sweeper is invoked every minute, retried only within that minute, and 
   expect(asynchronous!.Properties.MaximumRetryAttempts).toBe(0)
 })
 
-test('Every function keeps a metric of a type that the app asks for, even if the app asks late', () => {
+test('Every function keeps a metric of one type that the app asks for, even after the function is created', () => {
   const { stack, tasks } = aSystem()
   tasks.metricLateness('resize')
   tasks.metric('Stuck', '*')
@@ -141,7 +141,7 @@ test('Every function keeps a metric of a type that the app asks for, even if the
   expect(new Set(kept)).toEqual(new Set(['Lateness:resize,RunTime:resize']))
 })
 
-test('Metrics of more types than fit into an environment are kept for every type, and no other metric is', () => {
+test('Metrics of more types than fit into an environment are kept for every type; other metrics are not', () => {
   const { stack, tasks } = aSystem({ webhook: false })
   for (let nth = 0; nth < 30; nth++) tasks.metricLateness(`${'long'.repeat(20)}-${nth}`)
   tasks.metric('RunTime', 'resize')
@@ -151,7 +151,7 @@ test('Metrics of more types than fit into an environment are kept for every type
   expect(fn!.Properties.Environment.Variables.BATON_TYPE_METRICS).toBe('Lateness:*,RunTime:*')
 })
 
-test('Claims have a function of their own behind their one route, everything else is behind the other', () => {
+test('The claims function serves one route, and the API function serves all others', () => {
   const routes = ofType('AWS::ApiGatewayV2::Route')
   const functionOf = (key: string) => {
     const { Target } = routes.find(({ Properties }) => Properties.RouteKey === key)!.Properties
@@ -175,7 +175,7 @@ describe('Reserved concurrency', () => {
         }),
     )
 
-  test('is none by default: a new account has 10 executions and could not deploy', () => {
+  test('is absent by default, because a new account has 10 executions and could not deploy it', () => {
     expect(reservedIn({})).toEqual({})
   })
 
@@ -192,7 +192,7 @@ describe('Reserved concurrency', () => {
     })
   })
 
-  test('bounds the claims that wait, and the batches of the queues', () => {
+  test('limits the claims that wait, and the concurrent batches of the queues', () => {
     const { ofType: of } = synthesise({ reservedConcurrency: { claims: 30, waker: 8, jobs: 3 } })
     const claims = of('AWS::Lambda::Function').find(({ id }) => id.startsWith('TasksApiClaims'))!
     const most = (name: string) =>

@@ -43,7 +43,7 @@ describe('An alarm is raised', () => {
     expect(alarmOn('IteratorAge', planner.id)).toMatchObject({ Threshold: 60_000, Statistic: 'Maximum' })
   })
 
-  test('when the sweeper is not invoked, even if there is no data at all', () => {
+  test('when the sweeper is not invoked, even if the metric has no data', () => {
     const sweeper = ofType('AWS::Lambda::Function').find(({ id }) => id.startsWith('TasksSweeper'))!
 
     expect(alarmOn('Invocations', sweeper.id)).toMatchObject({
@@ -82,7 +82,7 @@ describe('An alarm is raised', () => {
   })
 })
 
-test('The essential alarms are few: what an operator must see, and what shows nowhere else', () => {
+test('The essential alarms show what an operator must see, and what shows nowhere else', () => {
   const { ofType: of } = synthesise()
   const names = of('AWS::CloudWatch::Alarm').map(({ id }) => id.replace(/[0-9A-F]{8}$/, ''))
 
@@ -103,7 +103,7 @@ test('The essential alarms are few: what an operator must see, and what shows no
   ])
 })
 
-test('An app may want no alarm', () => {
+test('An app can switch all alarms off', () => {
   expect(synthesise({ alarms: 'none' }).ofType('AWS::CloudWatch::Alarm')).toEqual([])
 })
 
@@ -130,7 +130,7 @@ test('Every alarm says what it means', () => {
   for (const { Properties } of alarms) expect(Properties.AlarmDescription.length).toBeGreaterThan(20)
 })
 
-test('What the functions measure can be read by type', () => {
+test('The app can read the metrics of one type', () => {
   const metric = tasks.metricLateness('resize').toMetricConfig().metricStat
 
   expect(metric).toMatchObject({ namespace: 'Baton', metricName: 'Lateness' })

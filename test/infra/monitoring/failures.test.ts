@@ -18,7 +18,7 @@ function keptIn(stack: Stack): string[] {
 }
 
 describe('alarmOnFailures', () => {
-  test('is raised by failed tasks of all types within the given minutes, and notifies the topic', () => {
+  test('adds an alarm on failed tasks of all types within the given minutes, which notifies the topic', () => {
     const { stack, tasks, topic } = aWatchedSystem({ alarms: 'none' })
 
     tasks.alarmOnFailures({ failures: 5, perMinutes: 15, topic })
@@ -44,7 +44,7 @@ describe('alarmOnFailures', () => {
     expect(keptIn(stack)).toEqual([undefined])
   })
 
-  test('for one type counts the failures of that type only', () => {
+  test('for one type counts only the failures of that type', () => {
     const { stack, tasks, topic } = aWatchedSystem()
 
     tasks.alarmOnFailures({ type: 'resize', failures: 1, perMinutes: 5, topic })
@@ -75,7 +75,7 @@ describe('alarmOnFailures', () => {
   })
 })
 
-test('metrics per type are the four of outcomes, for every type', () => {
+test('metrics: perType keeps the four metrics of outcomes for every type', () => {
   const { stack } = aSystem({ metrics: 'perType' })
 
   expect(keptIn(stack)).toEqual(['Failed:*,Published:*,Retried:*,Succeeded:*'])
@@ -100,7 +100,7 @@ describe('addDashboard', () => {
     expect(metrics.filter(name => !body.includes(`\\"${name}\\"`))).toEqual([])
   })
 
-  test('has all queues, dead-letter queues and functions, even of handlers that are added later', () => {
+  test('shows all queues, dead-letter queues and functions, even of handlers that are added later', () => {
     const missing = [...ofType('AWS::SQS::Queue'), ...ofType('AWS::Lambda::Function')].filter(
       ({ id }) => !body.includes(`"${id}"`),
     )
@@ -109,7 +109,7 @@ describe('addDashboard', () => {
     expect(body).toContain('Handlers/Later')
   })
 
-  test('is created only if the app asks for it', () => {
+  test('must be called to create a dashboard', () => {
     expect(readTemplate(aSystem().stack).ofType('AWS::CloudWatch::Dashboard')).toEqual([])
   })
 })
@@ -141,14 +141,14 @@ describe('the least level of log lines', () => {
   test.each([
     ['is INFO for handlers, WARN for the system', {}, undefined, 'INFO INFO WARN', 'WARN INFO WARN'],
     [
-      'is one for all where the system says it',
+      'is the same for all functions if the system sets it',
       { logLevel: 'ERROR' },
       undefined,
       'ERROR INFO WARN',
       'ERROR INFO WARN',
     ],
     [
-      'is what a handler says for itself',
+      'is the level of the handler if the handler sets one',
       { logLevel: 'WARN' },
       'DEBUG',
       'DEBUG DEBUG INFO',
@@ -171,7 +171,7 @@ describe('the least level of log lines', () => {
     [{ logLevel: 'WARN' }, undefined, 'WARN'],
     [{}, 'DEBUG', 'DEBUG'],
   ] as const)(
-    'of a worker service, where the system says %j and it says %j, is %s',
+    'of a worker service with %j for the system and %j for the service is %s',
     (props, level, expected) => {
       const { stack, tasks } = aSystem(props)
       const entry = 'test/infra/fixtures/two-tasks.ts'
@@ -185,7 +185,7 @@ describe('the least level of log lines', () => {
     },
   )
 
-  test('is refused if it is unknown', () => {
+  test('is refused if it does not exist', () => {
     expect(() => aSystem({ logLevel: 'LOUD' as never })).toThrow("logLevel is 'LOUD'; give 'DEBUG'")
   })
 })

@@ -55,7 +55,7 @@ describe('a worker of a type', () => {
     expect(keys).not.toContain('*:*')
   })
 
-  test('fetches from the queue that is named after its type, and from no other', () => {
+  test('may receive from the queue of its type, and from no other', () => {
     const { stack, tasks } = aSystem()
     tasks.grantServe(aProgram(stack).role, { types: ['resize'] })
 
@@ -69,7 +69,7 @@ describe('a worker of a type', () => {
 })
 
 describe('a program that publishes', () => {
-  test('types that it names is given no route that publishes, since their types stand in the body', () => {
+  test('named types only is given no publishing route, since the body names the type', () => {
     const { stack, tasks } = aSystem()
     tasks.grantPublish(aProgram(stack), { types: ['resize'] })
 
@@ -85,7 +85,7 @@ describe('a program that publishes', () => {
 })
 
 describe('a program that operates', () => {
-  test('is given routes by their stage, so that none is found at the end of another path', () => {
+  test('is given routes that name the stage, so that no longer path matches', () => {
     const { stack, tasks } = aSystem()
     tasks.grantOperate(aProgram(stack), { types: ['resize'] })
 

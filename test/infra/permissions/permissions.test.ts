@@ -116,14 +116,14 @@ describe('Every statement', () => {
     },
   )
 
-  test.each(statements)('%s passes a role on to Scheduler only', (_id, { Action, Condition }) => {
+  test.each(statements)('%s may pass a role to EventBridge Scheduler only', (_id, { Action, Condition }) => {
     if (!listOf(Action).includes('iam:PassRole')) return
 
     expect(Condition).toEqual({ StringEquals: { 'iam:PassedToService': 'scheduler.amazonaws.com' } })
   })
 })
 
-describe('Exactly what it needs is allowed to', () => {
+describe('A role allows exactly what is needed by', () => {
   test.each<[string, string[]]>([
     [
       'Api',

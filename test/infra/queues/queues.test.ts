@@ -48,12 +48,12 @@ describe('Every queue that feeds a function', () => {
     expect(queue.Properties.VisibilityTimeout).toBeGreaterThanOrEqual(6 * Timeout)
   })
 
-  test.each(fed)('%s keeps messages for the four days that the sweeper counts on', (_id, { Properties }) => {
+  test.each(fed)('%s keeps messages for the four days that the sweeper relies on', (_id, { Properties }) => {
     expect(Properties.MessageRetentionPeriod).toBe(4 * DAY_S)
   })
 })
 
-test('Long jobs have a queue and five functions at most, apart from what must happen to the second', () => {
+test('Long jobs have their own queue and at most five concurrent functions', () => {
   const mappingOf = (name: string) =>
     queueMappings.find(({ id }) => id.startsWith(`TasksMessages${name}`))!.Properties
   const [wake, jobs] = [mappingOf('Wake'), mappingOf('Jobs')]
@@ -105,7 +105,7 @@ describe('Every queue', () => {
   })
 })
 
-test('A handler chooses how many messages it takes and how often it runs at once', () => {
+test('A handler chooses the size of its batches and its maximum concurrency', () => {
   const second = queueMappings.find(({ id }) => id.includes('Second'))!
 
   expect(second.Properties.BatchSize).toBe(1)

@@ -24,7 +24,7 @@ describe('An entry is refused', () => {
     ['without a task', 'no-task.ts', undefined, 'exports no task'],
     ['with several tasks, naming them', 'two-tasks.ts', undefined, "exports 'first', 'second'; choose one"],
     [
-      'without the chosen task, naming those it has',
+      'without the chosen task, naming its tasks',
       'two-tasks.ts',
       'third',
       "no task definition 'third'; it exports 'first', 'second'",

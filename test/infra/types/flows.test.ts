@@ -65,8 +65,8 @@ describe('A worker service with flows in its entry', () => {
   })
 })
 
-describe('At synth it is refused, naming file, type and step', () => {
-  test('that no handler or worker serves a step', () => {
+describe('Synthesis refuses, naming file, type and step,', () => {
+  test('a step that no handler or worker serves', () => {
     const { stack, tasks } = aSystem()
     tasks.addFlow('Order', { entry: ORDER })
 
@@ -75,7 +75,7 @@ describe('At synth it is refused, naming file, type and step', () => {
     )
   })
 
-  test('unless the step names a type, which may be served elsewhere', () => {
+  test('but accepts a step that only names a type, because it may be served elsewhere', () => {
     const { stack, tasks } = aSystem()
     tasks.addFlow('Order', { entry: ORDER })
     tasks.addWorkerQueue('Resize', { entry: RESIZE })
@@ -83,52 +83,52 @@ describe('At synth it is refused, naming file, type and step', () => {
     expect(() => readTemplate(stack)).not.toThrow()
   })
 
-  test('that a step names a flow by its type', () => {
+  test('a step that names a flow by its type', () => {
     const { stack, tasks } = aSystem()
     tasks.addFlow('Named', { entry: 'test/infra/fixtures/named-flow.ts', flow: 'outer' })
     tasks.addFlow('Inner', { entry: 'test/infra/fixtures/named-flow.ts', flow: 'inner' })
 
     expect(() => readTemplate(stack)).toThrow(
-      "flow 'outer': steps.0.undo must name a type that is no flow, and 'inner' is one",
+      "flow 'outer': steps.0.undo must name a type that is not a flow; 'inner' is a flow",
     )
   })
 })
 
-describe('It is refused', () => {
+describe('Synthesis refuses', () => {
   const { tasks } = aSystem()
 
   test.each([
-    ['that a flow has a handler', () => tasks.addHandler('A', { entry: ORDER }), "'order' is a flow"],
+    ['a handler of a flow', () => tasks.addHandler('A', { entry: ORDER }), "'order' is a flow"],
     [
-      'that a flow has a handler by its name',
+      'a handler of a flow that its export names',
       () => tasks.addHandler('B', { entry: SHOP, task: 'buy' }),
       "'buy' is a flow: it is registered with addFlow",
     ],
-    ['that workers serve a flow alone', () => tasks.addWorkerService('C', { entry: ORDER }), 'addFlow'],
-    ['that a queue is for a flow', () => tasks.addWorkerQueue('D', { entry: ORDER }), 'addFlow'],
-    ['that a task is a flow', () => tasks.addFlow('E', { entry: RESIZE }), "'resize' is a task"],
+    ['a worker service for a flow only', () => tasks.addWorkerService('C', { entry: ORDER }), 'addFlow'],
+    ['a worker queue for a flow', () => tasks.addWorkerQueue('D', { entry: ORDER }), 'addFlow'],
+    ['a flow that is a task', () => tasks.addFlow('E', { entry: RESIZE }), "'resize' is a task"],
     [
-      'that a task is a flow by its name',
+      'a flow whose export is a task',
       () => tasks.addFlow('F', { entry: SHOP, flow: 'charge' }),
       "'charge' is a task: it is served with addHandler",
     ],
     [
-      'that the options do not say which flow',
+      'a file with several flows when no option chooses one',
       () => tasks.addFlow('G', { entry: SHOP }),
       "exports 'buy', 'hold'; choose one with 'flow'",
     ],
     [
-      'that there is none of the name',
+      'an unknown export of a flow',
       () => tasks.addFlow('H', { entry: SHOP, flow: 'sell' }),
       "exports no flow definition 'sell'; it exports 'buy', 'hold'",
     ],
     [
-      'that there is none at all',
+      'a file without a flow',
       () => tasks.addFlow('I', { entry: 'test/infra/fixtures/no-task.ts' }),
       'exports no flow; export what defineFlow returns',
     ],
     [
-      'that it is larger than a deployment carries',
+      'a flow that is too large to deploy',
       () => tasks.addFlow('J', { entry: 'test/infra/fixtures/large-flow.ts' }),
       '100000 can be deployed',
     ],
@@ -136,7 +136,7 @@ describe('It is refused', () => {
     expect(add).toThrow(message)
   })
 
-  test('that two flows, or a flow and a task, have one type', () => {
+  test('two flows of one type', () => {
     const system = aSystem()
     system.tasks.addFlow('Order', { entry: ORDER })
 

@@ -28,7 +28,7 @@ const dependenciesOf = (resource: Resource) =>
   (resource.DependsOn ?? []).map(id => id.replace(/[0-9A-F]{8}$/, ''))
 
 describe('The first containers of a worker service', () => {
-  test('wait for the route to the internet, and for what their roles may do', () => {
+  test('wait for the route to the internet, and for the permissions of their roles', () => {
     const policies = ofType('AWS::IAM::Policy').map(({ id }) => id)
     const roles = ['TaskRoleArn', 'ExecutionRoleArn'].map(name => targetOf(definition.Properties[name]))
     const allowed = ofType('AWS::IAM::Policy').filter(({ Properties }) =>
@@ -75,7 +75,7 @@ describe('A worker service', () => {
     expect(types).toEqual(expect.arrayContaining(['first', 'images.second']))
   })
 
-  test('registers its types as served by workers, which Lambda’s are not', () => {
+  test('registers its types as served by workers, unlike the types of Lambda handlers', () => {
     const byWorkers = ofType('Custom::BatonType').filter(
       ({ Properties }) => Properties.servedBy === 'workers',
     )
@@ -120,7 +120,7 @@ describe('A worker service', () => {
     })
   })
 
-  test('raises an alarm when too few containers run, also when there is none to report', () => {
+  test('raises an alarm when too few containers run, also when no container reports', () => {
     const alarm = ofType('AWS::CloudWatch::Alarm').find(({ id }) => id.includes('MediaTooFew'))
 
     expect(alarm?.Properties).toMatchObject({
@@ -132,7 +132,7 @@ describe('A worker service', () => {
   })
 })
 
-test('Its code may use the table as a worker that announces itself, and its own queues alone', () => {
+test('The code of a worker service may use the table as a worker that announces itself, and its own queues only', () => {
   const policy = ofType('AWS::IAM::Policy').find(({ id }) => id.includes('MediaDefinitionTaskRole'))
   const granted = policy?.Properties.PolicyDocument.Statement.map(
     ({ Action, Resource }: { Action: unknown; Resource: unknown }) => [
@@ -154,7 +154,7 @@ test('Its code may use the table as a worker that announces itself, and its own 
   ])
 })
 
-describe('Its scaling', () => {
+describe('The scaling of a worker service', () => {
   const scaling = (of = ofType) =>
     only('AWS::ApplicationAutoScaling::ScalingPolicy', of).Properties.TargetTrackingScalingPolicyConfiguration
 
@@ -179,7 +179,7 @@ describe('Its scaling', () => {
     ])
   })
 
-  test('aims at as many waiting tasks as a container runs at a time, unless told otherwise', () => {
+  test('aims by default at as many waiting tasks as a container runs at a time', () => {
     expect(scaling().TargetValue).toBe(10)
     expect(scaling(withService({ concurrency: 4 }).ofType).TargetValue).toBe(4)
     expect(scaling(withService({ concurrency: 4, backlogPerTask: 1 }).ofType).TargetValue).toBe(1)
@@ -195,7 +195,7 @@ describe('Its scaling', () => {
   })
 })
 
-describe('Its network', () => {
+describe('The network of a worker service', () => {
   const networkOf = (of: typeof ofType) =>
     only('AWS::ECS::Service', of).Properties.NetworkConfiguration.AwsvpcConfiguration
 
@@ -220,8 +220,8 @@ describe('Its network', () => {
   })
 
   test.each([
-    ['private where the given one has private subnets', undefined, 'DISABLED'],
-    ['public where that is wanted', 'public', 'ENABLED'],
+    ['private where the given network has private subnets', undefined, 'DISABLED'],
+    ['public where the app asks for it', 'public', 'ENABLED'],
   ] as const)('is %s', (_name, subnets, address) => {
     const { stack, tasks } = aSystem()
     const vpc = new Vpc(stack, 'Mine', { natGateways: 1 })
@@ -241,38 +241,26 @@ describe('Its network', () => {
   })
 })
 
-describe('It is refused', () => {
+describe('Synthesis refuses', () => {
   test.each<[string, Partial<WorkerServiceProps>, string]>([
-    ['that it drains longer than Fargate waits', { drainSeconds: 111 }, 'drainSeconds is 111'],
+    ['a longer drain than Fargate allows', { drainSeconds: 111 }, 'drainSeconds is 111'],
     [
-      'that it scales from zero, which target tracking cannot',
+      'a minimum of no containers, from which target tracking cannot scale',
       { minTasks: 0 },
       'minTasks must be a whole number from 1',
     ],
+    ['a size that Fargate does not offer', { cpu: 300 }, 'cpu must be one of 256, 512, 1024'],
     [
-      'that its containers have a size that Fargate has not',
-      { cpu: 300 },
-      'cpu must be one of 256, 512, 1024',
-    ],
-    [
-      'that its memory does not go with its CPU',
+      'a memory that Fargate does not offer with the CPU',
       { cpu: 1_024, memory: 512 },
       'memory must be 2048–8192 in steps of 1024 with cpu 1024, not 512',
     ],
+    ['a concurrency of 0', { concurrency: 0 }, 'concurrency must be a whole number from 1 to 1000, not 0'],
+    ['a minimum above the maximum', { minTasks: 3, maxTasks: 2 }, 'minTasks 3 to maxTasks 2'],
+    ['an environment variable with a reserved name', { environment: { BATON_TABLE: 'mine' } }, 'BATON_TABLE'],
+    ['an entry that exports no task', { entry: 'test/infra/fixtures/no-task.ts' }, 'exports no task'],
     [
-      'that it runs nothing at a time',
-      { concurrency: 0 },
-      'concurrency must be a whole number from 1 to 1000, not 0',
-    ],
-    ['that its range is upside down', { minTasks: 3, maxTasks: 2 }, 'minTasks 3 to maxTasks 2'],
-    [
-      'that an environment variable takes a name of Baton',
-      { environment: { BATON_TABLE: 'mine' } },
-      'BATON_TABLE',
-    ],
-    ['that its entry exports no task', { entry: 'test/infra/fixtures/no-task.ts' }, 'exports no task'],
-    [
-      'that its entry defines a type claimed over HTTP',
+      'an entry that defines a type claimed over HTTP',
       { entry: 'test/infra/fixtures/pulled.ts' },
       "kind 'http'",
     ],
@@ -280,7 +268,7 @@ describe('It is refused', () => {
     expect(() => withService(props)).toThrow(message)
   })
 
-  test('that a handler, a queue or a service serves a type that another serves', () => {
+  test('a handler, a queue or a service for a type that already has a server', () => {
     const { tasks } = aSystem()
     tasks.addWorkerService('Media', { entry: TWO_TASKS })
 
@@ -293,7 +281,7 @@ describe('It is refused', () => {
   })
 })
 
-test('A worker queue is a queue, a dead-letter queue and a registration, and nothing that runs', () => {
+test('addWorkerQueue deploys a queue, a dead-letter queue and a registration, and no compute', () => {
   const { stack, tasks } = aSystem()
   const worker = tasks.addWorkerQueue('Resize', { entry: RESIZE })
   const added = readTemplate(stack).resources.filter(({ id }) => id.startsWith('TasksHandlersResize'))

@@ -1,13 +1,14 @@
 import { describe, expect, it } from 'vitest'
-import { driveAt } from '../../../shared/core/canvas/canvas.ts'
+import { cancelCanvas as cancelHead, driveAt } from '../../../shared/core/canvas/canvas.ts'
 import { BatonError } from '../../../shared/core/errors.ts'
-import { cancel } from '../../../shared/core/operate/operate.ts'
-import type { Task } from '../../../shared/core/task/task.ts'
+import type { Canvas } from '../../../shared/core/task/canvas-state.ts'
+import { type Head, isCanvas, isTask } from '../../../shared/core/task/head.ts'
 import type { TaskStore } from '../../../shared/ports/stores.ts'
 import { cancelCanvas } from '../../../shared/runtime/canvas/cancel-members.ts'
 import { driveCanvas } from '../../../shared/runtime/canvas/drive-canvas.ts'
 import { startLeaves } from '../../../shared/runtime/canvas/start-leaves.ts'
 import { sweepCanvases } from '../../../shared/runtime/canvas/sweep-canvases.ts'
+import { readHead, readTask, readTasks } from '../../../shared/runtime/kernel/read-heads.ts'
 import { removeTask, restartTask } from '../../../shared/runtime/operate/operate.ts'
 import { serveWakes } from '../../../shared/runtime/wake/serve-wakes.ts'
 import { changeOf, MINUTE, SECOND } from '../../support/tasks/a-task.ts'
@@ -32,7 +33,7 @@ const chordOf = (count: number): Written => ({
 })
 
 /** The system with a store that does not answer those writes of heads for which `fails` is true. */
-function failing(system: MemorySystem, fails: (task: Task) => boolean): MemorySystem {
+function failing(system: MemorySystem, fails: (head: Head) => boolean): MemorySystem {
   const apply: TaskStore['apply'] = async change => {
     if (fails(change.after)) throw new BatonError('unavailable', 'not now')
     return system.tasks.apply(change)
@@ -40,8 +41,8 @@ function failing(system: MemorySystem, fails: (task: Task) => boolean): MemorySy
   return { ...system, tasks: { ...system.tasks, apply } }
 }
 
-async function headOf(system: MemorySystem, id: string): Promise<Task> {
-  const head = await system.tasks.head(id)
+async function headOf(system: MemorySystem, id: string): Promise<Canvas> {
+  const head = await readHead(system, id, isCanvas)
   if (!head) throw new Error(`no ${id}`)
   return head
 }
@@ -84,7 +85,7 @@ describe('counting', () => {
     const ended = [await run(system, canvas, 0), await run(system, canvas, 1)]
 
     const again = await plan(
-      failing(system, task => task.member?.leaf === 2),
+      failing(system, head => isTask(head) && head.member?.leaf === 2),
       ...ended,
     )
     const before = await startedLeaves(system, canvas)
@@ -151,7 +152,7 @@ describe('counting', () => {
     const ended = await run(system, canvas, 0)
 
     await removeTask(system, ended.id)
-    await plan(system, await system.tasks.head(ended.id))
+    await plan(system, await readTask(system, ended.id))
     await plan(system, ended, await run(system, canvas, 1))
 
     expect((await shown(system, canvas)).status).toBe('succeeded')
@@ -162,7 +163,7 @@ describe('a beginning', () => {
   it('that was left undone is finished by the waker, to which the planner sends a look', async () => {
     const system = await aCanvasWorld()
     const canvas = await published(
-      failing(system, task => (task.member?.leaf ?? 0) > 1),
+      failing(system, head => isTask(head) && (head.member?.leaf ?? 0) > 1),
       { group: [add(0), add(1), add(2), add(3)] },
     )
     const before = await startedLeaves(system, canvas)
@@ -202,7 +203,7 @@ describe('a beginning', () => {
         ...system.tasks,
         heads: (ids: readonly string[]) => {
           reads += 1
-          return system.clock.advance(10 * SECOND).then(() => system.tasks.heads(ids))
+          return system.clock.advance(10 * SECOND).then(() => readTasks(system, ids))
         },
       },
     }
@@ -245,7 +246,7 @@ describe('the sweeper', () => {
     const system = await aCanvasWorld()
     const canvas = await published(system, { chain: [add(1), add(2)] })
     await plan(
-      failing(system, task => task.member?.leaf === 1),
+      failing(system, head => isTask(head) && head.member?.leaf === 1),
       await run(system, canvas, 0),
     )
 
@@ -257,10 +258,7 @@ describe('the sweeper', () => {
   it('ends a canvas whose members have all been counted', async () => {
     const system = await aCanvasWorld()
     const canvas = await published(system, { group: [boom] })
-    await plan(
-      failing(system, task => task.canvas !== undefined),
-      await run(system, canvas, 0),
-    )
+    await plan(failing(system, isCanvas), await run(system, canvas, 0))
 
     await sweepCanvases(system)
 
@@ -334,7 +332,7 @@ describe('cancelling', () => {
     const canvas = await published(system, chordOf(3))
 
     await cancelCanvas(
-      failing(system, task => task.member?.leaf === 1),
+      failing(system, head => isTask(head) && head.member?.leaf === 1),
       canvas.id,
     )
     const owing = await headOf(system, canvas.id)
@@ -354,7 +352,7 @@ describe('cancelling', () => {
     const canvas = await published(system, { chain: [add(1), add(2)] })
     const ended = await run(system, canvas, 0)
     const head = await headOf(system, canvas.id)
-    await system.tasks.apply(changeOf(cancel(head, system.clock.now())))
+    await system.tasks.apply(changeOf(cancelHead(head, system.clock.now())))
 
     await plan(system, ended)
 

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { BatonError } from '../../../shared/core/errors.ts'
 import type { End } from '../../../shared/core/task/canvas-state.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
-import type { Canvas } from '../../../shared/runtime/canvas/canvas.ts'
+import type { LoadedCanvas } from '../../../shared/runtime/canvas/canvas.ts'
 import { driveCanvas } from '../../../shared/runtime/canvas/drive-canvas.ts'
 import { sweepCanvases } from '../../../shared/runtime/canvas/sweep-canvases.ts'
 import { canvases, type Canvas as Form } from '../../core/canvas/a-canvas.ts'
@@ -62,13 +62,13 @@ async function deliver(system: MemorySystem, task: Task, fate: Fate, late: Task[
   if (fate === 'dies') await plan(dyingAfter(system, 0), task)
 }
 
-async function openLeaves(system: MemorySystem, canvas: Canvas): Promise<number[]> {
+async function openLeaves(system: MemorySystem, canvas: LoadedCanvas): Promise<number[]> {
   const heads = await Promise.all(canvas.types.map((_type, number) => member(system, canvas, number)))
   return heads.flatMap((head, number) => (head?.state === 'open' ? [number] : []))
 }
 
 /** Runs what there is, each end with its fate; the sweeper and late records repair, until nothing happens any more. */
-async function live(system: MemorySystem, canvas: Canvas, fates: readonly Fate[]): Promise<void> {
+async function live(system: MemorySystem, canvas: LoadedCanvas, fates: readonly Fate[]): Promise<void> {
   const late: Task[] = []
   let ended = 0
   for (;;) {

@@ -17,7 +17,7 @@ const FLOW = aFlow({
 })
 const W1 = { workerId: 'w1' }
 
-async function applied(system: MemorySystem, change: Change): Promise<Task> {
+async function applied(system: MemorySystem, change: Change<Task>): Promise<Task> {
   await system.tasks.apply(change)
   return change.after
 }

@@ -3,6 +3,7 @@ import type { Task } from '../../../shared/core/task/task.ts'
 import { defineTask } from '../../../shared/define/define-task.ts'
 import { claimTask } from '../../../shared/runtime/claim/claim.ts'
 import { serveDispatches } from '../../../shared/runtime/dispatch/serve-dispatches.ts'
+import { readTask } from '../../../shared/runtime/kernel/read-heads.ts'
 import { cachedTypeReader } from '../../../shared/runtime/types/type-cache.ts'
 import { wakeTasks } from '../../../shared/runtime/wake/wake.ts'
 import { MINUTE } from '../../support/tasks/a-task.ts'
@@ -78,7 +79,7 @@ describe('the tickets of a batch', () => {
       ...named.slice(1).map(task => ({ task })),
     ])
 
-    const released = await Promise.all([one, named[0]!].map(({ id }) => system.tasks.head(id)))
+    const released = await Promise.all([one, named[0]!].map(({ id }) => readTask(system, id)))
     expect([ran, again]).toEqual([['2'], []])
     expect(sent).toEqual([
       ['a', 0, 1],

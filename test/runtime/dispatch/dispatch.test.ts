@@ -6,6 +6,7 @@ import { defineTask } from '../../../shared/define/define-task.ts'
 import type { TaskContext } from '../../../shared/define/task-context.ts'
 import { claimTask } from '../../../shared/runtime/claim/claim.ts'
 import { serveDispatches } from '../../../shared/runtime/dispatch/serve-dispatches.ts'
+import { readTask } from '../../../shared/runtime/kernel/read-heads.ts'
 import type { System } from '../../../shared/runtime/kernel/system.ts'
 import { acquirePermits } from '../../../shared/runtime/limits/permits.ts'
 import { cachedTypeReader } from '../../../shared/runtime/types/type-cache.ts'
@@ -51,13 +52,13 @@ async function afterLostRun(system: MemorySystem, seen: Task): Promise<Task> {
   await system.clock.advance(MINUTE)
   const { id, born } = seen
   await wakeTasks(system, [{ id, born, revision: 0, hops: 0, delaySeconds: 0 }])
-  const task = await system.tasks.head(id)
+  const task = await readTask(system, id)
   if (task?.operation !== 'lose') throw new Error('its run was not lost')
   return task
 }
 
 async function statesOf(system: MemorySystem, tasks: readonly Task[]): Promise<unknown[]> {
-  const heads = await Promise.all(tasks.map(({ id }) => system.tasks.head(id)))
+  const heads = await Promise.all(tasks.map(({ id }) => readTask(system, id)))
   return heads.map(head => head?.state)
 }
 
@@ -81,7 +82,7 @@ describe('a batch of dispatches', () => {
     expect(again).toEqual([])
     expect(Math.max(...most)).toBe(3)
     expect(await statesOf(system, tasks)).toEqual(['succeeded', 'succeeded', 'succeeded'])
-    expect((await system.tasks.head(tasks[0]!.id))?.ended[1]?.workerId).toBe('lambda-1')
+    expect((await readTask(system, tasks[0]!.id))?.ended[1]?.workerId).toBe('lambda-1')
   })
 
   it('waits for a task that is less than a second and a half early, and is sent back when it is earlier', async () => {
@@ -138,7 +139,7 @@ describe('a batch of dispatches', () => {
     )
     const lost = await afterLostRun(system, second!)
     await served(system, [lost])
-    const atNextStep = await system.tasks.head(lost.id)
+    const atNextStep = await readTask(system, lost.id)
 
     const again = await served(system, [first!, atNextStep!])
 
@@ -226,7 +227,7 @@ describe('an invocation without time left', () => {
 
     expect(again).toEqual([])
     for (const { id } of tasks) {
-      const head = await system.tasks.head(id)
+      const head = await readTask(system, id)
       expect(head).toMatchObject({ state: 'open', failures: 1, error: { name: 'TimedOut' } })
       expect(head?.ended[1]).toMatchObject({ state: 'failed', endedAt: NOW + 5 * SECOND })
     }

@@ -3,7 +3,7 @@ import { createCanvas } from '../../../shared/core/canvas/canvas.ts'
 import type { WorkerChange } from '../../../shared/core/events/events.ts'
 import { remove } from '../../../shared/core/operate/operate.ts'
 import { patch } from '../../../shared/core/operate/patch.ts'
-import type { Task } from '../../../shared/core/task/task.ts'
+import type { Head } from '../../../shared/core/task/head.ts'
 import { WORKER_DROP_MS } from '../../../shared/core/worker/worker.ts'
 import type { LateEvents, SendFailure } from '../../../shared/ports/messages.ts'
 import { createEventPublisher, type StreamChange } from '../../../shared/runtime/events/events.ts'
@@ -72,7 +72,7 @@ function aWorld(scope: EventSystem['scope'] = 'types'): World {
   return world
 }
 
-const changes = (...tasks: Task[]): StreamChange[] =>
+const changes = (...tasks: Head[]): StreamChange[] =>
   tasks.map((task, index) => ({ task, position: `p${index}` }))
 const all = (transient: boolean) => (count: number) =>
   Array.from({ length: count }, (_, index) => ({ index, reason: 'no', transient }))

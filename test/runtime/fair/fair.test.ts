@@ -11,13 +11,14 @@ import { claimReady } from '../../../shared/runtime/claim/claim-ready.ts'
 import { serveDispatches } from '../../../shared/runtime/dispatch/serve-dispatches.ts'
 import { workOnJob } from '../../../shared/runtime/jobs/jobs.ts'
 import { transact } from '../../../shared/runtime/kernel/kernel.ts'
+import { readTask, readTasks } from '../../../shared/runtime/kernel/read-heads.ts'
 import type { System } from '../../../shared/runtime/kernel/system.ts'
 import { patchTask } from '../../../shared/runtime/operate/patch-task.ts'
 import { publishMany } from '../../../shared/runtime/publish/publish.ts'
 import type { PublishRequest } from '../../../shared/runtime/publish/resolve-publication.ts'
 import { cachedTypeReader } from '../../../shared/runtime/types/type-cache.ts'
 import { createSeededChance } from '../../../shared/testing/chance.ts'
-import { MINUTE, SECOND } from '../../support/tasks/a-task.ts'
+import { MINUTE, SECOND, taskIn } from '../../support/tasks/a-task.ts'
 import { aMemorySystem, type MemorySystem, registered, timed } from '../../support/worlds/memory-system.ts'
 
 const LARGE = 'large'
@@ -85,7 +86,7 @@ function unsteady(system: MemorySystem, seed: number, onClaim: (task: Task) => v
       apply: async change => {
         await pause()
         const applied = await tasks.apply(change)
-        if (applied.applied && change.after.operation === 'claim') onClaim(change.after)
+        if (applied.applied && change.after.operation === 'claim') onClaim(taskIn(applied))
         await pause()
         return applied
       },
@@ -95,7 +96,7 @@ function unsteady(system: MemorySystem, seed: number, onClaim: (task: Task) => v
       },
       heads: async ids => {
         await pause()
-        return tasks.heads(ids)
+        return readTasks({ tasks }, ids)
       },
     },
   }
@@ -166,7 +167,12 @@ describe('tenants take turns', () => {
     )
     const entries = pages.flatMap(page => page.entries).sort((a, b) => (a.sort < b.sort ? -1 : 1))
     const heads = new Map(
-      (await system.tasks.heads(entries.map(({ id }) => id))).map(task => [task.id, task.fairnessKey]),
+      (
+        await readTasks(
+          system,
+          entries.map(({ id }) => id),
+        )
+      ).map(task => [task.id, task.fairnessKey]),
     )
     const order = entries.map(({ id }) => heads.get(id))
 
@@ -301,7 +307,10 @@ describe('fairness by tickets', () => {
     const pages = await Promise.all(
       places.map(partition => system.tasks.page({ index: 'place', partition, limit: 1_000 })),
     )
-    const tasks = await system.tasks.heads(pages.flatMap(page => page.entries.map(({ id }) => id)))
+    const tasks = await readTasks(
+      system,
+      pages.flatMap(page => page.entries.map(({ id }) => id)),
+    )
     return tasks.sort((a, b) => a.createdAt - b.createdAt)
   }
 
@@ -314,7 +323,7 @@ describe('fairness by tickets', () => {
     const definition = defineTask('resize', {
       input: z.unknown(),
       run: async (_input, { key }) => {
-        ran.push((await system.tasks.head(`resize:${key}`))?.fairnessKey ?? '')
+        ran.push((await readTask(system, `resize:${key}`))?.fairnessKey ?? '')
       },
     })
     for (let start = 0; start < 40; start += 10) {
@@ -355,7 +364,7 @@ describe('a task that is tried again', () => {
     await transact(system, task, current => finish(current, word, system.clock.now(), 0))
 
     const tenants = await claimedTenants(system, 60)
-    const again = await system.tasks.head(task.id)
+    const again = await readTask(system, task.id)
 
     expect(tenants).toHaveLength(60)
     expect(again?.fence).toBe(2)

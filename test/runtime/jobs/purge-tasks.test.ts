@@ -7,6 +7,7 @@ import type { Task } from '../../../shared/core/task/task.ts'
 import { workOnJob } from '../../../shared/runtime/jobs/jobs.ts'
 import { startPurge } from '../../../shared/runtime/jobs/start-purge.ts'
 import { transact } from '../../../shared/runtime/kernel/kernel.ts'
+import { readTask } from '../../../shared/runtime/kernel/read-heads.ts'
 import { cancelTask, removeTask } from '../../../shared/runtime/operate/operate.ts'
 import { aPublication, DAY, LATER_BORN, MINUTE, NOW, SECOND } from '../../support/tasks/a-task.ts'
 import {
@@ -43,7 +44,7 @@ async function worded(system: MemorySystem, seen: Task, outcome: Outcome) {
 }
 
 async function stateOf(system: MemorySystem, { id }: Task): Promise<string | undefined> {
-  return (await system.tasks.head(id))?.state
+  return (await readTask(system, id))?.state
 }
 
 it('a purge starts with delayed messages, so that the indexes show all tasks that existed when it was asked for', async () => {
@@ -90,14 +91,14 @@ it('leaves a task alone that was published anew while the purge read its list', 
   await system.clock.advance(SECOND)
   await aPurge(system, 'ready')
   await removeTask(system, task.id)
-  const remains = await system.tasks.head(task.id)
+  const remains = await readTask(system, task.id)
   const born = create(aPublication({ born: LATER_BORN }), remains, system.clock.now())
   await system.tasks.apply(born)
   const lagging = { ...system, tasks: { ...system.tasks, page: pageWith(task), heads: async () => [task] } }
 
   for (const look of system.messages.jobLooks) await workOnJob(lagging, look, Number.POSITIVE_INFINITY)
 
-  expect(await system.tasks.head(task.id)).toMatchObject({ state: 'open', born: LATER_BORN })
+  expect(await readTask(system, task.id)).toMatchObject({ state: 'open', born: LATER_BORN })
 })
 
 it('publishes the owed callbacks of a task before it is removed', async () => {
@@ -112,7 +113,7 @@ it('publishes the owed callbacks of a task before it is removed', async () => {
   await serve(system)
 
   expect(await stateOf(system, task)).toBe('removed')
-  expect(await system.tasks.head('resize:child')).toMatchObject({ state: 'open', parentId: task.id })
+  expect(await readTask(system, 'resize:child')).toMatchObject({ state: 'open', parentId: task.id })
 })
 
 it('fails when a task cannot be removed, so the message comes again', async () => {

@@ -3,9 +3,11 @@ import { BatonError } from '../../../shared/core/errors.ts'
 import { resolveOptions } from '../../../shared/core/options/options.ts'
 import { planned } from '../../../shared/core/plan/plan.ts'
 import { isComplete } from '../../../shared/core/run/several-successes.ts'
+import type { Head } from '../../../shared/core/task/head.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import type { TaskStore } from '../../../shared/ports/stores.ts'
 import { type Claimed, claimTask } from '../../../shared/runtime/claim/claim.ts'
+import { readTask } from '../../../shared/runtime/kernel/read-heads.ts'
 import type { System } from '../../../shared/runtime/kernel/system.ts'
 import { cancelTask } from '../../../shared/runtime/operate/operate.ts'
 import { lookOf } from '../../../shared/runtime/plan/plan.ts'
@@ -67,7 +69,7 @@ async function withRuns(concurrency: number, count = concurrency, more: object =
   const { system, task } = await aCrowdedTask(concurrency, more)
   const claims: Claimed[] = []
   for (let n = 0; n < count; n++) {
-    const seen = await system.tasks.head(task.id)
+    const seen = await readTask(system, task.id)
     claims.push((await claimTask(system, seen as Task, { workerId: `w${n}` })) as Claimed)
   }
   return { system, task, claims }
@@ -80,10 +82,10 @@ async function finished(system: System, claimed: Claimed, result = 'done') {
   return accepted
 }
 
-const headOf = async (system: System, { id }: Task) => (await system.tasks.head(id)) as Task
+const headOf = async (system: System, { id }: Task) => (await readTask(system, id)) as Task
 
 /** A store that fails at every write of this kind. */
-function without(system: System, fails: (after: Task) => boolean): System {
+function without(system: System, fails: (after: Head) => boolean): System {
   const tasks: TaskStore = {
     ...system.tasks,
     apply: async change => {
@@ -252,7 +254,7 @@ describe('a success', () => {
       if (system.clock.now() >= until) return system.tasks.apply(change)
       lost += 1
       await system.clock.sleep(20)
-      return { applied: false, current: await system.tasks.head(task.id) }
+      return { applied: false, current: await readTask(system, task.id) }
     }
 
     const accepting = finished(losing, claimed)

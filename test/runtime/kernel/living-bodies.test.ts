@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { cancel } from '../../../shared/core/operate/operate.ts'
 import { heartbeat } from '../../../shared/core/run/heartbeat.ts'
 import { transact } from '../../../shared/runtime/kernel/kernel.ts'
+import { readTask } from '../../../shared/runtime/kernel/read-heads.ts'
 import { restartTask } from '../../../shared/runtime/operate/operate.ts'
 import { patchTask } from '../../../shared/runtime/operate/patch-task.ts'
 import { aRun, aTask, DAY, NOW } from '../../support/tasks/a-task.ts'
@@ -22,7 +23,7 @@ describe('an input that is stored apart from its head', () => {
     const { system, renewed } = aWatchedSystem()
     const { id } = await stored(system, { input })
     await patchTask(system, id, { priority: 1, dueAt: NOW + DAY })
-    await transact(system, await system.tasks.head(id), task => cancel(task ?? aTask(), NOW))
+    await transact(system, await readTask(system, id), task => cancel(task ?? aTask(), NOW))
 
     expect(renewed).toEqual([])
   })
@@ -31,7 +32,7 @@ describe('an input that is stored apart from its head', () => {
     const { system, renewed } = aWatchedSystem()
     const { id } = await stored(system, { input })
     await patchTask(system, id, { dueAt: NOW + 1_000 * DAY })
-    const task = await system.tasks.head(id)
+    const task = await readTask(system, id)
 
     expect(renewed).toEqual([[task?.input && 'ref' in task.input && task.input.ref, NOW + 1_037 * DAY]])
     expect(task?.input).toMatchObject({ expiresAt: NOW + 1_037 * DAY })
@@ -40,12 +41,12 @@ describe('an input that is stored apart from its head', () => {
   test('lives on when its task starts over late in its retention', async () => {
     const { system, renewed } = aWatchedSystem()
     const { id } = await stored(system, { input, options: { retentionMs: 300 * DAY } })
-    await transact(system, await system.tasks.head(id), task => cancel(task ?? aTask(), NOW))
+    await transact(system, await readTask(system, id), task => cancel(task ?? aTask(), NOW))
     await system.clock.advance(200 * DAY)
     await restartTask(system, id)
 
     expect(renewed).toHaveLength(1)
-    expect(await system.tasks.head(id)).toMatchObject({
+    expect(await readTask(system, id)).toMatchObject({
       state: 'open',
       input: { expiresAt: NOW + 530 * DAY },
     })

@@ -8,6 +8,7 @@ import type { TaskContext } from '../../../shared/define/task-context.ts'
 import type { Log } from '../../../shared/ports/machine.ts'
 import { claimTask } from '../../../shared/runtime/claim/claim.ts'
 import { transact } from '../../../shared/runtime/kernel/kernel.ts'
+import { readTask } from '../../../shared/runtime/kernel/read-heads.ts'
 import { writeFinish } from '../../../shared/runtime/run/finish-run.ts'
 import { wakeTasks } from '../../../shared/runtime/wake/wake.ts'
 import { Fatal, Release } from '../../../shared/signals.ts'
@@ -140,7 +141,7 @@ describe('each end of a run is one log line', () => {
     const task = await stored(system)
 
     await run(system, task, async (_input, { signal }) => {
-      await transact(system, await system.tasks.head(task.id), current =>
+      await transact(system, await readTask(system, task.id), current =>
         current ? cancel(current, system.clock.now()) : { ok: false },
       )
       return new Promise((_resolve, reject) => signal.addEventListener('abort', reject))

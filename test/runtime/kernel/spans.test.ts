@@ -12,6 +12,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { defineTask } from '../../../shared/define/define-task.ts'
 import type { TaskContext } from '../../../shared/define/task-context.ts'
+import { readTask } from '../../../shared/runtime/kernel/read-heads.ts'
 import { flushSpans } from '../../../shared/runtime/kernel/spans.ts'
 import { publish } from '../../../shared/runtime/publish/publish.ts'
 import { aMemorySystem, type MemorySystem, registered } from '../../support/worlds/memory-system.ts'
@@ -105,7 +106,7 @@ describe('with an SDK in the process', () => {
     }, TRACEPARENT)
 
     const runSpanId = spanNamed('run resize').spanContext().spanId
-    const child = await system.tasks.head('resize:child')
+    const child = await readTask(system, 'resize:child')
     const publishedFrom = spansNamed('publish resize').at(-1)
     expect(ctx.traceparent).toBe(`00-${TRACE_ID}-${runSpanId}-01`)
     expect(spanNamed('inner').parentSpanContext?.spanId).toBe(runSpanId)
@@ -169,7 +170,7 @@ describe('without an SDK', () => {
     const ctx = await runWith(given => given.publish({ type: 'resize', key: 'child' }), TRACEPARENT)
 
     expect(ctx.traceparent).toBe(TRACEPARENT)
-    expect((await system.tasks.head('resize:child'))?.traceparent).toBe(TRACEPARENT)
+    expect((await readTask(system, 'resize:child'))?.traceparent).toBe(TRACEPARENT)
   })
 
   it('a publish begins a trace of its own', async () => {

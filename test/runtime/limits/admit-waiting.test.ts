@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { isOfTask } from '../../../shared/core/change/change.ts'
 import { throttle } from '../../../shared/core/limits/wait.ts'
 import { plan } from '../../../shared/core/plan/plan.ts'
 import { finish } from '../../../shared/core/run/finish.ts'
@@ -6,6 +7,7 @@ import type { Task } from '../../../shared/core/task/task.ts'
 import type { TaskType } from '../../../shared/core/types/task-type.ts'
 import { claimByTickets } from '../../../shared/runtime/claim/claim-by-ticket.ts'
 import { transact } from '../../../shared/runtime/kernel/kernel.ts'
+import { readTask, readTasks } from '../../../shared/runtime/kernel/read-heads.ts'
 import { serveLimitLook } from '../../../shared/runtime/limits/serve-limit-looks.ts'
 import { publishMany } from '../../../shared/runtime/publish/publish.ts'
 import { readyTasks } from '../../../shared/runtime/ready/ready.ts'
@@ -33,7 +35,7 @@ describe('tasks that wait in the place of a limit', () => {
     await serveLimitLook(system, lookOnce)
 
     expect([afterOne, await waitingKeys(system, [targeted, next])]).toEqual([['b'], []])
-    const heads = (await system.tasks.heads([targeted.id, next.id])).map(head => plan(head, NOW))
+    const heads = (await readTasks(system, [targeted.id, next.id])).map(head => plan(head, NOW))
     expect(heads).toEqual([{ markFor: ['dead'] }, { dispatchAt: NOW }])
     // A targeted task is never sent to its type's queue.
     expect(system.messages.dispatches).toEqual([])
@@ -88,7 +90,7 @@ describe('tasks of an ordered type that wait for a permit', () => {
     const type = (await system.types.get('resize')) as TaskType
     const planned: Task[] = []
     const apply: typeof system.tasks.apply = async change => {
-      if (change.after.operation === 'surface') planned.push(change.after)
+      if (isOfTask(change) && change.after.operation === 'surface') planned.push(change.after)
       return system.tasks.apply(change)
     }
     const followed = { ...system, tasks: { ...system.tasks, apply } }
@@ -143,7 +145,7 @@ describe('tasks of an ordered type that wait for a permit', () => {
 
     for (let nth = 0; nth < 10; nth++) await serveLimitLook(system, lookOnce)
 
-    expect((await system.tasks.head(targeted.id))?.operation).toBe('surface')
+    expect((await readTask(system, targeted.id))?.operation).toBe('surface')
     expect(system.messages.dispatches.length).toBeGreaterThan(3)
   })
 

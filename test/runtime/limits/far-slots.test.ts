@@ -9,7 +9,7 @@ import { planTasks } from '../../../shared/runtime/plan/plan.ts'
 import { sweepMinutes } from '../../../shared/runtime/sweep/sweep-minutes.ts'
 import { cachedTypeReader } from '../../../shared/runtime/types/type-cache.ts'
 import { wakeMinuteShard, wakeTasks } from '../../../shared/runtime/wake/wake.ts'
-import { changeOf, HOUR, MINUTE, NOW, SECOND } from '../../support/tasks/a-task.ts'
+import { changeOf, HOUR, MINUTE, NOW, SECOND, taskIn } from '../../support/tasks/a-task.ts'
 import {
   aMemorySystem,
   type MemorySystem,
@@ -28,10 +28,9 @@ async function throttled(system: MemorySystem, ordering: 'arrival' | 'priority')
   })
   const task = await stored(system, { ordering })
   const slot = { limit: 'resize', at: SLOT, rateText: `1/${SECOND}` }
-  const applied = await system.tasks.apply(changeOf(throttle(task, slot, NOW)))
-  if (!applied.applied) throw new Error('not throttled')
-  await planTasks(system, [applied.task])
-  return applied.task
+  const throttled = taskIn(await system.tasks.apply(changeOf(throttle(task, slot, NOW))))
+  await planTasks(system, [throttled])
+  return throttled
 }
 
 /** Serves the only dispatch when its queue delivers it. Returns when its run began. */

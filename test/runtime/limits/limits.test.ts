@@ -3,6 +3,7 @@ import { plan } from '../../../shared/core/plan/plan.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import type { TaskType, TypeLimits } from '../../../shared/core/types/task-type.ts'
 import { type Claimed, claimTask, type NotClaimed } from '../../../shared/runtime/claim/claim.ts'
+import { readTask } from '../../../shared/runtime/kernel/read-heads.ts'
 import type { System } from '../../../shared/runtime/kernel/system.ts'
 import { serveForgottenLimits, serveLimitLook } from '../../../shared/runtime/limits/serve-limit-looks.ts'
 import { wakeTasks } from '../../../shared/runtime/wake/wake.ts'
@@ -29,7 +30,7 @@ async function claim(system: MemorySystem, task: Task, workerId = 'w1', on: Syst
 const refusalOf = (outcome: Claimed | NotClaimed) => ('refused' in outcome ? outcome.refused : undefined)
 
 async function head(system: MemorySystem, { id }: Task): Promise<Task> {
-  const task = await system.tasks.head(id)
+  const task = await readTask(system, id)
   if (!task) throw new Error(`no ${id}`)
   return task
 }

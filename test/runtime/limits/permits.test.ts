@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { finish } from '../../../shared/core/run/finish.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import { claimTask } from '../../../shared/runtime/claim/claim.ts'
+import { readTask } from '../../../shared/runtime/kernel/read-heads.ts'
 import { acquirePermits, confirmPermits } from '../../../shared/runtime/limits/permits.ts'
 import { serveLimitLook } from '../../../shared/runtime/limits/serve-limit-looks.ts'
 import { changeOf, NOW, SECOND } from '../../support/tasks/a-task.ts'
@@ -37,7 +38,7 @@ describe('a permit that was taken long before the claim was written', () => {
       tasks: {
         ...system.tasks,
         head: async id => {
-          const head = await system.tasks.head(id)
+          const head = await readTask(system, id)
           expect(await confirmPermits(system, permits, since)).toBe(true)
           return head
         },
@@ -72,7 +73,7 @@ describe('a permit of a run of the same task', () => {
     await acquirePermits(system, task, [limited(1)])
 
     expect(await refusal(system, task)).toBe('being-claimed')
-    expect((await system.tasks.head(task.id))?.wait).toBeUndefined()
+    expect((await readTask(system, task.id))?.wait).toBeUndefined()
   })
 
   it('is waited for like any other when that run has ended and has not released it yet', async () => {
@@ -83,10 +84,10 @@ describe('a permit of a run of the same task', () => {
     const { task, run } = claimed
     const ended = finish(task, { born: task.born, fence: run.fence, outcome: 'release' }, NOW + SECOND, 0)
     await system.tasks.apply(changeOf(ended))
-    const open = (await system.tasks.head(task.id)) as Task
+    const open = (await readTask(system, task.id)) as Task
 
     expect(await refusal(system, open)).toBe('concurrency-limit')
-    expect((await system.tasks.head(task.id))?.wait).toMatchObject({ kind: 'permit' })
+    expect((await readTask(system, task.id))?.wait).toMatchObject({ kind: 'permit' })
     expect(system.messages.limitLooks).toHaveLength(1)
   })
 
@@ -122,7 +123,7 @@ describe('a claim that takes long', () => {
     const outcome = await claimTask(frozen, first, { workerId: 'w1' })
 
     expect(outcome).toMatchObject({ refused: 'concurrency-limit' })
-    expect((await system.tasks.head(first.id))?.live).toEqual({})
+    expect((await readTask(system, first.id))?.live).toEqual({})
     expect((await system.limits.permits('resize')).holders).toMatchObject([{ taskId: second.id }])
   })
 })

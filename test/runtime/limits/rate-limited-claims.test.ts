@@ -3,6 +3,7 @@ import { endWait, throttle } from '../../../shared/core/limits/wait.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import { claimTask } from '../../../shared/runtime/claim/claim.ts'
 import { claimOverHttp } from '../../../shared/runtime/claim/http-claims.ts'
+import { readTask } from '../../../shared/runtime/kernel/read-heads.ts'
 import { createHttpWorkers } from '../../../shared/runtime/worker/announce-http-workers.ts'
 import { changeOf, NOW, SECOND } from '../../support/tasks/a-task.ts'
 import {
@@ -37,7 +38,7 @@ it('a worker that finds a task before its slot does not put the slot off, howeve
   const answers = [await claimTask(system, task, W1), await claimTask(system, task, W1)]
 
   expect(answers).toEqual(Array(2).fill({ refused: 'rate-limit', limit: 'email', lostToOthers: false }))
-  expect((await system.tasks.head(task.id))?.wait).toEqual(task.wait)
+  expect((await readTask(system, task.id))?.wait).toEqual(task.wait)
 })
 
 it('a slot that was used for another task starts no second one', async () => {
@@ -48,7 +49,7 @@ it('a slot that was used for another task starts no second one', async () => {
   const answer = await claimTask(system, seen, W1)
 
   expect(answer).toMatchObject({ refused: 'gone' })
-  expect((await system.tasks.head(seen.id))?.live).toEqual({})
+  expect((await readTask(system, seen.id))?.live).toEqual({})
 })
 
 it('a waiting claim over HTTP is answered when the next slot is free, and polls no more often', async () => {

@@ -7,6 +7,7 @@ import { claimByTickets } from '../../../shared/runtime/claim/claim-by-ticket.ts
 import { claimReady } from '../../../shared/runtime/claim/claim-ready.ts'
 import { claimTargets } from '../../../shared/runtime/claim/claim-targets.ts'
 import { transact } from '../../../shared/runtime/kernel/kernel.ts'
+import { readTask } from '../../../shared/runtime/kernel/read-heads.ts'
 import type { System } from '../../../shared/runtime/kernel/system.ts'
 import { startInOwnSlot } from '../../../shared/runtime/limits/start-policy.ts'
 import { sendMessages } from '../../../shared/runtime/plan/plan.ts'
@@ -34,7 +35,7 @@ function claim(system: MemorySystem, task: Task, workerId = 'w1', on: System = s
 }
 
 async function headOf(system: System, { id }: Task): Promise<Task> {
-  const task = await system.tasks.head(id)
+  const task = await readTask(system, id)
   if (!task) throw new Error(`no ${id}`)
   return task
 }

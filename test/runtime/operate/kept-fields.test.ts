@@ -34,9 +34,13 @@ async function ended(system: MemorySystem, task: Task, outcome: Outcome): Promis
 async function written(
   system: MemorySystem,
   seen: Task,
-  decide: (current: Task | undefined) => { ok: boolean; change?: Change | undefined },
+  decide: (current: Task | undefined) => { ok: boolean; change?: Change<Task> | undefined },
 ): Promise<Task> {
-  const { task } = await transact(system, seen, current => decide(current) as { ok: true; change: Change })
+  const { task } = await transact(
+    system,
+    seen,
+    current => decide(current) as { ok: true; change: Change<Task> },
+  )
   if (!task) throw new Error('nothing was written')
   return task
 }
@@ -156,7 +160,7 @@ describe('restart and stages keep all fields that place or limit a task', () => 
   ]
 
   /** The undo has failed for good, too. */
-  function failedUndo(task: Task): Change {
+  function failedUndo(task: Task): Change<Task> {
     const after = { ...pieceFailed(task, NOW, ERROR), revision: task.revision + 1 }
     const { owes: _published, ...settled } = after
     const guard = { kind: 'revision' as const, born: task.born, revision: task.revision, leases: [] }

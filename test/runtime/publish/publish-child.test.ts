@@ -5,6 +5,7 @@ import { cancel } from '../../../shared/core/operate/operate.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import { defineTask } from '../../../shared/define/define-task.ts'
 import type { TaskContext } from '../../../shared/define/task-context.ts'
+import { readTask } from '../../../shared/runtime/kernel/read-heads.ts'
 import { changeOf, SECOND } from '../../support/tasks/a-task.ts'
 import { aMemorySystem, type MemorySystem, registered, stored } from '../../support/worlds/memory-system.ts'
 import { runTask } from '../../support/worlds/run-task.ts'
@@ -34,7 +35,7 @@ async function publishing(
   for (let i = 0; i < 200 && !isOver; i++) await system.clock.advance(100)
   await running
   await system.clock.advance(0)
-  return { published, child: await system.tasks.head('resize:child') }
+  return { published, child: await readTask(system, 'resize:child') }
 }
 
 it('is published while its run lasts', async () => {
@@ -61,7 +62,7 @@ it.each([
 
 it('is refused once a heartbeat has found the run gone', async () => {
   const { published, child } = await publishing(async (system, task, { signal }) => {
-    const head = await system.tasks.head(task.id)
+    const head = await readTask(system, task.id)
     if (head) await system.tasks.apply(changeOf(cancel(head, system.clock.now())))
     await new Promise(resolve => signal.addEventListener('abort', resolve))
   })
@@ -104,5 +105,5 @@ it('is refused to code that the handler left running when its run ended', async 
     code: 'refused',
     message: 'resize:child is not published: the run has ended',
   })
-  expect(await system.tasks.head('resize:child')).toBeUndefined()
+  expect(await readTask(system, 'resize:child')).toBeUndefined()
 })

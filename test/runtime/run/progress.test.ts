@@ -2,17 +2,20 @@ import { expect, it } from 'vitest'
 import { BatonError } from '../../../shared/core/errors.ts'
 import type { Json } from '../../../shared/core/json.ts'
 import { claim } from '../../../shared/core/run/claim.ts'
+import { readTask } from '../../../shared/runtime/kernel/read-heads.ts'
 import { holdRun } from '../../../shared/runtime/run/hold-run.ts'
-import { changeOf, SECOND } from '../../support/tasks/a-task.ts'
+import { changeOf, SECOND, taskIn } from '../../support/tasks/a-task.ts'
 import { aMemorySystem, stored } from '../../support/worlds/memory-system.ts'
 
 /** The progress of a run after its second heartbeat. The first heartbeat fails, after `during` was called. */
 async function progressAfterFailedBeat(reported: Json, during: (report: (value: Json) => void) => void) {
   const system = aMemorySystem()
   const task = await stored(system)
-  const claimed = await system.tasks.apply(changeOf(claim(task, { workerId: 'w1' }, system.clock.now())))
-  const run = claimed.applied ? claimed.task.live[1] : undefined
-  if (!claimed.applied || !run) throw new Error('not claimed')
+  const claimed = taskIn(
+    await system.tasks.apply(changeOf(claim(task, { workerId: 'w1' }, system.clock.now()))),
+  )
+  const run = claimed.live[1]
+  if (!run) throw new Error('not claimed')
   let beats = 0
   const flaky = { ...system, tasks: { ...system.tasks } }
   flaky.tasks.apply = async change => {
@@ -22,10 +25,10 @@ async function progressAfterFailedBeat(reported: Json, during: (report: (value: 
     throw new BatonError('unavailable', 'no answer')
   }
 
-  const hold = holdRun(flaky, { task: claimed.task, run })
+  const hold = holdRun(flaky, { task: claimed, run })
   hold.report(reported)
   await system.clock.advance(7 * SECOND)
-  const head = await system.tasks.head(task.id)
+  const head = await readTask(system, task.id)
   await hold.close()
   expect(beats).toBe(2)
   return head?.live[1]?.progress

@@ -6,6 +6,7 @@ import { patch } from '../../../shared/core/operate/patch.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import { defineTask } from '../../../shared/define/define-task.ts'
 import type { TaskContext } from '../../../shared/define/task-context.ts'
+import { readTask } from '../../../shared/runtime/kernel/read-heads.ts'
 import { publish } from '../../../shared/runtime/publish/publish.ts'
 import { Fatal, Release, RetryLater } from '../../../shared/signals.ts'
 import { changeOf, SECOND } from '../../support/tasks/a-task.ts'
@@ -32,7 +33,7 @@ async function runWith(
   })
   for (let i = 0; i < 200 && !report; i++) await system.clock.advance(100)
   await running
-  const after = await system.tasks.head(task.id)
+  const after = await readTask(system, task.id)
   return { report, after, runs: Object.values(after?.ended ?? {}) }
 }
 
@@ -149,7 +150,7 @@ describe('a handler that ends by itself', () => {
 
 describe('a handler whose run ends under it', () => {
   const change = async (system: MemorySystem, decide: (task: Task) => Parameters<typeof changeOf>[0]) => {
-    const current = await system.tasks.head('resize:k1')
+    const current = await readTask(system, 'resize:k1')
     if (!current) throw new Error('no task')
     await system.tasks.apply(changeOf(decide(current)))
   }
@@ -277,9 +278,9 @@ describe('heartbeats', () => {
       progress({ done: 1 })
       for (const _ of [1, 2, 3]) {
         await system.clock.sleep(4_000)
-        leases.push((await system.tasks.head(task.id))?.live[1]?.leaseUntil)
+        leases.push((await readTask(system, task.id))?.live[1]?.leaseUntil)
       }
-      expect((await system.tasks.head(task.id))?.live[1]?.progress).toEqual({ done: 1 })
+      expect((await readTask(system, task.id))?.live[1]?.progress).toEqual({ done: 1 })
     })
 
     expect(leases.map(lease => (lease ?? 0) - task.dueAt)).toEqual([16_500, 21_500, 26_500])
@@ -297,7 +298,7 @@ describe('heartbeats', () => {
     }
 
     await runWith(counting, task, async () => {
-      const current = await system.tasks.head(task.id)
+      const current = await readTask(system, task.id)
       if (current)
         await system.tasks.apply(
           changeOf(patch(current, { options: { heartbeatMs: 1_000 } }, current.updatedAt)),

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { BatonError } from '../../../shared/core/errors.ts'
 import { minuteOf } from '../../../shared/core/place/place.ts'
 import { minutePlaceName } from '../../../shared/core/place/place-names.ts'
+import { readTask } from '../../../shared/runtime/kernel/read-heads.ts'
 import {
   pauseSchedule,
   removeSchedule,
@@ -76,7 +77,7 @@ describe('a schedule', () => {
 
     await pass(world, at('06.000'))
 
-    expect(await world.tasks.head(`resize:s@${at('05.250')}`)).toMatchObject({
+    expect(await readTask(world, `resize:s@${at('05.250')}`)).toMatchObject({
       dueAt: Date.parse(at('05.250')),
       input: { inline: { n: 1 } },
       priority: 7,
@@ -279,7 +280,7 @@ describe('setting a schedule again', () => {
     await put(world, EVERY_5_S, { task: { type: 'resize', input: 'new' } })
     await pass(world, at('06.000'))
 
-    expect(await world.tasks.head(`resize:s@${at('05.250')}`)).toMatchObject({ input: { inline: 'new' } })
+    expect(await readTask(world, `resize:s@${at('05.250')}`)).toMatchObject({ input: { inline: 'new' } })
   })
 
   test('with another timing is due by that, counted from its creation', async () => {
@@ -303,7 +304,7 @@ describe('setting a schedule again', () => {
 
     expect(past).toMatchObject({ problems: [{ path: 'at' }] })
     expect(impossible).toMatchObject({ problems: [{ path: 'cron' }] })
-    expect(await world.tasks.head(ID)).toBeUndefined()
+    expect(await readTask(world, ID)).toBeUndefined()
   })
 
   test('after its removal starts a new schedule, and the old one never ticks', async () => {

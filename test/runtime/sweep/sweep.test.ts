@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { block } from '../../../shared/core/limits/wait.ts'
+import { readTask } from '../../../shared/runtime/kernel/read-heads.ts'
 import { type SweepRounds, sweep } from '../../../shared/runtime/sweep/sweep.ts'
 import { changeOf, MINUTE, SECOND } from '../../support/tasks/a-task.ts'
 import { aMemorySystem, claimed, registered, stored } from '../../support/worlds/memory-system.ts'
@@ -79,7 +80,7 @@ describe('the sweeper', () => {
 
     await sweep(system)
 
-    const after = await system.tasks.head(task.id)
+    const after = await readTask(system, task.id)
     const [before, renewed] = [task.input, after?.input]
     if (!before || !renewed || !('ref' in before) || !('ref' in renewed))
       throw new Error('the input stands apart')
@@ -96,7 +97,7 @@ describe('the sweeper', () => {
 
     for (let round = 0; round < 5; round++) await sweep(system)
 
-    expect((await system.tasks.head(task.id))?.revision).toBe(task.revision + 1)
+    expect((await readTask(system, task.id))?.revision).toBe(task.revision + 1)
   })
 
   it('sweeps the other types when one cannot be swept', async () => {

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import type { TypeLimits } from '../../../shared/core/types/task-type.ts'
 import { workOnJob } from '../../../shared/runtime/jobs/jobs.ts'
+import { readTask } from '../../../shared/runtime/kernel/read-heads.ts'
 import { sweep } from '../../../shared/runtime/sweep/sweep.ts'
 import { registerFlowType } from '../../../shared/runtime/types/register-type.ts'
 import { putType } from '../../../shared/runtime/types/types.ts'
@@ -15,7 +16,7 @@ async function aSystemWithATask() {
   const system = aMemorySystem()
   await registered(system)
   const { id } = await stored(system)
-  return { system, orderingNow: async () => (await system.tasks.head(id))?.ordering }
+  return { system, orderingNow: async () => (await readTask(system, id))?.ordering }
 }
 
 /** The system of a process that cannot send the messages of a job. */

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { heartbeat } from '../../../shared/core/run/heartbeat.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import type { Look } from '../../../shared/ports/messages.ts'
+import { readTask } from '../../../shared/runtime/kernel/read-heads.ts'
 import { planTasks } from '../../../shared/runtime/plan/plan.ts'
 import { sweep } from '../../../shared/runtime/sweep/sweep.ts'
 import { serveWakes } from '../../../shared/runtime/wake/serve-wakes.ts'
@@ -81,7 +82,7 @@ async function aRunningTask() {
 }
 
 async function beat(system: MemorySystem, { id, born }: Task): Promise<void> {
-  const head = await system.tasks.head(id)
+  const head = await readTask(system, id)
   await system.tasks.apply(changeOf(heartbeat(head, { born, fence: 1 }, system.clock.now())))
 }
 
@@ -121,7 +122,7 @@ describe('the looks at a run', () => {
     die()
     await run(17 * SECOND)
 
-    expect((await system.tasks.head(task.id))?.operation).toBe('lose')
+    expect((await readTask(system, task.id))?.operation).toBe('lose')
   })
 
   it('are started again by the sweeper when the waker died between its record and its next look', async () => {
@@ -137,7 +138,7 @@ describe('the looks at a run', () => {
     collect()
     await run(SECOND)
 
-    expect((await system.tasks.head(task.id))?.operation).toBe('lose')
+    expect((await readTask(system, task.id))?.operation).toBe('lose')
   })
 
   it('cost no write within the first lease, and then one in eight', async () => {

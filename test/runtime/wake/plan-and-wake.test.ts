@@ -3,9 +3,10 @@ import { remove } from '../../../shared/core/operate/operate.ts'
 import { create } from '../../../shared/core/publish/publish.ts'
 import { heartbeat } from '../../../shared/core/run/heartbeat.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
+import { readTask } from '../../../shared/runtime/kernel/read-heads.ts'
 import { planTasks } from '../../../shared/runtime/plan/plan.ts'
 import { wakeMinute, wakeMinuteShard, wakeTasks } from '../../../shared/runtime/wake/wake.ts'
-import { aPublication, LATER_BORN, MINUTE, SECOND } from '../../support/tasks/a-task.ts'
+import { aPublication, LATER_BORN, MINUTE, SECOND, taskIn } from '../../support/tasks/a-task.ts'
 import { aMemorySystem, claimed, type MemorySystem, stored } from '../../support/worlds/memory-system.ts'
 
 function lookAt({ id, born, revision }: Task, hops = 0) {
@@ -78,7 +79,7 @@ describe('a look', () => {
 
     await wakeTasks(system, [lookAt(task)])
 
-    const after = await system.tasks.head(task.id)
+    const after = await readTask(system, task.id)
     expect(after).toMatchObject({ state: 'open', live: {}, failures: 1, operation: 'lose' })
     expect(system.counted('LeaseLost')).toBe(1)
   })
@@ -94,7 +95,7 @@ describe('a look', () => {
     await wakeTasks(system, [lookAt(task, 4)])
 
     expect(system.messages.looks).toEqual([{ ...lookAt(task, 5), delaySeconds: 10 }])
-    expect((await system.tasks.head(task.id))?.live[1]).toBeDefined()
+    expect((await readTask(system, task.id))?.live[1]).toBeDefined()
   })
 
   it('beside an older one in the same batch is armed once, whichever comes last', async () => {
@@ -130,15 +131,14 @@ describe('a look', () => {
   it('at another birth does nothing', async () => {
     const system = aMemorySystem()
     const first = await claimed(system, await stored(system))
-    const removed = await system.tasks.apply(remove(first, system.clock.now()))
-    if (!removed.applied) throw new Error('not removed')
-    const again = create(aPublication({ born: LATER_BORN }), removed.task, system.clock.now())
+    const removed = taskIn(await system.tasks.apply(remove(first, system.clock.now())))
+    const again = create(aPublication({ born: LATER_BORN }), removed, system.clock.now())
     await system.tasks.apply(again)
     await system.clock.advance(MINUTE)
 
     await wakeTasks(system, [lookAt(first)])
 
-    expect(await system.tasks.head(first.id)).toEqual(again.after)
+    expect(await readTask(system, first.id)).toEqual(again.after)
     expect(system.messages.looks).toEqual([])
   })
 

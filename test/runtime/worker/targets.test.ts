@@ -4,6 +4,7 @@ import { patch } from '../../../shared/core/operate/patch.ts'
 import type { PartialOptions } from '../../../shared/core/options/options.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import { claimTargets } from '../../../shared/runtime/claim/claim-targets.ts'
+import { readTask } from '../../../shared/runtime/kernel/read-heads.ts'
 import { planTasks } from '../../../shared/runtime/plan/plan.ts'
 import { finishOverHttp } from '../../../shared/runtime/run/http-runs.ts'
 import { sweep } from '../../../shared/runtime/sweep/sweep.ts'
@@ -35,7 +36,7 @@ const claimAs = (workerId: string, limit = 10) => claimTargets(system, { workerI
 const markersOf = async (workerId: string) =>
   (await system.targets.of(workerId, { limit: 100 })).markers.map(({ taskId }) => taskId)
 const change = async (task: Task, decide: (current: Task) => Parameters<typeof changeOf>[0]) => {
-  const current = (await system.tasks.head(task.id)) ?? task
+  const current = (await readTask(system, task.id)) ?? task
   await system.tasks.apply(changeOf(decide(current)))
 }
 
@@ -78,7 +79,7 @@ describe('a targeted task', () => {
 
     const { born, fence } = { born: task.born, fence: claimed?.run.fence ?? 0 }
     await finishOverHttp(system, { taskId: task.id, born, fence }, { outcome: 'release' })
-    const current = await system.tasks.head(task.id)
+    const current = await readTask(system, task.id)
     await planTasks(system, current ? [current] : [])
 
     expect(await claimAs('a')).toMatchObject([{ run: { fence: 2 } }])

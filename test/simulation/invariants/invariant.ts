@@ -1,6 +1,6 @@
-import type { Task } from '../../../shared/core/task/task.ts'
 import type { Scenario } from '../scenario.ts'
 import type { HistoryEvent } from '../world/history.ts'
+import type { SeenHead } from '../world/seen-head.ts'
 
 export type Write = Extract<HistoryEvent, { readonly what: 'write' }>
 
@@ -11,7 +11,7 @@ export type Invariant = {
   watch(scenario: Scenario): {
     on?(event: HistoryEvent): string | undefined
     /** Judges the heads once nothing happens any more. */
-    atEnd?(heads: readonly Task[]): string | undefined
+    atEnd?(heads: readonly SeenHead[]): string | undefined
   }
 }
 

@@ -1,5 +1,7 @@
 import type { Outcome } from '../../../shared/core/run/run.ts'
-import type { Body, EndedRun, Task } from '../../../shared/core/task/task.ts'
+import type { Body } from '../../../shared/core/task/body.ts'
+import type { EndedRun } from '../../../shared/core/task/runs.ts'
+import type { Task } from '../../../shared/core/task/task.ts'
 import type { HistoryEvent } from '../world/history.ts'
 import type { Invariant, Write } from './invariant.ts'
 import { endsOf } from './pieces.ts'

@@ -1,13 +1,9 @@
-import {
-  type EndedRun,
-  endedRuns,
-  type LiveRun,
-  liveRuns,
-  type Task,
-} from '../../../shared/core/task/task.ts'
+import type { EndedRun, LiveRun } from '../../../shared/core/task/runs.ts'
+import { endedRuns, liveRuns } from '../../../shared/core/task/task.ts'
 import { allScripts } from '../jobs-in.ts'
 import type { Outage, Scenario } from '../scenario.ts'
 import type { HistoryEvent } from '../world/history.ts'
+import type { SeenHead } from '../world/seen-head.ts'
 import { START } from '../world/world.ts'
 import type { Invariant, Write } from './invariant.ts'
 import { claimIn } from './pieces.ts'
@@ -117,7 +113,7 @@ function createHandlers() {
   }
 }
 
-function timesOutAt({ options }: Task, { startedAt }: LiveRun): number {
+function timesOutAt({ options }: SeenHead, { startedAt }: LiveRun): number {
   return startedAt + (options.timeoutMs ?? Number.POSITIVE_INFINITY)
 }
 

@@ -1,4 +1,5 @@
-import { type EndedRun, endedRuns, liveRuns, successes } from '../../../shared/core/task/task.ts'
+import type { EndedRun } from '../../../shared/core/task/runs.ts'
+import { endedRuns, liveRuns, successes } from '../../../shared/core/task/task.ts'
 import { type Invariant, onEachWrite } from './invariant.ts'
 
 /** Promises that each write shows by itself. */

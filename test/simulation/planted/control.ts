@@ -1,4 +1,4 @@
-import type { Change } from '../../../shared/core/change/change.ts'
+import { type Change, isOfTask } from '../../../shared/core/change/change.ts'
 import { liveRuns, type Task } from '../../../shared/core/task/task.ts'
 import type { PlanningSystem } from '../../../shared/runtime/kernel/system.ts'
 import { PAUSE_ACK_MS } from '../../../shared/runtime/types/type-cache.ts'
@@ -87,6 +87,7 @@ function inLimits(spoilt: (limits: Limits) => Partial<Limits>): PlantedFault['sp
 
 /** The start of the claimed run is written half a second late. */
 function startedLater(change: Change): Change {
+  if (!isOfTask(change)) return change
   const { before, after } = change
   if (after.operation !== 'claim') return change
   const live = Object.entries(after.live).map(
@@ -128,7 +129,8 @@ function keepingPermits(system: PlanningSystem): PlanningSystem {
     tasks: {
       ...system.tasks,
       apply: change => {
-        for (const holder of lostHolders(change.before, change.after)) kept.add(holder)
+        const lost = isOfTask(change) ? lostHolders(change.before, change.after) : []
+        for (const holder of lost) kept.add(holder)
         return system.tasks.apply(change)
       },
     },

@@ -7,6 +7,7 @@ import type { Task } from '../../../shared/core/task/task.ts'
 import type { PlanningSystem } from '../../../shared/runtime/kernel/system.ts'
 import { publishOwedCallbacks } from '../../../shared/runtime/plan/publish-callbacks.ts'
 import type { PlantedFault } from './planted-fault.ts'
+import { withTaskWrites } from './task-writes.ts'
 
 /** Faults in the order of steps, and in the callbacks that the ends of tasks publish. */
 export const FLOW_FAULTS: readonly PlantedFault[] = [
@@ -24,7 +25,7 @@ export const FLOW_FAULTS: readonly PlantedFault[] = [
   {
     name: 'a stale dispatch claims the present step of its flow',
     spoil: system =>
-      withApply(system, apply => async change => {
+      withTaskWrites(system, apply => async change => {
         const applied = await apply(change)
         const { current } = applied.applied ? { current: undefined } : applied
         const isStale = change.after.operation === 'claim' && current && !isSamePiece(change.after, current)
@@ -37,7 +38,7 @@ export const FLOW_FAULTS: readonly PlantedFault[] = [
   {
     name: 'callbacks are published before the end of their task is written',
     spoil: system =>
-      withApply(system, apply => async change => {
+      withTaskWrites(system, apply => async change => {
         const { after, before } = change
         if (after.owes && !before?.owes && after.callbacks)
           await publishOwedCallbacks(asThough(system, after), [after])
@@ -47,7 +48,7 @@ export const FLOW_FAULTS: readonly PlantedFault[] = [
   {
     name: 'callbacks are recorded as published before they are',
     spoil: system =>
-      withApply(system, apply => async change => {
+      withTaskWrites(system, apply => async change => {
         const applied = await apply(change)
         const owesCallbacks = applied.applied && applied.task.owes && applied.task.callbacks
         if (!owesCallbacks) return applied
@@ -58,7 +59,7 @@ export const FLOW_FAULTS: readonly PlantedFault[] = [
   {
     name: 'a task does not show that it owes callbacks while they are published',
     spoil: system =>
-      withApply(system, apply => async change => {
+      withTaskWrites(system, apply => async change => {
         const applied = await apply(change)
         if (!applied.applied || !applied.task.owes || !applied.task.callbacks) return applied
         const { task } = applied
@@ -70,15 +71,9 @@ export const FLOW_FAULTS: readonly PlantedFault[] = [
   },
 ]
 
-type Apply = PlanningSystem['tasks']['apply']
-
-function withApply(system: PlanningSystem, spoilt: (apply: Apply) => Apply): PlanningSystem {
-  return { ...system, tasks: { ...system.tasks, apply: spoilt(system.tasks.apply) } }
-}
-
 /** Changes every write that starts an undo, or ends the last one. */
-function withUndo(system: PlanningSystem, spoilt: (change: Change) => Change): PlanningSystem {
-  return withApply(system, apply => change => {
+function withUndo(system: PlanningSystem, spoilt: (change: Change<Task>) => Change<Task>): PlanningSystem {
+  return withTaskWrites(system, apply => change => {
     const { before, after } = change
     const isUndo = before && after.flow?.direction === 'undo'
     const isEnd = after.state === 'failed' && before?.flow?.direction === 'undo'
@@ -87,7 +82,7 @@ function withUndo(system: PlanningSystem, spoilt: (change: Change) => Change): P
 }
 
 /** The same write, but with the undo of another step. */
-function undoAt({ clock }: PlanningSystem, change: Change, at: number | undefined): Change {
+function undoAt({ clock }: PlanningSystem, change: Change<Task>, at: number | undefined): Change<Task> {
   if (at === undefined || !change.before) return change
   const { finishedAt: _finishedAt, expiresAt: _expiresAt, owes: _owes, ...rest } = change.after
   const draft = openStep({ ...rest, state: 'open' }, at, 'undo', clock.now())

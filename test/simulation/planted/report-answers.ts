@@ -1,6 +1,8 @@
 import type { Task } from '../../../shared/core/task/task.ts'
+import { readTask } from '../../../shared/runtime/kernel/read-heads.ts'
 import { finishOverHttp } from '../../../shared/runtime/run/http-runs.ts'
 import type { PlantedFault } from './planted-fault.ts'
+import { withTaskWrites } from './task-writes.ts'
 
 /** Faults in the answers to the reports of HTTP workers. */
 export const REPORT_ANSWER_FAULTS: readonly PlantedFault[] = [
@@ -12,7 +14,7 @@ export const REPORT_ANSWER_FAULTS: readonly PlantedFault[] = [
       const answer = await finishOverHttp(system, run, outcome, until)
       const end = 'end' in answer ? answer.end : undefined
       const task =
-        end?.state === STATE_AFTER[outcome.outcome] ? await system.tasks.head(run.taskId) : undefined
+        end?.state === STATE_AFTER[outcome.outcome] ? await readTask(system, run.taskId) : undefined
       return task ? { ok: true, task } : answer
     },
   },
@@ -28,14 +30,12 @@ export const REPORT_ANSWER_FAULTS: readonly PlantedFault[] = [
   {
     name: 'the digest of a report is not stored with its run',
     needs: 'reports',
-    spoil: system => ({
-      ...system,
-      tasks: {
-        ...system.tasks,
-        apply: change =>
-          system.tasks.apply({ ...change, after: { ...change.after, ended: withoutReport(change.after) } }),
-      },
-    }),
+    spoil: system =>
+      withTaskWrites(
+        system,
+        apply => change =>
+          apply({ ...change, after: { ...change.after, ended: withoutReport(change.after) } }),
+      ),
   },
 ]
 

@@ -1,6 +1,7 @@
 import type { Change } from '../../../shared/core/change/change.ts'
+import { type Head, isTask } from '../../../shared/core/task/head.ts'
 import type { ScheduleState } from '../../../shared/core/task/schedule-state.ts'
-import { type Task, taskId } from '../../../shared/core/task/task.ts'
+import { taskId } from '../../../shared/core/task/task.ts'
 import type { Applied } from '../../../shared/ports/stores.ts'
 import type { Table } from '../world/aws/table.ts'
 import type { PlantedFault } from './planted-fault.ts'
@@ -36,9 +37,9 @@ const FAULTS: readonly PlantedFault[] = [
   {
     name: 'a removed schedule ticks on',
     spoil: (system, table) => {
-      const removed = removedSchedules.get(table) ?? new Map<string, Task>()
+      const removed = removedSchedules.get(table) ?? new Map<string, Head>()
       removedSchedules.set(table, removed)
-      const asBeforeRemoval = (found: Task | undefined) =>
+      const asBeforeRemoval = (found: Head | undefined) =>
         (found?.state === 'removed' ? removed.get(found.id) : undefined) ?? found
       return {
         ...system,
@@ -46,7 +47,7 @@ const FAULTS: readonly PlantedFault[] = [
           ...system.tasks,
           apply: change => {
             const { before, after } = change
-            if (before?.schedule && after.operation === 'remove') removed.set(after.id, before)
+            if (before?.kind === 'schedule' && after.operation === 'remove') removed.set(after.id, before)
             return system.tasks.apply(change)
           },
           head: async id => asBeforeRemoval(await system.tasks.head(id)),
@@ -81,7 +82,7 @@ export const SCHEDULE_FAULTS: readonly PlantedFault[] = FAULTS.map(fault => ({
 const LEAD_MS = 10_000
 
 /** Removed schedules of each simulated system, as they were before their removal. */
-const removedSchedules = new WeakMap<Table, Map<string, Task>>()
+const removedSchedules = new WeakMap<Table, Map<string, Head>>()
 
 type Apply = (change: Change) => Promise<Applied>
 
@@ -97,8 +98,10 @@ function inWrites(name: string, spoiled: (apply: Apply) => Apply): PlantedFault 
 
 /** Every read of a schedule shows these settings. The stored settings stay as they are. */
 function asIfSet(name: string, settings: Partial<ScheduleState>): PlantedFault {
-  const seen = (head: Task | undefined) =>
-    head?.schedule ? { ...head, schedule: { ...head.schedule, ...settings } } : head
+  const seen = (head: Head | undefined) =>
+    head?.kind === 'schedule' && head.schedule
+      ? { ...head, schedule: { ...head.schedule, ...settings } }
+      : head
   return {
     name,
     spoil: (system, table) => ({
@@ -107,13 +110,14 @@ function asIfSet(name: string, settings: Partial<ScheduleState>): PlantedFault {
         ...system.tasks,
         head: async id => seen(await system.tasks.head(id)),
         apply: change => {
-          const { schedule } = change.after
-          const kept = schedule && table.head(change.after.id)?.schedule
-          if (!kept) return system.tasks.apply(change)
-          const { missed, graceMs } = kept
+          const { after } = change
+          const stored = table.head(after.id)
+          if (after.kind !== 'schedule' || !after.schedule) return system.tasks.apply(change)
+          if (stored?.kind !== 'schedule' || !stored.schedule) return system.tasks.apply(change)
+          const { missed, graceMs } = stored.schedule
           return system.tasks.apply({
             ...change,
-            after: { ...change.after, schedule: { ...schedule, missed, graceMs } },
+            after: { ...after, schedule: { ...after.schedule, missed, graceMs } },
           })
         },
       },
@@ -123,6 +127,7 @@ function asIfSet(name: string, settings: Partial<ScheduleState>): PlantedFault {
 
 /** Whether a change publishes the task of a tick. */
 function isOfTick({ before, after }: Change): boolean {
+  if (!isTask(after)) return false
   const isByHand = after.key.includes('@now-')
   return before === undefined && after.parentId?.startsWith('schedule:') === true && !isByHand
 }
@@ -142,6 +147,8 @@ function passedOver(change: Change): Change {
   return after.state === 'open' ? { ...change, after: { ...after, dueAt: after.dueAt + 60_000 } } : change
 }
 
-function unpaused(head: Task | undefined): Task | undefined {
-  return head?.schedule ? { ...head, schedule: { ...head.schedule, paused: false } } : head
+function unpaused(head: Head | undefined): Head | undefined {
+  return head?.kind === 'schedule' && head.schedule
+    ? { ...head, schedule: { ...head.schedule, paused: false } }
+    : head
 }

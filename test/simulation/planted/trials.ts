@@ -1,9 +1,11 @@
 import type { Change } from '../../../shared/core/change/change.ts'
 import { BatonError } from '../../../shared/core/errors.ts'
+import { isTask } from '../../../shared/core/task/head.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import type { PlanningSystem } from '../../../shared/runtime/kernel/system.ts'
 import type { Table } from '../world/aws/table.ts'
 import type { PlantedFault } from './planted-fault.ts'
+import { withTaskWrites } from './task-writes.ts'
 
 const CROWDED_MS = 50
 const CROWD = 15
@@ -54,19 +56,21 @@ export const TRIAL_FAULTS: readonly PlantedFault[] = [
   {
     name: 'a restart drops the fairness key of its task',
     needs: 'restarts',
-    spoil: inWrites(apply => change => {
-      const { fairnessKey: _key, ...after } = change.after
-      return apply(after.operation === 'restart' ? { ...change, after } : change)
-    }),
+    spoil: system =>
+      withTaskWrites(system, apply => change => {
+        const { fairnessKey: _key, ...after } = change.after
+        return apply(after.operation === 'restart' ? { ...change, after } : change)
+      }),
   },
   {
     name: 'limits count the next stage by the input of the stage before',
     needs: 'stages',
-    spoil: inWrites(apply => change => {
-      const { before, after } = change
-      const values = before && before.stage !== after.stage ? before.limitValues : undefined
-      return apply(values ? { ...change, after: { ...after, limitValues: values } } : change)
-    }),
+    spoil: system =>
+      withTaskWrites(system, apply => change => {
+        const { before, after } = change
+        const values = before && before.stage !== after.stage ? before.limitValues : undefined
+        return apply(values ? { ...change, after: { ...after, limitValues: values } } : change)
+      }),
   },
   {
     name: 'a write whose content the table refuses counts as an outage',
@@ -126,7 +130,7 @@ const crowds = perTable(() => ({ times: new Map<string, number[]>(), givenUp: ne
 
 function givingUpInCrowds(system: PlanningSystem, table: Table): PlanningSystem {
   const { times, givenUp } = crowds(table)
-  const refuseInCrowd = ({ before, after }: Change) => {
+  const refuseInCrowd = ({ before, after }: Change<Task>) => {
     const fence = Object.keys(before?.live ?? {}).find(live => !after.live[live])
     const run = `${after.id} ${fence}`
     const now = system.clock.now()
@@ -136,10 +140,10 @@ function givingUpInCrowds(system: PlanningSystem, table: Table): PlanningSystem 
       throw new BatonError('contended', `${after.id} changed too often while being written`)
     times.set(after.id, [...recent, now])
   }
-  return inWrites(apply => async change => {
+  return withTaskWrites(system, apply => async change => {
     if (change.after.operation === 'succeed') refuseInCrowd(change)
     return apply(change)
-  })(system, table)
+  })
 }
 
 /** When the table last refused the content of a claim. */
@@ -218,7 +222,7 @@ function favouringOne(system: PlanningSystem, table: Table): PlanningSystem {
       page: async query => {
         const page = await system.tasks.page(query)
         if (!query.partition.startsWith('ready#')) return page
-        const waiting = [...table.heads()].filter(isOpen)
+        const waiting = [...table.heads()].filter(isTask).filter(isOpen)
         const first = waiting[0]?.fairnessKey
         const mine = new Set(waiting.filter(({ fairnessKey }) => fairnessKey === first).map(({ id }) => id))
         return { ...page, entries: page.entries.filter(({ id }) => mine.has(id)) }

@@ -1,5 +1,6 @@
-import type { Change } from '../../../shared/core/change/change.ts'
-import type { Operation, Task } from '../../../shared/core/task/task.ts'
+import { type Change, isOfTask } from '../../../shared/core/change/change.ts'
+import type { Operation } from '../../../shared/core/task/head-fields.ts'
+import type { Task } from '../../../shared/core/task/task.ts'
 import type { Applied } from '../../../shared/ports/stores.ts'
 import type { Table } from '../world/aws/table.ts'
 import type { PlantedFault } from './planted-fault.ts'
@@ -46,8 +47,7 @@ export const WRITE_FAULTS: readonly PlantedFault[] = [
   ),
   inWrites(
     'a lost run costs no retry',
-    apply => change =>
-      apply({ ...change, after: { ...change.after, failures: change.after.failures - lostNow(change) } }),
+    apply => change => apply(isOfTask(change) ? withoutLostRetries(change) : change),
   ),
   inWrites(
     'a restart keeps the birth',
@@ -103,7 +103,11 @@ function writeAnyway(apply: Apply, table: Table, change: Change): Promise<Applie
   return apply({ ...change, guard: { kind: 'revision', born, revision, leases: [] } })
 }
 
-function lostNow({ before, after }: Change): number {
+function withoutLostRetries(change: Change<Task>): Change {
+  return { ...change, after: { ...change.after, failures: change.after.failures - lostNow(change) } }
+}
+
+function lostNow({ before, after }: Change<Task>): number {
   const wasLive = (run: Task['ended'][string]) => before?.live[run.fence] !== undefined
   return Object.values(after.ended).filter(run => run.state === 'lost' && wasLive(run)).length
 }

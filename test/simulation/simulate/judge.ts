@@ -1,8 +1,9 @@
-import type { Task } from '../../../shared/core/task/task.ts'
+import type { Head } from '../../../shared/core/task/head.ts'
 import { INVARIANTS } from '../invariants/invariants.ts'
 import { firstUnsettled } from '../invariants/runs/settling.ts'
 import type { Scenario } from '../scenario.ts'
 import type { HistoryEvent } from '../world/history.ts'
+import { seenAs } from '../world/seen-head.ts'
 
 /** A broken invariant, and how it was broken. */
 export type Verdict = { readonly invariant: string; readonly message: string; readonly at: number }
@@ -11,8 +12,8 @@ export type Verdict = { readonly invariant: string; readonly message: string; re
 export type Judge = {
   see(event: HistoryEvent): void
   /** Whether no task can change any more by itself. */
-  isSettled(heads: Iterable<Task>): boolean
-  end(heads: Iterable<Task>, at: number): void
+  isSettled(heads: Iterable<Head>): boolean
+  end(heads: Iterable<Head>, at: number): void
   /** An exception or a rejection was not handled. */
   unhandled(error: unknown, at: number): void
   broken(): Verdict | undefined
@@ -36,10 +37,10 @@ export function createJudge(scenario: Scenario): Judge {
           judged(() => on?.(event)),
         )
     },
-    isSettled: heads => firstUnsettled([...heads], scenario) === undefined,
+    isSettled: heads => firstUnsettled([...heads].map(seenAs), scenario) === undefined,
     end: (heads, at) => {
       // An iterator of heads can be read only once.
-      const all = [...heads]
+      const all = [...heads].map(seenAs)
       for (const { name, atEnd } of watches) rule(name, at, atEnd?.(all))
     },
     unhandled: (error, at) => rule(ERRORS_ARE_HANDLED, at, String(error)),

@@ -1,4 +1,4 @@
-import type { Task } from '../../../shared/core/task/task.ts'
+import type { Head } from '../../../shared/core/task/head.ts'
 import { finishOverHttp } from '../../../shared/runtime/run/http-runs.ts'
 import { deployTypes } from '../actors/deployments.ts'
 import { runJobs, runSweep, runWaker } from '../actors/functions.ts'
@@ -18,6 +18,7 @@ import { createTable } from '../world/aws/table.ts'
 import type { HistoryEvent } from '../world/history.ts'
 import type { Process } from '../world/process.ts'
 import { createSandboxes } from '../world/sandboxes.ts'
+import { seenAs } from '../world/seen-head.ts'
 import { onUnhandledError } from '../world/unhandled-errors.ts'
 import { createWorld, START, type World } from '../world/world.ts'
 import { createJudge, type Verdict } from './judge.ts'
@@ -102,7 +103,7 @@ function closingSteps({ steps, calmAt }: Scenario): Step[] {
 
 /** A simulated system with its callers and workers. */
 type SimulatedSystem = {
-  heads(): Iterable<Task>
+  heads(): Iterable<Head>
   /** Whether every step is done, every caller has its answer, and every purge is over. */
   isIdle(): boolean
 }
@@ -115,8 +116,9 @@ function build(
 ): SimulatedSystem {
   const { scenario, timeline } = world
   let schedules: Schedules | undefined
-  const writes = (before: Task | undefined, after: Task, by: Process) => {
-    record({ at: timeline.now(), by: by.name, what: 'write', before, after, clock: by.latestShown() })
+  const writes = (before: Head | undefined, after: Head, by: Process) => {
+    const seen = { before: before && seenAs(before), after: seenAs(after) }
+    record({ at: timeline.now(), by: by.name, what: 'write', ...seen, clock: by.latestShown() })
     if (after.operation !== 'beat') stream.push(after)
   }
   const table = createTable(world, writes)

@@ -1,7 +1,9 @@
 import type { Outcome } from '../../../shared/core/run/run.ts'
+import type { Head } from '../../../shared/core/task/head.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import type { TaskType } from '../../../shared/core/types/task-type.ts'
 import type { Act, Step } from '../scenario.ts'
+import type { SeenHead } from './seen-head.ts'
 
 /**
  * The events of a simulated run, as far as invariants judge them. `at` is the time of the timeline, without any
@@ -14,8 +16,8 @@ export type HistoryEvent = {
 } /** A head was written. `clock` is the time that the writer's clock showed. */ & (
   | {
       readonly what: 'write'
-      readonly before: Task | undefined
-      readonly after: Task
+      readonly before: SeenHead | undefined
+      readonly after: SeenHead
       readonly clock: number
     }
   /** A caller was answered. */
@@ -72,7 +74,7 @@ export type HistoryEvent = {
 
 /** The answer to an operation of a caller. */
 export type Answer =
-  | { readonly ok: true; readonly task?: Task; readonly created?: boolean }
+  | { readonly ok: true; readonly task?: Head; readonly created?: boolean }
   | { readonly ok: false; readonly reason: string }
 
 export type History = {

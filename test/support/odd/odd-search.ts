@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { allRoutes } from '../../../functions/http/all-routes.ts'
+import { isTask } from '../../../shared/core/task/head.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import type { PlanningSystem } from '../../../shared/runtime/kernel/system.ts'
 import { planChanges } from '../../../shared/runtime/stream/stream.ts'
@@ -119,7 +120,7 @@ async function anOddApi(stores: Partial<PlanningSystem> = {}): Promise<WatchedAp
       ...base.tasks,
       apply: async change => {
         const applied = await base.tasks.apply(change)
-        if (applied.applied) changed.push(applied.task)
+        if (applied.applied && isTask(applied.task)) changed.push(applied.task)
         return applied
       },
     },

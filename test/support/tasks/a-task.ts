@@ -3,8 +3,18 @@ import { definitionName } from '../../../shared/core/flow/flow.ts'
 import { type PartialOptions, resolveOptions } from '../../../shared/core/options/options.ts'
 import { indexed } from '../../../shared/core/place/place.ts'
 import type { Publication } from '../../../shared/core/publish/publish.ts'
+import { CANVAS_TYPE, type Canvas, type PresentCanvas } from '../../../shared/core/task/canvas-state.ts'
 import type { FlowDefinition, StepAction } from '../../../shared/core/task/flow-state.ts'
-import { type EndedRun, type LiveRun, type Task, taskId } from '../../../shared/core/task/task.ts'
+import { type Head, isTask } from '../../../shared/core/task/head.ts'
+import type { EndedRun, LiveRun } from '../../../shared/core/task/runs.ts'
+import {
+  type PresentSchedule,
+  SCHEDULE_TYPE,
+  type Schedule,
+  type ScheduleState,
+} from '../../../shared/core/task/schedule-state.ts'
+import { type Task, taskId } from '../../../shared/core/task/task.ts'
+import type { Applied } from '../../../shared/ports/stores.ts'
 
 /** Builders of core values: a test names what matters to it, the rest is plain. */
 
@@ -64,6 +74,41 @@ export function aTask(parts: TaskParts = {}): Task {
   return indexed(task, NOW)
 }
 
+/** What the builders of canvases and schedules share. */
+function aHead(type: string, key: string) {
+  return {
+    ...{ id: taskId(type, key), type, key, born: BORN, revision: 1, fence: 0, shard: 0 },
+    operation: 'publish' as const,
+    state: 'open' as const,
+    dueAt: NOW,
+    options: resolveOptions({}),
+    createdAt: NOW,
+    updatedAt: NOW,
+  }
+}
+
+/** An open canvas of one member, in revision 1. */
+export function aCanvas(parts: Partial<PresentCanvas> = {}): Canvas {
+  const canvas = { tree: { inline: null }, leaves: 1, started: false }
+  return indexed<Canvas>({ ...aHead(CANVAS_TYPE, 'c1'), kind: 'canvas', canvas, ...parts }, NOW)
+}
+
+/** An open schedule that is due now and every minute, in revision 1. */
+export function aSchedule(parts: Partial<PresentSchedule> = {}): Schedule {
+  const schedule: ScheduleState = {
+    timing: { kind: 'every', everyMs: MINUTE },
+    missed: 'skip',
+    graceMs: 1,
+    taskType: 'resize',
+    paused: false,
+  }
+  const input = { inline: { type: 'resize' } }
+  return indexed<Schedule>(
+    { ...aHead(SCHEDULE_TYPE, 's1'), kind: 'schedule', schedule, input, ...parts },
+    NOW,
+  )
+}
+
 /** A live run of worker `w1`, claimed now with the default lease. */
 export function aRun(parts: Partial<LiveRun> = {}): LiveRun {
   return { fence: 1, workerId: 'w1', startedAt: NOW, leaseUntil: NOW + 15 * SECOND, ...parts }
@@ -93,22 +138,28 @@ export function aPublication(
   }
 }
 
-type Decided = { readonly ok: boolean; readonly change?: Change | undefined }
+type Decided<H extends Head> = { readonly ok: boolean; readonly change?: Change<H> | undefined }
 
 /** The change a decision brings, if any; some refusals bring one, too. */
-export function changeIn(decision: Decided): Change | undefined {
+export function changeIn<H extends Head = Task>(decision: Decided<H>): Change<H> | undefined {
   return decision.change
 }
 
 /** The change a transition decided on; a refusal fails the test with its reason. */
-export function changeOf(decision: Decided): Change {
+export function changeOf<H extends Head = Task>(decision: Decided<H>): Change<H> {
   if (!decision.ok || !decision.change) throw new Error(`no change: ${JSON.stringify(decision)}`)
   return decision.change
 }
 
-/** The task after a transition that must have been accepted. */
-export function afterOf(decision: Decided): Task {
+/** The head after a transition that must have been accepted. */
+export function afterOf<H extends Head = Task>(decision: Decided<H>): H {
   return changeOf(decision).after
+}
+
+/** The task that a change of it left in the store; a refused write fails the test. */
+export function taskIn(applied: Applied): Task {
+  if (!applied.applied || !isTask(applied.task)) throw new Error(`not written: ${JSON.stringify(applied)}`)
+  return applied.task
 }
 
 function byFence<Run extends { readonly fence: number }>(runs: readonly Run[]): Record<string, Run> {

@@ -26,10 +26,8 @@ import { heartbeat } from '../../../shared/core/run/heartbeat.ts'
 import { lose } from '../../../shared/core/run/lose.ts'
 import type { Outcome } from '../../../shared/core/run/run.ts'
 import { endOfComplete } from '../../../shared/core/run/several-successes.ts'
-import { noteTicked } from '../../../shared/core/schedule/schedule.ts'
-import type { CanvasState } from '../../../shared/core/task/canvas-state.ts'
-import type { ScheduleState } from '../../../shared/core/task/schedule-state.ts'
-import type { Task, TaskKind, TypeKind } from '../../../shared/core/task/task.ts'
+import type { TypeKind } from '../../../shared/core/states.ts'
+import type { Task } from '../../../shared/core/task/task.ts'
 import { aFlow, aPublication, changeIn, DAY, HOUR, MINUTE, NOW, SECOND } from './a-task.ts'
 import { nextWake } from './next-wake.ts'
 
@@ -52,19 +50,16 @@ export type Step =
   | { readonly do: 'lose' | 'look' | 'cancel' | 'remove' | 'settle' | 'owe' }
   | { readonly do: 'throttle'; readonly inMs: number }
   | { readonly do: 'block' | 'unblock' }
-  | { readonly do: 'tick'; readonly nextInMs?: number }
   | { readonly do: 'wait'; readonly ms: number }
   | { readonly do: 'waitForWake' }
 
 type Body = {
-  readonly kind: TaskKind
+  readonly kind: TypeKind
   readonly dueInMs: number
   readonly options: PartialOptions
   readonly input?: Json
   readonly stage?: string
   readonly callbacks?: CallbackBodies
-  readonly canvas?: CanvasState
-  readonly schedule?: ScheduleState
 }
 
 /** One key, its clock, and every run that was ever claimed on it. */
@@ -78,7 +73,7 @@ export type World = {
 export const EMPTY_WORLD: World = { task: undefined, now: NOW, births: 0, runs: [] }
 
 /** The change that a step decides on in a world, if any. Steps that are impossible there decide on none. */
-export function decide(world: World, step: Step): Change | undefined {
+export function decide(world: World, step: Step): Change<Task> | undefined {
   const { task, now } = world
   // As whatever meets a complete head does, a step first writes its end.
   const end = task && endOfComplete(task)
@@ -92,7 +87,7 @@ export function decide(world: World, step: Step): Change | undefined {
   return task && decideOnTask(world, task, step)
 }
 
-function decideOnTask(world: World, task: Task, step: Step): Change | undefined {
+function decideOnTask(world: World, task: Task, step: Step): Change<Task> | undefined {
   const { now } = world
   switch (step.do) {
     case 'update':
@@ -121,10 +116,6 @@ function decideOnTask(world: World, task: Task, step: Step): Change | undefined 
       return changeIn(look(task, now, 0.5))
     case 'resume':
       return changeIn(resume(task, step.action, now))
-    case 'tick': {
-      const next = step.nextInMs === undefined ? undefined : now + step.nextInMs
-      return changeIn(noteTicked(task, { next, ranAt: undefined, error: undefined }, now))
-    }
     case 'settle':
       return changeIn(recordCallbacksPublished(task, now))
     case 'owe':
@@ -145,7 +136,7 @@ function decideOnTask(world: World, task: Task, step: Step): Change | undefined 
 }
 
 /** The world after a step whose change was written. */
-export function advance(world: World, step: Step, change: Change | undefined): World {
+export function advance(world: World, step: Step, change: Change<Task> | undefined): World {
   if (step.do === 'wait') return { ...world, now: world.now + step.ms }
   if (step.do === 'waitForWake') {
     const wake = world.task && world.task.state !== 'removed' ? nextWake(world.task, world.now) : undefined

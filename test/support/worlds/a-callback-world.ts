@@ -4,10 +4,11 @@ import { finish } from '../../../shared/core/run/finish.ts'
 import type { Outcome } from '../../../shared/core/run/run.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import type { TaskStore } from '../../../shared/ports/stores.ts'
+import { readTask, readTasks } from '../../../shared/runtime/kernel/read-heads.ts'
 import { publish } from '../../../shared/runtime/publish/publish.ts'
 import type { PublishRequest } from '../../../shared/runtime/publish/resolve-publication.ts'
 import { planChanges } from '../../../shared/runtime/stream/stream.ts'
-import { changeOf } from '../tasks/a-task.ts'
+import { changeOf, taskIn } from '../tasks/a-task.ts'
 import { DONE } from '../tasks/flow-life.ts'
 import { aMemorySystem, type MemorySystem, registered } from './memory-system.ts'
 
@@ -32,7 +33,7 @@ export async function aCallbackWorld(storing: (tasks: TaskStore) => TaskStore = 
     ended: (task: Task, outcome: Outcome = DONE) => ended(system, task, outcome),
     /** What the stream says of the task reaches the planner. Answers the positions that must come again. */
     planned: (task: Task, on = system) => planChanges(on, [{ task, position: 'p' }]),
-    head: async (id: string) => (await system.tasks.head(id)) as Task,
+    head: async (id: string) => (await readTask(system, id)) as Task,
     /** Open tasks of a type. */
     waiting: (type = 'mail') => waiting(system, type),
   }
@@ -49,13 +50,14 @@ async function ended({ tasks, clock }: MemorySystem, task: Task, outcome: Outcom
   const claimed = changeOf(claim(task, { workerId: 'w1' }, clock.now()))
   const word = { born: task.born, fence: claimed.after.fence, ...outcome }
   await tasks.apply(claimed)
-  const over = await tasks.apply(changeOf(finish(claimed.after, word, clock.now(), 0)))
-  if (!over.applied) throw new Error('not ended')
-  return over.task
+  return taskIn(await tasks.apply(changeOf(finish(claimed.after, word, clock.now(), 0))))
 }
 
 async function waiting({ tasks }: MemorySystem, type: string): Promise<Task[]> {
   const partition = viewPartition(type, 'open', 0)
   const { entries } = await tasks.page({ index: 'view', partition, limit: 100 })
-  return tasks.heads(entries.map(({ id }) => id))
+  return readTasks(
+    { tasks },
+    entries.map(({ id }) => id),
+  )
 }

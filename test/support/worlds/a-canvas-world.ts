@@ -2,13 +2,15 @@ import type { Composition } from '../../../shared/core/canvas/shape.ts'
 import type { Json } from '../../../shared/core/json.ts'
 import { claim } from '../../../shared/core/run/claim.ts'
 import { finish } from '../../../shared/core/run/finish.ts'
+import type { Head } from '../../../shared/core/task/head.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
-import { type Canvas, type LeafRequest, memberId } from '../../../shared/runtime/canvas/canvas.ts'
+import { type LeafRequest, type LoadedCanvas, memberId } from '../../../shared/runtime/canvas/canvas.ts'
 import { type CanvasDescription, readCanvas } from '../../../shared/runtime/canvas/describe-canvas.ts'
 import { publishCanvas } from '../../../shared/runtime/canvas/publish-canvas.ts'
 import { contentOf } from '../../../shared/runtime/claim/content-of.ts'
+import { readTask } from '../../../shared/runtime/kernel/read-heads.ts'
 import { planChanges } from '../../../shared/runtime/stream/stream.ts'
-import { changeOf } from '../tasks/a-task.ts'
+import { changeOf, taskIn } from '../tasks/a-task.ts'
 import { aMemorySystem, type MemorySystem, registered } from './memory-system.ts'
 
 export type Written = Composition<LeafRequest>
@@ -32,7 +34,11 @@ export const multiply = (...numbers: number[]): Written => leaf('multiply', numb
 export const boom: Written = leaf('boom')
 export const tell = (...words: Json[]): Written => leaf('tell', words)
 
-export async function published(system: MemorySystem, composition: Written, key = 'c'): Promise<Canvas> {
+export async function published(
+  system: MemorySystem,
+  composition: Written,
+  key = 'c',
+): Promise<LoadedCanvas> {
   const outcome = await publishCanvas(system, { key, composition })
   if (!outcome.ok) throw new Error(`refused: ${JSON.stringify(outcome)}`)
   return outcome.canvas
@@ -40,20 +46,20 @@ export async function published(system: MemorySystem, composition: Written, key 
 
 export async function member(
   system: MemorySystem,
-  canvas: Canvas,
+  canvas: LoadedCanvas,
   number: number,
 ): Promise<Task | undefined> {
-  return system.tasks.head(memberId(canvas, number))
+  return readTask(system, memberId(canvas, number))
 }
 
 /** The leaves that have been published. */
-export async function startedLeaves(system: MemorySystem, canvas: Canvas): Promise<number[]> {
+export async function startedLeaves(system: MemorySystem, canvas: LoadedCanvas): Promise<number[]> {
   const heads = await Promise.all(canvas.types.map((_type, number) => member(system, canvas, number)))
   return heads.flatMap((head, number) => (head ? [number] : []))
 }
 
 /** Runs one member as its type says; what the planner would be told of it. */
-export async function run(system: MemorySystem, canvas: Canvas, number: number): Promise<Task> {
+export async function run(system: MemorySystem, canvas: LoadedCanvas, number: number): Promise<Task> {
   const task = await member(system, canvas, number)
   if (!task) throw new Error(`leaf ${number} is not published`)
   const now = system.clock.now()
@@ -67,8 +73,7 @@ export async function run(system: MemorySystem, canvas: Canvas, number: number):
     before: task,
     guard: { kind: 'revision', born: task.born, revision: task.revision, leases: [] },
   })
-  if (!applied.applied) throw new Error(`leaf ${number} changed meanwhile`)
-  return applied.task
+  return taskIn(applied)
 }
 
 function outcomeOf(type: string, input: Json | undefined) {
@@ -86,7 +91,7 @@ function outcomeOf(type: string, input: Json | undefined) {
 }
 
 /** What the stream brings the planner. */
-export async function plan(system: MemorySystem, ...tasks: Array<Task | undefined>): Promise<string[]> {
+export async function plan(system: MemorySystem, ...tasks: Array<Head | undefined>): Promise<string[]> {
   const there = tasks.filter(task => task !== undefined)
   return planChanges(
     system,
@@ -95,7 +100,7 @@ export async function plan(system: MemorySystem, ...tasks: Array<Task | undefine
 }
 
 /** Runs members as they come up, in batches of so many, until nothing is left to run. */
-export async function runAll(system: MemorySystem, canvas: Canvas, batch = 1): Promise<void> {
+export async function runAll(system: MemorySystem, canvas: LoadedCanvas, batch = 1): Promise<void> {
   for (;;) {
     const heads = await Promise.all(canvas.types.map((_type, number) => member(system, canvas, number)))
     const open = heads.flatMap((head, number) =>
@@ -110,7 +115,7 @@ export async function runAll(system: MemorySystem, canvas: Canvas, batch = 1): P
 
 export async function shown(
   system: MemorySystem,
-  canvas: Canvas,
+  canvas: LoadedCanvas,
   query: { limit: number; cursor?: string } = { limit: 100 },
 ): Promise<CanvasDescription> {
   const read = await readCanvas(system, canvas.id, query)

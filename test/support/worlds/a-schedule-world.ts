@@ -1,9 +1,11 @@
 import { MINUTE_LEAD_MS } from '../../../shared/core/bounds.ts'
 import { minuteStart } from '../../../shared/core/place/place.ts'
 import { planned, plan as planOf } from '../../../shared/core/plan/plan.ts'
-import { SCHEDULE_TYPE, type Timing } from '../../../shared/core/task/schedule-state.ts'
-import { type Task, taskId } from '../../../shared/core/task/task.ts'
+import { type Head, isSchedule } from '../../../shared/core/task/head.ts'
+import { type PresentSchedule, SCHEDULE_TYPE, type Timing } from '../../../shared/core/task/schedule-state.ts'
+import { taskId } from '../../../shared/core/task/task.ts'
 import type { Look } from '../../../shared/ports/messages.ts'
+import { readHead } from '../../../shared/runtime/kernel/read-heads.ts'
 import { lookOf, planTasks } from '../../../shared/runtime/plan/plan.ts'
 import {
   type PutScheduleOutcome,
@@ -48,9 +50,9 @@ export async function put(
 
 export const ID = taskId(SCHEDULE_TYPE, 's')
 
-export async function head(world: ScheduleWorld): Promise<Task> {
-  const found = await world.tasks.head(ID)
-  if (!found) throw new Error('there is no schedule')
+export async function head(world: ScheduleWorld): Promise<PresentSchedule> {
+  const found = await readHead(world, ID, isSchedule)
+  if (!found?.schedule) throw new Error('there is no schedule')
   return found
 }
 
@@ -68,7 +70,7 @@ export async function publishedTicks(world: ScheduleWorld): Promise<string[]> {
 export async function pass(world: ScheduleWorld, until: string | number, times = 1): Promise<void> {
   const end = new Date(until).getTime()
   for (;;) {
-    const present = await world.tasks.head(ID)
+    const present = await readHead(world, ID, isSchedule)
     const now = world.clock.now()
     const [look] = present ? lookOf(planned(present, now), now) : []
     const at = present && (look ? now + look.delaySeconds * 1_000 : firesAt(present, now))
@@ -80,7 +82,7 @@ export async function pass(world: ScheduleWorld, until: string | number, times =
 }
 
 /** When the schedule of its minute does. */
-function firesAt(present: Task, now: number): number | undefined {
+function firesAt(present: Head, now: number): number | undefined {
   const { minute } = planOf(present, now)
   return minute === undefined ? undefined : minuteStart(minute) - MINUTE_LEAD_MS
 }

@@ -2,6 +2,7 @@ import type { LimitLook } from '../../../shared/core/limits/held-permits.ts'
 import { block } from '../../../shared/core/limits/wait.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import type { TaskType, TypeConfiguration } from '../../../shared/core/types/task-type.ts'
+import { readTasks } from '../../../shared/runtime/kernel/read-heads.ts'
 import { changeOf } from '../tasks/a-task.ts'
 import { aMemorySystem, type MemorySystem, registered, stored } from './memory-system.ts'
 
@@ -35,7 +36,10 @@ export async function blocked(system: MemorySystem, tasks: readonly Task[]): Pro
 }
 
 export async function waitingKeys(system: MemorySystem, tasks: readonly Task[]): Promise<string[]> {
-  const heads = await system.tasks.heads(tasks.map(({ id }) => id))
+  const heads = await readTasks(
+    system,
+    tasks.map(({ id }) => id),
+  )
   return heads.filter(({ wait }) => wait !== undefined).map(({ key }) => key)
 }
 

@@ -21,7 +21,7 @@ import { createMemoryTaskStore } from '../../../shared/testing/task-store.ts'
 import { createMemoryTurnStore } from '../../../shared/testing/turn-store.ts'
 import { createMemoryTypeStore } from '../../../shared/testing/type-store.ts'
 import { createMemoryWorkerStore } from '../../../shared/testing/worker-store.ts'
-import { aPublication, changeOf, NOW } from '../tasks/a-task.ts'
+import { aPublication, changeOf, NOW, taskIn } from '../tasks/a-task.ts'
 
 /** A whole system in memory, its clock standing at `NOW`. Its planner sees at once what the stream tells of limits, and no tasks. */
 export type MemorySystem = PlanningSystem & {
@@ -64,9 +64,7 @@ export async function stored(
   parts: Parameters<typeof aPublication>[0] = {},
 ): Promise<Task> {
   const change = create(aPublication({ dueAt: system.clock.now(), ...parts }), undefined, system.clock.now())
-  const applied = await system.tasks.apply(change)
-  if (!applied.applied) throw new Error(`${change.after.id} exists`)
-  return applied.task
+  return taskIn(await system.tasks.apply(change))
 }
 
 /** What some work comes to while time goes by in steps of 20 ms, for 20 s at most. */
@@ -98,7 +96,5 @@ export async function registered(system: MemorySystem, parts: Partial<TaskType> 
 
 /** The task as a worker has just claimed it. */
 export async function claimed(system: MemorySystem, task: Task): Promise<Task> {
-  const applied = await system.tasks.apply(changeOf(claim(task, { workerId: 'w1' }, system.clock.now())))
-  if (!applied.applied) throw new Error('not claimed')
-  return applied.task
+  return taskIn(await system.tasks.apply(changeOf(claim(task, { workerId: 'w1' }, system.clock.now()))))
 }

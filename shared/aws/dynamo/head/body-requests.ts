@@ -5,9 +5,10 @@ import type {
   QueryCommandInput,
   UpdateCommandInput,
 } from '@aws-sdk/lib-dynamodb'
-import { type BodyWrite, runRefPrefix } from '../../../core/task/body.ts'
+import type { BodyWrite } from '../../../core/change/change.ts'
+import { runRefPrefix } from '../../../core/task/body.ts'
 import type { FlowDefinition } from '../../../core/task/flow-state.ts'
-import type { EndedRun } from '../../../core/task/task.ts'
+import type { EndedRun } from '../../../core/task/runs.ts'
 import { JOINED_BY_AND } from '../expressions.ts'
 import { DEFINITION_SORT_KEY, definitionPartition } from '../keys.ts'
 import { METERED } from '../sending.ts'

@@ -1,7 +1,7 @@
 import { type DynamoDBDocumentClient, GetCommand, PutCommand } from '@aws-sdk/lib-dynamodb'
 import { BatonError, isItemFault } from '../../../core/errors.ts'
 import type { FlowDefinition } from '../../../core/task/flow-state.ts'
-import type { Task } from '../../../core/task/task.ts'
+import type { Head } from '../../../core/task/head.ts'
 import { type AttributeValue, plainItem } from '../attribute-values.ts'
 import { answerOf, conditional } from '../sending.ts'
 import { bodyFromItem } from '../side-items.ts'
@@ -15,9 +15,9 @@ const KNOWN_DEFINITIONS_MAX = 1_000
 
 /** Reads heads with the definitions that they name. A definition never changes under its name: a process reads each once. */
 export type HeadReader = {
-  task(item: Item): Promise<Task>
-  /** The task in an image of the table's stream. Undefined when the image is not that of a head. */
-  taskInImage(image: Readonly<Record<string, AttributeValue>>): Promise<Task | undefined>
+  task(item: Item): Promise<Head>
+  /** The head in an image of the table's stream. Undefined when the image is not that of a head. */
+  taskInImage(image: Readonly<Record<string, AttributeValue>>): Promise<Head | undefined>
   /** Stores the definition, unless it is stored already. */
   keep(definition: FlowDefinition): Promise<void>
 }

@@ -6,7 +6,7 @@ import type {
 } from '@aws-sdk/lib-dynamodb'
 import type { Change, Guard } from '../../../core/change/change.ts'
 import type { LookRecord } from '../../../core/plan/look-chain.ts'
-import type { Task } from '../../../core/task/task.ts'
+import type { Head } from '../../../core/task/head.ts'
 import { JOINED_BY_AND, updateExpression } from '../expressions.ts'
 import { BEAT_OPERATION, HEAD_SORT_KEY, OPERATION_ATTRIBUTE } from '../keys.ts'
 import { METERED } from '../sending.ts'
@@ -92,7 +92,7 @@ type CountedGuard = Extract<Guard, { fence: number }>
 /** Writes the paths that a change alters. Guard: the change's own. */
 export function updateHead(
   table: string,
-  change: Change & { readonly before: Task },
+  change: Change & { readonly before: Head },
   writeId: string,
 ): UpdateCommandInput {
   const { before, after, guard } = change
@@ -131,7 +131,7 @@ const NO_CHAIN_AS_FAR = [
 /** Records how far a chain of looks is. Guard: birth and revision are those seen, and no other chain of this revision is as far. */
 export function recordLook(
   table: string,
-  { id, born, revision }: Task,
+  { id, born, revision }: Pick<Head, 'id' | 'born' | 'revision'>,
   { hops, name, until }: LookRecord,
   now: number,
 ): UpdateCommandInput {

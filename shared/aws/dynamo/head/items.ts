@@ -4,23 +4,19 @@ import { failureOf } from '../../../core/flow/end-piece.ts'
 import { optionDifferences, type PartialOptions, resolveOptions } from '../../../core/options/options.ts'
 import { indexKeys } from '../../../core/place/place.ts'
 import { bucketOfView, userOfOwner } from '../../../core/place/place-names.ts'
+import type { Ordering } from '../../../core/states.ts'
+import type { TaskError } from '../../../core/task/error.ts'
 import { deletableAt } from '../../../core/task/fence.ts'
 import type { FlowDefinition, FlowState } from '../../../core/task/flow-state.ts'
-import {
-  type Operation,
-  type Ordering,
-  splitTaskId,
-  type Task,
-  type TaskError,
-  type TaskKind,
-  type TaskState,
-  type View,
-} from '../../../core/task/task.ts'
+import type { Head } from '../../../core/task/head.ts'
+import type { HeadState, Operation, View } from '../../../core/task/head-fields.ts'
+import { splitTaskId } from '../../../core/task/task.ts'
 import { defaultOrdering } from '../../../core/types/task-type.ts'
 import type { AttributeValue } from '../attribute-values.ts'
 import { HEAD_SORT_KEY } from '../keys.ts'
 import { assertKnownSchema, type Item, SCHEMA, ttlSeconds } from '../stored-form.ts'
 import { type FlowValue, flowFrom, flowValue, optionsOfStep, ownOptions } from './flow-values.ts'
+import { type HeadMembers, headOf, membersOf } from './head-members.ts'
 import { type OriginValues, originFrom, originOf } from './origin-values.ts'
 import {
   type BodyValue,
@@ -51,8 +47,8 @@ export type HeadItem = OriginValues & {
   readonly born: string
   readonly rev: number
   readonly op: Operation
-  readonly state?: TaskState
-  readonly kind?: TaskKind
+  readonly state?: HeadState
+  readonly kind?: Head['kind']
   readonly order?: Ordering
   readonly due: number
   readonly retrying?: boolean
@@ -87,7 +83,8 @@ export type HeadItem = OriginValues & {
   readonly osk?: number
 }
 
-export function headItem(task: Task): HeadItem {
+export function headItem(head: Head): HeadItem {
+  const task = membersOf(head)
   return defined({
     pk: task.id,
     sk: HEAD_SORT_KEY,
@@ -103,14 +100,14 @@ export function headItem(task: Task): HeadItem {
 /** The stored tenant of a task that names none, in a type that has tenants. */
 const NO_TENANT = ''
 
-function identityOf(task: Task) {
+function identityOf(task: HeadMembers) {
   return {
     born: task.born,
     rev: task.revision,
     op: task.operation,
     state: unless('open', task.state),
     kind: unless('handler', task.kind),
-    order: unless(defaultOrdering(task.kind), task.ordering),
+    order: unless(usualOrdering(task.kind), task.ordering),
     priority: unless(0, task.priority),
     tags: task.tags && JSON.stringify(task.tags),
     trace: task.traceparent,
@@ -126,7 +123,7 @@ function identityOf(task: Task) {
   }
 }
 
-function timesOf(task: Task) {
+function timesOf(task: HeadMembers) {
   return {
     due: task.dueAt,
     retrying: unless(false, task.retrying),
@@ -140,12 +137,12 @@ function timesOf(task: Task) {
   }
 }
 
-function ttlOf(task: Task): number | undefined {
+function ttlOf(task: HeadMembers): number | undefined {
   const deletedAt = deletableAt(task)
   return deletedAt === undefined ? undefined : ttlSeconds(deletedAt)
 }
 
-function runsOf(task: Task) {
+function runsOf(task: HeadMembers) {
   return {
     fence: unless(0, task.fence),
     live: mapOf(task.live, liveValue),
@@ -157,11 +154,11 @@ function runsOf(task: Task) {
 }
 
 /** Whether several workers may succeed at the same time. Counted changes write into the map of ended runs, which must exist. */
-function isForSeveral({ state, options }: Task): boolean {
+function isForSeveral({ state, options }: HeadMembers): boolean {
   return state === 'open' && options.concurrency > 1
 }
 
-function indexAttributesOf(task: Task) {
+function indexAttributesOf(task: HeadMembers) {
   const { view, place, owner } = indexKeys(task)
   return {
     shard: unless(0, task.shard),
@@ -180,11 +177,11 @@ export function definitionNameIn(item: Item): string | undefined {
 }
 
 /**
- * The task in an item. A flow needs its definition.
+ * The head in an item. A flow needs its definition.
  *
  * @throws BatonError `newer-schema` for an item that newer code has written.
  */
-export function taskFromItem(item: Item, definition?: FlowDefinition): Task {
+export function taskFromItem(item: Item, definition?: FlowDefinition): Head {
   assertKnownSchema(item)
   const head = item as HeadItem
   const name = splitTaskId(head.pk)
@@ -192,7 +189,7 @@ export function taskFromItem(item: Item, definition?: FlowDefinition): Task {
     throw new BatonError('invalid', `the item ${head.pk} is a head, but its key is not the id of a task`)
   const flow = head.flow && flowFrom(head.flow, definition)
   const options = resolveOptions(JSON.parse(head.options ?? '{}') as PartialOptions)
-  return defined({
+  const members: HeadMembers = defined({
     id: head.pk,
     ...name,
     ...identityFrom(head),
@@ -206,6 +203,11 @@ export function taskFromItem(item: Item, definition?: FlowDefinition): Task {
     view: viewFrom(head),
     place: head.ppk === undefined ? undefined : { name: head.ppk, order: head.psk ?? '' },
   })
+  return headOf(members)
+}
+
+function usualOrdering(kind: Head['kind']): Ordering {
+  return kind === 'canvas' || kind === 'schedule' ? 'arrival' : defaultOrdering(kind)
 }
 
 function identityFrom(head: HeadItem) {
@@ -213,7 +215,7 @@ function identityFrom(head: HeadItem) {
   return {
     kind,
     input: head.input === undefined ? undefined : bodyFrom(head.input),
-    ordering: head.order ?? defaultOrdering(kind),
+    ordering: head.order ?? usualOrdering(kind),
     born: head.born,
     revision: head.rev,
     operation: head.op,

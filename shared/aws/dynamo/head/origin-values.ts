@@ -1,7 +1,9 @@
 import { defined } from '../../../core/defined.ts'
 import type { CanvasState, Member } from '../../../core/task/canvas-state.ts'
+import type { OperationRecord } from '../../../core/task/head-fields.ts'
 import type { HandOn, Previous } from '../../../core/task/previous.ts'
-import type { Callbacks, OperationRecord, Task, Unpublished } from '../../../core/task/task.ts'
+import type { Callbacks, Unpublished } from '../../../core/task/task.ts'
+import type { HeadMembers } from './head-members.ts'
 import { type BodyValue, bodyFrom, bodyValue } from './run-values.ts'
 import { type ScheduleValue, scheduleFrom, scheduleValue } from './schedule-values.ts'
 
@@ -24,7 +26,7 @@ export type OriginValues = {
   readonly ops?: string
 }
 
-export function originOf(task: Task) {
+export function originOf(task: HeadMembers) {
   const { previous, callbacks, member, canvas, schedule, operations } = task
   return {
     prev: previous && previousValue(previous),

@@ -1,5 +1,7 @@
 import { BatonError } from '../../../core/errors.ts'
 import type { Json } from '../../../core/json.ts'
+import { type Head, isTask } from '../../../core/task/head.ts'
+import type { Task } from '../../../core/task/task.ts'
 import type { TaskCodec } from '../../../ports/messages.ts'
 import type { Item } from '../stored-form.ts'
 import type { HeadReader } from './head-reader.ts'
@@ -13,7 +15,7 @@ import { problemOfHead } from './readable-head.ts'
 export function createTaskCodec(heads: Pick<HeadReader, 'task'>): TaskCodec {
   return {
     encode: task => headItem(task) as unknown as Json,
-    decode: async form => heads.task(checked(form)),
+    decode: async form => taskIn(await heads.task(checked(form))),
   }
 }
 
@@ -23,4 +25,12 @@ function checked(form: unknown): Item {
   const problem = problemOfHead(item)
   if (problem === undefined) return item
   throw new BatonError('invalid', `the message does not carry the head of a task: ${problem}`)
+}
+
+function taskIn(head: Head): Task {
+  if (isTask(head)) return head
+  throw new BatonError(
+    'invalid',
+    `the message carries the ${head.kind} ${head.id}, and no worker can claim one`,
+  )
 }

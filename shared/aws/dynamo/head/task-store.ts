@@ -6,10 +6,11 @@ import {
   QueryCommand,
   UpdateCommand,
 } from '@aws-sdk/lib-dynamodb'
-import type { Change } from '../../../core/change/change.ts'
+import type { BodyWrite, Change } from '../../../core/change/change.ts'
 import { BatonError, isOutage } from '../../../core/errors.ts'
-import type { BodyWrite } from '../../../core/task/body.ts'
-import type { EndedRun, Task } from '../../../core/task/task.ts'
+import type { FlowDefinition } from '../../../core/task/flow-state.ts'
+import { type Head, isTask } from '../../../core/task/head.ts'
+import type { EndedRun } from '../../../core/task/runs.ts'
 import type { Clock, Log } from '../../../ports/machine.ts'
 import type { Applied, IndexPage, IndexQuery, IndexRange, TaskStore } from '../../../ports/stores.ts'
 import { type BatchReader, readBatches } from '../batch-get.ts'
@@ -91,8 +92,8 @@ export function createTaskStore(
  */
 async function applyChange(on: TaskTable, change: Change): Promise<Applied> {
   const { before, after, bodies } = change
-  const { definition } = after.flow ?? {}
-  if (definition && definition.name !== before?.flow?.definition.name) await on.heads.keep(definition)
+  const definition = definitionOf(after)
+  if (definition && definition.name !== definitionOf(before)?.name) await on.heads.keep(definition)
   await putBodies(
     on,
     after.id,
@@ -102,6 +103,10 @@ async function applyChange(on: TaskTable, change: Change): Promise<Applied> {
   // A failed write of a record loses a detail of the history. The transition has happened.
   if (applied.applied) await putBodies(on, after.id, bodies.filter(isRunRecord)).catch(() => undefined)
   return applied
+}
+
+function definitionOf(head: Head | undefined): FlowDefinition | undefined {
+  return head && isTask(head) ? head.flow?.definition : undefined
 }
 
 function isRunRecord(body: BodyWrite): boolean {
@@ -142,12 +147,12 @@ async function writeHead(
  * Whether a refused write had begun this birth. A write that was repeated after a lost answer recognises its own work by its
  * write id. When a worker changed the task before the repetition, it recognises the birth, which no other write can have begun.
  */
-function isBirthOf({ before, after }: Change, current: Task): boolean {
+function isBirthOf({ before, after }: Change, current: Head): boolean {
   return current.born === after.born && current.born !== before?.born
 }
 
 /** Logs an unreadable head and leaves it out, so that the rest of its batch can be read. */
-async function readableTask({ heads, logUnreadable }: TaskTable, item: Item): Promise<Task[]> {
+async function readableTask({ heads, logUnreadable }: TaskTable, item: Item): Promise<Head[]> {
   try {
     return [await heads.task(item)]
   } catch (error) {

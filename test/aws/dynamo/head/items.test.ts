@@ -110,7 +110,6 @@ describe('a head', () => {
       callbacks: { body: { inline: [] }, onSuccess: 1, onError: 0 },
       previous: { kind: 'result', handOn: 'append', taskId: 'resize:k0', ref: 'out#1', bytes: 300 },
       member: { canvasId: 'c1', born: BORN, leaf: 0, first: 'failed' },
-      canvas: { tree: { inline: [1] }, leaves: 1, started: true },
       ended: [anEndedRun({ piece: 'fetch', past: true })],
     })
 

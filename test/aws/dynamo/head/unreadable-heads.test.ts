@@ -4,11 +4,12 @@ import { createTaskStore } from '../../../../shared/aws/dynamo/head/task-store.t
 import { withConnectionQueue } from '../../../../shared/aws/requests.ts'
 import { create } from '../../../../shared/core/publish/publish.ts'
 import { claim } from '../../../../shared/core/run/claim.ts'
+import { readTask } from '../../../../shared/runtime/kernel/read-heads.ts'
 import { createSeededChance } from '../../../../shared/testing/chance.ts'
 import { type DynamoStores, dynamoStores } from '../../../support/dynamo/dynamo-stores.ts'
 import { pathOf, published, type Shown, type TestApi } from '../../../support/http/an-api.ts'
 import { type ApiOnDynamo, anApiOnDynamo } from '../../../support/http/an-api-on-dynamo.ts'
-import { aPublication, changeOf, MINUTE, NOW } from '../../../support/tasks/a-task.ts'
+import { aPublication, changeOf, MINUTE, NOW, taskIn } from '../../../support/tasks/a-task.ts'
 
 let world: ApiOnDynamo
 let stores: DynamoStores
@@ -118,14 +119,13 @@ test('properties that a handler adds to Object.prototype are not written into he
   const prototype = Object.prototype as Record<string, unknown>
   prototype.polluted = 'yes'
   try {
-    const applied = await tasks.apply(create(aPublication({ key: 'clean' }), undefined, NOW))
-    if (!applied.applied) throw new Error('not stored')
-    await tasks.apply(changeOf(claim(applied.task, { workerId: 'w' }, NOW)))
+    const task = taskIn(await tasks.apply(create(aPublication({ key: 'clean' }), undefined, NOW)))
+    await tasks.apply(changeOf(claim(task, { workerId: 'w' }, NOW)))
   } finally {
     delete prototype.polluted
     client.destroy()
   }
 
   expect(JSON.stringify(await itemOf('resize:clean'))).not.toContain('polluted')
-  expect(Object.keys((await stores.tasks.head('resize:clean'))?.live ?? {})).toHaveLength(1)
+  expect(Object.keys((await readTask(stores, 'resize:clean'))?.live ?? {})).toHaveLength(1)
 })

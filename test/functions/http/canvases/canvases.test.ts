@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Task } from '../../../../shared/core/task/task.ts'
+import { readTask } from '../../../../shared/runtime/kernel/read-heads.ts'
 import { planChanges } from '../../../../shared/runtime/stream/stream.ts'
 import { anApi, pathOf, type Shown, type TestApi } from '../../../support/http/an-api.ts'
 
@@ -32,7 +33,7 @@ async function work({ call, system }: TestApi): Promise<Shown[]> {
       const word = outcome.error ? 'fail' : 'succeed'
       await call('POST', `${pathOf(task.id)}/runs/${run.id}/${word}`, { fence: run.fence, ...outcome })
       done.push(task)
-      const head = await system.tasks.head(task.id)
+      const head = await readTask(system, task.id)
       if (head) ended.push(head)
     }
     await planChanges(
@@ -57,7 +58,7 @@ async function read({ call }: TestApi, id: string, query = '') {
 }
 
 describe('POST /v1/canvases', () => {
-  it('creates a canvas and the tasks that can start, and names them all', async () => {
+  it('creates a canvas and the tasks that can start, and returns the ids of all tasks', async () => {
     const api = await arithmetic()
 
     const { status, body, headers } = await api.call('POST', '/v1/canvases', {
@@ -73,7 +74,7 @@ describe('POST /v1/canvases', () => {
     expect((await api.call('GET', pathOf(body.taskIds[1]))).status).toBe(404)
   })
 
-  it('creates nothing when its key is there', async () => {
+  it('creates nothing when its key exists', async () => {
     const api = await arithmetic()
     const first = await api.call('POST', '/v1/canvases', { key: 'k', group: sums })
 
@@ -83,7 +84,7 @@ describe('POST /v1/canvases', () => {
     expect(second.body).toEqual({ ...first.body, created: false })
   })
 
-  it('leaves more than 1,000 tasks to the waker', async () => {
+  it('leaves more than 1,000 tasks to the jobs function', async () => {
     const api = await arithmetic()
 
     const { status, body } = await api.call('POST', '/v1/canvases', {
@@ -95,7 +96,7 @@ describe('POST /v1/canvases', () => {
     expect(await read(api, body.id)).toMatchObject({ status: 'running', items: expect.any(Array) })
   })
 
-  it('names 1,000 members, and the callbacks of a chord of so many', async () => {
+  it('returns the ids of 1,000 members, and of the callbacks of a chord of 1,000 members', async () => {
     const api = await arithmetic()
     const group = Array.from({ length: 1_000 }, (_, n) => add(n))
 
@@ -108,7 +109,7 @@ describe('POST /v1/canvases', () => {
     expect((await api.call('GET', pathOf(body.taskIds[999]))).body.status).toBe('ready')
   })
 
-  it('gives tasks that name no user its own, and all of them its trace', async () => {
+  it('gives its user to tasks that name none, and its trace to all tasks', async () => {
     const api = await arithmetic()
     const trace = '0af7651916cd43dd8448eb211c80319c'
 
@@ -127,8 +128,8 @@ describe('POST /v1/canvases', () => {
   })
 
   it.each<[string, object, string, number]>([
-    ['nothing to do', {}, '', 400],
-    ['two things at once', { chain: [add(1)], group: [add(2)] }, 'group', 400],
+    ['a body without a composition', {}, '', 400],
+    ['two compositions at once', { chain: [add(1)], group: [add(2)] }, 'group', 400],
     ['an empty chain', { chain: [] }, 'chain', 400],
     ['an empty group within', { chain: [add(1), { group: [] }] }, 'chain.1.group', 400],
     ['a chord without a callback', { chord: { group: [add(1)] } }, 'chord.then', 400],
@@ -143,8 +144,8 @@ describe('POST /v1/canvases', () => {
     ['a member with ifExists', { group: [{ ...add(1), ifExists: 'keep' }] }, 'group.0.ifExists', 400],
     ['a debounced member', { group: [{ ...add(1), debounce: { ms: 1 } }] }, 'group.0.debounce', 400],
     ['a throttled member', { group: [{ ...add(1), throttle: { perMs: 1 } }] }, 'group.0.throttle', 400],
-    ['a member that is both', { chain: [{ ...add(1), chain: [add(2)] }] }, 'chain.0.type', 400],
-    ['a member that is none', { chain: ['add'] }, 'chain.0', 400],
+    ['a member that is a task and a chain', { chain: [{ ...add(1), chain: [add(2)] }] }, 'chain.0.type', 400],
+    ['a member that is not an object', { chain: ['add'] }, 'chain.0', 400],
     [
       'a wrong option',
       { chain: [add(1), { ...add(2), retry: { maxDelayMs: -1 } }] },
@@ -152,17 +153,12 @@ describe('POST /v1/canvases', () => {
       400,
     ],
     [
-      'options at odds',
+      'options that contradict each other',
       { chain: [{ ...add(1), heartbeatMs: 5_000, leaseMs: 100 }] },
       'chain.0.heartbeatMs',
       400,
     ],
-    [
-      'a type nobody registered',
-      { chord: { group: [add(1)], then: { type: 'nope' } } },
-      'chord.then.type',
-      404,
-    ],
+    ['an unknown type', { chord: { group: [add(1)], then: { type: 'nope' } } }, 'chord.then.type', 404],
     ['the reserved type', { chain: [{ type: 'canvas' }] }, 'chain.0.type', 404],
     [
       'an input and callbacks that are too long together',
@@ -178,8 +174,13 @@ describe('POST /v1/canvases', () => {
       'group.0',
       413,
     ],
-    ['an input too long', { group: [{ type: 'add', input: 'x'.repeat(360_000) }] }, 'group.0.input', 413],
-    ['a strange width', { chain: [add(1)], sendConcurrency: 0 }, 'sendConcurrency', 400],
+    [
+      'an input that is too long',
+      { group: [{ type: 'add', input: 'x'.repeat(360_000) }] },
+      'group.0.input',
+      413,
+    ],
+    ['an illegal sendConcurrency', { chain: [add(1)], sendConcurrency: 0 }, 'sendConcurrency', 400],
   ])('refuses %s by its path', async (_name, body, path, status) => {
     const api = await arithmetic()
 
@@ -189,7 +190,7 @@ describe('POST /v1/canvases', () => {
     expect(answer.body.errors.map((one: Shown) => one.path)).toContain(path)
   })
 
-  it('refuses what nests too deep, without overflowing', async () => {
+  it('refuses a canvas that nests too deep, without overflowing the stack', async () => {
     const api = await arithmetic()
     const nested = (depth: number): object => (depth === 0 ? add(1) : { chain: [nested(depth - 1)] })
 
@@ -202,7 +203,7 @@ describe('POST /v1/canvases', () => {
   })
 })
 
-describe('a canvas comes to', () => {
+describe('a canvas that succeeds', () => {
   it.each<[string, object, unknown]>([
     ['a chain', { chain: [add(2, 2), add(5, 6), multiply(4)] }, 60],
     ['a group', { group: sums }, [2, 4, 11]],
@@ -219,7 +220,7 @@ describe('a canvas comes to', () => {
       [[88, 1]],
     ],
     ['an immutable successor', { chain: [add(1), { ...add(5), immutable: true }] }, 5],
-  ])('%s', async (_name, body, result) => {
+  ])('has the result of %s', async (_name, body, result) => {
     const api = await arithmetic()
     const { id } = await publish(api, body)
 
@@ -228,7 +229,7 @@ describe('a canvas comes to', () => {
     expect(await read(api, id)).toMatchObject({ id, status: 'succeeded', result })
   })
 
-  it('its claims show what was handed on, while the task keeps the input it was published with', async () => {
+  it('shows in claims what was handed on; the task keeps the input it was published with', async () => {
     const api = await arithmetic()
     const { taskIds } = await publish(api, { chain: [add(2, 2), add(5)] })
 
@@ -277,12 +278,12 @@ describe('a failure', () => {
   it.each([
     ['cancelled', 'POST', '/cancel'],
     ['removed', 'DELETE', ''],
-  ])('is a member that was %s', async (_name, method, path) => {
+  ])('is recorded for a member that was %s', async (_name, method, path) => {
     const api = await arithmetic()
     const { id, taskIds } = await publish(api, { group: [add(1), add(2)] })
 
     await api.call(method, `${pathOf(taskIds[0])}${path}`)
-    const head = await api.system.tasks.head(taskIds[0])
+    const head = await readTask(api.system, taskIds[0])
     await planChanges(api.system, head ? [{ task: head, position: '1' }] : [])
     await work(api)
 
@@ -294,7 +295,7 @@ describe('a failure', () => {
 })
 
 describe('POST /v1/canvases/{id}/cancel', () => {
-  it('cancels what is there and what is to come, may be repeated, and nothing runs after it', async () => {
+  it('cancels the published and the future members, may be repeated, and nothing runs after it', async () => {
     const api = await arithmetic()
     const { id, taskIds } = await publish(api, { chain: [{ group: [add(1), add(2)] }, add(3)] })
     const path = `/v1/canvases/${encodeURIComponent(id)}/cancel`
@@ -309,7 +310,7 @@ describe('POST /v1/canvases/{id}/cancel', () => {
     expect((await api.call('GET', pathOf(taskIds[2]))).body.status).toBe('cancelled')
   })
 
-  it('refuses a canvas that has ended, and one that is none', async () => {
+  it('refuses a canvas that has ended, and one that does not exist', async () => {
     const api = await arithmetic()
     const { id } = await publish(api, { group: [add(1)] })
     await work(api)
@@ -342,7 +343,7 @@ describe('GET /v1/canvases/{id}', () => {
     expect(strange.status).toBe(400)
   })
 
-  it('and lists of tasks by canvasId know its members', async () => {
+  it('and lists of tasks by canvasId show the members of a canvas', async () => {
     const api = await arithmetic()
     const { id, taskIds } = await publish(api, { chain: [{ group: sums }, add(1)] })
     const list = async (query: string) =>
@@ -362,8 +363,8 @@ describe('GET /v1/canvases/{id}', () => {
   })
 })
 
-describe('the name of canvases', () => {
-  it('is no task type, and their ids are no tasks', async () => {
+describe('the type name of canvases', () => {
+  it('is not a task type, and the ids of canvases name no tasks', async () => {
     const api = await arithmetic()
     const { id } = await publish(api, { group: [add(1)] })
 

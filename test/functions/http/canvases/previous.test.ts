@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { Task } from '../../../../shared/core/task/task.ts'
+import { readTask } from '../../../../shared/runtime/kernel/read-heads.ts'
 import { planChanges } from '../../../../shared/runtime/stream/stream.ts'
 import { anApi, pathOf, type Shown, type TestApi } from '../../../support/http/an-api.ts'
 
@@ -26,7 +27,7 @@ async function callbackAfter(results: readonly unknown[]): Promise<Shown> {
   for (const result of results) {
     const { task, run } = await claimOne()
     await api.call('POST', `${pathOf(task.id)}/runs/${run.id}/succeed`, { fence: run.fence, result })
-    const head = await api.system.tasks.head(task.id)
+    const head = await readTask(api.system, task.id)
     if (head) ended.push(head)
   }
   await planChanges(
@@ -48,7 +49,7 @@ describe('a list that was handed on', () => {
     })
   })
 
-  it('is shown with its task while it is short; GET marks a longer one as paged', async () => {
+  it('is shown with its task while it is short; GET marks a longer list as paged', async () => {
     const { task } = await callbackAfter(['x'.repeat(10_000), 'y'.repeat(10_000)])
     const { task: longer } = await callbackAfter(['x'.repeat(10_000), 'y'.repeat(10_500)])
 
@@ -61,12 +62,12 @@ describe('a list that was handed on', () => {
     expect(pages.body.items).toHaveLength(2)
   })
 
-  it('that is one large result, kept where it is, is shown with its task', async () => {
+  it('that is one large result is shown with its task', async () => {
     const result = 'x'.repeat(100_000)
     await api.call('POST', '/v1/canvases', { chain: [{ type: 'jobs' }, { type: 'jobs' }] })
     const { task, run } = await claimOne()
     await api.call('POST', `${pathOf(task.id)}/runs/${run.id}/succeed`, { fence: run.fence, result })
-    const head = await api.system.tasks.head(task.id)
+    const head = await readTask(api.system, task.id)
     await planChanges(api.system, head ? [{ task: head, position: 'p' }] : [])
 
     const next = await claimOne()
@@ -86,7 +87,7 @@ describe('a list that was handed on', () => {
     expect(rest.body).not.toHaveProperty('nextCursor')
   })
 
-  it('has no pages where there is none, nor of a task that is not there', async () => {
+  it('has no pages for a task without a list, or for an unknown task', async () => {
     const published = await api.call('POST', '/v1/tasks', { type: 'jobs', key: 'plain' })
 
     const plain = await api.call('GET', `${pathOf(published.body.id)}/previous`)

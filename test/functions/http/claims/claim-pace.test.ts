@@ -7,7 +7,7 @@ import { anApi, published, type Shown, type TestApi } from '../../../support/htt
 const SECOND = 1_000
 const WAIT_MS = 20 * SECOND
 
-/** Every request goes to another process, as on Lambda, where no process remembers the one before. */
+/** Every request goes to a new process, because on Lambda no process can rely on what an earlier one remembers. */
 let api: TestApi
 beforeEach(async () => {
   api = await anApi()
@@ -59,7 +59,7 @@ function counted<Name extends 'announce' | 'get' | 'list'>(name: Name): () => nu
 }
 
 describe('a worker that finds no work', () => {
-  test('waits twice; then each claim is answered at once with a time to ask again, whichever process it reaches', async () => {
+  test('waits twice; after that, each claim in any process is answered at once with the time to ask again', async () => {
     const answers: Claimed[] = []
     for (let nth = 0; nth < 4; nth++) answers.push(await claim())
 
@@ -85,7 +85,7 @@ describe('a worker that finds no work', () => {
     expect(next.tookMs).toBeGreaterThanOrEqual(WAIT_MS)
   })
 
-  test('waits again when work came in the middle of its second wait', async () => {
+  test('waits again when work arrived during its second wait', async () => {
     await claim()
     const second = await claim('w1', { work: { key: 'late', afterMs: 5 * SECOND } })
 
@@ -101,7 +101,7 @@ describe('a worker that finds no work', () => {
     expect((await claim('other')).tookMs).toBeGreaterThanOrEqual(WAIT_MS)
   })
 
-  test('of a paused type is treated alike', async () => {
+  test('of a paused type is answered in the same way', async () => {
     const stored = await api.system.types.get('jobs')
     if (stored) await api.system.types.put({ ...stored, paused: true, version: 2 }, 1)
     for (let nth = 0; nth < 2; nth++) await claim()
@@ -109,7 +109,7 @@ describe('a worker that finds no work', () => {
     expect((await claim()).body).toEqual({ claims: [], retryAfterMs: 2_000 })
   })
 
-  test('costs no write per claim: one announcement in ten seconds, over all processes', async () => {
+  test('costs no write per claim: all processes together announce it once in ten seconds', async () => {
     for (let nth = 0; nth < 2; nth++) await claim()
     const [writes, reads] = [counted('announce'), counted('get')]
 
@@ -135,7 +135,7 @@ describe('a worker that finds no work', () => {
 })
 
 describe('a worker that is busy', () => {
-  test('never gets a time to ask again, and costs only its heartbeats in the registry', async () => {
+  test('never gets a time to ask again, and writes only its heartbeats to the registry', async () => {
     const writes = counted('announce')
 
     for (let nth = 0; nth < 20; nth++) {
@@ -147,7 +147,7 @@ describe('a worker that is busy', () => {
     expect(writes()).toBeLessThanOrEqual(3)
   })
 
-  test('finds work that comes within a second of its claim after 100 ms at most, on average', async () => {
+  test('finds work that arrives within a second of its claim after at most 100 ms on average', async () => {
     const late: number[] = []
     for (let nth = 0; nth < 25; nth++) {
       const afterMs = 40 + nth * 37
@@ -183,21 +183,21 @@ describe('too many waiting workers', () => {
     expect(refused.tookMs).toBeLessThan(2 * SECOND)
   })
 
-  test('still get the work that is there', async () => {
+  test('still get work that exists', async () => {
     for (const workerId of ['a', 'b']) await showWaiting(workerId, WAIT_MS)
     await published(api, { key: 'there' })
 
     expect((await claim('c', { app: narrow() })).body.claims).toHaveLength(1)
   })
 
-  test('do not count those whose wait is over', async () => {
+  test('do not include workers whose wait is over', async () => {
     await showWaiting('a', WAIT_MS)
     await showWaiting('b', 500)
 
     expect((await claim('c', { app: narrow() })).status).toBe(200)
   })
 
-  test('see each other: of three that come at once, one is refused and two wait', async () => {
+  test('are counted at once: of three claims within 200 ms, one is refused and two wait', async () => {
     const from = api.system.clock.now()
     const app = narrow()
     const waiting = ['a', 'b', 'c'].map(async (workerId, nth) => {

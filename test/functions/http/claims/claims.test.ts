@@ -1,5 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import type { Task } from '../../../../shared/core/task/task.ts'
+import { isOfTask } from '../../../../shared/core/change/change.ts'
+import type { Head } from '../../../../shared/core/task/head.ts'
+import { readTasks } from '../../../../shared/runtime/kernel/read-heads.ts'
 import { planTasks } from '../../../../shared/runtime/plan/plan.ts'
 import { createMemoryTaskStore } from '../../../../shared/testing/task-store.ts'
 import { anApi, pathOf, published, type Shown, type TestApi } from '../../../support/http/an-api.ts'
@@ -33,7 +35,7 @@ const plan = async () => {
   })
   const pages = await Promise.all([0, 1, 2, 3].map(shard => api.system.tasks.page(partition(shard))))
   const ids = pages.flatMap(({ entries }) => entries.map(({ id }) => id))
-  await planTasks(api.system, await api.system.tasks.heads(ids))
+  await planTasks(api.system, await readTasks(api.system, ids))
 }
 const get = async (id: string) => (await api.call('GET', pathOf(id))).body
 
@@ -59,9 +61,9 @@ describe('a claim', () => {
     expect(await claim()).toEqual([])
   })
 
-  test('that cannot be shown is given back at once, and the others are handed out', async () => {
+  test('whose task cannot be shown is given back at once, and the other tasks are handed out', async () => {
     const tasks = createMemoryTaskStore()
-    const oddTimeOfBad = (task: Task) => (task.key === 'bad' ? { ...task, createdAt: Number.NaN } : task)
+    const oddTimeOfBad = (task: Head) => (task.key === 'bad' ? { ...task, createdAt: Number.NaN } : task)
     let isClaiming = false
     api = await anApi({
       tasks: {
@@ -87,7 +89,7 @@ describe('a claim', () => {
     ['priority', ['high', 'early', 'late', 'low']],
     ['arrival', ['early', 'low', 'high', 'late']],
     ['aged', ['early', 'high', 'low', 'late']],
-  ])('takes tasks in the order %s of their type', async (ordering, keys) => {
+  ])('takes tasks in the ordering %s of their type', async (ordering, keys) => {
     await api.call('PUT', '/v1/types/jobs', { kind: 'http', ordering })
     const publications = [
       { key: 'early' },
@@ -111,7 +113,7 @@ describe('a claim', () => {
     expect(keysOf(await claim({ limit: 100 }))).toHaveLength(35)
   })
 
-  test('of several types takes turns', async () => {
+  test('of several types takes turns among the types', async () => {
     await api.call('PUT', '/v1/types/other', { kind: 'http' })
     for (const type of ['jobs', 'other'])
       for (const key of ['1', '2', '3']) await published(api, { type, key })
@@ -121,7 +123,7 @@ describe('a claim', () => {
     expect(claims.map(({ task }) => task.id).sort()).toEqual(['jobs:1', 'jobs:2', 'other:1', 'other:2'])
   })
 
-  test('yields nothing of a paused type, nothing when nothing is due, and is refused for handlers’ types', async () => {
+  test('returns nothing for a paused type or when nothing is due, and is refused for types with a handler', async () => {
     await published(api, { delayMs: 1 })
     expect(await claim()).toEqual([])
 
@@ -172,7 +174,7 @@ describe('a claim', () => {
     expect((await get('jobs:a')).runs).toHaveLength(2)
   })
 
-  test('stops before its answer could be too large, were every character of the inputs escaped', async () => {
+  test('stops before its answer could become too large with every character escaped', async () => {
     for (let n = 0; n < 20; n++) await published(api, { key: `${n}`, input: 'x'.repeat(340_000) })
 
     expect(await claim({ limit: 100 })).toHaveLength(9)
@@ -180,7 +182,7 @@ describe('a claim', () => {
     expect(await claim({ limit: 100 })).toHaveLength(2)
   })
 
-  test('whose answer was lost is answered the same again, as long as its runs live', async () => {
+  test('whose answer was lost gets the same answer again while its runs are live', async () => {
     for (const key of ['a', 'b', 'c']) await published(api, { key, input: 'x'.repeat(300) })
     const first = await claim({ requestId: 'r', limit: 2 })
     const again = await claim({ requestId: 'r', limit: 2 })
@@ -194,7 +196,7 @@ describe('a claim', () => {
     expect((await get('jobs:b')).attempts.used).toBe(1)
   })
 
-  test('repeated while the first still waits gets the same answer, and claims nothing of its own', async () => {
+  test('repeated while the first one still waits gets the same answer and claims nothing', async () => {
     const [first, again] = [
       claim({ requestId: 'r', waitMs: 20_000 }),
       claim({ requestId: 'r', waitMs: 20_000 }),
@@ -208,7 +210,7 @@ describe('a claim', () => {
     expect((await get('jobs:a')).attempts.used).toBe(1)
   })
 
-  test('that found nothing may be repeated at once, and so may one that failed', async () => {
+  test('that found nothing or failed may be repeated at once', async () => {
     expect(await claim({ requestId: 'r' })).toEqual([])
     const { heads } = api.system.tasks
     Object.assign(api.system.tasks, { heads: () => Promise.reject(new Error('no')) })
@@ -220,7 +222,7 @@ describe('a claim', () => {
     expect(keysOf(await claim({ requestId: 'r' }))).toEqual(['a'])
   })
 
-  test('whose first try died claims by itself once that try must be over, and nothing before', async () => {
+  test('whose first try died claims nothing until that try must be over', async () => {
     const { apply } = api.system.tasks
     let isDead = false
     const dying: typeof apply = change => (isDead ? apply(change) : new Promise(() => undefined))
@@ -239,7 +241,7 @@ describe('a claim', () => {
     expect(keysOf(await early)).toEqual(['a'])
   })
 
-  test('that waits is answered as soon as there is a task', async () => {
+  test('that waits is answered as soon as a task is due', async () => {
     const waiting = claim({ waitMs: 20_000 })
     await api.system.clock.advance(3 * SECOND)
     await published(api, { key: 'a' })
@@ -271,7 +273,7 @@ describe('a claim', () => {
     expect(await get('jobs:a')).toMatchObject({ status: 'failed', error: { name: 'InputExpired' } })
   })
 
-  test('by one alone stays in order, whatever of it is past its deadline', async () => {
+  test('by one worker alone stays in order, even when some tasks are past their deadline', async () => {
     for (let n = 0; n < 30; n++) await published(api, { key: `late${n}`, priority: 1, deadlineMs: 1_000 })
     for (let n = 0; n < 120; n++) await published(api, { key: `${n}`, priority: -n })
     await api.system.clock.advance(2 * SECOND)
@@ -283,7 +285,7 @@ describe('a claim', () => {
     expect((await get('jobs:late29')).status).toBe('failed')
   })
 
-  test('by many at once gives each task to one of them, with few lost writes', async () => {
+  test('by many workers at once gives each task to one worker, with few lost writes', async () => {
     const store = createMemoryTaskStore()
     let [writes, lost] = [0, 0]
     const apply: typeof store.apply = async change => {
@@ -305,14 +307,14 @@ describe('a claim', () => {
     expect(lost).toBeLessThan(writes)
   })
 
-  test('by many at once passes over 500 open tasks at most', async () => {
+  test('by many workers at once passes over at most 500 open tasks', async () => {
     const store = createMemoryTaskStore()
     const open = new Set<number>()
     const passedOver: number[] = []
     const apply: typeof store.apply = async change => {
       await new Promise(resolve => setImmediate(resolve))
       const applied = await store.apply(change)
-      const position = -change.after.priority
+      const position = isOfTask(change) ? -change.after.priority : 0
       if (change.after.operation === 'claim' && applied.applied) {
         passedOver.push([...open].filter(other => other < position).length)
         open.delete(position)

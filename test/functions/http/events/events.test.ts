@@ -6,8 +6,8 @@ beforeAll(async () => {
   api = await anApi()
 })
 
-describe('GET /v1/events when it reaches the function', () => {
-  test('is a 501 that names where events are', async () => {
+describe('GET /v1/events of a deployed system', () => {
+  test('is a 501 that says where the events are', async () => {
     const { status, body, headers } = await api.call('GET', '/v1/events?type=task.ready&type=task.failed')
 
     expect(status).toBe(501)
@@ -16,14 +16,14 @@ describe('GET /v1/events when it reaches the function', () => {
     expect(body.detail).toContain('EventBusName')
   })
 
-  test('refuses what is no parameter of it, by name', async () => {
+  test('refuses an unknown parameter by its name', async () => {
     const { status, body } = await api.call('GET', '/v1/events?types=task.ready')
 
     expect(status).toBe(400)
     expect(body.errors).toEqual([{ path: 'types', message: expect.stringContaining('lastEventId') }])
   })
 
-  test('knows no other method', async () => {
+  test('supports no other method', async () => {
     expect((await api.call('POST', '/v1/events', {})).status).toBe(405)
   })
 })
@@ -39,7 +39,7 @@ describe('a type', () => {
     expect((await api.call('PUT', '/v1/types/loud', { kind: 'http' })).body.events).toBe(false)
   })
 
-  test.each([1, 'yes', null, []])('refuses to take %j for an answer', async events => {
+  test.each([1, 'yes', null, []])('refuses %j as the value of events', async events => {
     const { status, body } = await api.call('PUT', '/v1/types/odd', { kind: 'http', events })
 
     expect(status).toBe(400)

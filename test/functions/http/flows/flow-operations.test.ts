@@ -24,7 +24,7 @@ describe('an operator', () => {
     expect(body.task.attempts).toEqual({ used: 0, left: 1 })
   })
 
-  test('counts the failed step as done, and the flow goes on, here to its end', async () => {
+  test('counts the failed step as done, and the flow continues to its end', async () => {
     await api.halted()
 
     const { status, body } = await api.retry('continue')
@@ -60,7 +60,7 @@ describe('an operator', () => {
     }
   })
 
-  test('reads which step is undone when a flow cannot go on', async () => {
+  test('learns which step is undone when a flow cannot continue', async () => {
     await api.begun()
     await api.fail('declined')
     await api.succeed()
@@ -109,7 +109,7 @@ describe('an operator', () => {
     },
   )
 
-  test('reads why a running flow does not start over', async () => {
+  test('learns why a running flow does not start over', async () => {
     await api.begun()
 
     expect(await api.retry()).toMatchObject({

@@ -9,7 +9,7 @@ beforeEach(async () => {
 })
 
 describe('a flow type', () => {
-  test('is shown as it was put, what is left to the system filled in', async () => {
+  test('is shown as it was put, with the system’s defaults filled in', async () => {
     const created = await api.put(FLOW)
     const replaced = await api.put({
       ...FLOW,
@@ -42,7 +42,7 @@ describe('a flow type', () => {
       'steps.1.name',
     ],
     ['no name', withStep({ name: '' }), 'steps.0.name'],
-    ['a name that is no plain member', withStep({ name: '__proto__' }), 'steps.0.name'],
+    ['a name that is not a plain member', withStep({ name: '__proto__' }), 'steps.0.name'],
     ['nothing to do', { kind: 'flow', steps: [{ name: 'a' }] }, 'steps.0.do'],
     ['no type', withStep({ do: {} }), 'steps.0.do.type'],
     ['no type name', withStep({ undo: { type: 'a b' } }), 'steps.0.undo.type'],
@@ -74,7 +74,7 @@ describe('the steps of a flow type name types', () => {
     steps: types.map((type, index) => ({ name: `s${index}`, do: { type }, undo: { type: 'jobs' } })),
   })
 
-  test('that exist: others are refused by path, with the nearest name', async () => {
+  test('that exist: an unknown type is refused by its path, with the nearest name', async () => {
     const refused = await api.put(steps('jobs', 'job'), 'broken')
 
     const message =
@@ -86,7 +86,7 @@ describe('the steps of a flow type name types', () => {
     expect((await api.call('GET', '/v1/types/broken')).status).toBe(404)
   })
 
-  test('that are no flows, and so none of them is the flow itself', async () => {
+  test('that are not flows, so a flow cannot name itself', async () => {
     await api.put(FLOW)
     const refused = [await api.put(steps('order'), 'broken'), await api.put(steps('jobs', 'order'))]
 
@@ -102,7 +102,7 @@ describe('publishing a flow', () => {
   beforeEach(async () => void (await api.put(FLOW)))
 
   test.each<[string, object, string]>([
-    ['an input that is no object', { input: [1] }, 'input'],
+    ['an input that is not an object', { input: [1] }, 'input'],
     ['an input of null', { input: null }, 'input'],
     ['an input with the name of a step', { input: { charge: 1 } }, 'input.charge'],
     ['options of its steps', { retry: { maxRetries: 1 } }, 'retry'],
@@ -116,7 +116,7 @@ describe('publishing a flow', () => {
     expect(problemPaths(refused)).toContain(path)
   })
 
-  test('is refused while the type of a step is a flow by now', async () => {
+  test('is refused when the type of a step has become a flow', async () => {
     await api.call('PUT', '/v1/types/later', { kind: 'http' })
     await api.put({ kind: 'flow', steps: [{ name: 'a', do: { type: 'later' } }] }, 'broken')
     await api.put(FLOW, 'later')
@@ -139,7 +139,7 @@ describe('publishing a flow', () => {
     ])
   })
 
-  test('takes no input, the options of the whole, and the steps as they are then', async () => {
+  test('needs no input, takes options of the whole flow, and keeps the present steps', async () => {
     const { status, body } = await api.publish({
       input: undefined,
       deadlineMs: MINUTE,
@@ -159,7 +159,7 @@ describe('publishing a flow', () => {
     expect((await api.get()).steps.map(({ name }: Shown) => name)).toEqual(['reserve', 'charge'])
   })
 
-  test('again creates nothing, and starts nothing over while it is at work', async () => {
+  test('again creates nothing, and does not restart a flow that is running', async () => {
     await api.publish()
     await api.succeed()
 

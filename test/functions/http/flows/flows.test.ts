@@ -12,7 +12,7 @@ beforeEach(async () => {
 const ONCE = { retry: { maxRetries: 0 } }
 
 describe('a claim of a step', () => {
-  test('shows the flow’s id and type, the step, and what it is to work on', async () => {
+  test('shows the flow’s id and type, the step, and the input of the step', async () => {
     await api.put(FLOW)
     await api.publish()
     const first = await api.claim()
@@ -38,7 +38,7 @@ describe('a claim of a step', () => {
     expect((await api.get()).input).toEqual({ sku: 'x' })
   })
 
-  test('counts among the attempts of its step, and so does a claim of an undo', async () => {
+  test('counts as an attempt of its step; a claim of an undo counts as an attempt of the undo', async () => {
     const twice = { type: 'jobs', retry: { maxRetries: 1, delayMs: 0 } }
     await api.put({ kind: 'flow', steps: [{ name: 'reserve', do: twice, undo: twice }] })
     await api.publish()
@@ -63,7 +63,7 @@ describe('a claim of a step', () => {
     ])
   })
 
-  test('may report its result again, though the parameters have no room for another like it', async () => {
+  test('may report its result again, though the parameters have no room for a second one', async () => {
     const step = (nth: number) => ({ name: `s${nth}`, do: { type: 'jobs', ...ONCE } })
     await api.put({ kind: 'flow', steps: [1, 2, 3, 4, 5, 6].map(step) })
     await api.publish()
@@ -156,8 +156,8 @@ describe('a claim of a step', () => {
   })
 })
 
-describe('a flow that is read', () => {
-  test('shows its steps as far as they have come', async () => {
+describe('GET of a flow', () => {
+  test('shows the state of its steps', async () => {
     await api.begun()
     await api.system.clock.advance(SECOND)
     await api.claim()
@@ -181,7 +181,7 @@ describe('a flow that is read', () => {
     })
   })
 
-  test('shows its end, and its result, which is that of its last step', async () => {
+  test('shows its end, and the result of its last step as its result', async () => {
     await api.begun()
     const receipt = 'paid '.repeat(100)
     const last = await api.succeed(receipt)
@@ -216,7 +216,7 @@ describe('a flow that is read', () => {
     })
   })
 
-  test('needs attention once an undo has failed for good', async () => {
+  test('shows that it needs attention once an undo has failed for good', async () => {
     await api.halted()
 
     expect(await api.get()).toMatchObject({
@@ -253,7 +253,7 @@ describe('a flow that is read', () => {
     expect((await api.call('GET', '/v1/types/jobs/counts')).body).toEqual(none)
   })
 
-  test('shows that its undoing waits for a retry', async () => {
+  test('shows that an undo waits for a retry', async () => {
     const patient = { type: 'jobs', retry: { maxRetries: 1, delayMs: MINUTE } }
     await api.put({ kind: 'flow', steps: [{ name: 'a', do: { type: 'jobs', ...ONCE }, undo: patient }] })
     await api.publish()

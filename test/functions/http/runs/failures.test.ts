@@ -38,7 +38,7 @@ describe('a failure that a worker reports over HTTP', () => {
     expect(JSON.stringify(list.body)).not.toContain('last 😀')
   })
 
-  test('is cut to 4 KB in all where its error is longer', async () => {
+  test('is cut to 4 KB when its error is longer', async () => {
     const causes = Array.from({ length: 5 }, () => ({ name: 'E', message: 'é'.repeat(5_000) }))
     const { id } = await failed({ error: { name: 'E', message: 'é'.repeat(5_000), causes } })
 
@@ -52,7 +52,7 @@ describe('a failure that a worker reports over HTTP', () => {
   test.each([
     ['a log of 4,096 bytes', { log: 'é'.repeat(2_048) }, 200, []],
     ['a log of more', { log: 'é'.repeat(2_049) }, 413, ['log']],
-    ['a log that is no text', { log: 7 }, 400, ['log']],
+    ['a log that is not text', { log: 7 }, 400, ['log']],
     ['six causes', { error: { ...ERROR, causes: Array(6).fill(ERROR.causes[0]) } }, 400, ['error.causes']],
     [
       'a cause of another form',
@@ -60,13 +60,13 @@ describe('a failure that a worker reports over HTTP', () => {
       400,
       ['error.causes.0.name'],
     ],
-  ])('%s is answered %j with %i', async (_name, said, expected, paths) => {
+  ])('with %s %j is answered with %i', async (_name, said, expected, paths) => {
     const { status, body } = await failed(said)
 
     expect([status, (body.errors ?? []).map(({ path }: { path: string }) => path)]).toEqual([expected, paths])
   })
 
-  test('in a batch names where a log is too long', async () => {
+  test('in a batch names the path of a log that is too long', async () => {
     await published(api, { key: 'a' })
     const { id, runId, fence } = await claimed(api)
     const member = { taskId: id, runId, fence, outcome: 'fail', error: ERROR, log: 'x'.repeat(5_000) }

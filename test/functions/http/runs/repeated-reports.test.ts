@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { lose } from '../../../../shared/core/run/lose.ts'
+import { readTask } from '../../../../shared/runtime/kernel/read-heads.ts'
 import { anApi, claimed, pathOf, published, type Shown, type TestApi } from '../../../support/http/an-api.ts'
 import { SECOND } from '../../../support/tasks/a-task.ts'
 
@@ -26,7 +27,7 @@ const sayInBatch = async ({ id, runId, fence }: Run, outcome: string, more: obje
   return (await api.call('POST', '/v1/runs/finish', { runs })).body.results[0]
 }
 
-describe('a worker that has ended its run, and reports another end, is refused with the stored end', () => {
+describe('a worker that reports a second, different end is refused with the stored end', () => {
   const next = (stage: string) => ({ result: 1, next: { stage } })
 
   test.each<[string, [string, object], [string, object], object]>([
@@ -96,7 +97,7 @@ describe('a repeated report', () => {
     expect(other).toMatchObject({ status: 409, body: { reason: 'ended', run: { error: { name, message } } } })
   })
 
-  test('is known by the record of its run, though the task has forgotten the run', async () => {
+  test('is recognised by the record of its run after the task has dropped the run', async () => {
     const first = await aRun({ retry: { maxRetries: 20, delayMs: 0 } })
     await say(first, 'fail', { error: FAILURE, retryInMs: 0 })
     for (let runs = 0; runs < 8; runs++)
@@ -124,10 +125,10 @@ describe('a repeated report', () => {
     })
   })
 
-  test('learns of a loss that the task has forgotten', async () => {
+  test('learns from the record that its run was lost', async () => {
     const lost = await aRun({ retry: { maxRetries: 50, delayMs: 0 } })
     await api.system.clock.advance(16 * SECOND)
-    const task = await api.system.tasks.head('jobs:a')
+    const task = await readTask(api.system, 'jobs:a')
     const decision = task && lose(task, api.system.clock.now())
     if (decision?.ok) await api.system.tasks.apply(decision.change)
     for (let runs = 0; runs < 8; runs++)
@@ -139,7 +140,7 @@ describe('a repeated report', () => {
     })
   })
 
-  test('of a run that was never claimed is a 404, and one with another fence names the right one', async () => {
+  test('of a run that was never claimed is a 404; a wrong fence is refused with the right one', async () => {
     const run = await aRun()
     const unborn = { ...run, path: run.path.replace(/[0-9]+$/, String(run.fence + 1)), fence: run.fence + 1 }
 

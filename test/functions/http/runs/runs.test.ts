@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
+import { readTask } from '../../../../shared/runtime/kernel/read-heads.ts'
 import { anApi, claimed, pathOf, published, type Shown, type TestApi } from '../../../support/http/an-api.ts'
 import { NOW, SECOND } from '../../../support/tasks/a-task.ts'
 
@@ -24,7 +25,7 @@ const _keysOf = (claims: readonly Claim[]) => claims.map(({ task }) => task.key)
 const get = async (id: string) => (await api.call('GET', pathOf(id))).body
 
 describe('the report of a run', () => {
-  test('that it lives renews its lease and returns the options in force', async () => {
+  test('that it is alive renews its lease and returns the present options', async () => {
     await published(api, { key: 'a' })
     const { path, fence } = await claimed(api)
     await api.call('PATCH', '/v1/tasks/jobs:a', { heartbeatMs: 700, leaseMs: 2_100 })
@@ -41,7 +42,7 @@ describe('the report of a run', () => {
     })
   })
 
-  test('that it succeeded ends the task, once and as often as it is repeated', async () => {
+  test('that it succeeded ends the task once, and may be repeated', async () => {
     await published(api, { key: 'a' })
     const { path, fence } = await claimed(api)
     const result = { big: 'x'.repeat(1_000) }
@@ -64,7 +65,7 @@ describe('the report of a run', () => {
     ).toBe(409)
   })
 
-  test('that it failed costs a retry, with the whole error on record', async () => {
+  test('that it failed costs a retry, and the whole error is recorded', async () => {
     await published(api, { key: 'a', retry: { maxRetries: 1 } })
     const error = { name: 'Broken', message: 'm'.repeat(300), stack: 'at x' }
     const first = await claimed(api)
@@ -107,7 +108,7 @@ describe('the report of a run', () => {
       'lost',
       async () => {
         await api.system.clock.advance(16 * SECOND)
-        const lost = await api.system.tasks.head('jobs:a')
+        const lost = await readTask(api.system, 'jobs:a')
         const { lose } = await import('../../../../shared/core/run/lose.ts')
         const decision = lost && lose(lost, api.system.clock.now())
         if (decision?.ok) await api.system.tasks.apply(decision.change)
@@ -132,7 +133,7 @@ describe('the report of a run', () => {
     expect(batch.body.results).toMatchObject([{ taskId: id, runId, status: 409, reason }])
   })
 
-  test('of a zombie is refused, naming the worker that holds the task now', async () => {
+  test('about a run that is over is refused, and the answer names the present holder', async () => {
     await published(api, { key: 'a' })
     const zombie = await claimed(api, { workerId: 'old' })
     await api.call('POST', `${zombie.path}/release`, { fence: 1 })
@@ -156,7 +157,7 @@ describe('the report of a run', () => {
     expect((await api.call('POST', `${path}/heartbeat`, { fence, progress: long })).status).toBe(413)
   })
 
-  test('that it failed after the deadline ends the task, whatever retries are left', async () => {
+  test('that it failed after the deadline ends the task, even with retries left', async () => {
     await published(api, { key: 'a', deadlineMs: 1_000 })
     const { path, fence } = await claimed(api)
     await api.system.clock.advance(1_001)
@@ -167,7 +168,7 @@ describe('the report of a run', () => {
 })
 
 describe('reports of many runs', () => {
-  test('count each for itself, in order', async () => {
+  test('have one result each, in their order', async () => {
     for (const key of ['a', 'b', 'c', 'd']) await published(api, { key })
     const claims = await claim()
     const runs = claims.map(({ task, run }) => ({ taskId: task.id, runId: run.id, fence: run.fence }))

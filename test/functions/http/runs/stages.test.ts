@@ -18,7 +18,7 @@ async function say(word: string, more: object = {}): Promise<Shown> {
 const ERROR = { error: { name: 'Error', message: 'no' } }
 
 describe('a task in stages', () => {
-  test('is published in its first, which its claim shows', async () => {
+  test('is published in its first stage, which its claim shows', async () => {
     const { body } = await api.call('POST', '/v1/claims', { type: 'jobs', workerId: 'w1' })
 
     expect(body.claims[0].task).toMatchObject({ stage: 'fetch', input: 'url', status: 'running' })
@@ -34,7 +34,7 @@ describe('a task in stages', () => {
     expect(await get()).not.toHaveProperty('result')
   })
 
-  test('takes input, priority and delay from that word', async () => {
+  test('takes input, priority and delay from that report', async () => {
     await say('succeed', { next: { stage: 'store', input: { at: 's3' }, priority: 5, delayMs: MINUTE } })
 
     expect(await get()).toMatchObject({
@@ -47,7 +47,7 @@ describe('a task in stages', () => {
     })
   })
 
-  test('may be moved on twice by one word, and is moved once', async () => {
+  test('moves on once when its report is repeated', async () => {
     const { path, fence } = await claimed(api)
     const word = { fence, next: { stage: 'store' } }
     await api.call('POST', `${path}/succeed`, word)
@@ -73,14 +73,14 @@ describe('a task in stages', () => {
     expect(task.runs.map(({ stage }: Shown) => stage)).toEqual(['fetch', 'fetch', 'store'])
   })
 
-  test('comes to the result of its last', async () => {
+  test('ends with the result of its last stage', async () => {
     await say('succeed', { result: 'fetched', next: { stage: 'store' } })
     await say('succeed', { result: 'stored' })
 
     expect(await get()).toMatchObject({ status: 'succeeded', stage: 'store', result: 'stored' })
   })
 
-  test('moves on in a batch of words, too', async () => {
+  test('moves on in a batch of reports, too', async () => {
     const { id, runId, fence } = await claimed(api)
     const runs = [{ taskId: id, runId, fence, outcome: 'succeed', next: { stage: 'store' } }]
 
@@ -93,10 +93,10 @@ describe('a task in stages', () => {
   test.each<[string, object, string]>([
     ['no stage', {}, 'next.stage'],
     ['a stage without a name', { stage: '' }, 'next.stage'],
-    ['a priority that is none', { stage: 'x', priority: 1.5 }, 'next.priority'],
+    ['a priority that is not whole', { stage: 'x', priority: 1.5 }, 'next.priority'],
     ['a delay before now', { stage: 'x', delayMs: -1 }, 'next.delayMs'],
     ['another field', { stage: 'x', tags: {} }, 'next.tags'],
-  ])('stays where it is when the word names %s', async (_name, next, path) => {
+  ])('stays in its stage when the report names %s', async (_name, next, path) => {
     const refused = await say('succeed', { next })
 
     expect(refused.status).toBe(400)
@@ -113,7 +113,7 @@ describe('a task in stages', () => {
 })
 
 describe('an operator that moves a task to another stage', () => {
-  test('stops its run, and it is ready there at once', async () => {
+  test('stops its run, and the task is ready in the new stage at once', async () => {
     const { path, fence } = await claimed(api)
 
     const { status, body } = await api.call('PATCH', '/v1/tasks/jobs:a', { stage: 'store', priority: 2 })
@@ -124,7 +124,7 @@ describe('an operator that moves a task to another stage', () => {
     expect(late).toMatchObject({ status: 409, body: { reason: 'cancelled' } })
   })
 
-  test('waits for no retry of the former one', async () => {
+  test('ends the wait for a retry of the former stage', async () => {
     await say('fail', { ...ERROR, retryInMs: 60 * SECOND })
     expect(await get()).toMatchObject({ status: 'delayed', statusReason: 'retry' })
 
@@ -143,7 +143,7 @@ describe('an operator that moves a task to another stage', () => {
     expect(body.task).toMatchObject({ status: 'ready', stage: 'store', input: 'url' })
   })
 
-  test('is refused a stage without a name', async () => {
+  test('must name the stage', async () => {
     const refused = await api.call('PATCH', '/v1/tasks/jobs:a', { stage: '' })
 
     expect(refused).toMatchObject({ status: 400, body: { errors: [{ path: 'stage' }] } })

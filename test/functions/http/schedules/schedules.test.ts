@@ -1,5 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { schedulePath, taskPath } from '../../../../shared/api/paths.ts'
+import { isSchedule } from '../../../../shared/core/task/head.ts'
+import { readHead } from '../../../../shared/runtime/kernel/read-heads.ts'
 import { anApi, published, type TestApi } from '../../../support/http/an-api.ts'
 import { BAD_OPTIONS, type Bad } from '../../../support/http/bad-fields.ts'
 
@@ -13,7 +15,7 @@ beforeEach(async () => {
 })
 
 describe('PUT /v1/schedules/{name}', () => {
-  test('creates a schedule and shows it with its next run', async () => {
+  test('creates a schedule and shows it with its next tick', async () => {
     const answer = await api.call('PUT', PATH, DAILY)
 
     expect(answer.status).toBe(201)
@@ -34,7 +36,7 @@ describe('PUT /v1/schedules/{name}', () => {
     expect((await api.call('GET', PATH)).body).toEqual(answer.body)
   })
 
-  test('replaces one with status 200', async () => {
+  test('replaces a schedule with status 200', async () => {
     await api.call('PUT', PATH, DAILY)
 
     const again = await api.call('PUT', PATH, DAILY)
@@ -109,20 +111,20 @@ describe('PUT /v1/schedules/{name}', () => {
     ['a cron with seven fields', { cron: '* * * * * * *' }, 'cron'],
     ['a cron with a minute 60', { cron: '60 * * * *' }, 'cron'],
     ['a nickname', { cron: '@hourly' }, 'cron'],
-    ['a cron that never comes true', { cron: '0 0 30 2 *' }, 'cron'],
+    ['a cron without any tick', { cron: '0 0 30 2 *' }, 'cron'],
     ['a cron that is too long', { cron: `${'1,'.repeat(100)}1 * * * *` }, 'cron'],
-    ['a cron that is no text', { cron: 5 }, 'cron'],
-    ['no such time zone', { cron: '* * * * *', timezone: 'Mars/Olympus' }, 'timezone'],
+    ['a cron that is not text', { cron: 5 }, 'cron'],
+    ['an unknown time zone', { cron: '* * * * *', timezone: 'Mars/Olympus' }, 'timezone'],
     ['an offset as time zone', { cron: '* * * * *', timezone: '+02:00' }, 'timezone'],
     ['a time zone without cron', { everyMs: 1_000, timezone: 'UTC' }, 'timezone'],
     ['an interval below a second', { everyMs: 999 }, 'everyMs'],
     ['an interval that is not whole', { everyMs: 1_000.5 }, 'everyMs'],
-    ['a time that is over', { at: '2026-01-01T11:59:59Z' }, 'at'],
+    ['a time in the past', { at: '2026-01-01T11:59:59Z' }, 'at'],
     ['a time in more than ten years', { at: '2036-06-01T00:00:00Z' }, 'at'],
-    ['a time that is none', { at: 'tomorrow' }, 'at'],
-    ['another word for missed', { everyMs: 1_000, missed: 'all' }, 'missed'],
-    ['catching up on nothing', { everyMs: 1_000, missed: { catchUp: 0 } }, 'missed.catchUp'],
-    ['catching up on too many', { everyMs: 1_000, missed: { catchUp: 1_001 } }, 'missed.catchUp'],
+    ['a malformed time', { at: 'tomorrow' }, 'at'],
+    ['an unknown value of missed', { everyMs: 1_000, missed: 'all' }, 'missed'],
+    ['a catch-up of no ticks', { everyMs: 1_000, missed: { catchUp: 0 } }, 'missed.catchUp'],
+    ['a catch-up of too many ticks', { everyMs: 1_000, missed: { catchUp: 1_001 } }, 'missed.catchUp'],
     ['an unknown field', { everyMs: 1_000, every: 1 }, 'every'],
     ['no task', { everyMs: 1_000, task: undefined }, 'task'],
     ['a task with a key', { everyMs: 1_000, task: { ...TASK, key: 'k' } }, 'task.key'],
@@ -136,7 +138,7 @@ describe('PUT /v1/schedules/{name}', () => {
     ['a debounced task', { everyMs: 1_000, task: { ...TASK, debounce: { ms: 1 } } }, 'task.debounce'],
     ['a throttled task', { everyMs: 1_000, task: { ...TASK, throttle: { perMs: 1 } } }, 'task.throttle'],
     [
-      'options that do not go together',
+      'options that contradict each other',
       { everyMs: 1_000, task: { ...TASK, heartbeatMs: 9_000, leaseMs: 1_000 } },
       'task.heartbeatMs',
     ],
@@ -171,7 +173,7 @@ describe('PUT /v1/schedules/{name}', () => {
     expect(answer).toMatchObject({ status: 400, body: { errors: [{ path: 'name' }] } })
   })
 
-  test.each(['none', 'canvas', 'schedule'])('knows no task type %s', async type => {
+  test.each(['none', 'canvas', 'schedule'])('refuses the task type %s', async type => {
     const answer = await api.call('PUT', PATH, { everyMs: 1_000, task: { type } })
 
     expect(answer).toMatchObject({
@@ -205,7 +207,7 @@ describe('a schedule', () => {
     }
   })
 
-  test('is run by hand', async () => {
+  test('publishes its task when an operator triggers it', async () => {
     await api.call('PUT', PATH, DAILY)
 
     const first = await api.call('POST', `${PATH}/trigger`)
@@ -217,7 +219,7 @@ describe('a schedule', () => {
     expect((await api.call('GET', PATH)).body.lastRunAt).toBe('2026-01-01T12:00:00.000Z')
   })
 
-  test('is removed, once', async () => {
+  test('is removed once; a second removal is a 404', async () => {
     await api.call('PUT', PATH, DAILY)
 
     const statuses = [await api.call('DELETE', PATH), await api.call('DELETE', PATH)]
@@ -228,7 +230,7 @@ describe('a schedule', () => {
     expect((await api.call('PUT', PATH, DAILY)).status).toBe(201)
   })
 
-  test('that is not there is 404 for everything', async () => {
+  test('that does not exist is a 404 for every operation', async () => {
     const answers = await Promise.all([
       api.call('GET', PATH),
       api.call('DELETE', PATH),
@@ -240,10 +242,10 @@ describe('a schedule', () => {
     expect(answers[0]?.body.detail).toContain('nightly')
   })
 
-  test('that ran once for the last time is refused a pause, and can still be run by hand', async () => {
+  test('that has had its last tick cannot be paused, but can still be triggered', async () => {
     await api.call('PUT', PATH, { at: '2026-01-01T12:00:01Z', task: TASK })
-    const head = await api.system.tasks.head('schedule:nightly')
-    if (!head) throw new Error('not stored')
+    const head = await readHead(api.system, 'schedule:nightly', isSchedule)
+    if (!head?.schedule) throw new Error('not stored')
     await api.system.tasks.apply({
       before: head,
       after: {
@@ -259,12 +261,12 @@ describe('a schedule', () => {
 
     const pause = await api.call('POST', `${PATH}/pause`)
 
-    expect(pause).toMatchObject({ status: 409, body: { detail: expect.stringContaining('last time') } })
+    expect(pause).toMatchObject({ status: 409, body: { detail: expect.stringContaining('last tick') } })
     expect((await api.call('GET', PATH)).body).toMatchObject({ finishedAt: '2026-01-01T12:00:01.000Z' })
     expect((await api.call('POST', `${PATH}/trigger`)).status).toBe(202)
   })
 
-  test('is no task, though its id looks like one', async () => {
+  test('is not a task, though its id looks like the id of one', async () => {
     await api.call('PUT', PATH, DAILY)
 
     const answer = await api.call('GET', '/v1/tasks/schedule%3Anightly')
@@ -278,7 +280,7 @@ describe('a schedule', () => {
     expect((await api.call('GET', '/v1/tasks?type=schedule')).status).toBe(404)
   })
 
-  test('cannot lend its name to a type', async () => {
+  test('reserves the name schedule: no type can have it', async () => {
     const put = await api.call('PUT', '/v1/types/schedule', { kind: 'http' })
     const publish = await api.call('POST', '/v1/tasks', { type: 'schedule' })
 
@@ -291,7 +293,7 @@ describe('a schedule', () => {
 })
 
 describe('GET /v1/schedules', () => {
-  test('lists them by their next run, page by page, paused ones last', async () => {
+  test('lists schedules by their next tick, page by page, paused ones last', async () => {
     const names = Array.from({ length: 7 }, (_, index) => `s${index}`)
     for (const [index, name] of names.entries()) {
       await api.call('PUT', `/v1/schedules/${name}`, { everyMs: (7 - index) * 1_000, task: TASK })

@@ -8,7 +8,7 @@ beforeEach(async () => {
 
 /** Keys whose alphabetical order differs from their order of publishing. */
 const KEYS = Array.from({ length: 60 }, (_, nth) => `k${(nth * 37) % 60}`)
-/** Some inputs are large: publishing those takes one step more. */
+/** Some inputs are large. The publish of a large input takes one step more. */
 const inputOf = (nth: number) => (nth % 7 === 0 ? 'x'.repeat(300) : nth)
 
 async function claimedKeys(limit: number, type = 'jobs'): Promise<string[]> {
@@ -16,7 +16,7 @@ async function claimedKeys(limit: number, type = 'jobs'): Promise<string[]> {
   return body.claims.map(({ task }: Shown) => task.key)
 }
 
-describe.each(['arrival', 'priority', 'aged'])('tasks that are due at one time, by %s', ordering => {
+describe.each(['arrival', 'priority', 'aged'])('tasks with one due time, ordered by %s', ordering => {
   beforeEach(async () => {
     await api.call('PUT', '/v1/types/jobs', { kind: 'http', ordering })
   })
@@ -37,7 +37,7 @@ describe.each(['arrival', 'priority', 'aged'])('tasks that are due at one time, 
     expect(await claimedKeys(100)).toEqual(KEYS)
   })
 
-  test('stand behind one that was given back, which keeps its position', async () => {
+  test('stand behind a released task, which keeps its position', async () => {
     await api.call('POST', '/v1/tasks', { tasks: [{ type: 'jobs', key: 'first' }] })
     const { body } = await api.call('POST', '/v1/claims', { type: 'jobs', workerId: 'w1' })
     const [{ task, run }] = body.claims

@@ -8,13 +8,13 @@ beforeEach(async () => {
   api = await aFlowApi()
 })
 
-describe('what follows a task', () => {
+describe('a callback', () => {
   const planned = async (id: string) => {
     const task = await api.system.tasks.head(id)
     if (task) await planChanges(api.system, [{ task, position: 'p' }])
   }
 
-  test('is owed at its end, is shown as owed, and names its parent', async () => {
+  test('is owed at the end of its task, is shown as owed, and names its parent', async () => {
     await api.call('POST', '/v1/tasks', {
       type: 'jobs',
       key: 'a',
@@ -71,7 +71,7 @@ describe('what follows a task', () => {
       },
       'onSuccess.0.onError.0.delayMs',
     ],
-    ['that is no list', { onSuccess: { type: 'jobs' } }, 'onSuccess'],
+    ['that is not a list', { onSuccess: { type: 'jobs' } }, 'onSuccess'],
   ])('is refused at publish: %s', async (_name, body, path) => {
     const refused = await api.call('POST', '/v1/tasks', { type: 'jobs', ...body })
 
@@ -80,8 +80,8 @@ describe('what follows a task', () => {
   })
 })
 
-describe('a callback that cannot be published any more', () => {
-  test('is shown with its task, and an operator retries it once its type allows it', async () => {
+describe('a callback that can no longer be published', () => {
+  test('is shown with its task, and an operator can retry it once its type allows it', async () => {
     const put = (defaults: object) =>
       timed(api.system, api.call('PUT', '/v1/types/jobs', { kind: 'http', defaults }))
     await api.call('POST', '/v1/tasks', {

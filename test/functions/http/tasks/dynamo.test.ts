@@ -3,7 +3,7 @@ import type { DynamoStores } from '../../../support/dynamo/dynamo-stores.ts'
 import { claimed, pathOf, published, type Shown, type TestApi } from '../../../support/http/an-api.ts'
 import { type ApiOnDynamo, anApiOnDynamo } from '../../../support/http/an-api-on-dynamo.ts'
 
-/** What memory stores cannot show: the index's order among equal keys, bounds that DynamoDB refuses, items as it returns them. */
+/** Tests what memory stores cannot show: the index's order among equal keys, bounds that DynamoDB refuses, items as it returns them. */
 
 let world: ApiOnDynamo
 let stores: DynamoStores
@@ -48,7 +48,7 @@ test('lists page through tasks of one due time, each once, both ways', async () 
   }
 })
 
-test('a cursor stays good when its place has moved out of the bounds', async () => {
+test('a cursor stays valid when its task has become ready and left the list', async () => {
   await api.call('PUT', '/v1/types/moving', { kind: 'handler' })
   for (const delayMs of [10, 20, 30]) {
     await api.call('POST', '/v1/tasks', { type: 'moving', key: `${delayMs}`, delayMs })
@@ -60,7 +60,7 @@ test('a cursor stays good when its place has moved out of the bounds', async () 
   expect(next.body.items.map(({ key }: Shown) => key)).toEqual(['30'])
 })
 
-test('a task goes its whole way, with large input and result', async () => {
+test('a task with a large input and result goes from its publish to its end', async () => {
   const input = { text: 'é😀'.repeat(20_000), '': [null, -0.5, Number.MAX_SAFE_INTEGER] }
   const id = await published(api, {
     key: 'a/b#c 😀',
@@ -94,7 +94,7 @@ test('a task goes its whole way, with large input and result', async () => {
 
 const LONE_SURROGATE = '\ud800'
 
-test('a lone surrogate is refused in a key and kept in an input, and harms no neighbour', async () => {
+test('a lone surrogate is refused in a key and kept in an input, and harms no other member', async () => {
   await api.call('PUT', '/v1/types/texts', { kind: 'http' })
   const text = `a${LONE_SURROGATE}b`
   const short = { text, [`member ${text}`]: 1 }
@@ -125,7 +125,7 @@ test('a lone surrogate is refused in a key and kept in an input, and harms no ne
   expect(claims.map(({ task }: Shown) => task.input)).toEqual(['plain', short, long, 'plain'])
 })
 
-test('two publishes of one key at once create it once', async () => {
+test('two concurrent publishes of one key create one task', async () => {
   const answers = await Promise.all(
     [...Array(10).keys()].map(n =>
       api.call('POST', '/v1/tasks', { type: 'jobs', key: 'race', input: 'x'.repeat(300 + n) }),

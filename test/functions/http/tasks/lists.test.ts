@@ -9,7 +9,7 @@ beforeEach(async () => {
 
 type Listed = { readonly keys: string[]; readonly pages: number }
 
-/** Follows the cursor to the end. */
+/** Reads all pages of a list. */
 async function listed(query: string, limit = 100): Promise<Listed> {
   const keys: string[] = []
   let cursor = ''
@@ -33,7 +33,7 @@ async function publishMany(tasks: readonly object[]): Promise<void> {
 describe('a list of a type', () => {
   test.each([1, 7, 40, 100])('shows each task once, in the order of due times, %d a page', async limit => {
     const keys = numbered(120)
-    // Many are due at one time: places among equals must hold from page to page.
+    // Many tasks have one due time, so the order among them must hold from page to page.
     await publishMany(
       keys.map((key, n) => ({ type: 'jobs', key, delayMs: HOUR + Math.floor(n / 30) * MINUTE })),
     )
@@ -48,7 +48,7 @@ describe('a list of a type', () => {
     expect(ascending.pages).toBe(Math.ceil(120 / limit))
   })
 
-  test('goes on where it was, whatever is published or removed meanwhile', async () => {
+  test('continues where it was, whatever is published or removed meanwhile', async () => {
     const keys = numbered(30)
     await publishMany(keys.map((key, n) => ({ type: 'jobs', key, delayMs: HOUR + n * MINUTE })))
     const first = await api.call('GET', '/v1/tasks?type=jobs&limit=10')
@@ -59,7 +59,7 @@ describe('a list of a type', () => {
     expect(next.body.items.map((task: Shown) => task.key)).toEqual(keys.slice(10, 20))
   })
 
-  test('shows the statuses asked for, under the words that GET uses', async () => {
+  test('shows the requested statuses, with the words that GET uses', async () => {
     for (const key of ['ready', 'running', 'succeeded', 'failed', 'cancelled']) {
       await published(api, { key, priority: key === 'ready' ? -1 : 0, input: 'small' })
     }
@@ -96,7 +96,7 @@ describe('a list of a type', () => {
     expect(items[0].runs[0]).not.toHaveProperty('result')
   })
 
-  test('moves a task from delayed to ready by time alone, and leaves out what has expired', async () => {
+  test('moves a task from delayed to ready when it is due, and leaves out expired tasks', async () => {
     await published(api, { key: 'k', delayMs: 500 })
     expect((await listed('type=jobs&status=ready')).keys).toEqual([])
 
@@ -124,7 +124,7 @@ describe('a list of a type', () => {
     expect((await listed('type=jobs&order=created&status=delayed')).keys).toEqual(['a'])
   })
 
-  test('of running tasks finds them behind a long backlog', async () => {
+  test('of running tasks finds these behind a long backlog', async () => {
     await publishMany(numbered(1_500).map(key => ({ type: 'jobs', key })))
     await api.system.clock.advance(1)
     await published(api, { key: 'last', priority: 9 })
@@ -133,7 +133,7 @@ describe('a list of a type', () => {
     expect((await listed('type=jobs&status=running&order=-due')).keys).toEqual(['last'])
   })
 
-  test('reads a bounded number of entries per call, and returns a cursor to go on', async () => {
+  test('reads a bounded number of entries per call, and returns a cursor to continue', async () => {
     await publishMany(numbered(1_200).map(key => ({ type: 'jobs', key, userId: 'u' })))
     await api.system.clock.advance(1)
     await published(api, { key: 'last', userId: 'u', delayMs: 1 })
@@ -164,14 +164,14 @@ describe('a list of a user', () => {
     ['&type=jobs&order=created', ['0', '2']],
     ['&status=delayed&status=failed&order=created', ['0', '1', '2']],
     ['&status=failed', []],
-  ])('with %j is %j', async (query, keys) => {
+  ])('with %j shows %j', async (query, keys) => {
     expect((await listed(user + query)).keys).toEqual(keys)
     expect((await listed(user + query, 1)).keys).toEqual(keys)
   })
 })
 
 describe('a cursor', () => {
-  test('of another query, of another version or made up is a 400', async () => {
+  test('of another query, of another version, or that was made up is a 400', async () => {
     await publishMany(numbered(5).map(key => ({ type: 'jobs', key })))
     const { nextCursor } = (await api.call('GET', '/v1/tasks?type=jobs&limit=2')).body
     const fields = JSON.parse(Buffer.from(nextCursor, 'base64url').toString())
@@ -223,7 +223,7 @@ describe('task types', () => {
     expect((await api.call('GET', '/v1/types/video')).body).toEqual(replaced.body)
   })
 
-  test('keep what is not configuration, and their shards may only grow', async () => {
+  test('stay paused and keep their handler when they are replaced, and their shards may only grow', async () => {
     const stored = await api.system.types.get('resize')
     if (!stored) throw new Error('no type')
     await api.system.types.put({ ...stored, paused: true, handlerSince: NOW, version: 2 }, 1)
@@ -239,7 +239,7 @@ describe('task types', () => {
     })
   })
 
-  test('of two replacements at once, both count', async () => {
+  test('are all put when three requests arrive at once; the first creates the type', async () => {
     const answers = await Promise.all(
       [1, 2, 3].map(priority => api.call('PUT', '/v1/types/video', { kind: 'http', defaults: { priority } })),
     )
@@ -261,7 +261,7 @@ describe('task types', () => {
     expect(second.body).not.toHaveProperty('nextCursor')
   })
 
-  test('with grown shards show old and new tasks', async () => {
+  test('whose shards have grown show old and new tasks', async () => {
     await publishMany(numbered(40).map(key => ({ type: 'jobs', key })))
     await api.call('PUT', '/v1/types/jobs', { kind: 'http', shards: 16 })
     await publishMany(
@@ -276,7 +276,7 @@ describe('task types', () => {
 })
 
 describe('ended tasks', () => {
-  /** Each is due a minute after the one before, and they end the other way round. */
+  /** Each task is due a minute after the one before it. The tasks end in the opposite order. */
   const ended = async (count: number) => {
     const keys = numbered(count)
     await publishMany(keys.map((key, n) => ({ type: 'jobs', key, delayMs: n * MINUTE, userId: 'ann' })))
@@ -299,7 +299,7 @@ describe('ended tasks', () => {
   )
 
   test.each(['type=jobs', 'userId=ann'])(
-    'are listed by their end where that is asked for: %s',
+    'are listed by their end when the query asks for it: %s',
     async owner => {
       const keys = await ended(7)
 
@@ -308,7 +308,7 @@ describe('ended tasks', () => {
     },
   )
 
-  test('that are too many to be sorted are refused, and any number of them is listed by their end', async () => {
+  test('that are too many to sort are refused, but any number can be listed by their end', async () => {
     const keys = await ended(1_001)
 
     const { status, body } = await api.call('GET', '/v1/tasks?type=jobs&status=cancelled&order=due')

@@ -32,7 +32,7 @@ describe('an open task', () => {
     expect(await get(id)).toMatchObject({ input: { new: true }, tags: { b: '2' } })
   })
 
-  test('is not touched by a patch of nothing, and refuses too few workers by name', async () => {
+  test('is not changed by an empty patch, and a patch with too few workers is refused by its field', async () => {
     const id = await published(api, { concurrency: 2 })
     const before = await get(id)
     const refused = await api.call('PATCH', pathOf(id), { workerIds: ['a'] })
@@ -42,7 +42,7 @@ describe('an open task', () => {
     expect(refused.body.errors[0].path).toBe('workerIds')
   })
 
-  test('that has ended is changed and cancelled no more, but started over', async () => {
+  test('that has ended cannot be changed or cancelled, but can start over', async () => {
     await published(api, { key: 'k', input: 'old' })
     const run = await claimed(api)
     await api.call('POST', `${run.path}/succeed`, { fence: run.fence })
@@ -58,7 +58,7 @@ describe('an open task', () => {
     expect((await api.call('POST', `${path}/retry`)).status).toBe(409)
   })
 
-  test('is cancelled, as often as asked for', async () => {
+  test('is cancelled, and the cancel may be repeated', async () => {
     const id = await published(api)
 
     expect((await api.call('POST', `${pathOf(id)}/cancel`)).body.task.status).toBe('cancelled')

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
+import { readTask } from '../../../../shared/runtime/kernel/read-heads.ts'
 import { anApi, pathOf, published, type TestApi } from '../../../support/http/an-api.ts'
 import { MINUTE, NOW } from '../../../support/tasks/a-task.ts'
 
@@ -16,7 +17,7 @@ async function patched(id: string, changes: object) {
 }
 
 describe('null in a PATCH', () => {
-  test('clears an option to the default of the type as it is now', async () => {
+  test('sets an option to the present default of the type', async () => {
     const id = await published(api, {
       timeoutMs: 1_000,
       leaseMs: 60_000,
@@ -42,7 +43,7 @@ describe('null in a PATCH', () => {
     expect(task.priority).toBe(4)
   })
 
-  test('leaves none where the type has none, and all else as it is', async () => {
+  test('removes an option where the type has no default, and changes nothing else', async () => {
     const id = await published(api, {
       timeoutMs: 1_000,
       minWorkerVersion: '2',
@@ -71,7 +72,7 @@ describe('null in a PATCH', () => {
     expect(task).not.toHaveProperty('tags')
   })
 
-  test('takes a deadline away: the task no longer ends by it', async () => {
+  test('removes a deadline, so that the task outlives it', async () => {
     const id = await published(api, { deadlineMs: MINUTE })
     await patched(id, { deadlineMs: null })
     await api.system.clock.advance(2 * MINUTE)
@@ -79,31 +80,31 @@ describe('null in a PATCH', () => {
     const { body } = await api.call('POST', '/v1/claims', { type: 'jobs', workerId: 'w1' })
 
     expect(body.claims).toHaveLength(1)
-    expect((await api.system.tasks.head(id))?.deadlineAt).toBeUndefined()
+    expect((await readTask(api.system, id))?.deadlineAt).toBeUndefined()
   })
 
-  test('takes a deadline to the one of the type, counted from the due time', async () => {
+  test('sets a deadline to the default of the type, counted from the due time', async () => {
     const id = await published(api, { deadlineMs: 1_000 })
     await api.call('PUT', '/v1/types/jobs', { kind: 'http', defaults: { deadlineMs: MINUTE } })
     await patched(id, { deadlineMs: null })
 
-    expect((await api.system.tasks.head(id))?.deadlineAt).toBe(NOW + MINUTE)
+    expect((await readTask(api.system, id))?.deadlineAt).toBe(NOW + MINUTE)
   })
 
-  test('of a flow clears what holds for it as a whole', async () => {
+  test('in a flow clears the options of the whole flow', async () => {
     const steps = [{ name: 'a', do: { type: 'jobs' } }]
     await api.call('PUT', '/v1/types/order', { kind: 'flow', steps })
     const id = await published(api, { type: 'order', deadlineMs: MINUTE, retentionMs: 5 })
 
     const task = await patched(id, { deadlineMs: null, retentionMs: null })
 
-    expect((await api.system.tasks.head(id))?.deadlineAt).toBeUndefined()
+    expect((await readTask(api.system, id))?.deadlineAt).toBeUndefined()
     expect(task.options.retentionMs).toBe(7 * 24 * 60 * MINUTE)
     const refused = await api.call('PATCH', pathOf(id), { timeoutMs: null })
     expect(refused).toMatchObject({ status: 400, body: { errors: [{ path: 'timeoutMs' }] } })
   })
 
-  test('is refused where it leaves options at odds, and where nothing has a default', async () => {
+  test('is refused where options would contradict each other, and where there is no default', async () => {
     const id = await published(api, { retry: { backoff: 'ladder', delaysMs: [5] } })
 
     const odds = await api.call('PATCH', pathOf(id), { retry: { delaysMs: null } })

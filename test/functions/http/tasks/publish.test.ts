@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
+import { readTask } from '../../../../shared/runtime/kernel/read-heads.ts'
 import { createMemoryTaskStore } from '../../../../shared/testing/task-store.ts'
 import { anApi, claimed, pathOf, published, type Shown, type TestApi } from '../../../support/http/an-api.ts'
 import { MINUTE } from '../../../support/tasks/a-task.ts'
@@ -90,14 +91,14 @@ describe('publishing a key', () => {
     },
   )
 
-  test('that is running and may not be names its worker in the refusal', async () => {
+  test('of a running task is refused with ifExists reject, and the answer names the worker', async () => {
     await STATES.running()
     const { body } = await api.call('POST', '/v1/tasks', { type: 'jobs', key: 'k', ifExists: 'reject' })
 
     expect(body.detail).toContain('w1')
   })
 
-  test('again to restart it forgets its runs, unless clean names others', async () => {
+  test('again with restart forgets its runs, unless clean says otherwise', async () => {
     await STATES.failed()
     await api.call('POST', '/v1/tasks', { type: 'jobs', key: 'k', ifExists: 'restart', clean: [] })
     expect((await get('jobs:k')).runs).toMatchObject([{ fence: 1, state: 'failed' }])
@@ -109,7 +110,7 @@ describe('publishing a key', () => {
 })
 
 describe('a published task', () => {
-  test('shows what was asked for and what its type and the system add', async () => {
+  test('shows the request’s fields and the defaults of its type and of the system', async () => {
     await api.call('PUT', '/v1/types/jobs', {
       kind: 'http',
       defaults: { priority: 5, leaseMs: 3_000, retry: { maxRetries: 1 } },
@@ -147,7 +148,7 @@ describe('a published task', () => {
     expect(await get('jobs:a/b')).toEqual(body.task)
   })
 
-  test('takes its trace from the body, else from the request, else begins one', async () => {
+  test('takes its trace from the body, else from the header, else begins one', async () => {
     const [one, two] = ['1', '2'].map(digit => `00-${digit.repeat(32)}-${digit.repeat(16)}-01`)
     const publish = async (body: object, headers = {}) => {
       const answer = await api.call('POST', '/v1/tasks', { type: 'jobs', ...body }, headers)
@@ -177,7 +178,7 @@ describe('a published task', () => {
     expect(body.task).toMatchObject({ status: 'ready', statusReason: 'no-handler' })
   })
 
-  test('whose lease is shorter than the heartbeat of its type beats more often', async () => {
+  test('with a lease shorter than its type’s heartbeat interval gets a shorter interval', async () => {
     const id = await published(api, { leaseMs: 300 })
 
     expect((await get(id)).options).toMatchObject({ leaseMs: 300, heartbeatMs: 100 })
@@ -187,7 +188,7 @@ describe('a published task', () => {
 describe('a large input', () => {
   const input = { text: 'x'.repeat(5_000) }
 
-  test('is shown by GET, though not by answers that would have to read it', async () => {
+  test('is shown by GET, but not by answers that would have to read it', async () => {
     const created = await api.call('POST', '/v1/tasks', { type: 'jobs', key: 'k', input })
     const again = await api.call('POST', '/v1/tasks', { type: 'jobs', key: 'k', input })
 
@@ -210,7 +211,7 @@ describe('a large input', () => {
     expect(written).toHaveLength(1)
   })
 
-  test('of a publish that lost its race is dropped, and the winner’s stays', async () => {
+  test('of a publish that lost a race is deleted, and the winner’s input stays', async () => {
     const store = createMemoryTaskStore()
     const dropped: string[] = []
     api = await anApi({
@@ -229,7 +230,7 @@ describe('a large input', () => {
         api.call('POST', '/v1/tasks', { type: 'jobs', key: 'k', input: text.repeat(900) }),
       ),
     )
-    const task = await store.head('jobs:k')
+    const task = await readTask({ tasks: store }, 'jobs:k')
 
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 201])
     expect(dropped).toHaveLength(1)
@@ -240,7 +241,7 @@ describe('a large input', () => {
 })
 
 describe('a batch', () => {
-  test('creates one task per key, the first of the batch, and leaves out inputs', async () => {
+  test('creates the first task of each key, and leaves inputs out of its answer', async () => {
     const tasks = [...Array(100).keys()].map(n => ({ type: 'jobs', key: `k${n % 50}`, input: n }))
     const { status, body } = await api.call('POST', '/v1/tasks', { tasks })
 

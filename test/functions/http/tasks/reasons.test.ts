@@ -13,8 +13,8 @@ beforeEach(async () => {
 const HANDLER = { kind: 'handler', defaults: {} } as const
 const FAR = '2026-06-01T00:00:00.000Z'
 
-/** A worker asks for tasks of the type and finds none that it may claim. */
-const shows = (workerId: string, more: object = {}) =>
+/** Makes a worker known to the system: the worker asks for tasks and finds none that it may claim. */
+const announce = (workerId: string, more: object = {}) =>
   api.call('POST', '/v1/claims', { type: 'jobs', workerId, ...more })
 
 /** Returns once no process has the old type in its cache. */
@@ -48,11 +48,11 @@ const WAITS: Readonly<Record<StatusReason, () => Promise<string>>> = {
     await published(api)
     await timed(api.system, claimed(api))
     const id = await published(api)
-    await timed(api.system, shows('w2'))
+    await timed(api.system, announce('w2'))
     return id
   },
   'target-worker': async () => {
-    await shows('w1')
+    await announce('w1')
     return published(api, { workerIds: ['w1'] })
   },
   'no-handler': () => published(api, { type: 'resize' }),
@@ -65,7 +65,7 @@ const WAITS: Readonly<Record<StatusReason, () => Promise<string>>> = {
   },
 }
 
-/** The reason that `GET` shows once caches of a second are over; a list must show the same. */
+/** Returns the reason that `GET` shows after the caches of a second have expired. A list must show the same reason. */
 async function reasonOf(id: string): Promise<string | undefined> {
   await api.system.clock.advance(1_001)
   const { body } = await api.call('GET', pathOf(id))
@@ -80,8 +80,8 @@ describe('a waiting task shows its reason, in GET and in lists', () => {
     expect(await reasonOf(await WAITS[reason]())).toBe(reason)
   })
 
-  test('and shows none while a worker is there that will take it at any moment', async () => {
-    await shows('w1')
+  test('and shows none while a live worker can take it', async () => {
+    await announce('w1')
     expect(await reasonOf(await published(api))).toBeUndefined()
 
     await registerHandlerType(api.system, 'resize', HANDLER)
@@ -90,8 +90,8 @@ describe('a waiting task shows its reason, in GET and in lists', () => {
 })
 
 describe('no-worker', () => {
-  test('of a type over HTTP, whose last worker has shown no sign of life for 30 seconds', async () => {
-    await shows('w1')
+  test('is the reason of a type over HTTP when its last worker has been silent for 30 seconds', async () => {
+    await announce('w1')
     const id = await published(api)
     expect(await reasonOf(id)).toBeUndefined()
 
@@ -100,12 +100,12 @@ describe('no-worker', () => {
     expect(await reasonOf(id)).toBe('no-worker')
   })
 
-  test('when each worker over HTTP is older than minWorkerVersion asks', async () => {
-    await shows('old', { workerVersion: '1.9' })
+  test('is the reason when the version of each worker over HTTP is below minWorkerVersion', async () => {
+    await announce('old', { workerVersion: '1.9' })
     const id = await published(api, { minWorkerVersion: '2' })
     expect(await reasonOf(id)).toBe('no-worker')
 
-    await shows('new', { workerVersion: '2.0.1' })
+    await announce('new', { workerVersion: '2.0.1' })
 
     expect((await api.call('GET', pathOf(id))).body.status).toBe('running')
   })
@@ -114,7 +114,7 @@ describe('no-worker', () => {
     [undefined, 'no-worker'],
     ['1.9', 'no-worker'],
     ['2.0', undefined],
-  ])('of a Lambda handler of version %s, when a task asks for 2: %s', async (version, reason) => {
+  ])('for a Lambda handler of version %s, when a task asks for version 2: %s', async (version, reason) => {
     await registerHandlerType(api.system, 'resize', HANDLER, { version })
 
     expect(await reasonOf(await published(api, { type: 'resize', minWorkerVersion: '2' }))).toBe(reason)
@@ -129,17 +129,17 @@ describe('a flow shows why its step waits', () => {
     return published(api, { type: 'order', key: type })
   }
 
-  test('whose type nothing is deployed for', async () => {
+  test('when nothing is deployed for its type', async () => {
     expect(await reasonOf(await flow('resize'))).toBe('no-handler')
   })
 
-  test('whose type no worker claims', async () => {
+  test('when no worker claims its type', async () => {
     expect(await reasonOf(await flow('jobs'))).toBe('no-worker')
   })
 
-  test('whose type is paused, or the flow itself', async () => {
+  test('when its type or the flow is paused', async () => {
     const id = await flow('jobs')
-    await shows('w1')
+    await announce('w1')
     const other = await published(api, { type: 'order', key: 'other' })
     await pause('jobs')
     expect(await reasonOf(other)).toBe('paused')

@@ -13,7 +13,7 @@ describe('debounce', () => {
   const debounced = (input: string, more: object = {}) =>
     api.call('POST', '/v1/tasks', { type: 'jobs', key: 'k', input, debounce: { ms: 1_000, ...more } })
 
-  test('the last publish of a key counts, and runs when no publish has followed for a while', async () => {
+  test('the last publish of a key runs when no publish has followed for a while', async () => {
     const first = await debounced('one')
     await api.system.clock.advance(600)
     const second = await debounced('two')
@@ -26,7 +26,7 @@ describe('debounce', () => {
     })
   })
 
-  test('cannot put a task off for ever', async () => {
+  test('cannot delay a task forever', async () => {
     for (let nth = 0; nth < 10; nth++) {
       await debounced(`input ${nth}`, { maxWaitMs: 3_000 })
       await api.system.clock.advance(500)
@@ -52,7 +52,7 @@ describe('debounce', () => {
     expect(await get('jobs:k')).toMatchObject({ input: 'one', status: 'running' })
   })
 
-  test('a waiting successor takes the next publish, though the task it waited for has ended or was removed', async () => {
+  test('a waiting successor takes the next publish, even after the task before it has ended or was removed', async () => {
     await published(api, { key: 'k', input: 'one', retentionMs: 10_000 })
     const { path, fence } = await claimed(api)
     const second = await debounced('two')
@@ -69,7 +69,7 @@ describe('debounce', () => {
     expect((await debounced('four')).body.id).toBe('jobs:k~1')
   })
 
-  test('a task that was published under the key of a successor stays as it is', async () => {
+  test('a task that was published under the key of a successor does not change', async () => {
     await published(api, { key: 'k', input: 'one' })
     await claimed(api)
     await published(api, { key: 'k~1', input: 'mine', delayMs: 60_000 })
@@ -111,7 +111,7 @@ describe('throttle', () => {
     expect(await get('jobs:k')).toMatchObject({ input: 'one', status: 'succeeded' })
   })
 
-  test('after the window the next task starts, unless the last one still runs', async () => {
+  test('after the window the next task starts, unless the previous one still runs', async () => {
     await throttled('one')
     await api.system.clock.advance(10_000)
     const late = await throttled('two')

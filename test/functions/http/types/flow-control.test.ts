@@ -11,14 +11,14 @@ beforeEach(async () => {
 
 const get = async (id: string) => (await api.call('GET', pathOf(id))).body
 
-/** The answer of a call that returns when every claiming process knows of it. */
-async function waited(...args: Parameters<TestApi['call']>) {
+/** Returns the answer of a call that waits until every claiming process knows of the change. */
+async function answerAfterWait(...args: Parameters<TestApi['call']>) {
   const answer = api.call(...args)
   await api.system.clock.advance(2 * SECOND)
   return answer
 }
 
-const configured = (more: object) => waited('PUT', '/v1/types/jobs', { kind: 'http', ...more })
+const configured = (more: object) => answerAfterWait('PUT', '/v1/types/jobs', { kind: 'http', ...more })
 
 async function claimKeys(limit = 10, workerId = 'w1'): Promise<string[]> {
   const claiming = api.call('POST', '/v1/claims', { type: 'jobs', workerId, limit })
@@ -42,7 +42,7 @@ async function wake(): Promise<void> {
 }
 
 describe('a rate limit over HTTP', () => {
-  test('hands out the tasks that may start now, shows why the others wait, and hands those out in the next period', async () => {
+  test('hands out the tasks that may start now, shows why the others wait, and hands the others out in the next period', async () => {
     await configured({ limits: { rate: { limit: 3, perMs: 10_000 } } })
     await publishAll(5)
 
@@ -57,7 +57,7 @@ describe('a rate limit over HTTP', () => {
     expect(waiting).toMatchObject({ status: 'ready', statusReason: 'rate-limit' })
   })
 
-  test('counts each value by itself, also of fields of long inputs', async () => {
+  test('counts each value of a field separately, also in long inputs', async () => {
     await configured({ limits: { rate: { limit: 1, perMs: 1_000, key: 'shop' } } })
     const long = 'x'.repeat(1_000)
     await publishAll(6, nth => ({ input: { shop: nth % 3, long } }))
@@ -67,7 +67,7 @@ describe('a rate limit over HTTP', () => {
     expect(keys.sort()).toEqual(['k0', 'k1', 'k2'])
   })
 
-  test('that is lifted holds nothing back any more', async () => {
+  test('no longer delays tasks after it is removed', async () => {
     await configured({ limits: { rate: { limit: 1, perMs: 60_000 } } })
     await publishAll(3)
     const first = await claimKeys()
@@ -80,7 +80,7 @@ describe('a rate limit over HTTP', () => {
 })
 
 describe('a concurrency limit over HTTP', () => {
-  test('starts the next task when a run has ended, and shows why it waits before', async () => {
+  test('starts the next task after a run has ended, and shows why that task waits until then', async () => {
     await configured({ limits: { concurrency: { max: 1, key: 'userId' } } })
     await publishAll(4, nth => ({ userId: `u${nth % 2}`, priority: -nth }))
 
@@ -96,7 +96,7 @@ describe('a concurrency limit over HTTP', () => {
     expect(waiting).toMatchObject({ status: 'ready', statusReason: 'concurrency-limit' })
   })
 
-  test('that is raised admits as many more tasks', async () => {
+  test('admits more tasks when it is raised', async () => {
     await configured({ limits: { concurrency: { max: 1, key: 'userId' } } })
     await publishAll(4, () => ({ userId: 'u' }))
     await claimKeys()
@@ -108,7 +108,7 @@ describe('a concurrency limit over HTTP', () => {
     expect(next).toHaveLength(2)
   })
 
-  test('that is slow and dear at scale brings a warning when it is set, and in the type', async () => {
+  test('that is slow and expensive at scale gives a warning when it is set, and in the type', async () => {
     const small = await configured({ limits: { concurrency: { max: 10 } } })
     const large = await configured({ limits: { concurrency: { max: 350 } } })
     const { body: shown } = await api.call('GET', '/v1/types/jobs')
@@ -120,7 +120,7 @@ describe('a concurrency limit over HTTP', () => {
 })
 
 describe('a pause', () => {
-  test('is acknowledged when no worker can claim any more, and is shown', async () => {
+  test('is acknowledged when no worker can claim any more, and is shown in the type', async () => {
     await publishAll(1)
     const { now } = api.system.clock
     let answeredAt = 0
@@ -138,10 +138,10 @@ describe('a pause', () => {
     expect((await api.call('GET', '/v1/types/jobs')).body.paused).toBe(true)
   })
 
-  test('does not touch running tasks, and stays when the type is configured anew', async () => {
+  test('leaves running tasks alone, and outlasts a new configuration of the type', async () => {
     await publishAll(2)
     const { path, fence } = await claimed(api)
-    await waited('POST', '/v1/types/jobs/pause')
+    await answerAfterWait('POST', '/v1/types/jobs/pause')
     await configured({ ordering: 'aged' })
 
     const done = await api.call('POST', `${path}/succeed`, { fence })
@@ -150,26 +150,29 @@ describe('a pause', () => {
     expect(await claimKeys()).toEqual([])
   })
 
-  test('ends for all waiting tasks once every process knows of it', async () => {
+  test('ends for all waiting tasks once every process knows of the resume', async () => {
     await publishAll(3)
-    await waited('POST', '/v1/types/jobs/pause')
+    await answerAfterWait('POST', '/v1/types/jobs/pause')
 
-    const resumed = await waited('POST', '/v1/types/jobs/resume')
+    const resumed = await answerAfterWait('POST', '/v1/types/jobs/resume')
 
     expect(resumed.body).toEqual({ type: 'jobs', paused: false })
     expect(api.system.messages.jobLooks.map(({ delaySeconds }) => delaySeconds)).toContain(5)
     expect(await claimKeys()).toHaveLength(3)
   })
 
-  test.each(['pause', 'resume'])('to %s an unknown type is a 404 that names the others', async word => {
-    const { status, body } = await api.call('POST', `/v1/types/nothing/${word}`)
+  test.each(['pause', 'resume'])(
+    'the request to %s an unknown type is answered with a 404 that names the known types',
+    async word => {
+      const { status, body } = await api.call('POST', `/v1/types/nothing/${word}`)
 
-    expect([status, body.detail]).toEqual([404, "'nothing' is not registered; there are jobs, resize"])
-  })
+      expect([status, body.detail]).toEqual([404, "'nothing' is not registered; there are jobs, resize"])
+    },
+  )
 })
 
 describe('tenants', () => {
-  test('take turns, whatever tenant came first and however many tasks it has', async () => {
+  test('take turns, whichever tenant came first and however many tasks it has', async () => {
     await publishAll(12, nth => ({ fairnessKey: nth < 10 ? 'large' : 'small' }))
 
     const keys = [...(await claimKeys(2)), ...(await claimKeys(2))]
@@ -177,7 +180,7 @@ describe('tenants', () => {
     expect(keys.filter(key => ['k10', 'k11'].includes(key))).toHaveLength(2)
   })
 
-  test('of lower priority wait for those of higher', async () => {
+  test('with tasks of lower priority wait for tasks of higher priority', async () => {
     await publishAll(12, nth => ({
       fairnessKey: nth < 6 ? 'low' : 'high',
       priority: nth < 6 ? 1 : 2,
@@ -189,7 +192,7 @@ describe('tenants', () => {
   })
 })
 
-test('another ordering sorts what waits anew', async () => {
+test('a new ordering of a type sorts its waiting tasks again', async () => {
   await configured({ ordering: 'arrival' })
   await publishAll(3, nth => ({ priority: nth, dueAt: new Date(NOW - 10 + nth).toISOString() }))
 

@@ -20,7 +20,7 @@ async function served(): Promise<void> {
 const statusOf = async (id: string) => (await api.call('GET', pathOf(id))).status
 
 describe('a purge', () => {
-  test('is accepted, answers the time up to which it removes, and works in the background', async () => {
+  test('is accepted with the time up to which it removes tasks, and works in the background', async () => {
     const ids = [await published(api, { key: 'a' }), await published(api, { key: 'b', delayMs: 5_000 })]
     await api.system.clock.advance(SECOND)
 
@@ -37,7 +37,7 @@ describe('a purge', () => {
     expect(await Promise.all([...ids, later].map(statusOf))).toEqual([404, 200, 200])
   })
 
-  test('ends a run as DELETE does: its worker learns that the task was removed', async () => {
+  test('ends a run as DELETE does: the worker learns that the task was removed', async () => {
     await published(api)
     const { path, fence } = await claimed(api)
     await api.system.clock.advance(SECOND)
@@ -49,7 +49,7 @@ describe('a purge', () => {
     expect(beat).toMatchObject({ status: 409, body: { reason: 'removed' } })
   })
 
-  test('with a time removes tasks that were published by then; a future time counts as now', async () => {
+  test('with a time removes the tasks published before it; a future time counts as now', async () => {
     const old = await published(api, { key: 'old' })
     await api.system.clock.advance(10 * SECOND)
     const young = await published(api, { key: 'young' })
@@ -67,9 +67,9 @@ describe('a purge', () => {
     ['no status', {}, 'status'],
     ['an empty list', { status: [] }, 'status'],
     ['one word', { status: 'ready' }, 'status'],
-    ['a word that is none', { status: ['ready', 'done'] }, 'status.1'],
-    ['a time that is none', { status: ['ready'], before: 'yesterday' }, 'before'],
-    ['a field that is none', { status: ['ready'], after: 1 }, 'after'],
+    ['an unknown status', { status: ['ready', 'done'] }, 'status.1'],
+    ['a malformed time', { status: ['ready'], before: 'yesterday' }, 'before'],
+    ['an unknown field', { status: ['ready'], after: 1 }, 'after'],
     ['no body', undefined, ''],
   ])('is refused with %s, naming the field', async (_name, body, path) => {
     const answer = await purge(body)
@@ -86,7 +86,7 @@ describe('a purge', () => {
     },
   )
 
-  test('beside ten others of its type is refused', async () => {
+  test('is refused while ten purges of its type are under way', async () => {
     const asked = async (day: number) =>
       (await purge({ status: ['failed'], before: `2025-12-${day}T00:00:00Z` })).status
 
@@ -96,7 +96,7 @@ describe('a purge', () => {
     expect(answers).toEqual([...Array(10).fill(202), 409])
   })
 
-  test('of a type that is not registered is refused and names those that are', async () => {
+  test('of an unknown type is refused, and the answer names the known types', async () => {
     const answer = await purge({ status: ['failed'] }, 'job')
 
     expect(answer.status).toBe(404)

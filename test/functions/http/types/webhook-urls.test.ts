@@ -13,7 +13,7 @@ beforeEach(async () => {
 })
 
 describe('a password in the URL of a type', () => {
-  it('is refused by name, with what would be legal, and not repeated', async () => {
+  it('is refused; the answer names the field and what is legal, and does not repeat the password', async () => {
     const { status, body } = await api.call('PUT', '/v1/types/notify', {
       kind: 'webhook',
       webhook: { url: URL_WITH_PASSWORD },
@@ -27,7 +27,7 @@ describe('a password in the URL of a type', () => {
     expect(JSON.stringify(body)).not.toContain('hidden')
   })
 
-  it('is masked where one was stored before, and all else is shown as it is', async () => {
+  it('is masked in a stored type, and the rest of the type is shown', async () => {
     const webhook = { url: URL_WITH_PASSWORD, timeoutMs: 5_000, secretName: 'orders' }
     await putType(api.system, 'old', { kind: 'webhook', defaults: {}, webhook })
 
@@ -60,7 +60,7 @@ describe('a password in the URL of an input', () => {
     expect(JSON.stringify(answer)).not.toContain('hidden')
   })
 
-  it('is refused where the input of a task is changed', async () => {
+  it('is refused when it changes the input of a task', async () => {
     const { body: own } = await api.call('POST', '/v1/tasks', {
       type: 'webhook',
       input: { url: 'https://example.com/' },
@@ -76,7 +76,7 @@ describe('a password in the URL of an input', () => {
     expect(kept.input).toEqual({ url: 'https://example.com/' })
   })
 
-  it('is refused where a step of a flow brings it', async () => {
+  it('is refused when a step of a flow has it', async () => {
     const steps = [
       { name: 'one', do: { type: 'jobs' }, undo: task },
       { name: 'two', do: task },
@@ -91,7 +91,7 @@ describe('a password in the URL of an input', () => {
     ])
   })
 
-  it('is refused for its member of a batch alone', async () => {
+  it('is refused for its own member of a batch only', async () => {
     const { body } = await api.call('POST', '/v1/tasks', { tasks: [task, { type: 'jobs' }] })
 
     expect(body.results.map((one: { status: number }) => one.status)).toEqual([400, 201])
@@ -100,8 +100,8 @@ describe('a password in the URL of an input', () => {
   it.each([
     ['of a type with a URL of its own', { type: 'notify', input: { url: URL_WITH_PASSWORD } }],
     ['of another kind', { type: 'jobs', input: { url: URL_WITH_PASSWORD } }],
-    ['that is no URL', { type: 'webhook', input: { url: 'user:password@' } }],
-  ])('is nothing to the input %s', async (_what, body) => {
+    ['that is not a URL', { type: 'webhook', input: { url: 'user:password@' } }],
+  ])('does not matter in an input %s', async (_what, body) => {
     expect((await api.call('POST', '/v1/tasks', body)).status).toBe(201)
   })
 })

@@ -28,8 +28,8 @@ const countWrites = () => {
   return () => writes
 }
 
-describe('the workers there are', () => {
-  test('are those that claim, with their version, their types, and how many tasks they run', async () => {
+describe('the listed workers', () => {
+  test('are the workers that claim, with their version, their types, and how many tasks they run', async () => {
     await api.call('PUT', '/v1/types/other', { kind: 'http' })
     for (const key of ['a', 'b', 'c']) await published(api, { key })
 
@@ -45,7 +45,7 @@ describe('the workers there are', () => {
     })
   })
 
-  test('are dropped once they have been silent for half a minute; heartbeats count', async () => {
+  test('leave the list after 30 silent seconds; a heartbeat ends the silence', async () => {
     await published(api)
     const { path, fence } = await claimed(api, { workerId: 'busy' })
     await claim('silent')
@@ -58,7 +58,7 @@ describe('the workers there are', () => {
     expect((await list()).items.map(({ id }: { id: string }) => id)).toEqual(['busy'])
   })
 
-  test('are of Lambda in aggregate, for each type with a deployed handler', async () => {
+  test('include one entry for the Lambda functions of each type with a deployed handler', async () => {
     await registerHandlerType(api.system, 'resize', { kind: 'handler', defaults: {} })
 
     expect((await list()).items).toEqual([
@@ -66,7 +66,7 @@ describe('the workers there are', () => {
     ])
   })
 
-  test('are standalone ones, as they announce themselves; a type registered for workers has no Lambda', async () => {
+  test('include standalone workers that announce themselves; a type registered for workers has no Lambda entry', async () => {
     await registerHandlerType(
       api.system,
       'resize',
@@ -108,7 +108,7 @@ describe('an announcement of a worker', () => {
     expect(writes()).toBe(3)
   })
 
-  test('goes on while a worker waits for tasks', async () => {
+  test('continues while the worker waits for tasks', async () => {
     const writes = countWrites()
 
     const waiting = claim('w1', { waitMs: 20_000 })
@@ -146,7 +146,7 @@ describe('an announcement of a worker', () => {
     expect((await list()).items[0].types).toEqual(['other'])
   })
 
-  test('that cannot be written costs no claim', async () => {
+  test('that cannot be written does not fail the claim', async () => {
     await published(api)
     Object.assign(api.system.workers, { announce: () => Promise.reject(new Error('no')) })
 
@@ -154,14 +154,14 @@ describe('an announcement of a worker', () => {
     expect(api.complaints).toMatchObject([{ message: 'a worker could not be announced' }])
   })
 
-  test('is not made when the type is unknown', async () => {
+  test('is not written when the type is unknown', async () => {
     await claim('w1', { type: 'nobody-knows' })
 
     expect((await list()).items).toEqual([])
   })
 })
 
-test('a task shows whether one of its workers is there', async () => {
+test('a task shows whether one of its named workers is alive', async () => {
   const id = await published(api, { workerIds: ['w1', 'w2'] })
   const reason = async () => (await api.call('GET', pathOf(id))).body.statusReason
 
@@ -174,7 +174,7 @@ test('a task shows whether one of its workers is there', async () => {
   expect([before, meanwhile, await reason()]).toEqual(['no-worker', 'target-worker', 'no-worker'])
 })
 
-test('a task of a type that workers serve shows whether one of them is there', async () => {
+test('a task of a type that workers serve shows whether a worker of the type is alive', async () => {
   await registerHandlerType(api.system, 'resize', { kind: 'handler', defaults: {} }, { servedBy: 'workers' })
   const id = await published(api, { type: 'resize' })
   const reason = async () => (await api.call('GET', pathOf(id))).body.statusReason

@@ -1,6 +1,6 @@
-import type { Task } from '../../../../shared/core/task/task.ts'
 import { jobsIn } from '../../jobs-in.ts'
 import type { Step } from '../../scenario.ts'
+import type { SeenHead } from '../../world/seen-head.ts'
 import type { Invariant } from '../invariant.ts'
 import { isCreation, nonceOf } from '../tags.ts'
 import { type End, type Part, standingOf, startable } from './canvas-model.ts'
@@ -109,11 +109,11 @@ export function trackCanvases(steps: readonly Step[]) {
       canvases.set(name, { part, ends: new Map(), begun: new Set(), isCancelled: false })
     return canvases.get(name)
   }
-  const of = ({ member }: Task) => member && named(member.canvasId, member.born)
+  const of = ({ member }: SeenHead) => member && named(member.canvasId, member.born)
   return {
     named,
     of,
-    see: (before: Task | undefined, after: Task) => {
+    see: (before: SeenHead | undefined, after: SeenHead) => {
       if (isAllCancelled(after)) markCancelled(named(after.key, after.born))
       const canvas = of(after)
       const nonce = nonceOf(after) ?? nonces.get(after.id)
@@ -125,12 +125,12 @@ export function trackCanvases(steps: readonly Step[]) {
   }
 }
 
-function endOf({ state }: Task): End {
+function endOf({ state }: SeenHead): End {
   return state === 'succeeded' ? 'succeeded' : 'failed'
 }
 
 /** Whether a canvas is cancelled with all its members. */
-function isAllCancelled({ canvas, state, owes }: Task): boolean {
+function isAllCancelled({ canvas, state, owes }: SeenHead): boolean {
   return canvas !== undefined && state === 'cancelled' && !owes
 }
 
@@ -138,7 +138,7 @@ function markCancelled(canvas: Canvas | undefined): void {
   if (canvas) canvas.isCancelled = true
 }
 
-function faultOfStart(canvas: Canvas, before: Task | undefined, after: Task): string | undefined {
+function faultOfStart(canvas: Canvas, before: SeenHead | undefined, after: SeenHead): string | undefined {
   const nonce = nonceOf(after)
   if (!isCreation(before, after) || nonce === undefined) return undefined
   if (canvas.begun.has(nonce)) return `${after.id} is published a second time`

@@ -1,3 +1,4 @@
+import type { Head } from '../../../../shared/core/task/head.ts'
 import type { Task } from '../../../../shared/core/task/task.ts'
 import type { Step } from '../../scenario.ts'
 import type { HistoryEvent } from '../../world/history.ts'
@@ -94,7 +95,7 @@ export const BIRTH_INVARIANTS: readonly Invariant[] = [
 ]
 
 /** The birth that ends with this event: its removal was written, or its cancel acknowledged. */
-function endedBirth(event: HistoryEvent): Task | undefined {
+function endedBirth(event: HistoryEvent): Head | undefined {
   if (event.what === 'write') {
     const { before, after } = event
     return before && after.operation === 'remove' ? before : undefined
@@ -126,10 +127,10 @@ function judgeBirth(
     : undefined
 }
 
-function birth({ id, born }: Task): string {
+function birth({ id, born }: Pick<Head, 'id' | 'born'>): string {
   return `${id} ${born}`
 }
 
-function version(task: Task): string {
+function version(task: Head): string {
   return `${birth(task)} r${task.revision}`
 }

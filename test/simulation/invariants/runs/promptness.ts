@@ -1,7 +1,8 @@
 import { QUEUE_DELAY_MS_MAX } from '../../../../shared/core/bounds.ts'
-import { endedRuns, type Task } from '../../../../shared/core/task/task.ts'
+import { endedRuns } from '../../../../shared/core/task/task.ts'
 import { allScripts } from '../../jobs-in.ts'
 import { CALM, type Scenario } from '../../scenario.ts'
+import type { SeenHead } from '../../world/seen-head.ts'
 import { START } from '../../world/world.ts'
 import type { Invariant } from '../invariant.ts'
 import { rhythmOf } from '../schedules/ticks.ts'
@@ -143,7 +144,7 @@ export const PROMPTNESS_INVARIANTS: readonly Invariant[] = [
       let lastWrite = Number.POSITIVE_INFINITY
       /** When the last task is due. The schedule of a far minute fires whatever became of its tasks. */
       let lastDue = 0
-      const note = (after: Task) => {
+      const note = (after: SeenHead) => {
         lastDue = Math.max(lastDue, after.dueAt)
         if (after.state === 'open') open.add(after.id)
         else open.delete(after.id)
@@ -165,12 +166,12 @@ export const PROMPTNESS_INVARIANTS: readonly Invariant[] = [
 ]
 
 /** Whether the task was last written so long before its due time that no queue could delay its message. */
-function isFarOff({ dueAt, updatedAt }: Task): boolean {
+function isFarOff({ dueAt, updatedAt }: SeenHead): boolean {
   return dueAt - updatedAt > QUEUE_DELAY_MS_MAX
 }
 
 /** The birth of the canvas that a task is, or whose member it is. */
-function canvasOf({ canvas, member, born }: Task): string | undefined {
+function canvasOf({ canvas, member, born }: SeenHead): string | undefined {
   return canvas ? born : member?.born
 }
 

@@ -1,6 +1,7 @@
 import { isComplete } from '../../../../shared/core/run/several-successes.ts'
-import { endedRuns, liveRuns, successes, type Task } from '../../../../shared/core/task/task.ts'
+import { endedRuns, liveRuns, successes } from '../../../../shared/core/task/task.ts'
 import { versionSuffices } from '../../../../shared/core/worker/worker.ts'
+import type { SeenHead } from '../../world/seen-head.ts'
 import type { Invariant, Write } from '../invariant.ts'
 import { claimIn, endsOf, opensPiece } from '../pieces.ts'
 
@@ -95,7 +96,7 @@ export const RUN_INVARIANTS: readonly Invariant[] = [
  * The runs that a write ended: those that were live before, or the run of a refused claim, which begins and
  * ends in one write.
  */
-function endedNow(before: Task | undefined, after: Task) {
+function endedNow(before: SeenHead | undefined, after: SeenHead) {
   if (!before || before.born !== after.born) return []
   const isNew = (fence: number) => fence === before.fence + 1 && after.operation === 'fail'
   return endedRuns(after).filter(({ fence }) => before.live[fence] || isNew(fence))

@@ -1,6 +1,7 @@
-import { successes, type Task } from '../../../../shared/core/task/task.ts'
+import { successes } from '../../../../shared/core/task/task.ts'
 import type { Scenario } from '../../scenario.ts'
 import { FAULTY_KEY_PREFIXES, isFaulty } from '../../world/faults.ts'
+import type { SeenHead } from '../../world/seen-head.ts'
 import type { Invariant } from '../invariant.ts'
 import { servingTypeOf } from '../pieces.ts'
 
@@ -40,8 +41,8 @@ const FAR_FUTURE_MS = 86_400_000
 const LAMBDA: Candidate = { workerId: 'a later invocation' }
 
 /** A task that must still change by itself; undefined when there is none. A canvas waits with its members. */
-export function firstUnsettled(tasks: readonly Task[], scenario: Scenario): Task | undefined {
-  const mayRest = (task: Task) => isAtRest(task, scenario) || isStuckByFault(task, scenario)
+export function firstUnsettled(tasks: readonly SeenHead[], scenario: Scenario): SeenHead | undefined {
+  const mayRest = (task: SeenHead) => isAtRest(task, scenario) || isStuckByFault(task, scenario)
   const busy = tasks.find(task => !task.canvas && !mayRest(task))
   if (busy) return busy
   const waiting = new Set(
@@ -53,12 +54,12 @@ export function firstUnsettled(tasks: readonly Task[], scenario: Scenario): Task
 }
 
 /** Whether the task is faulty and stays open. A task whose claims alone are refused fails instead. */
-function isStuckByFault({ id, key }: Task, scenario: Scenario): boolean {
+function isStuckByFault({ id, key }: SeenHead, scenario: Scenario): boolean {
   return isFaulty(scenario, id) && !key.startsWith(FAULTY_KEY_PREFIXES.claims)
 }
 
 /** Whether the task cannot change by itself: it has ended, or no worker of the scenario may take it. */
-function isAtRest(task: Task, { types, workers }: Scenario): boolean {
+function isAtRest(task: SeenHead, { types, workers }: Scenario): boolean {
   if (task.state !== 'open') return !task.owes
   if (Object.keys(task.live).length > 0 || task.deadlineAt !== undefined) return false
   // All successes are recorded, so the end must still be written.
@@ -72,7 +73,7 @@ function isAtRest(task: Task, { types, workers }: Scenario): boolean {
 
 /** Whether a worker may still take a task, by the product's rules and independently of the code. */
 function mayStillTake(
-  { options, ended, failures, failuresBy }: Task,
+  { options, ended, failures, failuresBy }: SeenHead,
   { workerId, version }: Candidate,
 ): boolean {
   const { workerIds, minWorkerVersion, retry } = options

@@ -1,5 +1,5 @@
 import type { ScheduleState } from '../../../../shared/core/task/schedule-state.ts'
-import type { Task } from '../../../../shared/core/task/task.ts'
+import type { SeenHead } from '../../world/seen-head.ts'
 import { START } from '../../world/world.ts'
 import type { Invariant, Write } from '../invariant.ts'
 import { nameOfTick, textOfTick, tickedBy, ticksBetween } from './ticks.ts'
@@ -42,7 +42,7 @@ export const LOST_TICK_INVARIANTS: readonly Invariant[] = [
   {
     name: 'a schedule that fell behind publishes only its latest ticks',
     watch: scenario => {
-      const schedules = new Map<string, Task>()
+      const schedules = new Map<string, SeenHead>()
       return {
         on: event => {
           if (event.what !== 'write') return undefined
@@ -69,7 +69,7 @@ function createLooks() {
     see: ({ after }: Write) => {
       if (after.schedule) most.set(after.id, Math.max(most.get(after.id) ?? 0, ticksAtOnce(after.schedule)))
     },
-    faultOf: ({ parentId = '', born }: Task, by: string): string | undefined => {
+    faultOf: ({ parentId = '', born }: SeenHead, by: string): string | undefined => {
       const look = `${parentId} ${by} ${born.slice(0, TIME_CHARACTERS)}`
       const count = (counts.get(look) ?? 0) + 1
       counts.set(look, count)
@@ -91,9 +91,9 @@ function ticksAtOnce({ missed }: ScheduleState): number {
 /** Compares the ticks of each schedule, from its creation to its removal, with the published ones. */
 function createCount({ calmAt }: Scene) {
   const published = new Set<string>()
-  const created = new Map<string, Task>()
+  const created = new Map<string, SeenHead>()
   let expected = 0
-  const lostOnes = (set: Task, at: number): string | undefined => {
+  const lostOnes = (set: SeenHead, at: number): string | undefined => {
     const ticks = ticksBetween(set, Math.min(at - REPAIRED_WITHIN_MS, START + calmAt))
     expected += ticks.length
     const type = set.schedule?.taskType ?? ''
@@ -113,7 +113,7 @@ function createCount({ calmAt }: Scene) {
   }
 }
 
-function faultOfLate({ id, dueAt }: Task, head: Task, at: number): string | undefined {
+function faultOfLate({ id, dueAt }: SeenHead, head: SeenHead, at: number): string | undefined {
   const { schedule, operation } = head
   // The timing may have been changed while a tick of the former timing was on its way.
   if (!schedule || schedule.timing.kind === 'at' || operation === 'update') return undefined

@@ -1,6 +1,6 @@
 import type { Timing } from '../../../../shared/core/task/schedule-state.ts'
-import type { Task } from '../../../../shared/core/task/task.ts'
 import type { HistoryEvent } from '../../world/history.ts'
+import type { SeenHead } from '../../world/seen-head.ts'
 import { START } from '../../world/world.ts'
 import { isCreation } from '../tags.ts'
 
@@ -9,7 +9,7 @@ import { isCreation } from '../tags.ts'
 const DAY_MS = 86_400_000
 
 /** The task that a write publishes for a tick; undefined for a task that an operator triggered. */
-export function tickedBy(event: HistoryEvent): Task | undefined {
+export function tickedBy(event: HistoryEvent): SeenHead | undefined {
   if (event.what !== 'write') return undefined
   const { before, after } = event
   const name = after.parentId?.startsWith('schedule:') ? after.parentId.slice('schedule:'.length) : undefined
@@ -21,12 +21,12 @@ export function tickedBy(event: HistoryEvent): Task | undefined {
  * The name of a tick. It includes the type: a schedule that got another type may publish for both where clocks
  * are wrong.
  */
-export function nameOfTick({ parentId, id, schedule, dueAt }: Task, type: string): string {
+export function nameOfTick({ parentId, id, schedule, dueAt }: SeenHead, type: string): string {
   return `${schedule ? id : parentId} ${dueAt} ${type}`
 }
 
 /** The ticks of a schedule from its due time until before `until`, by its definition. */
-export function ticksBetween({ schedule, dueAt, createdAt }: Task, until: number): number[] {
+export function ticksBetween({ schedule, dueAt, createdAt }: SeenHead, until: number): number[] {
   if (!schedule) return []
   const { timing } = schedule
   if (timing.kind === 'at') return timing.at >= dueAt && timing.at < until ? [timing.at] : []

@@ -1,5 +1,5 @@
 import { deletableAt } from '../../../../shared/core/task/fence.ts'
-import type { Task } from '../../../../shared/core/task/task.ts'
+import type { Head } from '../../../../shared/core/task/head.ts'
 import { createSeededChance } from '../../../../shared/testing/chance.ts'
 import type { MemoryHeads } from '../../../../shared/testing/heads.ts'
 import type { World } from '../world.ts'
@@ -12,7 +12,7 @@ export function createExpiry(
   world: World,
   heads: MemoryHeads,
   onDrop: (id: string) => void,
-): (written: Task) => void {
+): (written: Head) => void {
   const { timeline, history } = world
   const lagMs = world.scenario.conditions?.ttlLagMs
   if (lagMs === undefined) return () => undefined

@@ -1,13 +1,13 @@
 import { hash32 } from '../../../../shared/core/hash.ts'
 import type { LimitChange } from '../../../../shared/core/limits/held-permits.ts'
-import type { Task } from '../../../../shared/core/task/task.ts'
+import type { Head } from '../../../../shared/core/task/head.ts'
 import { planLimits } from '../../../../shared/runtime/limits/serve-limit-looks.ts'
 import { planChanges } from '../../../../shared/runtime/stream/stream.ts'
 import { createSeededChance } from '../../../../shared/testing/chance.ts'
 import type { Sandboxes } from '../sandboxes.ts'
 import type { World } from '../world.ts'
 
-type Written = { readonly task: Task } | { readonly limit: LimitChange }
+type Written = { readonly task: Head } | { readonly limit: LimitChange }
 type Change = Written & { readonly position: string }
 type Shard = { push(written: Written): void }
 
@@ -15,7 +15,7 @@ type Shard = { push(written: Written): void }
  * The table's stream with the planner behind it. Each shard delivers its changes in order and in batches, and
  * delivers a failed batch again.
  */
-export type Stream = { push(task: Task): void; pushLimit(change: LimitChange): void }
+export type Stream = { push(task: Head): void; pushLimit(change: LimitChange): void }
 
 const SHARDS = 2
 const BATCH_MAX = 10

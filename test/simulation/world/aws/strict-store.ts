@@ -6,8 +6,8 @@ import { acquirePermit, noteWaiting, putSlots } from '../../../../shared/aws/dyn
 import { putRecord } from '../../../../shared/aws/dynamo/records/record-requests.ts'
 import { putType } from '../../../../shared/aws/dynamo/types/type-requests.ts'
 import { putMarker } from '../../../../shared/aws/dynamo/worker/target-requests.ts'
-import type { Change } from '../../../../shared/core/change/change.ts'
-import type { BodyWrite } from '../../../../shared/core/task/body.ts'
+import type { BodyWrite, Change } from '../../../../shared/core/change/change.ts'
+import { type Head, isTask } from '../../../../shared/core/task/head.ts'
 import type {
   CanvasStore,
   LimitStore,
@@ -82,7 +82,9 @@ function requestOfHead(change: Change): Request {
 }
 
 /** Whether the head has many runs. Only such heads come near the largest item. */
-function isLarge({ live, ended, failuresBy }: Change['after']): boolean {
+function isLarge(head: Head): boolean {
+  if (!isTask(head)) return false
+  const { live, ended, failuresBy } = head
   return [live, ended, failuresBy].some(map => Object.keys(map).length > 20)
 }
 

@@ -1,6 +1,5 @@
-import type { Change } from '../../../../shared/core/change/change.ts'
-import type { BodyWrite } from '../../../../shared/core/task/body.ts'
-import type { Task } from '../../../../shared/core/task/task.ts'
+import type { BodyWrite, Change } from '../../../../shared/core/change/change.ts'
+import { type Head, isTask } from '../../../../shared/core/task/head.ts'
 import type { Applied, TaskStore } from '../../../../shared/ports/stores.ts'
 import { createMemoryBodies, inOrderOfWriting } from '../../../../shared/testing/bodies.ts'
 import { createSeededChance } from '../../../../shared/testing/chance.ts'
@@ -15,8 +14,8 @@ import { createStrictStore } from './strict-store.ts'
 export type Table = {
   /** The store as one process reaches it. Bodies, head and records are written by separate calls. */
   storeFor(process: Process): TaskStore
-  heads(): Iterable<Task>
-  head(id: string): Task | undefined
+  heads(): Iterable<Head>
+  head(id: string): Head | undefined
 }
 
 const LAG_MS_MAX = 30
@@ -26,7 +25,7 @@ const RESEND_AFTER_MS_MAX = 4_000
 /** `onWrite` is called at the very instant at which a head is written. */
 export function createTable(
   world: World,
-  onWrite: (before: Task | undefined, after: Task, by: Process) => void,
+  onWrite: (before: Head | undefined, after: Head, by: Process) => void,
 ): Table {
   const { timeline } = world
   const chance = createSeededChance(world.seedOf('table'))
@@ -40,8 +39,8 @@ export function createTable(
     view: new Map(),
     place: new Map(),
     owner: new Map(),
-    reads: new Map<string, Task>(),
-  } satisfies Record<string, Map<string, Task>>
+    reads: new Map<string, Head>(),
+  } satisfies Record<string, Map<string, Head>>
   /** The number of writes with a token of each head; it identifies the last such write. */
   const tokens = new Map<string, number>()
 
@@ -49,10 +48,10 @@ export function createTable(
   let written = 0
   const dropped = new Map<string, number>()
 
-  const showLater = (task: Task) => {
+  const showLater = (task: Head) => {
     written += 1
     const order = written
-    for (const view of Object.values<Map<string, Task>>(shown)) {
+    for (const view of Object.values<Map<string, Head>>(shown)) {
       const isStale = chance.fraction() < world.weather().staleIndex
       timeline.at(timeline.now() + chance.fraction() * (isStale ? STALE_LAG_MS_MAX : LAG_MS_MAX), () => {
         const current = view.get(task.id)
@@ -72,7 +71,7 @@ export function createTable(
     keep(id, written)
   }
   const expire = createExpiry(world, heads, id => {
-    for (const view of Object.values<Map<string, Task>>(shown)) view.delete(id)
+    for (const view of Object.values<Map<string, Head>>(shown)) view.delete(id)
     dropped.set(id, written)
   })
   const write = (change: Change, by: Process) => {
@@ -166,11 +165,12 @@ function hasToken({ guard, after }: Change): boolean {
  * Whether a head is newer than another. Heartbeats do not change the revision, so of two heads with one
  * revision the later lease decides.
  */
-function isNewer(task: Task, current: Task): boolean {
+function isNewer(task: Head, current: Head): boolean {
   if (task.revision !== current.revision) return task.revision > current.revision
   return latestLease(task) >= latestLease(current)
 }
 
-function latestLease({ live }: Task): number {
+function latestLease(head: Head): number {
+  const live = isTask(head) ? head.live : {}
   return Math.max(0, ...Object.values(live).map(({ leaseUntil }) => leaseUntil))
 }

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { atTurn, lineEntry } from '../../../shared/core/change/entering.ts'
 import { turnOrder } from '../../../shared/core/fair/fair.ts'
 import { block, endWait } from '../../../shared/core/limits/wait.ts'
 import { patch } from '../../../shared/core/operate/patch.ts'
+import { atTurn, lineEntry } from '../../../shared/core/place/line-entry.ts'
 import { create } from '../../../shared/core/publish/publish.ts'
 import { update } from '../../../shared/core/publish/update.ts'
 import { finish } from '../../../shared/core/run/finish.ts'
@@ -24,8 +24,8 @@ describe('a task of a tenant', () => {
     ['is given back', changeOf(released), {}],
     ['returns from the place of a limit', changeOf(endWait(BLOCKED, NOW)), { held: 7 }],
   ])('enters its line when it %s', (_when, change, more) => {
-    expect(lineEntry(change)).toEqual({ line: LINE, tenant: 'a', ...more })
-    expect(atTurn(change, LINE, 9).after.place).toEqual({
+    expect(lineEntry(change.before, change.after)).toEqual({ line: LINE, tenant: 'a', ...more })
+    expect(atTurn(change.after, LINE, 9).place).toEqual({
       name: 'ready#resize#0',
       order: turnOrder(LINE, 9),
     })
@@ -37,7 +37,7 @@ describe('a task of a tenant', () => {
     ['is patched while it waits', changeOf(patch(WAITING, { tags: {} }, NOW))],
     ['is published anew while it waits', changeOf(update(WAITING, aPublication(FAIR), NOW))],
   ])('does not enter its line when it %s', (_when, change) => {
-    expect(lineEntry(change)).toBeUndefined()
+    expect(lineEntry(change.before, change.after)).toBeUndefined()
   })
 
   test('enters another line when its priority changes, and one of another tenant by its name', () => {
@@ -45,8 +45,11 @@ describe('a task of a tenant', () => {
     const patched = changeOf(patch(byPriority, { priority: 3 }, NOW))
     const renamed = changeOf(update(WAITING, aPublication({ ...FAIR, fairnessKey: 'b' }), NOW))
 
-    expect(lineEntry(patched)).toEqual({ line: { type: 'resize', priority: 3 }, tenant: 'a' })
-    expect(lineEntry(renamed)).toEqual({ line: LINE, tenant: 'b' })
+    expect(lineEntry(patched.before, patched.after)).toEqual({
+      line: { type: 'resize', priority: 3 },
+      tenant: 'a',
+    })
+    expect(lineEntry(renamed.before, renamed.after)).toEqual({ line: LINE, tenant: 'b' })
   })
 
   test('keeps its turn in the place of a limit', () => {

@@ -1,8 +1,8 @@
 import { type FairLine, fairLineOf, tenantOf, turnAt, turnOrder } from '../fair/fair.ts'
-import { readyPlaceOf } from '../place/place.ts'
-import { isLimitPlace } from '../place/place-names.ts'
 import { isSamePiece } from '../task/piece.ts'
-import type { Change } from './change.ts'
+import type { Task } from '../task/task.ts'
+import { readyPlaceOf } from './place.ts'
+import { isLimitPlace } from './place-names.ts'
 
 /** The entry of a tenant's task into the ready place of a line. */
 export type LineEntry = {
@@ -12,8 +12,8 @@ export type LineEntry = {
   readonly held?: number
 }
 
-/** The entry of the changed task into a line. Undefined when the task enters none, or waits there already and keeps its turn. */
-export function lineEntry({ before, after }: Change): LineEntry | undefined {
+/** The entry of a changed task into a line. Undefined when the task enters none, or waits there already and keeps its turn. */
+export function lineEntry(before: Task | undefined, after: Task): LineEntry | undefined {
   const tenant = tenantOf(after)
   const { place } = after
   if (tenant === undefined || place === undefined || place.name !== readyPlaceOf(after)) return undefined
@@ -25,9 +25,7 @@ export function lineEntry({ before, after }: Change): LineEntry | undefined {
   return { line, tenant, ...(held !== undefined && { held }) }
 }
 
-/** The change with the task at this turn of the line. */
-export function atTurn(change: Change, line: FairLine, turn: number): Change {
-  const { after } = change
-  if (!after.place) return change
-  return { ...change, after: { ...after, place: { ...after.place, order: turnOrder(line, turn) } } }
+/** The task at this turn of the line. */
+export function atTurn(task: Task, line: FairLine, turn: number): Task {
+  return task.place ? { ...task, place: { ...task.place, order: turnOrder(line, turn) } } : task
 }
