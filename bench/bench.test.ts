@@ -6,7 +6,7 @@ import { type Row, tableOf } from './row.ts'
 import { takeoverRow } from './takeover.ts'
 import { latenessRows, startRows } from './timing.ts'
 
-/** `npm run bench`. A row fails when it cannot be measured, never because it is slow. */
+/** The rows of `npm run bench`. A row fails when it cannot be measured, never because it is slow. */
 
 const fleet = aWorkerFleet()
 const rows: Row[] = []

@@ -1,49 +1,57 @@
 import { hasEnded, type WorkerFleet } from '../test/support/workers/worker-fleet.ts'
 import type { Row } from './row.ts'
 
-const PER_SECOND = 20
-const RATED = 100
+const STARTS_PER_SECOND = 20
+const RATED_TASKS = 100
 const CONCURRENCY = 5
-const PERMITTED = 100
+const PERMIT_TASKS = 100
 const RUN_MS = 100
 
-/** Measures limits on a worker. The controls are tasks that are due at the same rate, and a worker of the same concurrency. */
+/**
+ * Measures limits on a worker. Each row has a control without a limit: tasks that fall due at the same rate, or a worker with the
+ * same concurrency.
+ */
 export async function flowControlRows(fleet: WorkerFleet): Promise<Row[]> {
   const { aWorker } = fleet
   const worker = await aWorker(['--concurrency', '400'])
-  const rated = await spanOf(fleet, 'rated', RATED, { rate: { limit: PER_SECOND, perMs: 1_000 } })
+  const rated = await spanOf(fleet, 'rated', RATED_TASKS, {
+    rate: { limit: STARTS_PER_SECOND, perMs: 1_000 },
+  })
   const from = Date.now() + 2_000
-  const spaced = await spanOf(fleet, 'spaced', RATED, {}, nth => ({
-    // Like the limit, this makes the tasks of one second due at once.
-    dueAt: new Date(from + Math.floor(nth / PER_SECOND) * 1_000).toISOString(),
+  const spaced = await spanOf(fleet, 'spaced', RATED_TASKS, {}, nth => ({
+    // The rate limit starts all tasks of a second at once. The control therefore makes them due at once.
+    dueAt: new Date(from + Math.floor(nth / STARTS_PER_SECOND) * 1_000).toISOString(),
   }))
   worker.signal('SIGTERM')
   await worker.ended
 
   const input = { sleepMs: RUN_MS }
   const wide = await aWorker(['--concurrency', `${4 * CONCURRENCY}`])
-  const limited = await spanOf(fleet, 'permit', PERMITTED, { concurrency: { max: CONCURRENCY } }, () => ({
+  const limited = await spanOf(fleet, 'permit', PERMIT_TASKS, { concurrency: { max: CONCURRENCY } }, () => ({
     input,
   }))
   wide.signal('SIGTERM')
   await wide.ended
   await aWorker(['--concurrency', `${CONCURRENCY}`])
-  const narrow = await spanOf(fleet, 'narrow', PERMITTED, {}, () => ({ input }))
+  const narrow = await spanOf(fleet, 'narrow', PERMIT_TASKS, {}, () => ({ input }))
   return [
     {
-      name: `${RATED} tasks under a limit of ${PER_SECOND} starts a second: first start to last`,
+      name: `${RATED_TASKS} tasks under a limit of ${STARTS_PER_SECOND} starts a second: first start to last`,
       value: rated,
-      control: { name: 'the same by their due times', value: spaced },
+      control: {
+        name: `as many tasks without a limit, ${STARTS_PER_SECOND} due in each second`,
+        value: spaced,
+      },
     },
     {
-      name: `${PERMITTED} tasks of ${RUN_MS} ms under a limit of ${CONCURRENCY} at once: first start to last`,
+      name: `${PERMIT_TASKS} tasks of ${RUN_MS} ms under a limit of ${CONCURRENCY} at once: first start to last`,
       value: limited,
       control: { name: `a worker with a concurrency of ${CONCURRENCY}, without a limit`, value: narrow },
     },
   ]
 }
 
-/** The time from the first start to the last of a number of tasks. */
+/** Publishes `count` tasks and returns the time from the first start to the last. */
 async function spanOf(
   { system }: WorkerFleet,
   prefix: string,

@@ -1,4 +1,4 @@
-/** A row of the table: a figure, and its control. The same run measures both on the same machine. */
+/** A row of the table: a figure and its control. The same run measures both on the same machine. */
 export type Row = {
   readonly name: string
   readonly value: number

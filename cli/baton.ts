@@ -30,7 +30,7 @@ async function execute({ usage, run }: Command): Promise<void> {
   }
 }
 
-/** Whether the caller can correct it: an unknown option, a missing file, a variable that is not set. */
+/** Whether the user can correct the error: an unknown option, a missing file, a variable that is not set. */
 function isUserMistake(error: unknown): error is Error {
   if (error instanceof BatonError) return true
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''

@@ -13,14 +13,14 @@ export const worker = { usage, run }
 
 async function run(args: readonly string[]): Promise<void> {
   const options = await optionsOf(args)
-  const serving = createWorker(options)
-  stopOnSignals(serving)
-  outliveHandlers(serving)
-  serving.start()
+  const served = createWorker(options)
+  stopOnSignals(served)
+  outliveHandlers(served)
+  served.start()
   const types = options.tasks.map(({ type }) => type).join(', ')
-  // Flushed now and not at the exit, because the process may be killed.
+  // The compile cache is flushed now and not at the exit, because the process may be killed.
   flushCompileCache()
-  console.log(`worker ${serving.workerId} (process ${process.pid}) serves ${types}`)
+  console.log(`worker ${served.workerId} (process ${process.pid}) serves ${types}`)
 }
 
 async function optionsOf(args: readonly string[]): Promise<WorkerOptions> {
@@ -55,13 +55,13 @@ function duration(text: string): number {
   throw new BatonError('invalid', `--drain-ms is ${text}; give a number of milliseconds from 0 up`)
 }
 
-function stopOnSignals(serving: Worker): void {
+function stopOnSignals(served: Worker): void {
   let signals = 0
   const onSignal = async () => {
     signals += 1
-    if (signals > 1) return void serving.abort()
-    console.log(`worker ${serving.workerId} stops; ${serving.running()} runs under way`)
-    await serving.stop()
+    if (signals > 1) return void served.abort()
+    console.log(`worker ${served.workerId} stops; ${served.running()} runs under way`)
+    await served.stop()
     // Timers that handlers left behind would keep the process alive.
     process.exit(0)
   }
@@ -71,15 +71,15 @@ function stopOnSignals(serving: Worker): void {
 
 /**
  * Keeps one handler's mistake from ending the runs of others. A rejected promise without a handler is only logged. After an
- * uncaught error the process is in an unknown state: it lets its runs finish and exits with code 1.
+ * uncaught error the process is in an unknown state: the worker lets its runs finish, and the process exits with code 1.
  */
-function outliveHandlers(serving: Worker): void {
+function outliveHandlers(served: Worker): void {
   process.on('unhandledRejection', error => {
     console.error('a promise was rejected and has no handler:', error)
   })
   process.on('uncaughtException', async error => {
     console.error('the worker stops after an uncaught error:', error)
-    await serving.stop()
+    await served.stop()
     process.exit(1)
   })
 }

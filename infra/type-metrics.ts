@@ -29,11 +29,13 @@ export class TypeMetrics {
   /**
    * The value of `BATON_TYPE_METRICS`. It is resolved at synthesis, so it includes metrics that the app asks for later. When the
    * names of the types are too long, the same metrics are kept for every type.
+   *
+   * `whenNone` is the value when the app asks for no metric of a type. @default none: the template omits the variable
    */
-  text(): string {
+  text(whenNone?: string): string {
     return Lazy.string({
       produce: () => {
-        if (this.asked.size === 0) return undefined
+        if (this.asked.size === 0) return whenNone
         const text = [...this.asked].sort().join(',')
         return text.length <= TYPE_METRICS_CHARACTERS_MAX ? text : this.namesForEveryType()
       },

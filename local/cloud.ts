@@ -79,7 +79,7 @@ export type LocalCloud = {
       readonly sessionToken: string
     }
   }
-  /** The same options as environment variables, for another process. */
+  /** `clientOptions` as environment variables, for another process. */
   readonly environment: Readonly<Record<string, string>>
   /** The resources by logical id. */
   readonly resources: Readonly<Record<string, LocalResource>>
@@ -101,7 +101,7 @@ export type LocalCloud = {
   readonly faults: Faults
   /** The last calls that the caller's role did not allow. A test removes those that it expects. */
   readonly denials: Denial[]
-  /** Resolves to the reason, in one line, after the cloud has ended itself because a store was lost. */
+  /** Resolves after a store was lost and the cloud has ended. The value is the reason, in one line. */
   readonly broken: Promise<string>
   /** Ends all processes and servers. A second call waits for the same end. */
   stop(): Promise<void>
@@ -149,8 +149,8 @@ async function boot(options: LocalCloudOptions, closing: Closing): Promise<Local
   await createQueues(stack, gateway)
 
   const events = serveEvents(stack, gateway)
-  const ofAws = awsEnvironment(gateway.url, accessKey)
-  const environment = { ...ofAws, ...events?.environment, ...options.environment }
+  const awsVariables = awsEnvironment(gateway.url, accessKey)
+  const environment = { ...awsVariables, ...events?.environment, ...options.environment }
   const functions = createFunctions(stack, assembly, {
     maxSandboxes: maxSandboxesPerFunction,
     environment,
@@ -173,12 +173,12 @@ async function boot(options: LocalCloudOptions, closing: Closing): Promise<Local
   scheduler.begin()
   const services = options.services === false ? [] : startServices(stack, assembly, { environment, log })
   for (const service of services) closing.first(service.stop)
-  const isDown = () => whatIsDown(dynamo, services)
-  api.serve({ stack, functions, meter, permissions, isDown, ...(events && { stream: events.stream }) })
+  const partsDown = () => findPartsDown(dynamo, services)
+  api.serve({ stack, functions, meter, permissions, partsDown, ...(events && { stream: events.stream }) })
 
   return {
     ...describeCloud(stack, gateway, api.url, accessKey),
-    environment: { ...ofAws, AWS_ACCESS_KEY_ID: TESTER },
+    environment: { ...awsVariables, AWS_ACCESS_KEY_ID: TESTER },
     broken: broken.promise,
     unsupported,
     functions,
@@ -204,8 +204,8 @@ function protect(gateway: Gateway, stack: Stack, log: (line: string) => void): P
   return permissions
 }
 
-/** The parts that do not run at the moment. `/healthz` reports them. */
-async function whatIsDown(dynamo: DynamoDbLocal | undefined, services: readonly LocalService[]) {
+/** Finds the parts that do not run at the moment. `/healthz` reports them. */
+async function findPartsDown(dynamo: DynamoDbLocal | undefined, services: readonly LocalService[]) {
   const down = services.filter(service => !service.isUp()).map(({ logicalId }) => logicalId)
   return dynamo && !(await dynamo.isUp()) ? ['DynamoDB Local', ...down] : down
 }
@@ -254,7 +254,8 @@ function findResource(resources: Record<string, LocalResource>, type: string, id
   const [only, second] = exact ? [exact] : ofType.filter(([logicalId]) => logicalId.includes(idPart))
   if (only && !second) return only[1]
   const ids = ofType.map(([logicalId]) => logicalId).join(', ')
-  throw new Error(`${second ? 'Several' : 'No'} ${type} match "${idPart}"; there are: ${ids}`)
+  const problem = second ? 'Several resources match' : 'No resource matches'
+  throw new Error(`${problem} "${idPart}"; those of type ${type} are: ${ids}`)
 }
 
 function findMapping(mappings: readonly Mapping[], functions: Functions, name: string): Mapping {

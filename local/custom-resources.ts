@@ -48,13 +48,13 @@ const isCustom = (type: string) =>
 
 /**
  * Deploys the custom resources of the template. It creates new ones, updates those with changed properties, and deletes those that
- * left the template. Throws when one of them answers FAILED.
+ * the template no longer has. Throws when one of them answers FAILED.
  */
 export async function deployCustomResources(stack: Stack, parts: Parts) {
   const answers = awaitAnswers(parts.gateway)
   const { state } = parts
 
-  const wanted = inOrder(stack, stack.ids(isCustom))
+  const wanted = dependenciesFirst(stack, stack.ids(isCustom))
   for (const logicalId of wanted) {
     const { Type: type } = stack.resource(logicalId)
     const properties = asTexts(stack.properties(logicalId)) as Record<string, unknown>
@@ -151,8 +151,8 @@ function asTexts(value: unknown): unknown {
   return String(value)
 }
 
-/** The ids in an order in which each resource follows those that it depends on, by `DependsOn` or by reference. */
-function inOrder(stack: Stack, ids: readonly string[]): string[] {
+/** Sorts the ids so that each resource follows those that it depends on, by `DependsOn` or by reference. */
+function dependenciesFirst(stack: Stack, ids: readonly string[]): string[] {
   const ordered: string[] = []
   const visit = (logicalId: string) => {
     if (ordered.includes(logicalId)) return

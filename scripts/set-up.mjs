@@ -3,7 +3,7 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, statSync } from 'node:fs'
 
-const MIN_JAVA = 17
+const JAVA_VERSION_MIN = 17
 const root = new URL('..', import.meta.url)
 
 installPackages()
@@ -19,15 +19,15 @@ function installPackages() {
 }
 
 function installJava() {
-  if (javaVersion() >= MIN_JAVA) return
+  if (javaVersion() >= JAVA_VERSION_MIN) return
   for (const { tool, commands } of INSTALLERS) {
     if (!has(tool)) continue
     console.log(`Installing a Java runtime with ${tool} …`)
     for (const [command, ...args] of commands) spawnSync(command, args, { stdio: 'inherit' })
-    if (javaVersion() >= MIN_JAVA) return
+    if (javaVersion() >= JAVA_VERSION_MIN) return
   }
   fail(
-    `DynamoDB Local needs a Java ${MIN_JAVA}+ runtime: install one (for example openjdk-${MIN_JAVA}-jre-headless) so that 'java' is on the PATH.`,
+    `DynamoDB Local needs a Java ${JAVA_VERSION_MIN}+ runtime: install one (for example openjdk-${JAVA_VERSION_MIN}-jre-headless) so that 'java' is on the PATH.`,
   )
 }
 
@@ -58,13 +58,13 @@ function has(tool) {
   return spawnSync(process.platform === 'win32' ? 'where' : 'which', [tool]).status === 0
 }
 
-function run(command, args, complaint) {
+function run(command, args, failureMessage) {
   const { status } = spawnSync(command, args, {
     cwd: root,
     stdio: 'inherit',
     shell: process.platform === 'win32',
   })
-  if (status !== 0) fail(complaint)
+  if (status !== 0) fail(failureMessage)
 }
 
 function fail(message) {

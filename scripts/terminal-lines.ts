@@ -1,4 +1,4 @@
-/** Selects the lines of functions and workers that `npm start` shows. Each arrives as `<logical id>: <line>`. */
+/** This file selects the lines of functions and workers that `npm start` shows. A line arrives as `<logical id>: <line>`. */
 
 type LogLine = {
   readonly level?: string
@@ -19,7 +19,7 @@ type ShownError = {
 }
 
 /** Fields that are not shown: the first part of the line names them, or a reader does not need them. */
-const HIDDEN = new Set([
+const HIDDEN_FIELDS = new Set([
   'level',
   'message',
   'timestamp',
@@ -37,7 +37,7 @@ const HIDDEN = new Set([
 export function terminalLine(line: string, isVerbose: boolean): string | undefined {
   const [, source = '', text = line] = /^([A-Za-z0-9]+): (.*)$/s.exec(line) ?? []
   const logged = logLineIn(text)
-  if (!logged) return isVerbose || isOfTheCloud(line) ? line : undefined
+  if (!logged) return isVerbose || isFromTheCloud(line) ? line : undefined
   if ('_aws' in logged) return undefined
   const failure = failureLine(logged)
   if (failure) return failure
@@ -46,7 +46,7 @@ export function terminalLine(line: string, isVerbose: boolean): string | undefin
 }
 
 /** Whether the local cloud itself has written the line. */
-function isOfTheCloud(line: string): boolean {
+function isFromTheCloud(line: string): boolean {
   return line.includes('NOT SUPPORTED') || line.startsWith('DynamoDB Local')
 }
 
@@ -59,13 +59,13 @@ function logLineIn(text: string): LogLine | undefined {
   }
 }
 
-const WHAT: Readonly<Record<string, string>> = { 'run failed': 'failed', 'run lost': 'was lost' }
+const VERBS: Readonly<Record<string, string>> = { 'run failed': 'failed', 'run lost': 'was lost' }
 
 /** `✗ resize:img-1 failed (attempt 2): TypeError: fetch failed ← Error: connect ECONNREFUSED …; next try in 4 s`. */
 function failureLine({ message = '', taskId, attempt, error, ...line }: LogLine): string | undefined {
-  const what = WHAT[message]
-  if (!what || taskId === undefined) return undefined
-  return `✗ ${taskId} ${what} (attempt ${attempt}): ${errorText(error)}; ${nextTryText(line)}`
+  const verb = VERBS[message]
+  if (!verb || taskId === undefined) return undefined
+  return `✗ ${taskId} ${verb} (attempt ${attempt}): ${errorText(error)}; ${nextTryText(line)}`
 }
 
 function errorText(error: ShownError = {}): string {
@@ -73,11 +73,11 @@ function errorText(error: ShownError = {}): string {
   return chain.map(({ name = 'Error', message = '' }) => oneLine(`${name}: ${message}`)).join(' ← ')
 }
 
-const MOST_CHARACTERS = 300
+const ERROR_CHARACTERS_MAX = 300
 
 function oneLine(text: string): string {
   const flat = text.replace(/\s+/g, ' ')
-  return flat.length <= MOST_CHARACTERS ? flat : `${flat.slice(0, MOST_CHARACTERS - 1)}…`
+  return flat.length <= ERROR_CHARACTERS_MAX ? flat : `${flat.slice(0, ERROR_CHARACTERS_MAX - 1)}…`
 }
 
 function nextTryText({ nextTry = 'never', timestamp = '', status }: LogLine): string {
@@ -91,7 +91,7 @@ function nextTryText({ nextTry = 'never', timestamp = '', status }: LogLine): st
 
 function plainLine(source: string, line: LogLine): string {
   const { level = '', message = '', timestamp = '', taskId } = line
-  const more = Object.fromEntries(Object.entries(line).filter(([name]) => !HIDDEN.has(name)))
+  const more = Object.fromEntries(Object.entries(line).filter(([name]) => !HIDDEN_FIELDS.has(name)))
   const time = timestamp.slice(11, 23)
   const fields = Object.keys(more).length > 0 ? ` ${JSON.stringify(more)}` : ''
   return [time, level.padEnd(5), taskId ?? source, message].filter(part => part !== '').join(' ') + fields

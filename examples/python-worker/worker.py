@@ -1,8 +1,8 @@
-"""A Baton worker that needs nothing but Python 3: claims tasks over HTTP, keeps them by heartbeats, finishes them.
+"""A Baton worker that needs nothing but Python 3. It claims tasks over HTTP, keeps them by heartbeats, and finishes them.
 
     BATON_URL=http://127.0.0.1:7070 python3 worker.py TYPE [WORKER_ID]
 
-SIGTERM or SIGINT stops it: it claims no more, lets its runs finish for GRACE_S seconds and gives the rest back.
+SIGTERM or SIGINT stops it: it makes no more claims, lets its runs finish for GRACE_S seconds and gives the rest back.
 """
 
 import base64
@@ -26,7 +26,7 @@ POLL_S = 0.02
 
 
 class Refused(Exception):
-    """The API answered with a problem document: the run is over, or the request makes no sense."""
+    """The API refused a request with a problem document: the run is over, or the request is not valid."""
 
     def __init__(self, problem):
         super().__init__(problem.get("detail", "refused"))
@@ -34,25 +34,25 @@ class Refused(Exception):
 
 
 class Busy(OSError):
-    """Too many requests at the moment: the API says how long to wait."""
+    """The API got too many requests. Its answer says how long to wait."""
 
     def __init__(self, retry_after_s):
-        super().__init__(f"too many requests, again in {retry_after_s} s")
+        super().__init__(f"too many requests; the next is allowed in {retry_after_s} s")
         self.retry_after_s = retry_after_s
 
 
 class Fatal(Exception):
-    """Thrown by a handler: no retry helps."""
+    """A handler throws this when no retry can help."""
 
 
 class Stopped(Exception):
-    """Thrown by a handler that was told to stop and does."""
+    """`Run.check` throws this into a handler whose run is over."""
 
 
 def handle(task, run):
-    """The work itself: replace it. Returns the task's result, which must be JSON.
+    """Does the work; replace it. Returns the task's result, which must be JSON.
 
-    Long work calls `run.check()` now and then, which throws once the run is over, or `run.progress(...)`.
+    Long work calls `run.check()` now and then, which throws once the run is over. `run.progress(...)` reports progress.
     """
     given = task["params"] if task.get("inputIsParams") else task.get("input") or {}
     if "fail" in given:
@@ -83,7 +83,7 @@ def call(path, body, timeout_s=30):
 
 
 def retry_after_s(error):
-    """Problem documents of Baton say it to the millisecond; what stands before the API may say it in a header."""
+    """Reads the wait from Baton's problem document, or from the header that a proxy in front of the API may set."""
     try:
         return json.load(error)["retryAfterMs"] / 1_000
     except (ValueError, KeyError, TypeError):
@@ -91,7 +91,7 @@ def retry_after_s(error):
 
 
 class Run:
-    """One hold on a task. Heartbeats go on in a thread of their own until it is over."""
+    """This worker's hold on one task. A thread sends heartbeats until the run is over."""
 
     def __init__(self, claim):
         self.task, run = claim["task"], claim["run"]
@@ -111,7 +111,7 @@ class Run:
             raise Stopped(f"{self.task['id']} is no longer ours")
 
     def beat(self):
-        """Renews the lease until the run is over. Outages are borne as long as the lease lasts."""
+        """Renews the lease until the run is over. The run survives an outage of the API until the lease ends."""
         while not self.ended.wait(self.interval_s):
             body = {"fence": self.fence}
             if self.said is not None:
@@ -129,7 +129,7 @@ class Run:
                     self.ended.set()
 
     def end(self, word, **more):
-        """The run's last word, repeated through outages: it is accepted once, however often it arrives."""
+        """Ends the run, and repeats the call during an outage. The API applies a repeated call once."""
         if not self.last_word.acquire(blocking=False):
             return
         while True:
@@ -145,12 +145,12 @@ class Run:
 
 
 def in_path(task_id):
-    """An id as a segment of a path: API Gateway decodes paths, so only this form brings every id through unchanged."""
+    """Encodes an id for a path. API Gateway decodes paths, so only this form carries every id unchanged."""
     return "~" + base64.urlsafe_b64encode(task_id.encode()).decode().rstrip("=")
 
 
 def interval_of(options):
-    """Heartbeats come as the options say, and twice before the lease can end."""
+    """The heartbeat interval of the options, but at most two thirds of the lease."""
     return min(options["heartbeatMs"], options["leaseMs"] * 2 / 3) / 1_000
 
 
@@ -162,7 +162,7 @@ def work(run):
         run.end("succeed", result=result)
     except Stopped:
         run.end("release")
-    except Exception as error:  # whatever a handler throws is the task's failure, not the worker's
+    except Exception as error:  # an error of a handler fails the task, not the worker
         described = {"name": type(error).__name__, "message": str(error)}
         run.end("fail", error=described, fatal=isinstance(error, Fatal))
     heart.join()
@@ -188,11 +188,11 @@ def serve(task_type, worker_id, stopping):
     for run in list(runs):
         run.end("release")
     log("stopped")
-    os._exit(0)  # a handler that does not listen keeps its thread, but no longer its task
+    os._exit(0)  # ends the threads of handlers that did not stop; their tasks have been given back
 
 
 def claim(task_type, worker_id, limit):
-    """What was claimed, and how many seconds to rest before the next claim: an idle worker is told to ask more seldom."""
+    """Returns the claims and the seconds to wait before the next claim. The API makes an idle worker ask less often."""
     body = {"type": task_type, "workerId": worker_id, "limit": limit, "waitMs": CLAIM_WAIT_MS}
     try:
         answer = call("/v1/claims", body)

@@ -208,10 +208,9 @@ function withDefaults(given: WorkerServiceProps) {
   }
 }
 
-/** Leaves out the list of metrics that are kept for single types. Workers write metrics for all types together only. */
+/** The environment of a container. Unlike a function's, a variable of a container must have a value. */
 function workerEnvironment(settings: Parts['settings'], logLevel: LogLevel): Record<string, string> {
-  const { BATON_TYPE_METRICS: _metrics, ...environment } = environmentOf(settings, logLevel)
-  return environment
+  return { ...environmentOf(settings, logLevel), BATON_TYPE_METRICS: settings.typeMetrics.text('') }
 }
 
 /** Grants what a Lambda handler may do, and lets the workers receive messages, because they poll their queues themselves. */

@@ -40,8 +40,8 @@ export function newAccessKey(): string {
 }
 
 /**
- * Opens the folder of a kept local system, and creates it if it is missing. The access key is created once, because the tables of
- * one key are invisible to another. When the folder cannot be used, it throws one line that says what to do.
+ * Opens a data folder, and creates it if it is missing. The access key is created once, because the tables of one key are
+ * invisible to another. If the folder cannot be used, the message of the error says in one line what to do.
  */
 export function openDataFolder(path: string): DataFolder {
   const folder = resolve(path)
@@ -64,7 +64,7 @@ export function openDataFolder(path: string): DataFolder {
   return { accessKey, file, dynamodb, sqs }
 }
 
-/** Creates the folder and those above it. Node's own `recursive` never ends on a file system without new folders, such as `/proc`. */
+/** Creates a folder and those above it. Node's `recursive` never ends on a file system that refuses new folders, e.g. `/proc`. */
 function makeFolder(folder: string): void {
   if (statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return
   const above = dirname(folder)
@@ -94,7 +94,7 @@ function keptKey(folder: string, dynamodb: string): string {
   if (kept === undefined) {
     if (databasesIn(dynamodb).length > 0) {
       throw new Error(
-        `${file} is missing, and without it the tables in ${dynamodb} cannot be read; restore it, or give an empty folder`,
+        `${file} is missing, and nothing can read the tables in ${dynamodb} without it; restore it, or give an empty folder`,
       )
     }
     const made = newAccessKey()
@@ -103,7 +103,7 @@ function keptKey(folder: string, dynamodb: string): string {
   }
   if (!KEY.test(kept)) {
     throw new Error(
-      `${file} holds no access key (32 digits and letters a–f); restore it, or give an empty folder`,
+      `${file} does not contain an access key (32 digits and letters a–f); restore it, or give an empty folder`,
     )
   }
   chmodSync(file, 0o600)
@@ -123,14 +123,14 @@ function databasesIn(dynamodb: string): string[] {
   return readdirSync(dynamodb).filter(name => name.endsWith('.db') && name !== SHARED_DATABASE)
 }
 
-/** Renames the shared database of an earlier version to that of the access key. Both have the same format. */
+/** Gives the shared database of an earlier version the name that belongs to the access key. Both have the same format. */
 function adoptSharedDatabase(dynamodb: string, accessKey: string): void {
   const own = `${accessKey}_${REGION}.db`
   const shared = readdirSync(dynamodb).filter(name => name.startsWith(SHARED_DATABASE))
   if (!shared.includes(SHARED_DATABASE)) return
   if (databasesIn(dynamodb).includes(own)) {
     throw new Error(
-      `${dynamodb} holds tables of this version and of an earlier one (${SHARED_DATABASE}); move that file away to use those of this version`,
+      `${dynamodb} has tables of this version and of an earlier one (${SHARED_DATABASE}); move that file away to use the tables of this version`,
     )
   }
   // The database itself is renamed last: after a crash before that, the next start finds it and goes on.

@@ -40,6 +40,6 @@ function readExisting<T>(file: string, empty: T): T {
     return JSON.parse(readFileSync(file, 'utf8')) as T
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return empty
-    throw new Error(`The kept state in ${file} cannot be read`, { cause })
+    throw new Error(`The state in ${file} cannot be read`, { cause })
   }
 }

@@ -14,7 +14,7 @@ type Entry = {
 }
 
 /**
- * EventBridge's PutEvents. Events of the system itself are kept in `log`. Entries of other sources are accepted and dropped, since
+ * Serves EventBridge's PutEvents. It keeps events of the system in `log`. It accepts and drops entries of other sources, because
  * rules are not emulated. `buses` are the names and ARNs of the existing buses.
  */
 export function createEventBus(log: EventLog, buses: readonly string[]): Backend {
@@ -24,7 +24,7 @@ export function createEventBus(log: EventLog, buses: readonly string[]): Backend
     }
     const { Entries: entries } = bodyOf(call) as { Entries?: readonly Entry[] }
     if (!entries || entries.length < 1 || entries.length > ENTRIES_MAX) {
-      return errorAnswer(400, 'ValidationException', `Entries must be 1 to ${ENTRIES_MAX}`)
+      return errorAnswer(400, 'ValidationException', `Entries must have 1 to ${ENTRIES_MAX} members`)
     }
     if (call.body.length > REQUEST_BYTES_MAX) {
       return errorAnswer(
@@ -33,7 +33,7 @@ export function createEventBus(log: EventLog, buses: readonly string[]): Backend
         'Total size of the entries in the request is over the limit',
       )
     }
-    const results = entries.map(entry => take(entry, log, buses))
+    const results = entries.map(entry => acceptEntry(entry, log, buses))
     const FailedEntryCount = results.filter(result => 'ErrorCode' in result).length
     return jsonAnswer(200, { FailedEntryCount, Entries: results })
   }
@@ -41,14 +41,14 @@ export function createEventBus(log: EventLog, buses: readonly string[]): Backend
 
 type Result = { readonly EventId: string } | { readonly ErrorCode: string; readonly ErrorMessage: string }
 
-function take(entry: Entry, log: EventLog, buses: readonly string[]): Result {
+function acceptEntry(entry: Entry, log: EventLog, buses: readonly string[]): Result {
   const { EventBusName: bus = 'default', Source: source, DetailType: type, Detail } = entry
   if (!source || !type || !Detail)
     return refused('InvalidArgument', 'Source, DetailType and Detail are required')
   if (!buses.includes(bus))
     return refused('InvalidArgument', `there is no bus ${bus}; there are ${buses.join(', ')}`)
   const detail = objectIn(Detail)
-  if (!detail) return refused('MalformedDetail', 'Detail is no JSON object')
+  if (!detail) return refused('MalformedDetail', 'Detail is not a JSON object')
   const { system: _system, ...event } = detail
   const { id, taskId } = event
   if (source === 'baton' && typeof id === 'string') {

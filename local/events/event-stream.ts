@@ -18,14 +18,14 @@ export function createEventStream(log: EventLog): RequestHandler {
   let readers = 0
   return (request, response) => {
     if (request.method !== 'GET' || pathOf(request) !== '/v1/events') return false
-    const wish = readSubscription(request)
-    if ('problems' in wish) {
-      send(response, invalid(wish.problems))
+    const subscription = readSubscription(request)
+    if ('problems' in subscription) {
+      send(response, invalid(subscription.problems))
     } else if (readers >= READERS_MAX) {
       send(response, crowded)
     } else {
       readers += 1
-      follow(log, wish, response).finally(() => {
+      follow(log, subscription, response).finally(() => {
         readers -= 1
       })
     }
@@ -56,7 +56,7 @@ function send(response: ServerResponse, { status, headers, body }: HttpAnswer): 
 }
 
 /** Writes events until the reader closes the connection. */
-async function follow(log: EventLog, wish: Subscription, response: ServerResponse): Promise<void> {
+async function follow(log: EventLog, subscription: Subscription, response: ServerResponse): Promise<void> {
   const closed = closingOf(response)
   response.writeHead(200, {
     'content-type': 'text/event-stream; charset=utf-8',
@@ -65,12 +65,12 @@ async function follow(log: EventLog, wish: Subscription, response: ServerRespons
   })
   // A reader that loses the connection before its first event continues from this id. No event has the id `none`.
   const last = log.read(log.end() - 1, 1)[0]?.id ?? 'none'
-  response.write(`retry: ${RETRY_MS}\nid: ${wish.lastEventId ?? last}\n\n`)
+  response.write(`retry: ${RETRY_MS}\nid: ${subscription.lastEventId ?? last}\n\n`)
   const keepingAlive = setInterval(() => {
     if (!response.writableNeedDrain) response.write(': still here\n\n')
   }, KEEP_ALIVE_MS)
   try {
-    await writeFrom(log, wish, response, closed)
+    await writeFrom(log, subscription, response, closed)
   } finally {
     clearInterval(keepingAlive)
     response.end()
@@ -79,11 +79,11 @@ async function follow(log: EventLog, wish: Subscription, response: ServerRespons
 
 async function writeFrom(
   log: EventLog,
-  wish: Subscription,
+  subscription: Subscription,
   response: ServerResponse,
   closed: AbortSignal,
 ): Promise<void> {
-  const seen = wish.lastEventId === undefined ? log.end() - 1 : log.numberOf(wish.lastEventId)
+  const seen = subscription.lastEventId === undefined ? log.end() - 1 : log.numberOf(subscription.lastEventId)
   if (seen === undefined)
     response.write(': the last event is not kept any more; this begins with the oldest\n\n')
   let next = seen === undefined ? log.oldest() : seen + 1
@@ -95,7 +95,7 @@ async function writeFrom(
     }
     const events = log.read(next, READ_EVENTS_MAX)
     next += events.length
-    const text = events.filter(wish.wants).map(frameOf).join('')
+    const text = events.filter(subscription.wants).map(frameOf).join('')
     if (text !== '') response.write(text)
     if (response.writableNeedDrain) await drained(response, closed)
     else if (events.length === 0) await log.arrival(next, closed)
@@ -145,7 +145,7 @@ const CONTROL = /\p{Cc}/u
 
 const PARAMETERS = ['type', 'taskType', 'taskId', 'lastEventId']
 
-/** What a request asks for, or its problems. The header wins over the query: a browser sends it when it connects again. */
+/** Reads what a request asks for, or its problems. The header wins over the query: a browser sends it when it connects again. */
 function readSubscription(
   request: IncomingMessage,
 ): Subscription | { readonly problems: readonly Problem[] } {
@@ -169,12 +169,15 @@ function isAmong(value: string | undefined, wanted: readonly string[] = []): boo
 }
 
 function problemsIn(query: URLSearchParams): Problem[] {
-  const unknown = [...query.keys()].filter(name => !PARAMETERS.includes(name))
+  const unknownNames = [...query.keys()].filter(name => !PARAMETERS.includes(name))
   const types: readonly string[] = EVENT_TYPES
-  const strange = query.getAll('type').filter(type => !types.includes(type))
+  const unknownTypes = query.getAll('type').filter(type => !types.includes(type))
   return [
-    ...unknown.map(path => ({ path, message: `is no parameter here; there are ${PARAMETERS.join(', ')}` })),
+    ...unknownNames.map(path => ({
+      path,
+      message: `is no parameter here; there are ${PARAMETERS.join(', ')}`,
+    })),
     ...(CONTROL.test(query.getAll('lastEventId').join()) ? [CONTROL_PROBLEM] : []),
-    ...strange.map(() => ({ path: 'type', message: `must be one of ${types.join(', ')}` })),
+    ...unknownTypes.map(() => ({ path: 'type', message: `must be one of ${types.join(', ')}` })),
   ]
 }

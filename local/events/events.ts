@@ -18,7 +18,7 @@ export type LocalEvents = {
   readonly environment: Readonly<Record<string, string>>
 }
 
-/** Puts the event buses of a stack behind the gateway; undefined when it has none. */
+/** Puts the event buses of a stack behind the gateway. Returns undefined when the stack has none. */
 export function serveEvents(stack: Stack, gateway: Pick<Gateway, 'serve'>): LocalEvents | undefined {
   const buses = stack.ids('AWS::Events::EventBus').map(id => stack.describe(id))
   if (buses.length === 0) return undefined

@@ -26,7 +26,7 @@ async function start() {
     )
     process.on('message', (request: InvocationRequest) => void run(handler, request))
     send({ kind: 'ready' })
-    // The cache is written now, because a function's process is killed in the end and could not write it then.
+    // The compile cache is written now, because this process is killed in the end and could not write it then.
     flushCompileCache()
   } catch (cause) {
     send({ kind: 'init-failed', error: errorOf(cause) })

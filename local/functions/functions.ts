@@ -1,7 +1,7 @@
 /**
  * Lambda: each function runs in its own processes (`sandbox.ts`, started with `bootstrap.ts`), one per concurrent invocation
- * (`pool.ts`). `spec.ts` reads a function from the template, `protocol.ts` has the messages of its processes, `lineage.ts` counts
- * the hops of a chain of messages, and `lambda-api.ts` answers the Invoke call.
+ * (`pool.ts`). `spec.ts` reads a function from the template, and `protocol.ts` has the messages of its processes. `lineage.ts`
+ * counts the invocations in a chain of messages, and `lambda-api.ts` answers the Invoke call.
  */
 
 import type { Meter } from '../gateway/meter.ts'
@@ -31,15 +31,15 @@ export type LocalFunction = {
    */
   invoke(event: unknown, trace?: string): Promise<InvocationResult>
   /**
-   * Whether Lambda refuses the next invocation in this chain: the chain has 16 invocations of the function, and its
+   * Whether Lambda refuses the next invocation in this chain: the chain has 16 invocations of the function, and the function's
    * `RecursiveLoop` is not `Allow`. The method counts and logs a refusal.
    */
   refuses(trace: string | undefined): boolean
   /** How many invocations were refused as a loop, like CloudWatch's `RecursiveInvocationsDropped`. */
   readonly recursionsDropped: () => number
-  /** The most invocations of the function in one chain. */
+  /** The maxProcesses invocations of the function in one chain. */
   readonly longestChain: () => number
-  /** Invokes the function without waiting. A failure is retried as its `EventInvokeConfig` says (twice by default). */
+  /** Invokes the function without waiting. A failure is retried as the function's `EventInvokeConfig` says (twice by default). */
   invokeLater(event: unknown, trace?: string): void
   pids(): number[]
   /** Starts this many processes ahead of the first invocations. */
@@ -79,7 +79,7 @@ function createFunction(
   setting: Setting,
 ): LocalFunction {
   const { physicalId: name, arn } = stack.describe(logicalId)
-  const most = maxSandboxesOf(stack, logicalId, setting.maxSandboxes)
+  const maxProcesses = maxSandboxesOf(stack, logicalId, setting.maxSandboxes)
   const memoryMb = memoryMbOf(stack, logicalId)
   const logs = keepLines(logicalId, setting)
   const retryDelays = ASYNC_RETRY_DELAYS_MS.slice(0, asyncRetriesOf(stack, name))
@@ -89,15 +89,19 @@ function createFunction(
   // The pool is created at the first use: the environment may name values that exist only after the boot.
   let pool: Pool | undefined
   const open = () => {
-    pool ??= createPool(functionSpecOf(stack, assembly, logicalId, setting.environment), most, logs.add)
+    pool ??= createPool(
+      functionSpecOf(stack, assembly, logicalId, setting.environment),
+      maxProcesses,
+      logs.add,
+    )
     return pool
   }
 
   async function invoke(event: unknown, trace?: string) {
     const chain = recursion.enter(trace)
     const result = deliverable(await open().invoke(event, chain))
-    const place = { caller: logicalId, service: 'lambda', operation: 'Invoke', resource: logicalId }
-    setting.meter.add(place, {
+    const usageKey = { caller: logicalId, service: 'lambda', operation: 'Invoke', resource: logicalId }
+    setting.meter.add(usageKey, {
       calls: 1,
       requests: 1,
       gbMs: (Math.ceil(result.durationMs) * memoryMb) / 1024,
@@ -121,7 +125,7 @@ function createFunction(
     logicalId,
     name,
     arn,
-    maxProcesses: most,
+    maxProcesses,
     timeoutMs: timeoutMsOf(stack, logicalId),
     invoke,
     refuses: recursion.refuses,
@@ -151,7 +155,7 @@ function deliverable(result: InvocationResult): InvocationResult {
   }
 }
 
-/** Follows the chains of requests that invoke a function. Lambda ends a loop by default. */
+/** Counts a function's invocations in each chain of requests. Lambda ends a loop by default. */
 function watchRecursion(
   stack: Stack,
   { logicalId, arn }: Pick<LocalFunction, 'logicalId' | 'arn'>,
@@ -163,7 +167,7 @@ function watchRecursion(
   return {
     dropped: () => dropped,
     longest: () => longest,
-    /** The chain including the invocation that begins. */
+    /** Returns the chain with the invocation that begins now. */
     enter: (trace: string | undefined) => {
       const chain = nextInChain(trace, arn)
       longest = Math.max(longest, invocationsIn(chain, arn))
@@ -172,7 +176,7 @@ function watchRecursion(
     refuses: (trace: string | undefined) => {
       if (isAllowed || !isLoop(trace, arn)) return false
       dropped += 1
-      const message = `Lambda refuses to invoke ${logicalId}: its chain of requests has invoked it 16 times (RecursiveInvocationException)`
+      const message = `Lambda refuses to invoke ${logicalId}: this chain of requests has invoked the function 16 times (RecursiveInvocationException)`
       log(JSON.stringify({ level: 'ERROR', message, dropped, trace }))
       return true
     },
@@ -181,14 +185,14 @@ function watchRecursion(
 
 function keepLines(logicalId: string, { log, meter }: Setting) {
   const lines: string[] = []
-  const place = { caller: logicalId, service: 'logs', operation: 'PutLogEvents', resource: '' }
+  const usageKey = { caller: logicalId, service: 'logs', operation: 'PutLogEvents', resource: '' }
   return {
     lines,
     add: (line: string) => {
       log(`${logicalId}: ${line}`)
       lines.push(line)
       if (lines.length > LINES_KEPT) lines.shift()
-      meter.add(place, { calls: 1, logBytes: Buffer.byteLength(line) })
+      meter.add(usageKey, { calls: 1, logBytes: Buffer.byteLength(line) })
     },
   }
 }

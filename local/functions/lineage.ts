@@ -29,7 +29,7 @@ export function isLoop(trace: string | undefined, functionArn: string): boolean 
   return invocationsIn(trace, functionArn) >= CHAIN_INVOCATIONS_MAX
 }
 
-/** The header of the invocation, which its own calls carry, too. */
+/** The header of the next invocation. The calls that the invocation makes carry it too. */
 export function nextInChain(trace: string | undefined, functionArn: string): string {
   const lineage = new Map(lineageOf(trace))
   lineage.set(nameOf(functionArn), invocationsIn(trace, functionArn) + 1)

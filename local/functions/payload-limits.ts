@@ -1,4 +1,7 @@
-/** Largest payloads of Lambda: https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html, in bytes as its API counts them. */
+/**
+ * The largest payloads of Lambda, in bytes as its API counts them.
+ * Source: https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html
+ */
 
 /** "Request must be smaller than 6291456 bytes for the InvokeFunction operation" */
 export const EVENT_BYTES_MAX = 6_291_456

@@ -31,14 +31,14 @@ export function createPool(spec: FunctionSpec, maxProcesses: number, onLine: (li
   let stopped = false
   let growth: NodeJS.Timeout | undefined
 
-  async function add() {
+  async function startProcess() {
     const sandbox = startSandbox(spec, onLine)
     all.add(sandbox)
     starting += 1
     void sandbox.ended.then(() => forget(sandbox))
     const problem = await sandbox.started
     starting -= 1
-    if (!problem) return rest(sandbox)
+    if (!problem) return returnToIdle(sandbox)
     sandbox.kill()
     queue.shift()?.resolve(failed(problem))
   }
@@ -49,7 +49,7 @@ export function createPool(spec: FunctionSpec, maxProcesses: number, onLine: (li
     pump()
   }
 
-  function rest(sandbox: Sandbox) {
+  function returnToIdle(sandbox: Sandbox) {
     if (sandbox.alive()) idle.put(sandbox)
     pump()
   }
@@ -62,12 +62,12 @@ export function createPool(spec: FunctionSpec, maxProcesses: number, onLine: (li
 
   async function run(sandbox: Sandbox, { event, traceId, resolve }: Waiting) {
     resolve(await sandbox.invoke(event, traceId))
-    rest(sandbox)
+    returnToIdle(sandbox)
   }
 
   function grow() {
     clearTimeout(growth)
-    // The first ones in the queue will get the processes that are starting already.
+    // The first invocations in the queue get the processes that are already starting.
     const next = queue[starting]
     if (!next || all.size >= maxProcesses) return
     const patience = all.size === 0 ? 0 : GROWTH_PATIENCE_MS - (performance.now() - next.since)
@@ -75,7 +75,7 @@ export function createPool(spec: FunctionSpec, maxProcesses: number, onLine: (li
       growth = setTimeout(pump, patience)
       return
     }
-    void add()
+    void startProcess()
     grow()
   }
 
@@ -90,7 +90,7 @@ export function createPool(spec: FunctionSpec, maxProcesses: number, onLine: (li
     pids: () => [...all].flatMap(({ pid }) => pid ?? []),
     warm: async count => {
       const missing = Math.max(0, Math.min(count, maxProcesses) - all.size)
-      await Promise.all(Array.from({ length: missing }, add))
+      await Promise.all(Array.from({ length: missing }, startProcess))
     },
     stop: async () => {
       stopped = true
@@ -111,10 +111,10 @@ const failed = (error: InvocationError): InvocationResult => ({
   durationMs: 0,
 })
 
-/** An idle process is kept this long, as Lambda keeps sandboxes for minutes. Then its memory is freed. */
+/** An idle process is kept this long, as Lambda keeps sandboxes for minutes. Then the process ends and frees its memory. */
 const IDLE_KEPT_MS = 5 * 60_000
 
-/** Idle items, of which the last used is taken first. An item that is idle for too long is retired. */
+/** A list of idle items. `take` returns the item that was used last. An item that is idle for too long is retired. */
 type IdleList<T> = {
   readonly size: () => number
   put(entry: T): void

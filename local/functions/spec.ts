@@ -17,10 +17,10 @@ export const timeoutMsOf = (stack: Stack, logicalId: string) =>
 export const memoryMbOf = (stack: Stack, logicalId: string) =>
   Number(stack.read(logicalId, 'MemorySize') ?? DEFAULT_MEMORY_MB)
 
-/** How many processes a function may have: `most`, or its reserved concurrency if that is less, but at least one. */
-export function maxSandboxesOf(stack: Stack, logicalId: string, most: number) {
+/** How many processes a function may have: `wanted`, or its reserved concurrency if that is less, but at least one. */
+export function maxSandboxesOf(stack: Stack, logicalId: string, wanted: number) {
   const reserved = stack.read(logicalId, 'ReservedConcurrentExecutions') as number | undefined
-  return Math.max(1, Math.min(most, reserved ?? most))
+  return Math.max(1, Math.min(wanted, reserved ?? wanted))
 }
 
 /**
@@ -70,7 +70,7 @@ export function awsEnvironment(gatewayUrl: string, accessKey: string): Record<st
     AWS_SECRET_ACCESS_KEY: 'local',
     AWS_SESSION_TOKEN: accessKey,
     AWS_EC2_METADATA_DISABLED: 'true',
-    // A call to a service without emulation is refused by the gateway and never reaches the real service.
+    // The gateway refuses a call to a service that is not emulated, so the call never reaches the real service.
     AWS_ENDPOINT_URL: gatewayUrl,
     ...Object.fromEntries(services.map(service => [`AWS_ENDPOINT_URL_${service}`, gatewayUrl])),
   }

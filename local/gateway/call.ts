@@ -13,7 +13,7 @@ export type Call = {
   readonly path: string
   readonly headers: IncomingHttpHeaders
   readonly body: Buffer
-  /** The role of the call if it is not the caller's own: a schedule has its own role. */
+  /** The role of the call where it differs from the caller's role: a schedule names a role of its own. */
   readonly roleArn?: string
   /** Aborts when the caller closes the connection before the answer. */
   readonly hungUp?: AbortSignal

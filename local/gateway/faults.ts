@@ -10,8 +10,8 @@ type Fault = {
   /** Whether the fault hits a request with this JSON body. */
   matches?(body: Record<string, unknown>): boolean
   /**
-   * `drop`: answer success and do nothing. `fail-before`: answer 500 and do nothing. `fail-after`: do it, then answer 500.
-   * `throttle`: answer the service's throttling error. `delay`: wait `delayMs`, then do it.
+   * `drop`: answer success and do nothing. `fail-before`: answer 500 and do nothing. `fail-after`: make the call, then answer 500.
+   * `throttle`: answer the service's throttling error. `delay`: wait `delayMs`, then make the call.
    */
   readonly action: 'drop' | 'fail-before' | 'fail-after' | 'throttle' | 'delay'
   readonly delayMs?: number
@@ -45,7 +45,7 @@ export function createFaults(): Faults {
     around: backend => call => {
       // Without faults a call costs one comparison.
       if (armed.size === 0) return backend(call)
-      const entry = [...armed].find(({ fault }) => hits(fault, call))
+      const entry = [...armed].find(({ fault }) => isHit(fault, call))
       if (!entry) return backend(call)
       entry.hits += 1
       if (entry.hits === entry.fault.times) armed.delete(entry)
@@ -54,7 +54,7 @@ export function createFaults(): Faults {
   }
 }
 
-function hits(fault: Fault, call: Call) {
+function isHit(fault: Fault, call: Call) {
   if (fault.service !== call.service) return false
   if (fault.operation !== undefined && fault.operation !== call.operation) return false
   if (fault.caller !== undefined && fault.caller !== call.caller) return false

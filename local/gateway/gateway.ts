@@ -1,6 +1,6 @@
 /**
- * The endpoint of all AWS services. It finds the service of a call (`identify.ts`), counts what the call consumes (`meter.ts`,
- * `metering.ts`, `prices.ts`) and fails calls on request (`faults.ts`), then hands the call to the service.
+ * The endpoint of all AWS services. It finds the service of a call (`identify.ts`), fails the call if a test asks for that
+ * (`faults.ts`), and hands it to the service. Then it counts what the call consumed (`meter.ts`, `metering.ts`, `prices.ts`).
  */
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
@@ -26,7 +26,7 @@ export type Gateway = {
   ): Promise<Record<string, unknown>>
   /** From now on the gateway refuses calls for which `refusalOf` returns an answer. */
   protect(refusalOf: (call: Call) => Answer | undefined): void
-  /** Handles requests that are no AWS calls, e.g. answers of custom resources. They carry no key: their path has a secret. */
+  /** Handles requests that are not AWS calls, e.g. answers of custom resources. They carry no key: their path is the secret. */
   route(pathPrefix: string, handler: (path: string, body: Buffer) => void): void
   /** Calls the listener with the table names of every DynamoDB write that succeeded. */
   onWrite(listener: (tableNames: readonly string[]) => void): void
@@ -34,8 +34,8 @@ export type Gateway = {
 }
 
 /**
- * Starts the one endpoint of all AWS services of the local cloud. It attributes calls, meters them and injects faults. It accepts
- * only requests with `accessKey`, so no web page and no other user of the machine can call.
+ * Starts the one endpoint of all AWS services of the local cloud. The gateway attributes calls, meters them and injects faults. It
+ * accepts only requests with `accessKey`, so no web page and no other user of the machine can call.
  */
 export async function startGateway(
   meter: Meter,
@@ -83,7 +83,7 @@ export async function startGateway(
   const server = createServer((request, response) => {
     answerRequest(request, response).catch(cause => refuse(response, cause))
   })
-  // Long polls last longer than Node's defaults. An SDK client needs a retry when its idle connection is closed.
+  // Long polls last longer than Node's defaults, and an SDK client must retry when the server closes its idle connection.
   server.requestTimeout = 0
   server.keepAliveTimeout = 0
   const url = await listen(server)
@@ -99,8 +99,7 @@ export async function startGateway(
     call: async (caller, service, operation, body, roleArn) => {
       const call = internalCall(caller, service, operation, body)
       const answer = await answerCall(roleArn === undefined ? call : { ...call, roleArn })
-      const found = bodyOf(answer)
-      if (answer.status < 300) return found
+      if (answer.status < 300) return bodyOf(answer)
       throw new Error(`${service} ${operation} answered ${answer.status}: ${answer.body}`)
     },
     stop: () => close(server),

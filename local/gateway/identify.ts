@@ -31,8 +31,8 @@ export function identify(headers: IncomingHttpHeaders, method: string, path: str
 }
 
 /**
- * Whether a request comes from a process of this local system. Only those have its access key, as the session token of their
- * credentials. The access key ids that sign are no secret.
+ * Whether a request comes from a process of this local system. Only its processes have the system's access key, as the session
+ * token of their credentials. The access key ids that sign requests are not secret.
  */
 export function carriesKey(headers: IncomingHttpHeaders, accessKey: string): boolean {
   const given = Buffer.from(String(headers['x-amz-security-token']))

@@ -41,6 +41,6 @@ const sizes: Record<string, (content: unknown) => number> = {
   },
 }
 
-/** Write units of a condition that failed on this item: its size in started KB, at least one. */
+/** The write units that a failed condition on this item costs: one per started KB of the item, at least one. */
 export const failedWriteUnits = (item: Record<string, AttributeValue> | undefined) =>
   item ? Math.max(1, Math.ceil(itemSize(item) / 1024)) : 1

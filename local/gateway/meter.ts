@@ -20,11 +20,12 @@ type MeterLine = {
 
 export type MeterSnapshot = readonly MeterLine[]
 
-type Place = Pick<MeterLine, 'caller' | 'service' | 'operation' | 'resource'>
-type Amounts = Omit<MeterLine, keyof Place>
+/** The caller, operation and resource that a line of the meter counts. */
+type UsageKey = Pick<MeterLine, 'caller' | 'service' | 'operation' | 'resource'>
+type Amounts = Omit<MeterLine, keyof UsageKey>
 
 export type Meter = {
-  add(place: Place, amounts: Partial<Amounts>): void
+  add(usageKey: UsageKey, amounts: Partial<Amounts>): void
   snapshot(): MeterSnapshot
   /** The usage since `before` was taken. */
   since(before: MeterSnapshot): MeterSnapshot
@@ -46,14 +47,14 @@ const none: Writable<Amounts> = {
 const amountNames = Object.keys(none) as readonly (keyof Amounts)[]
 
 export function createMeter(): Meter {
-  const lines = new Map<string, Place & Writable<Amounts>>()
+  const lines = new Map<string, UsageKey & Writable<Amounts>>()
 
   const snapshot = () => [...lines.values()].map(line => ({ ...line }))
 
   return {
-    add: (place, amounts) => {
-      const key = keyOf(place)
-      const line = lines.get(key) ?? { ...place, ...none }
+    add: (usageKey, amounts) => {
+      const key = keyOf(usageKey)
+      const line = lines.get(key) ?? { ...usageKey, ...none }
       lines.set(key, line)
       for (const name of amountNames) line[name] += amounts[name] ?? 0
     },
@@ -74,7 +75,7 @@ export function totalOf(lines: MeterSnapshot): Amounts {
   return total
 }
 
-const keyOf = ({ caller, service, operation, resource }: Place) =>
+const keyOf = ({ caller, service, operation, resource }: UsageKey) =>
   `${caller} ${service} ${operation} ${resource}`
 
 function difference(line: MeterLine, before: MeterLine | undefined): MeterLine {

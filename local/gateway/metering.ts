@@ -22,11 +22,11 @@ export function meterCall(meter: Meter, call: Call, answer: Answer) {
     case 'events':
       return meterEvents(meter, call)
     default:
-      return meter.add({ ...placeOf(call), resource: '' }, { calls: 1, requests: 1 })
+      return meter.add({ ...usageKeyOf(call), resource: '' }, { calls: 1, requests: 1 })
   }
 }
 
-const placeOf = ({ caller, service, operation }: Call) => ({ caller, service, operation })
+const usageKeyOf = ({ caller, service, operation }: Call) => ({ caller, service, operation })
 
 type Item = Record<string, Record<string, unknown>>
 type IndexUsage = Record<string, { CapacityUnits?: number }>
@@ -42,12 +42,12 @@ function meterDynamo(meter: Meter, call: Call, answer: Answer) {
   if (answer.status !== 200) return meterRefusal(meter, call, answer)
   const used = answer.body.includes('"ConsumedCapacity"') ? bodyOf(answer).ConsumedCapacity : undefined
   const capacities = [used].flat().filter(Boolean) as readonly Capacity[]
-  if (capacities.length === 0) return meter.add({ ...placeOf(call), resource: '' }, { calls: 1 })
+  if (capacities.length === 0) return meter.add({ ...usageKeyOf(call), resource: '' }, { calls: 1 })
   const kind = dynamoReads.has(call.operation) ? 'readUnits' : 'writeUnits'
   capacities.forEach((capacity, position) => {
     for (const [resource, units] of unitsByResource(capacity)) {
       const first = position === 0 && resource === capacity.TableName
-      meter.add({ ...placeOf(call), resource }, { calls: first ? 1 : 0, [kind]: units })
+      meter.add({ ...usageKeyOf(call), resource }, { calls: first ? 1 : 0, [kind]: units })
     }
   })
 }
@@ -68,7 +68,7 @@ function meterRefusal(meter: Meter, call: Call, answer: Answer) {
   const refusal = bodyOf(answer)
   const resource = textFields(call.body, 'TableName')[0] ?? ''
   const units = refusedUnits(refusal)
-  meter.add({ ...placeOf(call), resource }, { calls: 1, writeUnits: units, failedWriteUnits: units })
+  meter.add({ ...usageKeyOf(call), resource }, { calls: 1, writeUnits: units, failedWriteUnits: units })
 }
 
 function refusedUnits(refusal: Record<string, unknown>) {
@@ -84,7 +84,7 @@ function refusedUnits(refusal: Record<string, unknown>) {
 /** Every started 64 KB of an entry is billed. No entry here exceeds 64 KB. */
 function meterEvents(meter: Meter, call: Call) {
   const { Entries = [] } = bodyOf(call) as { Entries?: readonly unknown[] }
-  meter.add({ ...placeOf(call), resource: '' }, { calls: 1, requests: Entries.length })
+  meter.add({ ...usageKeyOf(call), resource: '' }, { calls: 1, requests: Entries.length })
 }
 
 function meterSqs(meter: Meter, call: Call, answer: Answer) {
@@ -92,7 +92,7 @@ function meterSqs(meter: Meter, call: Call, answer: Answer) {
   const url = textFields(call.body, 'QueueUrl')[0] ?? ''
   const empty = call.operation === 'ReceiveMessage' && !answer.body.includes('"Messages"')
   meter.add(
-    { ...placeOf(call), resource: url.slice(url.lastIndexOf('/') + 1) },
+    { ...usageKeyOf(call), resource: url.slice(url.lastIndexOf('/') + 1) },
     { calls: 1, requests: Math.max(1, Math.ceil(size / SQS_CHUNK_BYTES)), emptyReceives: empty ? 1 : 0 },
   )
 }

@@ -1,8 +1,8 @@
 import { type MeterSnapshot, totalOf } from './meter.ts'
 
 /**
- * List prices in USD, us-east-1, November 2026, without free tiers, each with its page. Events are left out: the local
- * cloud publishes all of them, AWS only those of types that ask for it, at $1 per million.
+ * List prices in USD, us-east-1, November 2026, without free tiers, each with its page. Events ($1 per million) are left
+ * out. A local system publishes the events of all types, a deployed one only those of types that ask for them.
  * Failed conditional writes cost write units like successful ones.
  */
 export const prices = {

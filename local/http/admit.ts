@@ -10,8 +10,8 @@ const OWN_SITES = ['same-origin', 'none']
 const HTTP_PORT = '80'
 
 /**
- * Refuses requests of web pages in the developer's browser. With every request, preflights included, the browser sends the
- * origin of a foreign page, or a header that says that the request is cross-site. A page whose host name was pointed at this
+ * Refuses requests of foreign web pages in the developer's browser. The browser marks every such request, preflights included: it
+ * sends the page's origin, or a header that says that the request is cross-site. A page whose host name was pointed at this
  * machine (DNS rebinding) counts as the same origin, but it sends that name as the host. Programs send only `Host` of these
  * headers.
  */

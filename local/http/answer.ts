@@ -7,7 +7,7 @@ export type HttpAnswer = {
   readonly body: Buffer
 }
 
-/** Writes the response and answers true, or answers false and leaves the request to the routes. */
+/** Writes the response and returns true, or returns false and leaves the request to the routes. */
 export type RequestHandler = (request: IncomingMessage, response: ServerResponse) => boolean
 
 /** A problem document, like those of the API itself. */

@@ -79,7 +79,7 @@ export function decoded(path: string): string {
   }
 }
 
-// Repeated headers and parameters are joined by commas.
+// Repeated headers are joined by commas, and cookies by semicolons.
 function joinedHeaders(request: IncomingMessage): Record<string, string> {
   const entries = Object.entries(request.headersDistinct)
   return Object.fromEntries(

@@ -50,7 +50,7 @@ type Served = {
   /** Gets each request before the routes do. */
   readonly stream?: RequestHandler
   /** The parts of the system that do not run at the moment. */
-  isDown(): Promise<readonly string[]>
+  partsDown(): Promise<readonly string[]>
 }
 
 const tooLarge = gatewayAnswer(
@@ -63,7 +63,7 @@ const unavailable = gatewayAnswer(
   'unavailable',
   503,
   'Service Unavailable',
-  'the system starts, or a function took too long',
+  'the system is still starting, or a function took too long',
 )
 const noRoute = gatewayAnswer('not-found', 404, 'Not Found', 'no route of the API fits this method and path')
 
@@ -119,17 +119,17 @@ function createServe({ stack, functions, meter, permissions }: Served): Serve {
     const [path = '/'] = url.split('?')
     const match = findRoute(routes, method, path)
     if (!match) return noRoute
-    const place = {
+    const usageKey = {
       caller: 'client',
       service: 'execute-api',
       operation: 'Request',
       resource: match.route.key,
     }
-    meter.add(place, { calls: 1, requests: Math.max(1, Math.ceil(body.length / BILLED_CHUNK_BYTES)) })
+    meter.add(usageKey, { calls: 1, requests: Math.max(1, Math.ceil(body.length / BILLED_CHUNK_BYTES)) })
     const caller = callerOf(request, permissions)
     if (!mayInvoke(caller, { method, path, apiId }, permissions)) return forbidden
     const event = httpEventOf(request, body, { match, apiId, caller })
-    // Lambda refuses such an event with 413, and the API passes that on.
+    // Lambda refuses such an event with 413, and the API answers with the same status.
     if (payloadBytes(event) >= EVENT_BYTES_MAX) return tooLarge
     const trace = request.headers['x-amzn-trace-id']
     const invocation = functions.find(match.route.functionArn).invoke(event, trace?.toString())
@@ -139,11 +139,11 @@ function createServe({ stack, functions, meter, permissions }: Served): Serve {
   }
 }
 
-/** While all parts run, `/healthz` is answered by its function, which reads no store. Otherwise the parts that are down are listed. */
-function answeringHealth({ isDown }: Served, serve: Serve): Serve {
+/** Answers `/healthz` with the parts that are down. While all parts run, the route's function answers; it reads no store. */
+function answeringHealth({ partsDown }: Served, serve: Serve): Serve {
   return async (request, body) => {
     const [path] = (request.url ?? '/').split('?')
-    const down = path === '/healthz' ? await isDown() : []
+    const down = path === '/healthz' ? await partsDown() : []
     return down.length > 0 ? unhealthyAnswer(down) : serve(request, body)
   }
 }
@@ -184,7 +184,7 @@ async function readLimited(request: IncomingMessage): Promise<Buffer | undefined
   let size = 0
   for await (const chunk of request) {
     size += (chunk as Buffer).length
-    // The rest is read all the same: the client would see an earlier answer as a broken connection.
+    // The server reads the rest too: a client would see an earlier answer as a broken connection.
     if (size <= BODY_BYTES_MAX) chunks.push(chunk as Buffer)
   }
   return size <= BODY_BYTES_MAX ? Buffer.concat(chunks) : undefined

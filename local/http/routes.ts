@@ -1,4 +1,5 @@
 import { decoded } from './event.ts'
+
 /** A route of an HTTP API: `GET /v1/tasks/{key}`, `ANY /{proxy+}` or `$default`. */
 export type Route = { readonly key: string; readonly functionArn: string }
 

@@ -28,13 +28,13 @@ export function matchesPattern(pattern: Pattern, event: unknown): boolean {
   })
 }
 
-// `exists` concerns leaves only: an object under the key counts as absent, as on AWS.
-function matchesLeaf(rules: readonly Rule[], value: unknown, isPresent: boolean): boolean {
-  const present = isPresent && !isRecord(value)
+// `exists` concerns leaves only: as on AWS, a key whose value is an object counts as absent.
+function matchesLeaf(rules: readonly Rule[], value: unknown, keyIsPresent: boolean): boolean {
+  const leafIsPresent = keyIsPresent && !isRecord(value)
   const values = Array.isArray(value) ? value : [value]
   return rules.some(rule => {
-    if (isRecord(rule) && 'exists' in rule) return rule.exists === present
-    return present && values.some(entry => matchesRule(rule, entry))
+    if (isRecord(rule) && 'exists' in rule) return rule.exists === leafIsPresent
+    return leafIsPresent && values.some(entry => matchesRule(rule, entry))
   })
 }
 

@@ -2,17 +2,17 @@
 export type Mapping = MappingControl & {
   readonly logicalId: string
   readonly source: 'sqs' | 'dynamodb'
-  /** The ARN of its queue or stream. */
+  /** The ARN of the queue or stream. */
   readonly sourceArn: string
   readonly functionId: string
   stop(): Promise<void>
 }
 
 export type MappingControl = {
-  /** Stops reading records. Batches under way end. */
+  /** Stops reading records. Batches that are under way still end. */
   pause(): void
   resume(): void
-  /** Delivers every batch this many times (1 by default), each time after the previous delivery has succeeded. */
+  /** Delivers every batch this many times (1 by default), one delivery after the other. A failed stream batch is retried instead. */
   repeat(times: number): void
   /** Drops the batches that `chosen` selects, as if the function had handled them. `undefined` ends that. */
   drop(chosen: ((records: readonly unknown[]) => boolean) | undefined): void

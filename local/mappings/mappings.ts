@@ -58,7 +58,7 @@ export function startMappings(stack: Stack, parts: Parts): Mapping[] {
     const { EventSourceArn } = properties
     if (EventSourceArn.startsWith('arn:aws:sqs:')) return startSqs(stack, logicalId, properties, parts)
     if (EventSourceArn.includes('/stream/')) return startStream(stack, logicalId, properties, parts)
-    throw new Error(`${logicalId} reads from ${EventSourceArn}, which the local cloud cannot`)
+    throw new Error(`${logicalId} reads from ${EventSourceArn}, which the local cloud cannot read`)
   })
 }
 
@@ -92,7 +92,7 @@ function startStream(stack: Stack, logicalId: string, properties: MappingPropert
     gateway: parts.gateway,
     log: parts.log,
     checkpoints: checkpointsOf(logicalId, parts.checkpoints),
-    sendLost: message => reportGivenUp(stack, logicalId, properties, message, parts),
+    reportLost: message => reportGivenUp(stack, logicalId, properties, message, parts),
   })
 }
 
@@ -116,7 +116,7 @@ async function reportGivenUp(
   log(`${logicalId} gave up a batch: ${JSON.stringify(message)}`)
   if (!destination?.startsWith('arn:aws:sqs:')) return
   const queueId = stack.byArn(destination)
-  if (!queueId) return log(`${logicalId} has no queue ${nameOfArn(destination)} to report to`)
+  if (!queueId) return log(`${logicalId} cannot report it: the stack has no queue ${nameOfArn(destination)}`)
   const QueueUrl = stack.describe(queueId).physicalId
   await gateway.call(logicalId, 'sqs', 'SendMessage', { QueueUrl, MessageBody: JSON.stringify(message) })
 }

@@ -18,8 +18,8 @@ export type SqsDelivery = {
 /**
  * Invokes the function with one batch and deletes the messages that it handled. The others stay invisible until their visibility
  * timeout ends, as on AWS. Messages that the filters refuse are deleted without an invocation. A message whose chain is a loop is
- * refused at each receive until its queue's redrive policy moves it. Source: AWS Compute Blog, "Detecting and stopping recursive loops
- * in AWS Lambda functions": the mapping gets an exception, and the message reaches the dead-letter queue by its receive count.
+ * refused at each receive, until the queue's redrive policy moves the message. Source: AWS Compute Blog, "Detecting and stopping
+ * recursive loops in AWS Lambda functions".
  */
 export async function deliverMessages(messages: readonly Message[], delivery: SqsDelivery) {
   const { filters, state, target, remove } = delivery

@@ -8,7 +8,7 @@ import { controlOf, type Mapping, newMappingState } from './mapping.ts'
 import { deliverMessages } from './sqs-delivery.ts'
 import type { Message } from './sqs-records.ts'
 
-/** The most messages of one receive. Larger batches are gathered from several receives. */
+/** The batchesMax messages of one receive. Larger batches are gathered from several receives. */
 const RECEIVE_MESSAGES_MAX = 10
 
 /** Lambda's pollers use SQS's longest wait. */
@@ -30,34 +30,34 @@ export type SqsMappingSpec = {
 
 type Parts = { readonly gateway: Gateway; readonly sqs: SqsServer; readonly log: (line: string) => void }
 
-/** Polls a queue and invokes a function with its messages, with at most `concurrency` concurrent batches. */
+/** Polls a queue and invokes a function with its messages, with at batchesMax `concurrency` concurrent batches. */
 export function startSqsMapping(spec: SqsMappingSpec, target: LocalFunction, parts: Parts): Mapping {
   const { logicalId, queueArn } = spec
   const queue = openQueue(spec, parts.gateway)
   const state = newMappingState()
   const delivery = { ...spec, target, state, traceOf: parts.sqs.traceOf, remove: queue.remove }
-  // More batches than processes would wait here until their visibility timeout ends.
-  const most = Math.min(spec.concurrency, target.maxProcesses)
+  // Further batches would wait for a process, and their visibility timeout could end before they get one.
+  const batchesMax = Math.min(spec.concurrency, target.maxProcesses)
   const running = new Set<Promise<void>>()
 
   async function poll() {
     while (!state.stopped) {
       if (state.paused) await sleep(PAUSE_POLL_MS)
-      else if (running.size >= most) await Promise.race(running)
-      else await takeOne().catch(waitAfterTrouble)
+      else if (running.size >= batchesMax) await Promise.race(running)
+      else await startBatch().catch(waitAfterError)
     }
   }
 
-  async function takeOne() {
+  async function startBatch() {
     const messages = await gather()
     if (messages.length === 0) return
-    const trouble = (cause: unknown) => {
-      if (!state.stopped) parts.log(`${logicalId} could not settle a batch: ${cause}`)
+    const logFailure = (cause: unknown) => {
+      if (!state.stopped) parts.log(`${logicalId} could not deliver a batch: ${cause}`)
     }
-    const settled: Promise<void> = deliverMessages(messages, delivery)
-      .catch(trouble)
-      .finally(() => running.delete(settled))
-    running.add(settled)
+    const delivered: Promise<void> = deliverMessages(messages, delivery)
+      .catch(logFailure)
+      .finally(() => running.delete(delivered))
+    running.add(delivered)
   }
 
   async function gather() {
@@ -71,7 +71,7 @@ export function startSqsMapping(spec: SqsMappingSpec, target: LocalFunction, par
     return messages
   }
 
-  async function waitAfterTrouble(cause: unknown) {
+  async function waitAfterError(cause: unknown) {
     if (state.stopped) return
     parts.log(`${logicalId} could not poll: ${cause}`)
     await sleep(ERROR_WAIT_MS)

@@ -18,7 +18,7 @@ export type BatchSetting = RetryRules & {
   readonly target: LocalFunction
   readonly state: MappingState
   /** Reports a batch that was given up. */
-  sendLost(message: unknown): Promise<void>
+  reportLost(message: unknown): Promise<void>
 }
 
 /** The delay between attempts. Lambda's own backoff is not documented; a short one suits a developer. */
@@ -43,7 +43,7 @@ export async function deliverStreamBatch(
   }
 }
 
-/** Makes one attempt. Returns what is left of this part. */
+/** Makes one attempt. Returns the parts that are still to be delivered. */
 async function attempt(pending: Pending, shardId: string, setting: BatchSetting): Promise<Pending[]> {
   const young = pending.records.filter(record => !isTooOld(record, setting.maxAgeS, Date.now()))
   const expired = pending.records.slice(0, pending.records.length - young.length)
@@ -109,10 +109,10 @@ async function giveUp(
   condition: 'RetryAttemptsExhausted' | 'RecordAgeExceeded',
   requestId: string,
   shardId: string,
-  { sendLost, streamArn, target }: BatchSetting,
+  { reportLost, streamArn, target }: BatchSetting,
 ) {
   const at = { streamArn, shardId, functionArn: target.arn, now: Date.now() }
-  await sendLost(failureMessage({ ...lost, ...at, condition, requestId }))
+  await reportLost(failureMessage({ ...lost, ...at, condition, requestId }))
 }
 
 async function waitUnlessStopped(ms: number, state: MappingState) {

@@ -24,7 +24,7 @@ type Parts = {
   readonly gateway: Gateway
   readonly checkpoints: Checkpoints
   readonly log: (line: string) => void
-  sendLost(message: unknown): Promise<void>
+  reportLost(message: unknown): Promise<void>
 }
 
 /**
@@ -40,7 +40,7 @@ export function startStreamMapping(spec: StreamMappingSpec, target: LocalFunctio
   const shardBell = createWakeSignal()
   const bells = new Set<WakeSignal>([shardBell])
   const log = (line: string) => parts.log(`${logicalId} ${line}`)
-  const batches = { ...spec, target, state, sendLost: parts.sendLost }
+  const batches = { ...spec, target, state, reportLost: parts.reportLost }
 
   async function watchShards() {
     while (!state.stopped) {
@@ -55,7 +55,7 @@ export function startStreamMapping(spec: StreamMappingSpec, target: LocalFunctio
       return []
     })
     for (const { ShardId } of shards.filter(shard => isReadable(shard, shards, known))) {
-      // Only records from before the mapping may be skipped. A shard that appears later is read from its start.
+      // `LATEST` may skip only records from before the mapping. A shard that appears later is therefore read from its start.
       const start = known.size > 0 ? 'TRIM_HORIZON' : spec.start
       known.set(ShardId, 'open')
       const read: Promise<void> = readShard(ShardId, start).finally(() => reading.delete(read))
@@ -106,8 +106,8 @@ function isReadable(
   known: ReadonlyMap<string, string>,
 ) {
   if (known.has(ShardId)) return false
-  const parentIsThere = all.some(shard => shard.ShardId === ParentShardId)
-  return !parentIsThere || known.get(ParentShardId ?? '') === 'finished'
+  const isParentListed = all.some(shard => shard.ShardId === ParentShardId)
+  return !isParentListed || known.get(ParentShardId ?? '') === 'finished'
 }
 
 async function listShards(gateway: Gateway, { logicalId, streamArn }: StreamMappingSpec): Promise<Shard[]> {

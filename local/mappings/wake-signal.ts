@@ -2,25 +2,25 @@
 export type WakeSignal = {
   ring(): void
   /**
-   * Waits for the signal, but at most `idleMs`. The waits after a signal are the short ones of `looksMs`, one after the other,
-   * because the announced record may become visible a moment later.
+   * Waits for the signal, but at most `idleMs`. The first waits after a signal last at most `shortWaitsMs`, one after the other.
+   * The record that the signal announces may become readable a moment later.
    */
-  wait(idleMs: number, looksMs: readonly number[]): Promise<void>
+  wait(idleMs: number, shortWaitsMs: readonly number[]): Promise<void>
 }
 
 export function createWakeSignal(): WakeSignal {
   const sleepers = new Set<() => void>()
-  let looks = Number.POSITIVE_INFINITY
+  let waitsSinceRing = Number.POSITIVE_INFINITY
 
   return {
     ring: () => {
-      looks = 0
+      waitsSinceRing = 0
       for (const wake of [...sleepers]) wake()
     },
-    wait: (idleMs, looksMs) =>
+    wait: (idleMs, shortWaitsMs) =>
       new Promise(resolve => {
-        const ms = looksMs[looks] ?? idleMs
-        looks += 1
+        const ms = shortWaitsMs[waitsSinceRing] ?? idleMs
+        waitsSinceRing += 1
         const wake = () => {
           clearTimeout(timer)
           sleepers.delete(wake)

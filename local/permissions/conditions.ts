@@ -1,7 +1,7 @@
 /** The values of a request for a condition key; undefined if the request has none. */
 export type Context = (key: string) => readonly string[] | undefined
 
-/** The `Condition` of a statement: by operator and key, the wanted values. */
+/** The `Condition` of a statement: the wanted values by operator and key. */
 export type Conditions = Readonly<Record<string, Readonly<Record<string, unknown>>>>
 
 type Match = (given: string, wanted: string) => boolean

@@ -45,13 +45,14 @@ const TRANSACTED: Readonly<Record<string, string>> = {
 }
 
 /**
- * The actions that a call of DynamoDB needs. `dynamodb:LeadingKeys` has the partition keys of the items, or those of a queried
- * index. `dynamodb:Attributes` has all attributes that the request names. A body is parsed only if a condition needs them.
+ * Finds the actions that a call of DynamoDB needs. `dynamodb:LeadingKeys` has the partition keys of the items, or those of a queried
+ * index. `dynamodb:Attributes` has all attributes that the request names. Except for batches and transactions, a body is parsed
+ * only if a condition reads one of these keys.
  */
 export function dynamoActions(stack: Stack): (call: Call) => readonly RequestedAction[] {
-  const tables = tablesIn(stack)
+  const tableNamed = tablesIn(stack)
   return call => {
-    if (call.operation.startsWith('Transact')) return transactionActions(call, tables)
+    if (call.operation.startsWith('Transact')) return transactionActions(call, tableNamed)
     const action = `dynamodb:${call.operation}`
     const stream = textFields(call.body, 'StreamArn')[0]
     if (stream !== undefined || call.operation === 'GetRecords') return [{ action, resource: stream }]
@@ -60,7 +61,7 @@ export function dynamoActions(stack: Stack): (call: Call) => readonly RequestedA
       ? Object.keys(request().RequestItems ?? {})
       : textFields(call.body, 'TableName').slice(0, 1)
     return named.map(name => {
-      const table = tables(name)
+      const table = tableNamed(name)
       const index = textFields(call.body, 'IndexName')[0]
       const resource = index === undefined ? table.arn : `${table.arn}/index/${index}`
       return { action, resource, context: contextOf(request, table, name) }
@@ -68,10 +69,10 @@ export function dynamoActions(stack: Stack): (call: Call) => readonly RequestedA
   }
 }
 
-function transactionActions(call: Call, tables: (name: string) => Table): RequestedAction[] {
+function transactionActions(call: Call, tableNamed: (name: string) => Table): RequestedAction[] {
   const { TransactItems = [] } = bodyOf(call) as Request
   return TransactItems.flatMap(Object.entries).map(([kind, request]: [string, Request]) => {
-    const table = tables(request.TableName ?? '')
+    const table = tableNamed(request.TableName ?? '')
     return {
       action: `dynamodb:${TRANSACTED[kind] ?? kind}`,
       resource: table.arn,
@@ -101,10 +102,10 @@ function leadingKeys(request: Request, table: Table, name: string): string[] | u
 }
 
 function itemsIn({ Key, Item, RequestItems }: Request, name: string): Item[] {
-  const asked = RequestItems?.[name]
-  if (asked === undefined) return [Key ?? Item ?? {}]
-  if ('Keys' in asked) return [...(asked.Keys ?? [])]
-  const writes = asked as readonly WriteRequest[]
+  const ofTable = RequestItems?.[name]
+  if (ofTable === undefined) return [Key ?? Item ?? {}]
+  if ('Keys' in ofTable) return [...(ofTable.Keys ?? [])]
+  const writes = ofTable as readonly WriteRequest[]
   return writes.map(({ PutRequest, DeleteRequest }) => PutRequest?.Item ?? DeleteRequest?.Key ?? {})
 }
 
@@ -140,6 +141,7 @@ function attributesIn(request: Request, table: Table): string[] {
   return [...new Set([...named, ...stated, table.partitionOf(undefined)])]
 }
 
+/** The words of DynamoDB's expressions that are not names of attributes. */
 const EXPRESSION_WORDS = new Set([
   ...[
     'set',

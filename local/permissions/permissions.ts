@@ -16,14 +16,17 @@ export type Denial = { readonly caller: string; readonly action: string; readonl
 export type Permissions = {
   /** The refusal of a call; undefined if the caller's role allows it. */
   refusalOf(call: Call): Answer | undefined
-  /** Whether `caller`, a logical id or the ARN of a role, may do it. A caller without a role in the template may do everything. */
-  allows(caller: string, asked: RequestedAction): boolean
+  /**
+   * Whether a caller may perform an action. `caller` is a logical id or the ARN of a role. A caller without a role in the template
+   * may perform every action.
+   */
+  allows(caller: string, requested: RequestedAction): boolean
   /** The caller's principal ARN, if it has a role. */
   principalOf(caller: string): string | undefined
   readonly denials: Denial[]
 }
 
-/** How many denials are kept for tests and tools. */
+/** How many denials the list for tests and tools keeps. */
 const DENIALS_KEPT = 1_000
 
 /**
@@ -32,15 +35,15 @@ const DENIALS_KEPT = 1_000
  */
 export function createPermissions(stack: Stack, log: (line: string) => void): Permissions {
   const roles = rolesIn(stack, log)
-  const askedOf = requestedActionsIn(stack)
+  const actionsOf = requestedActionsIn(stack)
   const denials: Denial[] = []
   const roleOf = (caller: string) =>
     caller.startsWith('arn:') ? roles.ofArn(caller) : roles.ofCaller(caller)
 
-  function allows(caller: string, asked: RequestedAction): boolean {
+  function allows(caller: string, requested: RequestedAction): boolean {
     const role = roleOf(caller)
-    if (!role || role.policy.allows(asked)) return true
-    const denial = { caller, action: asked.action, resource: asked.resource ?? '*' }
+    if (!role || role.policy.allows(requested)) return true
+    const denial = { caller, action: requested.action, resource: requested.resource ?? '*' }
     denials.push(denial)
     if (denials.length > DENIALS_KEPT) denials.shift()
     log(JSON.stringify({ level: 'ERROR', message: 'a call was denied', ...denial }))
@@ -57,7 +60,7 @@ export function createPermissions(stack: Stack, log: (line: string) => void): Pe
     refusalOf: call => {
       const caller = call.roleArn ?? call.caller
       const role = roleOf(caller)
-      const denied = role && askedOf(call).find(asked => !allows(caller, asked))
+      const denied = role && actionsOf(call).find(requested => !allows(caller, requested))
       return denied && denialAnswer(call, role, denied)
     },
   }

@@ -19,37 +19,39 @@ export type RequestedAction = {
 
 export type Policy = {
   /** Whether a statement allows the action and none denies it. */
-  allows(asked: RequestedAction): boolean
+  allows(requested: RequestedAction): boolean
 }
 
 const NOTHING: Context = () => undefined
 
-/** For how many pairs of action and resource the statements are cached. Schedules have ever new names. */
+/** The cache has at most this many pairs of action and resource: new schedules bring new names without end. */
 const CACHED_PAIRS_MAX = 1_000
 
-/** Combines all policies of one role. The statements for an action and a resource are found once; conditions are evaluated per request. */
+/** Combines all policies of a role. It caches the statements for an action and a resource, and evaluates conditions per request. */
 export function compilePolicy(statements: readonly Statement[]): Policy {
-  const remembered = new Map<string, readonly Statement[]>()
+  const cached = new Map<string, readonly Statement[]>()
 
-  function fitting({ action, resource }: RequestedAction): readonly Statement[] {
+  function statementsFor({ action, resource }: RequestedAction): readonly Statement[] {
     const name = `${action} ${resource}`
-    const known = remembered.get(name)
+    const known = cached.get(name)
     if (known) return known
     const found = statements.filter(statement => covers(statement, action, resource))
-    if (remembered.size >= CACHED_PAIRS_MAX) remembered.clear()
-    remembered.set(name, found)
+    if (cached.size >= CACHED_PAIRS_MAX) cached.clear()
+    cached.set(name, found)
     return found
   }
 
   return {
-    allows: asked => {
-      const { context = NOTHING } = asked
-      const found = fitting(asked)
-      const isDenied = found.some(
+    allows: requested => {
+      const { context = NOTHING } = requested
+      const covering = statementsFor(requested)
+      const isDenied = covering.some(
         one => one.Effect === 'Deny' && conditionsHold(one.Condition ?? {}, context, false),
       )
       if (isDenied) return false
-      return found.some(one => one.Effect === 'Allow' && conditionsHold(one.Condition ?? {}, context, true))
+      return covering.some(
+        one => one.Effect === 'Allow' && conditionsHold(one.Condition ?? {}, context, true),
+      )
     },
   }
 }

@@ -41,8 +41,8 @@ function schedulerActions(call: Call): RequestedAction[] {
   const name = decodeURIComponent(url.pathname.split('/')[2] ?? '')
   const body = bodyOf(call) as { GroupName?: string; Target?: { RoleArn?: string } }
   const group = body.GroupName ?? url.searchParams.get('groupName') ?? 'default'
-  const isOfGroups = call.operation.includes('Group')
-  const resource = isOfGroups ? `schedule-group/${name}` : `schedule/${group}/${name}`
+  const isForGroup = call.operation.includes('Group')
+  const resource = isForGroup ? `schedule-group/${name}` : `schedule/${group}/${name}`
   const own = { action: `scheduler:${call.operation}`, resource: arnOf('scheduler', resource) }
   const role = body.Target?.RoleArn
   return role === undefined

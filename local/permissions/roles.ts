@@ -27,7 +27,7 @@ export function rolesIn(stack: Stack, log: (line: string) => void) {
     }
     const unknown = new Set(statements.flatMap(({ Condition = {} }) => unknownConditions(Condition)))
     for (const condition of unknown) {
-      log(`NOT SUPPORTED locally: ${logicalId} has the condition ${condition}, which is not judged here`)
+      log(`NOT SUPPORTED locally: ${logicalId} has the condition ${condition}, which is not evaluated here`)
     }
     return { logicalId, arn: stack.describe(logicalId).arn, policy: compilePolicy(statements) }
   }
@@ -44,7 +44,7 @@ export function rolesIn(stack: Stack, log: (line: string) => void) {
     return id === undefined ? undefined : role(id)
   }
 
-  // Only ids of the template are cached: callers such as schedules have ever new names.
+  // Only ids of the template are cached: callers such as schedules bring new names without end.
   const arns = new Map(stack.ids().map(id => [id, lazily(() => roleArnFor(stack, id))]))
   return {
     ofArn,
@@ -80,7 +80,7 @@ function isNamed(stack: Stack, logicalId: string, wanted: string): boolean {
   return [physicalId, arn].includes(wanted)
 }
 
-/** The role's statements in the template; an error if its policies are not all in the template. */
+/** Returns the role's statements, or an error if the template does not contain everything that bounds the role. */
 function statementsOf(stack: Stack, role: string): Statement[] | Error {
   const { physicalId } = stack.describe(role)
   const foreign = [stack.read(role, 'ManagedPolicyArns') ?? []]

@@ -3,7 +3,7 @@ import type { ScheduleRunner } from './runner.ts'
 import { findFault, type Schedule, type ScheduleRequest } from './schedule.ts'
 import type { ScheduleStore } from './schedule-store.ts'
 
-type Asked = {
+type SchedulerRequest = {
   readonly operation: string
   readonly name: string
   readonly group: string
@@ -11,25 +11,25 @@ type Asked = {
   readonly body: Partial<ScheduleRequest>
 }
 
-type Operation = (asked: Asked) => Answer
+type Operation = (request: SchedulerRequest) => Answer
 
-const PAGE = 100
+const PAGE_SCHEDULES = 100
 
 /** The REST API of EventBridge Scheduler, as its SDK client uses it. */
 export function createSchedulerApi(store: ScheduleStore, runner: ScheduleRunner): Backend {
   const operations: Record<string, Operation> = {
-    CreateSchedule: asked => {
-      if (store.find(asked.group, asked.name)) return conflict(`Schedule ${asked.name} already exists.`)
-      return accept(asked)
+    CreateSchedule: request => {
+      if (store.find(request.group, request.name)) return conflict(`Schedule ${request.name} already exists.`)
+      return accept(request)
     },
-    UpdateSchedule: asked => (store.find(asked.group, asked.name) ? accept(asked) : missing(asked)),
-    GetSchedule: asked => {
-      const schedule = store.find(asked.group, asked.name)
-      return schedule ? ok(shown(schedule)) : missing(asked)
+    UpdateSchedule: request => (store.find(request.group, request.name) ? accept(request) : missing(request)),
+    GetSchedule: request => {
+      const schedule = store.find(request.group, request.name)
+      return schedule ? ok(described(schedule)) : missing(request)
     },
-    DeleteSchedule: asked => {
-      const schedule = store.find(asked.group, asked.name)
-      if (!schedule) return missing(asked)
+    DeleteSchedule: request => {
+      const schedule = store.find(request.group, request.name)
+      if (!schedule) return missing(request)
       store.delete(schedule)
       runner.rearm()
       return ok({})
@@ -39,13 +39,13 @@ export function createSchedulerApi(store: ScheduleStore, runner: ScheduleRunner)
       if (store.group(name)) return conflict(`Schedule group ${name} already exists.`)
       return ok({ ScheduleGroupArn: store.putGroup(name, runner.now()).Arn })
     },
-    GetScheduleGroup: asked => {
-      const group = store.group(asked.name)
-      return group ? ok({ ...group, State: 'ACTIVE' }) : missing(asked)
+    GetScheduleGroup: request => {
+      const group = store.group(request.name)
+      return group ? ok({ ...group, State: 'ACTIVE' }) : missing(request)
     },
-    DeleteScheduleGroup: asked => {
-      if (!store.group(asked.name)) return missing(asked)
-      store.deleteGroup(asked.name)
+    DeleteScheduleGroup: request => {
+      if (!store.group(request.name)) return missing(request)
+      store.deleteGroup(request.name)
       runner.rearm()
       return ok({})
     },
@@ -53,7 +53,7 @@ export function createSchedulerApi(store: ScheduleStore, runner: ScheduleRunner)
       ok({ ScheduleGroups: store.groups().map(group => ({ ...group, State: 'ACTIVE' })) }),
   }
 
-  function accept({ name, group, body }: Asked) {
+  function accept({ name, group, body }: SchedulerRequest) {
     if (!store.group(group)) return notFound(`Schedule group ${group} does not exist.`)
     const fault = findFault(name, body)
     if (fault) return errorAnswer(400, 'ValidationException', fault)
@@ -62,28 +62,28 @@ export function createSchedulerApi(store: ScheduleStore, runner: ScheduleRunner)
     return ok({ ScheduleArn: Arn })
   }
 
-  function listSchedules({ query }: Asked) {
+  function listSchedules({ query }: SchedulerRequest) {
     const group = query.get('ScheduleGroup')
     const prefix = query.get('NamePrefix') ?? ''
     const from = Number(query.get('NextToken') ?? 0)
-    const most = Number(query.get('MaxResults') ?? PAGE)
+    const limit = Number(query.get('MaxResults') ?? PAGE_SCHEDULES)
     const found = store
       .list()
       .filter(({ GroupName, Name }) => (group === null || GroupName === group) && Name.startsWith(prefix))
-    const more = from + most < found.length ? { NextToken: String(from + most) } : {}
-    return ok({ Schedules: found.slice(from, from + most).map(summary), ...more })
+    const more = from + limit < found.length ? { NextToken: String(from + limit) } : {}
+    return ok({ Schedules: found.slice(from, from + limit).map(summary), ...more })
   }
 
   return async call => {
-    const asked = read(call)
-    const operation = operations[asked.operation]
+    const request = read(call)
+    const operation = operations[request.operation]
     return operation
-      ? operation(asked)
+      ? operation(request)
       : errorAnswer(400, 'ValidationException', `${call.method} ${call.path}`)
   }
 }
 
-function read(call: Call): Asked {
+function read(call: Call): SchedulerRequest {
   const url = new URL(call.path, 'http://scheduler')
   const [, , name = ''] = url.pathname.split('/')
   const body = bodyOf(call) as Partial<ScheduleRequest>
@@ -105,12 +105,12 @@ const ok = (body: unknown): Answer => ({
 const conflict = (message: string) => errorAnswer(409, 'ConflictException', message)
 const notFound = (message: string) => errorAnswer(404, 'ResourceNotFoundException', message)
 
-function missing({ operation, name }: Asked) {
+function missing({ operation, name }: SchedulerRequest) {
   const noun = operation.endsWith('Group') ? 'Schedule group' : 'Schedule'
   return notFound(`${noun} ${name} does not exist.`)
 }
 
-function shown(schedule: Schedule) {
+function described(schedule: Schedule) {
   const { firedAt: _internal, ...rest } = schedule
   return {
     State: 'ENABLED',

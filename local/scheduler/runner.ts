@@ -3,10 +3,10 @@ import { nextFiring, readExpression } from './expression.ts'
 import type { Schedule, Target } from './schedule.ts'
 import type { ScheduleStore } from './schedule-store.ts'
 
-/** A timer of Node lasts at most 24.8 days. A look each minute also notices that the machine slept. */
+/** A timer of Node lasts at most 24.8 days. A check each minute also notices that the machine slept. */
 const TIMER_MS_MAX = 60_000
 
-/** After the machine slept, a recurring schedule makes up only for this span: it does not fire for every missed time. */
+/** After the machine slept, a recurring schedule fires only for the missed times within this span. */
 const CATCH_UP_MS = 1000
 
 /** The service's retries when a schedule has no retry policy. */
@@ -23,7 +23,7 @@ export type ScheduleRunner = {
   advance(ms: number): Promise<void>
   /** Fires a schedule now, whatever its expression says. */
   fire(schedule: Schedule): Promise<void>
-  /** Computes anew what is due next. The store calls it after every change of the schedules. */
+  /** Sets the timer for the schedule that is due next. Called after every change of the schedules. */
   rearm(): void
   stop(): void
 }
@@ -68,7 +68,7 @@ export function createScheduleRunner(parts: Parts): ScheduleRunner {
     rearm()
   }
 
-  // The firing is recorded before the target answers, so that a second look does not find the schedule due again.
+  // The firing is recorded before the target answers, so that the next check does not find the schedule due again.
   function complete(schedule: Schedule, at: number) {
     const ended = earliest([{ ...schedule, firedAt: at }]) === undefined
     if (ended && schedule.ActionAfterCompletion === 'DELETE') store.delete(schedule)
@@ -85,7 +85,7 @@ export function createScheduleRunner(parts: Parts): ScheduleRunner {
       const policy = target.RetryPolicy ?? {}
       const exhausted = attempt > (policy.MaximumRetryAttempts ?? RETRIES_MAX)
       const tooOld = now() - at > (policy.MaximumEventAgeInSeconds ?? EVENT_AGE_S_MAX) * 1000
-      if (exhausted || tooOld) return giveUp(schedule, input)
+      if (exhausted || tooOld) return giveUp(schedule, input, parts)
       retryLater(schedule, at, attempt)
     }
   }
@@ -97,12 +97,6 @@ export function createScheduleRunner(parts: Parts): ScheduleRunner {
       void deliver(schedule, at, attempt + 1)
     }, retryDelayMs(attempt))
     retries.add(retry)
-  }
-
-  async function giveUp(schedule: Schedule, input: string) {
-    const queueArn = schedule.Target.DeadLetterConfig?.Arn
-    if (!queueArn) return parts.log(`schedule ${schedule.Name} lost an event: it has no dead-letter queue`)
-    await parts.deadLetter(queueArn, input, schedule).catch(cause => parts.log(`dead letter lost: ${cause}`))
   }
 
   return {
@@ -121,9 +115,18 @@ export function createScheduleRunner(parts: Parts): ScheduleRunner {
   }
 }
 
+async function giveUp(schedule: Schedule, input: string, { deadLetter, log }: Parts) {
+  const { Name, Target } = schedule
+  const queueArn = Target.DeadLetterConfig?.Arn
+  if (!queueArn) return log(`schedule ${Name} lost an event: it has no dead-letter queue`)
+  await deadLetter(queueArn, input, schedule).catch(cause =>
+    log(`schedule ${Name} could not send a dead letter: ${cause}`),
+  )
+}
+
 type Due = { readonly schedule: Schedule; readonly at: number }
 
-/** Finds the schedule that fires first. The due time of one value of a schedule never changes, so it is cached. */
+/** Makes a function that finds the schedule that fires first. It caches due times by the schedule's value, which never changes. */
 function createDueTimes(begin: number) {
   const known = new WeakMap<Schedule, { at: number | undefined }>()
 

@@ -35,7 +35,7 @@ export type Schedule = ScheduleRequest & {
   /** Unix seconds. */
   readonly CreationDate: number
   readonly LastModificationDate: number
-  /** Unix ms of the last firing, from which rates and one-time schedules continue. */
+  /** Unix ms of the last firing. A recurring schedule fires only after it, and a one-time schedule never again. */
   readonly firedAt?: number
 }
 

@@ -105,8 +105,13 @@ function withSeconds(request: ScheduleRequest): ScheduleRequest {
 }
 
 async function invokeTarget(target: Target, input: string, { Name }: Schedule, parts: Parts) {
-  const place = { caller: `schedule/${Name}`, service: 'scheduler', operation: 'InvokeTarget', resource: '' }
-  parts.meter.add(place, { calls: 1, requests: 1 })
+  const usageKey = {
+    caller: `schedule/${Name}`,
+    service: 'scheduler',
+    operation: 'InvokeTarget',
+    resource: '',
+  }
+  parts.meter.add(usageKey, { calls: 1, requests: 1 })
   if (target.Arn.startsWith('arn:aws:lambda:')) {
     const asked = { action: 'lambda:InvokeFunction', resource: target.Arn }
     if (!parts.permissions.allows(target.RoleArn, asked))

@@ -1,7 +1,7 @@
 import { type Backend, bodyOf, errorAnswer, jsonAnswer } from '../gateway/call.ts'
 
 /**
- * Secrets Manager's GetSecretValue, answered from environment variables. `BATON_SECRET_WEBHOOK_KEY` is the value of the secret
+ * Answers Secrets Manager's GetSecretValue from environment variables. `BATON_SECRET_WEBHOOK_KEY` is the value of the secret
  * `webhook/key`.
  */
 export function createSecrets(environment: Readonly<Record<string, string | undefined>>): Backend {

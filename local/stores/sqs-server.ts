@@ -1,7 +1,7 @@
 import { buildApp } from 'fauxqs'
 import { type Answer, bodyOf, type Call } from '../gateway/call.ts'
 
-/** For how many sent messages the trace header is kept. */
+/** The trace headers of this many sent messages are kept. */
 const TRACES_KEPT = 100_000
 
 type SqsStore = NonNullable<NonNullable<Parameters<typeof buildApp>[0]>['stores']>['sqsStore']
@@ -48,7 +48,7 @@ export async function startSqsServer(gatewayUrl: string, dataDir: string | undef
 
   return {
     answer: async call => {
-      // A closed receive must not get a message. All waiting receives of the queue end, and the other receivers ask again.
+      // A caller that has hung up must not get a message. All waiting receives of the queue end, and the other callers ask again.
       if (call.operation === 'ReceiveMessage') {
         call.hungUp?.addEventListener('abort', () => wakeReceivers(queueNameIn(call)), { once: true })
       }
@@ -95,16 +95,16 @@ function inspect(store: SqsStore, name: string): Omit<QueuedMessage, 'trace'>[] 
   const found = store.inspectQueue(name)?.messages
   if (!found) return []
   type Stored = (typeof found.ready)[number]
-  const as = (state: QueuedMessage['state']) => (message: Stored) => ({
+  const inState = (state: QueuedMessage['state']) => (message: Stored) => ({
     messageId: message.messageId,
     body: message.body,
     state,
     receiveCount: message.approximateReceiveCount,
   })
   return [
-    ...found.ready.map(as('ready')),
-    ...found.delayed.map(as('delayed')),
-    ...found.inflight.map(({ message }) => as('in-flight')(message)),
+    ...found.ready.map(inState('ready')),
+    ...found.delayed.map(inState('delayed')),
+    ...found.inflight.map(({ message }) => inState('in-flight')(message)),
   ]
 }
 

@@ -41,7 +41,7 @@ async function createTable(gateway: Gateway, name: string, properties: TableProp
     'deploy',
     'dynamodb',
     'CreateTable',
-    creationOf(name, properties),
+    createRequestOf(name, properties),
   )
   const ttl = properties.TimeToLiveSpecification
   if (ttl?.Enabled) {
@@ -52,7 +52,7 @@ async function createTable(gateway: Gateway, name: string, properties: TableProp
 }
 
 /** The CreateTable request for a table of the template. */
-function creationOf(name: string, properties: TableProperties) {
+function createRequestOf(name: string, properties: TableProperties) {
   const { GlobalSecondaryIndexes: globals, LocalSecondaryIndexes: locals, StreamSpecification } = properties
   return {
     TableName: name,
@@ -74,9 +74,9 @@ async function bringUpToDate(gateway: Gateway, name: string, properties: TablePr
   const { Table } = (await gateway.call('deploy', 'dynamodb', 'DescribeTable', { TableName: name })) as {
     Table: TableDescription
   }
-  const present = new Set(Table.GlobalSecondaryIndexes?.map(({ IndexName }) => IndexName))
+  const existing = new Set(Table.GlobalSecondaryIndexes?.map(({ IndexName }) => IndexName))
   for (const index of properties.GlobalSecondaryIndexes ?? []) {
-    if (present.has(index.IndexName)) continue
+    if (existing.has(index.IndexName)) continue
     await gateway.call('deploy', 'dynamodb', 'UpdateTable', {
       TableName: name,
       AttributeDefinitions: properties.AttributeDefinitions,

@@ -9,40 +9,40 @@ export type Described = {
 }
 
 /** The addresses of the cloud's parts. They are known before any resource is described. */
-export type ReadContext = {
+export type Surroundings = {
   readonly gatewayUrl: string
   readonly apiUrl: string
   queueUrl(name: string): string
 }
 
-type Asked = {
+type Resource = {
   readonly logicalId: string
   readonly stackName: string
   /** Reads a top-level property with its intrinsics resolved. */
   read(property: string): unknown
-  readonly surroundings: ReadContext
+  readonly surroundings: Surroundings
 }
 
 export type Emulation = {
   /** `provided`: the resource is emulated. `passive`: it has no effect here, for `reason`. `unsupported`: it is unknown. */
   readonly kind: 'provided' | 'passive' | 'unsupported'
   readonly reason?: string
-  describe(asked: Asked): Described
+  describe(resource: Resource): Described
 }
 
-/** How a resource type is emulated. A type that is in no table is `unsupported` and must be reported. */
+/** Returns how a resource type is emulated. A type that `table` does not list is `unsupported` and must be reported. */
 export function emulationOf(type: string): Emulation {
   if (type.startsWith('Custom::')) return customResource
   return table[type] ?? unsupported
 }
 
-const generated = ({ logicalId, stackName }: Asked) => `${stackName}-${logicalId}`.slice(0, 64)
+const generated = ({ logicalId, stackName }: Resource) => `${stackName}-${logicalId}`.slice(0, 64)
 
-const named = (asked: Asked, property: string) => String(asked.read(property) ?? generated(asked))
+const named = (resource: Resource, property: string) => String(resource.read(property) ?? generated(resource))
 
 /** An emulated resource. Its `Ref` is its name, and its ARN contains that name. */
 function provided(nameProperty: string, arn: (name: string) => string): Emulation {
-  return { kind: 'provided', describe: asked => nameAndArn(named(asked, nameProperty), arn) }
+  return { kind: 'provided', describe: resource => nameAndArn(named(resource, nameProperty), arn) }
 }
 
 function passive(
@@ -50,7 +50,7 @@ function passive(
   nameProperty = 'Name',
   arn = (name: string) => arnOf('local', name),
 ): Emulation {
-  return { kind: 'passive', reason, describe: asked => nameAndArn(named(asked, nameProperty), arn) }
+  return { kind: 'passive', reason, describe: resource => nameAndArn(named(resource, nameProperty), arn) }
 }
 
 function nameAndArn(name: string, arnFor: (name: string) => string): Described {
@@ -60,18 +60,18 @@ function nameAndArn(name: string, arnFor: (name: string) => string): Described {
 
 const customResource: Emulation = {
   kind: 'provided',
-  describe: asked => ({ physicalId: generated(asked), arn: '', attributes: {} }),
+  describe: resource => ({ physicalId: generated(resource), arn: '', attributes: {} }),
 }
 
 const unsupported: Emulation = {
   kind: 'unsupported',
-  describe: asked => nameAndArn(generated(asked), name => arnOf('unsupported', name)),
+  describe: resource => nameAndArn(generated(resource), name => arnOf('unsupported', name)),
 }
 
 const dynamoTable: Emulation = {
   kind: 'provided',
-  describe: asked => {
-    const name = named(asked, 'TableName')
+  describe: resource => {
+    const name = named(resource, 'TableName')
     const arn = arnOf('dynamodb', `table/${name}`)
     return { physicalId: name, arn, attributes: { Arn: arn, TableId: name } }
   },
@@ -79,10 +79,11 @@ const dynamoTable: Emulation = {
 
 const queue: Emulation = {
   kind: 'provided',
-  describe: asked => {
-    const fifo = asked.read('FifoQueue') === true && asked.read('QueueName') === undefined ? '.fifo' : ''
-    const name = named(asked, 'QueueName') + fifo
-    const url = asked.surroundings.queueUrl(name)
+  describe: resource => {
+    const fifo =
+      resource.read('FifoQueue') === true && resource.read('QueueName') === undefined ? '.fifo' : ''
+    const name = named(resource, 'QueueName') + fifo
+    const url = resource.surroundings.queueUrl(name)
     const arn = arnOf('sqs', name)
     return { physicalId: url, arn, attributes: { Arn: arn, QueueName: name, QueueUrl: url } }
   },
@@ -90,25 +91,25 @@ const queue: Emulation = {
 
 const schedule: Emulation = {
   kind: 'provided',
-  describe: asked => {
-    const group = String(asked.read('GroupName') ?? 'default')
-    return nameAndArn(named(asked, 'Name'), name => arnOf('scheduler', `schedule/${group}/${name}`))
+  describe: resource => {
+    const group = String(resource.read('GroupName') ?? 'default')
+    return nameAndArn(named(resource, 'Name'), name => arnOf('scheduler', `schedule/${group}/${name}`))
   },
 }
 
 const httpApi: Emulation = {
   kind: 'provided',
-  describe: asked => {
-    const id = asked.logicalId.toLowerCase().slice(-10)
+  describe: resource => {
+    const id = resource.logicalId.toLowerCase().slice(-10)
     const arn = `arn:aws:apigateway:${REGION}::/apis/${id}`
-    return { physicalId: id, arn, attributes: { ApiId: id, ApiEndpoint: asked.surroundings.apiUrl } }
+    return { physicalId: id, arn, attributes: { ApiId: id, ApiEndpoint: resource.surroundings.apiUrl } }
   },
 }
 
 const secret: Emulation = {
   kind: 'provided',
-  describe: asked => {
-    const arn = arnOf('secretsmanager', `secret:${named(asked, 'Name')}`)
+  describe: resource => {
+    const arn = arnOf('secretsmanager', `secret:${named(resource, 'Name')}`)
     return { physicalId: arn, arn, attributes: { Id: arn } }
   },
 }
@@ -116,18 +117,18 @@ const secret: Emulation = {
 const topicLike: Emulation = {
   kind: 'passive',
   reason: 'a local machine sends no notifications',
-  describe: asked => {
-    const name = named(asked, 'TopicName')
+  describe: resource => {
+    const name = named(resource, 'TopicName')
     const arn = arnOf('sns', name)
     return { physicalId: arn, arn, attributes: { TopicArn: arn, TopicName: name } }
   },
 }
 
-const notEnforced = 'what a resource allows others is not enforced locally; what a role allows is'
-const inItsRole = 'it counts with the role that it is attached to'
+const notEnforced = 'policies of resources are not enforced locally; policies of roles are'
+const inItsRole = 'its statements are read with the role that it is attached to'
 const noMetrics = 'no metrics service runs locally'
 const noNetwork = 'containers run as processes of this machine, in its network'
-const inTheParts = 'its settings are read together with the resource it belongs to'
+const readWithParent = 'its settings are read with the resource that it belongs to'
 
 const table: Record<string, Emulation> = {
   'AWS::DynamoDB::Table': dynamoTable,
@@ -147,7 +148,7 @@ const table: Record<string, Emulation> = {
   'AWS::ECS::TaskDefinition': provided('Family', name => arnOf('ecs', `task-definition/${name}`)),
   'AWS::CloudFormation::CustomResource': customResource,
 
-  'AWS::ApiGatewayV2::Stage': passive(inTheParts, 'StageName'),
+  'AWS::ApiGatewayV2::Stage': passive(readWithParent, 'StageName'),
   'AWS::ApiGatewayV2::Authorizer': passive('requests from this machine are not authenticated'),
   'AWS::IAM::Role': provided('RoleName', roleArnOf),
   'AWS::IAM::Policy': passive(inItsRole, 'PolicyName'),

@@ -1,9 +1,9 @@
 import { ACCOUNT_ID, arnOf, REGION } from '../account.ts'
 import { noValue, resolveIntrinsics, type Scope } from './intrinsics.ts'
-import { type Described, emulationOf, type ReadContext } from './resource-types.ts'
+import { type Described, emulationOf, type Surroundings } from './resource-types.ts'
 import type { Assembly, Template, TemplateResource } from './template.ts'
 
-/** One stack. Its values are resolved at their first use, because some exist only after a part has started, such as a stream's ARN. */
+/** One stack. Values are resolved at their first use, because some exist only after a part has started, e.g. a stream's ARN. */
 export type Stack = {
   readonly name: string
   readonly id: string
@@ -20,7 +20,7 @@ export type Stack = {
   byArn(arn: string): string | undefined
 }
 
-export function openStack(assembly: Assembly, name: string, surroundings: ReadContext): Stack {
+export function openStack(assembly: Assembly, name: string, surroundings: Surroundings): Stack {
   const { template } = assembly
   const id = arnOf('cloudformation', `stack/${name}/local`)
   const described = new Map<string, Described>()
@@ -38,13 +38,12 @@ export function openStack(assembly: Assembly, name: string, surroundings: ReadCo
   function describe(logicalId: string): Described {
     const known = described.get(logicalId)
     if (known) return known
-    const asked = {
+    const fresh = emulationOf(resource(logicalId).Type).describe({
       logicalId,
       stackName: name,
       surroundings,
-      read: (property: string) => read(logicalId, property),
-    }
-    const fresh = emulationOf(resource(logicalId).Type).describe(asked)
+      read: property => read(logicalId, property),
+    })
     described.set(logicalId, fresh)
     return fresh
   }

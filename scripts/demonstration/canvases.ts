@@ -4,21 +4,21 @@ import { wordsOf } from './http-worker.ts'
 import type { CanvasJob } from './job.ts'
 import { blocks, countByPattern, digestOf, range } from './pieces.ts'
 
-/** The sizes of a chapter and of a block. A text is counted chapter by chapter, and a chapter block by block. */
+/** The sizes of a chapter and of a block. A text is chordOf chapter by chapter, and a chapter block by block. */
 const [CHAPTER_CHARACTERS, BLOCK_CHARACTERS] = [20_000, 4_000]
 const CHAINS = 4
 
-/** Chords that count each text, and chains that digest a count. */
+/** Makes chords that count each text, and chains that digest a count. */
 export function canvases(texts: ReadonlyMap<string, string>, pieces: readonly string[]): CanvasJob[] {
   return [
     ...[...texts].flatMap(([name, text]) =>
-      blocks(text, CHAPTER_CHARACTERS).map((chapter, index) => counted(`${name}-${index}`, chapter)),
+      blocks(text, CHAPTER_CHARACTERS).map((chapter, index) => chordOf(`${name}-${index}`, chapter)),
     ),
-    ...range(CHAINS).map(index => digested(index, pieces[(index * 11) % pieces.length] ?? '')),
+    ...range(CHAINS).map(index => chainOf(index, pieces[(index * 11) % pieces.length] ?? '')),
   ]
 }
 
-function counted(key: string, chapter: string): CanvasJob {
+function chordOf(key: string, chapter: string): CanvasJob {
   const members = blocks(chapter, BLOCK_CHARACTERS).map(text => ({ type: 'word-count', input: { text } }))
   return {
     group: 'chords',
@@ -34,13 +34,14 @@ function counted(key: string, chapter: string): CanvasJob {
   }
 }
 
-function digested(index: number, text: string): CanvasJob {
+function chainOf(index: number, text: string): CanvasJob {
   const digest = digestOf(wordsOf(countByPattern(text)))
   return {
     group: 'chains',
     key: `chain-${index}`,
     canvas: chain([{ type: 'word-count', input: { text } }, { type: 'digest' }]),
     tasks: 2,
-    problem: ({ result }: ApiCanvas) => (result === digest ? undefined : 'its digest is of another count'),
+    problem: ({ result }: ApiCanvas) =>
+      result === digest ? undefined : 'its digest belongs to another count',
   }
 }

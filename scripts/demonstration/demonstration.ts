@@ -18,9 +18,9 @@ import { type Verdict, verify } from './verify.ts'
 import { workload } from './workload.ts'
 
 const TEXTS = new URL('../../examples/data/', import.meta.url)
-/** The demonstration takes some 20 seconds. A task that has not ended after this time counts as failed. */
-const LIMIT_MS = 120_000
-const BATCH = 100
+/** The demonstration takes some 20 seconds. A task that has not ended after this time is reported as not as expected. */
+const DEMONSTRATION_MS_MAX = 120_000
+const BATCH_TASKS = 100
 
 /**
  * Publishes the demonstration workload through the HTTP API, shows its progress, and prints the summary. Returns true if every task
@@ -37,13 +37,17 @@ export async function runDemonstration(cloud: LocalCloud): Promise<boolean> {
   const worker = startHttpWorker(client)
   const before = cloud.meter.snapshot()
   try {
-    const [duplicates, composedTwice] = await Promise.all([
-      publishAll(client, jobs),
-      composeAll(client, canvases),
+    const [duplicates, duplicateCanvases] = await Promise.all([
+      publishJobs(client, jobs),
+      publishCanvases(client, canvases),
     ])
-    await showProgress(client, typesOf(jobs), tasks, LIMIT_MS)
+    await showProgress(client, typesOf(jobs), tasks, DEMONSTRATION_MS_MAX)
     const verdicts = await verify(client, jobs, canvases)
-    const problems = [...verdicts.flatMap(({ problems: found }) => found), ...duplicates, ...composedTwice]
+    const problems = [
+      ...verdicts.flatMap(({ problems: found }) => found),
+      ...duplicates,
+      ...duplicateCanvases,
+    ]
     summarise(verdicts, tasks, cloud.meter.since(before))
     for (const problem of problems) console.error(`not as expected: ${problem}`)
     reportVerdict(verdicts, tasks, problems)
@@ -68,17 +72,17 @@ function typesOf(jobs: readonly Job[]): string[] {
   return [...new Set([...jobs.map(({ publication }) => publication.type), ...Object.keys(HTTP_TYPES)])]
 }
 
-/** Publishes all jobs, then the first ones once more: the answer must say that their keys exist. */
-async function publishAll(client: Client, jobs: readonly Job[]): Promise<string[]> {
-  for (let start = 0; start < jobs.length; start += BATCH) {
-    await client.publishMany(jobs.slice(start, start + BATCH).map(({ publication }) => publication))
+/** Publishes all jobs, then the first ones once more. Returns a problem for each key that the system created twice. */
+async function publishJobs(client: Client, jobs: readonly Job[]): Promise<string[]> {
+  for (let start = 0; start < jobs.length; start += BATCH_TASKS) {
+    await client.publishMany(jobs.slice(start, start + BATCH_TASKS).map(({ publication }) => publication))
   }
   const again = await client.publishMany(jobs.slice(0, 20).map(({ publication }) => publication))
   return again.flatMap(({ created, id }) => (created === false ? [] : [`${id} was created twice`]))
 }
 
-/** Publishes all canvases, then the first ones once more. */
-async function composeAll(client: Client, canvases: readonly CanvasJob[]): Promise<string[]> {
+/** Publishes all canvases, then the first ones once more. Returns a problem for each key that the system created twice. */
+async function publishCanvases(client: Client, canvases: readonly CanvasJob[]): Promise<string[]> {
   for (const { canvas, key } of canvases) await client.publish(canvas, { key })
   const again = await Promise.all(
     canvases.slice(0, 2).map(({ canvas, key }) => client.publish(canvas, { key })),
@@ -89,13 +93,13 @@ async function composeAll(client: Client, canvases: readonly CanvasJob[]): Promi
 function reportVerdict(verdicts: readonly Verdict[], tasks: number, problems: readonly string[]): void {
   const asExpected = verdicts.filter(verdict => verdict.problems.length === 0).length
   console.log(
-    `${asExpected} of ${verdicts.length} outcomes are as expected, of ${tasks} tasks; ${problems.length === 0 ? 'all is well' : 'see above'}.`,
+    `${asExpected} of ${verdicts.length} outcomes of ${tasks} tasks are as expected; ${problems.length === 0 ? 'there is no problem' : 'the problems are listed above'}.`,
   )
 }
 
 const STATUSES = ['delayed', 'ready', 'running', 'compensating', 'succeeded', 'failed'] as const
 const BAR_WIDTH = 30
-const ROUND_MS = 500
+const POLL_MS = 500
 
 /** Shows the progress of all tasks of these types until `tasks` have ended or the time is up. A terminal shows it live. */
 async function showProgress(
@@ -111,7 +115,7 @@ async function showProgress(
     const ended = total('succeeded') + total('failed')
     show(ended / tasks, STATUSES.map(status => `${total(status)} ${status}`).join(', '))
     if (ended >= tasks || Date.now() > until) break
-    await sleep(ROUND_MS)
+    await sleep(POLL_MS)
   }
   if (process.stdout.isTTY) process.stdout.write('\n')
 }

@@ -10,13 +10,13 @@ type Outcome = { readonly result: Json } | { readonly next: { readonly stage: st
 
 /** The work for each type that the worker serves. */
 const WORK = {
-  /** Digests its text, or the count that the previous task of a chain hands on. */
+  /** Digests the text of its input, or the count that the previous task of a chain hands on. */
   digest: ({ input, previous }) => ({
     result: digestOf(previous === undefined ? (input as { text: string }).text : wordsOf(previous as Count)),
   }),
   /** Adds up the counts of a chord's members. */
   'merge-counts': ({ previous }) => ({ result: merged(previous as Count[]) }),
-  /** Its first stage joins a text into one line, and its second stage digests that line. */
+  /** The first stage joins a text into one line, and the second stage digests that line. */
   proofread: ({ input, stage }) => {
     const { text } = input as { text: string }
     return stage === 'seal'
@@ -25,7 +25,7 @@ const WORK = {
   },
   /** Undoes a step of a flow. */
   forget: ({ step }) => ({ result: `forgot the ${step}` }),
-  /** Takes a callback. */
+  /** Serves callbacks: it returns the input of the note. */
   note: ({ input }) => ({ result: input ?? null }),
 } satisfies Record<string, (task: ApiTask) => Outcome>
 
@@ -44,7 +44,7 @@ export function startHttpWorker(client: Client): { stop(): Promise<void> } {
         limit: 25,
         waitMs: 1_000,
       })
-      if (claims.length > 0) await client.finishMany(claims.map(finished))
+      if (claims.length > 0) await client.finishMany(claims.map(finishOf))
     }
   })()
   return {
@@ -55,8 +55,8 @@ export function startHttpWorker(client: Client): { stop(): Promise<void> } {
   }
 }
 
-/** A flow's step has the name of its type here, and `forget` undoes every step. */
-function finished({ task, run }: Claim): FinishMember {
+/** Runs a claim and returns its end. The steps of this demonstration's flows are named like their types; `forget` undoes each. */
+function finishOf({ task, run }: Claim): FinishMember {
   const type = task.direction === 'undo' ? 'forget' : (task.step ?? task.type)
   const name = { taskId: task.id, runId: run.id, fence: run.fence }
   return { ...name, outcome: 'succeed', ...WORK[type as Served](task) }

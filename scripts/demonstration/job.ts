@@ -18,12 +18,12 @@ export type Job = {
   }
 }
 
-/** One canvas of the demonstration, all of whose members must succeed. */
+/** One canvas of the demonstration. All its members must succeed. */
 export type CanvasJob = {
   readonly group: string
   readonly key: string
   readonly canvas: Canvas
-  /** The number of its tasks. */
+  /** The number of the canvas's tasks. */
   readonly tasks: number
   readonly problem: (canvas: ApiCanvas) => string | undefined
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 
-/** How the demonstration cuts its texts into pieces, and computes the expected results without the system. */
+/** This file cuts the texts of the demonstration into pieces, and computes the expected results without the system. */
 
 /** The paragraphs of all texts that are long enough to be worth a task. */
 export function paragraphs(texts: ReadonlyMap<string, string>): string[] {
@@ -10,8 +10,8 @@ export function paragraphs(texts: ReadonlyMap<string, string>): string[] {
 }
 
 /**
- * Cuts a text at empty lines into blocks of some `characters` or a paragraph more. Joined by line breaks, the blocks are the text
- * again, so their lines and words add up to those of the text.
+ * Cuts a text into blocks. A block ends at its first empty line after `characters` characters. Joined by line breaks, the blocks are
+ * the text again, so their lines and words add up to those of the text.
  */
 export function blocks(text: string, characters: number): string[] {
   const found: string[] = []

@@ -5,13 +5,13 @@ import type { AddressInfo } from 'node:net'
 /** An HTTP server that stands for a third party: it receives webhooks. */
 export type Receiver = {
   readonly url: string
-  /** How often a webhook of the task with this key arrived. */
+  /** How many webhooks of the task with this key arrived. */
   deliveries(key: string): number
   stop(): Promise<void>
 }
 
 /**
- * Starts a receiver on a free port. `POST /hook` accepts, `POST /flaky` answers 503 to the first two calls of each key, and
+ * Starts a receiver on a free port. `POST /hook` accepts all keys. `POST /flaky` answers 503 to the first two calls of each key.
  * `POST /announce` answers 403 to keys that begin with `refused`. All paths begin with a secret, so that no web page can call them.
  */
 export async function startReceiver(): Promise<Receiver> {

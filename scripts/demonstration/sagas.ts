@@ -31,7 +31,7 @@ export function sagaTypes(receiverUrl: string): Types {
   }
 }
 
-/** Sagas with three kinds of workers. The receiver refuses some of them for good, and these undo all their steps. */
+/** Makes sagas whose steps run on three kinds of workers. The receiver refuses some sagas for good; these undo all their steps. */
 export function sagas(texts: readonly string[]): Job[] {
   return range(SAGAS).map(index => {
     const text = texts[index % texts.length] ?? ''
@@ -63,7 +63,7 @@ function refused(index: number, text: string): Job {
   }
 }
 
-/** The problem in the states and attempts of a saga that reached its last step; undefined if there is none. */
+/** Returns the problem in the states and attempts of a saga that reached its last step; undefined if there is none. */
 function stepsProblem(
   { steps = [], cursor }: ApiTask,
   state: ApiStep['state'],
@@ -75,15 +75,15 @@ function stepsProblem(
   return cursor === ANNOUNCE ? undefined : `its cursor is ${cursor} instead of ${ANNOUNCE}`
 }
 
-/** The problem in the results of earlier steps that each step received; undefined if there is none. */
+/** Returns the problem in the results that a step received from earlier steps; undefined if there is none. */
 function paramsProblem({ params = {} }: ApiTask, text: string): string | undefined {
   const { words, lines } = countByPattern(text)
   const { count, digest } = params as { count?: { words?: number; lines?: number }; digest?: string }
-  if (count?.words !== words || count.lines !== lines) return 'it went on with another count'
-  return digest === digestOf(text) ? undefined : 'it went on with another digest'
+  if (count?.words !== words || count.lines !== lines) return 'its later steps received another count'
+  return digest === digestOf(text) ? undefined : 'its later steps received another digest'
 }
 
-/** The problem in the order of undos: each step is undone once, a later step before an earlier one. */
+/** Returns the problem in the order of undos: each step must be undone once, a later step before an earlier one. */
 function orderProblem({ steps = [] }: ApiTask): string | undefined {
   const undone = steps.map(({ undo }) => undo)
   if (undone.some(undo => undo?.attempts !== 1)) return 'a step was not undone exactly once'

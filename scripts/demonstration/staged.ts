@@ -3,13 +3,13 @@ import type { Job } from './job.ts'
 import { digestOf, range } from './pieces.ts'
 
 /** How many tasks have two stages. */
-const STAGED = 6
-/** How many must succeed, and how many must fail. */
-const CALLING_BACK = 4
+const STAGED_TASKS = 6
+/** Of the tasks with callbacks, this many must succeed, and as many must fail. */
+const TASKS_PER_END = 4
 
-/** Tasks that the HTTP worker moves through two stages. */
+/** Makes tasks that the HTTP worker moves through two stages. */
 export function staged(texts: readonly string[]): Job[] {
-  return range(STAGED).map(index => {
+  return range(STAGED_TASKS).map(index => {
     const text = texts[(index * 5) % texts.length] ?? ''
     return {
       group: 'two stages',
@@ -20,17 +20,17 @@ export function staged(texts: readonly string[]): Job[] {
         problem: ({ history, result }) => {
           const stages = history.map(({ stage, outcome }) => `${stage} ${outcome}`).join(', ')
           if (stages !== 'tidy succeeded, seal succeeded') return `its history is: ${stages}`
-          return result === digestOf(inOneLine(text)) ? undefined : 'the digest is another'
+          return result === digestOf(inOneLine(text)) ? undefined : 'the digest is wrong'
         },
       },
     }
   })
 }
 
-/** Tasks that publish a note at their end. Success and failure have different notes. */
+/** Makes tasks that publish a note at their end. Success and failure publish different notes. */
 export function callingBack(texts: readonly string[]): Job[] {
   return (['succeeded', 'failed'] as const).flatMap(status =>
-    range(CALLING_BACK).map(index => ({
+    range(TASKS_PER_END).map(index => ({
       group: 'calling back',
       publication: {
         type: 'word-count',

@@ -9,11 +9,11 @@ export function summarise(verdicts: readonly Verdict[], tasks: number, used: Met
   console.log('\nLatency (p50 / p95 / p99 / max)')
   const immediate = verdicts.filter(({ dueAt, createdAt }) => dueAt === createdAt)
   console.log(
-    `  ${'publish to start'.padEnd(24)}${percentiles(waits(immediate))}   (the whole burst at once)`,
+    `  ${'publish to start'.padEnd(24)}${percentiles(waits(immediate))}   (all tasks are published at once)`,
   )
   const delayed = verdicts.filter(({ dueAt, createdAt }) => dueAt > createdAt)
   console.log(`  ${'lateness of delayed'.padEnd(24)}${percentiles(waits(delayed))}`)
-  console.log('\nAWS use per task (a saga is one)')
+  console.log('\nAWS use per task (a saga counts as one)')
   for (const [label, amount] of costs(used, tasks)) console.log(`  ${label.padEnd(24)}${amount}`)
   console.log()
 }
@@ -27,7 +27,7 @@ function waits(verdicts: readonly Verdict[]): number[] {
   return verdicts.flatMap(({ startedAt, dueAt }) => (startedAt === undefined ? [] : [startedAt - dueAt]))
 }
 
-/** The requests and units of all callers. */
+/** The requests and units of all callers, per task. */
 function costs(used: MeterSnapshot, tasks: number): Array<[string, string]> {
   const per = (amount: number) => (amount / tasks).toFixed(2)
   const of = (service: string) => totalOf(used.filter(line => line.service === service))
@@ -35,7 +35,7 @@ function costs(used: MeterSnapshot, tasks: number): Array<[string, string]> {
   return [
     [
       'DynamoDB writes',
-      `${per(dynamo.writeUnits)} units (${per(dynamo.failedWriteUnits)} of them lost races)`,
+      `${per(dynamo.writeUnits)} units (${per(dynamo.failedWriteUnits)} of them for conditions that failed)`,
     ],
     ['DynamoDB reads', `${per(dynamo.readUnits)} units (watching and checking the workload included)`],
     ['SQS', `${per(of('sqs').requests)} requests`],

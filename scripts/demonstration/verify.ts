@@ -2,7 +2,7 @@ import type { ApiTask } from '../../shared/api/tasks.ts'
 import type { Client } from '../../shared/client/client.ts'
 import { type CanvasJob, callbacksOf, type Job } from './job.ts'
 
-/** The outcome of one job: when it was published, due and first started (ms), and its problem, if any. */
+/** The outcome of one job: the times (Unix ms) at which it was published, due and started, and its problems. */
 export type Verdict = {
   readonly group: string
   readonly status: string
@@ -12,7 +12,7 @@ export type Verdict = {
   readonly problems: readonly string[]
 }
 
-const AT_ONCE = 10
+const READS_AT_ONCE = 10
 /** The time within which a canvas ends after its last task. */
 const CANVAS_LIMIT_MS = 10_000
 
@@ -34,8 +34,8 @@ async function inBatches<Item>(
   verdictOn: (item: Item) => Promise<Verdict>,
 ): Promise<Verdict[]> {
   const verdicts: Verdict[] = []
-  for (let start = 0; start < items.length; start += AT_ONCE) {
-    verdicts.push(...(await Promise.all(items.slice(start, start + AT_ONCE).map(verdictOn))))
+  for (let start = 0; start < items.length; start += READS_AT_ONCE) {
+    verdicts.push(...(await Promise.all(items.slice(start, start + READS_AT_ONCE).map(verdictOn))))
   }
   return verdicts
 }

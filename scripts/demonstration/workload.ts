@@ -5,18 +5,18 @@ import { FLAKY_REFUSALS } from './receiver.ts'
 import { sagas } from './sagas.ts'
 import { callingBack, staged } from './staged.ts'
 
-const WORD_COUNTS = 60
-const DELAYED = 40
-const WEBHOOKS = 20
-const FLAKY = 20
-const FATAL = 10
-const DIGESTS = 20
-/** Delays are spread over this span at odd milliseconds, so that lateness is also measured between whole seconds. */
+const WORD_COUNT_TASKS = 60
+const DELAYED_TASKS = 40
+const WEBHOOK_TASKS = 20
+const FLAKY_TASKS = 20
+const FATAL_TASKS = 10
+const DIGEST_TASKS = 20
+/** Delays are spread over this span, and most do not end at a whole second. Lateness is so measured between whole seconds, too. */
 const [FIRST_DELAY_MS, DELAY_SPAN_MS] = [1_500, 5_000]
 
 /**
- * Some 250 tasks on real texts, some of which must fail. Every twentieth word count has a whole text as input, which is stored apart
- * from its task.
+ * Makes some 250 tasks on real texts. Some of them must fail. Every twentieth word count has a whole text as input, and the system
+ * stores such an input apart from its task.
  */
 export function workload(
   texts: ReadonlyMap<string, string>,
@@ -37,16 +37,16 @@ export function workload(
 function plain(wholes: readonly string[], pieces: readonly string[], receiverUrl: string): Job[] {
   const piece = (index: number) => pieces[index % pieces.length] ?? ''
   return [
-    ...range(WORD_COUNTS).map(i =>
+    ...range(WORD_COUNT_TASKS).map(i =>
       i % 20 === 0
         ? counted('word counts', `whole-${i}`, wholes[(i / 20) % wholes.length] ?? '')
         : counted('word counts', `piece-${i}`, piece(i)),
     ),
-    ...range(DELAYED).map(i => delayed(i, piece(i * 7))),
-    ...range(WEBHOOKS).map(i => webhook(i, `${receiverUrl}/hook`)),
-    ...range(FLAKY).map(i => flaky(i, `${receiverUrl}/flaky`)),
-    ...range(FATAL).map(fatal),
-    ...range(DIGESTS).map(i => digest(i, piece(i * 3))),
+    ...range(DELAYED_TASKS).map(i => delayed(i, piece(i * 7))),
+    ...range(WEBHOOK_TASKS).map(i => webhook(i, `${receiverUrl}/hook`)),
+    ...range(FLAKY_TASKS).map(i => flaky(i, `${receiverUrl}/flaky`)),
+    ...range(FATAL_TASKS).map(fatal),
+    ...range(DIGEST_TASKS).map(i => digest(i, piece(i * 3))),
   ]
 }
 
@@ -58,7 +58,7 @@ function counted(group: string, key: string, text: string): Job {
   }
 }
 
-/** Compares the number of lines only: that shows that the right text was counted. */
+/** Compares the number of lines, which shows that the right text was counted. */
 function linesProblem(result: unknown, text: string): string | undefined {
   const { lines, words } = (result ?? {}) as { lines?: number; words?: number }
   const right = lines === text.split('\n').length && (words ?? 0) > 0
@@ -67,7 +67,9 @@ function linesProblem(result: unknown, text: string): string | undefined {
 
 function delayed(index: number, text: string): Job {
   const job = counted('delayed', `later-${index}`, text)
-  const delayMs = Math.round(FIRST_DELAY_MS + (index * DELAY_SPAN_MS) / DELAYED + ((index * 373) % 1_000))
+  const delayMs = Math.round(
+    FIRST_DELAY_MS + (index * DELAY_SPAN_MS) / DELAYED_TASKS + ((index * 373) % 1_000),
+  )
   return { ...job, publication: { ...job.publication, delayMs } }
 }
 
@@ -103,7 +105,7 @@ function digest(index: number, text: string): Job {
     expected: {
       status: 'succeeded',
       runs: 1,
-      problem: ({ result }) => (result === digestOf(text) ? undefined : 'the digest is another'),
+      problem: ({ result }) => (result === digestOf(text) ? undefined : 'the digest is wrong'),
     },
   }
 }

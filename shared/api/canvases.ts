@@ -17,13 +17,13 @@ const {
   ...leafFields
 } = publishBody.shape
 
-/** A task of a canvas: its key follows from the canvas. */
+/** A task of a canvas. It has no `key`, because the canvas makes it. */
 export const leafBody = strict(leafFields).meta({ id: 'CanvasTask' })
 
 /** The fields of a canvas beside its chain, group or chord. */
 export const canvasFields = strict({
   key: optional(pathName(KEY_CHARACTERS_MAX).meta({ description: 'Idempotency key' })),
-  userId: optional(userId).meta({ description: 'For tasks that name none' }),
+  userId: optional(userId).meta({ description: 'The user of tasks that name none' }),
   /** How many of its tasks are published at a time; 25 when left out. */
   sendConcurrency: optional(whole(1, 100)).describe(
     'How many of its tasks are published at a time; 25 when left out.',
@@ -37,14 +37,15 @@ type MemberBody =
   | { chord: { group: MemberBody[]; then: MemberBody; onError?: MemberBody } }
 
 const member: z.ZodType<MemberBody> = z
-  .lazy(() => z.union([leafBody, ...composed({})]))
+  .lazy(() => z.union([leafBody, ...canvasForms({})]))
   .meta({ id: 'CanvasMember' })
 const members = z.array(member).min(1)
 
 // biome-ignore lint/suspicious/noThenProperty: the word of the API
 const chordBody = strict({ group: members, then: member, onError: optional(member) })
 
-function composed<Shape extends z.core.$ZodShape>(fields: Shape) {
+/** The three forms of a canvas, each with these fields. */
+function canvasForms<Shape extends z.core.$ZodShape>(fields: Shape) {
   return [
     strict({ ...fields, chain: members }),
     strict({ ...fields, group: members }),
@@ -52,10 +53,10 @@ function composed<Shape extends z.core.$ZodShape>(fields: Shape) {
   ] as const
 }
 
-/** Documents the body. The route checks the body by its own walk, whose problems name the path to each task. */
-export const canvasBody = z.union(composed(canvasFields.shape)).meta({ id: 'Canvas' })
+/** The body as the OpenAPI document shows it. The route checks it by a walk of its own, to name the path to each task. */
+export const canvasBody = z.union(canvasForms(canvasFields.shape)).meta({ id: 'Canvas' })
 
-/** The answer to a publish. Above 1,000 tasks their ids are left out. */
+/** The answer to a published canvas. It leaves out the ids of its tasks when they are more than 1,000. */
 export type CanvasAnswer = TypeOf<typeof canvasPublished>
 
 export const canvasPublished = z.object({
@@ -70,10 +71,13 @@ export const canvasAnswer = z
   .object({
     id: z.string(),
     status: z.enum(['running', 'succeeded', 'failed', 'cancelled']),
-    /** On the first page, unless it is too long for an answer: above some 4 MB, counting each quote and backslash twice. */
+    /**
+     * Only the first page shows the result. It is left out when it is too long for an answer: above some 4 MB, where each quote and
+     * backslash counts twice.
+     */
     result: optional(json),
     error: optional(taskError),
-    /** Above 1,000 tasks all that may have been published and have not ended count as running. */
+    /** How many tasks have each status. Above 1,000 tasks, each one that may be published and has not ended counts as running. */
     counts: z
       .object(
         Object.fromEntries(memberStatus.options.map(name => [name, count])) as Record<
@@ -81,11 +85,13 @@ export const canvasAnswer = z
           typeof count
         >,
       )
-      .describe('Above 1,000 tasks all that may have been published and have not ended count as running.'),
+      .describe(
+        'How many tasks have each status. Above 1,000 tasks, each one that may be published and has not ended counts as running.',
+      ),
     items: z.array(
       z.object({
-        /** Where in the body it stands: `chord.group.3`. */
-        path: z.string().describe('Where in the body it stands: `chord.group.3`.'),
+        /** The path of the task in the body, such as `chord.group.3`. */
+        path: z.string().describe('The path of the task in the body, such as `chord.group.3`.'),
         taskId: z.string(),
         status: memberStatus,
         result: optional(json),

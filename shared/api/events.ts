@@ -5,12 +5,14 @@ import { optional, strict } from './scalars.ts'
 const eventType = z.enum(EVENT_TYPES)
 const text = z.string()
 
-/** The query of the event stream. The local cloud answers this route itself, before any function. */
+/** The query of the event stream. The local cloud answers this route itself; no function runs. */
 export const eventsQuery = strict({
   type: optional(z.union([eventType, z.array(eventType)])),
   taskType: optional(z.union([text, z.array(text)])),
   taskId: optional(z.union([text, z.array(text)])),
-  lastEventId: optional(text.meta({ description: 'As the header Last-Event-ID: go on behind this event' })),
+  lastEventId: optional(
+    text.meta({ description: 'Continues after this event, as the header Last-Event-ID does' }),
+  ),
 })
 
 /** Something that has happened. An event that is delivered twice has the same id. */

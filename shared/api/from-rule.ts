@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import type { Rule } from '../core/rules/rules.ts'
 
-/** A rule of the core as a schema: its problems, in its words, and its JSON Schema for the API's description. */
+/** Makes a schema of a rule of the core. Refusals use the words of the rule, and the OpenAPI document shows its JSON Schema. */
 export function fromRule<Value>(rule: Rule<Value>): z.ZodType<Value> {
   return z
     .unknown()
@@ -13,15 +13,17 @@ export function fromRule<Value>(rule: Rule<Value>): z.ZodType<Value> {
     .meta({ ...rule.schema }) as unknown as z.ZodType<Value>
 }
 
-type Fields<Rules> = {
+type OptionalFields<Rules> = {
   readonly [Name in keyof Rules]: Rules[Name] extends Rule<infer Value>
     ? z.ZodExactOptional<z.ZodType<Value>>
     : never
 }
 
-/** Fields that may be left out. */
-export function optionalFields<Rules extends Readonly<Record<string, Rule>>>(rules: Rules): Fields<Rules> {
+/** Makes the schemas of fields that may be left out. */
+export function optionalFields<Rules extends Readonly<Record<string, Rule>>>(
+  rules: Rules,
+): OptionalFields<Rules> {
   return Object.fromEntries(
     Object.entries(rules).map(([name, rule]) => [name, z.exactOptional(fromRule(rule))]),
-  ) as unknown as Fields<Rules>
+  ) as unknown as OptionalFields<Rules>
 }

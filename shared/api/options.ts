@@ -9,7 +9,7 @@ import { count, optional } from './scalars.ts'
 export const givenOptions = optionalFields(optionRules)
 export const priority = fromRule(priorityRule)
 
-const retry = {
+const retryFields = {
   maxRetries: count,
   backoff: z.enum(BACKOFFS),
   delayMs: count,
@@ -30,7 +30,7 @@ export const optionsInForce = z
     timeoutMs: optional(count),
     deadlineMs: optional(count),
     retentionMs: count,
-    retry: z.object(retry),
+    retry: z.object(retryFields),
   })
   .meta({ id: 'Options', description: 'Options in force, defaults included' })
 
@@ -48,12 +48,12 @@ export const shownDefaults = z.object({
   retry: optional(
     z.object({
       maxRetries: optional(count),
-      backoff: optional(retry.backoff),
+      backoff: optional(retryFields.backoff),
       delayMs: optional(count),
       maxDelayMs: optional(count),
-      delaysMs: retry.delaysMs,
+      delaysMs: retryFields.delaysMs,
       jitter: optional(z.number()),
-      scope: optional(retry.scope),
+      scope: optional(retryFields.scope),
       localRetries: optional(count),
     }),
   ),

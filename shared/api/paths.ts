@@ -2,21 +2,21 @@
  * Ids in the paths of the HTTP API.
  *
  * API Gateway decodes a path before the function sees it, so a function cannot tell an encoded `/` from a plain one, and
- * never sees what follows an encoded `?`. Therefore only safe ids stand in a path percent-encoded. Any id may stand there
- * as `~` and the base64url of its UTF-8, and every unsafe id must.
+ * never sees what follows an encoded `?`. Therefore only a safe id may be percent-encoded in a path. An unsafe id is written as `~`
+ * and the base64url of its UTF-8. A safe id may be written in that form, too.
  */
 
-/** ASCII throughout; after the first colon, which ends a type's name, also spaces and the letters of other scripts. */
+/** A safe id is ASCII. After the first colon, which ends a type's name, it may also have spaces and letters of other scripts. */
 const SAFE = /^[A-Za-z0-9._@,=+-]*(:[A-Za-z0-9._:@,=+\- \p{L}]*)?$/u
-/** Clients and proxies take these segments out of a path, whether they are percent-encoded or not. */
+/** Clients and proxies remove these segments from a path, whether they are percent-encoded or not. */
 const DOT_SEGMENTS: readonly string[] = ['.', '..']
 const ENCODED_MARK = '~'
 
-/** What the API answers to a path that names no id. */
+/** What the API answers when a segment of a path does not name an id. */
 export const SEGMENT_RULE =
   'must be letters, digits and . _ : @ , = + - (after the first colon also spaces and other letters), or ~ and the base64url of its UTF-8'
 
-/** Whether percent-encoding brings the id through API Gateway and every client unchanged. */
+/** Whether a percent-encoded id passes through every client and API Gateway unchanged. */
 function isSafe(id: string): boolean {
   return id !== '' && SAFE.test(id) && !DOT_SEGMENTS.includes(id)
 }
@@ -29,7 +29,7 @@ export function looksEncoded(id: string): boolean {
 /** The id as a segment of a path: percent-encoded when it is safe, else in base64url. */
 function segmentOf(id: string): string {
   if (isSafe(id)) return encodeURIComponent(id)
-  // Half a surrogate pair has no UTF-8: the bare mark names nothing, so that no other id is reached in its place.
+  // Half a surrogate pair has no UTF-8. The mark alone names no id, so the request cannot reach another id.
   return id.isWellFormed() ? `${ENCODED_MARK}${toBase64Url(id)}` : ENCODED_MARK
 }
 
@@ -65,7 +65,7 @@ function toBase64Url(text: string): string {
   return btoa(bytes.join('')).replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '')
 }
 
-/** Undefined for what is no base64url, or no UTF-8: each id has exactly one encoded form, padded or not. */
+/** The text in base64url, padded or not. Undefined when it is not UTF-8, or not the only form in which that text is encoded. */
 function fromBase64Url(text: string): string | undefined {
   const unpadded = text.replace(/={1,2}$/, '')
   try {

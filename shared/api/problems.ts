@@ -34,7 +34,10 @@ const runEnd = z
     error: optional(taskError),
     stage: optional(z.string()),
   })
-  .meta({ description: 'How a run ended, without stack and without a result that is kept apart' })
+  .meta({
+    description:
+      'How a run ended. The stack is left out, and so is a result that is stored as an item of its own.',
+  })
 
 export const problemAnswer = z
   .object({
@@ -42,18 +45,20 @@ export const problemAnswer = z
     title: z.string(),
     status: z.int(),
     detail: z.string(),
-    /** What is wrong with which field of the request. */
-    errors: optional(z.array(fieldProblem)).describe('What is wrong with which field of the request.'),
+    /** The wrong fields of the request, and what is wrong with each. */
+    errors: optional(z.array(fieldProblem)).describe(
+      'The wrong fields of the request, and what is wrong with each.',
+    ),
     /** Why a report about a run was refused. */
     reason: optional(runGone).describe('Why a report about a run was refused.'),
-    /** Which worker holds the task now. */
-    holder: optional(z.string()).describe('Which worker holds the task now.'),
-    /** How the run ended, where that is on record, without stack and without a result that is kept apart. */
+    /** The worker that holds the task now. */
+    holder: optional(z.string()).describe('The worker that holds the task now.'),
+    /** How the run ended, if that is recorded. The stack is left out, and so is a result that is stored as an item of its own. */
     run: optional(runEnd),
-    /** When to try again, in milliseconds. */
-    retryAfterMs: optional(count).describe('When to try again, in milliseconds.'),
-    /** Finds the log lines of this request. */
-    requestId: optional(z.string()).describe('Finds the log lines of this request.'),
+    /** How long to wait before the next try, in milliseconds. */
+    retryAfterMs: optional(count).describe('How long to wait before the next try, in milliseconds.'),
+    /** The id under which the log shows this request. */
+    requestId: optional(z.string()).describe('The id under which the log shows this request.'),
   })
   .meta({ id: 'Problem', description: 'A problem document (RFC 9457)' })
 

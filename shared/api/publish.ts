@@ -16,14 +16,16 @@ const publishFields = {
   input: optional(json),
   userId: optional(userId),
   tags: optional(tags),
-  /** This or `delayMs`; neither means now. */
-  dueAt: optional(time).describe('This or `delayMs`; neither means now.'),
+  /** When the task is due. `delayMs` may be given in its place; without both the task is due now. */
+  dueAt: optional(time).describe(
+    'When the task is due. `delayMs` may be given in its place; without both the task is due now.',
+  ),
   delayMs: optional(duration()),
   priority: optional(priority),
   ...givenOptions,
   traceparent: optional(fromRule(text('a W3C traceparent', isTraceparent))),
-  /** The stage it begins in. */
-  stage: optional(stage).describe('The stage it begins in.'),
+  /** The stage in which the task begins. */
+  stage: optional(stage).describe('The stage in which the task begins.'),
   /** Whether the task ignores the value that the task before it hands on. */
   immutable: optional(z.boolean()).describe(
     'Whether the task ignores the value that the task before it hands on.',
@@ -35,13 +37,13 @@ const publishFields = {
 }
 
 /**
- * The body of a task that another task, a canvas or a schedule publishes. It has no `ifExists` and nothing else about earlier tasks
- * of its key. A callback without a key gets one derived from the task that owes it.
+ * The body of a task that another task, a canvas or a schedule publishes. It has no field about an earlier
+ * task of its key, such as `ifExists`. A callback without a key gets one derived from the task that owes it.
  */
 export type DerivedBody = TypeOf<z.ZodObject<typeof publishFields>> & {
-  /** Published once when the task has succeeded; they inherit its user and trace. */
+  /** Tasks that are published once when this one has succeeded. They inherit its user and trace. */
   readonly onSuccess?: readonly DerivedBody[]
-  /** Published once when the task has failed; they inherit its user and trace. */
+  /** Tasks that are published once when this one has failed. They inherit its user and trace. */
   readonly onError?: readonly DerivedBody[]
 }
 
@@ -55,30 +57,30 @@ const callbacks = z.array(callbackBody).max(CALLBACKS_MAX)
 
 export const publishBody = strict({
   ...publishFields,
-  /** Published once when the task has succeeded; they inherit its user and trace. */
+  /** Tasks that are published once when this one has succeeded. They inherit its user and trace. */
   onSuccess: optional(callbacks).describe(
-    'Published once when the task has succeeded; they inherit its user and trace.',
+    'Tasks that are published once when this one has succeeded. They inherit its user and trace.',
   ),
-  /** Published once when the task has failed; they inherit its user and trace. */
+  /** Tasks that are published once when this one has failed. They inherit its user and trace. */
   onError: optional(callbacks).describe(
-    'Published once when the task has failed; they inherit its user and trace.',
+    'Tasks that are published once when this one has failed. They inherit its user and trace.',
   ),
   ifExists: optional(z.enum(['keep', 'update', 'reject', 'restart'])),
-  /** Which runs a restart forgets; all of them by default. */
-  clean: optional(clean).describe('Which runs a restart forgets; all of them by default.'),
-  /** Runs `ms` after the last publish of its key, at the latest `maxWaitMs` after the first; the last one counts. */
+  /** The ended runs that a restart forgets; all of them when left out. */
+  clean: optional(clean).describe('The ended runs that a restart forgets; all of them when left out.'),
+  /** The task is due `ms` after the last publish of its key, and at most `maxWaitMs` after the first. The last publish counts. */
   debounce: optional(strict({ ms: duration(1), maxWaitMs: optional(duration(1)) })).describe(
-    'Runs `ms` after the last publish of its key, at the latest `maxWaitMs` after the first; the last one counts.',
+    'The task is due `ms` after the last publish of its key, and at most `maxWaitMs` after the first. The last publish counts.',
   ),
-  /** At most one task with this key begins in any `perMs`; the first publish counts. */
+  /** At most one task with this key begins in any `perMs`. The first publish counts. */
   throttle: optional(strict({ perMs: duration(1) })).describe(
-    'At most one task with this key begins in any `perMs`; the first publish counts.',
+    'At most one task with this key begins in any `perMs`. The first publish counts.',
   ),
 }).meta({ id: 'Publish' })
 
 export type PublishBody = TypeOf<typeof publishBody>
 
-/** The route checks members one by one, so that an illegal member harms no other. */
+/** The route checks members one by one, so an illegal member does not refuse the others. */
 export const publishManyBody = strict({ tasks: z.array(z.unknown()).min(1).max(BATCH_TASKS_MAX) })
 
 export const publishAnswer = z.object({ id: z.string(), created: z.boolean(), task })

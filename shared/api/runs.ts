@@ -28,7 +28,7 @@ import type { TypeOf } from './type-of.ts'
 /** Claims, workers' reports about their runs, and the answers to both. */
 
 export const claimsBody = strict({
-  /** This or `types`. */
+  /** Either this or `types` is given. */
   type: optional(typeName),
   types: optional(z.array(typeName).min(1).max(20)),
   workerId,
@@ -49,9 +49,9 @@ export type Claim = TypeOf<typeof claim>
 
 export const claimsAnswer = z.object({
   claims: z.array(claim),
-  /** The claim found no work. The worker should ask again after this many milliseconds. */
+  /** Set when the claim found no work: how many milliseconds the worker should wait before it claims again. */
   retryAfterMs: optional(count).describe(
-    'The claim found no work. The worker should ask again after this many milliseconds.',
+    'Set when the claim found no work: how many milliseconds the worker should wait before it claims again.',
   ),
 })
 
@@ -76,12 +76,12 @@ const failure = {
   error: givenError,
   fatal: optional(z.boolean()),
   retryInMs: optional(duration(0, DELAY_MS_MAX)),
-  /** The last that the run logged, at most 4,096 bytes in UTF-8. It is shown with the failed run. */
+  /** The newest lines of the run's log, at most 4,096 bytes in UTF-8. Answers show them with the failed run. */
   log: optional(
     // The route checks its length.
-    z
-      .string()
-      .meta({ description: `The last that the run logged, at most ${RUN_LOG_BYTES_MAX} bytes in UTF-8` }),
+    z.string().meta({
+      description: `The newest lines of the run's log, at most ${RUN_LOG_BYTES_MAX} bytes in UTF-8`,
+    }),
   ),
 }
 const release = { fence, delayMs: optional(duration()) }
@@ -115,10 +115,10 @@ export type FinishMember = {
   [Outcome in keyof typeof finishMembers]: TypeOf<(typeof finishMembers)[Outcome]>
 }[keyof typeof finishMembers]
 
-/** The outcome alone, which decides which of three forms a member of a batch has. */
+/** The outcome of a member of a batch. It decides which of the `finishMembers` checks the member. */
 export const finishOutcome = z.object({ outcome: z.enum(['succeed', 'fail', 'release']) })
 
-/** The route checks members one by one, so that an illegal member harms no other. */
+/** The route checks members one by one, so an illegal member does not refuse the others. */
 export const runsBody = strict({ runs: z.array(z.unknown()).min(1).max(BATCH_TASKS_MAX) })
 
 const runResult = {

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { KEY_CHARACTERS_MAX } from '../core/bounds.ts'
 import type { Json } from '../core/json.ts'
-import { noFields } from '../core/rules/compound.ts'
+import { unknownFieldMessages } from '../core/rules/compound.ts'
 import { versionRule, workerIdRule } from '../core/rules/options.ts'
 import * as rules from '../core/rules/scalars.ts'
 import { typeNameRule } from '../core/rules/type-configuration.ts'
@@ -9,11 +9,12 @@ import { fromRule } from './from-rule.ts'
 import { looksEncoded } from './paths.ts'
 import type { TypeOf } from './type-of.ts'
 
-/** An object that refuses members it does not know, by name: a line for each of them. */
+/** Makes the schema of an object without unknown members. Its message has one line for each unknown member. */
 export function strict<Shape extends z.core.$ZodShape>(shape: Shape) {
   const legal = Object.keys(shape)
   return z.strictObject(shape, {
-    error: issue => (issue.code === 'unrecognized_keys' ? noFields(issue.keys, legal).join('\n') : undefined),
+    error: issue =>
+      issue.code === 'unrecognized_keys' ? unknownFieldMessages(issue.keys, legal).join('\n') : undefined,
   })
 }
 
@@ -24,12 +25,12 @@ export const json = z.unknown().meta({ description: 'Any JSON' }) as unknown as 
 
 export const typeName = fromRule(typeNameRule)
 
-/** Text that names something: no control characters, which no log shows, and no half of a surrogate pair. */
+/** Text that names something. It has no control character, which logs do not show, and no half of a surrogate pair. */
 export function name(maxCharacters: number) {
   return fromRule(rules.name(maxCharacters))
 }
 
-/** A name that is a whole segment of a path. With a `~` in front it would read as the encoded form of another name. */
+/** A name that is a whole segment of a path. With a `~` in front it would look like the encoded form of another name. */
 export function pathName(maxCharacters: number) {
   const plain = rules.name(maxCharacters)
   const { expected, schema } = plain
@@ -54,10 +55,10 @@ const ISO_TIME =
   /^\d{4}-\d\d-\d\dT([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,9})?)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$/
 
 export const time = fromRule(
-  rules.text('a time as 2026-01-31T12:00:00.000Z', isTime, { format: 'date-time' }),
+  rules.text('a time such as 2026-01-31T12:00:00.000Z', isTime, { format: 'date-time' }),
 )
 
-/** Whether the text is a time. Dates that no calendar has (February 30th) are refused, though `Date` would move them on. */
+/** Whether the text is a time. `Date` would read February 30th as a day in March, so such dates are refused here. */
 function isTime(text: string): boolean {
   if (!ISO_TIME.test(text)) return false
   const day = text.slice(0, 10)
@@ -75,15 +76,17 @@ export const tags = z
 /** A time, as answers show it. */
 export const shownTime = z.string().meta({ format: 'date-time' })
 
-/** A number in an answer that counts something, or a number of milliseconds. */
+/** A whole number in an answer, such as a count or a number of milliseconds. */
 export const count = z.int().min(0)
 
 const operation = z.object({ at: shownTime, by: z.string(), what: z.string() })
 
-/** A change over the HTTP API. `by` is an IAM principal, the subject of a token, or the local user as `local:NAME`. */
+/**
+ * A change that a caller made over the HTTP API. `by` is an IAM principal, the subject of a token, or the local user as
+ * `local:NAME`.
+ */
 export type ApiOperation = TypeOf<typeof operation>
 
-/** Changes over the HTTP API. */
 export const operations = z.array(operation)
 
 /** The body of requests that take no fields. */
@@ -92,7 +95,7 @@ export const emptyBody = strict({})
 export const limit = whole(1, 100)
 export const cursor = z.string().max(2_048)
 
-/** The query of a list that takes nothing but a page. */
+/** The query of a list without filters. */
 export const pageQuery = strict({ limit: optional(limit), cursor: optional(cursor) })
 
 export type PageQuery = TypeOf<typeof pageQuery>

@@ -27,7 +27,7 @@ const {
 
 const scheduledTask = strict(taskFields).meta({ id: 'ScheduledTask' })
 
-/** What each tick publishes: its key and its due time follow from the tick. */
+/** The task that each tick publishes. Its key and its due time follow from the tick. */
 export type ScheduledTask = TypeOf<typeof scheduledTask>
 
 const missed = z.union([z.literal('skip'), strict({ catchUp: whole(1, CATCH_UP_TICKS_MAX) })], {
@@ -35,16 +35,21 @@ const missed = z.union([z.literal('skip'), strict({ catchUp: whole(1, CATCH_UP_T
 })
 
 const timing = {
-  /** 5 fields, or 6 with seconds first; this, everyMs or at */
+  /** A cron expression of 5 fields, or of 6 with seconds first. Give exactly one of cron, everyMs and at. */
   cron: optional(z.string().max(CRON_CHARACTERS_MAX)).meta({
-    description: '5 fields, or 6 with seconds first; this, everyMs or at',
+    description:
+      'A cron expression of 5 fields, or of 6 with seconds first. Give exactly one of cron, everyMs and at.',
   }),
-  /** From the creation of the schedule on */
-  everyMs: optional(duration(EVERY_MS_MIN)).meta({ description: 'From the creation of the schedule on' }),
-  /** Once */
-  at: optional(time).meta({ description: 'Once' }),
-  /** Of cron: an IANA name; UTC when left out */
-  timezone: optional(z.string()).meta({ description: 'Of cron: an IANA name; UTC when left out' }),
+  /** The interval of the ticks, counted from the creation of the schedule. */
+  everyMs: optional(duration(EVERY_MS_MIN)).meta({
+    description: 'The interval of the ticks, counted from the creation of the schedule.',
+  }),
+  /** The time of the only tick. */
+  at: optional(time).meta({ description: 'The time of the only tick.' }),
+  /** The time zone of cron, as an IANA name; UTC when left out. */
+  timezone: optional(z.string()).meta({
+    description: 'The time zone of cron, as an IANA name; UTC when left out.',
+  }),
 }
 
 const graceMs = duration(SCHEDULE_GRACE_MS_MIN, SCHEDULE_GRACE_MS_MAX)
@@ -52,16 +57,16 @@ const graceMs = duration(SCHEDULE_GRACE_MS_MIN, SCHEDULE_GRACE_MS_MAX)
 export const scheduleBody = strict({
   ...timing,
   /**
-   * `skip` runs the latest due tick only, if it fell into no pause and is not later than graceMs; `catchUp` runs the
-   * latest n, however late; with at it is {catchUp: 1} when left out
+   * Which due ticks publish their tasks. `skip`: only the latest one, unless it fell into a pause or is later than graceMs.
+   * `catchUp`: the latest n, however late they are. When left out: {catchUp: 1} with at, otherwise skip.
    */
   missed: optional(missed).meta({
     description:
-      '`skip` runs the latest due tick only, if it fell into no pause and is not later than graceMs; `catchUp` runs the latest n, however late; with at it is {catchUp: 1} when left out',
+      'Which due ticks publish their tasks. `skip`: only the latest one, unless it fell into a pause or is later than graceMs. `catchUp`: the latest n, however late they are. When left out: {catchUp: 1} with at, otherwise skip.',
   }),
-  /** How late a tick still runs with `skip`; 300000 when left out */
+  /** How late a tick may be and still publish its task with `skip`; 300000 when left out. */
   graceMs: optional(graceMs).meta({
-    description: `How late a tick still runs with \`skip\`; ${SCHEDULE_GRACE_MS} when left out`,
+    description: `How late a tick may be and still publish its task with \`skip\`; ${SCHEDULE_GRACE_MS} when left out.`,
   }),
   task: scheduledTask,
 }).meta({ id: 'ScheduleBody' })
@@ -78,24 +83,26 @@ export const scheduleAnswer = z
     timezone: optional(z.string()),
     missed,
     graceMs: z.int(),
-    /** In lists its type alone. */
-    task: scheduledTask.describe('In lists its type alone.'),
+    /** Lists show only the type of the task. */
+    task: scheduledTask.describe('Lists show only the type of the task.'),
     paused: z.boolean(),
-    /** The last tick that published a task, or the last time that it was triggered. */
+    /** The last tick that published a task, or the time at which a caller last triggered the schedule. */
     lastRunAt: optional(shownTime).describe(
-      'The last tick that published a task, or the last time that it was triggered.',
+      'The last tick that published a task, or the time at which a caller last triggered the schedule.',
     ),
-    /** Left out while it is paused, and once it has run for the last time. */
+    /** The next tick. Left out while the schedule is paused, and after its last tick. */
     nextRunAt: optional(shownTime).describe(
-      'Left out while it is paused, and once it has run for the last time.',
+      'The next tick. Left out while the schedule is paused, and after its last tick.',
     ),
-    /** Why its last tick could publish no task. */
-    lastError: optional(taskError).describe('Why its last tick could publish no task.'),
+    /** Why the last tick could not publish a task. */
+    lastError: optional(taskError).describe('Why the last tick could not publish a task.'),
     createdAt: shownTime,
     updatedAt: shownTime,
     operations: optional(operations),
-    /** When it ran for the last time; it is kept for a week. */
-    finishedAt: optional(shownTime).describe('When it ran for the last time; it is kept for a week.'),
+    /** When the schedule ended, at its last tick. It is kept for a week. */
+    finishedAt: optional(shownTime).describe(
+      'When the schedule ended, at its last tick. It is kept for a week.',
+    ),
   })
   .meta({ id: 'Schedule' })
 

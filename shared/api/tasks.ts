@@ -60,7 +60,7 @@ export const listQuery = strict({
 
 export type ListFilter = TypeOf<typeof listQuery>
 
-/** The query of the list that was handed on to a task. Its cursor is a position. */
+/** The query of the list that was handed on to a task. Its cursor is a position in that list. */
 export const previousQuery = strict({
   limit: optional(limit),
   cursor: optional(z.string().regex(/^\d{1,9}$/, 'must be a nextCursor of this list')),
@@ -80,9 +80,9 @@ const run = z
     progress: optional(json),
     /** The newest log lines of a failed run's handler, at most 4 KB. Only `GET` of the task shows them. */
     log: optional(z.string().meta({ description: "The newest log lines of a failed run's handler" })),
-    /** The stage it worked on; of a flow the step, as `reserve` or `undo reserve`. */
+    /** The stage on which the run worked. For a flow it is the step, such as `reserve` or `undo reserve`. */
     stage: optional(z.string()).describe(
-      'The stage it worked on; of a flow the step, as `reserve` or `undo reserve`.',
+      'The stage on which the run worked. For a flow it is the step, such as `reserve` or `undo reserve`.',
     ),
   })
   .meta({ id: 'Run' })
@@ -142,44 +142,44 @@ export const task = z
     concurrency: count,
     stage: optional(z.string()),
     runs: z.array(run),
-    /** Of a flow: its steps. */
-    steps: optional(z.array(step)).describe('Of a flow: its steps.'),
-    /** Of a flow: the zero-based index of the step reached. */
-    cursor: optional(count).describe('Of a flow: the zero-based index of the step reached.'),
-    /** Of a flow: its input, and the results of its steps under their names. */
+    /** The steps of a flow. */
+    steps: optional(z.array(step)).describe('The steps of a flow.'),
+    /** The zero-based index of the step that a flow has reached. */
+    cursor: optional(count).describe('The zero-based index of the step that a flow has reached.'),
+    /** The input of a flow, and the results of its steps under their names. */
     params: optional(z.record(z.string(), json)).describe(
-      'Of a flow: its input, and the results of its steps under their names.',
+      'The input of a flow, and the results of its steps under their names.',
     ),
     /** An undo has failed for good, or an owed callback cannot be published. An operator must decide. */
     needsAttention: optional(z.literal(true)).describe(
       'An undo has failed for good, or an owed callback cannot be published. An operator must decide.',
     ),
-    /** Why owed callbacks cannot be published as types are now. */
+    /** Why owed callbacks cannot be published with the types as they are configured now. */
     callbackProblems: optional(z.array(fieldProblem)).describe(
-      'Why owed callbacks cannot be published as types are now.',
+      'Why owed callbacks cannot be published with the types as they are configured now.',
     ),
-    /** Of an open flow: the step to work on. */
-    step: optional(z.string()).describe('Of an open flow: the step to work on.'),
-    /** Of an open flow: the type that does or undoes the step. */
-    stepType: optional(z.string()).describe('Of an open flow: the type that does or undoes the step.'),
-    /** Of an open flow: whether the step is to be done or undone. */
+    /** The step that an open flow does or undoes next. */
+    step: optional(z.string()).describe('The step that an open flow does or undoes next.'),
+    /** The type that does or undoes the `step` of an open flow. */
+    stepType: optional(z.string()).describe('The type that does or undoes the `step` of an open flow.'),
+    /** Whether the `step` of an open flow is to be done or undone. */
     direction: optional(z.enum(['do', 'undo'])).describe(
-      'Of an open flow: whether the step is to be done or undone.',
+      'Whether the `step` of an open flow is to be done or undone.',
     ),
     /** The value that the task before it handed on. */
     previous: optional(json),
-    /** The list handed on is too long to be shown, and `…/previous` gives it in pages. A claim's `input` is without it. */
+    /** The list that was handed on is too long to be shown. `GET …/previous` reads it in pages. A claim's `input` lacks it. */
     previousPaged: optional(z.literal(true)).describe(
-      "The list handed on is too long to be shown, and `…/previous` gives it in pages. A claim's `input` is without it.",
+      "The list that was handed on is too long to be shown. `GET …/previous` reads it in pages. A claim's `input` lacks it.",
     ),
-    /** Of a claim: the input is the same as `params`, and both are too long for one answer. */
+    /** Set in a claim whose input is the same as `params`, when both are too long for one answer. */
     inputIsParams: optional(z.literal(true)).describe(
-      'Of a claim: the input is the same as `params`, and both are too long for one answer.',
+      'Set in a claim whose input is the same as `params`, when both are too long for one answer.',
     ),
     canvasId: optional(z.string()),
-    /** The task whose handler or end published it. For a debounced task, the task that was running under its key at the publish. */
+    /** The task whose handler or end published this one. For a debounced task, the task that was running under its key. */
     parentId: optional(z.string()).describe(
-      'The task whose handler or end published it. For a debounced task, the task that was running under its key at the publish.',
+      'The task whose handler or end published this one. For a debounced task, the task that was running under its key.',
     ),
     attempts: z.object({ used: count, left: count }),
     history: z.array(historyEntry),
@@ -189,16 +189,16 @@ export const task = z
     updatedAt: shownTime,
     finishedAt: optional(shownTime),
     expiresAt: optional(shownTime),
-    /** The last ten changes asked for over the HTTP API, oldest first. */
+    /** The last ten changes that callers made over the HTTP API, oldest first. */
     operations: optional(operations).describe(
-      'The last ten changes asked for over the HTTP API, oldest first.',
+      'The last ten changes that callers made over the HTTP API, oldest first.',
     ),
     options: optionsInForce,
     /**
-     * What is left out, wholly or in part, because the answer would be too long. Results of runs are missing from the oldest on.
+     * The parts that are left out, wholly or partly, because the answer would be too long. The results of the oldest runs go first.
      */
     omitted: optional(z.array(omittedPart)).describe(
-      'What is left out, wholly or in part, because the answer would be too long. Results of runs are missing from the oldest on.',
+      'The parts that are left out, wholly or partly, because the answer would be too long. The results of the oldest runs go first.',
     ),
   })
   .meta({ id: 'Task' })

@@ -26,7 +26,7 @@ export const typeAnswer = z
     kind: z.enum(TYPE_KINDS),
     defaults: shownDefaults,
     ordering: z.enum(ORDERINGS),
-    /** With `key` (an input field, `userId` or `fairnessKey`) each of its values is limited by itself. */
+    /** With `key` (an input field, `userId` or `fairnessKey`), each value of that field has this limit of its own. */
     limits: optional(
       z.object({
         /** At most `limit` starts in any `perMs`. */
@@ -39,7 +39,7 @@ export const typeAnswer = z
         ),
       }),
     ).describe(
-      'With `key` (an input field, `userId` or `fairnessKey`) each of its values is limited by itself.',
+      'With `key` (an input field, `userId` or `fairnessKey`), each value of that field has this limit of its own.',
     ),
     shards: count,
     /** Whether changes of its tasks are published as events. */
@@ -52,14 +52,14 @@ export const typeAnswer = z
         allowPrivate: optional(z.boolean()),
       }),
     ),
-    /** Of kind `flow`. */
+    /** The steps of a type of kind `flow`. */
     steps: optional(
       z.array(z.object({ name: z.string(), do: stepAction, undo: optional(stepAction) })),
-    ).describe('Of kind `flow`.'),
+    ).describe('The steps of a type of kind `flow`.'),
     onCancel: optional(z.enum(['undo', 'leave'])),
     paused: z.boolean(),
-    /** Since when a deployed handler serves the type. */
-    handlerSince: optional(shownTime).describe('Since when a deployed handler serves the type.'),
+    /** The time since which a deployed handler serves the type. */
+    handlerSince: optional(shownTime).describe('The time since which a deployed handler serves the type.'),
     createdAt: shownTime,
     updatedAt: shownTime,
     operations: optional(operations),
@@ -89,8 +89,10 @@ export type Counts = TypeOf<typeof countsAnswer>
 
 export const purgeBody = strict({
   status: z.array(z.enum(STATUSES)).min(1),
-  /** The time of the request when left out. */
-  before: optional(time).describe('The time of the request when left out.'),
+  /** The purge removes only tasks from before this time; the time of the request when left out. */
+  before: optional(time).describe(
+    'The purge removes only tasks from before this time; the time of the request when left out.',
+  ),
 }).meta({ id: 'Purge' })
 
 /**

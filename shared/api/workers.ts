@@ -8,13 +8,13 @@ const workerAnswer = z
     kind: z.enum(['standalone', 'http', 'lambda']),
     version: optional(z.string()),
     types: z.array(z.string()),
-    /** How many tasks it runs. */
-    running: count.describe('How many tasks it runs.'),
+    /** How many tasks the worker runs. */
+    running: count.describe('How many tasks the worker runs.'),
     lastSeen: optional(shownTime),
   })
   .meta({ id: 'Worker' })
 
-/** A live worker; those of Lambda are one per type, with no `lastSeen`. */
+/** A live worker. The Lambda workers of a type are shown as one, without `lastSeen`. */
 export type ApiWorker = TypeOf<typeof workerAnswer>
 
 export const workerPage = pageOf(workerAnswer)

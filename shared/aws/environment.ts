@@ -11,7 +11,7 @@ export function requiredVariable(name: string): string {
 const LEVELS = ['debug', 'info', 'warn', 'error'] as const
 
 /**
- * The least level that a standalone worker logs, from `BATON_LOG_LEVEL`. @default `info`
+ * The lowest level that a standalone worker logs, from `BATON_LOG_LEVEL`. @default `info`
  *
  * @throws BatonError `misconfigured` for a value that is not a level.
  */
@@ -22,7 +22,7 @@ export function logLevelOfEnvironment(): (typeof LEVELS)[number] {
   throw new BatonError('misconfigured', `BATON_LOG_LEVEL is ${given}; it must be one of ${LEVELS.join(', ')}`)
 }
 
-/** The worker version with which this process claims. Only a construct that states one sets it. */
+/** The worker version with which this process claims. A construct sets it only when the version is configured. */
 export function versionOfEnvironment(): { readonly version?: string } {
   const version = process.env.BATON_WORKER_VERSION
   return version ? { version } : {}

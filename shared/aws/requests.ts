@@ -14,7 +14,7 @@ export const CONNECTIONS_DEFAULT = 50
 const TIMEOUTS = { connectionTimeout: 1_000, requestTimeout: 3_000, throwOnRequestTimeout: true }
 
 type RequestSettings = {
-  /** The number of requests that may be under way. @default 50 */
+  /** The most requests that may be under way at a time. @default 50 */
   readonly connections?: number
   /** The longest wait for an answer, in milliseconds. @default 3,000 */
   readonly requestTimeout?: number
@@ -37,8 +37,8 @@ type Layered = {
 type RequestHandler = ReturnType<typeof requestHandler>
 
 /**
- * An AWS client whose requests wait for a free connection as long as it takes. The SDK counts that wait as connecting. So when a
- * worker claims 400 tasks at once, it would give up the last ones without a request.
+ * Makes an AWS client whose requests wait for a free connection as long as it takes. The SDK counts that wait as connecting. When a
+ * worker claims 400 tasks at once, the SDK would give up the last claims without a request.
  */
 export function withConnectionQueue<Client extends Layered>(
   make: (handler: RequestHandler) => Client,
@@ -61,8 +61,8 @@ export function withConnectionQueue<Client extends Layered>(
 }
 
 /**
- * Hides inherited properties from loops, because the SDK also writes inherited properties that a loop shows. Properties that a
- * handler added to `Object.prototype` would be in every map of every item that its process stores, and make it unreadable.
+ * Hides inherited properties from loops, because the SDK writes every property that a loop shows. A property that a handler added
+ * to `Object.prototype` would be in every map of every item that its process stores, and make the items unreadable.
  */
 function hideInherited(): void {
   for (const name of Object.keys(Object.prototype)) {

@@ -27,7 +27,7 @@ export type SystemAddress = {
   /** The system's name. The names of its queues begin with it. */
   readonly system: string
   readonly wakeQueueUrl: string
-  /** Only processes that start long jobs need it. Workers do not. */
+  /** The queue of long jobs. A process that starts no jobs, such as a worker, does not need it. */
   readonly jobsQueueUrl?: string
 }
 
@@ -50,7 +50,7 @@ export function createAwsSystem(settings: AwsSettings): System {
   return createAwsWorld(settings).system
 }
 
-/** As `createAwsSystem`, for a process that also reads dispatches from queues. */
+/** Creates every port of a process on AWS that also reads dispatches from queues. */
 export function createAwsWorld(settings: AwsSettings): AwsWorld {
   const documents = createDocuments()
   const codec = createTaskCodec(createHeadReader(documents, settings.table))
@@ -109,7 +109,7 @@ function createDocuments(): DynamoDBDocumentClient {
   )
 }
 
-/** A new id for one write, so that its repetition recognises it: 48 random bits, unique among the writers of one revision. */
+/** A new id for one write, by which its repetition recognises it: 48 random bits, unique among the writers of one revision. */
 function newWriteId(): string {
   return randomBytes(6).toString('base64url')
 }

@@ -23,7 +23,7 @@ import { type ResultOptions, waitForResult } from './wait-for-result.ts'
 type PublishOptions = Omit<PublishBody, 'type' | 'input'>
 
 type CanvasOptions = {
-  /** The canvas's idempotency key: the same key again creates nothing. @default a new ULID */
+  /** The canvas's idempotency key: a second publish of the same key creates nothing. @default a new ULID */
   readonly key?: string
   /** How many of its tasks are published at a time. @default 25 */
   readonly sendConcurrency?: number
@@ -33,8 +33,8 @@ type CanvasOptions = {
 
 export type Client = Operations & {
   /**
-   * Publishes a task of a definition: `publish(resize, { width: 200 }, { key: 'img-1' })`. The same key again creates
-   * nothing: the answer is then the existing task, with `created: false`.
+   * Publishes a task of a definition: `publish(resize, { width: 200 }, { key: 'img-1' })`. A second publish
+   * of the same key creates nothing: its answer is the existing task, with `created: false`.
    */
   publish<D extends AnyDefinition>(
     definition: D,
@@ -53,7 +53,7 @@ export type Client = Operations & {
   publish(body: PublishBody): Promise<PublishAnswer>
   /** Publishes any number of tasks independently. The results are in the order of `bodies`, each with its own status. */
   publishMany(bodies: readonly PublishBody[]): Promise<PublishResult[]>
-  /** Yields all tasks that match a filter. It reads a page when the tasks of the page before are used up. */
+  /** Yields all tasks that match a filter. It reads the next page when the caller has taken all tasks of the present one. */
   list(filter: ListFilter): AsyncGenerator<ApiTask, void, undefined>
   /**
    * Yields the events of the local system as they happen, until `signal` aborts. When a connection breaks, the client opens
@@ -69,7 +69,7 @@ export type Client = Operations & {
    * @throws ProblemError when the task failed or was cancelled (409), or did not end in time (408)
    */
   result<D extends AnyDefinition>(definition: D, id: string, options?: ResultOptions): Promise<OutputOf<D>>
-  /** Waits for the end of a task of a type given by name, and returns its result. Throws as the other form does. */
+  /** Waits for the end of a task whose type is given by name, and returns its result. It throws as the other form does. */
   result(type: string, id: string, options?: ResultOptions): Promise<unknown>
   /**
    * Waits for a canvas's end and returns its result, typed by `canvas` if that is given. The result is undefined when it is
@@ -84,9 +84,9 @@ export type Client = Operations & {
   ): Promise<ResultOf<C>>
 }
 
-/** The most bytes of a batch's tasks: the API's limit of 4 MB without 1 KB for the request's frame. */
+/** Bytes of a batch's tasks: the API's limit of 4 MB, less 1 KB for the rest of the request. */
 const BATCH_BYTES_MAX = REQUEST_BYTES_MAX - 1_024
-/** The most bytes of a batch as escaped text. Lambda's event holds the body in that form and may have 6 MB (6,291,456 bytes). */
+/** Bytes of a batch as escaped text. Lambda's event holds the body in that form, and the event may have 6 MB (6,291,456 bytes). */
 const BATCH_ESCAPED_BYTES_MAX = 6_000_000
 
 /**
@@ -98,7 +98,7 @@ const BATCH_ESCAPED_BYTES_MAX = 6_000_000
  * const result = await baton.result(resize, id)
  * ```
  *
- * Every method throws `ProblemError`, and no other error, when the API refuses or does not answer.
+ * Every method throws `ProblemError`, and no other error, when the API refuses the request or does not answer.
  */
 export function createClient(settings: ClientSettings): Client {
   const open = createOpen(settings)

@@ -20,8 +20,8 @@ const FIRST_PAUSE_MS = 250
 const LAST_PAUSE_MS = 10_000
 
 /**
- * Yields events as they come, until `signal` aborts. When a connection breaks, it opens another one, which continues after
- * the last event that was yielded.
+ * Yields events as they come, until `signal` aborts. When a connection breaks, it opens another one and continues after the last
+ * event that it yielded.
  *
  * @throws ProblemError when the first connection fails, and whenever the API refuses. A deployed API always refuses (501).
  */
@@ -43,7 +43,7 @@ export async function* followEvents(
   }
 }
 
-/** Yields the messages of one connection until it breaks. @throws ProblemError when another connection would fail as well */
+/** Yields the messages of one connection until it breaks. @throws ProblemError when another try would fail as well */
 async function* connection(
   open: Open,
   { types, taskTypes, taskIds, signal }: EventsOptions,
@@ -58,12 +58,12 @@ async function* connection(
     isOpen = true
     yield* messagesIn(body)
   } catch (error) {
-    const isHopeless = (isFirst && !isOpen) || isRefusal(error)
-    if (isHopeless && !signal?.aborted) throw error
+    const isFinal = (isFirst && !isOpen) || isRefusal(error)
+    if (isFinal && !signal?.aborted) throw error
   }
 }
 
-/** Whether the error is final: neither a broken connection nor a service that may answer later. */
+/** Whether the API refused for good: the error is neither a broken connection nor a service that may answer later. */
 function isRefusal(error: unknown): boolean {
   if (!(error instanceof ProblemError)) return false
   const { status } = error

@@ -27,7 +27,7 @@ export type Operations = {
   get(id: string): Promise<ApiTask>
   /** Reads one page of a list of tasks. `list` reads all pages. */
   listPage(filter: ListFilter): Promise<Page<ApiTask>>
-  /** Reads one page of the list that was handed on to a task. */
+  /** Reads one page of the results that earlier tasks of a canvas handed on to this task. */
   previous(id: string, page?: PageQuery): Promise<Page<Json>>
   /** Changes an open task. Throws with status 409 when the task has ended. */
   patch(id: string, changes: PatchBody): Promise<ApiTask>
@@ -35,15 +35,15 @@ export type Operations = {
   remove(id: string): Promise<void>
   /** Stops an open task and keeps its record. */
   cancel(id: string): Promise<ApiTask>
-  /** Starts a finished task over, resumes a failed flow, or publishes owed callbacks, as `how.action` says. */
+  /** Starts an ended task over, resumes a failed flow, or publishes owed callbacks, as `how.action` says. */
   retry(id: string, how?: RetryTaskBody): Promise<ApiTask>
   /** Reads a canvas with one page of its tasks. */
   canvas(id: string, page?: PageQuery): Promise<ApiCanvas>
   /** Cancels a canvas and its open tasks. */
   cancelCanvas(id: string): Promise<ApiCanvas>
-  /** Reads one page of schedules, the next to run first, paused ones last. Their tasks show only the type. */
+  /** Reads one page of schedules, ordered by their next tick; paused schedules come last. Each shows only the type of its task. */
   schedules(page?: PageQuery): Promise<Page<ApiSchedule>>
-  /** Reads one schedule with its last and next run. */
+  /** Reads one schedule with its last and next tick. */
   schedule(name: string): Promise<ApiSchedule>
   /** Creates a schedule or replaces it. A paused schedule stays paused. */
   putSchedule(name: string, schedule: ScheduleBody): Promise<ApiSchedule>
@@ -67,13 +67,13 @@ export type Operations = {
   pause(type: string): Promise<PausedType>
   /** Ends the pause of a type. */
   resume(type: string): Promise<PausedType>
-  /** Starts to remove the type's tasks of some statuses in the background; see `PurgeBody`. */
+  /** Starts a background job that removes the type's tasks with the given statuses; see `PurgeBody`. */
   purge(type: string, which: PurgeBody): Promise<PurgeAnswer>
   /** Reads one page of live workers by id. Lambda workers are shown as one entry per type. */
   workers(page?: PageQuery): Promise<Page<ApiWorker>>
   /**
-   * Claims tasks for a worker. They come back running, with their input. After an empty answer the client delays the next
-   * claim of the same worker as long as the API asks for.
+   * Claims tasks for a worker and returns them running, with their input. After an empty answer the client delays the next claim
+   * of the same worker for as long as the API asks.
    */
   claim(request: ClaimsBody): Promise<ClaimsAnswer>
   /** Renews a run's lease. Throws with status 409 when the run is over. */

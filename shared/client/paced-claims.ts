@@ -1,12 +1,12 @@
 import type { ClaimsAnswer, ClaimsBody } from '../api/runs.ts'
 import { ProblemError } from './problem-error.ts'
 
-/** The pause after a refusal (429) that names none. */
+/** The pause after a refusal (429) that does not name one. */
 const DEFAULT_RETRY_MS = 2_000
 
 /**
- * Delays claims as the API asks. After an answer with `retryAfterMs`, the next claim of the same worker is sent no sooner
- * than that. A claim that is refused because too many claims wait (429) counts as an empty answer.
+ * Delays claims as the API asks. After an answer with `retryAfterMs`, it sends the next claim of the same worker after that time
+ * at the earliest. A claim that is refused because too many claims wait (429) counts as an empty answer.
  */
 export function pacedClaims(
   send: (request: ClaimsBody) => Promise<ClaimsAnswer>,

@@ -1,7 +1,7 @@
 import type { Problem } from '../api/problems.ts'
 
 /**
- * The only error class of the client. The API refused a request, a task did not succeed in time, or no answer came.
+ * The only error class of the client: the API refused a request, a task did not succeed in time, or no answer came.
  * Decide by `status` and `problem.type`: messages are for people and may change.
  */
 export class ProblemError extends Error {

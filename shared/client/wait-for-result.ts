@@ -49,7 +49,7 @@ function failureOf({ id, status, error }: Ending) {
     type: 'urn:baton:problem:task-failed',
     title: 'The task did not succeed',
     status: 409,
-    detail: `${id} has ${status}${error ? `: ${error.name}: ${error.message}` : ''}`,
+    detail: `${id} ${status === 'failed' ? 'has failed' : `was ${status}`}${error ? `: ${error.name}: ${error.message}` : ''}`,
   }
 }
 

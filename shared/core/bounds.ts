@@ -7,12 +7,12 @@ const KB = 1024
 const SECOND_MS = 1_000
 const DAY_MS = 86_400 * SECOND_MS
 
-/** Stands for all types where one count and one alarm cover all of them. No type can have this name. */
+/** Stands for all types together in the metrics, so that one count and one alarm cover them. No type can have this name. */
 export const EVERY_TYPE = '*'
 
 /**
  * A message that a worker has received is hidden from other workers for this long. The worker needs some seconds from the receipt
- * to the claim, which deletes the message. The messages of a dead worker return as its leases end.
+ * to the claim, and then deletes the message. SQS delivers a dead worker's messages again when its leases end (by default 15 s).
  */
 export const WORKER_VISIBILITY_S = 15
 
@@ -138,8 +138,8 @@ export const SHOWN_RUNS_MAX = 20
 export const SHORT_ERROR_CHARACTERS_MAX = 120
 
 /**
- * How late the latest due tick of a schedule still runs, unless the schedule says otherwise. The sweeper ticks a late schedule
- * within 122 s, so the smallest grace outlasts the loss of any one message.
+ * How late the latest due tick of a schedule may be and still publish its task, unless the schedule says otherwise. The sweeper
+ * ticks a late schedule within 122 s, so the smallest grace outlasts the loss of any one message.
  */
 export const SCHEDULE_GRACE_MS = 300 * SECOND_MS
 export const SCHEDULE_GRACE_MS_MIN = 180 * SECOND_MS
@@ -147,21 +147,22 @@ export const SCHEDULE_GRACE_MS_MAX = DAY_MS
 /** Pauses that a schedule remembers while a tick is due. Each takes some 30 bytes of the schedule's head. */
 export const SCHEDULE_PAUSES_MAX = 10
 /**
- * The task of a tick stays in the table for at least this time, however short its retention is. When a schedule was not moved on,
- * its tick is published again, and that publish must find the task. Readers do not see the task beyond its retention.
+ * The task of a tick stays in the table for at least this time, however short its retention is. When the write that moves a
+ * schedule on is lost, its tick is published again, and that publish must find the task. Readers do not see the task beyond its
+ * retention.
  */
 export const TICK_REMAINS_MS = 4 * DAY_MS
 
 /** SQS delays a message by at most 15 minutes. Source: SQS quotas. */
 export const QUEUE_DELAY_MS_MAX = 900 * SECOND_MS
-/** A minute's tasks are fetched this much before the minute, because EventBridge Scheduler fires up to 60 s after its time. */
+/** The waker reads a minute's tasks this long before the minute, because EventBridge Scheduler fires up to 60 s after its time. */
 export const MINUTE_LEAD_MS = 120 * SECOND_MS
 /** A task that could be worked on and shows no sign of life for this long is stuck. */
 export const STUCK_MS = 900 * SECOND_MS
 /** A look arrives this much after the time it looks for, so that a heartbeat on its way can land. */
 export const LOOK_SLACK_MS = 500
 
-/** Queues keep a message for this long. A message about anything that fell due before that has left its queue. */
+/** Queues keep a message for this long. A message about a task that fell due longer ago has left its queue. */
 export const MESSAGE_LIFE_MS = 4 * DAY_MS
 /** A tombstone outlives every message (4 days in queues, 14 in dead-letter queues) and the stream (24 hours). */
 export const TOMBSTONE_MS = 15 * DAY_MS
@@ -173,7 +174,7 @@ export const BODY_GRACE_MS = 30 * DAY_MS
 /** A head expires this long after its task's end. Open tasks do not expire. */
 export const DEFAULT_RETENTION_MS = 7 * DAY_MS
 
-/** Shortest retention of a canvas's member. Others read the member's result when they need it, which may be long after its end. */
+/** Shortest retention of a canvas's member. The canvas and later members may read its result long after its end. */
 export const MEMBER_RETENTION_MS_MIN = DAY_MS
 
 /** Partitions per type and bucket of the indexes. Each partition takes 1,000 write units a second. */
@@ -184,7 +185,7 @@ export const SHARDS_MAX = 64
 export const SCHEMA_VERSION = 1
 
 /**
- * Changes over the HTTP API that a task, a type or a schedule remembers. They are stored in its head, and each write pays for them.
+ * Changes over the HTTP API that a task, a type or a schedule remembers. They are stored in its item, and each write pays for them.
  */
 export const OPERATIONS_KEPT_MAX = 10
 /** Characters of a principal's name. The ARN of an assumed role with its session has some 100. */

@@ -1,4 +1,4 @@
-/** The closed set of things that go wrong beyond expected outcomes (those are return values). */
+/** The closed set of codes. Expected outcomes, such as a conflict, are return values and have no code. */
 export type ErrorCode =
   | 'invalid'
   | 'unknown-type'
@@ -11,10 +11,10 @@ export type ErrorCode =
   | 'misconfigured'
   | 'refused'
 
-/** What is wrong with one field of an input: where (dotted path) and what would be legal. */
+/** What is wrong with one field of an input: its dotted path, and what would be legal. */
 export type FieldProblem = { readonly path: string; readonly message: string }
 
-/** Every error Baton throws on purpose. Look at `code`; messages are for people. */
+/** Every error that Baton throws on purpose. Decide by `code`: messages are for people. */
 export class BatonError extends Error {
   override readonly name = 'BatonError'
   readonly code: ErrorCode
@@ -36,14 +36,14 @@ const MISTAKES = [TypeError, RangeError, SyntaxError, ReferenceError]
 
 /**
  * Whether an error is about the one item that a process works on: the given data, the stored data, or a mistake of the code with
- * it. The process can go on with the other items of a batch. To try this item again at once is useless.
+ * it. The process can go on with the other items of a batch. Another try of this item at once would fail, too.
  */
 export function isItemFault(error: unknown): boolean {
   if (error instanceof BatonError) return ITEM_FAULTS.includes(error.code)
   return MISTAKES.some(mistake => error instanceof mistake)
 }
 
-/** Whether an error passes by itself: the store does not answer, or other writers were faster for the whole allowed time. */
+/** Whether an error passes with time: a service did not answer, or other writers were faster for the whole allowed time. */
 export function isOutage(error: unknown): boolean {
   return error instanceof BatonError && (error.code === 'unavailable' || error.code === 'contended')
 }

@@ -10,14 +10,14 @@ export const JSON_DEPTH_MAX = 200
 export const INEXACT: unique symbol = Symbol('inexact number')
 
 /**
- * The first place where `value` is not JSON that survives storage exactly: NaN, numbers that have lost digits, functions,
- * undefined members, class instances, or nesting beyond 200 levels. Undefined when all is well.
+ * The first problem that keeps `value` from being stored exactly as JSON: NaN, numbers that have lost digits, functions,
+ * undefined members, class instances, or nesting beyond 200 levels. Undefined when there is none.
  */
 export function jsonProblem(value: unknown, path = '', depth = 0): FieldProblem | undefined {
   if (depth > JSON_DEPTH_MAX) return { path, message: `nests deeper than ${JSON_DEPTH_MAX} levels` }
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return undefined
   if (typeof value === 'number') return numberProblem(value, path)
-  if (typeof value !== 'object') return { path, message: whyNoJson(value) }
+  if (typeof value !== 'object') return { path, message: whyNotJson(value) }
   if (!Array.isArray(value) && !isPlain(value))
     return { path, message: 'is a class instance; give plain JSON' }
   for (const [name, member] of Object.entries(value)) {
@@ -27,7 +27,7 @@ export function jsonProblem(value: unknown, path = '', depth = 0): FieldProblem 
   return undefined
 }
 
-/** The path at which a value contains itself, which JSON cannot express; undefined when it does so nowhere. */
+/** The path at which a value contains itself, which JSON cannot express. Undefined for any other value. */
 export function circularAt(value: unknown, path = '', within: readonly object[] = []): string | undefined {
   if (typeof value !== 'object' || value === null || within.length > JSON_DEPTH_MAX) return undefined
   if (within.includes(value)) return path
@@ -39,12 +39,12 @@ export function circularAt(value: unknown, path = '', within: readonly object[] 
   return undefined
 }
 
-/** Any finite number comes back from its JSON text as it was. */
+/** The problem of a number that JSON text cannot hold. Finite numbers have none; -0 becomes 0, which is accepted. */
 function numberProblem(value: number, path: string): FieldProblem | undefined {
   return Number.isFinite(value) ? undefined : { path, message: `is ${value}; JSON has finite numbers only` }
 }
 
-function whyNoJson(value: unknown): string {
+function whyNotJson(value: unknown): string {
   if (value === INEXACT) return 'would lose digits as a JSON number; send it as a string'
   return `is ${typeof value}, which JSON cannot hold`
 }

@@ -38,8 +38,8 @@ export const STEP_STATES = [
 ] as const
 
 /**
- * The status of a canvas's member is that of its task, and two more. `pending`: it waits for other members. `skipped`: it never
- * runs, since a member before it failed or, for an error callback, none did.
+ * A member of a canvas has the status of its task, or one of two more. `pending`: it waits for other members. `skipped`: it never
+ * runs, because a member before it failed. An error callback is skipped because no member failed.
  */
 export const MEMBER_STATUSES = ['pending', ...STATUSES, 'skipped'] as const
 

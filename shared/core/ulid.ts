@@ -2,8 +2,8 @@ const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 const TIME_CHARACTERS = 10
 
 /**
- * Makes ULIDs that sort in the order in which they are made, also within one millisecond. Where two have the same time, the later
- * one is the earlier one plus one. `fresh` makes a ULID whose time part is `now`.
+ * Makes ULIDs that sort in the order in which they are made, also within one millisecond. When two have the
+ * same time, the later one is the earlier one plus one. `fresh` makes a ULID whose time part is `now`.
  */
 export function monotonicUlids(fresh: (now: number) => string): (now: number) => string {
   let last = ''

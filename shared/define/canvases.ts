@@ -67,8 +67,8 @@ export function group<const Parts extends readonly Part[]>(parts: Parts): Group<
 /**
  * Makes a canvas whose members run side by side. When all have succeeded, `then` runs exactly once. It gets their results,
  * in the members' order, as `ctx.previous`. If its input is an array, the results are appended to it as well. The
- * canvas's result is the result of `then`. When a member has failed, `onError` runs in place of `then`, once all members
- * have ended, with `{ error, taskId }`.
+ * canvas's result is the result of `then`. When a member has failed, `onError` runs in place of `then`, after
+ * all members have ended. It gets `{ error, taskId }`.
  *
  * @throws BatonError `invalid` when the group is empty.
  */
@@ -80,7 +80,7 @@ export function chord<const Parts extends readonly Part[], const Then extends Pa
   return {
     chord: {
       group: members(parts, "chord's group"),
-      // biome-ignore lint/suspicious/noThenProperty: the API's own word, and no function
+      // biome-ignore lint/suspicious/noThenProperty: the API's own word; the value is not a function
       then: member(then),
       ...(onError && { onError: member(onError) }),
     },

@@ -16,14 +16,14 @@ export type Flow<Input = unknown, Output = unknown> = {
   readonly config: TypeConfiguration
   /** The input's schema. Only the compiler uses it: the task of each step parses its own input. */
   readonly input?: StandardSchemaV1<Input, unknown>
-  /** The definitions that the steps do and undo, each once. */
+  /** The definitions of the tasks that do and undo the steps, each once. */
   readonly tasks: readonly TaskDefinition[]
   /** Returns a task of this flow with this input: a member for a canvas, or a body for `publish`. */
   with(...given: WithArguments<Input>): Signature<Output>
 }
 
 type FlowSettings<Schema> = {
-  /** The schema of the flow's input: any Standard Schema of an object. */
+  /** The schema of the flow's input, which is an object: any Standard Schema. */
   readonly input?: Schema
   /** Whether cancelling a task undoes the steps that are done, or leaves them. @default 'undo' */
   readonly onCancel?: 'undo' | 'leave'
@@ -57,8 +57,8 @@ type FlowSettings<Schema> = {
  * })
  * ```
  *
- * @throws BatonError `invalid` when the type's name or an option is wrong, when there are not 1–100 steps, when two steps
- * have the same name, or when a step does a flow or a task with several stages. The message names each wrong field, its
+ * @throws BatonError `invalid` when the type's name or an option is wrong, when the number of steps is not 1–100, when two steps
+ * have the same name, or when the task of a step is a flow or has several stages. The message names each wrong field, its
  * value and the legal ones.
  */
 export function defineFlow<

@@ -69,7 +69,7 @@ type StagedDefinition<Schema extends StandardSchemaV1, Names extends string, Sta
   readonly run?: never
 }
 
-/** Either form, for callers that no compiler has checked. */
+/** Both forms in one type, for the calls that the compiler has not checked. */
 type AnyForm = Definition<StandardSchemaV1> & {
   readonly run?: Handler
   readonly stages?: Readonly<Record<string, Handler>>
@@ -95,9 +95,9 @@ type Defined<Schema extends StandardSchemaV1, Output> = TaskDefinition<
  * })
  * ```
  *
- * @throws BatonError `invalid` when the name is not 1–100 letters, digits, dots, underscores and hyphens, when not exactly
- * one of `run` and `stages` is given, when `stages` is empty or `redact` has an empty path, or when an option is wrong. The
- * message names each wrong field, its value and the legal ones.
+ * @throws BatonError `invalid` when the name is not 1–100 letters, digits, dots, underscores and hyphens, when `run` and `stages`
+ * are both given or both left out, when `stages` is empty or `redact` has an empty path, or when an option is wrong. The message
+ * names each wrong field, its value and the legal ones.
  */
 export function defineTask<Schema extends StandardSchemaV1, Output>(
   type: string,

@@ -38,25 +38,25 @@ export type FlowStep = ActionSettings & {
 
 const SETTINGS = ['input', 'timeoutMs', 'deadlineMs', 'retry'] as const
 
-/** The steps as data for the API. It checks nothing: `refuseFlow` does. */
+/** Returns the steps as data for the API. `refuseFlow` checks them. */
 export function configuredSteps(steps: readonly FlowStep[]): StepConfiguration[] {
-  return steps.map(configured)
+  return steps.map(configuredStep)
 }
 
 /** @throws BatonError `invalid` with one problem for each wrong field, under its path in the flow's definition. */
 export function refuseFlow(type: string, config: TypeConfiguration, steps: readonly FlowStep[]): void {
-  const own = steps.flatMap((step, index) => stepProblems(step, index))
-  const paths = own.map(({ path }) => path)
-  // A step without a task has no type name either: report that once.
-  const rest = definitionProblems(config)
+  const ofSteps = steps.flatMap((step, index) => stepProblems(step, index))
+  const paths = ofSteps.map(({ path }) => path)
+  // A step without a task has no type name either. Only its missing task is reported.
+  const ofConfiguration = definitionProblems(config)
     .map(({ path, message }) => ({ path: declaredPath(path, steps), message }))
     .filter(({ path }) => !paths.some(known => path === known || path.startsWith(`${known}.`)))
-  refuseFields(`flow '${type}'`, [...rest, ...own])
+  refuseFields(`flow '${type}'`, [...ofConfiguration, ...ofSteps])
 }
 
 /**
- * Translates a path of the configuration into the path of the definition. In the configuration, settings beside `do` stand
- * within `do`, and a task stands there as its type's name.
+ * Translates a path of the configuration into the path of the flow's definition. The configuration has the settings beside `do`
+ * within `do`, and has the name of a task's type in place of the task.
  */
 function declaredPath(path: string, steps: readonly FlowStep[]): string {
   const [, index = '', direction = '', field = ''] = /^steps\.(\d+)\.(do|undo)\.(\w+)/.exec(path) ?? []
@@ -68,7 +68,7 @@ function declaredPath(path: string, steps: readonly FlowStep[]): string {
   return field === 'type' ? path.replace(/\.type$/, isAction(action) ? '.task' : '') : path
 }
 
-/** The task definitions that the steps do and undo, in the order of the steps. Types given by name are left out. */
+/** The definitions of the tasks that do and undo the steps, in the order of the steps. Types given by name are left out. */
 export function tasksOf(steps: readonly FlowStep[]): AnyTask[] {
   return steps.flatMap(step => [taskOf(step.do), taskOf(step.undo)]).filter(task => typeof task === 'object')
 }
@@ -117,7 +117,7 @@ function duplicateProblems(step: FlowStep, path: string): FieldProblem[] {
   }))
 }
 
-function configured(step: FlowStep): StepConfiguration {
+function configuredStep(step: FlowStep): StepConfiguration {
   return {
     name: step.name,
     do: { ...configuredAction(step.do), ...settingsIn(step) },

@@ -60,14 +60,14 @@ type CheckedAction<Action, Params, Step> = Step extends { readonly input: unknow
 /** The type that an action must have in addition to its own, so that its task accepts its input. */
 type Fitting<Action, Params> = Action extends { readonly task: infer Task; readonly input: unknown }
   ? { readonly input: DeepReadonly<InputOf<Extract<Task, AnyTask>>> } & NoOtherSetting<Action>
-  : Takes<TaskOf<Action>, Params> extends true
+  : Accepts<TaskOf<Action>, Params> extends true
     ? NoOtherSetting<Action>
     : NeedsInput<InputOf<Extract<TaskOf<Action>, AnyTask>>>
 
 /** The task does not accept the flow's parameters, so the action must have an input of its own. */
 type NeedsInput<Input> = { readonly task: unknown; readonly input: DeepReadonly<Input> }
 
-type Takes<Task, Params> = Task extends AnyTask ? ([Params] extends [InputOf<Task>] ? true : false) : true
+type Accepts<Task, Params> = Task extends AnyTask ? ([Params] extends [InputOf<Task>] ? true : false) : true
 
 type TaskOf<Action> = Action extends { readonly task: infer Task } ? Task : Action
 

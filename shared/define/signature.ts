@@ -6,7 +6,7 @@ declare const RESULT: unique symbol
 /** Carries the type of a result for the compiler. No value has this member. */
 export type WithResult<Result> = { readonly [RESULT]?: Result }
 
-/** Publish options of a task within a canvas. There is no `key`: the canvas makes the keys of its tasks. */
+/** Publish options of a task of a canvas. There is no `key`, because the canvas makes the keys of its tasks. */
 export type SignatureOptions = Omit<DerivedBody, 'type' | 'input' | 'key'>
 
 /** A task that is not yet published: its type, input and options. It is a publish body and can be a member of a canvas. */
@@ -16,15 +16,18 @@ export type Signature<Result = unknown> = SignatureOptions & {
 } & WithResult<Result>
 
 /**
- * The arguments of `with`. When the input is a tuple, arguments that earlier tasks of a canvas hand on may be left out: give
- * `[4]` for an input of `[number, number]`.
+ * The arguments of a task definition's `with`. When the input is a tuple, elements that earlier tasks of a canvas hand on may be
+ * left out: give `[4]` for an input of `[number, number]`.
  */
 export type WithArguments<Input> = undefined extends Input
-  ? [input?: Given<Input>, options?: SignatureOptions]
-  : [input: Given<Input>, options?: SignatureOptions]
+  ? [input?: GivenInput<Input>, options?: SignatureOptions]
+  : [input: GivenInput<Input>, options?: SignatureOptions]
 
-/** A canvas appends the results of earlier tasks to the given input. It puts the message of an error before the input. */
-type Given<Input> =
+/**
+ * What the caller gives: the whole input, or only its first elements when earlier results are appended to them. An error callback
+ * gets the error message as its first element, so its caller gives all elements but the first.
+ */
+type GivenInput<Input> =
   | Input
   | Beginnings<Input>
   | (Input extends readonly [unknown, ...infer Others] ? Others : never)

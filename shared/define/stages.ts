@@ -23,8 +23,8 @@ const STAGE_NAME_CHARACTERS_MAX = 100
 type Handler = (input: never, context: TaskContext) => unknown
 
 /**
- * Makes one handler of the stages' handlers. It runs the handler of the task's stage, or the first one if the task is in
- * no stage yet.
+ * Makes one handler of the stages' handlers. It runs the handler of the task's stage, or the first handler if the task is not in a
+ * stage yet.
  *
  * @throws BatonError `invalid` when there is no stage, or when a stage's name is not legal.
  */
@@ -51,7 +51,7 @@ function refuseNames(type: string, names: readonly string[]): void {
   throw new BatonError('invalid', `${type}: 'stages' has the wrong name '${wrong}'; ${legal}`)
 }
 
-/** JavaScript orders members with such names before all others, so they would change which stage is the first. */
+/** Whether the name is a whole number. JavaScript puts members with such names first, which would change the first stage. */
 function isIndex(name: string): boolean {
   return /^\d+$/.test(name)
 }

@@ -5,8 +5,8 @@ import type { Log } from '../ports/machine.ts'
 import type { Next, NextOptions } from '../signals.ts'
 
 /**
- * What a handler gets besides its input. `Stage` names the stages that it may move the task to, `Input` is the input type
- * of those stages.
+ * The second argument of a handler. `Stage` names the stages that the handler may move the task to, and `Input` is
+ * the input type of those stages.
  */
 export type TaskContext<Stage extends string = string, Input = unknown> = {
   /** `type:key`. For a step, the id of the flow's task. */
@@ -20,8 +20,8 @@ export type TaskContext<Stage extends string = string, Input = unknown> = {
   /** 1 plus the failed and lost runs so far. */
   readonly attempt: number
   /**
-   * A number that grows with every claim of this key. It never starts again: not after a restart, and not when the task has
-   * expired and its key is published again. The first fence need not be 1. Pass it to stores that can refuse an older one.
+   * A number that grows with every claim of this key. It never goes back: not after a restart, and not when the task has
+   * expired and its key is published again. The first fence need not be 1. Pass it to stores that can refuse an older fence.
    */
   readonly fence: number
   /**
@@ -37,7 +37,7 @@ export type TaskContext<Stage extends string = string, Input = unknown> = {
   readonly direction?: 'do' | 'undo'
   /** The flow's input, and the result of each finished step under the step's name; absent outside a flow. */
   readonly params?: Readonly<Record<string, Json>>
-  /** What the task before handed on; present in members of a canvas and in callbacks. */
+  /** The value that the task before handed on; present in members of a canvas and in callbacks. */
   readonly previous?: Json
   /** The W3C trace context of this run, to be sent to the services that the handler calls. */
   readonly traceparent?: string
@@ -46,13 +46,13 @@ export type TaskContext<Stage extends string = string, Input = unknown> = {
   /** Reports how far the run has come. The next heartbeat stores the value. */
   progress(value: Json): void
   /**
-   * Moves the task to another stage when the handler returns it: `return ctx.next('store')`. The new stage is dispatched
-   * anew and has its own retry budget, so that other tasks may run in between. Throws Fatal for an unknown stage.
+   * Moves the task to another stage when the handler returns it: `return ctx.next('store')`. The new stage has
+   * a dispatch and a retry budget of its own, so other tasks may run before it does. Throws Fatal for an unknown stage.
    */
   next(stage: Stage, options?: NextOptions<Input>): Next
   /**
-   * Publishes another task. It is idempotent if `key` is derived from this task's key. Throws BatonError `refused` once
-   * `signal` is aborted, because the run no longer holds the task.
+   * Publishes another task. The publish is idempotent if `key` is derived from this task's key. Throws BatonError
+   * `refused` once `signal` is aborted, because the run no longer holds the task.
    */
   publish(publication: ChildPublication): Promise<{ id: string; created: boolean }>
   /** Writes lines to the process's log. The log of a failed run is kept in `runs[].log` as well. */

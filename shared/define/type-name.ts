@@ -5,5 +5,6 @@ import { typeNameProblems } from '../core/rules/type-configuration.ts'
 export function refuseTypeName(type: string): void {
   const problems = typeNameProblems(type, 'type')
   const [first] = problems
-  if (first) throw new BatonError('invalid', `'${type}' is no task type: it ${first.message}`, { problems })
+  if (first)
+    throw new BatonError('invalid', `'${type}' is not a task type: it ${first.message}`, { problems })
 }

@@ -1,5 +1,6 @@
 /**
- * Ports: time, randomness, log lines and metrics. `messages.ts` has what is sent and received, and `stores.ts` what is kept.
+ * Ports: time, randomness, log lines and metrics. `messages.ts` has the ports that send and receive, and `stores.ts` those that
+ * store.
  */
 
 /** The two clocks of a process, in milliseconds, and waiting. */
@@ -12,7 +13,7 @@ export type Clock = {
   sleep(ms: number, signal?: AbortSignal): Promise<void>
 }
 
-/** Everything random in a process. */
+/** The randomness of a process. */
 export type Chance = {
   /** A new ULID whose time part is `now`. ULIDs of one time sort in the order in which they were made. */
   ulid(now: number): string
@@ -20,7 +21,7 @@ export type Chance = {
   fraction(): number
 }
 
-/** Structured log lines; `fields` carry ids. */
+/** Writes structured log lines. `fields` carry ids. */
 export type Log = {
   debug(message: string, fields?: LogFields): void
   info(message: string, fields?: LogFields): void
@@ -40,7 +41,7 @@ export type MetricName =
   | 'SweeperRepaired'
   | 'Stuck'
   | 'NeedsAttention'
-  /** The table refuses to store a task, or its stored form cannot be read. The fault is that task's own. */
+  /** The table refuses to store a task, or the task's stored form cannot be read. No other task is affected. */
   | 'TaskFault'
   | 'RunTime'
   | 'Published'

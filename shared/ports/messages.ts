@@ -1,4 +1,7 @@
-/** Ports: what is sent, and how it is received. Every call may throw `BatonError('unavailable')`, as with the stores. */
+/**
+ * Ports that send and receive messages. A call that returns `SendFailure`s reports an outage in them. Every other call throws
+ * when its service does not answer.
+ */
 
 import type { BatonEvent } from '../core/events/event-types.ts'
 import type { Json } from '../core/json.ts'
@@ -14,19 +17,22 @@ import type { IndexEntry } from './stores.ts'
 export type Dispatch = {
   readonly task: Task
   readonly delaySeconds: number
-  /** How often workers have passed it on because they could take nothing. 0 when left out. */
+  /** How often workers have passed it on: returned it to its queue for another worker. 0 when left out. */
   readonly passedOn?: number
   /**
-   * How often functions have sent it on since the planner, the waker or the sweeper sent one. 0 when left out. Lambda stops
-   * a chain of messages that no write to the table interrupts.
+   * How often functions have sent it again since the planner, the waker or the sweeper sent it. 0 when left out. Lambda stops a
+   * long chain of messages that no write to the table interrupts.
    */
   readonly hops?: number
 }
 
-/** How a message carries a task. The form has a version, so code of another version never misreads it. */
+/** Encodes a task for a message, and decodes it. The form has a version, so code of another version never misreads it. */
 export type TaskCodec = {
   encode(task: Task): Json
-  /** @throws BatonError `newer-schema` for a form of newer code, `invalid` for anything else that is no form, `unavailable`. */
+  /**
+   * @throws BatonError `newer-schema` for a form of newer code, `invalid` for another value that is not a form, and
+   * `unavailable`.
+   */
   decode(form: unknown): Promise<Task>
 }
 
@@ -39,12 +45,18 @@ export type Look = {
   readonly born: string
   readonly revision: number
   readonly hops: number
-  /** The look is for a far slot. The waker dispatches the task once a queue can delay it until its slot. */
+  /**
+   * The look is for a slot that was further ahead than an SQS delay reaches (15 minutes). The waker dispatches the task once a
+   * delay reaches the slot.
+   */
   readonly slot?: true
   readonly delaySeconds: number
 }
 
-/** A message that makes the waker dispatch all tasks in one shard of a far minute, from `after` on. */
+/**
+ * A message that makes the waker dispatch all tasks in one shard of a far minute, from `after` on. A far minute holds the tasks
+ * that fall due in one minute and were further ahead than an SQS delay reaches (15 minutes).
+ */
 export type MinuteLook = { readonly minute: number; readonly shard: number; readonly after?: IndexEntry }
 
 /**
@@ -59,7 +71,10 @@ export type CanvasLook = {
   readonly delaySeconds: number
 }
 
-/** What a message of the wake queue or the jobs queue asks for. A `minute` comes from its schedule and means all its shards. */
+/**
+ * What a message of the wake queue or the jobs queue asks for. A `minute` comes from its EventBridge schedule and stands for all
+ * shards.
+ */
 export type Wake =
   | { readonly kind: 'look'; readonly look: Look }
   | { readonly kind: 'minute'; readonly minute: number }
@@ -69,13 +84,13 @@ export type Wake =
   | { readonly kind: 'limit'; readonly look: LimitLook }
 
 /**
- * A message that was not sent, by its position in the batch, with the reason. `transient` means an outage: only then does
- * another try help. Otherwise the service refuses the message itself.
+ * A message that was not sent, by its position in the batch, with the reason. `transient` means an outage, so another try may help.
+ * Otherwise the service refuses the message itself.
  */
 export type SendFailure = { readonly index: number; readonly reason: string; readonly transient: boolean }
 
 export type Messages = {
-  /** Sends to the queues of the tasks' types. A missing queue is no failure: no handler of the type is deployed. */
+  /** Sends to the queues of the tasks' types. A missing queue is not a failure: the type has no deployed handler. */
   dispatch(dispatches: readonly Dispatch[]): Promise<SendFailure[]>
   look(looks: readonly Look[]): Promise<SendFailure[]>
   lookAtMinute(look: MinuteLook): Promise<void>
@@ -94,13 +109,13 @@ export type Messages = {
 export type Events = {
   /**
    * Publishes events; events about one task keep their order. An event may be published twice. The call never throws: it
-   * answers the events that were not published.
+   * returns the events that were not published.
    */
   publish(events: readonly BatonEvent[]): Promise<SendFailure[]>
 }
 
 /**
- * Up to 10 events that were not published and are to be published later. `hops` counts the tries. `delaySeconds` is a whole
+ * Up to 10 events that could not be published and will be tried again. `hops` counts the tries. `delaySeconds` is a whole
  * number from 0 to 900.
  */
 export type LateEvents = {
@@ -115,12 +130,12 @@ export type LateEventQueue = {
 }
 
 /**
- * One dispatch that a worker or a function received from its type's queue. It is delivered again unless it is removed within
- * the visibility timeout of its queue, which is 30 s for a worker.
+ * One dispatch that a worker or a function received from its type's queue. The queue delivers it again unless it is removed
+ * within the visibility timeout, which is `WORKER_VISIBILITY_S` (15 s) for a worker.
  */
 export type Delivery = {
   readonly task: Task
-  /** How often workers that may not take the task have passed this dispatch on. */
+  /** How often workers that may not take the task have returned this dispatch to the queue. */
   readonly passedOn: number
   /** How often functions have sent it on. Workers need not know. */
   readonly hops?: number
@@ -143,8 +158,8 @@ export type Inbox = {
   ): Promise<Delivery[]>
 }
 
-/** Timers beyond what a queue can delay. */
+/** Timers for tasks that are due further ahead than an SQS delay reaches (15 minutes). */
 export type FarTimers = {
-  /** Makes sure that one schedule for this minute exists. Repeating the call is harmless. */
+  /** Makes sure that one EventBridge schedule for this minute exists. Repeating the call is harmless. */
   ensureMinute(minute: number): Promise<void>
 }

@@ -53,7 +53,7 @@ export type TaskStore = {
   body(id: string, ref: string): Promise<Json | undefined>
   /** Prolongs the life of a body. The call does nothing when the body is gone. */
   renewBody(id: string, ref: string, expiresAt: number): Promise<void>
-  /** Deletes bodies and run records that no head points at, after a publish that found its key taken or a removal. */
+  /** Deletes bodies and run records that no head points at, after a removal, or after a publish that found its key taken. */
   dropBodies(id: string, bodies: ReadonlyArray<Pick<BodyWrite, 'ref'>>): Promise<void>
   /** Reads the records of ended runs of one birth, newest first. */
   runRecords(id: string, born: string, limit: number): Promise<EndedRun[]>
@@ -90,8 +90,9 @@ export type TypeStore = {
   /** Stores `next` if the stored version is still `version` (0: none stored). */
   put(next: TaskType, version: number): Promise<boolean>
   /**
-   * Records that the type has tenants, and the job that follows, if the stored version is still `version`. It writes attributes
-   * of its own, so that a program without the permission to configure types may call it. `next` is the type as it is afterwards.
+   * Records that the type has tenants and needs a `reorder` job, if the stored version is still `version`. The call writes
+   * attributes of its own, so a program without the permission to configure types may make it. `next` is the type after the
+   * write.
    */
   markFair(next: TaskType, version: number): Promise<boolean>
 }
@@ -108,8 +109,8 @@ export type CanvasEnds = { readonly ok: readonly number[]; readonly bad: readonl
  */
 export type CanvasStore = {
   /**
-   * Adds leaves to one chunk and answers all leaves that the chunk then has. Adding a leaf again only changes how long the
-   * chunk is kept.
+   * Adds leaves to one chunk and returns all leaves that the chunk then has. Adding a leaf again only changes the
+   * time until which the chunk is kept.
    */
   addEnds(canvas: CanvasName, chunk: number, ends: CanvasEnds, expiresAt: number): Promise<CanvasEnds>
   /** Reads the ends in each of these chunks. A chunk without ends is empty. Strongly consistent. */
@@ -127,12 +128,15 @@ export type LimitStore = {
     seen: StoredSlots,
     expiresAt: number,
   ): Promise<StoredSlots | undefined>
-  /** Books `count` more slots ahead of the log. Returns how many are booked then; undefined when the log has another version. */
+  /** Books `count` more slots ahead of the log. Returns the sum; undefined when the log has another version. */
   countSlots(limit: string, version: number, count: number, expiresAt: number): Promise<number | undefined>
-  /** Records a permit holder if fewer than `max` hold one. Undefined when recorded; otherwise the holders. May be repeated. */
+  /**
+   * Records a permit holder if fewer than `max` hold one. Undefined when recorded, also by an earlier call; otherwise the present
+   * holders.
+   */
   acquire(limit: string, holder: Holder, max: number): Promise<HeldPermits | undefined>
   /**
-   * Removes a permit holder and answers the holders that are left. With `since`, it removes only a holder that was recorded at
+   * Removes a permit holder and returns the holders that are left. With `since`, it removes only a holder that was recorded at
    * that time. Without `since`, the table's stream reports the freed permit to the planner, if a note says that tasks wait.
    */
   release(limit: string, holder: string, since?: number): Promise<HeldPermits>
@@ -141,17 +145,20 @@ export type LimitStore = {
   /** Reads the permit holders of a limit. Strongly consistent. */
   permits(limit: string): Promise<HeldPermits>
   /**
-   * Notes that a task waits. Undefined when noted; the table's stream then reports the note to the planner. Otherwise the
-   * stored holders and note, which are the reason: fewer than `max` hold a permit, or there is a note later than `staleAt`.
+   * Notes that a task waits for a permit. Undefined when noted; the table's stream then reports the note to the planner.
+   * Otherwise the stored holders and note, which show why not: fewer than `max` hold a permit, or the stored note is later than
+   * `staleAt`.
    */
   noteWaiting(
     limit: string,
     now: number,
-    most: { readonly max: number; readonly staleAt: number },
+    unless: { readonly max: number; readonly staleAt: number },
   ): Promise<HeldPermits | undefined>
-  /** Renews the note, whether or not a permit is left. False when the stored note is not the one that was `seen`. */
+  /**
+   * Renews the note that tasks wait, whether or not a permit is free. False when the stored note is not the one that was `seen`.
+   */
   renewWaiting(limit: string, now: number, seen: number | undefined): Promise<boolean>
-  /** Removes the note that tasks wait, unless it was renewed after `since`. */
+  /** Removes the note that tasks wait, if its time is still `since`. */
   clearWaiting(limit: string, since: number): Promise<void>
 }
 
@@ -160,13 +167,13 @@ export type TenantTurns = { readonly last: number; readonly joined: number }
 
 /** Stores the turns of tenants. A `name` names a line and a tenant, a `line` names a line. */
 export type TurnStore = {
-  /** Reads the turns of a tenant. Undefined when none were reserved, or long ago. Eventually consistent. */
+  /** Reads the turns of a tenant. Undefined when none were reserved, or when their record has expired. Eventually consistent. */
   of(name: string): Promise<TenantTurns | undefined>
-  /** Reserves `count` turns after the last stored one and answers what is then stored. */
+  /** Reserves `count` turns after the last stored one, and returns the turns as they are then stored. */
   advance(name: string, count: number, expiresAt: number): Promise<TenantTurns>
   /**
    * Reserves `count` turns from `front` on, for a tenant whose last turn lies before `front`, or that joined beyond `far`.
-   * Undefined when the turns were reserved; otherwise what is stored.
+   * Undefined when the turns were reserved; otherwise the stored turns.
    */
   join(name: string, from: JoinedFrom, expiresAt: number): Promise<TenantTurns | undefined>
   /** Reads the front of a line as claimers have noted it. Eventually consistent. */
@@ -175,25 +182,29 @@ export type TurnStore = {
   noteFront(line: string, turn: number, expiresAt: number): Promise<void>
 }
 
+/** How a tenant joins a line. A tenant that joined beyond the turn `far` may join again. */
 export type JoinedFrom = { readonly front: number; readonly count: number; readonly far: number }
 
-/** Stores small records of the machinery: cursors, progress, answers to be repeated. `core/record-names.ts` names them. */
+/**
+ * Stores small records of the machinery: cursors, progress, answers that a repeated request gets again. `record-names.ts` names
+ * them.
+ */
 export type RecordStore = {
   get(name: string): Promise<Json | undefined>
   put(name: string, value: Json, expiresAt: number): Promise<void>
-  /** Puts the record if there is none; otherwise answers the stored one. */
+  /** Puts the record if there is none; otherwise returns the stored value. */
   putNew(name: string, value: Json, expiresAt: number): Promise<Json | undefined>
 }
 
 /** Stores the markers of targeted tasks, by worker. Each worker reads its own. A marker may be stale. */
 export type Targets = {
-  /** Writes a marker, also one that is there already. */
+  /** Writes a marker, in place of one that is there already. */
   mark(marker: Marker): Promise<void>
   /** Reads one page of a worker's markers by task id, without expired ones. Strongly consistent. */
   of(workerId: string, query: MarkerQuery): Promise<MarkerPage>
   /** Reads which of these markers exist, in no order. Eventually consistent, at half the price. */
   among(markers: readonly Marker[]): Promise<Marker[]>
-  /** Deletes a marker, unless it was written for another revision since it was read. */
+  /** Deletes a marker, unless it was replaced since it was read by one for another birth or revision. */
   clear(marker: Marker): Promise<void>
 }
 
@@ -205,10 +216,10 @@ export type MarkerQuery = {
   readonly limit: number
 }
 
-/** When there are more markers, they follow after the task `next`. */
+/** One page of markers. `next` is the task after which the next page begins; absent on the last page. */
 export type MarkerPage = { readonly markers: readonly Marker[]; readonly next?: string }
 
-/** Registers workers that show signs of life by themselves: standalone workers and workers that claim over HTTP. */
+/** Registers the workers that send signs of life: standalone workers, and workers that claim over HTTP. */
 export type WorkerStore = {
   /** Records a sign of life. The last announcement replaces the stored worker, unless it `yieldsTo` that worker. */
   announce(worker: Worker): Promise<void>
@@ -218,6 +229,6 @@ export type WorkerStore = {
   get(workerId: string): Promise<Worker | undefined>
   /** Lists the workers that were seen within the last 30 s, by id. Strongly consistent. */
   list(): Promise<Worker[]>
-  /** Removes at most `limit` workers that were not seen since, and answers their ids. A worker seen meanwhile stays. */
+  /** Removes at most `limit` workers that were last seen before `since`, and returns their ids. A worker seen meanwhile stays. */
   dropSilent(since: number, limit: number): Promise<string[]>
 }

@@ -2,7 +2,7 @@ import type { Clock } from '../ports/machine.ts'
 
 /** A clock that stands still until it is advanced. */
 export type ManualClock = Clock & {
-  /** Moves the wall clock forward or back by `ms`. Monotonic time and sleepers do not notice. */
+  /** Moves the wall clock forward or back by `ms`. Monotonic time and sleepers are not affected. */
   step(ms: number): void
   /** Moves the time forward by `ms`. Each sleeper wakes at its exact time, in order, and may sleep again within the span. */
   advance(ms: number): Promise<void>
@@ -33,7 +33,7 @@ export function createManualClock(start: number): ManualClock {
   const advance = async (ms: number) => {
     const end = now + ms
     await untilIdle()
-    for (let next = earliest(sleeping, end); next; next = earliest(sleeping, end)) {
+    for (let next = nextToWake(sleeping, end); next; next = nextToWake(sleeping, end)) {
       now = Math.max(now, next.until)
       next.wake()
       await untilIdle()
@@ -53,11 +53,12 @@ export function createManualClock(start: number): ManualClock {
   }
 }
 
-function earliest(sleeping: ReadonlySet<Sleeper>, end: number): Sleeper | undefined {
+/** The sleeper that wakes first, if that is by `end`. */
+function nextToWake(sleeping: ReadonlySet<Sleeper>, end: number): Sleeper | undefined {
   return [...sleeping].filter(({ until }) => until <= end).sort((a, b) => a.until - b.until)[0]
 }
 
-/** Lets all work go on that needs no time to pass. */
+/** Lets all work run that does not wait for time to pass. */
 function untilIdle(): Promise<void> {
   return new Promise(resolve => setImmediate(resolve))
 }

@@ -29,16 +29,16 @@ export function createMemoryHeads(): MemoryHeads {
       if (!holds(guard, current)) return { applied: false, current }
       const merged = asStored(current ? mergedHead(current, change) : after)
       heads.set(after.id, merged)
-      const landsOnOtherWrites = after.operation === 'beat' || guard.kind === 'counted'
-      return { applied: true, task: landsOnOtherWrites ? merged : after }
+      const mergesOtherWrites = after.operation === 'beat' || guard.kind === 'counted'
+      return { applied: true, task: mergesOtherWrites ? merged : after }
     },
     recordLook: ({ id, born, revision }, record, now) => {
       const current = heads.get(id)
       if (current?.born !== born || current.revision !== revision) return false
-      const other = looks.get(id)
-      const isSameRevision = other?.born === born && other.revision === revision
-      const isAhead = isSameRevision && other.hops >= record.hops && other.until >= now
-      if (isAhead && other.name !== record.name) return false
+      const recorded = looks.get(id)
+      const isSameRevision = recorded?.born === born && recorded.revision === revision
+      const isAhead = isSameRevision && recorded.hops >= record.hops && recorded.until >= now
+      if (isAhead && recorded.name !== record.name) return false
       looks.set(id, { ...record, born, revision })
       heads.set(id, { ...current, operation: 'beat' })
       return true
@@ -69,7 +69,10 @@ export function asStored<T>(value: T): T {
 
 type Members = Readonly<Record<string, unknown>>
 
-/** Maps whose entries are written one by one, with the number of levels at which a heartbeat and another write may meet. */
+/**
+ * Maps whose entries are written one by one. The number says how many levels below the map a heartbeat and another write may
+ * meet.
+ */
 const MAP_LEVELS: Readonly<Record<string, number>> = { live: 2, ended: 1, failuresBy: 1 }
 
 /**
@@ -99,12 +102,12 @@ function merge(
 ): Members {
   const names = new Set([...Object.keys(stored), ...Object.keys(before), ...Object.keys(after)])
   const members = [...names].map(name => {
-    const [was, from, to] = [stored, before, after].map(members => ownMember(members, name))
+    const [kept, from, to] = [stored, before, after].map(members => ownMember(members, name))
     const levels = levelsOf(name)
-    if (levels > 0 && isMap(was) && isMap(from) && isMap(to)) {
-      return [name, merge(was, from, to, () => levels - 1)] as const
+    if (levels > 0 && isMap(kept) && isMap(from) && isMap(to)) {
+      return [name, merge(kept, from, to, () => levels - 1)] as const
     }
-    return [name, JSON.stringify(from) === JSON.stringify(to) ? was : to] as const
+    return [name, JSON.stringify(from) === JSON.stringify(to) ? kept : to] as const
   })
   return Object.fromEntries(members.filter(([, member]) => member !== undefined))
 }
@@ -113,7 +116,7 @@ function isMap(value: unknown): value is Members {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** The member of this name, if it is the object's own: a worker may be called `__proto__`. */
+/** The object's own member of this name. Inherited members do not count, because a worker may be called `__proto__`. */
 function ownMember(members: Members, name: string): unknown {
   return Object.hasOwn(members, name) ? members[name] : undefined
 }

@@ -3,7 +3,7 @@ import type { Task } from '../core/task/task.ts'
 import type { Clock } from '../ports/machine.ts'
 import type { Delivery, Inbox } from '../ports/messages.ts'
 
-/** A delivery that is not removed or put back comes again after this time. */
+/** A delivery that the worker neither removes nor puts back is delivered again after this time. */
 const VISIBILITY_MS = WORKER_VISIBILITY_S * 1_000
 const POLL_PERIOD_MS = 50
 
@@ -12,11 +12,11 @@ type Queued = { readonly task: Task; readonly passedOn: number; visibleAt: numbe
 export type MemoryInbox = Inbox & {
   /** Puts a dispatch into the queue of its type. */
   put(task: Task): void
-  /** The number of dispatches of the type, with those in delivery. */
+  /** The number of dispatches of the type, including those that a worker has received. */
   size(type: string): number
 }
 
-/** Queues in memory. A receive polls every 50 ms, so that a test can move a clock that stands still. */
+/** Queues in memory. A receive polls every 50 ms, so that a test can advance a manual clock. */
 export function createMemoryInbox(clock: Clock): MemoryInbox {
   const queues = new Map<string, Set<Queued>>()
   const queueOf = (type: string) => {

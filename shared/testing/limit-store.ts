@@ -7,13 +7,13 @@ import { asStored } from './heads.ts'
 export function createMemoryLimitStore(report: (change: LimitChange) => void = () => undefined): LimitStore {
   const logs = new Map<string, { readonly log: SlotLog; readonly version: number }>()
   const permits = new Map<string, { readonly holders: Map<string, Holder>; waitsSince?: number }>()
-  const of = (limit: string) => {
+  const permitsOf = (limit: string) => {
     const held = permits.get(limit) ?? { holders: new Map<string, Holder>() }
     permits.set(limit, held)
     return held
   }
   const shown = (limit: string): HeldPermits => {
-    const { holders, waitsSince } = of(limit)
+    const { holders, waitsSince } = permitsOf(limit)
     return { holders: [...holders.values()], ...(waitsSince !== undefined && { waitsSince }) }
   }
   return {
@@ -34,28 +34,28 @@ export function createMemoryLimitStore(report: (change: LimitChange) => void = (
       return more
     },
     acquire: async (limit, holder, max) => {
-      const { holders } = of(limit)
+      const { holders } = permitsOf(limit)
       if (holders.has(holder.holder)) return undefined
       if (holders.size >= max) return shown(limit)
       holders.set(holder.holder, holder)
       return undefined
     },
     release: async (limit, holder, since) => {
-      const { holders, waitsSince } = of(limit)
+      const { holders, waitsSince } = permitsOf(limit)
       const isReleased = since === undefined || holders.get(holder)?.since === since
       const isFreed = isReleased && holders.delete(holder)
       if (isFreed && since === undefined && waitsSince !== undefined) report({ kind: 'freed', limit })
       return shown(limit)
     },
     renew: async (limit, holder, now) => {
-      const { holders } = of(limit)
+      const { holders } = permitsOf(limit)
       const held = holders.get(holder)
       if (held) holders.set(holder, { ...held, since: now })
       return held !== undefined
     },
     permits: async limit => shown(limit),
     noteWaiting: async (limit, now, { max, staleAt }) => {
-      const held = of(limit)
+      const held = permitsOf(limit)
       const isNoted = held.waitsSince !== undefined && held.waitsSince > staleAt
       if (held.holders.size < max || isNoted) return shown(limit)
       held.waitsSince = now
@@ -63,13 +63,13 @@ export function createMemoryLimitStore(report: (change: LimitChange) => void = (
       return undefined
     },
     renewWaiting: async (limit, now, seen) => {
-      const held = of(limit)
+      const held = permitsOf(limit)
       if (held.waitsSince !== seen) return false
       held.waitsSince = now
       return true
     },
     clearWaiting: async (limit, since) => {
-      const held = of(limit)
+      const held = permitsOf(limit)
       if (held.waitsSince === since) delete held.waitsSince
     },
   }

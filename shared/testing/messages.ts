@@ -58,7 +58,7 @@ export function createMemoryMessages(): MemoryMessages {
   return messages
 }
 
-/** Far timers that never fire. They keep the minutes for which a schedule was asked. */
+/** Far timers that never fire. They keep the minutes for which an EventBridge schedule was requested. */
 export function createMemoryFarTimers(): FarTimers & { readonly minutes: Set<number> } {
   const minutes = new Set<number>()
   return {

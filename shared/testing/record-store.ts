@@ -16,9 +16,9 @@ export function createMemoryRecordStore(clock: Pick<Clock, 'now'>): RecordStore 
     get: async name => get(name),
     put: async (name, value, expiresAt) => put(name, value, expiresAt),
     putNew: async (name, value, expiresAt) => {
-      const present = get(name)
-      if (present === undefined) put(name, value, expiresAt)
-      return present
+      const stored = get(name)
+      if (stored === undefined) put(name, value, expiresAt)
+      return stored
     },
   }
 }

@@ -8,8 +8,8 @@ export function createMemoryWorkerStore(clock: Pick<Clock, 'now'>): WorkerStore 
   const isLive = ({ lastSeen }: Worker) => lastSeen + WORKER_LIFE_MS > clock.now()
   return {
     announce: async worker => {
-      const present = workers.get(worker.workerId)
-      if (!present || !yieldsTo(worker, present)) workers.set(worker.workerId, worker)
+      const stored = workers.get(worker.workerId)
+      if (!stored || !yieldsTo(worker, stored)) workers.set(worker.workerId, worker)
     },
     leave: async ({ workerId, startedAt }) => {
       if (workers.get(workerId)?.startedAt === startedAt) workers.delete(workerId)

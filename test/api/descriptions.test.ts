@@ -2,7 +2,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { describe, expect, test } from 'vitest'
 
-/** What a reader of the code sees at a member of a schema, and what a reader of the OpenAPI document sees there. */
+/** Readers of the code see comments at the members of a schema. Readers of the OpenAPI document see descriptions there. */
 
 const folder = resolve(import.meta.dirname, '../../shared/api')
 const sources = globSync('*.ts', { cwd: folder })
@@ -11,19 +11,19 @@ const sources = globSync('*.ts', { cwd: folder })
 
 const COMMENT = /^ +\/\*\* (.+) \*\/\n +(\w+): /gm
 const DESCRIPTION = /(?:\.describe\(\s*|description:\s*)(?:'([^']+)'|"([^"]+)"|`((?:[^`\\]|\\.)+)`)/g
-/** Their schemas have descriptions of their own, which hold of each member with that schema. */
+/** The schemas of these members have descriptions of their own, which hold for each member with that schema. */
 const DESCRIBED_BY_SCHEMA = ['log', 'previous', 'result', 'run', 'type']
 
 describe.each(sources)('the schemas of %s', (_file, text) => {
   const comments = [...text.matchAll(COMMENT)].map(([, comment = '', member = '']) => ({ comment, member }))
   const descriptions = [...text.matchAll(DESCRIPTION)].map(match => match.slice(1).find(Boolean) ?? '')
 
-  test('say in the OpenAPI document what the comments at their members say', () => {
-    const silent = comments
+  test('have each comment at a member as its description, too', () => {
+    const undescribed = comments
       .filter(({ member }) => !DESCRIBED_BY_SCHEMA.includes(member))
       .filter(({ comment }) => !descriptions.some(description => sameWords(description, comment)))
 
-    expect(silent).toEqual([])
+    expect(undescribed).toEqual([])
   })
 })
 

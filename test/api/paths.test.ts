@@ -5,7 +5,7 @@ import { idOf, schedulePath, taskPath } from '../../shared/api/paths.ts'
 const segmentIn = (path: string) => path.slice(path.lastIndexOf('/') + 1)
 
 describe('an id in a path', () => {
-  test('comes back as it was, through a gateway that decodes once and a client that normalises URLs', () => {
+  test('survives a client that normalises URLs and a gateway that decodes once', () => {
     const character = fc.constantFrom(
       'a',
       '/',
@@ -52,32 +52,32 @@ describe('an id in a path', () => {
     ['t:a/b', '~dDphL2I'],
     ['t:k~1', '~dDprfjE'],
     ['~a', '~fmE'],
-  ])('%j stands there as %s', (id, segment) => {
+  ])('%j is written as %s', (id, segment) => {
     expect(segmentIn(taskPath(id))).toBe(segment)
     expect(idOf(decodeURIComponent(segment))).toBe(id)
   })
 
-  test('with half a surrogate pair reaches no other id', () => {
+  test('with half a surrogate pair does not reach another id', () => {
     expect(idOf(segmentIn(taskPath('t:\ud800')))).toBeUndefined()
   })
 
   test.each([
     ['nothing', ''],
     ['the mark alone', '~'],
-    ['no base64url', '~dDp!'],
+    ['text that is not base64url', '~dDp!'],
     ['base64 of another alphabet', '~4pyT/w=='],
-    ['no UTF-8', '~_w'],
+    ['bytes that are not UTF-8', '~_w'],
     ['bits behind the end', '~YR'],
     ['a slash', 't:a/b'],
     ['a percent sign', 't:x%41'],
     ['a number sign', 't:a#b'],
     ['a control character', 't:a\nb'],
     ['dots', '..'],
-  ])('names none as %s', (_what, segment) => {
+  ])('cannot be written as %s', (_what, segment) => {
     expect(idOf(segment)).toBeUndefined()
   })
 
-  test('may have its padding', () => {
+  test('may be written with the padding of base64url', () => {
     expect(idOf('~YQ==')).toBe('a')
   })
 })

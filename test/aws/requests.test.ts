@@ -28,7 +28,7 @@ beforeAll(async () => {
 })
 afterAll(() => void server.close())
 
-it('a request waits for its connection for longer than connecting may take', async () => {
+it('a request may wait for a free connection for longer than the connection timeout', async () => {
   const credentials = { accessKeyId: 'local', secretAccessKey: 'local' }
   const options = { endpoint, region: 'eu-central-1', credentials, maxAttempts: 1 }
   const client = withConnectionQueue(

@@ -48,7 +48,7 @@ describe('the client', () => {
     expect(requests[0]?.headers.get('authorization')).toBe('me')
   })
 
-  test('publishes many in as many requests as they need', async () => {
+  test('publishes many tasks in as few requests as fit them', async () => {
     const bodies = (count: number, name: string, input: string) =>
       Array.from({ length: count }, (_, n) => ({ type: 'jobs', key: `${name}${n}`, input }))
     const all = [
@@ -62,13 +62,13 @@ describe('the client', () => {
     expect(results.map(({ id }) => id)).toEqual(all.map(({ key }) => `jobs:${key}`))
     const texts = await Promise.all(requests.map(request => request.text()))
     expect(texts.every(text => textBytes(text) <= 4 * 1024 * 1024)).toBe(true)
-    // As it stands in the event.
+    // In Lambda's event the body is escaped.
     expect(texts.every(text => jsonBytes(text) <= 6_200_000)).toBe(true)
     // 100, 50 with 13 wide ones, 7 wide ones with 6 quoted ones, 10 quoted ones, 4.
     expect(requests.length).toBe(5)
   })
 
-  test('lists over pages', async () => {
+  test('lists tasks over several pages', async () => {
     await client.publishMany(Array.from({ length: 50 }, (_, n) => ({ type: 'jobs', key: `${n}` })))
     const keys = []
     for await (const task of client.list({ type: 'jobs', status: ['ready', 'failed'], limit: 20 }))
@@ -86,7 +86,7 @@ describe('the client', () => {
     expect(answer).toEqual({ type: 'jobs', status: ['failed', 'delayed'], before })
   })
 
-  test('operates on tasks and types', async () => {
+  test('changes tasks and types', async () => {
     const { id } = await client.publish(jobs, { width: 1 }, { key: 'ü' })
 
     expect((await client.patch(id, { priority: 7 })).priority).toBe(7)
@@ -99,7 +99,7 @@ describe('the client', () => {
     expect((await client.types({ limit: 2 })).items.map(({ type }) => type)).toEqual(['jobs', 'more'])
   })
 
-  test('works as a worker', async () => {
+  test('claims, renews and ends runs as a worker', async () => {
     await client.publishMany(['a', 'b', 'c'].map(key => ({ type: 'jobs', key })))
     const { claims } = await client.claim({ types: ['jobs'], workerId: 'w', limit: 3 })
     const [one, ...others] = claims.map(({ task, run }) => ({
@@ -118,7 +118,7 @@ describe('the client', () => {
 })
 
 describe('waiting for a result', () => {
-  test('returns it, typed by the definition', async () => {
+  test('returns the result, typed by the definition', async () => {
     const { id } = await client.publish(jobs, { width: 2 })
     const waiting = client.result(jobs, id, { timeoutMs: 5_000 })
     await finishOne('succeed')
@@ -128,7 +128,7 @@ describe('waiting for a result', () => {
     expect(result).toEqual({ bytes: 4 })
   })
 
-  test('throws when the task fails, is not there, or takes too long', async () => {
+  test('throws when the task fails, is missing, or takes too long', async () => {
     const { id } = await client.publish(jobs, { width: 2 })
     await expect(client.result('jobs', id, { timeoutMs: 60 })).rejects.toMatchObject({
       status: 408,
@@ -146,8 +146,8 @@ describe('waiting for a result', () => {
   })
 })
 
-describe('every failure is a problem', () => {
-  test('of the API’s, with its document', async () => {
+describe('the client throws a ProblemError', () => {
+  test('with the problem document of the API', async () => {
     const error = await client.publish({ type: 'jobs', delayMs: -1 }).catch(problem => problem)
 
     expect(error).toBeInstanceOf(ProblemError)
@@ -157,13 +157,13 @@ describe('every failure is a problem', () => {
   test.each([
     [502, '<html>Bad Gateway</html>'],
     [403, '{"message":"Forbidden"}'],
-  ])('of something before it, status %d', async (status, text) => {
+  ])('for an answer of a gateway or proxy without a problem document, status %d', async (status, text) => {
     const behind = createClient({ url: 'http://x', fetch: async () => new Response(text, { status }) })
 
     await expect(behind.get('a:b')).rejects.toMatchObject({ status, problem: { type: 'about:blank' } })
   })
 
-  test('of the network, with its cause', async () => {
+  test('for a failure of the network, with its cause', async () => {
     const cause = new TypeError('fetch failed')
     const offline = createClient({ url: 'http://x', fetch: () => Promise.reject(cause) })
 

@@ -5,7 +5,7 @@ import { ProblemError } from '../../shared/client/problem-error.ts'
 
 type Answer = (request: Request) => Response | Promise<Response>
 
-/** A client whose requests meet these answers, one after the other. After the last one there is no answer. */
+/** A client whose requests get these answers, one after the other. After the last one there is no answer. */
 function aClient(...answers: Answer[]) {
   const requests: Request[] = []
   const client = createClient({
@@ -63,7 +63,7 @@ describe('events', () => {
     }
   })
 
-  test('are asked for by type, by task and behind an event', async () => {
+  test('are requested by type, by task and after an event', async () => {
     const { client, requests } = aClient(streaming([told('b')], 'stays'))
 
     await take(
@@ -83,7 +83,7 @@ describe('events', () => {
   })
 
   test.each(['ends', 'breaks'] as const)(
-    'go on behind the last one seen when the connection %s, be it in the middle of one',
+    'continue after the last complete one when the connection %s in the middle of an event',
     async end => {
       const { client, requests } = aClient(
         streaming([told('a'), told('b').slice(0, -4)], end),
@@ -96,14 +96,14 @@ describe('events', () => {
     },
   )
 
-  test('go on from the id that the server sent first when the connection ends before the first event', async () => {
+  test('continue from the id that the server sent when the connection ends before the first event', async () => {
     const { client, requests } = aClient(streaming(['id: z\n\n']), streaming([told('a')], 'stays'))
 
     expect(await take(client.events(), 1)).toEqual(['a'])
     expect(requests[1]?.headers.get('last-event-id')).toBe('z')
   })
 
-  test('end quietly when they are aborted, while waiting for one and between two connections', async () => {
+  test('end without an error when they are aborted, on a connection or between two connections', async () => {
     for (const answers of [[streaming([told('a')], 'stays')], [streaming([told('a')])]]) {
       const { client } = aClient(...answers)
       const ending = new AbortController()
@@ -119,7 +119,7 @@ describe('events', () => {
   })
 
   test.each([
-    ['where the API has none', [refusing(501)], 501],
+    ['where the API has no events', [refusing(501)], 501],
     ['when no answer comes at first', [], 0],
     ['when the API is too busy at first', [refusing(503)], 503],
     ['when a later connection is refused', [streaming([told('a')]), refusing(400)], 400],

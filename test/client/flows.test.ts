@@ -42,7 +42,7 @@ describe('a flow', () => {
     ])
   })
 
-  test('has the result of its last step, waited for while it undoes its steps, too', async () => {
+  test('has the result of its last step, for which the client also waits while the flow undoes steps', async () => {
     answers.push(
       { id: 'order:o1', status: 'compensating' },
       { id: 'order:o1', status: 'succeeded', result: 1 },
@@ -56,7 +56,7 @@ describe('a flow', () => {
 })
 
 describe('a canvas', () => {
-  test('is published as the data it is', async () => {
+  test('is published unchanged', async () => {
     const images = [resize.with({ url: 'a' }), resize.with({ url: 'b' })]
     answers.push({ id: 'c1', created: true, taskIds: ['resize:1', 'resize:2', 'montage:3'] })
 
@@ -96,7 +96,7 @@ describe('a canvas', () => {
     expect(requests[1]?.call).toBe('GET /v1/canvases/~Yy8x?limit=1')
   })
 
-  test('that is known by its id only has a result, too', async () => {
+  test('that is known only by its id has a result, too', async () => {
     answers.push({ id: 'c1', status: 'succeeded', result: 7 })
 
     const result = await client.canvasResult(undefined, 'c1')
@@ -107,15 +107,15 @@ describe('a canvas', () => {
 
   test.each([
     ['failed', { name: 'Odd', message: 'no' }, 'c1 has failed: Odd: no'],
-    ['cancelled', undefined, 'c1 has cancelled'],
-  ])('that has %s has none', async (status, error, detail) => {
+    ['cancelled', undefined, 'c1 was cancelled'],
+  ])('that has ended as %s makes the wait for its result throw', async (status, error, detail) => {
     answers.push({ id: 'c1', status, error })
 
     await expect(client.canvasResult(undefined, 'c1')).rejects.toMatchObject({ problem: { detail } })
   })
 })
 
-test('The API takes canvases as they are made', async () => {
+test('the API accepts canvases as `chain`, `group` and `chord` make them', async () => {
   const api = await anApi()
   const real = createClient({ url: 'http://baton.test', fetch: async request => api.app.request(request) })
   const resizing = group([resize.with({ url: 'a' }, { immutable: true }), resize.with({ url: 'b' })])
@@ -129,7 +129,7 @@ test('The API takes canvases as they are made', async () => {
   expect((await real.cancelCanvas(id)).status).toBe('cancelled')
 })
 
-test('A signature is published as a task', async () => {
+test('a signature is published as a task', async () => {
   await client.publish(resize.with({ url: 'a' }, { priority: 1 }))
 
   expect(requests).toEqual([
@@ -137,7 +137,7 @@ test('A signature is published as a task', async () => {
   ])
 })
 
-test('What fits neither does not compile', () => {
+test('a wrong input, option or result does not compile', () => {
   const wrong = () => {
     // @ts-expect-error `url` is missing
     void client.publish(order, {})

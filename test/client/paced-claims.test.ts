@@ -1,18 +1,18 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { createClient } from '../../shared/client/client.ts'
 
-/** A client whose server gives these answers in turn. `asked` has the times of the requests. */
+/** A client whose server gives these answers in turn. `requestedAt` has the times of the requests. */
 function aClient(answers: ReadonlyArray<readonly [status: number, body: object]>) {
-  const asked: number[] = []
+  const requestedAt: number[] = []
   const client = createClient({
     url: 'http://baton.test',
     fetch: async () => {
-      const [status, body] = answers[asked.length] ?? [200, { claims: [] }]
-      asked.push(Date.now())
+      const [status, body] = answers[requestedAt.length] ?? [200, { claims: [] }]
+      requestedAt.push(Date.now())
       return Response.json(body, { status })
     },
   })
-  return { client, asked }
+  return { client, requestedAt }
 }
 
 const START = Date.UTC(2026, 0, 1)
@@ -25,15 +25,15 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-/** Claims `times` times while time goes by. Returns when each request was sent, in milliseconds from the start. */
-async function sentAt({ client, asked }: ReturnType<typeof aClient>, times: number, workerId = 'w1') {
+/** Claims `times` times while the clock moves on. Returns when each request was sent, in milliseconds from the start. */
+async function sentAt({ client, requestedAt }: ReturnType<typeof aClient>, times: number, workerId = 'w1') {
   for (let nth = 0; nth < times; nth++) {
     const claimed = client.claim({ ...W1, workerId })
     await vi.advanceTimersByTimeAsync(10_000)
     await claimed
-    vi.setSystemTime(asked.at(-1) ?? START)
+    vi.setSystemTime(requestedAt.at(-1) ?? START)
   }
-  return asked.map(at => at - START)
+  return requestedAt.map(at => at - START)
 }
 
 describe('the client', () => {
@@ -58,11 +58,11 @@ describe('the client', () => {
   })
 
   test('delays one worker and not another', async () => {
-    const { client, asked } = aClient([[200, { claims: [], retryAfterMs: 2_000 }]])
+    const { client, requestedAt } = aClient([[200, { claims: [], retryAfterMs: 2_000 }]])
     await client.claim(W1)
 
     await client.claim({ ...W1, workerId: 'w2' })
 
-    expect(asked.map(at => at - START)).toEqual([0, 0])
+    expect(requestedAt.map(at => at - START)).toEqual([0, 0])
   })
 })

@@ -7,7 +7,7 @@ import { aTask } from '../support/tasks/a-task.ts'
 /** An inbox under test, with a queue for the type `resize` and none for the type `nobody`. */
 export type TriedInbox = { readonly inbox: Inbox; readonly clock: Clock; put(task: Task): Promise<void> }
 
-/** The promises of `Inbox`, on its own clock. */
+/** The promises of every `Inbox`. */
 export function inboxContract(create: () => Promise<TriedInbox>): void {
   it('delivers each dispatch once, at most as many as asked for', async () => {
     const { inbox, put } = await create()
@@ -23,7 +23,7 @@ export function inboxContract(create: () => Promise<TriedInbox>): void {
     expect(first[0]?.task).toEqual(aTask({ key: first[0]?.task.key ?? '' }))
   })
 
-  it('waits for the next dispatch, and no longer', async () => {
+  it('waits for the next dispatch, and returns when it arrives', async () => {
     const { inbox, put, clock } = await create()
     const begunAt = clock.now()
     const waiting = inbox.receive('resize', { max: 10, waitMs: 20_000 })
@@ -36,7 +36,7 @@ export function inboxContract(create: () => Promise<TriedInbox>): void {
     expect(clock.now() - begunAt).toBeLessThan(20_000)
   })
 
-  it('has nothing more once a delivery is done', async () => {
+  it('does not deliver a dispatch again that was removed', async () => {
     const { inbox, put } = await create()
     await put(aTask())
     const [delivery] = await inbox.receive('resize', { max: 1, waitMs: 0 })
@@ -46,7 +46,7 @@ export function inboxContract(create: () => Promise<TriedInbox>): void {
     expect(await inbox.receive('resize', { max: 1, waitMs: 0 })).toEqual([])
   })
 
-  it('delivers again what is put back, after its delay', async () => {
+  it('delivers a dispatch again that was put back, after its delay', async () => {
     const { inbox, put } = await create()
     await put(aTask())
     const [delivery] = await inbox.receive('resize', { max: 1, waitMs: 0 })
@@ -61,7 +61,7 @@ export function inboxContract(create: () => Promise<TriedInbox>): void {
     expect([...later, ...again].map(({ task }) => task)).toEqual([aTask(), aTask()])
   })
 
-  it('ends its wait when the signal aborts, and loses no later dispatch', async () => {
+  it('ends its wait when the signal aborts, and delivers later dispatches', async () => {
     const { inbox, put, clock } = await create()
     const aborting = new AbortController()
     const begunAt = clock.now()
@@ -69,18 +69,18 @@ export function inboxContract(create: () => Promise<TriedInbox>): void {
     await clock.sleep(200)
 
     aborting.abort()
-    const none = await waiting
+    const aborted = await waiting
     const tookMs = clock.now() - begunAt
     await clock.sleep(200)
     await put(aTask())
     const next = await inbox.receive('resize', { max: 1, waitMs: 1_000 })
 
-    expect(none).toEqual([])
+    expect(aborted).toEqual([])
     expect(tookMs).toBeLessThan(1_000)
     expect(next).toHaveLength(1)
   })
 
-  it('has nothing for a type without a queue', async () => {
+  it('returns no delivery for a type without a queue', async () => {
     const { inbox } = await create()
 
     expect(await inbox.receive('nobody', { max: 1, waitMs: 0 })).toEqual([])

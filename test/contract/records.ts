@@ -15,7 +15,7 @@ export function recordsContract(makeStores: MakeStores): void {
     expect(await records.get('sweep#c')).toBeUndefined()
   })
 
-  it('puts a new record where none is or one has expired, and otherwise answers the stored one', async () => {
+  it('puts a new record where there is none or an expired one, and otherwise returns the stored value', async () => {
     const { records, clock } = await makeStores()
 
     const first = await records.putNew('answer', 'first', NOW + HOUR)

@@ -24,7 +24,7 @@ afterAll(async () => {
 })
 
 /** A step that was decided on the task as it was `lag` writes ago. 0 is the present. */
-type Sighted = readonly [step: Step, lag: number]
+type SeenStep = readonly [step: Step, lag: number]
 
 const lag = fc.oneof(
   { weight: 3, arbitrary: fc.constant(0) },
@@ -32,7 +32,7 @@ const lag = fc.oneof(
 )
 
 /** Histories whose steps are usually decided on the present task, and sometimes on the task of a few writes ago. */
-const histories: fc.Arbitrary<Sighted[]> = fc
+const histories: fc.Arbitrary<SeenStep[]> = fc
   .tuple(steps, fc.array(lag, { minLength: 61, maxLength: 61 }))
   .map(([all, lags]) => all.map((step, position) => [step, lags[position] ?? 0]))
 
@@ -56,14 +56,14 @@ function rangesOf(task: Task): IndexRange[] {
   }))
 }
 
-/** Writes a change to both stores, which must agree on what became of it. */
+/** Writes a change to both stores, which must return the same outcome. */
 async function writtenToBoth(twins: readonly [TaskStore, TaskStore], change: Change<Task>): Promise<boolean> {
   const [first, second] = await Promise.all(twins.map(store => store.apply(change)))
   expect(second).toEqual(first)
   return first?.applied === true
 }
 
-async function play(twins: readonly [TaskStore, TaskStore], history: readonly Sighted[]): Promise<void> {
+async function play(twins: readonly [TaskStore, TaskStore], history: readonly SeenStep[]): Promise<void> {
   let world: World = EMPTY_WORLD
   const seen: Array<Task | undefined> = [undefined]
   const ranges = new Map<string, IndexRange>()
@@ -92,7 +92,7 @@ function expectedEntries(head: Task | undefined, ranges: readonly IndexRange[]) 
   })
 }
 
-it('memory and DynamoDB hold the same after any history, late and blind writers included', async () => {
+it('memory and DynamoDB hold the same after any history, also with writers that decide on an old state', async () => {
   await fc.assert(
     fc.asyncProperty(histories, async history => {
       const { tasks } = dynamoStores(client, await dynamo.createTable())

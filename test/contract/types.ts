@@ -22,7 +22,7 @@ export function typesContract(makeStores: MakeStores): void {
     expect(await types.get('resize')).toEqual(aType())
   })
 
-  it('stores a change only over the version it was made from', async () => {
+  it('stores a change only over the version that it was decided on', async () => {
     const { types } = await makeStores()
     await types.put(aType(), 0)
 
@@ -50,7 +50,7 @@ export function typesContract(makeStores: MakeStores): void {
     expect(await types.get('resize')).toEqual(aType({ version: 6, isFair: true }))
   })
 
-  it('lists all types by name, more than fit one page', async () => {
+  it('lists all types by name, also when they do not fit one page', async () => {
     const { types } = await makeStores()
     const names = Array.from({ length: 30 }, (_, index) => `type-${String(index).padStart(2, '0')}`)
     const url = `https://example.com/${'x'.repeat(50_000)}`

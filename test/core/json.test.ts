@@ -47,7 +47,7 @@ describe('a value that survives storage', () => {
     expect(jsonProblem(value)).toEqual({ path, message: expect.stringMatching(message) })
   })
 
-  test('a value that contains itself is refused, not walked for ever', () => {
+  test('a value that contains itself is refused', () => {
     const loop: Record<string, unknown> = {}
     loop.self = loop
 
@@ -60,7 +60,7 @@ test('sizes are bytes of UTF-8, not characters', () => {
   expect(jsonBytes({ a: '€' })).toBe('{"a":""}'.length + 3)
 })
 
-test('escaped JSON has the bytes that it takes as a text within JSON: at most twice as many', () => {
+test('escaped bytes are the bytes of JSON text within JSON text: at most twice as many', () => {
   fc.assert(
     fc.property(fc.jsonValue(), value => {
       const text = JSON.stringify(value)

@@ -8,13 +8,13 @@ test.each([
   ['000000000000000Z', '0000000000000010'],
   ['000000000000ZZZZ', '0000000000010000'],
   ['1234567890ABCDEZ', '1234567890ABCDF0'],
-])('after %s of one time comes %s', (random, following) => {
+])('the ULID after random part %s of one time has the random part %s', (random, following) => {
   const ulid = monotonicUlids(() => TIME + random)
 
   expect([ulid(0), ulid(0)]).toEqual([TIME + random, TIME + following])
 })
 
-test('after the last of one time comes a fresh one', () => {
+test('the ULID after the largest one of a time is a fresh one', () => {
   const made = ['ZZZZZZZZZZZZZZZZ', '1234567890ABCDEZ'].map(random => TIME + random)
   const ulid = monotonicUlids(() => made.shift() ?? '')
 

@@ -54,7 +54,7 @@ describe('a canvas', () => {
     })
   })
 
-  test('of one list is that of the same members', () => {
+  test('takes its members as a list or as arguments', () => {
     expect(chain([montage, montage])).toEqual(chain(montage, montage))
   })
 
@@ -68,7 +68,7 @@ describe('a canvas', () => {
   })
 })
 
-test('A canvas is typed by what it comes to', () => {
+test('a canvas has the type of its result', () => {
   const added = chain(montage, add.with([4]))
   const both = group([resize.with({ url: '' }), added, order.with({ sku: 'a' })])
   const many = group([1, 2].map(n => add.with([n, n])))
@@ -80,12 +80,12 @@ test('A canvas is typed by what it comes to', () => {
   expectTypeOf<ResultOf<typeof joined>>().toEqualTypeOf<string>()
 })
 
-test('Arguments that are handed on may be left out, and no others', () => {
+test('only arguments that earlier tasks hand on may be left out of an input', () => {
   const inputs = [add.with([]), add.with([1]), add.with([1, 2])].map(({ input }) => input)
   const wrong = () => {
-    // @ts-expect-error one too many
+    // @ts-expect-error the input has two elements
     add.with([1, 2, 3])
-    // @ts-expect-error no number
+    // @ts-expect-error the elements are numbers
     add.with(['1'])
     // @ts-expect-error `resize` needs its input
     resize.with()

@@ -64,22 +64,22 @@ describe('a flow', () => {
     })
   })
 
-  test('knows the definitions of its steps, each once', () => {
+  test('has the definitions of its steps, each once', () => {
     expect(order.tasks).toEqual([reserve, free, charge, ship])
   })
 
-  test('takes what its schema takes, and comes to what its last step does', () => {
+  test('has the input type of its schema, and the result type of its last step', () => {
     expectTypeOf<InputOf<typeof order>>().toEqualTypeOf<{ sku: string; cents: number }>()
     expectTypeOf<OutputOf<typeof order>>().toEqualTypeOf<{ parcel: string }>()
     expectTypeOf(order).toExtend<Flow>()
   })
 })
 
-// biome-ignore lint/suspicious/noExplicitAny: what no compiler has checked
+// biome-ignore lint/suspicious/noExplicitAny: the compiler must not check the value
 const define = (steps: any) => () => defineFlow('order', { steps })
 
-test('What a flow as a whole cannot have is refused, with the nearest name of what it can', () => {
-  // biome-ignore lint/suspicious/noExplicitAny: what no compiler has checked
+test('a field that a flow cannot have is refused, with the nearest name of a legal one', () => {
+  // biome-ignore lint/suspicious/noExplicitAny: the compiler must not check the value
   const flow = (settings: any) => () =>
     defineFlow('order', { steps: [{ name: 'a', do: notify }], ...settings })
 
@@ -88,7 +88,7 @@ test('What a flow as a whole cannot have is refused, with the nearest name of wh
     "onCancel must be one of undo, leave, not 'leaves'; did you mean 'leave'?",
   )
   expect(flow({ timeoutMs: 5 })).toThrow('timeoutMs is for the steps of a flow')
-  expect(flow({ deadline: 5 })).toThrow("deadline is no field here; did you mean 'deadlineMs'?")
+  expect(flow({ deadline: 5 })).toThrow("deadline is not a field here; did you mean 'deadlineMs'?")
 })
 
 describe('a flow is refused', () => {
@@ -116,7 +116,7 @@ describe('a flow is refused', () => {
     ],
     ['with a step named __proto__', [{ ...step, name: '__proto__' }], 'steps.0.name'],
     [
-      'with a bad retry beside what is done',
+      'with a bad retry beside `do`',
       [{ ...step, retry: { maxRetries: -1 } }],
       "flow 'order': steps.0.retry.maxRetries must be a whole number from 0 to 1000, not -1",
     ],
@@ -126,16 +126,16 @@ describe('a flow is refused', () => {
       'steps.0.undo.timeoutMs must be a whole number of milliseconds from 1',
     ],
     [
-      'with a step of a type that can be none',
+      'with a step of a type whose name is not legal',
       [{ ...step, do: 'a b' }],
       "steps.0.do must be 1–100 of A–Z a–z 0–9 . _ -, not 'a b'",
     ],
-    ['with a step that does nothing', [{ name: 'a' }], 'steps.0.do must be a task definition'],
-    ['with a step that does a flow', [{ name: 'a', do: order }], "steps.0.do is the flow 'order'"],
+    ['with a step without a task', [{ name: 'a' }], 'steps.0.do must be a task definition'],
+    ['with a step whose task is a flow', [{ name: 'a', do: order }], "steps.0.do is the flow 'order'"],
     ['with an undo that is a flow', [{ ...step, undo: { task: order } }], 'steps.0.undo.task is the flow'],
-    ['with a step that does several stages', [{ name: 'a', do: paged }], "'paged', which has stages"],
+    ['with a step whose task has several stages', [{ name: 'a', do: paged }], "'paged', which has stages"],
     [
-      'with an input that is no JSON',
+      'with an input that is not JSON',
       [{ ...step, input: { at: new Date() } }],
       'steps.0.input.at is a class instance',
     ],
@@ -166,7 +166,7 @@ describe('a flow is refused', () => {
   })
 })
 
-test('What fits no step does not compile', () => {
+test('a step that does not fit its flow does not compile', () => {
   const wrong = () => {
     // @ts-expect-error a flow's input is an object
     defineFlow('x', { input: z.string(), steps: [{ name: 'a', do: notify }] })
@@ -178,22 +178,22 @@ test('What fits no step does not compile', () => {
     defineFlow('x', { input, steps: [{ name: 'ship', do: { task: ship, input: { ids: [1] } } }] })
     // @ts-expect-error the flow has no `ids`
     defineFlow('x', { input, steps: [{ name: 'ship', do: { task: ship, timeoutMs: 1 } }] })
-    // @ts-expect-error the flow has no `ids`, for undoing neither
+    // @ts-expect-error the flow has no `ids` for the undo either
     defineFlow('x', { input, steps: [{ name: 'a', do: notify, undo: ship }] })
-    // @ts-expect-error a step that failed is undone, too, and has no result
+    // @ts-expect-error a failed step is undone as well, and has no result
     defineFlow('x', { input, steps: [{ name: 'charge', do: notify, undo: cancel }] })
     // @ts-expect-error there is no such setting
     defineFlow('x', { input, steps: [{ name: 'a', do: notify, retires: 3 }] })
-    // @ts-expect-error there is no such setting of what is done
+    // @ts-expect-error `do` has no such setting
     defineFlow('x', { input, steps: [{ name: 'a', do: { task: notify, retires: 3 } }] })
-    // @ts-expect-error a step does no flow
+    // @ts-expect-error the task of a step is not a flow
     defineFlow('x', { input, steps: [{ name: 'a', do: order }] })
   }
 
   expect(wrong).toBeTypeOf('function')
 })
 
-test('Of a flow without a schema nothing is asked', () => {
+test('a flow without a schema accepts any input', () => {
   const loose = defineFlow('loose', { steps: [{ name: 'charge', do: charge }] })
 
   expectTypeOf<OutputOf<typeof loose>>().toEqualTypeOf<number>()

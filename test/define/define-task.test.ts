@@ -25,11 +25,11 @@ function inStage(stage?: string): TaskContext {
   return { ...(stage !== undefined && { stage }), next } as TaskContext
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: what no compiler has checked
+// biome-ignore lint/suspicious/noExplicitAny: the compiler must not check the value
 const define = (definition: any) => () => defineTask('page', definition)
 
 describe('a task with stages', () => {
-  test('begins with its first one, and runs the one it is in', async () => {
+  test('runs its first stage at the beginning, and later the stage that it is in', async () => {
     const first = await page.run({ url: 'a' }, inStage())
     const second = await page.run({ url: 'abc' }, inStage('store'))
 
@@ -37,20 +37,20 @@ describe('a task with stages', () => {
     expect(second).toEqual({ bytes: 3 })
   })
 
-  test('names its stages, and has the configuration of any other task', () => {
+  test('lists its stages, and has the same configuration as another task', () => {
     expect(page.stages).toEqual(['fetch', 'store', 'give-up'])
     expect(page.config).toEqual({ kind: 'handler', defaults: { timeoutMs: 1_000 } })
   })
 
-  test('configures events by its type, and not by its tasks', () => {
-    const told = defineTask('page', { run: () => null, events: true })
-    const flow = defineFlow('pages', { steps: [{ name: 'one', do: told }], events: true })
+  test('has `events` as a setting of its type, not as a default of its tasks', () => {
+    const withEvents = defineTask('page', { run: () => null, events: true })
+    const flow = defineFlow('pages', { steps: [{ name: 'one', do: withEvents }], events: true })
 
-    expect(told.config).toEqual({ kind: 'handler', defaults: {}, events: true })
+    expect(withEvents.config).toEqual({ kind: 'handler', defaults: {}, events: true })
     expect(flow.config).toMatchObject({ defaults: {}, events: true })
   })
 
-  test('that is in one it has not fails for good, naming those it has', () => {
+  test('fails for good in an unknown stage, and the error lists its stages', () => {
     const run = () => page.run({ url: 'a' }, inStage('print'))
 
     expect(run).toThrow(Fatal)
@@ -58,13 +58,13 @@ describe('a task with stages', () => {
     expect(() => page.run({ url: 'a' }, inStage('toString'))).toThrow(Fatal)
   })
 
-  test('that moves to one it has not fails for good at once', () => {
+  test('fails for good at once when it moves to an unknown stage', () => {
     const lost = define({ stages: { only: (_input: unknown, ctx: TaskContext) => ctx.next('other') } })()
 
     expect(() => lost.run(undefined as never, inStage())).toThrow("page has no stage 'other'")
   })
 
-  test('comes to what its stages return but to move it on', () => {
+  test('has the result type that its stages return, without `next`', () => {
     expectTypeOf<OutputOf<typeof page>>().toEqualTypeOf<{ bytes: number } | string>()
     expectTypeOf(page).toExtend<TaskDefinition>()
   })
@@ -73,17 +73,21 @@ describe('a task with stages', () => {
 describe('a task is refused', () => {
   test.each([
     ['without a handler', {}, "give either 'run' or 'stages', one of them"],
-    ['with one and stages', { run: () => 1, stages: { a: () => 1 } }, 'not both'],
+    ['with a handler and stages', { run: () => 1, stages: { a: () => 1 } }, 'not both'],
     ['with no stages', { stages: {} }, "'stages' is empty"],
     ['with a stage of no name', { stages: { '': () => 1 } }, "'stages' has the wrong name ''"],
-    ['with a stage that is a number, which would come first', { stages: { b: () => 1, 1: () => 2 } }, "'1'"],
+    [
+      'with a stage whose name is a number, which JavaScript would put first',
+      { stages: { b: () => 1, 1: () => 2 } },
+      "'1'",
+    ],
   ])('%s', (_why, definition, message) => {
     expect(define(definition)).toThrow(BatonError)
     expect(define(definition)).toThrow(message)
   })
 
   test.each(['', 'a b', 'x'.repeat(101), 'canvas'])("whose type is '%s'", type => {
-    expect(() => defineTask(type, { run: () => 1 })).toThrow(`'${type}' is no task type`)
+    expect(() => defineTask(type, { run: () => 1 })).toThrow(`'${type}' is not a task type`)
   })
 })
 
@@ -100,7 +104,7 @@ describe('a wrong option is refused by defineTask, with the message of the API',
       "retry.backoff must be one of exponential, fixed, fibonacci, ladder, not 'expo'; did you mean 'exponential'?",
     ],
     [
-      'what is no number',
+      'a value that is not a number',
       { timeoutMs: Number.NaN },
       'timeoutMs must be a whole number of milliseconds from 1',
     ],
@@ -114,16 +118,20 @@ describe('a wrong option is refused by defineTask, with the message of the API',
       { ordering: 'priorities' },
       "ordering must be one of arrival, priority, aged, not 'priorities'",
     ],
-    ['options at odds', { heartbeatMs: 9_000, leaseMs: 5_000 }, 'heartbeatMs must be less than leaseMs'],
-    ['a field that is none', { retries: 3 }, "retries is no field here; did you mean 'retry'?"],
-    ['two at once', { priority: 1.5, shards: 0 }, 'shards must be a whole number from 1 to 64, not 0'],
+    [
+      'options that do not fit together',
+      { heartbeatMs: 9_000, leaseMs: 5_000 },
+      'heartbeatMs must be less than leaseMs',
+    ],
+    ['an unknown field', { retries: 3 }, "retries is not a field here; did you mean 'retry'?"],
+    ['two options', { priority: 1.5, shards: 0 }, 'shards must be a whole number from 1 to 64, not 0'],
   ])('%s', (_what, options, message) => {
     expect(define({ run: () => 1, ...options })).toThrow(BatonError)
     expect(define({ run: () => 1, ...options })).toThrow(message)
   })
 
   test.each<Bad>(BAD_OPTIONS)(
-    '%s: %j is refused with the very text of the API',
+    '%s: %j is refused with the same sentence as in the API',
     async (field, value, path = field) => {
       const api = await anApi()
       const { body } = await api.call('PUT', '/v1/types/page', {
@@ -131,17 +139,17 @@ describe('a wrong option is refused by defineTask, with the message of the API',
         defaults: { [field]: value },
       })
 
-      const told = body.errors.find((one: Shown) => one.path === `defaults.${path}`)
-      expect(define({ run: () => 1, [field]: value })).toThrow(`${path} ${told?.message}`)
+      const problem = body.errors.find((one: Shown) => one.path === `defaults.${path}`)
+      expect(define({ run: () => 1, [field]: value })).toThrow(`${path} ${problem?.message}`)
     },
   )
 
-  test('and one that is left undefined is none', () => {
+  test('but an option that is undefined counts as left out', () => {
     expect(define({ run: () => 1, timeoutMs: undefined, retry: { maxRetries: undefined } })).not.toThrow()
   })
 })
 
-test('A wrong stage does not compile', () => {
+test('a wrong stage does not compile', () => {
   const wrong = () => {
     defineTask('x', {
       stages: {
@@ -152,7 +160,7 @@ test('A wrong stage does not compile', () => {
     })
     defineTask('x', {
       input: z.object({ url: z.string() }),
-      // @ts-expect-error a stage takes what the task takes
+      // @ts-expect-error a stage takes the input of the task
       stages: { one: (_input, ctx) => ctx.next('two', { input: { url: 1 } }), two: () => 1 },
     })
     // @ts-expect-error one of `run` and `stages`

@@ -7,11 +7,11 @@ const one = defineTask('one', { run: () => 1 })
 const two = defineTask('two', { run: () => 2 })
 const flow = (type: string) => defineFlow(type, { steps: [{ name: 'a', do: one, undo: two }] })
 
-test('The tasks of two flows and of none are each there once', () => {
+test('each task of two flows and of none is returned once', () => {
   expect(distinctTasks([flow('f'), one, flow('g'), one])).toEqual([one, two])
 })
 
-test('Two definitions of one type are refused, wherever they come from', () => {
+test('two definitions of one type are refused, also when one comes from a flow', () => {
   const other = defineTask('two', { run: () => 3 })
 
   expect(() => distinctTasks([flow('f'), other])).toThrow("two definitions of the type 'two'")

@@ -3,7 +3,7 @@ import { createApi } from '../../functions/http/create-api.ts'
 import { claimRoutes } from '../../functions/http/routes/claims.ts'
 import { prices } from '../../local/gateway/prices.ts'
 import { sweep } from '../../shared/runtime/sweep/sweep.ts'
-import { sweepWorkers } from '../../shared/runtime/worker/worker.ts'
+import { createSweepMemory } from '../../shared/runtime/sweep/sweep-round.ts'
 import { aMeteredDynamo } from '../support/dynamo/metered-dynamo.ts'
 import { aMemorySystem, type MemorySystem, registered } from '../support/worlds/memory-system.ts'
 import { aSystem, type Resource, readTemplate } from './synthesised.ts'
@@ -47,8 +47,8 @@ test('an idle default stack costs at most $3 a month', async () => {
   })
   await registered(system, { type: 'webhook', configuration: { kind: 'webhook', defaults: {} } })
   system.messages.backlogs.set('webhook', 0)
-  const [rounds, minutes] = [new Map(), new Set<number>()]
-  const round = () => Promise.all([sweep(system, rounds, minutes), sweepWorkers(system)])
+  const memory = createSweepMemory()
+  const round = () => sweep(system, memory)
   await round()
   await system.clock.advance(60_000)
   dynamo.takeByKind()

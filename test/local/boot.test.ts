@@ -24,8 +24,8 @@ const thing =
     new Queue(stack, 'Work')
   }
 
-/** Turns the folder into one of a version without access keys: one database for all. */
-function becomeEarlier(dataDir: string): void {
+/** Makes the folder look like one of an earlier version, which had one database and no access key. */
+function makeEarlier(dataDir: string): void {
   const folder = join(dataDir, 'dynamodb')
   const key = readFileSync(join(dataDir, 'access-key'), 'utf8').trim()
   expect(readdirSync(folder)).toContain(`${key}_us-east-1.db`)
@@ -55,7 +55,7 @@ test('a stack that was never synthesised is named in the error', async () => {
   await expect(booting).rejects.toThrow('There is no template of stack Other')
 })
 
-test('with a data folder items, messages and custom resources outlive a restart; changed ones are updated', async () => {
+test('items, messages and custom resources in a data folder outlive a restart; custom resources with changed properties are updated', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'tiny-data-'))
   const first = await bootTinyCloud(thing('one'), { dataDir })
   const TableName = first.resource('AWS::DynamoDB::GlobalTable').physicalId
@@ -84,7 +84,7 @@ test('with a data folder items, messages and custom resources outlive a restart;
     },
   ])
   await second.stop()
-  becomeEarlier(dataDir)
+  makeEarlier(dataDir)
 
   const third = await bootTinyCloud(thing('two'), { dataDir })
   expect(linesOf(third, 'Registrar')).toEqual([])

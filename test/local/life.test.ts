@@ -12,7 +12,7 @@ const start = () =>
     stackName: 'Tiny',
   })
 
-test('a cloud that is killed takes its functions and its store along', async () => {
+test("a killed cloud's functions and store end with it", async () => {
   const { child, functionPids } = await start()
   const java = await javaOf(child.pid!)
   expect([...functionPids, java].every(isAlive)).toBe(true)
@@ -22,12 +22,12 @@ test('a cloud that is killed takes its functions and its store along', async () 
   await eventually('the end of all', () => [...functionPids, java].every(pid => !isAlive(pid)))
 })
 
-test('a cloud ends itself with a reason when its store in memory dies, since an empty store would be wrong', async () => {
+test('a cloud ends itself and says why when its store in memory dies, because an empty store would be wrong', async () => {
   const { child, functionPids, broken, apiUrl } = await start()
 
   process.kill(await javaOf(child.pid!), 'SIGKILL')
 
-  expect(await broken).toMatch(/^DynamoDB Local ended: .*; it had its tables in memory, and they are lost$/)
+  expect(await broken).toMatch(/^DynamoDB Local ended: .*; its tables were in memory and are lost$/)
   expect(functionPids.some(isAlive)).toBe(false)
   await expect(fetch(apiUrl)).rejects.toThrow()
   child.kill('SIGKILL')

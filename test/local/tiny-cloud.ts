@@ -19,7 +19,7 @@ export function synthesize(build: (stack: Stack) => void): string {
   return assemblyDir
 }
 
-/** Synthesises and boots. */
+/** Synthesises a stack named `Tiny` and boots it. */
 export async function bootTinyCloud(
   build: (stack: Stack) => void,
   options: Partial<LocalCloudOptions> = {},
@@ -40,7 +40,7 @@ export const fixtureFunction = (stack: Stack, id: string, name: string, props: P
     ...props,
   })
 
-/** The JSON lines a function has written. */
+/** The JSON lines that a function has written. */
 export const linesOf = (cloud: LocalCloud, functionName: string) =>
   cloud.functions.find(functionName).logs.flatMap(line => {
     try {
@@ -52,17 +52,17 @@ export const linesOf = (cloud: LocalCloud, functionName: string) =>
 
 type Truthy<T> = Exclude<T, false | 0 | '' | null | undefined>
 
-/** Waits until `look` returns something truthy, and fails with `what` after `ms`. */
+/** Waits until `probe` returns something truthy, and fails with `what` after `ms`. */
 export async function eventually<T>(
   what: string,
-  look: () => T | Promise<T>,
+  probe: () => T | Promise<T>,
   ms = 120_000,
 ): Promise<Truthy<T>> {
   const deadline = Date.now() + ms
   while (Date.now() < deadline) {
-    const found = await look()
+    const found = await probe()
     if (found) return found as Truthy<T>
     await sleep(10)
   }
-  throw new Error(`It never happened within ${ms} ms: ${what}`)
+  throw new Error(`not within ${ms} ms: ${what}`)
 }

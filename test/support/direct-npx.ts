@@ -2,16 +2,16 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join, resolve } from 'node:path'
 
-/** Set while the script is on the path, since the projects share the process of their setups. */
-const IS_DIRECT = 'BATON_TEST_NPX'
+/** The variable that says that the script is on the PATH: the setups of all test projects run in one process. */
+const DIRECT_VARIABLE = 'BATON_TEST_NPX'
 
 /**
- * CDK bundles each function by `npx --no-install esbuild …`. Each npx takes a third of a second of the processor to find a
- * program in `node_modules/.bin`. In the tests a script of two lines finds it.
+ * Replaces `npx` by a short script. CDK bundles each function by `npx --no-install esbuild …`. Each npx takes a third of a second of
+ * the processor to find a program in `node_modules/.bin`.
  */
 export function setup(): (() => void) | undefined {
-  if (process.platform === 'win32' || process.env[IS_DIRECT]) return undefined
-  process.env[IS_DIRECT] = 'true'
+  if (process.platform === 'win32' || process.env[DIRECT_VARIABLE]) return undefined
+  process.env[DIRECT_VARIABLE] = 'true'
   const { PATH } = process.env
   const folder = mkdtempSync(join(tmpdir(), 'npx-'))
   const script = join(folder, 'npx')

@@ -1,9 +1,9 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /**
- * What begins first. The simulation takes longest and uses every pause of the other files. Files that boot systems
- * take long and wait much: those with clouds of their own begin while the system under test is synthesised. The others end
- * the run, since they are short and never wait.
+ * The files that begin first, in this order. The simulation takes longest, and uses the processor whenever other files wait. Files
+ * that boot systems take long and wait much. Those with clouds of their own begin while the system under test is synthesised. All
+ * other files come last, because they are short and never wait.
  */
 const FIRST = [
   /^test\/simulation\/seeds\.test/,

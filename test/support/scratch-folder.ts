@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 /**
- * All temporary folders of this run of the tests are made in one folder, which is removed when the tests have ended. Node's
- * compile cache is one of them: a process of ours that finds its modules compiled starts in half the time of the processor.
+ * Makes one folder for all temporary folders of a test run, and removes it at the end. Node's compile cache is one of them: a
+ * process that finds its modules compiled needs half the processor time to start.
  */
 export function setup(): () => void {
   const { TMPDIR, NODE_COMPILE_CACHE } = process.env

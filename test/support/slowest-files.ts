@@ -15,7 +15,7 @@ export const slowestFiles: Reporter = {
   },
 }
 
-/** Its imports, hooks and tests. */
+/** The time that a file's imports, hooks and tests took. */
 function durationOf(module: TestModule): number {
   const { collectDuration, setupDuration, duration } = module.diagnostic()
   return collectDuration + setupDuration + duration

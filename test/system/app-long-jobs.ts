@@ -3,7 +3,7 @@ import { PolicyStatement } from 'aws-cdk-lib/aws-iam'
 import { CfnFunction } from 'aws-cdk-lib/aws-lambda'
 import { TaskSystem } from '../../infra/task-system.ts'
 
-/** A system for long jobs; with `BATON_ONE_QUEUE`, long jobs go to the wake queue, as they did before they had their own. */
+/** A system for long jobs. With `BATON_ONE_QUEUE`, long jobs go to the wake queue, as before they had a queue of their own. */
 const stack = new Stack(new App(), 'Baton')
 const tasks = new TaskSystem(stack, 'Tasks', { removalPolicy: RemovalPolicy.DESTROY, webhook: false })
 

@@ -2,7 +2,7 @@ import { App, RemovalPolicy, Stack } from 'aws-cdk-lib'
 import { AnyPrincipal, Role } from 'aws-cdk-lib/aws-iam'
 import { type Grantee, TaskSystem } from '../../infra/index.ts'
 
-/** The system under test: the real constructs, with handlers that do what a test tells them to. */
+/** The system under test: the real constructs, with handlers that do what a test asks of them. */
 const stack = new Stack(new App(), 'Baton')
 const tasks = new TaskSystem(stack, 'Tasks', { removalPolicy: RemovalPolicy.DESTROY })
 
@@ -14,23 +14,23 @@ for (const task of ['add', 'multiply', 'fail', 'note']) {
   tasks.addHandler(task, { entry: 'test/system/tasks/arithmetic.ts', task })
 }
 
-/** Steps of a saga: a handler and its undo, and a worker's step and its undo. A test claims the third over HTTP. */
+/** Steps of a saga: a handler's step and its undo, and a worker's step and its undo. A test claims the third step over HTTP. */
 tasks.addHandler('Check', { entry: 'test/system/tasks/saga.ts', task: 'check' })
 tasks.addHandler('Report', { entry: 'test/system/tasks/saga.ts', task: 'report' })
 tasks.addWorkerQueue('Init', { entry: 'test/system/tasks/by-workers.ts', task: 'init' })
 tasks.addWorkerQueue('Clean', { entry: 'test/system/tasks/by-workers.ts', task: 'clean' })
 
-/** Served by workers that a test starts. */
+/** Types that workers serve. A test starts the workers. */
 tasks.addWorkerQueue('Video', { entry: 'test/system/tasks/by-workers.ts', task: 'video' })
 tasks.addWorkerQueue('Clip', { entry: 'test/system/tasks/by-workers.ts', task: 'clip' })
 
-/** May publish tasks of its own type only. */
+/** A handler that may publish tasks of its own type only. */
 tasks.addHandler('Alone', { entry: 'test/system/tasks/alone.ts', otherTypes: [] })
 
-/** Served by a service, which the local cloud runs as a process. */
+/** Types that a worker service serves. The local cloud runs the service as a process. */
 tasks.addWorkerService('Media', { entry: 'test/system/tasks/encode.ts' })
 
-/** Roles of a user's programs, each with one grant. Tests call with these roles. */
+/** Roles of a user's programs, each with one grant. Tests make calls under these roles. */
 tasks.grantPublish(aProgram('Publisher'))
 tasks.grantPublish(aProgram('ClipPublisher'), { types: ['clip'] })
 tasks.grantRead(aProgram('Reader'))

@@ -4,24 +4,24 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { TestProject } from 'vitest/node'
 
-/** Where the projects and processes of this run of the tests find the assembly; another run has its own. */
-const ASSEMBLY = 'BATON_TEST_ASSEMBLY'
-/** Says that the synthesis has ended, and why it failed: empty if it did not. */
-const ENDED = 'synthesis-has-ended'
+/** The variable with the folder of the assembly, for the projects and processes of one test run. */
+const ASSEMBLY_VARIABLE = 'BATON_TEST_ASSEMBLY'
+/** The file that shows that the synthesis has ended. It contains why the synthesis failed, or is empty. */
+const END_FILE = 'synthesis-has-ended'
 const POLL_MS = 50
 
 /**
- * Synthesises the system under test once for all system tests; each of their projects asks for it. The synthesis goes on
- * beside the first tests, since it keeps one core busy. `testAssembly` waits for its end. The benchmark begins after it.
+ * Synthesises the system under test once for all system tests; each of their projects asks for it. The synthesis keeps only one core
+ * busy, so it goes on beside the first tests. `testAssembly` waits for its end. The benchmark begins after it.
  */
 export async function setup({ name }: TestProject): Promise<(() => Promise<void>) | undefined> {
-  if (process.env[ASSEMBLY]) return
+  if (process.env[ASSEMBLY_VARIABLE]) return
   mkdirSync('.baton', { recursive: true })
   const folder = mkdtempSync('.baton/test-assembly-')
-  process.env[ASSEMBLY] = folder
+  process.env[ASSEMBLY_VARIABLE] = folder
   const synthesis = synthesise('test/system/app.ts', folder).then(
-    () => tellEnd(folder, ''),
-    cause => tellEnd(folder, String(cause)),
+    () => recordEnd(folder, ''),
+    cause => recordEnd(folder, String(cause)),
   )
   if (name === 'bench') await synthesis
   return async () => {
@@ -30,17 +30,17 @@ export async function setup({ name }: TestProject): Promise<(() => Promise<void>
   }
 }
 
-/** In one step, so that no test reads a half-written file. */
-function tellEnd(folder: string, problem: string): void {
-  const file = join(folder, ENDED)
+/** Writes the file that shows the end. The file is renamed into place, so that no test reads a half-written one. */
+function recordEnd(folder: string, problem: string): void {
+  const file = join(folder, END_FILE)
   writeFileSync(`${file}.next`, problem)
   renameSync(`${file}.next`, file)
 }
 
 /** The folder of the assembly of the system under test, once it is complete. */
 export async function testAssembly(): Promise<string> {
-  const folder = process.env[ASSEMBLY] ?? ''
-  const file = join(folder, ENDED)
+  const folder = process.env[ASSEMBLY_VARIABLE] ?? ''
+  const file = join(folder, END_FILE)
   while (!existsSync(file)) await sleep(POLL_MS)
   const problem = readFileSync(file, 'utf8')
   if (problem !== '') throw new Error(problem)

@@ -4,7 +4,7 @@ import { systemChance } from '../../shared/aws/machine.ts'
 import { createSeededChance } from '../../shared/testing/chance.ts'
 import { NOW } from '../support/tasks/a-task.ts'
 
-it('chance repeats itself from a seed, and differs between seeds', () => {
+it('seeded chance gives the same values for one seed, and others for another seed', () => {
   const draw = (seed: number) => {
     const chance = createSeededChance(seed)
     return [chance.fraction(), chance.ulid(NOW), chance.fraction()]
@@ -14,7 +14,7 @@ it('chance repeats itself from a seed, and differs between seeds', () => {
   expect(draw(7)).not.toEqual(draw(8))
 })
 
-it('chance gives fractions from 0 to 1, evenly enough', () => {
+it('seeded chance gives fractions from 0 to 1, evenly enough', () => {
   const chance = createSeededChance(1)
   const fractions = Array.from({ length: 10_000 }, () => chance.fraction())
 
@@ -22,7 +22,7 @@ it('chance gives fractions from 0 to 1, evenly enough', () => {
   expect(fractions.reduce((sum, each) => sum + each, 0) / fractions.length).toBeCloseTo(0.5, 1)
 })
 
-it('chance gives ULIDs of their time, all different', () => {
+it('seeded chance gives different ULIDs whose time part is the given time', () => {
   const chance = createSeededChance(1)
   const ids = Array.from({ length: 1_000 }, () => chance.ulid(NOW))
 
@@ -30,7 +30,7 @@ it('chance gives ULIDs of their time, all different', () => {
   expect(ids.every(id => /^[0-9A-HJKMNP-TV-Z]{26}$/.test(id) && decodeTime(id) === NOW)).toBe(true)
 })
 
-it('chance gives ULIDs that sort in the order of their making, also within a millisecond', () => {
+it('chance gives ULIDs that sort in the order in which they were made, also within a millisecond', () => {
   for (const chance of [createSeededChance(1), systemChance]) {
     const ids = [NOW, NOW, NOW, NOW + 1, NOW + 1].map(now => chance.ulid(now))
 

@@ -48,7 +48,7 @@ describe('the manual clock', () => {
     await beating
   })
 
-  it('wakes a sleeper whose signal aborts, without moving on', async () => {
+  it('wakes a sleeper whose signal aborts, without moving the time', async () => {
     const clock = createManualClock(NOW)
     const over = new AbortController()
     const sleeping = clock.sleep(SECOND, over.signal)

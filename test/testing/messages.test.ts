@@ -20,7 +20,7 @@ it('messages in memory record what was sent, in order', async () => {
   expect([await messages.backlog('resize'), await messages.backlog('other')]).toEqual([2, undefined])
 })
 
-it('far timers in memory know each minute once', async () => {
+it('far timers in memory keep each minute once', async () => {
   const timers = createMemoryFarTimers()
 
   await timers.ensureMinute(7)

@@ -25,6 +25,7 @@ import {
 } from '../../../shared/runtime/operate/operate.ts'
 import { patchTask } from '../../../shared/runtime/operate/patch-task.ts'
 import { describeHead, readTask } from '../../../shared/runtime/read/read.ts'
+import { registeredNames } from '../../../shared/runtime/types/registered-names.ts'
 import { presentTask } from '../present/tasks.ts'
 import { invalid, problem } from '../problems.ts'
 import { noSuchTask, operationProblem, unknownType } from '../refusal-problems.ts'
@@ -110,8 +111,7 @@ async function handleList(call: Call<ListFilter, unknown>): Promise<Answer> {
   }
   const type = name === undefined ? undefined : await system.types.get(name)
   if (name !== undefined && !type) {
-    const existing = (await system.types.list()).map(known => known.type)
-    return answerProblem(unknownType(name, existing.sort(), 'type'))
+    return answerProblem(unknownType(name, await registeredNames(system), 'type'))
   }
   if (canvasId !== undefined) return listOfCanvas(call, canvasId)
   const page = await listTasks(system, {

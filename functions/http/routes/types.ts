@@ -17,6 +17,7 @@ import type { TaskType } from '../../../shared/core/types/task-type.ts'
 import { PURGES_MAX, startPurge } from '../../../shared/runtime/jobs/start-purge.ts'
 import { countTasks } from '../../../shared/runtime/list/count-tasks.ts'
 import { pauseType, resumeType } from '../../../shared/runtime/types/pause-type.ts'
+import { registeredNames } from '../../../shared/runtime/types/registered-names.ts'
 import { type PutTypeOutcome, putType } from '../../../shared/runtime/types/types.ts'
 import { pageByName } from '../page-by-name.ts'
 import { iso } from '../present/iso.ts'
@@ -158,8 +159,7 @@ async function findType({ system, params: { type = '' } }: OneCall<unknown>) {
 }
 
 async function answerUnknown({ system, params: { type = '' } }: OneCall<unknown>): Promise<Answer> {
-  const existing = (await system.types.list()).map(known => known.type)
-  return answerProblem(unknownType(type, existing.sort(), 'type'))
+  return answerProblem(unknownType(type, await registeredNames(system), 'type'))
 }
 
 async function handlePut(call: OneCall<TypeBody>): Promise<Answer> {

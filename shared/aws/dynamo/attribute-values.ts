@@ -8,7 +8,7 @@ export type AttributeValue = {
   readonly M?: Readonly<Record<string, AttributeValue>> | undefined
 }
 
-/** An item in plain values, for stream records and refused writes, which do not pass through the document client. */
+/** The item in plain values. Stream records and refused writes need this, because they do not pass through the document client. */
 export function plainItem(attributes: Readonly<Record<string, AttributeValue>>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(attributes).map(([name, value]) => [name, plain(value)]))
 }

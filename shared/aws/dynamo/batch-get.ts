@@ -20,7 +20,7 @@ const BATCHES_AT_ONCE_MAX = 8
 const BATCH_ROUNDS_MAX = 8
 const FIRST_PAUSE_MS = 25
 
-/** Reads the items that `requestOf` asks for, up to 100 at a time, and answers them in no order. `wanted` has no duplicates. */
+/** Reads the items that `requestOf` asks for, up to 100 in a request, and returns them in no order. `wanted` has no duplicates. */
 export async function readBatches<Wanted>(
   reader: BatchReader,
   wanted: readonly Wanted[],

@@ -7,7 +7,7 @@ export type ChangedPaths = {
   readonly remove: readonly Path[]
 }
 
-/** An expression, or a part of one, with the names and values it uses. */
+/** An expression, or a part of one, with the names and values that it uses. */
 export type Expression = {
   readonly text: string
   readonly names: Readonly<Record<string, string>>

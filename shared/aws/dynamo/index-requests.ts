@@ -20,14 +20,14 @@ export function queryIndex(table: string, query: IndexQuery): QueryCommandInput 
   }
 }
 
-/** Counts the entries in a range from `start` on, as far as one request counts (1 MB of keys). */
+/** Counts the entries in a range from `start` on. One request counts at most 1 MB of keys. */
 export function countIndex(table: string, range: IndexRange, start?: Item): QueryCommandInput {
   return { ...rangeOf(table, range), Select: 'COUNT', ...(start && { ExclusiveStartKey: start }) }
 }
 
 /**
- * The query in a form that DynamoDB accepts: it refuses bounds in the wrong order, and positions out of bounds. Undefined when
- * nothing can match.
+ * The query in a form that DynamoDB accepts. DynamoDB refuses bounds in the wrong order, and positions out of bounds. Undefined
+ * when no entry can match.
  */
 export function withinBounds(query: IndexQuery): IndexQuery | undefined {
   const { from, to, after, descending } = query

@@ -48,10 +48,10 @@ export function workerOfTarget(partition: string): string {
 
 const TARGET_PREFIX = 'target#'
 
-/** The partition of all workers that announce themselves. They sort by id. */
+/** The partition of all registered workers. They sort by id. */
 export const WORKERS_PARTITION = 'workers'
 
-/** The partition of one chunk of ends of a canvas's members. Each chunk has its own, since thousands may end in a second. */
+/** The partition of one chunk of the ends of a canvas's members. Each chunk has its own, because thousands may end in a second. */
 export function endsPartition(canvasId: string, born: string, chunk: number): string {
   return `ends#${canvasId}#${born}#${chunk}`
 }

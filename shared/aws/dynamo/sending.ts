@@ -3,7 +3,7 @@ import { BatonError } from '../../core/errors.ts'
 import { plainItem } from './attribute-values.ts'
 import type { Item } from './stored-form.ts'
 
-/** Part of every request: the answer then states the consumed units by index, for metering. */
+/** Part of every request. It makes the answer state the consumed units by index. */
 export const METERED = { ReturnConsumedCapacity: 'INDEXES' } as const
 
 /** The outcome of a conditional write: its answer, or the item that did not meet the condition. */
@@ -36,13 +36,13 @@ export async function writeAnswer<T>(request: Promise<T>): Promise<T> {
   }
 }
 
-/** The outcome of a conditional write. A condition that does not hold is a value. Deletions pass `answerOf` as `send`. */
+/** The outcome of a conditional write. A refusal is a value. Deletions store no content, so they pass `answerOf`. */
 export async function conditional<T>(
   request: Promise<T>,
-  send: (request: Promise<T>) => Promise<T> = writeAnswer,
+  answerTo: (request: Promise<T>) => Promise<T> = writeAnswer,
 ): Promise<Conditional<T>> {
   try {
-    return { answer: await send(request) }
+    return { answer: await answerTo(request) }
   } catch (error) {
     if (!(error instanceof ConditionalCheckFailedException)) throw error
     return { refusedBy: error.Item && plainItem(error.Item) }
@@ -66,7 +66,7 @@ const REFUSED_CONTENT = [
   'RequestEntityTooLargeException',
 ]
 
-/** The SDK throws a plain `Error` for content that it cannot turn into attributes, before it sends anything. */
+/** Whether the content is refused. The SDK throws a plain `Error` for content that it cannot turn into attributes. */
 function isRefusedContent(error: unknown): error is Error {
   if (!(error instanceof Error) || error instanceof BatonError) return false
   return REFUSED_CONTENT.includes(error.name) || (error.constructor === Error && !('$metadata' in error))
@@ -79,7 +79,7 @@ const THROTTLED = [
   'ReplicatedWriteConflictException',
 ]
 
-/** An outage passes with time. A bad request or a missing right is a bug or a misconfiguration, and is no outage. */
+/** An outage passes with time. A bad request or a missing right is a bug or a misconfiguration, not an outage. */
 function isOutage(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const { $metadata: metadata } = error as { $metadata?: { httpStatusCode?: number; attempts?: number } }

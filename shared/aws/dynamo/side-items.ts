@@ -14,7 +14,7 @@ import {
 } from './keys.ts'
 import { assertKnownSchema, type Item, SCHEMA, ttlSeconds } from './stored-form.ts'
 
-/** Translates the items beside heads, and back: task types, records, markers, workers. Run records: `head/body-requests.ts`. */
+/** Translates task types, records, markers and workers into items, and back. `head/body-requests.ts` does so for run records. */
 
 export function bodyFromItem(item: Item): Json {
   assertKnownSchema(item)
@@ -32,7 +32,7 @@ export function typeItem(type: TaskType): Item {
 }
 
 /**
- * The type in an item. A type that got tenants after its last `PUT` has an attribute for that beside its JSON text.
+ * The type in an item. The item has an attribute beside its JSON text when the type has got tenants since its last `PUT`.
  *
  * @throws BatonError `newer-schema` for an item that newer code has written, and `unreadable` for one that no version of
  * this code writes.
@@ -66,7 +66,7 @@ export function recordItem(name: string, value: Json, expiresAt: number): Item {
   }
 }
 
-/** The value of a record; undefined when it has expired. DynamoDB deletes expired items days late. */
+/** The value of a record; undefined when it has expired. DynamoDB may delete expired items days late. */
 export function recordFromItem(item: Item, now: number): Json | undefined {
   return (item.expires as number) > now ? bodyFromItem(item) : undefined
 }

@@ -13,7 +13,7 @@ import type { Events, SendFailure } from '../../ports/messages.ts'
 export type EventBusAddress = { readonly bus: string; readonly system: string }
 
 /**
- * A request takes 10 entries and 256 KB. Ten events of at most 4.5 KB never reach the latter. Source: EventBridge quotas.
+ * A request takes 10 entries and 256 KB. Ten events of at most 4.5 KB never reach 256 KB. Source: EventBridge quotas.
  */
 const ENTRIES_MAX = 10
 /** Events that do not fit into one request are sent in this many lanes side by side. */
@@ -40,7 +40,7 @@ function laneOf({ event: { taskId, id } }: Outgoing): number {
   return hash32(taskId ?? id) % LANES
 }
 
-/** Sends one lane. After a request without an answer it does not try the rest: those events would overtake the failed ones. */
+/** Sends one lane. After a request that fails it does not try the rest: those events would overtake the failed ones. */
 async function sendLane(
   client: EventBridgeClient,
   address: EventBusAddress,
@@ -82,7 +82,7 @@ function failureIn({ ErrorCode, ErrorMessage }: PutEventsResultEntry, sent?: Out
 /** Error codes of outages. All other codes refuse the entry itself. Source: EventBridge API reference, PutEventsResultEntry. */
 const RETRYABLE = /^Internal|Throttl|Unavailable/
 
-/** Whether another try may succeed: true for everything but a request that the service refuses itself. */
+/** Whether another try may succeed. False only when the service answers that the request itself is wrong. */
 function isTransient(error: unknown): boolean {
   if (!(error instanceof EventBridgeServiceException)) return true
   const status = error.$metadata.httpStatusCode ?? 500

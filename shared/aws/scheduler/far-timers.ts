@@ -15,20 +15,21 @@ export type ScheduleTarget = {
   readonly roleArn: string
   readonly queueArn: string
   readonly deadLetterArn: string
-  /** The message that the schedule of a minute sends. */
+  /** The message that the EventBridge schedule of a minute sends. */
   message(minute: number): string
 }
 
 /** Minutes that a process remembers as scheduled. The number is bounded, because a process may live for weeks. */
 const REMEMBERED_MINUTES_MAX = 10_000
-/** A schedule is set at least this far ahead. The service may refuse a schedule whose time is about to pass. */
+/** An EventBridge schedule is set at least this far ahead. The service may refuse a schedule whose time is about to pass. */
 const AHEAD_MS_MIN = 60_000
-/** After an outage no request is sent for this long. A planner that waits for the service in every batch falls behind. */
+/** After an outage no request is sent for this long. A planner that waited for the service in every batch would fall behind. */
 const OUTAGE_PAUSE_MS = 10_000
 
 /**
- * Creates one EventBridge schedule for each minute in which far tasks fall due. The minute is its name, and the service deletes it
- * after it fired. It fires two minutes early, because the service is only precise to a minute. SQS delay covers the rest.
+ * Creates one EventBridge schedule for each minute in which tasks fall due that are further ahead than an SQS delay reaches (15
+ * minutes). The schedule is named by its minute, and the service deletes it after it fired. It fires two minutes early, because the
+ * service is only precise to a minute. The waker then delays the dispatches by SQS.
  */
 export function createFarTimers(scheduler: SchedulerClient, clock: Clock, target: ScheduleTarget): FarTimers {
   const ensured = new Set<number>()
@@ -65,7 +66,7 @@ async function createOnce(
   minute: number,
 ): Promise<void> {
   const at = Math.max(minuteStart(minute) - MINUTE_LEAD_MS, clock.now() + AHEAD_MS_MIN)
-  // Throws for a time beyond the calendar. That is no outage and does not pass with time.
+  // `toISOString` throws for a time after the last `Date`. That error is not an outage, so it is thrown as it is.
   const time = new Date(at).toISOString().slice(0, 19)
   try {
     await scheduler.send(

@@ -31,7 +31,7 @@ export type QueueNames = {
 
 type Outgoing = { readonly index: number; readonly body: string; readonly delaySeconds: number }
 
-/** Sends messages over SQS: to the queues of the types, whose URLs follow from their names, to the wake queue and the jobs queue. */
+/** Sends messages over SQS to the queues of the types, to the wake queue and to the jobs queue. */
 export function createSqsMessages(sqs: SQSClient, names: QueueNames, codec: TaskCodec): Messages {
   return {
     dispatch: async dispatches => {
@@ -96,12 +96,12 @@ function queueUrlOf(names: QueueNames, task: Dispatch['task']): string {
   return urlOf(names, servingType(type, kind))
 }
 
-/** The URL of a type's queue. It differs from that of the wake queue in its last segment only: same account, same region. */
+/** The URL of a type's queue. It differs from the URL of the wake queue only in the name at its end: same account, same region. */
 export function urlOf({ system, wakeQueueUrl }: QueueNames, type: string): string {
   return wakeQueueUrl.slice(0, wakeQueueUrl.lastIndexOf('/') + 1) + queueNameOf(system, type)
 }
 
-/** Sends messages in as few batches as possible. Answers the messages that were not sent, by their `index`. */
+/** Sends messages in batches. Returns the messages that were not sent, by their `index`. */
 export async function sendAll(
   sqs: SQSClient,
   url: string,
@@ -146,14 +146,14 @@ async function visibleMessages(sqs: SQSClient, url: string): Promise<number | un
   }
 }
 
-/** Whether another try may succeed: true for everything but a request that the service refuses itself. */
+/** Whether another try may succeed. False only when the service answers that the request itself is wrong. */
 function isTransient(error: unknown): boolean {
   if (!(error instanceof SQSServiceException)) return true
   const status = error.$metadata.httpStatusCode ?? 500
   return status >= 500 || status === 429 || error.$retryable !== undefined || error.name.includes('Throttl')
 }
 
-/** Whether the queue does not exist: no handler of the type is deployed. The sweeper dispatches its tasks once one is. */
+/** Whether the queue does not exist: the type has no deployed handler. The sweeper dispatches its tasks once it has one. */
 export function isMissingQueue(error: unknown): boolean {
   return (
     error instanceof QueueDoesNotExist ||

@@ -52,7 +52,7 @@ export function encodeDispatch(
   })
 }
 
-/** @throws BatonError `invalid` for anything that names no task. */
+/** @throws BatonError `invalid` for text that does not name a task. */
 export function decodeDispatch(body: string): DecodedDispatch {
   const { v, id = idInVersion1(body), head, passedOn, hops } = parsed(body)
   if (typeof id !== 'string' || !splitTaskId(id)) throw malformed('a dispatch', body)
@@ -64,7 +64,7 @@ export function decodeDispatch(body: string): DecodedDispatch {
   }
 }
 
-/** A count in a message. 0 for anything that is no count. */
+/** A count in a message. 0 for any other value. */
 function countIn(value: unknown): number {
   const count = Number(value)
   return Number.isSafeInteger(count) && count > 0 ? count : 0
@@ -111,10 +111,10 @@ function asciiJson(value: unknown): string {
   )
 }
 
-/** A message on the wake queue or the jobs queue: a wake, or events that are still to be published. */
+/** A message on the wake queue or the jobs queue: a wake, or events that could not be published yet. */
 type Message = Wake | { readonly kind: 'events'; readonly late: LateEvents }
 
-/** Decodes a wake message. @throws BatonError `newer-schema` for one of newer code, `invalid` for anything else. */
+/** Decodes a wake message. @throws BatonError `newer-schema` for a message of newer code, `invalid` for any other text. */
 export function decodeWake(body: string): Message {
   const message = parse(body) as Partial<WakeMessage>
   const wake = wakeIn(message)

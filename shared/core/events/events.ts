@@ -20,16 +20,16 @@ import type { EndedRun } from '../task/runs.ts'
 import { endedRuns, liveRuns, runId, type Task } from '../task/task.ts'
 import type { BatonEvent, EventType } from './event-types.ts'
 
-type Called = Partial<Record<Operation, EventType>>
+type EventByOperation = Partial<Record<Operation, EventType>>
 
-const OF_CANVAS: Called = {
+const OF_CANVAS: EventByOperation = {
   publish: 'canvas.published',
   succeed: 'canvas.succeeded',
   fail: 'canvas.failed',
   cancel: 'canvas.cancelled',
 }
 
-const OF_SCHEDULE: Called = { tick: 'schedule.ticked' }
+const OF_SCHEDULE: EventByOperation = { tick: 'schedule.ticked' }
 
 /** The events of one change of a head, in the order in which they happened. */
 export function eventsOf(head: Head): BatonEvent[] {
@@ -49,7 +49,7 @@ function eventsOfTask(task: Task): BatonEvent[] {
   return [
     ...(BIRTHS.includes(task.operation) ? [taskEvent(task, 'task.published')] : []),
     ...lostNow(task).map(run => runEvent(task, 'task.lost', run)),
-    ...ending(task),
+    ...endEvents(task),
     ...(isReadyNow(task) ? [taskEvent(task, 'task.ready')] : []),
     ...(running ? [runEvent(task, 'task.running', running)] : []),
   ]
@@ -57,14 +57,14 @@ function eventsOfTask(task: Task): BatonEvent[] {
 
 const BIRTHS: readonly Operation[] = ['publish', 'restart']
 
-/** The event of a head that is no task. An operation without an event type yields none. */
+/** The event of a head that is not a task. An operation without an event type yields none. */
 function otherEvent(head: Head, type: EventType | undefined, status?: Status): BatonEvent[] {
   if (!type) return []
   return [
     {
-      ...named(head, type, head.revision),
+      ...commonMembers(head, type, head.revision),
       ...(status && { status }),
-      ...(head.operation === 'fail' && why(head.error)),
+      ...(head.operation === 'fail' && errorMember(head.error)),
     },
   ]
 }
@@ -87,16 +87,20 @@ function endedNow(task: Task): EndedRun[] {
     .sort((a, b) => a.fence - b.fence)
 }
 
-const CALLED = { succeeded: 'task.succeeded', failed: 'task.failed', cancelled: 'task.cancelled' } as const
+const END_EVENTS = {
+  succeeded: 'task.succeeded',
+  failed: 'task.failed',
+  cancelled: 'task.cancelled',
+} as const
 
-/** The events of a task's end. An ended task changes once more when its callbacks are published, which is no event. */
-function ending(task: Task): BatonEvent[] {
+/** The events of a task's end. An ended task changes once more when its callbacks are published, which yields no event. */
+function endEvents(task: Task): BatonEvent[] {
   if (task.state === 'open' || task.state === 'removed' || task.operation === 'settle') return []
   if (task.operation === 'owe') return [taskEvent(task, 'task.needs-attention')]
   const fence = endedBy(task)
   const run = fence === undefined ? {} : { runId: runId(task.born, fence) }
-  const more = { ...run, ...(task.state === 'failed' && why(task.error)) }
-  const ended = { ...taskEvent(task, CALLED[task.state]), ...more }
+  const more = { ...run, ...(task.state === 'failed' && errorMember(task.error)) }
+  const ended = { ...taskEvent(task, END_EVENTS[task.state]), ...more }
   return needsAttention(task) ? [ended, { ...taskEvent(task, 'task.needs-attention'), ...more }] : [ended]
 }
 
@@ -115,9 +119,9 @@ function stepEndedNow({ flow, updatedAt }: Task): ActionRecord[] {
 /** Whether the change left the task claimable at once, with no live run. */
 function isReadyNow(task: Task): boolean {
   if (task.state !== 'open' || liveRuns(task).length > 0 || task.dueAt > task.updatedAt) return false
-  // A complete task only lacks its end. A task left in the running place is reported as ready once it has moved.
+  // A complete task only lacks its end. A task left in the running place is reported as ready once it has left that place.
   if (isComplete(task) || isLeftInRunningPlace(task)) return false
-  // A task that waits for a limit is reported as ready once it waits no more.
+  // A task that waits for a limit is reported as ready once its wait ends.
   return task.wait === undefined && (task.operation !== 'patch' || isOpenedBy(task))
 }
 
@@ -127,7 +131,11 @@ function isOpenedBy(patched: Task): boolean {
 }
 
 function taskEvent(task: Task, type: EventType): BatonEvent {
-  return { ...named(task, type, task.revision), taskType: task.type, status: statusOf(task, task.updatedAt) }
+  return {
+    ...commonMembers(task, type, task.revision),
+    taskType: task.type,
+    status: statusOf(task, task.updatedAt),
+  }
 }
 
 /** An event about a run. A run begins once and is lost once, so the event's id contains its fence, not the revision. */
@@ -138,21 +146,21 @@ function runEvent(
 ): BatonEvent {
   const status = statusOf(task, task.updatedAt)
   return {
-    ...named(task, type, fence),
+    ...commonMembers(task, type, fence),
     taskType: task.type,
     status,
     runId: runId(task.born, fence),
-    ...why(error),
+    ...errorMember(error),
   }
 }
 
-/** The short error of the head, which keeps events small. */
-function why(error: TaskError | undefined): Pick<BatonEvent, 'error'> {
+/** The `error` of an event: the short error of the head, which keeps events small. */
+function errorMember(error: TaskError | undefined): Pick<BatonEvent, 'error'> {
   return error ? { error: { name: error.name, message: error.message } } : {}
 }
 
-/** The members that every event has. Its id is unique, since births are unique among all tasks. */
-function named({ id, born, updatedAt }: Head, type: EventType, number: number): BatonEvent {
+/** The members that the events of heads have in common. The id is unique, because births are unique among all tasks. */
+function commonMembers({ id, born, updatedAt }: Head, type: EventType, number: number): BatonEvent {
   return { id: `${born}.${number}.${wordOf(type)}`, type, at: updatedAt, taskId: id }
 }
 

@@ -12,12 +12,12 @@ export function clears({ retry, ...rest }: PatchedOptions): boolean {
   return [retry, ...Object.values(rest), ...Object.values(retry ?? {})].includes(null)
 }
 
-export type Repatched =
+export type PatchOutcome =
   | { readonly ok: true; readonly options: Options }
   | { readonly ok: false; readonly problems: readonly FieldProblem[] }
 
-/** The options after a patch: those in force, those returned to `defaults`, and over both the given ones. */
-export function patchedOptions(inForce: Options, patched: PatchedOptions, defaults: Options): Repatched {
+/** The options after a patch. Options that it clears take their default, and options that it gives replace those in force. */
+export function patchedOptions(inForce: Options, patched: PatchedOptions, defaults: Options): PatchOutcome {
   const { retry = {}, ...rest } = patched
   const base = { ...withDefaults(inForce, rest, defaults) }
   const retried = retry === null ? defaults.retry : withDefaults(base.retry, retry, defaults.retry)
@@ -25,12 +25,12 @@ export function patchedOptions(inForce: Options, patched: PatchedOptions, defaul
   return overlaidOptions({ ...base, retry: retried }, given)
 }
 
-/** The values in force, where each returned value is its default, or missing when it has no default. */
+/** The values in force, where each value that the patch clears is its default, or missing when it has no default. */
 function withDefaults<Values extends object>(inForce: Values, patched: object, defaults: Values): Values {
-  const taken = Object.entries(patched).flatMap(([name, value]) => (value === null ? [name] : []))
-  const kept = Object.entries(inForce).filter(([name]) => !taken.includes(name))
-  const back = Object.entries(defaults).filter(([name]) => taken.includes(name))
-  return Object.fromEntries([...kept, ...back]) as Values
+  const cleared = Object.entries(patched).flatMap(([name, value]) => (value === null ? [name] : []))
+  const kept = Object.entries(inForce).filter(([name]) => !cleared.includes(name))
+  const restored = Object.entries(defaults).filter(([name]) => cleared.includes(name))
+  return Object.fromEntries([...kept, ...restored]) as Values
 }
 
 function notNull<Members extends object>(

@@ -17,21 +17,21 @@ export type Retry = {
   readonly backoff: Backoff
   readonly delayMs: number
   readonly maxDelayMs: number
-  /** The ladder's delays; the last one repeats. Used by `backoff: 'ladder'` alone. */
+  /** The ladder's delays; the last one repeats. Only `backoff: 'ladder'` uses them. */
   readonly delaysMs?: readonly number[]
   /** Share of a delay, 0–1, that chance may subtract from it. */
   readonly jitter: number
   /** Whether `maxRetries` is the budget of the task, or of each worker. */
   readonly scope: 'task' | 'worker'
-  /** Repetitions inside one run before its failure is written. */
+  /** How often a worker repeats the handler within one run before it reports the failure. */
   readonly localRetries: number
 }
 
 /** Everything about a task that can be set per task, by its type, or left to the system. Durations in milliseconds. */
 export type Options = {
-  /** How many different workers must succeed, which is also the most that run the task at a time. */
+  /** How many different workers must succeed. At most as many workers run the task at a time. */
   readonly concurrency: number
-  /** The only workers that may claim it; empty: any. */
+  /** The only workers that may claim the task. When the list is empty, any worker may. */
   readonly workerIds: readonly string[]
   readonly minWorkerVersion?: string
   readonly heartbeatMs: number
@@ -45,7 +45,7 @@ export type Options = {
   readonly retentionMs: number
 }
 
-/** Options as users give them: any part, at any depth. */
+/** Options as users give them. Any member may be missing, at any depth. */
 export type PartialOptions = Partial<Omit<Options, 'retry'>> & { readonly retry?: Partial<Retry> }
 
 export const DEFAULT_OPTIONS: Options = {

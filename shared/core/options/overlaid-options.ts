@@ -9,8 +9,8 @@ export type OverlaidOptions =
   | { readonly ok: false; readonly problems: readonly FieldProblem[] }
 
 /**
- * Given options over those in force. Given options must fit together. Options that are not given adapt to those that are: a lease
- * shorter than the default heartbeat brings a shorter heartbeat.
+ * Overlays the options in force with given ones. Given options must fit together. The other options adapt to them: a given lease
+ * that is shorter than the default heartbeat also shortens the heartbeat.
  */
 export function overlaidOptions(base: Options, given: PartialOptions): OverlaidOptions {
   const all = resolveOptions(base, given)

@@ -200,9 +200,13 @@ export function byClaimOrder(a: Task, b: Task): number {
 }
 
 /** The key of an entry in an index: its partition, and its position there. */
-type IndexKey = { readonly partition: string; readonly sort: number | string }
+type IndexKey<Sort> = { readonly partition: string; readonly sort: Sort }
 
-export type IndexKeys = { readonly [index in 'view' | 'place' | 'owner']?: IndexKey }
+export type IndexKeys = {
+  readonly view?: IndexKey<number>
+  readonly place?: IndexKey<string>
+  readonly owner?: IndexKey<number>
+}
 
 type Indexed = HeadFields & { readonly place?: Place; readonly userId?: string }
 

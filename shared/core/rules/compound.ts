@@ -31,7 +31,7 @@ type Given<Required extends Fields, Optional extends Fields> = {
   -readonly [Name in keyof Required]: ValueOf<Required[Name]>
 } & { -readonly [Name in keyof Optional]?: ValueOf<Optional[Name]> }
 
-/** An object that refuses members it does not know, by name. */
+/** The rule for an object with these fields and no others. */
 export function objectOf<Required extends Fields, Optional extends Fields>(
   required: Required,
   optional: Optional,
@@ -73,32 +73,32 @@ function unknownProblems(value: object, path: string, fields: Fields): FieldProb
   const unknown = Object.entries(value).filter(
     ([name, member]) => !known.includes(name) && member !== undefined,
   )
-  const messages = noFields(
+  const messages = unknownFieldMessages(
     unknown.map(([name]) => name),
     known,
   )
   return unknown.map(([name], index) => ({ path: inside(path, name), message: messages[index] ?? '' }))
 }
 
-/**
- * Unknown fields of one request whose message names the nearest fields. A request may have any number, and the search takes time.
- */
+/** Unknown fields whose messages suggest known ones. An object may have any number of unknown fields, and each search takes time. */
 const EXPLAINED_FIELDS_MAX = 20
 
 /** The message about each unknown field. */
-export function noFields(names: readonly string[], known: readonly string[]): string[] {
+export function unknownFieldMessages(names: readonly string[], known: readonly string[]): string[] {
   return names.map((name, index) =>
-    index < EXPLAINED_FIELDS_MAX ? noField(name, known) : 'is no field here',
+    index < EXPLAINED_FIELDS_MAX ? unknownFieldMessage(name, known) : 'is not a field here',
   )
 }
 
-function noField(name: string, known: readonly string[]): string {
+function unknownFieldMessage(name: string, known: readonly string[]): string {
   const legal = known.length === 0 ? 'it takes none' : `there are ${known.join(', ')}`
   const question = didYouMean(name, known)
-  return question === '' ? `is no field here; ${legal}` : `is no field here${question} T${legal.slice(1)}`
+  return question === ''
+    ? `is not a field here; ${legal}`
+    : `is not a field here${question} T${legal.slice(1)}`
 }
 
-/** The value, or null, which returns the field to its default. */
+/** The rule for a value or null. Null returns the field to its default. */
 export function orNull<Value>(rule: Rule<Value>): Rule<Value | null> {
   const expected = `${rule.expected}, or null`
   return {

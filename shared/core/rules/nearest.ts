@@ -1,8 +1,8 @@
 const NEAREST_NAMES_MAX = 3
-/** Longer names are not compared. Names of types have at most 100 characters, so a longer one is no typing mistake. */
+/** Longer names are not compared. Names of types have at most 100 characters, so a longer name is not a typing mistake. */
 const COMPARED_CHARACTERS_MAX = 120
 
-/** The names that are most like `name`, nearest first, at most three: those that differ by a typing mistake or by case. */
+/** The names that are like `name`: those that differ by a typing mistake or by case. At most three, nearest first. */
 function nearest(name: string, candidates: readonly string[]): string[] {
   if (name.length > COMPARED_CHARACTERS_MAX) return []
   const wanted = name.toLowerCase()
@@ -16,7 +16,7 @@ function nearest(name: string, candidates: readonly string[]): string[] {
     .map(({ candidate }) => candidate)
 }
 
-/** A question that ends a message, or nothing. */
+/** The question at the end of a message about an unknown name, or an empty text. */
 export function didYouMean(name: string, candidates: readonly string[]): string {
   const found = nearest(name, candidates)
   return found.length === 0 ? '' : `; did you mean ${found.map(one => `'${one}'`).join(' or ')}?`
@@ -33,7 +33,7 @@ function haveOneBeginning(a: string, b: string): boolean {
   return same >= BEGINNING_LETTERS && Math.max(a.length, b.length) - same <= DIFFERENT_LETTERS
 }
 
-/** The number of edits between two names. A name within the other, or with the same beginning, is just near enough. */
+/** The number of edits between two names. A name within the other, or with the same beginning, counts as just near enough. */
 function distanceOf(a: string, b: string, most: number): number {
   if (a !== b && (isWithin(a, b) || isWithin(b, a) || haveOneBeginning(a, b))) return most
   return Math.abs(a.length - b.length) > most ? Number.POSITIVE_INFINITY : edits(a, b)
@@ -59,7 +59,7 @@ function edits(a: string, b: string): number {
 
 const LISTED_NAMES_MAX = 5
 
-/** The names that an unknown name may mean: the nearest ones first, at most five, and the number of all others. */
+/** The end of a message about an unknown name: the nearest names first, at most five in all, and the number of the others. */
 export function thereAre(name: string, existing: readonly string[]): string {
   if (existing.length === 0) return '; none is registered yet'
   const near = nearest(name, existing)
@@ -72,5 +72,5 @@ export function thereAre(name: string, existing: readonly string[]): string {
 
 /** The problem of a name whose type is not registered. */
 export function unknownTypeProblem(type: string, existing: readonly string[]): string {
-  return `must name a registered type, and '${type}' is none${thereAre(type, existing)}`
+  return `must name a registered type; '${type}' is not registered${thereAre(type, existing)}`
 }

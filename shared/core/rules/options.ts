@@ -18,9 +18,8 @@ const HEARTBEAT_MS_MIN = 50
 const LADDER_DELAYS_MAX = 100
 const LOCAL_RETRIES_MAX = 100
 
-/** Dotted numbers: 1.4.0. */
 export const versionRule = text(
-  'dotted numbers, as 1.4.0',
+  'dotted numbers such as 1.4.0',
   value => /^\d{1,9}(\.\d{1,9}){0,3}$/.test(value),
   { pattern: '^\\d{1,9}(\\.\\d{1,9}){0,3}$', description: 'Dotted numbers' },
 )
@@ -44,10 +43,10 @@ export const priorityRule: Rule<number> = {
 const workerIds = listOf(workerIdRule, {
   max: CONCURRENCY_MAX,
   together: (ids: readonly string[], path) => {
-    const twice = ids.find((id, index) => ids.indexOf(id) < index)
-    return twice === undefined
+    const duplicate = ids.find((id, index) => ids.indexOf(id) < index)
+    return duplicate === undefined
       ? []
-      : [{ path, message: `must name each worker once; it names '${twice}' twice` }]
+      : [{ path, message: `must name each worker once; it names '${duplicate}' twice` }]
   },
 })
 

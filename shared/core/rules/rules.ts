@@ -25,11 +25,12 @@ export type Rule<Value = unknown> = {
 
 export type ValueOf<One> = One extends Rule<infer Value> ? Value : never
 
-/** The problem of a value as a whole; none when it fits. */
+/** The problem of a value that is not legal, or none. */
 export function unless(isLegal: boolean, expected: string, value: unknown, path: string): FieldProblem[] {
   return isLegal ? [] : [{ path, message: wrong(expected, value) }]
 }
 
+/** The message about a value that is missing or not legal. */
 export function wrong(expected: string, value: unknown): string {
   return value === undefined ? `is required: ${expected}` : `must be ${expected}, not ${shown(value)}`
 }

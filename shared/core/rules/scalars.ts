@@ -61,7 +61,7 @@ export function text(expected: string, fits: (text: string) => boolean, schema =
   }
 }
 
-/** Text that names something: no control characters, which no log shows, and no half of a surrogate pair. */
+/** Text that names something. It has no control character, which logs do not show, and no half of a surrogate pair. */
 export function name(maxCharacters: number): Rule<string> {
   return text(
     `text of 1–${maxCharacters} characters, none of them a control character or half a surrogate pair`,
@@ -70,10 +70,9 @@ export function name(maxCharacters: number): Rule<string> {
   )
 }
 
-/** A W3C trace context header; the group is the id of its trace. */
+/** The pattern of a W3C trace context header. Its group is the id of the trace. */
 export const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/
 
-/** Whether `text` is a W3C trace context header. */
 export function isTraceparent(value: string): boolean {
   return TRACEPARENT.test(value)
 }

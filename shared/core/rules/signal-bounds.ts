@@ -4,7 +4,7 @@ import { shown } from './rules.ts'
 
 /**
  * Bounds of what a handler may report at the end of its run; the API has the same bounds. A number outside them cannot be stored,
- * or yields a time that no calendar has. Each function returns the problem, as words that follow the name of the argument.
+ * or leads to a time beyond the last `Date`. Each function returns the problem, as words that follow the name of the argument.
  */
 
 export function delayProblem(value: unknown): string | undefined {
@@ -28,7 +28,7 @@ export function stageProblem(value: unknown): string | undefined {
     : `must be a text of 1–${TYPE_CHARACTERS_MAX} characters without control characters, not ${shown(value)}`
 }
 
-/** The delay in whole milliseconds. A fraction is rounded up, so that nothing comes early. */
+/** The delay in whole milliseconds. A fraction is rounded up, so that no task starts early. */
 export function wholeDelay(delayMs: number): number {
   return Math.ceil(delayMs)
 }

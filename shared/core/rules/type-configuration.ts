@@ -22,7 +22,7 @@ import { optionRules, priorityRule, retryRule } from './options.ts'
 import { inside, type Rule, shown } from './rules.ts'
 import { duration, flag, name, oneOf, text, whole } from './scalars.ts'
 
-/** The longest timeout of a webhook's call, which runs in the webhook handler's function. That function has 5 minutes. */
+/** The longest timeout of a webhook's call. The call runs in the shipped webhook function, which Lambda ends after 5 minutes. */
 const WEBHOOK_TIMEOUT_MS_MAX = 240_000
 const URL_CHARACTERS_MAX = 2_048
 const SECRET_NAME_CHARACTERS_MAX = 512
@@ -98,7 +98,7 @@ const limitKey: Rule<string> = name(TYPE_CHARACTERS_MAX)
 const typeFields = {
   defaults: objectOf({}, { priority: priorityRule, ...optionRules }),
   ordering: oneOf(...ORDERINGS),
-  /** With `key` (an input field, `userId` or `fairnessKey`) each of its values is limited by itself. */
+  /** With `key` (an input field, `userId` or `fairnessKey`), each value of that field has this limit of its own. */
   limits: objectOf(
     {},
     {
@@ -115,7 +115,7 @@ const typeFields = {
   /** Whether changes of its tasks are published as events. */
   events: flag(),
   webhook,
-  /** Of kind `flow`. */
+  /** The steps of a type of kind `flow`. */
   steps,
   onCancel: oneOf('undo', 'leave'),
 }
@@ -142,18 +142,18 @@ type Configuration = Pick<TypeConfiguration, 'steps' | 'ordering' | 'onCancel'>
 
 function flowProblems({ steps: list, ordering }: Configuration, options: PartialOptions): FieldProblem[] {
   return [
-    ...(list ? tooLong(list) : [{ path: 'steps', message: 'must list at least one step' }]),
+    ...(list ? stepSizeProblems(list) : [{ path: 'steps', message: 'must list at least one step' }]),
     ...(ordering
-      ? [{ path: 'ordering', message: 'is for the types of the steps, in whose queues they wait' }]
+      ? [{ path: 'ordering', message: 'is for the types of the steps: a flow waits in their queues' }]
       : []),
     ...flowOptionProblems(options, 'defaults'),
   ]
 }
 
-function tooLong(list: readonly StepConfiguration[]): FieldProblem[] {
+function stepSizeProblems(list: readonly StepConfiguration[]): FieldProblem[] {
   const bytes = jsonBytes(list as unknown as Json)
   if (bytes <= STEPS_BYTES_MAX) return []
-  const message = `have ${bytes} bytes as JSON; at most ${STEPS_BYTES_MAX} are kept: hand long inputs on as parameters`
+  const message = `have ${bytes} bytes as JSON, and at most ${STEPS_BYTES_MAX} are allowed: pass long inputs as parameters of the flow`
   return [{ path: 'steps', message }]
 }
 
@@ -162,12 +162,12 @@ function notAFlowProblems({ steps: list, onCancel }: Configuration): FieldProble
   return [...(list ? [{ path: 'steps', message }] : []), ...(onCancel ? [{ path: 'onCancel', message }] : [])]
 }
 
-const OF_THE_WHOLE: ReadonlySet<string> = new Set(['deadlineMs', 'retentionMs'])
+const FLOW_OPTIONS: ReadonlySet<string> = new Set(['deadlineMs', 'retentionMs'])
 
 /** The problems of options that a flow cannot have, because each of its steps has its own. */
 export function flowOptionProblems(options: object, at = ''): FieldProblem[] {
   return Object.entries(options)
-    .filter(([option, value]) => value !== undefined && !OF_THE_WHOLE.has(option))
+    .filter(([option, value]) => value !== undefined && !FLOW_OPTIONS.has(option))
     .map(([option]) => ({
       path: inside(at, option),
       message:
@@ -175,26 +175,26 @@ export function flowOptionProblems(options: object, at = ''): FieldProblem[] {
     }))
 }
 
-/** What is wrong with the name of a task type. */
+/** The problems of the name of a task type. */
 export function typeNameProblems(type: unknown, path: string): FieldProblem[] {
   const taken = typeof type === 'string' ? reservedFor(type) : undefined
-  if (taken) return [{ path, message: `must be another: ${shown(type)} ${taken}` }]
+  if (taken) return [{ path, message: `must be another name: ${shown(type)} ${taken}` }]
   return typeNameRule.problems(type, path)
 }
 
-/** The problems of a configuration, with the paths of a task definition: there options are not below `defaults`. */
+/** The problems of a configuration, with the paths of a task definition, which has no `defaults` above its options. */
 export function definitionProblems(configuration: TypeConfiguration): FieldProblem[] {
   const fields = typeRule.problems(configuration, '')
   const found = fields.length > 0 ? fields : configurationProblems(configuration)
   return found.map(({ path, message }) => ({ path: path.replace(/^defaults\./, ''), message }))
 }
 
-/** @throws BatonError `invalid`, naming the definition and each field that is wrong. */
+/** @throws BatonError `invalid` when a field is wrong. The message names the definition and each wrong field. */
 export function refuseConfiguration(what: string, configuration: TypeConfiguration): void {
   refuseFields(what, definitionProblems(configuration))
 }
 
-/** @throws BatonError `invalid`, naming what is refused and each wrong field, if there is any problem. */
+/** @throws BatonError `invalid` when there is a problem. The message names what is refused and each wrong field. */
 export function refuseFields(what: string, problems: readonly FieldProblem[]): void {
   if (problems.length === 0) return
   const texts = problems.map(({ path, message }) => `${path} ${message}`.trim())

@@ -14,12 +14,12 @@ const CAUSE_BYTES_KEPT = 256
  * long first loses the end of its stack, then the ends of its causes' messages, then the end of its own message.
  */
 export function fitError({ name, message, stack, causes = [] }: TaskError): TaskError {
-  const names = [name, ...causes.slice(0, ERROR_CAUSES_MAX).map(cause => cause.name)].map(fitName)
   const kept = causes.slice(0, ERROR_CAUSES_MAX)
+  const names = [name, ...kept.map(cause => cause.name)].map(fitName)
   const texts = [message, ...kept.map(cause => cause.message), ...(stack === undefined ? [] : [stack])]
-  const least = [0, ...kept.map(() => CAUSE_BYTES_KEPT), STACK_BYTES_KEPT]
+  const reserved = [0, ...kept.map(() => CAUSE_BYTES_KEPT), STACK_BYTES_KEPT]
   const frame = jsonBytes([...names.slice(0, 1), '', null, names.slice(1).map(one => [one, ''])])
-  const [ownMessage = '', ...others] = fitTexts(texts, least, ERROR_BYTES_MAX - frame)
+  const [ownMessage = '', ...others] = fitTexts(texts, reserved, ERROR_BYTES_MAX - frame)
   return {
     name: names[0] ?? '',
     message: ownMessage,
@@ -37,12 +37,12 @@ function fitName(name: string): string {
 }
 
 /** Cuts each text to the room that the texts before it have left, minus the bytes reserved for the texts after it. */
-function fitTexts(texts: readonly string[], least: readonly number[], room: number): string[] {
-  const kept = texts.map((text, at) => Math.min(least[at] ?? 0, innerBytes(text)))
+function fitTexts(texts: readonly string[], reserved: readonly number[], room: number): string[] {
+  const needed = texts.map((text, at) => Math.min(reserved[at] ?? 0, innerBytes(text)))
   let left = room
   return texts.map((text, at) => {
-    const keptBehind = kept.slice(at + 1).reduce((sum, bytes) => sum + bytes, 0)
-    const fitted = cutToBytes(text, left - keptBehind)
+    const neededBehind = needed.slice(at + 1).reduce((sum, bytes) => sum + bytes, 0)
+    const fitted = cutToBytes(text, left - neededBehind)
     left -= innerBytes(fitted)
     return fitted
   })

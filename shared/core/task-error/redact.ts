@@ -27,7 +27,7 @@ export const nothingRedacted: Redaction = {
 }
 
 /**
- * Hides fields by their paths, such as `card.number`, wherever an object contains them. Positions in lists are no part of a path.
+ * Hides fields by their paths, such as `card.number`, wherever an object contains them. Positions in lists are not part of a path.
  * Texts and numbers of at least four characters that the task's input has at these paths are hidden in every text, too.
  */
 export function redactionOf(paths: readonly string[], input: unknown): Redaction {
@@ -95,25 +95,25 @@ function plainOf(value: unknown): unknown {
   if (value instanceof Map) return Object.fromEntries(value)
   if (value instanceof Set) return [...value]
   if (!('toJSON' in value) || typeof value.toJSON !== 'function') return value
-  const said: unknown = value.toJSON('')
-  return said instanceof Error ? errorOfThrown(said) : said
+  const converted: unknown = value.toJSON('')
+  return converted instanceof Error ? errorOfThrown(converted) : converted
 }
 
-/** Whether the value is bytes or a boxed value. It holds a text in pieces, where a secret is not found. */
+/** Whether the value is bytes or a boxed value. Its members are pieces of a text, in which no secret is found. */
 function isOpaque(value: object): boolean {
   return ArrayBuffer.isView(value) || value instanceof String || value instanceof Number
 }
 
-/** The secrets in an input, longer ones first, since one may be the beginning of another. */
+/** The secrets in an input. Longer ones come first, because one secret may be part of another. */
 function secretsIn(input: unknown, marks: readonly Path[]): string[] {
-  const found = leaves(input, marks, [], false, 0)
+  const found = markedTexts(input, marks, [], false, 0)
   return [...new Set(found)]
     .filter(secret => secret.length >= SECRET_CHARACTERS_MIN)
     .sort((a, b) => b.length - a.length)
 }
 
 /** The texts and numbers at or below marked paths. */
-function leaves(
+function markedTexts(
   value: unknown,
   marks: readonly Path[],
   path: Path,
@@ -125,7 +125,7 @@ function leaves(
   if (depth > DEPTH_MAX) return []
   return Object.entries(value).flatMap(([name, member]) => {
     const at = Array.isArray(value) ? path : [...path, name]
-    return leaves(member, marks, at, isBelow || isMarked(at, marks), depth + 1)
+    return markedTexts(member, marks, at, isBelow || isMarked(at, marks), depth + 1)
   })
 }
 

@@ -7,8 +7,8 @@ import { ERROR_CAUSES_MAX } from '../bounds.ts'
 import type { ErrorCause, TaskError } from '../task/error.ts'
 
 /**
- * Anything thrown, as name, message, stack and causes. Each is converted to a text, since code may have put any value there. The
- * causes are those that `cause` leads to and the errors of an AggregateError, level by level. A circle ends where it closes.
+ * Describes anything thrown by its name, message, stack and causes. Each becomes a text, because code may have put any value there.
+ * Causes are the values in `cause` and the errors of an AggregateError, level by level. A cause that was met before is left out.
  */
 export function errorOfThrown(thrown: unknown): TaskError {
   if (thrown instanceof ReportedError) return thrown.described
@@ -25,10 +25,10 @@ export function errorOfThrown(thrown: unknown): TaskError {
 export class ReportedError extends Error {
   readonly described: TaskError
 
-  constructor(told: TaskError, options?: ErrorOptions) {
-    super(told.message, options)
-    this.name = told.name
-    this.described = told
+  constructor(described: TaskError, options?: ErrorOptions) {
+    super(described.message, options)
+    this.name = described.name
+    this.described = described
   }
 }
 
@@ -55,21 +55,21 @@ function directCauses(thrown: unknown): unknown[] {
 }
 
 /**
- * Name and message of a thrown value. Node gives some errors a code and no message, as when each address of a host refuses the
- * connection.
+ * Name and message of a thrown value. Node gives some errors a code and no message, for example when each address of a host refuses
+ * the connection.
  */
 function nameAndMessage(thrown: unknown): ErrorCause {
   if (!isError(thrown)) return { name: 'Error', message: textOf(thrown) }
   const message = memberOf(thrown, 'message')
-  const told = message === '' ? (memberOf(thrown, 'code') ?? '') : message
-  return { name: textOf(memberOf(thrown, 'name')), message: textOf(told) }
+  const text = message === '' ? (memberOf(thrown, 'code') ?? '') : message
+  return { name: textOf(memberOf(thrown, 'name')), message: textOf(text) }
 }
 
 function isError(thrown: unknown): thrown is Error {
   return thrown instanceof Error
 }
 
-/** A member of an error; undefined where reading it throws. */
+/** A member of an error. Undefined for other values, and when reading the member throws. */
 function memberOf(thrown: unknown, name: string): unknown {
   try {
     return isError(thrown) ? Reflect.get(thrown, name) : undefined

@@ -13,7 +13,7 @@ import type { PurgeJob } from './type-job.ts'
 
 /** How a `webhook` type calls its receiver. */
 export type WebhookSettings = {
-  /** Where to POST; left out by the shipped type, whose tasks bring their URL as input. */
+  /** The URL of the receiver. The shipped type has none, because its tasks bring their URL as input. */
   readonly url?: string
   readonly timeoutMs?: number
   /** Name of the secret that signs the calls. */
@@ -25,10 +25,10 @@ export type WebhookSettings = {
 /** The action that does or undoes a step of a flow: a task type, and settings that differ from the type's own. */
 export type StepActionConfiguration = {
   readonly type: string
-  /** Given to the handler instead of the flow's parameters. */
+  /** The input that the handler gets in place of the flow's parameters. */
   readonly input?: Json
   readonly timeoutMs?: number
-  /** From the first claim, retries included. */
+  /** Time limit of the action, from its first claim and with its retries. */
   readonly deadlineMs?: number
   readonly retry?: Partial<Retry>
 }
@@ -39,10 +39,10 @@ export type StepConfiguration = {
   readonly undo?: StepActionConfiguration
 }
 
-/** At most `limit` starts in any span of `perMs`; with `key` for each value of that field. */
+/** At most `limit` starts in any span of `perMs`. With `key`, each value of that field has this limit of its own. */
 export type RateLimit = { readonly limit: number; readonly perMs: number; readonly key?: string }
 
-/** At most `max` runs at a time; with `key` for each value of that field. */
+/** At most `max` runs at a time. With `key`, each value of that field has this limit of its own. */
 export type ConcurrencyLimit = { readonly max: number; readonly key?: string }
 
 export type TypeLimits = { readonly rate?: RateLimit; readonly concurrency?: ConcurrencyLimit }
@@ -74,15 +74,15 @@ export type TaskType = {
   readonly paused: boolean
   /** Set once a task with a fairness key has been published. Workers then claim by turns. */
   readonly isFair?: true
-  /** Since when a deployed handler serves the type; undefined when none does. HTTP types need none. */
+  /** The time since which a deployed handler serves the type. Undefined when none does. HTTP types need no handler. */
   readonly handlerSince?: number
-  /** `workers`: standalone workers fetch from its queue. Undefined: a Lambda function serves it. */
+  /** `workers`: standalone workers receive from the type's queue. Undefined: a Lambda function serves the type. */
   readonly servedBy?: 'workers'
   /** The version under which the deployed Lambda function claims. */
   readonly handlerVersion?: string
   /** The purges that are under way. */
   readonly purges?: readonly PurgeJob[]
-  /** Jobs by which a changed configuration must still reach waiting tasks. A process that finds one here starts it. */
+  /** Jobs by which a changed configuration must still reach waiting tasks. A process that finds a job here starts it. */
   readonly unapplied?: readonly Unapplied[]
   /** The last changes over the HTTP API. */
   readonly operations?: readonly OperationRecord[]
@@ -92,7 +92,7 @@ export type TaskType = {
   readonly updatedAt: number
 }
 
-/** The present order of the type's tasks. Some waiting tasks may not have been moved to it yet. */
+/** The present order of the type's tasks. A `reorder` job may still have to move waiting tasks to it. */
 export function orderingOf({ configuration: { kind, ordering } }: Pick<TaskType, 'configuration'>): Ordering {
   return ordering ?? defaultOrdering(kind)
 }
@@ -118,14 +118,12 @@ function limitsIn({ limits: { rate, concurrency } = {} }: TypeConfiguration): st
   ])
 }
 
-/** The order in which a type's tasks are run unless it says otherwise. */
+/** The order in which a type's tasks are run when its configuration does not state one. */
 export function defaultOrdering(kind: TypeKind): Ordering {
   return kind === 'http' ? 'priority' : 'arrival'
 }
 
-/**
- * The type whose queue and function serve the tasks of `type`: all webhook types share those of the shipped one.
- */
+/** The type whose queue and function serve the tasks of `type`. All types of kind `webhook` share those of the shipped type. */
 export function servingType(type: string, kind: TypeKind): string {
   return kind === 'webhook' ? 'webhook' : type
 }
@@ -135,12 +133,12 @@ export function isLimitedForAll({ configuration: { limits } }: TaskType): boolea
   return limits?.concurrency !== undefined && limits.concurrency.key === undefined
 }
 
-/** Over how many partitions each bucket of the type's indexes is spread. */
+/** The number of partitions over which each bucket of the type's indexes is spread. */
 export function shardsOf({ shards = DEFAULT_SHARDS }: TypeConfiguration): number {
   return shards
 }
 
-/** The partitions of each bucket of the type's indexes. */
+/** The numbers of those partitions. */
 export function shardNumbers({ configuration }: Pick<TaskType, 'configuration'>): number[] {
   return [...Array(shardsOf(configuration)).keys()]
 }

@@ -33,7 +33,7 @@ export type PurgeJob = {
   readonly statuses: readonly Status[]
   /** The purge covers ended tasks that ended before this time, and open tasks that were published before it. */
   readonly before: number
-  /** When the purge was asked for. */
+  /** The time at which a caller asked for the purge. */
   readonly askedAt: number
   /** Set on the second pass. A purge goes through all tasks twice, because an index may show a task late. */
   readonly isSecond?: true

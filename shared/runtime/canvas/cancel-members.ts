@@ -12,7 +12,7 @@ import type { Canvas } from '../../core/task/canvas-state.ts'
 import { isCanvas } from '../../core/task/head.ts'
 import type { Task } from '../../core/task/task.ts'
 import { logFault } from '../kernel/isolate-faults.ts'
-import { transact } from '../kernel/kernel.ts'
+import { ofSameBirth, transact } from '../kernel/kernel.ts'
 import { readHead, readTasks } from '../kernel/read-heads.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'
 import type { System } from '../kernel/system.ts'
@@ -47,8 +47,10 @@ export async function cancelMembers(
     if (next !== undefined && system.clock.now() >= stopAt) return continueCanvas(system, canvas, next)
     await cancelPage(system, canvas, leaves.slice(done, done + PAGE_LEAVES))
   }
-  await transact(system, head, current =>
-    current?.born === canvas.born ? noteMembersCancelled(current, system.clock.now()) : OWES_NOTHING,
+  await transact(
+    system,
+    head,
+    ofSameBirth(canvas, current => noteMembersCancelled(current, system.clock.now())),
   )
 }
 

@@ -44,8 +44,9 @@ import type { Json } from '../../core/json.ts'
 import { CANVAS_TYPE, type Canvas } from '../../core/task/canvas-state.ts'
 import { isCanvas } from '../../core/task/head.ts'
 import { taskId } from '../../core/task/task.ts'
-import type { CanvasName, TaskStore } from '../../ports/stores.ts'
+import type { CanvasName } from '../../ports/stores.ts'
 import { bodyValue } from '../kernel/living-bodies.ts'
+import { processMemory } from '../kernel/process-memory.ts'
 import { readHead } from '../kernel/read-heads.ts'
 import type { System } from '../kernel/system.ts'
 import type { PublishRequest } from '../publish/resolve-publication.ts'
@@ -63,21 +64,11 @@ export type LoadedCanvas = CanvasName & Layout & { readonly id: string; readonly
 const NODES_MAX = 200_000
 const PAGES_MAX = 16
 
-type Memories = { readonly canvases: Memo<LoadedCanvas>; readonly pages: Memo<readonly LeafRequest[]> }
-
 /** Each process reads what never changes once per store. */
-const known = new WeakMap<TaskStore, Memories>()
-
-function memoriesOf({ tasks }: Pick<System, 'tasks'>): Memories {
-  const present = known.get(tasks)
-  if (present) return present
-  const fresh: Memories = {
-    canvases: createMemo(NODES_MAX, ({ tree }) => tree.nodes.length),
-    pages: createMemo(PAGES_MAX, () => 1),
-  }
-  known.set(tasks, fresh)
-  return fresh
-}
+const memoriesOf = processMemory(() => ({
+  canvases: createMemo<LoadedCanvas>(NODES_MAX, ({ tree }) => tree.nodes.length),
+  pages: createMemo<readonly LeafRequest[]>(PAGES_MAX, () => 1),
+}))
 
 /** The canvas of this name and birth; undefined when that birth is gone. A given `head` saves one read. */
 export async function loadCanvas(
@@ -86,7 +77,7 @@ export async function loadCanvas(
   head?: Canvas,
 ): Promise<LoadedCanvas | undefined> {
   const id = taskId(CANVAS_TYPE, canvasId)
-  return memoriesOf(system).canvases(`${id} ${born}`, async () => {
+  return memoriesOf(system.tasks).canvases(`${id} ${born}`, async () => {
     const current = head ?? (await readHead(system, id, isCanvas))
     if (!current?.canvas || current.born !== born) return undefined
     const layout = await bodyValue(system, id, current.canvas.tree)
@@ -116,7 +107,7 @@ export async function leafRequest(
 }
 
 function pageAt(system: Pick<System, 'tasks'>, { id, born }: LoadedCanvas, page: number) {
-  return memoriesOf(system).pages(`${id} ${born} ${page}`, async () => {
+  return memoriesOf(system.tasks).pages(`${id} ${born} ${page}`, async () => {
     const value: Json | undefined = await system.tasks.body(id, canvasRef.page(born, page))
     return value as unknown as readonly LeafRequest[] | undefined
   })

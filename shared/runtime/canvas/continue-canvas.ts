@@ -1,7 +1,7 @@
 import { noteProgress } from '../../core/canvas/canvas.ts'
 import { BatonError } from '../../core/errors.ts'
 import { isCanvas } from '../../core/task/head.ts'
-import { transact } from '../kernel/kernel.ts'
+import { ofSameBirth, transact } from '../kernel/kernel.ts'
 import { readHead } from '../kernel/read-heads.ts'
 import type { System } from '../kernel/system.ts'
 
@@ -14,13 +14,13 @@ export async function continueCanvas(
   { id, born }: { readonly id: string; readonly born: string },
   from: number,
 ): Promise<void> {
-  await transact(system, await readHead(system, id, isCanvas), current =>
-    current?.born === born ? noteProgress(current, system.clock.now()) : NOTHING_TO_NOTE,
+  await transact(
+    system,
+    await readHead(system, id, isCanvas),
+    ofSameBirth({ born }, current => noteProgress(current, system.clock.now())),
   )
   await sendCanvasLook(system, { id, born }, from)
 }
-
-const NOTHING_TO_NOTE = { ok: false, reason: 'nothing-to-note' } as const
 
 /**
  * Sends a message to work on the canvas from a leaf on.

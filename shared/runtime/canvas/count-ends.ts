@@ -2,11 +2,10 @@ import { CANVAS_TASKS_AT_ONCE_MAX } from '../../core/bounds.ts'
 import { CANVAS_BODY_MS } from '../../core/canvas/canvas.ts'
 import { chunkOf } from '../../core/canvas/chunks.ts'
 import { type Followed, follow } from '../../core/canvas/follow.ts'
-import { isOutage } from '../../core/errors.ts'
 import { type Canvas, type End, memberEnd } from '../../core/task/canvas-state.ts'
 import { type Head, isCanvas } from '../../core/task/head.ts'
 import type { CanvasName } from '../../ports/stores.ts'
-import type { PlanFailure } from '../kernel/isolate-faults.ts'
+import { failureOf, type PlanFailure } from '../kernel/isolate-faults.ts'
 import { readHead } from '../kernel/read-heads.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'
 import type { System } from '../kernel/system.ts'
@@ -41,8 +40,7 @@ export async function countEnds(system: System, tasks: readonly Head[]): Promise
         await countCanvasEnds(system, first.member, new Map(group.map(one => [one.member.leaf, one.end])))
       return []
     } catch (error) {
-      const transient = isOutage(error)
-      return group.map(({ id }) => ({ id, reason: String(error), transient }))
+      return group.map(({ id }) => failureOf(id, error))
     }
   })
   return failures.flat()

@@ -4,7 +4,7 @@ import { type Canvas, type End, memberEnd } from '../../core/task/canvas-state.t
 import { isCanvas } from '../../core/task/head.ts'
 import { splitTaskId } from '../../core/task/task.ts'
 import type { CanvasLook } from '../../ports/messages.ts'
-import { transact } from '../kernel/kernel.ts'
+import { ofSameBirth, transact } from '../kernel/kernel.ts'
 import { readHead, readTasks } from '../kernel/read-heads.ts'
 import type { System } from '../kernel/system.ts'
 import { cancelMembers } from './cancel-members.ts'
@@ -31,12 +31,12 @@ export async function driveCanvas(system: System, look: CanvasLook, stopAt: numb
   if (head.canvas?.started && look.from === 0) return
   const left = await repairMembers(system, canvas, head, { from: look.from, stopAt })
   if (left !== undefined) return continueCanvas(system, canvas, left)
-  await transact(system, head, current =>
-    current?.born === look.born ? noteStarted(current, system.clock.now()) : NOTHING,
+  await transact(
+    system,
+    head,
+    ofSameBirth(look, current => noteStarted(current, system.clock.now())),
   )
 }
-
-const NOTHING = { ok: false, reason: 'nothing-to-note' } as const
 
 async function canvasToDrive(
   system: System,

@@ -4,7 +4,7 @@ import type { Canvas } from '../../core/task/canvas-state.ts'
 import type { TaskError } from '../../core/task/error.ts'
 import type { Task } from '../../core/task/task.ts'
 import { fullError } from '../kernel/full-error.ts'
-import { transact } from '../kernel/kernel.ts'
+import { ofSameBirth, transact } from '../kernel/kernel.ts'
 import { readTask } from '../kernel/read-heads.ts'
 import type { System } from '../kernel/system.ts'
 import { type LoadedCanvas, memberId } from './canvas.ts'
@@ -17,10 +17,12 @@ export async function recordCanvasEnd(
   outcome: Outcome,
 ): Promise<void> {
   const why = outcome.end === 'failed' ? await memberError(system, canvas, outcome.failure) : undefined
-  await transact(system, head, current =>
-    current?.born === canvas.born
-      ? endCanvas(current, { end: outcome.end, ...(why && { error: why.error }) }, system.clock.now())
-      : { ok: false as const, reason: 'finished' as const },
+  await transact(
+    system,
+    head,
+    ofSameBirth(canvas, current =>
+      endCanvas(current, { end: outcome.end, ...(why && { error: why.error }) }, system.clock.now()),
+    ),
   )
 }
 

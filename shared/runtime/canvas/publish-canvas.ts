@@ -17,12 +17,13 @@ import { isGone } from '../../core/publish/publish.ts'
 import { CANVAS_TYPE, type Canvas } from '../../core/task/canvas-state.ts'
 import { isCanvas } from '../../core/task/head.ts'
 import { taskId } from '../../core/task/task.ts'
-import { transact } from '../kernel/kernel.ts'
+import { ofSameBirth, transact } from '../kernel/kernel.ts'
 import { readHead } from '../kernel/read-heads.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'
 import type { System } from '../kernel/system.ts'
 import { newTraceparent } from '../kernel/traceparent.ts'
 import { resolvePublication, type UnknownType } from '../publish/resolve-publication.ts'
+import { registeredNames } from '../types/registered-names.ts'
 import { batchTypeReader } from '../types/type-cache.ts'
 import { type LeafRequest, type LoadedCanvas, loadCanvas, memberId } from './canvas.ts'
 import { recordMemberEnds } from './count-ends.ts'
@@ -112,8 +113,7 @@ async function refusalOf(
     one.unknown.map(({ type, path }) => ({ type, path: inLeaf(one.leaf, path) })),
   )
   if (unknown.length > 0) {
-    const existing = (await system.types.list()).map(({ type }) => type).sort()
-    return { ok: false, reason: 'unknown-type', unknown, existing }
+    return { ok: false, reason: 'unknown-type', unknown, existing: await registeredNames(system) }
   }
   const problems = refused.flatMap(({ leaf, problems }) =>
     problems.map(({ path, message }) => ({ path: inLeaf(leaf, path), message })),
@@ -167,10 +167,10 @@ async function startFirstLeaves(system: System, canvas: LoadedCanvas, head: Canv
     const refused = await startLeaves(system, canvas, head, first)
     if (refused.length > 0)
       await recordMemberEnds(system, canvas, new Map(refused.map(leaf => [leaf, 'failed'])))
-    await transact(system, head, current =>
-      current?.born === canvas.born
-        ? noteStarted(current, system.clock.now())
-        : { ok: false as const, reason: 'nothing-to-note' as const },
+    await transact(
+      system,
+      head,
+      ofSameBirth(canvas, current => noteStarted(current, system.clock.now())),
     )
   } catch (error) {
     system.log.warn('the first members of a canvas were not all published; the waker goes on', {

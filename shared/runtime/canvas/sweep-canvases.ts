@@ -5,12 +5,13 @@ import { viewPartition } from '../../core/place/place-names.ts'
 import { sweepRecord } from '../../core/record-names.ts'
 import { CANVAS_TYPE, type Canvas } from '../../core/task/canvas-state.ts'
 import { isCanvas } from '../../core/task/head.ts'
-import type { IndexEntry } from '../../ports/stores.ts'
 import { lostMessageDetector } from '../jobs/lost-messages.ts'
-import { transact } from '../kernel/kernel.ts'
+import { ofSameBirth, transact } from '../kernel/kernel.ts'
 import { readHead } from '../kernel/read-heads.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'
 import type { System } from '../kernel/system.ts'
+import { readFromCursor } from '../sweeper/read-from-cursor.ts'
+import { NOTHING_SWEPT, type SweepReport, sweepEach } from '../sweeper/sweeper.ts'
 import { type LoadedCanvas, loadCanvas } from './canvas.ts'
 import { sendCanvasLook } from './continue-canvas.ts'
 import { type RepairRange, repairMembers } from './drive-canvas.ts'
@@ -25,35 +26,31 @@ const MEMBERS_PER_CANVAS_MIN = 20
 const CANVASES_AT_ONCE_MAX = 4
 /** A canvas that nothing has changed for this long has lost its message, unless the jobs queue is busy. */
 const GRACE_MS = 40_000
-/** A round comes every minute and shares its time with the sweep of the types. */
-const ROUND_MS_MAX = 15_000
 /** Two rounds, since rounds come every minute. */
 const RECENT_MS = 120_000
 const RENEW_AFTER_MS = 10 * 86_400_000
-const CURSOR_TTL_MS = 7 * 86_400_000
 
 /**
  * One round of the safety net for canvases. A canvas whose start or cancellation was left undone gets its
  * message again. For other canvases the round looks at some members from a random leaf on. So an uncounted end
  * or an unpublished member is found within some rounds, however large the canvas is.
  */
-export async function sweepCanvases(system: System): Promise<{ looked: number; failed: number }> {
+export async function sweepCanvases(system: System, stopAt: number): Promise<SweepReport> {
   const shards = Array.from({ length: DEFAULT_SHARDS }, (_, shard) => shard)
   const pages = await sideBySide(shards, DEFAULT_SHARDS, shard => nextOpenCanvases(system, shard))
-  const stopAt = system.clock.now() + ROUND_MS_MAX
   const heads = pages.flat()
   const budget = Math.max(MEMBERS_PER_CANVAS_MIN, Math.floor(MEMBERS_PER_ROUND / heads.length))
   const isMessageLost = lostMessageDetector(system, GRACE_MS)
-  const outcomes = await sideBySide(heads, CANVASES_AT_ONCE_MAX, async head => {
-    try {
+  const report = await sweepEach(
+    heads,
+    CANVASES_AT_ONCE_MAX,
+    async head => {
       await sweepCanvas(system, head, { stopAt, budget, isMessageLost })
-      return 0
-    } catch (error) {
-      system.log.warn('a canvas was not swept', { canvasId: head.id, error })
-      return 1
-    }
-  })
-  return { looked: outcomes.length, failed: outcomes.reduce<number>((sum, one) => sum + one, 0) }
+      return NOTHING_SWEPT
+    },
+    ({ id: canvasId }, error) => system.log.warn('a canvas was not swept', { canvasId, error }),
+  )
+  return { ...report, examined: heads.length }
 }
 
 async function sweepCanvas(
@@ -85,27 +82,19 @@ async function sweepCanvas(
 }
 
 /**
- * One page of the open canvases of a shard, from where the last round stopped, and those that were published
- * recently.
+ * The next open canvases of a shard, from where the last round stopped, and those that were published recently.
  */
 async function nextOpenCanvases(system: System, shard: number): Promise<Canvas[]> {
-  const name = sweepRecord.canvases(shard)
-  const after = (await system.records.get(name)) as IndexEntry | null | undefined
   const partition = viewPartition(CANVAS_TYPE, 'open', shard)
-  const page = await system.tasks.page({
-    index: 'view',
-    partition,
-    limit: CANVASES_PER_SHARD_MAX,
-    ...(after && { after }),
-  })
-  const last = page.more ? page.entries.at(-1) : undefined
-  if (last?.id !== after?.id) {
-    const position = last ? { id: last.id, sort: last.sort } : null
-    await system.records.put(name, position, system.clock.now() + CURSOR_TTL_MS)
-  }
+  const next = await readFromCursor(
+    system,
+    sweepRecord.canvases(shard),
+    { index: 'view', partition },
+    CANVASES_PER_SHARD_MAX,
+  )
   const recent = await system.tasks.page(recentRange(partition, system.clock.now()))
-  const ids = new Set([...recent.entries, ...page.entries].map(({ id }) => id))
-  const heads = await (await system.tasks.heads([...ids])).filter(isCanvas)
+  const ids = new Set([...recent.entries, ...next].map(({ id }) => id))
+  const heads = (await system.tasks.heads([...ids])).filter(isCanvas)
   return heads.filter(({ state, owes }) => state === 'open' || owes)
 }
 
@@ -127,9 +116,9 @@ async function renewStoredParts(system: System, canvas: LoadedCanvas, head: Canv
   await sideBySide(chunks, CANVASES_AT_ONCE_MAX, chunk =>
     system.canvases.addEnds(canvas, chunk, { ok: [], bad: [] }, expiresAt),
   )
-  await transact(system, head, current =>
-    current?.born === canvas.born
-      ? noteProgress(current, system.clock.now())
-      : { ok: false as const, reason: 'nothing-to-note' as const },
+  await transact(
+    system,
+    head,
+    ofSameBirth(canvas, current => noteProgress(current, system.clock.now())),
   )
 }

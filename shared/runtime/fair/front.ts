@@ -1,8 +1,8 @@
 import { type FairLine, lineName, presentTurn, turnAt, turnRange } from '../../core/fair/fair.ts'
 import { readyPlace } from '../../core/place/place-names.ts'
 import { shardNumbers } from '../../core/types/task-type.ts'
-import type { TaskStore } from '../../ports/stores.ts'
 import { isWithin, type Moment, momentOf } from '../kernel/moment.ts'
+import { processMemory } from '../kernel/process-memory.ts'
 import type { System } from '../kernel/system.ts'
 import { cachedTypeReader } from '../types/type-cache.ts'
 
@@ -22,19 +22,11 @@ const NOTE_AFTER_TURNS = 100
 /** A front as it was read. `waits` says whether any turn waits. If none does, the front is the turn of the present time. */
 type Front = { readonly turn: number; readonly waits: boolean; readonly readAt: Moment }
 
-type Memory = {
-  readonly reads: Map<string, Promise<Front>>
-  readonly fronts: Map<string, Front>
-  readonly notedAt: Map<string, Moment>
-}
-
-const memories = new WeakMap<TaskStore, Memory>()
-
-function memoryOf({ tasks }: Pick<System, 'tasks'>): Memory {
-  const memory = memories.get(tasks) ?? { reads: new Map(), fronts: new Map(), notedAt: new Map() }
-  memories.set(tasks, memory)
-  return memory
-}
+const memoryOf = processMemory(() => ({
+  reads: new Map<string, Promise<Front>>(),
+  fronts: new Map<string, Front>(),
+  notedAt: new Map<string, Moment>(),
+}))
 
 /**
  * The turn at which a tenant without earlier turns enters a line: the smallest waiting turn, but none before the front
@@ -44,7 +36,7 @@ function memoryOf({ tasks }: Pick<System, 'tasks'>): Memory {
  * it reads for each task, since it must see at once what others publish now.
  */
 export async function frontOf(system: System, line: FairLine): Promise<number> {
-  const { reads, fronts } = memoryOf(system)
+  const { reads, fronts } = memoryOf(system.tasks)
   const name = lineName(line)
   const known = fronts.get(name)
   const isFresh = known !== undefined && isWithin(system.clock, known.readAt, FRONT_LIFE_MS)
@@ -93,7 +85,7 @@ export async function noteFront(
   { passedOver, claimed }: { readonly passedOver: number; readonly claimed: number },
 ): Promise<void> {
   if (claimed - passedOver < NOTE_AFTER_TURNS) return
-  const { notedAt } = memoryOf(system)
+  const { notedAt } = memoryOf(system.tasks)
   const name = lineName(line)
   const last = notedAt.get(name)
   if (last && isWithin(system.clock, last, NOTE_INTERVAL_MS)) return

@@ -1,7 +1,8 @@
 import { BatonError } from '../../core/errors.ts'
 import { lineName } from '../../core/fair/fair.ts'
 import type { LineEntry } from '../../core/place/line-entry.ts'
-import type { TenantTurns, TurnStore } from '../../ports/stores.ts'
+import type { TenantTurns } from '../../ports/stores.ts'
+import { processMemory } from '../kernel/process-memory.ts'
 import type { System } from '../kernel/system.ts'
 
 /** A tenant's item expires after this time. By then its last turn is past, or its first task has waited for a week. */
@@ -19,19 +20,13 @@ type Tenant = Pick<LineEntry, 'line' | 'tenant'>
 type Asking = { readonly front: number; resolve(turn: number): void; reject(error: unknown): void }
 
 /** What a process remembers of the tenants that it reserves turns for, by line and tenant. */
-type Book = {
-  readonly known: Map<string, TenantTurns>
-  readonly spare: Map<string, number[]>
-  readonly asking: Map<string, Asking[]>
-}
+const bookOf = processMemory(() => ({
+  known: new Map<string, TenantTurns>(),
+  spare: new Map<string, number[]>(),
+  asking: new Map<string, Asking[]>(),
+}))
 
-const books = new WeakMap<TurnStore, Book>()
-
-function bookOf({ turns }: Pick<System, 'turns'>): Book {
-  const book = books.get(turns) ?? { known: new Map(), spare: new Map(), asking: new Map() }
-  books.set(turns, book)
-  return book
-}
+type Book = ReturnType<typeof bookOf>
 
 /** The name of a tenant's item. DynamoDB takes no ill-formed text in a key, so the tenant is made well-formed. */
 function nameOf({ line, tenant }: Tenant): string {
@@ -43,7 +38,7 @@ function nameOf({ line, tenant }: Tenant): string {
  * and get their turns in the order of the calls.
  */
 export async function reserveTurn(system: System, tenant: Tenant, front: number): Promise<number> {
-  const book = bookOf(system)
+  const book = bookOf(system.turns)
   const name = nameOf(tenant)
   const spare = book.spare.get(name)?.shift()
   if (spare !== undefined && spare >= front) return spare
@@ -56,7 +51,7 @@ export async function reserveTurn(system: System, tenant: Tenant, front: number)
 
 /** Keeps an unused turn for the tenant's next task. */
 export function giveTurnBack(system: System, tenant: Tenant, turn: number): void {
-  const { spare } = bookOf(system)
+  const { spare } = bookOf(system.turns)
   const name = nameOf(tenant)
   if (spare.size >= CACHED_TENANTS_MAX) spare.clear()
   spare.set(name, [...(spare.get(name) ?? []), turn].sort((a, b) => a - b).slice(0, SPARE_TURNS_MAX))

@@ -133,15 +133,17 @@ async function purgeTasks(system: System, job: PurgeJob, tasks: readonly Task[])
 async function purgeTask(system: System, job: PurgeJob, seen: Task): Promise<boolean> {
   if (!purge(seen, job, system.clock.now()).ok) return false
   const head = await withoutOwedCallbacks(system, seen)
-  const { decision } = await transact(system, head, current =>
-    current?.born === seen.born && !current.owes
-      ? purge(current, job, system.clock.now())
-      : { ok: false as const, reason: 'not-meant' as const },
+  const { decision } = await transact(
+    system,
+    head,
+    ofSameBirth(seen, current => (current.owes ? NOT_MEANT : purge(current, job, system.clock.now()))),
   )
   if (!decision.ok) return false
   if (decision.change.before) await deleteLastingBodies(system, decision.change.before)
   return true
 }
+
+const NOT_MEANT = { ok: false, reason: 'not-meant' } as const
 
 /** Publishes owed callbacks before the task is removed, so that they are not lost with it. */
 async function withoutOwedCallbacks(system: System, seen: Task): Promise<Task | undefined> {

@@ -2,6 +2,7 @@ import { rangesOfPurge } from '../../core/operate/purge.ts'
 import { shardNumbers, type TaskType } from '../../core/types/task-type.ts'
 import type { JobLook, PurgeJob } from '../../core/types/type-job.ts'
 import type { System } from '../kernel/system.ts'
+import { NOTHING_SWEPT, type SweepReport, sweepEach } from '../sweeper/sweeper.ts'
 import { lostMessageDetector } from './lost-messages.ts'
 import { type PurgeProgress, readPurgeProgress } from './purge-progress.ts'
 import { endPurge } from './start-purge.ts'
@@ -12,32 +13,24 @@ import { endPurge } from './start-purge.ts'
  */
 const SILENT_MS = 60_000
 
-export type PurgesReport = { readonly repaired: number; readonly failed: number }
-
 /**
  * Brings the listed purges of all types to their end. It replaces lost messages, and makes each partition pass
  * twice, a minute apart, because the index may lag behind the first pass. Types without purges, which is nearly
  * always all of them, cost nothing.
  */
-export async function sweepPurges(system: System, types: readonly TaskType[]): Promise<PurgesReport> {
+export async function sweepPurges(system: System, types: readonly TaskType[]): Promise<SweepReport> {
   const purges = types.flatMap(type => (type.purges ?? []).map(job => ({ type, job })))
-  const reports = await Promise.all(
-    purges.map(({ type, job }) =>
-      sweepPurge(system, type, job).catch(error => {
-        system.log.error('a purge could not be swept', { type: type.type, error })
-        return { repaired: 0, failed: 1 }
-      }),
-    ),
+  return sweepEach(
+    purges,
+    purges.length,
+    ({ type, job }) => sweepPurge(system, type, job),
+    ({ type: { type } }, error) => system.log.error('a purge could not be swept', { type, error }),
   )
-  return {
-    repaired: reports.reduce((sum, { repaired }) => sum + repaired, 0),
-    failed: reports.reduce((sum, { failed }) => sum + failed, 0),
-  }
 }
 
-async function sweepPurge(system: System, type: TaskType, job: PurgeJob): Promise<PurgesReport> {
+async function sweepPurge(system: System, type: TaskType, job: PurgeJob): Promise<SweepReport> {
   const now = system.clock.now()
-  if (now - job.askedAt < SILENT_MS) return { repaired: 0, failed: 0 }
+  if (now - job.askedAt < SILENT_MS) return NOTHING_SWEPT
   const partitions = shardNumbers(type).flatMap(shard =>
     rangesOfPurge(job).map(({ bucket }) => ({ type: type.type, job, bucket, shard })),
   )
@@ -50,13 +43,13 @@ async function sweepPurge(system: System, type: TaskType, job: PurgeJob): Promis
   )
   if (steps.every(({ step }) => step === 'over')) {
     await endPurge(system, type, job)
-    return { repaired: 0, failed: 0 }
+    return NOTHING_SWEPT
   }
   const looks = steps.flatMap(({ one, step }) => (typeof step === 'object' ? [jobLookOf(one, step)] : []))
   const failures = await system.messages.continueJobs(looks)
   const lost = steps.filter(({ step }) => typeof step === 'object' && step.isLost).length
   if (lost > 0) system.metrics.add('SweeperRepaired', lost, type.type)
-  return { repaired: lost, failed: failures.length }
+  return { ...NOTHING_SWEPT, repaired: lost, failed: failures.length }
 }
 
 type Step = 'over' | 'wait' | (Pick<PurgeProgress, 'isSecond' | 'after'> & { readonly isLost: boolean })

@@ -1,4 +1,4 @@
-import { isItemFault } from '../../core/errors.ts'
+import { isItemFault, isOutage } from '../../core/errors.ts'
 import type { Head } from '../../core/task/head.ts'
 import type { Task } from '../../core/task/task.ts'
 import { processMemory } from './process-memory.ts'
@@ -85,3 +85,12 @@ export function faultOf(error: unknown): string {
 
 /** A task that could not be planned, by task id, and why. Only a `transient` failure is worth another try. */
 export type PlanFailure = { readonly id: string; readonly reason: string; readonly transient: boolean }
+
+/**
+ * The failure of one task, by the error that ended its work. By default only an outage is worth another try: an error that
+ * comes again at each try would block a shard of the stream. Looks and markers are also worth another try after an unknown
+ * error, since only the fault of an item is certain to come again.
+ */
+export function failureOf(id: string, error: unknown, transient = isOutage(error)): PlanFailure {
+  return { id, reason: String(error), transient }
+}

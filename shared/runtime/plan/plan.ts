@@ -13,7 +13,7 @@ import { type Planned, planned } from '../../core/plan/plan.ts'
 import { type Head, isTask } from '../../core/task/head.ts'
 import type { Task } from '../../core/task/task.ts'
 import type { CanvasLook, Dispatch, Look } from '../../ports/messages.ts'
-import type { PlanFailure } from '../kernel/isolate-faults.ts'
+import { failureOf, type PlanFailure } from '../kernel/isolate-faults.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'
 import type { PlanningSystem, System } from '../kernel/system.ts'
 import { markTargets } from '../worker/targets.ts'
@@ -150,7 +150,7 @@ export async function isolateFaults<H extends Head>(
   } catch (error) {
     if (isOutage(error)) throw error
     const [only, ...others] = tasks
-    if (only && others.length === 0) return [{ id: only.id, reason: String(error), transient: false }]
+    if (only && others.length === 0) return [failureOf(only.id, error)]
     const each = await sideBySide(tasks, ONE_BY_ONE_AT_ONCE_MAX, task => isolateFaults(work, system, [task]))
     return each.flat()
   }

@@ -1,5 +1,5 @@
 import { BODY_GRACE_MS } from '../../core/bounds.ts'
-import { type FieldProblem, isOutage } from '../../core/errors.ts'
+import type { FieldProblem } from '../../core/errors.ts'
 import type { Json } from '../../core/json.ts'
 import { recordCallbacksPublished, recordUnpublishable } from '../../core/operate/operate.ts'
 import type { HandedOn } from '../../core/publish/publish.ts'
@@ -10,8 +10,8 @@ import { bodiesExpiringBefore } from '../../core/task/head.ts'
 import { resultOf } from '../../core/task/result.ts'
 import type { Callbacks, Task, Unpublished } from '../../core/task/task.ts'
 import { fullError } from '../kernel/full-error.ts'
-import { faultOf, type PlanFailure } from '../kernel/isolate-faults.ts'
-import { transact } from '../kernel/kernel.ts'
+import { failureOf, faultOf, type PlanFailure } from '../kernel/isolate-faults.ts'
+import { ofSameBirth, transact } from '../kernel/kernel.ts'
 import { BODY_ALERT_MS, bodyValue } from '../kernel/living-bodies.ts'
 import { readTask } from '../kernel/read-heads.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'
@@ -35,8 +35,7 @@ export async function publishOwedCallbacks(system: System, tasks: readonly Task[
       await publishTaskCallbacks(system, task)
       return []
     } catch (error) {
-      const transient = isOutage(error)
-      return [{ id: task.id, reason: String(error), transient }]
+      return [failureOf(task.id, error)]
     }
   })
   return failures.flat()
@@ -57,16 +56,20 @@ export async function publishTaskCallbacks(
   const unpublished = head.callbacks && (await publishCallbacks(system, head, head.callbacks))
   // Another process may have published these callbacks meanwhile, and the task may have been resumed and ended
   // again. Then it owes new callbacks, which are not published yet.
-  await transact(system, head, current => {
-    if (current?.born !== born || current.revision !== head.revision) return GONE
-    const now = system.clock.now()
-    return unpublished
-      ? recordUnpublishable(current, unpublished, now)
-      : recordCallbacksPublished(current, now)
-  })
+  await transact(
+    system,
+    head,
+    ofSameBirth(head, current => {
+      if (current.revision !== head.revision) return OUTDATED
+      const now = system.clock.now()
+      return unpublished
+        ? recordUnpublishable(current, unpublished, now)
+        : recordCallbacksPublished(current, now)
+    }),
+  )
 }
 
-const GONE = { ok: false, reason: 'gone' } as const
+const OUTDATED = { ok: false, reason: 'outdated' } as const
 
 /** Publishes the callbacks that are still owed; returns those that were refused. */
 async function publishCallbacks(

@@ -58,7 +58,7 @@ function storageProblems({ delayMs, dueAt, priority, stage }: ChildPublication):
   const isNoTime = dueAt !== undefined && Number.isNaN(Date.parse(dueAt))
   const found: ReadonlyArray<readonly [string, string | undefined]> = [
     ['delayMs', delayMs === undefined ? undefined : delayProblem(delayMs)],
-    ['dueAt', isNoTime ? 'must be a time as 2026-01-31T12:00:00.000Z' : undefined],
+    ['dueAt', isNoTime ? 'must be a time such as 2026-01-31T12:00:00.000Z' : undefined],
     ['priority', priority === undefined ? undefined : priorityProblem(priority)],
     ['stage', stage === undefined ? undefined : stageProblem(stage)],
   ]

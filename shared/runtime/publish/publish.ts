@@ -22,6 +22,7 @@ import { readTask } from '../kernel/read-heads.ts'
 import { sideBySide, sideBySideByName } from '../kernel/side-by-side.ts'
 import { inPublishSpan } from '../kernel/spans.ts'
 import type { System } from '../kernel/system.ts'
+import { registeredNames } from '../types/registered-names.ts'
 import { batchTypeReader, type TypeReader } from '../types/type-cache.ts'
 import { decidePublish, isDebounceSuccessor } from './decide-publish.ts'
 import {
@@ -123,7 +124,7 @@ async function withRegisteredTypes(
 ): Promise<PublishOutcome[]> {
   const isUnknown = (outcome: PublishOutcome) => !outcome.ok && outcome.reason === 'unknown-type'
   if (!outcomes.some(isUnknown)) return [...outcomes]
-  const existing = (await system.types.list()).map(({ type }) => type).sort()
+  const existing = await registeredNames(system)
   return outcomes.map(outcome => (isUnknown(outcome) ? { ...outcome, existing } : outcome))
 }
 

@@ -12,6 +12,7 @@ import {
   shardsOf,
   type TaskType,
 } from '../../core/types/task-type.ts'
+import { processMemory } from '../kernel/process-memory.ts'
 import type { TypeReader } from '../types/type-cache.ts'
 
 export type ResolvedFlow =
@@ -24,8 +25,7 @@ export type ResolvedFlow =
  * name the flow's type, since a caller that publishes cannot change its steps.
  */
 export function resolveFlow(typeOf: TypeReader, type: TaskType): Promise<ResolvedFlow> {
-  const known = resolvedBy.get(typeOf) ?? new Map<string, Promise<ResolvedFlow>>()
-  resolvedBy.set(typeOf, known)
+  const known = resolvedBy(typeOf)
   const present = known.get(type.type) ?? resolve(typeOf, type)
   known.set(type.type, present)
   return present
@@ -35,7 +35,7 @@ export function resolveFlow(typeOf: TypeReader, type: TaskType): Promise<Resolve
  * A batch reader reads each type once, so the steps of a flow are the same for all tasks that it serves:
  * thousands, in a canvas.
  */
-const resolvedBy = new WeakMap<TypeReader, Map<string, Promise<ResolvedFlow>>>()
+const resolvedBy = processMemory(() => new Map<string, Promise<ResolvedFlow>>())
 
 async function resolve(typeOf: TypeReader, { type, configuration }: TaskType): Promise<ResolvedFlow> {
   const problems: FieldProblem[] = []

@@ -13,7 +13,7 @@ import {
 import { isSchedule } from '../../core/task/head.ts'
 import type { PresentSchedule, Schedule } from '../../core/task/schedule-state.ts'
 import type { Task } from '../../core/task/task.ts'
-import { transact } from '../kernel/kernel.ts'
+import { ofSameBirth, transact } from '../kernel/kernel.ts'
 import { bodyValue } from '../kernel/living-bodies.ts'
 import { readHead } from '../kernel/read-heads.ts'
 import type { System } from '../kernel/system.ts'
@@ -92,10 +92,10 @@ export async function triggerSchedule(system: System, id: string): Promise<Trigg
 /** Records the run in the schedule. The task is published already, so a failure here is only logged. */
 async function recordRun(system: System, head: Schedule): Promise<void> {
   try {
-    await transact(system, head, current =>
-      current?.born === head.born
-        ? noteTriggered(current, system.clock.now())
-        : { ok: false as const, reason: 'finished' as const },
+    await transact(
+      system,
+      head,
+      ofSameBirth(head, current => noteTriggered(current, system.clock.now())),
     )
   } catch (error) {
     system.log.info('a schedule was run, and the run could not be recorded in it', {

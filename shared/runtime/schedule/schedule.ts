@@ -29,6 +29,7 @@ import { readHead } from '../kernel/read-heads.ts'
 import type { System } from '../kernel/system.ts'
 import { requestOfBody } from '../publish/request-of-body.ts'
 import { resolvePublication, type UnknownType } from '../publish/resolve-publication.ts'
+import { registeredNames } from '../types/registered-names.ts'
 import { batchTypeReader } from '../types/type-cache.ts'
 import { ticksOfTiming } from './cron-ticks.ts'
 
@@ -106,7 +107,7 @@ async function refusalOf(
   if (resolved.unknown.length === 0) {
     return { ok: false, reason: 'invalid', problems: resolved.problems.map(inTask) }
   }
-  const existing = (await system.types.list()).map(one => one.type).sort()
+  const existing = await registeredNames(system)
   return { ok: false, reason: 'unknown-type', unknown: resolved.unknown.map(inTask), existing }
 }
 

@@ -1,14 +1,14 @@
 import { EVERY_TYPE } from '../../core/bounds.ts'
 import { sweepRecord } from '../../core/record-names.ts'
 import { touchSchedule } from '../../core/schedule/schedule.ts'
-import { bodiesExpiringBefore, isSchedule } from '../../core/task/head.ts'
+import { isSchedule } from '../../core/task/head.ts'
 import type { Schedule } from '../../core/task/schedule-state.ts'
-import type { IndexEntry, IndexPage, IndexRange } from '../../ports/stores.ts'
-import { isolateEach } from '../kernel/isolate-faults.ts'
-import { transact } from '../kernel/kernel.ts'
-import { BODY_ALERT_MS } from '../kernel/living-bodies.ts'
+import type { IndexEntry, IndexRange } from '../../ports/stores.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'
-import type { PlanningSystem } from '../kernel/system.ts'
+import type { System } from '../kernel/system.ts'
+import { readFromCursor } from '../sweeper/read-from-cursor.ts'
+import { renewAgeingBodies } from '../sweeper/renew-ageing-bodies.ts'
+import { NOTHING_SWEPT, type SweepReport, sumOf } from '../sweeper/sweeper.ts'
 import { openScheduleRanges } from './read-schedules.ts'
 import { tickSchedule } from './tick-schedule.ts'
 
@@ -17,16 +17,11 @@ const LATE_MS = 2_000
 const PAGE_SCHEDULES = 100
 /** How many schedules of one shard tick at the same time. One tick takes four calls in sequence. */
 const TICKS_AT_ONCE_MAX = 10
-/** A round reads no further page after this time: the sweeper's function ends after 50 s. */
-const TICKING_MS_MAX = 30_000
 /** A round that renews bodies reads at most this many schedules of each shard. */
 const RENEWED_PER_SHARD_MAX = 100
 /** The share of the rounds that renew bodies. Bodies are renewed days before they expire, so some rounds are enough. */
 const RENEWAL_SHARE = 0.1
 const RENEWALS_AT_ONCE_MAX = 5
-const CURSOR_TTL_MS = 7 * 86_400_000
-
-type Report = { readonly looked: number; readonly repaired: number; readonly failed: number }
 
 /**
  * One round of the safety net for schedules: ticks schedules that are late, and renews the task bodies of
@@ -39,17 +34,14 @@ type Report = { readonly looked: number; readonly repaired: number; readonly fai
  * A round goes through all late schedules, the earliest due first, for up to 30 s. A schedule that cannot tick
  * keeps its position in the index and delays the others by its own calls only.
  */
-export async function sweepSchedules(system: PlanningSystem): Promise<Report> {
-  const [late, renewed] = await Promise.all([tickLateSchedules(system), renewAgeingBodies(system)])
-  return { ...late, looked: late.looked + renewed }
+export async function sweepSchedules(system: System, stopAt: number): Promise<SweepReport> {
+  return sumOf(await Promise.all([tickLateSchedules(system, stopAt), renewSomeBodies(system)]))
 }
 
-async function tickLateSchedules(system: PlanningSystem): Promise<Report> {
+async function tickLateSchedules(system: System, stopAt: number): Promise<SweepReport> {
   const now = system.clock.now()
   const ranges = openScheduleRanges({ to: now - LATE_MS })
-  const all = (
-    await sideBySide(ranges, ranges.length, range => tickRange(system, range, now + TICKING_MS_MAX))
-  ).flat()
+  const all = (await sideBySide(ranges, ranges.length, range => tickRange(system, range, stopAt))).flat()
   const ticked = all.filter(({ outcome }) => outcome === 'ticked')
   if (ticked.length > 0) {
     system.metrics.add('SweeperRepaired', ticked.length, EVERY_TYPE)
@@ -61,7 +53,7 @@ async function tickLateSchedules(system: PlanningSystem): Promise<Report> {
     const { id, error } = first
     system.log.error('late schedules did not tick', { schedules: failed.length, first: id, error })
   }
-  return { looked: all.length, repaired: ticked.length, failed: failed.length }
+  return { examined: all.length, repaired: ticked.length, failed: failed.length }
 }
 
 type TickReport = {
@@ -74,7 +66,7 @@ type TickReport = {
  * Ticks the schedules of one range. The position moves past each entry that was read, whether or not its
  * schedule ticked.
  */
-async function tickRange(system: PlanningSystem, range: IndexRange, stopAt: number): Promise<TickReport[]> {
+async function tickRange(system: System, range: IndexRange, stopAt: number): Promise<TickReport[]> {
   const swept: TickReport[] = []
   let position: IndexEntry | undefined
   do {
@@ -89,7 +81,7 @@ async function tickRange(system: PlanningSystem, range: IndexRange, stopAt: numb
   return swept
 }
 
-async function tickLate(system: PlanningSystem, id: string): Promise<TickReport> {
+async function tickLate(system: System, id: string): Promise<TickReport> {
   try {
     const { ticked } = await tickSchedule(system, { id })
     return { id, outcome: ticked ? 'ticked' : 'not-due' }
@@ -98,42 +90,20 @@ async function tickLate(system: PlanningSystem, id: string): Promise<TickReport>
   }
 }
 
-/** Renews bodies that expire soon. Any transition renews them, so a transition that changes nothing is enough. */
-async function renewAgeingBodies(system: PlanningSystem): Promise<number> {
-  if (system.chance.fraction() >= RENEWAL_SHARE) return 0
-  const now = system.clock.now()
+/** Renews bodies that expire soon, in some of the rounds. */
+async function renewSomeBodies(system: System): Promise<SweepReport> {
+  if (system.chance.fraction() >= RENEWAL_SHARE) return NOTHING_SWEPT
   const heads = await openSchedules(system)
-  const ageing = heads.filter(head => bodiesExpiringBefore(head, now + BODY_ALERT_MS).length > 0)
-  await isolateEach(system, ageing, RENEWALS_AT_ONCE_MAX, seen =>
-    transact(system, seen, current =>
-      current?.born === seen.born
-        ? touchSchedule(current, now)
-        : { ok: false as const, reason: 'finished' as const },
-    ),
-  )
-  return heads.length
+  await renewAgeingBodies(system, heads, RENEWALS_AT_ONCE_MAX, touchSchedule)
+  return { ...NOTHING_SWEPT, examined: heads.length }
 }
 
-/** One page of each shard, from where the last round stopped. */
-async function openSchedules(system: PlanningSystem): Promise<Schedule[]> {
+/** The next schedules of each shard, from where the last round stopped. */
+async function openSchedules(system: System): Promise<Schedule[]> {
   const ranges = openScheduleRanges()
-  const found = await sideBySide(ranges, ranges.length, (range, shard) => readNextPage(system, range, shard))
-  const ids = found.flatMap(({ entries }) => entries.map(({ id }) => id))
-  return ids.length > 0 ? (await system.tasks.heads([...new Set(ids)])).filter(isSchedule) : []
-}
-
-async function readNextPage(
-  { tasks, records, clock }: PlanningSystem,
-  range: IndexRange,
-  shard: number,
-): Promise<IndexPage> {
-  const name = sweepRecord.schedules(shard)
-  const after = (await records.get(name)) as IndexEntry | null | undefined
-  const page = await tasks.page({ ...range, limit: RENEWED_PER_SHARD_MAX, ...(after && { after }) })
-  const last = page.more ? page.entries.at(-1) : undefined
-  if (last?.id !== after?.id) {
-    const position = last ? { id: last.id, sort: last.sort } : null
-    await records.put(name, position, clock.now() + CURSOR_TTL_MS)
-  }
-  return page
+  const found = await sideBySide(ranges, ranges.length, (range, shard) =>
+    readFromCursor(system, sweepRecord.schedules(shard), range, RENEWED_PER_SHARD_MAX),
+  )
+  const ids = new Set(found.flat().map(({ id }) => id))
+  return ids.size > 0 ? (await system.tasks.heads([...ids])).filter(isSchedule) : []
 }

@@ -4,7 +4,7 @@ import type { TaskError } from '../../core/task/error.ts'
 import { isSchedule } from '../../core/task/head.ts'
 import type { PresentSchedule, Schedule } from '../../core/task/schedule-state.ts'
 import { faultOf } from '../kernel/isolate-faults.ts'
-import { transact } from '../kernel/kernel.ts'
+import { ofSameBirth, transact } from '../kernel/kernel.ts'
 import { readHead } from '../kernel/read-heads.ts'
 import type { System } from '../kernel/system.ts'
 import { logFields } from '../kernel/traceparent.ts'
@@ -35,13 +35,20 @@ export async function tickSchedule(
   const { schedule, dueAt, createdAt } = head
   const due = dueTicks(ticksOfTiming(schedule.timing, createdAt), { ...schedule, from: dueAt }, now)
   const outcome = await publishTicks(system, head, due.publish)
-  const { task } = await transact(system, head, current =>
-    current?.born === head.born && current.revision === head.revision
-      ? noteTicked(current, { next: due.next, ...outcome }, system.clock.now())
-      : { ok: false as const, reason: 'not-ticking' as const },
+  const { task } = await transact(
+    system,
+    head,
+    ofSameBirth(head, current =>
+      current.revision === head.revision
+        ? noteTicked(current, { next: due.next, ...outcome }, system.clock.now())
+        : OUTDATED,
+    ),
   )
   return { ticked: true, task }
 }
+
+/** Another process has changed the schedule meanwhile. */
+const OUTDATED = { ok: false, reason: 'outdated' } as const
 
 type Published = { readonly ranAt: number | undefined; readonly error: TaskError | undefined }
 

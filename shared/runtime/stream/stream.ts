@@ -6,8 +6,8 @@
 
 import { needsAttention } from '../../core/flow/describe-steps.ts'
 import { type Head, isTask } from '../../core/task/head.ts'
-import type { Messages } from '../../ports/messages.ts'
 import { countEnds } from '../canvas/count-ends.ts'
+import { processMemory } from '../kernel/process-memory.ts'
 import type { PlanningSystem } from '../kernel/system.ts'
 import { logFields } from '../kernel/traceparent.ts'
 import { isolateFaults, planTasks } from '../plan/plan.ts'
@@ -19,7 +19,7 @@ type TaskChange = { readonly task: Head; readonly position: string }
 const PLANNED_MAX = 1_000
 
 /** The changes that this process has planned, by the queues that it sends to. */
-const memories = new WeakMap<Messages, Set<string>>()
+const memoryOf = processMemory(() => ({ planned: new Set<string>() }))
 
 /**
  * Plans each changed task, and counts the ended members of canvases; returns the positions of the changes that
@@ -31,8 +31,8 @@ const memories = new WeakMap<Messages, Set<string>>()
  */
 export async function planChanges(system: PlanningSystem, changes: readonly TaskChange[]): Promise<string[]> {
   const newest = new Map(changes.map(change => [change.task.id, change]))
-  const known = memories.get(system.messages) ?? new Set<string>()
-  const due = [...newest.values()].filter(change => !known.has(nameOf(change)))
+  const memory = memoryOf(system.messages)
+  const due = [...newest.values()].filter(change => !memory.planned.has(nameOf(change)))
   const heads = due.map(({ task }) => task)
   for (const { task } of changes) logNeedsAttention(system, task)
   const working = [planTasks, countEnds].map(work => isolateFaults(work, system, heads))
@@ -42,16 +42,9 @@ export async function planChanges(system: PlanningSystem, changes: readonly Task
     else system.log.error('not planned: its message is refused', failure)
   }
   const again = new Set(failures.filter(({ transient }) => transient).map(({ id }) => id))
-  remember(
-    system.messages,
-    due.filter(({ task }) => !again.has(task.id)),
-  )
+  const done = due.filter(({ task }) => !again.has(task.id))
+  memory.planned = new Set([...memory.planned, ...done.map(nameOf)].slice(-PLANNED_MAX))
   return [...again].flatMap(id => newest.get(id)?.position ?? [])
-}
-
-function remember(messages: Messages, done: readonly TaskChange[]): void {
-  const known = [...(memories.get(messages) ?? []), ...done.map(nameOf)]
-  memories.set(messages, new Set(known.slice(-PLANNED_MAX)))
 }
 
 /** A position alone does not identify a change, because each shard has its own positions. */

@@ -3,43 +3,33 @@ import { statusReasonOf } from '../../core/status/status.ts'
 import { isQuiet, isStuck, type WaitFacts } from '../../core/status/stuck.ts'
 import { workOf } from '../../core/task/piece.ts'
 import { isTargeted, liveRuns, type Task } from '../../core/task/task.ts'
-import { servingType, type TaskType } from '../../core/types/task-type.ts'
+import { servingType } from '../../core/types/task-type.ts'
 import type { Worker } from '../../core/worker/worker.ts'
 import { isolateEach } from '../kernel/isolate-faults.ts'
 import type { System } from '../kernel/system.ts'
 import { cachedAllowance } from '../limits/allows-start.ts'
 import { readServed, type StatusReaders } from '../read/describe-task.ts'
-import type { StateReader } from '../types/serving-states.ts'
+import type { SweepRound } from './sweep-round.ts'
 
 /** One log line names at most this many ids. */
 const IDS_LOGGED_MAX = 10
-
-/** What a round of the sweeper knows after it has swept all types. */
-export type SweptRound = {
-  readonly types: readonly TaskType[]
-  readonly stateOf: StateReader
-  readonly tasks: readonly Task[]
-  /** The time since which no round of the type has been missed. */
-  sweptSince(type: string): number
-}
 
 /**
  * Counts and logs the stuck tasks among those that a round of the sweeper has read. It reads no tasks, and
  * reads the live workers only if a task shows no sign of life. The messages of a stuck task were sent again all
  * along, so it needs an operator.
  */
-export async function reportStuck(system: System, round: SweptRound): Promise<void> {
+export async function reportStuck(round: SweepRound, tasks: readonly Task[]): Promise<void> {
+  const { system } = round
   const now = system.clock.now()
-  const quiet = (
-    await isolateEach(system, round.tasks, 1, async task => (isQuiet(task, now) ? task : []))
-  ).flat()
+  const quiet = (await isolateEach(system, tasks, 1, async task => (isQuiet(task, now) ? task : []))).flat()
   if (quiet.length === 0) return
   try {
-    const waitOf = waitReader(system, round)
+    const waitOf = waitReader(round, tasks)
     const judged = await isolateEach(system, quiet, quiet.length, async task =>
       isStuck(task, await waitOf(task), now) ? [task] : [],
     )
-    for (const [type, tasks] of Map.groupBy(judged.flat(), task => task.type)) reportType(system, type, tasks)
+    for (const [type, stuck] of Map.groupBy(judged.flat(), task => task.type)) reportType(system, type, stuck)
   } catch (error) {
     system.log.error('the search for stuck tasks failed', { error })
   }
@@ -54,8 +44,8 @@ function reportType({ metrics, log }: System, type: string, tasks: readonly Task
   })
 }
 
-function waitReader(system: System, round: SweptRound): (task: Task) => Promise<WaitFacts> {
-  const { stateOf, sweptSince } = round
+function waitReader(round: SweepRound, tasks: readonly Task[]): (task: Task) => Promise<WaitFacts> {
+  const { system, stateOf, memory } = round
   const types = new Map(round.types.map(type => [type.type, type]))
   const workers = onlyOnce(() => system.workers.list())
   const readers: StatusReaders = {
@@ -63,9 +53,7 @@ function waitReader(system: System, round: SweptRound): (task: Task) => Promise<
     allowsStart: cachedAllowance(system),
     liveWorkers: workers,
   }
-  const typesAtWork = new Set(
-    round.tasks.filter(task => liveRuns(task).length > 0).map(task => workOf(task).type),
-  )
+  const typesAtWork = new Set(tasks.filter(task => liveRuns(task).length > 0).map(task => workOf(task).type))
   return async task => {
     const { type, kind } = workOf(task)
     const now = system.clock.now()
@@ -81,7 +69,7 @@ function waitReader(system: System, round: SweptRound): (task: Task) => Promise<
       isPaused: involved.some(({ paused }) => paused),
       isInLine: isOverHttp ? typesAtWork.has(type) : backlog > 0,
       since: Math.max(
-        sweptSince(task.type),
+        memory.rounds?.get(task.type)?.since ?? 0,
         handlerSince,
         ...involved.map(({ updatedAt }) => updatedAt),
         fitting.length > 0 ? Math.min(...fitting.map(({ startedAt }) => startedAt)) : 0,

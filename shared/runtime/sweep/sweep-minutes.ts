@@ -2,6 +2,7 @@ import { EVERY_TYPE } from '../../core/bounds.ts'
 import { minuteOf, minuteStart } from '../../core/place/place.ts'
 import { MINUTE_SHARDS, minutePlaceName } from '../../core/place/place-names.ts'
 import type { System } from '../kernel/system.ts'
+import { NOTHING_SWEPT, type SweepReport, sweepEach } from '../sweeper/sweeper.ts'
 import { wakeMinute, wasMinuteWoken } from '../wake/wake.ts'
 
 /**
@@ -19,8 +20,6 @@ const LOOK_BACK_MS = 180_000
 /** The minutes that this process knows to need no repair. */
 export type CheckedMinutes = Set<number>
 
-export type MinutesReport = { readonly repaired: number; readonly failed: number }
-
 /**
  * Wakes the far minutes whose schedule was lost, deleted, or never created: they begin about now, have tasks in
  * their place, and left no record of having been woken.
@@ -30,7 +29,7 @@ export type MinutesReport = { readonly repaired: number; readonly failed: number
  *
  * `seen` is kept from round to round by its process.
  */
-export async function sweepMinutes(system: System, seen: CheckedMinutes): Promise<MinutesReport> {
+export async function sweepMinutes(system: System, seen: CheckedMinutes): Promise<SweepReport> {
   const now = system.clock.now()
   const from = minuteOf(now - LOOK_BACK_MS)
   for (const minute of seen) if (minute < from) seen.delete(minute)
@@ -38,24 +37,23 @@ export async function sweepMinutes(system: System, seen: CheckedMinutes): Promis
   for (let minute = from; minuteStart(minute) <= now + LOOK_AHEAD_MS; minute++) {
     if (!seen.has(minute)) minutes.push(minute)
   }
-  const reports = await Promise.all(minutes.map(minute => sweepMinute(system, minute, seen)))
-  return { repaired: sum(reports, 'repaired'), failed: sum(reports, 'failed') }
+  return sweepEach(
+    minutes,
+    minutes.length,
+    minute => sweepMinute(system, minute, seen),
+    (minute, error) => system.log.error('a far minute was not swept', { minute: minuteStart(minute), error }),
+  )
 }
 
-async function sweepMinute(system: System, minute: number, seen: CheckedMinutes): Promise<MinutesReport> {
-  try {
-    const isLost = !(await wasMinuteWoken(system, minute)) && (await hasTasks(system, minute))
-    if (isLost) {
-      await wakeMinute(system, minute)
-      system.metrics.add('SweeperRepaired', 1, EVERY_TYPE)
-      system.log.warn('woke a far minute whose schedule did not fire', { minute: minuteStart(minute) })
-    }
-    seen.add(minute)
-    return { repaired: Number(isLost), failed: 0 }
-  } catch (error) {
-    system.log.error('a far minute was not swept', { minute: minuteStart(minute), error })
-    return { repaired: 0, failed: 1 }
+async function sweepMinute(system: System, minute: number, seen: CheckedMinutes): Promise<SweepReport> {
+  const isLost = !(await wasMinuteWoken(system, minute)) && (await hasTasks(system, minute))
+  if (isLost) {
+    await wakeMinute(system, minute)
+    system.metrics.add('SweeperRepaired', 1, EVERY_TYPE)
+    system.log.warn('woke a far minute whose schedule did not fire', { minute: minuteStart(minute) })
   }
+  seen.add(minute)
+  return { ...NOTHING_SWEPT, repaired: Number(isLost) }
 }
 
 async function hasTasks({ tasks }: System, minute: number): Promise<boolean> {
@@ -65,8 +63,4 @@ async function hasTasks({ tasks }: System, minute: number): Promise<boolean> {
     ),
   )
   return pages.some(({ entries }) => entries.length > 0)
-}
-
-function sum(reports: readonly MinutesReport[], name: keyof MinutesReport): number {
-  return reports.reduce((total, report) => total + report[name], 0)
 }

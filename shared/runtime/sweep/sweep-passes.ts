@@ -2,7 +2,8 @@ import type { Json } from '../../core/json.ts'
 import type { Task } from '../../core/task/task.ts'
 import type { IndexEntry, IndexRange } from '../../ports/stores.ts'
 import { readTasks } from '../kernel/read-heads.ts'
-import type { PlanningSystem } from '../kernel/system.ts'
+import type { System } from '../kernel/system.ts'
+import { moveCursor, readAfter, storedPosition } from '../sweeper/read-from-cursor.ts'
 
 /**
  * The sweeper reads each index partition from its start to its end, a budget of tasks per round: that is a
@@ -11,8 +12,6 @@ import type { PlanningSystem } from '../kernel/system.ts'
  * read yet, however old it is.
  */
 
-const PAGE_TASKS = 100
-const CURSOR_TTL_MS = 7 * 86_400_000
 /** A pass without a record took one round, and rounds come every minute. */
 const SHORT_PASS_MS = 60_000
 /** This pass and the two before it, since a message of the sweeper may get lost as well. */
@@ -36,32 +35,19 @@ type Pass = {
 
 /** Reads at most `budget` tasks of a range from where the last round stopped, and records where it stopped. */
 export async function readNextInPass(
-  system: PlanningSystem,
+  system: Pick<System, 'tasks' | 'records' | 'clock'>,
   recordName: string,
   range: IndexRange,
   budget: number,
 ): Promise<SweepCandidate[]> {
-  const now = system.clock.now()
   const stored = await system.records.get(recordName)
-  const pass = passFrom(stored, now)
-  const tasks: Task[] = []
-  let { position } = pass
-  for (let left = budget; left > 0; left -= PAGE_TASKS) {
-    const limit = Math.min(PAGE_TASKS, left)
-    const page = await system.tasks.page({ ...range, limit, ...(position && { after: position }) })
-    tasks.push(
-      ...(await readTasks(
-        system,
-        page.entries.map(({ id }) => id),
-      )),
-    )
-    position = page.more ? page.entries.at(-1) : undefined
-    if (!position) break
-  }
-  const next = recordOf({ ...pass, position }, pass.position !== undefined)
-  if (next !== null || (stored ?? null) !== null) {
-    await system.records.put(recordName, next, now + CURSOR_TTL_MS)
-  }
+  const pass = passFrom(stored, system.clock.now())
+  const { entries, position } = await readAfter(system, pass.position, range, budget)
+  const tasks = await readTasks(
+    system,
+    entries.map(({ id }) => id),
+  )
+  await moveCursor(system, recordName, stored, recordOf({ ...pass, position }, pass.position !== undefined))
   const unreadSince = beganBefore(pass, 1)
   const readOnceSince = beganBefore(pass, 2)
   return tasks.map(task => ({ task, unreadSince, readOnceSince }))
@@ -69,9 +55,10 @@ export async function readNextInPass(
 
 /** The pass that continues, or a new one. Earlier versions stored the position alone. */
 function passFrom(stored: Json | undefined, now: number): Pass {
-  const { id, sort, begins = [] } = (stored ?? {}) as Partial<IndexEntry & Pass>
-  if (id === undefined || sort === undefined) return { begins: [now, ...begins].slice(0, PASSES_KNOWN_MAX) }
-  return { position: { id, sort }, begins: begins.length > 0 ? begins : [now] }
+  const { begins = [] } = (stored ?? {}) as Partial<Pass>
+  const position = storedPosition(stored)
+  if (!position) return { begins: [now, ...begins].slice(0, PASSES_KNOWN_MAX) }
+  return { position, begins: begins.length > 0 ? begins : [now] }
 }
 
 /** When the pass that is `count` passes before this one began. */
@@ -82,6 +69,6 @@ function beganBefore({ begins }: Pass, count: number): number {
 
 /** The record of a pass. A pass that ended in the round in which it began leaves none. */
 function recordOf({ position, begins }: Pass, tookSeveralRounds: boolean): Json {
-  if (position) return { id: position.id, sort: position.sort, begins: [...begins] }
+  if (position) return { ...position, begins: [...begins] }
   return tookSeveralRounds ? { begins: [...begins] } : null
 }

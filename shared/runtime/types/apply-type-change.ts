@@ -1,5 +1,6 @@
 import type { TaskType } from '../../core/types/task-type.ts'
 import type { System } from '../kernel/system.ts'
+import { NOTHING_SWEPT, type SweepReport, sweepEach } from '../sweeper/sweeper.ts'
 import { type ChangedType, changeType } from './change-type.ts'
 import { flowsWithStepsOf } from './pause-type.ts'
 import { startJob } from './start-job.ts'
@@ -14,8 +15,6 @@ const SILENT_MS = 60_000
  * by an older order.
  */
 const SECOND_PASS_S = 5
-
-export type AppliedReport = { readonly repaired: number; readonly failed: number }
 
 /**
  * Applies changed limits and a changed order to tasks that wait already; both hold when this returns. Tasks
@@ -35,20 +34,18 @@ export async function applyTypeChange(system: Jobs, { after }: ChangedType): Pro
 export async function sweepTypeChanges(
   system: Pick<System, 'types' | 'messages' | 'clock' | 'log'>,
   types: readonly TaskType[],
-): Promise<AppliedReport> {
+): Promise<SweepReport> {
   const now = system.clock.now()
   const unfinished = types.filter(({ unapplied, updatedAt }) => unapplied && updatedAt + SILENT_MS <= now)
-  const failures = unfinished.map(type =>
-    apply(system, type).then(
-      () => 0,
-      error => {
-        system.log.error('a change of a type was not applied', { type: type.type, error })
-        return 1
-      },
-    ),
+  return sweepEach(
+    unfinished,
+    unfinished.length,
+    async type => {
+      await apply(system, type)
+      return { ...NOTHING_SWEPT, repaired: 1 }
+    },
+    ({ type }, error) => system.log.error('a change of a type was not applied', { type, error }),
   )
-  const failed = (await Promise.all(failures)).reduce((sum, one) => sum + one, 0)
-  return { repaired: unfinished.length - failed, failed }
 }
 
 async function apply(system: Jobs, type: TaskType): Promise<void> {

@@ -1,7 +1,7 @@
 import type { TaskType } from '../../core/types/task-type.ts'
-import type { TypeStore } from '../../ports/stores.ts'
+import { processMemory } from '../kernel/process-memory.ts'
 import type { System } from '../kernel/system.ts'
-import { createTimedCache, type Known, type TimedCache } from '../kernel/timed-cache.ts'
+import { createTimedCache, type Known } from '../kernel/timed-cache.ts'
 
 /**
  * Each process remembers a type for this long. So a change of its configuration, and a pause, reach every claim
@@ -16,13 +16,7 @@ export const TYPE_CACHE_MS = 1_000
 export const PAUSE_ACK_MS = 1_500
 
 /** One cache for all claims of this process through the same store. */
-const caches = new WeakMap<TypeStore, TimedCache<TaskType | undefined>>()
-
-function cacheOf(types: TypeStore): TimedCache<TaskType | undefined> {
-  const cache = caches.get(types) ?? createTimedCache<TaskType | undefined>(TYPE_CACHE_MS)
-  caches.set(types, cache)
-  return cache
-}
+const cacheOf = processMemory(() => createTimedCache<TaskType | undefined>(TYPE_CACHE_MS))
 
 /** Reads task types through a cache of one second, for callers that read a type once per task. */
 export function cachedTypeReader(
@@ -50,7 +44,7 @@ async function readFresh(
 
 /** Drops the type from the cache, so that the next read is fresh. */
 export function forgetType({ types }: Pick<System, 'types'>, type: string): void {
-  caches.get(types)?.forget(type)
+  cacheOf(types).forget(type)
 }
 
 /** Reads a type, cached or not. */

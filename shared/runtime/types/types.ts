@@ -17,6 +17,7 @@ import { sideBySide } from '../kernel/side-by-side.ts'
 import type { System } from '../kernel/system.ts'
 import { applyTypeChange } from './apply-type-change.ts'
 import { changeType } from './change-type.ts'
+import { registeredNames } from './registered-names.ts'
 import { batchTypeReader } from './type-cache.ts'
 
 const READS_AT_ONCE_MAX = 25
@@ -85,9 +86,7 @@ async function stepProblems(
     ...action,
     found: action.type === name ? configuration : (await typeOf(action.type))?.configuration,
   }))
-  const existing = read.some(({ found }) => found === undefined)
-    ? (await system.types.list()).map(({ type }) => type)
-    : []
+  const existing = read.some(({ found }) => found === undefined) ? await registeredNames(system) : []
   return read.flatMap(({ at, type, input, found }) => {
     if (!found) return [{ path: `${at}.type`, message: unknownTypeProblem(type, existing) }]
     if (found.kind === 'flow') {

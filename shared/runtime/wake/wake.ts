@@ -16,7 +16,7 @@ import { type Head, isSchedule, isTask } from '../../core/task/head.ts'
 import type { Task } from '../../core/task/task.ts'
 import type { Look, MinuteLook } from '../../ports/messages.ts'
 import type { IndexEntry } from '../../ports/stores.ts'
-import type { PlanFailure } from '../kernel/isolate-faults.ts'
+import { failureOf, type PlanFailure } from '../kernel/isolate-faults.ts'
 import { ofSameBirth, transact } from '../kernel/kernel.ts'
 import { sleepUntil } from '../kernel/moment.ts'
 import type { System } from '../kernel/system.ts'
@@ -47,7 +47,7 @@ export async function wakeTasks(system: System, sent: readonly ReceivedLook[]): 
     try {
       return await wakeTask(system, sentLook, await freshHead(system, sentLook, found.get(sentLook.id)))
     } catch (error) {
-      return [{ id: sentLook.id, reason: String(error), transient: !isItemFault(error) }]
+      return [failureOf(sentLook.id, error, !isItemFault(error))]
     }
   })
   return (await Promise.all(results)).flat()

@@ -3,7 +3,7 @@ import { type Planned, planned } from '../../core/plan/plan.ts'
 import type { Task } from '../../core/task/task.ts'
 import type { Marker } from '../../core/worker/worker.ts'
 import type { Chance } from '../../ports/machine.ts'
-import type { PlanFailure } from '../kernel/isolate-faults.ts'
+import { failureOf, type PlanFailure } from '../kernel/isolate-faults.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'
 import type { System } from '../kernel/system.ts'
 
@@ -28,7 +28,7 @@ export async function markTargets(
       await system.targets.mark(marker)
       return []
     } catch (error) {
-      return [{ id: marker.taskId, reason: String(error), transient: !isItemFault(error) }]
+      return [failureOf(marker.taskId, error, !isItemFault(error))]
     }
   })
   return failures.flat()

@@ -14,6 +14,7 @@ import { readTasks } from '../kernel/read-heads.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'
 import type { System } from '../kernel/system.ts'
 import { createTimedCache } from '../kernel/timed-cache.ts'
+import { NOTHING_SWEPT, type SweepReport } from '../sweeper/sweeper.ts'
 
 /** A worker that is present. Lambda workers come and go with each invocation, so they are shown as one per type. */
 export type PresentWorker = {
@@ -120,20 +121,15 @@ export function cachedLiveWorkers({
 const DROPPED_WORKERS_MAX = 200
 
 /**
- * Takes workers out of the registry that died without leaving; returns how many. Otherwise DynamoDB would
- * expire their items days later, and their leaving would be reported only then.
+ * Takes workers out of the registry that died without leaving. Otherwise DynamoDB would expire their items days
+ * later, and their leaving would be reported only then.
  */
 export async function sweepWorkers({
   workers,
   clock,
   log,
-}: Pick<System, 'workers' | 'clock' | 'log'>): Promise<number> {
-  try {
-    const dropped = await workers.dropSilent(clock.now() - WORKER_DROP_MS, DROPPED_WORKERS_MAX)
-    if (dropped.length > 0) log.info('workers fell silent', { workers: dropped })
-    return dropped.length
-  } catch (error) {
-    log.error('silent workers were not taken out', { error })
-    return 0
-  }
+}: Pick<System, 'workers' | 'clock' | 'log'>): Promise<SweepReport> {
+  const dropped = await workers.dropSilent(clock.now() - WORKER_DROP_MS, DROPPED_WORKERS_MAX)
+  if (dropped.length > 0) log.info('workers fell silent', { workers: dropped })
+  return { ...NOTHING_SWEPT, repaired: dropped.length }
 }

@@ -5,7 +5,7 @@ import { readBatches } from '../../../shared/aws/dynamo/batch-get.ts'
 import { createSeededChance } from '../../../shared/testing/chance.ts'
 import { createManualClock } from '../../../shared/testing/clock.ts'
 
-it('reads all wanted items, with at most eight requests under way', async () => {
+it('a batch read returns all wanted items, with at most eight requests under way', async () => {
   const client = new DynamoDBClient({ region: 'local' })
   let [underWay, most] = [0, 0]
   client.middlewareStack.add(

@@ -16,23 +16,26 @@ const CANVAS = { canvasId: 'a-canvas-with-a-rather-long-name-of-its-own', born: 
 
 describe('a canvas in DynamoDB', () => {
   it.each([
-    ['one more', 0, [7]],
-    ['all of the last chunk', 499, Array.from({ length: 200 }, (_, n) => 99_800 + n)],
-  ])('counts %s for one unit, and one unit more when counted again', async (_name, chunk, leaves) => {
-    const { canvases } = await stores()
-    dynamo.take()
+    ['one leaf', 0, [7]],
+    ['all leaves of the last chunk', 499, Array.from({ length: 200 }, (_, n) => 99_800 + n)],
+  ])(
+    'records the end of %s for one unit, and for one more unit when it is repeated',
+    async (_name, chunk, leaves) => {
+      const { canvases } = await stores()
+      dynamo.take()
 
-    await canvases.addEnds(CANVAS, chunk, { ok: leaves, bad: [] }, NOW + DAY)
-    const first = dynamo.take()
-    await canvases.addEnds(CANVAS, chunk, { ok: leaves, bad: [] }, NOW + DAY)
-    const second = dynamo.take()
-    await canvases.ends(CANVAS, [chunk])
-    const read = dynamo.take()
+      await canvases.addEnds(CANVAS, chunk, { ok: leaves, bad: [] }, NOW + DAY)
+      const first = dynamo.take()
+      await canvases.addEnds(CANVAS, chunk, { ok: leaves, bad: [] }, NOW + DAY)
+      const second = dynamo.take()
+      await canvases.ends(CANVAS, [chunk])
+      const read = dynamo.take()
 
-    expect([first, second, read].map(totalOf)).toEqual([1, 1, 1])
-  })
+      expect([first, second, read].map(totalOf)).toEqual([1, 1, 1])
+    },
+  )
 
-  it('needs one unit for its head, and a member no more units than a plain task', async () => {
+  it('costs one unit for its head, and its members cost no more units than plain tasks', async () => {
     const { tasks } = await stores()
     const member = { canvasId: CANVAS.canvasId, born: BORN, leaf: 99_999 }
     const previous = {
@@ -68,7 +71,7 @@ describe('a canvas in DynamoDB', () => {
     expect(ofCanvas).toEqual({ table: 1, view: 1 })
   })
 
-  it('ends as in memory, also with long results and errors', async () => {
+  it('has the same end as a canvas in memory, also with long results and errors', async () => {
     const { tasks, types, canvases, records } = await stores()
     const system = await aCanvasWorld({ tasks, types, canvases, records })
     const long = 'ü'.repeat(1_000)

@@ -51,7 +51,7 @@ async function unitsOf(work: () => Promise<unknown>): Promise<number> {
   return totalOf(dynamo.take())
 }
 
-describe('what turns of tenants cost', () => {
+describe('the turn of a tenant', () => {
   /** A system in DynamoDB with a type over HTTP, and the units that its requests consume. */
   async function anHttpSystem() {
     const memory = aMemorySystem()
@@ -75,7 +75,7 @@ describe('what turns of tenants cost', () => {
     return dynamo.take()
   }
 
-  it('is one more write for a task and half a unit to read the front; its claim and its end cost nothing more', async () => {
+  it('costs one more write and half a unit to read the front; the claim and the end of the task cost nothing more', async () => {
     const { system, publish, claim } = await anHttpSystem()
     const life = async (more: object) => {
       await publish([{ key: 'warm', ifExists: 'restart', ...more }])
@@ -100,7 +100,7 @@ describe('what turns of tenants cost', () => {
     expect(fair).toEqual({ ...plain, published: { table: 1 + 1 + 0.5, view: 1, place: 1 } })
   })
 
-  it('is one write for all tasks of a tenant in a batch', async () => {
+  it('costs one write for all tasks of a tenant in a batch', async () => {
     const { publish } = await anHttpSystem()
     await publish([{ fairnessKey: 'a' }])
 
@@ -109,7 +109,7 @@ describe('what turns of tenants cost', () => {
     expect(Math.floor(table)).toBe(20 + 1)
   })
 
-  it.each([1, 10])('is no further read for a claim of %i', async wanted => {
+  it.each([1, 10])('costs no further read in a claim of %i tasks', async wanted => {
     const spent = []
     for (const more of [{}, { fairnessKey: 'a' }]) {
       const { publish, claim } = await anHttpSystem()
@@ -121,8 +121,8 @@ describe('what turns of tenants cost', () => {
   })
 })
 
-describe('what limits cost, in capacity units of claim and finish, reads and writes', () => {
-  it('two writes for a permit, to record and to release it; a read and a write for a slot reserved alone', async () => {
+describe('limits cost, in capacity units of claim and finish, reads and writes,', () => {
+  it('two writes for a permit, to record and to release it, and a read and a write for a single slot', async () => {
     const spent: Record<string, number> = {}
     for (const [name, limits] of Object.entries({
       none: {},
@@ -148,7 +148,7 @@ describe('what limits cost, in capacity units of claim and finish, reads and wri
     expect(units / 100).toBeLessThan(1.2)
   })
 
-  it('nothing more for a permit that is released while tasks wait, though the stream reports it', async () => {
+  it('no more for a permit that is released while tasks wait, although the stream reports it', async () => {
     const { publish, claim, finish: end } = await aSystem({ concurrency: { max: 1 } })
     const held = await claim(await publish('holder'))
     await claim(await publish('waits'))

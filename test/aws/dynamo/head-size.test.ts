@@ -234,7 +234,7 @@ const CHANGES: ReadonlyArray<readonly [string, () => Change<Task>]> = [
       ),
   ],
   [
-    'a worker takes over the slots of lost runs',
+    'a worker claims in place of lost runs',
     () =>
       changeOf(
         claim(

@@ -124,8 +124,8 @@ describe('a write whose answer was lost is repeated by the SDK and recognises it
   })
 })
 
-describe('a write that is not ours is never taken for it', () => {
-  it('the claim of another worker that landed before the repetition of a refused claim', async () => {
+describe('a repeated write does not mistake for itself', () => {
+  it('the claim of another worker that landed before the repetition', async () => {
     const first = published()
     await stores.tasks.apply(first)
     const theirs = changeOf(claim(first.after, { workerId: 'w2' }, NOW))
@@ -178,7 +178,7 @@ describe('an item of newer code', () => {
   })
 })
 
-it('a patch that was repeated after another patch landed is reported as refused, and decided again', async () => {
+it('a patch that was repeated after another patch landed is refused, with the stored task', async () => {
   const first = published()
   await stores.tasks.apply(first)
   const ours = changeOf(patch(first.after, { priority: 1 }, NOW))

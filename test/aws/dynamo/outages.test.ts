@@ -35,7 +35,7 @@ function failingClient(failure: Error): DynamoDBClient {
 const answered = (name: string, httpStatusCode: number) =>
   Object.assign(new Error('no'), { name, $metadata: { httpStatusCode } })
 
-describe('a service that does not answer', () => {
+describe('the table', () => {
   it('is unavailable when no server listens', async () => {
     const client = new DynamoDBClient({
       endpoint: 'http://127.0.0.1:1',
@@ -65,7 +65,7 @@ describe('a service that does not answer', () => {
   })
 
   it.each(['ValidationException', 'SerializationException'])(
-    'but %s is about the one item that was sent',
+    'is available when it answers %s, which is the fault of the one item',
     async name => {
       const { tasks } = dynamoStores(failingClient(answered(name, 400)), 'tasks')
 
@@ -78,7 +78,7 @@ describe('a service that does not answer', () => {
     },
   )
 
-  it('but a read that the table refuses, such as of a missing index, passes as it is', async () => {
+  it('is available when it refuses a read or a deletion, and the error is thrown unchanged', async () => {
     const refused = answered('ValidationException', 400)
     const { tasks, targets } = dynamoStores(failingClient(refused), 'tasks')
     const query = { index: 'owner', partition: 'user#a' } as const
@@ -92,7 +92,7 @@ describe('a service that does not answer', () => {
     )
   })
 
-  it('and so is content that the SDK cannot turn into attributes', async () => {
+  it('is not at fault when the SDK cannot turn content into attributes', async () => {
     const { tasks } = dynamoStores(dynamo.client(), 'tasks')
 
     const failure = await tasks
@@ -102,7 +102,7 @@ describe('a service that does not answer', () => {
     expect(failure).toContain('the table refuses to store the item')
   })
 
-  it('but AccessDeniedException is an answer, and passes as it is', async () => {
+  it('is available when it answers AccessDeniedException, and the error is thrown unchanged', async () => {
     const failure = answered('AccessDeniedException', 400)
     const { tasks } = dynamoStores(failingClient(failure), 'tasks')
 
@@ -110,7 +110,7 @@ describe('a service that does not answer', () => {
     expect(isItemFault(failure)).toBe(false)
   })
 
-  it('and so is a missing table', async () => {
+  it('is available when the table is missing, and the error is thrown unchanged', async () => {
     const client = dynamo.client()
     const { tasks } = dynamoStores(client, 'no-such-table')
 
@@ -118,7 +118,7 @@ describe('a service that does not answer', () => {
     client.destroy()
   })
 
-  it('and so is a bug on our side', async () => {
+  it('is not at fault when the code throws, and the error is thrown unchanged', async () => {
     const failure = new TypeError('no')
     const { tasks } = dynamoStores(failingClient(failure), 'tasks')
 
@@ -126,7 +126,7 @@ describe('a service that does not answer', () => {
   })
 })
 
-describe('keys left unprocessed', () => {
+describe('keys that DynamoDB leaves unprocessed', () => {
   /** A client that leaves all but the first key of each batch unprocessed, as long as `rounds` lasts. */
   function slowClient(rounds: number): DynamoDBClient {
     const client = dynamo.client()
@@ -148,8 +148,8 @@ describe('keys left unprocessed', () => {
   }
 
   it.each([
-    ['are asked for again until all are there', 4],
-    ['make the table unavailable when they stay so', 1_000],
+    ['are requested again until all are read', 4],
+    ['make the read fail as unavailable when they stay unprocessed', 1_000],
   ])('%s', async (_name, rounds) => {
     const client = slowClient(rounds)
     const stores = dynamoStores(client, await dynamo.createTable())

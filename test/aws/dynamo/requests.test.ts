@@ -57,7 +57,7 @@ describe('the item of a concurrency limit', () => {
 })
 
 describe('the update of a head', () => {
-  it('writes only the run’s lease and the operation for a heartbeat', () => {
+  it('writes only the lease of the run and the operation for a heartbeat', () => {
     const placed = { ...running, place: { name: 'running#resize#0', order: '1' } }
     const change = changeOf(heartbeat(placed, { born: BORN, fence: 1 }, NOW + SECOND))
 

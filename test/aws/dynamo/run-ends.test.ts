@@ -9,7 +9,7 @@ import { type DynamoDbLocal, startDynamoDbLocal } from '../../support/dynamo/dyn
 import { aMemorySystem, type MemorySystem, registered, stored } from '../../support/worlds/memory-system.ts'
 import { runTask } from '../../support/worlds/run-task.ts'
 
-/** However a handler ends its run, the end is written: DynamoDB holds no NaN, no Infinity, and no more than 38 digits. */
+/** Every end of a run by its handler must be written, although DynamoDB stores no NaN, no Infinity and at most 38 digits. */
 
 let dynamo: DynamoDbLocal
 let stores: DynamoStores
@@ -86,7 +86,7 @@ describe('a run ends as failed, with an error that says what would be legal, whe
     ...NOT_PRIORITIES.map(priority => ['priority', 'two', { priority }] as [string, string, object]),
     ...NOT_DELAYS.map(delayMs => ['delayMs', 'two', { delayMs }] as [string, string, object]),
   ]
-  test.each(NEXTS)('goes on with a %s that cannot be stored: %j %j', async (field, stage, options) => {
+  test.each(NEXTS)('returns `next` with a %s that cannot be stored: %j %j', async (field, stage, options) => {
     const made = await afterRun((_input, { next }) => next(stage, options))
     const written = await afterRun(() => changed(new Next('two'), { stage, ...options }))
 
@@ -99,10 +99,10 @@ describe('a run ends as failed, with an error that says what would be legal, whe
   const circular: { self?: unknown } = {}
   circular.self = circular
   test.each<[string, unknown]>([
-    ['an error whose message is no text', changed(new Error('x'), { message: { code: 7 } })],
-    ['an error whose name is no text', changed(new Fatal('x'), { name: 7 })],
+    ['an error whose message is not a text', changed(new Error('x'), { message: { code: 7 } })],
+    ['an error whose name is not a text', changed(new Fatal('x'), { name: 7 })],
     ['an object without a prototype', Object.create(null)],
-    ['what refers to itself', circular],
+    ['an object that contains itself', circular],
     ['a bigint', 7n],
     ['a symbol', Symbol('x')],
     ['nothing', undefined],

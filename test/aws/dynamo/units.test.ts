@@ -112,7 +112,7 @@ describe('a plain task', () => {
     })
   })
 
-  it('due in more than 15 minutes pays for its place in the minute', async () => {
+  it('that is due in more than 15 minutes pays for its place in the minute', async () => {
     const published = publication({ dueAt: NOW + HOUR })
     const due = claim(published.after, { workerId: 'w1' }, NOW + HOUR)
 
@@ -288,7 +288,7 @@ describe('a large input', () => {
     ['plain', {}],
     ['with all metadata', METADATA],
   ])(
-    'is paid for at publish alone: claim, heartbeat and finish cost the same with 0.5 KB and 50 KB (%s)',
+    'is paid for only at its publish: claim, heartbeat and finish cost the same with 0.5 KB and 50 KB (%s)',
     async (_name, parts) => {
       const costs = []
       for (const [key, input] of [
@@ -328,14 +328,14 @@ describe('a large input', () => {
   })
 })
 
-describe('reads', () => {
+describe('requests', () => {
   const units = async (reading: Promise<unknown>) => {
     dynamo.take()
     await reading
     return dynamo.take()
   }
 
-  it('cost as docs/data-model.md says', async () => {
+  it('that read cost the units that docs/data-model.md states', async () => {
     const { tasks, types, records, targets, workers } = stores
     const published = publication({ userId: 'u1', input: FIFTY_KB })
     const claimed = claimOf(published.after)
@@ -374,7 +374,7 @@ describe('reads', () => {
     expect(await units(workers.list())).toEqual({ table: 1 })
   })
 
-  it('and small writes beside heads cost 1 unit', async () => {
+  it('that write small items beside heads cost 1 unit', async () => {
     const { types, records, targets, workers } = stores
     const type = {
       type: 'resize',

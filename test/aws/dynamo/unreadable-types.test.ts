@@ -19,14 +19,14 @@ afterAll(async () => {
 
 test.each([
   ['without JSON text', { version: 1 }],
-  ['with a version that is no number', { version: 'one', json: '{}' }],
-  ['with a text that is no JSON', { version: 1, json: '{' }],
+  ['with a version that is not a number', { version: 'one', json: '{}' }],
+  ['with a text that is not JSON', { version: 1, json: '{' }],
 ])(
-  'a stored type %s is left out of the list and told of, and names itself when it is asked for',
+  'a stored type %s is left out of the list and logged, and a read of it names it in the problem',
   async (_name, parts) => {
     const { documents, table, clock } = stores
-    const told: unknown[] = []
-    const log = { error: (message: string, fields?: object) => void told.push({ message, ...fields }) }
+    const logged: unknown[] = []
+    const log = { error: (message: string, fields?: object) => void logged.push({ message, ...fields }) }
     const types = createTypeStore(documents, { table, clock, log })
     const api = await anApi({ ...stores, types, chance: createSeededChance(1) })
     await documents.send(
@@ -43,6 +43,6 @@ test.each([
     expect(names).not.toContain('spoilt')
     expect(one.body).toMatchObject({ type: 'urn:baton:problem:unreadable' })
     expect(one.body.detail).toContain('the type spoilt cannot be read')
-    expect(told).toEqual([expect.objectContaining({ taskType: 'spoilt', error: expect.any(Error) })])
+    expect(logged).toEqual([expect.objectContaining({ taskType: 'spoilt', error: expect.any(Error) })])
   },
 )

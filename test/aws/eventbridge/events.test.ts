@@ -10,7 +10,7 @@ import { NOW } from '../../support/tasks/a-task.ts'
 type Entry = { readonly Detail: string; readonly [name: string]: unknown }
 type Answer = { readonly status: number; readonly body: object }
 
-/** A server that takes entries, unless a test says otherwise. */
+/** A server that accepts entries, unless a test gives it another answer. */
 let server: Server
 let requests: Entry[][]
 let answer: (entries: readonly Entry[]) => Answer
@@ -105,16 +105,16 @@ it('many events are sent ten a request, and those about one task stay in order',
 
   expect(failures).toEqual([])
   expect(Math.max(...requests.map(entries => entries.length))).toBe(10)
-  const told = requests.flat().map(({ Detail }) => JSON.parse(Detail) as BatonEvent)
-  expect(told).toHaveLength(130)
+  const sent = requests.flat().map(({ Detail }) => JSON.parse(Detail) as BatonEvent)
+  expect(sent).toHaveLength(130)
   for (const task of ['resize:0', 'resize:6']) {
-    expect(told.filter(({ taskId }) => taskId === task).map(({ id }) => id)).toEqual(
+    expect(sent.filter(({ taskId }) => taskId === task).map(({ id }) => id)).toEqual(
       all.filter(({ taskId }) => taskId === task).map(({ id }) => id),
     )
   }
 })
 
-describe('an event that is not published is answered by its position', () => {
+describe('an event that is not published is returned by its position', () => {
   it.each([
     ['ThrottlingException', true],
     ['InternalFailure', true],
@@ -144,16 +144,19 @@ describe('an event that is not published is answered by its position', () => {
     ['ServiceUnavailable', 503, true],
     ['ValidationException', 400, false],
     ['AccessDeniedException', 400, false],
-  ])('when the request meets %s (%d), which is transient: %s', async (__type, status, transient) => {
-    answer = () => ({ status, body: { __type, message: 'no' } })
+  ])(
+    'when the request is answered with %s (%d), which is transient: %s',
+    async (__type, status, transient) => {
+      answer = () => ({ status, body: { __type, message: 'no' } })
 
-    const failures = await events.publish([anEvent(0), anEvent(1)])
+      const failures = await events.publish([anEvent(0), anEvent(1)])
 
-    expect(failures.map(({ index }) => index)).toEqual([0, 1])
-    expect(failures.every(failure => failure.transient === transient)).toBe(true)
-  })
+      expect(failures.map(({ index }) => index)).toEqual([0, 1])
+      expect(failures.every(failure => failure.transient === transient)).toBe(true)
+    },
+  )
 
-  it('when no server listens; the rest is then not tried', async () => {
+  it('when no server listens, and the later requests are not tried', async () => {
     const deaf = new EventBridgeClient({
       endpoint: 'http://127.0.0.1:1',
       region: 'us-east-1',

@@ -79,7 +79,7 @@ describe('an inbox in memory', () => {
 describe('an inbox on SQS', () => {
   inboxContract(anSqsInbox)
 
-  it('drops unreadable messages, and logs it', async () => {
+  it('drops and logs unreadable messages', async () => {
     const { inbox, errors, queueUrl } = await anSqsInbox()
     await sqs.send(new SendMessageCommand({ QueueUrl: queueUrl, MessageBody: 'no dispatch' }))
 
@@ -103,7 +103,7 @@ describe('an inbox on SQS', () => {
     await delivery?.done()
   })
 
-  it('leaves a dispatch in its queue that cannot be read now', async () => {
+  it('leaves a dispatch in its queue when the task cannot be read now', async () => {
     const { inbox, heads, queueUrl } = await anSqsInbox()
     heads.get = () => {
       throw new BatonError('unavailable', 'no answer')

@@ -53,7 +53,7 @@ const CANVAS = { id: '$canvas:c', born: BORN, from: 0, delaySeconds: 0 }
 const JOB = { type: 'a', job: { kind: 'resume' }, bucket: 'open', shard: 0, delaySeconds: 0 } as const
 
 describe('messages to the system itself', () => {
-  it('about long jobs have a queue of their own, apart from those that must come to the second', async () => {
+  it('are sent to the jobs queue when they are about canvases and jobs, and otherwise to the wake queue', async () => {
     const messages = createSqsMessages(sqs, names(), codec)
     const look = { id: 'a:b', born: BORN, revision: 1, hops: 0, delaySeconds: 0 }
 
@@ -68,7 +68,7 @@ describe('messages to the system itself', () => {
     expect(await messages.waitingJobs()).toBe(2)
   })
 
-  it('about a long job fail with an explanation in a process that does not know the jobs queue', async () => {
+  it('are refused when they are about long jobs and the process does not know the jobs queue', async () => {
     const { jobsQueueUrl: _unknown, ...others } = names()
     const messages = createSqsMessages(sqs, others, codec)
 

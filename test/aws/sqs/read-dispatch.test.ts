@@ -13,7 +13,7 @@ const definition = aFlow()
 const codec = createTaskCodec({ task: async item => taskFromItem(item, definition) })
 const silent: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
 
-/** Reads a message while the table holds `stored`. Answers the ids that were read from the table, too. */
+/** Reads a message while the table holds `stored`. Returns the dispatch, and the ids that were read from the table. */
 async function read(body: string, stored?: Task | Error) {
   const ids: string[] = []
   const head = async (id: string) => {
@@ -38,7 +38,7 @@ describe('a dispatch', () => {
       aTask({ live: [aRun({ fence: 9 })], ended: [anEndedRun({ fence: 8, state: 'lost' })] }),
     ],
     [
-      'a task with all that users say',
+      'a task with everything that callers may set',
       aTask({ userId: 'u', tags: { a: 'b' }, stage: 's', fairnessKey: 'f' }),
     ],
     ['a flow', startFlow(flow, definition)],
@@ -50,16 +50,16 @@ describe('a dispatch', () => {
   })
 
   const WRITTEN_BY_OTHERS: ReadonlyArray<[string, object]> = [
-    ['an older version, which carried the task as its code held it', { v: 1, task: SEEN }],
+    ['an older version, which carried the task in the internal form of its code', { v: 1, task: SEEN }],
     ['a newer version', { v: 3, id: SEEN.id, head: { quite: 'different' } }],
     ['this version, with a head of a newer one', { v: 2, id: SEEN.id, head: { ...FORM, v: 2 } }],
     [
-      'this version, with a head that lacks what each has',
+      'this version, with a head that lacks a required member',
       { v: 2, id: SEEN.id, head: { ...FORM, born: undefined } },
     ],
-    ['this version, with a head that is none', { v: 2, id: SEEN.id, head: [1] }],
+    ['this version, with a head that is not an object', { v: 2, id: SEEN.id, head: [1] }],
     ['this version, without a head', { v: 2, id: SEEN.id }],
-    ['this version, with options that are no JSON', { v: 2, id: SEEN.id, head: { ...FORM, options: '{' } }],
+    ['this version, with options that are not JSON', { v: 2, id: SEEN.id, head: { ...FORM, options: '{' } }],
     [
       'this version, with the head of another task',
       { v: 2, id: SEEN.id, head: headItem(aTask({ key: 'other' })) },
@@ -73,7 +73,7 @@ describe('a dispatch', () => {
       expect(ids).toEqual([SEEN.id])
     })
 
-    it('is dropped when the task is gone, and comes again when the table does not answer', async () => {
+    it('is dropped when the task is gone, and stays in its queue when the table does not answer', async () => {
       const body = JSON.stringify(message)
       const unavailable = new BatonError('unavailable', 'no answer')
       const newer = new BatonError('newer-schema', 'deploy newer code')
@@ -96,18 +96,21 @@ describe('a dispatch', () => {
     '{"v":1,"task":null}',
     '{"v":1,"task":{}}',
     '{"v":1,"task":{"id":["a:b"]}}',
-  ])('that names no task is dropped: %s', async body => {
+  ])('that does not name a task is dropped: %s', async body => {
     const { dispatch, ids } = await read(body, PRESENT)
 
     expect(dispatch).toBeUndefined()
     expect(ids).toEqual([])
   })
 
-  test.each(['x', -1, 1.5, null, {}, 1e300])('counts %j as never passed on', async passedOn => {
-    const { dispatch } = await read(JSON.stringify({ v: 2, id: SEEN.id, head: FORM, passedOn }))
+  test.each(['x', -1, 1.5, null, {}, 1e300])(
+    'with %j as its count of passes counts as never passed on',
+    async passedOn => {
+      const { dispatch } = await read(JSON.stringify({ v: 2, id: SEEN.id, head: FORM, passedOn }))
 
-    expect(dispatch).toEqual({ task: SEEN, passedOn: 0 })
-  })
+      expect(dispatch).toEqual({ task: SEEN, passedOn: 0 })
+    },
+  )
 
   it('of a flow names its steps instead of carrying them', () => {
     const body = encodeDispatch(codec, { task: startFlow(flow, definition) })

@@ -96,7 +96,7 @@ describe('messages', () => {
     expect(() => decodeDispatch(body)).toThrow(BatonError)
   })
 
-  it('of newer code are refused with a code of their own, so that the waker keeps them', () => {
+  it('of newer code are refused with the code `newer-schema`, so that the waker keeps them', () => {
     expect(() => decodeWake('{"v":2,"kind":"look"}')).toThrow(
       expect.objectContaining({ code: 'newer-schema' }),
     )

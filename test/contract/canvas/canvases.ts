@@ -11,7 +11,7 @@ function add(canvases: CanvasStore, chunk: number, ok: number[], bad: number[] =
 }
 
 export function canvasesContract(makeStores: MakeStores): void {
-  it('answers the whole chunk after an addition', async () => {
+  it('returns the whole chunk after an addition', async () => {
     const { canvases } = await makeStores()
 
     const first = await add(canvases, 2, [403, 400])

@@ -36,7 +36,7 @@ export function limitsContract(makeStores: MakeStores): void {
     expect(put.filter(one => one === undefined)).toHaveLength(1)
   })
 
-  it('counts slots after a log for all callers, and begins again with the next log', async () => {
+  it('adds up the slots that all callers book ahead of a log, and begins at 0 with the next log', async () => {
     const { limits } = await makeStores()
     const none = await limits.slots('resize')
     await limits.putSlots('resize', log(1), none, NOW + HOUR)
@@ -56,7 +56,7 @@ export function limitsContract(makeStores: MakeStores): void {
     expect(await limits.slots('resize')).toEqual({ log: log(2), version: 2 })
   })
 
-  it('grants `max` permits, grants a holder its own again, and grants a released one to another holder', async () => {
+  it('grants `max` permits, confirms a permit to its holder, and grants a released permit to another holder', async () => {
     const { limits } = await makeStores()
 
     const given = [
@@ -79,7 +79,7 @@ export function limitsContract(makeStores: MakeStores): void {
     expect(await limits.permits('other')).toEqual({ holders: [] })
   })
 
-  it('never grants more to many callers at once', async () => {
+  it('never grants more than `max` permits to many callers at once', async () => {
     const { limits } = await makeStores()
     const names = Array.from({ length: 12 }, (_, nth) => `w${nth}`)
 
@@ -98,7 +98,7 @@ export function limitsContract(makeStores: MakeStores): void {
     expect(refused?.holders).toHaveLength(3)
   })
 
-  it('removes a holder recorded at the given time, unless it was renewed meanwhile', async () => {
+  it('removes a holder that was recorded at the given time, unless it was renewed since', async () => {
     const { limits } = await makeStores()
     for (const name of ['a', 'b']) await limits.acquire('resize', holder(name), 2)
 
@@ -111,7 +111,7 @@ export function limitsContract(makeStores: MakeStores): void {
     expect(await limits.renew('resize', 'b', NOW + 7)).toBe(false)
   })
 
-  it('notes that a task waits only while no permit is left, and once until the note is stale', async () => {
+  it('notes that a task waits only while no permit is free, and not again before the note is stale', async () => {
     const { limits } = await makeStores()
     const most = { max: 1, staleAt: NOW - 1 }
 
@@ -128,7 +128,7 @@ export function limitsContract(makeStores: MakeStores): void {
     expect(seen).toEqual({ holders: [holder('a')], waitsSince: NOW + 9 })
   })
 
-  it('renews the note that was seen, whether or not a permit is left, and clears no other note', async () => {
+  it('renews and clears only the note that was seen, whether or not a permit is free', async () => {
     const { limits } = await makeStores()
 
     const renewed = [

@@ -19,7 +19,7 @@ export function turnsContract(makeStores: MakeStores): void {
     expect(await turns.of('resize##b')).toBeUndefined()
   })
 
-  it('lets a tenant join again only when its turns lie before the front, or it joined too far beyond', async () => {
+  it('lets a tenant join again only when its turns lie before the front, or when it joined too far ahead', async () => {
     const { turns } = await makeStores()
     await turns.join('resize##a', from(50, 3), EXPIRES)
 

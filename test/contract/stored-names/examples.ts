@@ -28,7 +28,10 @@ import type { Mirror } from './mirror.ts'
 import type { Names } from './names.ts'
 import { recordingDocuments } from './recorder.ts'
 
-/** Values with every member there is, and one for each word of a closed set. The compiler refuses a set that lacks one. */
+/**
+ * Examples that together have every member of each type, and every word of each closed set. The compiler refuses a set that lacks
+ * a word.
+ */
 
 const APART: Body = { ref: `out#${BORN}#1#x`, bytes: 300, expiresAt: NOW }
 const ERROR: TaskError = {
@@ -126,7 +129,7 @@ const STATES: Record<HeadState, true> = {
 }
 const ORDERINGS: Record<Ordering, true> = { arrival: true, priority: true, aged: true }
 
-/** With everything that a task of any kind may have. */
+/** Every member that a task of any kind may have. */
 const EVERYTHING: TaskParts = {
   revision: 3,
   retrying: true,
@@ -276,12 +279,12 @@ const TYPE: Required<TaskType> = {
 }
 
 /** Asks the adapters for every kind of write, one after the other. */
-export async function exampleWrites({ ports, noteHead, tell }: Mirror, names: Names): Promise<void> {
+export async function exampleWrites({ ports, noteHead, publishEvents }: Mirror, names: Names): Promise<void> {
   for (const head of exampleHeads()) noteHead(head)
   await writeTasks(ports)
   await writeOthers(ports)
   await sendMessages(ports)
-  tell(
+  publishEvents(
     EVENT_TYPES.map(type => ({ id: 'e', type, at: NOW, workerId: 'w1', error: { name: 'E', message: 'm' } })),
   )
   const documents = recordingDocuments(names)

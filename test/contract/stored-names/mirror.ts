@@ -38,8 +38,8 @@ export type Mirror = {
   >
   /** Records the names in the whole head, and in the events of its last change. */
   noteHead(head: Head): void
-  tell(events: readonly BatonEvent[]): void
-  /** Wake messages as they were sent, one of each form. */
+  publishEvents(events: readonly BatonEvent[]): void
+  /** The wake messages that were sent, one of each form. */
   wakes(): readonly string[]
 }
 
@@ -59,7 +59,7 @@ export function createMirror(names: Names): Mirror {
   })
   const lateEventQueue = createLateEventQueue(recordingSqs(names, sent), 'https://sqs/1/wake')
   const bridge = createEventBridge(recordingBus(names), { bus: 'bus', system: 'baton' })
-  const tell = (events: readonly BatonEvent[]) => {
+  const publishEvents = (events: readonly BatonEvent[]) => {
     void bridge.publish(events)
     void lateEventQueue.put([{ events, hops: 1, delaySeconds: 2 }])
   }
@@ -79,9 +79,9 @@ export function createMirror(names: Names): Mirror {
     noteHead: task => {
       void documents.send({ input: { Item: headItem(task) } } as never)
       const events = eventsOf(task)
-      if (events.length > 0) tell(events)
+      if (events.length > 0) publishEvents(events)
     },
-    tell,
+    publishEvents,
     wakes: () => [...wakes.values()],
   }
 }

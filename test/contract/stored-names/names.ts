@@ -22,7 +22,7 @@ export function createNames(): Names {
 
 /** Maps whose keys are data, such as fences and the ids of workers. */
 const KEYED_BY_DATA = ['live', 'ended', 'failuresBy', 'permits', 'tags', 'typesSeen']
-/** Values that users choose: their form is not the system's. */
+/** Values that callers choose. Their members are not names of the system. */
 const OF_USERS = ['input', 'result', 'params', 'value', 'progress', 'tags', 'values']
 
 /** Calls `each` with the path of every member, however deep, and with the value of those that hold no others. */

@@ -24,7 +24,7 @@ export function recordingDocuments(names: Names): DynamoDBDocumentClient {
   return { send } as unknown as DynamoDBDocumentClient
 }
 
-/** What kind of item a key belongs to. */
+/** The kind of the item that has this key. */
 function kindOf({ pk, sk }: Input): string {
   if (sk === HEAD_SORT_KEY) return 'head'
   const partition = plainKey(String(pk)).split('#')[0] ?? ''

@@ -85,7 +85,7 @@ const METRICS: Record<MetricName, true> = {
   Retried: true,
 }
 
-/** What the functions write for CloudWatch to read: one line of JSON for each set of dimensions. */
+/** Records the metrics that the functions write for CloudWatch: one line of JSON for each set of dimensions. */
 export async function metricLines(write: () => Promise<readonly string[]>, names: Names): Promise<void> {
   for (const line of await write()) {
     const { _aws, ...values } = JSON.parse(line)
@@ -105,7 +105,7 @@ export const METRIC_NAMES = Object.keys(METRICS) as MetricName[]
 
 const CODE = ['shared', 'functions', 'infra', 'local', 'cli', 'scripts', 'examples']
 
-/** Variables that code names, wherever it stands; comments may name any. */
+/** Records the environment variables that code names. Comments do not count. */
 export function noteEnvironmentOfCode(names: Names): void {
   for (const file of CODE.flatMap(sources)) {
     const code = readFileSync(file, 'utf8').replaceAll(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '')

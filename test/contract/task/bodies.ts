@@ -15,7 +15,7 @@ const nested = Array.from({ length: 100 }).reduce<Json>(
   1,
 )
 
-/** Each value is stored in the head, and once more, padded, as an item of its own. */
+/** The tests store each value in a head, and once more with padding, as an item of its own. */
 const BODIES: ReadonlyArray<readonly [string, Json]> = [
   ['null', null],
   ['false', false],
@@ -30,7 +30,7 @@ const BODIES: ReadonlyArray<readonly [string, Json]> = [
   ['lone surrogates', ['\ud800', 'a\udc00b']],
   ['control characters', '\u0000\u001f\u007f"\\'],
   ['100 levels', nested],
-  ['what looks like a body kept apart', { ref: 'in#1', bytes: 1, expires: 1 }],
+  ['an object that looks like the reference to a body', { ref: 'in#1', bytes: 1, expires: 1 }],
 ]
 
 const inputOf = (task: Task) => (task.input && 'inline' in task.input ? task.input.inline : undefined)
@@ -71,13 +71,13 @@ export function bodiesContract(makeStores: MakeStores): void {
     expect(await tasks.body(task.id, refOf(task))).toBe(input)
   })
 
-  it('keeps no input where none was given, unlike null', async () => {
+  it('keeps no input when none was given, which differs from null', async () => {
     const { tasks } = await makeStores()
 
     expect(await publish(tasks)).not.toHaveProperty('input')
   })
 
-  it('writes the bodies of a change even if its head is then refused, apart from those of others', async () => {
+  it('writes the bodies of a change even if its head is refused then, and keeps the bodies of the stored task', async () => {
     const { tasks } = await makeStores()
     const first = await publish(tasks, { input: `first${LARGE}` })
     const change = create(aPublication({ born: LATER_BORN, input: `second${LARGE}` }), undefined, NOW)
@@ -115,7 +115,7 @@ export function bodiesContract(makeStores: MakeStores): void {
     expect(done.ended).toMatchObject({ 1: { result: { bytes: 1_002 } }, 2: { result: { inline: 'small' } } })
   })
 
-  it('renews only bodies that are there', async () => {
+  it('renews a body, and does not create a missing one', async () => {
     const { tasks } = await makeStores()
     const task = await publish(tasks, { input: LARGE })
 

@@ -58,7 +58,7 @@ const ending = (outcome: Outcome, now: number) => (task: Task) =>
 const ran = (outcome: Outcome, now: number) => [claiming(now), ending(outcome, now)]
 
 const LATER = NOW + MINUTE
-/** A history that sets every member of a flow's head: each direction, each end, long and short results, errors. */
+/** A history that sets every member of a flow's head: each direction, each end, long and short results, and errors. */
 const LIFE: Array<(task: Task) => Change<Task>> = [
   ...ran(failingFor('once', false), NOW + SECOND),
   ...ran({ ...DONE, result: { small: 1 } }, NOW + 2 * SECOND),
@@ -75,7 +75,7 @@ const LIFE: Array<(task: Task) => Change<Task>> = [
 ]
 
 export function flowsContract(makeStores: MakeStores): void {
-  it('keeps the steps of a flow, and how far it has come, through its whole life', async () => {
+  it('keeps the steps and the progress of a flow through its whole life', async () => {
     const { tasks } = await makeStores()
     const callbacks = { onSuccess: [], onError: [{ type: 'mail' }] }
     const published = aPublished({ callbacks, options: { deadlineMs: HOUR, retentionMs: HOUR } })
@@ -95,7 +95,7 @@ export function flowsContract(makeStores: MakeStores): void {
     expect(task).toMatchObject({ state: 'cancelled' })
   })
 
-  it('gives a flow that starts over the steps it has then', async () => {
+  it('gives a flow that starts over the steps of its new definition', async () => {
     const { tasks } = await makeStores()
     const first = aPublished()
     const over = changeOf(cancel(first.after, NOW))
@@ -126,7 +126,7 @@ export function flowsContract(makeStores: MakeStores): void {
     expect(heads.toSorted(byId)).toEqual(changes.map(({ after }) => after).toSorted(byId))
   })
 
-  it('keeps stage, callbacks, parent and what was handed on', async () => {
+  it('keeps stage, callbacks, parent and the value that was handed on', async () => {
     const { tasks } = await makeStores()
     const change = create(
       aPublication({

@@ -14,7 +14,7 @@ import { readTask } from '../../../shared/runtime/kernel/read-heads.ts'
 import { aPublication, BORN, changeOf, DAY, LATER_BORN, NOW, SECOND } from '../../support/tasks/a-task.ts'
 import type { MakeStores } from '../task-store.ts'
 
-/** Writes a change whose guard must hold, and answers the stored task. */
+/** Writes a change whose guard must hold, and returns the stored task. */
 export async function written(tasks: TaskStore, change: Change): Promise<Task> {
   const { applied } = await tasks.apply(change)
   const stored = await readTask({ tasks }, change.after.id)
@@ -35,7 +35,7 @@ const succeed = (task: Task, fence: number, now: number) =>
   changeOf(finish(task, { born: task.born, fence, outcome: 'succeed' }, now, 0))
 
 export function guardsContract(makeStores: MakeStores): void {
-  it('knows nothing of a key never published', async () => {
+  it('returns nothing for a key that was never published', async () => {
     const { tasks } = await makeStores()
 
     expect(await readTask({ tasks }, 'resize:k1')).toBeUndefined()
@@ -51,7 +51,7 @@ export function guardsContract(makeStores: MakeStores): void {
     expect(await readTask({ tasks }, 'resize:k1')).toEqual(change.after)
   })
 
-  it('creates no task under a used id, and answers the stored one', async () => {
+  it('creates no task under a used id, and returns the stored one', async () => {
     const { tasks } = await makeStores()
     const first = await publish(tasks)
 
@@ -60,7 +60,7 @@ export function guardsContract(makeStores: MakeStores): void {
     expect(applied).toEqual({ applied: false, current: first })
   })
 
-  it('refuses a write decided on an older revision, and answers the newer one', async () => {
+  it('refuses a write that was decided on an older revision, and returns the stored task', async () => {
     const { tasks } = await makeStores()
     const seen = await publish(tasks)
     const patched = await written(tasks, changeOf(patch(seen, { priority: 5 }, NOW)))
@@ -70,7 +70,7 @@ export function guardsContract(makeStores: MakeStores): void {
     expect(applied).toEqual({ applied: false, current: patched })
   })
 
-  it('refuses a write decided on a birth that is gone, even at the same revision', async () => {
+  it('refuses a write that was decided on another birth, even at the same revision', async () => {
     const { tasks } = await makeStores()
     const seen = await publish(tasks)
     const other = { ...seen, born: LATER_BORN }
@@ -90,7 +90,7 @@ export function guardsContract(makeStores: MakeStores): void {
     expect(beaten).toEqual({ applied: false, current: undefined })
   })
 
-  it('lets one of two claims of the last slot win', async () => {
+  it('accepts only one of several claims that were decided on one revision', async () => {
     const { tasks } = await makeStores()
     const seen = await publish(tasks)
 
@@ -102,7 +102,7 @@ export function guardsContract(makeStores: MakeStores): void {
     expect(Object.keys((await readTask({ tasks }, seen.id))?.live ?? {})).toEqual(['1'])
   })
 
-  it('lets a heartbeat win over the judgement that its run was lost', async () => {
+  it('refuses to record a run as lost after a heartbeat that landed since the decision', async () => {
     const { tasks } = await makeStores()
     const running = await claimed(tasks, await publish(tasks, { kind: 'http' }))
     const judgedAt = NOW + 20 * SECOND
@@ -115,7 +115,7 @@ export function guardsContract(makeStores: MakeStores): void {
     expect((await readTask({ tasks }, running.id))?.live[1]?.leaseUntil).toBe(judgedAt + 15 * SECOND)
   })
 
-  it('lets a heartbeat win over a takeover, and takes over where none came', async () => {
+  it('refuses a takeover after a heartbeat that landed since the decision, and accepts one without a heartbeat', async () => {
     const { tasks } = await makeStores()
     const running = await claimed(tasks, await publish(tasks))
     const late = NOW + 20 * SECOND
@@ -160,7 +160,7 @@ export function guardsContract(makeStores: MakeStores): void {
     expect(applied).toEqual({ applied: false, current: cancelled })
   })
 
-  it('refuses the heartbeat of a fence of another birth', async () => {
+  it('refuses the heartbeat of a run of another birth', async () => {
     const { tasks } = await makeStores()
     const running = await claimed(tasks, await publish(tasks, { kind: 'http' }))
     const zombie = { ...running, born: LATER_BORN }
@@ -168,7 +168,7 @@ export function guardsContract(makeStores: MakeStores): void {
     expect((await tasks.apply(beat(zombie, 1, NOW))).applied).toBe(false)
   })
 
-  it('accepts a heartbeat decided on any revision, and answers the stored task', async () => {
+  it('accepts a heartbeat that was decided on any revision, and returns the stored task', async () => {
     const { tasks } = await makeStores()
     const running = await claimed(tasks, await publish(tasks, { kind: 'http' }))
     const patched = await written(tasks, changeOf(patch(running, { options: { heartbeatMs: 1 } }, NOW)))
@@ -182,7 +182,7 @@ export function guardsContract(makeStores: MakeStores): void {
     expect(applied.applied && applied.task).toEqual(await readTask({ tasks }, running.id))
   })
 
-  it('counts successes that were decided on one state of the task side by side', async () => {
+  it('accepts several successes that were decided on one revision', async () => {
     const { tasks } = await makeStores()
     const seen = await publish(tasks, { kind: 'http', options: { concurrency: 3 } })
     const two = await claimed(tasks, await claimed(tasks, seen, 'w1'), 'w2')
@@ -199,7 +199,7 @@ export function guardsContract(makeStores: MakeStores): void {
     expect(head?.ended).toMatchObject({ 1: { state: 'succeeded' }, 2: { state: 'succeeded' } })
   })
 
-  it('keeps what other writers changed while a success was counted, and shows them the success', async () => {
+  it('keeps the changes of other writers when it counts a success, and refuses writes decided before the success', async () => {
     const { tasks } = await makeStores()
     const seen = await publish(tasks, { kind: 'http', options: { concurrency: 4 } })
     const two = await claimed(tasks, await claimed(tasks, seen, 'w1'), 'w2')
@@ -216,7 +216,7 @@ export function guardsContract(makeStores: MakeStores): void {
     expect(decidedBefore).toEqual({ applied: false, current: after })
   })
 
-  it('refuses to count a success whose run has ended, also its own repetition, and answers the stored task', async () => {
+  it('refuses to count a success whose run has ended, also a repeated one, and returns the stored task', async () => {
     const { tasks } = await makeStores()
     const seen = await publish(tasks, { kind: 'http', options: { concurrency: 3 } })
     const one = await claimed(tasks, seen, 'w1')
@@ -242,7 +242,7 @@ export function guardsContract(makeStores: MakeStores): void {
     expect(Object.keys(done.ended)).toEqual(['1', '2'])
   })
 
-  it('keeps tombstones, and begins a new birth over them alone', async () => {
+  it('keeps a tombstone, and accepts only a new birth that was decided on it', async () => {
     const { tasks } = await makeStores()
     const first = await claimed(tasks, await publish(tasks, { kind: 'http', userId: 'u1' }))
     const tombstone = await written(tasks, remove(first, NOW))

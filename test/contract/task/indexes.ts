@@ -12,7 +12,7 @@ import { claimed, publish, written } from './guards.ts'
 
 const OPEN = { index: 'view', partition: 'resize#open#0' } as const
 
-/** All pages of a query, one after another. */
+/** The entries on all pages of a query. */
 async function allPages(tasks: TaskStore, query: IndexQuery): Promise<IndexEntry[]> {
   const entries: IndexEntry[] = []
   let after = query.after
@@ -27,7 +27,7 @@ async function allPages(tasks: TaskStore, query: IndexQuery): Promise<IndexEntry
 const sortsOf = (entries: readonly IndexEntry[]) => entries.map(({ sort }) => Number(sort) - NOW)
 
 export function indexesContract(makeStores: MakeStores): void {
-  /** Tasks due at NOW + each of these. */
+  /** Stores with one task due at NOW plus each offset. */
   const withTasksDue = async (...offsets: number[]) => {
     const stores = await makeStores()
     await Promise.all(
@@ -51,7 +51,7 @@ export function indexesContract(makeStores: MakeStores): void {
     expect(sortsOf(backward.entries)).toEqual([30, 20, 10])
   })
 
-  it('pages without loss or repetition, entries of one time included', async () => {
+  it('pages without loss or repetition, also through entries of the same time', async () => {
     const { tasks } = await withTasksDue(1, 2, 2, 2, 2, 3, 3, 4)
 
     const forward = await allPages(tasks, { ...OPEN, limit: 3 })
@@ -63,7 +63,7 @@ export function indexesContract(makeStores: MakeStores): void {
     expect(new Set(backward.map(({ id }) => id)).size).toBe(8)
   })
 
-  it('says that there is more while there is', async () => {
+  it('says that there are more entries when a page does not end the range', async () => {
     const { tasks } = await withTasksDue(1, 2, 3)
 
     expect((await tasks.page({ ...OPEN, limit: 2 })).more).toBe(true)
@@ -129,7 +129,7 @@ export function indexesContract(makeStores: MakeStores): void {
     expect(done.entries).toEqual([{ id: 'resize:k1', sort: NOW + 7 }])
   })
 
-  it('keeps the tasks of a user by creation, ended ones too, removed ones not', async () => {
+  it('keeps the open and the ended tasks of a user by creation, and no removed ones', async () => {
     const { tasks } = await withTasksDue(9, 5)
     await publish(tasks, { key: 'others', userId: 'u2' })
     const [first, second] = [
@@ -186,7 +186,7 @@ export function indexesContract(makeStores: MakeStores): void {
     expect(await tasks.count(RUNNING)).toBe(1)
   })
 
-  it('reads many heads at once, each once, missing ones left out', async () => {
+  it('reads many heads at once, each of them once, and leaves out missing ones', async () => {
     const { tasks } = await makeStores()
     const ids = Array.from({ length: 250 }, (_, position) => `resize:k${position}`)
     await Promise.all(ids.filter((_, i) => i % 50 !== 0).map(id => publish(tasks, { key: id.slice(7) })))

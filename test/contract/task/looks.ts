@@ -24,7 +24,7 @@ export function looksContract(makeStores: MakeStores): void {
     expect(recorded).toEqual([true, false, true, false, true])
   })
 
-  it('records one of many chains at once', async () => {
+  it('records only one of many chains that come at once', async () => {
     const { tasks } = await makeStores()
     const task = await claimed(tasks, await publish(tasks))
     const names = Array.from({ length: 11 }, (_, nth) => `m${nth}`)
@@ -74,7 +74,7 @@ export function looksContract(makeStores: MakeStores): void {
     expect(recorded).toEqual([false, true, false])
   })
 
-  it('changes nothing of the task but its operation, and outlasts a heartbeat', async () => {
+  it('changes only the operation of the task, and a heartbeat keeps the record', async () => {
     const { tasks } = await makeStores()
     const task = await claimed(tasks, await publish(tasks))
 

@@ -32,7 +32,7 @@ export function pathsContract(makeStores: MakeStores): void {
     ['a patch', (task: Task) => changeOf(patch(task, { priority: 9 }, LATER))],
     ['the claim of another worker', (task: Task) => changeOf(claim(task, { workerId: 'w3' }, LATER))],
     ['the failure of another run', (task: Task) => failure(task, 2)],
-  ])('keeps the heartbeat that lands between decision and write of %s', async (_name, decide) => {
+  ])('keeps a heartbeat that lands between the decision and the write of %s', async (_name, decide) => {
     const { tasks, seen } = await twoRuns()
     const change = decide(seen)
 
@@ -43,7 +43,7 @@ export function pathsContract(makeStores: MakeStores): void {
     expect(after.live[1]).toMatchObject({ leaseUntil: RENEWED, progress: 'half' })
   })
 
-  it('keeps the change that lands between decision and write of a heartbeat', async () => {
+  it('keeps a change that lands between the decision and the write of a heartbeat', async () => {
     const { tasks, seen } = await twoRuns()
     const change = beat(seen, 1)
 
@@ -55,7 +55,7 @@ export function pathsContract(makeStores: MakeStores): void {
     expect(after.live[1]?.leaseUntil).toBe(RENEWED)
   })
 
-  it('answers the progress that another heartbeat stored, also to a late first heartbeat that enters the running place', async () => {
+  it('returns the progress that another heartbeat stored, also to a late first heartbeat that enters the running place', async () => {
     const { tasks } = await makeStores()
     const seen = await claimed(tasks, await publish(tasks), 'w1')
     const late = beat(seen, 1)
@@ -67,7 +67,7 @@ export function pathsContract(makeStores: MakeStores): void {
     expect(applied).toEqual({ applied: true, task: await tasks.head(seen.id) })
   })
 
-  it('keeps the progress that a heartbeat decided on an older state does not know', async () => {
+  it('keeps the stored progress when a heartbeat lands that was decided before it', async () => {
     const { tasks, seen } = await twoRuns()
 
     await written(tasks, beat(seen, 1, 'half'))
@@ -76,7 +76,7 @@ export function pathsContract(makeStores: MakeStores): void {
     expect(after.live[1]?.progress).toBe('half')
   })
 
-  it('states its own operation though a heartbeat landed meanwhile', async () => {
+  it('stores the operation of a change although a heartbeat landed since the decision', async () => {
     const { tasks, seen } = await twoRuns()
     const change = changeOf(claim(seen, { workerId: 'w3' }, LATER))
 
@@ -112,7 +112,7 @@ export function pathsContract(makeStores: MakeStores): void {
     expect(applied).toEqual({ applied: false, current: far })
   })
 
-  it('counts failures by worker, whatever the worker is called', async () => {
+  it('counts failures by worker, whatever the name of the worker', async () => {
     const { tasks } = await makeStores()
     const options = { concurrency: 3, retry: { scope: 'worker' as const, delayMs: 0 } }
     let task = await publish(tasks, { options })
@@ -132,7 +132,7 @@ export function pathsContract(makeStores: MakeStores): void {
     )
   })
 
-  it('keeps every part of a task with everything on it', async () => {
+  it('keeps every member of a task that has all of them', async () => {
     const { tasks } = await makeStores()
     const publication = aPublication({
       key: 'a/b#c%d e:f',

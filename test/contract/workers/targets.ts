@@ -12,7 +12,7 @@ async function of(targets: Targets, workerId: string): Promise<readonly Marker[]
   return (await targets.of(workerId, { limit: 10 })).markers
 }
 
-/** The task ids on each page, read to the end. */
+/** Reads all pages. Returns the task ids on each. */
 async function pagesOf(targets: Targets, workerId: string, query: { type?: string; limit: number }) {
   const pages: string[][] = []
   for (let after: string | undefined; ; ) {
@@ -24,7 +24,7 @@ async function pagesOf(targets: Targets, workerId: string, query: { type?: strin
 }
 
 export function targetsContract(makeStores: MakeStores): void {
-  it('shows a worker its own markers, by task id and once each', async () => {
+  it('returns the markers of one worker by task id, each once', async () => {
     const { targets } = await makeStores()
     const [first, second] = [aMarker({ taskId: 'resize:a' }), aMarker({ taskId: 'résumé#:ü/#' })]
 
@@ -34,7 +34,7 @@ export function targetsContract(makeStores: MakeStores): void {
     expect(await of(targets, 'nobody')).toEqual([])
   })
 
-  it('shows them page by page, and those of one type alone', async () => {
+  it('returns markers page by page, and only those of one type when asked', async () => {
     const { targets } = await makeStores()
     const ids = ['crop:1', 'resize.big:1', 'resize:1', 'resize:2', 'resize:3', 'resize_:1', 'sort:1']
     for (const taskId of ids) await targets.mark(aMarker({ taskId }))
@@ -78,7 +78,7 @@ export function targetsContract(makeStores: MakeStores): void {
     expect(await targets.among([])).toEqual([])
   })
 
-  it('clears a marker that is as it was read, and may do so twice', async () => {
+  it('clears a marker that is stored as it was read, and may be called twice', async () => {
     const { targets } = await makeStores()
     await targets.mark(aMarker())
     await targets.mark(aMarker({ workerId: 'w2' }))
@@ -93,7 +93,7 @@ export function targetsContract(makeStores: MakeStores): void {
   it.each([
     ['revision', { revision: 2 }],
     ['birth', { born: LATER_BORN }],
-  ])('keeps a marker that was meanwhile written for another %s', async (_name, later) => {
+  ])('keeps a marker that was written for another %s since it was read', async (_name, later) => {
     const { targets } = await makeStores()
     await targets.mark(aMarker())
     await targets.mark(aMarker(later))

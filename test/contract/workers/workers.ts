@@ -21,7 +21,7 @@ export function workersContract(makeStores: MakeStores): void {
     expect(await workers.get('w3')).toBeUndefined()
   })
 
-  it('forgets one that left, and one that was not seen for 30 s', async () => {
+  it('leaves out a worker that left, and one that was not seen for 30 s', async () => {
     const { workers, clock } = await makeStores()
     await workers.announce(aWorker({ workerId: 'leaves' }))
     await workers.announce(aWorker({ workerId: 'silent' }))
@@ -62,7 +62,8 @@ export function workersContract(makeStores: MakeStores): void {
 
     expect(await workers.list()).toEqual([http, older])
   })
-  it('removes workers that were not seen for a while, a few at a time, and answers their ids', async () => {
+
+  it('removes at most `limit` workers that were not seen for a while, and returns their ids', async () => {
     const { workers, clock } = await makeStores()
     for (const workerId of ['a', 'b', 'c']) await workers.announce(aWorker({ workerId }))
     await workers.announce(aWorker({ workerId: 'seen', lastSeen: NOW + SECOND }))

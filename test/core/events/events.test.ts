@@ -50,7 +50,7 @@ import { advance, decide, EMPTY_WORLD, steps } from '../../support/tasks/random-
 const LATE = NOW + MINUTE
 
 /** Events as short sentences: `running (running) run 1`. */
-function told(task: Head): string[] {
+function linesOf(task: Head): string[] {
   return eventsOf(task).map(({ type, status, runId }) => {
     const run = runId === undefined ? '' : ` run ${runId.slice(BORN.length + 1)}`
     return `${type} (${status})${run}`
@@ -85,8 +85,8 @@ const atLast = done(done(aFlowTask()), undefined, NOW + 1)
 const haltedAtLast = failedFor(failedFor(atLast, 'no', NOW + 2), 'stuck', NOW + 3)
 const again = { publication: aPublication({ born: LATER_BORN }), clean: [], keepInput: true } as const
 
-/** By the operation that made each change, so that none is forgotten. */
-const TOLD: Record<Operation, ReadonlyArray<readonly [string, Head, string[]]>> = {
+/** Changes and their events, by operation. The compiler requires an entry for each operation. */
+const EVENTS_BY_OPERATION: Record<Operation, ReadonlyArray<readonly [string, Head, string[]]>> = {
   publish: [
     ['due', create(aPublication(), undefined, NOW).after, ['task.published (ready)', 'task.ready (ready)']],
     [
@@ -220,15 +220,17 @@ const TOLD: Record<Operation, ReadonlyArray<readonly [string, Head, string[]]>> 
 describe('the operation', () => {
   test.each(
     Object.keys(LIFECYCLE).flatMap(operation =>
-      TOLD[operation as Operation].map(([how, task, events]) => [operation, how, task, events] as const),
+      EVENTS_BY_OPERATION[operation as Operation].map(
+        ([how, task, events]) => [operation, how, task, events] as const,
+      ),
     ),
   )('%s %s', (operation, _how, task, events) => {
     expect(task.operation).toBe(operation)
-    expect(told(task)).toEqual(events)
+    expect(linesOf(task)).toEqual(events)
   })
 
-  test('none is forgotten', () => {
-    expect(Object.keys(TOLD).sort()).toEqual(Object.keys(LIFECYCLE).sort())
+  test('has an entry here, and no entry is left over', () => {
+    expect(Object.keys(EVENTS_BY_OPERATION).sort()).toEqual(Object.keys(LIFECYCLE).sort())
   })
 })
 
@@ -244,11 +246,11 @@ describe('a canvas', () => {
     ['cancelled', afterOf(cancelCanvas(canvas, NOW)), ['canvas.cancelled (cancelled)']],
     ['cancelled, its members not yet', afterOf(noteProgress(afterOf(cancelCanvas(canvas, NOW)), NOW)), []],
     ['removed', remove(canvas, NOW).after, []],
-  ])('that is %s tells so', (_name, head, events) => {
-    expect(told(head)).toEqual(events)
+  ])('that is %s has these events', (_name, head, events) => {
+    expect(linesOf(head)).toEqual(events)
   })
 
-  test('is named by its own id', () => {
+  test('has its own id in its event', () => {
     expect(eventsOf(canvas)).toEqual([
       {
         id: `${BORN}.1.published`,
@@ -270,14 +272,14 @@ describe('a failure', () => {
   }
   const short = { name: 'TypeError', message: `${'m'.repeat(119)}…` }
 
-  test('is told with the type of its task, and its error in short', () => {
+  test('is reported with the type of its task and with the short error', () => {
     const failed = ended(claimedBy(aTask()), { outcome: 'fail', error: no, fatal: true })
 
     expect(eventsOf(failed)).toMatchObject([{ type: 'task.failed', taskType: 'resize', error: short }])
     expect(eventsOf(failed)[0]?.error).toEqual(short)
   })
 
-  test('that is only a lost run is told with who was silent', () => {
+  test('that is a lost run is reported with the error LeaseLost', () => {
     const lost = afterOf(lose(claimedBy(aTask()), NOW + HOUR))
 
     expect(eventsOf(lost)[0]).toMatchObject({
@@ -287,7 +289,7 @@ describe('a failure', () => {
     })
   })
 
-  test('that is past leaves no error in what is told of a success', () => {
+  test('that a later run made good leaves no error in the event of the success', () => {
     const retried = ended(claimedBy(aTask()), { outcome: 'fail', error: no, retryInMs: 0 })
     const events = eventsOf(ended(claimedBy(retried), DONE))
 
@@ -295,7 +297,7 @@ describe('a failure', () => {
   })
 })
 
-test('a worker that came or went is told under the place of that change in the stream', () => {
+test('the id of a worker event contains the position of the change in the stream', () => {
   const change = { workerId: 'wörker 1', at: NOW, position: '0042' }
 
   const joined = workerEvent({ type: 'worker.joined', ...change })
@@ -313,8 +315,8 @@ test('a worker that came or went is told under the place of that change in the s
 describe('over any life of a task', () => {
   type Seen = { readonly before: Task | undefined; readonly after: Task; readonly events: BatonEvent[] }
 
-  /** Holds a claim against all changes of each of many random lives. */
-  function overLives(claimOf: (seen: readonly Seen[]) => void): void {
+  /** Checks an assertion on all changes of each of many random lives. */
+  function overLives(assertOn: (seen: readonly Seen[]) => void): void {
     const property = fc.property(steps, life => {
       const seen: Seen[] = []
       let world = EMPTY_WORLD
@@ -325,7 +327,7 @@ describe('over any life of a task', () => {
         if (isTask) seen.push({ ...change, events: eventsOf(change.after) })
         world = advance(world, step, change)
       }
-      claimOf(seen)
+      assertOn(seen)
     })
     fc.assert(property, { numRuns: 200 })
   }
@@ -333,7 +335,7 @@ describe('over any life of a task', () => {
   const stateOf = (task: Task | undefined) =>
     !task || task.state === 'removed' ? 'none' : statusOf(task, task.updatedAt)
 
-  test('no two things have one id, which is fit for a header; only the loss of a run may be told twice', () => {
+  test('each event has an id of its own that fits into a header; only the loss of a run may be reported twice', () => {
     overLives(seen => {
       const named = seen.flatMap(({ events }) => events).filter(({ type }) => type !== 'task.lost')
 
@@ -342,12 +344,12 @@ describe('over any life of a task', () => {
     })
   })
 
-  test('every end, every claim and every loss is told, once', () => {
+  test('every end and every claim is reported once, and every loss is reported', () => {
     overLives(seen => {
       for (const { before, after, events } of seen) {
         const types = events.map(({ type }) => type)
         const isOver = after.state !== 'open' && after.state !== 'removed'
-        // A failed flow that is taken up again may end in the same write.
+        // A failed flow that is resumed may end in the same write.
         const hasEnded = isOver && (before?.state !== after.state || after.operation === 'resume')
         const begun = liveRuns(after).filter(({ fence }) => !before?.live[fence])
         const lost = Object.values(after.ended).filter(
@@ -363,22 +365,22 @@ describe('over any life of a task', () => {
     })
   })
 
-  test('what a change made ready is told, and nothing else is called ready', () => {
+  test('a task that a change made ready is reported as ready, and no other', () => {
     overLives(seen => {
       for (const { before, after, events } of seen) {
         const ready = events.filter(({ type }) => type === 'task.ready')
         const wasWaiting = before?.state === 'open' && liveRuns(before).length === 0
         const isMadeReady = stateOf(after) === 'ready' && !wasWaiting
-        const canBeTold = after.state === 'open' && liveRuns(after).length === 0
+        const mayBeReported = after.state === 'open' && liveRuns(after).length === 0
 
         expect(ready.length).toBeGreaterThanOrEqual(Number(isMadeReady))
-        expect(ready.length).toBeLessThanOrEqual(Number(canBeTold))
+        expect(ready.length).toBeLessThanOrEqual(Number(mayBeReported))
         for (const { status } of ready) expect(status).toMatch(/^(ready|compensating)$/)
       }
     })
   })
 
-  test('there is a word for everything that is told', () => {
+  test('every event has one of the listed types', () => {
     overLives(seen => {
       for (const { type } of seen.flatMap(({ events }) => events)) expect(EVENT_TYPES).toContain(type)
     })

@@ -62,7 +62,7 @@ describe('the stored form of options', () => {
     expect(optionDifferences(options)).toEqual({ timeoutMs: 5, retry: { jitter: 0.1 } })
   })
 
-  test('resolves to the very options it was made of', () => {
+  test('resolves to the options that it was made of', () => {
     const some = fc.record(
       {
         concurrency: fc.integer({ min: 1, max: 3 }),

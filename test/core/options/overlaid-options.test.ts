@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { DEFAULT_OPTIONS, type PartialOptions, resolveOptions } from '../../../shared/core/options/options.ts'
 import { overlaidOptions } from '../../../shared/core/options/overlaid-options.ts'
 
-describe('options given over others', () => {
+describe('overlaid options', () => {
   test.each<[PartialOptions, object]>([
     [{}, DEFAULT_OPTIONS],
     [{ leaseMs: 3_000 }, { leaseMs: 3_000, heartbeatMs: 1_000 }],
@@ -19,7 +19,7 @@ describe('options given over others', () => {
       { concurrency: 2, workerIds: ['a', 'b'] },
       { concurrency: 2, workerIds: ['a', 'b'] },
     ],
-  ])('%j make the rest give way', (given, expected) => {
+  ])('adapt the other options to %j', (given, expected) => {
     expect(overlaidOptions(DEFAULT_OPTIONS, given)).toMatchObject({ ok: true, options: expected })
   })
 
@@ -30,7 +30,7 @@ describe('options given over others', () => {
     [{}, { retry: { backoff: 'ladder' } }, 'retry.delaysMs'],
     [{}, { concurrency: 2, workerIds: ['a'] }, 'concurrency'],
     [{ concurrency: 2 }, { workerIds: ['a'] }, 'workerIds'],
-  ])('over %j, %j are refused at %s', (base, given, path) => {
+  ])('over %j refuse %j at %s', (base, given, path) => {
     const overlaid = overlaidOptions(resolveOptions(base), given)
 
     expect(!overlaid.ok && overlaid.problems.map(problem => problem.path)).toEqual([path])

@@ -10,7 +10,7 @@ test.each<[string, string[], string]>([
   ['a', ['b', 'c', 'd', 'e'], "; did you mean 'b' or 'c' or 'd'?"],
   ['', ['jobs'], ''],
   ['x'.repeat(5_000), ['x'], ''],
-])('%s may be a slip for one of %j', (name, names, question) => {
+])('%s may be a typing mistake for one of %j', (name, names, question) => {
   expect(didYouMean(name, names)).toBe(question)
 })
 
@@ -22,6 +22,6 @@ test.each<[string, string[], string]>([
     ['z', 'y', 'x', 'w', 'v', 'u', 'mail'],
     "; did you mean 'mail'? There are mail, u, v, w, x and 2 more",
   ],
-])('%s among %j', (name, names, said) => {
-  expect(thereAre(name, names)).toBe(said)
+])('%s is unknown among %j', (name, names, ending) => {
+  expect(thereAre(name, names)).toBe(ending)
 })

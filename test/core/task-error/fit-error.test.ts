@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { errorFrom, errorValue } from '../../../shared/aws/dynamo/head/run-values.ts'
+import { taskError } from '../../../shared/aws/dynamo/head/run-attributes.ts'
 import { jsonBytes } from '../../../shared/core/json.ts'
 import type { TaskError } from '../../../shared/core/task/error.ts'
 import { fitError } from '../../../shared/core/task-error/fit-error.ts'
@@ -11,8 +11,8 @@ function textsOf({ name, message, stack = '', causes = [] }: TaskError): string[
   return [name, message, stack, ...causes.flatMap(cause => [cause.name, cause.message])]
 }
 
-describe('an error is kept within 4 KB of UTF-8, all its parts together', () => {
-  test('unchanged, when it fits', () => {
+describe('an error is cut to 4 KB of UTF-8, all its parts together,', () => {
+  test('but stays unchanged when it fits', () => {
     const error = {
       name: 'TypeError',
       message: 'fetch failed',
@@ -65,7 +65,7 @@ describe('an error is kept within 4 KB of UTF-8, all its parts together', () => 
     },
   )
 
-  test('whatever it holds, and is read as it was stored', () => {
+  test('whatever its texts are, and is read as it was stored', () => {
     const text = fc.string({ unit: 'binary', maxLength: 1_500, size: 'max' })
     const cause = fc.record({ name: text, message: text })
     const anError = fc.record(
@@ -77,16 +77,16 @@ describe('an error is kept within 4 KB of UTF-8, all its parts together', () => 
       fc.property(anError, error => {
         const fitted = fitError(error)
 
-        expect(new TextEncoder().encode(errorValue(fitted)).length).toBeLessThanOrEqual(4_096)
+        expect(new TextEncoder().encode(taskError.encode(fitted)).length).toBeLessThanOrEqual(4_096)
         expect(textsOf(fitted).every(part => part.isWellFormed())).toBe(true)
-        expect(errorFrom(errorValue(fitted))).toEqual(fitted)
+        expect(taskError.decode(taskError.encode(fitted))).toEqual(fitted)
       }),
       { numRuns: 40, endOnFailure: true },
     )
   })
 })
 
-test('errors that code before causes has stored are read as they were', () => {
-  expect(errorFrom('["E","no"]')).toEqual({ name: 'E', message: 'no' })
-  expect(errorFrom('["E","no","at x"]')).toEqual({ name: 'E', message: 'no', stack: 'at x' })
+test('errors that were stored before errors had causes are read unchanged', () => {
+  expect(taskError.decode('["E","no"]')).toEqual({ name: 'E', message: 'no' })
+  expect(taskError.decode('["E","no","at x"]')).toEqual({ name: 'E', message: 'no', stack: 'at x' })
 })

@@ -8,11 +8,11 @@ const INPUT = {
 }
 const { text, fields, error } = redactionOf(['card.number', 'card.cvc', 'cards.number', 'token'], INPUT)
 
-describe('what a definition marks is hidden', () => {
+describe('a marked value is hidden', () => {
   test.each([
     ['as a field of the line', { token: 'abc' }, { token: '[redacted]' }],
     [
-      'wherever an object holds it',
+      'at any depth of an object',
       { input: INPUT },
       {
         input: {
@@ -22,11 +22,11 @@ describe('what a definition marks is hidden', () => {
         },
       },
     ],
-    ['whatever it is', { token: { deep: ['x'] } }, { token: '[redacted]' }],
+    ['as a whole object', { token: { deep: ['x'] } }, { token: '[redacted]' }],
     ['as a value of the input under another name', { pan: 'no 4111111111111111' }, { pan: 'no [redacted]' }],
     ['as a number of the input', { of: 42424242, and: 4242 }, { of: '[redacted]', and: 4242 }],
     [
-      'but no other field of that name',
+      'but other fields of that name are shown',
       { number: 7, other: { number: 8 } },
       { number: 7, other: { number: 8 } },
     ],
@@ -74,14 +74,14 @@ describe('what a definition marks is hidden', () => {
     ['in a map', { card: new Map([['number', 'other']]) }, { card: { number: '[redacted]' } }],
     ['in a set', { of: new Set([SECRET]) }, { of: ['[redacted]'] }],
     [
-      'in what an object says itself to be',
+      'in the value that `toJSON` of an object returns',
       { of: { toJSON: () => ({ pan: SECRET }) } },
       { of: { pan: '[redacted]' } },
     ],
     ['as the name of a field', { of: { [SECRET]: 1 } }, { of: { '[redacted]': 1 } }],
     ['in bytes', { of: Buffer.from(SECRET) }, { of: '[redacted]' }],
     [
-      'in what cannot be read',
+      'in an object whose members throw when they are read',
       {
         of: {
           get pan() {
@@ -97,14 +97,14 @@ describe('what a definition marks is hidden', () => {
     expect(JSON.stringify(fields(given))).not.toContain(SECRET)
   })
 
-  test('in objects that all refer to each other, soon', () => {
+  test('in objects that all refer to each other', () => {
     const crowd: Array<{ name: string; others: unknown }> = []
     for (let nth = 0; nth < 50; nth++) crowd.push({ name: SECRET, others: crowd })
 
     expect(JSON.stringify(fields({ crowd }))).not.toContain(SECRET)
   })
 
-  test('in a circle, too, which ends', () => {
+  test('in an object that contains itself', () => {
     const circle: Record<string, unknown> = { token: 'abcd' }
     circle.self = circle
 
@@ -112,7 +112,7 @@ describe('what a definition marks is hidden', () => {
   })
 })
 
-test('nothing is copied where nothing is marked', () => {
+test('nothing is copied when nothing is marked', () => {
   const given = { a: 1 }
 
   expect(redactionOf([], INPUT).fields(given)).toBe(given)

@@ -26,17 +26,17 @@ function diamond(): Error {
 const refused = (port: number) =>
   withMembers(new Error(`connect ECONNREFUSED 127.0.0.1:${port}`), { code: 'ECONNREFUSED' })
 
-/** What each is told as: `name: message`, and its causes in their order. */
+/** Thrown values with their descriptions: `name: message`, and the causes in their order. */
 const CHAINS: ReadonlyArray<readonly [string, unknown, string, readonly string[]]> = [
   ['an error without a cause', new TypeError('no'), 'TypeError: no', []],
   [
-    "fetch's error with the one that says why",
+    "fetch's error with its cause",
     new TypeError('fetch failed', { cause: refused(1) }),
     'TypeError: fetch failed',
     ['Error: connect ECONNREFUSED 127.0.0.1:1'],
   ],
   [
-    'each address that refused, where the error for all of them has a code alone',
+    'each address that refused, when their common error has only a code',
     new TypeError('fetch failed', {
       cause: withMembers(new AggregateError([refused(1), refused(2)], ''), { code: 'ECONNREFUSED' }),
     }),
@@ -48,7 +48,7 @@ const CHAINS: ReadonlyArray<readonly [string, unknown, string, readonly string[]
     ],
   ],
   [
-    'the errors of an aggregate, what caused it before them',
+    'the cause of an aggregate before its errors',
     new AggregateError([new Error('a'), 'b'], 'two', { cause: new Error('why') }),
     'AggregateError: two',
     ['Error: why', 'Error: a', 'Error: b'],
@@ -57,7 +57,7 @@ const CHAINS: ReadonlyArray<readonly [string, unknown, string, readonly string[]
   ['a cause that is an object', new Error('x', { cause: { code: 7 } }), 'Error: x', ['Error: {"code":7}']],
   ['a cause that JSON cannot hold', new Error('x', { cause: 7n }), 'Error: x', ['Error: [object BigInt]']],
   ['causes of null and undefined', new Error('x', { cause: null }), 'Error: x', []],
-  ['a circle, once around', circular(), 'Error: first', ['Error: second']],
+  ['each error of a circle once', circular(), 'Error: first', ['Error: second']],
   ['a shared cause once', diamond(), 'AggregateError: both', ['Error: a', 'Error: b', 'Error: shared']],
   [
     'the five nearest of many causes',
@@ -69,14 +69,14 @@ const CHAINS: ReadonlyArray<readonly [string, unknown, string, readonly string[]
   ['a thrown object', { code: 7 }, 'Error: {"code":7}', []],
   ['nothing', undefined, 'Error: undefined', []],
   [
-    'an error whose name and message are something else',
+    'an error whose name and message are not texts',
     withMembers(new Error(), { name: 7, message: { deep: true } }),
     '7: {"deep":true}',
     [],
   ],
 ]
 
-describe('what was thrown is told with what caused it', () => {
+describe('a thrown value is described with its causes:', () => {
   test.each(CHAINS)('%s', (_name, thrown, headline, causes) => {
     const error = errorOfThrown(thrown)
 
@@ -98,14 +98,14 @@ describe('what was thrown is told with what caused it', () => {
     expect(errorOfThrown(error)).toEqual({ name: 'Error', message: 'undefined' })
   })
 
-  test('an error of another process stays as it was told there, whatever it is thrown with here', () => {
-    const told = {
+  test('an error of another process as that process described it, whatever its cause here', () => {
+    const described = {
       name: 'Boom',
       message: 'there',
       stack: 'at there',
       causes: [{ name: 'E', message: 'why' }],
     }
 
-    expect(errorOfThrown(new ReportedError(told, { cause: new Error('here') }))).toBe(told)
+    expect(errorOfThrown(new ReportedError(described, { cause: new Error('here') }))).toBe(described)
   })
 })

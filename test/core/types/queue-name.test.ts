@@ -9,14 +9,14 @@ describe("the name of a type's queue", () => {
     expect(queueNameOf('Baton', 'resize_Image-2')).toBe('Baton-q-resize_Image-2')
   })
 
-  test('of a type with a dot has no dot, and differs from that of the same type without', () => {
+  test('has no dot for a type with one, and differs from the name for the type with an underscore', () => {
     const name = queueNameOf('Baton', 'image.resize')
 
     expect(name).toMatch(/^Baton-q-image_resize-[0-9a-f]{8}$/)
     expect(name).not.toBe(queueNameOf('Baton', 'image_resize'))
   })
 
-  test('of long types stays within 80 characters and tells them apart', () => {
+  test('has at most 80 characters, and differs between two long types', () => {
     const long = 'x'.repeat(99)
 
     const names = [queueNameOf('Baton', `${long}a`), queueNameOf('Baton', `${long}b`)]
@@ -25,14 +25,14 @@ describe("the name of a type's queue", () => {
     expect(names[0]).not.toBe(names[1])
   })
 
-  test('a type called like the hashed name of another gets a queue of its own', () => {
+  test('differs for a type that is named like the hashed name of another type', () => {
     const name = queueNameOf('Baton', 'image.resize')
     const impostor = name.slice('Baton-q-'.length)
 
     expect(queueNameOf('Baton', impostor)).not.toBe(name)
   })
 
-  test('is legal for SQS, begins with the system, and is another for another type', () => {
+  test('is legal for SQS, begins with the system, and differs between types', () => {
     const property = fc.property(type, type, (one, other) => {
       const name = queueNameOf('Baton', one)
 

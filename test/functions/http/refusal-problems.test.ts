@@ -29,7 +29,11 @@ describe('a refusal names the field, its value and what is legal', () => {
     ['a missing one', { type: undefined }, 'type is required: 1–100 of A–Z a–z 0–9 . _ -'],
     ['an object', { retry: 3 }, 'retry must be an object, not 3'],
     ['a list', { workerIds: 'w1' }, "workerIds must be a list of 0–100 members, not 'w1'"],
-    ['a time', { dueAt: 'tomorrow' }, "dueAt must be a time as 2026-01-31T12:00:00.000Z, not 'tomorrow'"],
+    [
+      'a time',
+      { dueAt: 'tomorrow' },
+      "dueAt must be a time such as 2026-01-31T12:00:00.000Z, not 'tomorrow'",
+    ],
     ['a long value in short', { key: 7, userId: 'x'.repeat(5_000) }, `'${'x'.repeat(80)}…'`],
     ['true or false', { immutable: 1 }, 'immutable must be true or false, not 1'],
     ['an empty list of canvases', { tags: ['a'] }, 'tags must be an object, not a list'],
@@ -44,9 +48,9 @@ describe('a refusal names the field, its value and what is legal', () => {
     const { errors } = await publish({ prioritty: 1, retry: { retries: 3 } })
 
     expect(errors[1]).toMatchObject({ path: 'prioritty' })
-    expect(errors[1].message).toMatch(/^is no field here; did you mean 'priority'\? There are type, key, /)
+    expect(errors[1].message).toMatch(/^is not a field here; did you mean 'priority'\? There are type, key, /)
     expect(errors[0]).toMatchObject({ path: 'retry.retries' })
-    expect(errors[0].message).toMatch(/^is no field here; .*'maxRetries'/)
+    expect(errors[0].message).toMatch(/^is not a field here; .*'maxRetries'/)
   })
 })
 

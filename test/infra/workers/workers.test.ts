@@ -99,6 +99,18 @@ describe('A worker service', () => {
     )
   })
 
+  test('keeps a metric of one of its types that the app asks for', () => {
+    const { stack, tasks } = aSystem()
+    tasks.addWorkerService('Media', { entry: TWO_TASKS })
+    tasks.metricLateness('first')
+    const asked = containerOf(only('AWS::ECS::TaskDefinition', readTemplate(stack).ofType))
+
+    const valueIn = (of: typeof container) =>
+      of.Environment.find(({ Name }: { Name: string }) => Name === 'BATON_TYPE_METRICS').Value
+
+    expect([valueIn(asked), valueIn(container)]).toEqual(['Lateness:first', ''])
+  })
+
   test('is not killed before its runs have drained', () => {
     const { Value } = container.Environment.find(({ Name }: { Name: string }) => Name === 'BATON_DRAIN_MS')
 

@@ -55,7 +55,7 @@ describe('a data folder', () => {
     expect(modeOf('schedules.json')).toBe('600')
   })
 
-  test('with tables of two versions is refused with what to do', () => {
+  test('with tables of two versions is refused, and the error says what to do', () => {
     const { accessKey } = openDataFolder(folder)
     writeFileSync(database(`${accessKey}_us-east-1.db`), 'new')
     writeFileSync(database('shared-local-instance.db'), 'old')
@@ -72,11 +72,11 @@ describe('a data folder', () => {
     expect(() => openDataFolder(folder)).toThrow(/access-key is missing.*restore it, or give an empty folder/)
 
     writeFileSync(join(folder, 'access-key'), 'Not a key')
-    expect(() => openDataFolder(folder)).toThrow(/holds no access key/)
+    expect(() => openDataFolder(folder)).toThrow(/does not contain an access key/)
   })
 })
 
-test('a kept file that cannot be written is reported in one line', () => {
+test('a file of the folder that cannot be written is reported in one line', () => {
   mkdirSync(join(openDataFolder(folder).sqs, 'messages.db'))
 
   expect(() => openDataFolder(folder)).toThrow(/cannot be used .*messages\.db.* this user may write$/)
@@ -85,7 +85,7 @@ test('a kept file that cannot be written is reported in one line', () => {
 /** Folders that cannot be used. Not even root can write into `/proc`. */
 const UNUSABLE: ReadonlyArray<readonly [string, () => string]> = [
   ['a file in its place', () => aFile()],
-  ['a file on the way to it', () => join(aFile(), 'data')],
+  ['a folder below a file', () => join(aFile(), 'data')],
   ['a folder that cannot be written', () => '/proc/self'],
   ['a folder that cannot be made', () => '/proc/no/such/folder'],
 ]
@@ -96,14 +96,14 @@ function aFile(): string {
   return file
 }
 
-describe.runIf(process.platform === 'linux')('what cannot be a data folder', () => {
-  test.each(UNUSABLE)('%s is reported in one line', (_what, place) => {
-    expect(() => openDataFolder(place())).toThrow(
+describe.runIf(process.platform === 'linux')('an unusable data folder', () => {
+  test.each(UNUSABLE)('such as %s is reported in one line', (_what, pathOf) => {
+    expect(() => openDataFolder(pathOf())).toThrow(
       /^the data folder [^\n]* cannot be used [^\n]* this user may write$/,
     )
   })
 
-  test('ends the start before anything else begins, with an exit code', () => {
+  test('ends `npm start` with an exit code before anything else begins', () => {
     const { status, stderr, stdout } = spawnSync(process.execPath, ['scripts/start.ts', '--data', aFile()], {
       encoding: 'utf8',
     })

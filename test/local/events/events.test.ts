@@ -37,7 +37,7 @@ const anEvent = (id: string, type = 'task.ready', taskId = 'resize:1', filler = 
   json: JSON.stringify({ id, type, taskId, filler }),
 })
 
-/** A reader of the stream, and the text that it has received. */
+/** Connects a reader to the stream. Its `text` grows with what it receives. */
 async function read(query = '', headers: Record<string, string> = {}) {
   const ending = new AbortController()
   readers.push(ending)
@@ -78,15 +78,18 @@ describe('a reader', () => {
     ['the header', '', { 'last-event-id': 'b' }],
     ['a parameter', '?lastEventId=b', {}],
     ['the header, whatever the parameter says', '?lastEventId=a', { 'last-event-id': 'b' }],
-  ])('that names the last event it has seen by %s goes on behind that', async (_how, query, headers) => {
-    for (const id of ['a', 'b', 'c']) log.append(anEvent(id))
+  ])(
+    'that names the last event it has seen by %s gets the events after that one',
+    async (_how, query, headers) => {
+      for (const id of ['a', 'b', 'c']) log.append(anEvent(id))
 
-    const reader = await read(query, headers)
-    log.append(anEvent('d'))
-    await until(() => idsIn(reader.text).length === 2)
+      const reader = await read(query, headers)
+      log.append(anEvent('d'))
+      await until(() => idsIn(reader.text).length === 2)
 
-    expect(idsIn(reader.text)).toEqual(['c', 'd'])
-  })
+      expect(idsIn(reader.text)).toEqual(['c', 'd'])
+    },
+  )
 
   test('that names an event that is not kept begins with the oldest, and the stream says so', async () => {
     for (let number = 0; number < KEPT + 5; number++) log.append(anEvent(`e${number}`))
@@ -103,7 +106,7 @@ describe('a reader', () => {
     ['?taskType=crop', ['b']],
     ['?taskId=resize:2', ['c', 'd']],
     ['?taskId=resize:2&type=task.ready', ['d']],
-  ])('asks for some with %s', async (query, ids) => {
+  ])('that asks with %s gets only the events that match', async (query, ids) => {
     const reader = await read(query)
     log.append(anEvent('a'))
     log.append(anEvent('b', 'task.failed', 'crop:1'))
@@ -117,17 +120,20 @@ describe('a reader', () => {
   test.each([
     ['?type=task.gone', 'type', 'task.published'],
     ['?since=1', 'since', 'lastEventId'],
-  ])('that asks for what there is not, %s, is refused by name', async (query, path, legal) => {
-    const response = await fetch(`${url}/v1/events${query}`)
+  ])(
+    'that asks for something unknown, %s, is refused, and the problem names the parameter',
+    async (query, path, legal) => {
+      const response = await fetch(`${url}/v1/events${query}`)
 
-    const problem = (await response.json()) as { errors: unknown[]; detail: string }
-    expect(response.status).toBe(400)
-    expect(problem.errors).toEqual([{ path, message: expect.stringContaining(legal) }])
-    expect(problem.detail).toContain(path)
-  })
+      const problem = (await response.json()) as { errors: unknown[]; detail: string }
+      expect(response.status).toBe(400)
+      expect(problem.errors).toEqual([{ path, message: expect.stringContaining(legal) }])
+      expect(problem.detail).toContain(path)
+    },
+  )
 
   test.each(['%0Aevent:+task.failed%0Adata:+1%0A%0A', 'a%0D', '%00'])(
-    'that names a last event with a line break, %s, is refused: what follows would read as an event',
+    'that names a last event with a line break, %s, is refused: the rest of the id would read as an event',
     async id => {
       const response = await fetch(`${url}/v1/events?lastEventId=${id}`)
 
@@ -136,7 +142,7 @@ describe('a reader', () => {
     },
   )
 
-  test('that reads nothing delays no other reader, and misses events that are not kept any more', async () => {
+  test('that reads nothing does not delay other readers, and misses events that are not kept any more', async () => {
     const stuck = request(`${url}/v1/events`)
     stuck.end()
     const response = await new Promise<NodeJS.ReadableStream>(resolve => stuck.once('response', resolve))
@@ -161,7 +167,7 @@ describe('a reader', () => {
     stuck.destroy()
   })
 
-  test('is refused while there are too many, until one disconnects', async () => {
+  test('is refused while there are too many readers, until one disconnects', async () => {
     const all = await Promise.all(Array.from({ length: 100 }, () => read()))
     const refused = await fetch(`${url}/v1/events`)
     all[0]?.hangUp()
@@ -200,7 +206,7 @@ describe('the bus', () => {
     ...more,
   })
 
-  test('passes on events of the system without its name', async () => {
+  test('keeps events of the system, without the name of the system', async () => {
     const { status, body } = await put({
       Entries: [entry(), entry({ Source: 'other', EventBusName: 'arn:mine' })],
     })
@@ -215,9 +221,9 @@ describe('the bus', () => {
   test.each([
     ['another bus', { EventBusName: 'yours' }, 'InvalidArgument'],
     ['no source', { Source: '' }, 'InvalidArgument'],
-    ['a detail that is no object', { Detail: '7' }, 'MalformedDetail'],
-    ['a detail that is no JSON', { Detail: '{' }, 'MalformedDetail'],
-  ])('refuses an entry with %s, and no other', async (_name, more, ErrorCode) => {
+    ['a detail that is not an object', { Detail: '7' }, 'MalformedDetail'],
+    ['a detail that is not JSON', { Detail: '{' }, 'MalformedDetail'],
+  ])('refuses only the entry with %s', async (_name, more, ErrorCode) => {
     const { body } = await put({ Entries: [entry(more), entry()] })
 
     expect(body).toMatchObject({
@@ -228,7 +234,7 @@ describe('the bus', () => {
 
   test.each([
     ['no entries', { Entries: [] }, 'PutEvents'],
-    ['eleven', { Entries: Array.from({ length: 11 }, () => entry()) }, 'PutEvents'],
+    ['eleven entries', { Entries: Array.from({ length: 11 }, () => entry()) }, 'PutEvents'],
     [
       'more than 256 KB',
       { Entries: [entry({ Detail: JSON.stringify({ x: 'x'.repeat(300_000) }) })] },

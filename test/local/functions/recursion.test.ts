@@ -14,9 +14,9 @@ vi.setConfig({ testTimeout: 2 * PATIENCE_MS })
 
 let cloud: LocalCloud
 let sqs: SQSClient
-const told: string[] = []
+const logged: string[] = []
 
-/** A queue with a function that passes each message on to another queue, or into a table. */
+/** Adds a queue, and a function that sends each of its messages to another queue or into a table. */
 function addRelay(
   stack: Stack,
   name: string,
@@ -63,7 +63,7 @@ beforeAll(async () => {
         new DynamoEventSource(table as ITable, { startingPosition: StartingPosition.TRIM_HORIZON }),
       )
     },
-    { log: line => void told.push(line) },
+    { log: line => void logged.push(line) },
   )
   sqs = new SQSClient(cloud.clientOptions)
 })
@@ -101,12 +101,12 @@ test('a function that sends to its own queue is not invoked a 17th time, and the
   expect(hopsOf('Loop')).toEqual(range(0, 16))
   expect(deadOf('Loop')).toEqual([16])
   expect(dropped('Loop')).toBeGreaterThanOrEqual(2)
-  expect(told.filter(line => line.includes('RecursiveInvocationException'))).toEqual(
+  expect(logged.filter(line => line.includes('RecursiveInvocationException'))).toEqual(
     expect.arrayContaining([expect.stringMatching(/"level":"ERROR".*LoopRelay/)]),
   )
 })
 
-test('a function with an allowed loop continues', async () => {
+test('a function whose `RecursiveLoop` is `Allow` goes on', async () => {
   await begin('Allowed')
 
   await eventually('20 hops', () => hopsOf('Allowed').includes(20), PATIENCE_MS)
@@ -123,7 +123,7 @@ test('a chain of requests ends at the stream of a table', async () => {
   expect(dropped('Written')).toBe(0)
 })
 
-test('functions of one chain are counted apart', async () => {
+test('each function of a chain has a count of its own', async () => {
   await begin('Ping')
 
   await eventually('the dead letter', () => deadOf('Pong').length > 0, PATIENCE_MS)

@@ -90,7 +90,7 @@ test("a function's calls are metered as its own, with its invocation", async () 
   expect(costOf(own).total).toBeGreaterThan(0)
 })
 
-test('a condition that fails is billed by the size of the item it failed on', async () => {
+test('a condition that fails is billed by the size of the item on which it failed', async () => {
   await put('taken', { filler: { S: 'x'.repeat(2500) } })
   const before = cloud.meter.snapshot()
 
@@ -100,7 +100,7 @@ test('a condition that fails is billed by the size of the item it failed on', as
   expect(totalOf(cloud.meter.since(before))).toMatchObject({ calls: 1, writeUnits: 3, failedWriteUnits: 3 })
 })
 
-test('SQS is billed in chunks of 64 KB, empty receives are counted', async () => {
+test('SQS is billed in chunks of 64 KB, and empty receives are counted', async () => {
   const before = cloud.meter.snapshot()
 
   await sqs.send(new SendMessageCommand({ QueueUrl: queueUrl(), MessageBody: 'x'.repeat(100_000) }))
@@ -113,7 +113,7 @@ test('SQS is billed in chunks of 64 KB, empty receives are counted', async () =>
   expect(receives).toMatchObject({ calls: 2, emptyReceives: 1 })
 })
 
-test('a dropped message looks sent and is in no queue', async () => {
+test('a caller sees a dropped message as sent, and no queue has it', async () => {
   const remove = cloud.faults.add({
     service: 'sqs',
     operation: 'SendMessage',
@@ -137,21 +137,21 @@ test('a write may fail before or after it was applied, or be throttled', async (
   const write = () => impatient.send(new PutItemCommand({ TableName: tableName(), Item }))
   const exists = async () =>
     (await dynamo.send(new GetItemCommand({ TableName: tableName(), Key: Item }))).Item
-  const trouble = (action: 'fail-before' | 'fail-after' | 'throttle') =>
+  const failNextWrite = (action: 'fail-before' | 'fail-after' | 'throttle') =>
     cloud.faults.add({ caller: 'tester', service: 'dynamodb', operation: 'PutItem', action, times: 1 })
 
-  trouble('fail-before')
+  failNextWrite('fail-before')
   await expect(write()).rejects.toMatchObject({ $metadata: { httpStatusCode: 500 } })
   expect(await exists()).toBeUndefined()
-  trouble('throttle')
+  failNextWrite('throttle')
   await expect(write()).rejects.toMatchObject({ name: 'ThrottlingException' })
-  trouble('fail-after')
+  failNextWrite('fail-after')
   await expect(write()).rejects.toMatchObject({ $metadata: { httpStatusCode: 500 } })
   expect(await exists()).toEqual(Item)
   await write()
 })
 
-test('the SDK retries through a short outage by itself', async () => {
+test('the SDK retries until a short outage is over', async () => {
   const remove = cloud.faults.add({
     service: 'dynamodb',
     operation: 'PutItem',

@@ -15,7 +15,7 @@ test.each([
   ['host.docker.internal:7070.evil.example:7070', false],
   ['localhost:7070', true],
 ])(
-  'with allowed hosts, with and without a port of their own, a request for %s is answered: %s',
+  'a request for %s is answered (%s) when host.docker.internal and Baton.test:8080 are allowed on port 7070',
   (host, answered) => {
     const admit = admitting('7070', ['host.docker.internal', 'Baton.test:8080'])
 
@@ -26,7 +26,7 @@ test.each([
   },
 )
 
-test('on the port of HTTP a host stands without it', () => {
+test('on port 80 a host is admitted without the port', () => {
   const admit = admitting('80', [])
 
   expect(['localhost', '[::1]', '127.0.0.1:80'].map(host => isAdmitted(admit, { host }))).toEqual([

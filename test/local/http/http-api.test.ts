@@ -93,7 +93,7 @@ test('the more specific route wins, and greedy parameters take the rest of the p
   })
 })
 
-test('text bodies come as text, others in base64', async () => {
+test('a function receives text bodies as text, and other bodies in base64', async () => {
   const post = async (type: string, body: string | Uint8Array) =>
     (await ask('/items', { method: 'POST', headers: { 'content-type': type }, body })).json()
 
@@ -111,7 +111,7 @@ test('answers in base64 are sent as bytes, answers without a status code as JSON
   expect([plain.status, await plain.json()]).toEqual([200, { plain: true }])
 })
 
-test('unknown routes are 404, failing and overdue functions 500, too long bodies 413', async () => {
+test('unknown routes are 404, failing and overdue functions 500, and bodies that are too long 413', async () => {
   const nowhere = await ask('/nowhere')
   expect(await nowhere.json()).toMatchObject({ status: 404, message: 'Not Found' })
   expect(nowhere.headers.get('content-type')).toBe('application/problem+json')
@@ -123,7 +123,7 @@ test('unknown routes are 404, failing and overdue functions 500, too long bodies
   expect([long.status, await long.json()]).toMatchObject([413, { message: 'Request Entity Too Large' }])
 })
 
-test('a body that makes its event too large for Lambda is 413, as escaped text: quotes take twice their bytes', async () => {
+test('a body whose event is too large for Lambda is 413; each quote in it counts twice, as escaped text', async () => {
   const post = async (body: string) => {
     const headers = { 'content-type': 'application/json' }
     const answer = await ask('/items?mode=length', { method: 'POST', headers, body })
@@ -136,7 +136,7 @@ test('a body that makes its event too large for Lambda is 413, as escaped text: 
   expect(await post('"'.repeat(3_145_728))).toBe(413)
 })
 
-test('an answer that is too large as escaped text is the failure of its function, and 500', async () => {
+test('an answer that is too large as escaped text counts as a failure of the function, and is 500', async () => {
   const { find } = cloud.functions
   const fits = await ask('/items/x?mode=large&bytes=3145000')
   const exceeds = await ask('/items/x?mode=large&bytes=3146000')
@@ -151,7 +151,7 @@ test('an answer that is too large as escaped text is the failure of its function
   )
 })
 
-test("Lambda's Invoke takes events below 6 MB, and below 1 MB without waiting for the answer", async () => {
+test("Lambda's Invoke takes events below 6 MB, or below 1 MB if it does not wait for the answer", async () => {
   const invoke = async (bytes: number, type: string) => {
     const { name } = cloud.functions.find('Echo')
     const answer = await fetch(`${cloud.endpoint}/2015-03-31/functions/${name}/invocations`, {
@@ -203,7 +203,7 @@ test('a custom resource is created before the cloud is up, with its properties a
   expect(cloud.resource('Custom::Thing').physicalId).toBe('thing-Thing')
 })
 
-test("a function sees its template's environment, the SDK's endpoints and the options' additions", async () => {
+test("a function's environment has the template's variables, the endpoints for the SDK, and the variables of the options", async () => {
   const result = await cloud.functions.find('Reader').invoke({})
 
   expect(result).toMatchObject({
@@ -227,7 +227,7 @@ test('a resource that the local cloud does not know is reported', () => {
   expect(logged.join('\n')).toContain('NOT SUPPORTED locally')
 })
 
-test('the path is matched and passed on as the client wrote it', async () => {
+test('the path is matched, and the function receives it, as the client wrote it', async () => {
   const raw = await new Promise<string>((resolve, reject) => {
     const outgoing = request(`${cloud.apiUrl}/files/a/../b//c`, { path: '/files/a/../b//c' }, incoming => {
       incoming.setEncoding('utf8').on('data', resolve)

@@ -14,6 +14,7 @@ const newImage = (attribute: string, rules: unknown[], type = 'S'): Pattern => (
   dynamodb: { NewImage: { [attribute]: { [type]: rules } } },
 })
 
+/** The operator, a pattern that uses it, and whether `event` matches. */
 test.each<[string, Pattern, boolean]>([
   ['equals', { eventName: ['INSERT', 'MODIFY'] }, true],
   ['equals none', { eventName: ['REMOVE'] }, false],
@@ -35,7 +36,7 @@ test.each<[string, Pattern, boolean]>([
   ['null', newImage('gone', [true], 'NULL'), true],
   ['$or', { $or: [{ eventName: ['REMOVE'] }, { size: [5] }] }, true],
   ['equals-ignore-case', { eventName: [{ 'equals-ignore-case': 'insert' }] }, true],
-])('%s', (_name, pattern, expected) => {
+])('a pattern with %s matches the event: %3$s', (_name, pattern, expected) => {
   expect(matchesPattern(pattern, event)).toBe(expected)
 })
 

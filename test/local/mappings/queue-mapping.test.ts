@@ -9,7 +9,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { LocalCloud } from '../../../local/cloud.ts'
 import { bootTinyCloud, eventually, fixtureFunction, linesOf } from '../tiny-cloud.ts'
 
-/** Long enough for a function that has started to end within it on a busy machine. */
+/** On a busy machine, a function that has started still ends within this time. */
 const VISIBILITY_MS = 3_000
 
 let cloud: LocalCloud
@@ -50,7 +50,7 @@ const send = (...bodies: { id: string; action?: string; folder?: string; of?: nu
 
 type Delivery = { bodies: { id: string }[]; record: Record<string, unknown>; at: number }
 
-/** The server and the function share a clock. */
+/** The time of the first receive. It compares with `at`, because the server and the function share a clock. */
 const firstReceiveOf = ({ record }: Delivery) =>
   Number((record.attributes as Record<string, string>).ApproximateFirstReceiveTimestamp)
 
@@ -97,7 +97,7 @@ test('a handled message is gone', async () => {
   await eventually('its removal', () => !inQueue('Work').includes('plain'))
 })
 
-test('only the reported messages of a batch come again, after their visibility timeout, then go to the dead-letter queue', async () => {
+test('only the reported messages of a batch are delivered again after the visibility timeout, and then moved to the dead-letter queue', async () => {
   await send({ id: 'good' }, { id: 'bad', action: 'report' })
 
   const [first, second] = await delivered('bad', 2)
@@ -110,7 +110,7 @@ test('only the reported messages of a batch come again, after their visibility t
 })
 
 test.each(['throw', 'exit', 'unknown-id'])(
-  'a whole batch comes again when its function does "%s"',
+  'a whole batch is delivered again when its function does "%s"',
   async action => {
     await send({ id: `whole-${action}`, action })
 
@@ -119,7 +119,7 @@ test.each(['throw', 'exit', 'unknown-id'])(
   },
 )
 
-test('a function that hangs is killed at its timeout, and its message comes again', async () => {
+test('a function that hangs is killed at its timeout, and the message is delivered again', async () => {
   await sqs.send(
     new SendMessageCommand({
       QueueUrl: queueUrl('Slow'),
@@ -144,7 +144,7 @@ test('an answer without a list of failures counts as success', async () => {
   await eventually('its removal', () => !inQueue('Work').includes('nonsense'))
 })
 
-test('a killed process fails its invocation, the message becomes visible again, and a new process takes it', async () => {
+test('the kill of a process fails the invocation, and a new process gets the message after the visibility timeout', async () => {
   const consumer = cloud.functions.find('Consumer')
   await send({ id: 'killed', action: 'nap' })
   await delivered('killed')
@@ -158,7 +158,7 @@ test('a killed process fails its invocation, the message becomes visible again, 
   expect(consumer.logs.join()).toContain('signal: SIGKILL')
 })
 
-test('a paused mapping takes nothing until it is resumed', async () => {
+test('a paused mapping receives no message until it is resumed', async () => {
   const mapping = cloud.mapping('Consumer')
 
   mapping.pause()
@@ -170,7 +170,7 @@ test('a paused mapping takes nothing until it is resumed', async () => {
   await delivered('paused')
 })
 
-test('a mapping told to repeat delivers twice, and one told to drop loses the batch', async () => {
+test('`repeat(2)` makes a mapping deliver twice, and `drop` makes it lose a batch', async () => {
   const mapping = cloud.mapping('Consumer')
 
   mapping.repeat(2)
@@ -185,7 +185,7 @@ test('a mapping told to repeat delivers twice, and one told to drop loses the ba
   expect(deliveriesOf('dropped')).toHaveLength(0)
 })
 
-test('batches run side by side up to the maximum concurrency', async () => {
+test('as many batches run at once as the maximum concurrency allows', async () => {
   await cloud.functions.find('Consumer').warm(3)
   const folder = join(mkdtempSync(join(tmpdir(), 'meeting-')), 'here')
   for (const id of ['n1', 'n2', 'n3']) await send({ id, action: 'meet', folder, of: 3 })

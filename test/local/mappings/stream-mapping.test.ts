@@ -65,11 +65,11 @@ const readsOf = ({ logicalId }: { logicalId: string }) =>
     .filter(({ caller, operation }) => caller === logicalId && operation === 'GetRecords')
     .reduce((sum, { calls }) => sum + calls, 0)
 
-/** Writes while the mapping is paused and reads no more, so that all arrives as one batch. */
+/** Writes while the mapping is paused and no longer reads, so that all items arrive in one batch. */
 async function putTogether(...items: Parameters<typeof put>[]) {
   const mapping = cloud.mapping('Consumer')
   mapping.pause()
-  // A read that is under way ends, and the next one would follow within a quarter of a second.
+  // A read may be under way. A further read would follow within a quarter of a second.
   for (let reads = -1; reads !== readsOf(mapping); ) {
     reads = readsOf(mapping)
     await new Promise(resolve => setTimeout(resolve, 600))
@@ -114,7 +114,7 @@ test('records that the filter refuses never reach the function', async () => {
   expect(deliveriesOf('beating')).toHaveLength(0)
 })
 
-test('one poisoned record is bisected out of its batch, retried, given up and reported; the others pass', async () => {
+test('one poisoned record is bisected out of its batch, retried, given up and reported; the other records are handled', async () => {
   await putTogether(['b1'], ['b2'], ['poison', { action: 'fail' }], ['b4'])
   const lostQueue = cloud.resource('AWS::SQS::Queue', 'Lost').arn
   const [lost] = await eventually('the report', () => {
@@ -133,7 +133,7 @@ test('one poisoned record is bisected out of its batch, retried, given up and re
   })
 })
 
-test('a reported failure is a checkpoint: what stands before it does not come again', async () => {
+test('a reported failure is a checkpoint: records before it are not delivered again', async () => {
   await putTogether(['c1'], ['c2', { action: 'report' }], ['c3'])
 
   const [, again] = await delivered('c2', 2)
@@ -153,7 +153,7 @@ test('changes of one item arrive in their order', async () => {
   expect(sequence).toEqual([...sequence].sort((left, right) => (left < right ? -1 : 1)))
 })
 
-test('a mapping told to repeat delivers every batch twice, one told to drop loses it', async () => {
+test('`repeat(2)` makes a mapping deliver every batch twice, and `drop` makes it lose a batch', async () => {
   const mapping = cloud.mapping('Consumer')
 
   mapping.repeat(2)

@@ -27,57 +27,62 @@ const get = (Condition: Statement['Condition']): Statement => ({
 
 describe('a policy', () => {
   test.each<[string, Statement[], RequestedAction, boolean]>([
-    ['allows nothing by itself', [], { action: 'sqs:SendMessage', resource: 'q' }, false],
+    ['allows nothing without statements', [], { action: 'sqs:SendMessage', resource: 'q' }, false],
     ['takes any text for *', [ALLOW], { action: 'sqs:SendMessage', resource: 'q' }, true],
-    ['of another service', [ALLOW], { action: 'dynamodb:GetItem', resource: 'q' }, false],
+    ['allows nothing of another service', [ALLOW], { action: 'dynamodb:GetItem', resource: 'q' }, false],
     [
-      'knows actions in any case',
+      'matches actions in any case',
       [{ ...ALLOW, Action: 'SQS:send*' }],
       { action: 'sqs:SendMessage', resource: 'q' },
       true,
     ],
     [
-      'knows resources in their case',
+      'matches resources only in the same case',
       [{ ...ALLOW, Resource: 'Q' }],
       { action: 'sqs:SendMessage', resource: 'q' },
       false,
     ],
     [
-      'takes any one character for ?',
+      'takes exactly one character for ?',
       [{ ...ALLOW, Resource: 'q-?' }],
       { action: 'sqs:X', resource: 'q-10' },
       false,
     ],
-    ['takes dots as they are', [{ ...ALLOW, Resource: 'a.b' }], { action: 'sqs:X', resource: 'axb' }, false],
+    ['takes dots literally', [{ ...ALLOW, Resource: 'a.b' }], { action: 'sqs:X', resource: 'axb' }, false],
     [
-      'denies before it allows',
+      'prefers a denial to a permission',
       [ALLOW, { ...ALLOW, Effect: 'Deny' }],
       { action: 'sqs:X', resource: 'q' },
       false,
     ],
     [
-      'names what it is not about',
+      'allows no action that `NotAction` names',
       [{ Effect: 'Allow', NotAction: 'sqs:Delete*', Resource: '*' }],
       { action: 'sqs:DeleteMessage', resource: 'q' },
       false,
     ],
     [
-      'fits a request that names no resource',
+      'matches a request that names no resource',
       [{ ...ALLOW, Resource: 'q' }],
       { action: 'sqs:X', resource: undefined },
       true,
     ],
-    ['asks all keys for all values', [get(like('a:*', 'b:*'))], reading('a:1', 'b:1'), true],
-    ['refuses one key among many', [get(like('a:*'))], reading('a:1', 'b:1'), false],
-    ['does not add statements up', [get(like('a:*')), get(like('b:*'))], reading('a:1', 'b:1'), false],
+    ['allows several keys if each matches one value', [get(like('a:*', 'b:*'))], reading('a:1', 'b:1'), true],
+    ['refuses a request with one key that does not match', [get(like('a:*'))], reading('a:1', 'b:1'), false],
     [
-      'for all values of none holds',
+      'does not combine the conditions of two statements',
+      [get(like('a:*')), get(like('b:*'))],
+      reading('a:1', 'b:1'),
+      false,
+    ],
+    [
+      'holds `ForAllValues` for a request without keys',
       [get(like('a:*'))],
       { action: 'dynamodb:GetItem', resource: 'arn:t' },
       true,
     ],
     [
-      'denies for any of the keys',
+      'denies if any key matches `ForAnyValue`',
       [
         get(undefined),
         { ...get({ 'ForAnyValue:StringLike': { 'dynamodb:LeadingKeys': ['b:*'] } }), Effect: 'Deny' },
@@ -86,7 +91,7 @@ describe('a policy', () => {
       false,
     ],
     [
-      'does not deny for other keys',
+      'does not deny if no key matches `ForAnyValue`',
       [
         get(undefined),
         { ...get({ 'ForAnyValue:StringLike': { 'dynamodb:LeadingKeys': ['b:*'] } }), Effect: 'Deny' },
@@ -101,13 +106,13 @@ describe('a policy', () => {
       false,
     ],
     [
-      'holds without a key that need not be',
+      'holds a condition with `IfExists` for a request without the key',
       [get({ StringEqualsIfExists: { 'iam:PassedToService': 'x' } })],
       reading('a:1'),
       true,
     ],
     [
-      'allows by a condition that cannot be judged here',
+      'allows in spite of a condition that cannot be evaluated here',
       [get({ IpAddress: { 'aws:SourceIp': '1.2.3.4' } })],
       reading('a:1'),
       true,
@@ -164,7 +169,7 @@ describe('a call', () => {
   const item = (pk: string) => new GetItemCommand({ TableName: TableName(), Key: { pk: { S: pk } } })
   const DENIED = { name: 'AccessDeniedException' }
 
-  test('of a function is refused as IAM would refuse it, and logged', async () => {
+  test('of a function is refused as IAM would refuse it, and the refusal is logged', async () => {
     const result = await cloud.functions.find('Writer').invoke({ put: { pk: { S: 'x' } } })
 
     expect(result).toMatchObject({ ok: false, error: { errorType: 'AccessDeniedException' } })
@@ -175,7 +180,7 @@ describe('a call', () => {
     expect(logged.join('\n')).toContain('a call was denied')
   })
 
-  test('under a role is limited to its keys: of items, of an index, of each part of a transaction', async () => {
+  test("under a role is limited to the role's keys: of items, of an index, of each part of a transaction", async () => {
     const dynamo = new DynamoDBClient(as('Reader'))
     const query = (kind: string) =>
       new QueryCommand({
@@ -207,13 +212,13 @@ describe('a call', () => {
     expect((await sqs.send(batch)).Successful).toHaveLength(1)
   })
 
-  test('under a role with a managed policy, which is not in the template, is allowed, and that is logged', async () => {
+  test('under a role whose managed policy is not in the template is allowed, and that is logged', async () => {
     await new DynamoDBClient(as('Foreign')).send(item('anything'))
 
     expect(logged.join('\n')).toMatch(/NOT SUPPORTED locally: Foreign\w+ is not held to its policies/)
   })
 
-  test('of any other caller counts as the account owner’s', async () => {
+  test('of any other caller counts as a call of the account owner', async () => {
     await new DynamoDBClient(cloud.clientOptions).send(item('anything'))
   })
 })

@@ -32,6 +32,6 @@ test.each([
   'cron(* * * * * *)',
   'cron(0 9 * * MON)',
   'x(1)',
-])('"%s" is no schedule expression', expression => {
+])('"%s" is not a schedule expression', expression => {
   expect(readExpression(expression)).toBeUndefined()
 })

@@ -98,7 +98,7 @@ test('errors have the names of the service', async () => {
   await expect(create('bad name')).rejects.toBeInstanceOf(ValidationException)
 })
 
-test('update replaces all of a schedule, delete removes it, list shows what is left', async () => {
+test('an update replaces all of a schedule, a delete removes it, and a list shows the remaining schedules', async () => {
   await create('changing', { Description: 'first' })
 
   await scheduler.send(
@@ -116,7 +116,7 @@ test('update replaces all of a schedule, delete removes it, list shows what is l
   expect(Schedules).toEqual([])
 })
 
-test("the template's schedule invokes its function at its rate, or when told", async () => {
+test("the template's schedule invokes its function at its rate, and at once by `fire`", async () => {
   const before = linesOf(cloud, 'Sweeper').length
 
   await cloud.scheduler.advance(60_000)
@@ -127,7 +127,7 @@ test("the template's schedule invokes its function at its rate, or when told", a
   expect(linesOf(cloud, 'Sweeper').at(-1)).toEqual({ sweep: true })
 })
 
-test('a target that cannot be reached is retried, then its event goes to the dead-letter queue', async () => {
+test('an event for a target that cannot be reached is retried, and then sent to the dead-letter queue', async () => {
   const Target = {
     Arn: 'arn:aws:sqs:us-east-1:000000000000:nowhere',
     RoleArn: 'arn:aws:iam::000000000000:role/x',
@@ -143,7 +143,7 @@ test('a target that cannot be reached is retried, then its event goes to the dea
   expect(Date.now() - begun).toBeGreaterThan(900)
 })
 
-test('groups are created once and take their schedules with them', async () => {
+test("a group can be created once, and its deletion deletes the group's schedules", async () => {
   const group = { Name: 'short' }
   await scheduler.send(new CreateScheduleGroupCommand(group))
 

@@ -28,7 +28,7 @@ const linesOf = (cloud: LocalCloud) =>
   serviceOf(cloud).logs.flatMap(line => (line.startsWith('{') ? [JSON.parse(line)] : []))
 const started = (cloud: LocalCloud) => linesOf(cloud).filter(({ said }) => said === 'started')
 
-test('a service runs from its image folder, as itself, with the environment of its template', async () => {
+test('a service runs from its image folder, under its own access key, with the environment of its template', async () => {
   const cloud = await bootTinyCloud(aService('hello'))
 
   const [line] = await eventually('it starts', () => started(cloud).length > 0 && started(cloud))
@@ -38,7 +38,7 @@ test('a service runs from its image folder, as itself, with the environment of i
   expect(cloud.unsupported).toEqual([])
 })
 
-test('a service that ends by itself is started again, and says so', async () => {
+test('a service that ends unexpectedly is started again, and its log says so', async () => {
   const cloud = await bootTinyCloud(aService('hello'))
   await eventually('it starts', () => started(cloud).length === 1)
   const first = serviceOf(cloud).pid()!
@@ -49,10 +49,10 @@ test('a service that ends by itself is started again, and says so', async () => 
   await cloud.stop()
 
   expect(second).not.toBe(first)
-  expect(serviceOf(cloud).logs).toContain('ended by itself (SIGKILL) and is started again')
+  expect(serviceOf(cloud).logs).toContain('ended unexpectedly (SIGKILL) and is started again')
 })
 
-test('a stopping service can still reach the cloud, which waits for it', async () => {
+test('a service that is being stopped can still reach the cloud, and the cloud waits for it', async () => {
   const cloud = await bootTinyCloud(aService('hello'))
   await eventually('it starts', () => started(cloud).length === 1)
 
@@ -61,7 +61,7 @@ test('a stopping service can still reach the cloud, which waits for it', async (
   expect(linesOf(cloud).at(-1)).toMatchObject({ said: 'the cloud still answers' })
 })
 
-test('a service that does not stop is killed after the time that its template leaves it', async () => {
+test("a service that does not stop is killed after the template's stop timeout", async () => {
   const cloud = await bootTinyCloud(aService('deaf'))
   await eventually('it starts', () => started(cloud).length === 1)
   const pid = serviceOf(cloud).pid()!

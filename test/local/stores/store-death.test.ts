@@ -5,7 +5,7 @@ import { expect, test, vi } from 'vitest'
 import { startDynamoDbLocal } from '../../../local/stores/dynamodb-local.ts'
 import { javaOf } from '../../support/local-system/local-process.ts'
 
-test('a store with files that does not start again is lost, and the reason is reported', async () => {
+test('a store on files that cannot be started again is reported as lost, with the reason', async () => {
   const lost = Promise.withResolvers<string>()
   const dataDir = mkdtempSync(join(tmpdir(), 'store-death-'))
   const dynamo = await startDynamoDbLocal({ dataDir, onLost: lost.resolve })

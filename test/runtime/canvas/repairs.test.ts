@@ -28,6 +28,8 @@ import {
 } from '../../support/worlds/a-canvas-world.ts'
 import { type MemorySystem, stored } from '../../support/worlds/memory-system.ts'
 
+const NO_END = Number.POSITIVE_INFINITY
+
 const chordOf = (count: number): Written => ({
   chord: { group: Array.from({ length: count }, (_, n) => add(n)), then: add() },
 })
@@ -235,9 +237,9 @@ describe('the sweeper', () => {
     const canvas = await published(system, { chain: [add(1), add(2)] })
     await run(system, canvas, 0)
 
-    await sweepCanvases(system)
+    await sweepCanvases(system, NO_END)
     await run(system, canvas, 1)
-    await sweepCanvases(system)
+    await sweepCanvases(system, NO_END)
 
     expect(await shown(system, canvas)).toMatchObject({ status: 'succeeded', result: 3 })
   })
@@ -250,7 +252,7 @@ describe('the sweeper', () => {
       await run(system, canvas, 0),
     )
 
-    await sweepCanvases(system)
+    await sweepCanvases(system, NO_END)
 
     expect(await startedLeaves(system, canvas)).toEqual([0, 1])
   })
@@ -260,7 +262,7 @@ describe('the sweeper', () => {
     const canvas = await published(system, { group: [boom] })
     await plan(failing(system, isCanvas), await run(system, canvas, 0))
 
-    await sweepCanvases(system)
+    await sweepCanvases(system, NO_END)
 
     expect(await headOf(system, canvas.id)).toMatchObject({ state: 'failed', error: { name: 'Boom' } })
   })
@@ -269,10 +271,10 @@ describe('the sweeper', () => {
     const system = await aCanvasWorld()
     const canvas = await published(system, chordOf(1_100))
 
-    await sweepCanvases(system)
+    await sweepCanvases(system, NO_END)
     const early = system.messages.canvasLooks.length
     await system.clock.advance(MINUTE)
-    await sweepCanvases(system)
+    await sweepCanvases(system, NO_END)
 
     expect(early).toBe(0)
     expect(system.messages.canvasLooks).toEqual([lookAt(canvas)])
@@ -285,8 +287,8 @@ describe('the sweeper', () => {
     const renewBody: TaskStore['renewBody'] = async (_id, ref) => void renewed.push(ref.split('#')[0] ?? '')
 
     await system.clock.advance(11 * 24 * 60 * MINUTE)
-    await sweepCanvases({ ...system, tasks: { ...system.tasks, renewBody } })
-    await sweepCanvases({ ...system, tasks: { ...system.tasks, renewBody } })
+    await sweepCanvases({ ...system, tasks: { ...system.tasks, renewBody } }, NO_END)
+    await sweepCanvases({ ...system, tasks: { ...system.tasks, renewBody } }, NO_END)
 
     expect(renewed).toEqual(['tree', 'leaves'])
     expect((await headOf(system, canvas.id)).state).toBe('open')
@@ -337,7 +339,7 @@ describe('cancelling', () => {
     )
     const owing = await headOf(system, canvas.id)
     await system.clock.advance(MINUTE)
-    await sweepCanvases(system)
+    await sweepCanvases(system, NO_END)
     const [look] = system.messages.canvasLooks
     if (look) await driveCanvas(system, look, system.clock.now() + MINUTE)
 
@@ -409,10 +411,10 @@ describe('a canvas whose message waits', () => {
     system.messages.jobsWaiting = 3
     await system.clock.advance(MINUTE)
 
-    await sweepCanvases(system)
+    await sweepCanvases(system, NO_END)
     const meanwhile = system.messages.canvasLooks.length
     system.messages.jobsWaiting = 0
-    await sweepCanvases(system)
+    await sweepCanvases(system, NO_END)
 
     expect([meanwhile, system.messages.canvasLooks.length]).toEqual([0, 1])
   })

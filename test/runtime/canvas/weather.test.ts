@@ -80,7 +80,7 @@ async function live(system: MemorySystem, canvas: LoadedCanvas, fates: readonly 
     if (open.length > 0) continue
     const before = (await startedLeaves(system, canvas)).length
     await system.clock.advance(MINUTE)
-    await sweepCanvases(system)
+    await sweepCanvases(system, Number.POSITIVE_INFINITY)
     for (const look of system.messages.canvasLooks.splice(0))
       await driveCanvas(system, look, system.clock.now() + MINUTE)
     await plan(system, ...late.splice(0))

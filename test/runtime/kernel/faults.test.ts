@@ -214,7 +214,7 @@ describe('work on many tasks goes on without the one that is at fault', () => {
 
     const report = await sweep({ ...system, tasks })
 
-    expect(report).toMatchObject({ looked: 3, failed: 0 })
+    expect(report).toMatchObject({ examined: 3, failed: 0 })
   })
 })
 

@@ -82,7 +82,10 @@ describe('a slot ten hours ahead', () => {
     const report = await sweepMinutes(system, new Set())
     for (const look of system.messages.minuteLooks) await wakeMinuteShard(system, look, SLOT)
 
-    expect([report, system.timers.minutes.has(minute)]).toEqual([{ repaired: 1, failed: 0 }, false])
+    expect([report, system.timers.minutes.has(minute)]).toEqual([
+      { examined: 0, repaired: 1, failed: 0 },
+      false,
+    ])
     expect(await served(system)).toHaveLength(1)
   })
 

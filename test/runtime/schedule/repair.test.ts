@@ -2,16 +2,16 @@ import { describe, expect, test } from 'vitest'
 import { MINUTE_LEAD_MS } from '../../../shared/core/bounds.ts'
 import { BatonError } from '../../../shared/core/errors.ts'
 import { putSchedule } from '../../../shared/runtime/schedule/schedule.ts'
-import { type SweepRounds, sweep } from '../../../shared/runtime/sweep/sweep.ts'
-import type { CheckedMinutes } from '../../../shared/runtime/sweep/sweep-minutes.ts'
+import { sweep } from '../../../shared/runtime/sweep/sweep.ts'
+import { createSweepMemory } from '../../../shared/runtime/sweep/sweep-round.ts'
 import { wakeTasks } from '../../../shared/runtime/wake/wake.ts'
 import {
   aScheduleWorld,
   head,
-  ID,
   plan,
   publishedTicks,
   put,
+  SCHEDULE_ID,
   type ScheduleWorld,
 } from '../../support/worlds/a-schedule-world.ts'
 
@@ -33,11 +33,10 @@ async function aNightly(isFar = false): Promise<{ world: ScheduleWorld; tick: nu
 
 /** Rounds of the sweeper every minute from `from` on; the messages that it sends come at once. */
 async function sweepOn(world: ScheduleWorld, from: number, count: number): Promise<void> {
-  const rounds: SweepRounds = new Map()
-  const minutes: CheckedMinutes = new Set()
+  const memory = createSweepMemory()
   await world.clock.advance(from - world.clock.now())
   for (let round = 0; round < count; round++) {
-    await sweep(world, rounds, minutes)
+    await sweep(world, memory)
     await wakeTasks(world, world.messages.looks.splice(0))
     await world.clock.advance(MINUTE)
   }
@@ -121,7 +120,7 @@ describe('a crowd of schedules whose messages are all lost', () => {
 
     const report = await sweep({ ...world, tasks: unreadable })
 
-    expect(report).toMatchObject({ looked: CROWD, repaired: CROWD - 20, failed: 20 })
+    expect(report).toMatchObject({ examined: CROWD, repaired: CROWD - 20, failed: 20 })
     expect(await publishedTicks(world)).toHaveLength(CROWD - 20)
     expect(world.errors).toEqual(['late schedules did not tick'])
   })
@@ -133,6 +132,6 @@ describe('a crowd of schedules whose messages are all lost', () => {
     const report = await sweep(world)
 
     expect(report.repaired).toBe(0)
-    expect((await world.tasks.head(ID))?.dueAt).toBe(tick)
+    expect((await world.tasks.head(SCHEDULE_ID))?.dueAt).toBe(tick)
   })
 })

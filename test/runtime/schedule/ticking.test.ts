@@ -17,11 +17,11 @@ import { wakeMinuteShard } from '../../../shared/runtime/wake/wake.ts'
 import {
   aScheduleWorld,
   head,
-  ID,
   pass,
   plan,
   publishedTicks,
   put,
+  SCHEDULE_ID,
 } from '../../support/worlds/a-schedule-world.ts'
 
 const START = '2026-01-01T12:00:00.250Z'
@@ -82,7 +82,7 @@ describe('a schedule', () => {
       input: { inline: { n: 1 } },
       priority: 7,
       userId: 'u1',
-      parentId: ID,
+      parentId: SCHEDULE_ID,
     })
   })
 
@@ -120,8 +120,8 @@ describe('a schedule', () => {
     }
     await world.clock.advance(5_000)
 
-    await expect(tickSchedule(dying, { id: ID, born })).rejects.toThrow('no answer')
-    await tickSchedule(world, { id: ID, born })
+    await expect(tickSchedule(dying, { id: SCHEDULE_ID, born })).rejects.toThrow('no answer')
+    await tickSchedule(world, { id: SCHEDULE_ID, born })
 
     expect(await publishedTicks(world)).toEqual([at('05.250')])
   })
@@ -137,7 +137,7 @@ describe('a schedule', () => {
       state: 'succeeded',
       expiresAt: Date.parse(at('03.000')) + 7 * 86_400_000,
     })
-    expect(await readSchedule(world, ID)).toMatchObject({ nextRunAt: undefined })
+    expect(await readSchedule(world, SCHEDULE_ID)).toMatchObject({ nextRunAt: undefined })
   })
 })
 
@@ -166,10 +166,10 @@ describe('a pause', () => {
     await put(world, EVERY_SECOND)
     await pass(world, at('02.500'))
 
-    await pauseSchedule(world, ID)
+    await pauseSchedule(world, SCHEDULE_ID)
     await pass(world, at('20.500'))
     const during = await publishedTicks(world)
-    await resumeSchedule(world, ID)
+    await resumeSchedule(world, SCHEDULE_ID)
     await pass(world, at('22.000'))
 
     expect(during).toEqual([at('01.000'), at('02.000')])
@@ -179,10 +179,10 @@ describe('a pause', () => {
   test('is caught up on when the schedule asks for that', async () => {
     const world = await aScheduleWorld(START)
     await put(world, EVERY_SECOND, { missed: { catchUp: 2 } })
-    await pauseSchedule(world, ID)
+    await pauseSchedule(world, SCHEDULE_ID)
     await pass(world, at('10.500'))
 
-    await resumeSchedule(world, ID)
+    await resumeSchedule(world, SCHEDULE_ID)
     await pass(world, at('11.000'))
 
     expect(await publishedTicks(world)).toEqual([at('09.000'), at('10.000'), at('11.000')])
@@ -198,15 +198,15 @@ describe('a pause', () => {
     const until = (seconds: string) => world.clock.advance(Date.parse(at(seconds)) - world.clock.now())
 
     await until(from)
-    await pauseSchedule(world, ID)
+    await pauseSchedule(world, SCHEDULE_ID)
     await until(to)
-    await resumeSchedule(world, ID)
+    await resumeSchedule(world, SCHEDULE_ID)
     await until('07.000')
-    await pauseSchedule(world, ID)
+    await pauseSchedule(world, SCHEDULE_ID)
     await until('08.000')
-    await resumeSchedule(world, ID)
+    await resumeSchedule(world, SCHEDULE_ID)
     const { schedule } = await head(world)
-    await tickSchedule(world, { id: ID })
+    await tickSchedule(world, { id: SCHEDULE_ID })
 
     expect(await publishedTicks(world)).toEqual(run)
     expect((await head(world)).schedule?.pauses).toBeUndefined()
@@ -218,9 +218,9 @@ describe('a pause', () => {
     await put(world, EVERY_5_S)
     const { born } = await head(world)
     await world.clock.advance(5_000)
-    await pauseSchedule(world, ID)
+    await pauseSchedule(world, SCHEDULE_ID)
 
-    const { ticked } = await tickSchedule(world, { id: ID, born })
+    const { ticked } = await tickSchedule(world, { id: SCHEDULE_ID, born })
 
     expect(ticked).toBe(false)
     expect(await publishedTicks(world)).toEqual([])
@@ -229,7 +229,7 @@ describe('a pause', () => {
   test('shows no next run, stands last in the list, and survives a new definition', async () => {
     const world = await aScheduleWorld(START)
     await put(world, EVERY_5_S)
-    await pauseSchedule(world, ID)
+    await pauseSchedule(world, SCHEDULE_ID)
     await putSchedule(world, 'later', {
       timing: DAILY_AT_2_30,
       missed: 'skip',
@@ -239,7 +239,7 @@ describe('a pause', () => {
 
     await put(world, { kind: 'every', everyMs: 7_000 })
 
-    expect(await readSchedule(world, ID)).toMatchObject({
+    expect(await readSchedule(world, SCHEDULE_ID)).toMatchObject({
       head: { schedule: { paused: true } },
       nextRunAt: undefined,
     })
@@ -253,7 +253,7 @@ describe('a pause', () => {
     await put(world, { kind: 'at', at: Date.parse(at('01.000')) })
     await pass(world, at('02.000'))
 
-    expect(await pauseSchedule(world, ID)).toMatchObject({ ok: false, reason: 'finished' })
+    expect(await pauseSchedule(world, SCHEDULE_ID)).toMatchObject({ ok: false, reason: 'finished' })
     expect(await resumeSchedule(world, 'schedule:none')).toEqual({ ok: false, reason: 'unknown' })
   })
 })
@@ -304,7 +304,7 @@ describe('setting a schedule again', () => {
 
     expect(past).toMatchObject({ problems: [{ path: 'at' }] })
     expect(impossible).toMatchObject({ problems: [{ path: 'cron' }] })
-    expect(await readTask(world, ID)).toBeUndefined()
+    expect(await readTask(world, SCHEDULE_ID)).toBeUndefined()
   })
 
   test('after its removal starts a new schedule, and the old one never ticks', async () => {
@@ -312,7 +312,7 @@ describe('setting a schedule again', () => {
     await put(world, EVERY_5_S)
     const old = await head(world)
     await world.clock.advance(1_000)
-    await removeSchedule(world, ID)
+    await removeSchedule(world, SCHEDULE_ID)
     await pass(world, at('07.000'))
     const whileGone = await publishedTicks(world)
 
@@ -377,7 +377,7 @@ describe('what cannot be published', () => {
     }
 
     await expect(
-      tickSchedule({ ...world, tasks: { ...world.tasks, apply } }, { id: ID, born }),
+      tickSchedule({ ...world, tasks: { ...world.tasks, apply } }, { id: SCHEDULE_ID, born }),
     ).rejects.toThrow('no answer')
 
     expect(await head(world)).toMatchObject({ dueAt: Date.parse(at('05.250')) })
@@ -389,11 +389,11 @@ describe('running a schedule by hand', () => {
     const world = await aScheduleWorld(START)
     await put(world, EVERY_5_S)
 
-    const first = await triggerSchedule(world, ID)
-    const second = await triggerSchedule(world, ID)
+    const first = await triggerSchedule(world, SCHEDULE_ID)
+    const second = await triggerSchedule(world, SCHEDULE_ID)
     await pass(world, at('06.000'))
 
-    expect(first).toMatchObject({ ok: true, task: { dueAt: Date.parse(START), parentId: ID } })
+    expect(first).toMatchObject({ ok: true, task: { dueAt: Date.parse(START), parentId: SCHEDULE_ID } })
     expect(second).toMatchObject({ ok: true })
     const keys = await publishedTicks(world)
     expect(keys).toEqual([expect.stringMatching(/^now-/), expect.stringMatching(/^now-/), at('05.250')])
@@ -402,9 +402,9 @@ describe('running a schedule by hand', () => {
   test('shows as its last run, even when it is paused', async () => {
     const world = await aScheduleWorld(START)
     await put(world, EVERY_5_S)
-    await pauseSchedule(world, ID)
+    await pauseSchedule(world, SCHEDULE_ID)
 
-    await triggerSchedule(world, ID)
+    await triggerSchedule(world, SCHEDULE_ID)
 
     expect((await head(world)).schedule).toMatchObject({ paused: true, lastRunAt: Date.parse(START) })
   })
@@ -415,7 +415,7 @@ describe('running a schedule by hand', () => {
     const types = { ...world.types, get: async () => undefined }
 
     expect(await triggerSchedule(world, 'schedule:none')).toEqual({ ok: false, reason: 'unknown' })
-    expect(await triggerSchedule({ ...world, types }, ID)).toMatchObject({
+    expect(await triggerSchedule({ ...world, types }, SCHEDULE_ID)).toMatchObject({
       reason: 'refused',
       outcome: { reason: 'unknown-type' },
     })
@@ -442,7 +442,7 @@ describe('far ahead', () => {
     expect(name).toBe('minute')
     expect(place?.name).toBe(minutePlaceName(minuteOf(dueAt), Number(minuteShard)))
     expect([...world.timers.minutes]).toEqual([minuteOf(dueAt)])
-    expect(world.messages.looks).toMatchObject([{ id: ID, delaySeconds: 120 }])
+    expect(world.messages.looks).toMatchObject([{ id: SCHEDULE_ID, delaySeconds: 120 }])
     expect(world.messages.dispatches).toEqual([])
   })
 
@@ -450,7 +450,7 @@ describe('far ahead', () => {
     const world = await aScheduleWorld(START)
     await put(world, DAILY_AT_2_30)
 
-    await pauseSchedule(world, ID)
+    await pauseSchedule(world, SCHEDULE_ID)
     await plan(world)
 
     expect((await head(world)).place).toBeUndefined()
@@ -463,13 +463,13 @@ describe('the sweeper', () => {
     const world = await aScheduleWorld(START)
     const input = 'x'.repeat(300)
     await put(world, EVERY_5_S, { task: { type: 'resize', input } })
-    await pauseSchedule(world, ID)
+    await pauseSchedule(world, SCHEDULE_ID)
     for (let day = 0; day < 100; day++) {
       await world.clock.advance(86_400_000)
       for (let round = 0; round < 10; round++) await sweep(world)
     }
 
-    const found = await readSchedule(world, ID)
+    const found = await readSchedule(world, SCHEDULE_ID)
 
     expect(found?.task.input).toBe(input)
     expect(world.messages.looks).toEqual([])

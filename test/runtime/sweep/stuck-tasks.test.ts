@@ -3,7 +3,8 @@ import type { TaskType } from '../../../shared/core/types/task-type.ts'
 import type { LogFields } from '../../../shared/ports/machine.ts'
 import { removeTask } from '../../../shared/runtime/operate/operate.ts'
 import { patchTask } from '../../../shared/runtime/operate/patch-task.ts'
-import { type SweepRounds, sweep } from '../../../shared/runtime/sweep/sweep.ts'
+import { sweep } from '../../../shared/runtime/sweep/sweep.ts'
+import { createSweepMemory } from '../../../shared/runtime/sweep/sweep-round.ts'
 import { MINUTE, NOW, SECOND } from '../../support/tasks/a-task.ts'
 import {
   aMemorySystem,
@@ -134,16 +135,16 @@ it('over HTTP a task is stuck when workers ask for such tasks and work on none',
 it('is not reported in the first rounds after missed ones, because these repair first', async () => {
   const { system, reports } = await aSystem()
   await stored(system)
-  const rounds: SweepRounds = new Map()
+  const memory = createSweepMemory()
   await system.clock.advance(60 * MINUTE)
 
   for (let minute = 0; minute < 14; minute++) {
-    await sweep(system, rounds)
+    await sweep(system, memory)
     await system.clock.advance(MINUTE)
   }
   const early = [...reports]
   await system.clock.advance(MINUTE)
-  await sweep(system, rounds)
+  await sweep(system, memory)
 
   expect([early.length, reports.length]).toEqual([0, 1])
 })
@@ -156,5 +157,5 @@ it('a round without a quiet task reads no workers', async () => {
 
   const report = await sweep({ ...system, workers: { ...system.workers, list } })
 
-  expect(report.looked).toBe(1)
+  expect(report.examined).toBe(1)
 })

@@ -56,7 +56,7 @@ describe('a far minute whose schedule was lost', () => {
 
     const report = await sweepMinutes(system, new Set())
 
-    expect(report).toEqual({ repaired: 1, failed: 0 })
+    expect(report).toEqual({ examined: 0, repaired: 1, failed: 0 })
     expect(await dispatchedBy(system)).toEqual(['k0', 'k1', 'k2'])
     expect(system.messages.dispatches.map(({ delaySeconds }) => delaySeconds).sort()).toEqual([50, 60, 70])
     expect(system.counted('SweeperRepaired')).toBe(1)
@@ -67,14 +67,14 @@ describe('a far minute whose schedule was lost', () => {
     async late => {
       const system = await aMinuteIn(-late)
 
-      expect(await sweepMinutes(system, new Set())).toEqual({ repaired: 1, failed: 0 })
+      expect(await sweepMinutes(system, new Set())).toEqual({ examined: 0, repaired: 1, failed: 0 })
     },
   )
 
   it('does not count as lost while its schedule may still fire', async () => {
     const system = await aMinuteIn(60 * SECOND)
 
-    expect(await sweepMinutes(system, new Set())).toEqual({ repaired: 0, failed: 0 })
+    expect(await sweepMinutes(system, new Set())).toEqual({ examined: 0, repaired: 0, failed: 0 })
     expect(system.messages.minuteLooks).toEqual([])
   })
 
@@ -97,8 +97,8 @@ describe('a far minute whose schedule was lost', () => {
     const repaired = await sweepMinutes(system, seen)
 
     expect([failed, repaired]).toEqual([
-      { repaired: 0, failed: 1 },
-      { repaired: 1, failed: 0 },
+      { examined: 0, repaired: 0, failed: 1 },
+      { examined: 0, repaired: 1, failed: 0 },
     ])
   })
 })

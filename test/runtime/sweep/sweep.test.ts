@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { block } from '../../../shared/core/limits/wait.ts'
 import { readTask } from '../../../shared/runtime/kernel/read-heads.ts'
-import { type SweepRounds, sweep } from '../../../shared/runtime/sweep/sweep.ts'
+import { sweep } from '../../../shared/runtime/sweep/sweep.ts'
+import { createSweepMemory } from '../../../shared/runtime/sweep/sweep-round.ts'
 import { changeOf, MINUTE, SECOND } from '../../support/tasks/a-task.ts'
 import { aMemorySystem, claimed, registered, stored } from '../../support/worlds/memory-system.ts'
 
@@ -15,7 +16,7 @@ describe('the sweeper', () => {
 
     const report = await sweep(system)
 
-    expect(report).toEqual({ looked: 1, repaired: 1, failed: 0 })
+    expect(report).toEqual({ examined: 1, repaired: 1, failed: 0 })
     expect(system.messages.dispatches.map(({ task: sent }) => sent.id)).toEqual([task.id])
     expect(system.counted('SweeperRepaired')).toBe(1)
   })
@@ -115,7 +116,7 @@ describe('the sweeper', () => {
 
     const report = await sweep({ ...system, messages })
 
-    expect(report).toEqual({ looked: 1, repaired: 1, failed: 1 })
+    expect(report).toEqual({ examined: 1, repaired: 1, failed: 1 })
   })
 
   it('repairs a type although one of its limits cannot be read, and sweeps the others', async () => {
@@ -178,11 +179,11 @@ describe('the sweeper', () => {
     system.messages.backlogs.set('resize', 0)
     await stored(system)
     const unlucky = { ...system, chance: { ...system.chance, fraction: () => 0.999 } }
-    const rounds: SweepRounds = new Map()
+    const memory = createSweepMemory()
     const sentAfter = async (ms: number) => {
       await system.clock.advance(ms)
       const before = system.messages.dispatches.length
-      await sweep(unlucky, rounds)
+      await sweep(unlucky, memory)
       return system.messages.dispatches.length - before
     }
 
@@ -205,12 +206,12 @@ describe('the sweeper', () => {
     await stored(system)
     await system.clock.advance(11 * SECOND)
     const dispatch = async () => [{ index: 0, reason: 'refused', transient }]
-    const rounds: SweepRounds = new Map()
+    const memory = createSweepMemory()
 
-    const report = await sweep({ ...system, messages: { ...system.messages, dispatch } }, rounds)
+    const report = await sweep({ ...system, messages: { ...system.messages, dispatch } }, memory)
 
     expect(report).toMatchObject({ repaired: 0, failed: 1 })
-    expect(rounds.size).toBe(counted)
+    expect(memory.rounds.size).toBe(counted)
   })
 
   it('sends a task that no worker may claim about six times an hour, so that a new fitting worker waits some minutes', async () => {
@@ -282,9 +283,9 @@ describe('the sweeper', () => {
     await system.clock.advance(MINUTE)
 
     const rounds = []
-    for (let i = 0; i < 9; i++) rounds.push((await sweep(system)).looked)
+    for (let i = 0; i < 9; i++) rounds.push((await sweep(system)).examined)
 
     expect(Math.max(...rounds)).toBeLessThanOrEqual(50)
-    expect(rounds.slice(0, 8).reduce((sum, looked) => sum + looked)).toBe(400)
+    expect(rounds.slice(0, 8).reduce((sum, examined) => sum + examined)).toBe(400)
   })
 })

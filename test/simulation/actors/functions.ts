@@ -4,7 +4,7 @@ import { sweep } from '../../../shared/runtime/sweep/sweep.ts'
 import { serveWakes } from '../../../shared/runtime/wake/serve-wakes.ts'
 import type { Queue, Received } from '../world/aws/queue.ts'
 import type { Dispatched } from '../world/aws/services.ts'
-import { minutesIn, roundsIn, typesIn } from '../world/caches.ts'
+import { sweepMemoryIn, typesIn } from '../world/caches.ts'
 import type { Sandbox, Sandboxes } from '../world/sandboxes.ts'
 import type { World } from '../world/world.ts'
 import { handlerIn, type Script } from './handlers.ts'
@@ -133,5 +133,5 @@ function execute(
 
 /** Runs one round of the sweeper. */
 export async function runSweep(sandboxes: Sandboxes): Promise<void> {
-  await sandboxes.invoke('sweeper', ({ system }) => sweep(system, roundsIn(system), minutesIn(system)))
+  await sandboxes.invoke('sweeper', ({ system }) => sweep(system, sweepMemoryIn(system)))
 }

@@ -1,15 +1,13 @@
 import type { System } from '../../../shared/runtime/kernel/system.ts'
 import { cachedAllowance } from '../../../shared/runtime/limits/allows-start.ts'
-import type { SweepRounds } from '../../../shared/runtime/sweep/sweep.ts'
-import type { CheckedMinutes } from '../../../shared/runtime/sweep/sweep-minutes.ts'
+import { createSweepMemory } from '../../../shared/runtime/sweep/sweep-round.ts'
 import { cachedTypeReader } from '../../../shared/runtime/types/type-cache.ts'
 import { cachedLiveWorkers } from '../../../shared/runtime/worker/worker.ts'
 
 /** The caches that a process keeps from one invocation to the next, as in the functions' entry points. */
 export const typesIn = perSystem(cachedTypeReader)
-export const roundsIn = perSystem((): SweepRounds => new Map())
+export const sweepMemoryIn = perSystem(createSweepMemory)
 export const allowanceIn = perSystem(cachedAllowance)
-export const minutesIn = perSystem((): CheckedMinutes => new Set())
 export const liveWorkersIn = perSystem(cachedLiveWorkers)
 
 function perSystem<Cache>(make: (system: System) => Cache): (system: System) => Cache {

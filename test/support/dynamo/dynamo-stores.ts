@@ -36,7 +36,7 @@ export type Stores = {
 
 export type DynamoStores = Stores & { readonly documents: DynamoDBDocumentClient; readonly table: string }
 
-/** The DynamoDB adapters on one table, their writes named `t1`, `t2` and so on. */
+/** Makes the DynamoDB adapters of one table. Their write ids are `t0000001`, `t0000002` and so on. */
 export function dynamoStores(client: DynamoDBClient, table: string): DynamoStores {
   const documents = DynamoDBDocumentClient.from(client)
   const clock = createManualClock(NOW)

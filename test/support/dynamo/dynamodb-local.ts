@@ -10,14 +10,14 @@ import { sharedDynamoDb } from './one-dynamodb.ts'
 
 export type DynamoDbLocal = {
   readonly url: string
-  /** A client of its own; the caller destroys it. */
+  /** Makes a client, which the caller destroys. */
   client(): DynamoDBClient
-  /** A new table with the keys and indexes of the system's; its name. */
+  /** Creates a table with the keys and indexes of the system's table. Returns its name. */
   createTable(): Promise<string>
   stop(): Promise<void>
 }
 
-/** A database in memory: in the DynamoDB Local of this run of the tests, if it has one. */
+/** Opens a database in memory, in the DynamoDB Local of this test run if there is one. */
 export async function startDynamoDbLocal(): Promise<DynamoDbLocal> {
   const port = sharedDynamoDb()
   const server = port === undefined ? await startServer() : joinDynamoDbLocal(port)

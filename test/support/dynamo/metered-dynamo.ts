@@ -6,15 +6,15 @@ import { meterUnits, type Units, type UnitsByKind } from './unit-meter.ts'
 
 export type MeteredDynamo = {
   createTable(): Promise<string>
-  /** Another process at the table sees the same through stores of its own. */
+  /** Makes stores of a table. Two sets of stores are like two processes that use the table. */
   storesOf(table: string): DynamoStores
-  /** What was consumed since the last call, by all stores. */
+  /** Returns the units that all stores have consumed since the last call. */
   take(): Units
-  /** The same, reads apart from writes. */
+  /** Returns the same, with reads apart from writes. */
   takeByKind(): UnitsByKind
 }
 
-/** DynamoDB Local for the tests of a file, and what the requests of its stores consume. Only within tests. */
+/** Starts DynamoDB Local for the tests of a file, and meters its stores. The result can be used only within tests. */
 export function aMeteredDynamo(): MeteredDynamo {
   let dynamo: DynamoDbLocal
   let client: DynamoDBClient

@@ -3,8 +3,8 @@ import { type MeterSnapshot, totalOf } from '../../../local/gateway/meter.ts'
 import type { LocalSystem } from '../local-system/local-system.ts'
 
 /**
- * Writes everything that `work` caused, the planner's and the waker's included, in units of table and indexes. A service
- * that stands by shows a sign of life every ten seconds, which no task causes.
+ * Returns the units of the table and its indexes that `work` caused, with those of the planner and the waker. Calls of services are
+ * left out: a service records a sign of life every ten seconds, which no task causes.
  */
 export async function unitsOf(
   system: LocalSystem,
@@ -14,14 +14,14 @@ export async function unitsOf(
   const before = system.cloud.meter.snapshot()
   await work()
   await untilQuiet(system)
-  const standingBy = system.cloud.services.map(({ logicalId }) => logicalId)
-  const caused = system.cloud.meter.since(before).filter(({ caller }) => !standingBy.includes(caller))
+  const services = system.cloud.services.map(({ logicalId }) => logicalId)
+  const caused = system.cloud.meter.since(before).filter(({ caller }) => !services.includes(caller))
   return totalOf(caused.filter(line => line.service === 'dynamodb' && isCounted(line)))
 }
 
 /**
- * No process writes any more, and the planner has handled all that was written: it reads the stream again once it has handled what
- * it read before.
+ * Waits until no process writes any more and the planner has handled all changes. The planner's mapping reads the stream again only
+ * after the planner has handled what the mapping read before.
  */
 export async function untilQuiet({ cloud }: LocalSystem): Promise<void> {
   const reader = cloud.mapping('Planner').logicalId

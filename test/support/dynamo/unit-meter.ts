@@ -1,6 +1,6 @@
 import type { ConsumedCapacity, DynamoDBClient } from '@aws-sdk/client-dynamodb'
 
-/** Capacity units, of the table and of each index that took some. */
+/** Capacity units of the table, and of each index that consumed some. */
 export type Units = { readonly table: number; readonly [index: string]: number }
 
 /** Capacity units of reads and of writes, table and indexes together. */
@@ -9,11 +9,11 @@ export type UnitsByKind = { readonly reads: number; readonly writes: number }
 type Metered = {
   readonly consumed: readonly ConsumedCapacity[]
   readonly isWrite: boolean
-  /** What the service bills at least. DynamoDB Local reports nothing for a read that finds nothing. */
+  /** The least that the service bills. DynamoDB Local reports nothing for a read that finds nothing. */
   readonly least: number
 }
 
-/** Records what DynamoDB says that requests consumed. */
+/** Records the units that DynamoDB reports for each request of a client. */
 export function meterUnits(client: DynamoDBClient): { take(): Units; takeByKind(): UnitsByKind } {
   let metered: Metered[] = []
   client.middlewareStack.add((next, { commandName = '' }) => async args => {
@@ -31,21 +31,21 @@ export function meterUnits(client: DynamoDBClient): { take(): Units; takeByKind(
     return taken
   }
   return {
-    /** What was consumed since the last call. */
+    /** Returns the units that were consumed since the last call. */
     take: () => sumOf(takeAll().flatMap(({ consumed }) => consumed)),
-    /** What the service would bill for it, reads apart from writes. */
+    /** Returns what the service would bill for them, with reads apart from writes. */
     takeByKind: () => {
       const all = takeAll()
-      const billed = (wanted: boolean) =>
+      const billed = (ofWrites: boolean) =>
         all
-          .filter(({ isWrite }) => isWrite === wanted)
+          .filter(({ isWrite }) => isWrite === ofWrites)
           .reduce((sum, { consumed, least }) => sum + Math.max(least, totalOf(sumOf(consumed))), 0)
       return { reads: billed(false), writes: billed(true) }
     },
   }
 }
 
-/** Source: DynamoDB, read consistency and capacity units: half a unit, or one for a strongly consistent read. */
+/** The least units of a read: one if it is strongly consistent, else half. Source: DynamoDB, read consistency and capacity units. */
 function leastOf(input: unknown): number {
   return (input as { ConsistentRead?: boolean }).ConsistentRead ? 1 : 0.5
 }

@@ -3,7 +3,7 @@ import { anApi, pathOf, type Shown, type TestApi } from './an-api.ts'
 
 const ONCE = { retry: { maxRetries: 0 } }
 
-/** Steps `reserve` and `charge`, each with its undo, all done over HTTP by workers of `jobs` and tried once. */
+/** Steps `reserve` and `charge`, each with an undo. HTTP workers of the type `jobs` try each of them once. */
 export const STEPS = [
   { name: 'reserve', do: { type: 'jobs', ...ONCE }, undo: { type: 'jobs', ...ONCE, timeoutMs: 5_000 } },
   { name: 'charge', do: { type: 'jobs', ...ONCE, input: { cents: 5 } }, undo: { type: 'jobs', ...ONCE } },
@@ -13,7 +13,7 @@ export const ORDER = '/v1/tasks/order:k'
 
 export type FlowApi = TestApi & Awaited<ReturnType<typeof aFlowApi>>
 
-/** The API, and what is done about a flow `order:k` through it. */
+/** Makes the API, and functions that call it for a flow with the id `order:k`. */
 export async function aFlowApi() {
   const api = await anApi()
   const { call } = api
@@ -25,24 +25,24 @@ export async function aFlowApi() {
     const { body } = await call('POST', '/v1/claims', { type, workerId: 'w1', limit: 1 })
     return body.claims[0]
   }
-  /** Claims, and ends the run so; the task after it. */
-  const say = async (word: 'succeed' | 'fail' | 'release', more: object = {}): Promise<Shown> => {
+  /** Claims a task and ends the run by the route `word`. Returns the task afterwards. */
+  const endRun = async (word: 'succeed' | 'fail' | 'release', more: object = {}): Promise<Shown> => {
     const { task, run } = await claim()
     const path = `${pathOf(task.id)}/runs/${run.id}/${word}`
     const { status, body } = await call('POST', path, { fence: run.fence, ...more })
     expect(status).toBe(200)
     return body.task
   }
-  const succeed = (result?: unknown) => say('succeed', result === undefined ? {} : { result })
-  const fail = (message: string) => say('fail', { error: { name: 'Error', message } })
+  const succeed = (result?: unknown) => endRun('succeed', result === undefined ? {} : { result })
+  const fail = (message: string) => endRun('fail', { error: { name: 'Error', message } })
   const retry = (action?: string) => call('POST', `${ORDER}/retry`, action === undefined ? {} : { action })
-  /** Published, its first step done. */
+  /** Publishes the flow and lets its first step succeed. */
   const begun = async () => {
     await put(FLOW)
     await publish()
     await succeed({ place: 7 })
   }
-  /** The second step failed, and its undo, too. */
+  /** Lets the second step fail, and then its undo. */
   const halted = async () => {
     await begun()
     await fail('declined')
@@ -55,7 +55,7 @@ export function statesOf({ steps }: Shown): string[] {
   return steps.map(({ state }: Shown) => state)
 }
 
-/** Where in the request the problems of an answer stand. */
+/** The paths of the fields that the problems of an answer name. */
 export function problemPaths({ body }: Shown): string[] {
   return body.errors.map(({ path }: Shown) => path)
 }

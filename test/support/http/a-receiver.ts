@@ -9,12 +9,12 @@ type Received = {
 }
 
 export type TestReceiver = {
-  /** With the address 127.0.0.1. */
+  /** The URL with the address 127.0.0.1. */
   readonly url: string
   readonly port: number
   /** Every request, in order. */
   readonly received: readonly Received[]
-  /** How many connections were ever opened to it, by IPv4 or IPv6, with a request or without one. */
+  /** How many connections were opened to the server, by IPv4 or IPv6, with a request or without one. */
   connections(): number
   stop(): Promise<void>
 }
@@ -23,7 +23,7 @@ type Respond = (request: IncomingMessage, response: ServerResponse) => void
 
 const succeed: Respond = (_request, response) => void response.end('thank you')
 
-/** A server on the loopback addresses of both families, at one port, that counts what reaches it. */
+/** Starts a server on one port of all addresses, of IPv4 and IPv6. It records every request. */
 export async function aReceiver(respond = succeed): Promise<TestReceiver> {
   const received: Received[] = []
   let connections = 0

@@ -10,7 +10,7 @@ export type ApiOnDynamo = {
   close(): Promise<void>
 }
 
-/** The HTTP API over a table of its own in DynamoDB Local, for what memory cannot show. */
+/** Makes the HTTP API on a table of its own in DynamoDB Local. It shows what the memory stores cannot show. */
 export async function anApiOnDynamo(seed: number): Promise<ApiOnDynamo> {
   const dynamo = await startDynamoDbLocal()
   const stores = dynamoStores(dynamo.client(), await dynamo.createTable())

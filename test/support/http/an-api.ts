@@ -19,14 +19,17 @@ type Answered = {
 
 export type TestApi = {
   readonly system: MemorySystem
-  /** What was logged as a warning or an error. */
+  /** The warnings and errors that were logged. */
   readonly complaints: ReadonlyArray<{ readonly message: string; readonly fields: LogFields }>
   readonly app: ReturnType<typeof createApi>
-  /** A body that is no string is sent as JSON. */
+  /** Sends text and bytes unchanged, and any other body as JSON. */
   call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answered>
 }
 
-/** The API over a system in memory, of which parts may be replaced, with a type `jobs` that is claimed over HTTP and a handler type `resize`. */
+/**
+ * Makes the API of a system in memory, with a type `jobs` of kind `http` and a type `resize` of kind `handler`. `parts` replace
+ * parts of the system.
+ */
 export async function anApi(parts: Partial<System> = {}): Promise<TestApi> {
   const complaints: Array<{ message: string; fields: LogFields }> = []
   const complain = (message: string, fields: LogFields = {}) => void complaints.push({ message, fields })
@@ -53,7 +56,7 @@ export async function anApi(parts: Partial<System> = {}): Promise<TestApi> {
   return { system, complaints, app, call }
 }
 
-/** The path as API Gateway delivers it: decoded once, and cut at a decoded `?`; the query stays as it is. */
+/** The path as API Gateway delivers it: decoded once, and cut at a decoded `?`. The query stays encoded. */
 function asDelivered(target: string) {
   const [path = '/', rawQueryString = ''] = target.split(/\?(.*)/s)
   try {
@@ -78,7 +81,7 @@ export async function published({ call }: TestApi, body: object = {}): Promise<s
   return answer.id
 }
 
-/** Claims one task of type `jobs` and returns where its run is spoken for, and its fence. */
+/** Claims one task of type `jobs`. Returns its id, and the id, the fence and the path of its run. */
 export async function claimed({ call }: TestApi, more: object = {}) {
   const { body } = await call('POST', '/v1/claims', { type: 'jobs', workerId: 'w1', ...more })
   const [claim] = body.claims

@@ -1,7 +1,7 @@
-const FAR = '2046-01-01T00:00:00.000Z'
-const LONE = '\ud800'
+const FAR_DATE = '2046-01-01T00:00:00.000Z'
+const LONE_SURROGATE = '\ud800'
 
-/** A field, a value it must refuse, and the path the problem names. */
+/** A field, a value that the API must refuse, and the path that the problem names. */
 export type Bad = [field: string, value: unknown, path?: string]
 
 export const BAD_OPTIONS: readonly Bad[] = [
@@ -13,7 +13,7 @@ export const BAD_OPTIONS: readonly Bad[] = [
   ['workerIds', [''], 'workerIds.0'],
   ['workerIds', ['w1', 'w1']],
   ['workerIds', ['w1', 7], 'workerIds.1'],
-  ['workerIds', [LONE], 'workerIds.0'],
+  ['workerIds', [LONE_SURROGATE], 'workerIds.0'],
   ['minWorkerVersion', 'latest'],
   ['minWorkerVersion', '1.2.3-beta'],
   ['heartbeatMs', 0],
@@ -49,7 +49,7 @@ export const BAD_WORK: readonly Bad[] = [
   ['dueAt', '2026-02-30T00:00:00Z'],
   ['dueAt', '2026-01-01'],
   ['dueAt', 1_770_000_000_000],
-  ['dueAt', FAR],
+  ['dueAt', FAR_DATE],
   ['dueAt', '1969-12-31T23:59:59Z'],
   ['delayMs', -1],
   ['delayMs', 1e12],
@@ -73,9 +73,9 @@ export const BAD_PUBLISH: readonly Bad[] = [
   ['key', 'x'.repeat(201)],
   ['key', 'a\nb'],
   ['key', '\u0085'],
-  ['key', LONE],
+  ['key', LONE_SURROGATE],
   ['userId', ''],
-  ['userId', `u${LONE}`],
+  ['userId', `u${LONE_SURROGATE}`],
   ['userId', '\u0000'],
   ['ifExists', 'replace'],
   ['clean', ['failed'], 'clean'],

@@ -1,36 +1,36 @@
 import type { LocalSystem } from '../local-system/local-system.ts'
 
-/** What an HTTP worker is given, as its users read it. */
+/** A task or a run as an HTTP worker receives it. */
 // biome-ignore lint/suspicious/noExplicitAny: answers are read without types
 export type Given = any
 
-/** The report with which it ends a run; undefined when it never reports, like a worker that dies. */
-export type Word = Readonly<Record<string, unknown>> | undefined
+/** The report with which a worker ends a run; undefined when the worker never reports, as if it had died. */
+export type Report = Readonly<Record<string, unknown>> | undefined
 
 /**
- * A worker that claims tasks of these types over HTTP, up to 100 at a time, and ends each as `work` says, until it is
- * stopped.
+ * Starts a worker that claims tasks of these types over HTTP, up to 100 at a time. It ends each run with the report that `work`
+ * returns.
  */
 export function anHttpWorker(
   { call }: LocalSystem,
   types: readonly string[],
-  work: (task: Given) => Word,
+  work: (task: Given) => Report,
   workerId = 'clerk',
 ): { stop(): Promise<void> } {
-  let isOver = false
+  let isStopping = false
   const working = (async () => {
-    while (!isOver) {
+    while (!isStopping) {
       const { body } = await call('POST', '/v1/claims', { types, workerId, limit: 100, waitMs: 300 })
       const runs = body.claims.flatMap(({ task, run }: Given) => {
-        const word = work(task)
-        return word ? [{ taskId: task.id, runId: run.id, fence: run.fence, ...word }] : []
+        const report = work(task)
+        return report ? [{ taskId: task.id, runId: run.id, fence: run.fence, ...report }] : []
       })
       if (runs.length > 0) await call('POST', '/v1/runs/finish', { runs })
     }
   })()
   return {
     stop: async () => {
-      isOver = true
+      isStopping = true
       await working
     },
   }

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 
 export type ListeningSocket = { readonly pid: number; readonly port: number; readonly isLoopback: boolean }
 
-/** As Linux writes an address: words of 32 bits, each with its bytes in the machine's order. */
+/** Loopback addresses as Linux writes them: in words of 32 bits, each with its bytes in the machine's order. */
 const LOOPBACK = [/^0100007F$/, /^0{24}01000000$/, /^0{16}FFFF00000100007F$/]
 const LISTEN = '0A'
 
@@ -33,7 +33,7 @@ function inodesOf(pid: number): Set<string> {
     try {
       return readlinkSync(`${folder}/${name}`)
     } catch {
-      return '' // Closed in the meantime.
+      return '' // The process has closed it since `readdirSync`.
     }
   })
   return new Set(targets.map(target => /^socket:\[(\d+)\]$/.exec(target)?.[1] ?? ''))

@@ -1,6 +1,6 @@
 import { connect } from 'node:net'
 
-/** What a server wrote back, as far as it reads as one answer of HTTP/1.1. */
+/** A server's answer, read as one answer of HTTP/1.1. */
 export type RawAnswer = {
   readonly status: number
   /** Names in lower case. */
@@ -9,8 +9,8 @@ export type RawAnswer = {
 }
 
 /**
- * Writes text to a socket as it is and reads until the server closes the connection: so a test can send what no client library
- * sends. The head gets `Connection: close`.
+ * Writes text to a socket unchanged, and reads until the server closes the connection. A test can thus send what no client library
+ * sends. The function adds `Connection: close` to the head.
  */
 export function sendRaw(
   port: number,

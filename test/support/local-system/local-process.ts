@@ -11,7 +11,7 @@ export type LocalProcess = {
   readonly endpoint: string
   readonly sessionToken: string
   readonly functionPids: readonly number[]
-  /** Resolves to the next line that it prints: why it has ended itself. */
+  /** Resolves to the reason, in one line, for which the cloud has ended itself. */
   readonly broken: Promise<string>
 }
 
@@ -33,10 +33,10 @@ export async function startLocalProcess(options: LocalCloudOptions): Promise<Loc
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const lines = createInterface({ input: child.stdout })
-  const [told] = await once(lines, 'line')
+  const [printed] = await once(lines, 'line')
   const broken = once(lines, 'line').then(([line]) => String(line))
-  type Told = Pick<LocalCloud, 'apiUrl' | 'endpoint'> & Pick<LocalProcess, 'functionPids' | 'sessionToken'>
-  return { child, broken, ...(JSON.parse(told) as Told) }
+  type Printed = Pick<LocalCloud, 'apiUrl' | 'endpoint'> & Pick<LocalProcess, 'functionPids' | 'sessionToken'>
+  return { child, broken, ...(JSON.parse(printed) as Printed) }
 }
 
 export function isAlive(pid: number): boolean {

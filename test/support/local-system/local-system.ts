@@ -6,13 +6,13 @@ import { taskPath } from '../../../shared/api/paths.ts'
 import { testAssembly } from '../../system/synthesise.ts'
 import { sharedDynamoDb } from '../dynamo/one-dynamodb.ts'
 
-/** What the HTTP API answered. */
+/** An answer of the HTTP API. */
 // biome-ignore lint/suspicious/noExplicitAny: tests read answers as their users do, without types
 type Answer = { readonly status: number; readonly body: any; readonly headers: Headers }
 
 type Call = (method: string, path: string, body?: unknown) => Promise<Answer>
 
-/** What the probe handler reports about its run. */
+/** A report of the probe handler about its run. */
 type Report = {
   readonly event: 'started' | 'aborted' | 'refused' | 'done'
   readonly key: string
@@ -28,7 +28,7 @@ export type LocalSystem = {
   readonly call: Call
   /** Publishes one task and returns its id. Throws when the API refuses it. */
   publish(body: Readonly<Record<string, unknown>>): Promise<string>
-  /** The body that a path answers once `until` holds. Throws with the last body after `limitMs`. */
+  /** Reads a path until `until` holds for the body, and returns that body. Throws with the last body after `limitMs`. */
   // biome-ignore lint/suspicious/noExplicitAny: as above
   answerWhen(path: string, until: (body: any) => boolean, limitMs?: number): Promise<any>
   /** Waits for a task in the same way, by its id. */
@@ -42,14 +42,14 @@ export type LocalSystem = {
 }
 
 const POLL_MS = 40
-/** One look at a task costs 5 ms of the processor in five processes: a wait looks at it ever less often. */
-const LOOK_AGAIN_MS_MAX = 200
-/** A wait fails after this time, which says nothing about speed. A message that a busy machine fails to serve returns after 30 s. */
+/** Reading a task costs 5 ms of processor time in five processes, so a wait reads it less and less often. */
+const TASK_POLL_MS_MAX = 200
+/** A wait fails after this time. It is long, because SQS delivers a message that a busy machine did not serve again after 30 s. */
 export const PATIENCE_MS = 120_000
 
 /**
- * Boots the system under test on the local cloud, with a receiver for the probes' reports. Its worker service polls and
- * writes by itself, so it runs only where a test is about it.
+ * Boots the system under test on the local cloud, with a receiver for the probes' reports. The system's worker service polls and
+ * writes all the time, so it runs only in tests about it.
  */
 export async function startLocalSystem(
   deployed: Pick<Partial<LocalCloudOptions>, 'assemblyDir' | 'dataDir' | 'services' | 'environment'> = {},
@@ -74,7 +74,7 @@ export async function startLocalSystem(
       const { body } = await call('GET', path)
       return { done: until(body), value: body }
     }
-    return eventually(ask, limitMs, LOOK_AGAIN_MS_MAX)
+    return eventually(ask, limitMs, TASK_POLL_MS_MAX)
   }
   return {
     cloud,
@@ -102,7 +102,7 @@ export async function startLocalSystem(
   }
 }
 
-/** A denied call shows that a function or a worker lacks a grant. Roles that tests take on are denied on purpose. */
+/** A denied call shows that a function or a worker lacks a grant. Calls under roles that tests use are denied on purpose. */
 function refuseDenials({ denials, resources }: LocalCloud): void {
   const lacking = denials.filter(({ caller }) => resources[caller]?.type !== 'AWS::IAM::Role')
   if (lacking.length > 0) throw new Error(`calls were denied: ${JSON.stringify(lacking.slice(0, 5))}`)
@@ -126,7 +126,7 @@ function caller(apiUrl: string): Call {
   }
 }
 
-/** Asks until it is done, after longer and longer pauses. After `limitMs` it throws the last answer. */
+/** Calls `ask` until it is done, after longer and longer pauses. After `limitMs` it throws an error with the last value. */
 async function eventually<T>(
   ask: () => Promise<{ done: boolean; value: T }>,
   limitMs: number,

@@ -1,9 +1,9 @@
-/** Loaded into processes before everything else: their time of day is off by what the file named by `CLOCK_FILE` says, in ms. */
+/** Shifts a process's wall clock by the milliseconds in the file that `CLOCK_FILE` names. Node loads it before all other code. */
 import { readFileSync } from 'node:fs'
 
 const RealDate = Date
 
-/** Read every time: what is done after the clock was moved must not see it as it was before. */
+/** Reads the file at every call, so that no code sees the old time after a test has moved the clock. */
 function now() {
   return RealDate.now() + Number(readFileSync(process.env.CLOCK_FILE, 'utf8'))
 }

@@ -26,7 +26,7 @@ export function aShiftedClock(): ShiftedClock {
     moveTo: time => {
       const moved = time - now()
       offset += moved
-      // In one step, so that no function reads a half-written file.
+      // The file is renamed into place, so that no function reads a half-written one.
       writeFileSync(`${file}.next`, String(offset))
       renameSync(`${file}.next`, file)
       return moved

@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 
-/** Bodies that make little sense, as text. */
+/** This file generates request bodies that make little sense, as JSON text. */
 
-const NESTED = 250
+const NESTING_DEPTH = 250
 
-/** JSON values as text, since not every text of JSON is the text of a value: `-0`, doubled members, `__proto__`, 1e400. */
+/** The values are text, because no JavaScript value gives such JSON: `-0`, doubled members, `__proto__`, 1e400. */
 const oddString = fc.oneof(
   fc.constantFrom(
     '""',
@@ -66,13 +66,13 @@ export const oddJson: fc.Arbitrary<string> = fc.letrec<{ value: string }>(tie =>
       .array(fc.tuple(oddString, tie('value')), { maxLength: 3 })
       .map(members => `{${members.map(([name, value]) => `${name}:${value}`).join(',')}}`),
     fc.constantFrom(
-      `${'['.repeat(NESTED)}${']'.repeat(NESTED)}`,
-      `${'{"a":'.repeat(NESTED)}1${'}'.repeat(NESTED)}`,
+      `${'['.repeat(NESTING_DEPTH)}${']'.repeat(NESTING_DEPTH)}`,
+      `${'{"a":'.repeat(NESTING_DEPTH)}1${'}'.repeat(NESTING_DEPTH)}`,
     ),
   ),
 })).value
 
-/** Fields of bodies with values that pass, as text; a mutation replaces some of them. */
+/** The fields of a body with valid values, as JSON text. `spoilt` replaces some of them. */
 type Template = Readonly<Record<string, string>>
 
 const PUBLISH: Template = {
@@ -120,7 +120,7 @@ const TYPE: Template = {
   onCancel: '"undo"',
 }
 
-/** By operation as routes name them. What must be there for the rest to matter is kept more often. */
+/** The templates of the bodies by operation. */
 const BODIES: Readonly<Record<string, readonly Template[]>> = {
   publish: [PUBLISH, { tasks: '[{"type":"jobs"},{"type":"resize","key":"k2"},null]' }],
   patch: [{ ...PUBLISH, ifRevision: '1' }],
@@ -166,14 +166,17 @@ const BODIES: Readonly<Record<string, readonly Template[]>> = {
   ],
 }
 
-/** The field by which limits count the tasks of the search. */
-function asField(value: string): string {
+/** Puts most inputs into the field `tenant`, by which the limits of the search count tasks. */
+function asTenant(value: string): string {
   return value.length % 3 === 0 ? value : `{"tenant":${value}}`
 }
 
 const doubled = fc.boolean()
 
-/** An object of some fields of a template, some of them replaced, some doubled, with others beside them. */
+/**
+ * Makes an object of some fields of a template. Up to `changes` of them are replaced, one may be doubled, and a foreign one may be
+ * added. The fields without which the API would not judge the others are always there.
+ */
 export function spoilt(template: Template, changes: number): fc.Arbitrary<string> {
   const names = Object.keys(template)
   const kept = names.length === 0 ? fc.constant([]) : fc.subarray(names)
@@ -182,23 +185,23 @@ export function spoilt(template: Template, changes: number): fc.Arbitrary<string
       ? fc.constant([])
       : fc.array(fc.tuple(fc.constantFrom(...names), oddJson), { maxLength: changes })
   const foreign = fc.array(fc.tuple(oddString, oddJson), { maxLength: 1 })
-  const must = ['type', 'workerId', 'fence', 'kind', 'task', 'error', 'status'].filter(
+  const required = ['type', 'workerId', 'fence', 'kind', 'task', 'error', 'status'].filter(
     name => name in template,
   )
   return fc
     .tuple(kept, replaced, fc.option(foreign, { freq: 4, nil: [] }), doubled)
     .map(([some, other, more, isDoubled]) => {
       const odd = new Map(
-        other.map(([name, value]) => [name, name === 'input' ? asField(value) : value] as const),
+        other.map(([name, value]) => [name, name === 'input' ? asTenant(value) : value] as const),
       )
-      const all = [...new Set([...must, ...some, ...odd.keys()])]
+      const all = [...new Set([...required, ...some, ...odd.keys()])]
       const members = all.map(name => `${JSON.stringify(name)}:${odd.get(name) ?? template[name]}`)
       const last = isDoubled ? members.slice(-1) : []
       return `{${[...members, ...last, ...more.map(([name, value]) => `${name}:${value}`)].join(',')}}`
     })
 }
 
-/** Bodies of tasks that mostly pass: every text that a user may choose is odd, and tells one task from another. */
+/** Bodies of tasks that the API mostly accepts. Every text that a user may choose is odd. */
 export const oddTask: fc.Arbitrary<string> = fc
   .record(
     {
@@ -218,7 +221,7 @@ export const oddTask: fc.Arbitrary<string> = fc
     return `{"type":"jobs",${members.join(',')}}`
   })
 
-/** The last segment says what a route takes, or the one before a parameter. */
+/** The operations whose bodies routes take, by a route's last segment or its last two. */
 const BY_SEGMENT: Readonly<Record<string, string>> = {
   tasks: 'publish',
   batch: 'publish',
@@ -237,7 +240,7 @@ const BY_SEGMENT: Readonly<Record<string, string>> = {
   'schedules/{}': 'schedule',
 }
 
-/** The templates of what a route takes; an empty one where it takes nothing. */
+/** The templates of a route's body. A route that takes no body has an empty template. */
 export function templatesOf(path: string): readonly Template[] {
   const [before = '', last = ''] = path
     .replace(/\{\w+\}/g, '{}')

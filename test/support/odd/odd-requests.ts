@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { oddJson, oddTask, spoilt, templatesOf } from './odd-bodies.ts'
 
-/** Requests that make little sense, as bytes: our client never sends them, but other programs will. */
+/** This file generates requests that make little sense. Baton's client never sends them, but other programs will. */
 
 export type OddRequest = {
   readonly method: string
@@ -95,7 +95,7 @@ const headers = fc.oneof(
 
 type RouteLike = { readonly method: string; readonly path: string }
 
-/** Any request to one of these routes, or to none. */
+/** Generates requests to these routes. Some have a path or a method that no route serves. */
 export function oddRequests(routes: readonly RouteLike[]): fc.Arbitrary<OddRequest> {
   return fc.constantFrom(...routes).chain(({ method, path }) => {
     const segments = path.split('/').map(part => (part.startsWith('{') ? oddSegment : fc.constant(part)))
@@ -119,7 +119,7 @@ export function oddRequests(routes: readonly RouteLike[]): fc.Arbitrary<OddReque
   })
 }
 
-/** Publishes odd tasks; most are accepted. */
+/** Requests that publish odd tasks. The API accepts most of them. */
 export const oddPublishes: fc.Arbitrary<OddRequest> = oddTask.map(body => ({
   method: 'POST',
   target: '/v1/tasks',

@@ -12,21 +12,21 @@ import { anApi, type TestApi } from '../http/an-api.ts'
 import { aMemorySystem } from '../worlds/memory-system.ts'
 import { type OddRequest, oddPublishes, oddRequests } from './odd-requests.ts'
 
-/** What a search found: each fault with the request that shows it, and how many requests were accepted. */
+/** The result of a search: each fault with the request that shows it, and how many requests were accepted. */
 type Found = { readonly faults: readonly string[]; readonly accepted: number }
 
 type Search = {
   readonly seed: number
-  /** Makes stores in the place of those in memory, for each system anew. */
+  /** Makes new stores for each system, in the place of those in memory. */
   readonly stores?: () => Promise<Partial<PlanningSystem>>
 }
 
-/** A system is searched by so many requests, so that its lists stay short. */
+/** Each system gets at most this many requests, so that its lists stay short. */
 const REQUESTS_A_SYSTEM = 1_000
 const TASKS_A_SYSTEM = 200
-const FAULTS_TOLD = 5
+const FAULTS_SHOWN_MAX = 5
 
-/** Sends generated requests to every route; a fault is an answer of 500 or more, or a refusal that is no problem document. */
+/** Sends generated requests to every route. A fault is an answer of 500 or more, or a refusal that is not a problem document. */
 export async function sendOddRequests({
   requests,
   seed,
@@ -34,10 +34,10 @@ export async function sendOddRequests({
 }: Search & { requests: number }): Promise<Found> {
   const faults: string[] = []
   let accepted = 0
-  for (let done = 0; done < requests && faults.length < FAULTS_TOLD; done += REQUESTS_A_SYSTEM) {
+  for (let done = 0; done < requests && faults.length < FAULTS_SHOWN_MAX; done += REQUESTS_A_SYSTEM) {
     const api = await anOddApi(await stores?.())
     const count = Math.min(REQUESTS_A_SYSTEM, requests - done)
-    for (const request of drawn(count, seed + done)) {
+    for (const request of generated(count, seed + done)) {
       const answer = await answered(api, request)
       if (answer.status < 300) accepted += 1
       const fault = faultOf(request, answer)
@@ -47,7 +47,7 @@ export async function sendOddRequests({
   return { faults, accepted }
 }
 
-function drawn(count: number, seed: number): OddRequest[] {
+function generated(count: number, seed: number): OddRequest[] {
   return fc.sample(oddRequests(allRoutes), { numRuns: count, seed })
 }
 
@@ -72,7 +72,7 @@ function decodedOnce(path: string): string {
   }
 }
 
-/** Why an answer is a fault; events are not served by functions, which 501 says. */
+/** Returns why an answer is a fault, or undefined. A 501 for events is right: no function serves them. */
 export function faultOf(
   { method, target }: Pick<OddRequest, 'method' | 'target'>,
   answer: Answered,
@@ -101,7 +101,7 @@ function shown({ method, target, headers, body }: OddRequest): string {
   return `${method} ${target} ${JSON.stringify(headers)} ${body?.slice(0, 2_000)}`
 }
 
-/** The changes that the table's stream would show, and an API on what makes them. */
+/** An API, and the changes of its system that the table's stream would show. */
 type WatchedApi = TestApi & { readonly changed: Task[] }
 
 async function anOddApi(stores: Partial<PlanningSystem> = {}): Promise<WatchedApi> {
@@ -111,7 +111,7 @@ async function anOddApi(stores: Partial<PlanningSystem> = {}): Promise<WatchedAp
   const api = await anApi({
     ...base,
     chance: createSeededChance(7),
-    // Only sleeping moves the clock forward.
+    // A sleep moves the clock forward at once.
     clock: {
       ...clock,
       sleep: async (ms: number) => void (await clock.advance(Math.min(ms, 60_000))),
@@ -133,13 +133,14 @@ async function anOddApi(stores: Partial<PlanningSystem> = {}): Promise<WatchedAp
   return { ...api, changed }
 }
 
-/** Checked after so many accepted requests. */
-const CHECKED_EVERY = 20
-const SETTLED_MS = 120_000
+/** The system is checked each time it has accepted this many requests. */
+const REQUESTS_A_CHECK = 20
+/** The clock moves on by this time before a check serves looks and sweeps. */
+const CLOCK_STEP_MS = 120_000
 
 /**
- * Sends generated requests until so many have been accepted; after each few of them, and at the end, all that works on many
- * tasks must work: lists, claims, plans, looks and sweeps.
+ * Sends generated requests until `accepted` of them have been accepted. After every few of them, all that works on many tasks must
+ * still work: lists, claims, plans, looks and sweeps.
  */
 export async function surviveOddTasks({
   accepted,
@@ -148,26 +149,26 @@ export async function surviveOddTasks({
 }: Search & { accepted: number }): Promise<Found> {
   const faults: string[] = []
   let total = 0
-  for (let nth = 0; total < accepted && faults.length < FAULTS_TOLD; nth++) {
+  for (let nth = 0; total < accepted && faults.length < FAULTS_SHOWN_MAX; nth++) {
     const api = await anOddApi(await stores?.())
-    const others = drawn(REQUESTS_A_SYSTEM, seed + nth).filter(({ method }) => method !== 'GET')
+    const others = generated(REQUESTS_A_SYSTEM, seed + nth).filter(({ method }) => method !== 'GET')
     const tasks = fc.sample(oddPublishes, { numRuns: TASKS_A_SYSTEM, seed: seed + nth })
     const every = Math.ceil(others.length / tasks.length)
     const writing = tasks.flatMap((task, at) => [task, ...others.slice(at * every, (at + 1) * every)])
     while (writing.length > 0 && total < accepted) {
-      const sent = await acceptedAmong(api, writing, Math.min(CHECKED_EVERY, accepted - total))
+      const sent = await acceptedAmong(api, writing, Math.min(REQUESTS_A_CHECK, accepted - total))
       total += sent.length
       const found = await brokenWork(api)
       faults.push(...found.map(what => `${what} after ${sent.map(shown).join('\n')}`))
     }
   }
-  return { faults: faults.slice(0, FAULTS_TOLD), accepted: total }
+  return { faults: faults.slice(0, FAULTS_SHOWN_MAX), accepted: total }
 }
 
-/** Sends the next of these requests until so many have been accepted, and answers those. */
-async function acceptedAmong(api: TestApi, requests: OddRequest[], most: number): Promise<OddRequest[]> {
+/** Takes and sends requests from the list until `count` of them have been accepted. Returns the accepted ones. */
+async function acceptedAmong(api: TestApi, requests: OddRequest[], count: number): Promise<OddRequest[]> {
   const accepted: OddRequest[] = []
-  while (accepted.length < most) {
+  while (accepted.length < count) {
     const request = requests.shift()
     if (!request) break
     if ((await answered(api, request)).status < 300) accepted.push(request)
@@ -198,8 +199,8 @@ async function brokenWork(api: WatchedApi): Promise<string[]> {
   const tasks = changed.splice(0)
   const positions = tasks.map((task, nth) => ({ task, position: String(nth) }))
   const again = await planChanges(system, positions).catch(error => [`planning threw ${error}`])
-  if (again.length > 0) broken.push(`changes come again: ${again}`)
-  await system.clock.advance(SETTLED_MS)
+  if (again.length > 0) broken.push(`the stream must deliver changes again: ${again}`)
+  await system.clock.advance(CLOCK_STEP_MS)
   const looks = tasks.map(({ id, born, revision }) => ({ id, born, revision, hops: 0, delaySeconds: 0 }))
   const failures = await wakeTasks(system, looks).catch(error => [{ reason: `looks threw ${error}` }])
   broken.push(...failures.map(({ reason }) => `a look failed: ${reason}`))

@@ -3,7 +3,7 @@ import { Next } from '../../../shared/signals.ts'
 
 const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
 
-/** What a handler is given besides its input, with these particulars. */
+/** The context that a handler receives beside its input, with these particulars. */
 export function aTaskContext(particulars: Partial<TaskContext> = {}): TaskContext {
   return {
     taskId: 'webhook:k',

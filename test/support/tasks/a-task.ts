@@ -16,7 +16,7 @@ import {
 import { type Task, taskId } from '../../../shared/core/task/task.ts'
 import type { Applied } from '../../../shared/ports/stores.ts'
 
-/** Builders of core values: a test names what matters to it, the rest is plain. */
+/** This file builds core values. A test names only what matters to it. */
 
 /** The present of all decision tables. */
 export const NOW = Date.UTC(2026, 0, 1, 12)
@@ -35,8 +35,8 @@ export type TaskParts = Partial<Omit<Task, 'options' | 'live' | 'ended'>> & {
 }
 
 /**
- * A task that is due, of a handler type, in revision 1. Options overlay the system's defaults; the fence and the failure
- * counts follow from the runs; view and place follow from everything as of `NOW`.
+ * A task that is due, of a handler type, in revision 1. Options overlay the system's defaults. The fence and the failure
+ * counts follow from the runs. The entries in the indexes `view` and `place` follow from all of it at `NOW`.
  */
 export function aTask(parts: TaskParts = {}): Task {
   const { options, live = [], ended = [], ...rest } = parts
@@ -74,7 +74,7 @@ export function aTask(parts: TaskParts = {}): Task {
   return indexed(task, NOW)
 }
 
-/** What the builders of canvases and schedules share. */
+/** The members that the builders of canvases and schedules share. */
 function aHead(type: string, key: string) {
   return {
     ...{ id: taskId(type, key), type, key, born: BORN, revision: 1, fence: 0, shard: 0 },
@@ -114,7 +114,7 @@ export function aRun(parts: Partial<LiveRun> = {}): LiveRun {
   return { fence: 1, workerId: 'w1', startedAt: NOW, leaseUntil: NOW + 15 * SECOND, ...parts }
 }
 
-/** An ended run of worker `w1`; succeeded unless said otherwise. */
+/** An ended run of worker `w1`, which succeeded unless `parts` say otherwise. */
 export function anEndedRun(parts: Partial<EndedRun> = {}): EndedRun {
   return { fence: 1, workerId: 'w1', state: 'succeeded', startedAt: NOW, endedAt: NOW, ...parts }
 }
@@ -140,12 +140,12 @@ export function aPublication(
 
 type Decided<H extends Head> = { readonly ok: boolean; readonly change?: Change<H> | undefined }
 
-/** The change a decision brings, if any; some refusals bring one, too. */
+/** The change of a decision, if it has one. Some refusals have one, too. */
 export function changeIn<H extends Head = Task>(decision: Decided<H>): Change<H> | undefined {
   return decision.change
 }
 
-/** The change a transition decided on; a refusal fails the test with its reason. */
+/** The change of a decision. Throws the decision if it has none. */
 export function changeOf<H extends Head = Task>(decision: Decided<H>): Change<H> {
   if (!decision.ok || !decision.change) throw new Error(`no change: ${JSON.stringify(decision)}`)
   return decision.change
@@ -156,7 +156,7 @@ export function afterOf<H extends Head = Task>(decision: Decided<H>): H {
   return changeOf(decision).after
 }
 
-/** The task that a change of it left in the store; a refused write fails the test. */
+/** The task that a write left in the store. Throws if the write was refused. */
 export function taskIn(applied: Applied): Task {
   if (!applied.applied || !isTask(applied.task)) throw new Error(`not written: ${JSON.stringify(applied)}`)
   return applied.task
@@ -172,14 +172,14 @@ function countBy(names: readonly string[]): Record<string, number> {
   return Object.fromEntries(counts)
 }
 
-/** What a test says of a step: the type that does it, and the type that undoes it. */
+/** The parts of a step that a test names: its `do`, and its `undo` if it has one. */
 type StepParts = {
   readonly name: string
   readonly do?: Partial<StepAction>
   readonly undo?: Partial<StepAction>
 }
 
-/** Steps `reserve` and `charge`, which can be undone, and `ship`, which cannot; each retried once. */
+/** Makes a flow. By default its steps are `reserve` and `charge`, retried once and undoable, and `ship`, which is neither. */
 export function aFlow(
   parts: { readonly steps?: readonly StepParts[]; readonly onCancel?: FlowDefinition['onCancel'] } = {},
 ): FlowDefinition {

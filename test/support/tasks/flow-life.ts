@@ -9,9 +9,9 @@ import { pieceOf } from '../../../shared/core/task/piece.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import { aFlow, afterOf, aPublication, BORN, NOW } from './a-task.ts'
 
-/** What happens to a flow, one word each. */
+/** This file names what can happen to a flow. */
 
-/** Steps `a`, `b` and `c`, each with its undo, each retried once after a second. */
+/** Steps `a`, `b` and `c`. Each has an undo; each `do` and `undo` is retried once after a second. */
 export const THREE_STEPS = aFlow({ steps: ['a', 'b', 'c'].map(name => ({ name, undo: {} })) })
 
 /** `order:k1`, published now. */
@@ -27,7 +27,7 @@ export function claimedBy(task: Task, workerId = 'w1', now = NOW): Task {
   return afterOf(claim(task, { workerId }, now))
 }
 
-/** The task after the run claimed last has ended so. */
+/** The task after the run that was claimed last has ended with `outcome`. */
 export function ended(task: Task, outcome: Outcome, now = NOW): Task {
   return afterOf(finish(task, { born: BORN, fence: task.fence, ...outcome }, now, 0))
 }
@@ -57,7 +57,7 @@ export function statesOf(task: Task): string[] {
   return describeSteps(task).map(({ state }) => state)
 }
 
-/** The pieces that were worked on until the task needed no more runs, each of which succeeded. */
+/** Lets runs succeed until the task has ended. Returns their pieces in order, and the ended task. */
 export function undoneInTurn(task: Task, now = NOW): { pieces: Array<string | undefined>; task: Task } {
   const pieces: Array<string | undefined> = []
   let current = task

@@ -4,19 +4,12 @@ import type { Task } from '../../../shared/core/task/task.ts'
 
 /** The next time the task must be looked at: due, lease end, run limit, deadline. Undefined: never again. */
 export function nextWake(task: Task, now: number): number | undefined {
-  const {
-    dispatchAt,
-    markFor,
-    lookAt,
-    minute,
-    publishesCallbacks: settles,
-    driveAt: drivenAt,
-  } = plan(task, now)
+  const { dispatchAt, markFor, lookAt, minute, publishesCallbacks, driveAt } = plan(task, now)
   const times = [
     dispatchAt,
-    (markFor || settles) && now,
+    (markFor || publishesCallbacks) && now,
     lookAt,
-    drivenAt,
+    driveAt,
     minute === undefined ? undefined : wakesAt(task),
   ].filter(time => time !== undefined)
   return times.length > 0 ? Math.min(...times) : undefined

@@ -31,7 +31,7 @@ import type { Task } from '../../../shared/core/task/task.ts'
 import { aFlow, aPublication, changeIn, DAY, HOUR, MINUTE, NOW, SECOND } from './a-task.ts'
 import { nextWake } from './next-wake.ts'
 
-/** Everything that can happen to one key, as data: random sequences of it are what the property tests play. */
+/** Everything that can happen to one key, as data. The property tests play random sequences of these steps. */
 export type Step =
   | { readonly do: 'publish' | 'update'; readonly body: Body }
   | {
@@ -42,7 +42,7 @@ export type Step =
       readonly evenWaiting: boolean
     }
   | { readonly do: 'claim' | 'refuse'; readonly workerId: string }
-  /** `run` picks one of all the runs that ever were, so that zombies speak, too. */
+  /** `run` picks one of all runs, ended ones included, so that workers also report about runs that they have lost. */
   | { readonly do: 'beat'; readonly run: number; readonly progress?: Json }
   | { readonly do: 'finish'; readonly run: number; readonly outcome: Outcome }
   | { readonly do: 'patch'; readonly changes: Omit<Patch, 'dueAt'> & { readonly dueInMs?: number } }
@@ -72,10 +72,10 @@ export type World = {
 
 export const EMPTY_WORLD: World = { task: undefined, now: NOW, births: 0, runs: [] }
 
-/** The change that a step decides on in a world, if any. Steps that are impossible there decide on none. */
+/** The change that a step decides on in a world; undefined if the step is impossible there. */
 export function decide(world: World, step: Step): Change<Task> | undefined {
   const { task, now } = world
-  // As whatever meets a complete head does, a step first writes its end.
+  // Like every process that reads a complete head, a step first writes the end.
   const end = task && endOfComplete(task)
   if (end) return end
   if (step.do === 'publish')

@@ -2,8 +2,8 @@ import { defineTask } from '../../../shared/define/define-task.ts'
 import { createWorker } from '../../../shared/worker/create-worker.ts'
 
 /**
- * A process with many standalone workers, each with an id, queues and connections of its own. Their handlers begin, say so,
- * and all return when the parent says `open`.
+ * A process with many standalone workers, each with an id, queues and connections of its own. Each handler reports that it has
+ * begun. All handlers return when the parent sends `open`.
  */
 const [prefix = '', count = '1'] = process.argv.slice(2)
 
@@ -16,7 +16,7 @@ const video = defineTask('video', {
   async run() {
     process.send?.('begun')
     await gate
-    return { said: 'x'.repeat(1_000) }
+    return { message: 'x'.repeat(1_000) }
   },
 })
 
@@ -24,7 +24,7 @@ const workers = Array.from({ length: Number(count) }, (_, nth) =>
   createWorker({ tasks: [video], workerId: `${prefix}-${nth}`, concurrency: 1 }),
 )
 for (const worker of workers) worker.start()
-process.on('message', said => {
-  if (said === 'open') open()
+process.on('message', message => {
+  if (message === 'open') open()
 })
 process.send?.('serving')

@@ -9,14 +9,15 @@ export type WorkerFleet = {
   system(): LocalSystem
   /** Starts a worker process, which ends with its test. */
   aWorker(...args: StartArguments): Promise<WorkerProcess>
-  /** Publishes tasks with the keys `<prefix>0`, `<prefix>1` …; their ids. */
+  /** Publishes tasks with the keys `<prefix>0`, `<prefix>1` … and returns their ids. */
   publishAll(count: number, prefix: string, body: Readonly<Record<string, unknown>>): Promise<string[]>
   /** The reports that runs have started, for keys with this prefix. */
   startsOf(prefix: string): LocalSystem['reports']
+  /** Resolves to the first report of this event for this key. */
   hasReported(key: string, event: string): Promise<LocalSystem['reports'][number]>
 }
 
-/** A local system for the tests of a file, and the worker processes that they start. */
+/** Starts a local system for the tests of a file, and ends the worker processes that they start. */
 export function aWorkerFleet(): WorkerFleet {
   let started: LocalSystem | undefined
   const workers = new Set<WorkerProcess>()
@@ -63,7 +64,7 @@ export const hasEnded = (task: any) => ['succeeded', 'failed', 'cancelled'].incl
 
 export const statesOf = (task: { runs: Array<{ state: string }> }) => task.runs.map(({ state }) => state)
 
-/** A figure for docs/measured.md, shown on request. */
+/** Prints a figure for docs/measured.md if `MEASURE` is set. */
 export function measured(what: string, ms: number): void {
   if (process.env.MEASURE) console.log(`measured: ${what}: ${(ms / 1_000).toFixed(3)} s`)
 }

@@ -5,19 +5,19 @@ import type { LocalSystem } from '../local-system/local-system.ts'
 
 export type WorkerProcess = {
   readonly pid: number
-  /** What it wrote so far. */
+  /** The lines that the worker has written. */
   readonly lines: readonly string[]
   signal(signal: NodeJS.Signals): void
-  /** Resolves to its exit code; null after a signal. */
+  /** Resolves to the exit code; null after a signal. */
   readonly ended: Promise<number | null>
 }
 
-/** A test ends most workers by force, and then Node would not write what it has compiled for the next one. */
+/** The preloaded file writes a worker's compile cache early, because tests kill most workers before Node would write it. */
 const KEEP_COMPILED = `--import=${new URL('keep-compiled.mjs', import.meta.url)}`
 const { NODE_COMPILE_CACHE } = process.env
 const COMPILE_CACHE = NODE_COMPILE_CACHE === undefined ? {} : { NODE_COMPILE_CACHE }
 
-/** A worker of the command line in its own process, once it serves. */
+/** Starts `baton worker` in a process of its own, and resolves once it serves. */
 export async function startWorker(
   { cloud }: LocalSystem,
   args: readonly string[] = [],

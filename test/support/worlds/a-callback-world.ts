@@ -12,7 +12,7 @@ import { changeOf, taskIn } from '../tasks/a-task.ts'
 import { DONE } from '../tasks/flow-life.ts'
 import { aMemorySystem, type MemorySystem, registered } from './memory-system.ts'
 
-/** What is published at the end of a task, most often. */
+/** The callback that most tests use. */
 export const MAIL = { type: 'mail' }
 
 export type CallbackWorld = Awaited<ReturnType<typeof aCallbackWorld>>
@@ -27,11 +27,11 @@ export async function aCallbackWorld(storing: (tasks: TaskStore) => TaskStore = 
   for (const type of ['work', 'mail']) await registered(system, { type })
   return {
     system,
-    /** What was logged as a warning or an error. */
+    /** The warnings and errors that were logged. */
     complaints,
     published: (request: Partial<PublishRequest> = {}) => published(system, request),
     ended: (task: Task, outcome: Outcome = DONE) => ended(system, task, outcome),
-    /** What the stream says of the task reaches the planner. Answers the positions that must come again. */
+    /** Gives the planner a change of the task. Returns the positions that the stream must deliver again. */
     planned: (task: Task, on = system) => planChanges(on, [{ task, position: 'p' }]),
     head: async (id: string) => (await readTask(system, id)) as Task,
     /** Open tasks of a type. */
@@ -45,12 +45,12 @@ async function published(system: MemorySystem, request: Partial<PublishRequest>)
   return outcome.task
 }
 
-/** The task after a run of it has ended so. */
+/** The task after a run has ended with `outcome`. */
 async function ended({ tasks, clock }: MemorySystem, task: Task, outcome: Outcome): Promise<Task> {
   const claimed = changeOf(claim(task, { workerId: 'w1' }, clock.now()))
-  const word = { born: task.born, fence: claimed.after.fence, ...outcome }
+  const report = { born: task.born, fence: claimed.after.fence, ...outcome }
   await tasks.apply(claimed)
-  return taskIn(await tasks.apply(changeOf(finish(claimed.after, word, clock.now(), 0))))
+  return taskIn(await tasks.apply(changeOf(finish(claimed.after, report, clock.now(), 0))))
 }
 
 async function waiting({ tasks }: MemorySystem, type: string): Promise<Task[]> {

@@ -15,7 +15,7 @@ import { aMemorySystem, type MemorySystem, registered } from './memory-system.ts
 
 export type Written = Composition<LeafRequest>
 
-/** A system in memory with arithmetic and failing types, in which a test plays planner and workers by itself. */
+/** A system in memory with arithmetic and failing types. The test itself acts as the planner and the workers. */
 export async function aCanvasWorld(parts: Partial<MemorySystem> = {}): Promise<MemorySystem> {
   const system = { ...aMemorySystem(), ...parts }
   for (const type of ['add', 'multiply', 'boom', 'tell', 'list']) {
@@ -58,16 +58,16 @@ export async function startedLeaves(system: MemorySystem, canvas: LoadedCanvas):
   return heads.flatMap((head, number) => (head ? [number] : []))
 }
 
-/** Runs one member as its type says; what the planner would be told of it. */
+/** Runs one member by the rule of its type. Returns the changed task, which the stream would bring to the planner. */
 export async function run(system: MemorySystem, canvas: LoadedCanvas, number: number): Promise<Task> {
   const task = await member(system, canvas, number)
   if (!task) throw new Error(`leaf ${number} is not published`)
   const now = system.clock.now()
-  const held = changeOf(claim(task, { workerId: 'w1' }, now)).after
-  const { input } = await contentOf(system, held)
-  const word = { born: held.born, fence: held.fence, ...outcomeOf(task.type, input) }
-  const change = changeOf(finish(held, word, now, 0.5))
-  // One write for both, which only a test may do.
+  const claimed = changeOf(claim(task, { workerId: 'w1' }, now)).after
+  const { input } = await contentOf(system, claimed)
+  const report = { born: claimed.born, fence: claimed.fence, ...outcomeOf(task.type, input) }
+  const change = changeOf(finish(claimed, report, now, 0.5))
+  // The claim and the end are one write, which only a test may do.
   const applied = await system.tasks.apply({
     ...change,
     before: task,
@@ -90,16 +90,16 @@ function outcomeOf(type: string, input: Json | undefined) {
   }
 }
 
-/** What the stream brings the planner. */
+/** Gives the planner changed heads. Returns the positions that the stream must deliver again. */
 export async function plan(system: MemorySystem, ...tasks: Array<Head | undefined>): Promise<string[]> {
-  const there = tasks.filter(task => task !== undefined)
+  const existing = tasks.filter(task => task !== undefined)
   return planChanges(
     system,
-    there.map((task, index) => ({ task, position: String(index) })),
+    existing.map((task, index) => ({ task, position: String(index) })),
   )
 }
 
-/** Runs members as they come up, in batches of so many, until nothing is left to run. */
+/** Runs open members in batches of `batch`, until none is open. */
 export async function runAll(system: MemorySystem, canvas: LoadedCanvas, batch = 1): Promise<void> {
   for (;;) {
     const heads = await Promise.all(canvas.types.map((_type, number) => member(system, canvas, number)))

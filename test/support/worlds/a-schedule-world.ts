@@ -21,7 +21,7 @@ export type ScheduleWorld = MemorySystem & {
   readonly errors: string[]
 }
 
-/** A system in memory with a type `resize`, at a time, in which a test plays planner and waker by itself. */
+/** A memory system with the type `resize`, whose clock stands at `at`. The test itself calls the planner and the waker. */
 export async function aScheduleWorld(at: string | number): Promise<ScheduleWorld> {
   const clock = createManualClock(new Date(at).getTime())
   const errors: string[] = []
@@ -48,10 +48,10 @@ export async function put(
   return outcome
 }
 
-export const ID = taskId(SCHEDULE_TYPE, 's')
+export const SCHEDULE_ID = taskId(SCHEDULE_TYPE, 's')
 
 export async function head(world: ScheduleWorld): Promise<PresentSchedule> {
-  const found = await readHead(world, ID, isSchedule)
+  const found = await readHead(world, SCHEDULE_ID, isSchedule)
   if (!found?.schedule) throw new Error('there is no schedule')
   return found
 }
@@ -64,37 +64,36 @@ export async function publishedTicks(world: ScheduleWorld): Promise<string[]> {
 }
 
 /**
- * Lets time pass until `until`, and every look come when its queue would deliver it, `times` times over by as many wakers
- * at once.
+ * Advances the clock to `until`. At the time when its queue would deliver a look, `wakers` wakers serve the look at once.
  */
-export async function pass(world: ScheduleWorld, until: string | number, times = 1): Promise<void> {
+export async function pass(world: ScheduleWorld, until: string | number, wakers = 1): Promise<void> {
   const end = new Date(until).getTime()
   for (;;) {
-    const present = await readHead(world, ID, isSchedule)
+    const stored = await readHead(world, SCHEDULE_ID, isSchedule)
     const now = world.clock.now()
-    const [look] = present ? lookOf(planned(present, now), now) : []
-    const at = present && (look ? now + look.delaySeconds * 1_000 : firesAt(present, now))
+    const [look] = stored ? lookOf(planned(stored, now), now) : []
+    const at = stored && (look ? now + look.delaySeconds * 1_000 : firesAt(stored, now))
     if (at === undefined || at > end) break
     await world.clock.advance(at - now)
-    if (present && look) await wake(world, look, present.dueAt, times)
+    if (stored && look) await wake(world, look, stored.dueAt, wakers)
   }
   await world.clock.advance(Math.max(0, end - world.clock.now()))
 }
 
-/** When the schedule of its minute does. */
-function firesAt(present: Head, now: number): number | undefined {
-  const { minute } = planOf(present, now)
+/** The time at which the EventBridge schedule of the minute fires. Undefined for a schedule without such a minute. */
+function firesAt(stored: Head, now: number): number | undefined {
+  const { minute } = planOf(stored, now)
   return minute === undefined ? undefined : minuteStart(minute) - MINUTE_LEAD_MS
 }
 
-async function wake(world: ScheduleWorld, look: Look, dueAt: number, times: number): Promise<void> {
-  const served = Promise.all(Array.from({ length: times }, () => wakeTasks(world, [look])))
+async function wake(world: ScheduleWorld, look: Look, dueAt: number, wakers: number): Promise<void> {
+  const served = Promise.all(Array.from({ length: wakers }, () => wakeTasks(world, [look])))
   await world.clock.advance(Math.min(1_000, Math.max(0, dueAt - world.clock.now())))
   const failures = (await served).flat()
   if (failures.length > 0) throw new Error(`not served: ${JSON.stringify(failures)}`)
 }
 
-/** What the planner does of the schedule as it stands. */
+/** Runs the planner once on the stored schedule. */
 export async function plan(world: ScheduleWorld): Promise<void> {
   await planTasks(world, [await head(world)])
 }

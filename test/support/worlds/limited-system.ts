@@ -6,6 +6,7 @@ import { readTasks } from '../../../shared/runtime/kernel/read-heads.ts'
 import { changeOf } from '../tasks/a-task.ts'
 import { aMemorySystem, type MemorySystem, registered, stored } from './memory-system.ts'
 
+/** A memory system whose type `resize` has a concurrency limit of `max`. */
 export async function aSystemWith(
   max: number,
   parts: Partial<TypeConfiguration> = {},
@@ -30,7 +31,7 @@ export async function storedAll(system: MemorySystem, count: number, parts: obje
   return tasks
 }
 
-/** Tasks that wait for a permit of their type. */
+/** Makes stored tasks wait for a permit of their type. */
 export async function blocked(system: MemorySystem, tasks: readonly Task[]): Promise<void> {
   for (const task of tasks) await system.tasks.apply(changeOf(block(task, 'resize', system.clock.now())))
 }

@@ -23,12 +23,12 @@ import { createMemoryTypeStore } from '../../../shared/testing/type-store.ts'
 import { createMemoryWorkerStore } from '../../../shared/testing/worker-store.ts'
 import { aPublication, changeOf, NOW, taskIn } from '../tasks/a-task.ts'
 
-/** A whole system in memory, its clock standing at `NOW`. Its planner sees at once what the stream tells of limits, and no tasks. */
+/** A whole system in memory, whose clock stands at `NOW`. The planner gets changes of limits at once, and changes of tasks never. */
 export type MemorySystem = PlanningSystem & {
   readonly clock: ManualClock
   readonly messages: MemoryMessages
   readonly timers: ReturnType<typeof createMemoryFarTimers>
-  /** Sum of what was counted under a name. */
+  /** The sum of a metric's values. */
   counted(name: MetricName): number
 }
 
@@ -58,7 +58,7 @@ export function aMemorySystem(): MemorySystem {
   }
 }
 
-/** A task that is stored, published now with these particulars. */
+/** Publishes a task now with these particulars, and returns it as stored. */
 export async function stored(
   system: MemorySystem,
   parts: Parameters<typeof aPublication>[0] = {},
@@ -67,18 +67,18 @@ export async function stored(
   return taskIn(await system.tasks.apply(change))
 }
 
-/** What some work comes to while time goes by in steps of 20 ms, for 20 s at most. */
+/** Returns the result of `work`. Meanwhile the clock advances in steps of 20 ms, by 20 s at most. */
 export async function timed<T>(system: MemorySystem, work: Promise<T>): Promise<T> {
-  let isOver = false
+  let hasEnded = false
   const end = () => {
-    isOver = true
+    hasEnded = true
   }
   work.then(end, end)
-  for (let nth = 0; nth < 1_000 && !isOver; nth++) await system.clock.advance(20)
+  for (let nth = 0; nth < 1_000 && !hasEnded; nth++) await system.clock.advance(20)
   return work
 }
 
-/** A registered type, served by a handler unless said otherwise. */
+/** Registers a type, which has a handler unless `parts` say otherwise. */
 export async function registered(system: MemorySystem, parts: Partial<TaskType> = {}): Promise<TaskType> {
   const type: TaskType = {
     type: 'resize',
@@ -94,7 +94,7 @@ export async function registered(system: MemorySystem, parts: Partial<TaskType> 
   return type
 }
 
-/** The task as a worker has just claimed it. */
+/** Claims a stored task for the worker `w1`. Returns the claimed task. */
 export async function claimed(system: MemorySystem, task: Task): Promise<Task> {
   return taskIn(await system.tasks.apply(changeOf(claim(task, { workerId: 'w1' }, system.clock.now()))))
 }

@@ -24,7 +24,7 @@ afterAll(async () => {
   await system?.stop()
 })
 
-/** The canvas once it has ended. */
+/** Publishes a canvas and returns it once it has ended. */
 async function ended(body: object): Promise<Given> {
   const published = await system.call('POST', '/v1/canvases', body)
   expect(published).toMatchObject({ status: 201, body: { id: expect.any(String) } })
@@ -39,14 +39,14 @@ describe.each([
   ['handlers', 'add', 'multiply'],
   ['an HTTP worker', 'sum', 'product'],
   ['both', 'add', 'product'],
-])('arithmetic by %s', (_who, add, multiply) => {
+])('arithmetic by %s', (_workers, add, multiply) => {
   const sums = [
     { type: add, input: [1, 1] },
     { type: add, input: [2, 2] },
     { type: add, input: [5, 6] },
   ]
 
-  it('as a chain hands each result on', async () => {
+  it('as a chain hands each result on to the next task', async () => {
     const canvas = await ended({
       chain: [
         { type: add, input: [2, 2] },
@@ -62,13 +62,13 @@ describe.each([
     expect(await ended({ group: sums })).toMatchObject({ status: 'succeeded', result: [2, 4, 11] })
   })
 
-  it('as a chord gives them to its callback', async () => {
+  it('as a chord gives the results to the callback', async () => {
     const canvas = await ended({ chord: { group: sums, then: { type: multiply, input: [] } } })
 
     expect(canvas).toMatchObject({ status: 'succeeded', result: 88 })
   })
 
-  it('as a chain of groups of chords', async () => {
+  it('as a chain of groups of chords gives the right results', async () => {
     const chordOf = (group: object[]) => ({ chord: { group, then: { type: add, input: [] } } })
     const alone = sums.map(sum => ({ ...sum, immutable: true }))
     const canvas = await ended({
@@ -80,7 +80,7 @@ describe.each([
   })
 })
 
-it('hands nothing to an immutable member', async () => {
+it('an immutable member of a canvas receives no earlier result', async () => {
   const canvas = await ended({
     chain: [
       { type: 'add', input: [2, 2] },
@@ -91,7 +91,7 @@ it('hands nothing to an immutable member', async () => {
   expect(canvas.result).toEqual({ words: [], previous: null })
 })
 
-it('stops a chain at an error, which is handed to onError, its message first', async () => {
+it('a chain stops at an error, and onError receives the message of the error as first argument', async () => {
   const canvas = await ended({
     chain: [
       { type: 'add', input: [1] },
@@ -104,15 +104,15 @@ it('stops a chain at an error, which is handed to onError, its message first', a
       { type: 'add', input: [1] },
     ],
   })
-  const told = await system.taskWhen('note:told', ({ status }) => status === 'succeeded')
+  const note = await system.taskWhen('note:told', ({ status }) => status === 'succeeded')
 
   expect(canvas).toMatchObject({ status: 'failed', error: { message: 'no' } })
   expect(canvas.items.map(({ status }: Given) => status)).toEqual(['succeeded', 'failed', 'skipped'])
-  expect(told.result.words).toEqual(['no', 'sorry'])
-  expect(told.result.previous).toMatchObject({ taskId: canvas.items[1].taskId, error: { name: 'Fatal' } })
+  expect(note.result.words).toEqual(['no', 'sorry'])
+  expect(note.result.previous).toMatchObject({ taskId: canvas.items[1].taskId, error: { name: 'Fatal' } })
 })
 
-it('runs the error callback of a chord with a failing member once, and never its callback', async () => {
+it('a chord with failing members runs its error callback once, and never its callback', async () => {
   const { body } = await system.call('POST', '/v1/canvases', {
     chord: {
       group: [
@@ -135,7 +135,7 @@ it('runs the error callback of a chord with a failing member once, and never its
   expect((await system.call('GET', `/v1/tasks/${onError.taskId}`)).body.runs).toHaveLength(1)
 })
 
-it('cancels all of a canvas', async () => {
+it('the cancellation of a canvas cancels all its open tasks', async () => {
   const { body } = await system.call('POST', '/v1/canvases', {
     chain: [
       {

@@ -12,7 +12,7 @@ let system: LocalSystem
 
 beforeAll(async () => {
   system = await startLocalSystem()
-  // It writes by itself once a minute, which no task causes.
+  // The sweeper writes once a minute, and no task causes that.
   system.cloud.scheduler.disable('Sweep')
   await system.cloud.functions.find('Handlersadd').warm(3)
 })
@@ -22,7 +22,7 @@ afterAll(() => system?.stop())
 const numbers = Array.from({ length: MEMBERS }, (_, number) => number)
 const sum = (MEMBERS * (MEMBERS - 1)) / 2
 
-/** From the first publish until the last of so many tasks has succeeded, in ms. */
+/** Publishes `count` tasks. Returns the time in ms from the first publish until the last task has succeeded. */
 async function plainTasks(count: number, prefix: string): Promise<number> {
   const begunAt = Date.now()
   const tasks = numbers
@@ -45,7 +45,7 @@ async function until(isOver: () => Promise<boolean>, limitMs = 60_000): Promise<
   }
 }
 
-/** From the publish of the chord until its callback has ended, in ms. */
+/** Publishes a chord. `ms` is the time from the publish until its callback has ended. */
 async function chord(): Promise<{ ms: number; canvas: Given; callback: Given }> {
   const begunAt = Date.now()
   const published = await system.call('POST', '/v1/canvases', {
@@ -59,7 +59,7 @@ async function chord(): Promise<{ ms: number; canvas: Given; callback: Given }> 
   await until(async () => (await system.call('GET', `/v1/tasks/${callbackId}`)).body.status === 'succeeded')
   const ms = Date.now() - begunAt
   const callback = (await system.call('GET', `/v1/tasks/${callbackId}`)).body
-  // The canvas hears of its callback's end by the stream.
+  // The planner tells the canvas of the callback's end, after it has read the stream.
   let canvas: Given
   await until(async () => {
     canvas = (await system.call('GET', `/v1/canvases/${published.body.id}`)).body
@@ -68,8 +68,8 @@ async function chord(): Promise<{ ms: number; canvas: Given; callback: Given }> 
   return { ms, canvas, callback }
 }
 
-it(`a chord of ${MEMBERS} calls back once, for 2 units a member more`, async () => {
-  // What comes first has processes to start, and code to compile.
+it(`a chord of ${MEMBERS} calls back once, and costs at most 2 units more per member than plain tasks`, async () => {
+  // The first tasks wait for processes that start and code that is compiled.
   await plainTasks(200, 'first-')
   let called: Awaited<ReturnType<typeof chord>> | undefined
   const more = await unitsOf(system, async () => {

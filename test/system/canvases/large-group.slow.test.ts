@@ -13,7 +13,7 @@ beforeAll(async () => {
 
 afterAll(() => system?.stop())
 
-/** Above the 1,000 that the publisher starts himself. */
+/** More than the 1,002 tasks that a publish starts itself. The jobs function starts a larger group. */
 const LARGE = scaled(1_100, 10_000)
 
 it(`a group of ${LARGE} is published page by page and completes`, async () => {
@@ -32,7 +32,7 @@ it(`a group of ${LARGE} is published page by page and completes`, async () => {
   const published = await system.call('POST', '/v1/canvases', { key: 'large', group: members })
   const publishedMs = Date.now() - begunAt
   const path = `/v1/canvases/${published.body.id}`
-  // Not more often: each look reads the ends of all members.
+  // A read of the canvas reads the ends of all members, so it is made once a second only.
   while ((await system.call('GET', `${path}?limit=1`)).body.status === 'running') await sleep(1_000)
 
   measured(`group of ${LARGE} over HTTP (answered after ${publishedMs} ms)`, Date.now() - begunAt)

@@ -6,7 +6,7 @@ let system: LocalSystem
 
 beforeAll(async () => {
   system = await startLocalSystem()
-  // It writes by itself once a minute, which no task causes.
+  // The sweeper writes once a minute, and no task causes that.
   system.cloud.scheduler.disable('Sweep')
 })
 
@@ -28,7 +28,7 @@ it('a plain task costs exactly 6 write units, indexes included', async () => {
   expect({ writeUnits, failedWriteUnits }).toEqual({ writeUnits: 6, failedWriteUnits: 0 })
 })
 
-it('a task with a user, tags and a retry policy of its own still costs 6, and 1 more for the index of its user', async () => {
+it('a task with a user, tags and a retry policy of its own costs 7 write units: 1 more for the index of its user', async () => {
   const { writeUnits } = await unitsOf(async () => {
     const id = await system.publish({
       type: 'word-count',
@@ -46,10 +46,10 @@ it('a task with a user, tags and a retry policy of its own still costs 6, and 1 
   expect(writeUnits).toBe(7)
 })
 
-it('claim, heartbeat and finish of a task with 50 KB of input cost what they cost with 0.5 KB', async () => {
+it('the claim, heartbeat and finish of a task cost the same with 50 KB of input as with 0.5 KB', async () => {
   const type = 'costs'
   await system.call('PUT', `/v1/types/${type}`, { kind: 'http' })
-  // A worker shows itself every ten seconds by a put of 1 unit. How often it does so follows the clock, not the task.
+  // A worker announces itself every ten seconds by a put of 1 unit. The puts follow the clock, not the task.
   const unitsOfTask = async (work: () => Promise<unknown>) => {
     const before = system.cloud.meter.snapshot()
     const units = await unitsIn(system, work, ({ operation }) => operation !== 'PutItem')
@@ -78,7 +78,7 @@ it('claim, heartbeat and finish of a task with 50 KB of input cost what they cos
   expect(costs[0]?.[1]).toBe(1)
 })
 
-it('what became of tasks is counted once for each, by the planner, for all types together', async () => {
+it('the planner counts the outcome of each task once, in metrics for all types together', async () => {
   const names = ['Published', 'Succeeded', 'Failed', 'Retried'] as const
   const counted = () => {
     const logged = system.cloud.functions.find('Planner').logs.filter(line => line.startsWith('{"_aws"'))

@@ -21,7 +21,7 @@ describe('the curl calls of the README', () => {
     expect(task.result).toMatchObject({ words: 6, distinct: 4 })
   })
 
-  test('make their caller a worker, who then ends the run as the text says', async () => {
+  test('claim a task, and the caller then ends the run as the text says', async () => {
     const [registered, published, claimed] = await answersTo(working)
 
     expect([registered, published, claimed].map(answer => answer?.status)).toEqual([201, 201, 200])
@@ -47,7 +47,7 @@ describe('the curl calls of the README', () => {
     expect(resumed).toMatchObject({ status: 200, body: { type: 'render', paused: false } })
   })
 
-  test('set a schedule and run it by hand', async () => {
+  test('set a schedule and trigger it', async () => {
     const [set, triggered, read] = await answersTo(scheduling)
 
     expect([set, triggered, read].map(answer => answer?.status)).toEqual([201, 202, 200])

@@ -11,13 +11,13 @@ import { type LocalSystem, PATIENCE_MS, startLocalSystem } from '../../support/l
 import { startWorker } from '../../support/workers/worker-process.ts'
 
 let system: LocalSystem
-/** All that was told since the system began, as one reader saw it. */
+/** All events since the system began, as one reader received them. */
 const seen: ApiEvent[] = []
 const ending = new AbortController()
 
 beforeAll(async () => {
   system = await startLocalSystem()
-  // Every batch of the stream comes twice, as it may on AWS.
+  // Lambda delivers every batch of the stream twice, as it may on AWS.
   system.cloud.mapping('Planner').repeat(2)
   const reading = async () => {
     for await (const event of events()) seen.push(event)
@@ -56,28 +56,28 @@ async function until(holds: () => boolean, limitMs = PATIENCE_MS): Promise<void>
   }
 }
 
-/** The events about one task or canvas, once its last one is there and nothing more came for a while. */
-async function toldOf(id: string, last: string): Promise<ApiEvent[]> {
+/** Waits for the last event about a task or canvas, and for 150 ms more. Returns all events about it. */
+async function eventsOf(id: string, last: string): Promise<ApiEvent[]> {
   await until(() => about(id).some(({ type }) => type === last))
   await sleep(150)
   return about(id)
 }
 
-it('the life of a task is told once, in its order, with status and run', async () => {
+it('a reader receives the events of a task once, in their order, with status and run', async () => {
   const id = await system.publish({ type: 'word-count', key: 'told', input: { text: 'to be' } })
 
-  const told = await toldOf(id, 'task.succeeded')
+  const received = await eventsOf(id, 'task.succeeded')
 
   const { body: task } = await system.call('GET', `/v1/tasks/${id}`)
-  expect(wordsOf(told)).toEqual([
+  expect(wordsOf(received)).toEqual([
     'task.published ready',
     'task.ready ready',
     'task.running running',
     'task.succeeded succeeded',
   ])
-  expect(told.map(({ runId }) => runId)).toEqual([undefined, undefined, task.runs[0].id, task.runs[0].id])
-  expect(told[3]?.at).toBe(task.finishedAt)
-  expect(Object.keys(told[3] ?? {}).sort()).toEqual([
+  expect(received.map(({ runId }) => runId)).toEqual([undefined, undefined, task.runs[0].id, task.runs[0].id])
+  expect(received[3]?.at).toBe(task.finishedAt)
+  expect(Object.keys(received[3] ?? {}).sort()).toEqual([
     'at',
     'id',
     'runId',
@@ -86,10 +86,10 @@ it('the life of a task is told once, in its order, with status and run', async (
     'taskType',
     'type',
   ])
-  expect(told[3]?.taskType).toBe('word-count')
+  expect(received[3]?.taskType).toBe('word-count')
 })
 
-it('so are a failure, a cancelled task, and a canvas', async () => {
+it('a reader receives the events of a failed task, of a cancelled task, and of a canvas', async () => {
   const failing = await system.publish({ type: 'fail', key: 'f', input: ['no'] })
   const waiting = await system.publish({ type: 'word-count', key: 'later', input: {}, delayMs: 3_600_000 })
   await system.call('POST', `/v1/tasks/${waiting}/cancel`)
@@ -101,9 +101,9 @@ it('so are a failure, a cancelled task, and a canvas', async () => {
     ],
   })
 
-  const ofCanvas = await toldOf(canvas.id, 'canvas.succeeded')
-  const failed = await toldOf(failing, 'task.failed')
-  const cancelled = await toldOf(waiting, 'task.cancelled')
+  const ofCanvas = await eventsOf(canvas.id, 'canvas.succeeded')
+  const failed = await eventsOf(failing, 'task.failed')
+  const cancelled = await eventsOf(waiting, 'task.cancelled')
 
   expect(wordsOf(failed).slice(-2)).toEqual(['task.running running', 'task.failed failed'])
   expect(failed.at(-1)).toMatchObject({ taskType: 'fail', error: { name: 'Fatal', message: 'no' } })
@@ -112,7 +112,7 @@ it('so are a failure, a cancelled task, and a canvas', async () => {
   for (const id of canvas.taskIds) expect(wordsOf(about(id)).at(-1)).toBe('task.succeeded succeeded')
 })
 
-it('a worker that comes, goes, or dies is told', async () => {
+it('a reader receives an event when a worker joins, leaves, or dies', async () => {
   const ofWorkers = () => seen.flatMap(({ type, workerId }) => (workerId ? [`${type} ${workerId}`] : []))
   const worker = await startWorker(system, ['--worker-id', 'studio-1'])
   await until(() => ofWorkers().includes('worker.joined studio-1'))
@@ -130,7 +130,7 @@ it('a worker that comes, goes, or dies is told', async () => {
   ])
 })
 
-it('a reader that goes on behind any event gets all that came after it, and nothing twice', async () => {
+it('a reader that continues after any event receives all later events once', async () => {
   const all = [...seen]
   for (const start of [0, Math.floor(all.length / 2)]) {
     const again: string[] = []
@@ -141,7 +141,7 @@ it('a reader that goes on behind any event gets all that came after it, and noth
   expect(new Set(all.map(({ id }) => id)).size).toBe(all.length)
 })
 
-it('tasks are planned while nothing can be told, and all of it is told later', async () => {
+it('tasks are planned during an outage of EventBridge, and their events are published after it', async () => {
   const repair = system.cloud.faults.add({ service: 'events', action: 'fail-before' })
   const ids: string[] = []
   for (const key of ['x', 'y', 'z']) {
@@ -163,7 +163,7 @@ describe('as deployed', () => {
   })
   afterAll(() => deployed?.stop())
 
-  /** What the planner asked for while so many tasks came and ended. */
+  /** The calls that the planner made while `count` tasks were published and ended. */
   async function askedFor(type: string, count: number) {
     const before = deployed.cloud.meter.snapshot()
     const begunAt = Date.now()
@@ -187,7 +187,7 @@ describe('as deployed', () => {
     }
   }
 
-  it('only what a type asks for is told, and all others cost a read of their type a second', async () => {
+  it('only types that ask for events have events, and other types cost a read of the type per second', async () => {
     await deployed.call('PUT', '/v1/types/quiet', { kind: 'http' })
     const quiet = await askedFor('quiet', 20)
     await deployed.call('PUT', '/v1/types/loud', { kind: 'http', events: true })
@@ -195,7 +195,7 @@ describe('as deployed', () => {
 
     expect(quiet.events).toBe(0)
     expect(loud.events).toBe(80)
-    // Ten events a request, of each batch of the stream.
+    // A request takes up to ten events of one batch of the stream.
     expect(loud.requests).toBeLessThan(80)
     for (const { reads, seconds } of [quiet, loud]) expect(reads).toBeLessThanOrEqual(2 + seconds)
   })

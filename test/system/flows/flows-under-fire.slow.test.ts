@@ -4,13 +4,13 @@ import { type LocalSystem, startLocalSystem } from '../../support/local-system/l
 import { scaled } from '../../support/scale.ts'
 import { measured } from '../../support/workers/worker-fleet.ts'
 
-/** So many flows of each of four kinds. */
+/** How many flows of each of the four kinds are published. */
 const EACH = scaled(15, 50)
-/** So often the planner's process is killed. */
-const MOST_KILLS = 12
-/** It is killed after this or up to twice as long: it starts in some 300 ms. */
-const LEAST_LIFE_MS = 700
-/** Beyond this, the sweeper's rounds have not helped, either. */
+/** The planner's process is killed at most this often. */
+const KILLS_MAX = 12
+/** The process is killed after this time, or up to twice as long. It starts in some 300 ms. */
+const LIFE_MS_MIN = 700
+/** A flow that has not ended within this time was not repaired by the sweeper either. */
 const LIMIT_MS = 150_000
 
 let system: LocalSystem
@@ -29,7 +29,7 @@ beforeAll(async () => {
       { name: 'meal', ...taking },
     ],
   })
-  clerk = anHttpWorker(system, ['sum', 'take', 'give-back'], workAtTheDesk)
+  clerk = anHttpWorker(system, ['sum', 'take', 'give-back'], work)
 })
 
 afterAll(async () => {
@@ -37,8 +37,8 @@ afterAll(async () => {
   await system?.stop()
 })
 
-/** Bookings with an odd number get no meal; a task without input moves on to a stage, and sums up there. */
-function workAtTheDesk({ type, input, stage, step, direction, params }: Given) {
+/** Refuses the meal of bookings with an odd number. Moves a task without input to a second stage, and adds up the numbers there. */
+function work({ type, input, stage, step, direction, params }: Given) {
   if (type === 'booking') {
     const isRefused = direction === 'do' && step === 'meal' && params.number % 2 === 1
     return isRefused
@@ -51,7 +51,7 @@ function workAtTheDesk({ type, input, stage, step, direction, params }: Given) {
   return { outcome: 'succeed', result: (input ?? []).reduce((sum: number, term: number) => sum + term, 0) }
 }
 
-/** Kills the planner's process again and again until stopped; answers how often. */
+/** Kills the planner's process again and again. `stop` ends that and returns the number of kills. */
 function killThePlanner(): { stop(): number } {
   const planner = system.cloud.functions.find('Planner')
   let kills = 0
@@ -60,8 +60,8 @@ function killThePlanner(): { stop(): number } {
     const [pid] = planner.pids()
     if (pid !== undefined) process.kill(pid, 'SIGKILL')
     if (pid !== undefined) kills += 1
-    if (kills >= MOST_KILLS) return
-    timer = setTimeout(kill, LEAST_LIFE_MS * (1 + Math.random()))
+    if (kills >= KILLS_MAX) return
+    timer = setTimeout(kill, LIFE_MS_MIN * (1 + Math.random()))
   }
   kill()
   return {
@@ -72,7 +72,7 @@ function killThePlanner(): { stop(): number } {
   }
 }
 
-/** Hundreds of readers at once would be the load that is tested. */
+/** Reads one task after the other: hundreds of readers at once would be a load of their own. */
 async function oneByOne(ids: readonly string[], read: (id: string) => Promise<Given>): Promise<Given[]> {
   const found: Given[] = []
   for (const id of ids) found.push(await read(id))
@@ -103,7 +103,7 @@ async function canvasEnd(id: string): Promise<Given> {
   }
 }
 
-it(`${4 * EACH} mixed flows come out right, every callback once, while the planner is killed and every batch comes twice`, async () => {
+it(`${4 * EACH} mixed flows end as expected, and each callback runs once, while the planner is killed and gets every batch twice`, async () => {
   system.cloud.mapping('Planner').repeat(2)
   const killing = killThePlanner()
   const begunAt = Date.now()
@@ -151,7 +151,7 @@ it(`${4 * EACH} mixed flows come out right, every callback once, while the plann
     numbers.map(number => `note:staged-${number}`),
     taskEnd,
   )
-  const told = await oneByOne(
+  const callbacks = await oneByOne(
     numbers.map(number => `note:${number % 2 ? 'refused' : 'booked'}-${number}`),
     taskEnd,
   )
@@ -170,7 +170,7 @@ it(`${4 * EACH} mixed flows come out right, every callback once, while the plann
             { state: 'succeeded', result: `meal ${number}` },
           ],
     })
-    expect(told[number].runs).toHaveLength(1)
+    expect(callbacks[number].runs).toHaveLength(1)
     expect(staged[number]).toMatchObject({ result: { words: [3], previous: 3 } })
     expect(chordResults[number]).toMatchObject({ status: 'succeeded', result: number + 6 })
     expect(chainResults[number]).toMatchObject(
@@ -181,6 +181,6 @@ it(`${4 * EACH} mixed flows come out right, every callback once, while the plann
     const other = await system.call('GET', `/v1/tasks/note:${number % 2 ? 'booked' : 'refused'}-${number}`)
     expect(other.status).toBe(404)
   }
-  expect(kills).toBeGreaterThan(MOST_KILLS / 2)
+  expect(kills).toBeGreaterThan(KILLS_MAX / 2)
   measured(`${4 * EACH} mixed flows, the planner killed ${kills} times`, Date.now() - begunAt)
 }, 200_000)

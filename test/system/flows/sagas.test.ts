@@ -22,7 +22,7 @@ async function put(type: string, configuration: object): Promise<void> {
   expect(status).toBeLessThan(300)
 }
 
-/** Claims the steps of the HTTP worker until it is stopped. Each step does what the flow's input says of it. */
+/** Starts the HTTP worker, and returns a function that stops it. Each step ends as the flow's input says. */
 function workOverHttp(): () => Promise<void> {
   let isOver = false
   const work = async () => {
@@ -33,8 +33,8 @@ function workOverHttp(): () => Promise<void> {
         limit: 20,
         waitMs: 300,
       })
-      const words = body.claims.flatMap(({ task, run }: Claimed) => wordFor(task, run))
-      if (words.length > 0) await system().call('POST', '/v1/runs/finish', { runs: words })
+      const reports = body.claims.flatMap(({ task, run }: Claimed) => reportOf(task, run))
+      if (reports.length > 0) await system().call('POST', '/v1/runs/finish', { runs: reports })
     }
   }
   const working = work()
@@ -48,24 +48,24 @@ type Shown = {
   readonly id: string
   readonly step: string
   readonly direction: string
-  readonly params: Partial<Told>
+  readonly params: Partial<Orders>
   readonly attempts: { readonly used: number }
 }
 type Claimed = { readonly task: Shown; readonly run: { readonly id: string; readonly fence: number } }
 
-/** The report of a run; none from a worker that dies on its first attempt. */
-function wordFor({ id, step, direction, params, attempts }: Shown, run: Claimed['run']): object[] {
+/** The report of a run, in a list. The list is empty for the first attempt of a step at which the worker dies. */
+function reportOf({ id, step, direction, params, attempts }: Shown, run: Claimed['run']): object[] {
   const name = direction === 'undo' ? `undo ${step}` : step
   if (params.dies?.includes(name) && attempts.used === 1) return []
-  const word = { taskId: id, runId: run.id, fence: run.fence }
-  if (!params.fails?.includes(name)) return [{ ...word, outcome: 'succeed', result: step }]
-  return [{ ...word, outcome: 'fail', fatal: true, error: { name: 'Error', message: `${name} fails` } }]
+  const report = { taskId: id, runId: run.id, fence: run.fence }
+  if (!params.fails?.includes(name)) return [{ ...report, outcome: 'succeed', result: step }]
+  return [{ ...report, outcome: 'fail', fatal: true, error: { name: 'Error', message: `${name} fails` } }]
 }
 
-type Told = { readonly fails: readonly string[]; readonly dies: readonly string[] }
+type Orders = { readonly fails: readonly string[]; readonly dies: readonly string[] }
 
-/** What a saga's record must show when its steps fail as told. */
-function expected({ fails }: Told) {
+/** The record that a saga must have when the steps and undos in `fails` fail. */
+function expected({ fails }: Orders) {
   const failedAt = NAMES.findIndex(name => fails.includes(name))
   if (failedAt < 0) return { status: 'succeeded', cursor: 2, states: NAMES.map(() => 'succeeded') }
   const halted = NAMES.slice(0, failedAt + 1).findLastIndex(name => fails.includes(`undo ${name}`))
@@ -83,8 +83,8 @@ const failing = NAMES.flatMap((name, at) => [
   ...NAMES.slice(0, at + 1).map(undone => [name, `undo ${undone}`]),
 ])
 
-/** The steps and undos that such a saga completes without a failure. */
-function passed(fails: readonly string[]): string[] {
+/** The steps and undos that a saga completes when those in `fails` fail. */
+function completed(fails: readonly string[]): string[] {
   const failedAt = NAMES.findIndex(name => fails.includes(name))
   if (failedAt < 0) return [...NAMES]
   const done = NAMES.slice(0, failedAt)
@@ -92,9 +92,9 @@ function passed(fails: readonly string[]): string[] {
   return [...done, ...undone.slice(undone.findLastIndex(name => fails.includes(name)) + 1)]
 }
 
-/** Every way to fail: undisturbed, and with a worker killed between the claim and the finish of one step or undo. */
-const CASES: readonly Told[] = [[], [], [], ...failing].flatMap((fails, nth) => {
-  const pieces = passed(fails)
+/** Every way to fail, once undisturbed, and once with a worker that dies between the claim and the finish of one step or undo. */
+const CASES: readonly Orders[] = [[], [], [], ...failing].flatMap((fails, nth) => {
+  const pieces = completed(fails)
   const killed = pieces[nth % Math.max(1, pieces.length)]
   return [{ fails, dies: [] }, ...(killed === undefined ? [] : [{ fails, dies: [killed] }])]
 })
@@ -103,10 +103,10 @@ const CASES: readonly Told[] = [[], [], [], ...failing].flatMap((fails, nth) => 
 type Task = any
 
 describe('a saga of three steps, by a handler, a standalone worker and an HTTP worker', () => {
-  it('succeeds, or undoes in reverse order, each once, wherever it fails and whichever worker dies', async () => {
-    // A worker whose process dies is replaced, as its service would replace it.
+  it('succeeds, or undoes each step once in reverse order, wherever it fails and whichever worker dies', async () => {
+    // The test replaces a worker whose process dies, as a service would.
     let isOver = false
-    // Each worker takes one task at a time. A message that it has received but not claimed when it dies stays hidden for half a minute.
+    // Each worker takes one task at a time: SQS hides the received messages of a worker that dies for half a minute.
     const keepWorkers = Array.from({ length: 2 }, async () => {
       while (!isOver) await (await aWorker(['--concurrency', '1'])).ended
     })
@@ -122,10 +122,10 @@ describe('a saga of three steps, by a handler, a standalone worker and an HTTP w
     await stop()
     void keepWorkers
     for (const [index, task] of ended.entries()) {
-      const told = CASES[index]
-      const { states, ...rest } = expected(told as Told)
-      expect({ told, ...task, states: task.steps.map((step: Task) => step.state) }).toMatchObject({
-        told,
+      const orders = CASES[index]
+      const { states, ...rest } = expected(orders as Orders)
+      expect({ orders, ...task, states: task.steps.map((step: Task) => step.state) }).toMatchObject({
+        orders,
         states,
         ...rest,
       })
@@ -134,7 +134,7 @@ describe('a saga of three steps, by a handler, a standalone worker and an HTTP w
   })
 })
 
-/** When each undo ended, from the last step to the first. */
+/** The time at which each undo ended, from the last step to the first. */
 function undoEnds(task: Task): number[] {
   return task.steps
     .filter((step: Task) => step.undo?.endedAt)

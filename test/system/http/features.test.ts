@@ -34,7 +34,7 @@ describe('a handler', () => {
       'succeeded',
       ['failed', 'succeeded'],
     ],
-    ['whose input does not fit fails without a retry', { sleepMs: 'long' }, 'failed', ['failed']],
+    ['whose input does not fit its schema fails without a retry', { sleepMs: 'long' }, 'failed', ['failed']],
     ['that spends its budget fails', { failures: 9 }, 'failed', ['failed', 'failed', 'failed', 'failed']],
   ])('%s', async (name, input, status, runs) => {
     const id = await system.publish({ type: 'probe', key: name, input })
@@ -50,12 +50,12 @@ describe('a handler', () => {
     })
   })
 
-  it('that fails is seen: GET shows causes and log, its function logs one line for the run, lists stay short', async () => {
+  it('that fails shows why: GET has the causes and the log, the function logs one line for the run, and lists stay short', async () => {
     const id = await system.publish({ type: 'probe', key: 'seen', input: { failures: 1, how: 'fetch' } })
 
     const task = await system.taskWhen(id, ended)
 
-    // What a function writes takes a moment to its log.
+    // A line that a function writes reaches its log a moment later.
     await expect.poll(() => linesAbout('Probe', id)).toHaveLength(3)
     const lines = linesAbout('Probe', id)
     const list = await system.call('GET', '/v1/tasks?type=probe&limit=100')
@@ -94,7 +94,7 @@ describe('a handler', () => {
     expect(body).toMatchObject({ status: 'cancelled', attempts: { used: 0 } })
   })
 
-  it('over its limit fails as timed out', async () => {
+  it('that exceeds its time limit fails as timed out', async () => {
     const id = await system.publish({
       type: 'probe',
       key: 'slow',
@@ -108,7 +108,7 @@ describe('a handler', () => {
     expect(task).toMatchObject({ status: 'failed', error: { name: 'TimedOut' } })
   })
 
-  it('that takes down its process every time cannot do so for ever: its task fails after its budget', async () => {
+  it('that ends its process at every attempt fails its task once the retry budget is spent', async () => {
     const id = await system.publish({
       type: 'probe',
       key: 'killer',
@@ -149,7 +149,7 @@ describe('a handler', () => {
     expect(shown.runs[0]).toMatchObject({ state: 'running', workerId: expect.stringMatching(/^lambda-/) })
   })
 
-  it('of a type that is deployed later gets the tasks that waited for it', async () => {
+  it('that is not deployed yet leaves its tasks waiting, with the reason `no-handler`', async () => {
     await system.call('PUT', '/v1/types/not-yet', { kind: 'handler' })
 
     const id = await system.publish({ type: 'not-yet', input: {} })
@@ -166,7 +166,7 @@ describe('input and result', () => {
     ['empty', { result: {} }],
     ['nested', { result: { a: [{ b: [[[]]] }] } }],
     ['with any numbers', { result: [2 ** 53 - 1, -(2 ** 53 - 1), 0.1, 1e-300, 6.02e23, 1e300] }],
-  ])('%s come back exactly', async (name, input) => {
+  ])('%s are read exactly as they were written', async (name, input) => {
     const id = await system.publish({ type: 'probe', key: name, input })
 
     const task = await system.taskWhen(id, ended)
@@ -176,11 +176,21 @@ describe('input and result', () => {
   })
 
   it.each([
-    ['numbers that would lose digits', '{"type":"probe","input":{"n":[9007199254740993]}}', 400, 'input.n.0'],
-    ['more than 350 KB', JSON.stringify({ type: 'probe', input: 'x'.repeat(360_000) }), 413, 'input'],
+    [
+      'a number that would lose digits',
+      '{"type":"probe","input":{"n":[9007199254740993]}}',
+      400,
+      'input.n.0',
+    ],
+    [
+      'an input of more than 350 KB',
+      JSON.stringify({ type: 'probe', input: 'x'.repeat(360_000) }),
+      413,
+      'input',
+    ],
     ['an unknown field', '{"type":"probe","inputs":{}}', 400, 'inputs'],
-    ['no JSON', '{"type":', 400, ''],
-  ])('%s is refused, naming the field', async (_name, body, status, path) => {
+    ['a body that is not JSON', '{"type":', 400, ''],
+  ])('%s is refused, and the problem names the field', async (_name, body, status, path) => {
     const answer = await system.call('POST', '/v1/tasks', body)
 
     expect(answer.status).toBe(status)
@@ -189,8 +199,8 @@ describe('input and result', () => {
   })
 })
 
-describe('a handler that changes what all tasks of its process share', () => {
-  it('fails by its own error, and spoils nothing that is stored', async () => {
+describe('a handler that changes a global object of its process', () => {
+  it('fails with an error, and changes nothing that is stored', async () => {
     const id = await system.publish({ type: 'probe', key: 'pollute', input: { how: 'pollute', failures: 1 } })
 
     const task = await system.taskWhen(id, ended)
@@ -204,7 +214,7 @@ describe('a handler that changes what all tasks of its process share', () => {
 })
 
 describe('a program that speaks HTTP', () => {
-  /** The first claims that are not empty. */
+  /** Claims until there is work, and returns the claims. */
   // biome-ignore lint/suspicious/noExplicitAny: claims are read as users read them
   async function claimed(type: string, workerId: string): Promise<any[]> {
     for (;;) {
@@ -213,7 +223,7 @@ describe('a program that speaks HTTP', () => {
     }
   }
 
-  it('claims in the order of priority, beats, and finishes; a stranger is refused', async () => {
+  it('claims in the order of priority, beats and finishes; a report with a wrong fence is refused', async () => {
     await system.call('PUT', '/v1/types/render', { kind: 'http' })
     for (const [key, priority] of [
       ['low', 0],
@@ -252,35 +262,35 @@ describe('a program that speaks HTTP', () => {
     expect(released.body.results[0].status).toBe(200)
   })
 
-  it('takes a batch in its order, may repeat its words, and is refused other ones with how the run ended', async () => {
+  it('claims a batch in its order and may repeat a report; a different report is refused with the end of the run', async () => {
     const type = 'repeats'
     const keys = Array.from({ length: 30 }, (_, nth) => `k${(nth * 7) % 30}`)
     await system.call('PUT', `/v1/types/${type}`, { kind: 'http' })
     await system.call('POST', '/v1/tasks', { tasks: keys.map(key => ({ type, key })) })
     const { claims } = (await system.call('POST', '/v1/claims', { type, workerId: 'w', limit: 100 })).body
-    const say = ({ task, run }: (typeof claims)[number], word: string, more: object) =>
-      system.call('POST', `/v1/tasks/${task.id}/runs/${run.id}/${word}`, { fence: run.fence, ...more })
+    const report = ({ task, run }: (typeof claims)[number], route: string, more: object) =>
+      system.call('POST', `/v1/tasks/${task.id}/runs/${run.id}/${route}`, { fence: run.fence, ...more })
     const long = 'x'.repeat(2_000)
     const [first, second] = claims
 
     expect(claims.map(({ task }: { task: { key: string } }) => task.key)).toEqual(keys)
-    expect((await say(first, 'succeed', { result: { a: long, b: 1 } })).status).toBe(200)
-    expect((await say(first, 'succeed', { result: { b: 1, a: long } })).status).toBe(200)
-    expect(await say(first, 'succeed', { result: { a: long, b: 2 } })).toMatchObject({
+    expect((await report(first, 'succeed', { result: { a: long, b: 1 } })).status).toBe(200)
+    expect((await report(first, 'succeed', { result: { b: 1, a: long } })).status).toBe(200)
+    expect(await report(first, 'succeed', { result: { a: long, b: 2 } })).toMatchObject({
       status: 409,
       body: { reason: 'ended', run: { state: 'succeeded' } },
     })
     const error = { name: 'E', message: long, stack: 'at x' }
-    expect((await say(second, 'fail', { error })).status).toBe(200)
-    expect((await say(second, 'fail', { error })).status).toBe(200)
-    expect(await say(second, 'fail', { error, fatal: true })).toMatchObject({
+    expect((await report(second, 'fail', { error })).status).toBe(200)
+    expect((await report(second, 'fail', { error })).status).toBe(200)
+    expect(await report(second, 'fail', { error, fatal: true })).toMatchObject({
       status: 409,
       body: { reason: 'ended', run: { state: 'failed', error: { name: 'E', message: long } } },
     })
-    expect(await say(second, 'heartbeat', {})).toMatchObject({ status: 409, body: { reason: 'ended' } })
+    expect(await report(second, 'heartbeat', {})).toMatchObject({ status: 409, body: { reason: 'ended' } })
   })
 
-  it('waits for a task that falls due while it waits', async () => {
+  it('receives a task that falls due while its claim waits', async () => {
     await system.call('PUT', '/v1/types/later', { kind: 'http' })
     const id = await system.publish({ type: 'later', key: 'soon', delayMs: 1_200 })
 
@@ -290,7 +300,7 @@ describe('a program that speaks HTTP', () => {
     expect(Date.parse(claim.task.startedAt)).toBeGreaterThanOrEqual(Date.parse(claim.task.dueAt))
   })
 
-  it('that stops beating loses its task when the lease ends', async () => {
+  it('that stops sending heartbeats loses its task when the lease ends', async () => {
     await system.call('PUT', '/v1/types/brief', {
       kind: 'http',
       defaults: { leaseMs: 1_000, heartbeatMs: 300 },
@@ -298,7 +308,7 @@ describe('a program that speaks HTTP', () => {
     await system.publish({ type: 'brief', key: 'left' })
 
     const [{ run }] = await claimed('brief', 'a')
-    // The run that there is keeps its lease; the next one is to outlast the test.
+    // The live run keeps its lease. The lease of the next run must outlast the test.
     await system.call('PATCH', '/v1/tasks/brief:left', { leaseMs: 600_000 })
     const second = await claimed('brief', 'b')
     const late = await system.call('POST', `/v1/tasks/brief:left/runs/${run.id}/fail`, {
@@ -311,8 +321,8 @@ describe('a program that speaks HTTP', () => {
   })
 })
 
-describe('far timers', () => {
-  it('tasks due in one far minute share one schedule', async () => {
+describe('tasks due later than an SQS delay reaches (15 minutes)', () => {
+  it('share one EventBridge schedule per minute', async () => {
     const dueAt = Math.ceil((Date.now() + 30 * 60_000) / 60_000) * 60_000
     for (const i of [1, 2, 3]) {
       await system.publish({
@@ -336,14 +346,14 @@ describe('far timers', () => {
   })
 })
 
-describe('what users are told', () => {
+describe('the answer to a user', () => {
   const TYPE = 'told'
   const put = (defaults: object, type = TYPE) =>
     system.call('PUT', `/v1/types/${type}`, { kind: 'http', defaults })
 
   beforeAll(async () => void (await put({})))
 
-  it('is why a task waits: no worker claims its type, or none has the version it asks for', async () => {
+  it('says why a task waits: no worker claims its type, or none has the version that the task asks for', async () => {
     const id = await system.publish({ type: TYPE, key: 'unclaimed' })
     const asking = await system.publish({ type: 'probe', key: 'newer', input: {}, minWorkerVersion: '9' })
 
@@ -361,7 +371,7 @@ describe('what users are told', () => {
     expect(await system.taskWhen(asking, ended)).toMatchObject({ status: 'succeeded' })
   })
 
-  it('is that a deployed type changes its kind by deployment, and that a step names no type', async () => {
+  it('refuses to change the kind of a deployed type, and refuses a step or a callback of a missing type', async () => {
     const kind = await put({}, 'probe')
     const steps = [{ name: 'a', do: { type: 'porbe' } }]
     const flow = await system.call('PUT', '/v1/types/typo', { kind: 'flow', steps })
@@ -372,7 +382,7 @@ describe('what users are told', () => {
     expect(nested.body.errors).toMatchObject([{ path: 'onError.0.type' }])
   })
 
-  it('is that a callback cannot be published any more, which an operator retries', async () => {
+  it('shows that a callback cannot be published any more, and an operator retries it', async () => {
     const id = await system.publish({
       type: TYPE,
       key: 'parent',

@@ -48,7 +48,7 @@ describe('the local system, over HTTP', () => {
   }, TIMEOUT_MS)
   afterAll(() => system?.stop())
 
-  it('answers 1,500 odd requests without a fault, and still runs what comes after', {
+  it('answers 1,500 odd requests without a fault, and still runs a later task', {
     timeout: TIMEOUT_MS,
   }, async () => {
     const odd = fc.sample(oddRequests(allRoutes), { numRuns: 1_000, seed: 500 })
@@ -77,7 +77,7 @@ describe('the local system, over HTTP', () => {
   })
 })
 
-/** Neither an endless answer nor a wait for work. */
+/** Whether the answer ends soon: it is neither an event stream nor a claim that waits for work. */
 function isAnsweredSoon({ target, body }: OddRequest): boolean {
   return !target.startsWith('/v1/events') && !body?.includes('waitMs')
 }

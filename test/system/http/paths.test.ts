@@ -2,9 +2,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Client, createClient } from '../../../shared/client/client.ts'
 import { type LocalSystem, startLocalSystem } from '../../support/local-system/local-system.ts'
 
-/** Ids through a gateway that decodes paths as API Gateway does, and cuts them at a decoded question mark. */
+/** These tests send ids through a gateway that decodes paths as API Gateway does, and cuts them at a decoded question mark. */
 
-/** What a decoded path must not be taken for, and the key of the task that it would reach instead. */
+/** Keys that change when a path is decoded, and the key of the task that the changed path would reach. */
 const KEYS: ReadonlyArray<readonly [key: string, neighbour: string | undefined]> = [
   ['a#b', 'a'],
   ['g?h', 'g'],
@@ -17,8 +17,8 @@ const KEYS: ReadonlyArray<readonly [key: string, neighbour: string | undefined]>
   ['日本 語', undefined],
   ['~YQ', 'a'],
 ]
-/** Percent-encoded they arrive as names that no safe id has. Those of `g?h` and `a/cancel` read as other requests. */
-const SEEN = ['a#b', 'c\\d', 'e/../f', 'x%41']
+/** Keys that arrive, percent-encoded, as names that no safe id has. Those of `g?h` and `a/cancel` arrive as other requests. */
+const UNSAFE_KEYS = ['a#b', 'c\\d', 'e/../f', 'x%41']
 
 let system: LocalSystem
 let client: Client
@@ -32,7 +32,7 @@ afterAll(() => system?.stop())
 const publish = (key: string) =>
   system.call('POST', '/v1/tasks', { type: 'paths', key, input: { key }, ifExists: 'restart' })
 
-/** Neither cancelled nor removed. */
+/** Expects that the task was neither cancelled nor removed. */
 async function expectUntouched(key: string) {
   expect(await client.get(`paths:${key}`)).toMatchObject({ key, input: { key }, status: 'ready' })
 }
@@ -40,7 +40,7 @@ async function expectUntouched(key: string) {
 describe.each(KEYS)('the key %j', (key: string, neighbour: string | undefined) => {
   const id = `paths:${key}`
 
-  test('is published, read, cancelled and removed by the client, and its neighbour stays', async () => {
+  test('is published, read, cancelled and removed by the client, and the neighbour stays', async () => {
     if (neighbour !== undefined) await publish(neighbour)
     const { id: publishedId } = await client.publish({ type: 'paths', key, input: { key } })
 
@@ -54,7 +54,7 @@ describe.each(KEYS)('the key %j', (key: string, neighbour: string | undefined) =
     if (neighbour !== undefined) await expectUntouched(neighbour)
   })
 
-  test('is read, cancelled and removed by the path in Location, and its neighbour stays', async () => {
+  test('is read, cancelled and removed by the path in Location, and the neighbour stays', async () => {
     if (neighbour !== undefined) await publish(neighbour)
     const { headers } = await publish(key)
     const path = headers.get('location') ?? ''
@@ -67,21 +67,24 @@ describe.each(KEYS)('the key %j', (key: string, neighbour: string | undefined) =
   })
 })
 
-test.each(SEEN)('the key %j percent-encoded is a 400 for every method, and changes nothing', async key => {
-  await publish(key)
-  const path = `/v1/tasks/${encodeURIComponent(`paths:${key}`)}`
+test.each(UNSAFE_KEYS)(
+  'the key %j percent-encoded is a 400 for every method, and changes nothing',
+  async key => {
+    await publish(key)
+    const path = `/v1/tasks/${encodeURIComponent(`paths:${key}`)}`
 
-  const answers = await Promise.all([
-    system.call('GET', path),
-    system.call('DELETE', path),
-    system.call('PATCH', path, { priority: 1 }),
-    system.call('POST', `${path}/cancel`),
-  ])
+    const answers = await Promise.all([
+      system.call('GET', path),
+      system.call('DELETE', path),
+      system.call('PATCH', path, { priority: 1 }),
+      system.call('POST', `${path}/cancel`),
+    ])
 
-  expect(answers.map(({ status }) => status)).toEqual([400, 400, 400, 400])
-  expect(answers[0]?.body).toMatchObject({ type: 'urn:baton:problem:invalid', errors: [{ path: 'id' }] })
-  await expectUntouched(key)
-})
+    expect(answers.map(({ status }) => status)).toEqual([400, 400, 400, 400])
+    expect(answers[0]?.body).toMatchObject({ type: 'urn:baton:problem:invalid', errors: [{ path: 'id' }] })
+    await expectUntouched(key)
+  },
+)
 
 test('a run of a task with a strange key is kept and finished by the client', async () => {
   await client.putType('runs', { kind: 'http' })
@@ -94,7 +97,7 @@ test('a run of a task with a strange key is kept and finished by the client', as
   expect((await client.succeed(task.id, run.id, { fence: run.fence, result: 1 })).status).toBe('succeeded')
 })
 
-test('schedules, canvases and types with names that a URL would change are reached, and no others', async () => {
+test('the client reaches schedules, canvases and types whose names a URL would change, and no others', async () => {
   const schedule = { everyMs: 3_600_000, task: { type: 'paths' } }
   for (const name of ['..', 'a/pause', 'ü?x#y']) {
     const put = await client.putSchedule(name, schedule)

@@ -18,7 +18,7 @@ beforeAll(async () => {
   await configure('errand', { kind: 'http' })
 })
 
-/** Sets the configuration of a type. Its leases are so long that no run of a busy machine loses one. */
+/** Sets the configuration of a type. The leases are so long that no run on a busy machine loses its lease. */
 async function configure(type: string, more: Readonly<Record<string, unknown>>): Promise<void> {
   const defaults = { heartbeatMs: 500, leaseMs: 60_000, retry: { backoff: 'fixed', delayMs: 100 } }
   const { status, body } = await system().call('PUT', `/v1/types/${type}`, {
@@ -44,14 +44,14 @@ function many(count: number, prefix: string, parts: (nth: number) => Body = () =
   return Array.from({ length: count }, (_, nth) => ({ key: `${prefix}${nth}`, ...parts(nth) }))
 }
 
-/** All tasks of the type whose keys begin so, listed once those that `many` made have succeeded. */
+/** Waits until the tasks that `many` made have succeeded. Returns all succeeded tasks whose keys have the prefix. */
 async function succeeded(
   type: string,
   prefix: string,
   count: number,
   limitMs = PATIENCE_MS,
 ): Promise<Given[]> {
-  // The counts of a type are some 30 queries; the state of one task is one read.
+  // The counts of a type cost 28 queries; the state of one task costs one read.
   for (const { key } of many(count, prefix)) {
     await system().taskWhen(`${type}:${key}`, ({ status }) => status === 'succeeded', limitMs)
   }
@@ -94,11 +94,11 @@ function byUser(tasks: readonly Given[], most: (some: readonly Given[]) => numbe
   return [...Map.groupBy(tasks, ({ userId }) => userId).values()].map(most)
 }
 
-function tell(what: string, value: unknown): void {
+function printMeasured(what: string, value: unknown): void {
   if (process.env.MEASURE) console.log(`measured: ${what}: ${JSON.stringify(value)}`)
 }
 
-/** What serves a type: Lambda, a worker process, a worker over HTTP. */
+/** The kinds of workers: Lambda, a worker process, a worker over HTTP. */
 const SERVERS = [
   ['Lambda', 'probe', async () => undefined],
   ['a worker', 'clip', async () => void (await aWorker(['--concurrency', '2000']))],
@@ -123,7 +123,7 @@ describe.each(SERVERS)('for %s', (name, type, serve) => {
     await configure(type, { kind, limits: { rate: { limit, perMs: 1_000, key: 'userId' } } })
     const server = await serve()
     const idealMs = Math.floor((Math.ceil(count / 3) - 1) / limit) * 1_000
-    // Publishing many tasks takes a while. It has ended when they fall due.
+    // To publish many tasks takes a while. The tasks fall due after that.
     const dueAt = large && new Date(Date.now() + count * 12).toISOString()
 
     await publishAll(
@@ -139,9 +139,14 @@ describe.each(SERVERS)('for %s', (name, type, serve) => {
     const starts = spansOf(done).map(({ from }) => from)
     const tookMs = Math.max(...starts) - Math.min(...starts)
     const most = byUser(done, mostInASecond)
-    tell(`rate limit of ${limit}/s for ${name}, ${count} tasks`, { tookMs, idealMs, most, unitsEach })
+    printMeasured(`rate limit of ${limit}/s for ${name}, ${count} tasks`, {
+      tookMs,
+      idealMs,
+      most,
+      unitsEach,
+    })
     expect(Math.max(...most)).toBeLessThanOrEqual(limit)
-    // A published task is claimed for 1 unit and ends for 3.
+    // The claim of a task costs 1 unit, and its end costs 3.
     if (dueAt && type === 'clip') expect(unitsEach).toBeLessThanOrEqual(4 + 2)
   })
 
@@ -160,13 +165,13 @@ describe.each(SERVERS)('for %s', (name, type, serve) => {
     await server?.stop()
 
     const most = byUser(done, mostAtOnce)
-    tell(`concurrency limit for ${name}, ${count} tasks`, { tookMs: Date.now() - begunAt, most })
+    printMeasured(`concurrency limit for ${name}, ${count} tasks`, { tookMs: Date.now() - begunAt, most })
     expect(Math.max(...most)).toBeLessThanOrEqual(3)
   })
 })
 
 describe('workers that die', () => {
-  it('give back their permits when their leases end, and never too many', async () => {
+  it('lose their permits when their leases end, and the limit is never exceeded', async () => {
     const [workers, count, kills] = scaled([3, 28, 1], [10, 120, 8])
     await configure('clip', { limits: { concurrency: { max: 3, key: 'userId' } } })
     const fleet = await Promise.all(Array.from({ length: workers }, () => aWorker(['--concurrency', '4'])))
@@ -177,7 +182,7 @@ describe('workers that die', () => {
       many(count, 'killed-', nth => ({ userId: `u${nth % 2}`, input, leaseMs: 2_000 })),
     )
     const killedAt: number[] = []
-    // A message that a dead worker had received stays hidden in its queue for half a minute. The test waits until most are served.
+    // SQS hides a message that a dead worker had received for half a minute. The test therefore waits until most are served.
     await system().reportWhen(() => startsOf('killed-').length > (isFullScale ? 0 : 6))
     for (let nth = 0; nth < kills; nth++) {
       const since = Date.now()
@@ -193,7 +198,7 @@ describe('workers that die', () => {
     const lateness = lostRuns(done).map(
       ({ endedAt }) => endedAt - Math.max(...killedAt.filter(at => at < endedAt)),
     )
-    tell(`concurrency limit, ${workers} workers, ${kills} killed`, { count, most, gaps, lateness })
+    printMeasured(`concurrency limit, ${workers} workers, ${kills} killed`, { count, most, gaps, lateness })
     expect(Math.max(...most)).toBeLessThanOrEqual(3)
     expect(lostRuns(done).length).toBeGreaterThan(0)
   })
@@ -209,18 +214,18 @@ function lostRuns(tasks: readonly Given[]): LostRun[] {
   )
 }
 
-/** When the next run of the user began; infinite when no task was left. */
+/** The time at which the next run of the user began; infinite when no task was left. */
 function nextStart(tasks: readonly Given[], userId: string, after: number): number {
   const starts = spansOf(tasks.filter(task => task.userId === userId)).map(({ from }) => from)
   return Math.min(...starts.filter(from => from >= after))
 }
 
-let holdUps = 0
+let occupations = 0
 
-/** Starts runs that hold all permits of a type until the returned function cancels them. */
-async function holdUp(type: string, count: number): Promise<() => Promise<void>> {
-  holdUps += 1
-  const prefix = `hold-${holdUps}-`
+/** Starts runs that occupy all workers or permits of a type, until the returned function cancels them. */
+async function occupy(type: string, count: number): Promise<() => Promise<void>> {
+  occupations += 1
+  const prefix = `hold-${occupations}-`
   const input = { report: system().reportUrl, sleepMs: 600_000 }
   await publishAll(
     type,
@@ -233,17 +238,17 @@ async function holdUp(type: string, count: number): Promise<() => Promise<void>>
 }
 
 describe('priority', () => {
-  const [slots, low, high] = scaled([4, 28, 8], [10, 500, 50])
+  const [concurrency, low, high] = scaled([4, 28, 8], [10, 500, 50])
 
   it.each([
-    ['Lambda, with a concurrency limit', 'probe', { concurrency: { max: slots } }],
+    ['Lambda, with a concurrency limit', 'probe', { concurrency: { max: concurrency } }],
     ['a worker', 'clip', {}],
   ])('for %s runs urgent tasks before earlier ones', async (name, type, limits) => {
     const input = { sleepMs: 100 }
     await configure(type, { ordering: 'priority', limits })
-    if (type === 'clip') await aWorker(['--concurrency', `${slots}`])
+    if (type === 'clip') await aWorker(['--concurrency', `${concurrency}`])
     // Without these runs, most of a few tasks would have begun before the urgent ones are published.
-    const letGo = isFullScale ? undefined : await holdUp(type, slots)
+    const letGo = isFullScale ? undefined : await occupy(type, concurrency)
 
     await publishAll(
       type,
@@ -261,18 +266,18 @@ describe('priority', () => {
     const lastHigh = Math.max(...spansOf(highs).map(({ from }) => from))
     const between = spansOf(lows).filter(({ from }) => from > publishedAt && from < lastHigh).length
     const before = spansOf(lows).filter(({ from }) => from <= publishedAt).length
-    tell(`priority for ${name}`, { low, high, before, between, tookMs: lastHigh - publishedAt })
-    // Some of a few tasks begin beside the last urgent ones. Without an order nearly all would.
+    printMeasured(`priority for ${name}`, { low, high, before, between, tookMs: lastHigh - publishedAt })
+    // A few of the other tasks begin beside the last urgent ones. Without an order nearly all would.
     expect(between).toBeLessThanOrEqual(low * scaled(0.25, 0.05))
   })
 })
 
 describe('a pause', () => {
-  it('stops every start once it is acknowledged, and a resume starts all the rest', async () => {
+  it('prevents every start once it is acknowledged, and a resume starts all remaining tasks', async () => {
     const count = scaled(14, 5_000)
     await configure('probe', { ordering: 'arrival', limits: scaled({ concurrency: { max: 3 } }, {}) })
     // Without these runs, all of a few tasks might have begun before the pause.
-    const letGo = isFullScale ? undefined : await holdUp('probe', 3)
+    const letGo = isFullScale ? undefined : await occupy('probe', 3)
 
     const publishing = publishAll(
       'probe',
@@ -297,7 +302,11 @@ describe('a pause', () => {
 
     const during = spansOf(done).filter(({ from }) => from > acknowledgedAt && from < resumedAt)
     const before = spansOf(done).filter(({ from }) => from <= acknowledgedAt).length
-    tell('pause', { count, before, drainMs: Math.max(...spansOf(done).map(({ to }) => to)) - resumedAt })
+    printMeasured('pause', {
+      count,
+      before,
+      drainMs: Math.max(...spansOf(done).map(({ to }) => to)) - resumedAt,
+    })
     expect(before).toBeLessThan(count)
     expect([paused.body.paused, resumed.body.paused]).toEqual([true, false])
     expect(during).toEqual([])

@@ -15,7 +15,7 @@ import { hasEnded, measured } from '../../support/workers/worker-fleet.ts'
 
 const MINUTE = 60_000
 
-/** Waiting tasks: some over HTTP, the others in a queue without a worker. Few fill what a round reads of a shard. */
+/** Numbers of waiting tasks: every nth is of a type over HTTP, the others are in a queue without a worker. `FEW` fill a read. */
 const [FEW, MANY, NTH_OVER_HTTP] = scaled([300, 550, 5] as const, [1_000, 100_000, 2] as const)
 
 let system: LocalSystem
@@ -35,7 +35,7 @@ afterAll(async () => {
   await system?.stop()
 })
 
-/** What one round of the sweeper saw and used. */
+/** Runs one round of the sweeper. Returns what the round examined and consumed. */
 async function aRound() {
   const sweeper = system.cloud.functions.find('Sweeper')
   const before = system.cloud.meter.snapshot()
@@ -45,7 +45,7 @@ async function aRound() {
   const total = totalOf(used.filter(({ service }) => service !== 'lambda'))
   const sends = used.filter(({ operation }) => operation.startsWith('SendMessage'))
   return {
-    looked: (result.payload as { looked: number }).looked,
+    examined: (result.payload as { examined: number }).examined,
     requests: total.calls,
     units: total.readUnits + total.writeUnits,
     sends: totalOf(sends).calls,
@@ -54,13 +54,13 @@ async function aRound() {
 
 type Round = Awaited<ReturnType<typeof aRound>>
 
-/** A round of the sweeper. Where minutes have passed in real time, one before sees to those. */
+/** Runs a round of the sweeper. At full scale minutes have passed in real time, so an earlier round serves those first. */
 async function aFairRound(): Promise<Round> {
   if (isFullScale) await aRound()
   return aRound()
 }
 
-/** What one more task costs, from its publish to its end. */
+/** The units that one more task costs, from its publish to its end. */
 async function oneMore(key: string) {
   const publish = await unitsOf(system, () =>
     system.publish({ type: 'bulk', key, priority: 9, input: { to: 'be' } }),
@@ -77,7 +77,7 @@ async function oneMore(key: string) {
   }
 }
 
-/** Tasks that fell due an hour ago, numbered so. */
+/** Publishes the tasks with these numbers. They fell due an hour ago. */
 async function fill(from: number, to: number): Promise<void> {
   const dueAt = new Date(clock.now() - 60 * MINUTE).toISOString()
   for (let start = from; start < to; start += 100) {
@@ -109,8 +109,8 @@ function messagesIn(...parts: readonly string[]) {
 }
 
 describe('a backlog', () => {
-  it(`of ${MANY} costs a round of the sweeper, and one more task, what one of ${FEW} does`, async () => {
-    // A new far minute comes into view in the fifth second of each.
+  it(`of ${MANY} tasks costs a round of the sweeper, and one more task, no more than one of ${FEW}`, async () => {
+    // In the fifth second of each minute, a further minute of distant tasks comes within the sweeper's range.
     const idle: Round[] = []
     for (let minute = 1; minute <= 3; minute++) {
       clock.moveTo(Math.ceil(clock.now() / MINUTE) * MINUTE + 10_000)
@@ -124,16 +124,16 @@ describe('a backlog', () => {
     const many = { ...(await aFairRound()), task: await oneMore('many') }
 
     if (process.env.MEASURE) console.log(JSON.stringify({ idle, few, many }))
-    // By chance a round also reads on among the schedules that it keeps alive: a cursor and a page of each shard.
+    // By chance a round also reads a page of the schedules that it keeps alive: a cursor and a page of each shard.
     const [less, more] = idle.slice(1).sort((a, b) => a.requests - b.requests)
     const kept = {
       requests: Number(less?.requests) + 2 * DEFAULT_SHARDS,
       units: Number(less?.units) + DEFAULT_SHARDS,
     }
     expect([less, { ...less, ...kept }]).toContainEqual(more)
-    expect(idle.map(({ looked, sends }) => [looked, sends])).toEqual(Array(3).fill([0, 0]))
-    expect(few.looked).toBeGreaterThan(100)
-    expect(many.looked).toBeLessThanOrEqual(few.looked * 1.05)
+    expect(idle.map(({ examined, sends }) => [examined, sends])).toEqual(Array(3).fill([0, 0]))
+    expect(few.examined).toBeGreaterThan(100)
+    expect(many.examined).toBeLessThanOrEqual(few.examined * 1.05)
     expect(many.requests).toBeLessThanOrEqual(few.requests * 1.05)
     expect(many.units).toBeLessThanOrEqual(few.units * 1.05)
     expect([few.sends, many.sends]).toEqual([0, 0])
@@ -143,7 +143,7 @@ describe('a backlog', () => {
 })
 
 describe('a purge', () => {
-  it('empties a type in the background; what is published after the request stays', async () => {
+  it('removes the tasks of a type in the background; tasks published after the request stay', async () => {
     const running = await system.publish({
       type: 'probe',
       key: 'purged',
@@ -179,7 +179,7 @@ describe('a purge', () => {
 })
 
 describe('a dead letter', () => {
-  /** Receives what is in a queue so often that it is given up. */
+  /** Receives the messages of a queue so often that SQS moves the one with `key` to the dead-letter queue. Returns its body. */
   async function giveUp(key: string, ...parts: readonly string[]): Promise<string> {
     const QueueUrl = queue(...parts).physicalId
     const dead = () => messagesIn(...parts, 'DeadLetters').filter(({ body }) => body.includes(key))
@@ -197,7 +197,7 @@ describe('a dead letter', () => {
     return dead()[0]?.body ?? ''
   }
 
-  /** What a message move task does. */
+  /** Moves dead letters back to their queue, as a message move task of SQS does. */
   async function moveBack(...parts: readonly string[]): Promise<void> {
     const [from, to] = [queue(...parts, 'DeadLetters').physicalId, queue(...parts).physicalId]
     const { Messages = [] } = await sqs.send(
@@ -212,7 +212,7 @@ describe('a dead letter', () => {
   it.each([
     ['older', (id: string) => ({ v: 1, task: { id, of: 'another time' } })],
     ['newer', (id: string) => ({ v: 99, id, head: { of: 'another time' } })],
-  ])('whose dispatch %s code has sent is served as the table holds it', async (which, written) => {
+  ])('that %s code has sent is served with the task as the table has it', async (which, written) => {
     const probe = system.cloud.mapping('Probe')
     probe.pause()
     const id = await system.publish({ type: 'probe', key: which, input: { report: system.reportUrl } })
@@ -225,7 +225,7 @@ describe('a dead letter', () => {
     expect((await system.taskWhen(id, hasEnded)).status).toBe('succeeded')
   })
 
-  it('of a type, moved back, is served; the same again, stale, runs nothing', async () => {
+  it('of a type is served when it is moved back; a second copy is stale and runs nothing', async () => {
     const probe = system.cloud.mapping('Probe')
     probe.pause()
     const id = await system.publish({ type: 'probe', key: 'dead', input: { report: system.reportUrl } })
@@ -246,7 +246,7 @@ describe('a dead letter', () => {
     expect(system.reports.filter(({ key, event }) => key === 'dead' && event === 'started')).toHaveLength(1)
   }, 30_000)
 
-  it('of the wake queue, moved back, is served; one about a birth that is gone does nothing', async () => {
+  it('of the wake queue is served when it is moved back; a look for an earlier birth does nothing', async () => {
     const waker = system.cloud.mapping('Waker')
     const publish = () => system.publish({ type: 'later', key: 'dead', delayMs: 500 })
     const claim = async () =>

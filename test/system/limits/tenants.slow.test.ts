@@ -2,12 +2,12 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { hash32 } from '../../../shared/core/hash.ts'
 import { type LocalSystem, startLocalSystem } from '../../support/local-system/local-system.ts'
 
-/** Names of one hash modulo 16, 64 and all powers of two below. */
+/** Names whose hashes are equal modulo 64, and so modulo all smaller powers of two. */
 const [LARGE = '', ...SMALL] = Array.from({ length: 20_000 }, (_, nth) => `tenant-${nth}`)
   .filter(name => hash32(name) % 64 === 7)
   .slice(0, 41)
 const [CLAIMERS, EACH] = [4, 10]
-/** Exact turns, and two claims of each that is under way. */
+/** The tasks that exact turns claim, and the tasks of two claims under way per claimer. */
 const BOUND = 82 + 2 * CLAIMERS * EACH
 
 type Claim = { readonly task: { readonly fairnessKey: string }; readonly run: { readonly startedAt: string } }
@@ -32,11 +32,11 @@ async function publishFor(tenants: readonly string[], count: number): Promise<vo
   }
 }
 
-/** What several workers claim, each one call after the other, until they have claimed so many together. */
-async function claimedTogether(most: number): Promise<Claim[]> {
+/** Lets several workers claim, each one call after the other, until together they have at least `count` claims. */
+async function claimedTogether(count: number): Promise<Claim[]> {
   const claims: Claim[] = []
   const work = async (workerId: string) => {
-    while (claims.length < most) {
+    while (claims.length < count) {
       const { body } = await system.call('POST', '/v1/claims', { type: 'bulk', workerId, limit: EACH })
       claims.push(...body.claims)
     }

@@ -7,19 +7,19 @@ import { type LocalSystem, startLocalSystem } from '../../support/local-system/l
 import { isFullScale, scaled } from '../../support/scale.ts'
 import { synthesise } from '../synthesise.ts'
 
-/** Members beyond 1,002 are published by the jobs function, not by the request. */
+/** The request publishes at most 1,002 tasks of a canvas. The jobs function publishes a larger canvas. */
 const CANVAS_MEMBERS = 1_003
 const CANVASES = scaled(2, 50)
-const RESUMED = scaled(1_600, 32_000)
-const PURGED = scaled(1_000, 50_000)
+const RESUMED_TASKS = scaled(1_600, 32_000)
+const PURGED_TASKS = scaled(1_000, 50_000)
 const SHARDS = 64
 const TAKEOVERS = 12
 const LEASE_MS = 15_000
-/** Between the claims of the workers that vanish, so that their leases end while the long jobs are under way. */
+/** The time between the claims of the workers that vanish. Their leases so end while the long jobs are under way. */
 const SPACING_MS = 1_500
-const AT_ONCE = 4
+const PUBLISHES_AT_ONCE = 4
 
-/** How late, in milliseconds, the runs of vanished workers are taken note of during a resume, a purge and large canvases. */
+/** Measures how late, in ms, the runs of vanished workers are recorded as lost during a resume, a purge and large canvases. */
 async function latenessOn(oneQueue: boolean): Promise<number[]> {
   const assemblyDir = mkdtempSync(join(tmpdir(), 'baton-long-jobs-'))
   process.env.BATON_ONE_QUEUE = oneQueue ? 'yes' : ''
@@ -47,11 +47,11 @@ async function prepare(system: LocalSystem): Promise<void> {
   await put('resumed', { shards: SHARDS })
   await put('purged', {})
   await put('member', {})
-  // A type for each, or the claim of one would take what another left behind.
+  // Each worker has a type of its own, so that it cannot claim a task that another worker left behind.
   for (let nth = 0; nth < TAKEOVERS; nth++) await put(`watched-${nth}`, { defaults: { leaseMs: LEASE_MS } })
   await system.call('POST', '/v1/types/resumed/pause')
-  await publishAll(system, 'resumed', RESUMED)
-  await publishAll(system, 'purged', PURGED)
+  await publishAll(system, 'resumed', RESUMED_TASKS)
+  await publishAll(system, 'purged', PURGED_TASKS)
 }
 
 async function publishAll(system: LocalSystem, type: string, count: number): Promise<void> {
@@ -64,7 +64,7 @@ async function publishAll(system: LocalSystem, type: string, count: number): Pro
       if (status !== 200) expect((await system.call('POST', '/v1/tasks', { tasks })).status).toBe(200)
     }
   }
-  await Promise.all(Array.from({ length: AT_ONCE }, publish))
+  await Promise.all(Array.from({ length: PUBLISHES_AT_ONCE }, publish))
 }
 
 async function begin(system: LocalSystem): Promise<void> {
@@ -74,7 +74,7 @@ async function begin(system: LocalSystem): Promise<void> {
   for (let nth = 0; nth < CANVASES; nth++) await system.call('POST', '/v1/canvases', { group })
 }
 
-/** A worker claims a task and is never heard of again. Answers how long after its lease's end the run is recorded as lost. */
+/** Claims a task and sends no heartbeat. Returns the time from the lease's end until the run is recorded as lost. */
 async function vanish(system: LocalSystem, type: string): Promise<number> {
   const id = await system.publish({ type, key: 'left' })
   let leaseUntil: number | undefined
@@ -92,12 +92,12 @@ async function vanish(system: LocalSystem, type: string): Promise<number> {
   return Date.now() - leaseUntil
 }
 
-it('takeovers go on during a resume of 64 shards, a purge and large canvases, and earlier than on one queue', async () => {
+it('takeovers go on during a resume of 64 shards, a purge and large canvases, and are earlier than with one queue', async () => {
   const apart = await latenessOn(false)
   const shared = await latenessOn(true)
   console.log('measured: late by ms, queues of their own:', apart, 'one queue:', shared)
 
   expect(apart).toHaveLength(TAKEOVERS)
-  // What the queues of their own are for shows beside jobs of full size only.
+  // Only jobs of full size show the use of separate queues.
   if (isFullScale) expect(shared.at(-1)).toBeGreaterThan(apart.at(-1) ?? 0)
 }, 1_800_000)

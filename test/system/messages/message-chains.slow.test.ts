@@ -2,12 +2,12 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type LocalSystem, startLocalSystem } from '../../support/local-system/local-system.ts'
 import { measured } from '../../support/workers/worker-fleet.ts'
 
-/** Enough hand-overs for a chain that grows with each. */
+/** Enough tasks to exceed the bound if each task made the chain longer. */
 const TASKS = 60
 const RUN_MS = 500
-/** Each look at the counts takes 22 queries, which more looks would take from the system that is measured. */
+/** A read of the counts takes 28 queries. More reads would slow down the measured system. */
 const POLL_MS = 2_000
-/** Lambda's bound; the local cloud refuses the next invocation. */
+/** Lambda's bound. The local cloud refuses the next invocation, too. */
 const CHAIN_INVOCATIONS_MAX = 16
 
 let system: LocalSystem
@@ -51,7 +51,7 @@ async function spanOf(key: string): Promise<{ from: number; to: number }> {
   return { from: Date.parse(body.startedAt), to: Date.parse(body.finishedAt) }
 }
 
-/** Waits until so many tasks have succeeded. */
+/** Waits until `count` tasks have succeeded. */
 async function succeeded(count: number): Promise<void> {
   for (const end = Date.now() + 220_000; Date.now() < end; ) {
     const { body } = await system.call('GET', '/v1/types/probe/counts')

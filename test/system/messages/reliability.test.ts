@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type LocalSystem, startLocalSystem } from '../../support/local-system/local-system.ts'
 import { scaled } from '../../support/scale.ts'
 
-/** The lease of tasks that are to lose it. */
+/** The lease of tasks whose runs are to be lost. */
 const LEASE_MS = 2_000
 const MANY = scaled(60, 300)
 
@@ -19,7 +19,7 @@ afterAll(() => system?.stop())
 // biome-ignore lint/suspicious/noExplicitAny: tasks are read as users read them
 const ended = (task: any) => ['succeeded', 'failed', 'cancelled'].includes(task.status)
 
-/** The states of a task's runs, without those that a busy machine lost or gave back. */
+/** The states of a task's runs, without runs that a busy machine lost or released. */
 // biome-ignore lint/suspicious/noExplicitAny: as above
 const undisturbed = ({ runs }: any): string[] =>
   runs
@@ -27,12 +27,12 @@ const undisturbed = ({ runs }: any): string[] =>
     .filter((state: string) => !['lost', 'released'].includes(state))
 
 describe('publishing', () => {
-  it(`creates and runs each of ${MANY} tasks once, though every one is published twice by its key`, async () => {
+  it(`creates and runs each of ${MANY} tasks once, although each is published twice under its key`, async () => {
     const tasks = Array.from({ length: MANY }, (_, i) => ({
       type: 'probe',
       key: `twice-${i}`,
       input: { report: system.reportUrl },
-      // A claim whose answer is lost ends with its lease. That is within the patience of this test.
+      // If the answer to a claim is lost, the run ends with its lease. This test waits longer than that.
       leaseMs: 60_000,
     }))
     const batches = [0, 1, 2].map(nth => tasks.slice((nth * MANY) / 3, ((nth + 1) * MANY) / 3))
@@ -46,7 +46,7 @@ describe('publishing', () => {
     const results = answers.flatMap(({ body }) => body.results)
     expect(results.filter(({ created }) => created)).toHaveLength(MANY)
     expect(results.filter(({ status }) => status === 200)).toHaveLength(MANY)
-    // A machine that is so busy that requests time out may lose a run; nothing else begins a second one.
+    // A machine may be so busy that requests time out and a run is lost. Nothing else may begin a second run.
     expect(done.map(undisturbed)).toEqual(tasks.map(() => ['succeeded']))
     const starts = system.reports.filter(({ event, key }) => event === 'started' && key.startsWith('twice-'))
     expect(new Set(starts.map(({ key }) => key)).size).toBe(MANY)
@@ -56,7 +56,7 @@ describe('publishing', () => {
 })
 
 describe('a task that takes its process down', () => {
-  it('costs tasks beside it one retry at most', async () => {
+  it('costs the tasks in the same process at most one retry', async () => {
     const probe = system.cloud.mapping('Probe')
     probe.pause()
     const retry = { maxRetries: 2, backoff: 'fixed', delayMs: 50 }
@@ -83,7 +83,7 @@ describe('a task that takes its process down', () => {
 })
 
 describe('a running handler', () => {
-  it('is not run twice when the answer to its claim is lost', async () => {
+  it('is started once when the answer to its claim is lost', async () => {
     const remove = system.cloud.faults.add({
       caller: system.cloud.functions.find('Probe').logicalId,
       service: 'dynamodb',
@@ -126,8 +126,8 @@ describe('lost and doubled messages', () => {
     expect(starts).toHaveLength(keys.length)
   })
 
-  it('of a removed task do not touch the one published after it, nor does a timer or a zombie', async () => {
-    // No retry comes within the test, so a run that begins by itself is left over from the removed task.
+  it('of a removed task do not change a later task with its key, nor does a timer or a worker of the removed task', async () => {
+    // No retry falls due within the test, so only messages of the removed task could begin a run.
     const later = { retry: { maxRetries: 3, backoff: 'fixed', delayMs: 3_600_000 } }
     const publication = { type: 'probe', key: 'reborn', leaseMs: LEASE_MS, ...later }
     const id = await system.publish({
@@ -150,7 +150,7 @@ describe('lost and doubled messages', () => {
     const beat = await system.call('POST', `/v1/tasks/${id}/runs/${zombie.runId}/heartbeat`, {
       fence: zombie.fence,
     })
-    // The lease of the first task and the delay of the second end in this time. What is left of them would show.
+    // The lease of the first task and the delay of the second end in this time. A message left of them would start a run.
     await sleep(LEASE_MS + 1_800)
     const waiting = (await system.call('GET', `/v1/tasks/${id}`)).body
     await system.call('PATCH', `/v1/tasks/${id}`, { delayMs: 0, leaseMs: 600_000 })

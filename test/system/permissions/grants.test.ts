@@ -20,11 +20,11 @@ import { aTask } from '../../support/tasks/a-task.ts'
 import { aWorkerFleet, hasEnded } from '../../support/workers/worker-fleet.ts'
 import { aMemorySystem } from '../../support/worlds/memory-system.ts'
 
-/** Programs of a user, each under a role with one grant: what it may do, and what it is refused. */
+/** These tests call as a user's programs, each under a role with one grant. */
 
 const { system, aWorker } = aWorkerFleet()
 
-/** The logical id of the role, by which its calls are signed. */
+/** The logical id of a role, with which the role's calls are signed. */
 function roleOf(name: string): string {
   const { resources } = system().cloud
   const found = Object.keys(resources).filter(id => resources[id]?.type === 'AWS::IAM::Role')
@@ -46,7 +46,7 @@ async function statusOf(role: string, method: string, path: string, body?: unkno
   return status
 }
 
-/** AWS as the role sees it. */
+/** AWS clients and a system whose calls are signed by the role. */
 function awsAs(role: string) {
   const options = {
     ...system().cloud.clientOptions,
@@ -67,7 +67,7 @@ function awsAs(role: string) {
 const queueUrl = (name: string) => system().cloud.resource('AWS::SQS::Queue', name).physicalId
 const DENIED = 'AccessDeniedException'
 const denied = { name: DENIED }
-/** What came of calls: the name of the error, or that they were answered. */
+/** The outcome of each call: the name of the error, or `answered`. */
 async function answersOf(calls: ReadonlyArray<Promise<unknown>>): Promise<string[]> {
   const outcomes = await Promise.allSettled(calls)
   return outcomes.map(outcome => (outcome.status === 'rejected' ? outcome.reason.name : 'answered'))
@@ -85,7 +85,7 @@ beforeAll(async () => {
 })
 
 describe('a publisher', () => {
-  it('publishes and reads over HTTP, and changes nothing that is there', async () => {
+  it('publishes and reads over HTTP, and cannot change tasks or types', async () => {
     const task = { type: 'clip', key: 'http', input: {}, delayMs: 3_600_000 }
 
     expect(await statusOf('Publisher', 'POST', '/v1/tasks', task)).toBe(201)
@@ -101,7 +101,7 @@ describe('a publisher', () => {
     expect(new Set(refused)).toEqual(new Set([403]))
   })
 
-  it('of one type publishes it in the table, in a transaction of its own or with a tenant, and no other type', async () => {
+  it('of one type writes its tasks to the table, also in a transaction or with a tenant, and no tasks of other types', async () => {
     const { documents, table, system: own } = awsAs('ClipPublisher')
 
     const tenant = await publish(own, { type: 'clip', key: 'table', fairnessKey: 'a', delayMs: 3_600_000 })
@@ -120,7 +120,7 @@ describe('a publisher', () => {
     expect(await statusOf('ClipPublisher', 'GET', '/v1/tasks/probe:open')).toBe(403)
   })
 
-  it('deletes no task and configures no type in the table, canvas or schedule', async () => {
+  it('cannot delete a task, configure a type, or write a canvas or a schedule in the table', async () => {
     const { documents, table, sqs } = awsAs('Publisher')
     const Key = { pk: open, sk: 'head' }
     const type = { TableName: table, Key: { pk: 'types', sk: 'clip' } }
@@ -180,7 +180,7 @@ describe('an operator', () => {
     expect(await statusOf('Operator', 'PUT', '/v1/schedules/nightly', {})).toBe(403)
   })
 
-  it('is shown with what it changed, by its role; the user of this machine by name', async () => {
+  it('appears by its role in the operations of a task; the user of this machine appears by name', async () => {
     const id = await system().publish({ type: 'probe', key: 'told', input: {}, delayMs: 3_600_000 })
     await statusOf('Operator', 'PATCH', `/v1/tasks/${id}`, { priority: 2 })
     await system().call('POST', `/v1/tasks/${id}/cancel`)
@@ -193,7 +193,7 @@ describe('an operator', () => {
     ])
   })
 
-  it('of one type touches tasks of no other, and types no other than it', async () => {
+  it('of one type changes this type and its tasks, and no others', async () => {
     const as = (method: string, path: string, body?: unknown) => statusOf('ClipOperator', method, path, body)
     await system().publish({ type: 'clip', key: 'mine', input: {}, delayMs: 3_600_000 })
 
@@ -217,7 +217,7 @@ describe('an operator', () => {
 })
 
 describe('a worker of some types', () => {
-  it('serves them under its role and is refused nothing on the way', async () => {
+  it('serves them under its role, and none of its calls is denied', async () => {
     const role = roleOf('StudioWorker')
     await aWorker(['--worker-id', 'granted'], { AWS_ACCESS_KEY_ID: role })
     const large = 'x'.repeat(2_000)
@@ -233,7 +233,7 @@ describe('a worker of some types', () => {
     expect(system().cloud.denials.filter(({ caller }) => caller === role)).toEqual([])
   })
 
-  it('touches no task, queue or place of others, and deletes no task', async () => {
+  it('cannot read or write tasks, queues and places of other types, and cannot delete a task', async () => {
     const { documents, table, sqs, secrets } = awsAs('StudioWorker')
     const Key = { pk: 'probe:open', sk: 'head' }
     const place = {
@@ -266,7 +266,7 @@ describe('a worker of some types', () => {
 })
 
 describe('a handler', () => {
-  it('reads no secrets, takes nothing from other queues, and configures nothing', async () => {
+  it('cannot read secrets, receive from other queues, configure types, or delete tasks', async () => {
     const { documents, table, sqs, secrets } = awsAs('TasksHandlersProbeRole')
 
     const tries = [
@@ -281,12 +281,12 @@ describe('a handler', () => {
     expect(await answersOf(tries)).toEqual(tries.map(() => DENIED))
   })
 
-  it('that names no other types reaches its own only, and its task says why', async () => {
+  it('with `otherTypes: []` publishes tasks of its own type only, and a refused publish fails the task with the reason', async () => {
     const own = await system().publish({ type: 'alone', key: 'own', input: { publishes: 'alone' } })
     const other = await system().publish({ type: 'alone', key: 'other', input: { publishes: 'video' } })
 
     expect(await system().taskWhen(own, hasEnded)).toMatchObject({ status: 'succeeded' })
-    // The head says in short that it failed; the record of the run, written after it, has the whole message.
+    // The head has a short message. The record of the run, which is written later, has the whole one.
     const saying = 'is not authorized to perform: dynamodb:'
     const refused = await system().taskWhen(other, ({ error }) => error?.message.includes(saying) ?? false)
     expect(refused).toMatchObject({ status: 'failed' })

@@ -13,8 +13,8 @@ import {
 import { testAssembly } from '../synthesise.ts'
 
 /**
- * The local system on a developer's machine, in a process of its own with its own DynamoDB Local on files. Pages are played by
- * raw requests with exactly the headers that Chromium sends: `Origin` and `Sec-Fetch-*`, and the host of the page's address.
+ * Tests the local system as a developer runs it: in a process of its own, with a DynamoDB Local on files. Raw requests stand for web
+ * pages. They have exactly the headers that Chromium sends: `Origin`, `Sec-Fetch-*`, and the host of the page's address.
  */
 const dataDir = mkdtempSync(join(tmpdir(), 'local-safety-'))
 let system: LocalProcess
@@ -54,7 +54,7 @@ async function call(method: string, path: string, body?: object): Promise<{ stat
 // biome-ignore lint/suspicious/noExplicitAny: tests read answers as their users do, without types
 type Shown = any
 
-/** What a stranger's request to a DynamoDB server comes back with. */
+/** Sends a request for the list of tables to a DynamoDB server, signed with any access key. */
 function listTables(port: number, accessKey: string, headers: Headers = {}): Promise<RawAnswer> {
   const authorization = `AWS4-HMAC-SHA256 Credential=${accessKey}/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0`
   const target = { 'X-Amz-Target': 'DynamoDB_20120810.ListTables', Authorization: authorization }
@@ -69,32 +69,35 @@ function listTables(port: number, accessKey: string, headers: Headers = {}): Pro
 
 const accessKey = () => readFileSync(join(dataDir, 'access-key'), 'utf8').trim()
 
-describe.runIf(process.platform === 'linux')('every socket of the local system and its processes', () => {
-  it('is on loopback, or shows nothing without the key', async () => {
-    const processes = await processesOf(system.child.pid ?? 0)
-    const sockets = listeningSockets(processes.map(({ pid }) => pid))
-    const open = sockets.filter(({ isLoopback }) => !isLoopback)
-    const java = await javaOf(system.child.pid ?? 0)
+describe.runIf(process.platform === 'linux')(
+  'every listening socket of the local system and its processes',
+  () => {
+    it('is on loopback, or shows no table without the access key', async () => {
+      const processes = await processesOf(system.child.pid ?? 0)
+      const sockets = listeningSockets(processes.map(({ pid }) => pid))
+      const open = sockets.filter(({ isLoopback }) => !isLoopback)
+      const java = await javaOf(system.child.pid ?? 0)
 
-    expect(processes.length).toBeGreaterThan(6)
-    expect(sockets.map(({ port }) => port)).toEqual(expect.arrayContaining([apiPort, gatewayPort]))
-    expect(new Set(open.map(({ pid }) => pid))).toEqual(new Set([java]))
-    for (const { port } of open) {
-      expect(JSON.parse((await listTables(port, accessKey())).body).TableNames).not.toEqual([])
-      for (const key of ['local', 'tester', accessKey().toUpperCase(), '0'.repeat(32)])
-        expect(JSON.parse((await listTables(port, key)).body)).toEqual({ TableNames: [] })
-      expect((await send(port, 'GET', '/', {})).status).toBe(400)
-      expect((await send(port, 'GET', '/shell/', {})).status).toBe(400)
-    }
-  })
+      expect(processes.length).toBeGreaterThan(6)
+      expect(sockets.map(({ port }) => port)).toEqual(expect.arrayContaining([apiPort, gatewayPort]))
+      expect(new Set(open.map(({ pid }) => pid))).toEqual(new Set([java]))
+      for (const { port } of open) {
+        expect(JSON.parse((await listTables(port, accessKey())).body).TableNames).not.toEqual([])
+        for (const key of ['local', 'tester', accessKey().toUpperCase(), '0'.repeat(32)])
+          expect(JSON.parse((await listTables(port, key)).body)).toEqual({ TableNames: [] })
+        expect((await send(port, 'GET', '/', {})).status).toBe(400)
+        expect((await send(port, 'GET', '/shell/', {})).status).toBe(400)
+      }
+    })
 
-  it('and every kept file is for its owner alone', () => {
-    const isPrivate = (name: string) => (statSync(join(dataDir, name)).mode & 0o077) === 0
+    it('and every file of the data folder can be read only by its owner', () => {
+      const isPrivate = (name: string) => (statSync(join(dataDir, name)).mode & 0o077) === 0
 
-    for (const name of ['access-key', 'dynamodb', 'sqs', 'deployed.json'])
-      expect([name, isPrivate(name)]).toEqual([name, true])
-  })
-})
+      for (const name of ['access-key', 'dynamodb', 'sqs', 'deployed.json'])
+        expect([name, isPrivate(name)]).toEqual([name, true])
+    })
+  },
+)
 
 const EVIL = 'https://evil.example'
 const crossSite = { Origin: EVIL, 'Sec-Fetch-Site': 'cross-site' }
@@ -105,7 +108,7 @@ const sameOrigin = { Host: 'rebound', 'Sec-Fetch-Site': 'same-origin' }
 const PUBLISH = 'POST /v1/tasks'
 const LIST = 'GET /v1/tasks?type=safe'
 
-/** What a page can have its browser send to the API, and how it does so. A publish has a task as its body. */
+/** Requests that a page can make its browser send to the API. A publish has a task as its body. */
 const PAGES: ReadonlyArray<readonly [string, string, Headers]> = [
   ['a simple post of text', PUBLISH, { ...noCors, 'Content-Type': 'text/plain;charset=UTF-8' }],
   ['a simple post without a type', PUBLISH, noCors],
@@ -140,7 +143,7 @@ const PAGES: ReadonlyArray<readonly [string, string, Headers]> = [
   ],
 ]
 
-/** A name that the page's owner points at 127.0.0.1 after the page has been loaded, on the port of the API. */
+/** Fills in the host `rebound`: a name that the page's owner points at 127.0.0.1 after the page has been loaded. */
 function rebound(headers: Headers): Headers {
   const host = `evil.example:${apiPort}`
   const origin = headers.Origin === 'rebound' ? { Origin: `http://${host}` } : {}
@@ -223,7 +226,7 @@ describe('a web page', () => {
     ).toBe(200)
   })
 
-  it('of the API itself works, and so does a program under each name of this machine', async () => {
+  it('of the API itself can call it, and so can a program under each name of this machine', async () => {
     const { status } = await send(
       apiPort,
       'PUT',
@@ -301,7 +304,7 @@ describe('an odd request', () => {
   )
 })
 
-it('DynamoDB Local that hangs shows in /healthz, and one that dies is started again with its tables', async () => {
+it('/healthz shows a DynamoDB Local that hangs, and one that dies is started again with its tables', async () => {
   await call('POST', '/v1/tasks', { type: 'safe', key: 'outlives' })
   const java = await javaOf(system.child.pid ?? 0)
   process.kill(java, 'SIGSTOP')

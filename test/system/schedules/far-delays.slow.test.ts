@@ -7,13 +7,16 @@ import { aShiftedClock, type ShiftedClock } from '../../support/local-system/shi
 import { scaled } from '../../support/scale.ts'
 import { hasEnded, measured } from '../../support/workers/worker-fleet.ts'
 
-/** Delays beyond what a queue can wait: the functions' clock is moved to the time, and Scheduler's with it. */
+/**
+ * Tests delays that are longer than an SQS delay reaches (15 minutes), here called far. The tests move the functions' clock to the
+ * due time, and Scheduler's clock with it.
+ */
 
 const SECOND = 1_000
 const MINUTE = 60 * SECOND
 const DAY = 24 * 60 * MINUTE
 
-/** Tasks that are due in one far minute. */
+/** How many tasks are due in one far minute. */
 const CROWD = scaled(1_000, 20_000)
 
 let system: LocalSystem
@@ -38,7 +41,7 @@ afterAll(async () => {
   await system?.stop()
 })
 
-/** Sees every batch that is sent, and stops none. */
+/** Records the dispatches of every batch that is sent. It matches no batch, so the fault hits none. */
 function noteDispatches({ Entries = [] }: Record<string, unknown>): boolean {
   for (const { MessageBody, DelaySeconds } of Entries as Array<Record<string, unknown>>) {
     const { id, head } = JSON.parse(String(MessageBody))
@@ -47,7 +50,7 @@ function noteDispatches({ Entries = [] }: Record<string, unknown>): boolean {
   return false
 }
 
-/** The first minute that begins in more than so many. */
+/** The number of the first minute that begins in `minutes` minutes or later. */
 function minuteIn(minutes: number): number {
   return Math.ceil(clock.now() / MINUTE) + minutes
 }
@@ -94,7 +97,7 @@ async function entriesOf(minute: number): Promise<number> {
   return total
 }
 
-it('a far task has one schedule, two minutes early, throttled or not; its queue then waits out the rest to the second', async () => {
+it('one EventBridge schedule fires two minutes before a far task is due, even after throttled calls; an SQS delay covers the rest', async () => {
   const minute = minuteIn(16)
   const begins = minute * MINUTE
   const throttled = system.cloud.faults.add({
@@ -123,7 +126,7 @@ it('a far task has one schedule, two minutes early, throttled or not; its queue 
   }
 }, 30_000)
 
-it('a task due in 16 minutes starts at its time, and so does one whose schedule was lost', async () => {
+it('a task due in 16 minutes starts at its time, and so does one whose EventBridge schedule was lost', async () => {
   const minute = minuteIn(16)
   const [begins, next] = [minute * MINUTE, (minute + 1) * MINUTE]
   const kept = await publish('probe', 'in-16-minutes', begins + 58 * SECOND)
@@ -149,7 +152,7 @@ it('a task due in 16 minutes starts at its time, and so does one whose schedule 
   expect(Math.min(...late)).toBeGreaterThanOrEqual(0)
 }, 30_000)
 
-it('what is changed, cancelled or removed leaves nothing in its minute', async () => {
+it('tasks that are changed, cancelled or removed leave no entry in their minute', async () => {
   const minute = minuteIn(20)
   const ids = await Promise.all(['a', 'b', 'c'].map(key => publish('video', `gone-${key}`, minute * MINUTE)))
   await scheduled(minute)
@@ -172,7 +175,7 @@ function wakesLeft(): number {
     .messages.length
 }
 
-it(`${CROWD} tasks due in one far minute share one schedule and are all dispatched`, async () => {
+it(`${CROWD} tasks due in one far minute share one EventBridge schedule and are all dispatched`, async () => {
   const minute = minuteIn(17)
   for (let start = 0; start < CROWD; start += 100) {
     const tasks = Array.from({ length: Math.min(100, CROWD - start) }, (_, nth) => ({
@@ -194,7 +197,7 @@ it(`${CROWD} tasks due in one far minute share one schedule and are all dispatch
   expect(schedulesOf(minute)).toEqual([])
 }, 300_000)
 
-it('a task due in 400 days starts at its time; one may wait for ten years', async () => {
+it('a task due in 400 days starts at its time, and a task may wait for ten years', async () => {
   const dueAt = Math.ceil(clock.now() / SECOND) * SECOND + 400 * DAY
   const id = await publish('probe', 'in-400-days', dueAt)
   const decade = await system.publish({ type: 'probe', key: 'in-10-years', input: {}, delayMs: 3_652 * DAY })

@@ -34,7 +34,7 @@ async function tasksOf(type: string) {
   return body.items as Array<{ key: string; dueAt: string; createdAt: string }>
 }
 
-/** A waker of the test's own, beside the deployed one. */
+/** A system in the test's process, which acts as a second waker beside the deployed one. */
 function anotherWaker(): System {
   const { cloud } = system
   for (const [name, value] of Object.entries(cloud.environment)) vi.stubEnv(name, value)
@@ -48,7 +48,7 @@ function anotherWaker(): System {
   })
 }
 
-/** Looks at a schedule whenever it is due, until it is over. */
+/** Serves looks at a schedule whenever it is nearly due, until `isOver`. */
 async function keepWaking(waker: System, name: string, isOver: () => boolean): Promise<void> {
   const id = `schedule:${name}`
   while (!isOver()) {
@@ -60,10 +60,10 @@ async function keepWaking(waker: System, name: string, isOver: () => boolean): P
   }
 }
 
-/** The request that sets the schedule arrives before this time on a busy machine, too. The test takes about as long anyway. */
+/** Even on a busy machine, the request that sets the schedule arrives within this time. The test takes about as long anyway. */
 const ONCE_IN_MS = 9_000
 
-/** A busy machine may be late for a tick. It misses none. */
+/** With this setting, a schedule on a busy machine may be late for a tick, but misses none. */
 const MISSED = { catchUp: 1_000 }
 
 async function ticksOf(type: string): Promise<number[]> {
@@ -74,7 +74,7 @@ const until = (type: string, holds: (ticks: readonly number[]) => boolean) =>
   expect.poll(async () => holds(await ticksOf(type)), { interval: 250 }).toBe(true)
 
 describe('schedules', () => {
-  it('publish one task for each tick, none early, with two schedulers at once; paused and removed ones none', async () => {
+  it('publish one task for each tick, none early, with two wakers at once; paused and removed schedules publish none', async () => {
     const waker = anotherWaker()
     let isOver = false
     const at = new Date(Date.now() + ONCE_IN_MS).toISOString()
@@ -121,7 +121,7 @@ describe('schedules', () => {
       .toMatchObject({ lastRunAt: at, finishedAt: expect.any(String) })
   })
 
-  it('wait for a tick in a year by the schedule of its minute', async () => {
+  it('wait for a tick of the next year by the EventBridge schedule of its minute', async () => {
     const { nextRunAt, graceMs } = await put('far', {
       cron: '0 0 1 1 *',
       timezone: 'Asia/Tokyo',

@@ -2,16 +2,16 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { beforeAll, expect, it } from 'vitest'
 import { aWorkerFleet, hasEnded } from '../../support/workers/worker-fleet.ts'
 
-/** When tasks begin, end and change hands. How long it takes is measured by `npm run bench`. */
+/** Tests when tasks start, end and are taken over. `npm run bench` measures how fast that is. */
 
-/** The probe's own; see test/system/tasks/probe.ts. */
+/** The heartbeat interval that `test/system/tasks/probe.ts` sets for the type `probe`. */
 const HEARTBEAT_MS = 500
 
 const { system, aWorker } = aWorkerFleet()
 
 beforeAll(() => system().cloud.functions.find('Probe').warm(2))
 
-it('starts a task due in 3.4 s not before that, in Lambda and on a worker', async () => {
+it('a task that is due in 3.4 s does not start earlier, in Lambda or on a worker', async () => {
   await aWorker()
   const askedAt = Date.now()
   const ids = await Promise.all(
@@ -27,7 +27,7 @@ it('starts a task due in 3.4 s not before that, in Lambda and on a worker', asyn
   }
 })
 
-it('is seen by its listed worker, which waits for it', async () => {
+it('a waiting HTTP claim returns a task that lists its worker', async () => {
   await system().call('PUT', '/v1/types/at-hand', { kind: 'http' })
   const claim = () =>
     system().call('POST', '/v1/claims', { type: 'at-hand', workerId: 'w', limit: 1, waitMs: 20_000 })
@@ -37,7 +37,7 @@ it('is seen by its listed worker, which waits for it', async () => {
   expect((await waiting).body.claims).toMatchObject([{ task: { key: 'listed' } }])
 })
 
-it('is aborted when its task is cancelled', async () => {
+it('a handler is aborted when its task is cancelled', async () => {
   const id = await system().publish({
     type: 'probe',
     key: 'cancelled',
@@ -51,7 +51,7 @@ it('is aborted when its task is cancelled', async () => {
   expect(answer).toMatchObject({ status: 200, body: { task: { status: 'cancelled' } } })
 })
 
-it('a worker that dies loses its task to another; the retry counts and its late finish is refused', async () => {
+it('another worker takes over the task of a worker that dies; the retry counts, and a late finish is refused', async () => {
   const id = await system().publish({
     type: 'probe',
     key: 'killed',

@@ -3,8 +3,8 @@ import { probe } from './probe.ts'
 
 export { clean, init } from './saga.ts'
 
-/** The probe under the system's default settings. */
+/** The probe with the system's default options. */
 export const video: TaskDefinition = { ...probe, type: 'video', config: { kind: 'handler', defaults: {} } }
 
-/** The probe with its own settings. */
+/** The probe with its own options. */
 export const clip: TaskDefinition = { ...probe, type: 'clip' }

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { defineTask } from '../../../shared/define/define-task.ts'
 
-/** Two types that one worker service serves. */
+/** One worker service serves this type and `trim`. */
 export const encode = defineTask('encode', {
   input: z.object({ sleepMs: z.int().default(0) }),
   retry: { maxRetries: 0 },

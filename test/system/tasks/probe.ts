@@ -15,35 +15,35 @@ const WAYS_TO_FAIL = [
   'pollute',
 ] as const
 
-/** How many more attempts fail in this process than elsewhere. */
+/** The number of attempts that fail in this process beyond those that the input asks for. */
 const FAILURES_HERE = Number(process.env.PROBE_FAILURES ?? 0)
 
 const CLOSED_PORT = 'http://127.0.0.1:65533/'
 
-/** A handler that does what its input says, and reports to a URL what happens to it. */
+/** A handler that does what its input says, and reports to a URL when it starts, ends, or is aborted. */
 export const probe = defineTask('probe', {
   input: z.strictObject({
-    /** Report URL; gets `{event, key, attempt, fence, runId, pid}`. */
+    /** The URL that receives the reports `{event, key, attempt, fence, runId, pid}`. */
     report: z.string().optional(),
     sleepMs: z.int().default(0),
     /** The number of attempts that fail before one succeeds. */
     failures: z.int().default(0),
     how: z.enum(WAYS_TO_FAIL).default('throw'),
     ignoreSignal: z.boolean().default(false),
-    /** At its end, publishes a child with this key and the run's fence. */
+    /** At its end the handler publishes a child. Its key is this text and the run's fence. */
     child: z.string().optional(),
     result: z.unknown().optional(),
   }),
-  // The lease is the default one, so that a busy machine does not lose it. A test whose lease is to end publishes a short one.
+  // The lease is the default one, so that a busy machine does not lose it. A test of lost leases publishes a short lease.
   heartbeatMs: 500,
   retry: { maxRetries: 3, backoff: 'fixed', delayMs: 100 },
   async run(input, ctx) {
-    const tell = async (event: string) => {
+    const report = async (event: string) => {
       const { key, attempt, fence, runId } = ctx
       const body = JSON.stringify({ event, key, attempt, fence, runId, pid: process.pid })
       if (input.report) await fetch(input.report, { method: 'POST', body }).catch(() => undefined)
     }
-    await tell('started')
+    await report('started')
     if (ctx.attempt <= FAILURES_HERE + input.failures) {
       ctx.log.info('about to fail', { how: input.how })
       if (input.how === 'fetch') await fetch(CLOSED_PORT)
@@ -52,15 +52,15 @@ export const probe = defineTask('probe', {
     if (input.sleepMs > 0) {
       const aborted = await sleepUnless(input.ignoreSignal ? undefined : ctx.signal, input.sleepMs)
       if (aborted) {
-        await tell('aborted')
+        await report('aborted')
         throw ctx.signal.reason
       }
     }
     if (input.child)
       await ctx
         .publish({ type: 'clip', key: `${input.child}-${ctx.fence}`, input: {} })
-        .catch(() => tell('refused'))
-    await tell('done')
+        .catch(() => report('refused'))
+    await report('done')
     return input.result ?? { attempt: ctx.attempt, pid: process.pid }
   },
 })
@@ -68,7 +68,7 @@ export const probe = defineTask('probe', {
 function fail(how: (typeof WAYS_TO_FAIL)[number], attempt: number): never {
   if (how === 'fatal') throw new Error('wrapped', { cause: new Fatal('no retry helps') })
   if (how === 'later') throw new RetryLater(50)
-  // Long enough for a test to see it before the next run.
+  // The delay is long enough for a test to see the released task before the next run.
   if (how === 'release') throw new Release(600_000)
   if (how === 'exit') process.exit(1)
   if (how === 'memory') for (const hoard: unknown[] = []; ; ) hoard.push(new Array(10_000).fill(hoard))
@@ -78,7 +78,7 @@ function fail(how: (typeof WAYS_TO_FAIL)[number], attempt: number): never {
   throw new TypeError(`attempt ${attempt} fails on purpose`)
 }
 
-/** True when the signal came first. */
+/** Resolves to true when the signal aborts before the time has passed. */
 function sleepUnless(signal: AbortSignal | undefined, ms: number): Promise<boolean> {
   return new Promise(resolve => {
     const timer = setTimeout(() => resolve(false), ms)

@@ -1,15 +1,15 @@
 import { defineTask } from '../../../shared/define/define-task.ts'
 import { Fatal } from '../../../shared/signals.ts'
 
-/** What a test tells the steps of a saga: which fail for good, and which end their process at the first attempt. */
+/** The orders of a test to a saga: the steps that fail for good, and those that end their process at the first attempt. */
 type Orders = { readonly fails?: readonly string[]; readonly dies?: readonly string[] }
 
-/** A step of a saga. It does what the flow's input says under its own name: `init`, or `undo init`. */
+/** Defines a step of a saga. The orders name a step `init` and its undo `undo init`. */
 function aStep(type: string) {
   return defineTask(type, {
     leaseMs: 1_500,
     heartbeatMs: 400,
-    // A task in the same process as one that dies loses a run, too.
+    // When a process dies, each other task in it loses a run, too.
     retry: { maxRetries: 9, backoff: 'fixed', delayMs: 20 },
     run(_input, { params = {}, step, direction, attempt }) {
       const { fails = [], dies = [] } = params as Orders

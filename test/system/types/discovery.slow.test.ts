@@ -7,7 +7,7 @@ import { type LocalSystem, startLocalSystem } from '../../support/local-system/l
 import { aShiftedClock, type ShiftedClock } from '../../support/local-system/shifted-clock.ts'
 import { synthesise } from '../synthesise.ts'
 
-/** What fell due this long ago without a sign of life, the sweeper sends again. */
+/** The sweeper sends a dispatch again for a task that fell due this long ago and shows no sign of life. */
 const GRACE_MS = 10_500
 
 // biome-ignore lint/suspicious/noExplicitAny: tasks are read as users read them
@@ -20,7 +20,7 @@ describe('tasks are found', () => {
   beforeAll(async () => {
     clock = aShiftedClock()
     system = await startLocalSystem({ environment: clock.environment })
-    // The minute's own sweep would repair what a test still watches.
+    // The regular sweep would repair tasks before a test does so.
     system.cloud.scheduler.disable('Sweep')
     await system.call('PUT', '/v1/types/by-http', { kind: 'http' })
   })
@@ -28,7 +28,7 @@ describe('tasks are found', () => {
     await system?.stop()
   })
 
-  /** The keys of so many claimed tasks. Asks on, since a claim takes what it finds and does not wait for the rest. */
+  /** Claims until it has `count` tasks, and returns their keys. One claim returns what it finds and does not wait for the rest. */
   const claimKeys = async (workerId: string, count: number, type = 'by-http') => {
     const claimed: string[] = []
     while (claimed.length < count) {
@@ -68,8 +68,8 @@ describe('tasks are found', () => {
     expect(done.map(({ runs }) => runs.length)).toEqual([1, 1, 1, 1, 1])
   })
 
-  /** On a type of its own: the leases of what other tests claimed end meanwhile. */
-  it('by the sweeper, after a gap in the stream (for handlers, listed workers, and delayed ones) or a lost dispatch', async () => {
+  /** This test has a type of its own, because the leases of tasks that other tests claimed end meanwhile. */
+  it('by the sweeper, after a gap in the stream (tasks for handlers, for listed workers, and delayed ones) or a lost dispatch', async () => {
     await system.call('PUT', '/v1/types/gap-http', { kind: 'http' })
     const gap = gapInStream()
     const ids = [
@@ -107,7 +107,7 @@ describe('tasks are found', () => {
     expect(await claimKeys('listed', 2, 'gap-http')).toEqual(['gap-delayed', 'gap-targeted'])
   })
 
-  /** From here on the planner gets nothing of the stream, until it has missed all of some tasks. */
+  /** Withholds the stream from the planner, until `endAfter` sees that the planner has missed these tasks. */
   function gapInStream() {
     const planner = system.cloud.mapping('Planner')
     let missed = ''
@@ -122,7 +122,7 @@ describe('tasks are found', () => {
     return { endAfter }
   }
 
-  it('never, when their type was never registered: that is refused, and names the type that is meant', async () => {
+  it('never when their type was not registered: the publish is refused, and the problem suggests the right type', async () => {
     const { status, body } = await system.call('POST', '/v1/tasks', { type: 'word-cuont' })
 
     expect(status).toBe(404)
@@ -135,7 +135,7 @@ describe('a type whose handler is deployed later', () => {
   const dataDir = join(folder, 'data')
   const earlierAssembly = join(folder, 'assembly')
 
-  it('has its tasks waiting, visibly; they run once it is', async () => {
+  it('has tasks that wait with the reason `no-handler`, and that run after the deployment', async () => {
     await synthesise('test/system/app-without-probe.ts', earlierAssembly)
     const clock = aShiftedClock()
     const { environment } = clock

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { type LocalSystem, startLocalSystem } from '../../support/local-system/local-system.ts'
 import { startWorker, type WorkerProcess } from '../../support/workers/worker-process.ts'
 
-/** Which changes of a running task's options reach its run, and when. */
+/** Tests which changes of a running task's options reach its run, and when. */
 
 let system: LocalSystem
 let worker: WorkerProcess
@@ -25,14 +25,14 @@ const patch = async (id: string, changes: object) => {
   expect(status, JSON.stringify(body)).toBe(200)
 }
 const get = async (id: string) => (await system.call('GET', `/v1/tasks/${id}`)).body
-/** A lease is so long as it is from the moment of its heartbeat; calls take their time. */
+/** A lease counts from the moment at which the API serves the heartbeat, at most this long after the call began. */
 const CALL_MS = 1_000
 
 describe('over HTTP', () => {
   const TYPE = 'patched'
   const ids: string[] = []
   beforeAll(() => system.call('PUT', `/v1/types/${TYPE}`, { kind: 'http' }))
-  // What one test leaves behind, the next would claim once its lease is over.
+  // The next test could otherwise claim a task of this test whose lease has ended.
   afterEach(() => Promise.all(ids.map(id => system.call('POST', `/v1/tasks/${id}/cancel`))))
 
   async function running(options: object = {}) {
@@ -57,20 +57,20 @@ describe('over HTTP', () => {
 
   it.each([
     ['a shorter interval', { heartbeatMs: 700 }, { heartbeatMs: 700, leaseMs: 9_000 }],
-    ['a longer one, within its lease', { heartbeatMs: 5_000 }, { heartbeatMs: 5_000, leaseMs: 9_000 }],
+    ['a longer interval within the lease', { heartbeatMs: 5_000 }, { heartbeatMs: 5_000, leaseMs: 9_000 }],
     [
-      'one beyond its lease, shortened to two thirds',
+      'an interval beyond the lease, shortened to two thirds of it',
       { heartbeatMs: 8_000 },
       { heartbeatMs: 6_000, leaseMs: 9_000 },
     ],
     [
-      'a longer lease and interval, the interval within the lease it has',
+      "a longer lease and interval, the interval within the run's own lease",
       { heartbeatMs: 20_000, leaseMs: 60_000 },
       { heartbeatMs: 6_000, leaseMs: 60_000 },
     ],
     ['a shorter lease', { leaseMs: 4_000 }, { heartbeatMs: 3_000, leaseMs: 4_000 }],
   ])(
-    'the next beat answers with %s, and renews the lease that the run was claimed with',
+    'the answer to the next heartbeat has %s, and renews the lease for the length at the claim',
     async (_name, changes, expected) => {
       const { id, beat } = await running()
       await patch(id, changes)
@@ -86,14 +86,14 @@ describe('over HTTP', () => {
     },
   )
 
-  it('a changed lease is that of runs claimed afterwards', async () => {
+  it('a changed lease applies to runs that are claimed afterwards', async () => {
     const { id } = await running({ concurrency: 2 })
     await patch(id, { leaseMs: 30_000 })
 
     expect((await claim('other')).leaseMs).toBe(30_000)
   })
 
-  it('a changed time limit is that of runs claimed afterwards', async () => {
+  it('a changed time limit applies to runs that are claimed afterwards', async () => {
     const { id, beat } = await running({ timeoutMs: 60_000 })
     await patch(id, { timeoutMs: 100 })
     await sleep(1_500)
@@ -102,7 +102,7 @@ describe('over HTTP', () => {
     expect((await get(id)).status).toBe('running')
   })
 
-  it('a list of workers that leaves its worker out ends the run, with no retry counted', async () => {
+  it("a list of workers without the run's worker ends the run, and no retry is counted", async () => {
     const { id, beat } = await running()
     await patch(id, { workerIds: ['else'] })
 
@@ -133,7 +133,7 @@ describe.each([
     system.reportWhen(report => report.key === `${type}-${key}` && report.event === event)
   const leaseOf = ({ runs }: { runs: Array<{ leaseUntil: string }> }) => runs[0]?.leaseUntil
 
-  it('a longer lease and interval cost it nothing: it keeps beating within the lease it has', async () => {
+  it('a run keeps sending heartbeats within its own lease after a longer lease and interval are set', async () => {
     const id = await running('long')
     await patch(id, { leaseMs: 60_000, heartbeatMs: 20_000 })
     const patched = await get(id)
@@ -147,12 +147,12 @@ describe.each([
     expect(done.attempts.used).toBe(1)
   })
 
-  it('a shorter interval holds from the next beat', async () => {
+  it('a shorter interval applies from the next heartbeat', async () => {
     const id = await running('often', { leaseMs: 15_000, heartbeatMs: 5_000 }, 8_000)
     await patch(id, { heartbeatMs: 100 })
     const leases = new Set<string>()
 
-    // Beats at 1.5 s and, with the first interval, at 6.5 s: that would make three.
+    // With the first interval there would be heartbeats at 1.5 s and 6.5 s, and so three leases.
     await system.taskWhen(id, task => {
       if (task.status === 'running') leases.add(leaseOf(task) ?? '')
       return leases.size > 4 || task.status !== 'running'
@@ -162,7 +162,7 @@ describe.each([
     expect(leases.size).toBeGreaterThan(4)
   })
 
-  it('a list of workers that leaves it out aborts it at its next heartbeat, with no retry counted', async () => {
+  it("a list of workers without the run's worker aborts the run at its next heartbeat, and no retry is counted", async () => {
     const heartbeatMs = 3_000
     const id = await running('excluded', { leaseMs: 12_000, heartbeatMs }, 10_000)
     await patch(id, { workerIds: ['else'] })
@@ -173,7 +173,7 @@ describe.each([
     expect(task.runs).toMatchObject([{ state: 'cancelled' }])
   })
 
-  it('a shorter time limit leaves it alone', async () => {
+  it('a shorter time limit does not change a live run', async () => {
     const id = await running('limited', { timeoutMs: 60_000 })
     await patch(id, { timeoutMs: 100 })
 

@@ -44,7 +44,7 @@ it('a trace given at publish reaches the receiver of a webhook, and stays in the
   expect(task.history.map(({ traceId }: { traceId: string }) => traceId)).toEqual([TRACE_ID, TRACE_ID])
 })
 
-it('a key of any script is delivered at the first run, and told in ASCII', async () => {
+it('a key in any script is delivered at the first run, in ASCII in the header', async () => {
   await register('tell', { url: `${receiver.url}/told`, allowPrivate: true })
 
   const id = await system.publish({ type: 'tell', key: 'größe-заказ-七-🥊' })
@@ -56,7 +56,7 @@ it('a key of any script is delivered at the first run, and told in ASCII', async
   expect(JSON.parse(told?.body ?? '')).toMatchObject({ id, key: 'größe-заказ-七-🥊' })
 })
 
-it('a receiver that is not there is told with the task, and by one line in the log', async () => {
+it('a webhook without a receiver shows the error in the task, and in one line of the log', async () => {
   await register('nobody', { url: 'http://127.0.0.1:65533/', allowPrivate: true })
 
   const id = await system.publish({ type: 'nobody', key: 'x', retry: { maxRetries: 0 } })
@@ -73,7 +73,7 @@ it('a receiver that is not there is told with the task, and by one line in the l
 })
 
 describe('a private address', () => {
-  it('is reached by no URL of an input and of no type, also where a connection to it has just been permitted', async () => {
+  it('is not reached by a URL of an input, or of a type without `allowPrivate`, even after a permitted connection to it', async () => {
     const path = '/permitted'
     await register('permitted', { url: receiver.url + path, allowPrivate: true })
     await register('not-permitted', { url: receiver.url + path })
@@ -102,7 +102,7 @@ describe('a private address', () => {
     expect(receiver.connections()).toBe(before)
   })
 
-  it('is not reached by a redirect, which fails as what it is', async () => {
+  it('is not reached by a redirect: the run fails, and the error names the redirect', async () => {
     await register('redirected', { url: `${receiver.url}/redirect?token=hidden`, allowPrivate: true })
 
     const id = await system.publish({ type: 'redirected' })

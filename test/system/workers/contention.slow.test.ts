@@ -23,7 +23,7 @@ afterAll(() => system?.stop())
 
 type Answer = ReadonlyArray<{ readonly id: string; readonly priority: number }>
 
-/** Claims until nothing is left; what each claim was answered with. */
+/** Claims until no task is left. Returns the tasks of each answer. */
 async function claimAll(workerId: string): Promise<Answer[]> {
   const answers: Answer[] = []
   for (;;) {
@@ -40,7 +40,7 @@ async function claimAll(workerId: string): Promise<Answer[]> {
   }
 }
 
-it('twenty clients that claim fifty at a time get every task once, few of their writes in vain', async () => {
+it('twenty clients that claim fifty tasks at a time get every task once, and few of their writes fail', async () => {
   const before = system.cloud.meter.snapshot()
 
   const answers = await Promise.all(
@@ -52,7 +52,7 @@ it('twenty clients that claim fifty at a time get every task once, few of their 
   expect(ids).toHaveLength(TASKS)
   expect(new Set(ids).size).toBe(TASKS)
   expect(failedWriteUnits).toBeLessThanOrEqual(TASKS / 2)
-  // Within an answer. Of two answers the later may bring tasks that others left among the first 500: see http-claims.
+  // The order holds within an answer. A later answer may have tasks that others left among the first 500: see http-claims.
   for (const answer of answers.flat()) {
     const priorities = answer.map(({ priority }) => priority)
     expect(priorities).toEqual(priorities.toSorted((a, b) => b - a))

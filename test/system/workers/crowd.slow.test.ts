@@ -4,7 +4,7 @@ import { type LocalSystem, startLocalSystem } from '../../support/local-system/l
 import { scaled } from '../../support/scale.ts'
 import { measured } from '../../support/workers/worker-fleet.ts'
 
-/** Many workers on one task, through the HTTP API: on the local cloud some 10 s, and 25 s on a busy machine. */
+/** Many workers serve one task over HTTP. The test takes some 10 s on the local cloud, and 25 s on a busy machine. */
 
 const CROWD = scaled(40, 100)
 const TYPE = 'crowded'
@@ -14,7 +14,7 @@ let system: LocalSystem
 beforeAll(async () => {
   system = await startLocalSystem()
   await system.call('PUT', `/v1/types/${TYPE}`, { kind: 'http', defaults: { leaseMs: 600_000 } })
-  // The workers are known, and the processes of the functions run, as where workers have asked for tasks all along.
+  // These claims register the workers and start the processes of the functions.
   await Promise.all(
     numbered(CROWD, n => system.call('POST', '/v1/claims', { type: TYPE, workerId: `w${n}` })),
   )
@@ -27,7 +27,7 @@ function numbered<T>(count: number, one: (n: number) => T): T[] {
   return Array.from({ length: count }, (_, n) => one(n))
 }
 
-/** Conditional writes of heads, failed ones included, and the write units of those that failed. */
+/** The number of conditional writes of heads, failed ones included, and the write units of the failed ones. */
 function headWrites(before: ReturnType<LocalSystem['cloud']['meter']['snapshot']>) {
   const lines = system.cloud.meter.since(before)
   const updates = lines.filter(
@@ -36,7 +36,7 @@ function headWrites(before: ReturnType<LocalSystem['cloud']['meter']['snapshot']
   return { calls: totalOf(updates).calls, failedWriteUnits: totalOf(updates).failedWriteUnits }
 }
 
-/** A claim by each worker, again while it is answered that it may be tried again. */
+/** Claims one task for a worker. Repeats the claim while the answer is 503 or empty. */
 async function claim(workerId: string): Promise<Run> {
   for (;;) {
     const { status, body } = await system.call('POST', '/v1/claims', { type: TYPE, workerId, waitMs: 10_000 })
@@ -45,7 +45,7 @@ async function claim(workerId: string): Promise<Run> {
   }
 }
 
-it('a crowd that claims and then finishes one task at one moment succeeds, and no success is lost', async () => {
+it('many workers that claim one task at one moment, and then finish it at one moment, all succeed', async () => {
   const id = await system.publish({ type: TYPE, key: 'one', concurrency: CROWD, retry: { maxRetries: 0 } })
   const path = (run: Run) => `/v1/tasks/${encodeURIComponent(id)}/runs/${run.id}/succeed`
   const beforeClaims = system.cloud.meter.snapshot()

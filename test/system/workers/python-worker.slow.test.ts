@@ -6,7 +6,7 @@ import { type LocalSystem, startLocalSystem } from '../../support/local-system/l
 
 const SCRIPT = 'examples/python-worker/worker.py'
 const TYPE = 'shout'
-/** Longer than a busy machine keeps a worker from its heartbeat. */
+/** A busy machine does not delay a worker's heartbeat for so long. */
 const LEASE_MS = 2_500
 
 const hasPython = spawnSync('python3', ['--version']).status === 0
@@ -24,7 +24,7 @@ describe.skipIf(!hasPython)('the worker in Python', () => {
     const defaults = { leaseMs: LEASE_MS, heartbeatMs: 300, retry: { backoff: 'fixed', delayMs: 100 } }
     await system.call('PUT', `/v1/types/${TYPE}`, { kind: 'http', defaults })
   })
-  /** Not by force: the claim of a killed worker goes on in the API and would take the next test's task. */
+  /** The workers stop gracefully: the API would serve the claim of a killed worker with a task of the next test. */
   afterEach(async () => {
     for (const { worker } of started) worker.kill('SIGTERM')
     await Promise.all([...started].map(({ stopped }) => stopped))
@@ -44,7 +44,7 @@ describe.skipIf(!hasPython)('the worker in Python', () => {
 
   const publish = (key: string, input: object) => system.publish({ type: TYPE, key, input })
 
-  it('runs tasks to their end, long ones by heartbeats, several at a time', async () => {
+  it('runs several tasks at a time, and keeps long ones by heartbeats', async () => {
     startWorker()
     const ids = [
       await publish('long', { text: 'long', sleepMs: LEASE_MS + 1_000 }),
@@ -62,7 +62,7 @@ describe.skipIf(!hasPython)('the worker in Python', () => {
     ])
   })
 
-  it('tells what failed, and what no retry helps', async () => {
+  it('reports failures, and fatal ones are not retried', async () => {
     startWorker()
     const retried = await publish('fails', { fail: 'no luck' })
     const fatal = await publish('fatal', { fail: 'never', fatal: true })
@@ -77,7 +77,7 @@ describe.skipIf(!hasPython)('the worker in Python', () => {
     expect(tasks[1]).toMatchObject({ status: 'failed', attempts: { used: 1 }, error: { name: 'Fatal' } })
   })
 
-  it('stops when its task is cancelled', async () => {
+  it('stops the work on a cancelled task and claims the next one', async () => {
     startWorker({ CONCURRENCY: '1' })
     const id = await publish('cancelled', { sleepMs: 60_000 })
     await system.taskWhen(id, ({ status }) => status === 'running')
@@ -88,7 +88,7 @@ describe.skipIf(!hasPython)('the worker in Python', () => {
     expect(await system.taskWhen(next, ended)).toMatchObject({ status: 'succeeded' })
   })
 
-  it('finishes what it runs when it is told to stop, and claims no more', async () => {
+  it('finishes its runs after SIGTERM, and makes no more claims', async () => {
     const { worker, stopped } = startWorker()
     const id = await publish('finishing', { sleepMs: 1_000 })
     await system.taskWhen(id, ({ status }) => status === 'running')
@@ -103,7 +103,7 @@ describe.skipIf(!hasPython)('the worker in Python', () => {
     expect((await system.call('GET', `/v1/tasks/${TYPE}:nobody`)).body.status).toBe('ready')
   })
 
-  it('gives back what it cannot finish in time, with no retry counted', async () => {
+  it('releases runs that it cannot finish in time, and no retry is counted', async () => {
     const { worker, stopped } = startWorker({ GRACE_S: '0.3' })
     const id = await publish('given-back', { sleepMs: 60_000 })
     await system.taskWhen(id, ({ status }) => status === 'running')

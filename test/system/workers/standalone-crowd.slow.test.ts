@@ -8,7 +8,7 @@ import { measured } from '../../support/workers/worker-fleet.ts'
 const PROCESSES = 4
 const WORKERS_EACH = 25
 const CROWD = PROCESSES * WORKERS_EACH
-/** A run sends its first heartbeat this long after its claim, and the next ones far later. */
+/** A run sends its first heartbeat this long after its claim. With `heartbeatMs` of this test, the next one is due much later. */
 const FIRST_BEAT_MS = 1_500
 
 let system: LocalSystem
@@ -34,15 +34,15 @@ function startProcess(nth: number): void {
       BATON_WAKE_QUEUE_URL: cloud.resource('AWS::SQS::Queue', 'MessagesWakeQueue').physicalId,
     },
   })
-  child.on('message', said => {
-    if (said === 'begun') begun += 1
+  child.on('message', message => {
+    if (message === 'begun') begun += 1
   })
   children.push(child)
 }
 
 /**
- * Writes of heads that the workers have sent since, failed ones included. Puts are not counted: each result is one, and so is
- * each announcement of a worker, which comes with the clock.
+ * The writes of heads that the workers have sent since `before`, failed ones included. Puts are not counted: each result is a put,
+ * and so is each announcement of a worker, which follows the clock.
  */
 function writesSince(before: ReturnType<LocalSystem['cloud']['meter']['snapshot']>) {
   const lines = system.cloud.meter.since(before)
@@ -53,7 +53,7 @@ function writesSince(before: ReturnType<LocalSystem['cloud']['meter']['snapshot'
   return totalOf(writes)
 }
 
-it('100 standalone workers that finish one task at one moment all count, with at most three writes each', async () => {
+it('100 standalone workers that finish one task at one moment all succeed, with at most three writes each', async () => {
   const claiming = system.cloud.meter.snapshot()
   for (let nth = 0; nth < PROCESSES; nth++) startProcess(nth)
   const publishedAt = Date.now()
@@ -79,6 +79,6 @@ it('100 standalone workers that finish one task at one moment all count, with at
 
   expect(task.runs.map(({ state }: { state: string }) => state)).toEqual(Array(CROWD).fill('succeeded'))
   expect(task.attempts).toEqual({ used: CROWD, left: 0 })
-  // And one write of each result.
+  // Each result is one more write.
   expect(calls + CROWD).toBeLessThanOrEqual(3 * CROWD)
 }, 300_000)

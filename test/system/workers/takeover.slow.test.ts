@@ -4,15 +4,15 @@ import { aWorkerFleet, measured } from '../../support/workers/worker-fleet.ts'
 
 const { system, aWorker, publishAll, startsOf } = aWorkerFleet()
 
-it('each of the 20 tasks of a worker that dies runs again elsewhere at default settings', async () => {
-  const doomed = await aWorker(['--concurrency', '20'])
+it('each of the 20 tasks of a worker that dies runs again on another worker, with default options', async () => {
+  const victim = await aWorker(['--concurrency', '20'])
   const input = { report: system().reportUrl, sleepMs: 120_000 }
   const ids = await publishAll(20, 'orphan-', { type: 'video', input })
   await expect.poll(() => startsOf('orphan-').length).toBe(20)
   const heir = await aWorker(['--concurrency', '20'])
   await sleep(2_000)
 
-  doomed.signal('SIGKILL')
+  victim.signal('SIGKILL')
   const killedAt = Date.now()
   await expect.poll(() => startsOf('orphan-').length).toBe(40)
   const again = startsOf('orphan-').filter(({ attempt }) => attempt === 2)

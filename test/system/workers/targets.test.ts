@@ -9,7 +9,7 @@ let system: LocalSystem
 
 beforeAll(async () => {
   system = await startLocalSystem()
-  // No lease ends by itself here, and no sweep sends anything.
+  // No lease ends during these tests, and no sweep sends a dispatch.
   system.cloud.scheduler.disable('Sweep')
   await system.call('PUT', `/v1/types/${TYPE}`, { kind: 'http', defaults: { leaseMs: 600_000 } })
 })
@@ -27,7 +27,7 @@ async function claim(workerId: string, more: object = {}) {
   return body.claims
 }
 
-/** The first claims that are not empty. */
+/** Claims until there is work, and returns the claims. */
 async function claimed(workerId: string) {
   for (;;) {
     const claims = await claim(workerId, { waitMs: 5_000 })
@@ -49,7 +49,7 @@ describe('a task for listed workers', () => {
     expect(await claim('c')).toEqual([])
   })
 
-  it('reaches a worker that waits for it, when it is due and not before', async () => {
+  it('reaches a worker that waits for it when the task is due, and not before', async () => {
     await system.publish({ type: TYPE, key: 'delayed', workerIds: ['b'], delayMs: 3_600_000 })
     const early = await claim('b')
     await system.call('PATCH', `/v1/tasks/${TYPE}:delayed`, { delayMs: 1_000 })
@@ -62,7 +62,7 @@ describe('a task for listed workers', () => {
     expect(Date.parse(runs[0].startedAt)).toBeGreaterThanOrEqual(Date.parse(dueAt))
   })
 
-  it('is claimed again by its worker after a failure, with no message to anybody', async () => {
+  it('is claimed again by its worker after a failure, and no dispatch is sent', async () => {
     const before = system.cloud.meter.snapshot()
     const retry = { backoff: 'fixed', delayMs: 100 }
     const id = await system.publish({ type: TYPE, key: 'again', workerIds: ['b'], retry })
@@ -77,7 +77,7 @@ describe('a task for listed workers', () => {
     expect(sent.filter(({ resource }) => resource.includes('-q-'))).toEqual([])
   })
 
-  it('says what it waits for: its worker, or that none of its workers is there', async () => {
+  it('shows what it waits for: one of its workers, or that none of them is there', async () => {
     const id = await system.publish({ type: TYPE, key: 'waits', workerIds: ['late'] })
 
     const before = await get(id)
@@ -87,14 +87,14 @@ describe('a task for listed workers', () => {
     expect(before).toMatchObject({ status: 'ready', statusReason: 'no-worker' })
     await expect
       .poll(async () => {
-        // A worker that beats is there.
+        // A worker that sends heartbeats counts as present.
         await system.call('POST', `/v1/tasks/${id}/runs/${run.id}/heartbeat`, { fence: run.fence })
         return get(other)
       })
       .toMatchObject({ status: 'ready', statusReason: 'target-worker' })
   })
 
-  it('of a handler type is no message on its queue; without the list it is', async () => {
+  it('of a handler type has no dispatch in the queue; without the list it has one', async () => {
     await untilQuiet(system)
     const before = system.cloud.meter.snapshot()
     const id = await system.publish({ type: 'probe', key: 'nobody', input: {}, workerIds: ['nobody'] })
@@ -112,7 +112,7 @@ describe('a task for listed workers', () => {
     expect(done.attempts.used).toBe(1)
   })
 
-  it('stands in no other task’s way: others claim for what one claim costs', async () => {
+  it('does not delay other tasks: a claim of another worker costs no more because of it', async () => {
     const crowd = Array.from({ length: 100 }, (_, i) => ({
       type: TYPE,
       key: `crowd-${i}`,
@@ -141,7 +141,7 @@ describe('the registry', () => {
   // biome-ignore lint/suspicious/noExplicitAny: as users read it
   const workers = async (): Promise<any[]> => (await system.call('GET', '/v1/workers?limit=100')).body.items
 
-  it('lists workers that claim, with what they hold, and Lambda by type', async () => {
+  it('lists workers that claim, with the number of their runs, and Lambda by type', async () => {
     await system.publish({ type: 'probe', key: 'long', input: { sleepMs: 600_000 } })
     await system.taskWhen('probe:long', ({ status }) => status === 'running')
     await system.publish({ type: TYPE, key: 'held' })
@@ -172,7 +172,7 @@ describe('the registry', () => {
     })
   })
 
-  it('costs a worker that claims all the time one write in ten seconds per process of the API', async () => {
+  it('costs one write in ten seconds, per process of the API, for a worker that claims all the time', async () => {
     const before = system.cloud.meter.snapshot()
     const begunAt = Date.now()
     for (let i = 0; i < 20; i++) await claim('eager')

@@ -2,12 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { aWorkerFleet, hasEnded, statesOf } from '../../support/workers/worker-fleet.ts'
 
-/** What handlers do to their worker processes, what death does to their runs, and what isolation keeps apart. */
+/** Tests handlers that harm their worker process, runs whose process dies, and isolated runs. */
 
 const { system, aWorker, hasReported } = aWorkerFleet()
 
-describe('a handler that leaves a mess', () => {
-  it('of rejected promises does not end its worker', async () => {
+describe('a handler', () => {
+  it('that leaves a rejected promise does not end its worker', async () => {
     const { pid } = await aWorker()
     const id = await system().publish({ type: 'video', key: 'stray', input: { failures: 1, how: 'stray' } })
 
@@ -17,7 +17,7 @@ describe('a handler that leaves a mess', () => {
     expect(statesOf(task)).toEqual(['failed', 'succeeded'])
   })
 
-  it('of errors that nobody catches ends its worker, after the runs beside it', async () => {
+  it('that leaves an uncaught error ends its worker, after the other runs have finished', async () => {
     const worker = await aWorker()
     const beside = await system().publish({
       type: 'video',
@@ -39,7 +39,7 @@ describe('a handler that leaves a mess', () => {
     expect(other).toMatchObject({ status: 'succeeded', attempts: { used: 1 } })
   })
 
-  it('of every worker process that takes it fails when its budget is spent, and the next one lives', async () => {
+  it('that ends every worker process fails its task when the budget is spent, and the next worker lives', async () => {
     const workers = await Promise.all([aWorker(), aWorker(), aWorker(), aWorker()])
     const id = await system().publish({
       ...{ type: 'clip', key: 'deadly', input: { failures: 9, how: 'exit' } },
@@ -56,8 +56,8 @@ describe('a handler that leaves a mess', () => {
   }, 60_000)
 })
 
-describe('a worker process that dies', () => {
-  it('and comes back from a long sleep can write nothing for the runs it lost, nor publish for them', async () => {
+describe('a worker process that is suspended', () => {
+  it('for longer than its lease cannot write or publish for the runs that it lost', async () => {
     const sleeper = await aWorker()
     const id = await system().publish({
       ...{ type: 'clip', key: 'overslept', leaseMs: 4_000, heartbeatMs: 1_000 },
@@ -90,7 +90,7 @@ describe('an isolated run', () => {
   it.each([
     ['exits', 'exit', /ended with exit code 1/],
     ['runs out of memory', 'memory', /was ended by SIGABRT|ended with exit code/],
-  ])('whose handler %s fails, and nothing else does', async (_name, how, message) => {
+  ])('whose handler %s fails, and the runs beside it succeed', async (_name, how, message) => {
     await aWorker(['--isolate', '--concurrency', '4'], { NODE_OPTIONS: '--max-old-space-size=96' })
     const bystander = await system().publish({
       type: 'video',
@@ -112,7 +112,7 @@ describe('an isolated run', () => {
     expect(other).toMatchObject({ status: 'succeeded', attempts: { used: 1 } })
   })
 
-  it('may finish when a signal to the whole process group stops its worker', async () => {
+  it('finishes when a signal to the whole process group stops its worker', async () => {
     const worker = await aWorker(['--isolate'], {}, { leadsGroup: true })
     const id = await system().publish({
       type: 'video',
@@ -129,7 +129,7 @@ describe('an isolated run', () => {
     expect(task).toMatchObject({ status: 'succeeded', attempts: { used: 1 } })
   })
 
-  it('that does not heed its signal is killed five seconds after it', async () => {
+  it('that ignores its signal is killed five seconds later', async () => {
     await aWorker(['--isolate'])
     const id = await system().publish({
       ...{ type: 'video', key: 'deaf', heartbeatMs: 500 },

@@ -22,11 +22,11 @@ it('a worker service serves all types of its entry, from one process', async () 
   expect(tasks.map(({ result }) => result.pid)).toEqual([service().pid(), service().pid()])
 })
 
-it('a worker that dies is started again and runs what comes then', async () => {
+it('a worker that dies is started again and runs later tasks', async () => {
   const pid = service().pid()!
 
   process.kill(pid, 'SIGKILL')
-  // What the queue hands the dead one's open request before its end is noticed comes again only later.
+  // SQS may still give a message to the open request of the dead process, and delivers it again only much later.
   await expect.poll(() => service().pid() ?? pid).not.toBe(pid)
   const task = await system.taskWhen(
     await system.publish({ type: 'encode', key: 'after', input: {} }),
@@ -36,7 +36,7 @@ it('a worker that dies is started again and runs what comes then', async () => {
   expect(task.result.pid).not.toBe(pid)
 })
 
-it('the types that workers serve have no Lambda, and a task says when no worker of its type is there', async () => {
+it('types that workers serve have no Lambda, and a task shows that no worker of its type is there', async () => {
   const waiting = await system.publish({ type: 'video', key: 'nobody', input: {} })
 
   const { body } = await system.call('GET', '/v1/workers?limit=100')

@@ -3,9 +3,9 @@ import { describe, expect, it } from 'vitest'
 import { scaled } from '../../support/scale.ts'
 import { aWorkerFleet, hasEnded, measured, statesOf } from '../../support/workers/worker-fleet.ts'
 
-/** Standalone workers that serve: alone, beside each other, and for tasks that name them. */
+/** Tests standalone workers: one alone, several beside each other, and workers that tasks name. */
 
-const RACED = scaled(15, 30)
+const RACED_TASKS = scaled(15, 30)
 
 const { system, aWorker, publishAll, startsOf, hasReported } = aWorkerFleet()
 
@@ -29,7 +29,7 @@ describe('a worker process', () => {
     expect(Date.parse(delayed.startedAt)).toBeGreaterThanOrEqual(Date.parse(delayed.dueAt))
   })
 
-  it('has an automatic name, and runs a task that fails as often as its budget says', async () => {
+  it('has an automatic name, and retries a failing task until the budget is spent', async () => {
     const { pid } = await aWorker()
     const id = await system().publish({
       type: 'video',
@@ -45,7 +45,7 @@ describe('a worker process', () => {
     expect(task.runs[0].workerId).toMatch(new RegExp(`^.+-${pid}-[0-9a-f]{6}$`))
   })
 
-  it('says why runs fail: with the task, and in its own log', async () => {
+  it('shows why runs fail, in the task and in its own log', async () => {
     const worker = await aWorker()
     const id = await system().publish({
       type: 'video',
@@ -70,7 +70,7 @@ describe('a worker process', () => {
       ])
   })
 
-  it('that stops by a signal leaves nothing running and ends with code 0', async () => {
+  it('that a signal stops releases its runs and ends with code 0', async () => {
     const worker = await aWorker(['--drain-ms', '200'])
     const id = await system().publish({
       type: 'video',
@@ -91,7 +91,7 @@ describe('a worker process', () => {
 })
 
 describe('several worker processes', () => {
-  it('give a task that asks for two successes one each', async () => {
+  it('bring one success each to a task that asks for two', async () => {
     await Promise.all([aWorker(['--worker-id', 'a']), aWorker(['--worker-id', 'b'])])
     const id = await system().publish({ type: 'video', key: 'twice', input: {}, concurrency: 2 })
 
@@ -102,15 +102,15 @@ describe('several worker processes', () => {
     expect(task.runs.map(({ workerId }: { workerId: string }) => workerId).sort()).toEqual(['a', 'b'])
   })
 
-  it('keep the success of one while the other fails and tries again', async () => {
-    const said = ({ runs }: { runs: Array<{ workerId: string; state: string }> }) =>
+  it('keep the success of one worker while the other fails and tries again', async () => {
+    const statesByWorker = ({ runs }: { runs: Array<{ workerId: string; state: string }> }) =>
       runs.map(({ workerId, state }) => `${workerId} ${state}`)
     await aWorker(['--worker-id', 'able'])
     const id = await system().publish({
       ...{ type: 'video', key: 'half', input: {}, concurrency: 2 },
       retry: { maxRetries: 3, backoff: 'fixed', delayMs: 600_000 },
     })
-    await system().taskWhen(id, task => said(task).includes('able succeeded'))
+    await system().taskWhen(id, task => statesByWorker(task).includes('able succeeded'))
 
     await aWorker(['--worker-id', 'clumsy'], { PROBE_FAILURES: '1' })
     const half = await system().taskWhen(id, ({ runs }) => runs.length > 1 && runs[1].state !== 'running')
@@ -118,24 +118,27 @@ describe('several worker processes', () => {
     const done = await system().taskWhen(id, hasEnded)
 
     expect(half).toMatchObject({ status: 'delayed', statusReason: 'retry' })
-    expect(said(half)).toEqual(['able succeeded', 'clumsy failed'])
+    expect(statesByWorker(half)).toEqual(['able succeeded', 'clumsy failed'])
     expect(done).toMatchObject({ status: 'succeeded', attempts: { used: 3 } })
-    expect(said(done)).toEqual(['able succeeded', 'clumsy failed', 'clumsy succeeded'])
+    expect(statesByWorker(done)).toEqual(['able succeeded', 'clumsy failed', 'clumsy succeeded'])
   })
 
   it('that race for the same tasks run each of them once', async () => {
     await Promise.all([aWorker(), aWorker(), aWorker()])
     system().cloud.mapping('Planner').repeat(3)
 
-    const ids = await publishAll(RACED, 'raced-', { type: 'video', input: { report: system().reportUrl } })
+    const ids = await publishAll(RACED_TASKS, 'raced-', {
+      type: 'video',
+      input: { report: system().reportUrl },
+    })
     const tasks = await Promise.all(ids.map(id => system().taskWhen(id, hasEnded)))
     system().cloud.mapping('Planner').repeat(1)
 
     expect(tasks.map(statesOf)).toEqual(ids.map(() => ['succeeded']))
-    expect(startsOf('raced-')).toHaveLength(RACED)
+    expect(startsOf('raced-')).toHaveLength(RACED_TASKS)
   })
 
-  it('are restarted one after the other, and every task is done without a retry', async () => {
+  it('are restarted one after the other, and every task succeeds without a retry', async () => {
     const args = ['--concurrency', '10', '--drain-ms', '500']
     let [oldest, youngest] = await Promise.all([aWorker(args), aWorker(args)])
     const begunAt = Date.now()
@@ -169,7 +172,7 @@ describe('several worker processes', () => {
 })
 
 describe('tasks for one worker', () => {
-  it('wait until it comes, though others are there, and go to no other', async () => {
+  it('wait until that worker starts, although others are there, and go to no other worker', async () => {
     await aWorker(['--worker-id', 'present'])
     const body = { type: 'video', input: {} }
     const ids = await publishAll(5, 'targeted-', { ...body, workerIds: ['late'] })

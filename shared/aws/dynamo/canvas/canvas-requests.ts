@@ -5,10 +5,10 @@ import { chunkOfEnds, ENDS_SORT_KEY, endsPartition } from '../keys.ts'
 import { METERED } from '../sending.ts'
 import { type Item, SCHEMA, ttlSeconds } from '../stored-form.ts'
 
-/** The sets of leaves that succeeded and that ended otherwise. A leaf is stored by its number within its chunk: three bytes. */
+/** Two sets: the leaves that succeeded, and those that ended otherwise. A leaf is stored as its number in its chunk: three bytes. */
 const ATTRIBUTES = { ok: 'ok', bad: 'bad' } as const
 
-/** Adds ends to a chunk and answers the whole chunk. No guard: adding a leaf again changes nothing. */
+/** Adds ends to a chunk and returns the whole chunk. No guard: adding a leaf again adds nothing. */
 export function addEnds(
   table: string,
   canvas: CanvasName,
@@ -62,6 +62,6 @@ export function endsFromItem(item: Item | undefined, chunk: number): CanvasEnds 
 }
 
 function leavesIn(set: unknown, chunk: number): number[] {
-  const places = set instanceof Set ? [...(set as Set<number>)] : []
-  return places.map(place => Number(place) + chunk * CHUNK_LEAVES).sort((a, b) => a - b)
+  const numbers = set instanceof Set ? [...(set as Set<number>)] : []
+  return numbers.map(number => Number(number) + chunk * CHUNK_LEAVES).sort((a, b) => a - b)
 }

@@ -9,11 +9,12 @@ import type { BodyWrite } from '../../../core/change/change.ts'
 import { runRefPrefix } from '../../../core/task/body.ts'
 import type { FlowDefinition } from '../../../core/task/flow-state.ts'
 import type { EndedRun } from '../../../core/task/runs.ts'
+import type { StoredBy } from '../codecs.ts'
 import { JOINED_BY_AND } from '../expressions.ts'
 import { DEFINITION_SORT_KEY, definitionPartition } from '../keys.ts'
 import { METERED } from '../sending.ts'
 import { assertKnownSchema, type Item, SCHEMA, ttlSeconds } from '../stored-form.ts'
-import { type EndedValue, endedFrom, endedValue } from './run-values.ts'
+import { ENDED_RUN } from './run-attributes.ts'
 
 const EXISTS = 'attribute_exists(#pk)'
 const EXPIRES_EARLIER = '#ttl < :ttl'
@@ -73,13 +74,13 @@ export function queryRuns(
 export function bodyItem(id: string, write: BodyWrite): Item {
   const key = { pk: id, sk: write.ref, ...SCHEMA, ttl: ttlSeconds(write.expiresAt) }
   return 'run' in write
-    ? { ...key, fence: write.run.fence, run: endedValue(write.run) }
+    ? { ...key, fence: write.run.fence, run: ENDED_RUN.encode(write.run) }
     : { ...key, json: JSON.stringify(write.value) }
 }
 
 export function runFromItem(item: Item): EndedRun {
   assertKnownSchema(item)
-  return endedFrom(item.fence as number, item.run as EndedValue)
+  return { fence: item.fence as number, ...ENDED_RUN.decode(item.run as StoredBy<typeof ENDED_RUN>) }
 }
 
 /** Reads the steps of a flow. Strongly consistent. */

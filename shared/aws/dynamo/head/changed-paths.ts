@@ -1,18 +1,7 @@
+import { isMap } from '../codecs.ts'
 import type { ChangedPaths, Path } from '../expressions.ts'
 import type { Item } from '../stored-form.ts'
-import type { HeadItem } from './items.ts'
-
-/**
- * Maps that several writers change side by side, and how many levels of keys are paths of their own. Heartbeats move a run's
- * lease while other writers change the rest of the run.
- */
-const MAP_LEVELS: Readonly<Partial<Record<keyof HeadItem, number>>> = { live: 2, ended: 1, failuresBy: 1 }
-
-/**
- * Maps that change only with a new revision, so a change that names the revision may write them whole. It does so when more
- * entries than this differ: each path takes some 20 characters, and an update expression may have 4 KB.
- */
-const DIFFERING_ENTRIES_MAX: Readonly<Partial<Record<keyof HeadItem, number>>> = { ended: 40, failuresBy: 40 }
+import { HEAD } from './items.ts'
 
 /**
  * The paths to write so that `before` becomes `after`: exactly those that differ, and `always`, which may differ in the store
@@ -34,7 +23,7 @@ export function changedPaths(before: Item, after: Item, always: readonly string[
   const descend = (path: Path, from: Item, to: Item, levels?: number) => {
     const names = new Set([...Object.keys(from), ...Object.keys(to), ...(levels === undefined ? always : [])])
     for (const name of names) {
-      compare([...path, name], from[name], to[name], levels ?? MAP_LEVELS[name as keyof HeadItem] ?? 0)
+      compare([...path, name], from[name], to[name], levels ?? HEAD.paths[name]?.levels ?? 0)
     }
   }
 
@@ -43,7 +32,7 @@ export function changedPaths(before: Item, after: Item, always: readonly string[
 }
 
 function isWrittenWhole([name = '', ...below]: Path, from: Item, to: Item): boolean {
-  const most = below.length === 0 ? DIFFERING_ENTRIES_MAX[name as keyof HeadItem] : undefined
+  const most = below.length === 0 ? HEAD.paths[name]?.differingMax : undefined
   if (most === undefined) return false
   const entries = new Set([...Object.keys(from), ...Object.keys(to)])
   const differing = [...entries].filter(key => JSON.stringify(from[key]) !== JSON.stringify(to[key]))
@@ -51,6 +40,5 @@ function isWrittenWhole([name = '', ...below]: Path, from: Item, to: Item): bool
 }
 
 function hasEntries(value: unknown): value is Item {
-  const isMap = typeof value === 'object' && value !== null && !Array.isArray(value)
-  return isMap && Object.keys(value).length > 0
+  return isMap(value) && Object.keys(value).length > 0
 }

@@ -1,16 +1,12 @@
 import { BatonError } from '../../../core/errors.ts'
 import { splitTaskId } from '../../../core/task/task.ts'
+import { isMap } from '../codecs.ts'
 import { HEAD_SORT_KEY } from '../keys.ts'
 import type { Item } from '../stored-form.ts'
+import { HEAD } from './items.ts'
+import { body, ENDED_RUN, LIVE_RUN } from './run-attributes.ts'
 
-const TEXTS = ['pk', 'born', 'op'] as const
-const NUMBERS = ['v', 'rev', 'due', 'created', 'updated'] as const
-
-/** Maps whose keys are fences, and the members that each of their values has. */
-const RUN_MAPS = {
-  live: { texts: ['by'], numbers: ['at', 'lease'] },
-  ended: { texts: ['by', 'state'], numbers: ['at', 'end'] },
-} as const
+const RUN_MAPS = { live: LIVE_RUN, ended: ENDED_RUN } as const
 
 const FENCE = /^[1-9]\d{0,15}$/
 
@@ -20,37 +16,24 @@ const FENCE = /^[1-9]\d{0,15}$/
  */
 export function problemOfHead(item: Item): string | undefined {
   if (item.sk !== HEAD_SORT_KEY) return `its sort key is ${JSON.stringify(item.sk)}`
-  const odd = oddMember(item, TEXTS, NUMBERS)
+  const odd = oddAttribute(item)
   if (odd !== undefined) return `its attribute ${odd} is ${shown(item[odd])}`
   if (!splitTaskId(item.pk as string)) return 'its key is not the id of a task'
-  if (!isBody(item.input)) return `its attribute input is ${shown(item.input)}`
+  if (item.input !== undefined && !body.fits(item.input)) return `its attribute input is ${shown(item.input)}`
   return problemOfRuns(item, 'live') ?? problemOfRuns(item, 'ended')
 }
 
+function oddAttribute(item: Item): string | undefined {
+  if (typeof item.pk !== 'string') return 'pk'
+  return Number.isFinite(item.v) ? HEAD.oddAttribute(item) : 'v'
+}
+
 function problemOfRuns(item: Item, name: keyof typeof RUN_MAPS): string | undefined {
-  const { texts, numbers } = RUN_MAPS[name]
   const map = item[name]
   if (map === undefined) return undefined
   if (!isMap(map)) return `its attribute ${name} is ${shown(map)}`
-  const isOdd = ([fence, run]: [string, unknown]) =>
-    !FENCE.test(fence) || !isMap(run) || oddMember(run, texts, numbers) !== undefined
-  const odd = Object.entries(map).find(isOdd)
+  const odd = Object.entries(map).find(([fence, run]) => !FENCE.test(fence) || !RUN_MAPS[name].fits(run))
   return odd && `its map ${name} holds ${shown(odd[0])}: ${shown(odd[1])}, which is not a run`
-}
-
-/** Whether the value is a body: JSON text, or a reference to an item of its own. */
-function isBody(value: unknown): boolean {
-  return value === undefined || typeof value === 'string' || (isMap(value) && typeof value.ref === 'string')
-}
-
-function oddMember(item: Item, texts: readonly string[], numbers: readonly string[]): string | undefined {
-  return (
-    texts.find(name => typeof item[name] !== 'string') ?? numbers.find(name => !Number.isFinite(item[name]))
-  )
-}
-
-function isMap(value: unknown): value is Item {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 const SHOWN_CHARACTERS_MAX = 100

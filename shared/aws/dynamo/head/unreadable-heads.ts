@@ -4,11 +4,12 @@ import { DEFAULT_OPTIONS } from '../../../core/options/options.ts'
 import { firstFence } from '../../../core/task/fence.ts'
 import { splitTaskId, type Task } from '../../../core/task/task.ts'
 import type { Clock, Log } from '../../../ports/machine.ts'
+import type { StoredBy } from '../codecs.ts'
 import { JOINED_BY_AND } from '../expressions.ts'
 import { METERED } from '../sending.ts'
 import type { Item } from '../stored-form.ts'
 import { headItem } from './items.ts'
-import { type OriginValues, originFrom } from './origin-values.ts'
+import { MEMBER } from './origin-attributes.ts'
 
 /** Heads that this code cannot read. Everything else works without them. They are logged, and an operator can remove them. */
 
@@ -100,8 +101,7 @@ function tombstoneOf(item: Item, now: number): Task {
 
 function memberIn(item: Item): Task['member'] {
   try {
-    const value = item.member as OriginValues['member']
-    const { member } = originFrom(value ? { member: value } : {})
+    const member = item.member ? MEMBER.decode(item.member as StoredBy<typeof MEMBER>) : undefined
     return typeof member?.born === 'string' && Number.isInteger(member.leaf) ? member : undefined
   } catch {
     return undefined

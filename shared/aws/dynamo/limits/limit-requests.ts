@@ -33,7 +33,7 @@ const PERMITS_LIFE_MS = 60 * 86_400_000
 /** The beginning of each attribute that names a permit holder. */
 const HOLDER_PREFIX = 'h~'
 
-/** Attributes that report a write of the permits to the stream. The next write removes them: each record shows its own write only. */
+/** Attributes that report a write of the permits to the stream. The next write removes them, so each record shows one write. */
 const REPORTS = { '#freed': FREED_ATTRIBUTE, '#noted': NOTED_ATTRIBUTE } as const
 const REPORT_NAMES = '#freed, #noted'
 
@@ -157,7 +157,7 @@ export function acquirePermit(
 
 /**
  * Removes a permit holder. Guard: the holder is recorded, with the time `since` if that is given. Without `since`, the write
- * reports to the stream that a permit is free. A look gives `since` to remove a stale holder; it admits the next task itself.
+ * reports to the stream that a permit is free. A look gives `since` to remove a stale holder, and admits the next task itself.
  */
 export function releasePermit(
   table: string,

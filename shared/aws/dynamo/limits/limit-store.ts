@@ -70,7 +70,7 @@ export function createLimitStore(
   }
 }
 
-/** The record that refused a note; undefined when the note was written. A repetition after a lost answer finds its own note. */
+/** The stored holders and note that refused a note; undefined when it was written. A repeated write finds its own note. */
 function noteBefore(written: Awaited<ReturnType<typeof conditional>>): HeldPermits | undefined {
   return 'refusedBy' in written ? permitsFromItem(written.refusedBy) : undefined
 }

@@ -13,7 +13,7 @@ export function getRecord(table: string, name: string): GetCommandInput {
 const NOTHING_THERE = 'attribute_not_exists(#pk)'
 const EXPIRED = '#expires <= :now'
 
-/** Writes a record that must be new. Guard: there is none, or it has expired. */
+/** Writes a new record. Guard: there is no record of this name, or it has expired. */
 export function putNewRecord(
   table: string,
   name: string,

@@ -52,8 +52,8 @@ export function putType(table: string, next: TaskType, version: number): PutComm
 }
 
 /**
- * Records that a type has tenants. Guard: the stored version is still `version`. A policy can allow a program to write these
- * attributes of types' items and no others.
+ * Records that a type has tenants. Guard: the stored version is still `version`. A policy can allow a program to write only
+ * these attributes of types' items.
  */
 export function markTypeFair(
   table: string,

@@ -65,7 +65,7 @@ export function createTypeStore(
   }
 }
 
-/** Whether a refused write had been written before. A repetition after a lost answer finds exactly what it meant to write. */
+/** Whether a refused write is stored already. A repetition after a lost answer finds exactly what it would have written. */
 function isOwnWrite(next: TaskType, stored: Item | undefined): boolean {
   return stored?.json === typeItem(next).json
 }

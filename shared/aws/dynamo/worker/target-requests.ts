@@ -56,7 +56,7 @@ function markerKey({ workerId, taskId }: Marker) {
   return { pk: targetPartition(workerId), sk: taskId }
 }
 
-/** Deletes a marker. Guard: it is still the one that was read, not one for a later revision. */
+/** Deletes a marker. Guard: the stored marker names the same birth and revision. */
 export function deleteMarker(table: string, marker: Marker): DeleteCommandInput {
   return {
     ...METERED,

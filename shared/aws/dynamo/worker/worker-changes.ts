@@ -15,7 +15,7 @@ type StreamRecord = {
     | undefined
 }
 
-/** Whether a worker joined or left the registry in this record. A sign of life of a registered worker is neither. */
+/** The change when a worker joined or left the registry. Undefined for all other records, such as a sign of life. */
 export function workerChangeIn({ eventName, dynamodb = {} }: StreamRecord): WorkerChange | undefined {
   const { Keys, NewImage, SequenceNumber: position = '', ApproximateCreationDateTime = 0 } = dynamodb
   const workerId = Keys?.sk?.S

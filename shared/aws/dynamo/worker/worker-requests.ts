@@ -17,7 +17,7 @@ const OTHER_KIND = '#kind <> :kind'
 const GONE = '#seen <= :gone'
 const SEEN_LAST = '#seen = :seen'
 
-/** Records a worker. Guard: the worker does not `yieldsTo` the stored one. A worker over HTTP yields to none. */
+/** Records a worker. Guard: the worker does not yield to the stored one (`yieldsTo`). A worker over HTTP never yields. */
 export function putWorker(table: string, worker: Worker): PutCommandInput {
   const put = { ...METERED, TableName: table, Item: workerItem(worker) }
   if (worker.kind !== 'standalone') return put

@@ -42,7 +42,7 @@ export function createWorkerStore(
       for await (const item of allWorkers(documents, table)) {
         if ((item.seen as number) < since && silent.push(item) === limit) break
       }
-      const dropped = await Promise.all(silent.map(item => dropSilent(documents, table, item)))
+      const dropped = await Promise.all(silent.map(item => dropIfSilent(documents, table, item)))
       return dropped.flat()
     },
   }
@@ -59,7 +59,8 @@ async function* allWorkers(documents: DynamoDBDocumentClient, table: string): As
   } while (start)
 }
 
-async function dropSilent(documents: DynamoDBDocumentClient, table: string, item: Item): Promise<string[]> {
+/** Removes a worker unless it was seen since `item` was read. Returns the id of a removed worker. */
+async function dropIfSilent(documents: DynamoDBDocumentClient, table: string, item: Item): Promise<string[]> {
   const workerId = item.sk as string
   const request = deleteSilentWorker(table, workerId, item.seen as number)
   const deleted = await conditional(documents.send(new DeleteCommand(request)), answerOf)

@@ -31,7 +31,7 @@ beforeEach(async () => {
 })
 
 /** What the stream reports to the planner about the last write. */
-async function told(): Promise<unknown> {
+async function reported(): Promise<unknown> {
   const Keys = { pk: { S: permitsPartition(LIMIT) }, sk: { S: PERMITS_SORT_KEY } }
   const { Item = {} } = await dynamo
     .storesOf(table)
@@ -44,31 +44,31 @@ async function told(): Promise<unknown> {
 
 it('permits that are acquired and released report nothing while no task waits', async () => {
   await limits.acquire(LIMIT, holder('a'), 2)
-  expect(await told()).toBeUndefined()
+  expect(await reported()).toBeUndefined()
 
   await limits.renew(LIMIT, 'a', NOW + 1)
-  expect(await told()).toBeUndefined()
+  expect(await reported()).toBeUndefined()
 
   await limits.release(LIMIT, 'a')
-  expect(await told()).toBeUndefined()
+  expect(await reported()).toBeUndefined()
 })
 
 it('the stream reports the note that a task waits once, and each permit that is released under the note', async () => {
   for (const name of ['a', 'b']) await limits.acquire(LIMIT, holder(name), 2)
   await limits.noteWaiting(LIMIT, NOW + 5, most)
-  expect(await told()).toEqual({ kind: 'noted', limit: LIMIT, since: NOW + 5 })
+  expect(await reported()).toEqual({ kind: 'noted', limit: LIMIT, since: NOW + 5 })
 
   await limits.release(LIMIT, 'a')
-  expect(await told()).toEqual({ kind: 'freed', limit: LIMIT })
+  expect(await reported()).toEqual({ kind: 'freed', limit: LIMIT })
 
   await limits.acquire(LIMIT, holder('c'), 2)
-  expect(await told()).toBeUndefined()
+  expect(await reported()).toBeUndefined()
 
   await limits.release(LIMIT, 'b')
-  expect(await told()).toEqual({ kind: 'freed', limit: LIMIT })
+  expect(await reported()).toEqual({ kind: 'freed', limit: LIMIT })
 
   await limits.renewWaiting(LIMIT, NOW + 9, NOW + 5)
-  expect(await told()).toBeUndefined()
+  expect(await reported()).toBeUndefined()
 })
 
 it('the stream reports neither a stale holder that a look removes nor a release after the last note', async () => {
@@ -76,11 +76,11 @@ it('the stream reports neither a stale holder that a look removes nor a release 
   await limits.noteWaiting(LIMIT, NOW + 5, most)
 
   await limits.release(LIMIT, 'a', NOW)
-  expect(await told()).toBeUndefined()
+  expect(await reported()).toBeUndefined()
 
   await limits.clearWaiting(LIMIT, NOW + 5)
-  expect(await told()).toBeUndefined()
+  expect(await reported()).toBeUndefined()
 
   await limits.release(LIMIT, 'b')
-  expect(await told()).toBeUndefined()
+  expect(await reported()).toBeUndefined()
 })

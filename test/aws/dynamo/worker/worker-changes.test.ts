@@ -6,24 +6,27 @@ import { NOW, SECOND } from '../../../support/tasks/a-task.ts'
 const item = workerItem({ workerId: 'w1', kind: 'http', types: [], startedAt: NOW - SECOND, lastSeen: NOW })
 const Keys = { pk: { S: String(item.pk) }, sk: { S: String(item.sk) } }
 const NewImage = { ...Keys, seen: { N: String(item.seen) }, started: { N: String(item.started) } }
-const place = { SequenceNumber: '0042', ApproximateCreationDateTime: NOW / SECOND }
+const position = { SequenceNumber: '0042', ApproximateCreationDateTime: NOW / SECOND }
 
 it('a new worker has joined at the time at which it was seen', () => {
-  const change = workerChangeIn({ eventName: 'INSERT', dynamodb: { Keys, NewImage, ...place } })
+  const change = workerChangeIn({ eventName: 'INSERT', dynamodb: { Keys, NewImage, ...position } })
 
   expect(change).toEqual({ type: 'worker.joined', workerId: 'w1', at: NOW, position: '0042' })
 })
 
 it('a worker whose item was deleted has left at about that time', () => {
-  const change = workerChangeIn({ eventName: 'REMOVE', dynamodb: { Keys, ...place } })
+  const change = workerChangeIn({ eventName: 'REMOVE', dynamodb: { Keys, ...position } })
 
   expect(change).toEqual({ type: 'worker.left', workerId: 'w1', at: NOW, position: '0042' })
 })
 
 it.each([
-  ['a sign of life of one that is there', { eventName: 'MODIFY', dynamodb: { Keys, NewImage, ...place } }],
+  [
+    'a sign of life of a registered worker',
+    { eventName: 'MODIFY', dynamodb: { Keys, NewImage, ...position } },
+  ],
   ['another item', { eventName: 'INSERT', dynamodb: { Keys: { pk: { S: 'types' }, sk: { S: 'w1' } } } }],
-  ['a record of nothing', {}],
-])('%s is neither', (_name, record) => {
+  ['an empty record', {}],
+])('%s reports neither a worker that joined nor one that left', (_name, record) => {
   expect(workerChangeIn(record)).toBeUndefined()
 })

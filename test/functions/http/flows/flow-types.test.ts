@@ -78,7 +78,7 @@ describe('the steps of a flow type name types', () => {
     const refused = await api.put(steps('jobs', 'job'), 'broken')
 
     const message =
-      "must name a registered type, and 'job' is none; did you mean 'jobs'? There are jobs, resize"
+      "must name a registered type; 'job' is not registered; did you mean 'jobs'? There are jobs, resize"
     expect(refused).toMatchObject({
       status: 400,
       body: { errors: [{ path: 'steps.1.do.type', message }] },

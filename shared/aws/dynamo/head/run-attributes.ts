@@ -1,0 +1,122 @@
+import type { Json } from '../../../core/json.ts'
+import type { Body } from '../../../core/task/body.ts'
+import type { TaskError } from '../../../core/task/error.ts'
+import type { EndCause, EndedRun, EndedRunState, LiveRun } from '../../../core/task/runs.ts'
+import type { Task } from '../../../core/task/task.ts'
+import type { Permit, Wait } from '../../../core/task/wait.ts'
+import { always, attributesOf, optional } from '../attributes.ts'
+import {
+  type CheckedCodec,
+  type Codec,
+  flag,
+  isMap,
+  json,
+  mapValues,
+  number,
+  oneOf,
+  type StoredBy,
+  text,
+  word,
+} from '../codecs.ts'
+
+/** Runs in a head, what they hold, and what the task waits for. */
+
+type BodyApart = Exclude<Body, { readonly inline: Json }>
+const BODY_APART = attributesOf<BodyApart>()({
+  ref: always('ref', text),
+  bytes: always('bytes', number),
+  expiresAt: always('expires', number),
+})
+
+type StoredBody = string | StoredBy<typeof BODY_APART>
+
+/** An inline body is JSON text. A body in an item of its own is a map, so the two forms cannot be mistaken. */
+export const body: CheckedCodec<Body, StoredBody> = {
+  encode: value => ('inline' in value ? JSON.stringify(value.inline) : BODY_APART.encode(value)),
+  decode: stored =>
+    typeof stored === 'string' ? { inline: JSON.parse(stored) as Json } : BODY_APART.decode(stored),
+  fits: stored => typeof stored === 'string' || (isMap(stored) && typeof stored.ref === 'string'),
+}
+
+/** Name, message, stack and causes as JSON text. Missing members at the end are left out. A missing stack before causes is null. */
+export const taskError: Codec<TaskError, string> = {
+  encode: ({ name, message, stack, causes }) => {
+    const pairs = causes?.map(cause => [cause.name, cause.message])
+    if (pairs) return JSON.stringify([name, message, stack ?? null, pairs])
+    return JSON.stringify(stack === undefined ? [name, message] : [name, message, stack])
+  },
+  decode: stored => {
+    const [name, message, stack = null, pairs] = JSON.parse(stored) as StoredError
+    const causes = pairs?.map(([causeName, causeMessage]) => ({ name: causeName, message: causeMessage }))
+    return { name, message, ...(stack !== null && { stack }), ...(causes && { causes }) }
+  },
+}
+
+type StoredError = readonly [string, string, (string | null)?, (readonly (readonly [string, string])[])?]
+
+/** The run's permit holders, by limit. */
+const permits: Codec<readonly Permit[], Readonly<Record<string, string>>> = {
+  encode: held => Object.fromEntries(held.map(({ limit, holder }) => [limit, holder])),
+  decode: stored => Object.entries(stored).map(([limit, holder]) => ({ limit, holder })),
+}
+
+export const LIVE_RUN = attributesOf<Omit<LiveRun, 'fence'>>()({
+  workerId: always('by', text),
+  startedAt: always('at', number),
+  leaseUntil: always('lease', number),
+  leaseMs: optional('length', number),
+  timeoutAt: optional('limit', number),
+  progress: optional('progress', json<Json>()),
+  permits: optional('permits', permits),
+})
+
+export const ENDED_RUN = attributesOf<Omit<EndedRun, 'fence'>>()({
+  workerId: always('by', text),
+  state: always('state', word<EndedRunState>()),
+  startedAt: always('at', number),
+  endedAt: always('end', number),
+  result: optional('result', body),
+  error: optional('error', taskError),
+  cause: optional('cause', word<EndCause>()),
+  progress: optional('progress', json<Json>()),
+  log: optional('log', text),
+  piece: optional('piece', text),
+  past: optional('past', flag),
+  reportDigest: optional('word', text),
+})
+
+/** Runs by fence. The key alone stores the fence. */
+export function byFence<Run extends object, S>({
+  encode,
+  decode,
+}: Codec<Run, S>): Codec<
+  Readonly<Record<string, Run & { readonly fence: number }>>,
+  Readonly<Record<string, S>>
+> {
+  return {
+    encode: runs => mapValues(runs, encode),
+    decode: stored => mapValues(stored, (run, fence) => ({ fence: Number(fence), ...decode(run) })),
+  }
+}
+
+/** The first character of each key. Workers choose their ids: without the mark, `__proto__` would not be an ordinary key. */
+const WORKER_MARK = '~'
+
+export const failuresByWorker: Codec<Task['failuresBy'], Readonly<Record<string, number>>> = {
+  encode: counts =>
+    Object.fromEntries(Object.entries(counts).map(([worker, count]) => [WORKER_MARK + worker, count])),
+  decode: stored =>
+    Object.fromEntries(Object.entries(stored).map(([marked, count]) => [marked.slice(1), count])),
+}
+
+type WaitOf<K extends Wait['kind']> = Omit<Extract<Wait, { readonly kind: K }>, 'kind'>
+
+/** What a task waits for under a limit. Only a slot has a time. `terms` is its rate text. */
+export const wait = oneOf<Wait>()({
+  slot: attributesOf<WaitOf<'slot'>>()({
+    limit: always('of', text),
+    at: always('at', number),
+    rateText: always('terms', text),
+  }),
+  permit: attributesOf<WaitOf<'permit'>>()({ limit: always('of', text) }),
+})

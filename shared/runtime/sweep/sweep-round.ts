@@ -1,0 +1,62 @@
+import type { TaskType } from '../../core/types/task-type.ts'
+import type { PlanningSystem } from '../kernel/system.ts'
+import { type StateReader, servingStateReader } from '../types/serving-states.ts'
+import type { CheckedMinutes } from './sweep-minutes.ts'
+
+/** A type that no round has finished for this long has missed some rounds. */
+const ROUND_MISSED_MS = 150_000
+
+/** For each type, when this process last finished a round, and since when it has missed none. */
+type SweepRounds = Map<string, { readonly since: number; readonly last: number }>
+
+/** What a process keeps from round to round. */
+export type SweepMemory = {
+  /**
+   * They tell since when no round was missed: a task that became due earlier counts as waiting only since then. Without
+   * them, no round counts as missed.
+   */
+  readonly rounds?: SweepRounds
+  /** The far minutes that were checked already. */
+  readonly minutes: CheckedMinutes
+}
+
+export function createSweepMemory(): Required<SweepMemory> {
+  return { rounds: new Map(), minutes: new Set() }
+}
+
+/** What the sweepers of one round share. None of them changes it, except for what it remembers itself. */
+export type SweepRound = {
+  readonly system: PlanningSystem
+  /** All types, beginning with another one in each round, so that none is always the last when the time runs out. */
+  readonly types: readonly TaskType[]
+  /** When any type was changed last. */
+  readonly typesChangedAt: number
+  readonly paused: ReadonlySet<string>
+  /** Measures each queue once per round. */
+  readonly stateOf: StateReader
+  readonly memory: SweepMemory
+}
+
+export async function beginRound(system: PlanningSystem, memory: SweepMemory): Promise<SweepRound> {
+  const types = rotate(await system.types.list(), system.chance.fraction())
+  return {
+    system,
+    types,
+    typesChangedAt: Math.max(0, ...types.map(({ updatedAt }) => updatedAt)),
+    paused: new Set(types.filter(({ paused }) => paused).map(({ type }) => type)),
+    stateOf: servingStateReader(system, types),
+    memory,
+  }
+}
+
+function rotate<T>(list: readonly T[], share: number): T[] {
+  const start = Math.floor(list.length * share)
+  return [...list.slice(start), ...list.slice(0, start)]
+}
+
+/** The time since which no round of the type was missed: `now` when the last ones were. */
+export function noRoundMissedSince({ rounds }: SweepMemory, type: string, now: number): number {
+  if (!rounds) return 0
+  const known = rounds.get(type)
+  return known && now - known.last <= ROUND_MISSED_MS ? known.since : now
+}

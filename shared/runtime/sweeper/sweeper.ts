@@ -1,0 +1,58 @@
+/**
+ * What all sweepers share. A sweeper repairs one kind of loss, in rounds that come every minute; `sweep/sweep.ts` lists
+ * the sweepers and runs them. Each sweeper stands in the room of what it repairs. That list imports those rooms, and they
+ * import this one, so this room knows no feature.
+ *
+ * A round of a sweeper
+ * - reads a bounded number of items, however many there are: what changed recently, and the next items after a cursor
+ *   (`read-from-cursor.ts`);
+ * - repeats only work that may be done twice, because what seems lost may only be late;
+ * - goes on with the other items when one fails (`sweepEach`);
+ * - renews the bodies of heads that wait for long (`renew-ageing-bodies.ts`).
+ */
+
+import { sideBySide } from '../kernel/side-by-side.ts'
+
+/** What a round did. */
+export type SweepReport = {
+  /** How many heads of tasks, canvases and schedules it read. */
+  readonly examined: number
+  /** How much it put right: messages that it sent again, schedules that it ticked, dead workers that it took out. */
+  readonly repaired: number
+  readonly failed: number
+}
+
+export const NOTHING_SWEPT: SweepReport = { examined: 0, repaired: 0, failed: 0 }
+
+/** The report of several rounds, or of several parts of one. */
+export function sumOf(reports: readonly SweepReport[]): SweepReport {
+  return reports.reduce(
+    (sum, { examined, repaired, failed }) => ({
+      examined: sum.examined + examined,
+      repaired: sum.repaired + repaired,
+      failed: sum.failed + failed,
+    }),
+    NOTHING_SWEPT,
+  )
+}
+
+/**
+ * Sweeps each item, at most `most` at a time. An item that cannot be swept counts as failed and does not stop the others;
+ * `logFailure` says in the log which one it is.
+ */
+export async function sweepEach<Item>(
+  items: readonly Item[],
+  most: number,
+  sweepOne: (item: Item) => Promise<SweepReport>,
+  logFailure: (item: Item, error: unknown) => void,
+): Promise<SweepReport> {
+  const reports = await sideBySide(items, most, async item => {
+    try {
+      return await sweepOne(item)
+    } catch (error) {
+      logFailure(item, error)
+      return { ...NOTHING_SWEPT, failed: 1 }
+    }
+  })
+  return sumOf(reports)
+}

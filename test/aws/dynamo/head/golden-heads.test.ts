@@ -1,0 +1,48 @@
+import { expect, test } from 'vitest'
+import { changedPaths } from '../../../../shared/aws/dynamo/head/changed-paths.ts'
+import { headItem, taskFromItem } from '../../../../shared/aws/dynamo/head/items.ts'
+import { isTask } from '../../../../shared/core/task/head.ts'
+import { goldenChanges, goldenHeads } from './golden-heads.ts'
+
+/** The stored form of heads, word for word. Code that is deployed beside this reads it: a difference breaks stored tasks. */
+
+test('heads are stored in the form of all earlier versions', async () => {
+  const texts = Object.entries(goldenHeads()).map(([name, task]) => section(name, linesOf(headItem(task))))
+
+  await expect(texts.join('\n')).toMatchFileSnapshot('golden-heads.snap.txt')
+})
+
+test('changes write exactly the paths that differ', async () => {
+  const texts = Object.entries(goldenChanges()).map(([name, [before, after]]) => {
+    const { set, remove } = changedPaths(headItem(before), headItem(after), ['op', 'ppk', 'psk'])
+    const sets = set.map(([path, value]) => `SET ${JSON.stringify(path)} ${canonical(value)}`)
+    const removes = remove.map(path => `REMOVE ${JSON.stringify(path)}`)
+    return section(name, [...sets.toSorted(), ...removes.toSorted()])
+  })
+
+  await expect(texts.join('\n')).toMatchFileSnapshot('golden-changes.snap.txt')
+})
+
+test.each(Object.entries(goldenHeads()))('%s is read as it was written', (_name, task) => {
+  const read = taskFromItem(headItem(task), isTask(task) ? task.flow?.definition : undefined)
+
+  expect(read).toEqual(task)
+})
+
+function section(name: string, lines: readonly string[]): string {
+  return `## ${name}\n${lines.join('\n')}\n`
+}
+
+function linesOf(item: object): string[] {
+  return Object.entries(item)
+    .map(([name, value]) => `${name} ${canonical(value)}`)
+    .toSorted()
+}
+
+/** JSON text with the keys of maps in order: the table keeps no order of them. */
+function canonical(value: unknown): string {
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`
+  const members = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1))
+  return `{${members.map(([key, member]) => `${JSON.stringify(key)}:${canonical(member)}`).join(',')}}`
+}
