@@ -52,7 +52,7 @@ async function readRecord({ system, readDispatch }: AwsWorld, record: SQSRecord)
     const { task: seen, ...chain } = read
     return { received: { messageId, seen, ...chain } }
   } catch (error) {
-    system.log.warn('a dispatch cannot be read now, and comes again', { error, messageId })
+    system.log.warn('a dispatch cannot be read now; SQS delivers it again', { error, messageId })
     return { unread: messageId }
   }
 }
