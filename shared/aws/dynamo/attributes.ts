@@ -4,8 +4,11 @@ import type { Item } from './stored-form.ts'
 /**
  * Tables of stored attributes. Each kind of record, such as a task or a run, has one table with a row for each member:
  *
- * const RUN = attributesOf<Run>()({ workerId: always('by', text), endedAt: optional('end', number), attempts: withDefault('n',
- * number, 0), })
+ *     const RUN = attributesOf<Run>()({
+ *       workerId: always('by', text),
+ *       endedAt: optional('end', number),
+ *       attempts: withDefault('n', number, 0),
+ *     })
  *
  * A row names the attribute and the codec of its value. It also says when the attribute is left out, since each write costs the
  * size of the item. From the table follow how a record is written and read, the type of its stored form, which attributes every

@@ -31,9 +31,9 @@ const RECENT_MS = 120_000
 const RENEW_AFTER_MS = 10 * 86_400_000
 
 /**
- * One round of the safety net for canvases. The round sends the message of a canvas again whose start or
- * cancellation was left undone. In other canvases it looks at some members from a random leaf on. So an uncounted
- * end or an unpublished member is found within some rounds, however large the canvas is.
+ * One round of the safety net for canvases. If the start or the cancellation of a canvas was left undone, the round
+ * sends the message again. In other canvases it looks at some members from a random leaf on. So an uncounted end or
+ * an unpublished member is found within some rounds, however large the canvas is.
  */
 export async function sweepCanvases(system: System, stopAt: number): Promise<SweepReport> {
   const shards = Array.from({ length: DEFAULT_SHARDS }, (_, shard) => shard)

@@ -72,7 +72,10 @@ async function eventsAskedFor(
   try {
     return { position, events: (await isAsked(events, change)) ? events : [] }
   } catch (error) {
-    log.warn('the types that ask for events could not be read; Lambda delivers the change again', { error, events })
+    log.warn('the types that ask for events could not be read; Lambda delivers the change again', {
+      error,
+      events,
+    })
     return { position, events: [], isUnread: true }
   }
 }

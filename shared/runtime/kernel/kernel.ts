@@ -38,8 +38,9 @@ export type Outcome<H extends Head, D> = {
 }
 
 /**
- * A writer that loses races tries again until this time, by the system's clock. @default 20 s after `transact` is
- * called
+ * A writer that loses races tries again until this time, by the system's clock.
+ *
+ * @default 20 s after `transact` is called
  */
 export type Patience = { readonly until?: number }
 

@@ -35,7 +35,10 @@ export async function planTasks(system: PlanningSystem, heads: readonly Head[]):
   return [...unsent, ...unpublished]
 }
 
-/** Sends the dispatches, markers and looks of heads. The EventBridge schedules of far minutes wake the others. */
+/**
+ * Sends the dispatches, markers and looks of heads. A head that is due in a far minute is left to the EventBridge
+ * schedule of that minute.
+ */
 export function sendMessages(system: System, heads: readonly Head[]): Promise<PlanFailure[]> {
   return sendPlanned(system, plannedNow(system, heads))
 }

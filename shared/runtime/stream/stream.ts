@@ -38,7 +38,8 @@ export async function planChanges(system: PlanningSystem, changes: readonly Task
   const working = [planTasks, countEnds].map(work => isolateFaults(work, system, heads))
   const failures = (await Promise.all(working)).flat()
   for (const failure of failures) {
-    if (failure.transient) system.log.warn('a task was not planned; Lambda delivers its change again', failure)
+    if (failure.transient)
+      system.log.warn('a task was not planned; Lambda delivers its change again', failure)
     else system.log.error('a task cannot be planned; its change is skipped', failure)
   }
   const again = new Set(failures.filter(({ transient }) => transient).map(({ id }) => id))

@@ -23,10 +23,10 @@ const RESEND_CERTAIN_MS = 120_000
 const RESEND_BEHIND_BACKLOG_MS = 600_000
 
 /**
- * Where the queue is empty, the sweeper sends a task at no less than every tenth reading. It reads the task every
- * minute while one round can read all waiting tasks. So a task that all present workers refuse (too old a version,
- * or their part done) finds a new worker within some ten minutes. The price per task and ten minutes is one
- * message, which refusing workers return to the queue up to ten times.
+ * Where the queue is empty, the sweeper sends a waiting task at least at every tenth reading, on average. It reads
+ * the task every minute while one round can read all waiting tasks. So a task that all present workers refuse (too
+ * old a version, or their part done) finds a new worker within some ten minutes. The price per task and ten minutes
+ * is one message, which refusing workers return to the queue up to ten times.
  */
 const RESEND_SHARE_MIN = 0.1
 

@@ -50,7 +50,9 @@ async function sweepMinute(system: System, minute: number, seen: CheckedMinutes)
   if (isLost) {
     await wakeMinute(system, minute)
     system.metrics.add('SweeperRepaired', 1, EVERY_TYPE)
-    system.log.warn('woke a far minute whose EventBridge schedule did not fire', { minute: minuteStart(minute) })
+    system.log.warn('woke a far minute whose EventBridge schedule did not fire', {
+      minute: minuteStart(minute),
+    })
   }
   seen.add(minute)
   return { ...NOTHING_SWEPT, repaired: Number(isLost) }

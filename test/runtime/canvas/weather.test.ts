@@ -22,7 +22,7 @@ import {
 } from '../../support/worlds/a-canvas-world.ts'
 import type { MemorySystem } from '../../support/worlds/memory-system.ts'
 
-/** The fate of a record of the stream: it comes, comes twice, is lost, or its planner dies midway. */
+/** The fate of a record of the stream: it is delivered once or twice, it is lost, or its planner dies midway. */
 const FATES = ['comes', 'twice', 'late', 'lost', 'dies'] as const
 type Fate = (typeof FATES)[number]
 

@@ -61,7 +61,7 @@ function nowThenLater(): () => number {
   return () => (asked++ < 3 ? NOW : LATER)
 }
 
-it('a job that cannot be sent, or whose tasks cannot, fails, so its message comes again', async () => {
+it('a job fails when a message of it or of its tasks cannot be sent, so SQS delivers its message again', async () => {
   const system = aMemorySystem()
   const type = await registered(system)
   await backlog(system, 1)

@@ -183,7 +183,7 @@ describe('work on many tasks goes on without the one that is at fault', () => {
     ).toEqual(['removed', 'succeeded', 'removed'])
   })
 
-  test('in looks, which do not come again for it', async () => {
+  test('in looks, which SQS does not deliver again for it', async () => {
     await claimAll(system)
     const looks = await Promise.all(
       ['a', 'bad', 'c'].map(async key => {

@@ -9,7 +9,7 @@ import { aMemorySystem, type MemorySystem, stored } from '../../support/worlds/m
 const BEGINS = NOW + 30 * MINUTE
 const FAR = BEGINS / MINUTE
 
-/** A system with tasks due in a far minute, so long before that minute begins. */
+/** A system with tasks that are due in a far minute. That minute begins in `ms`. */
 async function aMinuteIn(ms: number, tasks = 3): Promise<MemorySystem> {
   const system = aMemorySystem()
   for (let nth = 0; nth < tasks; nth++)
