@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { createMemo } from '../../../shared/runtime/canvas/canvas.ts'
 
-/** A memo for `most` values, and how often each was read. */
+/** A memory for `most` values, and the names of the values in the order of their reads. */
 function aMemo(most: number) {
   const reads: string[] = []
   const memo = createMemo<string>(most, () => 1)

@@ -39,7 +39,10 @@ function countedOnce(tasks: readonly Task[]): Counts {
   return counts
 }
 
-/** A task as each of its changes left it: begun by the first, each next one made from the one before. */
+/**
+ * The states of a task after each change. The first function creates the task, and each further one changes the
+ * state before.
+ */
 function lifeOf(first: Task, ...changes: ReadonlyArray<(task: Task) => Task>): Task[] {
   const life = [first]
   for (const change of changes) life.push(change(life.at(-1) ?? first))

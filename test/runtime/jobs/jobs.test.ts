@@ -55,7 +55,7 @@ it('a job that runs out of time continues in a new message, after the last page'
   expect(sentKeys(system)).toEqual(Array.from({ length: 150 }, (_, nth) => `k${nth}`))
 })
 
-/** Time for one page: what is asked first is whether there is any. */
+/** A clock that leaves time for one page: it shows LATER from its fourth reading on. */
 function nowThenLater(): () => number {
   let asked = 0
   return () => (asked++ < 3 ? NOW : LATER)

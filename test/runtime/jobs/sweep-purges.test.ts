@@ -24,7 +24,7 @@ async function serve(stopAt = Number.POSITIVE_INFINITY): Promise<void> {
   for (const look of system.messages.jobLooks.splice(0)) await workOnJob(system, look, stopAt)
 }
 
-/** A round of the sweeper, a good minute later. */
+/** Runs a round of the sweeper after a little more than a minute. */
 async function round() {
   await system.clock.advance(MINUTE + SECOND)
   return sweepPurges(system, await system.types.list())
@@ -136,7 +136,7 @@ it('a purge that cannot be swept does not affect the others', async () => {
   expect(report).toEqual({ examined: 0, repaired: 1, failed: 1 })
 })
 
-/** Its time passes with the pages that are read. */
+/** The system with a clock that moves on with each page that is read. */
 function withTimeForOnePage(): MemorySystem {
   let pages = 0
   const page: MemorySystem['tasks']['page'] = query => {

@@ -218,5 +218,5 @@ describe('work on many tasks goes on without the one that is at fault', () => {
   })
 })
 
-/** A run that no code can have written: all code that reads it throws. */
+/** A run of a form that no code writes: all code that reads it throws. */
 const BROKEN = null as never

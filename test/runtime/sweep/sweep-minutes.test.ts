@@ -18,7 +18,7 @@ async function aMinuteIn(ms: number, tasks = 3): Promise<MemorySystem> {
   return system
 }
 
-/** What the minute's messages dispatch. */
+/** Serves the messages of the minute, and returns the tasks that they dispatch. */
 async function dispatchedBy(system: MemorySystem): Promise<string[]> {
   for (const look of system.messages.minuteLooks.splice(0))
     await wakeMinuteShard(system, look, Number.POSITIVE_INFINITY)
