@@ -27,7 +27,7 @@ export async function driveCanvas(system: System, look: CanvasLook, stopAt: numb
   const canvas = await canvasToDrive(system, look, head)
   if (!head || !canvas) return
   if (head.state === 'cancelled') return cancelMembers(system, canvas, head, look.from, stopAt)
-  // A look from the first leaf on has nothing to do once the canvas has started. A look from a later leaf continues other work.
+  // A look from leaf 0 has nothing to do once the canvas has started. A look from a later leaf continues other work.
   if (head.canvas?.started && look.from === 0) return
   const left = await repairMembers(system, canvas, head, { from: look.from, stopAt })
   if (left !== undefined) return continueCanvas(system, canvas, left)
