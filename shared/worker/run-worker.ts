@@ -87,8 +87,8 @@ export function runWorker(system: System, inbox: Inbox, settings: WorkerSettings
     const definition = definitions.get(type)
     if (!definition) throw new Error(`received a task of type '${type}', which this worker does not serve`)
     const signals = { draining: draining.signal, aborting: aborting.signal }
-    const world = { system, receiver: WORKER, claimer, hooks, typeOf, claimByTicket, slotUse }
-    const ran = run({ ...world, definition, ...signals }).finally(() => {
+    const tools = { system, receiver: WORKER, claimer, hooks, typeOf, claimByTicket, slotUse }
+    const ran = run({ ...tools, definition, ...signals }).finally(() => {
       running.delete(ran)
       capacity.release()
     })

@@ -29,7 +29,7 @@ const waitingFor = (afterMs: number, parts: object = {}): Task => ({
 
 describe('a claim of a task with a written slot', () => {
   it.each([
-    ['is not for now, when the slot is two seconds ahead', 2_000, false, { kind: 'not-now' }],
+    ['is not for now, when the slot is two seconds ahead', 2_000, false, { kind: 'far' }],
     ['waits until 250 ms before a near slot', 1_999, false, { kind: 'wait-in-place', until: NOW + 1_749 }],
     [
       'waits until 100 ms before it, if it takes permits',

@@ -5,7 +5,7 @@ import type { TaskType, TypeLimits } from '../../../shared/core/types/task-type.
 import { type Claimed, claimTask, type NotClaimed } from '../../../shared/runtime/claim/claim.ts'
 import { readTask } from '../../../shared/runtime/kernel/read-heads.ts'
 import type { System } from '../../../shared/runtime/kernel/system.ts'
-import { serveForgottenLimits, serveLimitLook } from '../../../shared/runtime/limits/serve-limit-looks.ts'
+import { serveLimitLook, sweepLimits } from '../../../shared/runtime/limits/serve-limit-looks.ts'
 import { wakeTasks } from '../../../shared/runtime/wake/wake.ts'
 import { MINUTE, NOW, SECOND } from '../../support/tasks/a-task.ts'
 import { aMemorySystem, type MemorySystem, registered, stored } from '../../support/worlds/memory-system.ts'
@@ -179,8 +179,8 @@ describe('a concurrency limit', () => {
     await serveLimitLook(system, { limit: 'nothing', emptyLooksInRow: 1, since, delaySeconds: 0 })
     const forNobody = looks.splice(0).filter(({ limit }) => limit === 'nothing')
     await system.clock.advance(2 * MINUTE)
-    await serveForgottenLimits(system, [await head(system, waiting)])
-    await serveForgottenLimits(system, [await head(system, waiting)])
+    await sweepLimits(system, [await head(system, waiting)])
+    await sweepLimits(system, [await head(system, waiting)])
 
     const next = { limit: 'nothing', emptyLooksInRow: 1, delaySeconds: 15 }
     expect(forNobody).toEqual([{ ...next, since }, next])

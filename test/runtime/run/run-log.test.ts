@@ -73,7 +73,7 @@ describe('the log of a run', () => {
     runLog.info('circle', { circle })
     runLog.info('big', { count: 7n, error })
 
-    expect(tail()).toContain('circle {fields that are no JSON: circle}')
+    expect(tail()).toContain('circle {fields that are not JSON: circle}')
     expect(tail()).toContain('"count":"7"')
     expect(lines[1]).toEqual([
       'big',
