@@ -11,7 +11,7 @@ const DELIVERIES_MAX = 10
 const LONG_POLL_MS = 20_000
 /** How often a worker with free capacity looks for tasks that name this worker in `workerIds`. */
 const TARGETS_INTERVAL_MS = 1_000
-/** The pause after a failed receive or claim. */
+/** The pause after a failed receive. */
 const PAUSE_MS = 1_000
 
 export type Receiving = {

@@ -50,7 +50,7 @@ export type Worker = {
   /** How many runs are under way, including tasks that wait in this worker for their slot under a rate limit. */
   running(): number
   /**
-   * Ends the worker gracefully. It receives nothing more and lets runs finish for `timeoutMs` milliseconds (default: the
+   * Ends the worker gracefully. It receives no more tasks and lets runs finish for `timeoutMs` milliseconds (default: the
    * worker's `drainMs`). Then it releases the other runs, which costs them no retry. Resolves when no run is under way.
    * A stopped worker cannot start again.
    */

@@ -9,7 +9,9 @@ describe('a worker that is given flows', () => {
     const resize = aDefinition(() => 'done')
     const undo = aDefinition(() => 'undone', 'shrink')
     const steps = [{ name: 'resize', do: resize, undo }]
-    const world = aWorkerWorld({ tasks: [defineFlow('one', { steps }), defineFlow('two', { steps }), resize] })
+    const world = aWorkerWorld({
+      tasks: [defineFlow('one', { steps }), defineFlow('two', { steps }), resize],
+    })
     const [task] = await world.dispatched(1)
 
     await world.system.clock.advance(1 * SECOND)
@@ -28,7 +30,7 @@ describe('a worker that is given flows', () => {
     )
   })
 
-  it('needs something to serve', () => {
+  it('refuses flows without a task to serve', () => {
     const flow = defineFlow('one', { steps: [{ name: 'resize', do: 'resize' }] })
 
     expect(() => aWorkerWorld({ tasks: [flow] })).toThrow('at least one task')

@@ -80,7 +80,7 @@ describe('hooks', () => {
     await ended(world)
   })
 
-  it('that throw are logged and harm nothing', async () => {
+  it('that throw are logged, and runs and worker go on', async () => {
     const lines: string[] = []
     const system = aMemorySystem()
     const logging = { ...system, log: { ...system.log, error: (message: string) => lines.push(message) } }

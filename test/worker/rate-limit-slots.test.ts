@@ -69,7 +69,7 @@ describe('a worker whose tasks wait for slots under a rate limit', () => {
     await ended(world)
   })
 
-  it('makes them wait anew under a changed limit', async () => {
+  it('makes them wait for new slots under a changed limit', async () => {
     const world = await aLimitedWorker(20)
     await world.dispatched(3)
     await world.pass(SECOND)

@@ -37,7 +37,7 @@ describe('a dispatch', () => {
     await ended(world)
   })
 
-  it('that comes much too early goes back with a delay', async () => {
+  it('that comes more than a second and a half early goes back with a delay', async () => {
     const world = aWorkerWorld({ tasks: [aDefinition(() => 'done')] })
     const dueAt = world.system.clock.now() + 7_400
     const [task] = await world.dispatched(1, { dueAt })
@@ -87,7 +87,7 @@ describe('a dispatch', () => {
     await ended(first)
   })
 
-  it('whose task another worker is about to claim comes again until that is over', async () => {
+  it('whose task another worker is about to claim is passed on until that claim is over', async () => {
     const world = aWorkerWorld({ tasks: [aDefinition(() => 'done')] }, await aSystemWith(1))
     const task = await stored(world.system)
     await acquirePermits(world.system, task, [limited(1)])

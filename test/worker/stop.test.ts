@@ -12,7 +12,7 @@ function watched(promise: Promise<void>): { readonly isOver: () => boolean } {
 }
 
 describe('a worker that is stopped', () => {
-  it('receives nothing more and lets its runs finish', async () => {
+  it('receives no more tasks and lets its runs finish', async () => {
     const gate = aGate()
     const world = aWorkerWorld({ tasks: [aDefinition(gate.run)] })
     const [running] = await world.dispatched(1)
@@ -63,7 +63,7 @@ describe('a worker that is stopped', () => {
     expect((await world.head(task!)).ended[1]?.state).toBe('released')
   })
 
-  it('is aborted by a second call: its runs are released at once', async () => {
+  it('releases its runs at once when it is aborted while it stops', async () => {
     const gate = aGate()
     const world = aWorkerWorld({ tasks: [aDefinition(gate.run)] })
     const [task] = await world.dispatched(1)
@@ -79,7 +79,7 @@ describe('a worker that is stopped', () => {
     expect((await world.head(task!)).ended[1]?.state).toBe('released')
   })
 
-  it('sends back a dispatch whose time has not quite come', async () => {
+  it('sends a dispatch that is due within one second back to its queue', async () => {
     const world = aWorkerWorld({ tasks: [aDefinition(() => 'done')] })
     const [task] = await world.dispatched(1, { dueAt: world.system.clock.now() + 900 })
     await world.system.clock.advance(100)

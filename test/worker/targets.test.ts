@@ -18,7 +18,7 @@ it('a worker finds a task that names it in workerIds within a second, without an
   await ended(world)
 })
 
-it('a worker takes no more of such tasks than its free capacity', async () => {
+it('a worker takes no more tasks that name it than its free capacity', async () => {
   const system = aMemorySystem()
   const gate = aGate()
   const world = aWorkerWorld({ tasks: [aDefinition(gate.run)], concurrency: 2 }, system)

@@ -42,7 +42,7 @@ export type Wanted = {
    * of the wanted tasks. @default `only-free-slot`
    */
   readonly slotUse?: SlotUse
-  /** From this time of the system's clock on, no more tasks are tried. @default each attempt has 8 s, and there is no end of the call */
+  /** From this time of the system's clock on, no more tasks are tried. @default no such time, and each claim has 8 s */
   readonly until?: number
 }
 

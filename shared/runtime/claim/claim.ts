@@ -13,13 +13,13 @@
  * How a claim is decided
  *
  * 1. A type of the task is paused: the claim is refused.
- * 2. `judgeClaim` reads the head as the worker knows it. The task must be open and due, must want a further worker, and must allow
- *    this one. A head that shows a passed deadline or lost runs is refused too, and the write records that.
+ * 2. `judgeClaim` judges the head as the worker knows it. The task must be open and due, must want a further worker, and must allow
+ *    this one. A passed deadline, or lost runs that spend the retry budget, refuse the claim, and a write records that.
  * 3. Each limit grants a slot or a permit, perhaps after a wait in place. A task that a limit refuses waits (`limits/limits.ts`).
  * 4. The claim is written, guarded by the revision that was judged. If the task has changed, the stored head is judged again. A task
  *    that limits count is not: its slot may have been used by the change.
- * 5. The handler begins when the granted start has come, no pause has come since, and the permits are still held. Otherwise the run
- *    is released.
+ * 5. The claim waits for its granted start. If a type is paused by then, or the permits are lost, it releases the run before the
+ *    handler begins.
  *
  * The judgement by which a task was chosen goes with it to the write. It is made again only after a lost race, or when it may not
  * hold any more.
@@ -112,7 +112,7 @@ export type NotClaimed = {
   readonly limit?: string | undefined
   /** When a slot of that limit may be free. Set only when the task was not written down to wait for a slot. */
   readonly notBefore?: number
-  /** Whether another worker took the task or is about to. */
+  /** Whether another process changed the task first, or another worker is about to claim it. */
   readonly lostToOthers: boolean
 }
 

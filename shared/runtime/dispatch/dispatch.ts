@@ -70,7 +70,7 @@ export type Serving = {
   /** How a claim uses slots under rate limits. @default `wait-for-slot`: a far slot is written to the task */
   readonly slotUse?: SlotUse
   readonly hooks?: RunHooks
-  /** Aborts when the receiver takes on nothing more. */
+  /** Aborts when the receiver must claim no more tasks. */
   readonly draining?: AbortSignal
   /** Aborts when the receiver ends now: its runs are released. */
   readonly aborting?: AbortSignal

@@ -5,7 +5,7 @@ import type { TicketRefusal } from '../claim/claim-by-ticket.ts'
 
 /** Why a dispatch leads to no run, or to a run whose end was not written. */
 export type Obstacle =
-  /** Its task cannot start yet, or its receiver takes on nothing more. */
+  /** Its task cannot start yet, or its receiver must claim no more tasks. */
   | { readonly kind: 'early'; readonly delaySeconds: number }
   /** The claim of the task that it names was refused. */
   | { readonly kind: 'refused'; readonly why: NotClaimed['refused'] }

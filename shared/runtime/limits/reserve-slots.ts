@@ -194,7 +194,7 @@ async function bookAhead(
   if (bookedAfter === undefined) return system.limits.slots(name)
   const counted = bookedSlots(log, limit, system.clock.now(), { from: bookedAfter - count, count })
   const anyTime = counted.flatMap(slot => slot ?? [])
-  // Some of the counted slots have passed already. The next round then begins the log anew.
+  // Some of the counted slots have passed already. The next round then writes a new log.
   if (anyTime.length < count) return system.limits.slots(name)
   const someGetNoSlot = served.length > count
   const notBefore = someGetNoSlot ? nextSlot({ ...log, bookedAhead: bookedAfter }, limit, now) : undefined
