@@ -12,12 +12,12 @@
  *
  * How a claim is decided
  *
- * 1. A type of the task is paused: the claim is refused.
+ * 1. If a type of the task is paused, the claim is refused.
  * 2. `judgeClaim` judges the head as the worker knows it. The task must be open and due, must want a further worker, and must allow
  *    this one. A passed deadline, or lost runs that spend the retry budget, refuse the claim, and a write records that.
  * 3. Each limit grants a slot or a permit, perhaps after a wait in place. A task that a limit refuses waits (`limits/limits.ts`).
- * 4. The claim is written, guarded by the revision that was judged. If the task has changed, the stored head is judged again. A task
- *    that limits count is not: its slot may have been used by the change.
+ * 4. The claim is written, guarded by the revision that was judged. If the task has changed, the stored head is judged again. A
+ *    changed task that limits count is refused instead, since another task may have used its slot.
  * 5. The claim waits for its granted start. If a type is paused by then, or the permits are lost, it releases the run before the
  *    handler begins.
  *
@@ -35,13 +35,13 @@
  *   loses more than 30 % to others, it chooses at random from a window of the first tasks, which grows up to 500. So the order is
  *   exact while one process claims, and within 500 tasks when many do.
  * - Some tasks at the front cannot be claimed now: a limit is used up, a type is paused, or they are meant for other workers. The
- *   call passes them over. What was refused once is remembered for the rest of the call, so 1,000 tasks behind one used-up limit cost one
- *   question. A call examines at most 1,000 candidates, and those that are held back count a quarter.
+ *   call passes them over. It remembers each refusal, so 1,000 tasks behind one used-up limit cost one question. A call
+ *   examines at most 1,000 candidates, and a candidate that is held back counts a quarter.
  * - Passed-over tasks of tenants stay at the front of their line. The call then notes up to which turn it claimed, so that new
  *   tenants do not enter in front of the tasks that were served since (`fair/front.ts`).
  *
- * Each task has one ticket. A task that a limit refuses uses up a ticket, too: its head records the wait, and a new ticket is sent
- * when the wait ends. An HTTP worker needs no tickets, because it asks again.
+ * A task that a limit refuses uses up a ticket, too: its head records the wait, and a new ticket is sent when the wait ends. An HTTP
+ * worker needs no tickets, because it asks again.
  *
  * Three things can go wrong. Another worker writes first: the call tries the next candidate. The store refuses the task's content:
  * the refusal costs the task a retry. The store fails: the call delivers the tasks that it has claimed.
@@ -217,7 +217,7 @@ function refused(
 
 /**
  * Passed instead of an admission when the task, as seen, could not be claimed. No limit was asked then, so the task must
- * not be claimed even if it has become claimable. But what ends the task is recorded, such as its last lost run.
+ * not be claimed even if it has become claimable. The write still records what ends the task, such as its last lost run.
  */
 const NOT_ADMITTED = 'not-admitted'
 

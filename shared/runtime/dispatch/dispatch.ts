@@ -4,8 +4,8 @@
  * workers alike: `serveDispatch` waits until the task may start, claims it, runs it, and reports the run.
  *
  * The planner sends a dispatch when a change makes a task claimable, the waker when its time comes, and the sweeper when a
- * dispatch seems lost. A dispatch is a hint, and the conditional write of the claim decides. So a dispatch may come twice
- * or late. When its task has changed meanwhile, it is dropped: the change caused a dispatch of its own.
+ * dispatch seems lost. A dispatch is a hint, and the conditional write of the claim decides. So a dispatch may arrive
+ * twice or late. When its task has changed meanwhile, it is dropped: the change caused a dispatch of its own.
  *
  * A dispatch of a type that is run in order is a ticket. It says that one task of the type may be claimed, and its receiver
  * claims the best waiting one, which may be the task that the ticket names. Each task in a ready place has a ticket. So a
@@ -17,11 +17,11 @@
  *
  * A dispatch is passed on in three cases, and a refused dispatch is dropped in all others:
  *
- * - Its claim was refused, but another worker may claim the task. For a function, that is when another worker is about to
- *   claim it. A standalone worker also passes on a task that it runs, has run, or may not run. It does so every second: ten
- *   times, and without a bound in the first minute after the task changed or fell due. It drops the dispatch of a changed task.
- * - A ticket found no task, since the index may show one soon: twice, a second apart.
- * - A ticket's task was released because a suspect runs alone: at once, with the same bound of two.
+ * - Its claim was refused because another worker is about to claim the task, in case that worker dies. The dispatch returns
+ *   a second later, at most ten times. A standalone worker also passes on a task that it runs, has run, or may not run,
+ *   without a bound in the first minute after the task changed or fell due. It drops the dispatch of a changed task.
+ * - It is a ticket that found no task, since the index may show one soon: a second later, at most twice.
+ * - It is a ticket whose task was released because a suspect runs alone: at once, at most twice.
  *
  * After the claim the dispatch is not needed any more. The lease and its looks guard the run, which may take hours.
  *

@@ -17,9 +17,9 @@
  * - The item is a slot log: the starts of the last period, and the reserved ones. A slot is one start at one time. Two slots
  *   that are `limit` positions apart lie at least a period apart, so the limit holds for every span of time.
  * - A claim reserves the next slot by writing the log. The slot lies a lead ahead, since it would otherwise pass during the write.
- *   Each process measures its lead. Calls of one process share a write. While all near slots are taken, they only add to a counter.
- * - A claim waits in place for a near slot: up to 1 s, or 7.5 s in a standalone worker. It is written up to 250 ms before the slot,
- *   and its handler begins at the slot.
+ *   Each process measures its lead. Calls of one process share a write. While all near slots are taken, a write only adds to a counter.
+ * - A claim waits in place for a near slot: up to 1 s for a new slot, 2 s for the slot that its task has waited for, and 7.5 s in a
+ *   standalone worker. The claim is written up to 250 ms before the slot, and its handler begins at the slot.
  * - A claim writes a far slot to the task. The planner reads that change from the table's stream and sends a dispatch for the time of
  *   the slot. The waker sends it instead if the slot is more than 15 minutes ahead. The claim of that dispatch starts in the slot.
  * - A claim misses its slot when it is more than 3 % of the period late. Nothing starts in that slot. The claim doubles the lead of
@@ -44,12 +44,13 @@
  * Read in this order:
  * - `admit` below, with `limit-rules.ts`: which limits and pauses apply to a task
  * - `start.ts`: how a claim gets its slots; `core/limits/start.ts` decides when it starts
- * - `reserve-slots.ts`, `one-at-a-time.ts`: the writes of the slot log, and the spacing of starts in a process
+ * - `reserve-slots.ts`: writes the slot log. `one-at-a-time.ts`: spaces the starts of one process
  * - `permits.ts`: takes and releases permits
  * - `written-wait.ts`: writes and ends the wait of a task
  * - `serve-limit-looks.ts`, `admit-waiting.ts`: the looks at limits, and the tasks that they admit
  * - `allows-start.ts`: a cached check for readers of tasks
  */
+
 import { defined } from '../../core/defined.ts'
 import { block } from '../../core/limits/wait.ts'
 import type { Task } from '../../core/task/task.ts'
