@@ -1,6 +1,6 @@
 import { App, Fn, RemovalPolicy, Stack } from 'aws-cdk-lib'
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam'
-import { CfnFunction } from 'aws-cdk-lib/aws-lambda'
+import { CfnFunction, Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
 import { TaskSystem } from '../../infra/task-system.ts'
 
 /** A system for long jobs. With `BATON_ONE_QUEUE`, long jobs go to the wake queue, as before they had a queue of their own. */
@@ -15,6 +15,15 @@ if (process.env.BATON_ONE_QUEUE) {
   const toWaker = { Ref: wakeId }
   tasks.api.function.addToRolePolicy(
     new PolicyStatement({ actions: ['sqs:SendMessage'], resources: [Fn.getAtt(wakeId, 'Arn').toString()] }),
+  )
+  const sweeper = all.find(({ node }) => node.path.endsWith('Sweeper/Function'))
+  if (!(sweeper instanceof LambdaFunction)) throw new Error('there is no sweeper')
+  // The sweeper asks how many messages wait in the jobs queue before it replaces the message of a silent canvas.
+  sweeper.addToRolePolicy(
+    new PolicyStatement({
+      actions: ['sqs:GetQueueAttributes'],
+      resources: [Fn.getAtt(wakeId, 'Arn').toString()],
+    }),
   )
   for (const one of all) {
     if (one instanceof CfnFunction) {
