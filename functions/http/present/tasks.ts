@@ -124,7 +124,7 @@ function presentFlow({ task, stepResults = {}, params }: TaskDescription): FlowP
   const { flow, state } = task
   if (!flow) return {}
   const steps = describeSteps(task)
-  const presentStep = state === 'open' ? steps[flow.at] : undefined
+  const presentStep = state === 'open' ? steps[flow.presentStep] : undefined
   return {
     steps: steps.map(({ name, state, record, ...action }) => ({
       name,
@@ -133,7 +133,7 @@ function presentFlow({ task, stepResults = {}, params }: TaskDescription): FlowP
       ...(Object.hasOwn(stepResults, name) && { result: stepResults[name] ?? null }),
       ...(record?.undo && { undo: presentAction(record.undo) }),
     })),
-    cursor: flow.cursor,
+    cursor: flow.reachedStep,
     ...(params && { params }),
     ...(presentStep && { step: presentStep.name, stepType: workOf(task).type, direction: flow.direction }),
   }

@@ -22,11 +22,11 @@ import {
   revise,
   type Start,
 } from '../change/change.ts'
-import { endFields, finished } from '../change/finished.ts'
+import { endFields, withEnd } from '../change/end-head.ts'
 import { defined } from '../defined.ts'
 import type { Json } from '../json.ts'
 import { DEFAULT_OPTIONS } from '../options/options.ts'
-import { indexed } from '../place/place.ts'
+import { withIndexEntries } from '../place/place.ts'
 import { newborn as newbornTask, type Publication } from '../publish/publish.ts'
 import { bodyOf } from '../task/body.ts'
 import { CANVAS_TYPE, type Canvas, type CanvasState, type End } from '../task/canvas-state.ts'
@@ -127,7 +127,7 @@ export function createCancelled(
 ): { readonly ok: true; readonly change: Change<Task> } {
   const start = { revision: 1, fence: 0, operation: 'cancel' as const }
   const { task, bodies } = newbornTask(publication, start, now)
-  const after = indexed(finished(task, 'cancelled', now), now)
+  const after = withIndexEntries(withEnd(task, 'cancelled', now), now)
   return { ok: true, change: { before: undefined, after, guard: { kind: 'absent' }, bodies } }
 }
 

@@ -43,11 +43,11 @@ export function growTree(shape: Shape): Tree {
 
 /** Adds a node and all nodes below it, and returns its number. The recursion is as deep as canvases nest, which is bounded. */
 function grow(tree: Growing, shape: Single, seat: Seat): number {
-  if (shape === 1) return branch(tree, 'leaf', seat, () => [])
-  if ('chain' in shape) return branch(tree, 'chain', seat, own => items(tree, shape.chain, own))
-  if ('group' in shape) return branch(tree, 'group', seat, own => items(tree, shape.group, own))
+  if (shape === 1) return addNode(tree, 'leaf', seat, () => [])
+  if ('chain' in shape) return addNode(tree, 'chain', seat, own => growItems(tree, shape.chain, own))
+  if ('group' in shape) return addNode(tree, 'group', seat, own => growItems(tree, shape.group, own))
   const [members, ...callbacks] = shape.chord
-  return branch(tree, 'chord', seat, parent => {
+  return addNode(tree, 'chord', seat, parent => {
     const group = grow(tree, { group: members }, { parent, role: 'members', position: 0 })
     const rest = callbacks.flatMap(singlesOf).map((callback, index) => {
       const role = index === 0 ? 'then' : 'onError'
@@ -57,7 +57,7 @@ function grow(tree: Growing, shape: Single, seat: Seat): number {
   })
 }
 
-function branch(
+function addNode(
   { nodes, leafNodes }: Growing,
   kind: TreeNode['kind'],
   seat: Seat,
@@ -73,7 +73,7 @@ function branch(
   return number
 }
 
-function items(tree: Growing, siblings: readonly Shape[], parent: number): number[] {
+function growItems(tree: Growing, siblings: readonly Shape[], parent: number): number[] {
   const numbers: number[] = []
   for (const single of singles(siblings)) {
     numbers.push(grow(tree, single, { parent, role: 'item', position: numbers.length }))

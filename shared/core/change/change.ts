@@ -8,12 +8,12 @@
  * The other files hold what several transitions share:
  *
  * - `end-runs.ts`   ends runs
- * - `finished.ts`   ends a head
+ * - `end-head.ts`   ends a head
  * - `operations.ts` records the principals of changes that were asked for
  */
 
 import { RECENT_RUNS_MAX } from '../bounds.ts'
-import { indexed } from '../place/place.ts'
+import { withIndexEntries } from '../place/place.ts'
 import type { ValueWrite } from '../task/body.ts'
 import { firstFence } from '../task/fence.ts'
 import { type Head, isTask } from '../task/head.ts'
@@ -88,7 +88,7 @@ export function beginBirth<H extends Head>(
   const fence = Math.max(remains?.fence ?? 0, firstFence(now))
   const { draft, bodies } = newborn({ revision, fence, operation: 'publish' })
   if (remains) return revise(remains, draft, now, { bodies }).change
-  return { before: undefined, after: indexed(draft, now), guard: { kind: 'absent' }, bodies }
+  return { before: undefined, after: withIndexEntries(draft, now), guard: { kind: 'absent' }, bodies }
 }
 
 /**
@@ -102,15 +102,15 @@ export function revise<H extends Head>(
   more: { leases?: readonly Lease[]; bodies?: readonly BodyWrite[] } = {},
 ): { readonly ok: true; readonly change: Change<H> } {
   const { born, revision } = before
-  const kept = isTask(before) && isTask(draft) ? trimmed(draft, before.live) : draft
-  const after = indexed({ ...kept, revision: revision + 1, updatedAt: now } as H, now)
+  const kept = isTask(before) && isTask(draft) ? withoutExcess(draft, before.live) : draft
+  const after = withIndexEntries({ ...kept, revision: revision + 1, updatedAt: now } as H, now)
   const guard: Guard = { kind: 'revision', born, revision, leases: more.leases ?? [] }
   return { ok: true, change: { before, after, guard, bodies: more.bodies ?? [] } }
 }
 
 /** The draft of a task as a head keeps it: without a wait that is over, and with few ended runs. */
-function trimmed(draft: Task, endedNow: Task['live']): Task {
-  return { ...withoutEndedWait(draft), ended: recent(draft.ended, endedNow) }
+function withoutExcess(draft: Task, endedNow: Task['live']): Task {
+  return { ...withoutEndedWait(draft), ended: keptRuns(draft.ended, endedNow) }
 }
 
 /** The draft without its wait for a limit, which lasts only until the task changes. */
@@ -121,7 +121,7 @@ function withoutEndedWait(draft: Task): Task {
 }
 
 /** All successes and the last few other runs. Runs that this change ends stay in any case, so that each worker can learn why. */
-function recent(ended: Task['ended'], endedNow: Task['live']): Task['ended'] {
+function keptRuns(ended: Task['ended'], endedNow: Task['live']): Task['ended'] {
   const others = Object.values(ended)
     .filter(run => run.state !== 'succeeded' || run.past)
     .sort((a, b) => a.endedAt - b.endedAt || a.fence - b.fence)

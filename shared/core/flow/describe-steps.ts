@@ -24,7 +24,7 @@ export function describeSteps(task: Task): DescribedStep[] {
 /** The record of a step. For the present step it includes the runs that count so far. */
 function presentRecord(
   task: Task,
-  { steps, at, direction }: FlowState,
+  { steps, presentStep: at, direction }: FlowState,
   index: number,
 ): StepRecord | undefined {
   const record = steps[index]

@@ -9,8 +9,8 @@ export function startFlow(task: Task, definition: FlowDefinition): Task {
   const { deadlineMs } = task.options
   const flow: FlowState = {
     definition,
-    cursor: 0,
-    at: 0,
+    reachedStep: 0,
+    presentStep: 0,
     direction: 'do',
     steps: {},
     ...(deadlineMs !== undefined && { deadlineMs, deadlineAt: task.dueAt + deadlineMs }),
@@ -25,9 +25,12 @@ export function startFlow(task: Task, definition: FlowDefinition): Task {
 export function openStep(task: Task, at: number, direction: Direction, now: number): Task {
   const { flow } = task
   if (!flow) throw new RangeError(`${task.id} is no flow and has no step ${at}`)
-  const cursor = direction === 'do' ? at : flow.cursor
+  const cursor = direction === 'do' ? at : flow.reachedStep
   const dueAt = direction === 'undo' ? Math.min(task.dueAt, now) : task.dueAt
-  return withPiece({ ...closed(task, now), dueAt }, { ...flow, at, direction, cursor })
+  return withPiece(
+    { ...withClosedPiece(task, now), dueAt },
+    { ...flow, presentStep: at, direction, reachedStep: cursor },
+  )
 }
 
 /** The fields with which a stage begins. */
@@ -40,7 +43,7 @@ export type StageOpening = {
 /** The draft in another stage, with no successes or failures and a fresh budget. Live runs end cancelled. */
 export function openStage(task: Task, { stage, dueAt, priority }: StageOpening, now: number): Task {
   return {
-    ...closed(task, now),
+    ...withClosedPiece(task, now),
     stage,
     dueAt,
     retrying: false,
@@ -52,7 +55,7 @@ export function openStage(task: Task, { stage, dueAt, priority }: StageOpening, 
 export function beginPiece(task: Task, now: number): Task {
   const { flow } = task
   if (!flow) return task
-  const { at, direction } = flow
+  const { presentStep: at, direction } = flow
   const record = flow.steps[at]
   if (record?.[direction]?.startedAt !== undefined) return task
   const begun = { attempts: 0, startedAt: now }
@@ -67,7 +70,7 @@ export function beginPiece(task: Task, now: number): Task {
 }
 
 /** The draft of a task whose piece is over. Nothing of that piece counts for the next one. */
-function closed(task: Task, now: number): Task {
+function withClosedPiece(task: Task, now: number): Task {
   const { error: _error, ...rest } = task
   const runs = endRuns(task, Object.keys(task.live), { state: 'cancelled' }, now)
   const draft: Task = { ...rest, ...runs, retrying: false, failures: 0, failuresBy: {} }
@@ -94,8 +97,8 @@ export function withPastSuccesses(task: Task): Task['ended'] {
 
 /** The draft with the options of the flow's present piece. Only the retention is the flow's own. */
 function withPiece(task: Task, flow: FlowState): Task {
-  const action = flow.definition.steps[flow.at]?.[flow.direction]
-  if (!action) throw new RangeError(`${task.id} has nothing to ${flow.direction} at step ${flow.at}`)
+  const action = flow.definition.steps[flow.presentStep]?.[flow.direction]
+  if (!action) throw new RangeError(`${task.id} has nothing to ${flow.direction} at step ${flow.presentStep}`)
   const { retentionMs } = task.options
   return withDeadline({ ...task, flow, options: { ...action.options, retentionMs } })
 }
@@ -107,7 +110,7 @@ export function withDeadline(task: Task): Task {
   const { flow, options } = task
   if (!flow) return task
   const { deadlineAt: _former, ...rest } = task
-  const startedAt = flow.steps[flow.at]?.[flow.direction]?.startedAt
+  const startedAt = flow.steps[flow.presentStep]?.[flow.direction]?.startedAt
   const ofStep = startedAt === undefined ? undefined : startedAt + (options.deadlineMs ?? Number.NaN)
   const ofFlow = flow.direction === 'do' ? flow.deadlineAt : undefined
   const limits = [ofStep, ofFlow].filter(limit => limit !== undefined && !Number.isNaN(limit)) as number[]

@@ -2,7 +2,7 @@ import { type Decision, refuse, revise } from '../change/change.ts'
 import { afterFirstEnd } from '../task/canvas-state.ts'
 import type { FlowState, StepRecord } from '../task/flow-state.ts'
 import type { Task } from '../task/task.ts'
-import { failureOf, openNext, undoFrom } from './end-piece.ts'
+import { failedStepError, withNextStep, withNextUndo } from './end-piece.ts'
 import { openStep } from './open-piece.ts'
 
 /** What an operator may do about a failed flow. */
@@ -29,19 +29,23 @@ export function resume(task: Task, action: ResumeAction, now: number): Decision<
   if (!flow) return refuse('not-a-flow')
   if (task.state !== 'failed') return refuse('not-failed')
   if (task.owes) return refuse('owes')
-  const draft = reopened(task, flow, now)
+  const draft = withReopenedFlow(task, flow, now)
   switch (action) {
     case 'retry-do':
     case 'continue':
       if (undoneBefore(flow).length > 0) return refuse('undone')
-      return revise(task, action === 'continue' ? continued(draft, flow, now) : redone(draft, flow, now), now)
+      return revise(
+        task,
+        action === 'continue' ? withDoneByOperator(draft, flow, now) : withDoRetried(draft, flow, now),
+        now,
+      )
     case 'retry-undo':
     case 'skip-undo': {
       const at = failedUndo(flow)
       if (at === undefined) return refuse('no-failed-undo')
       return revise(
         task,
-        action === 'retry-undo' ? undoneAgain(draft, at, now) : skipped(draft, at, now),
+        action === 'retry-undo' ? withUndoRetried(draft, at, now) : withUndoSkipped(draft, at, now),
         now,
       )
     }
@@ -55,7 +59,7 @@ function failedUndo({ steps }: FlowState): number | undefined {
 }
 
 /** The names of the steps before the failed one that are undone, or whose undo an operator has skipped. */
-export function undoneBefore({ definition, steps, cursor }: FlowState): string[] {
+export function undoneBefore({ definition, steps, reachedStep: cursor }: FlowState): string[] {
   return definition.steps.slice(0, cursor).flatMap(({ name }, at) => (isUndone(steps[at]) ? [name] : []))
 }
 
@@ -64,7 +68,7 @@ function isUndone(record: StepRecord | undefined): boolean {
 }
 
 /** The draft of a resumed flow. It is due at once, and its deadline begins anew. */
-function reopened(task: Task, flow: FlowState, now: number): Task {
+function withReopenedFlow(task: Task, flow: FlowState, now: number): Task {
   const { finishedAt: _finishedAt, expiresAt: _expiresAt, error: _error, ...rest } = task
   const { deadlineMs } = flow
   const deadline = deadlineMs === undefined ? {} : { deadlineAt: now + deadlineMs }
@@ -78,43 +82,43 @@ function reopened(task: Task, flow: FlowState, now: number): Task {
   }
 }
 
-function redone(draft: Task, { cursor, steps }: FlowState, now: number): Task {
-  return openStep(forward(draft, withoutStep(steps, cursor)), cursor, 'do', now)
+function withDoRetried(draft: Task, { reachedStep: cursor, steps }: FlowState, now: number): Task {
+  return openStep(withoutUndoing(draft, withoutStep(steps, cursor)), cursor, 'do', now)
 }
 
-function continued(draft: Task, { cursor, steps }: FlowState, now: number): Task {
+function withDoneByOperator(draft: Task, { reachedStep: cursor, steps }: FlowState, now: number): Task {
   const failed = steps[cursor]
   const { error: _error, ...done } = failed?.do ?? { attempts: 0 }
   const record: StepRecord = {
     state: 'succeeded',
     do: { ...done, startedAt: done.startedAt ?? now, endedAt: now },
   }
-  return openNext(forward(draft, { ...steps, [cursor]: record }), cursor, now)
+  return withNextStep(withoutUndoing(draft, { ...steps, [cursor]: record }), cursor, now)
 }
 
-function undoneAgain(draft: Task, at: number, now: number): Task {
+function withUndoRetried(draft: Task, at: number, now: number): Task {
   const { flow } = draft
   if (!flow) return draft
-  const state = at === flow.cursor ? 'failed' : 'succeeded'
+  const state = at === flow.reachedStep ? 'failed' : 'succeeded'
   const { undo: _failed, ...record } = flow.steps[at] ?? { do: { attempts: 0 } }
-  const error = failureOf(flow)
+  const error = failedStepError(flow)
   const again = openStep(withRecords(draft, { ...flow.steps, [at]: { ...record, state } }), at, 'undo', now)
   return { ...again, ...(error && !flow.cancelling && { error }) }
 }
 
-function skipped(draft: Task, at: number, now: number): Task {
+function withUndoSkipped(draft: Task, at: number, now: number): Task {
   const record = draft.flow?.steps[at]
   if (!record) return draft
   const left = withRecords(draft, { ...draft.flow?.steps, [at]: { ...record, state: 'skipped' } })
-  return undoFrom(left, at - 1, now, failureOf(left.flow))
+  return withNextUndo(left, at - 1, now, failedStepError(left.flow))
 }
 
 /**
  * The draft of a flow that goes on with its steps instead of undoing them. It is not cancelled any more. If the failed step was
  * undone, a new round begins, in which all work has new idempotency keys.
  */
-function forward(task: Task, steps: FlowState['steps']): Task {
-  const beginsRound = isUndone(task.flow?.steps[task.flow.cursor])
+function withoutUndoing(task: Task, steps: FlowState['steps']): Task {
+  const beginsRound = isUndone(task.flow?.steps[task.flow.reachedStep])
   const draft = withRecords(task, withFailedUndosKept(steps))
   if (!draft.flow) return draft
   const { cancelling: _cancelling, round = 1, ...rest } = draft.flow

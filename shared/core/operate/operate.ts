@@ -7,7 +7,7 @@
 
 import { TOMBSTONE_MS } from '../bounds.ts'
 import { type Change, type Decision, refuse, revise } from '../change/change.ts'
-import { pieceCancelled } from '../flow/end-piece.ts'
+import { withCancelledPiece } from '../flow/end-piece.ts'
 import { afterFirstEnd } from '../task/canvas-state.ts'
 import { type Head, isTask } from '../task/head.ts'
 import type { Task, Unpublished } from '../task/task.ts'
@@ -24,7 +24,7 @@ export function cancel(task: Task, now: number): Decision<CancelRefusal> {
   }
   if (task.state !== 'open') return refuse('finished')
   if (task.flow?.direction === 'undo') return refuse('undoing')
-  return revise(task, pieceCancelled({ ...task, operation: 'cancel' }, now), now)
+  return revise(task, withCancelledPiece({ ...task, operation: 'cancel' }, now), now)
 }
 
 /** Records that all callbacks of the task's end are published. The task is listed among the ended ones from now on. */

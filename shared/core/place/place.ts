@@ -35,7 +35,7 @@ import {
 const MINUTE_MS = 60_000
 
 /** The head with its `view` and `place` computed anew. Every transition ends here. */
-export function indexed<H extends Head>(head: H, now: number): H {
+export function withIndexEntries<H extends Head>(head: H, now: number): H {
   const { view: _view, place: _place, ...rest }: HeadFields & { readonly place?: Place } = head
   return defined({ ...rest, view: viewOf(head), place: placeOf(head, now) }) as unknown as H
 }
@@ -96,7 +96,7 @@ function placeOfTask(task: Task, now: number): Place | undefined {
   if (task.state !== 'open') return undefined
   const takesWorkers = workersWanted(task) > 0
   if (takesWorkers && isFar(task, now)) return minutePlace(task.id, wakesAt(task))
-  const limit = limitWaitedAt(task)
+  const limit = limitWaitedFor(task)
   if (limit !== undefined) return { name: limitPlace(limit), order: waitingOrder(task, now) }
   if (takesWorkers && isReady(task, now)) {
     return { name: readyPlaceOf(task), order: waitingOrder(task, now) }
@@ -127,11 +127,11 @@ function isWaiting(task: Task): boolean {
  * The limit in whose place a task waits for a permit. A task that is taken in order, under one limit for all tasks of its type,
  * waits in its ready place with its turn instead: each freed permit goes to the best task there.
  */
-function limitWaitedAt(task: Task): string | undefined {
+function limitWaitedFor(task: Task): string | undefined {
   if (task.wait?.kind !== 'permit') return undefined
   const { limit } = task.wait
-  const isForAll = limit === workOf(task).type && isTakenInOrder(task) && !isTargeted(task)
-  return isForAll ? undefined : limit
+  const countsWholeType = limit === workOf(task).type && isTakenInOrder(task) && !isTargeted(task)
+  return countsWholeType ? undefined : limit
 }
 
 /** The task in its type's running place, if it runs and is in no other place. */

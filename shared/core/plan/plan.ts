@@ -34,9 +34,17 @@ import { LOOK_SLACK_MS, QUEUE_DELAY_MS_MAX } from '../bounds.ts'
 import { planOfCanvas } from '../canvas/canvas.ts'
 import { type Change, type Decision, refuse, revise } from '../change/change.ts'
 import { runRecord } from '../change/end-runs.ts'
-import { indexed, isFar, isReady, minuteOf, readyPlaceOf, startsAt, wakesAt } from '../place/place.ts'
+import {
+  isFar,
+  isReady,
+  minuteOf,
+  readyPlaceOf,
+  startsAt,
+  wakesAt,
+  withIndexEntries,
+} from '../place/place.ts'
 import { expire, isPastDeadline } from '../run/deadline.ts'
-import { failed } from '../run/finish.ts'
+import { withFailedRun } from '../run/finish.ts'
 import { retryDelayMs } from '../run/judge-budget.ts'
 import { leaseEnded, lose } from '../run/lose.ts'
 import { isComplete, isLeftInRunningPlace } from '../run/several-successes.ts'
@@ -163,7 +171,7 @@ export function look(task: Task, now: number, chance: number): Decision<'nothing
   }
   const overdue = liveRuns(task).find(run => timesOutAt(run) <= now)
   if (overdue) return { ok: true, change: timeOut(task, overdue, now, chance) }
-  const surfaced = task.wait ? task : indexed(task, now)
+  const surfaced = task.wait ? task : withIndexEntries(task, now)
   const isElsewhere = surfaced.place !== undefined && surfaced.place.name !== task.place?.name
   if (isElsewhere || isLeftInRunningPlace(task)) {
     return revise(task, { ...task, operation: 'surface' }, now)
@@ -176,7 +184,7 @@ function timeOut(task: Task, run: LiveRun, now: number, chance: number): Change<
     name: 'TimedOut',
     message: `the run took longer than ${timesOutAt(run) - run.startedAt} ms`,
   }
-  const draft = failed(task, run, { error, cause: 'timed-out' }, now)
+  const draft = withFailedRun(task, run, { error, cause: 'timed-out' }, now)
   const bodies = runRecord(task, run.fence, { state: 'failed', cause: 'timed-out', error }, now)
   if (draft.state !== 'open' || !isSamePiece(task, draft)) return revise(task, draft, now, { bodies }).change
   const dueAt = now + retryDelayMs(draft, run.workerId, chance)

@@ -17,7 +17,7 @@ export function update(task: Task, publication: Publication, now: number): Decis
   const draft: Task = {
     ...fresh,
     createdAt: task.createdAt,
-    ...workDone(task, publication),
+    ...keptRuns(task, publication),
     ...(task.userId !== undefined && { userId: task.userId }),
     ...(fresh.fairnessKey === undefined && keptTenant(task)),
     ...(task.traceparent !== undefined && { traceparent: task.traceparent }),
@@ -25,9 +25,9 @@ export function update(task: Task, publication: Publication, now: number): Decis
     ...(task.error !== undefined && { error: task.error }),
     // The same tenant keeps its turn.
     ...(task.place && (fresh.fairnessKey ?? task.fairnessKey) === task.fairnessKey && { place: task.place }),
-    ...placeInItsFlow(task),
+    ...keptParents(task),
   }
-  const staged = draft.stage === task.stage ? draft : reopenedAt(draft, task.stage, now)
+  const staged = draft.stage === task.stage ? draft : withStage(draft, task.stage, now)
   return revise(task, judgeBudget(staged, now), now, { bodies })
 }
 
@@ -37,7 +37,7 @@ export function isUpdatable(task: Task): boolean {
 }
 
 /** The runs and failures that the task keeps. Runs from before its type became a flow count for none of the flow's steps. */
-function workDone(task: Task, { flow }: Publication): Pick<Task, 'ended' | 'failures' | 'failuresBy'> {
+function keptRuns(task: Task, { flow }: Publication): Pick<Task, 'ended' | 'failures' | 'failuresBy'> {
   if (flow) return { ended: withPastSuccesses(task), failures: 0, failuresBy: {} }
   const { ended, failures, failuresBy } = task
   return { ended, failures, failuresBy }
@@ -53,7 +53,7 @@ function keptTenant({ fairnessKey }: Task): Partial<Task> {
 }
 
 /** The fields that tie the task to its parent or canvas, which an update does not change. */
-function placeInItsFlow({ parentId, member, previous, immutable }: Task): Partial<Task> {
+function keptParents({ parentId, member, previous, immutable }: Task): Partial<Task> {
   return {
     ...(parentId !== undefined && { parentId }),
     ...(member && { member }),
@@ -63,7 +63,7 @@ function placeInItsFlow({ parentId, member, previous, immutable }: Task): Partia
 }
 
 /** The draft in the stage of the publication, which begins afresh. Without one the task stays in its former stage. */
-function reopenedAt(draft: Task, former: string | undefined, now: number): Task {
+function withStage(draft: Task, former: string | undefined, now: number): Task {
   const { stage, dueAt } = draft
   if (stage === undefined) return former === undefined ? draft : { ...draft, stage: former }
   return openStage({ ...draft, ...(former !== undefined && { stage: former }) }, { stage, dueAt }, now)

@@ -48,19 +48,19 @@ type RefusedClaim = Extract<ClaimDecision, { ok: false }>
 
 /** Judges whether the worker may take the task. Where the claim needs the room of runs whose lease has ended, it judges them lost. */
 export function judgeClaim(task: Task, claimer: Claimer, now: number): ClaimJudgement {
-  return { task, claimer, judgedAt: now, ...claimable(task, claimer, now) }
+  return { task, claimer, judgedAt: now, ...judge(task, claimer, now) }
 }
 
-function claimable(task: Task, claimer: Claimer, now: number): Claimable | RefusedClaim {
+function judge(task: Task, claimer: Claimer, now: number): Claimable | RefusedClaim {
   if (task.state !== 'open') return refuse('finished')
   if (isPastDeadline(task, now)) return { ...refuse('finished'), change: expire(task, now) }
-  const expired = takeable(task, claimer, now)
+  const expired = replaceableRuns(task, claimer, now)
   const { draft, bodies } = endLost(task, expired, now)
   const leases = expired.map(leaseOf)
   if (draft.state !== 'open' || !isSamePiece(task, draft)) {
     return { ...refuse('budget-spent'), change: revise(task, draft, now, { leases, bodies }).change }
   }
-  const reason = refusal(draft, claimer, now)
+  const reason = reasonToRefuse(draft, claimer, now)
   return reason ? refuse(reason) : { ok: true, draft, leases, bodies }
 }
 
@@ -116,14 +116,14 @@ export function claim(
 }
 
 /** Runs past their lease that the claim replaces: all of them when the task is fully taken, else the claimer's own. */
-function takeable(task: Task, claimer: Claimer, now: number): LiveRun[] {
+function replaceableRuns(task: Task, claimer: Claimer, now: number): LiveRun[] {
   const isFullyTaken = workersWanted(task) <= 0
   return liveRuns(task)
     .filter(run => leaseEnded(run, now) && (isFullyTaken || run.workerId === claimer.workerId))
     .slice(0, LOST_RUNS_PER_WRITE_MAX)
 }
 
-function refusal(task: Task, claimer: Claimer, now: number): ClaimRefusal | undefined {
+function reasonToRefuse(task: Task, claimer: Claimer, now: number): ClaimRefusal | undefined {
   if (task.dueAt > now) return 'not-due'
   if (!isAllowed(task, claimer)) return 'not-allowed'
   if (liveRuns(task).some(isBy(claimer))) return 'holds-run'

@@ -1,6 +1,6 @@
 import { type Change, revise } from '../change/change.ts'
 import { endRuns } from '../change/end-runs.ts'
-import { pieceFailed } from '../flow/end-piece.ts'
+import { withFailedPiece } from '../flow/end-piece.ts'
 import type { TaskError } from '../task/error.ts'
 import type { Task } from '../task/task.ts'
 
@@ -15,7 +15,7 @@ export function expire(task: Task, now: number): Change<Task> {
   const live = Object.keys(task.live)
   const runs = endRuns(task, live, { state: 'failed', cause: 'timed-out', error }, now)
   const draft: Task = { ...task, ...runs, operation: 'expire' }
-  return revise(task, pieceFailed(draft, now, error, live.length), now).change
+  return revise(task, withFailedPiece(draft, now, error, live.length), now).change
 }
 
 /** The error of a task whose deadline has passed, and of its live runs. */

@@ -1,6 +1,6 @@
 import { DELAY_MS_MAX, FAILING_WORKERS_MAX } from '../bounds.ts'
 import { without } from '../change/change.ts'
-import { pieceFailed, pieceSucceeded } from '../flow/end-piece.ts'
+import { withFailedPiece, withSucceededPiece } from '../flow/end-piece.ts'
 import type { Retry } from '../options/options.ts'
 import { failuresOf } from '../task/attempts.ts'
 import { shortError, type TaskError } from '../task/error.ts'
@@ -11,7 +11,7 @@ import { isInvocation } from '../worker/worker.ts'
  * The draft after one more failed or lost run. The failure is counted, and the piece fails when the budget allows no success any
  * more.
  */
-export function failureCounted(task: Task, workerId: string, error: TaskError, now: number): Task {
+export function withFailure(task: Task, workerId: string, error: TaskError, now: number): Task {
   const perWorker = task.options.retry.scope === 'worker'
   const counted: Task = {
     ...task,
@@ -21,13 +21,13 @@ export function failureCounted(task: Task, workerId: string, error: TaskError, n
       : task.failuresBy,
     error: shortError(error),
   }
-  return canStillSucceed(counted) ? counted : pieceFailed(counted, now, error)
+  return canStillSucceed(counted) ? counted : withFailedPiece(counted, now, error)
 }
 
 /** The draft after a change of its options. Its piece ends if the options ask for no more successes, or leave no budget. */
 export function judgeBudget(draft: Task, now: number): Task {
-  if (successes(draft).length >= draft.options.concurrency) return pieceSucceeded(draft, now)
-  return canStillSucceed(draft) ? draft : pieceFailed(draft, now, draft.error)
+  if (successes(draft).length >= draft.options.concurrency) return withSucceededPiece(draft, now)
+  return canStillSucceed(draft) ? draft : withFailedPiece(draft, now, draft.error)
 }
 
 /** Whether the retry budget still allows as many successes as the task asks for. */

@@ -37,7 +37,7 @@ import { type BodyWrite, type Decision, type Lease, refuse, revise } from '../ch
 import { endRuns, runRecord } from '../change/end-runs.ts'
 import type { LiveRun } from '../task/runs.ts'
 import { liveRuns, type Task } from '../task/task.ts'
-import { failureCounted } from './judge-budget.ts'
+import { withFailure } from './judge-budget.ts'
 
 /**
  * Lost runs that one write records. An update expression has at most 4 KB, and each lost run takes some 50 characters. The next
@@ -83,7 +83,7 @@ export function endLost(
     }
     bodies.push(...runRecord(draft, run.fence, ending, now))
     draft = { ...draft, ...endRuns(draft, [String(run.fence)], ending, now) }
-    if (draft.state === 'open') draft = failureCounted(draft, run.workerId, ending.error, now)
+    if (draft.state === 'open') draft = withFailure(draft, run.workerId, ending.error, now)
   }
   return { draft, bodies }
 }

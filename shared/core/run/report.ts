@@ -32,16 +32,16 @@ export function reportDigest(report: Outcome): string | undefined {
 function beyondTheResult(report: Outcome): { readonly [name: string]: Json } {
   switch (report.outcome) {
     case 'succeed':
-      return plain({ next: report.next && { ...report.next, delayMs: report.next.delayMs || undefined } })
+      return asJson({ next: report.next && { ...report.next, delayMs: report.next.delayMs || undefined } })
     case 'fail':
-      return plain({
+      return asJson({
         error: report.error,
         fatal: report.fatal || undefined,
         retryInMs: report.retryInMs,
         log: report.log,
       } satisfies Parts<'fail'>)
     case 'release':
-      return plain({ delayMs: report.delayMs || undefined } satisfies Parts<'release'>)
+      return asJson({ delayMs: report.delayMs || undefined } satisfies Parts<'release'>)
   }
 }
 
@@ -49,7 +49,7 @@ type Parts<Name extends Outcome['outcome']> = {
   [Part in Exclude<keyof OutcomeOf<Name>, 'outcome'>]-?: unknown
 }
 
-function plain(value: object): { readonly [name: string]: Json } {
+function asJson(value: object): { readonly [name: string]: Json } {
   return JSON.parse(JSON.stringify(value)) as { readonly [name: string]: Json }
 }
 

@@ -1,5 +1,5 @@
 import { type Change, revise } from '../change/change.ts'
-import { pieceSucceeded } from '../flow/end-piece.ts'
+import { withSucceededPiece } from '../flow/end-piece.ts'
 import { isRunningPlace } from '../place/place-names.ts'
 import { lastSuccess } from '../task/result.ts'
 import { liveRuns, successes, type Task, workersWanted } from '../task/task.ts'
@@ -43,7 +43,7 @@ export function endOfComplete(task: Task): Change<Task> | undefined {
   const last = isComplete(task) ? lastSuccess(task) : undefined
   if (!last) return undefined
   const now = last.endedAt
-  return revise(task, pieceSucceeded({ ...task, operation: 'succeed' }, now), now).change
+  return revise(task, withSucceededPiece({ ...task, operation: 'succeed' }, now), now).change
 }
 
 /**

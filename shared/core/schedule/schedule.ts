@@ -16,7 +16,7 @@ import {
   revise,
   type Start,
 } from '../change/change.ts'
-import { endFields } from '../change/finished.ts'
+import { endFields } from '../change/end-head.ts'
 import { hash32 } from '../hash.ts'
 import type { Json } from '../json.ts'
 import { DEFAULT_OPTIONS } from '../options/options.ts'
@@ -124,7 +124,7 @@ export function pauseSchedule(head: Schedule, now: number): Decision<PauseRefusa
   if (head.schedule.paused) return refuse('nothing-to-change')
   const earlier = head.dueAt <= now ? (head.schedule.pauses ?? []) : []
   const pauses = [...earlier, { from: now }].slice(-SCHEDULE_PAUSES_MAX)
-  return patched(head, { ...head.schedule, paused: true, pauses }, now)
+  return reviseState(head, { ...head.schedule, paused: true, pauses }, now)
 }
 
 export function resumeSchedule(head: Schedule, now: number): Decision<PauseRefusal, Schedule> {
@@ -133,21 +133,21 @@ export function resumeSchedule(head: Schedule, now: number): Decision<PauseRefus
   // A schedule that an earlier version paused has no record of it: its last change was the pause.
   const { pauses = [{ from: head.updatedAt }], ...state } = head.schedule
   const ended = pauses.map(pause => ({ to: now, ...pause }))
-  return patched(head, { ...state, paused: false, ...(head.dueAt <= now && { pauses: ended }) }, now)
+  return reviseState(head, { ...state, paused: false, ...(head.dueAt <= now && { pauses: ended }) }, now)
 }
 
 /** Records that a caller triggered the schedule. */
 export function noteTriggered(head: Schedule, now: number): Decision<'finished', Schedule> {
   if (head.state !== 'open') return refuse('finished')
-  return patched(head, { ...head.schedule, lastRunAt: Math.max(now, head.schedule.lastRunAt ?? 0) }, now)
+  return reviseState(head, { ...head.schedule, lastRunAt: Math.max(now, head.schedule.lastRunAt ?? 0) }, now)
 }
 
 /** Writes the head without a change, which renews everything that ages with it. */
 export function touchSchedule(head: Schedule, now: number): Decision<'finished', Schedule> {
-  return head.state === 'open' ? patched(head, head.schedule, now) : refuse('finished')
+  return head.state === 'open' ? reviseState(head, head.schedule, now) : refuse('finished')
 }
 
-function patched(head: PresentSchedule, schedule: ScheduleState, now: number) {
+function reviseState(head: PresentSchedule, schedule: ScheduleState, now: number) {
   return revise<Schedule>(head, { ...head, operation: 'patch', schedule }, now)
 }
 

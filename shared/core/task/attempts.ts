@@ -17,7 +17,7 @@ export function attempts(task: Task): Attempts {
 }
 
 function endedPiece({ flow, state }: Task): number | undefined {
-  return state === 'open' ? undefined : flow?.steps[flow.at]?.[flow.direction]?.attempts
+  return state === 'open' ? undefined : flow?.steps[flow.presentStep]?.[flow.direction]?.attempts
 }
 
 function mostRuns({ options: { concurrency, retry, workerIds } }: Task): number {

@@ -62,9 +62,9 @@ export type StepRecord = {
 export type FlowState = {
   readonly definition: FlowDefinition
   /** Index of the step reached, from 0. It stays at the step that failed. */
-  readonly cursor: number
+  readonly reachedStep: number
   /** Index of the step that is worked on now. */
-  readonly at: number
+  readonly presentStep: number
   /** Whether that step is done or undone now. */
   readonly direction: Direction
   /** The records of the steps that have begun, by index. */

@@ -32,12 +32,12 @@ export function workOf(task: Task): Work {
 
 /** The present action of a flow; undefined for all other tasks. */
 export function actionOf({ flow }: Task): StepAction | undefined {
-  return flow?.definition.steps[flow.at]?.[flow.direction]
+  return flow?.definition.steps[flow.presentStep]?.[flow.direction]
 }
 
 /** The name of the present piece: the stage, or a flow's step as `reserve` or `undo reserve`; undefined for a plain task. */
 export function pieceOf({ flow, stage }: Task): string | undefined {
-  const step = flow?.definition.steps[flow.at]
+  const step = flow?.definition.steps[flow.presentStep]
   if (!step) return stage
   return flow?.direction === 'undo' ? `undo ${step.name}` : step.name
 }

@@ -143,7 +143,7 @@ async function purgeTask(system: System, job: PurgeJob, seen: Task): Promise<boo
   return true
 }
 
-const NOT_MEANT = { ok: false, reason: 'not-meant' } as const
+const NOT_MEANT = { ok: false, reason: 'not-covered' } as const
 
 /** Publishes owed callbacks before the task is removed, so that they are not lost with it. */
 async function withoutOwedCallbacks(system: System, seen: Task): Promise<Task | undefined> {

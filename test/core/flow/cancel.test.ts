@@ -44,7 +44,11 @@ describe('cancelling a flow that undoes', () => {
 
     expect(pieces).toEqual(undos)
     expect(statesOf(after)).toEqual(states)
-    expect(after).toMatchObject({ state: 'cancelled', live: {}, flow: { cursor: task.flow?.at } })
+    expect(after).toMatchObject({
+      state: 'cancelled',
+      live: {},
+      flow: { reachedStep: task.flow?.presentStep },
+    })
     expect(after.error).toBeUndefined()
   })
 

@@ -53,7 +53,7 @@ describe('publishing a flow again', () => {
 
     expect(updated).toMatchObject({ input: { inline: { sku: 'y' } }, priority: 4, born: aFlowTask().born })
     expect(pieceOf(updated)).toBe('a')
-    expect(afterOf(restarted(aFlowTask()))).toMatchObject({ born: LATER_BORN, flow: { at: 0 } })
+    expect(afterOf(restarted(aFlowTask()))).toMatchObject({ born: LATER_BORN, flow: { presentStep: 0 } })
   })
 
   test.each([
@@ -68,7 +68,7 @@ describe('publishing a flow again', () => {
       ended: {},
       failures: 0,
       fence: task.fence,
-      flow: { cursor: 0 },
+      flow: { reachedStep: 0 },
     })
     expect(statesOf(fresh)).toEqual(['pending', 'pending', 'pending'])
     expect(fresh.error).toBeUndefined()
@@ -87,7 +87,11 @@ describe('publishing a flow again', () => {
 
     const task = afterOf(update(halfDone, again, NOW))
 
-    expect(task).toMatchObject({ failures: 0, flow: { at: 0, steps: {} }, ended: { 1: { past: true } } })
+    expect(task).toMatchObject({
+      failures: 0,
+      flow: { presentStep: 0, steps: {} },
+      ended: { 1: { past: true } },
+    })
     expect(pieceOf(claimedBy(task))).toBe('a')
   })
 })

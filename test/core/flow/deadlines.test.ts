@@ -63,7 +63,7 @@ describe('the deadline of a step', () => {
     const failing = ended(claimedBy(aFlowTask(LIMITED)), failingFor('no', false), NOW + MINUTE)
 
     expect(late).toMatchObject({ ok: false, reason: 'finished' })
-    expect(late.change?.after.flow).toMatchObject({ direction: 'undo', at: 0 })
+    expect(late.change?.after.flow).toMatchObject({ direction: 'undo', presentStep: 0 })
     expect(failing).toMatchObject({
       dueAt: NOW,
       flow: { direction: 'undo' },
@@ -74,7 +74,7 @@ describe('the deadline of a step', () => {
   test('does not undo a success that comes late', () => {
     const after = ended(claimedBy(aFlowTask(LIMITED)), { outcome: 'succeed' }, NOW + HOUR)
 
-    expect(after).toMatchObject({ state: 'open', flow: { at: 1, direction: 'do' } })
+    expect(after).toMatchObject({ state: 'open', flow: { presentStep: 1, direction: 'do' } })
   })
 
   test('of an undo halts the undoing', () => {
@@ -98,7 +98,7 @@ describe('the deadline of the flow', () => {
     const late = done(task, undefined, NOW + HOUR - SECOND)
 
     expect(task).toMatchObject({ deadlineAt: NOW + HOUR, flow: { deadlineMs: HOUR } })
-    expect(late).toMatchObject({ flow: { at: 1 }, deadlineAt: NOW + HOUR })
+    expect(late).toMatchObject({ flow: { presentStep: 1 }, deadlineAt: NOW + HOUR })
     expect(nextWake(late, NOW + HOUR - SECOND)).toBe(NOW + HOUR)
   })
 
@@ -127,7 +127,7 @@ describe('the deadline of the flow', () => {
 
     expect(pieceOf(after)).toBe(piece)
     expect(statesOf(after)).toEqual(states)
-    expect(after.flow).toMatchObject({ cursor: 1, steps: { 1: { do: { attempts } } } })
+    expect(after.flow).toMatchObject({ reachedStep: 1, steps: { 1: { do: { attempts } } } })
   })
 
   test('is no matter for the undoing, which takes the time it takes', () => {

@@ -106,9 +106,9 @@ test('steps are undone strictly backwards, each at most once until a person take
       const isTakenUp = task.operation === 'resume'
       if (isTakenUp || !isUndoing(after)) last = Number.POSITIVE_INFINITY
       if (task.state !== 'open' || !isUndoing(after)) return
-      const isOpened = isTakenUp || !isUndoing(before) || after.at !== before.at
-      if (isOpened) expect(after.at).toBeLessThan(last)
-      last = after.at
+      const isOpened = isTakenUp || !isUndoing(before) || after.presentStep !== before.presentStep
+      if (isOpened) expect(after.presentStep).toBeLessThan(last)
+      last = after.presentStep
     }
   })
 })
@@ -116,7 +116,7 @@ test('steps are undone strictly backwards, each at most once until a person take
 test('only steps that began are undone, and none twice', () => {
   forEveryChange(() => ({ change, before, after }) => {
     if (change.after.state !== 'open' || !isUndoing(after)) return
-    const record = after.steps[after.at]
+    const record = after.steps[after.presentStep]
     expect(record?.do.startedAt).toBeTypeOf('number')
     expect(['undone', 'skipped']).not.toContain(record?.state)
     for (const [at, { state }] of Object.entries(before.steps)) {
@@ -127,17 +127,17 @@ test('only steps that began are undone, and none twice', () => {
 
 test('the cursor goes on by one step at a time, and stays at the one that failed', () => {
   forEveryChange(() => ({ before, after }) => {
-    if (isUndoing(after)) expect(after.cursor).toBe(before.cursor)
-    else expect([before.cursor, before.cursor + 1]).toContain(after.cursor)
-    if (!isUndoing(after)) expect(after.at).toBe(after.cursor)
+    if (isUndoing(after)) expect(after.reachedStep).toBe(before.reachedStep)
+    else expect([before.reachedStep, before.reachedStep + 1]).toContain(after.reachedStep)
+    if (!isUndoing(after)) expect(after.presentStep).toBe(after.reachedStep)
   })
 })
 
 test('while steps are done, all before the present one have been, and none after it has begun', () => {
   forEveryChange(() => ({ change, after }) => {
     if (change.after.state !== 'open' || isUndoing(after)) return
-    for (let at = 0; at < after.cursor; at++) expect(after.steps[at]?.state).toBe('succeeded')
-    const later = Object.keys(after.steps).filter(at => Number(at) > after.cursor)
+    for (let at = 0; at < after.reachedStep; at++) expect(after.steps[at]?.state).toBe('succeeded')
+    const later = Object.keys(after.steps).filter(at => Number(at) > after.reachedStep)
     expect(later).toEqual([])
   })
 })
@@ -147,7 +147,7 @@ test('the view tells the status, and the options are those of the present piece'
     const status = statusOf(task, now)
     const bucket = ['delayed', 'ready', 'running'].includes(status) ? 'open' : status
     expect(task.view?.bucket).toBe(bucket)
-    const action = after.definition.steps[after.at]?.[after.direction]
+    const action = after.definition.steps[after.presentStep]?.[after.direction]
     expect(task.options).toEqual({ ...action?.options, retentionMs: task.options.retentionMs })
   })
 })
@@ -176,7 +176,7 @@ function standing({ definition, steps }: FlowState): string[] {
 
 test('a piece begins with no failure, no success and a budget of its own', () => {
   forEveryChange(() => ({ change: { before, after }, before: from, after: to }) => {
-    const isNewPiece = from.at !== to.at || from.direction !== to.direction
+    const isNewPiece = from.presentStep !== to.presentStep || from.direction !== to.direction
     if (!before || after.state !== 'open' || !isNewPiece) return
     expect(after).toMatchObject({ failures: 0, failuresBy: {}, live: {}, retrying: false })
     expect(Object.values(after.ended).filter(run => run.state === 'succeeded')).toEqual([])

@@ -134,7 +134,11 @@ describe('continue', () => {
     const task = resumed(failed, 'continue')
 
     expect(statesOf(task)).toEqual(['succeeded', 'succeeded', 'pending'])
-    expect(task).toMatchObject({ state: 'open', dueAt: LATER, flow: { cursor: 2, at: 2, direction: 'do' } })
+    expect(task).toMatchObject({
+      state: 'open',
+      dueAt: LATER,
+      flow: { reachedStep: 2, presentStep: 2, direction: 'do' },
+    })
     expect(task.flow?.steps[1]).toMatchObject({ do: { endedAt: LATER } })
     expect(task.flow?.steps[1]?.do.error).toBeUndefined()
     expect(task.flow?.steps[1]?.undo).toBeUndefined()

@@ -38,7 +38,7 @@ describe('a flow whose steps all succeed', () => {
 
     expect(pieces).toEqual(['a', 'b', 'c'])
     expect(statesOf(task)).toEqual(['succeeded', 'succeeded', 'succeeded'])
-    expect(task).toMatchObject({ state: 'succeeded', finishedAt: NOW, flow: { cursor: 2 } })
+    expect(task).toMatchObject({ state: 'succeeded', finishedAt: NOW, flow: { reachedStep: 2 } })
     expect(resultOf(task)).toEqual({ inline: 'three' })
   })
 
@@ -94,7 +94,10 @@ describe('a step that fails for good', () => {
       state: 'failed',
       finishedAt: LATER,
       error: named('Error', 'out of stock'),
-      flow: { cursor: at, steps: { [at]: { do: { error: named('Error', 'out of stock'), attempts: 1 } } } },
+      flow: {
+        reachedStep: at,
+        steps: { [at]: { do: { error: named('Error', 'out of stock'), attempts: 1 } } },
+      },
     })
     expect(needsAttention(task)).toBe(false)
   })
@@ -162,7 +165,7 @@ describe('a step that fails for good', () => {
     const taken = claim(held, { workerId: 'w2' }, LATER)
 
     expect(taken).toMatchObject({ ok: false, reason: 'budget-spent' })
-    expect(taken.change?.after).toMatchObject({ live: {}, flow: { direction: 'undo', at: 0 } })
+    expect(taken.change?.after).toMatchObject({ live: {}, flow: { direction: 'undo', presentStep: 0 } })
   })
 })
 
@@ -178,7 +181,11 @@ describe('an undo that fails for good', () => {
 
     expect(pieceOf(undoing)).toBe(`undo ${'abc'[at]}`)
     expect(statesOf(task)).toEqual(states)
-    expect(task).toMatchObject({ state: 'failed', error: { message: 'no courier' }, flow: { cursor: 2 } })
+    expect(task).toMatchObject({
+      state: 'failed',
+      error: { message: 'no courier' },
+      flow: { reachedStep: 2 },
+    })
     expect(task.flow?.steps[at]?.undo).toMatchObject({ attempts: 1, error: { message: 'bank closed' } })
     expect(needsAttention(task)).toBe(true)
   })
@@ -229,7 +236,11 @@ describe('a run of a piece that is over', () => {
 
     const back = ended(held, { outcome: 'release', delayMs: 5 * SECOND })
 
-    expect(back).toMatchObject({ dueAt: NOW + 5 * SECOND, failures: 0, flow: { at: 1, direction: 'do' } })
+    expect(back).toMatchObject({
+      dueAt: NOW + 5 * SECOND,
+      failures: 0,
+      flow: { presentStep: 1, direction: 'do' },
+    })
     expect(attempts(back).used).toBe(0)
     expect(statesOf(back)).toEqual(['succeeded', 'running', 'pending'])
   })

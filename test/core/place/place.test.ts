@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { indexed, minuteOf, minuteStart } from '../../../shared/core/place/place.ts'
+import { minuteOf, minuteStart, withIndexEntries } from '../../../shared/core/place/place.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import { anEndedRun, aRun, aTask, HOUR, MINUTE, NOW } from '../../support/tasks/a-task.ts'
 
@@ -103,7 +103,7 @@ describe('the place of a task', () => {
   test('follows from the task alone: doing it again changes nothing', () => {
     const task = aTask({ kind: 'http', ...two, live: [aRun()] })
 
-    expect(indexed(task, NOW)).toEqual(task)
+    expect(withIndexEntries(task, NOW)).toEqual(task)
   })
 })
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { FAILING_WORKERS_MAX } from '../../../shared/core/bounds.ts'
-import { failureCounted } from '../../../shared/core/run/judge-budget.ts'
+import { withFailure } from '../../../shared/core/run/judge-budget.ts'
 import { failuresOf } from '../../../shared/core/task/attempts.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import { hasBudget } from '../../../shared/core/worker/targeted.ts'
@@ -14,7 +14,7 @@ const anInvocation = (n: number) => invocationWorkerId(`${String(n).padStart(8, 
 
 /** A task that each of these workers has failed once, one after the other. */
 function failedBy(workers: readonly string[], task: Task): Task {
-  return workers.reduce((draft, worker) => failureCounted(draft, worker, ERROR, NOW), task)
+  return workers.reduce((draft, worker) => withFailure(draft, worker, ERROR, NOW), task)
 }
 
 const patient = (maxRetries = 1_000, more = {}) =>

@@ -84,13 +84,16 @@ describe('a complete task, whose end is not written yet', () => {
   it('of a flow goes on to the next step', () => {
     const definition = aFlow()
     const flow = {
-      ...{ definition, cursor: 0, at: 0, direction: 'do' as const },
+      ...{ definition, reachedStep: 0, presentStep: 0, direction: 'do' as const },
       steps: { 0: { state: 'running' as const, do: { attempts: 0, startedAt: NOW } } },
     }
 
     const end = endOfComplete(aComplete({ kind: 'flow', flow }))
 
-    expect(end?.after.flow).toMatchObject({ at: 1, steps: { 0: { state: 'succeeded', do: { fence: 2 } } } })
+    expect(end?.after.flow).toMatchObject({
+      presentStep: 1,
+      steps: { 0: { state: 'succeeded', do: { fence: 2 } } },
+    })
     expect(successes(end?.after as Task)).toEqual([])
   })
 

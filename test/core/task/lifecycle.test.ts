@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { RECENT_RUNS_MAX } from '../../../shared/core/bounds.ts'
 import { cancelCanvas, noteMembersCancelled } from '../../../shared/core/canvas/canvas.ts'
 import type { Change } from '../../../shared/core/change/change.ts'
-import { indexed } from '../../../shared/core/place/place.ts'
+import { withIndexEntries } from '../../../shared/core/place/place.ts'
 import { look, plan } from '../../../shared/core/plan/plan.ts'
 import { isGone } from '../../../shared/core/publish/publish.ts'
 import { noteTicked } from '../../../shared/core/schedule/schedule.ts'
@@ -371,7 +371,7 @@ describe('every task', () => {
 
   test('stands in the indexes as it follows from the rest of it', () => {
     forEveryTask((task, now) => {
-      if (task.operation !== 'beat') expect(indexed(task, now)).toEqual(task)
+      if (task.operation !== 'beat') expect(withIndexEntries(task, now)).toEqual(task)
     })
   })
 })

@@ -23,7 +23,7 @@ export function endFields<State extends EndState>(
 /**
  * The draft of an ended task. Its live runs are cancelled, its retention begins, and it owes the callbacks for such an end.
  */
-export function finished(task: Task, state: EndState, now: number, error?: TaskError): Task {
+export function withEnd(task: Task, state: EndState, now: number, error?: TaskError): Task {
   const { error: _earlier, owes: _owed, ...rest } = task
   return {
     ...rest,
