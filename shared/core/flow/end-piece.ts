@@ -16,8 +16,8 @@ export function withSucceededPiece(task: Task, now: number): Task {
 
 /**
  * The draft of a task whose present piece cannot succeed any more. A flow then undoes the steps that have begun, from the failed
- * step on. After an undo that fails for good, no further step is undone, and the flow needs an operator. `cutOff` is the number of
- * runs that a deadline ended. They count as attempts of the step, but no budget counts them.
+ * step backwards. After an undo that fails for good, no further step is undone, and the flow needs an operator. `cutOff` is the
+ * number of runs that a deadline ended. They count as attempts of the step, but no budget counts them.
  */
 export function withFailedPiece(task: Task, now: number, error?: TaskError, cutOff = 0): Task {
   const { flow } = task
@@ -37,7 +37,7 @@ export function withFailedPiece(task: Task, now: number, error?: TaskError, cutO
   return withEndedFlow(halted, 'failed', now, failedStepError(flow) ?? error)
 }
 
-/** The draft of a cancelled task: at its end, or at the first step that a flow undoes. */
+/** The draft of a cancelled task: ended, or at the first step that a flow undoes. */
 export function withCancelledPiece(task: Task, now: number): Task {
   const { flow } = task
   if (!flow) return withEnd(task, 'cancelled', now)
@@ -48,7 +48,7 @@ export function withCancelledPiece(task: Task, now: number): Task {
   return undoing.flow ? { ...undoing, flow: { ...undoing.flow, cancelling: true } } : undoing
 }
 
-/** The draft in which the present step, if it had begun, has failed because of the cancellation. */
+/** The draft in which the present step, if it has begun, has failed because of the cancellation. */
 function withInterruptedStep(task: Task, { steps, presentStep: at }: FlowState, now: number): Task {
   const begun = steps[at]
   if (!begun) return task
@@ -67,14 +67,14 @@ function succeededAction(task: Task, begun: ActionRecord | undefined, now: numbe
   return { ...begun, attempts: attempts(task).used, endedAt: now, ...(fence !== undefined && { fence }) }
 }
 
-/** The worker of the run that succeeded, and its start if an earlier run began the step. */
+/** The worker of the run that succeeded, and the run's start if an earlier run began the step. */
 function runOfSuccess(success: EndedRun | undefined, begun: ActionRecord): Partial<ActionRecord> {
   if (!success) return {}
   const { workerId, startedAt } = success
   return { workerId, ...(startedAt !== begun.startedAt && { ranAt: startedAt }) }
 }
 
-/** The digest of an undo's report. No record keeps the undo's result, but a repeated report must be recognised. */
+/** The digest of an undo's report, by which a repeated report is recognised. No record keeps the result of an undo. */
 function undoReport(success: EndedRun | undefined): Partial<ActionRecord> {
   const reportDigest = success && pastDigest(success)
   return reportDigest === undefined ? {} : { reportDigest }
@@ -108,7 +108,10 @@ function withUndoneStep(task: Task, flow: FlowState, now: number): Task {
   return withNextUndo(undone, flow.presentStep - 1, now, failedStepError(undone.flow))
 }
 
-/** The draft that undoes the last step up to `from` that began and can be undone. Without such a step the flow ends. */
+/**
+ * The draft that undoes the next step: the last one, up to `from`, that has begun and can still be undone. Without such a step the
+ * draft of the ended flow.
+ */
 export function withNextUndo(task: Task, from: number, now: number, error?: TaskError): Task {
   const next = nextToUndo(task.flow, from)
   if (next !== undefined) {
@@ -119,7 +122,7 @@ export function withNextUndo(task: Task, from: number, now: number, error?: Task
     : withEndedFlow(task, 'failed', now, error)
 }
 
-/** The draft of an ended flow. It drops the success that ended it, which its step records, so that the head stays within 1 KB. */
+/** The draft of an ended flow. It drops the success that ended the flow, since its step's record keeps it, so the head stays within 1 KB. */
 function withEndedFlow(
   task: Task,
   state: 'succeeded' | 'failed' | 'cancelled',
@@ -134,7 +137,7 @@ export function failedStepError(flow: FlowState | undefined): TaskError | undefi
   return flow?.steps[flow.reachedStep]?.do.error
 }
 
-/** The last step up to `from` that has an undo, has begun, and whose undo has not ended. */
+/** The index of the last step, up to `from`, that has begun, has an undo, and whose undo has not ended. */
 function nextToUndo(flow: FlowState | undefined, from: number): number | undefined {
   for (let at = from; flow && at >= 0; at--) {
     const began = flow.steps[at]?.do.startedAt !== undefined
@@ -144,7 +147,7 @@ function nextToUndo(flow: FlowState | undefined, from: number): number | undefin
   return undefined
 }
 
-/** The draft with this record of the present step. */
+/** The draft with this record as that of the present step. */
 function withStepRecord(task: Task, record: StepRecord): Task {
   const { flow } = task
   return flow ? { ...task, flow: { ...flow, steps: { ...flow.steps, [flow.presentStep]: record } } } : task

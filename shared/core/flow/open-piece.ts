@@ -4,7 +4,7 @@ import type { Direction, FlowDefinition, FlowState } from '../task/flow-state.ts
 import { pastDigest } from '../task/result.ts'
 import { successes, type Task } from '../task/task.ts'
 
-/** The draft of a new flow, at its first step. The deadline and the retention of its publish hold for the flow as a whole. */
+/** The draft of a new flow, at its first step. The deadline and the retention of the publish hold for the flow as a whole. */
 export function startFlow(task: Task, definition: FlowDefinition): Task {
   const { deadlineMs } = task.options
   const flow: FlowState = {
@@ -24,7 +24,7 @@ export function startFlow(task: Task, definition: FlowDefinition): Task {
  */
 export function openStep(task: Task, at: number, direction: Direction, now: number): Task {
   const { flow } = task
-  if (!flow) throw new RangeError(`${task.id} is no flow and has no step ${at}`)
+  if (!flow) throw new RangeError(`${task.id} is not a flow and has no step ${at}`)
   const cursor = direction === 'do' ? at : flow.reachedStep
   const dueAt = direction === 'undo' ? Math.min(task.dueAt, now) : task.dueAt
   return withPiece(
@@ -33,7 +33,7 @@ export function openStep(task: Task, at: number, direction: Direction, now: numb
   )
 }
 
-/** The fields with which a stage begins. */
+/** The fields with which a stage begins. Without `priority` the task keeps its own. */
 export type StageOpening = {
   readonly stage: string
   readonly dueAt: number
@@ -51,7 +51,7 @@ export function openStage(task: Task, { stage, dueAt, priority }: StageOpening, 
   }
 }
 
-/** The draft in which the present step has begun. Its first claim begins it, and starts its deadline. */
+/** The draft in which the present step has begun. The first claim of a step begins it, and starts the step's deadline. */
 export function beginPiece(task: Task, now: number): Task {
   const { flow } = task
   if (!flow) return task
@@ -69,7 +69,7 @@ export function beginPiece(task: Task, now: number): Task {
   return withDeadline({ ...task, flow: { ...flow, steps } })
 }
 
-/** The draft of a task whose piece is over. Nothing of that piece counts for the next one. */
+/** The draft of a task whose present piece is over. None of its runs, failures and errors counts for the next piece. */
 function withClosedPiece(task: Task, now: number): Task {
   const { error: _error, ...rest } = task
   const runs = endRuns(task, Object.keys(task.live), { state: 'cancelled' }, now)
@@ -85,7 +85,7 @@ export function withoutSuccesses(task: Task): Task['ended'] {
   )
 }
 
-/** The ended runs with all successes marked as past. They stay on record and count no more. */
+/** The ended runs with all successes marked as past. They stay on record and no longer count. */
 export function withPastSuccesses(task: Task): Task['ended'] {
   const past = successes(task).map(success => {
     const { result: _result, reportDigest: _reportDigest, ...run } = success
@@ -113,6 +113,6 @@ export function withDeadline(task: Task): Task {
   const startedAt = flow.steps[flow.presentStep]?.[flow.direction]?.startedAt
   const ofStep = startedAt === undefined ? undefined : startedAt + (options.deadlineMs ?? Number.NaN)
   const ofFlow = flow.direction === 'do' ? flow.deadlineAt : undefined
-  const limits = [ofStep, ofFlow].filter(limit => limit !== undefined && !Number.isNaN(limit)) as number[]
-  return limits.length > 0 ? { ...rest, deadlineAt: Math.min(...limits) } : rest
+  const deadlines = [ofStep, ofFlow].filter(time => time !== undefined && !Number.isNaN(time)) as number[]
+  return deadlines.length > 0 ? { ...rest, deadlineAt: Math.min(...deadlines) } : rest
 }

@@ -5,13 +5,13 @@ import type { Task } from '../task/task.ts'
 import { failedStepError, withNextStep, withNextUndo } from './end-piece.ts'
 import { openStep } from './open-piece.ts'
 
-/** What an operator may do about a failed flow. */
+/** The ways in which an operator may resume a failed flow; see `resume`. */
 export type ResumeAction = 'retry-do' | 'retry-undo' | 'skip-undo' | 'continue'
 
 /**
  * Why a flow is not resumed.
  *
- * - `undone`          a step before the failed one is undone, or counts as undone
+ * - `undone`          a step before the failed one is undone, or an operator has skipped its undo
  * - `no-failed-undo`  no undo has failed that could be retried or skipped
  * - `owes`            the callbacks of the flow's end are not published yet, and a resumption would lose them
  */
@@ -20,7 +20,7 @@ export type ResumeRefusal = 'not-a-flow' | 'not-failed' | 'undone' | 'no-failed-
 /**
  * Resumes a failed flow with a fresh budget under the same birth, so a retried `do` or `undo` is the same piece of work.
  *
- * - `retry-do` does the failed step again; `continue` counts it as done by the operator. Both need that no step before it is
+ * - `retry-do` does the failed step again; `continue` counts it as done by the operator. Both are refused when a step before it is
  *   undone. A step whose undo has failed then counts as done.
  * - `retry-undo` tries the failed undo again; `skip-undo` counts it as done by the operator.
  */
@@ -52,7 +52,7 @@ export function resume(task: Task, action: ResumeAction, now: number): Decision<
   }
 }
 
-/** The step whose undo has failed for good. */
+/** The index of the step whose undo has failed for good. */
 function failedUndo({ steps }: FlowState): number | undefined {
   const found = Object.entries(steps).find(([, { state }]) => state === 'undo-failed')
   return found && Number(found[0])
@@ -67,7 +67,7 @@ function isUndone(record: StepRecord | undefined): boolean {
   return record?.state === 'undone' || record?.state === 'skipped'
 }
 
-/** The draft of a resumed flow. It is due at once, and its deadline begins anew. */
+/** The draft of a reopened flow. It is due at once, and its deadline begins anew. */
 function withReopenedFlow(task: Task, flow: FlowState, now: number): Task {
   const { finishedAt: _finishedAt, expiresAt: _expiresAt, error: _error, ...rest } = task
   const { deadlineMs } = flow
@@ -126,7 +126,7 @@ function withoutUndoing(task: Task, steps: FlowState['steps']): Task {
   return { ...draft, flow }
 }
 
-/** The steps. Each step whose undo has failed counts as done: what it did was not undone. */
+/** The records in which each step whose undo has failed counts as done, because its effects are still there. */
 function withFailedUndosKept(steps: FlowState['steps']): FlowState['steps'] {
   return Object.fromEntries(
     Object.entries(steps).map(([at, { undo, ...record }]) =>

@@ -16,9 +16,9 @@ export type Patch = {
   /** Null removes all tags. */
   readonly tags?: Readonly<Record<string, string>> | null
   readonly stage?: string
-  /** Options that overlay those of the task. */
+  /** Options that replace single options of the task. */
   readonly options?: PartialOptions
-  /** Options that replace all those of the task. */
+  /** Options that replace all options of the task. */
   readonly allOptions?: Options
   /** Removes the deadline of a whole flow. */
   readonly removesDeadline?: true
@@ -27,8 +27,8 @@ export type Patch = {
 export type PatchRefusal = 'finished' | 'too-few-workers' | 'a-flow'
 
 /**
- * Applies a patch. Live runs of workers that the new `workerIds` leave out end cancelled, which costs no retry. A new heartbeat
- * interval reaches a run with its next heartbeat, and all other options apply to runs claimed afterwards. A lowered `concurrency`
+ * Applies a patch. The live run of a worker that the new `workerIds` omit ends cancelled, which costs no retry. A run learns of a new
+ * heartbeat interval at its next heartbeat. All other options apply to runs claimed afterwards. A lowered `concurrency`
  * may end the task as succeeded.
  */
 export function patch(task: Task, changes: Patch, now: number): Decision<PatchRefusal> {
@@ -48,7 +48,7 @@ export function patch(task: Task, changes: Patch, now: number): Decision<PatchRe
   return revise(task, judgeBudget(draft, now), now, { bodies })
 }
 
-/** Begins the patched stage afresh. It does not wait for a retry of the former stage, whose live runs are cancelled. */
+/** The draft in the patched stage, which begins afresh. It does not wait for a retry of the former stage. Live runs end cancelled. */
 function withStage(draft: Task, { stage }: Patch, bodies: BodyWrite[], now: number): Task {
   if (stage === undefined || stage === draft.stage) return draft
   for (const run of liveRuns(draft)) bodies.push(...runRecord(draft, run.fence, { state: 'cancelled' }, now))
@@ -111,7 +111,7 @@ function deadlineEdit(task: Task, changes: Patch, options: Options): Partial<Tas
   return { deadlineAt: start + options.deadlineMs }
 }
 
-/** The deadline of a flow is that of all its steps together. The options hold the deadline of the present step. */
+/** The deadline of a flow counts for all its `do` steps together. The options hold the deadline of the present step. */
 function flowDeadlineEdit(
   task: Task,
   flow: FlowState,

@@ -7,7 +7,7 @@ import { newborn, type Publication } from './publish.ts'
 /**
  * Carries out `ifExists: update`. A task that is neither running nor ended takes the input, the due time and the options of
  * `publication`. It keeps its user, trace and creation time, and its tenant unless the publication names one. It also keeps its
- * ended runs, so a lowered `concurrency` or budget may end it.
+ * ended runs, so a lowered `concurrency` or budget may end the task.
  */
 export function update(task: Task, publication: Publication, now: number): Decision<'running' | 'finished'> {
   if (task.state !== 'open') return refuse('finished')
@@ -36,7 +36,7 @@ export function isUpdatable(task: Task): boolean {
   return task.state === 'open' && liveRuns(task).length === 0 && !hasBegun(task)
 }
 
-/** The runs and failures that the task keeps. Runs from before its type became a flow count for none of the flow's steps. */
+/** The runs and failures that the task keeps. Runs from before its type became a flow count for no step of the flow. */
 function keptRuns(task: Task, { flow }: Publication): Pick<Task, 'ended' | 'failures' | 'failuresBy'> {
   if (flow) return { ended: withPastSuccesses(task), failures: 0, failuresBy: {} }
   const { ended, failures, failuresBy } = task
@@ -62,7 +62,7 @@ function keptParents({ parentId, member, previous, immutable }: Task): Partial<T
   }
 }
 
-/** The draft in the stage of the publication, which begins afresh. Without one the task stays in its former stage. */
+/** The draft in the publication's stage, which begins afresh. If the publication names no stage, the task keeps its own. */
 function withStage(draft: Task, former: string | undefined, now: number): Task {
   const { stage, dueAt } = draft
   if (stage === undefined) return former === undefined ? draft : { ...draft, stage: former }

@@ -9,7 +9,7 @@ export function isPastDeadline(task: Task, now: number): boolean {
   return task.state === 'open' && task.deadlineAt !== undefined && task.deadlineAt <= now
 }
 
-/** The task, or the step of a flow, fails for good because its deadline has passed. Its live runs fail with it. */
+/** Fails the task, or the step of a flow, for good because its deadline has passed. Its live runs fail with it. */
 export function expire(task: Task, now: number): Change<Task> {
   const error = deadlineExceeded(task)
   const live = Object.keys(task.live)

@@ -30,9 +30,9 @@ export type FinishDecision =
   | { readonly ok: false; readonly reason: RunGone }
 
 /**
- * Ends a run by its worker's report. The report is accepted exactly when the run is stored as running under this birth and fence;
- * the time makes no difference. A task whose run failed or was released, and whose deadline has passed, fails for good in the same
- * write. `chance` (0 to 1) feeds the jitter of a retry. With `mayCount` false, no success is written as a counted change (see
+ * Ends a run by its worker's report. The report is accepted exactly when the run is stored as running under this birth and fence,
+ * even after its lease has ended. If the task's deadline has passed, a failed or released run makes the task fail for good in the
+ * same write. `chance` (0 to 1) feeds the jitter of a retry. With `mayCount` false, no success is written as a counted change (see
  * `several-successes.ts`): the revision guards each one.
  */
 export function finish(
@@ -73,8 +73,8 @@ function changeByReport(
 }
 
 /**
- * The change, or the end of the task when its deadline has passed. After a success the task stays open for its other workers or its
- * next piece, and a look ends it. A task that fails here keeps the due time that it had during the run, since it is not due again.
+ * The change, or the end of the task when its deadline has passed. A success does not end the task here: a look at the deadline
+ * does. A task that fails here keeps the due time that it had during the run, because it will not run again.
  */
 function withDeadlineJudged({ dueAt }: Task, change: Change<Task>, now: number): Change<Task> {
   const { after, bodies } = change
@@ -111,7 +111,7 @@ function succeed(
   return revise(task, moved.draft, now, { bodies: [...bodies, ...moved.bodies] }).change
 }
 
-/** The draft in its next stage. The last success that the task needs decides on the stage. */
+/** The draft in the next stage, which the last success that the present stage needs has named. */
 function withNextStage(
   task: Task,
   next: NextStage,
@@ -125,8 +125,8 @@ function withNextStage(
 }
 
 /**
- * Whether the task changes its stage too often. A task that waits between its stages may go on for years: only moves that
- * come faster than one a second add up.
+ * Whether the task changes its stage too often. Only moves that follow each other faster than one a second add up. So a task that
+ * waits between its stages may go on for years.
  */
 function movesTooOften({ flow, stageChanges = 0, startedAt }: Task, now: number): boolean {
   const seconds = Math.max(0, now - (startedAt ?? now)) / 1_000
@@ -168,7 +168,7 @@ export function withFailedRun(
   return withFailure({ ...task, ...runs, operation: 'fail' }, run.workerId, more.error, now)
 }
 
-/** The worker gives the task back. The run has not failed, so it uses up no retry. */
+/** The change by which the worker gives the task back. The run has not failed, so it uses up no retry. */
 function release(task: Task, run: LiveRun, report: OutcomeOf<'release'>, now: number): Change<Task> {
   const { delayMs = 0 } = report
   const ending = { state: 'released' as const, ...digestOf(report) }

@@ -8,8 +8,8 @@ import { liveRuns, successes, type Task } from '../task/task.ts'
 import { isInvocation } from '../worker/worker.ts'
 
 /**
- * The draft after one more failed or lost run. The failure is counted, and the piece fails when the budget allows no success any
- * more.
+ * The draft after one more failed or lost run. The failure is counted. The piece fails when the budget no longer allows it to
+ * succeed.
  */
 export function withFailure(task: Task, workerId: string, error: TaskError, now: number): Task {
   const perWorker = task.options.retry.scope === 'worker'
@@ -44,12 +44,12 @@ function canStillSucceed(task: Task): boolean {
 }
 
 /**
- * The failures by worker, for at most 100 workers. Each invocation of a function is a worker of its own, and a head has room for no
- * more.
+ * The failures by worker, for at most `FAILING_WORKERS_MAX` workers. Each Lambda invocation is a worker of its own, and a head has
+ * room for no more.
  *
- * Workers that can claim no more are dropped first: workers that the task does not list, and ended invocations. Next are those with
- * the fewest failures, since they gain the fewest runs if they come back. The worker that has just failed and the workers with a
- * live run are kept. Dropped failures still count for the task's whole budget.
+ * Workers that cannot claim again are dropped first: workers that the task does not list, and ended invocations. Next are workers
+ * with the fewest failures, because a return gains them the fewest runs. The worker that has just failed and the workers with a live
+ * run are kept. Dropped failures still count for the task's whole budget.
  */
 function boundedFailures(task: Task, failuresBy: Task['failuresBy'], failing: string): Task['failuresBy'] {
   const excess = Object.keys(failuresBy).length - FAILING_WORKERS_MAX
@@ -81,7 +81,7 @@ export function retryDelayMs(task: Task, workerId: string, chance: number): numb
   return backoffMs(retry, Math.max(1, failures), chance)
 }
 
-/** After 60 doublings a millisecond is longer than any delay. After 1,023 doublings a delay of 0 ms would become `NaN`. */
+/** After 60 doublings a millisecond is longer than any delay. The factor of 1,024 doublings is infinite, and 0 ms times it `NaN`. */
 const DOUBLINGS_MAX = 60
 
 /**
