@@ -48,7 +48,7 @@ describe('publishing a flow again', () => {
     expect(update(task, again, NOW)).toEqual({ ok: false, reason: 'running' })
   })
 
-  test('updates one that nobody has begun, and restarts it', () => {
+  test('updates or restarts a flow that no worker has begun', () => {
     const updated = afterOf(update(aFlowTask(), again, NOW))
 
     expect(updated).toMatchObject({ input: { inline: { sku: 'y' } }, priority: 4, born: aFlowTask().born })
@@ -74,7 +74,7 @@ describe('publishing a flow again', () => {
     expect(fresh.error).toBeUndefined()
   })
 
-  test('whose type has become a flow counts nothing that was done before', () => {
+  test('whose type has become a flow counts no earlier run', () => {
     const halfDone = aTask({
       type: 'order',
       kind: 'http',
@@ -99,7 +99,7 @@ describe('publishing a flow again', () => {
 describe('patching a flow', () => {
   const patched = (task: Task, changes: Parameters<typeof patch>[1]) => afterOf(patch(task, changes, NOW))
 
-  test('changes what belongs to the whole, and leaves its step be', () => {
+  test('changes fields of the whole flow, and not its present step', () => {
     const task = claimedBy(done(aFlowTask()))
 
     const after = patched(task, {
@@ -142,13 +142,13 @@ describe('patching a flow', () => {
     expect(after.options.deadlineMs).toBeUndefined()
   })
 
-  test('moves its deadline with its due time', () => {
+  test('moves the deadline with the due time', () => {
     const task = aFlowTask(undefined, { options: { deadlineMs: MINUTE } })
 
     expect(patched(task, { dueAt: NOW + HOUR }).deadlineAt).toBe(NOW + HOUR + MINUTE)
   })
 
-  test('that undoes changes its deadline for nobody', () => {
+  test('that undoes changes no deadline in force', () => {
     const undoing = failedFor(aFlowTask(), 'no')
 
     expect(patched(undoing, { options: { deadlineMs: 1 } }).deadlineAt).toBeUndefined()

@@ -25,7 +25,7 @@ const LIMITED = aFlow({ steps: ['a', 'b'].map(name => ({ name, do: limited, undo
 const looked = (task: Task, now: number) => afterOf(look(task, now, 0))
 
 describe('the deadline of a step', () => {
-  test('counts from its first claim, however long it waited for that', () => {
+  test('counts from its first claim, however late that is', () => {
     const waiting = done(aFlowTask(LIMITED))
     const begun = claimedBy(waiting, 'w1', NOW + HOUR)
 
@@ -47,7 +47,7 @@ describe('the deadline of a step', () => {
     expect(after.deadlineAt).toBeUndefined()
   })
 
-  test('includes its retries: what would be tried again in an hour is undone at once', () => {
+  test('includes its retries: a step with a retry in an hour is undone at once', () => {
     const retried = ended(claimedBy(aFlowTask(LIMITED)), failingFor('no', false))
 
     const after = looked(retried, NOW + MINUTE)
@@ -57,7 +57,7 @@ describe('the deadline of a step', () => {
     expect(after).toMatchObject({ dueAt: NOW + MINUTE, retrying: false, flow: { direction: 'undo' } })
   })
 
-  test('is found by the claim that comes too late, and by a failure that does', () => {
+  test('is found by a claim that comes too late, and by a failure that comes too late', () => {
     const retried = ended(claimedBy(aFlowTask(LIMITED)), failingFor('no', false))
     const late = claim(retried, { workerId: 'w1' }, NOW + MINUTE)
     const failing = ended(claimedBy(aFlowTask(LIMITED)), failingFor('no', false), NOW + MINUTE)
@@ -77,7 +77,7 @@ describe('the deadline of a step', () => {
     expect(after).toMatchObject({ state: 'open', flow: { presentStep: 1, direction: 'do' } })
   })
 
-  test('of an undo halts the undoing', () => {
+  test('of an undo stops the undoing', () => {
     const undoing = claimedBy(failedFor(done(aFlowTask(LIMITED)), 'no'))
 
     const after = looked(undoing, NOW + MINUTE)
@@ -102,7 +102,7 @@ describe('the deadline of the flow', () => {
     expect(nextWake(late, NOW + HOUR - SECOND)).toBe(NOW + HOUR)
   })
 
-  test('ends a flow that nobody has begun, with nothing to undo', () => {
+  test('ends a flow that no worker has begun, with nothing to undo', () => {
     const after = looked(within(HOUR), NOW + HOUR)
 
     expect(after).toMatchObject({
@@ -130,14 +130,14 @@ describe('the deadline of the flow', () => {
     expect(after.flow).toMatchObject({ reachedStep: 1, steps: { 1: { do: { attempts } } } })
   })
 
-  test('is no matter for the undoing, which takes the time it takes', () => {
+  test('does not limit the undoing', () => {
     const undoing = failedFor(within(MINUTE), 'no')
 
     expect(undoing.deadlineAt).toBeUndefined()
     expect(done(undoing, undefined, NOW + HOUR)).toMatchObject({ state: 'failed', error: { message: 'no' } })
   })
 
-  test('gives way to a step’s that is earlier', () => {
+  test('gives way to an earlier deadline of a step', () => {
     const begun = claimedBy(within(HOUR, LIMITED))
 
     expect(begun.deadlineAt).toBe(NOW + MINUTE)

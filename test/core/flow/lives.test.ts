@@ -99,7 +99,7 @@ function forEveryChange(claimAbout: () => (seen: Seen) => void): void {
 
 const isUndoing = ({ direction }: FlowState) => direction === 'undo'
 
-test('steps are undone strictly backwards, each at most once until a person takes the flow up again', () => {
+test('steps are undone strictly backwards, each at most once until an operator resumes the flow', () => {
   forEveryChange(() => {
     let last = Number.POSITIVE_INFINITY
     return ({ change: { after: task }, before, after }) => {
@@ -125,7 +125,7 @@ test('only steps that began are undone, and none twice', () => {
   })
 })
 
-test('the cursor goes on by one step at a time, and stays at the one that failed', () => {
+test('the reached step moves on by one at a time, and stays at the failed step', () => {
   forEveryChange(() => ({ before, after }) => {
     if (isUndoing(after)) expect(after.reachedStep).toBe(before.reachedStep)
     else expect([before.reachedStep, before.reachedStep + 1]).toContain(after.reachedStep)
@@ -133,7 +133,7 @@ test('the cursor goes on by one step at a time, and stays at the one that failed
   })
 })
 
-test('while steps are done, all before the present one have been, and none after it has begun', () => {
+test('while steps are done, all steps before the present one are done, and no later one has begun', () => {
   forEveryChange(() => ({ change, after }) => {
     if (change.after.state !== 'open' || isUndoing(after)) return
     for (let at = 0; at < after.reachedStep; at++) expect(after.steps[at]?.state).toBe('succeeded')
@@ -142,7 +142,7 @@ test('while steps are done, all before the present one have been, and none after
   })
 })
 
-test('the view tells the status, and the options are those of the present piece', () => {
+test('the view shows the status, and the options are those of the present piece', () => {
   forEveryChange(() => ({ change: { after: task }, after, now }) => {
     const status = statusOf(task, now)
     const bucket = ['delayed', 'ready', 'running'].includes(status) ? 'open' : status
@@ -152,7 +152,7 @@ test('the view tells the status, and the options are those of the present piece'
   })
 })
 
-test('an end says the truth about the steps', () => {
+test('the end of a flow agrees with the states of its steps', () => {
   forEveryChange(() => ({ change: { after: task }, after }) => {
     if (task.state === 'open') return
     const states = statesOf(task)

@@ -4,7 +4,7 @@ import { roomForResult } from '../../../shared/core/flow/flow.ts'
 import { aTask } from '../../support/tasks/a-task.ts'
 import { aFlowTask, done } from '../../support/tasks/flow-life.ts'
 
-test('input and results leave less room for the next result, whether they stand in the head or apart', () => {
+test('input and results leave less room for the next result, in the head or apart', () => {
   const published = aFlowTask(undefined, { input: { sku: 'x'.repeat(1_000) } })
   const inHead = done(published, 'x'.repeat(98))
   const apart = done(inHead, 'x'.repeat(9_998))

@@ -45,7 +45,7 @@ describe('retry-do', () => {
     expect(done(task, 'sent', LATER)).toMatchObject({ state: 'succeeded' })
   })
 
-  test('of a step that had been undone is another piece of work, with another key', () => {
+  test('of an undone step is another piece of work, with another key', () => {
     const onlyFirst = failedFor(aFlowTask(), 'no')
     const { task } = undoneInTurn(onlyFirst)
 
@@ -56,7 +56,7 @@ describe('retry-do', () => {
     expect(idempotencyKey(failedFor(again, 'no', LATER))).toBe(`order:k1/${BORN}/undo a/2`)
   })
 
-  test('of a canvas’s member does not change how it ended first, which its canvas counts', () => {
+  test('of a canvas’s member does not change its first end, which the canvas counts', () => {
     const member = { canvasId: 'c', born: BORN, leaf: 0 }
 
     const again = resumed({ ...HALTED, member }, 'retry-do')
@@ -65,7 +65,7 @@ describe('retry-do', () => {
     expect(memberEnd(done(again, 'sent', LATER))?.end).toBe('failed')
   })
 
-  test('may fail again, and everything is undone then', () => {
+  test('may fail again, and then all steps are undone', () => {
     const again = failedFor(resumed(HALTED, 'retry-do'), 'still none', LATER)
 
     const { pieces, task } = undoneInTurn(again, LATER)
@@ -75,14 +75,14 @@ describe('retry-do', () => {
     expect(needsAttention(task)).toBe(false)
   })
 
-  test('refuses what runs of the first attempt say', () => {
+  test('refuses reports of runs of the first attempt', () => {
     const task = claimedBy(resumed(HALTED, 'retry-do'), 'w1', LATER)
 
     expect(finish(task, { born: BORN, fence: 3, ...DONE }, LATER, 0).ok).toBe(false)
     expect(task.fence).toBe(5)
   })
 
-  test('takes up a flow of which nothing could be undone, or whose first step was', () => {
+  test('resumes a flow whose steps have no undo, or whose first step failed and was undone', () => {
     const first = undoneInTurn(failedFor(aFlowTask(), 'no')).task
 
     expect(pieceOf(resumed(NOT_UNDOABLE, 'retry-do'))).toBe('b')
@@ -128,7 +128,7 @@ describe('retry-do and continue of a flow whose earlier undo failed', () => {
 })
 
 describe('continue', () => {
-  test('counts the failed step as done by a person, and opens the next', () => {
+  test('counts the failed step as done by the operator, and opens the next one', () => {
     const failed = failedFor(failedFor(done(aFlowTask()), 'no'), 'no')
 
     const task = resumed(failed, 'continue')
@@ -144,7 +144,7 @@ describe('continue', () => {
     expect(task.flow?.steps[1]?.undo).toBeUndefined()
   })
 
-  test('undoes the repaired step, too, when a later one fails', () => {
+  test('undoes the step that the operator did, too, when a later one fails', () => {
     const task = resumed(failedFor(failedFor(done(aFlowTask()), 'no'), 'no'), 'continue')
 
     expect(undoneInTurn(failedFor(task, 'no', LATER), LATER).pieces).toEqual(['undo c', 'undo b', 'undo a'])
@@ -158,7 +158,7 @@ describe('continue', () => {
     expect(task.error).toBeUndefined()
   })
 
-  test('counts a step that nobody had claimed before the deadline as begun', () => {
+  test('counts a step that no worker claimed before the deadline as begun', () => {
     const limited = aFlowTask(undefined, { options: { deadlineMs: MINUTE } })
     const expired = afterOf(look(limited, NOW + MINUTE, 0))
 
@@ -184,7 +184,7 @@ describe('retry-undo', () => {
     expect(task).toMatchObject({ state: 'failed', error: { message: 'no courier' } })
   })
 
-  test('that fails again halts again', () => {
+  test('that fails again stops again', () => {
     const task = failedFor(resumed(HALTED_EARLIER, 'retry-undo'), 'still closed', LATER)
 
     expect(statesOf(task)).toEqual(['succeeded', 'undo-failed', 'undone'])
@@ -214,7 +214,7 @@ describe('skip-undo', () => {
     expect(needsAttention(task)).toBe(false)
   })
 
-  test('of the last that was left ends the flow', () => {
+  test('of the last undo that is left ends the flow', () => {
     const halted = failedFor(failedFor(aFlowTask(), 'no'), 'bank closed')
 
     expect(resumed(halted, 'skip-undo')).toMatchObject({ state: 'failed', finishedAt: LATER })
@@ -222,7 +222,7 @@ describe('skip-undo', () => {
   })
 })
 
-describe('taking a flow up again is refused', () => {
+describe('resuming a flow is refused', () => {
   const all: ResumeAction[] = ['retry-do', 'continue', 'retry-undo', 'skip-undo']
   const owing = failedFor(
     aFlowTask(aFlow({ steps: [{ name: 'a' }] }), {

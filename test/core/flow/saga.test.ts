@@ -28,7 +28,7 @@ const LATER = NOW + 20 * SECOND
 const named = (name: string, message: string) => ({ name, message })
 
 describe('a flow whose steps all succeed', () => {
-  test('does them in their order, and comes to the result of the last', () => {
+  test('does them in order, and has the result of the last one', () => {
     let task = aFlowTask()
     const pieces: Array<string | undefined> = []
     for (const result of ['one', 'two', 'three']) {
@@ -42,7 +42,7 @@ describe('a flow whose steps all succeed', () => {
     expect(resultOf(task)).toEqual({ inline: 'three' })
   })
 
-  test('keeps each result with its step, and comes to none before its end', () => {
+  test('keeps each result with its step, and has no result before its end', () => {
     const task = done(done(aFlowTask(), { id: 7 }))
 
     expect(task.flow?.steps[0]?.result).toEqual({ inline: { id: 7 } })
@@ -51,7 +51,7 @@ describe('a flow whose steps all succeed', () => {
     expect(resultOf(task)).toBeUndefined()
   })
 
-  test('asks for each step who serves its type, in that type’s order, with that step’s options', () => {
+  test('works on each step as a task of the step’s type, in that type’s order, with that step’s options', () => {
     const first = aFlowTask(aFlow())
     const second = done(first)
 
@@ -102,7 +102,7 @@ describe('a step that fails for good', () => {
     expect(needsAttention(task)).toBe(false)
   })
 
-  test('passes over steps that cannot be undone', () => {
+  test('skips steps without an undo', () => {
     const flow = aFlow({ steps: [{ name: 'a', undo: {} }, { name: 'b' }, { name: 'c' }] })
 
     const { pieces, task } = undoneInTurn(failedFor(doneTimes(aFlowTask(flow), 2), 'no'))
@@ -120,7 +120,7 @@ describe('a step that fails for good', () => {
     expect(statesOf(task)).toEqual(['succeeded', 'failed'])
   })
 
-  test('has used up its retries, which each step has afresh', () => {
+  test('has used up its retries, and each step has retries of its own', () => {
     const again = ended(claimedBy(aFlowTask()), failingFor('once', false))
     const second = done(again, undefined, NOW + SECOND)
     const secondAgain = ended(claimedBy(second, 'w1', LATER), failingFor('once', false), LATER)
@@ -158,7 +158,7 @@ describe('a step that fails for good', () => {
     expect(undoneInTurn(twice, LATER + 20 * SECOND).pieces).toEqual(undos)
   })
 
-  test('found lost by the claim that would take it over is undone, not claimed', () => {
+  test('that a claim finds lost is undone, not claimed', () => {
     const once = ended(claimedBy(aFlowTask()), failingFor('once', false))
     const held = claimedBy(once, 'w1', NOW + SECOND)
 
@@ -190,7 +190,7 @@ describe('an undo that fails for good', () => {
     expect(needsAttention(task)).toBe(true)
   })
 
-  test('has retries of its own, and may be lost, too', () => {
+  test('has retries of its own, and its runs may be lost', () => {
     const undoing = failedFor(aFlowTask(), 'no')
     const again = ended(claimedBy(undoing), failingFor('once', false))
     const lost = afterOf(lose(claimedBy(again, 'w1', NOW + SECOND), LATER))
@@ -210,7 +210,7 @@ describe('an undo that fails for good', () => {
 describe('a run of a piece that is over', () => {
   const zombie = { born: BORN, fence: 1 }
 
-  test('is refused whatever it says, though the same worker may hold the next one', () => {
+  test('gets every report refused, even if the same worker holds the next run', () => {
     const once = afterOf(lose(claimedBy(aFlowTask()), LATER))
     const second = done(once, undefined, LATER)
     const next = claimedBy(second, 'w1', LATER)
@@ -221,7 +221,7 @@ describe('a run of a piece that is over', () => {
     expect(heartbeat(next, zombie, LATER)).toMatchObject({ ok: false, reason: 'lost' })
   })
 
-  test('may repeat the success that ended it, in either direction, and changes nothing', () => {
+  test('may repeat the success that ended the piece, in either direction, and changes nothing', () => {
     const undoing = failedFor(done(aFlowTask()), 'no')
     const first = done(undoing)
 
@@ -231,7 +231,7 @@ describe('a run of a piece that is over', () => {
     expect(finish(first, { born: BORN, fence: 3, ...failingFor('no') }, LATER, 0).ok).toBe(false)
   })
 
-  test('given back is no attempt, and does not move the flow', () => {
+  test('that is released counts as no attempt, and does not move the flow', () => {
     const held = claimedBy(done(aFlowTask()))
 
     const back = ended(held, { outcome: 'release', delayMs: 5 * SECOND })
@@ -246,7 +246,7 @@ describe('a run of a piece that is over', () => {
   })
 })
 
-describe('undoing that runs', () => {
+describe('a running undo', () => {
   test('has a running place of its own, so that it is counted once', () => {
     const flow = aFlow({ steps: [{ name: 'a', undo: { kind: 'http' } }] })
     const running = claimedBy(failedFor(aFlowTask(flow), 'no'))

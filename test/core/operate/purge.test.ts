@@ -24,7 +24,7 @@ const TASKS: Record<Status, Task> = {
 const STATUSES = Object.keys(TASKS) as Status[]
 
 describe('a purge', () => {
-  it.each(STATUSES)('of what is %s removes exactly that', status => {
+  it.each(STATUSES)('of %s tasks removes exactly those', status => {
     const removed = STATUSES.filter(name => purge(TASKS[name], job(status), NOW + SECOND).ok)
 
     expect(removed).toEqual([status])
@@ -46,20 +46,20 @@ describe('a purge', () => {
     expect(purge(task, job('ready', parts), NOW + 5 * SECOND).ok).toBe(isRemoved)
   })
 
-  it('of what is delayed still takes what has fallen due since it was asked for', () => {
+  it('of delayed tasks also removes those that became due after it was asked for', () => {
     const task = aTask({ ...OLD, dueAt: NOW + SECOND })
 
     expect(purge(task, job('delayed'), NOW + 5 * SECOND).ok).toBe(true)
   })
 
-  it('counts the end of what has ended, not its beginning', () => {
+  it('judges ended tasks by their end, not by their publish', () => {
     const task = aTask({ ...OLD, state: 'failed', finishedAt: NOW + 1 })
 
     expect(purge(task, job('failed'), NOW + SECOND).ok).toBe(false)
     expect(purge(TASKS.failed, job('failed', { before: NOW - 1 }), NOW).ok).toBe(false)
   })
 
-  it('passes over what is gone already', () => {
+  it('skips tasks that are gone already', () => {
     const removed = changeOf(purge(TASKS.failed, job('failed'), NOW)).after
     const expired = aTask({ ...OLD, state: 'failed', finishedAt: NOW - MINUTE, expiresAt: NOW })
 

@@ -62,7 +62,7 @@ describe('a restart', () => {
     expect(guard).toEqual({ kind: 'revision', born: BORN, revision: 8, leases: [] })
   })
 
-  test('counts kept successes: their workers may not claim again, one slot less is open', () => {
+  test('counts kept successes: their workers may not claim again, and one worker fewer is wanted', () => {
     const after = afterOf(restart(half, { publication, clean: ['failed'], keepInput: false }, NOW))
 
     expect(claim(after, { workerId: 'w1' }, NOW)).toMatchObject({ reason: 'already-succeeded' })
@@ -96,7 +96,7 @@ describe('a restart', () => {
   })
 })
 
-test('a waiting task starts over only where that is asked for', () => {
+test('starts a waiting task over only with evenWaiting', () => {
   const how = { publication: aPublication({ born: LATER_BORN }), clean: [], keepInput: false }
 
   expect(restart(aTask(), how, NOW)).toEqual({ ok: false, reason: 'not-finished' })

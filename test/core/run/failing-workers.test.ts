@@ -29,14 +29,14 @@ describe('failures counted by worker', () => {
     expect(failuresOf(failed, anInvocation(999))).toBe(1)
   })
 
-  it('of a worker that may come back outlast those of invocations', () => {
+  it('of a worker that may claim again are kept longer than those of invocations', () => {
     const failed = failedBy(['studio', ...numbered(1_000, anInvocation)], patient(0))
 
     expect(failuresOf(failed, 'studio')).toBe(1)
     expect(hasBudget(failed, 'studio')).toBe(false)
   })
 
-  it('of an invocation that is still at work on the task are kept', () => {
+  it('of an invocation with a live run of the task are kept', () => {
     const task = aTask({
       options: { concurrency: 100, retry: { scope: 'worker', maxRetries: 1_000 } },
       live: [aRun({ workerId: anInvocation(0) })],
@@ -56,7 +56,7 @@ describe('failures counted by worker', () => {
     expect(Object.keys(failed.failuresBy)).toHaveLength(FAILING_WORKERS_MAX)
   })
 
-  it('of listed workers are never forgotten for those of others', () => {
+  it('of listed workers are never dropped in favour of those of others', () => {
     const listed = numbered(100, n => `w${n}`)
     const strangers = numbered(50, n => `was-listed-${n}`)
     const task = patient(1_000, { workerIds: listed })

@@ -12,7 +12,7 @@ import { cronTicks } from '../../../shared/runtime/schedule/cron-ticks.ts'
 const ANCHOR = 1_000_000
 const SECOND = 1_000
 
-describe('ticks every so often', () => {
+describe('ticks of an interval', () => {
   test('begin one interval after the anchor', () => {
     const { next } = ticksEvery(5_000, ANCHOR)
 
@@ -24,7 +24,7 @@ describe('ticks every so often', () => {
     ])
   })
 
-  test('are the same forwards and backwards', () => {
+  test('are the same when computed forwards and backwards', () => {
     const numbers = fc.record({
       every: fc.integer({ min: 1, max: 50 }),
       from: fc.integer({ min: -100, max: 300 }),
@@ -47,7 +47,7 @@ describe('ticks every so often', () => {
   })
 })
 
-describe('what a schedule owes', () => {
+describe('the tick that a schedule owes', () => {
   const ticks = ticksEvery(20 * SECOND, 0)
   const now = 605 * SECOND
   const skip = { missed: 'skip', graceMs: 180 * SECOND } as const
@@ -190,7 +190,7 @@ describe('what a schedule owes', () => {
     expectTheLatest(ticksEvery(1_700, start), start, 45_678, 30)
   })
 
-  test('is nothing more after the one time it runs', () => {
+  test('does not exist after the only tick of a schedule for one time', () => {
     const at = 600 * SECOND
     const once = ticksAt(at)
     const hourLater = now + 3_600 * SECOND

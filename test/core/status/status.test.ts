@@ -34,7 +34,7 @@ describe('the status of a task', () => {
     expect(statusOf(task, NOW)).toBe(status)
   })
 
-  test('does not exist for a removed one', () => {
+  test('does not exist for a removed task', () => {
     expect(() => statusOf(aTask({ state: 'removed' }), NOW)).toThrow(/resize:k1 is removed/)
   })
 })
