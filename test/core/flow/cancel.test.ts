@@ -82,7 +82,7 @@ describe('cancelling a flow that undoes', () => {
     expect(needsAttention(after)).toBe(true)
   })
 
-  test('may be repeated, but is refused for a flow that undoes because of a failed step', () => {
+  test('may be repeated, but is refused for a flow that undoes after a failure or that has ended', () => {
     expect(cancel(cancelled(done(aFlowTask())), NOW)).toEqual({ ok: false, reason: 'already-cancelled' })
     expect(cancel(failedFor(aFlowTask(), 'no'), NOW)).toEqual({ ok: false, reason: 'undoing' })
     expect(cancel(doneTimes(aFlowTask(), 3), NOW)).toEqual({ ok: false, reason: 'finished' })

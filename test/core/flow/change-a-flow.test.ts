@@ -39,11 +39,11 @@ const restarted = (task: Task) =>
 const AT_WORK: Array<[string, Task]> = [
   ['while a step runs', claimedBy(aFlowTask())],
   ['between two steps', done(aFlowTask())],
-  ['while it undoes', failedFor(done(aFlowTask()), 'no')],
+  ['while the flow undoes', failedFor(done(aFlowTask()), 'no')],
 ]
 
 describe('publishing a flow again', () => {
-  test.each(AT_WORK)('neither restarts nor updates it %s', (_name, task) => {
+  test.each(AT_WORK)('neither restarts nor updates the flow %s', (_name, task) => {
     expect(restarted(task)).toEqual({ ok: false, reason: 'running' })
     expect(update(task, again, NOW)).toEqual({ ok: false, reason: 'running' })
   })
@@ -60,7 +60,7 @@ describe('publishing a flow again', () => {
     ['succeeded', doneTimes(aFlowTask(), 3)],
     ['failed', undoneInTurn(failedFor(done(aFlowTask()), 'no')).task],
     ['halted', failedFor(failedFor(aFlowTask(), 'no'), 'no')],
-  ])('starts one that has %s over from its first step, whatever clean keeps', (_name, task) => {
+  ])('starts a flow that has %s over from its first step, for any clean', (_name, task) => {
     const fresh = afterOf(restarted(task))
 
     expect(fresh).toMatchObject({
@@ -121,21 +121,16 @@ describe('patching a flow', () => {
   })
 
   test.each([
-    [
-      'that had none, from its due time',
-      aFlowTask(undefined, { dueAt: NOW + HOUR }),
-      {},
-      NOW + HOUR + MINUTE,
-    ],
-    ['that had none, from its first run', claimedBy(aFlowTask(), 'w1', NOW + 5), {}, NOW + 5 + MINUTE],
-    ['that had another', aFlowTask(undefined, { options: { deadlineMs: HOUR } }), {}, NOW + MINUTE],
+    ['without one, from its due time', aFlowTask(undefined, { dueAt: NOW + HOUR }), {}, NOW + HOUR + MINUTE],
+    ['without one, from its first run', claimedBy(aFlowTask(), 'w1', NOW + 5), {}, NOW + 5 + MINUTE],
+    ['with another one', aFlowTask(undefined, { options: { deadlineMs: HOUR } }), {}, NOW + MINUTE],
     [
       'with a new due time',
       aFlowTask(undefined, { options: { deadlineMs: HOUR } }),
       { dueAt: NOW + DAY },
       NOW + DAY + MINUTE,
     ],
-  ])('gives a deadline to one %s', (_name, task, changes, deadlineAt) => {
+  ])('gives a deadline to a flow %s', (_name, task, changes, deadlineAt) => {
     const after = patched(task, { ...changes, options: { deadlineMs: MINUTE } })
 
     expect(after).toMatchObject({ deadlineAt, flow: { deadlineMs: MINUTE, deadlineAt } })

@@ -14,6 +14,6 @@ test('input and results leave less room for the next result, in the head or apar
   expect(roomForResult(apart)).toBe(PARAMS_BYTES_MAX - 1_010 - 100 - 10_000)
 })
 
-test('only flows have such a bound', () => {
+test('only flows bound the room for a result', () => {
   expect(roomForResult(aTask())).toBeUndefined()
 })

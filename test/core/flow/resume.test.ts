@@ -82,7 +82,7 @@ describe('retry-do', () => {
     expect(task.fence).toBe(5)
   })
 
-  test('resumes a flow whose steps have no undo, or whose first step failed and was undone', () => {
+  test('resumes a flow whose steps have no undo, or whose failed first step was undone', () => {
     const first = undoneInTurn(failedFor(aFlowTask(), 'no')).task
 
     expect(pieceOf(resumed(NOT_UNDOABLE, 'retry-do'))).toBe('b')
@@ -205,7 +205,7 @@ describe('skip-undo', () => {
   test.each([
     ['of the failed step', HALTED, ['undo b', 'undo a'], ['undone', 'undone', 'skipped']],
     ['of an earlier one', HALTED_EARLIER, ['undo a'], ['undone', 'skipped', 'undone']],
-  ])('counts the undo %s as done by a person', (_name, halted, undos, states) => {
+  ])('counts the undo %s as done by the operator', (_name, halted, undos, states) => {
     const { pieces, task } = undoneInTurn(resumed(halted, 'skip-undo'), LATER)
 
     expect(pieces).toEqual(undos)
@@ -232,7 +232,7 @@ describe('resuming a flow is refused', () => {
   )
 
   test.each<[string, Task, ResumeAction[], string]>([
-    ['a task that is none', aTask({ state: 'failed' }), all, 'not-a-flow'],
+    ['a task that is not a flow', aTask({ state: 'failed' }), all, 'not-a-flow'],
     ['one that is open', aFlowTask(), all, 'not-failed'],
     ['one that undoes', failedFor(aFlowTask(), 'no'), all, 'not-failed'],
     ['one that has succeeded', doneTimes(aFlowTask(), 3), all, 'not-failed'],
@@ -244,7 +244,7 @@ describe('resuming a flow is refused', () => {
       ['retry-do', 'continue'],
       'undone',
     ],
-    ['one that is undone to its end', UNDONE, ['retry-undo', 'skip-undo'], 'no-failed-undo'],
+    ['one whose steps are all undone', UNDONE, ['retry-undo', 'skip-undo'], 'no-failed-undo'],
     ['one without any undo', NOT_UNDOABLE, ['retry-undo', 'skip-undo'], 'no-failed-undo'],
     ['one whose callbacks are not published yet', owing, all, 'owes'],
   ])('for %s', (_name, task, actions, reason) => {

@@ -81,7 +81,7 @@ describe('a step that fails for good', () => {
     [0, ['undo a'], ['undone', 'pending', 'pending']],
     [1, ['undo b', 'undo a'], ['undone', 'undone', 'pending']],
     [2, ['undo c', 'undo b', 'undo a'], ['undone', 'undone', 'undone']],
-  ])('at %i is undone itself first, then those before it: %j', (at, undos, states) => {
+  ])('at %i is undone first, then the steps before it: %j', (at, undos, states) => {
     const failed = failedFor(doneTimes(aFlowTask(), at), 'out of stock')
 
     const { pieces, task } = undoneInTurn(failed, LATER)
@@ -174,7 +174,7 @@ describe('an undo that fails for good', () => {
     [2, ['succeeded', 'succeeded', 'undo-failed']],
     [1, ['succeeded', 'undo-failed', 'undone']],
     [0, ['undo-failed', 'undone', 'undone']],
-  ])('at %i halts the undoing, and needs attention', (at, states) => {
+  ])('at %i stops the undoing, and the flow needs attention', (at, states) => {
     const undoing = doneTimes(failedFor(doneTimes(aFlowTask(), 2), 'no courier'), 2 - at)
 
     const task = failedFor(undoing, 'bank closed')

@@ -125,9 +125,9 @@ describe('a stage of several workers', () => {
     afterOf(finish(task, { born: BORN, fence, ...DONE, ...(next && { next }) }, NOW, 0))
 
   test.each([
-    ['moves on when the last says so', { stage: 'left' }, { stage: 'store' }, 'open', 'store'],
-    ['ends when the last does not', { stage: 'left' }, undefined, 'succeeded', 'fetch'],
-    ['moves on though the first did not', undefined, { stage: 'store' }, 'open', 'store'],
+    ['moves on when the last success names a stage', { stage: 'left' }, { stage: 'store' }, 'open', 'store'],
+    ['ends when the last success names none', { stage: 'left' }, undefined, 'succeeded', 'fetch'],
+    ['moves on when only the last success names a stage', undefined, { stage: 'store' }, 'open', 'store'],
   ])('%s', (_name, first, last, state, stage) => {
     const both = claimedBy(claimedBy(two, 'w1'), 'w2')
 

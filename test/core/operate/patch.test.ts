@@ -88,7 +88,7 @@ describe('a patch', () => {
   test.each([
     [{ options: { workerIds: ['w1'] } }],
     [{ options: { workerIds: ['w1', 'w2'], concurrency: 3 } }],
-  ])('of %j is refused: too few workers for the successes asked for', changes => {
+  ])('of %j is refused, because it lists fewer workers than the task needs', changes => {
     const task = aTask({ options: { concurrency: 2 } })
 
     expect(patch(task, changes, NOW)).toEqual({ ok: false, reason: 'too-few-workers' })
@@ -117,12 +117,12 @@ describe('a patch of the deadline', () => {
     ],
     ['a first one counts from the due time', aTask(), { options: { deadlineMs: 60_000 } }, NOW + MINUTE],
     [
-      'both at once',
+      'a new due time and a new length apply together',
       aTask({ options: { deadlineMs: 60_000 } }),
       { dueAt: NOW + HOUR, options: { deadlineMs: 1 } },
       NOW + HOUR + 1,
     ],
-    ['no deadline stays none', aTask(), { dueAt: NOW + HOUR }, undefined],
+    ['a task without a deadline gets none', aTask(), { dueAt: NOW + HOUR }, undefined],
   ])('%s', (_name, task, changes, deadlineAt) => {
     expect(afterOf(patch(task, changes, NOW)).deadlineAt).toBe(deadlineAt)
   })
@@ -163,14 +163,17 @@ describe('a patch of a running task', () => {
   })
 
   test.each([
-    ['shorter: as it says', { heartbeatMs: 1_000 }, 1_000],
-    ['longer: up to two thirds of the lease the run has', { heartbeatMs: 50_000, leaseMs: 150_000 }, 10_000],
-    ['none, but a shorter lease, which is not this run’s', { leaseMs: 6_000 }, 5_000],
-  ])('makes a run’s worker wait for its next beat, the new interval being %s', (_name, options, expected) => {
-    const patched = afterOf(patch(aTask({ live: [aRun()] }), { options }, NOW))
+    ['shorter: the new interval', { heartbeatMs: 1_000 }, 1_000],
+    ['longer: at most two thirds of the run’s own lease', { heartbeatMs: 50_000, leaseMs: 150_000 }, 10_000],
+    ['unchanged, with a shorter lease for later runs only', { leaseMs: 6_000 }, 5_000],
+  ])(
+    'sets the time until a run’s next heartbeat, with a new interval that is %s',
+    (_name, options, expected) => {
+      const patched = afterOf(patch(aTask({ live: [aRun()] }), { options }, NOW))
 
-    expect(beatIntervalMs(patched, 1)).toBe(expected)
-  })
+      expect(beatIntervalMs(patched, 1)).toBe(expected)
+    },
+  )
 
   test('that does not change the lease stores nothing with the runs', () => {
     const task = aTask({ live: [aRun()] })

@@ -38,11 +38,11 @@ describe('a purge', () => {
   })
 
   it.each<[string, Task, Partial<PurgeJob>, boolean]>([
-    ['an open one that was published just before', aTask({ ...OLD, createdAt: NOW - 1 }), {}, true],
-    ['an open one published at that time', aTask({ createdAt: NOW }), {}, false],
-    ['one that falls due while the purge is on its way', aTask({ ...OLD, dueAt: NOW + 1 }), {}, false],
-    ['one published after `before`', aTask(OLD), { before: NOW - 2 * MINUTE }, false],
-  ])('of what is ready takes or leaves %s', (_name, task, parts, isRemoved) => {
+    ['an open task published just before', aTask({ ...OLD, createdAt: NOW - 1 }), {}, true],
+    ['an open task published at that time', aTask({ createdAt: NOW }), {}, false],
+    ['a task that becomes due after the purge was asked for', aTask({ ...OLD, dueAt: NOW + 1 }), {}, false],
+    ['a task published after `before`', aTask(OLD), { before: NOW - 2 * MINUTE }, false],
+  ])('of ready tasks removes or keeps %s', (_name, task, parts, isRemoved) => {
     expect(purge(task, job('ready', parts), NOW + 5 * SECOND).ok).toBe(isRemoved)
   })
 
@@ -81,7 +81,7 @@ describe('a purge', () => {
         { bucket: 'cancelled', to: NOW - MINUTE - 1 },
       ],
     ],
-  ])('of %j looks where such tasks stand', (statuses, ranges) => {
+  ])('of %j tasks reads the ranges in which they are listed', (statuses, ranges) => {
     const asked = { kind: 'purge' as const, statuses, before: NOW - MINUTE, askedAt: NOW }
 
     expect(rangesOfPurge(asked)).toEqual(ranges)

@@ -96,7 +96,7 @@ describe('a restart', () => {
   })
 })
 
-test('starts a waiting task over only with evenWaiting', () => {
+test('a waiting task is started over only with evenWaiting', () => {
   const how = { publication: aPublication({ born: LATER_BORN }), clean: [], keepInput: false }
 
   expect(restart(aTask(), how, NOW)).toEqual({ ok: false, reason: 'not-finished' })
@@ -112,7 +112,7 @@ describe('a restart is refused', () => {
     ['not-finished', 'once it was removed', aTask({ state: 'removed' })],
     [
       'nothing-to-do',
-      'when the kept successes are all it asks for',
+      'when the kept successes are all that the task needs',
       aTask({
         state: 'succeeded',
         finishedAt: NOW,

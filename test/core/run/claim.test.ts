@@ -290,7 +290,7 @@ describe('a claim of a task that was judged before', () => {
     ['that has changed since', { ...task, dueAt: NOW + MINUTE }, SECOND],
     ['with a lost run, which the claim dates', withLostRun, SECOND],
     ['that was not due yet', aTask({ dueAt: NOW + SECOND }), SECOND],
-  ])('is judged again for one %s', (_case, present, afterMs) => {
+  ])('is judged again when it is %s', (_case, present, afterMs) => {
     const before = present.deadlineAt === undefined ? present : task
 
     const judged = judgeClaim(before, w1, NOW)

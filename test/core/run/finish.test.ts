@@ -319,7 +319,7 @@ describe('a finish that was already written', () => {
     ['success', succeed()],
     ['failure', fail],
     ['release', release],
-  ])('as a %s is well, and nothing is written', (_name, word) => {
+  ])('as a %s is accepted again, and nothing is written', (_name, word) => {
     const after = afterOf(finish(running(), word, NOW, 0))
 
     expect(finish(after, word, NOW + MINUTE, 0)).toEqual({ ok: true })

@@ -199,7 +199,7 @@ describe('the end that a worker reported is recognised', () => {
   })
 })
 
-test('is kept in no digest for a plain success or a plain release', () => {
+test('a head keeps no digest of a plain success or a plain release', () => {
   const task = claimedBy(aTask())
 
   expect(ended(task, { outcome: 'succeed', result: 1 }).ended[1]).not.toHaveProperty('reportDigest')
