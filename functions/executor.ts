@@ -3,8 +3,7 @@ import { versionOfEnvironment } from '../shared/aws/environment.ts'
 import type { AwsWorld } from '../shared/aws/system.ts'
 import { invocationWorkerId } from '../shared/core/worker/worker.ts'
 import type { TaskDefinition } from '../shared/define/define-task.ts'
-import { serveDispatches } from '../shared/runtime/dispatch/dispatch.ts'
-import type { ReceivedDispatch } from '../shared/runtime/dispatch/received-dispatch.ts'
+import { type ReceivedDispatch, serveDispatches } from '../shared/runtime/dispatch/serve-dispatches.ts'
 import { flushSpans } from '../shared/runtime/kernel/spans.ts'
 import { cachedTypeReader } from '../shared/runtime/types/type-cache.ts'
 import { composeWorld, flushMetrics } from './compose/compose.ts'
@@ -48,9 +47,7 @@ async function readRecord({ system, readDispatch }: AwsWorld, record: SQSRecord)
   const { messageId, body } = record
   try {
     const read = await readDispatch(body)
-    if (!read) return {}
-    const { task: seen, ...chain } = read
-    return { received: { messageId, seen, ...chain } }
+    return read ? { received: { messageId, ...read } } : {}
   } catch (error) {
     system.log.warn('a dispatch cannot be read now, and comes again', { error, messageId })
     return { unread: messageId }

@@ -1,4 +1,5 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
+import { defined } from '../core/defined.ts'
 import type { TypeConfiguration, TypeLimits } from '../core/types/task-type.ts'
 import type { TaskDefinition } from './define-task.ts'
 import { distinctTasks } from './distinct-tasks.ts'
@@ -76,10 +77,7 @@ export function defineFlow<
     kind: 'flow',
     defaults,
     steps: configuredSteps(steps),
-    ...(onCancel !== undefined && { onCancel }),
-    ...(limits !== undefined && { limits }),
-    ...(shards !== undefined && { shards }),
-    ...(events !== undefined && { events }),
+    ...defined({ onCancel, limits, shards, events }),
   }
   refuseFlow(type, config, steps)
   return {

@@ -1,4 +1,5 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
+import { defined } from '../core/defined.ts'
 import { BatonError } from '../core/errors.ts'
 import type { PartialOptions } from '../core/options/options.ts'
 import { refuseConfiguration } from '../core/rules/type-configuration.ts'
@@ -113,10 +114,7 @@ export function defineTask(type: string, definition: AnyForm): TaskDefinition {
   const config: TypeConfiguration = {
     kind: 'handler',
     defaults,
-    ...(ordering !== undefined && { ordering }),
-    ...(limits !== undefined && { limits }),
-    ...(shards !== undefined && { shards }),
-    ...(events !== undefined && { events }),
+    ...defined({ ordering, limits, shards, events }),
   }
   refuseConfiguration(`task '${type}'`, config)
   return {

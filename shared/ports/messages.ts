@@ -130,13 +130,15 @@ export type LateEventQueue = {
 }
 
 /**
- * One dispatch that a worker received from its type's queue. The queue delivers it again unless the worker removes it within
- * `WORKER_VISIBILITY_S` (15 s).
+ * One dispatch that a worker or a function received from its type's queue. The queue delivers it again unless it is removed
+ * within the visibility timeout, which is `WORKER_VISIBILITY_S` (15 s) for a worker.
  */
 export type Delivery = {
   readonly task: Task
   /** How often workers that may not take the task have returned this dispatch to the queue. */
   readonly passedOn: number
+  /** How often functions have sent it on. Workers need not know. */
+  readonly hops?: number
   /** Removes it from the queue. */
   done(): Promise<void>
   /** Puts it back. Any worker may receive it after `delaySeconds` (a whole number from 0 to 900). */

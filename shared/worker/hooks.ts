@@ -39,13 +39,13 @@ export type SafeHooks = {
 export function safeHooks(
   { beforeRun, afterRun, onError }: Hooks,
   log: Log,
-  stopping: AbortSignal,
+  aborting: AbortSignal,
 ): SafeHooks {
   const safe =
     <About extends Partial<HookedRun>>(name: keyof Hooks, hook?: (about: About) => unknown) =>
     async (about: About) => {
       try {
-        if (hook) await endOrStop(hook(about), stopping)
+        if (hook) await endOrAbort(hook(about), aborting)
       } catch (error) {
         log.error(`the hook ${name} threw`, { ...(about.task && logFields(about.task)), error })
       }
@@ -57,14 +57,14 @@ export function safeHooks(
   }
 }
 
-async function endOrStop(hookResult: unknown, stopping: AbortSignal): Promise<void> {
+async function endOrAbort(hookResult: unknown, aborting: AbortSignal): Promise<void> {
   const hookEnded = new AbortController()
-  const stopped = new Promise<void>(resolve => {
-    if (stopping.aborted) resolve()
-    stopping.addEventListener('abort', () => resolve(), { once: true, signal: hookEnded.signal })
+  const aborted = new Promise<void>(resolve => {
+    if (aborting.aborted) resolve()
+    aborting.addEventListener('abort', () => resolve(), { once: true, signal: hookEnded.signal })
   })
   try {
-    await Promise.race([hookResult, stopped])
+    await Promise.race([hookResult, aborted])
   } finally {
     hookEnded.abort()
   }

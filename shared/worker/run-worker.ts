@@ -8,13 +8,14 @@ import type { TaskDefinition } from '../define/define-task.ts'
 import { distinctTasks } from '../define/distinct-tasks.ts'
 import type { Inbox } from '../ports/messages.ts'
 import { createTicketWaitList } from '../runtime/claim/claim-by-ticket.ts'
+import { type Serving, serveClaimed, serveDispatch } from '../runtime/dispatch/dispatch.ts'
+import { WORKER } from '../runtime/dispatch/disposition.ts'
 import type { System } from '../runtime/kernel/system.ts'
 import type { SlotUse } from '../runtime/limits/start.ts'
 import { cachedTypeReader } from '../runtime/types/type-cache.ts'
 import { createCapacity, createInPlaceWait } from './capacity.ts'
 import { type Hooks, safeHooks } from './hooks.ts'
 import { type Receiving, receiveDispatches, receiveTargets } from './receive.ts'
-import { type Serving, serveClaimed, serveDispatch } from './serve.ts'
 import { automaticWorkerId } from './worker-id.ts'
 
 const DEFAULT_CONCURRENCY = 10
@@ -70,23 +71,23 @@ export function runWorker(system: System, inbox: Inbox, settings: WorkerSettings
   const types = [...definitions.keys()]
   const capacity = createCapacity(checkedConcurrency(settings.concurrency ?? DEFAULT_CONCURRENCY))
   const draining = withoutListenerLimit(new AbortController())
-  const stopping = withoutListenerLimit(new AbortController())
+  const aborting = withoutListenerLimit(new AbortController())
   const leaving = new AbortController()
   const claimer = { workerId, ...(version !== undefined && { version }) }
-  const hooks = safeHooks(settings, system.log, stopping.signal)
+  const hooks = safeHooks(settings, system.log, aborting.signal)
   const typeOf = cachedTypeReader(system)
   const claimByTicket = createTicketWaitList(system, claimer)
   const waitInPlace = createInPlaceWait(system.clock, capacity, draining.signal)
   const slotUse: SlotUse = { kind: 'wait-for-slot', waitInPlace }
-  const running = new Set<Promise<void>>()
+  const running = new Set<Promise<unknown>>()
   let loops: Promise<void>[] | undefined
   let presence: Promise<void> | undefined
 
-  const begin = (type: string, run: (serving: Serving) => Promise<void>) => {
+  const begin = (type: string, run: (serving: Serving) => Promise<unknown>) => {
     const definition = definitions.get(type)
     if (!definition) throw new Error(`received a task of type '${type}', which this worker does not serve`)
-    const signals = { draining: draining.signal, stopping: stopping.signal }
-    const world = { system, claimer, hooks, typeOf, claimByTicket, slotUse }
+    const signals = { draining: draining.signal, aborting: aborting.signal }
+    const world = { system, receiver: WORKER, claimer, hooks, typeOf, claimByTicket, slotUse }
     const ran = run({ ...world, definition, ...signals }).finally(() => {
       running.delete(ran)
       capacity.release()
@@ -95,8 +96,8 @@ export function runWorker(system: System, inbox: Inbox, settings: WorkerSettings
   }
   const receiving: Receiving = {
     ...{ system, inbox, capacity, draining: draining.signal },
-    serve: (type, delivery) => begin(type, serving => serveDispatch(delivery, serving)),
-    serveClaimed: claimed => begin(workOf(claimed.task).type, serving => serveClaimed(claimed, serving)),
+    serve: (type, delivery) => begin(type, serving => serveDispatch(serving, delivery)),
+    serveClaimed: claimed => begin(workOf(claimed.task).type, serving => serveClaimed(serving, claimed)),
     onError: error => {
       system.log.error('tasks could not be received', { error })
       void hooks.onError({ error })
@@ -127,11 +128,11 @@ export function runWorker(system: System, inbox: Inbox, settings: WorkerSettings
       const drained = new AbortController()
       const end = endAll().finally(() => drained.abort())
       await Promise.race([end, system.clock.sleep(timeoutMs, drained.signal)])
-      stopping.abort()
+      aborting.abort()
       await end
     },
     abort: () => {
-      stopping.abort()
+      aborting.abort()
       return endAll()
     },
   }

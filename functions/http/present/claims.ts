@@ -1,4 +1,5 @@
 import type { Claim, HeartbeatAnswer } from '../../../shared/api/runs.ts'
+import { defined } from '../../../shared/core/defined.ts'
 import { beatIntervalMs } from '../../../shared/core/run/heartbeat.ts'
 import { idempotencyKey } from '../../../shared/core/task/piece.ts'
 import { runId, type Task } from '../../../shared/core/task/task.ts'
@@ -17,10 +18,7 @@ export function presentClaim(
 ): Claim {
   const { operations: _operations, ...shown } = presentTask({
     ...description,
-    ...(input !== undefined && { input }),
-    ...(params && { params }),
-    ...(previous !== undefined && { previous }),
-    ...(isPreviousPaged && { isPreviousPaged }),
+    ...defined({ input, params, previous, isPreviousPaged }),
   })
   return {
     task: {

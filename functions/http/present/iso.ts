@@ -2,3 +2,8 @@
 export function iso(time: number): string {
   return new Date(time).toISOString()
 }
+
+/** Like `iso`, for a time that may be missing. */
+export function isoOf(time: number | undefined): string | undefined {
+  return time === undefined ? undefined : iso(time)
+}

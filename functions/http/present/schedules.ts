@@ -1,7 +1,8 @@
 import type { ApiSchedule } from '../../../shared/api/schedules.ts'
+import { defined } from '../../../shared/core/defined.ts'
 import type { Timing } from '../../../shared/core/task/schedule-state.ts'
 import type { ScheduleDescription } from '../../../shared/runtime/schedule/read-schedules.ts'
-import { iso } from './iso.ts'
+import { iso, isoOf } from './iso.ts'
 import { presentOperations } from './tasks.ts'
 
 /** A described schedule as the API shows it. */
@@ -10,17 +11,19 @@ export function presentSchedule({ head, task, nextRunAt }: ScheduleDescription):
   return {
     name: head.key,
     ...presentTiming(schedule.timing),
-    missed: schedule.missed,
-    graceMs: schedule.graceMs,
-    task,
-    paused: schedule.paused,
-    ...(schedule.lastRunAt !== undefined && { lastRunAt: iso(schedule.lastRunAt) }),
-    ...(nextRunAt !== undefined && { nextRunAt: iso(nextRunAt) }),
-    ...(error && { lastError: error }),
-    createdAt: iso(head.createdAt),
-    updatedAt: iso(head.updatedAt),
+    ...defined({
+      missed: schedule.missed,
+      graceMs: schedule.graceMs,
+      task,
+      paused: schedule.paused,
+      lastRunAt: isoOf(schedule.lastRunAt),
+      nextRunAt: isoOf(nextRunAt),
+      lastError: error,
+      createdAt: iso(head.createdAt),
+      updatedAt: iso(head.updatedAt),
+      finishedAt: isoOf(finishedAt),
+    }),
     ...presentOperations(head),
-    ...(finishedAt !== undefined && { finishedAt: iso(finishedAt) }),
   }
 }
 

@@ -1,5 +1,6 @@
 import type { ApiOperation } from '../../../shared/api/scalars.ts'
 import type { ApiHistoryEntry, ApiRun, ApiStep, ApiTask } from '../../../shared/api/tasks.ts'
+import { defined } from '../../../shared/core/defined.ts'
 import { describeSteps, needsAttention } from '../../../shared/core/flow/describe-steps.ts'
 import { CANVAS_TYPE } from '../../../shared/core/task/canvas-state.ts'
 import type { ActionRecord } from '../../../shared/core/task/flow-state.ts'
@@ -8,7 +9,7 @@ import type { EndedRun } from '../../../shared/core/task/runs.ts'
 import { runId, type Task, taskId } from '../../../shared/core/task/task.ts'
 import { traceIdOf } from '../../../shared/runtime/kernel/traceparent.ts'
 import type { DescribedRun, TaskDescription } from '../../../shared/runtime/read/describe-task.ts'
-import { iso } from './iso.ts'
+import { iso, isoOf } from './iso.ts'
 
 /** A described task as the API shows it. */
 export function presentTask(description: TaskDescription): ApiTask {
@@ -16,57 +17,45 @@ export function presentTask(description: TaskDescription): ApiTask {
   const { id, type, key, priority, userId, fairnessKey, tags, options } = task
   const traceId = traceIdOf(task.traceparent)
   return {
-    id,
-    type,
-    key,
-    status,
-    ...(statusReason && { statusReason }),
-    dueAt: iso(task.dueAt),
-    priority,
-    ...(userId !== undefined && { userId }),
-    ...(fairnessKey !== undefined && { fairnessKey }),
-    ...(tags && { tags }),
-    ...(input !== undefined && { input }),
-    ...(result !== undefined && { result }),
-    ...(error && { error }),
-    concurrency: options.concurrency,
-    ...(task.stage !== undefined && { stage: task.stage }),
-    runs: runs.map(run => presentRun(task, run)),
-    attempts,
+    ...defined({
+      id,
+      type,
+      key,
+      status,
+      statusReason,
+      dueAt: iso(task.dueAt),
+      priority,
+      userId,
+      fairnessKey,
+      tags,
+      input,
+      result,
+      error,
+      concurrency: options.concurrency,
+      stage: task.stage,
+      runs: runs.map(run => presentRun(task, run)),
+      attempts,
+    }),
     ...presentFlow(description),
-    ...presentHandedOn(description),
-    ...presentTrouble(task),
-    ...(task.member && { canvasId: taskId(CANVAS_TYPE, task.member.canvasId) }),
-    ...(task.parentId !== undefined && { parentId: task.parentId }),
-    history: history.map(run => presentHistory(run, traceId)),
-    ...(traceId !== undefined && { traceId }),
-    ...presentTimes(task),
+    ...defined({
+      previous: description.previous,
+      previousPaged: description.isPreviousPaged ? (true as const) : undefined,
+      needsAttention: needsAttention(task) ? (true as const) : undefined,
+      callbackProblems: task.unpublished?.problems,
+      canvasId: task.member && taskId(CANVAS_TYPE, task.member.canvasId),
+      parentId: task.parentId,
+      history: history.map(run => presentHistory(run, traceId)),
+      traceId,
+      createdAt: iso(task.createdAt),
+      startedAt: isoOf(task.startedAt),
+      updatedAt: iso(task.updatedAt),
+      finishedAt: isoOf(task.finishedAt),
+      expiresAt: isoOf(task.expiresAt),
+    }),
     ...presentOperations(task),
     options,
-    ...presentOmitted(description),
+    ...(description.isCut && { omitted: ['runs.result'] as const }),
   }
-}
-
-function presentTrouble(task: Task): Pick<ApiTask, 'needsAttention' | 'callbackProblems'> {
-  const { unpublished } = task
-  return {
-    ...(needsAttention(task) && { needsAttention: true as const }),
-    ...(unpublished && { callbackProblems: unpublished.problems }),
-  }
-}
-
-function presentHandedOn({
-  previous,
-  isPreviousPaged,
-}: TaskDescription): Pick<ApiTask, 'previous' | 'previousPaged'> {
-  return {
-    ...(previous !== undefined && { previous }),
-    ...(isPreviousPaged && { previousPaged: true as const }),
-  }
-}
-
-function presentOmitted({ isCut }: TaskDescription): Pick<ApiTask, 'omitted'> {
-  return isCut ? { omitted: ['runs.result'] } : {}
 }
 
 /** The operators' changes of a task, a type or a schedule. The field is absent while there is none. */
@@ -76,45 +65,35 @@ export function presentOperations({ operations }: Pick<Task, 'operations'>): {
   return operations ? { operations: operations.map(({ at, ...rest }) => ({ at: iso(at), ...rest })) } : {}
 }
 
-function presentTimes({ createdAt, startedAt, updatedAt, finishedAt, expiresAt }: Task) {
-  return {
-    createdAt: iso(createdAt),
-    ...(startedAt !== undefined && { startedAt: iso(startedAt) }),
-    updatedAt: iso(updatedAt),
-    ...(finishedAt !== undefined && { finishedAt: iso(finishedAt) }),
-    ...(expiresAt !== undefined && { expiresAt: iso(expiresAt) }),
-  }
-}
-
 function presentRun({ born }: Task, run: DescribedRun): ApiRun {
-  const { workerId, state, fence, startedAt, leaseUntil, endedAt, result, error, progress, log, piece } = run
-  return {
+  const { workerId, state, fence, startedAt, result, error, progress, log, piece } = run
+  return defined({
     id: runId(born, fence),
     workerId,
     state,
     fence,
     startedAt: iso(startedAt),
-    ...(leaseUntil !== undefined && { leaseUntil: iso(leaseUntil) }),
-    ...(endedAt !== undefined && { endedAt: iso(endedAt) }),
-    ...(result !== undefined && { result }),
-    ...(error && { error }),
-    ...(progress !== undefined && { progress }),
-    ...(log !== undefined && { log }),
-    ...(piece !== undefined && { stage: piece }),
-  }
+    leaseUntil: isoOf(run.leaseUntil),
+    endedAt: isoOf(run.endedAt),
+    result,
+    error,
+    progress,
+    log,
+    stage: piece,
+  })
 }
 
 function presentHistory(run: EndedRun, traceId: string | undefined): ApiHistoryEntry {
   const { startedAt, endedAt, state, error, piece } = run
-  return {
-    ...(traceId !== undefined && { traceId }),
-    ...(piece !== undefined && { stage: piece }),
+  return defined({
+    traceId,
+    stage: piece,
     startedAt: iso(startedAt),
     endedAt: iso(endedAt),
     costMs: endedAt - startedAt,
     outcome: state,
-    ...(error && { error }),
-  }
+    error,
+  })
 }
 
 type FlowParts = Pick<ApiTask, 'steps' | 'cursor' | 'params' | 'step' | 'stepType' | 'direction'>
@@ -130,8 +109,10 @@ function presentFlow({ task, stepResults = {}, params }: TaskDescription): FlowP
       name,
       state,
       ...presentAction(action),
-      ...(Object.hasOwn(stepResults, name) && { result: stepResults[name] ?? null }),
-      ...(record?.undo && { undo: presentAction(record.undo) }),
+      ...defined({
+        result: Object.hasOwn(stepResults, name) ? (stepResults[name] ?? null) : undefined,
+        undo: record?.undo && presentAction(record.undo),
+      }),
     })),
     cursor: flow.reachedStep,
     ...(params && { params }),
@@ -140,10 +121,5 @@ function presentFlow({ task, stepResults = {}, params }: TaskDescription): FlowP
 }
 
 function presentAction({ startedAt, endedAt, attempts, error }: ActionRecord): NonNullable<ApiStep['undo']> {
-  return {
-    ...(startedAt !== undefined && { startedAt: iso(startedAt) }),
-    ...(endedAt !== undefined && { endedAt: iso(endedAt) }),
-    attempts,
-    ...(error && { error }),
-  }
+  return defined({ startedAt: isoOf(startedAt), endedAt: isoOf(endedAt), attempts, error })
 }

@@ -1,4 +1,5 @@
 import type { ApiType } from '../../../shared/api/types.ts'
+import { defined } from '../../../shared/core/defined.ts'
 import { scaleWarnings } from '../../../shared/core/limits/scale-warnings.ts'
 import {
   orderingOf,
@@ -7,7 +8,7 @@ import {
   type WebhookSettings,
 } from '../../../shared/core/types/task-type.ts'
 import { withoutUser } from '../../../shared/core/types/webhook-url.ts'
-import { iso } from './iso.ts'
+import { iso, isoOf } from './iso.ts'
 import { presentOperations } from './tasks.ts'
 
 /** A task type as the API shows it, with the system's defaults filled in. */
@@ -15,20 +16,22 @@ export function presentType(type: TaskType): ApiType {
   const { kind, defaults, limits, webhook, steps, onCancel } = type.configuration
   const warnings = scaleWarnings(type.configuration)
   return {
-    type: type.type,
-    kind,
-    defaults,
-    ordering: orderingOf(type),
-    ...(limits && { limits }),
-    shards: shardsOf(type.configuration),
-    events: type.configuration.events ?? false,
-    ...(webhook && { webhook: shownWebhook(webhook) }),
-    ...(steps && { steps }),
-    ...(kind === 'flow' && { onCancel: onCancel ?? 'undo' }),
-    paused: type.paused,
-    ...(type.handlerSince !== undefined && { handlerSince: iso(type.handlerSince) }),
-    createdAt: iso(type.createdAt),
-    updatedAt: iso(type.updatedAt),
+    ...defined({
+      type: type.type,
+      kind,
+      defaults,
+      ordering: orderingOf(type),
+      limits,
+      shards: shardsOf(type.configuration),
+      events: type.configuration.events ?? false,
+      webhook: webhook && shownWebhook(webhook),
+      steps,
+      onCancel: kind === 'flow' ? (onCancel ?? 'undo') : undefined,
+      paused: type.paused,
+      handlerSince: isoOf(type.handlerSince),
+      createdAt: iso(type.createdAt),
+      updatedAt: iso(type.updatedAt),
+    }),
     ...presentOperations(type),
     ...(warnings.length > 0 && { warnings }),
   }

@@ -6,6 +6,7 @@ import {
   type ReleaseBody,
   type SucceedBody,
 } from '../../../shared/api/runs.ts'
+import { defined } from '../../../shared/core/defined.ts'
 import type { Json } from '../../../shared/core/json.ts'
 import type { Outcome } from '../../../shared/core/run/run.ts'
 import { type Checked, check, checkSchema } from '../check.ts'
@@ -13,7 +14,7 @@ import type { RunUpdate } from './apply-run-update.ts'
 
 /** The outcome in the body of a succeeded run. */
 export function successOf({ result, next }: Omit<SucceedBody, 'fence'>): Outcome {
-  return { outcome: 'succeed', ...(result !== undefined && { result }), ...(next && { next }) }
+  return { outcome: 'succeed', ...defined({ result, next }) }
 }
 
 /** The outcome in the body of a failed run. */
@@ -21,9 +22,7 @@ export function failureOf({ error, fatal, retryInMs, log }: Omit<FailBody, 'fenc
   return {
     outcome: 'fail',
     error,
-    ...(fatal !== undefined && { fatal }),
-    ...(retryInMs !== undefined && { retryInMs }),
-    ...(log !== undefined && { log: log.toWellFormed() }),
+    ...defined({ fatal, retryInMs, log: log?.toWellFormed() }),
   }
 }
 

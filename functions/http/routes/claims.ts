@@ -1,4 +1,5 @@
 import { type Claim, type ClaimsBody, claimsAnswer, claimsBody } from '../../../shared/api/runs.ts'
+import { defined } from '../../../shared/core/defined.ts'
 import { isItemFault } from '../../../shared/core/errors.ts'
 import { type ClaimedTask, releaseClaim } from '../../../shared/runtime/claim/claimed-task.ts'
 import { type ClaimsRequest, claimOverHttp } from '../../../shared/runtime/claim/http-claims.ts'
@@ -81,7 +82,6 @@ function requestOf({
     types: type === undefined ? types : [type],
     claimer: { workerId, ...(workerVersion !== undefined && { version: workerVersion }) },
     limit: limit ?? DEFAULT_LIMIT,
-    ...(requestId !== undefined && { requestId }),
-    ...(waitMs !== undefined && { waitMs }),
+    ...defined({ requestId, waitMs }),
   }
 }

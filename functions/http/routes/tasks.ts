@@ -10,6 +10,7 @@ import {
   taskPage,
   task as taskSchema,
 } from '../../../shared/api/tasks.ts'
+import { defined } from '../../../shared/core/defined.ts'
 import type { Status } from '../../../shared/core/task/lifecycle.ts'
 import { listMembers } from '../../../shared/runtime/canvas/list-members.ts'
 import { isolateEach } from '../../../shared/runtime/kernel/isolate-faults.ts'
@@ -116,8 +117,7 @@ async function handleList(call: Call<ListFilter, unknown>): Promise<Answer> {
   if (canvasId !== undefined) return listOfCanvas(call, canvasId)
   const page = await listTasks(system, {
     ...(type && { type }),
-    ...(userId !== undefined && { userId }),
-    ...(cursor !== undefined && { cursor }),
+    ...defined({ userId, cursor }),
     statuses: status,
     order: query.order ?? defaultOrder(userId, status),
     limit,

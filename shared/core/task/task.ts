@@ -13,6 +13,7 @@
  * How a task runs
  * - dispatch  a queue message that names a task to claim
  * - ticket    a dispatch of a type whose tasks workers take in order: its receiver claims the best task of the type
+ * - pass on   return a refused dispatch to its queue for another worker
  * - claim     the conditional write by which a worker takes a task
  * - run       one worker's hold on one task, from the claim to the run's end
  * - lease     the time until which no other worker may take over a run; each heartbeat extends it

@@ -2,20 +2,27 @@ import type { Claimer } from '../../core/run/claim.ts'
 import { workOf } from '../../core/task/piece.ts'
 import type { Task } from '../../core/task/task.ts'
 import type { TaskType } from '../../core/types/task-type.ts'
+import type { Delivery } from '../../ports/messages.ts'
 import type { System } from '../kernel/system.ts'
 import { slotsOfTickets } from '../limits/start.ts'
 import type { Claimed } from './claim.ts'
 import { type ClaimResult, claimReady } from './claim-ready.ts'
 
-/**
- * A ticket is a dispatch of a type whose tasks run in order. It says that one task of the type may be claimed. Its receiver
- * claims the best waiting task, which may be the one that the ticket names. Each task in a ready place has a ticket. So a
- * ticket whose named task is taken still stands for another task.
- */
+/** A dispatch of a type that has an order, as its receiver has it. See `dispatch/dispatch.ts`. */
+export type Ticket = Pick<Delivery, 'task' | 'passedOn'>
 
-/** A ticket that found no task is sent back at most this many times, since an index may show a task late. */
-export const TICKET_PASSES_MAX = 2
-export const TICKET_PASS_DELAY_S = 1
+/**
+ * Why no task was claimed for a ticket.
+ *
+ * - `paused`              the type is paused
+ * - `no-task`             no task waits
+ * - `not-needed`          the task waits for a limit or was released, so another ticket is sent for it; or two tickets named it
+ * - `suspect-runs-alone`  a task was found, but another one must run alone
+ */
+export type TicketRefusal = 'paused' | 'no-task' | 'not-needed' | 'suspect-runs-alone'
+
+/** Claims the best waiting task of the type for a ticket, together with other tickets. */
+export type ClaimByTicket = (type: TaskType, ticket: Ticket) => Promise<Claimed | TicketRefusal>
 
 /**
  * Claims the best waiting tasks for tickets of one type, one task for each ticket. A task that a limit holds back is
@@ -32,23 +39,18 @@ export function claimByTickets(
   return claimReady(system, [type], claimer, { wanted, targets, slotUse: slotsOfTickets(targets) })
 }
 
-/** The outcome of a ticket: a claim, a task that waits for a limit now, or no task. */
-type TicketOutcome = Claimed | 'waits-for-limit' | 'no-task'
-
-/**
- * Claims for one ticket of a worker process. One claim of a type is in progress at a time. Tickets that arrive meanwhile
- * wait, and are then claimed for together.
- */
-export type TicketWaitList = (type: TaskType, named: Task) => Promise<TicketOutcome>
-
 type WaitingTicket = {
   readonly type: TaskType
-  readonly named: Task
-  resolve(outcome: TicketOutcome): void
+  readonly ticket: Ticket
+  resolve(outcome: Claimed | TicketRefusal): void
   reject(error: unknown): void
 }
 
-export function createTicketWaitList(system: System, claimer: Claimer): TicketWaitList {
+/**
+ * Claims for the tickets of a worker process. One claim of a type is in progress at a time. Tickets that arrive meanwhile
+ * wait, and are then claimed for together.
+ */
+export function createTicketWaitList(system: System, claimer: Claimer): ClaimByTicket {
   const lines = new Map<string, WaitingTicket[]>()
   const serve = async (name: string) => {
     for (let waiting = lines.get(name); waiting?.length; waiting = lines.get(name)) {
@@ -57,11 +59,11 @@ export function createTicketWaitList(system: System, claimer: Claimer): TicketWa
     }
     lines.delete(name)
   }
-  return (type, named) =>
+  return (type, ticket) =>
     new Promise((resolve, reject) => {
-      const name = workOf(named).type
+      const name = workOf(ticket.task).type
       const waiting = lines.get(name)
-      lines.set(name, [...(waiting ?? []), { type, named, resolve, reject }])
+      lines.set(name, [...(waiting ?? []), { type, ticket, resolve, reject }])
       if (!waiting) void serve(name)
     })
 }
@@ -75,11 +77,11 @@ async function claimForAll(
   const latest = tickets.at(-1)
   if (!latest) return
   try {
-    const named = tickets.map(one => one.named)
+    const named = tickets.map(one => one.ticket.task)
     const { claimed, waiting } = await claimByTickets(system, latest.type, claimer, named)
     const waitsForLimit = (nth: number) => nth < claimed.length + waiting
     for (const [nth, { resolve }] of tickets.entries()) {
-      resolve(claimed[nth] ?? (waitsForLimit(nth) ? 'waits-for-limit' : 'no-task'))
+      resolve(claimed[nth] ?? (waitsForLimit(nth) ? 'not-needed' : 'no-task'))
     }
   } catch (error) {
     for (const { reject } of tickets) reject(error)

@@ -44,6 +44,7 @@
  * - `http-claims.ts`: claims over HTTP, with `wait-for-work.ts` (how a claim waits) and `claim-once-per-request.ts`
  *   (a repeated request does not claim twice)
  * - `claimed-task.ts`, `content-of.ts`: what a worker is given with its claim
+ * - `release-run.ts`: gives a claimed task back before its handler began
  */
 
 import { BatonError, isItemFault } from '../../core/errors.ts'
@@ -55,7 +56,6 @@ import {
   failRefusedClaim,
   judgeClaim,
 } from '../../core/run/claim.ts'
-import { finish } from '../../core/run/finish.ts'
 import { isSamePiece, openSince } from '../../core/task/piece.ts'
 import type { LiveRun } from '../../core/task/runs.ts'
 import { endedRuns, liveRuns, type Task } from '../../core/task/task.ts'
@@ -68,6 +68,7 @@ import { isLimited, limitRulesOf } from '../limits/limit-rules.ts'
 import { type Admitted, admit, isPausedByNow } from '../limits/limits.ts'
 import { confirmPermits, releasePermits } from '../limits/permits.ts'
 import type { SlotUse } from '../limits/start.ts'
+import { releaseRun } from './release-run.ts'
 
 export type Claimed = {
   readonly task: Task
@@ -234,7 +235,7 @@ async function writeClaim(
   if (!task) throw new Error(`claimed ${seen.id} but holds no task`)
   const obstacle = admitted === NOT_ADMITTED ? undefined : await obstacleAtStart(system, task, admitted)
   if (obstacle) {
-    await release(system, task, decision.run, patience)
+    await releaseRun(system, { task, run: decision.run }, patience)
     return refused(obstacle)
   }
   system.metrics.add('Lateness', Math.max(0, decision.run.startedAt - openSince(task)), task.type)
@@ -254,19 +255,6 @@ async function obstacleAtStart(
 }
 
 const GONE = { ok: false, reason: 'gone' } as const
-
-/** Releases a run whose handler has not begun. */
-async function release(
-  system: System,
-  task: Task,
-  { fence }: LiveRun,
-  patience: Patience | undefined,
-): Promise<void> {
-  const report = { born: task.born, fence, outcome: 'release' as const }
-  const decide = (current: Task | undefined) =>
-    finish(current, report, system.clock.now(), system.chance.fraction())
-  await transact(system, task, decide, patience)
-}
 
 /**
  * Whether the worker itself has run the task. An index may still show a worker the task that it has just claimed or

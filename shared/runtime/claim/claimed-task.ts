@@ -1,13 +1,11 @@
 import { ANSWER_BYTES_MAX, CLAIMED_LISTS_BYTES_MAX } from '../../core/bounds.ts'
 import { escapedBytes, type Json } from '../../core/json.ts'
 import { claimFrameBytes } from '../../core/run/claim-size.ts'
-import { finish } from '../../core/run/finish.ts'
-import type { Outcome } from '../../core/run/run.ts'
-import { transact } from '../kernel/kernel.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'
 import type { System } from '../kernel/system.ts'
 import type { Claimed } from './claim.ts'
 import { BodyGone, type Content, contentOf } from './content-of.ts'
+import { endRunOrLog } from './release-run.ts'
 
 /** A claimed task with its run and its content. */
 export type ClaimedTask = Claimed &
@@ -69,7 +67,7 @@ function bytesOf({ task, input, params, previous }: ClaimedTask): number {
 async function endUnread(system: System, one: Claimed, error: unknown): Promise<void> {
   if (error instanceof BodyGone) {
     const { name, message } = error
-    return end(system, one, { outcome: 'fail', error: { name, message }, fatal: true })
+    return endRunOrLog(system, one, { outcome: 'fail', error: { name, message }, fatal: true })
   }
   await releaseClaim(system, one, 'its input could not be read', error)
 }
@@ -85,14 +83,5 @@ export async function releaseClaim(
     taskId: one.task.id,
     ...(error !== undefined && { error }),
   })
-  await end(system, one, { outcome: 'release' })
-}
-
-async function end(system: System, { task, run }: Claimed, outcome: Outcome): Promise<void> {
-  const report = { born: task.born, fence: run.fence, ...outcome }
-  await transact(system, task, current =>
-    finish(current, report, system.clock.now(), system.chance.fraction()),
-  ).catch(error => {
-    system.log.warn('the end of a run was not written; its lease runs out', { taskId: task.id, error })
-  })
+  await endRunOrLog(system, one, { outcome: 'release' })
 }

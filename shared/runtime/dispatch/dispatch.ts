@@ -1,162 +1,228 @@
 /**
- * A dispatch is a message on a type's queue that says which task may be claimed. This room serves batches of dispatches in
- * a Lambda function: it claims and runs tasks, sends messages back for other workers, and reports which messages the
- * queue must deliver again.
+ * A dispatch is a queue message that says: this task may be claimed. It carries the task's head as it was when the message
+ * was sent, so a claim usually costs one write and no read. This room serves dispatches, in functions and in standalone
+ * workers alike: `serveDispatch` waits until the task may start, claims it, runs it, and reports the run.
  *
- * `received-dispatch.ts` sends one dispatch back, with a delay and a bound on repetitions. A dispatch of a type that has
- * an order is a ticket for the best waiting task: see `serve-tickets.ts`.
+ * The planner sends a dispatch when a change makes a task claimable, the waker when its time comes, and the sweeper when a
+ * dispatch seems lost. A dispatch is a hint, and the conditional write of the claim decides. So a dispatch may come twice
+ * or late. When its task has changed meanwhile, it is dropped: the change caused a dispatch of its own.
+ *
+ * A dispatch of a type that has an order is a ticket. It says that one task of the type may be claimed, and its receiver
+ * claims the best waiting one, which may be the task that the ticket names. Each task in a ready place has a ticket. So a
+ * ticket whose named task is taken still stands for another task. One claim may serve several tickets.
+ *
+ * An `Obstacle` is what may go wrong: the dispatch comes too early, its claim is refused, a ticket finds no task, or the
+ * store or the queue fails. `disposition.ts` has the one rule for what becomes of the dispatch then. It is dropped, left to
+ * its queue, or put back: until its task is due, until an outage may be over, or to pass it on to another worker.
+ *
+ * After the claim the dispatch is not needed any more. The lease and its looks guard the run, which may take hours.
+ *
+ * |               | a function                                  | a standalone worker                               |
+ * | ------------- | ------------------------------------------- | ------------------------------------------------- |
+ * | receives      | batches of up to ten, from Lambda           | as many dispatches as its capacity allows         |
+ * | deletes       | when the invocation has ended               | as soon as the claim is written                   |
+ * | puts back     | a copy that counts its hops, at most twelve | a copy, without a bound                           |
+ * | tickets       | share one claim per batch and type          | share one claim if they wait for the one before   |
+ * | suspects      | run alone, since a batch shares a process   | run beside other tasks                            |
+ *
+ * Read next: `disposition.ts`. A function enters by `serve-dispatches.ts`, with `batch-tickets.ts` and `suspects.ts`. A
+ * worker receives in `worker/receive.ts`, and its tickets wait in `claim/claim-by-ticket.ts`.
  */
+
+import { QUEUE_DELAY_MS_MAX } from '../../core/bounds.ts'
+import { defined } from '../../core/defined.ts'
+import { isOutage } from '../../core/errors.ts'
 import { startsAt } from '../../core/place/place.ts'
 import type { Claimer } from '../../core/run/claim.ts'
 import { workOf } from '../../core/task/piece.ts'
+import { type Task, workersWanted } from '../../core/task/task.ts'
+import type { TaskType } from '../../core/types/task-type.ts'
 import type { TaskDefinition } from '../../define/define-task.ts'
-import type { Clock } from '../../ports/machine.ts'
+import type { Delivery } from '../../ports/messages.ts'
+import { type Claimed, claimTask } from '../claim/claim.ts'
+import type { ClaimByTicket } from '../claim/claim-by-ticket.ts'
 import { sleepUntil } from '../kernel/moment.ts'
+import { readTask } from '../kernel/read-heads.ts'
 import type { System } from '../kernel/system.ts'
+import { logFields } from '../kernel/traceparent.ts'
+import type { SlotUse } from '../limits/start.ts'
 import { isTicket } from '../ready/ready.ts'
-import { runTask } from '../run/run.ts'
-import type { cachedTypeReader } from '../types/type-cache.ts'
-import {
-  type DispatchTools,
-  earlyDelaySeconds,
-  forwardedDispatch,
-  isChainOver,
-  isSuspect,
-  notDueDelaySeconds,
-  PASS_DELAY_S,
-  PASSES_MAX,
-  type ReceivedDispatch,
-  sendBack,
-  serveOrRedeliver,
-  toolsFor,
-  withLongestChain,
-} from './received-dispatch.ts'
-import { serveTickets } from './serve-tickets.ts'
+import { type Ran, type RunTools, runClaimed } from '../run/run.ts'
+import type { TypeReader } from '../types/type-cache.ts'
+import { type Disposition, dispositionOf, type Obstacle, type Receiver } from './disposition.ts'
 
-type ServingTools = {
+/** What a receiver serves its dispatches with. */
+export type Serving = {
+  readonly system: System
+  readonly receiver: Receiver
+  readonly claimer: Claimer
   readonly definition: TaskDefinition
-  readonly typeOf: ReturnType<typeof cachedTypeReader>
-  /** By the system's clock: when the runs are stopped, and end as timed out. */
-  readonly stopAt: number
+  readonly typeOf: TypeReader
+  readonly claimByTicket: ClaimByTicket
+  /** How a claim uses slots under rate limits. @default `wait-for-slot`: a far slot is written to the task */
+  readonly slotUse?: SlotUse
+  readonly hooks?: RunHooks
+  /** Aborts when the receiver takes on nothing more. */
+  readonly draining?: AbortSignal
+  /** Aborts when the receiver ends now: its runs are released. */
+  readonly aborting?: AbortSignal
+  /** Aborts when the receiver's time is used up: its runs end as timed out. */
+  readonly outOfTime?: AbortSignal
 }
 
-/**
- * Serves a batch of dispatches of one type concurrently. Returns the ids of the messages that the queue must deliver
- * again.
- *
- * A suspect, a task whose last run took its process down, runs alone. The rest of its batch is sent back first, so that
- * other processes receive it at once.
- */
-export async function serveDispatches(
-  system: System,
-  batch: readonly ReceivedDispatch[],
-  claimer: Claimer,
-  { stopAt, ...rest }: ServingTools,
-): Promise<string[]> {
-  const received = withLongestChain(batch)
-  const suspect = received.find(({ seen }) => isSuspect(seen))
-  const toServe = suspect ? [suspect] : received
-  const others = received.filter(one => !toServe.includes(one))
-  const done = new AbortController()
-  const tools = { ...rest, outOfTime: signalAt(system.clock, stopAt, done.signal) }
+/** What a receiver does around its runs. No hook throws. */
+type RunHooks = {
+  beforeRun(run: Claimed): Promise<void>
+  afterRun(run: Claimed & Pick<Ran, 'outcome' | 'error'>): Promise<void>
+  onError(failure: { readonly error: unknown; readonly task: Task } & Partial<Claimed>): Promise<void>
+}
+
+/** `left`: the message must stay in its queue, which delivers it again. */
+export type Served = 'served' | 'left'
+
+/** Serves one dispatch to the end of its run. Never throws. */
+export async function serveDispatch(serving: Serving, delivery: Delivery): Promise<Served> {
+  let claim: Claim | undefined
   try {
-    const unsent = await sendBackAll(system, withoutRepeated(others, toServe))
-    const { early, tickets, named } = await sorted(system, toServe, tools)
-    const failed = await Promise.all([
-      ...early.map(one => serveOrRedeliver(system, one, () => sendBackEarly(system, one))),
-      ...tickets.map(group => serveTickets(system, group, claimer, tools)),
-      ...named.map(one => serveOrRedeliver(system, one, () => runNamed(system, one, claimer, tools))),
-    ])
-    return [...unsent, ...failed.flat()]
-  } finally {
-    done.abort()
+    const early = await waitUntilDue(serving, delivery.task)
+    if (early) return await disposeOf(serving, delivery, early)
+    const answer = await claimFor(serving, delivery)
+    if (answer.kind !== 'claimed') return await disposeOf(serving, delivery, answer)
+    claim = answer
+    await Promise.all([deleteMessage(serving, delivery), runAndReport(serving, claim)])
+    return 'served'
+  } catch (error) {
+    await reportFailure(serving, delivery.task, error, claim?.claimed)
+    const isClaimedByTicket = claim?.isByTicket ?? false
+    const failed: Obstacle = { kind: 'failed', isOutage: isOutage(error), isClaimedByTicket }
+    return disposeOf(serving, delivery, failed).catch(() => 'left')
   }
 }
 
-/**
- * Leaves out repeated dispatches of a suspect, so that it is sent back at most once. Each send may duplicate a message. Of
- * a batch of ten dispatches of one suspect, one is served and nine are sent back. So duplicates would grow without end.
- */
-function withoutRepeated(
-  received: readonly ReceivedDispatch[],
-  toServe: readonly ReceivedDispatch[],
-): ReceivedDispatch[] {
-  const all = [...toServe, ...received]
-  const isFirst = (one: ReceivedDispatch) => all.find(other => isSameDispatch(one, other)) === one
-  return received.filter(one => !isSuspect(one.seen) || one.seen.options.concurrency > 1 || isFirst(one))
+/** Runs a task that was claimed without a dispatch, and reports the run. Never throws. */
+export async function serveClaimed(serving: Serving, claimed: Claimed): Promise<void> {
+  try {
+    await runAndReport(serving, { claimed })
+  } catch (error) {
+    await reportFailure(serving, claimed.task, error, claimed)
+  }
 }
 
-function isSameDispatch({ seen: a }: ReceivedDispatch, { seen: b }: ReceivedDispatch): boolean {
-  return a.id === b.id && a.born === b.born && a.revision === b.revision
-}
+/** A receiver waits in place for a dispatch that arrives early by less than this. An earlier one goes back with a delay. */
+const EARLY_WAIT_MS_MAX = 1_500
 
-/** A signal that aborts at `time`, unless `done` aborts first. */
-function signalAt(clock: Clock, time: number, done: AbortSignal): AbortSignal {
-  const reached = new AbortController()
-  void clock.sleep(time - clock.now(), done).then(() => {
-    if (!done.aborted) reached.abort()
-  })
-  return reached.signal
+/** The delay in seconds with which a dispatch goes back that comes too early to wait for. Undefined when it does not. */
+export function earlyDelaySeconds(task: Task, now: number): number | undefined {
+  const early = startsAt(task) - now
+  return early > EARLY_WAIT_MS_MAX ? Math.floor(Math.min(early, QUEUE_DELAY_MS_MAX) / 1_000) : undefined
 }
 
 /**
- * Sends the dispatches back. Returns the ids of the messages that were not sent, which the queue must deliver again. At the
- * end of a chain of messages, none is sent.
+ * Waits in place until the task is due. Returns an obstacle when the wait would be long, and when a clock that was set back
+ * meanwhile shows that the task is not due: its claim would be refused. A draining worker sends everything back at once.
  */
-async function sendBackAll(system: System, received: readonly ReceivedDispatch[]): Promise<string[]> {
-  if (received.length === 0) return []
-  if (isChainOver(system, received)) return received.map(({ messageId }) => messageId)
-  const failures = await system.messages.dispatch(received.map(one => forwardedDispatch(one, 0)))
-  return failures.flatMap(({ index }) => received[index]?.messageId ?? [])
+async function waitUntilDue(
+  { system: { clock }, draining }: Serving,
+  task: Task,
+): Promise<Obstacle | undefined> {
+  const early = earlyDelaySeconds(task, clock.now())
+  if (early !== undefined) return { kind: 'early', delaySeconds: early }
+  if (!draining?.aborted) await sleepUntil(clock, task.dueAt)
+  if (draining?.aborted) return { kind: 'early', delaySeconds: 0 }
+  const left = Math.min(task.dueAt - clock.now(), QUEUE_DELAY_MS_MAX)
+  return left > 0 ? { kind: 'early', delaySeconds: Math.ceil(left / 1_000) } : undefined
 }
 
-type Sorted = {
-  /** Dispatches that came too early and are sent back. */
-  readonly early: readonly ReceivedDispatch[]
-  /** Groups of tickets. One claim serves a group. */
-  readonly tickets: ReadonlyArray<readonly ReceivedDispatch[]>
-  /** Dispatches that are no tickets: their receiver claims the task that they name. */
-  readonly named: readonly ReceivedDispatch[]
+type Claim = {
+  readonly kind: 'claimed'
+  readonly claimed: Claimed
+  readonly isByTicket: boolean
+  readonly type: TaskType | undefined
 }
 
-/**
- * Sorts the dispatches by how they are served. Tickets that may start now form one group per type. Each other ticket is a
- * group of its own.
- */
-async function sorted(
-  system: System,
-  received: readonly ReceivedDispatch[],
-  { typeOf }: DispatchTools,
-): Promise<Sorted> {
-  const now = system.clock.now()
-  const early = received.filter(({ seen }) => earlyDelaySeconds(seen, now) !== undefined)
-  const inTime = received.filter(one => !early.includes(one))
-  const areTickets = await Promise.all(
-    inTime.map(async ({ seen }) => isTicket(seen, await typeOf(workOf(seen).type))),
-  )
-  const tickets = inTime.filter((_, index) => areTickets[index])
-  const groups = Map.groupBy(tickets, ({ messageId, seen }) =>
-    startsAt(seen) <= now ? workOf(seen).type : `later ${messageId}`,
-  )
-  return { early, tickets: [...groups.values()], named: inTime.filter((_, index) => !areTickets[index]) }
+/** Claims the best waiting task for a ticket, and for any other dispatch the task that it names. */
+async function claimFor(serving: Serving, delivery: Delivery): Promise<Claim | Obstacle> {
+  const { system, claimer, slotUse, typeOf, claimByTicket } = serving
+  const { task } = delivery
+  const type = await typeOf(workOf(task).type)
+  if (!type || !isTicket(task, type)) {
+    const claimed = await claimTask(system, task, claimer, { slotUse })
+    if ('refused' in claimed) return { kind: 'refused', why: claimed.refused }
+    return { kind: 'claimed', claimed, isByTicket: false, type }
+  }
+  await sleepUntil(system.clock, startsAt(task))
+  // Resuming the type sends the dispatches again that were dropped during its pause.
+  const claimed = type.paused ? 'paused' : await claimByTicket(type, delivery)
+  if (typeof claimed === 'string') return { kind: 'ticket-refused', why: claimed }
+  return { kind: 'claimed', claimed, isByTicket: true, type }
 }
 
-async function sendBackEarly(system: System, one: ReceivedDispatch): Promise<void> {
-  await sendBack(system, one, earlyDelaySeconds(one.seen, system.clock.now()) ?? 0)
+/** Deletes the message of a claimed task. A failure is only logged: a message that stays leads to a refused claim. */
+async function deleteMessage({ system }: Serving, delivery: Delivery): Promise<void> {
+  try {
+    await delivery.done()
+  } catch (error) {
+    system.log.warn('a served dispatch is still in its queue', { ...logFields(delivery.task), error })
+  }
 }
 
-async function runNamed(
-  system: System,
-  one: ReceivedDispatch,
-  claimer: Claimer,
-  tools: DispatchTools,
+/** Runs the claimed task to its end and calls the hooks. A task of kind `webhook` gets its type's webhook configuration. */
+async function runAndReport(
+  { system, hooks, definition, aborting, outOfTime }: Serving,
+  { claimed, type }: Pick<Claim, 'claimed'> & Partial<Claim>,
 ): Promise<void> {
-  const { seen, passedOn = 0 } = one
-  await sleepUntil(system.clock, seen.dueAt)
-  const delaySeconds = notDueDelaySeconds(seen, system.clock.now())
-  if (delaySeconds !== undefined) return sendBack(system, one, delaySeconds)
-  const report = await runTask(system, seen, claimer, await toolsFor(seen, tools))
-  // Another worker is about to claim the task. After the last pass that worker has claimed it, or has died.
-  const isPassable = !report.ran && report.why === 'being-claimed' && passedOn < PASSES_MAX
-  if (isPassable) await sendBack(system, one, PASS_DELAY_S, passedOn + 1)
+  const webhook = workOf(claimed.task).kind === 'webhook' ? type?.configuration.webhook : undefined
+  const tools: RunTools = {
+    ...defined({ aborting, outOfTime, context: webhook && { webhook } }),
+    definition,
+    beforeRun: async () => hooks?.beforeRun(claimed),
+  }
+  const { outcome, error } = await runClaimed(system, claimed, tools)
+  if (outcome === 'fail' && error) await hooks?.onError({ ...claimed, error })
+  await hooks?.afterRun({ ...claimed, ...defined({ outcome, error }) })
+}
+
+/** Lets an obstacle have its consequence for the dispatch. */
+async function disposeOf(serving: Serving, delivery: Delivery, obstacle: Obstacle): Promise<Served> {
+  const { system, receiver } = serving
+  const disposition = dispositionOf(obstacle, delivery, receiver, system.clock.now())
+  if ('isChainOver' in disposition) reportEndOfChain(system, delivery)
+  if (disposition.to === 'leave') return 'left'
+  if (disposition.to === 'drop' || (await isMoot(system, delivery, disposition))) await delivery.done()
+  else await delivery.putBack(disposition.delaySeconds, disposition.passedOn)
+  return 'served'
+}
+
+/** Whether the dispatch must not be put back, because its task has changed or needs no further worker. */
+async function isMoot(
+  system: System,
+  { task: seen }: Delivery,
+  { ifUnchanged }: Extract<Disposition, { to: 'put-back' }>,
+): Promise<boolean> {
+  if (!ifUnchanged) return false
+  const head = await readTask(system, seen.id)
+  const isUnchanged = head?.born === seen.born && head.revision === seen.revision
+  return !isUnchanged || workersWanted(head) <= 0
+}
+
+/** Counts and logs dispatches of one chain of messages that functions may send on no more. */
+export function reportEndOfChain({ metrics, log }: System, { task, hops }: Delivery, dispatches = 1): void {
+  metrics.add('LookLoop', dispatches, task.type)
+  const message = 'dispatches were sent on too often; a ticket is dropped, and any other stays in its queue'
+  log.warn(message, { taskId: task.id, dispatches, hops })
+}
+
+/** Logs a failure, calls the hook, and lets the receiver pause. */
+async function reportFailure(
+  { system, receiver, hooks, draining }: Serving,
+  task: Task,
+  error: unknown,
+  claimed: Claimed | undefined,
+): Promise<void> {
+  const message = claimed
+    ? 'the end of a run was not written; its lease runs out'
+    : 'a dispatch was not served and is delivered again'
+  system.log.error(message, { ...logFields(task), error })
+  await hooks?.onError({ error, ...(claimed ?? { task }) })
+  if (receiver.failurePauseMs) await system.clock.sleep(receiver.failurePauseMs, draining)
 }

@@ -1,6 +1,6 @@
 /**
- * One run, from its claim to its end. `runTask` claims a task, renews the lease by heartbeats, calls the handler with its
- * input and context, and writes the outcome. The fence decides which writes of a run are accepted.
+ * One run, from its claim to its end. `runClaimed` renews the lease of a claimed task by heartbeats, calls the handler with
+ * its input and context, and writes the outcome. The fence decides which writes of a run are accepted.
  *
  * Read in this order: `hold-run.ts` (heartbeats, lease, timeouts), `handler-input.ts` and `handler-context.ts` (what the
  * handler gets), `run-log.ts` (its log), `outcome.ts` (what its return value or error means), `finish-run.ts` (the write
@@ -8,18 +8,16 @@
  */
 
 import { roomForResult } from '../../core/flow/flow.ts'
-import type { Claimer } from '../../core/run/claim.ts'
 import type { Outcome } from '../../core/run/run.ts'
 import type { TaskError } from '../../core/task/error.ts'
-import { runId, type Task } from '../../core/task/task.ts'
+import { runId } from '../../core/task/task.ts'
 import type { TaskDefinition } from '../../define/define-task.ts'
 import type { TaskContext } from '../../define/task-context.ts'
-import { type Claimed, claimTask, type NotClaimed } from '../claim/claim.ts'
+import type { Claimed } from '../claim/claim.ts'
 import { logRunStopped, type StopReason } from '../kernel/log-run-ends.ts'
 import { inRunSpan } from '../kernel/spans.ts'
 import type { System } from '../kernel/system.ts'
 import { logFields } from '../kernel/traceparent.ts'
-import type { SlotUse } from '../limits/start.ts'
 import { finishRun } from './finish-run.ts'
 import { handlerContext } from './handler-context.ts'
 import { handlerInput } from './handler-input.ts'
@@ -27,14 +25,8 @@ import { type Hold, holdRun } from './hold-run.ts'
 import { outcomeOfError, outcomeOfResult } from './outcome.ts'
 import { createRunLog, type RunLog } from './run-log.ts'
 
-/** Whether a task was claimed and run, and the run's outcome. */
-export type RunTaskResult = NotRun | Ran
-
-type NotRun = { readonly ran: false; readonly why: NotClaimed['refused'] }
-
 /** A run that was executed. Outcome `stopped`: another process had ended the run before its worker could. */
 export type Ran = {
-  readonly ran: true
   readonly outcome: Outcome['outcome'] | 'stopped'
   readonly fence: number
   /** Why it failed, as it is stored. */
@@ -43,27 +35,14 @@ export type Ran = {
 
 export type RunTools = {
   readonly definition: TaskDefinition
-  /** How the claim uses slots under rate limits. @default `wait-for-slot`: a far slot is written to the task */
-  readonly slotUse?: SlotUse
   /** Stops the run before its process ends. The run is then released. */
-  readonly stopping?: AbortSignal
-  /** Awaited between the claim and the handler, under the run's heartbeats. */
-  readonly onClaimed?: (claimed: Claimed) => Promise<void> | void
+  readonly aborting?: AbortSignal
+  /** Awaited before the handler is called, under the run's heartbeats. */
+  readonly beforeRun?: () => Promise<void>
   /** Ends the run as timed out. It has had all the time that its process can give, so a release would only repeat that. */
   readonly outOfTime?: AbortSignal
   /** Added to the handler's context. */
   readonly context?: Partial<Pick<TaskContext, 'webhook'>>
-}
-
-/** Claims the task that the caller saw, and runs it to its end. */
-export async function runTask(
-  system: System,
-  seen: Task,
-  claimer: Claimer,
-  tools: RunTools,
-): Promise<RunTaskResult> {
-  const claimed = await claimTask(system, seen, claimer, { slotUse: tools.slotUse })
-  return 'refused' in claimed ? { ran: false, why: claimed.refused } : runClaimed(system, claimed, tools)
 }
 
 /** Runs a claimed task to its end, within a span of its trace. */
@@ -75,7 +54,7 @@ export function runClaimed(system: System, claimed: Claimed, tools: RunTools): P
 
 async function holdAndRun(system: System, claimed: Claimed, tools: RunTools): Promise<Ran> {
   const hold = holdRun(system, claimed)
-  const unwatch = [stopOn(hold, tools.stopping, 'stopping'), stopOn(hold, tools.outOfTime, 'out-of-time')]
+  const unwatch = [stopOn(hold, tools.aborting, 'stopping'), stopOn(hold, tools.outOfTime, 'out-of-time')]
   try {
     const runLog = createRunLog(system, {
       ...logFields(claimed.task),
@@ -88,7 +67,7 @@ async function holdAndRun(system: System, claimed: Claimed, tools: RunTools): Pr
     if (isGone) logRunStopped(system, hold.task(), fence, hold.reason())
     const accepted = !isGone && (await finishRun(system, hold, fence, outcome))
     const error = outcome.outcome === 'fail' && { error: outcome.error }
-    return { ran: true, outcome: accepted ? outcome.outcome : 'stopped', fence, ...error }
+    return { outcome: accepted ? outcome.outcome : 'stopped', fence, ...error }
   } finally {
     for (const end of unwatch) end()
     await hold.close()
@@ -134,9 +113,9 @@ async function handle(
   claimed: Claimed,
   hold: Hold,
   runLog: RunLog,
-  { definition, context, onClaimed }: RunTools,
+  { definition, context, beforeRun }: RunTools,
 ): Promise<unknown> {
-  await onClaimed?.(claimed)
+  await beforeRun?.()
   const { input, ...content } = await handlerInput(system, claimed.task, definition, runLog)
   const { localRetries } = claimed.task.options.retry
   for (let repetition = 0; ; repetition++) {

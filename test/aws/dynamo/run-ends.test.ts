@@ -3,11 +3,11 @@ import { DELAY_MS_MAX, PRIORITY_MAX, TYPE_CHARACTERS_MAX } from '../../../shared
 import type { Task } from '../../../shared/core/task/task.ts'
 import type { TaskContext } from '../../../shared/define/task-context.ts'
 import { readTask } from '../../../shared/runtime/kernel/read-heads.ts'
-import { runTask } from '../../../shared/runtime/run/run.ts'
 import { Fatal, Next, Release, RetryLater } from '../../../shared/signals.ts'
 import { type DynamoStores, dynamoStores } from '../../support/dynamo/dynamo-stores.ts'
 import { type DynamoDbLocal, startDynamoDbLocal } from '../../support/dynamo/dynamodb-local.ts'
 import { aMemorySystem, type MemorySystem, registered, stored } from '../../support/worlds/memory-system.ts'
+import { runTask } from '../../support/worlds/run-task.ts'
 
 /** Every end of a run by its handler must be written, although DynamoDB stores no NaN, no Infinity and at most 38 digits. */
 

@@ -288,9 +288,9 @@ describe('a claim of a task that was judged before', () => {
   test.each<[string, Task, number]>([
     ['whose deadline has passed since', task, MINUTE],
     ['that has changed since', { ...task, dueAt: NOW + MINUTE }, SECOND],
-    ['with a lost run, which the claim dates', withLostRun, SECOND],
+    ['with a lost run, whose end the claim records', withLostRun, SECOND],
     ['that was not due yet', aTask({ dueAt: NOW + SECOND }), SECOND],
-  ])('is judged again when it is %s', (_case, present, afterMs) => {
+  ])('is judged again for a task %s', (_case, present, afterMs) => {
     const before = present.deadlineAt === undefined ? present : task
 
     const judged = judgeClaim(before, w1, NOW)

@@ -3,11 +3,8 @@ import { BatonError } from '../../../shared/core/errors.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import { defineTask } from '../../../shared/define/define-task.ts'
 import { claimTask } from '../../../shared/runtime/claim/claim.ts'
-import { serveDispatches } from '../../../shared/runtime/dispatch/dispatch.ts'
-import {
-  DISPATCH_HOPS_MAX,
-  type ReceivedDispatch,
-} from '../../../shared/runtime/dispatch/received-dispatch.ts'
+import { DISPATCH_HOPS_MAX } from '../../../shared/runtime/dispatch/disposition.ts'
+import { type ReceivedDispatch, serveDispatches } from '../../../shared/runtime/dispatch/serve-dispatches.ts'
 import type { System } from '../../../shared/runtime/kernel/system.ts'
 import { acquirePermits } from '../../../shared/runtime/limits/permits.ts'
 import { cachedTypeReader } from '../../../shared/runtime/types/type-cache.ts'
@@ -61,23 +58,23 @@ const REASONS: Record<
 > = {
   'an outage of the store': async () => {
     const system = aMemorySystem()
-    return { system, on: inOutage(system), received: [{ messageId: 'm', seen: await stored(system) }] }
+    return { system, on: inOutage(system), received: [{ messageId: 'm', task: await stored(system) }] }
   },
   'a slot that is still ahead': async () => {
     const system = aMemorySystem()
     const seen = await stored(system, { dueAt: system.clock.now() + MINUTE })
-    return { system, received: [{ messageId: 'm', seen }] }
+    return { system, received: [{ messageId: 'm', task: seen }] }
   },
   'a task that runs alone': async () => {
     const system = aMemorySystem()
-    const suspect = { messageId: 'suspect', seen: await aSuspect(system) }
-    return { system, received: [suspect, { messageId: 'm', seen: await stored(system) }] }
+    const suspect = { messageId: 'suspect', task: await aSuspect(system) }
+    return { system, received: [suspect, { messageId: 'm', task: await stored(system) }] }
   },
   'a task that another worker is about to claim': async () => {
     const system = await aSystemWith(1)
     const seen = await stored(system)
     await acquirePermits(system, seen, [limited(1)])
-    return { system, received: [{ messageId: 'm', seen }] }
+    return { system, received: [{ messageId: 'm', task: seen }] }
   },
   'a ticket that finds no task': async () => {
     const system = aMemorySystem()
@@ -86,7 +83,7 @@ const REASONS: Record<
     })
     const seen = await stored(system, { ordering: 'priority' })
     await claimTask(system, seen, { workerId: 'w2' })
-    return { system, received: [{ messageId: 'm', seen }] }
+    return { system, received: [{ messageId: 'm', task: seen }] }
   },
 }
 
@@ -126,8 +123,8 @@ describe('a chain of dispatches', () => {
   it('continues the longest chain of its batch, as Lambda counts it', async () => {
     const system = aMemorySystem()
     const received = [
-      { messageId: 'a', seen: await stored(system, { key: 'a' }), hops: 1 },
-      { messageId: 'b', seen: await stored(system, { key: 'b' }), hops: 9 },
+      { messageId: 'a', task: await stored(system, { key: 'a' }), hops: 1 },
+      { messageId: 'b', task: await stored(system, { key: 'b' }), hops: 9 },
     ]
 
     await served(system, received, inOutage(system))
@@ -137,7 +134,7 @@ describe('a chain of dispatches', () => {
 
   it('spans an outage of an hour within the invocations that Lambda allows', async () => {
     const system = aMemorySystem()
-    let next: ReceivedDispatch | undefined = { messageId: 'm', seen: await stored(system) }
+    let next: ReceivedDispatch | undefined = { messageId: 'm', task: await stored(system) }
     const begun = system.clock.now()
     let invocations = 0
 
@@ -146,7 +143,7 @@ describe('a chain of dispatches', () => {
       await served(system, [next], inOutage(system))
       const [sent] = system.messages.dispatches.splice(0)
       await system.clock.advance((sent?.delaySeconds ?? 0) * SECOND)
-      next = sent && { messageId: 'm', seen: sent.task, hops: sent.hops ?? 0 }
+      next = sent && { messageId: 'm', task: sent.task, hops: sent.hops ?? 0 }
     }
 
     expect(invocations).toBe(DISPATCH_HOPS_MAX + 1)

@@ -5,7 +5,7 @@ import type { Task } from '../../../shared/core/task/task.ts'
 import { defineTask } from '../../../shared/define/define-task.ts'
 import type { TaskContext } from '../../../shared/define/task-context.ts'
 import { claimTask } from '../../../shared/runtime/claim/claim.ts'
-import { serveDispatches } from '../../../shared/runtime/dispatch/dispatch.ts'
+import { serveDispatches } from '../../../shared/runtime/dispatch/serve-dispatches.ts'
 import { readTask } from '../../../shared/runtime/kernel/read-heads.ts'
 import type { System } from '../../../shared/runtime/kernel/system.ts'
 import { acquirePermits } from '../../../shared/runtime/limits/permits.ts'
@@ -31,7 +31,7 @@ async function served(
   }: { stopAt?: number; on?: System; passedOn?: number } = {},
 ): Promise<string[]> {
   const definition = defineTask('resize', { input: z.unknown(), run: (_input, context) => run(context) })
-  const received = tasks.map((seen, index) => ({ messageId: `m${index}`, seen, passedOn }))
+  const received = tasks.map((task, index) => ({ messageId: `m${index}`, task, passedOn }))
   let again: string[] | undefined
   const serving = serveDispatches(on, received, CLAIMER, { definition, typeOf: cachedTypeReader(on), stopAt })
   const over = serving.then(ids => {

@@ -8,7 +8,7 @@ import { defineTask } from '../../../shared/define/define-task.ts'
 import type { Claimed } from '../../../shared/runtime/claim/claim.ts'
 import { createTicketWaitList } from '../../../shared/runtime/claim/claim-by-ticket.ts'
 import { claimReady } from '../../../shared/runtime/claim/claim-ready.ts'
-import { serveDispatches } from '../../../shared/runtime/dispatch/dispatch.ts'
+import { serveDispatches } from '../../../shared/runtime/dispatch/serve-dispatches.ts'
 import { workOnJob } from '../../../shared/runtime/jobs/jobs.ts'
 import { transact } from '../../../shared/runtime/kernel/kernel.ts'
 import { readTask, readTasks } from '../../../shared/runtime/kernel/read-heads.ts'
@@ -327,7 +327,7 @@ describe('fairness by tickets', () => {
       },
     })
     for (let start = 0; start < 40; start += 10) {
-      const received = sent.slice(start, start + 10).map(seen => ({ messageId: seen.id, seen }))
+      const received = sent.slice(start, start + 10).map(task => ({ messageId: task.id, task }))
       const tools = { definition, typeOf: cachedTypeReader(system), stopAt: system.clock.now() + MINUTE }
       await timed(system, serveDispatches(system, received, { workerId: `w${start}` }, tools))
     }
@@ -345,7 +345,7 @@ describe('fairness by tickets', () => {
     const claimByTicket = createTicketWaitList(system, { workerId: 'w1' })
 
     const outcomes = await Promise.all(
-      (await tickets(system)).slice(0, 30).map(named => claimByTicket(type, named)),
+      (await tickets(system)).slice(0, 30).map(task => claimByTicket(type, { task, passedOn: 0 })),
     )
 
     const tenants = outcomes.map(one => (typeof one === 'string' ? one : (one.task.fairnessKey ?? '')))

@@ -3,7 +3,7 @@ import { BatonError } from '../../../shared/core/errors.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import { claimTask } from '../../../shared/runtime/claim/claim.ts'
 import { claimOverHttp } from '../../../shared/runtime/claim/http-claims.ts'
-import { serveDispatches } from '../../../shared/runtime/dispatch/dispatch.ts'
+import { serveDispatches } from '../../../shared/runtime/dispatch/serve-dispatches.ts'
 import { isWithin, momentOf } from '../../../shared/runtime/kernel/moment.ts'
 import type { System } from '../../../shared/runtime/kernel/system.ts'
 import { createTimedCache } from '../../../shared/runtime/kernel/timed-cache.ts'
@@ -147,7 +147,7 @@ describe('a clock that is set back', () => {
     const { process, set } = aProcess(system)
     const serving = serveDispatches(
       process,
-      [{ messageId: 'm1', seen: task }],
+      [{ messageId: 'm1', task }],
       { workerId: 'w1' },
       {
         definition: { kind: 'baton-task', type: 'resize', config: {}, run: () => 'too early' } as never,

@@ -10,11 +10,11 @@ import { claimTask } from '../../../shared/runtime/claim/claim.ts'
 import { transact } from '../../../shared/runtime/kernel/kernel.ts'
 import { readTask } from '../../../shared/runtime/kernel/read-heads.ts'
 import { writeFinish } from '../../../shared/runtime/run/finish-run.ts'
-import { runTask } from '../../../shared/runtime/run/run.ts'
 import { wakeTasks } from '../../../shared/runtime/wake/wake.ts'
 import { Fatal, Release } from '../../../shared/signals.ts'
 import { NOW, SECOND } from '../../support/tasks/a-task.ts'
 import { aMemorySystem, claimed, type MemorySystem, stored } from '../../support/worlds/memory-system.ts'
+import { runTask } from '../../support/worlds/run-task.ts'
 
 type Line = { readonly level: keyof Log; readonly message: string; readonly fields: Record<string, unknown> }
 

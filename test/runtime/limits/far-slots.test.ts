@@ -4,7 +4,7 @@ import { throttle } from '../../../shared/core/limits/wait.ts'
 import { MINUTE_SHARDS } from '../../../shared/core/place/place-names.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import { defineTask } from '../../../shared/define/define-task.ts'
-import { serveDispatches } from '../../../shared/runtime/dispatch/dispatch.ts'
+import { serveDispatches } from '../../../shared/runtime/dispatch/serve-dispatches.ts'
 import { planTasks } from '../../../shared/runtime/plan/plan.ts'
 import { sweepMinutes } from '../../../shared/runtime/sweep/sweep-minutes.ts'
 import { cachedTypeReader } from '../../../shared/runtime/types/type-cache.ts'
@@ -40,7 +40,7 @@ async function served(system: MemorySystem): Promise<number[]> {
   await system.clock.advance(dispatch.delaySeconds * SECOND)
   const startedAt: number[] = []
   const definition = defineTask('resize', { run: () => void startedAt.push(system.clock.now()) })
-  const received = [{ messageId: 'm', seen: dispatch.task }]
+  const received = [{ messageId: 'm', task: dispatch.task }]
   const stopAt = system.clock.now() + MINUTE
   const serving = serveDispatches(
     system,

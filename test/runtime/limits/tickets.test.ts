@@ -18,6 +18,8 @@ async function aPrioritySystem(limits: TypeLimits = {}) {
 
 const keysOf = ({ claimed }: ClaimResult) => claimed.map(({ task }) => task.key)
 
+const ticketFor = (task: Task) => ({ task, passedOn: 0 })
+
 describe('a ticket', () => {
   it('claims the best waiting task, not the one that it names', async () => {
     const { system, type, storedAs } = await aPrioritySystem()
@@ -72,7 +74,9 @@ describe('a ticket', () => {
     for (let nth = 0; nth < 3; nth++) named.push(await storedAs(`k${nth}`, nth))
     const claimByTicket = createTicketWaitList(system, CLAIMER)
 
-    const outcomes = await Promise.all([...named, named[0] as Task].map(task => claimByTicket(type, task)))
+    const outcomes = await Promise.all(
+      [...named, named[0] as Task].map(task => claimByTicket(type, ticketFor(task))),
+    )
 
     const claimed = outcomes.flatMap(one => (typeof one === 'object' ? one.task.key : []))
     expect(claimed.sort()).toEqual(['k0', 'k1', 'k2'])
@@ -86,7 +90,7 @@ describe('a ticket', () => {
     const grown = { ...type, configuration: { ...type.configuration, shards: 2 } }
     await stored(system, { key: 'second', ordering: 'priority', shard: 1 })
 
-    const asking = [claimByTicket(type, first), claimByTicket(grown, first)]
+    const asking = [claimByTicket(type, ticketFor(first)), claimByTicket(grown, ticketFor(first))]
     const outcomes = await timed(system, Promise.all(asking))
 
     expect(outcomes).toMatchObject([{ task: { key: 'first' } }, { task: { key: 'second' } }])

@@ -6,16 +6,16 @@ import type { Task } from '../../../shared/core/task/task.ts'
 import { defineTask } from '../../../shared/define/define-task.ts'
 import type { TaskContext } from '../../../shared/define/task-context.ts'
 import { readTask } from '../../../shared/runtime/kernel/read-heads.ts'
-import { runTask } from '../../../shared/runtime/run/run.ts'
 import { changeOf, SECOND } from '../../support/tasks/a-task.ts'
 import { aMemorySystem, type MemorySystem, registered, stored } from '../../support/worlds/memory-system.ts'
+import { runTask } from '../../support/worlds/run-task.ts'
 
 const CHILD = { type: 'resize', key: 'child' }
 
 /** The outcome of publishing a child within a run after `meanwhile`, and whether the child exists. */
 async function publishing(
   meanwhile: (system: MemorySystem, task: Task, context: TaskContext) => Promise<unknown>,
-  stopping?: AbortSignal,
+  aborting?: AbortSignal,
   more: object = {},
 ) {
   const system = aMemorySystem()
@@ -28,7 +28,7 @@ async function publishing(
   }
   const definition = defineTask('resize', { input: z.unknown(), run })
   let isOver = false
-  const running = runTask(system, task, { workerId: 'w1' }, { definition, ...(stopping && { stopping }) })
+  const running = runTask(system, task, { workerId: 'w1' }, { definition, ...(aborting && { aborting }) })
   void running.then(() => {
     isOver = true
   })

@@ -5,9 +5,9 @@ import { redactionOf } from '../../../shared/core/task-error/redact.ts'
 import { defineTask } from '../../../shared/define/define-task.ts'
 import type { TaskContext } from '../../../shared/define/task-context.ts'
 import type { Log } from '../../../shared/ports/machine.ts'
-import { runTask } from '../../../shared/runtime/run/run.ts'
 import { createRunLog } from '../../../shared/runtime/run/run-log.ts'
 import { aMemorySystem, stored } from '../../support/worlds/memory-system.ts'
+import { runTask } from '../../support/worlds/run-task.ts'
 
 const FAILED: Outcome = { outcome: 'fail', error: { name: 'E', message: 'no' } }
 

@@ -8,10 +8,10 @@ import { defineTask } from '../../../shared/define/define-task.ts'
 import type { TaskContext } from '../../../shared/define/task-context.ts'
 import { readTask } from '../../../shared/runtime/kernel/read-heads.ts'
 import { publish } from '../../../shared/runtime/publish/publish.ts'
-import { runTask } from '../../../shared/runtime/run/run.ts'
 import { Fatal, Release, RetryLater } from '../../../shared/signals.ts'
 import { changeOf, SECOND } from '../../support/tasks/a-task.ts'
 import { aMemorySystem, type MemorySystem, registered, stored } from '../../support/worlds/memory-system.ts'
+import { runTask } from '../../support/worlds/run-task.ts'
 
 const CLAIMER = { workerId: 'w1' }
 
@@ -23,7 +23,7 @@ async function runWith(
   system: MemorySystem,
   task: Task,
   run: Run,
-  more: { stopping?: AbortSignal; outOfTime?: AbortSignal; input?: z.ZodType } = {},
+  more: { aborting?: AbortSignal; outOfTime?: AbortSignal; input?: z.ZodType } = {},
 ) {
   const { input = z.unknown(), ...signals } = more
   const definition = defineTask('resize', { input, run })
@@ -174,7 +174,7 @@ describe('a handler whose run ends under it', () => {
         return 'too late'
       })
 
-      expect(report).toMatchObject({ ran: true, outcome: 'stopped' })
+      expect(report).toMatchObject({ outcome: 'stopped' })
       expect(after?.state).toBe(state)
       expect(abortedAt - task.dueAt).toBeLessThanOrEqual(5 * SECOND)
     },
@@ -241,7 +241,7 @@ describe('a handler whose run ends under it', () => {
       () => {
         started = true
       },
-      { stopping: AbortSignal.abort() },
+      { aborting: AbortSignal.abort() },
     )
 
     expect(started).toBe(false)
@@ -251,16 +251,16 @@ describe('a handler whose run ends under it', () => {
   it('in a process that must stop: the task is released and no retry is counted', async () => {
     const system = aMemorySystem()
     const task = await stored(system)
-    const stopping = new AbortController()
+    const aborting = new AbortController()
 
     const { after, runs } = await runWith(
       system,
       task,
       (_input, { signal }) => {
-        stopping.abort()
+        aborting.abort()
         return untilAborted(signal)
       },
-      { stopping: stopping.signal },
+      { aborting: aborting.signal },
     )
 
     expect(runs.map(({ state }) => state)).toEqual(['released'])
@@ -344,7 +344,7 @@ describe('heartbeats', () => {
     })
 
     expect(abortedAfter).toBe(15 * SECOND)
-    expect(report).toMatchObject({ ran: true, outcome: 'stopped' })
+    expect(report).toMatchObject({ outcome: 'stopped' })
   })
 
   it('carry at most 1 KB of progress', async () => {
@@ -376,7 +376,7 @@ describe('a claim that is refused, or whose run cannot begin or end', () => {
 
     const { report, after } = await runWith(system, task, () => 'not reached')
 
-    expect(report).toEqual({ ran: false, why: 'gone' })
+    expect(report).toMatchObject({ refused: 'gone' })
     expect(after).toMatchObject({ state: 'open', fence: 0, live: {} })
   })
 
@@ -387,7 +387,7 @@ describe('a claim that is refused, or whose run cannot begin or end', () => {
 
     const { report, runs } = await runWith(system, task, () => 'second')
 
-    expect(report).toEqual({ ran: false, why: 'finished' })
+    expect(report).toMatchObject({ refused: 'finished' })
     expect(runs[0]?.result).toEqual({ inline: 'first' })
   })
 

@@ -1,5 +1,5 @@
 import type { Wake } from '../../../shared/ports/messages.ts'
-import { serveDispatches } from '../../../shared/runtime/dispatch/dispatch.ts'
+import { serveDispatches } from '../../../shared/runtime/dispatch/serve-dispatches.ts'
 import { sweep } from '../../../shared/runtime/sweep/sweep.ts'
 import { serveWakes } from '../../../shared/runtime/wake/serve-wakes.ts'
 import type { Queue, Received } from '../world/aws/queue.ts'
@@ -121,7 +121,7 @@ function execute(
     world.history.record({ at, by: process.name, what: 'delivered', task: body.task })
   return serveDispatches(
     system,
-    batch.map(({ messageId, body: { task, ...chain } }) => ({ messageId, seen: task, ...chain })),
+    batch.map(({ messageId, body }) => ({ messageId, ...body })),
     { workerId: requestId },
     {
       definition: handlerIn(world, process, script, type, () => requestId),

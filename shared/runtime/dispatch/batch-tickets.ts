@@ -1,0 +1,95 @@
+import { startsAt } from '../../core/place/place.ts'
+import type { Claimer } from '../../core/run/claim.ts'
+import { workOf } from '../../core/task/piece.ts'
+import type { TaskType } from '../../core/types/task-type.ts'
+import type { Claimed } from '../claim/claim.ts'
+import {
+  type ClaimByTicket,
+  claimByTickets,
+  type Ticket,
+  type TicketRefusal,
+} from '../claim/claim-by-ticket.ts'
+import { endRunOrLog } from '../claim/release-run.ts'
+import type { System } from '../kernel/system.ts'
+import { isTicket } from '../ready/ready.ts'
+import type { TypeReader } from '../types/type-cache.ts'
+import { earlyDelaySeconds } from './dispatch.ts'
+import { TICKET_PASSES_MAX } from './disposition.ts'
+import { suspectAlone } from './suspects.ts'
+
+/** What came of a claim for each of its tickets. */
+type Outcomes = ReadonlyMap<Ticket, Claimed | TicketRefusal>
+
+/**
+ * Claims for the tickets among the dispatches of one batch. Tickets of a type that may start now share one claim, and each
+ * later ticket has a claim of its own.
+ *
+ * `typeOf` must give the same answer throughout the batch. Otherwise a ticket could turn out to be none after the claim
+ * that it shares, and no handler would run the task that was claimed for it.
+ */
+export async function ticketsOfBatch(
+  system: System,
+  claimer: Claimer,
+  typeOf: TypeReader,
+  dispatches: readonly Ticket[],
+): Promise<ClaimByTicket> {
+  const groups = await startableTickets(system, typeOf, dispatches)
+  const claims = new Map<readonly Ticket[], Promise<Outcomes>>()
+  return async (type, ticket) => {
+    const group = groups.find(tickets => tickets.includes(ticket)) ?? [ticket]
+    const claim = claims.get(group) ?? claimForGroup(system, type, claimer, group)
+    claims.set(group, claim)
+    return (await claim).get(ticket) ?? 'not-needed'
+  }
+}
+
+/** The tickets that may start now, in one group per type. */
+async function startableTickets(
+  { clock }: System,
+  typeOf: TypeReader,
+  dispatches: readonly Ticket[],
+): Promise<ReadonlyArray<readonly Ticket[]>> {
+  const now = clock.now()
+  const inTime = dispatches.filter(({ task }) => earlyDelaySeconds(task, now) === undefined)
+  const types = await Promise.all(inTime.map(({ task }) => typeOf(workOf(task).type)))
+  const startable = inTime.filter(
+    ({ task }, nth) => types[nth] && isTicket(task, types[nth]) && startsAt(task) <= now,
+  )
+  return [...Map.groupBy(startable, ({ task }) => workOf(task).type).values()]
+}
+
+/** Claims for tickets of one type. If a suspect was claimed, it runs alone: the other claimed tasks are released. */
+async function claimForGroup(
+  system: System,
+  type: TaskType,
+  claimer: Claimer,
+  tickets: readonly Ticket[],
+): Promise<Outcomes> {
+  const named = tickets.map(({ task }) => task)
+  const { claimed, waiting } = await claimByTickets(system, type, claimer, named)
+  const { toRun, others: released } = suspectAlone(claimed)
+  await Promise.all(released.map(one => endRunOrLog(system, one, { outcome: 'release' })))
+  const unused = unusedTickets(tickets, toRun, released.length + waiting)
+  const used = tickets.filter(one => !unused.includes(one))
+  const why = released.length > 0 ? 'suspect-runs-alone' : 'no-task'
+  return new Map<Ticket, Claimed | TicketRefusal>([
+    ...unused.map(ticket => [ticket, why] as const),
+    ...used.map((ticket, nth) => [ticket, toRun[nth] ?? 'not-needed'] as const),
+  ])
+}
+
+/**
+ * The tickets that found no task and may be passed on. A ticket for a released task, or for one that waits for a limit, is
+ * not passed on, since a new ticket is sent for that task.
+ */
+function unusedTickets(
+  tickets: readonly Ticket[],
+  toRun: readonly Claimed[],
+  withNewTickets: number,
+): readonly Ticket[] {
+  const ids = new Set(toRun.map(({ task }) => task.id))
+  const left = tickets.length - toRun.length - withNewTickets
+  return tickets
+    .filter(({ task, passedOn }) => !ids.has(task.id) && passedOn < TICKET_PASSES_MAX)
+    .slice(0, Math.max(0, left))
+}
