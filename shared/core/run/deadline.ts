@@ -4,7 +4,7 @@ import { withFailedPiece } from '../flow/end-piece.ts'
 import type { TaskError } from '../task/error.ts'
 import type { Task } from '../task/task.ts'
 
-/** Whether the task's deadline has passed. A passed deadline ends the task whatever its runs are doing. */
+/** Whether the task's deadline has passed. A passed deadline ends the task even while it has live runs. */
 export function isPastDeadline(task: Task, now: number): boolean {
   return task.state === 'open' && task.deadlineAt !== undefined && task.deadlineAt <= now
 }

@@ -9,7 +9,7 @@ import type { End } from '../../../shared/core/task/canvas-state.ts'
 import { type Canvas, canvases } from './a-canvas.ts'
 import { modelOf, stand } from './naive-model.ts'
 
-/** A canvas, for each of its leaves whether it will fail, and in which order those that may end do. */
+/** A canvas, whether each of its leaves fails, and the order in which started leaves end. */
 const lives = fc.tuple(
   canvases,
   fc.array(fc.boolean(), { minLength: 1, maxLength: 8 }),
@@ -18,7 +18,7 @@ const lives = fc.tuple(
 
 type Moment = { ends: ReadonlyMap<number, End>; batch: readonly number[] }
 
-/** Plays a canvas to its end by the model alone: the ends so far at each moment, and which of them came just now. */
+/** Plays a canvas to its end by the model alone. Returns for each moment the ends so far and the newest of them. */
 function* moments(canvas: Canvas, failing: readonly boolean[], dice: readonly number[]): Generator<Moment> {
   const model = modelOf(canvas)
   const ends = new Map<number, End>()

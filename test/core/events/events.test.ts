@@ -159,7 +159,7 @@ const EVENTS_BY_OPERATION: Record<Operation, ReadonlyArray<readonly [string, Hea
   ],
   surface: [
     [
-      'of a task that has come due',
+      'of a task that has become due',
       afterOf(look(aTask({ kind: 'http', dueAt: NOW + SECOND }), NOW + SECOND, 0)),
       ['task.ready (ready)'],
     ],

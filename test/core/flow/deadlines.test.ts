@@ -19,7 +19,7 @@ import { nextWake } from '../../support/tasks/next-wake.ts'
 const limited = {
   options: resolveOptions({ deadlineMs: MINUTE, retry: { maxRetries: 1, delayMs: HOUR, maxDelayMs: HOUR } }),
 }
-/** Each step, and each undo, has a minute from its first claim. */
+/** A flow in which each step and each undo has a deadline of one minute from its first claim. */
 const LIMITED = aFlow({ steps: ['a', 'b'].map(name => ({ name, do: limited, undo: limited })) })
 
 const looked = (task: Task, now: number) => afterOf(look(task, now, 0))

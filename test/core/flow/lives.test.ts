@@ -14,7 +14,7 @@ import { aFlow, BORN, changeIn, HOUR, MINUTE, NOW, SECOND } from '../../support/
 import { aFlowTask, DONE, failingFor, statesOf } from '../../support/tasks/flow-life.ts'
 import { nextWake } from '../../support/tasks/next-wake.ts'
 
-/** Whatever happens to a flow, one thing at a time. */
+/** The events in a flow's life. */
 type Happening =
   | 'claim'
   | 'succeed'
@@ -79,7 +79,7 @@ function decided(task: Task, what: Happening, now: number): Change<Task> | undef
   }
 }
 
-/** Holds a claim against every change of many random lives of random flows. */
+/** Checks an assertion on every change of many random lives of random flows. */
 function forEveryChange(claimAbout: () => (seen: Seen) => void): void {
   const property = fc.property(life, ({ flow, options, happenings }) => {
     const hold = claimAbout()
@@ -167,7 +167,7 @@ function isLeftAsItIs(task: Task, { definition }: FlowState): boolean {
   return needsAttention(task) || (task.state === 'cancelled' && definition.onCancel === 'leave')
 }
 
-/** Steps that began, can be undone, and are not. */
+/** The steps that began, can be undone, and are not undone. */
 function standing({ definition, steps }: FlowState): string[] {
   const isStanding = (record: StepRecord | undefined) =>
     record?.do.startedAt !== undefined && record.state !== 'undone' && record.state !== 'skipped'

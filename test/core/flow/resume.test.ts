@@ -25,9 +25,9 @@ import {
 const LATER = NOW + HOUR
 const resumed = (task: Task, action: ResumeAction) => afterOf(resume(task, action, LATER))
 
-/** Two steps done, the third failed, and so did its own undo. */
+/** A flow whose first two steps are done, and whose third step failed, and then its undo. */
 const HALTED = failedFor(failedFor(doneTimes(aFlowTask(), 2), 'no courier'), 'bank closed')
-/** The third step undone, then the undo of the second failed. */
+/** A flow whose third step is undone, and the undo of whose second step failed. */
 const HALTED_EARLIER = failedFor(done(failedFor(doneTimes(aFlowTask(), 2), 'no courier')), 'bank closed')
 const UNDONE = undoneInTurn(failedFor(done(aFlowTask()), 'no')).task
 const NOT_UNDOABLE = failedFor(done(aFlowTask(aFlow({ steps: [{ name: 'a' }, { name: 'b' }] }))), 'no')

@@ -243,7 +243,7 @@ describe('a handler that always moves on', () => {
 
     expect(task).toMatchObject({ state: 'failed', error: { name: 'StageLoop' }, ended: {} })
     expect(task.error?.message).toMatch(/10,5\d\d times/)
-    // 50 ms a move: some 526 seconds go by, each of which allows one more.
+    // At 50 ms a move some 526 seconds go by. Each second allows one more move.
     expect(moves).toBeGreaterThan(10_500)
     expect(moves).toBeLessThan(10_550)
   })

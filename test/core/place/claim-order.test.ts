@@ -6,7 +6,7 @@ import { BORN, HOUR, LATER_BORN, NOW } from '../../support/tasks/a-task.ts'
 
 type Waiting = { priority: number; dueAt: number }
 
-/** Negative: `a` is to be claimed before `b`. */
+/** Compares two tasks: the result is negative when `a` must be claimed before `b`. */
 const INTENDED: Record<Ordering, (a: Waiting, b: Waiting) => number> = {
   arrival: (a, b) => a.dueAt - b.dueAt,
   priority: (a, b) => b.priority - a.priority || a.dueAt - b.dueAt,

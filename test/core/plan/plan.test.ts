@@ -185,7 +185,7 @@ describe('a look', () => {
     ['before the limit of the run', aTask({ live: [aRun({ timeoutAt: NOW + 1 })] })],
     ['before the deadline', aTask({ deadlineAt: NOW + 1 })],
     ['at a task over HTTP that is in its place', aTask({ kind: 'http' })],
-    ['at a targeted one, whose markers are no part of it', aTask({ ...targeted, kind: 'http' })],
+    ['at a targeted task, whose markers are not part of its head', aTask({ ...targeted, kind: 'http' })],
     ['at a task that has ended', aTask({ ...ended, deadlineAt: NOW })],
     ['at a removed task', aTask({ state: 'removed' })],
   ])('finds nothing yet %s', (_name, task) => {

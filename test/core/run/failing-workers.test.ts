@@ -12,7 +12,7 @@ const numbered = (count: number, name: (n: number) => string) =>
   Array.from({ length: count }, (_, n) => name(n))
 const anInvocation = (n: number) => invocationWorkerId(`${String(n).padStart(8, '0')}-4b1c-9d43`)
 
-/** A task that each of these workers has failed once, one after the other. */
+/** A task on which each of these workers has failed once, one after the other. */
 function failedBy(workers: readonly string[], task: Task): Task {
   return workers.reduce((draft, worker) => withFailure(draft, worker, ERROR, NOW), task)
 }

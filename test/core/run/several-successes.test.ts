@@ -28,7 +28,7 @@ const ofTwo = (parts: TaskParts) => aTask({ kind: 'http', options: { concurrency
 const finished = (task: Task, word: Outcome, more = {}) =>
   changeOf(finish(task, { born: task.born, fence: 1, ...word }, LATER, 0, more))
 
-/** All successes are there, and no end is. */
+/** A task that has all its successes and whose end is not written. */
 const aComplete = (parts: TaskParts = {}) =>
   ofTwo({ ended: [success(1), success(2, LATER)], updatedAt: LATER, operation: 'succeed', ...parts })
 

@@ -47,7 +47,7 @@ describe('ticks of an interval', () => {
   })
 })
 
-describe('the tick that a schedule owes', () => {
+describe('what a schedule owes', () => {
   const ticks = ticksEvery(20 * SECOND, 0)
   const now = 605 * SECOND
   const skip = { missed: 'skip', graceMs: 180 * SECOND } as const
@@ -72,7 +72,7 @@ describe('the tick that a schedule owes', () => {
       [600],
     ],
     [
-      'nothing, whatever a wrong clock says of the end',
+      'nothing in a pause whose end a wrong clock recorded too late',
       { ...skip, from: 600, pauses: [pause(590, 900)] },
       [],
     ],
@@ -190,7 +190,7 @@ describe('the tick that a schedule owes', () => {
     expectTheLatest(ticksEvery(1_700, start), start, 45_678, 30)
   })
 
-  test('does not exist after the only tick of a schedule for one time', () => {
+  test('is nothing after the only tick of a schedule for one time', () => {
     const at = 600 * SECOND
     const once = ticksAt(at)
     const hourLater = now + 3_600 * SECOND

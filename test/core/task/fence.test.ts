@@ -13,7 +13,7 @@ const published = (now: number, remains?: Task) =>
   create(aPublication({ dueAt: now, options: { retentionMs: 0 } }), remains, now).after
 const claimed = (task: Task, now: number) => afterOf(claim(task, { workerId: 'w1' }, now))
 
-/** Claimed so often within one second, and then done. */
+/** A task that was claimed this often within one second and then succeeded. */
 function ended(task: Task, claims: number, now: number): Task {
   let current = task
   for (let nth = 0; nth < claims; nth++) {

@@ -23,7 +23,7 @@ import { advance, decide, EMPTY_WORLD, type Step, steps } from '../../support/ta
 
 type Transition = Change<Task> & { readonly now: number; readonly step: Step }
 
-/** Holds a claim against every transition of many random lives. */
+/** Checks an assertion on every transition of many random lives. */
 function forEveryTransition(claim: (transition: Transition) => void): void {
   fc.assert(
     fc.property(steps, life => play(life, claim)),
@@ -40,7 +40,7 @@ function play(life: readonly Step[], see: (transition: Transition) => void): voi
   }
 }
 
-/** Holds a claim against the task after every transition. */
+/** Checks an assertion on the task after every transition. */
 function forEveryTask(claim: (task: Task, now: number) => void): void {
   forEveryTransition(({ after, now }) => claim(after, now))
 }
@@ -85,7 +85,7 @@ function runsEndedBy({ before, after }: Change<Task>): EndedRun[] {
   return endedRuns(after).filter(run => before?.live[run.fence])
 }
 
-/** Too rare for chance to find: of two HTTP runs one fails, and its slot comes due while the other goes on. */
+/** A life too rare for chance: of two HTTP runs one fails, and its retry becomes due while the other run goes on. */
 const SLOT_COMES_DUE_BESIDE_A_RUN: Step[] = [
   { do: 'publish', body: { kind: 'http', dueInMs: 0, options: { concurrency: 2 } } },
   { do: 'claim', workerId: 'w1' },
@@ -129,7 +129,7 @@ function otherTransitions(): Change[] {
   ]
 }
 
-/** The status of a head by the words of the lifecycle. */
+/** The status of a head, in the terms of the lifecycle table. */
 function statusOfHead(head: Head | undefined, now: number): Status | 'none' {
   if (head === undefined || isTask(head)) return statusAt(head, now)
   if (head.state === 'removed') return 'none'
@@ -143,7 +143,7 @@ const SEEDS_OF_ALL_MOVES = [
   217, 219, 243, 263, 300, 334, 349, 374, 398, 496, 729, 735, 1303, 2058, 2073, 3364, 3984, 6443,
 ]
 
-/** Lives that make every legal move. Chance finds what the seeds have lost by a change of the generator. */
+/** Lives that make every legal move. After a change of the generator, random lives find the moves that the seeds no longer make. */
 function* livesOfAllMoves(): Generator<readonly Step[]> {
   yield SLOT_COMES_DUE_BESIDE_A_RUN
   yield UNDO_IS_RETRIED_OVER_HTTP
