@@ -1,6 +1,6 @@
 /**
- * A canvas is a chain, a group or a chord of tasks. Canvases may nest. A canvas is stored as a head of its own, which keeps its tree
- * and which no worker can claim. The head of each task of the canvas names the canvas.
+ * A canvas is a chain, a group or a chord of tasks. Canvases may nest. A canvas is stored as a head of its own, which keeps its
+ * tree and which no worker can claim. The head of each task of the canvas names the canvas.
  *
  * This file has the changes of the canvas's head. Read on in this order:
  *
@@ -131,7 +131,9 @@ export function createCancelled(
   return { ok: true, change: { before: undefined, after, guard: { kind: 'absent' }, bodies } }
 }
 
-/** The process that publishes or cancels a small canvas handles the members itself. It has this long before the jobs function acts. */
+/**
+ * The process that publishes or cancels a small canvas handles the members itself. It has this long before the jobs function acts.
+ */
 const FIRST_PROCESS_MS = 20_000
 
 /**

@@ -14,8 +14,10 @@ export type Layout = {
 type Stored = {
   readonly shape: Shape
   readonly names: readonly string[]
-  /** The type of each leaf, as letters that number a name, with a count of equal leaves in a row: `a3b` is three leaves of the first
-   * name, then one of the second. */
+  /**
+   * The type of each leaf, as letters that number a name, with a count of equal leaves in a row: `a3b` is three leaves of the first
+   * name, then one of the second.
+   */
   readonly types: string
   readonly pages: readonly number[]
 }

@@ -1,7 +1,9 @@
 import type { Json } from '../json.ts'
 import { nodeAt, type Tree, type TreeNode } from './tree.ts'
 
-/** The value of a node. A chain has that of its last member, a group an array of all members' values, a chord that of its callback. */
+/**
+ * The value of a node. A chain has that of its last member, a group an array of all members' values, a chord that of its callback.
+ */
 export function nodeValue(tree: Tree, node: TreeNode, resultOf: (leaf: number) => Json): Json {
   if (node.kind === 'leaf') return resultOf(node.leaves.from)
   if (node.kind !== 'group') return nodeValue(tree, decisiveChild(tree, node), resultOf)

@@ -78,7 +78,9 @@ export function isOfTask(change: Change): change is Change<Task> {
 /** The numbers from which a birth counts on. So the revisions and fences of a key grow for ever (see `task/fence.ts`). */
 export type Start = Pick<HeadFields, 'revision' | 'fence' | 'operation'>
 
-/** Begins a birth where no head exists, or over the remains of one that is gone. Guard: no item exists, or exactly those remains. */
+/**
+ * Begins a birth where no head exists, or over the remains of one that is gone. Guard: no item exists, or exactly those remains.
+ */
 export function beginBirth<H extends Head>(
   remains: H | undefined,
   newborn: (start: Start) => { readonly draft: H; readonly bodies: readonly BodyWrite[] },

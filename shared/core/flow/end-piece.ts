@@ -122,7 +122,10 @@ export function withNextUndo(task: Task, from: number, now: number, error?: Task
     : withEndedFlow(task, 'failed', now, error)
 }
 
-/** The draft of an ended flow. It drops the success that ended the flow, since its step's record keeps it, so the head stays within 1 KB. */
+/**
+ * The draft of an ended flow. It drops the success that ended the flow, since its step's record keeps it, so the head stays within
+ * 1 KB.
+ */
 function withEndedFlow(
   task: Task,
   state: 'succeeded' | 'failed' | 'cancelled',

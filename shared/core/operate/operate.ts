@@ -33,7 +33,9 @@ export function recordCallbacksPublished(task: Task, now: number): Decision<'owe
   return owes ? revise(task, { ...settled, operation: 'settle' }, now) : refuse('owes-nothing')
 }
 
-/** Records that the present configuration of a type rejects some callbacks. The task goes on owing them; an operator must decide. */
+/**
+ * Records that the present configuration of a type rejects some callbacks. The task goes on owing them; an operator must decide.
+ */
 export function recordUnpublishable(
   task: Task,
   unpublished: Unpublished,

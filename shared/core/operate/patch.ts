@@ -27,9 +27,9 @@ export type Patch = {
 export type PatchRefusal = 'finished' | 'too-few-workers' | 'a-flow'
 
 /**
- * Applies a patch. The live run of a worker that the new `workerIds` omit ends cancelled, which costs no retry. A run learns of a new
- * heartbeat interval at its next heartbeat. All other options apply to runs claimed afterwards. A lowered `concurrency`
- * may end the task as succeeded.
+ * Applies a patch. The live run of a worker that the new `workerIds` omit ends cancelled, which costs no retry. A run learns of a
+ * new heartbeat interval at its next heartbeat. All other options apply to runs claimed afterwards. A lowered `concurrency` may end
+ * the task as succeeded.
  */
 export function patch(task: Task, changes: Patch, now: number): Decision<PatchRefusal> {
   if (task.state !== 'open') return refuse('finished')
@@ -48,7 +48,9 @@ export function patch(task: Task, changes: Patch, now: number): Decision<PatchRe
   return revise(task, judgeBudget(draft, now), now, { bodies })
 }
 
-/** The draft in the patched stage, which begins afresh. It does not wait for a retry of the former stage. Live runs end cancelled. */
+/**
+ * The draft in the patched stage, which begins afresh. It does not wait for a retry of the former stage. Live runs end cancelled.
+ */
 function withStage(draft: Task, { stage }: Patch, bodies: BodyWrite[], now: number): Task {
   if (stage === undefined || stage === draft.stage) return draft
   for (const run of liveRuns(draft)) bodies.push(...runRecord(draft, run.fence, { state: 'cancelled' }, now))

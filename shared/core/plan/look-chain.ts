@@ -2,13 +2,13 @@ import { LOOK_SLACK_MS } from '../bounds.ts'
 import { liveRuns, type Task } from '../task/task.ts'
 
 /**
- * A chain of messages looks at a run: each look sends the next one for the end of the lease. SQS may deliver a look twice, the stream
- * may show a change twice, and the sweeper may send a look beside one that is only late. Each of these begins a chain of its own.
- * Without a check all these chains would live as long as the run.
+ * A chain of messages looks at a run: each look sends the next one for the end of the lease. SQS may deliver a look twice, the
+ * stream may show a change twice, and the sweeper may send a look beside one that is only late. Each of these begins a chain of its
+ * own. Without a check all these chains would live as long as the run.
  *
  * So a chain records its progress in the head: at its first look that sends another one, and then at every eighth look. Among
- * several chains at one revision only the most advanced one may record itself. A chain that may not record itself ends. A run within its
- * first lease costs no record. A long run costs an eighth of a write unit per lease.
+ * several chains at one revision only the most advanced one may record itself. A chain that may not record itself ends. A run
+ * within its first lease costs no record. A long run costs an eighth of a write unit per lease.
  */
 const LOOKS_PER_RECORD = 8
 

@@ -6,18 +6,18 @@
  * may be in ten milliseconds or in ten years.
  *
  * The rule. The plan follows from the stored head and the time, from nothing else. The planner computes it at each change of the
- * head that the table's stream delivers. Any process that computes it again gets the same messages. So sending them twice does no harm,
- * and the sweeper repairs a lost message by planning again.
+ * head that the table's stream delivers. Any process that computes it again gets the same messages. So sending them twice does no
+ * harm, and the sweeper repairs a lost message by planning again.
  *
  * The time until a message must arrive decides its way:
  *
- * - Up to 15 minutes ahead, a queue delays it (`QUEUE_DELAY_MS_MAX`, the longest delay of SQS). A dispatch is delayed to the due time.
- *   The delay is rounded down to a whole second, and the worker waits for the rest, so no start is late.
- * - Further ahead, the task enters the place of its minute in the index. One EventBridge schedule per minute stands for all tasks of
- *   that minute. It fires two minutes early, because EventBridge fires up to a minute late. The waker then dispatches all
- *   tasks in the place with the delay that is left. So a million tasks of one minute cost one schedule.
- * - A look at a live run is sent for the end of its lease. Each look sends the next one as long as heartbeats extend the lease. `look-chain.ts` keeps
- *   the number of these looks small.
+ * - Up to 15 minutes ahead, a queue delays it (`QUEUE_DELAY_MS_MAX`, the longest delay of SQS). A dispatch is delayed to the due
+ *   time. The delay is rounded down to a whole second, and the worker waits for the rest, so no start is late.
+ * - Further ahead, the task enters the place of its minute in the index. One EventBridge schedule per minute stands for all tasks
+ *   of that minute. It fires two minutes early, because EventBridge fires up to a minute late. The waker then dispatches all tasks
+ *   in the place with the delay that is left. So a million tasks of one minute cost one schedule.
+ * - A look at a live run is sent for the end of its lease. Each look sends the next one as long as heartbeats extend the lease.
+ *   `look-chain.ts` keeps the number of these looks small.
  *
  * The actors: the planner (`runtime/plan`) sends what the plan says; the waker (`runtime/wake`) answers a look with the
  * transition `look` below, or sends the next look; the sweeper (`runtime/sweep`) plans again.
@@ -148,7 +148,9 @@ function nextLook(task: Task, now: number, waitsForMinute: boolean): number | un
   return Number.isFinite(next) ? next : undefined
 }
 
-/** Whether the task needs a look at its due time. The look moves a task taken in order to its ready place, or marks a targeted one. */
+/**
+ * Whether the task needs a look at its due time. The look moves a task taken in order to its ready place, or marks a targeted one.
+ */
 function isLookedAtWhenDue(task: Task, now: number): boolean {
   if (isTargeted(task)) return task.dueAt > now
   return isTakenInOrder(task) && task.wait === undefined && task.place?.name !== readyPlaceOf(task)
@@ -159,9 +161,9 @@ function timesOutAt(run: LiveRun): number {
 }
 
 /**
- * Records the finding of a look: a passed deadline, a lost run, a run over its timeout, or a task that now belongs in another place.
- * Such a task has become due and is taken in order, or its last run has ended. Refused when the task needs nothing yet. The waker
- * then sends the next look.
+ * Records the finding of a look: a passed deadline, a lost run, a run over its timeout, or a task that now belongs in another
+ * place. Such a task has become due and is taken in order, or its last run has ended. Refused when the task needs nothing yet. The
+ * waker then sends the next look.
  */
 export function look(task: Task, now: number, chance: number): Decision<'nothing-yet'> {
   if (task.state !== 'open') return refuse('nothing-yet')

@@ -1,6 +1,6 @@
 /**
- * A publish creates a task. It makes a head from the resolved request and keeps large bodies apart. It overwrites only the remains of
- * a task that is gone. `update.ts` changes an existing task that is not running.
+ * A publish creates a task. It makes a head from the resolved request and keeps large bodies apart. It overwrites only the remains
+ * of a task that is gone. `update.ts` changes an existing task that is not running.
  */
 
 import { type BodyWrite, beginBirth, type Change, type Start } from '../change/change.ts'
@@ -56,8 +56,8 @@ export type HandedOn =
 type Owing = Pick<HeadFields, 'state' | 'expiresAt'> & { readonly owes?: true }
 
 /**
- * Whether a head is gone: it never existed, is removed, or is past its retention, even if DynamoDB has not deleted it yet. A task that owes
- * callbacks is never gone, because a new birth of its key would lose them.
+ * Whether a head is gone: it never existed, is removed, or is past its retention, even if DynamoDB has not deleted it yet. A task
+ * that owes callbacks is never gone, because a new birth of its key would lose them.
  */
 export function isGone(head: Owing | undefined, now: number): boolean {
   if (head === undefined || head.state === 'removed') return true

@@ -8,8 +8,8 @@ import { type RunGone, whyGone } from './run.ts'
 export type Beat = { readonly born: string; readonly fence: number; readonly progress?: Json }
 
 /**
- * A run's sign of life: its lease now ends `leaseMs` from now. The run alone guards the change, so it needs no current revision. The
- * planner sends nothing after it. A heartbeat revives a run whose lease has ended, unless the run is recorded as lost.
+ * A run's sign of life: its lease now ends `leaseMs` from now. The run alone guards the change, so it needs no current revision.
+ * The planner sends nothing after it. A heartbeat revives a run whose lease has ended, unless the run is recorded as lost.
  */
 export function heartbeat(
   task: Task | undefined,

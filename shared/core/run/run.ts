@@ -38,7 +38,9 @@ export type Outcome =
 /** One kind of outcome. */
 export type OutcomeOf<Name extends Outcome['outcome']> = Extract<Outcome, { outcome: Name }>
 
-/** The stage with which a task goes on. An absent `input` or `priority` stays unchanged. Without `delayMs` the stage is due at once. */
+/**
+ * The stage with which a task goes on. An absent `input` or `priority` stays unchanged. Without `delayMs` the stage is due at once.
+ */
 export type NextStage = {
   readonly stage: string
   readonly input?: Json

@@ -22,8 +22,8 @@ import { liveRuns, successes, type Task, workersWanted } from '../task/task.ts'
  * - the planner sees the complete head in the stream and sends a look, in case the worker died before it wrote the end
  * - the sweeper finds the head among the open ones when that look was lost
  *
- * Nothing can be lost between the two writes. The successes are stored, and no further worker can claim. A deadline cannot fail the task before
- * its end is written, because that transition, too, would write the end first.
+ * Nothing can be lost between the two writes. The successes are stored, and no further worker can claim. A deadline cannot fail the
+ * task before its end is written, because that transition, too, would write the end first.
  *
  * The revision guards two kinds of successes all the same:
  *

@@ -22,8 +22,8 @@ export type OwedTicks = Pick<ScheduleState, 'missed' | 'graceMs' | 'pauses'> & {
 }
 
 /**
- * The ticks that a schedule must publish now. With `skip` that is the latest due tick, unless it fell into a pause or is late by more
- * than `graceMs`. With `catchUp` it is the latest few due ticks, however late.
+ * The ticks that a schedule must publish now. With `skip` that is the latest due tick, unless it fell into a pause or is late by
+ * more than `graceMs`. With `catchUp` it is the latest few due ticks, however late.
  */
 export function dueTicks(
   ticks: Ticks,

@@ -92,8 +92,8 @@ function newborn(
 }
 
 /**
- * Replaces the definition of a schedule. With the same timing and task type the schedule keeps its due time. Otherwise due ticks that
- * are not published yet are dropped, so that no tick is published for both types.
+ * Replaces the definition of a schedule. With the same timing and task type the schedule keeps its due time. Otherwise due ticks
+ * that are not published yet are dropped, so that no tick is published for both types.
  */
 export function replaceSchedule(
   present: Schedule,
