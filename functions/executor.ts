@@ -49,7 +49,7 @@ async function readRecord({ system, readDispatch }: AwsWorld, record: SQSRecord)
     const read = await readDispatch(body)
     return read ? { received: { messageId, ...read } } : {}
   } catch (error) {
-    system.log.warn('a dispatch cannot be read now, and comes again', { error, messageId })
+    system.log.warn('a dispatch cannot be read now; SQS delivers it again', { error, messageId })
     return { unread: messageId }
   }
 }

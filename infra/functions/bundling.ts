@@ -21,10 +21,13 @@ export const BUNDLING: BundlingOptions = {
   sourcesContent: false,
 }
 
-/** The options for the system's own functions: those for handlers, but without the SDK's search for credentials. */
+/** The options for the system's own functions: those for handlers, but without parts of the SDK that they never use. */
 export const SYSTEM_BUNDLING: BundlingOptions = {
   ...BUNDLING,
-  esbuildArgs: { '--alias:@aws-sdk/credential-provider-node': functionFile('lambda-credentials.ts') },
+  esbuildArgs: {
+    '--alias:@aws-sdk/credential-provider-node': functionFile('lambda-credentials.ts'),
+    '--alias:@aws-sdk/endpoint-cache': functionFile('no-endpoint-cache.ts'),
+  },
 }
 
 /** The options for a worker in a container. */

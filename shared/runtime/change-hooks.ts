@@ -4,6 +4,6 @@ import { PERMIT_HOOK } from './limits/permits.ts'
 
 /**
  * The hooks that features add to each change of a head, in the order in which the kernel calls them. Every `System` is
- * composed with this list. The feature's own folder explains what its hook does.
+ * composed with this list. Each hook's own room explains what it does.
  */
 export const CHANGE_HOOKS: readonly ChangeHook[] = [TURN_HOOK, PERMIT_HOOK]

@@ -4,7 +4,7 @@
  * Read in this order:
  * - `run-worker.ts`: the life of a worker, from its start to the end of its last run;
  * - `receive.ts`: fetches dispatches from the queues as long as the worker has free capacity (`capacity.ts`);
- * - `serve.ts`: claims, runs and finishes the task of one dispatch, with the user's hooks (`hooks.ts`) around it;
+ * - `runtime/dispatch/dispatch.ts`: claims and runs the task of one dispatch, with the user's hooks (`hooks.ts`) around it;
  * - `isolation/`: runs each handler in a process of its own.
  */
 

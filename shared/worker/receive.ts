@@ -11,7 +11,7 @@ const DELIVERIES_MAX = 10
 const LONG_POLL_MS = 20_000
 /** How often a worker with free capacity looks for tasks that name this worker in `workerIds`. */
 const TARGETS_INTERVAL_MS = 1_000
-/** The pause before the worker asks a queue again that did not answer. */
+/** The pause after a failed receive. */
 const PAUSE_MS = 1_000
 
 export type Receiving = {
@@ -71,8 +71,8 @@ export async function receiveTargets(
 }
 
 /**
- * Receives as many dispatches as the capacity allows. The receive is not aborted halfway: messages just handed out would
- * stay hidden until their visibility timeout.
+ * Receives as many dispatches as the capacity allows. Draining does not abort the receive: messages that SQS has
+ * just returned would stay hidden until their visibility timeout.
  */
 async function fetchMany(type: string, { inbox, capacity, draining, serve }: Receiving): Promise<number> {
   const max = await capacity.takeUpTo(DELIVERIES_MAX, draining)

@@ -50,7 +50,7 @@ export type Worker = {
   /** How many runs are under way, including tasks that wait in this worker for their slot under a rate limit. */
   running(): number
   /**
-   * Ends the worker gracefully. It receives nothing more and lets runs finish for `timeoutMs` milliseconds (default: the
+   * Ends the worker gracefully. It receives no more tasks and lets runs finish for `timeoutMs` milliseconds (default: the
    * worker's `drainMs`). Then it releases the other runs, which costs them no retry. Resolves when no run is under way.
    * A stopped worker cannot start again.
    */
@@ -87,8 +87,8 @@ export function runWorker(system: System, inbox: Inbox, settings: WorkerSettings
     const definition = definitions.get(type)
     if (!definition) throw new Error(`received a task of type '${type}', which this worker does not serve`)
     const signals = { draining: draining.signal, aborting: aborting.signal }
-    const world = { system, receiver: WORKER, claimer, hooks, typeOf, claimByTicket, slotUse }
-    const ran = run({ ...world, definition, ...signals }).finally(() => {
+    const tools = { system, receiver: WORKER, claimer, hooks, typeOf, claimByTicket, slotUse }
+    const ran = run({ ...tools, definition, ...signals }).finally(() => {
       running.delete(ran)
       capacity.release()
     })

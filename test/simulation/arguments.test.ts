@@ -9,7 +9,7 @@ it.each([
   [['--trace', '--seed', '7'], { seed: 7, isTraced: true }],
   [['--seed', '7', '--only', 'crowd'], { seed: 7, isTraced: false, only: 'crowd' }],
   [['--seeds', '5', '--only=control'], { from: 1, count: 5, only: 'control' }],
-])('understands %j', (args, request) => {
+])('the arguments %j are understood', (args, request) => {
   expect(parseArguments(args)).toEqual(request)
 })
 
@@ -28,7 +28,7 @@ it.each([
   [['--only', 'crowds'], "--only is 'crowds': give one of control, far"],
   [['--sedes', '3'], '--sedes is unknown'],
   [['7'], "'7' is not a flag"],
-])('refuses %j in one line that says what is legal', (args, beginning) => {
+])('the arguments %j are refused in one line that says what is legal', (args, beginning) => {
   const request = parseArguments(args)
 
   const mistake = 'mistake' in request ? request.mistake : 'none'

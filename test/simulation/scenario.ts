@@ -54,7 +54,7 @@ export type TrialName =
   | 'reports'
 
 /**
- * The services that can have an outage, each by itself. `functions` means all invocations of Lambda functions.
+ * The services that can each have an outage. `functions` means all invocations of Lambda functions.
  */
 export type Service = 'table' | 'queues' | 'scheduler' | 'functions'
 

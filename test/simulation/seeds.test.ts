@@ -8,7 +8,7 @@ const SEEDS = 2_000
 const TIMEOUT_MS = 600_000
 
 it(
-  `keeps every promise in ${SEEDS} simulated runs`,
+  `the system keeps every promise in ${SEEDS} simulated runs`,
   async () => {
     const { seeds, broken } = await playSeeds({ from: 1, count: SEEDS })
 

@@ -29,7 +29,7 @@ it.each([
   expect(lines.map(line => line.level)).toEqual(levels)
 })
 
-it('a level that is none is refused by name', () => {
+it('an unknown level is refused by name', () => {
   expect(() => printed('loud', () => undefined)).toThrow(
     'BATON_LOG_LEVEL is loud; it must be one of debug, info, warn, error',
   )
@@ -41,7 +41,7 @@ it('a field called like a fixed part of the line does not overwrite it', () => {
   expect(line).toMatchObject({ level: 'WARN', message: 'said', size: 1 })
 })
 
-it('an error is written with its causes, also when they go in a circle', () => {
+it('an error is written with its causes, also when they are circular', () => {
   const error: Error = new TypeError('fetch failed', { cause: new Error('ECONNREFUSED') })
   const circle = new Error('round')
   circle.cause = circle

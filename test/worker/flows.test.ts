@@ -2,36 +2,38 @@ import { describe, expect, it } from 'vitest'
 import { defineFlow } from '../../shared/define/define-flow.ts'
 import { definitionsIn } from '../../shared/worker/definitions-in.ts'
 import { SECOND } from '../support/tasks/a-task.ts'
-import { aDefinition, aWorker, ended } from './a-worker.ts'
+import { aDefinition, aWorkerWorld, ended } from './a-worker-world.ts'
 
 describe('a worker that is given flows', () => {
   it('serves the tasks of their steps, each type once', async () => {
     const resize = aDefinition(() => 'done')
     const undo = aDefinition(() => 'undone', 'shrink')
     const steps = [{ name: 'resize', do: resize, undo }]
-    const test = aWorker({ tasks: [defineFlow('one', { steps }), defineFlow('two', { steps }), resize] })
-    const [task] = await test.dispatched(1)
+    const world = aWorkerWorld({
+      tasks: [defineFlow('one', { steps }), defineFlow('two', { steps }), resize],
+    })
+    const [task] = await world.dispatched(1)
 
-    await test.system.clock.advance(1 * SECOND)
+    await world.system.clock.advance(1 * SECOND)
 
-    const [presence] = await test.system.workers.list()
+    const [presence] = await world.system.workers.list()
     expect(presence?.types).toEqual(['resize', 'shrink'])
-    expect((await test.head(task!)).state).toBe('succeeded')
-    await ended(test)
+    expect((await world.head(task!)).state).toBe('succeeded')
+    await ended(world)
   })
 
   it('refuses two definitions of one type', () => {
     const flow = defineFlow('one', { steps: [{ name: 'resize', do: aDefinition(() => 1) }] })
 
-    expect(() => aWorker({ tasks: [flow, aDefinition(() => 2)] })).toThrow(
+    expect(() => aWorkerWorld({ tasks: [flow, aDefinition(() => 2)] })).toThrow(
       "two definitions of the type 'resize'",
     )
   })
 
-  it('needs something to serve', () => {
+  it('refuses flows without a task to serve', () => {
     const flow = defineFlow('one', { steps: [{ name: 'resize', do: 'resize' }] })
 
-    expect(() => aWorker({ tasks: [flow] })).toThrow('at least one task')
+    expect(() => aWorkerWorld({ tasks: [flow] })).toThrow('at least one task')
   })
 })
 

@@ -2,13 +2,13 @@ import { describe, expect, it } from 'vitest'
 import type { EndedHookedRun, Failure, HookedRun } from '../../shared/worker/hooks.ts'
 import { SECOND } from '../support/tasks/a-task.ts'
 import { aMemorySystem } from '../support/worlds/memory-system.ts'
-import { aDefinition, aWorker, ended } from './a-worker.ts'
+import { aDefinition, aWorkerWorld, ended } from './a-worker-world.ts'
 
 describe('hooks', () => {
   it('surround each run, with its task and its run', async () => {
     const seen: Array<[string, HookedRun | EndedHookedRun]> = []
     const order: string[] = []
-    const test = aWorker({
+    const world = aWorkerWorld({
       tasks: [aDefinition(() => void order.push('handler'))],
       beforeRun: run => {
         seen.push(['before', run])
@@ -19,22 +19,22 @@ describe('hooks', () => {
         order.push('after')
       },
     })
-    await test.dispatched(1)
+    await world.dispatched(1)
 
-    await test.system.clock.advance(1 * SECOND)
+    await world.system.clock.advance(1 * SECOND)
 
     expect(order).toEqual(['before', 'handler', 'after'])
     expect(seen).toMatchObject([
       ['before', { task: { id: 'resize:k1' }, run: { fence: 1, workerId: 'w1' } }],
       ['after', { task: { id: 'resize:k1' }, run: { fence: 1 }, outcome: 'succeed' }],
     ])
-    await ended(test)
+    await ended(world)
   })
 
   it('may take long: the handler waits, and the run keeps its lease', async () => {
     const system = aMemorySystem()
     let startedAt = 0
-    const test = aWorker(
+    const world = aWorkerWorld(
       {
         tasks: [
           aDefinition(() => {
@@ -45,19 +45,19 @@ describe('hooks', () => {
       },
       system,
     )
-    const [task] = await test.dispatched(1)
+    const [task] = await world.dispatched(1)
 
     await system.clock.advance(60 * SECOND)
 
     expect(startedAt - task!.dueAt).toBeGreaterThanOrEqual(40 * SECOND)
-    expect(await test.head(task!)).toMatchObject({ state: 'succeeded', fence: 1, failures: 0 })
-    await ended(test)
+    expect(await world.head(task!)).toMatchObject({ state: 'succeeded', fence: 1, failures: 0 })
+    await ended(world)
   })
 
   it('get every failure, with the error as it is stored', async () => {
     const failures: Failure[] = []
     const outcomes: string[] = []
-    const test = aWorker({
+    const world = aWorkerWorld({
       tasks: [
         aDefinition(() => {
           throw new RangeError('too far')
@@ -66,9 +66,9 @@ describe('hooks', () => {
       afterRun: ({ outcome }) => outcomes.push(outcome),
       onError: failure => failures.push(failure),
     })
-    await test.dispatched(3)
+    await world.dispatched(3)
 
-    await test.system.clock.advance(1 * SECOND)
+    await world.system.clock.advance(1 * SECOND)
 
     expect(outcomes).toEqual(['fail', 'fail', 'fail'])
     expect(failures).toHaveLength(3)
@@ -77,17 +77,17 @@ describe('hooks', () => {
       task: { id: 'resize:k1' },
       run: { fence: 1 },
     })
-    await ended(test)
+    await ended(world)
   })
 
-  it('that throw are logged and harm nothing', async () => {
+  it('that throw are logged, and runs and worker go on', async () => {
     const lines: string[] = []
     const system = aMemorySystem()
     const logging = { ...system, log: { ...system.log, error: (message: string) => lines.push(message) } }
     const blow = (name: string) => () => {
       throw new Error(name)
     }
-    const test = aWorker(
+    const world = aWorkerWorld(
       {
         tasks: [aDefinition(() => 'done'), aDefinition(blow('handler'), 'fails')],
         beforeRun: blow('before'),
@@ -96,12 +96,12 @@ describe('hooks', () => {
       },
       logging,
     )
-    const [task] = await test.dispatched(1)
-    await test.dispatched(1, { type: 'fails' })
+    const [task] = await world.dispatched(1)
+    await world.dispatched(1, { type: 'fails' })
 
     await system.clock.advance(1 * SECOND)
 
-    expect((await test.head(task!)).state).toBe('succeeded')
+    expect((await world.head(task!)).state).toBe('succeeded')
     expect(lines.sort()).toEqual([
       'the hook afterRun threw',
       'the hook afterRun threw',
@@ -109,7 +109,7 @@ describe('hooks', () => {
       'the hook beforeRun threw',
       'the hook onError threw',
     ])
-    expect(test.worker.running()).toBe(0)
-    await ended(test)
+    expect(world.worker.running()).toBe(0)
+    await ended(world)
   })
 })

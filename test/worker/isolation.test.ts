@@ -167,8 +167,8 @@ describe('a handler in a process of its own', () => {
 })
 
 /**
- * A run whose worker is a process, too. All its processes hold its standard output, so `gone` resolves when all of them are
- * no more, of whatever parent.
+ * A run whose worker is a process, too. All processes of the run hold the worker's standard output, so `gone` resolves when all of
+ * them have ended, whichever process started them.
  */
 describe('the processes of a run', () => {
   const pids: number[] = []
@@ -222,6 +222,6 @@ function killIfThere(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL')
   } catch {
-    // That is what the test is about.
+    // The process has ended, as the test expects.
   }
 }

@@ -3,7 +3,7 @@ import type { Task } from '../../shared/core/task/task.ts'
 import type { TypeLimits } from '../../shared/core/types/task-type.ts'
 import { SECOND } from '../support/tasks/a-task.ts'
 import { aMemorySystem, registered, timed } from '../support/worlds/memory-system.ts'
-import { aDefinition, aWorker, ended } from './a-worker.ts'
+import { aDefinition, aWorkerWorld, ended } from './a-worker-world.ts'
 
 /** Slots come every 2.08 s: the limit's period of 2 s, and 4 % for the lateness of starts. */
 const RATE = { limit: 1, perMs: 2 * SECOND }
@@ -15,12 +15,12 @@ async function aLimitedWorker(concurrency: number, limits: TypeLimits = { rate: 
   const startedAt: number[] = []
   const begunAt = system.clock.now()
   const task = aDefinition(() => void startedAt.push(system.clock.now() - begunAt))
-  const test = aWorker({ tasks: [task], concurrency }, system)
-  const heads = (tasks: readonly Task[]) => Promise.all(tasks.map(test.head))
+  const world = aWorkerWorld({ tasks: [task], concurrency }, system)
+  const heads = (tasks: readonly Task[]) => Promise.all(tasks.map(world.head))
   const pass = async (ms: number) => {
     for (let left = ms; left > 0; left -= 20) await system.clock.advance(20)
   }
-  return { ...test, type, startedAt, heads, pass }
+  return { ...world, type, startedAt, heads, pass }
 }
 
 /** How many of the tasks record a slot to wait for, which costs a write and brings a new dispatch. */
@@ -28,18 +28,18 @@ const noted = (tasks: readonly Task[]) => tasks.filter(({ wait }) => wait?.kind 
 
 describe('a worker whose tasks wait for slots under a rate limit', () => {
   it('keeps tasks whose slot comes within 7.5 s, and sends the others back', async () => {
-    const test = await aLimitedWorker(20)
-    const tasks = await test.dispatched(6)
+    const world = await aLimitedWorker(20)
+    const tasks = await world.dispatched(6)
 
-    await test.pass(9 * SECOND)
+    await world.pass(9 * SECOND)
 
-    expect(noted(await test.heads(tasks))).toBe(2)
-    expect(test.startedAt).toHaveLength(4)
-    for (const [nth, at] of test.startedAt.entries()) {
+    expect(noted(await world.heads(tasks))).toBe(2)
+    expect(world.startedAt).toHaveLength(4)
+    for (const [nth, at] of world.startedAt.entries()) {
       expect(at).toBeGreaterThanOrEqual(nth * 2 * SECOND)
       expect(at).toBeLessThan(nth * 2_080 + 200)
     }
-    await ended(test)
+    await ended(world)
   })
 
   it.each([
@@ -47,61 +47,61 @@ describe('a worker whose tasks wait for slots under a rate limit', () => {
     { concurrency: 3, kept: 1 },
     { concurrency: 4, kept: 2 },
   ])('with a concurrency of $concurrency keeps $kept of them waiting', async ({ concurrency, kept }) => {
-    const test = await aLimitedWorker(concurrency)
-    const tasks = await test.dispatched(5)
+    const world = await aLimitedWorker(concurrency)
+    const tasks = await world.dispatched(5)
 
-    await test.pass(1_800)
+    await world.pass(1_800)
 
-    expect(noted(await test.heads(tasks))).toBe(4 - kept)
-    await ended(test)
+    expect(noted(await world.heads(tasks))).toBe(4 - kept)
+    await ended(world)
   })
 
   it('starts none of them once their type is paused', async () => {
-    const test = await aLimitedWorker(20)
-    const tasks = await test.dispatched(3)
-    await test.pass(SECOND)
+    const world = await aLimitedWorker(20)
+    const tasks = await world.dispatched(3)
+    await world.pass(SECOND)
 
-    await test.system.types.put({ ...test.type, paused: true, version: 2 }, 1)
-    await test.pass(8 * SECOND)
+    await world.system.types.put({ ...world.type, paused: true, version: 2 }, 1)
+    await world.pass(8 * SECOND)
 
-    expect(test.startedAt).toHaveLength(1)
-    expect((await test.heads(tasks)).map(({ fence }) => fence)).toEqual([1, 0, 0])
-    await ended(test)
+    expect(world.startedAt).toHaveLength(1)
+    expect((await world.heads(tasks)).map(({ fence }) => fence)).toEqual([1, 0, 0])
+    await ended(world)
   })
 
-  it('makes them wait anew under a changed limit', async () => {
-    const test = await aLimitedWorker(20)
-    await test.dispatched(3)
-    await test.pass(SECOND)
+  it('makes them wait for new slots under a changed limit', async () => {
+    const world = await aLimitedWorker(20)
+    await world.dispatched(3)
+    await world.pass(SECOND)
 
     const limits = { rate: { limit: 1, perMs: 60 * SECOND } }
-    const configuration = { ...test.type.configuration, limits }
-    await test.system.types.put({ ...test.type, configuration, version: 2 }, 1)
-    await test.pass(20 * SECOND)
+    const configuration = { ...world.type.configuration, limits }
+    await world.system.types.put({ ...world.type, configuration, version: 2 }, 1)
+    await world.pass(20 * SECOND)
 
-    expect(test.startedAt).toHaveLength(1)
-    await ended(test)
+    expect(world.startedAt).toHaveLength(1)
+    await ended(world)
   })
 
   it('records their slots when it stops', async () => {
-    const test = await aLimitedWorker(20)
-    const tasks = await test.dispatched(4)
-    await test.pass(SECOND)
-    const before = noted(await test.heads(tasks))
+    const world = await aLimitedWorker(20)
+    const tasks = await world.dispatched(4)
+    await world.pass(SECOND)
+    const before = noted(await world.heads(tasks))
 
-    await timed(test.system, test.worker.stop())
+    await timed(world.system, world.worker.stop())
 
     expect(before).toBe(0)
-    expect(noted(await test.heads(tasks))).toBeGreaterThanOrEqual(2)
+    expect(noted(await world.heads(tasks))).toBeGreaterThanOrEqual(2)
   })
 
   it('keeps none of them waiting when they also need a permit', async () => {
-    const test = await aLimitedWorker(20, { rate: RATE, concurrency: { max: 5 } })
-    const tasks = await test.dispatched(4)
+    const world = await aLimitedWorker(20, { rate: RATE, concurrency: { max: 5 } })
+    const tasks = await world.dispatched(4)
 
-    await test.pass(SECOND)
+    await world.pass(SECOND)
 
-    expect(noted(await test.heads(tasks))).toBe(3)
-    await ended(test)
+    expect(noted(await world.heads(tasks))).toBe(3)
+    await ended(world)
   })
 })

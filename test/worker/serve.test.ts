@@ -7,63 +7,63 @@ import type { Failure } from '../../shared/worker/hooks.ts'
 import { changeOf, SECOND } from '../support/tasks/a-task.ts'
 import { aSystemWith, limited } from '../support/worlds/limited-system.ts'
 import { aMemorySystem, stored } from '../support/worlds/memory-system.ts'
-import { aDefinition, aGate, aWorker, ended } from './a-worker.ts'
+import { aDefinition, aGate, aWorkerWorld, ended } from './a-worker-world.ts'
 
 describe('a dispatch', () => {
   it('is deleted as soon as its task is claimed: a run may outlast every visibility timeout', async () => {
     const gate = aGate()
-    const test = aWorker({ tasks: [aDefinition(gate.run)] })
-    const [task] = await test.dispatched(1)
+    const world = aWorkerWorld({ tasks: [aDefinition(gate.run)] })
+    const [task] = await world.dispatched(1)
 
-    await test.system.clock.advance(1 * SECOND)
-    const queued = test.inbox.size('resize')
-    await test.system.clock.advance(3_600 * SECOND)
+    await world.system.clock.advance(1 * SECOND)
+    const queued = world.inbox.size('resize')
+    await world.system.clock.advance(3_600 * SECOND)
     gate.openAll()
-    await test.system.clock.advance(1 * SECOND)
+    await world.system.clock.advance(1 * SECOND)
 
     expect(queued).toBe(0)
-    expect(await test.head(task!)).toMatchObject({ state: 'succeeded', fence: 1 })
-    await ended(test)
+    expect(await world.head(task!)).toMatchObject({ state: 'succeeded', fence: 1 })
+    await ended(world)
   })
 
   it('that comes up to a second early waits in the worker: its task starts at its due time', async () => {
-    const test = aWorker({ tasks: [aDefinition(() => 'done')] })
-    const dueAt = test.system.clock.now() + 900
-    const [task] = await test.dispatched(1, { dueAt })
+    const world = aWorkerWorld({ tasks: [aDefinition(() => 'done')] })
+    const dueAt = world.system.clock.now() + 900
+    const [task] = await world.dispatched(1, { dueAt })
 
-    await test.system.clock.advance(1 * SECOND)
+    await world.system.clock.advance(1 * SECOND)
 
-    expect((await test.head(task!)).startedAt).toBe(dueAt)
-    await ended(test)
+    expect((await world.head(task!)).startedAt).toBe(dueAt)
+    await ended(world)
   })
 
-  it('that comes much too early goes back with a delay', async () => {
-    const test = aWorker({ tasks: [aDefinition(() => 'done')] })
-    const dueAt = test.system.clock.now() + 7_400
-    const [task] = await test.dispatched(1, { dueAt })
+  it('that comes more than a second and a half early goes back with a delay', async () => {
+    const world = aWorkerWorld({ tasks: [aDefinition(() => 'done')] })
+    const dueAt = world.system.clock.now() + 7_400
+    const [task] = await world.dispatched(1, { dueAt })
 
-    await test.system.clock.advance(1 * SECOND)
-    const running = test.worker.running()
-    await test.system.clock.advance(8 * SECOND)
+    await world.system.clock.advance(1 * SECOND)
+    const running = world.worker.running()
+    await world.system.clock.advance(8 * SECOND)
 
     expect(running).toBe(0)
-    expect((await test.head(task!)).startedAt).toBe(dueAt)
-    await ended(test)
+    expect((await world.head(task!)).startedAt).toBe(dueAt)
+    await ended(world)
   })
 
   it('whose task is finished or claimed is deleted, and the handler is not called', async () => {
     const system = aMemorySystem()
     let calls = 0
-    const test = aWorker({ tasks: [aDefinition(() => void calls++)] }, system)
-    const [cancelled, taken] = await test.dispatched(2)
+    const world = aWorkerWorld({ tasks: [aDefinition(() => void calls++)] }, system)
+    const [cancelled, taken] = await world.dispatched(2)
     await system.tasks.apply(changeOf(cancel(cancelled!, system.clock.now())))
     await system.tasks.apply(changeOf(claim(taken!, { workerId: 'other' }, system.clock.now())))
 
     await system.clock.advance(1 * SECOND)
 
     expect(calls).toBe(0)
-    expect(test.inbox.size('resize')).toBe(0)
-    await ended(test)
+    expect(world.inbox.size('resize')).toBe(0)
+    await ended(world)
   })
 
   it.each([
@@ -71,7 +71,7 @@ describe('a dispatch', () => {
     ['that has waited for an hour, when the sweeper sends it again', 3_600 * SECOND],
   ])('of a task %s that only another worker may take is passed on to it', async (_which, ageMs) => {
     const system = aMemorySystem()
-    const first = aWorker({ tasks: [aDefinition(() => 'done')] }, system)
+    const first = aWorkerWorld({ tasks: [aDefinition(() => 'done')] }, system)
     const [task] = await first.dispatched(1, {
       dueAt: system.clock.now() - ageMs,
       options: { minWorkerVersion: '2.0' },
@@ -87,20 +87,20 @@ describe('a dispatch', () => {
     await ended(first)
   })
 
-  it('whose task another worker is about to claim comes again until that is over', async () => {
-    const test = aWorker({ tasks: [aDefinition(() => 'done')] }, await aSystemWith(1))
-    const task = await stored(test.system)
-    await acquirePermits(test.system, task, [limited(1)])
-    test.inbox.put(task)
+  it('whose task another worker is about to claim is passed on until that claim is over', async () => {
+    const world = aWorkerWorld({ tasks: [aDefinition(() => 'done')] }, await aSystemWith(1))
+    const task = await stored(world.system)
+    await acquirePermits(world.system, task, [limited(1)])
+    world.inbox.put(task)
 
-    await test.system.clock.advance(9 * SECOND)
-    const [queued, { state }] = [test.inbox.size('resize'), await test.head(task)]
-    await test.system.clock.advance(3 * SECOND)
-    const after = await test.head(task)
+    await world.system.clock.advance(9 * SECOND)
+    const [queued, { state }] = [world.inbox.size('resize'), await world.head(task)]
+    await world.system.clock.advance(3 * SECOND)
+    const after = await world.head(task)
 
     expect([queued, state]).toEqual([1, 'open'])
     expect(after.wait).toMatchObject({ kind: 'permit' })
-    await ended(test)
+    await ended(world)
   })
 
   it('stays in its queue while the store does not answer, and is served afterwards', async () => {
@@ -117,41 +117,41 @@ describe('a dispatch', () => {
             : system.tasks.apply(change),
       },
     }
-    const test = aWorker(
+    const world = aWorkerWorld(
       { tasks: [aDefinition(() => 'done')], onError: failure => failures.push(failure) },
       flaky,
     )
-    const [task] = await test.dispatched(1)
+    const [task] = await world.dispatched(1)
 
     await system.clock.advance(2 * SECOND)
-    const queued = test.inbox.size('resize')
+    const queued = world.inbox.size('resize')
     down = false
     await system.clock.advance(31 * SECOND)
 
     expect(queued).toBe(1)
     expect(failures).toMatchObject([{ error: { code: 'unavailable' }, task: { id: task!.id } }])
-    expect((await test.head(task!)).state).toBe('succeeded')
-    await ended(test)
+    expect((await world.head(task!)).state).toBe('succeeded')
+    await ended(world)
   })
 })
 
 describe('a queue that does not answer', () => {
   it('is asked again every second; other types are served meanwhile', async () => {
     const failures: Failure[] = []
-    const test = aWorker({
+    const world = aWorkerWorld({
       tasks: [aDefinition(() => 'done'), aDefinition(() => 'done', 'broken')],
       onError: failure => failures.push(failure),
     })
-    const { receive } = test.inbox
-    test.inbox.receive = (type, ...rest) =>
+    const { receive } = world.inbox
+    world.inbox.receive = (type, ...rest) =>
       type === 'broken' ? Promise.reject(new BatonError('unavailable', 'no answer')) : receive(type, ...rest)
-    const [task] = await test.dispatched(1)
+    const [task] = await world.dispatched(1)
 
-    await test.system.clock.advance(30 * SECOND)
+    await world.system.clock.advance(30 * SECOND)
 
     expect(failures.length).toBeGreaterThan(5)
     expect(failures.length).toBeLessThanOrEqual(31)
-    expect((await test.head(task!)).state).toBe('succeeded')
-    await ended(test)
+    expect((await world.head(task!)).state).toBe('succeeded')
+    await ended(world)
   })
 })

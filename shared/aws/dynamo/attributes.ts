@@ -14,8 +14,8 @@ import type { Item } from './stored-form.ts'
  * size of the item. From the table follow how a record is written and read, the type of its stored form, which attributes every
  * stored record has, and which maps a change writes key by key.
  *
- * The compiler refuses a table that lacks a member of its record. Functions beside the table handle what is no row: an attribute
- * of several members, and a member of several attributes.
+ * The compiler refuses a table that lacks a member of its record. Functions beside the table handle what is not a row: an
+ * attribute of several members, and a member of several attributes.
  */
 
 /** How a change writes a map that has entries before and after it. */
@@ -95,7 +95,7 @@ type Stored<Rows> = {
 } & { readonly [M in keyof Rows as NameIf<Rows[M], 'optional' | 'default'>]?: StoredIn<Rows[M]> }
 
 export type Attributes<R, S> = CheckedCodec<R, S> & {
-  /** The first attribute that every stored record has, and that this one lacks or holds in another form. */
+  /** Returns the first attribute that every stored record has, and that this one lacks or holds in another form. */
   readonly oddAttribute: (stored: Item) => string | undefined
   /** The attributes that a change writes key by key. */
   readonly paths: Readonly<Record<string, MapPaths>>

@@ -1,6 +1,6 @@
 import type { Item } from './stored-form.ts'
 
-/** How single values are stored. `attributes.ts` puts codecs together to tables of attributes. */
+/** This file says how single values are stored. `attributes.ts` combines codecs into tables of attributes. */
 
 export type Codec<T, S> = {
   readonly encode: (value: T) => S

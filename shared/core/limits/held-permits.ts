@@ -1,16 +1,14 @@
 import { liveRuns, type Task } from '../task/task.ts'
 
-/** The waker looks at a limit this often while tasks wait for it, whatever message gets lost. */
+/** The waker looks at a limit this often while tasks wait for it, even when messages are lost. */
 export const LIMIT_LOOK_INTERVAL_S = 15
-/**
- * The next look after one that ended waits. An admitted task that no worker can run must not block the tasks behind it for long.
- */
+/** A look that admitted tasks is followed by one after this time. An admitted task that no worker can run must not block others for long. */
 const LIMIT_LOOK_SOON_S = 5
-/** A series of looks ends after this many looks in a row found no waiting task: an index may show a new one late. */
+/** A series of looks ends after this many looks in a row that found no waiting task, since an index may show a task late. */
 export const EMPTY_LOOKS_MAX = 2
 /** After this time a recorded holder has claimed its task, or never will. */
 const HOLDER_CLAIM_MS = 10_000
-/** A holder that was recorded less than this ago is not stale: clocks are not that far apart. */
+/** A holder that was recorded less than this time ago is stale by no clock, because clocks differ by less than the other 5 s. */
 export const FRESH_HOLDER_MS = 5_000
 /** A wait note older than this means that the series of looks at the limit has ended. */
 export const WAIT_NOTE_LIFE_MS = 4 * LIMIT_LOOK_INTERVAL_S * 1_000
@@ -38,9 +36,9 @@ export type LimitChange =
 /**
  * A message that makes the waker admit tasks that wait for permits of a limit. There are two kinds.
  *
- * - With `since`, the time of a wait note, it belongs to the series of looks that this note began. It comes again as long as tasks
- *   wait. `emptyLooksInRow` counts the looks in a row that found no waiting task.
- * - Without `since` and `emptyLooksInRow` it comes once, because runs gave `released` permits back (one when left out).
+ * - With `since`, the time of a wait note, it belongs to the series of looks that this note began. Each look sends the next one
+ *   as long as tasks wait. `emptyLooksInRow` counts the looks in a row that found no waiting task.
+ * - Without `since` and `emptyLooksInRow` it is sent once, because runs gave `released` permits back (one when left out).
  *
  * `delaySeconds` is a whole number from 0 to 900.
  */
@@ -58,11 +56,11 @@ export function hasLiveWaitNote({ waitNotedAt }: HeldPermits, now: number): bool
 }
 
 /**
- * What a claim does that found all permits held.
+ * What a claim does after it has found all permits held.
  *
  * - `leave`      nothing: another worker holds one of the permits for a run of the same task that is about to begin
- * - `wait`       it writes the task's wait: a series of looks serves the limit
- * - `note-wait`  before that it notes at the limit that tasks wait, since no look serves the limit yet
+ * - `wait`       it writes the task's wait, since a series of looks already serves the limit
+ * - `note-wait`  it notes at the limit that tasks wait, since no look serves the limit yet, and then writes the task's wait
  */
 export type NoPermitDecision = 'leave' | 'wait' | 'note-wait'
 
@@ -76,7 +74,7 @@ export type SeriesDecision =
   | { readonly kind: 'look-again'; readonly emptyLooksInRow: number; readonly delaySeconds: number }
   | { readonly kind: 'end' }
 
-/** Decides after a look that found `emptyLooksInRow` empty looks before it and ended the wait of `admitted` tasks. */
+/** Decides how a series goes on after a look. `emptyLooksInRow` counts the empty looks directly before that look. */
 export function decideSeries(
   emptyLooksInRow: number,
   { admitted, isWaitedFor }: { readonly admitted: number; readonly isWaitedFor: boolean },
@@ -87,14 +85,14 @@ export function decideSeries(
   return { kind: 'look-again', emptyLooksInRow: emptyNow, delaySeconds }
 }
 
-/** Whether a holder may be removed whose task has no run with its permit. */
+/** Whether a holder is old enough to be removed if its task has no run with the permit. */
 export function mayBeStale({ since }: Holder, now: number): boolean {
   return since + HOLDER_CLAIM_MS <= now
 }
 
 /**
- * Whether a worker holds a permit for a further run of the task that has not begun according to the head, and may begin soon. The
- * run of a holder that is older than the head's last change has ended, or its claim will be refused.
+ * Whether a worker holds a permit for a run of the task that may begin soon and that the head does not show yet. A holder that is
+ * older than the head's last change does not count: its run has ended, or its claim will be refused.
  */
 function isBeingClaimed(task: Task, holders: readonly Holder[], now: number): boolean {
   const begun = new Set(liveRuns(task).flatMap(({ permits = [] }) => permits.map(({ holder }) => holder)))

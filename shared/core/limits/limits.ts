@@ -1,13 +1,13 @@
 /**
- * A type may limit how many of its runs start in a period (a rate limit) and how many run at a time (a concurrency limit). Both
- * may count by a field: by owner, by tenant, or by a field of the input. Each value of that field then has a limit of its own.
+ * The rules of rate limits and concurrency limits; `runtime/limits/limits.ts` explains how claims obey them. A limit may count by a
+ * key: by owner, by tenant, or by a field of the input. Each value of the key then has a limit of its own.
  *
  * This file names limits, and finds the value by which a limit counts a task. Read on in this order:
  *
  * - `start.ts` decides when a claim starts: now, after a wait in place, or after a wait that the task's head records
  * - `slots.ts` keeps the log of a rate limit and decides how slots are reserved in it
  * - `held-permits.ts` knows the permits of a concurrency limit and their holders, and decides about looks at it
- * - `wait.ts` has the changes of a task that a limit keeps from running
+ * - `wait.ts` begins and ends the wait of a task for a slot or a permit
  * - `scale-warnings.ts` warns of limits that are slow or expensive at scale
  */
 
@@ -24,14 +24,14 @@ const ODD_CHARACTER = /[\p{Cc}\p{Cs}\p{Cn}]/u
 /** A limit, and the name under which it counts a given task. A limit with a key has one name for each value of the key. */
 export type NamedLimit<Limit> = { readonly name: string; readonly limit: Limit }
 
-/** The name of a type's limit; with `value`, of its limit for one value of a field. */
+/** The name of a type's limit; with `value`, of its limit for one value of the key. */
 export function limitName(type: string, value: string | undefined): string {
   return value === undefined ? type : `${type}=${value}`
 }
 
 /**
- * The name of a concurrency limit. A limit for all tasks of a type has the type's name, and a limit by a field never has. A task
- * that waits for a limit for all may stay in its ready place, since all tasks there wait as well.
+ * The name of a concurrency limit. Only a limit that counts all tasks of a type has the type's name; a limit with a key has another
+ * one. A task that waits for a limit of all tasks may stay in its ready place, since all tasks there wait, too.
  */
 export function concurrencyLimitName(
   type: string,
@@ -53,7 +53,7 @@ export type LimitValue =
 
 /**
  * The value by which a limit with this `key` counts the task: its owner, its fairness key, or a field of its input. A value is not
- * known when it is in an input that is kept apart and the head holds no copy of it.
+ * known when its input is stored apart from the head and the head has no copy of the value.
  */
 export function limitValue(task: Task, key: string): LimitValue {
   if (key === 'userId') return { known: true, value: shortened(task.userId) }
@@ -68,7 +68,7 @@ export function limitValue(task: Task, key: string): LimitValue {
     : { known: false }
 }
 
-/** The values of an input that is kept apart, for the head: a claimer must know them and does not read that input. */
+/** The copies that the head gets of values in an input that is stored apart. A claimer needs them and does not read that input. */
 export function limitValuesOf(task: Task, input: Json | undefined, fields: readonly string[]): Partial<Task> {
   if (!task.input || 'inline' in task.input || fields.length === 0) return {}
   return { limitValues: Object.fromEntries(fields.map(field => [field, fieldValue(input, field) ?? null])) }

@@ -60,7 +60,7 @@ export type ReservationDecision =
       readonly notBefore: number | undefined
     }
 
-/** Decides how slots are reserved for callers that ask together. Those that take a free slot only come first. */
+/** Decides how slots are reserved for callers that ask together. Callers that take only a free slot come first. */
 export function decideReservation(
   log: SlotLog | undefined,
   rate: RateLimit,
@@ -135,7 +135,7 @@ export function bookedSlots(
   })
 }
 
-/** The part of a slot booked ahead: of number `nth`, counted from 0 after the slots in the log. */
+/** The part of the booked slot with number `nth`, counted from 0 after the slots in the log. Undefined when the log holds too few. */
 function partAfter(parts: readonly number[], { limit }: RateLimit, nth: number): number | undefined {
   const before = parts[parts.length - limit + (nth % limit)]
   return before === undefined ? undefined : before + (Math.floor(nth / limit) + 1) * APART
@@ -148,7 +148,7 @@ export function nextSlot(log: SlotLog | undefined, rate: RateLimit, now: number)
   return part === present ? now : startOf(part, rate)
 }
 
-/** Whether a start may use the slot now: its time has come and has not passed, and the limit has not changed. */
+/** Whether a start may use the slot now: the slot has begun and is not missed, and the limit has not changed. */
 export function isUsable({ at, rateText: reservedUnder }: Slot, rate: RateLimit, now: number): boolean {
   const end = startOf(partOf(at, rate) + 1 + LATE_PARTS, rate)
   return reservedUnder === rateText(rate) && at <= now && now < end
@@ -176,8 +176,8 @@ function bindingParts(log: SlotLog | undefined, rate: RateLimit, now: number): n
 
 /**
  * The parts of the slots in the log and of the booked slots that still bind others. Those are the last `limit` booked slots, and
- * the booked slots that began within the last period. Each of the last `limit` slots in the log leads to at most one of the latter:
- * booked slots follow it one period apart.
+ * the booked slots that began within the last period. Those that follow one slot of the log lie a period
+ * apart, so at most one of them began within the last period.
  */
 function withBookedAhead(log: SlotLog, present: number): number[] {
   const parts = partsIn(log)

@@ -3,7 +3,7 @@
  * `runtime/limits/start.ts` reserves the slots, waits and writes.
  *
  * A start takes a slot under each rate limit that counts the task. A claim waits in place for a near slot. It writes a far slot
- * to the task, which is dispatched again for that time. A slot that passes before its claim starts is missed and reserved anew.
+ * to the task, which is dispatched again for that time. A claim that misses its slot reserves another one.
  */
 
 import { WORKER_VISIBILITY_S } from '../bounds.ts'
@@ -15,8 +15,8 @@ import { isUsable, rateText } from './slots.ts'
 
 /** A claim waits in place for a slot at most this far ahead. A later slot is written to the task. */
 const SLOT_WAIT_MS_MAX = 1_000
-/** A worker that lets tasks wait in place does so this long at most, while the message is hidden from other workers. */
-const IN_PLACE_WAIT_MS_MAX = (WORKER_VISIBILITY_S * 1_000) / 2
+/** A standalone worker lets a task wait in place this long at most. The task's message is hidden from other workers for twice that time. */
+const WORKER_WAIT_MS_MAX = (WORKER_VISIBILITY_S * 1_000) / 2
 /** After this many missed slots in a row, the next slot is written to the task. */
 const MISSED_SLOTS_MAX = 5
 /** A dispatch comes less than this time before the slot that it is sent for. */
@@ -38,11 +38,11 @@ export type ReservedSlot = { readonly limited: NamedLimit<RateLimit>; readonly s
  * What the slot that a task's head records means for a claim.
  *
  * - `none`           the head records no slot that the claim may still use
- * - `not-now`        the slot is far ahead, and the task is dispatched again for it
+ * - `far`            the slot is far ahead, and the task is dispatched again for it
  * - `wait-in-place`  the claim waits until shortly before the slot
  */
 export type WrittenSlotDecision =
-  | { readonly kind: 'none' | 'not-now' }
+  | { readonly kind: 'none' | 'far' }
   | { readonly kind: 'wait-in-place'; readonly until: number; readonly reserved: ReservedSlot }
 
 /** Decides on the slot that the task waits for. With `takesPermits`, the wait ends just in time to take them. */
@@ -56,7 +56,7 @@ export function decideOnWrittenSlot(
   const { at } = reserved.slot
   if (now > at && !areUsable([reserved], now)) return { kind: 'none' }
   // A worker that receives the task before its slot must not put the start off by reserving another slot.
-  if (at - now >= DISPATCH_EARLY_MS_MAX) return { kind: 'not-now' }
+  if (at - now >= DISPATCH_EARLY_MS_MAX) return { kind: 'far' }
   return { kind: 'wait-in-place', until: at - (takesPermits ? PERMIT_LEAD_MS : CLAIM_LEAD_MS), reserved }
 }
 
@@ -71,7 +71,7 @@ export function decideOnNewSlot(
   { now, hasWaited }: { readonly now: number; readonly hasWaited: boolean },
 ): NewSlotDecision {
   const leftMs = at - now
-  const mayWait = !hasWaited && leftMs > CLAIM_LEAD_MS && leftMs < IN_PLACE_WAIT_MS_MAX
+  const mayWait = !hasWaited && leftMs > CLAIM_LEAD_MS && leftMs < WORKER_WAIT_MS_MAX
   if (mayWait) return { kind: 'wait-in-place', until: at - CLAIM_LEAD_MS }
   return { kind: leftMs < SLOT_WAIT_MS_MAX ? 'use' : 'write-wait' }
 }
@@ -81,7 +81,7 @@ export type WaitDecision =
   | { readonly kind: 'wait-in-place'; readonly until: number }
   | { readonly kind: 'write-wait'; readonly reserved: ReservedSlot }
 
-/** Decides how a claim waits for its slots, of which `missed` were missed in a row before. */
+/** Decides how a claim waits for `slots`, after it has missed earlier ones `missed` times in a row. */
 export function decideWait(slots: readonly ReservedSlot[], now: number, missed: number): WaitDecision {
   const last = lastOf(slots)
   const isFar = last !== undefined && last.slot.at - now >= SLOT_WAIT_MS_MAX
@@ -99,7 +99,7 @@ export function claimableFrom(slots: readonly ReservedSlot[], limitCount = slots
   return last ? last.slot.at - (limitCount > 1 ? 0 : CLAIM_LEAD_MS) : 0
 }
 
-/** Whether a run may begin in its slots, and when: `at` may lie a little ahead. `missed`: a slot has passed by then. */
+/** Whether a run may begin in its slots, and when: `at` may lie a little ahead. `missed`: one of the slots is not usable then. */
 export type StartDecision = { readonly kind: 'start'; readonly at: number } | { readonly kind: 'missed' }
 
 export function decideStart(slots: readonly ReservedSlot[], now: number): StartDecision {
@@ -125,7 +125,7 @@ export function usableSlot(task: Task, limited: NamedLimit<RateLimit>, now: numb
   return written && areUsable([written], now) ? written.slot : undefined
 }
 
-/** The slots that `reserved` gives to a start now or at its time, and the limits that still need a slot. */
+/** The limits for which a start can use the slot `reserved`, now or at the slot's time, and the limits that still need a slot. */
 export function missingSlots(
   rates: Rates,
   reserved: ReservedSlot | undefined,

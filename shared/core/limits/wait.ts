@@ -3,10 +3,10 @@ import type { Ordering } from '../states.ts'
 import { type Task, workersWanted } from '../task/task.ts'
 import type { Slot, Wait } from '../task/wait.ts'
 
-/** Why a task does not begin to wait. `running`: it has as many live runs and successes as it asks for. */
+/** Why a task does not begin to wait. `running`: it wants no more workers. */
 export type WaitRefusal = 'finished' | 'running' | 'not-due' | 'waits-already'
 
-/** The task waits for its slot under a rate limit. It is dispatched again when the slot comes. */
+/** Makes the task wait for its slot under a rate limit. It is dispatched again at the time of the slot. */
 export function throttle(
   task: Task,
   { limit, at, rateText }: Slot & { readonly limit: string },
@@ -15,7 +15,7 @@ export function throttle(
   return waiting(task, { kind: 'slot', limit, at, rateText }, 'throttle', now)
 }
 
-/** The task waits for a permit under a concurrency limit, until a run gives one back. */
+/** Makes the task wait for a permit under a concurrency limit. A look at the limit admits it after a run gave a permit back. */
 export function block(task: Task, limit: string, now: number): Decision<WaitRefusal> {
   return waiting(task, { kind: 'permit', limit }, 'block', now)
 }
@@ -29,24 +29,24 @@ function waiting(
   if (task.state !== 'open') return refuse('finished')
   if (workersWanted(task) === 0) return refuse('running')
   if (task.dueAt > now) return refuse('not-due')
-  if (task.wait && waitsAsWell(task.wait, wait, now)) return refuse('waits-already')
+  if (task.wait && waitsAlready(task.wait, wait, now)) return refuse('waits-already')
   return revise(task, { ...task, operation, wait }, now)
 }
 
-/** Whether the present wait makes the new one needless. The worker that asks for the new one has not seen it. */
-function waitsAsWell(present: Wait, wait: Wait, now: number): boolean {
+/** Whether the present wait makes the new one needless. The worker that asks for the new one has not seen the present one. */
+function waitsAlready(present: Wait, wait: Wait, now: number): boolean {
   if (present.kind !== wait.kind || present.limit !== wait.limit) return false
   return present.kind === 'permit' || (present.rateText === (wait as Slot).rateText && present.at > now)
 }
 
-/** The task waits no more. It is dispatched again, or returns to its ready place. */
+/** Ends the wait of the task, which is then dispatched again or returns to its ready place. */
 export function endWait(task: Task, now: number): Decision<'finished' | 'waits-not'> {
   if (task.state !== 'open') return refuse('finished')
   return task.wait ? revise(task, { ...task, operation: 'surface' }, now) : refuse('waits-not')
 }
 
 /**
- * The task takes the present order of its type, which has changed since the publish. With `isFair`, tenants of its type take turns
+ * Gives the task the present order of its type, which has changed since the publish. With `isFair`, tenants of its type take turns
  * now; a task without a fairness key then becomes part of the unnamed tenant.
  */
 export function reorder(

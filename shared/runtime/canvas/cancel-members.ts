@@ -27,9 +27,9 @@ const PAGE_LEAVES = 100
 const CANCELS_AT_ONCE_MAX = 25
 
 /**
- * Cancels the members of a cancelled canvas from the leaf `from` on, and then notes that the canvas owes
- * nothing more. A member that is not published yet is written as cancelled, because another process may be
- * about to publish it. What is not done at `stopAt` goes on in a new message.
+ * Cancels the members of a cancelled canvas from the leaf `from` on, and then records that the canvas owes no more
+ * work. A member that is not published yet is written as cancelled, because another process may be about to publish
+ * it. At `stopAt` it leaves the rest to a new message.
  */
 export async function cancelMembers(
   system: System,
@@ -76,7 +76,10 @@ async function cancelPage(system: System, canvas: LoadedCanvas, leaves: readonly
 
 type Reading = System & { readonly typeOf: TypeReader }
 
-/** Cancels a published member like any task; a member that has ended stays as it is. */
+/**
+ * Cancels a published member like any task, and creates an unpublished one as cancelled. A member that has ended
+ * stays as it is.
+ */
 async function cancelLeaf(
   system: Reading,
   canvas: LoadedCanvas,
@@ -103,12 +106,12 @@ async function draftOf(system: Reading, canvas: LoadedCanvas, leaf: number) {
   return resolved?.ok ? resolved.publication : undefined
 }
 
-/** A request cancels members for at most this long; the waker cancels the rest. */
+/** A request cancels members for at most this long; the jobs function cancels the rest. */
 const CANCEL_MS_MAX = 15_000
 
 /**
- * Cancels a canvas: none of its tasks starts any more. This call cancels the members of a small canvas; the
- * waker cancels those of a large one. Repeating it changes nothing.
+ * Cancels a canvas: none of its tasks starts any more. This call cancels the members of a small canvas, and the
+ * jobs function those of a large one. Repeating the call changes nothing.
  */
 export async function cancelCanvas(system: System, id: string): Promise<OperateOutcome<'finished', Canvas>> {
   const { decision, task } = await transact(system, await readHead(system, id, isCanvas), current =>
@@ -128,7 +131,7 @@ async function cancelNow(system: System, head: Canvas): Promise<void> {
     const canvas = await loadCanvas(system, { canvasId: head.key, born: head.born }, head)
     if (canvas) await cancelMembers(system, canvas, head, 0, system.clock.now() + CANCEL_MS_MAX)
   } catch (error) {
-    system.log.warn('the members of a cancelled canvas were not all cancelled; the waker goes on', {
+    system.log.warn('the members of a cancelled canvas were not all cancelled; the jobs function goes on', {
       canvasId: head.id,
       error,
     })

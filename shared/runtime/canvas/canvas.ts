@@ -29,7 +29,8 @@
  *
  * - Two planners count the last two members at the same time. Each reads the sets after its own addition, so at least one of them
  *   sees all ends. If both do, both publish the same key.
- * - A process dies after counting and before publishing. The stream's batch comes again and does the rest.
+ * - A process dies after counting and before publishing. Lambda delivers the stream's batch again, and the next planner does the
+ *   rest.
  * - A message is lost for good. Once a minute `sweep-canvases.ts` looks at some members of each open canvas, from a random leaf on.
  * - A member is removed, cancelled or started over. Its first end counts, once and for ever (`core/task/canvas-state.ts`).
  * - The canvas is cancelled. `cancel-members.ts` cancels its members, and its head owes that until it is done.
@@ -64,7 +65,7 @@ export type LoadedCanvas = CanvasName & Layout & { readonly id: string; readonly
 const NODES_MAX = 200_000
 const PAGES_MAX = 16
 
-/** Each process reads what never changes once per store. */
+/** Each process reads the parts of a canvas that never change only once per store. */
 const memoriesOf = processMemory(() => ({
   canvases: createMemo<LoadedCanvas>(NODES_MAX, ({ tree }) => tree.nodes.length),
   pages: createMemo<readonly LeafRequest[]>(PAGES_MAX, () => 1),
@@ -132,11 +133,11 @@ export function createMemo<Value>(weightMax: number, weigh: (value: Value) => nu
     const entry = { value, weight: 0 }
     known.set(name, entry)
     try {
-      const present = await value
+      const fresh = await value
       // The memory forgot this value while it was read, so it adds no weight.
       if (known.get(name) !== entry) return
-      if (present === undefined) return forget(name)
-      entry.weight = weigh(present)
+      if (fresh === undefined) return forget(name)
+      entry.weight = weigh(fresh)
       total += entry.weight
       evictOldest(name)
     } catch {
@@ -144,8 +145,8 @@ export function createMemo<Value>(weightMax: number, weigh: (value: Value) => nu
     }
   }
   return (name, read) => {
-    const present = known.get(name)
-    if (present) return present.value
+    const remembered = known.get(name)
+    if (remembered) return remembered.value
     const done = remember(name, read)
     const value = known.get(name)?.value
     return done.then(() => value)

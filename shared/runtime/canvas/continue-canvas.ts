@@ -6,8 +6,8 @@ import { readHead } from '../kernel/read-heads.ts'
 import type { System } from '../kernel/system.ts'
 
 /**
- * Leaves the rest of the work, from one leaf on, to a new message. The change time of the head shows that work
- * goes on until that message arrives.
+ * Leaves the work from the leaf `from` on to a new message. It also updates the change time of the head, so that
+ * the sweeper does not take that message for lost.
  */
 export async function continueCanvas(
   system: System,

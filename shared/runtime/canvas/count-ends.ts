@@ -23,9 +23,9 @@ const CHUNKS_AT_ONCE_MAX = 10
 
 /**
  * Counts the ended members of canvases among these tasks. Then starts the members that waited for them, and ends
- * the canvases that are complete. A count is an addition to a set, and a member's key follows from its canvas. So
- * a batch that comes twice, or to two planners, changes nothing the second time. If a process died in between,
- * the next one continues where it stopped.
+ * the canvases that are complete. A count is an addition to a set, and a member's key follows from its canvas. So a
+ * batch that is delivered twice, or to two planners, changes nothing the second time. If a process dies after some
+ * of these writes, the next delivery does the rest.
  */
 export async function countEnds(system: System, tasks: readonly Head[]): Promise<PlanFailure[]> {
   const ended = tasks.flatMap(task => {
@@ -103,8 +103,8 @@ async function followedBy(
 }
 
 /**
- * Starts few members here. Many members go to the jobs function in a message, because the stream must not wait
- * for them.
+ * Starts a few members here, and returns those that will never run. A message leaves many members to the jobs
+ * function, because the stream must not wait for them.
  */
 async function startOrDefer(
   system: System,

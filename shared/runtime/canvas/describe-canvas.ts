@@ -101,7 +101,7 @@ async function describe(seen: CanvasView, from: number, limit: number): Promise<
   }
 }
 
-/** A canvas as it is now. */
+/** A canvas at one time: its head, its counted ends, and what follows from them. */
 type CanvasView = {
   readonly system: System
   readonly canvas: LoadedCanvas

@@ -18,16 +18,16 @@ import { startLeaves } from './start-leaves.ts'
 const PAGE_LEAVES = 100
 
 /**
- * Brings a canvas up to date: publishes members that may start and have not, counts ends that were not counted,
- * and cancels the members of a cancelled canvas. Work that is not done by `stopAt` continues in a new message. A
- * look at a birth that is gone, or at a canvas that needs nothing, changes nothing.
+ * Brings a canvas up to date: publishes members that may start and are not published, counts ends that were not
+ * counted, and cancels the members of a cancelled canvas. Work that is not done by `stopAt` continues in a new
+ * message. A look at a birth that is gone, or at a canvas that needs nothing, changes nothing.
  */
 export async function driveCanvas(system: System, look: CanvasLook, stopAt: number): Promise<void> {
   const head = await readHead(system, look.id, isCanvas)
   const canvas = await canvasToDrive(system, look, head)
   if (!head || !canvas) return
   if (head.state === 'cancelled') return cancelMembers(system, canvas, head, look.from, stopAt)
-  // A look from the first leaf on starts the canvas. A look that continues from a later leaf goes on all the same.
+  // A look from leaf 0 has nothing to do once the canvas has started. A look from a later leaf continues other work.
   if (head.canvas?.started && look.from === 0) return
   const left = await repairMembers(system, canvas, head, { from: look.from, stopAt })
   if (left !== undefined) return continueCanvas(system, canvas, left)

@@ -13,7 +13,10 @@ import { type LoadedCanvas, memberId } from './canvas.ts'
 import { memberError } from './end-canvas.ts'
 import { createKnownEnds, readEnds } from './known-ends.ts'
 
-/** Reads what is handed on to leaves that start together. Leaves that receive the same value share one read. */
+/**
+ * Creates a reader of the values that are handed on to leaves that start together. Leaves with the same value share
+ * one read.
+ */
 export function handedOnReader(
   system: System,
   canvas: LoadedCanvas,
@@ -69,8 +72,8 @@ async function firstError(system: System, canvas: LoadedCanvas, nodeIndex: numbe
 }
 
 /**
- * Keeps a handed-on result until the task that receives it has ended. A result that is stored apart outlives
- * its own task by a month, so only a task that is due later needs this.
+ * Keeps a handed-on result stored until the receiving task has ended. A result in an item of its own outlives its
+ * task by a month, so only a receiver that is due later needs this.
  */
 export async function renewHandedOnResult(
   { tasks, clock }: System,

@@ -22,11 +22,11 @@ export type KnownEnds = {
 export function createKnownEnds({ leaves }: LoadedCanvas): KnownEnds {
   const states = new Uint8Array(leaves)
   const chunks = new Set<number>()
-  const know: Knowledge = leaf => NAMES[states[leaf] ?? 0] ?? 'unknown'
+  const standingOf: Knowledge = leaf => NAMES[states[leaf] ?? 0] ?? 'unknown'
   return {
-    standingOf: know,
+    standingOf,
     endOf: leaf => {
-      const state = know(leaf)
+      const state = standingOf(leaf)
       return state === 'succeeded' || state === 'failed' ? state : undefined
     },
     add: (chunk, { ok, bad }) => {

@@ -51,7 +51,7 @@ export async function listMembers(system: System, query: MemberQuery): Promise<L
   if (query.cursor !== undefined && !after)
     return refused(
       'cursor',
-      'is no cursor of this query: leave it out, or pass nextCursor with the query it came from',
+      'is not a cursor of this query: leave it out, or pass nextCursor with the query that returned it',
     )
   const order = await orderOf(system, canvas, query)
   if (!order)

@@ -11,14 +11,14 @@ import { type LoadedCanvas, memberId } from './canvas.ts'
 const PAGE_LEAVES = 500
 const READS_AT_ONCE_MAX = 10
 /**
- * A reader with a byte limit refuses a list with more members than this many bytes each would allow. This
- * bounds the reads, however short the results are.
+ * Against a byte limit each member counts as at least this many bytes. This bounds the reads, however short the
+ * results are.
  */
 const BYTES_PER_READ = 200
 
 /**
- * Reads the results of members that have succeeded, by leaf, page by page; undefined when one has expired. A
- * member that returned nothing has null.
+ * Reads the results of members that have succeeded, by leaf, page by page; undefined when one has expired. The
+ * result of a member that returned nothing is null.
  */
 export async function memberResults(
   system: Pick<System, 'tasks'>,

@@ -53,8 +53,9 @@ export type CanvasPublished =
     }
 
 /**
- * Publishes a canvas: stores it, and publishes the members that wait for no others. The waker does so when
- * there are many. A key that exists creates nothing, but completes what its first publish may have left undone.
+ * Stores a canvas, and publishes the members that wait for no others. If the canvas is large, the jobs function
+ * publishes them. A publish under an existing key creates nothing, but completes what the first publish may have
+ * left undone.
  */
 export async function publishCanvas(system: System, request: CanvasRequest): Promise<CanvasPublished> {
   const { shape, leaves } = takeApart(request.composition)
@@ -158,7 +159,10 @@ async function storeCanvas(
   return { head: task, created: decision.ok }
 }
 
-/** Publishes the first members. The canvas is stored already, so the planner's look completes what fails here. */
+/**
+ * Publishes the first members. The canvas is stored already, so the planner sends a look at it, and the jobs
+ * function completes what fails here.
+ */
 async function startFirstLeaves(system: System, canvas: LoadedCanvas, head: Canvas): Promise<void> {
   if (head.state !== 'open' || head.canvas?.started || canvas.leaves > CANVAS_TASKS_AT_ONCE_MAX) return
   try {
@@ -173,7 +177,7 @@ async function startFirstLeaves(system: System, canvas: LoadedCanvas, head: Canv
       ofSameBirth(canvas, current => noteStarted(current, system.clock.now())),
     )
   } catch (error) {
-    system.log.warn('the first members of a canvas were not all published; the waker goes on', {
+    system.log.warn('the first members of a canvas were not all published; the jobs function goes on', {
       canvasId: canvas.id,
       error,
     })

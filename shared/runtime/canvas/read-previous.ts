@@ -11,9 +11,9 @@ import { memberResults } from './member-results.ts'
 export const TOO_LONG = Symbol('too long')
 
 /**
- * Reads what was handed on to the task; undefined when nothing was, or when it has expired. The value of a part
- * of a canvas is built from the results of its members, page by page, unless it would be longer than
- * `maxBytes`.
+ * Reads what was handed on to the task; undefined when nothing was handed on, or when the value has expired. The
+ * value of a part of a canvas is built from the results of its members, page by page, unless it would be longer
+ * than `maxBytes`.
  */
 export async function readPrevious(
   system: Pick<System, 'tasks'>,
@@ -38,7 +38,7 @@ export async function readPrevious(
 export type PreviousPage =
   | { readonly ok: true; readonly items: readonly Json[]; readonly next?: number }
   /**
-   * `not-a-list`: nothing was handed on, or the value is no list. `gone`: the result of a member is no longer
+   * `not-a-list`: nothing was handed on, or the value is not a list. `gone`: the result of a member is no longer
    * stored. `too-long`: the member is a list itself and longer than a page.
    */
   | { readonly ok: false; readonly reason: 'not-a-list' | 'gone' | 'too-long' }

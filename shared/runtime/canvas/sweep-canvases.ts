@@ -17,8 +17,8 @@ import { sendCanvasLook } from './continue-canvas.ts'
 import { type RepairRange, repairMembers } from './drive-canvas.ts'
 
 /**
- * A round looks at this many canvases per shard. All canvases of a round share a number of members, but each
- * gets the minimum.
+ * A round looks at no more than this many canvases per shard. They share a budget of members, and each canvas gets
+ * at least the minimum.
  */
 const CANVASES_PER_SHARD_MAX = 50
 const MEMBERS_PER_ROUND = 2_000
@@ -26,14 +26,14 @@ const MEMBERS_PER_CANVAS_MIN = 20
 const CANVASES_AT_ONCE_MAX = 4
 /** A canvas that nothing has changed for this long has lost its message, unless the jobs queue is busy. */
 const GRACE_MS = 40_000
-/** Two rounds, since rounds come every minute. */
+/** Two rounds look at a recently published canvas, since rounds come every minute. */
 const RECENT_MS = 120_000
 const RENEW_AFTER_MS = 10 * 86_400_000
 
 /**
- * One round of the safety net for canvases. A canvas whose start or cancellation was left undone gets its
- * message again. For other canvases the round looks at some members from a random leaf on. So an uncounted end
- * or an unpublished member is found within some rounds, however large the canvas is.
+ * One round of the safety net for canvases. If the start or the cancellation of a canvas was left undone, the round
+ * sends the message again. In other canvases it looks at some members from a random leaf on. So an uncounted end or
+ * an unpublished member is found within some rounds, however large the canvas is.
  */
 export async function sweepCanvases(system: System, stopAt: number): Promise<SweepReport> {
   const shards = Array.from({ length: DEFAULT_SHARDS }, (_, shard) => shard)

@@ -1,6 +1,6 @@
 /**
  * How many tasks one attempt of a claim takes. The first attempt takes few: it shows whether other processes claim, too. While none
- * seems to, the attempts grow. When one loses many claims to others, the next ones choose at random from a window of the first tasks,
+ * seems to claim, the attempts grow. When one loses many claims to others, the next ones choose at random from a window of the first tasks,
  * so that many concurrent claimers do not all write to the same tasks.
  */
 

@@ -4,11 +4,11 @@ import type { ReadyTasks } from '../ready/ready.ts'
 
 /** The tasks that one call may claim, one after the other: ready tasks as the indexes show them, and the call's targets. */
 export type Candidates = {
-  /** The next task. Reads some `toRead` more heads when none is left; with 0, only targets are left. */
+  /** The next task. Reads about `toRead` more heads when none is left. With 0 it reads none and returns only targets. */
   next(toRead: number): Promise<Task | undefined>
   /**
-   * Begins again with a new window, and returns how many tasks it holds. Tasks that were read but not tried come again with it, if
-   * the ready places still show them.
+   * Begins again with a new window, and returns how many tasks it holds. A task that was read but not tried may be returned
+   * again, if the ready places still show it.
    */
   scatter(window: number): Promise<number>
 }

@@ -8,7 +8,7 @@ import { slotsOfTickets } from '../limits/start.ts'
 import type { Claimed } from './claim.ts'
 import { type ClaimResult, claimReady } from './claim-ready.ts'
 
-/** A dispatch of a type that has an order, as its receiver has it. See `dispatch/dispatch.ts`. */
+/** A dispatch of a type that is run in order; see `dispatch/dispatch.ts`. */
 export type Ticket = Pick<Delivery, 'task' | 'passedOn'>
 
 /**
@@ -16,7 +16,7 @@ export type Ticket = Pick<Delivery, 'task' | 'passedOn'>
  *
  * - `paused`              the type is paused
  * - `no-task`             no task waits
- * - `not-needed`          the task waits for a limit or was released, so another ticket is sent for it; or two tickets named it
+ * - `not-needed`          a found task waits for a limit or was released, and a new ticket is sent for it; or two tickets named it
  * - `suspect-runs-alone`  a task was found, but another one must run alone
  */
 export type TicketRefusal = 'paused' | 'no-task' | 'not-needed' | 'suspect-runs-alone'
@@ -68,7 +68,7 @@ export function createTicketWaitList(system: System, claimer: Claimer): ClaimByT
     })
 }
 
-/** Claims for the waiting tickets, by the type as the latest of them read it: the list may be served for hours. */
+/** Claims for the waiting tickets. Uses the type as the latest ticket read it, because the list may be served for hours. */
 async function claimForAll(
   system: System,
   claimer: Claimer,

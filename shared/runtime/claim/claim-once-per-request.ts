@@ -11,8 +11,8 @@ import type { Claimed } from './claim.ts'
  * answered with the claims of the first request, as long as their runs live.
  *
  * While the first request still waits or claims, a repetition waits for its answer. If the first request died, the
- * repetition claims by itself once the first must be over. The claims of the dead request are then lost when their leases
- * run out, at the cost of one retry each.
+ * repetition itself claims as soon as the first must be over. The runs of the dead request end with their leases, at the
+ * cost of one retry each.
  */
 
 /** An answer is sent within this time after its claims: their inputs are read. */

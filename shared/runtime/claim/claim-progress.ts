@@ -31,7 +31,7 @@ export const NOTHING_DONE: Progress = {
  * - `try`            it tries to claim the task
  * - `held-back`      a limit or a pause is known to hold it back
  * - `not-claimable`  its head allows this claimer no claim
- * - `at-fault`       this process could not write it lately
+ * - `at-fault`       this process recently failed to write it
  */
 export type Verdict =
   | { readonly kind: 'try'; readonly judged: ClaimJudgement }

@@ -32,6 +32,7 @@ const PAGE_ENTRIES_MAX = 100
  */
 const READ_HEADS_MIN = 10
 
+/** What a caller of `claimReady` asks for. */
 export type Wanted = {
   readonly wanted: number
   /** Tasks for this claimer that no ready place shows. */
@@ -41,7 +42,7 @@ export type Wanted = {
    * of the wanted tasks. @default `only-free-slot`
    */
   readonly slotUse?: SlotUse
-  /** By the system's clock: from then on no more tasks are tried. @default for each claim 8 s after it began */
+  /** From this time of the system's clock on, no more tasks are tried. @default no such time, and each claim has 8 s */
   readonly until?: number
 }
 
@@ -53,7 +54,7 @@ export type ClaimResult = {
   readonly nextStart: number
 }
 
-/** One call. */
+/** What one call of `claimReady` works with. */
 type Call = ClaimScope & {
   readonly claimer: Claimer
   readonly wanted: number
@@ -64,11 +65,11 @@ type Call = ClaimScope & {
 
 /**
  * Claims up to `wanted` ready tasks and `targets` in their type's order. Ends early when one answer might not hold more.
- * Tasks that limits hold back are passed over.
+ * It passes over tasks that limits hold back.
  *
  * When an attempt loses many claims to other processes, the next attempts choose at random from a window of the first
- * tasks: see `attempt-size.ts`. A later answer may bring tasks that belong before those of an earlier one, but no answer
- * passes over more than 500. Within an answer the tasks are in order.
+ * tasks: see `attempt-size.ts`. A later call may return tasks that belong before those of an earlier call, but no call
+ * passes over more than 500. Within one result the tasks are in order.
  */
 export async function claimReady(
   system: System,
@@ -149,7 +150,7 @@ function verdictOn(system: System, call: Call, { heldBack }: Progress, task: Tas
 /**
  * Claims the chosen tasks at the same time and returns how many were lost to others. A task that was refused for a reason
  * of its own, such as a passed deadline, does not count as lost. When the store fails for one claim, the other claims are
- * delivered all the same: their runs would be lost otherwise.
+ * still delivered, since their runs would be lost otherwise.
  */
 async function attempt(
   system: System,

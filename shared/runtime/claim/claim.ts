@@ -4,11 +4,25 @@
  *
  * How a worker comes to its tasks
  *
- * - A type in order of arrival sends one dispatch per task. Its receiver claims that task (`claimTask` below).
- * - A type with priorities or tenants sends tickets. A ticket says that one task of the type may be claimed, and its receiver claims
- *   the best one, which may not be the one that the ticket names.
+ * - By default, each task has a dispatch. Its receiver claims that task (`claimTask` below).
+ * - A type that is run in order, by priority or by tenant, has tickets. A ticket says that one task of the type may be claimed, and
+ *   its receiver claims the best one, which may not be the one that the ticket names.
  * - An HTTP worker asks for some tasks of its types, and gets the first ones.
- * - A task that lists `workerIds` is found by markers, which name it to each of these workers.
+ * - A task that lists `workerIds` has markers, by which each of these workers finds it.
+ *
+ * How a claim is decided
+ *
+ * 1. If a type of the task is paused, the claim is refused.
+ * 2. `judgeClaim` judges the head as the worker knows it. The task must be open and due, must want a further worker, and must allow
+ *    this one. A passed deadline, or lost runs that spend the retry budget, refuse the claim, and a write records that.
+ * 3. Each limit grants a slot or a permit, perhaps after a wait in place. A task that a limit refuses waits (`limits/limits.ts`).
+ * 4. The claim is written, guarded by the revision that was judged. If the task has changed, the stored head is judged again. A
+ *    changed task that limits count is refused instead, since another task may have used its slot.
+ * 5. The claim waits for its granted start. If a type is paused by then, or the permits are lost, it releases the run before the
+ *    handler begins.
+ *
+ * The judgement by which a task was chosen goes with it to the write. It is made again only after a lost race, or when it may not
+ * hold any more.
  *
  * Claims in order
  *
@@ -16,24 +30,21 @@
  * how they do it:
  *
  * - The index lags. It still shows tasks that were claimed, and may show a new one late. So each candidate's head is read, and the
- *   write itself decides. A ticket that finds no task is passed on twice, a second apart, before it is dropped.
+ *   write itself decides. A ticket that finds no task is passed on, since another worker may find one soon.
  * - All claimers want the same first tasks. A call therefore begins with a few. While it loses none, its attempts double. When it
  *   loses more than 30 % to others, it chooses at random from a window of the first tasks, which grows up to 500. So the order is
  *   exact while one process claims, and within 500 tasks when many do.
- * - Some tasks at the front cannot be claimed now: a limit is used up, a type is paused, they are meant for other workers. They are
- *   passed over. What was refused once is remembered for the rest of the call, so 1,000 tasks behind one used-up limit cost one
- *   question. A call examines at most 1,000 candidates, and those that are held back count a quarter.
- * - Passed-over tasks of tenants stay at the front of their line. The call then notes how far it has come, so that new tenants do
- *   not enter in front of all that were served since (`fair/front.ts`).
+ * - Some tasks at the front cannot be claimed now: a limit is used up, a type is paused, or they are meant for other workers. The
+ *   call passes them over. It remembers each refusal, so 1,000 tasks behind one used-up limit cost one question. A call
+ *   examines at most 1,000 candidates, and a candidate that is held back counts a quarter.
+ * - Passed-over tasks of tenants stay at the front of their line. The call then notes up to which turn it claimed, so that new
+ *   tenants do not enter in front of the tasks that were served since (`fair/front.ts`).
  *
- * Each task has one ticket. A task that a limit refuses uses up a ticket, too: its head records the wait, and a new ticket is sent
- * when the wait ends. An HTTP worker has no ticket, and asks again by itself.
+ * A task that a limit refuses uses up a ticket, too: its head records the wait, and a new ticket is sent when the wait ends. An HTTP
+ * worker needs no tickets, because it asks again.
  *
- * What can go wrong: the write is lost to another worker (the next candidate is tried), the store refuses the task's content (the
- * refusal costs the task a retry), or the store fails (tasks that were claimed are delivered all the same).
- *
- * A claim is judged once. The judgement by which a task was chosen goes with it to the write. It is made again after a lost race,
- * or when it may not hold any more.
+ * Three things can go wrong. Another worker writes first: the call tries the next candidate. The store refuses the task's content:
+ * the refusal costs the task a retry. The store fails: the call delivers the tasks that it has claimed.
  *
  * Read in this order:
  * - `claimTask` below claims one given task; `limits/limits.ts` says whether limits admit it
@@ -101,7 +112,7 @@ export type NotClaimed = {
   readonly limit?: string | undefined
   /** When a slot of that limit may be free. Set only when the task was not written down to wait for a slot. */
   readonly notBefore?: number
-  /** Whether another worker was faster. */
+  /** Whether another process changed the task first, or another worker is about to claim it. */
   readonly lostToOthers: boolean
 }
 
@@ -109,7 +120,7 @@ export type ClaimOptions = {
   /** How the claim uses slots under rate limits. @default `wait-for-slot`: a far slot is written to the task */
   readonly slotUse?: SlotUse | undefined
   readonly patience?: Patience
-  /** The judgement of the task by which the caller has chosen it. It is not made again while it holds. */
+  /** The judgement by which the caller chose the task. The claim uses it while it holds. */
   readonly judged?: ClaimJudgement
 }
 
@@ -125,8 +136,8 @@ type Attempt = {
  * Claims the task that the caller saw, if its types allow a run. Without limits this costs one conditional write and no
  * read of the task, since `seen` comes with the dispatch.
  *
- * The claim is judged once. When the task has changed since, it is judged again on the stored head. It is refused when the
- * head shows another birth, stage or step, because the next step of a flow may belong to another type.
+ * A claim is refused when the stored head shows another birth, stage or step, because the next step of a flow may belong to
+ * another type.
  */
 export async function claimTask(
   system: System,
@@ -206,7 +217,7 @@ function refused(
 
 /**
  * Passed instead of an admission when the task, as seen, could not be claimed. No limit was asked then, so the task must
- * not be claimed even if it has become claimable. But what ends the task is recorded, such as its last lost run.
+ * not be claimed even if it has become claimable. The write still records what ends the task, such as its last lost run.
  */
 const NOT_ADMITTED = 'not-admitted'
 
@@ -216,7 +227,7 @@ async function writeClaim(
   judged: ClaimJudgement,
   admitted: Admitted | typeof NOT_ADMITTED,
 ): Promise<Claimed | NotClaimed> {
-  // The limits admitted the task as it was seen. If it has changed since, its slot may have been used.
+  // The limits admitted the task as it was seen. If the task has changed since, its slot may have been used.
   const isCounted = admitted !== NOT_ADMITTED && admitted.isLimited
   const decide = (current: Task | undefined) => {
     if (!current || !isSamePiece(seen, current)) return GONE
@@ -233,17 +244,17 @@ async function writeClaim(
     return { refused: decision.reason, lostToOthers: wasChanged || decision.reason === 'no-worker-wanted' }
   }
   if (!task) throw new Error(`claimed ${seen.id} but holds no task`)
-  const obstacle = admitted === NOT_ADMITTED ? undefined : await obstacleAtStart(system, task, admitted)
-  if (obstacle) {
+  const lateRefusal = admitted === NOT_ADMITTED ? undefined : await refusalAtStart(system, task, admitted)
+  if (lateRefusal) {
     await releaseRun(system, { task, run: decision.run }, patience)
-    return refused(obstacle)
+    return refused(lateRefusal)
   }
   system.metrics.add('Lateness', Math.max(0, decision.run.startedAt - openSince(task)), task.type)
   return { task, run: decision.run }
 }
 
-/** Waits for the granted start. Returns why the run must not begin after all, or undefined when it may. */
-async function obstacleAtStart(
+/** Waits for the granted start. Returns why the run must not begin now, or undefined when it may. */
+async function refusalAtStart(
   system: System,
   task: Task,
   admitted: Admitted,

@@ -7,7 +7,7 @@ import { readPrevious, TOO_LONG } from '../canvas/read-previous.ts'
 import { bodyValue } from '../kernel/living-bodies.ts'
 import type { System } from '../kernel/system.ts'
 
-/** What a worker gets to work on. */
+/** The values that a worker gets for a task. */
 export type Content = {
   /** The input, with what the task before handed on. For a flow, the input of its present step. */
   readonly input?: Json

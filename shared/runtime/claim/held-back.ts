@@ -78,7 +78,7 @@ export function isAllHeldBack({ usedUp }: HeldBack, [only, ...others]: readonly 
   return isForAll(only, 'rate', usedUp.rate) || isForAll(only, 'concurrency', usedUp.concurrency)
 }
 
-/** Whether the name is among the limits. An unknown limit has no name. */
+/** Whether the limit is among `limits`. A limit that the head does not show has no name. */
 function hasName(limits: ReadonlySet<string>, name: string | undefined): boolean {
   return name !== undefined && limits.has(name)
 }

@@ -17,7 +17,7 @@ export async function releaseRun(system: System, claimed: Claimed, patience?: Pa
 export async function endRunOrLog(system: System, claimed: Claimed, outcome: Outcome): Promise<void> {
   await endRun(system, claimed, outcome).catch(error => {
     const taskId = claimed.task.id
-    system.log.warn('the end of a run was not written; its lease runs out', { taskId, error })
+    system.log.warn('the end of a run was not written; the run ends with its lease', { taskId, error })
   })
 }
 

@@ -17,17 +17,17 @@ import { earlyDelaySeconds } from './dispatch.ts'
 import { TICKET_PASSES_MAX } from './disposition.ts'
 import { suspectAlone } from './suspects.ts'
 
-/** What came of a claim for each of its tickets. */
+/** The outcome of a shared claim for each of its tickets. */
 type Outcomes = ReadonlyMap<Ticket, Claimed | TicketRefusal>
 
 /**
  * Claims for the tickets among the dispatches of one batch. Tickets of a type that may start now share one claim, and each
  * later ticket has a claim of its own.
  *
- * `typeOf` must give the same answer throughout the batch. Otherwise a ticket could turn out to be none after the claim
- * that it shares, and no handler would run the task that was claimed for it.
+ * `typeOf` must give the same answer throughout the batch. Otherwise a dispatch could stop being a ticket after the
+ * claim that it shares, and no handler would run the task that was claimed for it.
  */
-export async function ticketsOfBatch(
+export async function createTicketBatch(
   system: System,
   claimer: Claimer,
   typeOf: TypeReader,

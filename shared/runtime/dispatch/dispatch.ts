@@ -4,10 +4,10 @@
  * workers alike: `serveDispatch` waits until the task may start, claims it, runs it, and reports the run.
  *
  * The planner sends a dispatch when a change makes a task claimable, the waker when its time comes, and the sweeper when a
- * dispatch seems lost. A dispatch is a hint, and the conditional write of the claim decides. So a dispatch may come twice
- * or late. When its task has changed meanwhile, it is dropped: the change caused a dispatch of its own.
+ * dispatch seems lost. A dispatch is a hint, and the conditional write of the claim decides. So a dispatch may arrive
+ * twice or late. When its task has changed meanwhile, it is dropped: the change caused a dispatch of its own.
  *
- * A dispatch of a type that has an order is a ticket. It says that one task of the type may be claimed, and its receiver
+ * A dispatch of a type that is run in order is a ticket. It says that one task of the type may be claimed, and its receiver
  * claims the best waiting one, which may be the task that the ticket names. Each task in a ready place has a ticket. So a
  * ticket whose named task is taken still stands for another task. One claim may serve several tickets.
  *
@@ -15,11 +15,19 @@
  * store or the queue fails. `disposition.ts` has the one rule for what becomes of the dispatch then. It is dropped, left to
  * its queue, or put back: until its task is due, until an outage may be over, or to pass it on to another worker.
  *
+ * A dispatch is passed on in three cases, and a refused dispatch is dropped in all others:
+ *
+ * - Its claim was refused because another worker is about to claim the task, in case that worker dies. The dispatch returns
+ *   a second later, at most ten times. A standalone worker also passes on a task that it runs, has run, or may not run,
+ *   without a bound in the first minute after the task changed or fell due. It drops the dispatch of a changed task.
+ * - It is a ticket that found no task, since the index may show one soon: a second later, at most twice.
+ * - It is a ticket whose task was released because a suspect runs alone: at once, at most twice.
+ *
  * After the claim the dispatch is not needed any more. The lease and its looks guard the run, which may take hours.
  *
  * |               | a function                                  | a standalone worker                               |
  * | ------------- | ------------------------------------------- | ------------------------------------------------- |
- * | receives      | batches of up to ten, from Lambda           | as many dispatches as its capacity allows         |
+ * | receives      | batches of up to ten, from Lambda           | as many dispatches as it has capacity for         |
  * | deletes       | when the invocation has ended               | as soon as the claim is written                   |
  * | puts back     | a copy that counts its hops, at most twelve | a copy, without a bound                           |
  * | tickets       | share one claim per batch and type          | share one claim if they wait for the one before   |
@@ -51,7 +59,7 @@ import { type Ran, type RunTools, runClaimed } from '../run/run.ts'
 import type { TypeReader } from '../types/type-cache.ts'
 import { type Disposition, dispositionOf, type Obstacle, type Receiver } from './disposition.ts'
 
-/** What a receiver serves its dispatches with. */
+/** What a receiver needs to serve its dispatches. */
 export type Serving = {
   readonly system: System
   readonly receiver: Receiver
@@ -62,7 +70,7 @@ export type Serving = {
   /** How a claim uses slots under rate limits. @default `wait-for-slot`: a far slot is written to the task */
   readonly slotUse?: SlotUse
   readonly hooks?: RunHooks
-  /** Aborts when the receiver takes on nothing more. */
+  /** Aborts when the receiver must claim no more tasks. */
   readonly draining?: AbortSignal
   /** Aborts when the receiver ends now: its runs are released. */
   readonly aborting?: AbortSignal
@@ -111,7 +119,7 @@ export async function serveClaimed(serving: Serving, claimed: Claimed): Promise<
 /** A receiver waits in place for a dispatch that arrives early by less than this. An earlier one goes back with a delay. */
 const EARLY_WAIT_MS_MAX = 1_500
 
-/** The delay in seconds with which a dispatch goes back that comes too early to wait for. Undefined when it does not. */
+/** The delay in seconds with which an early dispatch goes back to its queue. Undefined when its receiver can wait in place. */
 export function earlyDelaySeconds(task: Task, now: number): number | undefined {
   const early = startsAt(task) - now
   return early > EARLY_WAIT_MS_MAX ? Math.floor(Math.min(early, QUEUE_DELAY_MS_MAX) / 1_000) : undefined
@@ -182,7 +190,7 @@ async function runAndReport(
   await hooks?.afterRun({ ...claimed, ...defined({ outcome, error }) })
 }
 
-/** Lets an obstacle have its consequence for the dispatch. */
+/** Drops, leaves or puts back the dispatch, as its obstacle demands. */
 async function disposeOf(serving: Serving, delivery: Delivery, obstacle: Obstacle): Promise<Served> {
   const { system, receiver } = serving
   const disposition = dispositionOf(obstacle, delivery, receiver, system.clock.now())
@@ -205,10 +213,11 @@ async function isMoot(
   return !isUnchanged || workersWanted(head) <= 0
 }
 
-/** Counts and logs dispatches of one chain of messages that functions may send on no more. */
+/** Counts and logs the dispatches of a chain of messages that has reached its bound of hops. */
 export function reportEndOfChain({ metrics, log }: System, { task, hops }: Delivery, dispatches = 1): void {
   metrics.add('LookLoop', dispatches, task.type)
-  const message = 'dispatches were sent on too often; a ticket is dropped, and any other stays in its queue'
+  const message =
+    'dispatches were sent on too often; refused tickets are dropped, and others stay in their queue'
   log.warn(message, { taskId: task.id, dispatches, hops })
 }
 
@@ -220,8 +229,8 @@ async function reportFailure(
   claimed: Claimed | undefined,
 ): Promise<void> {
   const message = claimed
-    ? 'the end of a run was not written; its lease runs out'
-    : 'a dispatch was not served and is delivered again'
+    ? 'the end of a run was not written; the run ends with its lease'
+    : 'a dispatch was not served; its queue delivers it again'
   system.log.error(message, { ...logFields(task), error })
   await hooks?.onError({ error, ...(claimed ?? { task }) })
   if (receiver.failurePauseMs) await system.clock.sleep(receiver.failurePauseMs, draining)

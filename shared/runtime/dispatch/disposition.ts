@@ -3,9 +3,9 @@ import type { Delivery } from '../../ports/messages.ts'
 import type { NotClaimed } from '../claim/claim.ts'
 import type { TicketRefusal } from '../claim/claim-by-ticket.ts'
 
-/** Why a dispatch leads to no run, or to one whose end was not written. */
+/** Why a dispatch leads to no run, or to a run whose end was not written. */
 export type Obstacle =
-  /** Its task cannot start yet, or its receiver takes on nothing more. */
+  /** Its task cannot start yet, or its receiver must claim no more tasks. */
   | { readonly kind: 'early'; readonly delaySeconds: number }
   /** The claim of the task that it names was refused. */
   | { readonly kind: 'refused'; readonly why: NotClaimed['refused'] }
@@ -25,7 +25,7 @@ export type Disposition =
       readonly to: 'put-back'
       readonly delaySeconds: number
       readonly passedOn: number
-      /** Only while the stored task is as the dispatch shows it. Otherwise it is dropped. */
+      /** The dispatch is dropped instead if the stored task is not as the dispatch shows it. */
       readonly ifUnchanged?: true
     }
 
@@ -35,12 +35,12 @@ export type Receiver = {
   readonly passesOn: ReadonlySet<NotClaimed['refused']>
   /**
    * For this time after its task changed or fell due, a dispatch is passed on without a bound, so that it soon reaches a
-   * worker that may take the task. Later it is passed on at most `PASSES_MAX` times. Undefined: always with that bound.
+   * worker that may take the task. Later it is passed on at most `PASSES_MAX` times. Without it, the bound always holds.
    */
   readonly freshMs?: number
-  /** It reads the task before it passes a dispatch on, and drops the dispatch of a changed task. */
+  /** Whether it reads the task before it passes a dispatch on, and drops the dispatch of a changed task. */
   readonly passesUnchangedOnly?: true
-  /** Whether it sends a dispatch that met an outage again. Otherwise the message stays in its queue. */
+  /** Whether it sends a new copy of a dispatch that met an outage. Otherwise the message stays in its queue. */
   readonly sendsAgainAfterOutage: boolean
   /** Dispatches are sent on at most this many times, for any reason. */
   readonly hopsMax: number
@@ -66,8 +66,8 @@ export const FUNCTION: Receiver = {
 }
 
 /**
- * A standalone worker. When the task has changed since, the change caused a dispatch of its own, so only a dispatch of the
- * unchanged task is passed on. Without the pause after a failure, an outage would drain the queues.
+ * A standalone worker. A change of a task causes a dispatch of its own, so only a dispatch of the unchanged task is
+ * passed on. Without the pause after a failure, an outage would drain the queues.
  */
 export const WORKER: Receiver = {
   passesOn: new Set(['holds-run', 'already-succeeded', 'not-allowed', 'budget-spent', 'being-claimed']),
@@ -109,7 +109,7 @@ export function dispositionOf(
 ): Disposition {
   const disposition = withoutBoundOfHops(obstacle, dispatch, receiver, now)
   if (disposition.to !== 'put-back' || !isChainOver(dispatch, receiver)) return disposition
-  // What the loss of a ticket leaves, the sweeper repairs.
+  // The sweeper repairs the loss of a ticket.
   return { to: obstacle.kind === 'ticket-refused' ? 'drop' : 'leave', isChainOver: true }
 }
 

@@ -6,7 +6,7 @@ import type { Clock } from '../../ports/machine.ts'
 import type { Delivery, Dispatch } from '../../ports/messages.ts'
 import type { System } from '../kernel/system.ts'
 import type { TypeReader } from '../types/type-cache.ts'
-import { ticketsOfBatch } from './batch-tickets.ts'
+import { createTicketBatch } from './batch-tickets.ts'
 import { reportEndOfChain, serveDispatch } from './dispatch.ts'
 import { FUNCTION, isChainOver } from './disposition.ts'
 import { isSuspect, suspectAlone } from './suspects.ts'
@@ -46,7 +46,7 @@ export async function serveDispatches(
   const outOfTime = signalAt(system.clock, stopAt, done.signal)
   try {
     const unsent = await sendBackAll(system, withoutRepeated(others, toRun))
-    const claimByTicket = await ticketsOfBatch(system, claimer, typeOf, toRun)
+    const claimByTicket = await createTicketBatch(system, claimer, typeOf, toRun)
     const serving = { system, receiver: FUNCTION, claimer, definition, typeOf, claimByTicket, outOfTime }
     const served = await Promise.all(toRun.map(one => serveDispatch(serving, one)))
     const left = toRun.filter((_, nth) => served[nth] === 'left')
@@ -123,7 +123,7 @@ function isSameDispatch({ task: a }: BatchDelivery, { task: b }: BatchDelivery):
   return a.id === b.id && a.born === b.born && a.revision === b.revision
 }
 
-/** Sends the dispatches back at once. Returns those that were not sent; at the end of their chain these are all. */
+/** Sends the dispatches back at once. Returns those that were not sent: all of them when their chain is over. */
 async function sendBackAll(
   system: System,
   deliveries: readonly BatchDelivery[],

@@ -17,19 +17,19 @@ const METRIC_OF_EVENT: Partial<Record<EventType, MetricName>> = {
 }
 
 /**
- * A batch of the stream: the positions of all its records in order, and those of the records that must come
- * again.
+ * A batch of the stream: the positions of all its records in order, and those of the records that Lambda must
+ * deliver again.
  */
 type Batch = { readonly positions: readonly string[]; readonly failed: readonly string[] }
 
 /**
- * Counts the outcomes of tasks from the changes in the table's stream, which has every change, whichever
- * process wrote it.
+ * Counts the outcomes of tasks from the changes in the table's stream, which has every change, whichever process
+ * wrote it.
  *
- * Lambda delivers a batch again from its first failed record on. So only the records before that one count now,
- * and the rest counts when it comes again: each change counts once, however often its batch comes. The one
- * exception is a process that dies after it has written its metrics and before Lambda has its answer: its batch
- * counts twice.
+ * Lambda delivers a batch again from its first failed record on. So only the records before that one count now, and
+ * the rest counts at a later delivery. Each change counts once, however often its batch is delivered. There is one
+ * exception: the batch counts twice if the process dies after it has written its metrics and before Lambda has its
+ * answer.
  */
 export function countOutcomes(
   { metrics, log }: Outputs,
@@ -37,13 +37,13 @@ export function countOutcomes(
   { positions, failed }: Batch,
 ): void {
   const first = positions.findIndex(position => failed.includes(position))
-  const done = new Set(first < 0 ? positions : positions.slice(0, first))
+  const countable = new Set(first < 0 ? positions : positions.slice(0, first))
   for (const { task, position } of changes) {
-    if (!done.has(position)) continue
+    if (!countable.has(position)) continue
     try {
       for (const name of metricsOf(task)) metrics.add(name, 1, task.type)
     } catch (error) {
-      log.error('not counted: a change that cannot be read', { error, taskId: task.id })
+      log.error('a change cannot be read, so it is not counted', { error, taskId: task.id })
     }
   }
 }

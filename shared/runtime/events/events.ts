@@ -21,15 +21,15 @@ export type StreamChange = { readonly position: string } & (
   | { readonly worker: WorkerChange }
 )
 
-/** Publishes the events of changes; returns the positions of the changes that must come again. */
+/** Publishes the events of changes; returns the positions of the changes that Lambda must deliver again. */
 type EventPublisher = (changes: readonly StreamChange[]) => Promise<string[]>
 
 /**
  * Creates the publisher of events. It publishes the events of all changes of a batch, in their order.
  *
- * Events that cannot be published now are postponed. If the changes came again instead, they would block their
- * shard, and publishing must never keep a task from being planned. For the same reason nothing is published for
- * a while after a failure: a bus that hangs would delay every batch.
+ * Events that cannot be published now are postponed. If Lambda delivered their changes again instead, these would
+ * block their shard, and publishing must never keep a task from being planned. For the same reason nothing is
+ * published for a while after a failure: a bus that hangs would delay every batch.
  */
 export function createEventPublisher(system: EventSystem): EventPublisher {
   const isAsked = createEventFilter(system)
@@ -56,11 +56,11 @@ export function createEventPublisher(system: EventSystem): EventPublisher {
 type ChangeEvents = {
   readonly position: string
   readonly events: readonly BatonEvent[]
-  /** It could not be read whether any type asks for the events. */
+  /** The types that may ask for the events could not be read. */
   readonly isUnread?: true
 }
 
-/** The events of a change, if they are asked for. Types are read only for changes that cause events. */
+/** Returns the events of a change if a type asks for them. It reads types only for changes that cause events. */
 async function eventsAskedFor(
   { log }: EventSystem,
   change: StreamChange,
@@ -72,12 +72,15 @@ async function eventsAskedFor(
   try {
     return { position, events: (await isAsked(events, change)) ? events : [] }
   } catch (error) {
-    log.warn('the types that ask for events could not be read; the change comes again', { error, events })
+    log.warn('the types that ask for events could not be read; Lambda delivers the change again', {
+      error,
+      events,
+    })
     return { position, events: [], isUnread: true }
   }
 }
 
-/** The events that a change causes. A change that cannot be understood causes none and delays no other. */
+/** The events that a change causes. A change that cannot be read causes none and delays no other change. */
 function eventsIn(log: EventSystem['log'], change: StreamChange): readonly BatonEvent[] {
   try {
     return 'worker' in change ? [workerEvent(change.worker)] : eventsOf(change.task)

@@ -48,8 +48,8 @@ export async function publishOrLog(
 }
 
 /**
- * Postpones events: sends them in messages that come later. Returns the events whose message could not be sent
- * and must be postponed again.
+ * Sends events in delayed messages, which publish them later. Returns the events whose message could not be sent
+ * and is worth another try.
  */
 export async function postponeEvents(
   { lateEventQueue, log }: LateSystem,

@@ -1,6 +1,7 @@
 /**
  * Fairness between tenants: the tasks of one line are claimed in the order of their turns, and each task takes the next
- * turn of its tenant. The core says that a change brings a task into a line. This room says which turn the task gets.
+ * turn of its tenant. A line holds the tasks of one type; where the type is ordered by priority, those of one priority.
+ * The core says that a change brings a task into a line. This room says which turn the task gets.
  *
  * The last turn of each tenant is stored in one small item per line and tenant, with a TTL. A change that brings a task
  * into a line first reserves the tenant's next turn there, at one write unit. Concurrent changes of one tenant in a
@@ -34,7 +35,7 @@ async function turnFor(system: System, entry: LineEntry, front: number): Promise
   return entry.held === undefined ? reserveTurn(system, entry, front) : Math.max(entry.held, front)
 }
 
-/** Keeps the turn of a change that was not written for the tenant's next task. */
+/** Keeps a turn for the tenant's next task, because the change that reserved it was not written. */
 function keepTurn(system: System, change: Change): void {
   if (!isOfTask(change)) return
   const entry = lineEntry(change.before, change.after)

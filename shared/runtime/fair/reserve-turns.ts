@@ -7,7 +7,10 @@ import type { System } from '../kernel/system.ts'
 
 /** A tenant's item expires after this time. By then its last turn is past, or its first task has waited for a week. */
 const TURNS_LIFE_MS = 7 * 86_400_000
-/** A tenant more than this many turns beyond the front joined while the index did not show the waiting tasks: it joins again. */
+/**
+ * A tenant that joined more than this many turns beyond the front did so while the index did not show the waiting
+ * tasks. It joins again.
+ */
 const FAR_TURNS = 10_000
 /** A round is one try to reserve turns. It is lost when another process was faster for the same tenant. */
 const ROUNDS_MAX = 20
@@ -106,8 +109,8 @@ async function attempt(
   const expiresAt = clock.now() + TURNS_LIFE_MS
   const far = front + FAR_TURNS
   if (!stored || stored.last < front || stored.joined > far) {
-    const present = await turns.join(name, { front, count, far }, expiresAt)
-    if (present) return { first: undefined, current: present }
+    const joinedByAnother = await turns.join(name, { front, count, far }, expiresAt)
+    if (joinedByAnother) return { first: undefined, current: joinedByAnother }
     return { first: front, current: { last: front + count - 1, joined: front } }
   }
   const current = await turns.advance(name, count, expiresAt)

@@ -3,9 +3,9 @@
  * them against new limits, or purges them. A job runs in a function of its own and continues in a new message
  * when its time is over. Each step may be repeated without harm.
  *
- * This file works on any job. `start-purge.ts` begins a purge, `purge-progress.ts` records how far it is, and
- * `sweep-purges.ts` continues a purge that has lost its message, as `lost-messages.ts` judges. Jobs are begun
- * by `types/start-job.ts`.
+ * This file works on every kind of job, and `types/start-job.ts` starts one. `start-purge.ts` begins a purge,
+ * `purge-progress.ts` records how far it is, and `sweep-purges.ts` continues a purge whose message was lost, as
+ * `lost-messages.ts` judges.
  */
 
 import type { Decision } from '../../core/change/change.ts'
@@ -29,10 +29,7 @@ import { recordPurgeProgress } from './purge-progress.ts'
 const PAGE_TASKS = 100
 const CHANGES_AT_ONCE_MAX = 25
 
-/**
- * Works on a job page by page, in the order of the view index. What is left at `stopAt` continues in a new
- * message.
- */
+/** Works on a job page by page, in the order of the view index. At `stopAt` it leaves the rest to a new message. */
 export async function workOnJob(system: System, look: JobLook, stopAt: number): Promise<void> {
   const { type, job, bucket, shard } = look
   const range = jobRanges(job, system.clock.now()).find(one => one.bucket === bucket)
@@ -59,8 +56,8 @@ export async function workOnJob(system: System, look: JobLook, stopAt: number): 
 }
 
 /**
- * Records the progress of a purge, which stays listed in its type until it is done. Other jobs need no record:
- * the sweeper finds by itself what they leave.
+ * Records the progress of a purge, which stays listed in its type until it is done. Other jobs need no record: the
+ * sweeper finds the tasks that they leave undone.
  */
 async function recordProgress(system: System, look: JobLook, after: IndexEntry | undefined, isDone = false) {
   const { job } = look

@@ -5,9 +5,10 @@ import type { System } from '../kernel/system.ts'
 
 /** How far a purge is in one partition of its type's view, as the jobs function records it. */
 export type PurgeProgress = {
+  /** Whether this is the second pass. A purge passes over each partition twice, because the index shows some tasks late. */
   readonly isSecond: boolean
   readonly at: number
-  /** The partition holds nothing more to look at in this pass. */
+  /** The present pass over the partition is complete. */
   readonly isDone: boolean
   readonly after?: IndexEntry
 }
@@ -17,7 +18,7 @@ type Partition = Pick<JobLook, 'type' | 'bucket' | 'shard'> & { readonly job: Pu
 /** Longer than any purge takes. */
 const PROGRESS_TTL_MS = 7 * 86_400_000
 
-/** Records that work on a partition has come this far, or that its pass is over. */
+/** Records how far the present pass over a partition is, or that it is complete. */
 export async function recordPurgeProgress(
   { records, clock }: Pick<System, 'records' | 'clock'>,
   partition: Partition,

@@ -14,9 +14,9 @@ import { endPurge } from './start-purge.ts'
 const SILENT_MS = 60_000
 
 /**
- * Brings the listed purges of all types to their end. It replaces lost messages, and makes each partition pass
- * twice, a minute apart, because the index may lag behind the first pass. Types without purges, which is nearly
- * always all of them, cost nothing.
+ * Brings the listed purges of all types to their end. It replaces lost messages. It lets a purge pass over each
+ * partition twice, a minute apart, because the index may show a task only after the first pass. Types without
+ * purges, which is nearly always all of them, cost nothing.
  */
 export async function sweepPurges(system: System, types: readonly TaskType[]): Promise<SweepReport> {
   const purges = types.flatMap(type => (type.purges ?? []).map(job => ({ type, job })))

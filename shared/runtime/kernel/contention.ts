@@ -10,8 +10,8 @@ import { liveRuns, workersWanted } from '../../core/task/task.ts'
  * The wait is a random part of a window. The window begins at the time of a few writes and grows with each conflict, since
  * each conflict shows that there are more rivals than assumed. It ends at the time that all possible rivals need.
  *
- * A claim has as many rivals as the task has open slots: live runs seldom write. So the window's bound shrinks as slots
- * are taken. It grows slowly with the conflicts of one writer, so that no writer loses again and again.
+ * A claim has as many rivals as the task wants workers, since live runs seldom write. So each claim shrinks the window's
+ * bound. The bound grows slowly with the conflicts of one writer, so that no writer loses again and again.
  *
  * Simulated, 100 claims at one moment with writes of 5 to 15 ms take 4 writes each, at most 8, and the last one ends after
  * 2.7 to 4.2 s. When live runs counted as rivals too, the claims took 3.6 writes and 4.8 to 5.8 s. The same 100 claims

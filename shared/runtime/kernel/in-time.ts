@@ -2,7 +2,10 @@ import { HTTP_WRITE_MS_MAX } from '../../core/bounds.ts'
 import { BatonError } from '../../core/errors.ts'
 import type { System } from './system.ts'
 
-/** By when an HTTP request that begins now must have written the heartbeats and reports of runs that it carries. */
+/**
+ * The time by which an HTTP request that begins now must have written the heartbeats and reports of runs that it
+ * carries.
+ */
 export function endOfRequest({ clock }: System): number {
   return clock.now() + HTTP_WRITE_MS_MAX
 }

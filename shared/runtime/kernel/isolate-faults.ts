@@ -87,9 +87,9 @@ export function faultOf(error: unknown): string {
 export type PlanFailure = { readonly id: string; readonly reason: string; readonly transient: boolean }
 
 /**
- * The failure of one task, by the error that ended its work. By default only an outage is worth another try: an error that
- * comes again at each try would block a shard of the stream. Looks and markers are also worth another try after an unknown
- * error, since only the fault of an item is certain to come again.
+ * The failure of one task, by the error that ended its work. By default only an outage is worth another try: an
+ * error that repeats at each try would block a shard of the stream. Looks and markers are also worth another try
+ * after an unknown error, since only the fault of an item is certain to repeat.
  */
 export function failureOf(id: string, error: unknown, transient = isOutage(error)): PlanFailure {
   return { id, reason: String(error), transient }

@@ -29,7 +29,7 @@ const PATIENCE_MS = 20_000
 /** What `decide` returns: a change to write, or none. */
 type Decision<H extends Head> = { readonly ok: boolean; readonly change?: Change<H> | undefined }
 
-/** The decision that held, and the head as it stands after it (unchanged when there was nothing to write). */
+/** The last decision, and the head after it. The head is unchanged when there was nothing to write. */
 export type Outcome<H extends Head, D> = {
   readonly decision: D
   readonly task: H | undefined
@@ -37,7 +37,11 @@ export type Outcome<H extends Head, D> = {
   readonly conflicts: number
 }
 
-/** A writer that loses races tries again until then, by the system's clock. @default 20 s after `transact` is called */
+/**
+ * A writer that loses races tries again until this time, by the system's clock.
+ *
+ * @default 20 s after `transact` is called
+ */
 export type Patience = { readonly until?: number }
 
 /**

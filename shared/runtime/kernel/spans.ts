@@ -1,6 +1,7 @@
 /**
- * Spans through OpenTelemetry's API. They are recorded when a layer, an agent or the user's own code has registered an SDK
- * in the process. Without an SDK nothing is recorded, and the incoming traceparent is passed on as it is.
+ * Spans through OpenTelemetry's API. They are recorded when a layer, an agent or the user's own code has registered
+ * an SDK in the process. Without an SDK nothing is recorded, and the incoming traceparent reaches the task
+ * unchanged.
  */
 import {
   type Context,
@@ -72,9 +73,9 @@ export function inPublishSpan<Result>(
 type Flushable = { getDelegate?(): unknown; forceFlush?(): Promise<void> }
 
 /**
- * Exports the finished spans. Await it before the end of an invocation: a frozen sandbox exports nothing, and layers that
- * flush by themselves cannot wrap the handler of an ES module. Spans that cannot be exported in time do not fail the
- * work. The SDK reports its own errors.
+ * Exports the finished spans. Await it before the end of an invocation: a frozen sandbox exports nothing, and
+ * layers that flush after the handler cannot wrap the handler of an ES module. Spans that cannot be exported in
+ * time do not fail the work. The SDK reports its own errors.
  */
 export async function flushSpans(clock: Clock): Promise<void> {
   const provider = trace.getTracerProvider() as Flushable

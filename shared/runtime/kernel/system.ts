@@ -32,10 +32,7 @@ export type System = {
   readonly messages: Messages
   readonly log: Log
   readonly metrics: Metrics
-  /**
-   * The hooks that add to each change of a head, called in this order: `CHANGE_HOOKS` of `shared/runtime/change-
-   * hooks.ts`.
-   */
+  /** The hooks that add to each change of a head, called in this order: `CHANGE_HOOKS` of `change-hooks.ts`. */
   readonly changeHooks: readonly ChangeHook[]
   /** The operator in whose name a request changes tasks. Set only in a system that serves this one request. */
   readonly operator?: Operator

@@ -15,7 +15,7 @@ import { endWaitOf } from './written-wait.ts'
 /**
  * Admits tasks that wait for permits of a concurrency limit. They wait in one of two places:
  * - in the limit's place, when a claim was refused for lack of a permit
- * - in their ready places, when the type's tasks are claimed in order and the limit counts all of them
+ * - in their ready places, when the type's tasks are run in order and the limit counts all of them
  */
 
 const PAGE_ENTRIES = 100
@@ -42,30 +42,30 @@ export type WaitingTasks = {
 
 /** Reads enough waiting tasks to admit up to `most`. Reads the ready places and the limit's place at the same time. */
 export async function readWaitingTasks(system: System, limit: string, most: number): Promise<WaitingTasks> {
-  const placed = waitingIn(system, limit, Math.min(PAGE_ENTRIES, most + SPARE_ENTRIES))
-  const [{ type, ready }, first] = await Promise.all([readyFor(system, limit, most), placed.next()])
+  const placed = waitingInLimitPlace(system, limit, Math.min(PAGE_ENTRIES, most + SPARE_ENTRIES))
+  const [{ type, ready }, first] = await Promise.all([readReady(system, limit, most), placed.next()])
   return { limit, type, ready, firstPlaced: first.value ?? undefined, otherPlaced: placed }
 }
 
-async function readyFor(
+async function readReady(
   system: System,
   limit: string,
   most: number,
 ): Promise<Pick<WaitingTasks, 'type' | 'ready'>> {
   const type = typeOfLimit(limit) === limit ? await cachedTypeReader(system)(limit) : undefined
-  return { type, ready: type ? await readyUnder(system, type, Math.max(1, most)) : [] }
+  return { type, ready: type ? await waitingInReadyPlaces(system, type, Math.max(1, most)) : [] }
 }
 
 /**
  * Admits up to `free` of the waiting tasks.
  *
  * In the limit's place, the first tasks are admitted by ending their wait. That dispatches them, marks them for their
- * workers, or moves them to their ready place. The permit itself
- * is taken by the claim that follows, so a task that no worker can run now does not block those behind it. Several
- * processes may do this at once: each wait is ended by one of them. A task that comes too late for a permit waits again.
+ * workers, or moves them to their ready place. Only the claim that follows takes the permit, so a task that no worker can
+ * run now does not block those behind it. Several processes may admit at once: one of them ends each wait. A task whose
+ * claim finds no permit left waits again.
  *
- * In the ready places, each task is admitted by a ticket. Tasks of HTTP workers need none. When tasks wait in both places,
- * chance decides how many are admitted from each. `isRepair` means that no permit was released just now; then tickets
+ * In the ready places, a ticket admits each task. Tasks of HTTP workers need none. When tasks wait in both places, chance
+ * decides how many are admitted from each. `isRepair` means that no permit was released just now; then tickets
  * that are already in the queue are enough.
  */
 export async function admitWaiting(
@@ -78,9 +78,9 @@ export async function admitWaiting(
   const areTicketsEnough = needsNoTickets || (isRepair && (await hasBacklog(system, type)))
   const candidates = areTicketsEnough ? [] : ready
   const readyShare = Math.floor(system.chance.fraction() * (Math.min(free, candidates.length) + 1))
-  const placed = await admitFromPlace(system, waiting, free - readyShare)
+  const placed = await admitFromLimitPlace(system, waiting, free - readyShare)
   const rest = candidates.slice(0, free - placed.count)
-  const count = placed.count + (type ? await admitReady(system, type, rest) : 0)
+  const count = placed.count + (type ? await admitFromReadyPlaces(system, type, rest) : 0)
   return { count, isWaitedFor: placed.isWaitedFor || ready.length > 0 }
 }
 
@@ -93,7 +93,7 @@ async function hasBacklog({ messages }: System, { type, configuration }: TaskTyp
   return ((await messages.backlog(servingType(type, configuration.kind))) ?? 0) > 0
 }
 
-async function admitFromPlace(
+async function admitFromLimitPlace(
   system: System,
   { firstPlaced, otherPlaced }: WaitingTasks,
   free: number,
@@ -114,7 +114,7 @@ async function admitFromPlace(
 }
 
 /** The tasks that wait in the limit's place, page by page. No page is empty. */
-async function* waitingIn(
+async function* waitingInLimitPlace(
   system: System,
   limit: string,
   pageSize: number,
@@ -142,8 +142,8 @@ async function endWaits(system: System, tasks: readonly Task[]): Promise<number>
   return ended.filter(Boolean).length
 }
 
-/** The next tasks in the ready places that the limit of their type keeps waiting. Tenants take turns. */
-async function readyUnder(system: System, type: TaskType, count: number): Promise<Task[]> {
+/** The first `count` tasks in the ready places that the limit of their type keeps waiting. Tenants take turns. */
+async function waitingInReadyPlaces(system: System, type: TaskType, count: number): Promise<Task[]> {
   const size = Math.min(PAGE_ENTRIES, count + SPARE_ENTRIES)
   const waiting = readyTasks(system, [type], size)
   const found: Task[] = []
@@ -160,7 +160,7 @@ async function readyUnder(system: System, type: TaskType, count: number): Promis
   return found.slice(0, count)
 }
 
-/** Whether the task is open and in its ready place. One that waits for a slot is left out: a ticket is sent for that time. */
+/** Whether the task is open and in its ready place. A task that waits for a slot is left out, since a ticket is sent for its slot. */
 function isInReadyPlace(task: Task): boolean {
   const waitsForSlot = task.wait?.kind === 'slot'
   return task.state === 'open' && !waitsForSlot && task.place?.name === readyPlaceOf(task)
@@ -175,7 +175,7 @@ function isAdmittedByTicket(task: Task, type: TaskType): boolean {
 }
 
 /** Ends the waits of the tasks, or sends tickets for those that a ticket admits. Returns how many waits it ended. */
-async function admitReady(system: System, type: TaskType, tasks: readonly Task[]): Promise<number> {
+async function admitFromReadyPlaces(system: System, type: TaskType, tasks: readonly Task[]): Promise<number> {
   const byTicket = tasks.filter(task => isAdmittedByTicket(task, type))
   const ended = await endWaits(
     system,

@@ -13,7 +13,7 @@ import { isWithin, type Moment } from '../kernel/moment.ts'
 import type { System } from '../kernel/system.ts'
 import { cachedType, TYPE_CACHE_MS } from '../types/type-cache.ts'
 
-/** When a claim took longer than this, its run does not begin before the types are read again: see `PAUSE_ACK_MS`. */
+/** When a claim has taken longer than this, it reads the types again before its run begins: see `PAUSE_ACK_MS`. */
 const CLAIM_MS_MAX = 400
 
 /** The limits and the pause that apply to a task, from its types. */
@@ -75,7 +75,7 @@ async function limitedBy<Limit extends { readonly key?: string }>(
   return (await Promise.all(limited)).flat()
 }
 
-/** The task's value of a limit's key. The input is read only when the limit was set after the task was published. */
+/** The task's value of a limit's key. It reads the input only when the limit was set after the publish of the task. */
 async function valueIn(system: System, task: Task, key: string): Promise<string | undefined> {
   const found = limitValue(task, key)
   if (found.known || !task.input) return found.known ? found.value : undefined

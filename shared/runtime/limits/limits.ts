@@ -3,20 +3,27 @@
  *
  * Many processes claim at once, and no process owns a limit. So each limit is one item of the table, which all of them change by
  * conditional writes. With a `key`, such as `userId`, each value of that field has an item of its own. A claim asks all limits of
- * its task before it is written: `admit` below. A refused task waits, and nothing polls for it.
+ * its task before it is written: `admit` below. A refused task waits, and nothing polls for it:
+ *
+ * | refused by a      | the task waits for                  | the head records          | what wakes the task                        |
+ * | ----------------- | ----------------------------------- | ------------------------- | ------------------------------------------ |
+ * | rate limit        | its slot, if that is far ahead      | a `wait` of kind `slot`   | the dispatch that is sent for the slot     |
+ * | concurrency limit | a permit                            | a `wait` of kind `permit` | a look at the limit, after a run's release |
+ *
+ * Any other change of the task ends its wait, too, and the next claim asks the limits again.
  *
  * Rate limits
  *
  * - The item is a slot log: the starts of the last period, and the reserved ones. A slot is one start at one time. Two slots
  *   that are `limit` positions apart lie at least a period apart, so the limit holds for every span of time.
  * - A claim reserves the next slot by writing the log. The slot lies a lead ahead, since it would otherwise pass during the write.
- *   Each process measures its lead. Calls of one process share a write. While all near slots are taken, they only add to a counter.
- * - A near slot is waited for in place: up to 1 s, or 7.5 s in a worker process. The claim is written up to 250 ms before its slot,
- *   and its handler begins at the slot.
- * - A far slot is written to the task: its head then has a `wait` of kind `slot`. The planner reads that change from the table's
- *   stream and sends the task's dispatch for that time. This dispatch wakes the task, and the next claim starts in the slot.
- * - A slot is missed when its claim comes more than 3 % of the period late. Nothing starts in it. The claim doubles the lead of its
- *   process and reserves another slot; after five missed slots in a row it writes the next one to the task.
+ *   Each process measures its lead. Calls of one process share a write. While all near slots are taken, a write only adds to a counter.
+ * - A claim waits in place for a near slot: up to 1 s for a new slot, 2 s for the slot that its task has waited for, and 7.5 s in a
+ *   standalone worker. The claim is written up to 250 ms before the slot, and its handler begins at the slot.
+ * - A claim writes a far slot to the task. The planner reads that change from the table's stream and sends a dispatch for the time of
+ *   the slot. The waker sends it instead if the slot is more than 15 minutes ahead. The claim of that dispatch starts in the slot.
+ * - A claim misses its slot when it is more than 3 % of the period late. Nothing starts in that slot. The claim doubles the lead of
+ *   its process and reserves another slot; after five missed slots in a row it writes the next one to the task.
  * - A claim over HTTP takes only a free slot and is told when to ask again (`only-free-slot`). The receiver of a ticket claims the
  *   best task of a type, in the slot of the task that the ticket names (`slots-of-tickets`).
  *
@@ -25,26 +32,25 @@
  * - The item lists the permit holders, one per run. A claim records a holder before its write, and each change that ends a run
  *   removes the holder (`PERMIT_HOOK`).
  * - A claim that finds no free permit writes a `wait` of kind `permit` to the task, which is then in the place of the limit. A task
- *   that is claimed in order stays in its ready place instead. The claim also leaves a wait note in the limit's item.
+ *   of a type that is run in order stays in its ready place instead, if the limit counts the whole type. The claim also writes a
+ *   wait note to the limit's item.
  * - A release while the note stands makes the planner send the waker a look at the limit. The look admits the next task: it ends
  *   the wait, which dispatches the task, or it sends a ticket. Only the claim that follows takes the permit.
  * - The note begins a series of looks, which come every 15 s while tasks wait. They repair what lost messages and dead processes
  *   leave: a stale holder, whose task has no run with its permit, is removed after 10 s. The series ends after two looks in a row
- *   that found no waiting task. The sweeper begins a series again that was lost.
+ *   that found no waiting task. The sweeper begins a lost series again.
  * - A claim that took more than 5 s confirms its permits before the handler begins, since a look may have removed its holder.
- *
- * So the dispatch for its slot, or a look that admits it, ends the wait of a task. Any other change of the task ends the
- * wait, too, and the next claim asks anew.
  *
  * Read in this order:
  * - `admit` below, with `limit-rules.ts`: which limits and pauses apply to a task
  * - `start.ts`: how a claim gets its slots; `core/limits/start.ts` decides when it starts
- * - `reserve-slots.ts`, `one-at-a-time.ts`: the writes of the slot log, and the spacing of starts in a process
+ * - `reserve-slots.ts`: writes the slot log. `one-at-a-time.ts`: spaces the starts of one process
  * - `permits.ts`: takes and releases permits
  * - `written-wait.ts`: writes and ends the wait of a task
- * - `admit-waiting.ts`, `serve-limit-looks.ts`: the looks at limits, and the tasks that they admit
+ * - `serve-limit-looks.ts`, `admit-waiting.ts`: the looks at limits, and the tasks that they admit
  * - `allows-start.ts`: a cached check for readers of tasks
  */
+
 import { defined } from '../../core/defined.ts'
 import { block } from '../../core/limits/wait.ts'
 import type { Task } from '../../core/task/task.ts'
@@ -57,11 +63,11 @@ import { acquirePermits, releasePermits } from './permits.ts'
 import { type SlotUse, startInSlots, waitForSlot } from './start.ts'
 import { writeWait } from './written-wait.ts'
 
-/** That the limits of the task's types allow a run to begin, and what they have granted to it. */
+/** The answer of limits that allow a run to begin: what they have granted to it. */
 export type Admitted = {
   readonly ok: true
   readonly permits: readonly Permit[]
-  /** A moment not after the first of the permits was taken. */
+  /** A moment before the first permit was taken. */
   readonly heldSince: Moment
   /** When the run starts as the rate limits count it. Undefined when no rate limit counts it. */
   readonly startsAt: number | undefined
@@ -89,9 +95,9 @@ export type AskingLimits = { readonly slotUse: SlotUse; readonly patience: Patie
  * Asks the limits of the task's types whether a run may begin. Each rate limit must grant a slot, and each concurrency limit a
  * permit.
  *
- * A refused task is written down as waiting: in the limit's place until a permit is released, or for its slot. Only a claim that
- * asks again later leaves a task without a slot as it is. A task that another worker is about to claim is not written either. The
- * write would make that worker's claim fail, and two workers that keep asking could keep each other from the task for ever.
+ * A refused task is written down as waiting for a permit or for its slot. There are two exceptions. A claim that takes only a free
+ * slot writes no wait for one. And a task that another worker is about to claim is left as it is: the write would make that worker's
+ * claim fail, so two workers that keep asking could keep each other from the task for ever.
  */
 export async function admit(
   system: System,

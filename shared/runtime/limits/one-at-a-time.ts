@@ -1,13 +1,13 @@
 import { processMemory } from '../kernel/process-memory.ts'
 import type { System } from '../kernel/system.ts'
 
-/** The callers of one process that wait to go on. `isServed` while they are let go on, one at a time. */
+/** The callers of one process that wait to go on. `isServed` is true while `serve` lets them go on. */
 type WaitList = { readonly starts: Array<() => void>; readonly waits: Array<() => void>; isServed: boolean }
 
 const waitListOf = processMemory((): WaitList => ({ starts: [], waits: [], isServed: false }))
 
 /**
- * Resolves for one caller at a time, so that timers fire in between. Without this, eight or fifty claims that begin at
+ * Resolves for one caller at a time, so that timers fire between two of them. Without this, eight or fifty claims that begin at
  * one moment keep a process busy for longer than a slot lasts. A start goes ahead of a task that only records that it waits.
  */
 export function oneAtATime(

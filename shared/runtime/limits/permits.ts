@@ -7,15 +7,17 @@ import type { ConcurrencyLimit } from '../../core/types/task-type.ts'
 import { isWithin, type Moment, momentOf } from '../kernel/moment.ts'
 import type { ChangeHook, System } from '../kernel/system.ts'
 
-const HOLDER_LENGTH = 10
+const HOLDER_CHARACTERS = 10
 const ROUNDS_MAX = 20
 
-/** A permit of each limit, recorded at `since` or later, or the limit that has none and why. */
+/** A permit of each limit, recorded at `since` or later; or the limit that has no free permit, and why. */
 export type Acquired =
   | { readonly ok: true; readonly permits: readonly Permit[]; readonly since: Moment }
   | { readonly ok: false; readonly why: Unavailable; readonly limit: string }
 
 /**
+ * Why a limit gives no permit.
+ *
  * - `used-up`        all permits are held, and the limit's item notes that a task waits for one
  * - `being-claimed`  all permits are held, one of them for a run of the same task that is about to begin
  */
@@ -42,7 +44,7 @@ export async function acquirePermits(
 }
 
 function newHolder({ chance, clock }: System): string {
-  return chance.ulid(clock.now()).slice(-HOLDER_LENGTH)
+  return chance.ulid(clock.now()).slice(-HOLDER_CHARACTERS)
 }
 
 async function acquire(
@@ -63,16 +65,17 @@ async function acquire(
     })
     // This process wrote the note. The planner begins the looks at the limit when the stream shows it the note.
     if (!seen) return 'used-up'
-    // Another process wrote the note. Otherwise a permit was released meanwhile, and the next round takes it.
+    // Another process wrote the note.
     if (seen.holders.length >= limit.max) return 'used-up'
+    // A permit was released meanwhile. The next round takes it.
   }
   return 'used-up'
 }
 
 /**
  * Whether the run of a claim that has been written still holds its permits, which were recorded at `since` or later. A
- * claim that took long may have lost them: its holders may have been removed as stale. Once confirmed they are safe, since
- * the task's head names them.
+ * claim that took long may have lost them: its holders may have been removed as stale. Confirmed holders are not
+ * removed, since the task's head names them.
  */
 export async function confirmPermits(
   system: System,

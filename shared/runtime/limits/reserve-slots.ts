@@ -19,12 +19,12 @@ import type { System } from '../kernel/system.ts'
  */
 
 /**
- * A round is one try to write the log. It is lost when another process wrote first. Each process writes once for all its
+ * A round is one try to write the log, and fails when another process wrote first. Each process writes once for all its
  * waiting requests, so no more writers compete than there are processes.
  */
 const ROUNDS_MAX = 100
 const ROUND_PAUSE_MS_MAX = 40
-/** The log expires when its slots no longer limit later ones: two periods after the last slot. */
+/** The log expires this many periods after its last slot. Its slots no longer limit later ones then. */
 const LOG_LIFE_PERIODS = 2
 const LOG_LIFE_MS_MIN = 60_000
 
@@ -63,7 +63,7 @@ function noteLatency({ limits }: System, ms: number): void {
   lead.ms = Math.min(LEAD_MS_MAX, Math.max(LEAD_MS_MIN, average))
 }
 
-/** Doubles the lead after a slot has passed before it could be used, so that the next slots are reserved further ahead. */
+/** Doubles the lead after a missed slot, so that the next slots are reserved further ahead. */
 export function noteMissedSlot({ limits }: System): void {
   const lead = leadOf(limits)
   lead.ms = Math.min(LEAD_MS_MAX, lead.ms * 2)
@@ -128,8 +128,8 @@ async function serveWaitList(
 }
 
 /**
- * One outcome for each request that waits when the log has been read. Requests for a free slot get the first slots; among
- * the others, the order of the calls counts.
+ * Returns one outcome for each request that waits when the log has been read. Requests for a free slot get the first
+ * slots. The others get theirs in the order of the calls.
  */
 async function reserveFor(
   system: System,
@@ -163,14 +163,14 @@ async function tryOnce(
   const onlyFree = served.filter(request => request.onlyFree).length
   const asked = { onlyFree, anyTime: served.length - onlyFree }
   const decided = decideReservation(stored.log, limit, earliest, asked)
-  if (decided.kind === 'none-free') return dealt(served, decided)
+  if (decided.kind === 'none-free') return outcomesOf(served, decided)
   if (decided.kind === 'book-ahead') {
     return bookAhead(system, { name, limit }, { ...stored, log: decided.log }, served, asked.anyTime)
   }
   const expiresAt = (decided.anyTime.at(-1)?.at ?? earliest) + lifeMs(limit)
-  const present = await system.limits.putSlots(name, decided.log, stored, expiresAt)
+  const newer = await system.limits.putSlots(name, decided.log, stored, expiresAt)
   noteLatency(system, system.clock.now() - begunAt)
-  return present ?? dealt(served, decided)
+  return newer ?? outcomesOf(served, decided)
 }
 
 function lifeMs({ perMs }: RateLimit): number {
@@ -194,15 +194,15 @@ async function bookAhead(
   if (bookedAfter === undefined) return system.limits.slots(name)
   const counted = bookedSlots(log, limit, system.clock.now(), { from: bookedAfter - count, count })
   const anyTime = counted.flatMap(slot => slot ?? [])
-  // Some of the counted slots have passed already. The next round then begins the log anew.
+  // Some of the counted slots have passed already. The next round then writes a new log.
   if (anyTime.length < count) return system.limits.slots(name)
-  const needsTime = served.length > count
-  const notBefore = needsTime ? nextSlot({ ...log, bookedAhead: bookedAfter }, limit, now) : undefined
-  return dealt(served, { anyTime, notBefore })
+  const someGetNoSlot = served.length > count
+  const notBefore = someGetNoSlot ? nextSlot({ ...log, bookedAhead: bookedAfter }, limit, now) : undefined
+  return outcomesOf(served, { anyTime, notBefore })
 }
 
-/** The outcome of each request, in order: its slot, or, for one that gets no free slot, `notBefore`, which is set then. */
-function dealt(
+/** The outcome of each request, in order: its slot, or `notBefore` for a request that gets no free slot. */
+function outcomesOf(
   served: readonly Request[],
   {
     free = [],

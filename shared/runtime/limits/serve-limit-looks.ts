@@ -19,8 +19,6 @@ import { admitWaiting, readWaitingTasks } from './admit-waiting.ts'
 
 /** When a limit has been removed, all its waiting tasks are admitted, this many at a time. */
 const UNLIMITED_TASKS_MAX = 100
-/** The sweeper's call serves at most this many limits. */
-const FORGOTTEN_LIMITS_MAX = 20
 
 /**
  * Serves one look at a concurrency limit: admits as many waiting tasks as it has free permits.
@@ -115,8 +113,8 @@ async function endSeries(system: System, limit: string, since: number): Promise<
 }
 
 /**
- * Renews the note and sends the next look of the series. If it cannot be sent, the old note is restored, so that this look
- * finds its own note when its message comes again.
+ * Renews the note and sends the next look of the series. If it cannot be sent, the old note is restored. Then this look
+ * finds its own note when SQS delivers its message again.
  */
 async function lookAgain(system: System, look: LimitLook): Promise<void> {
   const { limit, since } = look
@@ -126,35 +124,14 @@ async function lookAgain(system: System, look: LimitLook): Promise<void> {
   if (!failure) return
   if (since === undefined) await system.limits.clearWaiting(limit, now)
   else await system.limits.renewWaiting(limit, since, now)
-  throw new Error(`the look at ${limit} could not be sent on: ${failure.reason}`)
-}
-
-/**
- * Begins a new series of looks at limits that some of `tasks` wait for and whose series has stopped, since one of its
- * messages was lost.
- */
-export async function serveForgottenLimits(system: System, tasks: readonly Task[]): Promise<void> {
-  const now = system.clock.now()
-  const old = tasks.filter(({ updatedAt }) => updatedAt + WAIT_NOTE_LIFE_MS <= now)
-  const limits = new Set(old.flatMap(({ wait }) => (wait?.kind === 'permit' ? wait.limit : [])))
-  for (const limit of [...limits].slice(0, FORGOTTEN_LIMITS_MAX)) {
-    const permits = await system.limits.permits(limit)
-    if (hasLiveWaitNote(permits, now)) continue
-    const { waitNotedAt: since } = permits
-    await serveLimitLook(system, {
-      limit,
-      emptyLooksInRow: 0,
-      ...(since !== undefined && { since }),
-      delaySeconds: 0,
-    })
-  }
+  throw new Error(`the look at ${limit} could not be repeated: ${failure.reason}`)
 }
 
 /**
  * The planner's part: sends the waker looks at limits that tasks wait for. It sends one message for all permits of a limit
  * that were released in this batch, and the first look of a series after a note.
  *
- * A message that cannot be sent does not repeat the stream's batch. The series looks at the limit within 15 s, and the
+ * A message that cannot be sent does not make the stream repeat its batch. The series looks at the limit within 15 s, and the
  * sweeper begins a series that is missing.
  */
 export async function planLimits(
@@ -189,25 +166,31 @@ function looksOf(changes: readonly LimitChange[]): LimitLook[] {
   ]
 }
 
-/** One round of the sweeper serves at most this many limits of a type. */
+/** The sweeper serves at most this many limits of a type in one round. */
 const SWEPT_LIMITS_MAX = 20
 
 /**
- * The sweeper's part: serves the limits that some of `tasks` have waited long for. A failure at one limit does not stop
- * the others.
+ * The sweeper's part: begins a new series of looks at limits that some of `tasks` have waited long for, if the series has
+ * stopped because a message was lost. A failure at one limit does not stop the others.
  */
 export async function sweepLimits(system: System, tasks: readonly Task[]): Promise<void> {
   const now = system.clock.now()
-  const old = tasks.filter(
-    ({ wait, updatedAt }) => wait?.kind === 'permit' && updatedAt + WAIT_NOTE_LIFE_MS <= now,
-  )
-  if (old.length === 0) return
-  const byLimit = [...Map.groupBy(old, ({ wait }) => wait?.limit)]
-  const start = Math.floor(byLimit.length * system.chance.fraction())
-  const round = [...byLimit.slice(start), ...byLimit.slice(0, start)].slice(0, SWEPT_LIMITS_MAX)
-  for (const [limit, waiting] of round) {
-    await serveForgottenLimits(system, waiting).catch(error => {
+  const old = tasks.filter(({ updatedAt }) => updatedAt + WAIT_NOTE_LIFE_MS <= now)
+  const limits = [...new Set(old.flatMap(({ wait }) => (wait?.kind === 'permit' ? wait.limit : [])))]
+  if (limits.length === 0) return
+  const start = Math.floor(limits.length * system.chance.fraction())
+  const round = [...limits.slice(start), ...limits.slice(0, start)].slice(0, SWEPT_LIMITS_MAX)
+  for (const limit of round) {
+    await resumeSeries(system, limit).catch(error => {
       system.log.error('a limit was not swept', { limit, error })
     })
   }
+}
+
+async function resumeSeries(system: System, limit: string): Promise<void> {
+  const permits = await system.limits.permits(limit)
+  if (hasLiveWaitNote(permits, system.clock.now())) return
+  const { waitNotedAt: since } = permits
+  const note = since !== undefined && { since }
+  await serveLimitLook(system, { limit, emptyLooksInRow: 0, ...note, delaySeconds: 0 })
 }

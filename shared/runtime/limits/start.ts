@@ -30,7 +30,7 @@ import { endWaitOf, writeWait } from './written-wait.ts'
  * How a claim uses slots.
  *
  * - `wait-for-slot`     a worker that received one task: the task starts in a slot of its own. The claim waits in place for a near
- *                       slot, and writes a far one to the task. A worker with `waitInPlace` waits longer in place
+ *                       slot, and writes a far one to the task. With `waitInPlace` it waits longer in place
  * - `only-free-slot`    a caller that asks again later, such as a claim over HTTP: it takes only what may start now
  * - `slots-of-tickets`  the receiver of a batch of tickets: see `slotsOfTickets`
  */
@@ -65,7 +65,7 @@ export function slotsOfTickets(named: readonly Task[]): SlotUse {
  * Whether a claim starts under the rate limits.
  *
  * - `start`    it starts. The run counts as begun at `at`, however long the write of its claim takes. The claim may be written a
- *              little earlier; then the handler has to wait until `at`
+ *              little earlier; the handler then begins at `at`
  * - `waits`    the task's head records its slot, and the task is dispatched again for that time
  * - `not-now`  no slot can be used now, and nothing was written. One may be free at `notBefore`
  */
@@ -77,7 +77,7 @@ export type StartOutcome =
 const WAITS = { kind: 'waits' } as const
 const NOT_NOW = { kind: 'not-now' } as const
 
-/** What a claim knows before it takes permits: the slot that it has waited for, if any, or that the task waits for a far one. */
+/** Whether a claim goes on to take permits, with the slot that it has waited for, if any. `waits`: the task waits for a far slot. */
 type SlotWait = { readonly kind: 'go-on'; readonly reserved?: ReservedSlot } | typeof WAITS
 
 /**
@@ -93,7 +93,7 @@ export async function waitForSlot(
   if (slotUse.kind !== 'wait-for-slot') return { kind: 'go-on' }
   const takesPermits = concurrencies.length > 0
   const written = decideOnWrittenSlot(task, rates, { now: system.clock.now(), takesPermits })
-  if (written.kind === 'not-now') return WAITS
+  if (written.kind === 'far') return WAITS
   if (written.kind === 'wait-in-place') {
     await sleepUntil(system.clock, written.until)
     return { kind: 'go-on', reserved: written.reserved }
@@ -206,7 +206,7 @@ async function startInSlotsOfTickets(
   return areUsable(granted, start.at) ? start : NOT_NOW
 }
 
-/** For each limit, the task's own usable slot, or the slot of another named task, which then has none any more. */
+/** For each limit, the task's own usable slot, or the slot of another named task, which thereby loses it. */
 async function ticketSlotsFor(
   system: System,
   task: Task,

@@ -5,9 +5,9 @@ import type { MergedEntry } from '../ready/merge-ranges.ts'
 const VERSION = 1
 
 /**
- * Encodes a position in a list as opaque text. The position is valid only within the query that it was made
- * for, so a forged cursor shows nothing more than the query itself. The hash detects typing errors and cursors
- * of other queries.
+ * Encodes a position in a list as opaque text. The position is valid only within the query that it was made for, so
+ * a forged cursor cannot show more than the query itself. The hash detects typing errors and cursors of other
+ * queries.
  */
 export function encodeCursor(query: string, { sort, id, range }: MergedEntry): string {
   const fields = [VERSION, sort, id, range]

@@ -60,8 +60,8 @@ function bucketsOf(statuses: readonly Status[]): Array<View['bucket']> {
 }
 
 /**
- * The bounds that separate delayed from ready tasks. A patched running task may be due in the future; every
- * other task that is due then is delayed.
+ * The bounds that separate delayed from ready tasks. A patched running task may be due in the future; every other
+ * task that is due in the future is delayed.
  */
 function openBounds(statuses: readonly Status[], now: number): { from?: number; to?: number } {
   if (statuses.length === 0 || statuses.includes('running')) return {}

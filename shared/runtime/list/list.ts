@@ -43,7 +43,7 @@ export async function listTasks(system: System, query: ListQuery): Promise<ListA
 }
 
 const FOREIGN_CURSOR =
-  'is no cursor of this query: leave it out to begin at the start, or pass nextCursor with the query it came from'
+  'is not a cursor of this query: leave it out to begin at the start, or pass nextCursor with the query that returned it'
 
 function refused(path: string, message: string): ListAnswer {
   return { ok: false, problem: { path, message } }

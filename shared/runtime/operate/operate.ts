@@ -130,7 +130,7 @@ async function republication(system: System, task: Task): Promise<PublicationDra
   // The type may have other steps by now, whose types are not marked as fair yet.
   if (stored && task.fairnessKey !== undefined) await markFair(system, name => types.get(name), stored)
   const flow = stored && (await currentSteps(types, stored, task))
-  // A task that was no flow cannot become one whose steps cannot be resolved: nothing could run it.
+  // A task of another kind does not become a flow whose steps cannot be resolved, since nothing could run it.
   const configuration = stored?.configuration.kind === 'flow' && !flow ? undefined : stored?.configuration
   const { type, key } = task
   return {
@@ -178,7 +178,7 @@ function optionsOfFlow({ retentionMs }: Options, { deadlineMs }: FlowState): Opt
   return { ...DEFAULT_OPTIONS, retentionMs, ...(deadlineMs !== undefined && { deadlineMs }) }
 }
 
-/** No such task. */
+/** There is no such task, or readers do not find it any more. */
 export const UNKNOWN = { ok: false, reason: 'unknown' } as const
 
 /** Whether the task exists and readers can find it. */

@@ -17,7 +17,7 @@ import { flowInputProblems } from '../publish/resolve-flow.ts'
 import { typeOptions } from '../publish/resolve-publication.ts'
 import { isPresent, type OperateOutcome, outcomeOf, UNKNOWN } from './operate.ts'
 
-/** What a patch changes. `delayMs` counts from now; null resets a field to the default of its type. */
+/** The changes that a patch asks for. `delayMs` counts from now; null resets a field to the default of its type. */
 export type PatchRequest = Omit<Patch, 'options' | 'allOptions' | 'removesDeadline' | 'priority'> & {
   readonly delayMs?: number
   readonly priority?: number | null
@@ -125,6 +125,6 @@ function flowPatchProblems(
   { options = {}, input, stage }: PatchRequest,
 ): FieldProblem[] {
   const stageProblems =
-    stage === undefined ? [] : [{ path: 'stage', message: 'is for tasks that are no flows' }]
+    stage === undefined ? [] : [{ path: 'stage', message: 'is only for tasks that are not flows' }]
   return [...flowOptionProblems(options), ...flowInputProblems(definition.steps, input), ...stageProblems]
 }

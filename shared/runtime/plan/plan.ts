@@ -20,8 +20,9 @@ import { markTargets } from '../worker/targets.ts'
 import { publishOwedCallbacks } from './publish-callbacks.ts'
 
 /**
- * Sends each task's dispatch, look and markers, creates the schedule of a far minute, and publishes owed
- * callbacks. A fault of one task harms no other.
+ * Sends each task's dispatch, look and markers, creates the EventBridge schedules of far minutes, and publishes
+ * owed callbacks. A far minute is further ahead than an SQS delay reaches (15 minutes). A fault of one task harms
+ * no other.
  */
 export async function planTasks(system: PlanningSystem, heads: readonly Head[]): Promise<PlanFailure[]> {
   const all = plannedNow(system, heads)
@@ -34,7 +35,10 @@ export async function planTasks(system: PlanningSystem, heads: readonly Head[]):
   return [...unsent, ...unpublished]
 }
 
-/** Sends the dispatches, markers and looks of heads. Those due in the far future are left to the schedule of their minute. */
+/**
+ * Sends the dispatches, markers and looks of heads. A head that is due in a far minute is left to the EventBridge
+ * schedule of that minute.
+ */
 export function sendMessages(system: System, heads: readonly Head[]): Promise<PlanFailure[]> {
   return sendPlanned(system, plannedNow(system, heads))
 }
@@ -105,10 +109,11 @@ function canvasLookOf({ head, plan: { driveAt } }: Planned, now: number): Canvas
 }
 
 /**
- * Makes sure that the minutes of far tasks have their schedules.
+ * Makes sure that each far minute with tasks has its EventBridge schedule.
  *
- * A schedule that cannot be created does not fail the tasks: the sweeper wakes each minute that has tasks and
- * was not woken. If the stream batch came again instead, it would send the messages of all other tasks again.
+ * A schedule that cannot be created does not fail the tasks: the sweeper wakes each minute that has tasks and was
+ * not woken. If Lambda delivered the stream batch again instead, the planner would send the messages of all other
+ * tasks again.
  */
 async function ensureMinutes(
   { timers, metrics, log }: PlanningSystem,
@@ -121,7 +126,7 @@ async function ensureMinutes(
       await timers.ensureMinute(minute)
     } catch (error) {
       metrics.add('UnscheduledMinute', 1, EVERY_TYPE)
-      log.warn('a far minute has no schedule; the sweeper wakes it', {
+      log.warn('a far minute has no EventBridge schedule; the sweeper wakes the minute', {
         minute: minuteStart(minute),
         tasks: waiting.length,
         error,
@@ -136,9 +141,8 @@ type Work<H extends Head> = (system: PlanningSystem, heads: readonly H[]) => Pro
 const ONE_BY_ONE_AT_ONCE_MAX = 10
 
 /**
- * Does the work for all tasks together. If that throws, one task may be at fault, so the work is done for each
- * task on its own and only the faulty one is passed over. An outage concerns all tasks, and the batch comes
- * again.
+ * Does the work for all tasks together. If that throws, one task may be at fault, so the work is done for each task
+ * on its own, and only the faulty one is skipped. An outage concerns all tasks, so its error is thrown.
  */
 export async function isolateFaults<H extends Head>(
   work: Work<H>,

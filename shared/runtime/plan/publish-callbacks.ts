@@ -42,8 +42,9 @@ export async function publishOwedCallbacks(system: System, tasks: readonly Task[
 }
 
 /**
- * As `publishOwedCallbacks`, for one task. A callback that is refused for good stays owed. The head records
- * why, the planner logs it when the change reaches the stream, and later tries publish these callbacks only.
+ * Publishes the callbacks that the end of one task owes. A callback that is refused for good stays owed. The head
+ * records why, the planner logs it when the change reaches the stream, and later tries publish these callbacks
+ * only.
  *
  * @throws the error that kept a callback from being published.
  */
@@ -160,10 +161,10 @@ type StoredCallbacks = {
 /**
  * The publish request of one callback.
  *
- * One birth may end twice, when a flow is resumed; each end has callbacks of its own, and the revision in the
- * key tells them apart. While a task owes callbacks, nothing changes its revision but the write that records
- * them as published. That write keeps the revision of the end where a callback stays owed. The fence cannot
- * tell two ends apart, because there may be no run between them.
+ * One birth may end twice, when a flow is resumed; each end has callbacks of its own, and the revision in the key
+ * tells them apart. While a task owes callbacks, nothing changes its revision but the write that records them as
+ * published. If a callback stays owed, that write also stores the revision of the end. The fence cannot tell two
+ * ends apart, because there may be no run between them.
  */
 function callbackRequest(
   task: Task,

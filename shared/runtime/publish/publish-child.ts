@@ -15,14 +15,14 @@ type Parent = {
 }
 
 /**
- * Publishes a task from within a handler. The task inherits the user of its parent, and its trace continues
- * from the parent's run.
+ * Publishes a task from within a handler. The task inherits the user of its parent, and its trace continues from
+ * the parent's run.
  *
- * It is a task like any other, and no fence can refuse it. So nothing is published for a run that is known to
- * be over.
+ * A fence cannot refuse the new task, because it is a task like any other. So nothing is published for a run that
+ * is known to be over.
  *
- * @throws BatonError `refused` when the run is over; `unknown-type` or `invalid`, naming the field and what
- * would be legal.
+ * @throws BatonError `refused` when the run is over; `unknown-type` or `invalid`, naming the field and what would
+ * be legal.
  */
 export async function publishChild(
   system: System,
@@ -55,10 +55,10 @@ export async function publishChild(
 
 /** Problems that would make the task impossible to store, or give it an invalid time. */
 function storageProblems({ delayMs, dueAt, priority, stage }: ChildPublication): FieldProblem[] {
-  const isNoTime = dueAt !== undefined && Number.isNaN(Date.parse(dueAt))
+  const isInvalidTime = dueAt !== undefined && Number.isNaN(Date.parse(dueAt))
   const found: ReadonlyArray<readonly [string, string | undefined]> = [
     ['delayMs', delayMs === undefined ? undefined : delayProblem(delayMs)],
-    ['dueAt', isNoTime ? 'must be a time such as 2026-01-31T12:00:00.000Z' : undefined],
+    ['dueAt', isInvalidTime ? 'must be a time such as 2026-01-31T12:00:00.000Z' : undefined],
     ['priority', priority === undefined ? undefined : priorityProblem(priority)],
     ['stage', stage === undefined ? undefined : stageProblem(stage)],
   ]

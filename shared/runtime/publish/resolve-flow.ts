@@ -20,19 +20,19 @@ export type ResolvedFlow =
   | { readonly ok: false; readonly problems: readonly FieldProblem[] }
 
 /**
- * Resolves the steps of a flow type: which type serves each step, and with which options. Options of a step
- * override the defaults of its type; the defaults of the flow itself apply to the flow as a whole. Problems
- * name the flow's type, since a caller that publishes cannot change its steps.
+ * Resolves the steps of a flow type: the type of each step, and its options. Options of a step override the
+ * defaults of its type; the defaults of the flow itself apply to the flow as a whole. Problems name the flow's
+ * type, since a caller that publishes cannot change its steps.
  */
 export function resolveFlow(typeOf: TypeReader, type: TaskType): Promise<ResolvedFlow> {
   const known = resolvedBy(typeOf)
-  const present = known.get(type.type) ?? resolve(typeOf, type)
-  known.set(type.type, present)
-  return present
+  const resolving = known.get(type.type) ?? resolve(typeOf, type)
+  known.set(type.type, resolving)
+  return resolving
 }
 
 /**
- * A batch reader reads each type once, so the steps of a flow are the same for all tasks that it serves:
+ * A batch reader reads each type once, so the steps of a flow are resolved once for all tasks of the batch:
  * thousands, in a canvas.
  */
 const resolvedBy = processMemory(() => new Map<string, Promise<ResolvedFlow>>())

@@ -158,7 +158,7 @@ function flowProblems(
 ): FieldProblem[] {
   const { steps = [] } = configuration
   const stageProblems =
-    stage === undefined ? [] : [{ path: 'stage', message: 'is for tasks that are no flows' }]
+    stage === undefined ? [] : [{ path: 'stage', message: 'is only for tasks that are not flows' }]
   return [...flowOptionProblems(options), ...flowInputProblems(steps, input), ...stageProblems]
 }
 

@@ -91,7 +91,7 @@ function flowParts(
   return { stepResults, params: { ...(input as Record<string, Json> | undefined), ...stepResults } }
 }
 
-/** The handed-on value, if it is already read; a read of the task and a claim read the other kinds. */
+/** The handed-on value, if it is stored with the task. `readTask` and a claim read the other kinds. */
 function handedOn({ previous }: Task, sources: DescriptionSources): Pick<TaskDescription, 'previous'> {
   const value = previous?.kind === 'body' ? valueIn(previous.body, sources) : undefined
   return value === undefined ? {} : { previous: value }
@@ -145,7 +145,7 @@ async function readControls(
 ): Promise<Pick<Served, 'isPaused' | 'isRateUsedUp'>> {
   const names = [...new Set([task.type, workOf(task).type])]
   const types = await Promise.all(names.map(typeOf))
-  // A dispatched task shows its own slot, so only a task that is taken in order asks for the rate.
+  // A dispatched task shows its own slot, so only a task that is run in order asks for the rate.
   const isNeeded = isTakenInOrder(task) && types.some(type => type?.configuration.limits?.rate)
   return {
     isPaused: types.some(type => type?.paused),

@@ -1,6 +1,6 @@
 /**
- * Reading one task: its head, what follows from it at this time, and as many inputs, results, runs and errors
- * as fit the answer. This file reads what an answer needs; `describe-task.ts` builds the answer from it.
+ * This room reads one task: its head, what follows from it at this time, and as many inputs, results, runs and
+ * errors as fit the answer. This file reads what an answer needs; `describe-task.ts` builds the answer from it.
  */
 
 import { SHOWN_LIST_BYTES_MAX, SHOWN_RUNS_MAX } from '../../core/bounds.ts'

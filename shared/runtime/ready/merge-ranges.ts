@@ -42,8 +42,8 @@ export async function* mergeRanges(
 }
 
 /**
- * Where reading of one range begins. The ranges before that of `after` have no entries with its sort key left; the ranges
- * behind it still have all of theirs.
+ * Returns a source that begins where the reader continues. The ranges before that of `after` have no entries left
+ * with the sort key of `after`; the ranges behind it still have all of them.
  */
 function sourceOf(range: IndexRange, number: number, { after, descending }: MergeOptions): Source {
   const fresh = { range, number, buffer: [], last: undefined, more: true }

@@ -31,11 +31,11 @@ export type ReadyTasks = {
   scatter(window: number): Promise<number>
 }
 
-/** Reads the ready tasks of each type in its order. Several types take turns. Each task comes once. */
+/** Reads the ready tasks of each type in its order. Several types alternate. Each task appears once. */
 export function readyTasks(system: System, types: readonly TaskType[], pageSize: number): ReadyTasks {
   // The index may still show a flow that has moved on to a step of another type.
   const served = new Set(types.map(({ type }) => type))
-  const fromTheFront = (size: number) => distinct(inTurns(types.map(type => lineOf(system, type, size))))
+  const fromTheFront = (size: number) => distinct(alternating(types.map(type => lineOf(system, type, size))))
   let entries = fromTheFront(pageSize)
   let queue: string[] = []
   return {
@@ -78,7 +78,7 @@ function waitingPlaces(type: TaskType): string[] {
   return isLimitedForAll(type) ? [limitPlace(limitName(type.type, undefined))] : []
 }
 
-async function* inTurns(lines: readonly Line[]): Line {
+async function* alternating(lines: readonly Line[]): Line {
   let waiting = lines
   while (waiting.length > 0) {
     const round = await Promise.all(waiting.map(async line => ({ line, next: await line.next() })))

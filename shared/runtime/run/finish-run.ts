@@ -43,15 +43,12 @@ async function finished(system: System, seen: Task, fence: number, outcome: Outc
 }
 
 /**
- * After this many refusals, a counted success is written with the guard of the revision instead. A counted success is
- * refused when its run has ended, which the next decision finds out, or when a head of older code cannot store it.
+ * After this many refusals, a success with the guard `counted` is written with the guard `revision` instead. The store
+ * refuses a counted success when its run has ended, which the next decision finds out, or when older code wrote the head.
  */
 const COUNTED_TRIES = 3
 
-/**
- * Ends a run by its worker's report. Repeating it is safe: the report that has ended a run changes nothing when it comes
- * again.
- */
+/** Ends a run by its worker's report. A worker may repeat its report: after the report has ended the run, it changes nothing. */
 export async function writeFinish(
   system: System,
   seen: Task,

@@ -24,7 +24,7 @@ export function handlerContext(
     attempt: task.failures + 1,
     fence: run.fence,
     idempotencyKey: idempotencyKey(task),
-    ...pieceOf(task),
+    ...stageOrStepOf(task),
     ...(traceparent !== undefined && { traceparent }),
     signal: hold.signal,
     progress: value => {
@@ -48,7 +48,7 @@ export function handlerContext(
 }
 
 /** The stage or step that the task is in. */
-function pieceOf({ stage, flow }: Task): Pick<TaskContext, 'stage' | 'step' | 'direction'> {
+function stageOrStepOf({ stage, flow }: Task): Pick<TaskContext, 'stage' | 'step' | 'direction'> {
   const step = flow?.definition.steps[flow.presentStep]
   return {
     ...(stage !== undefined && { stage }),

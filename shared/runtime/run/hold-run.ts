@@ -81,7 +81,7 @@ export function holdRun(system: System, claimed: Claimed): Hold {
       await system.clock.sleep(interval, closing.signal)
       if (closing.signal.aborted || stopped) return
       await beatOnce().catch(error => {
-        system.log.warn('heartbeat failed', { ...logFields(task), error })
+        system.log.warn('a heartbeat failed', { ...logFields(task), error })
       })
       interval = beatIntervalMs(task, claimed.run.fence)
     }

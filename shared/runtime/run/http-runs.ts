@@ -74,7 +74,7 @@ export type EndOutcome =
   | RunRefusal
 
 /**
- * Ends a run by its worker's report over HTTP. The same report is accepted again when it is repeated.
+ * Ends a run by its worker's report over HTTP. A repetition of the same report is accepted.
  *
  * @throws BatonError `unavailable` or `contended` when the end is not written in time. The write may still happen, or may
  * have happened. Repeating the report is safe.

@@ -65,7 +65,7 @@ type Storable =
   | { readonly ok: true }
   | { readonly ok: false; readonly message: string }
 
-/** The value as JSON that can be stored, or what is wrong with it. Undefined is no value. */
+/** The value as JSON that can be stored, or what is wrong with it. Undefined counts as no value. */
 function storable(what: string, value: unknown, most: number): Storable {
   if (value === undefined) return { ok: true }
   const circle = circularAt(value)
@@ -124,7 +124,7 @@ function timedOut(message: string): Outcome {
   return { outcome: 'fail', error: { name: 'TimedOut', message } }
 }
 
-/** @throws TypeError for progress that is no JSON, with the path of the wrong value, and for progress of more than 1 KB. */
+/** @throws TypeError for progress that is not JSON, with the path of the wrong value, and for progress of more than 1 KB. */
 export function refuseUnstorable(value: Json): void {
   const problem = jsonProblem(value)
   if (problem) throw new TypeError(`progress ${problem.path} ${problem.message}`)

@@ -68,13 +68,13 @@ function fieldsText(fields: LogFields | undefined): string {
   try {
     return ` ${JSON.stringify(fields, jsonReplacer)}`
   } catch {
-    return ` {fields that are no JSON: ${Object.keys(fields).join(', ')}}`
+    return ` {fields that are not JSON: ${Object.keys(fields).join(', ')}}`
   }
 }
 
 const CUT = '…'
 
-/** Keeps the newest lines. Drops the oldest ones first, and of a line that is too long keeps the beginning. */
+/** Keeps the newest lines. Drops the oldest ones first, and cuts the end of a line that is too long. */
 function createTail() {
   const lines: string[] = []
   let bytes = 0

@@ -25,7 +25,7 @@ import { type Hold, holdRun } from './hold-run.ts'
 import { outcomeOfError, outcomeOfResult } from './outcome.ts'
 import { createRunLog, type RunLog } from './run-log.ts'
 
-/** A run that was executed. Outcome `stopped`: another process had ended the run before its worker could. */
+/** How a run ended. `stopped`: another process ended the run before its worker could. */
 export type Ran = {
   readonly outcome: Outcome['outcome'] | 'stopped'
   readonly fence: number
@@ -39,7 +39,7 @@ export type RunTools = {
   readonly aborting?: AbortSignal
   /** Awaited before the handler is called, under the run's heartbeats. */
   readonly beforeRun?: () => Promise<void>
-  /** Ends the run as timed out. It has had all the time that its process can give, so a release would only repeat that. */
+  /** Ends the run as timed out. It has used all the time of its process, so a released task would time out again. */
   readonly outOfTime?: AbortSignal
   /** Added to the handler's context. */
   readonly context?: Partial<Pick<TaskContext, 'webhook'>>
@@ -131,7 +131,10 @@ async function handle(
       const outcome = outcomeOfError(error, hold.reason(), claimed.task)
       const repeatable = outcome.outcome === 'fail' && !outcome.fatal && outcome.retryInMs === undefined
       if (!repeatable || repetition >= localRetries || hold.signal.aborted) throw error
-      runLog.info('failed, repeating in the same run', { repetition, error: outcome.error })
+      runLog.info('the handler failed and is called again in the same run', {
+        repetition,
+        error: outcome.error,
+      })
     }
   }
 }

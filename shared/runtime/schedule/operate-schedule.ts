@@ -49,7 +49,7 @@ async function change(
   return { ok: true, task }
 }
 
-/** Removes a schedule: readers do not find it, and no tick publishes anything, from now on. */
+/** Removes a schedule: from now on readers do not find it, and no tick publishes anything. */
 export async function removeSchedule(
   system: System,
   id: string,
@@ -85,12 +85,12 @@ export async function triggerSchedule(system: System, id: string): Promise<Trigg
     parentId: id,
   })
   if (!outcome.ok) return { ok: false, reason: 'refused', type: body.type, outcome }
-  await recordRun(system, head)
+  await recordTrigger(system, head)
   return { ok: true, task: outcome.task }
 }
 
-/** Records the run in the schedule. The task is published already, so a failure here is only logged. */
-async function recordRun(system: System, head: Schedule): Promise<void> {
+/** Records in the schedule that it was triggered. The task is published already, so a failure here is only logged. */
+async function recordTrigger(system: System, head: Schedule): Promise<void> {
   try {
     await transact(
       system,
@@ -98,7 +98,7 @@ async function recordRun(system: System, head: Schedule): Promise<void> {
       ofSameBirth(head, current => noteTriggered(current, system.clock.now())),
     )
   } catch (error) {
-    system.log.info('a schedule was run, and the run could not be recorded in it', {
+    system.log.info('a schedule was triggered, but this could not be recorded in the schedule', {
       scheduleId: head.id,
       error,
     })

@@ -12,7 +12,10 @@ import { mergeRanges, take } from '../ready/merge-ranges.ts'
 import { ticksOfTiming } from './cron-ticks.ts'
 import { isPresent, readScheduledTask } from './operate-schedule.ts'
 
-/** A schedule as an answer shows it. `nextRunAt` is undefined when it never runs again, or is paused. */
+/**
+ * A schedule as an answer shows it. `nextRunAt` is the time of the next tick; undefined when the schedule never
+ * ticks again, or is paused.
+ */
 export type ScheduleDescription = {
   readonly head: PresentSchedule
   readonly task: ScheduledTask
@@ -23,7 +26,7 @@ export type ScheduleDescription = {
 export async function readSchedule(system: System, id: string): Promise<ScheduleDescription | undefined> {
   const head = await readHead(system, id, isSchedule)
   if (!isPresent(system, head)) return undefined
-  return { head, task: await readScheduledTask(system, head), nextRunAt: nextRun(system, head) }
+  return { head, task: await readScheduledTask(system, head), nextRunAt: nextTick(system, head) }
 }
 
 export type SchedulePage =
@@ -33,8 +36,8 @@ export type SchedulePage =
 const CURSOR_NAME = 'schedules'
 
 /**
- * Lists one page of the open schedules: those that run next first, paused ones last. Of each task only the type
- * is given, so no body is read.
+ * Lists one page of the open schedules, the next tick first and paused schedules last. It gives only the type of
+ * each task, so it reads no body.
  */
 export async function listSchedules(
   system: System,
@@ -66,11 +69,11 @@ export function openScheduleRanges(
 }
 
 function describeBriefly(system: System, head: ScheduleDescription['head']): ScheduleDescription {
-  return { head, task: { type: head.schedule.taskType }, nextRunAt: nextRun(system, head) }
+  return { head, task: { type: head.schedule.taskType }, nextRunAt: nextTick(system, head) }
 }
 
-/** When the schedule runs next. A schedule that is due now also has a next time, unless this tick is its last. */
-function nextRun({ clock }: System, head: ScheduleDescription['head']): number | undefined {
+/** The time of the next tick. A schedule that is due now shows the tick after that, unless the due tick is its last. */
+function nextTick({ clock }: System, head: ScheduleDescription['head']): number | undefined {
   if (!isTicking(head)) return undefined
   const now = clock.now()
   if (head.dueAt > now) return head.dueAt

@@ -33,10 +33,7 @@ import { registeredNames } from '../types/registered-names.ts'
 import { batchTypeReader } from '../types/type-cache.ts'
 import { ticksOfTiming } from './cron-ticks.ts'
 
-/**
- * A schedule as a caller asks for it. The caller has validated each field by itself, including the cron
- * expression.
- */
+/** A schedule as a caller asks for it. The caller has already validated each field, including the cron expression. */
 export type ScheduleRequest = {
   readonly timing: Timing
   readonly missed: Missed
@@ -55,9 +52,9 @@ export type PutScheduleOutcome =
   | { readonly ok: false; readonly reason: 'invalid'; readonly problems: readonly FieldProblem[] }
 
 /**
- * Creates a schedule or replaces what it publishes and when. An existing schedule keeps its creation time and
- * its pause, and with the same timing also its next tick. The same definition again changes nothing, even when
- * the schedule has run for the last time.
+ * Creates a schedule or replaces what it publishes and when. An existing schedule keeps its creation time and its
+ * pause, and with the same timing also its next tick. The same definition again changes nothing, even after the
+ * last tick of the schedule.
  */
 export async function putSchedule(
   system: System,
@@ -138,5 +135,5 @@ function decide(
 function neverTicksProblem({ kind }: Timing): FieldProblem {
   return kind === 'at'
     ? { path: 'at', message: 'must be in the future' }
-    : { path: 'cron', message: 'must come true some day: no calendar has such a day' }
+    : { path: 'cron', message: 'must match some day, but no calendar has such a day' }
 }

@@ -30,8 +30,8 @@ export async function tickSchedule(
 ): Promise<{ readonly ticked: boolean; readonly task: Schedule | undefined }> {
   const now = system.clock.now()
   const head = await readHead(system, id, isSchedule)
-  const isAnother = born !== undefined && head?.born !== born
-  if (!head || isAnother || !isTicking(head) || head.dueAt > now) return { ticked: false, task: head }
+  const isAnotherBirth = born !== undefined && head?.born !== born
+  if (!head || isAnotherBirth || !isTicking(head) || head.dueAt > now) return { ticked: false, task: head }
   const { schedule, dueAt, createdAt } = head
   const due = dueTicks(ticksOfTiming(schedule.timing, createdAt), { ...schedule, from: dueAt }, now)
   const outcome = await publishTicks(system, head, due.publish)

@@ -7,7 +7,7 @@ export type WallClock = {
 }
 
 const DAY_MS = 86_400_000
-/** No clock change moves clocks further than this. A date that a zone leaves out counts as no clock change. */
+/** No clock change moves clocks further than this. A whole date that a zone leaves out does not count as a clock change. */
 export const CLOCK_CHANGE_MS_MAX = 4 * 3_600_000
 
 /** @throws RangeError when there is no such time zone. */

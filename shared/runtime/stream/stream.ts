@@ -23,11 +23,11 @@ const memoryOf = processMemory(() => ({ planned: new Set<string>() }))
 
 /**
  * Plans each changed task, and counts the ended members of canvases; returns the positions of the changes that
- * must come again. Of several changes of one task only the newest is planned, since a plan follows from the
- * task alone. A failure that no retry can mend does not come again: one bad item must not block its shard.
+ * Lambda must deliver again. Of several changes of one task only the newest is planned, since a plan follows from
+ * the task alone. A change that no retry can plan is skipped, because one bad item must not block its shard.
  *
- * Lambda delivers everything from the first failed position on again. A change that this process has planned
- * needs nothing then. So one failing message does not resend those of a hundred other tasks.
+ * Lambda delivers everything from the first failed position on again. This process then skips the changes that it
+ * has already planned. So one failing message does not resend those of a hundred other tasks.
  */
 export async function planChanges(system: PlanningSystem, changes: readonly TaskChange[]): Promise<string[]> {
   const newest = new Map(changes.map(change => [change.task.id, change]))
@@ -38,8 +38,9 @@ export async function planChanges(system: PlanningSystem, changes: readonly Task
   const working = [planTasks, countEnds].map(work => isolateFaults(work, system, heads))
   const failures = (await Promise.all(working)).flat()
   for (const failure of failures) {
-    if (failure.transient) system.log.warn('not planned yet', failure)
-    else system.log.error('not planned: its message is refused', failure)
+    if (failure.transient)
+      system.log.warn('a task was not planned; Lambda delivers its change again', failure)
+    else system.log.error('a task cannot be planned; its change is skipped', failure)
   }
   const again = new Set(failures.filter(({ transient }) => transient).map(({ id }) => id))
   const done = due.filter(({ task }) => !again.has(task.id))

@@ -13,9 +13,9 @@ import type { SweepCandidate } from './sweep-passes.ts'
 export const GRACE_MS = 10_000
 
 /**
- * A waiting task is sent again for certain up to this age, and until two passes have read it. After that it is
- * sent ever more rarely, because its message probably just waits. What cannot be claimed at all, such as a
- * handler that does not start, must not multiply messages.
+ * A waiting task is sent again for certain up to this age, and until two passes have read it. After that it is sent
+ * ever more rarely, because its message probably just waits. A task that no worker can claim, for example because
+ * its handler does not start, must not multiply messages.
  */
 const RESEND_CERTAIN_MS = 120_000
 
@@ -23,10 +23,10 @@ const RESEND_CERTAIN_MS = 120_000
 const RESEND_BEHIND_BACKLOG_MS = 600_000
 
 /**
- * Where the queue is empty, sends become no rarer than every tenth look, and a look comes every minute while a
- * round can read all waiting tasks. So a task that all present workers refuse (too old a version, or their part
- * done) finds a new worker within some ten minutes. The price per task and ten minutes is one message, which
- * the refusing workers pass on among themselves up to ten times.
+ * Where the queue is empty, the sweeper sends a waiting task at least at every tenth reading, on average. It reads
+ * the task every minute while one round can read all waiting tasks. So a task that all present workers refuse (too
+ * old a version, or their part done) finds a new worker within some ten minutes. The price per task and ten minutes
+ * is one message, which refusing workers return to the queue up to ten times.
  */
 const RESEND_SHARE_MIN = 0.1
 
@@ -67,7 +67,7 @@ type WaitTimes = {
   readonly waitingSince: number
   /** A task that has waited no longer than this may not have been read by an earlier pass. */
   readonly unreadMs: number
-  /** A task that has waited no longer than this was read by at most one earlier pass. */
+  /** A task that has waited no longer than this may have been read by only one earlier pass, or by none. */
   readonly readOnceMs: number
 }
 

@@ -6,9 +6,9 @@ import { NOTHING_SWEPT, type SweepReport, sweepEach } from '../sweeper/sweeper.t
 import { wakeMinute, wasMinuteWoken } from '../wake/wake.ts'
 
 /**
- * A minute whose schedule has not fired this shortly before it begins has lost it. Schedules are set two
- * minutes ahead, and Scheduler may fire up to one minute late. An earlier look would dispatch whole minutes
- * twice.
+ * If the EventBridge schedule of a minute has not fired this shortly before the minute begins, it was lost. These
+ * schedules are set two minutes ahead, and may fire up to one minute late. An earlier check would dispatch whole
+ * minutes twice.
  */
 const LOOK_AHEAD_MS = 55_000
 /**
@@ -21,13 +21,13 @@ const LOOK_BACK_MS = 180_000
 export type CheckedMinutes = Set<number>
 
 /**
- * Wakes the far minutes whose schedule was lost, deleted, or never created: they begin about now, have tasks in
- * their place, and left no record of having been woken.
+ * Wakes the far minutes whose EventBridge schedule was lost, deleted, or never created: they begin about now, have
+ * tasks in their place, and left no record of having been woken.
  *
- * Nothing enters the place of a minute in its last quarter of an hour, so each minute is looked at once. A
- * round reads one record and, if there is none, `MINUTE_SHARDS` partitions, whatever waits.
+ * No task enters the place of a minute in the last quarter of an hour before it, so each minute is checked once. A
+ * check reads one record and, if there is none, `MINUTE_SHARDS` partitions, however many tasks wait.
  *
- * `seen` is kept from round to round by its process.
+ * The process keeps `seen` from round to round.
  */
 export async function sweepMinutes(system: System, seen: CheckedMinutes): Promise<SweepReport> {
   const now = system.clock.now()
@@ -50,7 +50,9 @@ async function sweepMinute(system: System, minute: number, seen: CheckedMinutes)
   if (isLost) {
     await wakeMinute(system, minute)
     system.metrics.add('SweeperRepaired', 1, EVERY_TYPE)
-    system.log.warn('woke a far minute whose schedule did not fire', { minute: minuteStart(minute) })
+    system.log.warn('woke a far minute whose EventBridge schedule did not fire', {
+      minute: minuteStart(minute),
+    })
   }
   seen.add(minute)
   return { ...NOTHING_SWEPT, repaired: Number(isLost) }

@@ -14,7 +14,10 @@ import { moveCursor, readAfter, storedPosition } from '../sweeper/read-from-curs
 
 /** A pass without a record took one round, and rounds come every minute. */
 const SHORT_PASS_MS = 60_000
-/** This pass and the two before it, since a message of the sweeper may get lost as well. */
+/**
+ * The record keeps this pass and the two before it. Two passes send a lost task, since a message of the sweeper may
+ * get lost as well.
+ */
 const PASSES_KNOWN_MAX = 3
 
 /** A task that a round looks at, and since when earlier passes may have missed it. */
@@ -22,7 +25,7 @@ export type SweepCandidate = {
   readonly task: Task
   /** A task that became due at this time or later may not have been read by an earlier pass. */
   readonly unreadSince: number
-  /** A task that became due at this time or later was read by at most one earlier pass. */
+  /** A task that became due at this time or later may have been read by only one earlier pass, or by none. */
   readonly readOnceSince: number
 }
 

@@ -12,8 +12,8 @@ type SweepRounds = Map<string, { readonly since: number; readonly last: number }
 /** What a process keeps from round to round. */
 export type SweepMemory = {
   /**
-   * They tell since when no round was missed: a task that became due earlier counts as waiting only since then. Without
-   * them, no round counts as missed.
+   * The rounds tell since when none was missed: a task that became due earlier counts as waiting only since then.
+   * Without them, no round counts as missed.
    */
   readonly rounds?: SweepRounds
   /** The far minutes that were checked already. */

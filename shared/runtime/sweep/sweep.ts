@@ -19,7 +19,7 @@
  * many wait, and writes a cursor only where it leaves tasks unread.
  *
  * What it never does. It never claims or runs a task: it sends the message again, and the receiver decides. What it does
- * itself, such as the tick of a schedule, does nothing when it is done twice. It never depends on an earlier round: what a
+ * itself, such as the tick of a schedule, changes nothing when it is done twice. It never depends on an earlier round: what a
  * process keeps between rounds only saves work. It never floods a queue: it sends a task for certain until two passes have
  * read the task, and ever more rarely after that. It never stops because one item, one type or one sweeper fails.
  *
@@ -70,7 +70,7 @@ export const SWEEPERS: readonly Sweeper[] = [
   },
   {
     name: 'far minutes',
-    repairs: 'minutes with tasks whose schedule has not fired 55 s before they begin',
+    repairs: 'minutes with tasks whose EventBridge schedule has not fired 55 s before they begin',
     round: ({ system, memory }) => sweepMinutes(system, memory.minutes),
   },
   {

@@ -8,7 +8,7 @@ import { forgetType, PAUSE_ACK_MS } from './type-cache.ts'
 
 type Jobs = Pick<System, 'types' | 'messages' | 'clock'>
 
-/** The process that changed the type has applied the change by then, or has died. */
+/** After this time, the process that changed the type has applied the change or has died. */
 const SILENT_MS = 60_000
 /**
  * A second pass finds tasks that the index showed late, and tasks that another process sorted at the same time
@@ -17,15 +17,16 @@ const SILENT_MS = 60_000
 const SECOND_PASS_S = 5
 
 /**
- * Applies changed limits and a changed order to tasks that wait already; both hold when this returns. Tasks
- * that wait for a limit ask again, and tasks that wait in another order are sorted anew. Steps of flows keep
- * the order with which they were published. What is not done here stays listed in the type: the next change of
- * its configuration applies it, or the sweeper.
+ * Starts the jobs that apply changed limits and a changed order to tasks that wait already. When this returns,
+ * every claim obeys the changed limits; a changed order reaches every process within a second. The jobs let tasks
+ * that wait for a limit ask again, and sort anew those that wait in another order. Steps of flows keep the order
+ * with which they were published. What is not done here stays listed in the type: the next change of the
+ * configuration applies it, or the sweeper does.
  */
 export async function applyTypeChange(system: Jobs, { after }: ChangedType): Promise<void> {
   if (!after) return
   forgetType(system, after.type)
-  // By then every claim knows the new limits.
+  // After this wait every claim knows the new limits.
   if (after.unapplied?.includes('relimit')) await system.clock.sleep(PAUSE_ACK_MS)
   await apply(system, after)
 }

@@ -15,8 +15,8 @@ import type { System } from '../kernel/system.ts'
 const ROUNDS_MAX = 20
 
 /**
- * What a change sets, and for which operator; all other fields stay or follow. Purges and unapplied changes
- * stay if not given.
+ * The fields that a change sets, and the operator that asked for it. Fields that are not named here stay or follow
+ * from the others. Purges and unapplied changes stay if they are not given.
  */
 export type TypeChange = Pick<
   TaskType,

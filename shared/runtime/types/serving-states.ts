@@ -3,8 +3,8 @@ import { servingType, type TaskType } from '../../core/types/task-type.ts'
 import type { System } from '../kernel/system.ts'
 
 /**
- * The state of a type that serves tasks: the number of messages in its queue (undefined without a queue), and
- * since when it has had a handler.
+ * The state of the type whose handler runs the tasks: the number of messages in its queue (undefined without a
+ * queue), and the time since which it has a handler.
  */
 type TypeState = { readonly backlog: number | undefined; readonly handlerSince: number }
 export type StateReader = (type: string, kind: TypeKind) => Promise<TypeState>

@@ -11,7 +11,7 @@ export const TYPE_CACHE_MS = 1_000
 
 /**
  * A pause is acknowledged this long after it was written. A claim has read the type within `TYPE_CACHE_MS`, and
- * reads it again when its run has not begun by `MAX_CLAIM_MS` (see `limits/limits.ts`) after that.
+ * reads it again when its run has not begun within `CLAIM_MS_MAX` (see `limits/limit-rules.ts`) after that.
  */
 export const PAUSE_ACK_MS = 1_500
 
@@ -33,7 +33,7 @@ export function cachedType(
   return cacheOf(types).get(clock, type, () => types.get(type))
 }
 
-/** The type as it is now, which also refreshes the cache. */
+/** Reads the type as it is now, and refreshes the cache. */
 async function readFresh(
   system: Pick<System, 'types' | 'clock'>,
   type: string,

@@ -1,11 +1,11 @@
 /**
- * A task type has a configuration, and may be paused. This room registers, changes, pauses and resumes types,
- * and starts the jobs that apply a change to waiting tasks.
+ * A task type has a configuration, and may be paused. This room registers, changes, pauses and resumes types, and
+ * starts the jobs that apply a change to waiting tasks.
  *
- * This file sets a configuration through the API; `register-type.ts` does so for deployments. Both write
- * through `change-type.ts`; then `apply-type-change.ts` applies new limits and orders by jobs (`start-job.ts`).
- * `pause-type.ts` pauses and resumes. Each process remembers a type for one second (`type-cache.ts`), so a
- * change reaches every claim within that time.
+ * This file sets a configuration through the API; `register-type.ts` does so for deployments. Both write through
+ * `change-type.ts`; then `apply-type-change.ts` starts the jobs (`start-job.ts`) that apply new limits and a new
+ * order to waiting tasks. `pause-type.ts` pauses and resumes. Each process remembers a type for one second
+ * (`type-cache.ts`), so a change reaches every claim within that time.
  */
 
 import type { FieldProblem } from '../../core/errors.ts'
@@ -30,12 +30,13 @@ export type PutTypeOutcome =
   | { readonly ok: false; readonly reason: 'invalid'; readonly problems: readonly FieldProblem[] }
 
 /**
- * Creates the type or replaces its configuration. What is not configuration (the pause, and since when it has a
- * handler) stays. Limits and order hold when this returns.
+ * Creates the type or replaces its configuration. Everything else stays: whether the type is paused, and the time
+ * since which it has a handler. When this returns, every claim obeys the new limits; a new order reaches every
+ * process within a second. Jobs then update the waiting tasks.
  *
- * A configuration without shards keeps the present number, and one with fewer shards is refused. A deployed
- * type cannot change its kind, since its queue and its function would serve nothing. Steps of a flow must name
- * types that can be served.
+ * A configuration without shards keeps the present number, and one with fewer shards is refused. A deployed type
+ * cannot change its kind, since its queue and its function would serve nothing. Each step of a flow must name an
+ * existing type that is not a flow.
  */
 export async function putType(
   system: Pick<System, 'types' | 'clock' | 'messages' | 'operator'>,
@@ -69,7 +70,7 @@ function shardCount(stored: TaskType | undefined): number {
   return stored ? shardsOf(stored.configuration) : 0
 }
 
-/** Steps are done by types that exist and are no flows; their webhooks name no user. */
+/** Finds steps that name a missing type or a flow, and steps whose webhook URL contains a user name. */
 async function stepProblems(
   system: Pick<System, 'types' | 'clock'>,
   name: string,
@@ -90,7 +91,7 @@ async function stepProblems(
   return read.flatMap(({ at, type, input, found }) => {
     if (!found) return [{ path: `${at}.type`, message: unknownTypeProblem(type, existing) }]
     if (found.kind === 'flow') {
-      return [{ path: `${at}.type`, message: `must name a type that is no flow, and '${type}' is one` }]
+      return [{ path: `${at}.type`, message: `must name a type that is not a flow; '${type}' is a flow` }]
     }
     return webhookInputProblems(found, input).map(({ path, message }) => ({ path: `${at}.${path}`, message }))
   })

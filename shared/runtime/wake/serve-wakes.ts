@@ -10,9 +10,9 @@ import { wakeMinute, wakeMinuteShard, wakeTasks } from './wake.ts'
 type Received = { readonly messageId: string; readonly wake: Wake }
 
 /**
- * Serves wake messages: looks at tasks whose time has come, dispatches far minutes, and continues canvases,
- * limits and jobs. What is not done at `stopAt` continues in a message of its own. Returns the ids of the
- * messages that must come again.
+ * Serves wake messages: looks at tasks, dispatches the tasks of far minutes, continues canvases and jobs, and
+ * admits tasks that wait for a limit. Work that is not done at `stopAt` continues in a new message. Returns the ids
+ * of the messages that SQS must deliver again.
  */
 export async function serveWakes(
   system: System,
@@ -27,17 +27,20 @@ export async function serveWakes(
   return failed.flat()
 }
 
-/** Permits of one limit that were released admit the next tasks together. */
+/** Serves the looks that report returned permits. One call for each limit admits tasks for all of its permits. */
 function serveLimitLooks(system: System, received: readonly Received[]): Promise<string[]>[] {
-  const once = received.filter(({ wake }) => wake.kind === 'limit' && wake.look.emptyLooksInRow === undefined)
-  const byLimit = Map.groupBy(once, ({ wake }) => (wake.kind === 'limit' ? wake.look.limit : ''))
+  const singleLooks = received.filter(({ wake }) => wake.kind === 'limit' && !isRepeated(wake.look))
+  const byLimit = Map.groupBy(singleLooks, ({ wake }) => (wake.kind === 'limit' ? wake.look.limit : ''))
   return [...byLimit].map(async ([limit, looks]) => {
     try {
       const released = looks.reduce(addReleasedPermits, 0)
       await serveLimitLook(system, { limit, released, delaySeconds: 0 })
       return []
     } catch (error) {
-      system.log.warn('a limit has admitted no task yet; its message comes again', { error, limit })
+      system.log.warn('tasks that wait for a limit were not admitted; SQS delivers the message again', {
+        error,
+        limit,
+      })
       return looks.map(({ messageId }) => messageId)
     }
   })
@@ -47,12 +50,13 @@ function addReleasedPermits(sum: number, { wake }: Received): number {
   return sum + (wake.kind === 'limit' ? (wake.look.released ?? 1) : 0)
 }
 
-/**
- * Serves a look that repeats for as long as tasks wait for the limit. Looks that come once are served together,
- * see `serveLimitLooks`.
- */
+/** Serves a look that repeats for as long as tasks wait for the limit. `serveLimitLooks` serves the others. */
 async function serveRepeatedLimitLook(system: System, look: LimitLook): Promise<void> {
-  if (look.emptyLooksInRow !== undefined) await serveLimitLook(system, look)
+  if (isRepeated(look)) await serveLimitLook(system, look)
+}
+
+function isRepeated({ emptyLooksInRow }: LimitLook): boolean {
+  return emptyLooksInRow !== undefined
 }
 
 async function serveLooks(system: System, received: readonly Received[]): Promise<string[]> {
@@ -65,8 +69,10 @@ async function serveLooks(system: System, received: readonly Received[]): Promis
     looks.map(({ messageId, look }) => ({ ...look, messageId })),
   )
   const failedIds = new Set(failures.filter(({ transient }) => transient).map(({ id }) => id))
-  for (const failure of failures)
-    system.log.warn('a look was not served yet; its message comes again', failure)
+  for (const failure of failures) {
+    const outcome = failure.transient ? 'SQS delivers its message again' : 'its message is deleted'
+    system.log.warn(`a look was not served; ${outcome}`, failure)
+  }
   return looks.filter(({ look }) => failedIds.has(look.id)).map(({ messageId }) => messageId)
 }
 
@@ -80,7 +86,7 @@ async function serveOther(system: System, { messageId, wake }: Received, stopAt:
     else await driveCanvas(system, wake.look, stopAt)
     return []
   } catch (error) {
-    system.log.warn('a far minute, a canvas, a job or a limit was not served yet; its message comes again', {
+    system.log.warn(`a wake message of kind ${wake.kind} was not served; SQS delivers it again`, {
       error,
       messageId,
     })

@@ -1,9 +1,10 @@
 /**
- * A look is a message that arrives when a task may need attention: it is due, a lease or a deadline is over, or
- * a slot has come.
+ * A look is a message that arrives when a task may need attention: the task is due, a lease or a deadline is over,
+ * or the time of a slot is near.
  *
- * This file serves looks and the far minutes that schedules wake. `serve-wakes.ts` takes each batch of the wake
- * queue apart and also continues canvases, limits and jobs.
+ * This file serves looks, and dispatches the tasks of a far minute when its EventBridge schedule fires. (A far
+ * minute is further ahead than an SQS delay reaches, 15 minutes.) `serve-wakes.ts` takes each batch of the wake
+ * queue or the jobs queue apart, and also continues canvases, limits and jobs.
  */
 
 import { isItemFault } from '../../core/errors.ts'
@@ -84,7 +85,7 @@ async function wakeTask(
   if (seen?.born !== sentLook.born) return []
   await waitUntilDue(system, seen)
   if (isSchedule(seen)) return wakeSchedule(system, sentLook)
-  // No look is ever sent for a canvas.
+  // Canvases have looks of another kind (`driveCanvas`).
   if (!isTask(seen)) return []
   const decide = ofSameBirth(sentLook, (current: Task) =>
     look(current, system.clock.now(), system.chance.fraction()),
@@ -149,8 +150,8 @@ async function maySendNext(system: System, task: Head, hops: number, messageId?:
 }
 
 /**
- * Wakes a far minute, because its schedule has fired or the sweeper replaces it: each partition of its place is
- * dispatched on its own. A record tells the sweeper that the minute was woken.
+ * Wakes a far minute, because its EventBridge schedule has fired or because the sweeper replaces that schedule. It
+ * sends one message for each partition of the minute's place. A record tells the sweeper that the minute was woken.
  */
 export async function wakeMinute({ messages, records, clock }: System, minute: number): Promise<void> {
   const shards = Array.from({ length: MINUTE_SHARDS }, (_, shard) => shard)
@@ -164,8 +165,8 @@ export async function wasMinuteWoken({ records }: Pick<System, 'records'>, minut
 }
 
 /**
- * Sends the messages of all tasks in one partition of a minute's place, page by page. What is left at `stopAt`
- * continues in a message of its own. Tasks stay in the place until they are claimed or change.
+ * Sends the messages of all tasks in one partition of a minute's place, page by page. At `stopAt` it leaves the
+ * rest to a new message. Tasks stay in the place until they are claimed or change.
  */
 export async function wakeMinuteShard(
   system: System,

@@ -53,8 +53,9 @@ export function createHttpWorkers(system: Registry): HttpWorkers {
       const now = system.clock.now()
       const earlier = known.get(workerId)
       const typesSeen = withoutOldTypes({ ...earlier?.typesSeen, ...timesOf(types, now) }, now)
-      const isFresh = earlier !== undefined && isWithin(system.clock, earlier.announced, ANNOUNCE_INTERVAL_MS)
-      const isAnnounced = isFresh && types.every(type => Object.hasOwn(earlier.typesSeen, type))
+      const isRecent =
+        earlier !== undefined && isWithin(system.clock, earlier.announced, ANNOUNCE_INTERVAL_MS)
+      const isAnnounced = isRecent && types.every(type => Object.hasOwn(earlier.typesSeen, type))
       const announced = isAnnounced ? earlier.announced : momentOf(system.clock)
       const seen = { version: version ?? earlier?.version, typesSeen, announced }
       remember(workerId, seen)

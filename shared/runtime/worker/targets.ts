@@ -49,8 +49,8 @@ export async function tasksWithoutMarkers(system: System, tasks: readonly Task[]
     tasks.flatMap(task => markersOf(planned(task, now))),
     system.chance,
   )
-  const present = await system.targets.among(expected)
-  const births = new Map(present.map(marker => [nameOf(marker), marker.born]))
+  const stored = await system.targets.among(expected)
+  const births = new Map(stored.map(marker => [nameOf(marker), marker.born]))
   const missing = expected.filter(marker => births.get(nameOf(marker)) !== marker.born)
   const ids = new Set(missing.map(({ taskId }) => taskId))
   return tasks.filter(({ id }) => ids.has(id))

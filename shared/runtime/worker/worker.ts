@@ -1,9 +1,9 @@
 /**
- * The workers that are present. Standalone workers register themselves, HTTP workers are registered by their
- * requests (`announce-http-workers.ts`), and Lambda workers are counted by their runs.
+ * This room knows which workers are present. Standalone workers register themselves, the requests of HTTP workers
+ * register them (`announce-http-workers.ts`), and Lambda workers are counted by their runs.
  *
- * This file lists workers and drops silent ones. `targets.ts` writes the markers by which a listed worker finds
- * its tasks.
+ * This file lists workers and drops silent ones. `targets.ts` writes the markers by which a listed worker finds its
+ * tasks.
  */
 
 import { runningPlace, undoingPlace } from '../../core/place/place-names.ts'
@@ -130,6 +130,6 @@ export async function sweepWorkers({
   log,
 }: Pick<System, 'workers' | 'clock' | 'log'>): Promise<SweepReport> {
   const dropped = await workers.dropSilent(clock.now() - WORKER_DROP_MS, DROPPED_WORKERS_MAX)
-  if (dropped.length > 0) log.info('workers fell silent', { workers: dropped })
+  if (dropped.length > 0) log.info('took silent workers out of the registry', { workers: dropped })
   return { ...NOTHING_SWEPT, repaired: dropped.length }
 }

@@ -22,7 +22,7 @@ export type Isolation = {
   end(): void
 }
 
-/** After an abort, and after the handler has returned, the process has this time to end by itself. Then it is killed. */
+/** After an abort, and after the handler has returned, the process has this time to end. Then the worker kills it. */
 const END_GRACE_MS = 5_000
 
 /**

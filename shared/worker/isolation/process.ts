@@ -29,7 +29,7 @@ process.on('message', (message: ToProcess) => {
       return publishing.get(message.call)?.(message.answer)
   }
 })
-// Ctrl-C and a service manager's stop may reach this process too. Only the worker acts on them: it ends its runs in order.
+// Ctrl-C and a service manager's stop may reach this process too. Only the worker acts on them: it ends its runs in an orderly way.
 process.on('SIGINT', () => undefined)
 process.on('SIGTERM', () => undefined)
 process.on('disconnect', endOwnGroup)

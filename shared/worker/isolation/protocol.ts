@@ -5,7 +5,7 @@ import type { TaskError } from '../../core/task/error.ts'
 import type { ChildPublication, TaskContext } from '../../define/task-context.ts'
 import type { Log, LogFields } from '../../ports/machine.ts'
 
-/** The file descriptor of the lifeline: it closes when the worker dies, so that the process of a run notices. */
+/** The file descriptor of the lifeline, which closes when the worker dies, so that the process of a run notices the death. */
 export const LIFELINE_FD = 4
 
 /** The members of a handler's context that are plain data and can be sent to the process. */

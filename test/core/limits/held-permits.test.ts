@@ -6,11 +6,11 @@ const task = { ...aTask(), updatedAt: NOW }
 const ofOther = { holder: 'h', taskId: 'resize:other', since: NOW }
 const ofTask = { holder: 'h', taskId: task.id, since: NOW }
 
-describe('a claim that finds all permits held', () => {
+describe('a claim that has found all permits held', () => {
   it.each([
     ['notes that tasks wait', { holders: [ofOther] }, 0, 'note-wait'],
     [
-      'waits, when the note was left less than a minute ago',
+      'waits without a note, when the last note is less than a minute old',
       { holders: [ofOther], waitNotedAt: NOW },
       59,
       'wait',
@@ -22,9 +22,9 @@ describe('a claim that finds all permits held', () => {
       9,
       'leave',
     ],
-    ['does not, ten seconds after that worker took the permit', { holders: [ofTask] }, 10, 'note-wait'],
+    ['notes it, ten seconds after that worker took the permit', { holders: [ofTask] }, 10, 'note-wait'],
     [
-      'does not, when the permit is older than the head',
+      'notes it, when the permit is older than the head',
       { holders: [{ ...ofTask, since: NOW - 1 }] },
       1,
       'note-wait',
@@ -37,7 +37,7 @@ describe('a claim that finds all permits held', () => {
 describe('a series of looks', () => {
   it.each([
     [
-      'comes soon again after it admitted a task',
+      'has its next look soon after one that admitted a task',
       1,
       { admitted: 1, isWaitedFor: true },
       { kind: 'look-again', emptyLooksInRow: 0, delaySeconds: 5 },
@@ -54,7 +54,7 @@ describe('a series of looks', () => {
       { admitted: 0, isWaitedFor: false },
       { kind: 'look-again', emptyLooksInRow: 1, delaySeconds: 15 },
     ],
-    ['ends after two', 1, { admitted: 0, isWaitedFor: false }, { kind: 'end' }],
+    ['ends after two looks that found none', 1, { admitted: 0, isWaitedFor: false }, { kind: 'end' }],
   ] as const)('%s', (_case, emptyLooks, found, expected) => {
     expect(decideSeries(emptyLooks, found)).toEqual(expected)
   })

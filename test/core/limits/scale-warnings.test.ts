@@ -31,7 +31,7 @@ describe('the cost of a concurrency limit', () => {
     expect(Math.ceil(itemSize(permitsItem(max)) / 1_024) * 2).toBe(cost.unitsPerRun)
   })
 
-  it('is told where it slows a type down, with the field and the figures', () => {
+  it('is stated in a warning with its numbers, where the limit slows its type down', () => {
     const warned = (max: number, key?: string) =>
       scaleWarnings({ limits: { concurrency: { max, ...(key !== undefined && { key }) } } })
 

@@ -27,7 +27,7 @@ function mostIn(starts: readonly number[], perMs: number): number {
 
 type Asked = { readonly afterMs: number; readonly count: number }
 
-/** The starts of callers that ask so. Every other start is as late as it may be. */
+/** The starts of callers that ask at these times. Every second start is as late as it may be. */
 function startsOf(rate: typeof FIFTY, requests: readonly Asked[], onlyNow: boolean): number[] {
   let log: SlotLog | undefined
   let now = NOW
@@ -68,7 +68,7 @@ describe('slots under a rate limit', () => {
     }
   })
 
-  it('come after the reserved slots, and never closer than the limit allows', () => {
+  it('follow the reserved slots, and are never closer than the limit allows', () => {
     const { log } = reserveSlots(undefined, FIFTY, NOW, { count: 60 })
 
     expect(nextSlot(log, FIFTY, NOW)).toBeGreaterThan(NOW + 1_000)
@@ -76,7 +76,7 @@ describe('slots under a rate limit', () => {
     expect(nextSlot(undefined, FIFTY, NOW)).toBe(NOW)
   })
 
-  it('that must begin at once are as many as are free', () => {
+  it('that must begin at once are at most the free ones', () => {
     const { log } = reserveSlots(undefined, FIFTY, NOW, { count: 48 })
 
     const { slots } = reserveSlots(log, FIFTY, NOW, { count: 5, onlyNow: true })
@@ -95,7 +95,7 @@ describe('slots under a rate limit', () => {
     expect(isUsable(slot, { ...FIFTY, limit: 51 }, NOW)).toBe(false)
   })
 
-  it('that were reserved under another limit are void, and those that have begun count', () => {
+  it('that were reserved under another limit are void, except those that have begun', () => {
     const { log } = reserveSlots(undefined, FIFTY, NOW, { count: 500 })
 
     const faster = reserveSlots(log, { limit: 200, perMs: 1_000 }, NOW, { count: 151 })

@@ -29,7 +29,7 @@ const waitingFor = (afterMs: number, parts: object = {}): Task => ({
 
 describe('a claim of a task with a written slot', () => {
   it.each([
-    ['is not for now, when the slot is two seconds ahead', 2_000, false, { kind: 'not-now' }],
+    ['does not wait for a slot that is two seconds ahead', 2_000, false, { kind: 'far' }],
     ['waits until 250 ms before a near slot', 1_999, false, { kind: 'wait-in-place', until: NOW + 1_749 }],
     [
       'waits until 100 ms before it, if it takes permits',
@@ -37,8 +37,8 @@ describe('a claim of a task with a written slot', () => {
       true,
       { kind: 'wait-in-place', until: NOW + 1_899 },
     ],
-    ['waits no more, when the slot has come', -10, false, { kind: 'wait-in-place', until: NOW - 260 }],
-    ['has no slot any more, when it has passed', -50, false, { kind: 'none' }],
+    ['does not wait, when the slot has begun', -10, false, { kind: 'wait-in-place', until: NOW - 260 }],
+    ['has no slot, when its slot is missed', -50, false, { kind: 'none' }],
   ] as const)('%s', (_case, afterMs, takesPermits, expected) => {
     expect(decideOnWrittenSlot(waitingFor(afterMs), [RATE], { now: NOW, takesPermits })).toMatchObject(
       expected,
@@ -99,9 +99,9 @@ describe('a claim with reserved slots', () => {
 
   it.each([
     ['starts at its slot, if that is ahead', [reservedAt(200)], { kind: 'start', at: NOW + 200 }],
-    ['starts now, if the slot has come', [reservedAt(-20)], { kind: 'start', at: NOW }],
+    ['starts now, if the slot has begun', [reservedAt(-20)], { kind: 'start', at: NOW }],
     ['starts now without rate limits', [], { kind: 'start', at: NOW }],
-    ['has missed a slot that has passed', [reservedAt(-50)], { kind: 'missed' }],
+    ['has missed a slot that is more than 40 ms old', [reservedAt(-50)], { kind: 'missed' }],
     [
       'has missed one that passes before the last',
       [reservedAt(0), reservedAt(50, SLOWER)],
@@ -119,7 +119,7 @@ describe('a claim with reserved slots', () => {
     expect(missingSlots([RATE], undefined, NOW)).toEqual({ slots: [], missing: [RATE] })
   })
 
-  it('waits to the time of its task’s slot, when it needs slots under other limits, too', () => {
+  it('waits until its task’s slot, when it needs slots under other limits, too', () => {
     expect([claimableFrom([reservedAt(100)]), claimableFrom([reservedAt(100)], 2)]).toEqual([
       NOW - 150,
       NOW + 100,

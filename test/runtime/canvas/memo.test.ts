@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { createMemo } from '../../../shared/runtime/canvas/canvas.ts'
 
-/** A memo for `most` values, and how often each was read. */
+/** A memory for `most` values, and the names of the values in the order of their reads. */
 function aMemo(most: number) {
   const reads: string[] = []
   const memo = createMemo<string>(most, () => 1)
@@ -14,7 +14,7 @@ function aMemo(most: number) {
   return { read, reads }
 }
 
-it('reads what it remembers once, and forgets what was read longest ago', async () => {
+it('a memory reads each value once, and forgets the value that was read longest ago', async () => {
   const { read, reads } = aMemo(2)
 
   for (const name of ['a', 'b', 'a', 'c', 'b', 'a']) await read(name)
@@ -22,7 +22,7 @@ it('reads what it remembers once, and forgets what was read longest ago', async 
   expect(reads).toEqual(['a', 'b', 'c', 'a'])
 })
 
-it('remembers as much after a value was forgotten while it was read', async () => {
+it('a memory holds as much after a value was forgotten while it was read', async () => {
   const { read, reads } = aMemo(2)
   const slow = Promise.withResolvers<void>()
   const reading = read('slow', slow.promise)

@@ -54,7 +54,7 @@ function lookAt({ id, born }: { id: string; born: string }, from = 0) {
 }
 
 describe('counting', () => {
-  it('a batch that comes twice starts the callback once', async () => {
+  it('a batch that Lambda delivers twice starts the callback once', async () => {
     const system = await aCanvasWorld()
     const canvas = await published(system, chordOf(2))
     const ended = [await run(system, canvas, 0), await run(system, canvas, 1)]
@@ -67,7 +67,7 @@ describe('counting', () => {
     expect(await member(system, canvas, 2)).toEqual(first)
   })
 
-  it('a batch that comes again long after the end changes nothing', async () => {
+  it('a batch that Lambda delivers again long after the end changes nothing', async () => {
     const system = await aCanvasWorld()
     const canvas = await published(system, chordOf(2))
     const ended = [await run(system, canvas, 0), await run(system, canvas, 1)]
@@ -81,7 +81,7 @@ describe('counting', () => {
     expect(await headOf(system, canvas.id)).toEqual(head)
   })
 
-  it('that dies between count and start continues when the batch comes again', async () => {
+  it('continues when its process died between count and start and Lambda delivers the batch again', async () => {
     const system = await aCanvasWorld()
     const canvas = await published(system, chordOf(2))
     const ended = [await run(system, canvas, 0), await run(system, canvas, 1)]
@@ -125,7 +125,7 @@ describe('counting', () => {
     expect(await member(system, canvas, 600)).toBeDefined()
   })
 
-  it('takes a member by its first end, although it was started over before it was counted', async () => {
+  it('counts the first end of a member, although it was started over before it was counted', async () => {
     const system = await aCanvasWorld()
     const canvas = await published(system, { group: [boom, add(1)] })
     const failed = await run(system, canvas, 0)
@@ -148,7 +148,7 @@ describe('counting', () => {
     expect(await startedLeaves(system, canvas)).toEqual([0])
   })
 
-  it('takes a member that was removed after its success as the success it was', async () => {
+  it('counts a member that was removed after its success as a success', async () => {
     const system = await aCanvasWorld()
     const canvas = await published(system, { group: [add(1), add(2)] })
     const ended = await run(system, canvas, 0)
@@ -162,7 +162,7 @@ describe('counting', () => {
 })
 
 describe('a beginning', () => {
-  it('that was left undone is finished by the waker, to which the planner sends a look', async () => {
+  it('that was left undone is finished by the jobs function, to which the planner sends a look', async () => {
     const system = await aCanvasWorld()
     const canvas = await published(
       failing(system, head => isTask(head) && (head.member?.leaf ?? 0) > 1),
@@ -193,7 +193,7 @@ describe('a beginning', () => {
     expect(driveAt(await headOf(system, canvas.id), system.clock.now())).toBeUndefined()
   })
 
-  it('of many members is done by the waker, message by message', async () => {
+  it('of many members is done by the jobs function, message by message', async () => {
     const system = await aCanvasWorld()
     const canvas = await published(system, chordOf(1_500))
     await plan(system, await headOf(system, canvas.id))
@@ -329,7 +329,7 @@ describe('cancelling', () => {
     expect((await headOf(system, canvas.id)).owes).toBeUndefined()
   })
 
-  it('that dies midway is owed, and finished by the waker', async () => {
+  it('stays owed when its process dies midway, and the jobs function finishes it', async () => {
     const system = await aCanvasWorld()
     const canvas = await published(system, chordOf(3))
 

@@ -128,7 +128,7 @@ describe('a failure', () => {
     })
   })
 
-  it('in a group lets the others end', async () => {
+  it('of a member of a group lets the other members end', async () => {
     const system = await aCanvasWorld()
     const canvas = await published(system, { group: [boom, { chain: [add(1), add(2)] }] })
 
@@ -142,7 +142,7 @@ describe('a failure', () => {
 })
 
 describe('a page of members', () => {
-  it('leads to the next page, and the last one to none', async () => {
+  it('names the next page, and the last page names none', async () => {
     const system = await aCanvasWorld()
     const canvas = await published(system, { group: Array.from({ length: 5 }, (_, n) => add(n)) })
     await runAll(system, canvas)

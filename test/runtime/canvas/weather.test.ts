@@ -22,7 +22,7 @@ import {
 } from '../../support/worlds/a-canvas-world.ts'
 import type { MemorySystem } from '../../support/worlds/memory-system.ts'
 
-/** The fate of a record of the stream: it comes, comes twice, is lost, or its planner dies midway. */
+/** The fate of a record of the stream: it is delivered once or twice, it is lost, or its planner dies midway. */
 const FATES = ['comes', 'twice', 'late', 'lost', 'dies'] as const
 type Fate = (typeof FATES)[number]
 
@@ -32,7 +32,7 @@ const lives = fc.record({
   fates: fc.array(fc.constantFrom<Fate>(...FATES), { minLength: 1, maxLength: 10 }),
 })
 
-/** The tasks of the form: leaf n fails as `failing` says. */
+/** The tasks of the composition: leaf n fails if `failing` says so. */
 function written(form: Form, failing: readonly boolean[], next = { leaf: 0 }): Written {
   if ('leaf' in form) return failing[next.leaf++ % failing.length] ? leaf('boom') : leaf('list', [])
   const all = (members: readonly Form[]) => members.map(one => written(one, failing, next))
@@ -67,7 +67,10 @@ async function openLeaves(system: MemorySystem, canvas: LoadedCanvas): Promise<n
   return heads.flatMap((head, number) => (head?.state === 'open' ? [number] : []))
 }
 
-/** Runs what there is, each end with its fate; the sweeper and late records repair, until nothing happens any more. */
+/**
+ * Runs all tasks that there are, and gives the record of each end its fate. Then the sweeper and late records
+ * repair, until no task runs any more.
+ */
 async function live(system: MemorySystem, canvas: LoadedCanvas, fates: readonly Fate[]): Promise<void> {
   const late: Task[] = []
   let ended = 0

@@ -3,7 +3,7 @@ import type { Task } from '../../../shared/core/task/task.ts'
 import { createCandidates, withTargets } from '../../../shared/runtime/claim/candidates.ts'
 import { aTask } from '../../support/tasks/a-task.ts'
 
-/** A task that is claimed in the order of its key. */
+/** A task whose position in the claim order follows its key. */
 const at = (key: string, workerIds: string[] = []): Task => ({
   ...aTask({ key, options: { workerIds } }),
   place: { name: 'ready#resize#0', order: key },
@@ -26,7 +26,7 @@ describe('the candidates of a claim', () => {
     expect([keys(merged.next), keys(merged.targets)]).toEqual([next, later])
   })
 
-  it('are read when none is left, and begin anew with a window, with the targets that were not tried', async () => {
+  it('are read when none is left; a new window starts them again, with the targets that were not tried', async () => {
     const reads: number[] = []
     const pages = [[at('a'), at('b', ['w1']), at('c')], [at('e')]]
     const ready = {

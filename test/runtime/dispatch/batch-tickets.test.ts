@@ -49,7 +49,7 @@ async function served(system: MemorySystem, tickets: ReadonlyArray<{ task: Task;
 }
 
 describe('the tickets of a batch', () => {
-  it('claim as many tasks in order; a ticket without a task is passed on, unless it was passed on twice', async () => {
+  it('claim one task each, in order; a ticket without a task is passed on, unless it was passed on twice', async () => {
     const { system, tasks } = await aPrioritySystem([1, 2])
     const taken = await stored(system, { key: 'taken', ordering: 'priority' })
     await claimTask(system, taken, { workerId: 'lambda-0' })
@@ -63,7 +63,7 @@ describe('the tickets of a batch', () => {
     expect([ran, again, sent]).toEqual([['1', '2'], [], [['taken', 1, 1]]])
   })
 
-  it('run a suspect that they find alone: its company is released, and tickets without a task are passed on at once', async () => {
+  it('run a suspect alone: the other claimed tasks are released, and tickets without a task are passed on at once', async () => {
     const { system, tasks } = await aPrioritySystem([1, 2])
     const [one, two] = tasks as [Task, Task]
     await claimTask(system, two, { workerId: 'lambda-0' })

@@ -104,7 +104,7 @@ describe('a chain of dispatches', () => {
   )
 
   it.each(Object.entries(REASONS))(
-    'ends at its bound, in spite of %s: the message stays in the queue, unless it is a ticket that is not needed',
+    'ends at its bound, in spite of %s: the message stays in the queue, unless it is a refused ticket',
     async (name, given) => {
       const { system, received, on } = await given()
       const stays = name === 'a ticket that finds no task' ? [] : ['m']

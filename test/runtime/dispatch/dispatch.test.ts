@@ -149,7 +149,7 @@ describe('a batch of dispatches', () => {
 })
 
 describe('a dispatch whose task another worker is about to claim', () => {
-  it('is sent again a second later, up to ten times', async () => {
+  it('is passed on a second later, up to ten times', async () => {
     const system = await aSystemWith(1)
     const task = await stored(system)
     await acquirePermits(system, task, [limited(1)])
@@ -163,7 +163,7 @@ describe('a dispatch whose task another worker is about to claim', () => {
   })
 })
 
-describe('the queue delivers a message again', () => {
+describe('a message is delivered again', () => {
   it.each([
     ['that could not be sent back to let a suspect run alone', {}, true, ['m2']],
     ['that came too early and could not be sent back', { dueAt: NOW + MINUTE }, false, ['m0', 'm2']],
@@ -233,7 +233,7 @@ describe('an invocation without time left', () => {
     }
   })
 
-  it('leaves no timer behind when all runs end before', async () => {
+  it('leaves no timer behind when all runs end earlier', async () => {
     const system = aMemorySystem()
 
     await served(system, await storedAll(system, {}))

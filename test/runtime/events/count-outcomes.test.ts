@@ -39,7 +39,10 @@ function countedOnce(tasks: readonly Task[]): Counts {
   return counts
 }
 
-/** A task as each of its changes left it: begun by the first, each next one made from the one before. */
+/**
+ * The states of a task after each change. The first function creates the task, and each further one changes the
+ * state before.
+ */
 function lifeOf(first: Task, ...changes: ReadonlyArray<(task: Task) => Task>): Task[] {
   const life = [first]
   for (const change of changes) life.push(change(life.at(-1) ?? first))
@@ -96,7 +99,7 @@ describe('outcomes of tasks are counted', () => {
     expect(countedOnce(life)).toEqual(counts)
   })
 
-  it('once for each change, however often parts of its batch come again', () => {
+  it('once for each change, however often parts of its batch are delivered again', () => {
     const life = LIVES.flatMap(([, tasks]) => tasks)
     const failuresOfEachDelivery = fc.array(fc.array(fc.nat(life.length - 1), { minLength: 1 }), {
       maxLength: 8,
@@ -119,7 +122,7 @@ describe('outcomes of tasks are counted', () => {
     )
   })
 
-  it('and a change that cannot be read is passed over without the rest of its batch', () => {
+  it('and a change that cannot be read is skipped, while the rest of its batch counts', () => {
     const { counting, counts, errors } = aCounter()
     const poison = { ...aTask(), live: undefined, ended: undefined } as unknown as Task
     const changes = changesOf([poison, published()])

@@ -26,7 +26,7 @@ type World = MemorySystem & {
   lateTrouble: (messages: number) => SendFailure[]
 }
 
-function aWorld(scope: EventSystem['scope'] = 'types'): World {
+function anEventWorld(scope: EventSystem['scope'] = 'types'): World {
   const system = aMemorySystem()
   const [events, lateEventQueue] = [createMemoryEvents(), createMemoryLateEventQueue()]
   const complaints: string[] = []
@@ -87,7 +87,7 @@ const canvas = createCanvas(
 
 describe('changes are published', () => {
   it('all of a batch in their order, for types that ask for events', async () => {
-    const world = aWorld()
+    const world = anEventWorld()
     await registered(world, loud)
     await registered(world, { type: 'crop' })
     const running = claimedBy(aTask())
@@ -106,7 +106,7 @@ describe('changes are published', () => {
   })
 
   it('whatever their types say when all events are published; the types are not read then', async () => {
-    const world = aWorld('all')
+    const world = anEventWorld('all')
 
     await createEventPublisher(world.telling)([
       ...changes(aTask(), canvas),
@@ -126,7 +126,7 @@ describe('changes are published', () => {
     ['with a type that asks', true],
     ['without one', false],
   ])('that belong to no type %s: %s', async (_name, events) => {
-    const world = aWorld()
+    const world = anEventWorld()
     await registered(world, { configuration: { ...loud.configuration, events } })
 
     await createEventPublisher(world.telling)([...changes(canvas), { worker: joined, position: 'p1' }])
@@ -137,7 +137,7 @@ describe('changes are published', () => {
 
 describe('a type', () => {
   it('is read once a second, and never for changes without events', async () => {
-    const world = aWorld()
+    const world = anEventWorld()
     await registered(world, loud)
     const publishEvents = createEventPublisher(world.telling)
 
@@ -153,8 +153,8 @@ describe('a type', () => {
     expect(world.typeReads()).toBe(2)
   })
 
-  it('that cannot be read makes its changes, and no others, come again', async () => {
-    const world = aWorld()
+  it('that cannot be read makes Lambda deliver its changes again, and no others', async () => {
+    const world = anEventWorld()
     await registered(world, loud)
     const get = async (type: string) => {
       if (type === 'crop') throw new Error('no answer')
@@ -171,7 +171,7 @@ describe('a type', () => {
   })
 
   it('that is not registered has no events published', async () => {
-    const world = aWorld()
+    const world = anEventWorld()
 
     expect(await createEventPublisher(world.telling)(changes(aTask({ type: 'gone' })))).toEqual([])
     expect(world.told).toEqual([])
@@ -180,7 +180,7 @@ describe('a type', () => {
 
 describe('an event that cannot be published', () => {
   it('is postponed, ten a message, and blocks nothing', async () => {
-    const world = aWorld('all')
+    const world = anEventWorld('all')
     world.trouble = all(true)
     const tasks = Array.from({ length: 12 }, (_, number) => aTask({ key: `k${number}` }))
 
@@ -197,8 +197,8 @@ describe('an event that cannot be published', () => {
     )
   })
 
-  it('is only the part of a batch that failed', async () => {
-    const world = aWorld('all')
+  it('does not postpone the events of its batch that were published', async () => {
+    const world = anEventWorld('all')
     world.trouble = () => [{ index: 1, reason: 'throttled', transient: true }]
 
     await createEventPublisher(world.telling)(changes(aTask()))
@@ -208,7 +208,7 @@ describe('an event that cannot be published', () => {
   })
 
   it('stops all publishing for two seconds, since a bus that hangs would delay every batch', async () => {
-    const world = aWorld('all')
+    const world = anEventWorld('all')
     const publishEvents = createEventPublisher(world.telling)
     let tries = 0
     world.trouble = count => {
@@ -230,8 +230,8 @@ describe('an event that cannot be published', () => {
     expect(new Set(world.told.map(({ taskId }) => taskId))).toEqual(new Set(['resize:c']))
   })
 
-  it('comes again with its change when it cannot be postponed either', async () => {
-    const world = aWorld('all')
+  it('is left to the next delivery of its change when it cannot be postponed either', async () => {
+    const world = anEventWorld('all')
     world.trouble = all(true)
     world.lateTrouble = all(true)
     const silent = remove(aTask(), NOW).after
@@ -248,9 +248,9 @@ describe('an event that cannot be published', () => {
     ['by the bus', all(false), () => [], 'an event is refused'],
     ['by the queue to which it was postponed', all(true), all(false), 'events could not be postponed'],
   ])(
-    'is let go, and complained about, when it is refused %s',
+    'is dropped and logged as an error when it is refused %s',
     async (_name, trouble, lateTrouble, complaint) => {
-      const world = aWorld('all')
+      const world = anEventWorld('all')
       world.trouble = trouble
       world.lateTrouble = lateTrouble
 
@@ -268,7 +268,7 @@ describe('late events', () => {
   const late = (hops: number): LateEvents => ({ events, hops, delaySeconds: 0 })
 
   it('are published, and their message is done', async () => {
-    const world = aWorld()
+    const world = anEventWorld()
 
     expect(await publishLateEvents(world.telling, late(3))).toBe(true)
     expect(world.told).toEqual(events)
@@ -282,7 +282,7 @@ describe('late events', () => {
     [8, 900],
     [150, 900],
   ])('that fail again after %d waits are postponed for %d seconds', async (hops, delaySeconds) => {
-    const world = aWorld()
+    const world = anEventWorld()
     world.trouble = all(true)
 
     expect(await publishLateEvents(world.telling, late(hops))).toBe(true)
@@ -290,7 +290,7 @@ describe('late events', () => {
   })
 
   it('are given up with an error in the log after two days', async () => {
-    const world = aWorld()
+    const world = anEventWorld()
     world.trouble = all(true)
 
     expect(await publishLateEvents(world.telling, late(200))).toBe(true)
@@ -299,7 +299,7 @@ describe('late events', () => {
   })
 
   it('stay in their message when they cannot be postponed again', async () => {
-    const world = aWorld()
+    const world = anEventWorld()
     world.trouble = all(true)
     world.lateTrouble = all(true)
 
@@ -311,7 +311,7 @@ describe('workers that died without leaving', () => {
   const worker = { workerId: 'w1', kind: 'http', types: [], startedAt: NOW, lastSeen: NOW } as const
 
   it('are taken out when they have been silent for longer than a late sign of life can take', async () => {
-    const world = aWorld()
+    const world = anEventWorld()
     await world.workers.announce(worker)
     await world.clock.advance(WORKER_DROP_MS)
 

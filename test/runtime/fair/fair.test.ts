@@ -27,7 +27,7 @@ const SMALL = Array.from({ length: 40 }, (_, nth) => `small-${nth}`)
 const COLLIDING = Array.from({ length: 2_000 }, (_, nth) => `tenant-${nth}`)
   .filter(name => hash32(name) % 16 === hash32(LARGE) % 16)
   .slice(0, 40)
-/** Exactly one turn of each tenant after the other. */
+/** With exact turns, this many claims take two tasks of each of the 41 tenants. */
 const EXACT_TURNS = 82
 
 async function aSystem(parts: Partial<TypeConfiguration> = {}): Promise<MemorySystem> {

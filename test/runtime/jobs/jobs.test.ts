@@ -55,13 +55,13 @@ it('a job that runs out of time continues in a new message, after the last page'
   expect(sentKeys(system)).toEqual(Array.from({ length: 150 }, (_, nth) => `k${nth}`))
 })
 
-/** Time for one page: what is asked first is whether there is any. */
+/** A clock that leaves time for one page: it shows LATER from its fourth reading on. */
 function nowThenLater(): () => number {
   let asked = 0
   return () => (asked++ < 3 ? NOW : LATER)
 }
 
-it('a job that cannot be sent, or whose tasks cannot, fails, so its message comes again', async () => {
+it('a job fails when a message of it or of its tasks cannot be sent, so SQS delivers its message again', async () => {
   const system = aMemorySystem()
   const type = await registered(system)
   await backlog(system, 1)

@@ -55,7 +55,7 @@ it('a purge starts with delayed messages, so that the indexes show all tasks tha
   expect(system.messages.jobLooks).toMatchObject([{ bucket: 'open', shard: 0, delaySeconds: 2 }])
 })
 
-it('removes the selected tasks page by page, and none that was published later', async () => {
+it('a purge removes the selected tasks page by page, and none that was published later', async () => {
   const system = aMemorySystem()
   const meant: Task[] = []
   for (let nth = 0; nth < 150; nth++) meant.push(await stored(system, { key: `k${nth}` }))
@@ -72,7 +72,7 @@ it('removes the selected tasks page by page, and none that was published later',
   expect(await stateOf(system, done)).toBe('cancelled')
 })
 
-it('takes a running task from its worker, whose report is refused then', async () => {
+it('a purge takes a running task from its worker, whose report is refused then', async () => {
   const system = aMemorySystem()
   const task = await claimed(system, await stored(system))
   await system.clock.advance(SECOND)
@@ -85,7 +85,7 @@ it('takes a running task from its worker, whose report is refused then', async (
   expect(told).toMatchObject({ ok: false, reason: 'removed' })
 })
 
-it('leaves a task alone that was published anew while the purge read its list', async () => {
+it('a purge leaves a task alone that was published anew while the purge read its list', async () => {
   const system = aMemorySystem()
   const task = await stored(system)
   await system.clock.advance(SECOND)
@@ -101,7 +101,7 @@ it('leaves a task alone that was published anew while the purge read its list', 
   expect(await readTask(system, task.id)).toMatchObject({ state: 'open', born: LATER_BORN })
 })
 
-it('publishes the owed callbacks of a task before it is removed', async () => {
+it('a purge publishes the owed callbacks of a task before it is removed', async () => {
   const system = aMemorySystem()
   await registered(system)
   const callbacks = { onSuccess: [{ type: 'resize', key: 'child' }], onError: [] }
@@ -116,7 +116,7 @@ it('publishes the owed callbacks of a task before it is removed', async () => {
   expect(await readTask(system, 'resize:child')).toMatchObject({ state: 'open', parentId: task.id })
 })
 
-it('fails when a task cannot be removed, so the message comes again', async () => {
+it('a purge fails when a task cannot be removed, so SQS delivers its message again', async () => {
   const system = aMemorySystem()
   await stored(system)
   await system.clock.advance(SECOND)
@@ -177,7 +177,7 @@ it.each([
   expect(await system.tasks.body(task.id, ref)).toBe(left)
 })
 
-it('deletes the records of its runs with them, and what they logged', async () => {
+it('a purge deletes the run records of its tasks, and what the runs logged', async () => {
   const system = aMemorySystem()
   const options = { retentionMs: 1_000 * DAY, retry: { maxRetries: 0 } }
   const task = await claimed(system, await stored(system, { options }))

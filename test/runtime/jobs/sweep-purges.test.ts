@@ -24,7 +24,7 @@ async function serve(stopAt = Number.POSITIVE_INFINITY): Promise<void> {
   for (const look of system.messages.jobLooks.splice(0)) await workOnJob(system, look, stopAt)
 }
 
-/** A round of the sweeper, a good minute later. */
+/** Runs a round of the sweeper after a little more than a minute. */
 async function round() {
   await system.clock.advance(MINUTE + SECOND)
   return sweepPurges(system, await system.types.list())
@@ -47,7 +47,7 @@ it('the sweeper starts and counts a purge whose messages were all lost', async (
   expect(await isOpen(id)).toBe(false)
 })
 
-it('continues where it stopped when a message was lost', async () => {
+it('a purge continues where it stopped when a message was lost', async () => {
   for (let nth = 0; nth < 150; nth++)
     await stored(system, { key: `k${nth}`, dueAt: system.clock.now() + nth })
   await system.clock.advance(SECOND)
@@ -63,7 +63,7 @@ it('continues where it stopped when a message was lost', async () => {
   expect(system.messages.jobLooks).toMatchObject([{ after: { id: 'resize:k99' } }])
 })
 
-it('is left alone while the jobs function works on it', async () => {
+it('a purge is left alone while the jobs function works on it', async () => {
   await stored(system)
   await begun()
   await system.clock.advance(MINUTE)
@@ -77,7 +77,7 @@ it('is left alone while the jobs function works on it', async () => {
   expect(system.messages.jobLooks).toEqual([])
 })
 
-it('is not sent again while its message may wait in the jobs queue, but is after 15 minutes', async () => {
+it('a purge is not sent again while its message may wait in the jobs queue, but is after 15 minutes', async () => {
   await stored(system)
   await begun()
   system.messages.jobLooks.length = 0
@@ -91,7 +91,7 @@ it('is not sent again while its message may wait in the jobs queue, but is after
   expect(late.repaired).toBe(1)
 })
 
-it('passes over all tasks twice, so that it finds what the index showed late, and is done then', async () => {
+it('a purge passes over all tasks twice, so that it finds what the index showed late, and is done then', async () => {
   const { id } = await stored(system)
   await begun()
   const late = { ...system, tasks: { ...system.tasks, page: async () => ({ entries: [], more: false }) } }
@@ -111,7 +111,7 @@ it('passes over all tasks twice, so that it finds what the index showed late, an
   expect(system.messages.jobLooks).toEqual([])
 })
 
-it('outlives a change of its type, and a deployment', async () => {
+it('a purge outlives a change of its type, and a deployment', async () => {
   await begun()
 
   await putType(system, 'resize', { kind: 'handler', defaults: { priority: 1 } })
@@ -120,7 +120,7 @@ it('outlives a change of its type, and a deployment', async () => {
   expect(await purges()).toHaveLength(1)
 })
 
-it('that cannot be swept does not affect the others', async () => {
+it('a purge that cannot be swept does not affect the others', async () => {
   await begun()
   await registered(system, { type: 'other', purges: (await purges()) ?? [] })
   system.messages.jobLooks.length = 0
@@ -136,7 +136,7 @@ it('that cannot be swept does not affect the others', async () => {
   expect(report).toEqual({ examined: 0, repaired: 1, failed: 1 })
 })
 
-/** Its time passes with the pages that are read. */
+/** The system with a clock that moves on with each page that is read. */
 function withTimeForOnePage(): MemorySystem {
   let pages = 0
   const page: MemorySystem['tasks']['page'] = query => {

@@ -9,7 +9,7 @@ const waits = (concurrency: number, writeMs = 10) =>
     conflictWaitMs(aTask({ options: { concurrency } }), { count, writeMs, operation }, LAST),
   )
 
-it('after a lost race for a task with one slot, the writer tries at once, then after the time of a few writes', () => {
+it('after a lost race for a task that wants one worker, the writer tries at once, then after the time of a few writes', () => {
   expect(waits(1)[0]).toBe(0)
   expect(waits(1).every(ms => ms <= 8 * 10)).toBe(true)
 })
@@ -34,7 +34,7 @@ it('the waits are spread at random over the window', () => {
   expect([at(0), at(0.5), at(1)]).toEqual([0, 720, 1_440])
 })
 
-it('a claim counts as rivals only workers that may still claim, so the last slots are taken fast', () => {
+it('a claim counts as rivals only workers that may still claim, so the last workers claim fast', () => {
   const live = Array.from({ length: 98 }, (_, nth) => aRun({ fence: nth + 1, workerId: `w${nth}` }))
   const task = aTask({ options: { concurrency: 100 }, live })
   const waitOf = (writes: 'claim' | 'fail') =>

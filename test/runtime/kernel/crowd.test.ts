@@ -25,7 +25,7 @@ import {
 } from '../../support/worlds/memory-system.ts'
 
 const CROWD = 100
-/** So large that it is stored in an item of its own. */
+/** A result so large that it is stored in an item of its own. */
 const RESULT = 'x'.repeat(1_000)
 
 const numbered = <T>(count: number, one: (n: number) => T): T[] =>
@@ -64,7 +64,7 @@ async function aCrowdedTask(concurrency = CROWD, more: object = {}) {
   return { system, task: await stored(system, { options }) }
 }
 
-/** `count` runs, claimed one after the other. */
+/** A task with `count` runs, claimed one after the other. */
 async function withRuns(concurrency: number, count = concurrency, more: object = {}) {
   const { system, task } = await aCrowdedTask(concurrency, more)
   const claims: Claimed[] = []
@@ -84,7 +84,7 @@ async function finished(system: System, claimed: Claimed, result = 'done') {
 
 const headOf = async (system: System, { id }: Task) => (await readTask(system, id)) as Task
 
-/** A store that fails at every write of this kind. */
+/** The system with a store that fails at every write for which `fails` is true. */
 function without(system: System, fails: (after: Head) => boolean): System {
   const tasks: TaskStore = {
     ...system.tasks,

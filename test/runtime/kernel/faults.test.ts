@@ -183,7 +183,7 @@ describe('work on many tasks goes on without the one that is at fault', () => {
     ).toEqual(['removed', 'succeeded', 'removed'])
   })
 
-  test('in looks, which do not come again for it', async () => {
+  test('in looks, which SQS does not deliver again for it', async () => {
     await claimAll(system)
     const looks = await Promise.all(
       ['a', 'bad', 'c'].map(async key => {
@@ -218,5 +218,5 @@ describe('work on many tasks goes on without the one that is at fault', () => {
   })
 })
 
-/** A run that no code can have written: all code that reads it throws. */
+/** A run of a form that no code writes: all code that reads it throws. */
 const BROKEN = null as never

@@ -87,7 +87,7 @@ describe('tasks that wait in the place of a limit', () => {
 })
 
 describe('tasks of an ordered type that wait for a permit', () => {
-  /** After each run, the waker and the planner do their work. Returns whose tasks were run, in order. */
+  /** Runs the waker and the planner after each run. Returns the tenants whose tasks were run, in order. */
   async function ranFor(system: MemorySystem): Promise<Array<string | undefined>> {
     const type = (await system.types.get('resize')) as TaskType
     const planned: Task[] = []
@@ -175,7 +175,7 @@ describe('tickets for tasks that wait for a permit', () => {
     expect(system.messages.dispatches).toEqual([])
   })
 
-  it('are not sent for tasks whose slot is still to come', async () => {
+  it('are not sent for tasks whose slot lies ahead', async () => {
     const system = await aSystemWith(5, { ordering: 'priority' })
     const [task] = (await storedAll(system, 1, { ordering: 'priority' })) as [Task]
     const slot = { limit: 'resize', at: NOW + 60 * SECOND, rateText: '1/60000' }

@@ -53,7 +53,7 @@ async function served(system: MemorySystem): Promise<number[]> {
 }
 
 describe('a slot ten hours ahead', () => {
-  it('costs no message before its minute, and one delivery', async () => {
+  it('costs no message before its minute, and then one delivery', async () => {
     const system = aMemorySystem()
     const { place } = await throttled(system, 'arrival')
     const [minute = 0] = system.timers.minutes

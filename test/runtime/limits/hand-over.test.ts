@@ -35,7 +35,7 @@ async function requestsInARow(system: MemorySystem, work: (reached: System) => P
   return Math.floor((system.clock.now() - began) / REQUEST_MS)
 }
 
-/** Sixty tasks of an ordered type, one of which may run at a time. */
+/** Sixty tasks of an ordered type, which runs one task at a time. */
 async function anOrderedType(): Promise<{ system: MemorySystem; type: TaskType; tasks: Task[] }> {
   const system = await aSystemWith(1, { ordering: 'priority', shards: 4 })
   const tasks = await storedAll(system, 60, { ordering: 'priority' })

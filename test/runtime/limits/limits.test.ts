@@ -5,7 +5,7 @@ import type { TaskType, TypeLimits } from '../../../shared/core/types/task-type.
 import { type Claimed, claimTask, type NotClaimed } from '../../../shared/runtime/claim/claim.ts'
 import { readTask } from '../../../shared/runtime/kernel/read-heads.ts'
 import type { System } from '../../../shared/runtime/kernel/system.ts'
-import { serveForgottenLimits, serveLimitLook } from '../../../shared/runtime/limits/serve-limit-looks.ts'
+import { serveLimitLook, sweepLimits } from '../../../shared/runtime/limits/serve-limit-looks.ts'
 import { wakeTasks } from '../../../shared/runtime/wake/wake.ts'
 import { MINUTE, NOW, SECOND } from '../../support/tasks/a-task.ts'
 import { aMemorySystem, type MemorySystem, registered, stored } from '../../support/worlds/memory-system.ts'
@@ -90,7 +90,7 @@ describe('a rate limit', () => {
     expect((await head(system, second)).wait).not.toEqual(waiting.wait)
   })
 
-  it('counts all that its type serves: the steps of flows and the flow itself', async () => {
+  it('counts all tasks that its type serves: the steps of flows and the flow itself', async () => {
     const system = await aLimitedSystem({ rate: { limit: 1, perMs: 10_000, key: 'userId' } })
     const [first, second, third] = (await storedAll(system, 3, { userId: 'u' })) as [Task, Task, Task]
     const other = await stored(system, { key: 'other', userId: 'v' })
@@ -141,7 +141,7 @@ describe('a concurrency limit', () => {
     expect(refusalOf(await claim(system, letIn))).toBeUndefined()
   })
 
-  it('finds a permit whose holder died before its claim, and admits the next task', async () => {
+  it('frees a permit whose holder died before its claim, and admits the next task', async () => {
     const system = await aLimitedSystem(ONE)
     const [dead, waiting] = (await storedAll(system, 2)) as [Task, Task]
     await system.limits.acquire('resize', { holder: 'h', taskId: dead.id, since: NOW }, 1)
@@ -167,7 +167,7 @@ describe('a concurrency limit', () => {
     expect((await head(system, waiting)).operation).toBe('block')
   })
 
-  it('is looked at until two looks in a row find no waiting task and once more, and by the sweeper when that look is lost', async () => {
+  it('is looked at until two looks in a row find no waiting task, then once more, and by the sweeper when that last look is lost', async () => {
     const system = await aLimitedSystem(ONE)
     const [running, waiting] = (await storedAll(system, 2)) as [Task, Task]
     await claim(system, running)
@@ -179,8 +179,8 @@ describe('a concurrency limit', () => {
     await serveLimitLook(system, { limit: 'nothing', emptyLooksInRow: 1, since, delaySeconds: 0 })
     const forNobody = looks.splice(0).filter(({ limit }) => limit === 'nothing')
     await system.clock.advance(2 * MINUTE)
-    await serveForgottenLimits(system, [await head(system, waiting)])
-    await serveForgottenLimits(system, [await head(system, waiting)])
+    await sweepLimits(system, [await head(system, waiting)])
+    await sweepLimits(system, [await head(system, waiting)])
 
     const next = { limit: 'nothing', emptyLooksInRow: 1, delaySeconds: 15 }
     expect(forNobody).toEqual([{ ...next, since }, next])

@@ -3,7 +3,7 @@ import { systemClock } from '../../../shared/aws/machine.ts'
 import { oneAtATime } from '../../../shared/runtime/limits/one-at-a-time.ts'
 import { aMemorySystem } from '../../support/worlds/memory-system.ts'
 
-it('callers that come together go on one at a time, with timers in between, and a start goes ahead of a task that only records that it waits', async () => {
+it('callers that ask together go on one at a time, timers fire between two of them, and a start goes ahead of a task that only records that it waits', async () => {
   const system = { ...aMemorySystem(), clock: systemClock }
   const done: string[] = []
   const work = async (place: 'starts' | 'waits') => {

@@ -49,7 +49,7 @@ describe('a permit that was taken long before the claim was written', () => {
     expect((await system.limits.permits('resize')).holders).toHaveLength(1)
   })
 
-  it('is not confirmed when the claim was quick', async () => {
+  it('needs no confirmation when the claim was quick', async () => {
     const system = await aSystemWith(1)
     const { permits, since } = await taken(system, await stored(system))
     const { renew: _keep, ...limits } = system.limits
@@ -76,7 +76,7 @@ describe('a permit of a run of the same task', () => {
     expect((await readTask(system, task.id))?.wait).toBeUndefined()
   })
 
-  it('is waited for like any other when that run has ended and has not released it yet', async () => {
+  it('makes the task wait when that run has ended and has not released it yet', async () => {
     const system = await aSystemWith(1)
     const claimed = await claimTask(system, await stored(system), { workerId: 'w1' })
     if ('refused' in claimed) throw new Error(claimed.refused)

@@ -31,7 +31,7 @@ async function waitingUntil(system: MemorySystem, at: number): Promise<Task> {
   return after
 }
 
-it('a worker that finds a task before its slot does not put the slot off, however often it looks', async () => {
+it('a worker that claims a task before its slot does not put the slot off, however often it claims', async () => {
   const system = aMemorySystem()
   const task = await waitingUntil(system, NOW + 8 * SECOND)
 
@@ -41,7 +41,7 @@ it('a worker that finds a task before its slot does not put the slot off, howeve
   expect((await readTask(system, task.id))?.wait).toEqual(task.wait)
 })
 
-it('a slot that was used for another task starts no second one', async () => {
+it('a slot that was used for another task starts no second task', async () => {
   const system = aMemorySystem()
   const seen = await waitingUntil(system, NOW)
   await system.tasks.apply(changeOf(endWait(seen, NOW)))

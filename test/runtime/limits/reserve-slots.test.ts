@@ -4,7 +4,7 @@ import { aMemorySystem } from '../../support/worlds/memory-system.ts'
 
 const LIMITED = { name: 'resize', limit: { limit: 10, perMs: 1_000 } }
 
-it('a caller that asks at the very moment when all others were served is served, too', async () => {
+it('a caller that asks for a slot at the moment when all others were served is served, too', async () => {
   const system = aMemorySystem()
   const slots: unknown[] = []
 

@@ -17,7 +17,7 @@ describe('the looks of a limit', () => {
     expect(system.messages.limitLooks).toHaveLength(1)
   })
 
-  it('stay one series when a message comes twice', async () => {
+  it('stay one series when SQS delivers a message twice', async () => {
     const system = await aSystemWith(1)
     await blocked(system, await storedAll(system, 3))
     await system.limits.acquire('resize', { holder: 'h', taskId: 'resize:h', since: NOW + 15 * SECOND }, 1)

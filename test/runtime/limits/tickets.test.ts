@@ -45,7 +45,7 @@ describe('a ticket', () => {
     expect(keysOf(outcome)).toEqual(['left'])
   })
 
-  it('is served together with others: they claim as many tasks, in order', async () => {
+  it('is served together with others: they claim one task each, in order', async () => {
     const { system, type, storedAs } = await aPrioritySystem()
     const named: Task[] = []
     for (let nth = 0; nth < 6; nth++) named.push(await storedAs(`k${nth}`, nth))
@@ -83,7 +83,7 @@ describe('a ticket', () => {
     expect(outcomes.filter(one => one === 'no-task')).toHaveLength(1)
   })
 
-  it('that comes while others are served is served by the latest configuration of its type', async () => {
+  it('that arrives while others are served is served by the latest configuration of its type', async () => {
     const { system, type, storedAs } = await aPrioritySystem()
     const claimByTicket = createTicketWaitList(system, CLAIMER)
     const first = await storedAs('first', 1)

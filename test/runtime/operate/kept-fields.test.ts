@@ -81,7 +81,7 @@ async function aSystem(limits: TypeLimits): Promise<MemorySystem> {
 }
 
 describe('restart and stages keep all fields that place or limit a task', () => {
-  /** What a publish can say of a task's place, its limits and its trace; what it leaves out are its options. */
+  /** The fields of a publish that place, limit or trace a task, without its options. */
   const PLAIN = {
     userId: 'u1',
     fairnessKey: 'tenant-1',
@@ -105,7 +105,7 @@ describe('restart and stages keep all fields that place or limit a task', () => 
   const SMALL = { shop: 'ONE' }
   const LARGE = { shop: 'ONE', PADDING }
 
-  /** What each act must leave as it is; options of a flow's head are those of its step. */
+  /** The fields that each act must keep. The options of a flow are left out, because they are those of its present step. */
   function keptOf(task: Task): object {
     const { userId, fairnessKey, tags, priority, traceparent, parentId, previous, callbacks } = task
     const { place, shard, ordering, kind, member, flow } = task
@@ -159,7 +159,7 @@ describe('restart and stages keep all fields that place or limit a task', () => 
     ],
   ]
 
-  /** The undo has failed for good, too. */
+  /** The change that ends a flow whose undo has failed for good, too. */
   function failedUndo(task: Task): Change<Task> {
     const after = { ...withFailedPiece(task, NOW, ERROR), revision: task.revision + 1 }
     const { owes: _published, ...settled } = after

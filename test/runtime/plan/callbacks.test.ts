@@ -16,7 +16,7 @@ beforeEach(async () => {
   world = await aCallbackWorld()
 })
 
-/** The one callback of a task with this end, as its worker is given it. */
+/** The only callback of a task with this end, as the worker receives it. */
 async function givenTo(
   request: Partial<PublishRequest>,
   callback: Partial<PublishRequest>,

@@ -17,16 +17,17 @@ beforeEach(async () => {
   world = await aCallbackWorld()
 })
 
-/** As mail is after this, its callback with three successes and a list of two workers is impossible. */
+/** Sets the default options of the type `mail`. */
 const put = async (defaults: object) => {
   const { system } = world
   const outcome = await timed(system, putType(system, 'mail', { kind: 'handler', defaults, shards: 1 }))
   expect(outcome.ok).toBe(true)
 }
+/** With these defaults a callback that lists two workers is impossible, because three would have to succeed. */
 const IMPOSSIBLE = { concurrency: 3 }
 const TARGETED = { ...MAIL, options: { workerIds: ['w1', 'w2'] }, input: [] }
 
-/** Ended with a callback that its type does not allow any more, and one that it does. */
+/** An ended task that owes two callbacks: one that its type does not allow any more, and one that it allows. */
 async function owing() {
   const onSuccess = [TARGETED, { ...MAIL, input: ['plain'] }]
   const ended = await world.ended(await world.published({ onSuccess }), { ...DONE, result: 5 })
@@ -94,7 +95,7 @@ describe('a callback that later defaults of its type make impossible', () => {
   it('is not tried again by the sweeper while no type changes, however long that takes', async () => {
     await owing()
     await world.system.clock.advance(MINUTE)
-    // A change within ten seconds of the judgement may have come after it: it is tried once more.
+    // A type change within ten seconds of the judgement may be later than the judgement: the callback is tried once more.
     await sweep(world.system)
     const before = (await world.head('work:k')).revision
 

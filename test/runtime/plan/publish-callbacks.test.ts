@@ -171,7 +171,7 @@ describe('no owed callback is lost', () => {
     expect((await world.head(over.id)).view?.bucket).toBe('succeeded')
   })
 
-  it('the change comes again when the store does not answer', async () => {
+  it('Lambda delivers the change again when the store does not answer', async () => {
     const over = await world.ended(await world.published({ onSuccess: [MAIL] }))
     const types = {
       ...world.system.types,

@@ -38,7 +38,7 @@ async function publishing(
   return { published, child: await readTask(system, 'resize:child') }
 }
 
-it('is published while its run lasts', async () => {
+it('a child is published while its run lasts', async () => {
   const { published, child } = await publishing(async () => undefined)
 
   expect(published).toEqual({ id: 'resize:child', created: true })
@@ -53,14 +53,14 @@ it.each([
   ['priority', 1.5],
   ['priority', Number.POSITIVE_INFINITY],
   ['stage', ''],
-])('is refused with a %s that cannot be stored: %s', async (field, value) => {
+])('a child is refused with a %s that cannot be stored: %s', async (field, value) => {
   const { published, child } = await publishing(async () => undefined, undefined, { [field]: value })
 
   expect(published).toMatchObject({ code: 'invalid', problems: [{ path: field }] })
   expect(child).toBeUndefined()
 })
 
-it('is refused once a heartbeat has found the run gone', async () => {
+it('a child is refused once a heartbeat has found the run gone', async () => {
   const { published, child } = await publishing(async (system, task, { signal }) => {
     const head = await readTask(system, task.id)
     if (head) await system.tasks.apply(changeOf(cancel(head, system.clock.now())))
@@ -75,7 +75,7 @@ it('is refused once a heartbeat has found the run gone', async () => {
   expect(child).toBeUndefined()
 })
 
-it('is refused to a process that wakes after its lease, before any of its timers', async () => {
+it('a child is refused to a process that wakes after its lease, before any of its timers', async () => {
   const { published, child } = await publishing(async system => {
     const wokeAt = system.clock.now() + 60 * SECOND
     Object.assign(system.clock, { now: () => wokeAt })
@@ -85,7 +85,7 @@ it('is refused to a process that wakes after its lease, before any of its timers
   expect(child).toBeUndefined()
 })
 
-it('is refused to code that the handler left running when its run ended', async () => {
+it('a child is refused to code that the handler left running when its run ended', async () => {
   const system = aMemorySystem()
   await registered(system)
   const task = await stored(system, { key: 'parent' })

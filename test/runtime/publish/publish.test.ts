@@ -6,8 +6,8 @@ import { publish } from '../../../shared/runtime/publish/publish.ts'
 import { aMemorySystem, type MemorySystem, registered } from '../../support/worlds/memory-system.ts'
 
 /**
- * A store on which the first write takes effect, but its answer is lost, and before it is repeated another process
- * restarts the task: to the repetition that looks like a lost race.
+ * A store that loses the answer to the first write, although the write took effect. Before the write is repeated,
+ * another process restarts the task. To the repetition that looks like a lost race.
  */
 function overtakenOnce(system: MemorySystem, overtake: () => Promise<unknown>): MemorySystem {
   let isFirst = true

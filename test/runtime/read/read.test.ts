@@ -27,7 +27,7 @@ const read = (id = 'resize:k1') =>
     id,
   )
 
-/** One run of the task, a second long. */
+/** Runs the task once, for one second. */
 async function ranOnce(task: Task, workerId: string, outcome: Outcome): Promise<Task> {
   const now = () => system.clock.now()
   const claimed = await transact(system, task, seen => claim(seen ?? task, { workerId }, now()))

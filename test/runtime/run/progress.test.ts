@@ -39,7 +39,7 @@ it('the progress of a heartbeat that fails is sent with the next one', async () 
 })
 
 it.each([[{ done: 2 }], [null]])(
-  'progress that is reported during a heartbeat that fails replaces the one of that heartbeat: %j',
+  'progress that is reported during a heartbeat that fails replaces that heartbeat’s progress: %j',
   async later => {
     expect(await progressAfterFailedBeat({ done: 1 }, report => report(later))).toEqual(later)
   },

@@ -63,7 +63,7 @@ describe('the log of a run', () => {
     expect(kept.isWellFormed()).toBe(true)
   })
 
-  it('never fails its handler, whatever that logs', () => {
+  it('never fails its handler, whatever the handler logs', () => {
     const circle: Record<string, unknown> = {}
     circle.self = circle
     const error = new Error('outer')
@@ -73,7 +73,7 @@ describe('the log of a run', () => {
     runLog.info('circle', { circle })
     runLog.info('big', { count: 7n, error })
 
-    expect(tail()).toContain('circle {fields that are no JSON: circle}')
+    expect(tail()).toContain('circle {fields that are not JSON: circle}')
     expect(tail()).toContain('"count":"7"')
     expect(lines[1]).toEqual([
       'big',
@@ -175,9 +175,10 @@ describe('a run that ended', () => {
     const lines = records[0]?.log?.split('\n') ?? []
     expect(lines.map(line => line.split(' ').slice(1, 3).join(' '))).toEqual([
       'INFO trying',
-      'INFO failed,',
+      'INFO the',
       'INFO trying',
     ])
+    expect(lines[1]).toContain('the handler failed')
     expect(lines[1]).toContain('not yet')
   })
 

@@ -42,7 +42,7 @@ function untilAborted(signal: AbortSignal): Promise<never> {
   return new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
 }
 
-describe('a handler that ends by itself', () => {
+describe('a handler that ends before its run is stopped', () => {
   const cases: ReadonlyArray<[string, Run, object]> = [
     ['returns', () => ({ bytes: 3 }), { state: 'succeeded', run: 'succeeded' }],
     ['returns nothing', () => undefined, { state: 'succeeded', run: 'succeeded' }],
@@ -54,7 +54,7 @@ describe('a handler that ends by itself', () => {
       { state: 'open', run: 'failed', dueIn: 1 * SECOND },
     ],
     [
-      'throws something that is no error',
+      'throws a value that is not an error',
       () => {
         throw { code: 7 }
       },
@@ -190,7 +190,7 @@ describe('a handler whose run ends under it', () => {
     expect(runs[0]).toMatchObject({ state: 'failed', error: { name: 'TimedOut' } })
   })
 
-  it('over its timeout, although it ignores its signal: the run fails all the same', async () => {
+  it('over its timeout, although it ignores its signal: the run fails, too', async () => {
     const system = aMemorySystem()
     const task = await stored(system, { options: { timeoutMs: 2_000 } })
 
@@ -248,7 +248,7 @@ describe('a handler whose run ends under it', () => {
     expect(runs.map(({ state }) => state)).toEqual(['released'])
   })
 
-  it('in a process that must stop: the task is released and no retry is counted', async () => {
+  it('in a process that must stop: the run is released and no retry is counted', async () => {
     const system = aMemorySystem()
     const task = await stored(system)
     const aborting = new AbortController()
@@ -403,7 +403,7 @@ describe('a claim that is refused, or whose run cannot begin or end', () => {
     expect(after).toMatchObject({ state: 'open', failures: 0 })
   })
 
-  it('and a store that fails once at the end: the end is written again within the lease', async () => {
+  it('because the store fails once at the end: the end is written again within the lease', async () => {
     const system = aMemorySystem()
     const task = await stored(system)
     let failures = 3

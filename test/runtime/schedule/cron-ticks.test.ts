@@ -85,7 +85,7 @@ const crons = fc
   )
   .map(fields => fields.join(' '))
 
-/** Every minute by itself: its wall time fits the expression, and was not shown before. */
+/** The ticks, found minute by minute: the wall time fits the expression, and was not shown before. */
 function byHand(cron: string, zone: string, from: number, to: number): number[] {
   const pattern = new Cron(cron, { timezone: 'UTC', paused: true })
   const clock = createWallClock(zone)
@@ -130,7 +130,7 @@ describe('ticks of any cron expression around any clock change', () => {
     )
   })
 
-  test('grow, and no wall time of theirs comes twice', () => {
+  test('increase, and no two of them have the same wall time', () => {
     fc.assert(
       fc.property(cases, ({ cron, change: [zone, at], before }) => {
         const ticks = cronTicks(cron, zone)

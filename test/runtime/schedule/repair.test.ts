@@ -17,21 +17,21 @@ import {
 
 const START = '2026-01-01T12:00:00.000Z'
 const MINUTE = 60_000
-/** The least that can be set. */
+/** The smallest grace that can be set. */
 const GRACE = 180_000
 
-const NIGHTLY = { kind: 'cron', cron: '0 10 12 * * *', timezone: 'UTC' } as const
+const DAILY = { kind: 'cron', cron: '0 10 12 * * *', timezone: 'UTC' } as const
 const TICK = Date.parse('2026-01-01T12:10:00.000Z')
 
-/** A nightly schedule, its tick ten minutes or more than a day away. */
-async function aNightly(isFar = false): Promise<{ world: ScheduleWorld; tick: number }> {
+/** A daily schedule whose next tick is ten minutes away or, with `isFar`, almost a day. */
+async function aDailySchedule(isFar = false): Promise<{ world: ScheduleWorld; tick: number }> {
   const world = await aScheduleWorld(START)
   if (isFar) await world.clock.advance(11 * MINUTE)
-  await put(world, NIGHTLY, { graceMs: GRACE })
+  await put(world, DAILY, { graceMs: GRACE })
   return { world, tick: isFar ? TICK + 86_400_000 : TICK }
 }
 
-/** Rounds of the sweeper every minute from `from` on; the messages that it sends come at once. */
+/** Runs a round of the sweeper every minute from `from` on. The messages that it sends are delivered at once. */
 async function sweepOn(world: ScheduleWorld, from: number, count: number): Promise<void> {
   const memory = createSweepMemory()
   await world.clock.advance(from - world.clock.now())
@@ -44,9 +44,9 @@ async function sweepOn(world: ScheduleWorld, from: number, count: number): Promi
 
 const phases = Array.from({ length: 12 }, (_, index) => index * 5_000)
 
-describe('the tick of a nightly schedule', () => {
+describe('the tick of a daily schedule', () => {
   test.each(phases)('runs though its look is lost, with the sweeper %d ms after its time', async phase => {
-    const { world, tick } = await aNightly()
+    const { world, tick } = await aDailySchedule()
     await plan(world)
     world.messages.looks.splice(0)
 
@@ -56,7 +56,7 @@ describe('the tick of a nightly schedule', () => {
   })
 
   test.each(phases)('runs though no planner saw it, with the sweeper %d ms after its time', async phase => {
-    const { world, tick } = await aNightly(true)
+    const { world, tick } = await aDailySchedule(true)
 
     await sweepOn(world, tick - MINUTE + phase, 4)
 
@@ -64,7 +64,7 @@ describe('the tick of a nightly schedule', () => {
   })
 
   test('runs though its look and a round of the sweeper are lost', async () => {
-    const { world, tick } = await aNightly()
+    const { world, tick } = await aDailySchedule()
     await plan(world)
     world.messages.looks.splice(0)
 
@@ -74,7 +74,7 @@ describe('the tick of a nightly schedule', () => {
   })
 
   test('runs though its minute is never woken', async () => {
-    const { world, tick } = await aNightly(true)
+    const { world, tick } = await aDailySchedule(true)
     await plan(world)
     expect(world.timers.minutes.size).toBe(1)
 
@@ -84,7 +84,7 @@ describe('the tick of a nightly schedule', () => {
   })
 
   test('runs while no queue takes messages', async () => {
-    const { world, tick } = await aNightly()
+    const { world, tick } = await aDailySchedule()
     const look = async () => {
       throw new BatonError('unavailable', 'no queue')
     }
@@ -96,7 +96,7 @@ describe('the tick of a nightly schedule', () => {
   })
 
   test('is left out once it is later than its grace', async () => {
-    const { world, tick } = await aNightly()
+    const { world, tick } = await aDailySchedule()
 
     await sweepOn(world, tick + GRACE + 1, 1)
 
@@ -110,7 +110,7 @@ describe('a crowd of schedules whose messages are all lost', () => {
 
   test('ticks in one round, though some of it cannot tick', async () => {
     const world = await aScheduleWorld(START)
-    const request = { timing: NIGHTLY, missed: 'skip', graceMs: GRACE } as const
+    const request = { timing: DAILY, missed: 'skip', graceMs: GRACE } as const
     for (let nth = 0; nth < CROWD; nth++) {
       const input = nth < 20 ? 'x'.repeat(1_000) : 0
       await putSchedule(world, `s${nth}`, { ...request, task: { type: 'resize', input } })
@@ -126,7 +126,7 @@ describe('a crowd of schedules whose messages are all lost', () => {
   })
 
   test('is not ticked before the sweeper may judge a message as lost', async () => {
-    const { world, tick } = await aNightly()
+    const { world, tick } = await aDailySchedule()
     await world.clock.advance(tick + 1_999 - world.clock.now())
 
     const report = await sweep(world)

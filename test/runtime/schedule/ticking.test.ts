@@ -226,7 +226,7 @@ describe('a pause', () => {
     expect(await publishedTicks(world)).toEqual([])
   })
 
-  test('shows no next run, stands last in the list, and survives a new definition', async () => {
+  test('shows no next tick, stands last in the list, and survives a new definition', async () => {
     const world = await aScheduleWorld(START)
     await put(world, EVERY_5_S)
     await pauseSchedule(world, SCHEDULE_ID)
@@ -384,7 +384,7 @@ describe('what cannot be published', () => {
   })
 })
 
-describe('running a schedule by hand', () => {
+describe('triggering a schedule', () => {
   test('publishes a task of its own at once, and leaves the ticks as they are', async () => {
     const world = await aScheduleWorld(START)
     await put(world, EVERY_5_S)
@@ -422,8 +422,8 @@ describe('running a schedule by hand', () => {
   })
 })
 
-describe('far ahead', () => {
-  test('a tick waits for its minute, whose schedule then wakes it', async () => {
+describe('a schedule that is due far ahead', () => {
+  test('a tick waits for its minute, whose EventBridge schedule then wakes it', async () => {
     const world = await aScheduleWorld(START)
     const dueAt = Date.parse('2027-01-01T00:00:00Z')
     await put(world, { kind: 'cron', cron: '0 0 1 1 *', timezone: 'UTC' })
@@ -446,7 +446,7 @@ describe('far ahead', () => {
     expect(world.messages.dispatches).toEqual([])
   })
 
-  test('a paused one leaves its minute', async () => {
+  test('a paused schedule leaves its minute', async () => {
     const world = await aScheduleWorld(START)
     await put(world, DAILY_AT_2_30)
 

@@ -39,7 +39,13 @@ describe('what is not planned', () => {
   })
 
   it.each([
-    ['comes again at its newest position for a passing trouble', {}, unsent(true), ['p2'], ['warn']],
+    [
+      'is delivered again from its newest position when the failure may pass',
+      {},
+      unsent(true),
+      ['p2'],
+      ['warn'],
+    ],
     ['is passed over when its message is refused, which blocks nothing', {}, unsent(false), [], ['error']],
     [
       'is left to the sweeper when its minute has no schedule, for an outage',
@@ -68,7 +74,7 @@ describe('what is not planned', () => {
   })
 })
 
-it('a head that cannot be planned is passed over, and the rest of its batch is planned', async () => {
+it('a head that cannot be planned is skipped, and the rest of its batch is planned', async () => {
   const logged: unknown[] = []
   const memory = aMemorySystem()
   const system = {
@@ -83,7 +89,7 @@ it('a head that cannot be planned is passed over, and the rest of its batch is p
   expect(logged).toContainEqual(expect.objectContaining({ id: 'resize:poison', transient: false }))
 })
 
-it('an outage during planning makes the whole batch come again', async () => {
+it('an outage during planning makes Lambda deliver the whole batch again', async () => {
   const memory = aMemorySystem()
   const dispatch = () => Promise.reject(new BatonError('unavailable', 'no answer'))
   const system = { ...memory, messages: { ...memory.messages, dispatch } }
@@ -91,8 +97,11 @@ it('an outage during planning makes the whole batch come again', async () => {
   await expect(planChanges(system, changesOf(aTask({ key: 'a' })))).rejects.toThrow('no answer')
 })
 
-describe('a batch that comes again', () => {
-  /** The event source mapping of Lambda: the batch comes again from its first failed position, a bounded number of times. */
+describe('a second delivery of a batch', () => {
+  /**
+   * The event source mapping of Lambda: it delivers the batch again from the first failed position, a bounded
+   * number of times.
+   */
   async function delivered(system: PlanningSystem, tasks: readonly Task[], most: number): Promise<number> {
     let batch = changesOf(...tasks)
     let deliveries = 0
@@ -104,7 +113,7 @@ describe('a batch that comes again', () => {
     return deliveries
   }
 
-  it('does not exist when the schedule of one far task cannot be created, and every other task is dispatched once', async () => {
+  it('is not needed when the EventBridge schedule of one far task cannot be created, and every other task is dispatched once', async () => {
     const system = aMemorySystem()
     const tasks = Array.from({ length: 99 }, (_, nth) => aTask({ key: `k${nth}` }))
     const ensureMinute = () => Promise.reject(new BatonError('unavailable', 'no answer'))

@@ -55,7 +55,7 @@ it('a task that no worker takes for 15 minutes is counted and named, in every ro
   expect(system.counted('Stuck')).toBe(1)
 })
 
-it('an operator who changes it gives it another 15 minutes', async () => {
+it('an operator who changes a stuck task gives it another 15 minutes', async () => {
   const { system, reports } = await aSystem()
   const task = await stored(system)
   await system.clock.advance(20 * MINUTE)
@@ -132,7 +132,7 @@ it('over HTTP a task is stuck when workers ask for such tasks and work on none',
   expect(reports).toMatchObject([{ ids: ['resize:waits'] }])
 })
 
-it('is not reported in the first rounds after missed ones, because these repair first', async () => {
+it('a stuck task is not reported in the first rounds after missed ones, because these repair first', async () => {
   const { system, reports } = await aSystem()
   await stored(system)
   const memory = createSweepMemory()

@@ -9,7 +9,7 @@ import { aMemorySystem, type MemorySystem, stored } from '../../support/worlds/m
 const BEGINS = NOW + 30 * MINUTE
 const FAR = BEGINS / MINUTE
 
-/** A system with tasks due in a far minute, so long before that minute begins. */
+/** A system with tasks that are due in a far minute. That minute begins in `ms`. */
 async function aMinuteIn(ms: number, tasks = 3): Promise<MemorySystem> {
   const system = aMemorySystem()
   for (let nth = 0; nth < tasks; nth++)
@@ -18,7 +18,7 @@ async function aMinuteIn(ms: number, tasks = 3): Promise<MemorySystem> {
   return system
 }
 
-/** What the minute's messages dispatch. */
+/** Serves the messages of the minute, and returns the tasks that they dispatch. */
 async function dispatchedBy(system: MemorySystem): Promise<string[]> {
   for (const look of system.messages.minuteLooks.splice(0))
     await wakeMinuteShard(system, look, Number.POSITIVE_INFINITY)

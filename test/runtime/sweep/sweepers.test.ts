@@ -20,7 +20,7 @@ const reporting = (name: string, report: Partial<typeof NOTHING_SWEPT>): Sweeper
   round: async () => ({ ...NOTHING_SWEPT, ...report }),
 })
 
-it('reports the sum of what all sweepers did', async () => {
+it('a round reports the sum of what all sweepers did', async () => {
   const sweepers = [
     reporting('a', { examined: 5, repaired: 1 }),
     reporting('b', { examined: 2, failed: 3 }),
@@ -32,7 +32,7 @@ it('reports the sum of what all sweepers did', async () => {
   expect(report).toEqual({ examined: 7, repaired: 1, failed: 3 })
 })
 
-it('goes on when a sweeper fails, and says which one repairs nothing', async () => {
+it('a round goes on when a sweeper fails, and says which one repairs nothing', async () => {
   const failing = { ...reporting('broken', {}), round: () => Promise.reject(new Error('no answer')) }
 
   const report = await sweep(system, createSweepMemory(), [failing, reporting('whole', { repaired: 1 })])
@@ -41,7 +41,7 @@ it('goes on when a sweeper fails, and says which one repairs nothing', async () 
   expect(errors).toMatchObject([{ fields: { sweeper: 'broken', error: new Error('no answer') } }])
 })
 
-it('tells each sweeper when to begin no further work', async () => {
+it('a round tells each sweeper when to begin no further work', async () => {
   const ends: number[] = []
   const round: Sweeper['round'] = async (_round, stopAt) => {
     ends.push(stopAt - system.clock.now())
@@ -54,7 +54,7 @@ it('tells each sweeper when to begin no further work', async () => {
   expect(ends).toEqual([30_000, Number.POSITIVE_INFINITY])
 })
 
-it('begins the rounds of all sweepers side by side', async () => {
+it('one call begins the rounds of all sweepers side by side', async () => {
   const begun: string[] = []
   const { promise: allBegun, resolve } = Promise.withResolvers<void>()
   const waiting = (name: string): Sweeper => ({
@@ -71,7 +71,7 @@ it('begins the rounds of all sweepers side by side', async () => {
   expect(begun).toEqual(['first', 'second'])
 })
 
-it('looks for stuck tasks among those that a sweeper has read', async () => {
+it('a round looks for stuck tasks among those that a sweeper has read', async () => {
   await registered(system)
   const task = await stored(system)
   await system.clock.advance(24 * 60 * MINUTE)
@@ -84,7 +84,7 @@ it('looks for stuck tasks among those that a sweeper has read', async () => {
   expect([before, system.counted('Stuck')]).toEqual([0, 1])
 })
 
-it('repairs the tasks of a type that was read although the registry of workers does not answer', async () => {
+it('a round repairs the tasks of a type that was read although the registry of workers does not answer', async () => {
   await registered(system)
   system.messages.backlogs.set('resize', 0)
   await stored(system)
@@ -97,7 +97,7 @@ it('repairs the tasks of a type that was read although the registry of workers d
   expect(errors).toMatchObject([{ fields: { sweeper: 'workers' } }])
 })
 
-it('lists each sweeper once, with what it repairs', () => {
+it('the list has each sweeper once, with what it repairs', () => {
   const names = SWEEPERS.map(({ name }) => name)
 
   expect(new Set(names).size).toBe(names.length)

@@ -35,7 +35,7 @@ const entriesUpTo = (count: number) => Array.from({ length: count }, (_, sort) =
 const readNext = async (budget: number) =>
   (await readFromCursor(system, 'cursor', RANGE, budget)).map(({ sort }) => Number(sort))
 
-it('goes on where the last round stopped, and begins anew at the end', async () => {
+it('the reader goes on where the last round stopped, and begins anew at the end', async () => {
   entries = entriesUpTo(5)
 
   const rounds = [await readNext(2), await readNext(2), await readNext(2), await readNext(2)]
@@ -44,7 +44,7 @@ it('goes on where the last round stopped, and begins anew at the end', async () 
   expect(puts).toEqual([{ id: 't1', sort: 1 }, { id: 't3', sort: 3 }, null, { id: 't1', sort: 1 }])
 })
 
-it('reads a large budget in pages of 100', async () => {
+it('the reader reads a large budget in pages of 100', async () => {
   entries = entriesUpTo(500)
 
   const read = await readNext(250)
@@ -52,7 +52,7 @@ it('reads a large budget in pages of 100', async () => {
   expect([read.length, limits]).toEqual([250, [100, 100, 50]])
 })
 
-it('records nothing where a round reads the whole range', async () => {
+it('the reader records nothing where a round reads the whole range', async () => {
   entries = entriesUpTo(3)
 
   const rounds = [await readNext(50), await readNext(50)]
@@ -64,7 +64,7 @@ it('records nothing where a round reads the whole range', async () => {
   expect(puts).toEqual([])
 })
 
-it('goes on after an entry that has left the range meanwhile', async () => {
+it('the reader goes on after an entry that has left the range meanwhile', async () => {
   entries = entriesUpTo(5)
   await readNext(2)
   entries = entries.filter(({ id }) => id !== 't1')

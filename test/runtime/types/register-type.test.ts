@@ -35,7 +35,7 @@ describe('a deployed handler', () => {
     expect((await system.types.get('resize'))?.configuration.shards).toBe(kept)
   })
 
-  it('says whether workers serve its type, until a Lambda does', async () => {
+  it('records that workers serve its type, until a Lambda function serves it', async () => {
     const system = aMemorySystem()
 
     await registerHandlerType(system, 'resize', HANDLER, { servedBy: 'workers' })
@@ -58,7 +58,7 @@ describe('a deployed handler', () => {
     expect(type).not.toHaveProperty('handlerSince')
   })
 
-  it('that was never registered registers no type when it is removed', async () => {
+  it('that was never registered creates no type when it is removed', async () => {
     const system = aMemorySystem()
 
     await removeHandler(system, 'resize')
@@ -82,7 +82,7 @@ describe('a deployed flow', () => {
     expect(type).not.toHaveProperty('servedBy')
   })
 
-  it('stays when the former handler of its type is removed after it', async () => {
+  it('stays when the handler that the type had before is removed', async () => {
     const system = aMemorySystem()
     await registerHandlerType(system, 'order', HANDLER)
     await registerFlowType(system, 'order', FLOW)

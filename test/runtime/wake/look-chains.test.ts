@@ -15,12 +15,12 @@ import {
   stored,
 } from '../../support/worlds/memory-system.ts'
 
-/** Two looks that arm another one, and those around them. */
+/** Two looks that send the next one, and those around them. */
 const LOOKS_PER_MINUTE_MAX = 5
 
 type Message = { readonly at: number; readonly look: Look; readonly id: string }
 
-/** A running task, and its queue of looks: time goes by in steps of 100 ms, with a heartbeat every 5 s. */
+/** A running task and its queue of looks. The clock moves in steps of 100 ms, and the run sends a heartbeat every 5 s. */
 async function aRunningTask() {
   const system = aMemorySystem()
   await registered(system)

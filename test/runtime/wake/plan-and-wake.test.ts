@@ -23,7 +23,7 @@ describe('planning', () => {
     ],
     ['due in 15 minutes', 15 * MINUTE, { delays: [900], minutes: 0 }],
     [
-      'due later: its minute gets a schedule and nothing is sent',
+      'due later: its minute gets an EventBridge schedule, and no message is sent',
       15 * MINUTE + 1,
       { delays: [], minutes: 1 },
     ],
@@ -37,7 +37,7 @@ describe('planning', () => {
     expect(system.timers.minutes.size).toBe(minutes)
   })
 
-  it('asks for one schedule for all tasks of a minute', async () => {
+  it('asks for one EventBridge schedule for all tasks of a minute', async () => {
     const system = aMemorySystem()
     const dueAt = Math.ceil((system.clock.now() + 30 * MINUTE) / MINUTE) * MINUTE
     const tasks = await Promise.all([1, 2, 3].map(i => stored(system, { key: `far-${i}`, dueAt: dueAt + i })))
@@ -60,7 +60,7 @@ describe('planning', () => {
     expect(failures).toEqual([{ id: 'resize:bad', reason: 'no room', transient: false }])
   })
 
-  it('arms a look for the end of a lease, rounded up', async () => {
+  it('sends a look for the end of a lease, rounded up', async () => {
     const system = aMemorySystem()
     const task = await claimed(system, await stored(system))
 
@@ -84,7 +84,7 @@ describe('a look', () => {
     expect(system.counted('LeaseLost')).toBe(1)
   })
 
-  it('at a run whose lease has moved is armed for the new end, one hop later', async () => {
+  it('at a run whose lease has moved is sent again for the new end, one hop later', async () => {
     const system = aMemorySystem()
     const task = await claimed(system, await stored(system))
     await system.clock.advance(10 * SECOND)
@@ -98,7 +98,7 @@ describe('a look', () => {
     expect((await readTask(system, task.id))?.live[1]).toBeDefined()
   })
 
-  it('beside an older one in the same batch is armed once, whichever comes last', async () => {
+  it('beside an older one in the same batch sends one next look, whichever is delivered last', async () => {
     const system = aMemorySystem()
     const task = await claimed(system, await stored(system))
     const older = { ...lookAt(task), revision: task.revision - 1 }
@@ -142,7 +142,7 @@ describe('a look', () => {
     expect(system.messages.looks).toEqual([])
   })
 
-  it('that was armed too often stops, and is logged', async () => {
+  it('that was sent again too often ends its chain, and is logged', async () => {
     const system = aMemorySystem()
     const task = await claimed(system, await stored(system))
 

@@ -23,7 +23,7 @@ function shard(number: number): Wake {
   return { kind: 'minute-shard', look: { minute: SOME_MINUTE, shard: number } }
 }
 
-it('looks and minutes of one batch are all served, and none comes again', async () => {
+it('looks and minutes of one batch are all served, and SQS delivers none again', async () => {
   const system = aMemorySystem()
   const task = await stored(system, { kind: 'http', ordering: 'priority', dueAt: NOW + 500 })
   const batch = receivedOf(lookAt(task), { kind: 'minute', minute: SOME_MINUTE }, shard(3))
@@ -65,9 +65,9 @@ const unsent = ({ messages, ...system }: MemorySystem): System => ({
 })
 
 it.each([
-  ['a task that cannot be read', unread, ['m1', 'm2', 'm4']],
-  ['a minute of which a shard was not sent', unsent, ['m3']],
-] as const)('%s comes again, and nothing else of its batch', async (_name, broken, expected) => {
+  ['a look at a task that cannot be read', unread, ['m1', 'm2', 'm4']],
+  ['a minute with a shard that was not sent', unsent, ['m3']],
+] as const)('SQS delivers %s again, and nothing else of its batch', async (_name, broken, expected) => {
   const system = aMemorySystem()
   const [good, bad] = [aTask({ key: 'good' }), aTask({ key: 'bad' })]
   const minute: Wake = { kind: 'minute', minute: SOME_MINUTE }
@@ -79,8 +79,8 @@ it.each([
 })
 
 it.each([
-  ['comes again when its next one could not be sent', true, ['m0']],
-  ['does not come again when its next one is refused for what it is', false, []],
+  ['is delivered again when its next look could not be sent', true, ['m0']],
+  ['is not delivered again when its next look is refused for good', false, []],
 ])('a look %s', async (_name, transient, expected) => {
   const system = aMemorySystem()
   const task = await stored(system, { dueAt: NOW + 10 * MINUTE, options: { deadlineMs: MINUTE } })

@@ -64,7 +64,7 @@ async function work(client: Client): Promise<void> {
         })
       }
     } catch {
-      // There was no answer. What was claimed is found again by the request's id, or lost with its lease.
+      // There was no answer. The request's id finds its claims again; otherwise their leases run out.
     }
     await process.clock.sleep(restMs)
   }

@@ -6,7 +6,7 @@ export type Cast = {
   readonly flows: readonly FlowSetup[]
   readonly workers: readonly WorkerSetup[]
   readonly spanMs: number
-  /** Whether some tasks are due farther ahead than a queue can delay. */
+  /** Whether some tasks are due further ahead than an SQS delay reaches (15 minutes). */
   readonly isFar: boolean
   /** Whether operators and machine faults leave the system alone. */
   readonly isCalm: boolean

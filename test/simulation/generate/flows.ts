@@ -49,7 +49,7 @@ function action(dice: Dice, types: readonly TypeSetup[]): StepActionConfiguratio
 const RESUMES = ['retry-do', 'retry-do', 'retry-undo', 'retry-undo', 'skip-undo', 'continue'] as const
 
 /**
- * An operator resumes flows, some of them when most tasks are over, and some twice, or a flow is deployed anew.
+ * An operator resumes flows, some of them when most tasks are over, and some twice, or a flow is deployed again.
  */
 export function ofFlow(dice: Dice, cast: Cast, ids: readonly string[]): Step[] {
   const mine = ids.filter(id => cast.flows.some(({ type }) => id.startsWith(`${type}:`)))

@@ -238,7 +238,7 @@ function ofWorker(dice: Dice, cast: Cast): Step[] {
   }
 }
 
-/** A type's handler is deployed anew, or withdrawn for a while. */
+/** A type's handler is deployed again, or withdrawn for a while. */
 function deployment(dice: Dice, cast: Cast): Step[] {
   const { type, servedBy } = dice.pick(cast.types)
   const at = dice.between(100, cast.spanMs)

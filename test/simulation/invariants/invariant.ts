@@ -15,7 +15,7 @@ export type Invariant = {
   }
 }
 
-/** An invariant that judges each write by itself. */
+/** An invariant that judges each write without the writes before it. */
 export function onEachWrite(name: string, judge: (write: Write) => string | undefined): Invariant {
   return {
     name,

@@ -36,7 +36,7 @@ function verdictOn(events: readonly HistoryEvent[]): string | undefined {
   return judge.broken()?.invariant
 }
 
-describe('a claim of a task of which the process has no dispatch', () => {
+describe('a claim by a process without a dispatch of the task', () => {
   const [one, other] = [aTaskOf('k1'), aTaskOf('k2')]
   const broken = 'a dispatch of one piece claims no other piece, unless it is a ticket of its type'
 

@@ -52,7 +52,7 @@ export const PAUSE_INVARIANTS: readonly Invariant[] = [
       const delivered = new Map<string, number>()
       const heads = new Map<string, string>()
       const onDelivery = (task: Task, at: number) => {
-        // A changed task was dispatched anew. Older messages may come late.
+        // A changed task has a new dispatch. Older messages may come late.
         if (heads.get(task.id) !== nameOf(task)) return undefined
         const last = delivered.get(nameOf(task)) ?? 0
         delivered.set(nameOf(task), at)
@@ -100,7 +100,7 @@ function acknowledgedPauses() {
   }
   const onAnswer = (step: Step) => {
     if (step.do !== 'pause-type' || !stored.has(step.type)) return
-    // A resume in between may have been followed by another pause, not yet acknowledged.
+    // After that pause the type may have been resumed and paused again, and the second pause is not acknowledged yet.
     const isOfThisPause = (resumedAt.get(step.type) ?? 0) < START + step.at
     if (isOfThisPause && !acknowledged.has(step.type)) acknowledged.set(step.type, { type: step.type })
   }

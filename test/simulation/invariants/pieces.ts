@@ -13,7 +13,7 @@ export function pieceOf({ stage, flow }: Task): string {
   return flow ? `${flow.direction} ${flow.presentStep}` : (stage ?? '')
 }
 
-/** Whether a write opened a piece, or the same piece anew. */
+/** Whether a write opened a piece, or opened the same piece again. */
 export function opensPiece(before: Task | undefined, after: Task): boolean {
   if (!before || before.born !== after.born || after.operation === 'resume') return true
   return pieceOf(before) !== pieceOf(after)

@@ -2,7 +2,7 @@ import type { EndedRun } from '../../../shared/core/task/runs.ts'
 import { endedRuns, liveRuns, successes } from '../../../shared/core/task/task.ts'
 import { type Invariant, onEachWrite } from './invariant.ts'
 
-/** Promises that each write shows by itself. */
+/** Promises that each single write must keep. */
 export const WRITE_INVARIANTS: readonly Invariant[] = [
   onEachWrite('no worker has two live runs of one task', ({ after }) => {
     const workers = liveRuns(after).map(({ workerId }) => workerId)

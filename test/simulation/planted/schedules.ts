@@ -141,7 +141,7 @@ function ofTheNext(change: Change): Change {
   return renamed({ ...change, after: { ...change.after, dueAt } }, `${change.after.key}+`)
 }
 
-/** Moves the next tick by a minute, so that the ticks in between are passed over. */
+/** Moves the next tick by a minute, so that the ticks before it are passed over. */
 function passedOver(change: Change): Change {
   const { after } = change
   return after.state === 'open' ? { ...change, after: { ...after, dueAt: after.dueAt + 60_000 } } : change

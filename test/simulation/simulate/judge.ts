@@ -11,7 +11,7 @@ export type Verdict = { readonly invariant: string; readonly message: string; re
 /** Checks every event of the history against every invariant. */
 export type Judge = {
   see(event: HistoryEvent): void
-  /** Whether no task can change any more by itself. */
+  /** Whether no task will change any more without an operation. */
   isSettled(heads: Iterable<Head>): boolean
   end(heads: Iterable<Head>, at: number): void
   /** An exception or a rejection was not handled. */

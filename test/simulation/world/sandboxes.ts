@@ -13,7 +13,7 @@ export type Sandbox = {
 }
 
 /**
- * The execution environments of Lambda functions. Each runs one invocation at a time and is frozen in between,
+ * The execution environments of Lambda functions. Each runs one invocation at a time and is frozen between two invocations,
  * so that work which an invocation left behind continues in a later one. An invocation that exceeds its timeout
  * kills its process.
  */

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { onUnhandledError } from './unhandled-errors.ts'
 
-/** The errors that are reported while this code runs. */
+/** The unhandled errors that are reported while the code runs. */
 async function unhandledBy(code: () => void): Promise<unknown[]> {
   const reported: unknown[] = []
   const stop = onUnhandledError(error => reported.push(error))
@@ -18,16 +18,16 @@ it.each([
   ['a rejection', () => void Promise.reject(error)],
   ['a rejection after a while', () => void Promise.resolve().then(() => Promise.reject(error))],
   ['an exception in a listener', () => aborted(() => raise())],
-  ['an exception in a turn of its own', () => queueMicrotask(raise)],
-])('reports %s that is not handled', async (_name, code) => {
+  ['an exception in a microtask', () => queueMicrotask(raise)],
+])('%s that is not handled is reported', async (_name, code) => {
   expect(await unhandledBy(code)).toEqual([error])
 })
 
-it('reports no error that was handled', async () => {
+it('an error that was handled is not reported', async () => {
   expect(await unhandledBy(() => void Promise.reject(error).catch(() => undefined))).toEqual([])
 })
 
-it('restores the listeners of before', async () => {
+it('the end of the watch restores the earlier listeners', async () => {
   const before = process.rawListeners('unhandledRejection')
 
   await unhandledBy(() => undefined)

@@ -33,7 +33,7 @@ async function called({ until, process }: DrivenWorld) {
   return { answer, effects }
 }
 
-/** Whether an answer has come after this time. */
+/** Whether an answer has arrived after this time. */
 async function hasEnded(answer: Promise<unknown>, { clock }: DrivenWorld, ms: number): Promise<boolean> {
   let ended = false
   void answer.finally(() => {
@@ -93,7 +93,7 @@ describe('a call', () => {
     expect(world.notes.join()).toContain('freezes for')
   })
 
-  it('meets no misfortune once it is calm', async () => {
+  it('meets no misfortune after the weather has become calm', async () => {
     const weather = { refused: 1, answerLost: 1, death: 1, freeze: 1, slow: 1 }
     const world = await createDrivenWorld({ weather, calmAt: 5_000 })
 
@@ -279,7 +279,7 @@ describe('a schedule', () => {
     expect(latestMs).toBeLessThanOrEqual(2_000)
   })
 
-  it('fires late, twice or not at all when it is off', async () => {
+  it('fires late, twice or not at all when the scheduler is unreliable', async () => {
     const { counts, latestMs } = await fired({ scheduleOff: 1 })
 
     expect(counts).toEqual(new Set([0, 1, 2]))

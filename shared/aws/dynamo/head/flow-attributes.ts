@@ -5,7 +5,7 @@ import { always, attributesOf, mapped, optional, withDefault } from '../attribut
 import { flag, flagFor, mapOf, number, type StoredBy, text, word } from '../codecs.ts'
 import { body, taskError } from './run-attributes.ts'
 
-/** A flow's progress in a head. The names are short, so that many steps fit into one write unit. */
+/** This file stores a flow's progress in a head. The names are short, so that many steps fit into one write unit. */
 
 /** One action of a step. `f`, `by` and `ran` are the fence, the worker and the beginning of the run that ended it. */
 const ACTION = attributesOf<ActionRecord>()({

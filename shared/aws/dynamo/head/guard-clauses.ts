@@ -6,7 +6,7 @@ const NOTHING_THERE = 'attribute_not_exists(#pk)'
 const SAME_BIRTH = '#born = :born'
 const SAME_REVISION = '#rev = :rev'
 const STILL_LIVE = 'attribute_exists(#live.#fence)'
-/** A path into a map needs the map. Heads of code that knows no counted changes may lack it. */
+/** A path into a map requires that the map exists. Heads that were written before counted changes existed may lack it. */
 const HAS_ENDED_RUNS = 'attribute_exists(#ended)'
 /** A revision that was read has a known schema. A heartbeat names no revision, and must not write into a newer item. */
 const KNOWN_SCHEMA = '#v <= :schema'

@@ -4,7 +4,10 @@ import type { Head } from '../../../core/task/head.ts'
 import { SCHEDULE_TYPE, type ScheduleState } from '../../../core/task/schedule-state.ts'
 import type { Task } from '../../../core/task/task.ts'
 
-/** The members of all kinds of heads together. An item has an attribute for each that its kind has and that is no default. */
+/**
+ * The members of all kinds of heads together. An item has an attribute for each member that its kind has and whose value is not
+ * the default.
+ */
 export type HeadMembers = Omit<Task, 'kind'> & {
   readonly kind: Head['kind']
   readonly canvas?: CanvasState

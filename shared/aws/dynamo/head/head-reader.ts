@@ -74,8 +74,8 @@ async function write(
   definition: FlowDefinition,
 ): Promise<FlowDefinition> {
   const written = await conditional(documents.send(new PutCommand(putDefinition(table, definition))))
-  const present = 'refusedBy' in written ? written.refusedBy : undefined
-  if (present && JSON.stringify(bodyFromItem(present)) !== JSON.stringify(definition)) {
+  const stored = 'refusedBy' in written ? written.refusedBy : undefined
+  if (stored && JSON.stringify(bodyFromItem(stored)) !== JSON.stringify(definition)) {
     throw new BatonError(
       'invalid',
       `other steps are stored under the name ${definition.name}: change a step of this flow to give it another name`,

@@ -15,8 +15,9 @@ import { guardExpression } from './guard-clauses.ts'
 import { headItem } from './items.ts'
 
 /**
- * Attribute with the id of the last write of a head. A request that is repeated after a lost answer recognises its own write by
- * it. Heartbeats carry no write id: repeating one changes nothing, and its id would hide that of the write before.
+ * The attribute that holds the id of the last write of a head. A request that is repeated after a lost answer recognises its
+ * own write by this id. Heartbeats carry no write id: repeating one changes nothing, and its id would hide that of the write
+ * before.
  */
 export const WRITE_ID_ATTRIBUTE = 'tok'
 
@@ -55,8 +56,8 @@ export function putHead(table: string, { after, guard }: Change, writeId: string
 }
 
 /**
- * Moves one run to the ended ones and counts the revision up, whatever it is. Guard: the run is live. Like a heartbeat, it
- * carries no write id: after a lost answer the run's end proves the write.
+ * Moves one run from the live to the ended ones, and adds one to the revision, whatever it is. Guard: the run is live. Like a
+ * heartbeat, it carries no write id: after a lost answer the run's end proves the write.
  */
 function countSuccess(table: string, { after }: Change, guard: CountedGuard): UpdateCommandInput {
   const fence = String(guard.fence)

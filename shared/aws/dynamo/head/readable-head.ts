@@ -11,8 +11,8 @@ const RUN_MAPS = { live: LIVE_RUN, ended: ENDED_RUN } as const
 const FENCE = /^[1-9]\d{0,15}$/
 
 /**
- * The fault in the form of a head; undefined when there is none. Heads of every version have these attributes. So another
- * program wrote an item without them, or a process whose objects another library had changed.
+ * The fault in the form of a head; undefined when there is none. Heads of every version have these attributes. So an item
+ * without them was written by another program, or by a process in which a library had changed the built-in objects.
  */
 export function problemOfHead(item: Item): string | undefined {
   if (item.sk !== HEAD_SORT_KEY) return `its sort key is ${JSON.stringify(item.sk)}`

@@ -19,7 +19,7 @@ import {
   word,
 } from '../codecs.ts'
 
-/** Runs in a head, what they hold, and what the task waits for. */
+/** This file stores the runs of a head, what they hold, and what the task waits for. */
 
 type BodyApart = Exclude<Body, { readonly inline: Json }>
 const BODY_APART = attributesOf<BodyApart>()({

@@ -36,7 +36,7 @@ export type TaskTable = BatchReader & {
   /** Logs the heads that a read leaves out. @default no log */
   readonly log?: Pick<Log, 'error'>
   readonly logUnreadable: ReturnType<typeof unreadableLogger>
-  /** A new id for one write: random, some 8 characters. */
+  /** Creates the id of one write: random, some 8 characters. */
   readonly newWriteId: () => string
 }
 

@@ -11,7 +11,10 @@ import type { Item } from '../stored-form.ts'
 import { headItem } from './items.ts'
 import { MEMBER } from './origin-attributes.ts'
 
-/** Heads that this code cannot read. Everything else works without them. They are logged, and an operator can remove them. */
+/**
+ * This file handles heads that this code cannot read. Everything else works without them. They are logged, and an operator can
+ * remove them.
+ */
 
 const LOG_PERIOD_MS = 60_000
 /** A process that meets more unreadable heads forgets which it has logged. */

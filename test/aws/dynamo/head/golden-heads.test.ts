@@ -4,7 +4,7 @@ import { headItem, taskFromItem } from '../../../../shared/aws/dynamo/head/items
 import { isTask } from '../../../../shared/core/task/head.ts'
 import { goldenChanges, goldenHeads } from './golden-heads.ts'
 
-/** The stored form of heads, word for word. Code that is deployed beside this reads it: a difference breaks stored tasks. */
+/** The stored form of heads, word for word. Code of other versions reads it, so a difference breaks stored tasks. */
 
 test('heads are stored in the form of all earlier versions', async () => {
   const texts = Object.entries(goldenHeads()).map(([name, task]) => section(name, linesOf(headItem(task))))
@@ -39,7 +39,7 @@ function linesOf(item: object): string[] {
     .toSorted()
 }
 
-/** JSON text with the keys of maps in order: the table keeps no order of them. */
+/** JSON text with sorted keys, because the table keeps no order of keys. */
 function canonical(value: unknown): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`

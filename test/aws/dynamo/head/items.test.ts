@@ -19,7 +19,10 @@ import {
   NOW,
 } from '../../../support/tasks/a-task.ts'
 
-/** Size by the rules of the DynamoDB developer guide ("item sizes and formats"), numbers at their largest. */
+/**
+ * The size of an item by the rules of the DynamoDB developer guide ("item sizes and formats"), numbers at their
+ * largest.
+ */
 function sizeOf(value: unknown): number {
   if (typeof value === 'string') return Buffer.byteLength(value)
   if (typeof value === 'number') return Math.ceil(String(Math.abs(value)).length / 2) + 1

@@ -36,9 +36,9 @@ async function spoil(id: string, parts: object): Promise<void> {
 /** Unreadable heads. No version of the code writes any of these forms. */
 const SPOILT: ReadonlyArray<readonly [string, object]> = [
   ['a run map with a foreign entry', { live: { 1: { by: 'w', at: 1, lease: 2 }, polluted: 'yes' } }],
-  ['a run that is no map', { live: { 1: 'yes' } }],
+  ['a run that is not a map', { live: { 1: 'yes' } }],
   ['an ended run without a state', { ended: { 1: { by: 'w', at: 1, end: 2 } } }],
-  ['options that are no JSON', { options: '{' }],
+  ['options that are not JSON', { options: '{' }],
   ['an input of another form', { input: 7 }],
   ['a time that is a text', { due: 'tomorrow' }],
   ['no birth', { born: 7 }],

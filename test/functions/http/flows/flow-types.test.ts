@@ -91,7 +91,7 @@ describe('the steps of a flow type name types', () => {
     const refused = [await api.put(steps('order'), 'broken'), await api.put(steps('jobs', 'order'))]
 
     expect(refused.map(({ status }) => status)).toEqual([400, 400])
-    const message = "must name a type that is no flow, and 'order' is one"
+    const message = "must name a type that is not a flow; 'order' is a flow"
     expect(refused[0]?.body.errors).toEqual([{ path: 'steps.0.do.type', message }])
     expect(refused[1]?.body.errors).toEqual([{ path: 'steps.1.do.type', message }])
     expect((await api.call('GET', '/v1/types/order')).body.steps).toEqual(STEPS)

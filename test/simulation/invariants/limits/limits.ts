@@ -17,7 +17,7 @@ const CHANGED_WITHIN_MS = 1_500
 const CLAIMED_WITHIN_MS = { usual: 1_500, slow: 120_000 }
 
 /**
- * Promises about rate and concurrency limits. They are counted anew from the settings of types and the claims.
+ * Promises about rate and concurrency limits. Starts and runs are counted from the settings of types and the claims.
  */
 export const LIMIT_INVARIANTS: readonly Invariant[] = [
   {

@@ -40,7 +40,7 @@ const FAR_FUTURE_MS = 86_400_000
 
 const LAMBDA: Candidate = { workerId: 'a later invocation' }
 
-/** A task that must still change by itself; undefined when there is none. A canvas waits with its members. */
+/** A task that workers must still change; undefined when there is none. A canvas waits with its members. */
 export function firstUnsettled(tasks: readonly SeenHead[], scenario: Scenario): SeenHead | undefined {
   const mayRest = (task: SeenHead) => isAtRest(task, scenario) || isStuckByFault(task, scenario)
   const busy = tasks.find(task => !task.canvas && !mayRest(task))
@@ -58,7 +58,7 @@ function isStuckByFault({ id, key }: SeenHead, scenario: Scenario): boolean {
   return isFaulty(scenario, id) && !key.startsWith(FAULTY_KEY_PREFIXES.claims)
 }
 
-/** Whether the task cannot change by itself: it has ended, or no worker of the scenario may take it. */
+/** Whether no worker will change the task: it has ended, or no worker of the scenario may take it. */
 function isAtRest(task: SeenHead, { types, workers }: Scenario): boolean {
   if (task.state !== 'open') return !task.owes
   if (Object.keys(task.live).length > 0 || task.deadlineAt !== undefined) return false

@@ -205,7 +205,7 @@ function messagesFor(
 ): Messages {
   const { name: by } = process
   /**
-   * Sends a batch. Each message fails or succeeds by itself, and an outage fails all of them. Failures are an
+   * Sends a batch. Each message fails or succeeds separately, and an outage fails all of them. Failures are an
    * answer, not an exception.
    */
   const sendAll = async <M>(
@@ -300,8 +300,8 @@ async function receive(
     ...one.body,
     done: () => process.call('delete a message', () => queue.delete(one), 'queues'),
     putBack: async (delaySeconds, passedOn = one.body.passedOn) => {
-      const anew = { task: one.body.task, passedOn }
-      await process.call('send a message anew', () => queue.send(anew, delaySeconds), 'queues')
+      const copy = { task: one.body.task, passedOn }
+      await process.call('send a copy of a message', () => queue.send(copy, delaySeconds), 'queues')
       await process.call('delete a message', () => queue.delete(one), 'queues')
     },
   }))

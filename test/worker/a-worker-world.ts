@@ -7,7 +7,7 @@ import { createMemoryInbox, type MemoryInbox } from '../../shared/testing/inbox.
 import { runWorker, type Worker, type WorkerSettings } from '../../shared/worker/run-worker.ts'
 import { aMemorySystem, type MemorySystem, stored } from '../support/worlds/memory-system.ts'
 
-export type TestWorker = {
+export type WorkerWorld = {
   readonly system: MemorySystem
   readonly inbox: MemoryInbox
   readonly worker: Worker
@@ -24,7 +24,7 @@ export function aDefinition(run: Run, type = 'resize'): TaskDefinition {
 }
 
 /** A worker on queues and a store in memory, that has started. */
-export function aWorker(settings: WorkerSettings, system = aMemorySystem()): TestWorker {
+export function aWorkerWorld(settings: WorkerSettings, system = aMemorySystem()): WorkerWorld {
   const inbox = createMemoryInbox(system.clock)
   const worker = runWorker(system, inbox, { workerId: 'w1', ...settings })
   worker.start()
@@ -52,7 +52,7 @@ export function aWorker(settings: WorkerSettings, system = aMemorySystem()): Tes
 }
 
 /** Ends the worker, and advances the clock until it has ended. */
-export async function ended({ system, worker }: Pick<TestWorker, 'system' | 'worker'>): Promise<void> {
+export async function ended({ system, worker }: Pick<WorkerWorld, 'system' | 'worker'>): Promise<void> {
   let isOver = false
   const over = worker.abort().then(() => {
     isOver = true

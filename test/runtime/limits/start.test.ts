@@ -40,7 +40,7 @@ async function headOf(system: System, { id }: Task): Promise<Task> {
   return task
 }
 
-/** Runs the task, and its permits are released. */
+/** Runs the task and releases its permits. */
 async function ran(system: MemorySystem, task: Task): Promise<void> {
   const claimed = await claim(system, task)
   if ('refused' in claimed) throw new Error(`not run: ${claimed.refused}`)
@@ -61,7 +61,7 @@ function countingPermits(system: System) {
 const refusalOf = (outcome: Claimed | NotClaimed) => ('refused' in outcome ? outcome.refused : undefined)
 
 describe('a slot', () => {
-  it('that is still to come is kept by a worker that finds its task before that time', async () => {
+  it('that lies ahead is kept by a worker that claims its task before that time', async () => {
     const { system } = await aLimited({ rate: { limit: 1, perMs: SECOND } })
     const tasks: Task[] = []
     for (let nth = 0; nth < 6; nth++) {
@@ -125,7 +125,7 @@ describe('a slot', () => {
     expect((await headOf(system, second)).wait).toEqual(waiting.wait)
   })
 
-  it('is written to a task that missed its slots again and again, so that it is dispatched once more', async () => {
+  it('is written to a task that missed five slots in a row, so that the task is dispatched once more', async () => {
     const { system } = await aLimited({ rate: { limit: 1, perMs: 500 } })
     const [first, second] = [await stored(system, { key: 'a' }), await stored(system, { key: 'b' })]
     await claim(system, first)
@@ -264,7 +264,7 @@ describe('a limit that refuses tasks of a claim', () => {
     expect((await headOf(system, low)).wait).toMatchObject({ kind: 'slot' })
   })
 
-  it('does not keep a task from running whose own key has slots left', async () => {
+  it('does not hold back a task whose own key has slots left', async () => {
     const rate = { limit: 1, perMs: 10 * SECOND, key: 'userId' }
     const { system, type } = await aLimited({ rate }, { kind: 'http' })
     for (let nth = 0; nth < 1_500; nth++) await stored(system, { key: `a${nth}`, userId: 'a', kind: 'http' })
