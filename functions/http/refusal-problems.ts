@@ -144,7 +144,7 @@ function owedCallbacks(id: string, { unpublished }: Task): Problem {
 }
 
 function undoneSteps({ flow }: Task): string {
-  const failed = flow?.definition.steps[flow.cursor]?.name
+  const failed = flow?.definition.steps[flow.reachedStep]?.name
   const undone = flow ? undoneBefore(flow).map(name => `"${name}"`) : []
   const steps = undone.length === 1 ? `the step ${undone[0]} counts` : `the steps ${undone.join(', ')} count`
   return `${steps} as undone, and came before the failed step "${failed}"`

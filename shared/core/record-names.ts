@@ -5,7 +5,7 @@ import type { JobLook, PurgeJob } from './types/type-job.ts'
  * DynamoDB adapter turns a name into a partition. `docs/data-model.md` says what each record holds and when it expires.
  */
 
-/** Cursors of the sweeper, one for each partition that it reads. */
+/** The names of the sweeper's cursors. The sweeper keeps one for each partition that it reads. */
 export const sweepRecord = {
   open: (type: string, shard: number) => `sweep#open#${type}#${shard}`,
   undoing: (type: string, shard: number) => `sweep#undoing#${type}#${shard}`,
@@ -14,12 +14,12 @@ export const sweepRecord = {
   schedules: (shard: number) => `sweep#schedule#${shard}`,
 }
 
-/** Says that a far minute was woken. */
+/** The name of the record that a minute was woken. Its tasks fell due further ahead than an SQS delay reaches (15 minutes). */
 export function minuteRecord(minute: number): string {
   return `minute#${minute}`
 }
 
-/** The progress of a purge in one partition of its type's view. */
+/** The name of the record of a purge's progress in one partition of its type's view. */
 export function purgeRecord({
   type,
   job: { askedAt, before, statuses },
@@ -29,17 +29,17 @@ export function purgeRecord({
   return `purge#${[type, askedAt, before, [...statuses].sort().join('+'), bucket, shard].join('#')}`
 }
 
-/** The answer to a claim with a `requestId`. */
+/** The name of the record that keeps the answer to a claim with a `requestId`. */
 export function claimRecord(workerId: string, requestId: string): string {
   return `claims#${JSON.stringify([workerId, requestId])}`
 }
 
-/** Where the next page of a worker's markers of a type begins. */
+/** The name of the record that says where the next page of a worker's markers of a type begins. */
 export function markerCursorRecord(workerId: string, type: string): string {
   return MARKER_CURSOR_PREFIX + JSON.stringify([workerId, type])
 }
 
 const MARKER_CURSOR_PREFIX = 'targets#'
 
-/** Stands for every `markerCursorRecord` in a policy of IAM. */
+/** The pattern that matches every `markerCursorRecord` in an IAM policy. */
 export const MARKER_CURSOR_PATTERN = `${MARKER_CURSOR_PREFIX}*`

@@ -43,7 +43,7 @@ it('docs/data-model.md explains every attribute of a head', () => {
     expiresAt: NOW + DAY,
     shard: 1,
     stage: 'store',
-    flow: { definition: aFlow(), cursor: 1, at: 0, direction: 'undo', steps: {} },
+    flow: { definition: aFlow(), reachedStep: 1, presentStep: 0, direction: 'undo', steps: {} },
     previous: { kind: 'body', handOn: 'append', body: { inline: 1 } },
     immutable: true,
     callbacks: { body: { inline: 1 }, onSuccess: 1, onError: 0 },

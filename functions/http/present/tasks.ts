@@ -103,7 +103,7 @@ function presentFlow({ task, stepResults = {}, params }: TaskDescription): FlowP
   const { flow, state } = task
   if (!flow) return {}
   const steps = describeSteps(task)
-  const presentStep = state === 'open' ? steps[flow.at] : undefined
+  const presentStep = state === 'open' ? steps[flow.presentStep] : undefined
   return {
     steps: steps.map(({ name, state, record, ...action }) => ({
       name,
@@ -114,7 +114,7 @@ function presentFlow({ task, stepResults = {}, params }: TaskDescription): FlowP
         undo: record?.undo && presentAction(record.undo),
       }),
     })),
-    cursor: flow.cursor,
+    cursor: flow.reachedStep,
     ...(params && { params }),
     ...(presentStep && { step: presentStep.name, stepType: workOf(task).type, direction: flow.direction }),
   }

@@ -1,12 +1,12 @@
 /**
- * A canvas is a chain, a group or a chord of tasks, which may nest. It is stored as a head of its own, which keeps the tree and
- * which no worker can claim. Each of its tasks has a head that names the canvas.
+ * A canvas is a chain, a group or a chord of tasks. Canvases may nest. A canvas is stored as a head of its own, which keeps its
+ * tree and which no worker can claim. The head of each task of the canvas names the canvas.
  *
  * This file has the changes of the canvas's head. Read on in this order:
  *
  * - `shape.ts`, `tree.ts` and `layout.ts` hold the form of a canvas: as it is written, in memory, and in storage
- * - `standing.ts` says how each part stands, `follow.ts` which tasks start after the end of others
- * - `evaluate.ts` says how the whole canvas stands when all ends are known
+ * - `standing.ts` finds the possible states of each part, `follow.ts` the tasks that start after the end of others
+ * - `evaluate.ts` finds the state of the whole canvas when all ends are known
  * - `node-value.ts` assembles the value of a part; `chunks.ts` numbers the items that store ends
  *
  * `task/canvas-state.ts` has the fields of the head.
@@ -22,24 +22,24 @@ import {
   revise,
   type Start,
 } from '../change/change.ts'
-import { endFields, finished } from '../change/finished.ts'
+import { endFields, withEnd } from '../change/end-head.ts'
 import { defined } from '../defined.ts'
 import type { Json } from '../json.ts'
 import { DEFAULT_OPTIONS } from '../options/options.ts'
-import { indexed } from '../place/place.ts'
+import { withIndexEntries } from '../place/place.ts'
 import { newborn as newbornTask, type Publication } from '../publish/publish.ts'
 import { bodyOf } from '../task/body.ts'
 import { CANVAS_TYPE, type Canvas, type CanvasState, type End } from '../task/canvas-state.ts'
 import type { TaskError } from '../task/error.ts'
 import { type Task, taskId } from '../task/task.ts'
 
-/** The bodies of a canvas are kept for this long. While the canvas is open, they are renewed long before. */
+/** The bodies of a canvas are kept for this long. While the canvas is open, the sweeper renews them long before they expire. */
 export const CANVAS_BODY_MS = 60 * 86_400_000
 
 export type NewCanvas = Pick<Publication, 'key' | 'born' | 'shard' | 'traceparent'> &
   Omit<CanvasState, 'tree' | 'started'> & {
     readonly layout: Json
-    /** The publish bodies of its leaves, page by page. */
+    /** The publish bodies of the leaves, page by page. */
     readonly pages: readonly Json[]
   }
 
@@ -77,13 +77,13 @@ function newborn(
   return { draft, bodies: [...writes, ...pageWrites] }
 }
 
-/** Records that the leaves that wait for no others have been published. */
+/** Records that all leaves that start with the canvas have been published. */
 export function noteStarted(canvas: Canvas, now: number): Decision<'nothing-to-note', Canvas> {
   if (canvas.state !== 'open' || canvas.canvas.started) return refuse('nothing-to-note')
   return revise(canvas, { ...canvas, operation: 'patch', canvas: { ...canvas.canvas, started: true } }, now)
 }
 
-/** A sign of life of the process that works on the canvas, so that no other process begins to. */
+/** Records a sign of life of the process that works on the canvas, so that no other process begins to work on it. */
 export function noteProgress(canvas: Canvas, now: number): Decision<'nothing-to-note', Canvas> {
   if (canvas.state !== 'open' && !canvas.owes) return refuse('nothing-to-note')
   return revise(canvas, { ...canvas, operation: 'patch' }, now)
@@ -118,8 +118,8 @@ export function noteMembersCancelled(canvas: Canvas, now: number): Decision<'owe
 }
 
 /**
- * Writes a member of a cancelled canvas that was never published as cancelled, so that no process publishes it any more. When it is
- * started over, it gets its own input, and no value that was handed on.
+ * Creates an unpublished member of a cancelled canvas in the state `cancelled`, so that no process publishes it any more. After a
+ * restart the member gets its own input, and no value that was handed on.
  */
 export function createCancelled(
   publication: Publication,
@@ -127,16 +127,19 @@ export function createCancelled(
 ): { readonly ok: true; readonly change: Change<Task> } {
   const start = { revision: 1, fence: 0, operation: 'cancel' as const }
   const { task, bodies } = newbornTask(publication, start, now)
-  const after = indexed(finished(task, 'cancelled', now), now)
+  const after = withIndexEntries(withEnd(task, 'cancelled', now), now)
   return { ok: true, change: { before: undefined, after, guard: { kind: 'absent' }, bodies } }
 }
 
-/** The process that publishes or cancels a small canvas handles its members at once, and has this long for it. */
+/**
+ * The process that publishes or cancels a small canvas handles the members itself. It has this long before the jobs function acts.
+ */
 const FIRST_PROCESS_MS = 20_000
 
 /**
- * When the jobs function must go on with a canvas: its first members may not all be published, or the members of a cancelled canvas
- * may not all be cancelled. A large canvas belongs to the jobs function from the start. Undefined: nothing is left to do.
+ * The time at which the jobs function must go on with a canvas, because its first members may not all be published, or the members
+ * of a cancelled canvas may not all be cancelled. The jobs function handles a large canvas from the start. Undefined when nothing
+ * is left to do.
  */
 export function driveAt({ canvas, state, owes, updatedAt }: Canvas, now: number): number | undefined {
   if (!canvas) return undefined

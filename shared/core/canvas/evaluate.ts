@@ -2,15 +2,15 @@ import type { End } from '../task/canvas-state.ts'
 import { FAILED, firstFailure, type Knowledge, type Standings, SUCCEEDED, standingsOf } from './standing.ts'
 import { nodeAt, type Tree, type TreeNode } from './tree.ts'
 
-/** How a canvas stands, when it is known of each member which end it has or that it has none yet. */
+/** The state of a canvas. It follows from the ends of all members; a member without an end has not ended yet. */
 export type Evaluation = {
   readonly status: 'running' | End
-  /** Of a failed canvas: its first failed leaf, in member order. */
+  /** The first failed leaf of a failed canvas, in member order. */
   readonly failure?: number
   /**
-   * How far a leaf has come. `ready`: nothing keeps it from being published; it may also have run and ended since. `waiting`: it
-   * waits for the ends of other leaves. `skipped`: it never runs, because a leaf before it failed. An error callback is skipped
-   * when its group succeeded.
+   * Whether a leaf may start. `ready`: nothing keeps it from being published, or it has started already. `waiting`: it waits for
+   * the ends of other leaves. `skipped`: it never runs, because a leaf before it failed, or because it belongs to the error
+   * callback of a group that succeeded.
    */
   reachOf(leaf: number): Reach
 }

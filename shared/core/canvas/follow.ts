@@ -10,24 +10,24 @@ import {
 } from './standing.ts'
 import { leafNode, nodeAt, parentOf, type Tree, type TreeNode } from './tree.ts'
 
-/** What follows from the ends of some leaves. */
+/** The consequences of the ends of some leaves. */
 export type Followed = {
-  /** Leaves that start now, or that started when the same ends were seen before. */
+  /** The leaves that start now, or that started when an earlier call saw the same ends. */
   readonly start: readonly number[]
   /** Set when the whole canvas has ended. */
   readonly outcome?: Outcome
-  /** Nodes that may have ended. The ends of all leaves below them must be read to decide. */
+  /** Nodes that may have ended. The caller must read the ends of all leaves below them to decide. */
   readonly unsure: readonly TreeNode[]
 }
 
 export type Outcome = { readonly end: 'succeeded' } | { readonly end: 'failed'; readonly failure: number }
 
-/** An ended part of a canvas, on the way up to what follows from its end. */
+/** An ended part of a canvas. */
 type Ended = { readonly node: TreeNode; readonly outcome: Outcome }
 
 /**
- * What follows from the ends of `leaves`. It goes up from each leaf as long as the part around it has ended, too. An ended leaf was
- * started, so all before it in a chain had succeeded, and a chain needs no other check.
+ * Finds the consequences of the ends of `leaves`. From each leaf it goes up the tree as long as the part around has ended, too. An
+ * ended leaf has started, so all leaves before it in a chain have succeeded. A chain therefore needs no other check.
  */
 export function follow(tree: Tree, leaves: readonly number[], know: Knowledge): Followed {
   const seen = new Set<number>()
@@ -41,7 +41,7 @@ export function follow(tree: Tree, leaves: readonly number[], know: Knowledge): 
   }
 }
 
-/** Goes up as far as parts have ended. An `ended` in the answer is the whole canvas. */
+/** Goes up as far as parts have ended. If the answer has `ended`, that is the whole canvas. */
 function wayUp(tree: Tree, from: Ended | undefined, know: Knowledge, seen: Set<number>): Step {
   let step: Step = { ...(from && { ended: from }) }
   while (step.ended) {
@@ -73,7 +73,7 @@ function stepUp(tree: Tree, parent: TreeNode, ended: Ended, know: Knowledge, see
     case 'chord':
       return stepUpChord(tree, parent, ended, know)
     default:
-      // Where many members of a group end at once, the first one checks the group for all.
+      // When several members of a group end in one call, the first one checks the group for all of them.
       if (seen.has(parent.number)) return {}
       seen.add(parent.number)
       return endOfNode(tree, parent, know)

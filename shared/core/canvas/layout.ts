@@ -14,7 +14,10 @@ export type Layout = {
 type Stored = {
   readonly shape: Shape
   readonly names: readonly string[]
-  /** The name of each leaf, as letters, and how often it comes in a row. `a3b` is the first name three times, then the second. */
+  /**
+   * The type of each leaf, as letters that number a name, with a count of equal leaves in a row: `a3b` is three leaves of the first
+   * name, then one of the second.
+   */
   readonly types: string
   readonly pages: readonly number[]
 }
@@ -48,7 +51,7 @@ export function layoutFrom(json: Json): Layout {
 const LETTERS = 26
 const FIRST_LETTER = 'a'.charCodeAt(0)
 
-/** How many letters it takes to number all names. */
+/** How many letters are needed to number all names. */
 function widthOf(names: readonly string[]): number {
   let width = 1
   while (LETTERS ** width < names.length) width += 1

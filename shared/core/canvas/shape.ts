@@ -6,7 +6,7 @@ export type Shape =
   | number
   | { readonly chain: readonly Shape[] }
   | { readonly group: readonly Shape[] }
-  /** Its group, its callback, and its error callback if it has one. */
+  /** The chord's group, its callback, and its error callback if it has one. */
   | { readonly chord: readonly [group: readonly Shape[], ...callbacks: Shape[]] }
   | { readonly times: number; readonly of: Exclude<Shape, number | { readonly times: number }> }
 
@@ -23,7 +23,7 @@ export type Composition<Leaf> =
       }
     }
 
-/** Separates the form of a canvas from its tasks, which are in the order of the numbered leaves. */
+/** Separates the form of a canvas from its tasks. The tasks are in the order of the leaves' numbers. */
 export function takeApart<Leaf>(composition: Composition<Leaf>): { shape: Shape; leaves: Leaf[] } {
   const leaves: Leaf[] = []
   return { shape: shapeOf(composition, leaves), leaves }

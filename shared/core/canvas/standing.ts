@@ -1,10 +1,10 @@
 import type { End } from '../task/canvas-state.ts'
 import { nodeAt, type Tree, type TreeNode } from './tree.ts'
 
-/** What is known of a leaf: its end, that it has none yet, or nothing. */
+/** Says what the caller knows of a leaf: its end, `open` when it has not ended, or `unknown`. */
 export type Knowledge = (leaf: number) => End | 'open' | 'unknown'
 
-/** The states in which a node may be, as bits. A node whose leaves are all known has exactly one of them. */
+/** The states in which a node may be, as bits. A node whose leaves are all known has exactly one state. */
 export const RUNNING = 1
 export const SUCCEEDED = 2
 export const FAILED = 4
@@ -21,14 +21,14 @@ const BITS = {
 export type Standings = Uint8Array
 
 /**
- * The possible states of `top` and each node below it; the other entries are empty. A chain stops at its first failure. A group has
- * ended when all its members have, and failed when one has. A chord whose group failed has failed once its error callback, if any,
- * has ended.
+ * The possible states of `top` and each node below it; all other entries are 0. A chain stops at its first failure. A group has
+ * ended when all its members have ended, and has then failed if one of them failed. A chord whose group failed has failed when its
+ * error callback, if it has one, has ended.
  */
 export function standingsOf(tree: Tree, know: Knowledge, top: TreeNode = nodeAt(tree, 0)): Standings {
   const standings = new Uint8Array(tree.nodes.length)
   let leaf = top.leaves.to
-  // Each node has a smaller number than the nodes below it, so backwards all nodes below are computed first.
+  // Each node has a smaller number than the nodes below it, so going backwards computes the nodes below first.
   for (let number = top.end - 1; number >= top.number; number--) {
     const node = nodeAt(tree, number)
     if (node.kind === 'leaf') leaf--
@@ -86,7 +86,7 @@ function chordStanding(group: number, then: number, onError: number): number {
 export function firstFailure(tree: Tree, standings: Standings, node: TreeNode): number {
   let at = node
   while (at.kind !== 'leaf') {
-    // The error callback of a chord is never why it failed.
+    // A chord never fails because of its error callback.
     const candidates = at.kind === 'chord' ? at.children.slice(0, 2) : at.children
     const failed = candidates.find(child => standings[child] === FAILED)
     if (failed === undefined) throw new RangeError(`node ${at.number} of a canvas has not failed`)
@@ -95,13 +95,13 @@ export function firstFailure(tree: Tree, standings: Standings, node: TreeNode): 
   return at.leaves.from
 }
 
-/** Whether the end of every leaf below `node`, or that it has none, is known. */
+/** Whether the caller knows of every leaf at or below `node` which end it has, or that it has not ended. */
 export function isKnown(node: TreeNode, know: Knowledge): boolean {
   for (let leaf = node.leaves.from; leaf < node.leaves.to; leaf++) if (know(leaf) === 'unknown') return false
   return true
 }
 
-/** The leaves that start when `node` does. */
+/** The leaves that start when `node` starts. */
 export function firstLeaves(tree: Tree, node: TreeNode): number[] {
   if (node.kind === 'leaf') return [node.leaves.from]
   if (node.kind === 'group') return node.children.flatMap(child => firstLeaves(tree, nodeAt(tree, child)))

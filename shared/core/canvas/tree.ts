@@ -9,16 +9,16 @@ type Role = 'root' | 'item' | 'members' | 'then' | 'onError'
 export type TreeNode = {
   readonly kind: 'leaf' | 'chain' | 'group' | 'chord'
   readonly number: number
-  /** Number of the parent; -1 at the root. */
+  /** The number of the parent; -1 at the root. */
   readonly parent: number
   readonly role: Role
-  /** Position among the parent's children. */
+  /** The position among the parent's children. */
   readonly position: number
-  /** Numbers of the children. The children of a chord are its group, its callback, and its error callback if it has one. */
+  /** The numbers of the children. The children of a chord are its group, its callback, and its error callback if it has one. */
   readonly children: readonly number[]
-  /** All nodes below have numbers between the node's own and this one. */
+  /** The first number after those of the nodes below. They are numbered without gaps from the node's own number on. */
   readonly end: number
-  /** The leaves at or below the node, by their own numbers: from `from` up to, but without, `to`. */
+  /** The leaves at or below the node, by their numbers as leaves: from `from` up to, but without, `to`. */
   readonly leaves: { readonly from: number; readonly to: number }
 }
 
@@ -43,11 +43,11 @@ export function growTree(shape: Shape): Tree {
 
 /** Adds a node and all nodes below it, and returns its number. The recursion is as deep as canvases nest, which is bounded. */
 function grow(tree: Growing, shape: Single, seat: Seat): number {
-  if (shape === 1) return branch(tree, 'leaf', seat, () => [])
-  if ('chain' in shape) return branch(tree, 'chain', seat, own => items(tree, shape.chain, own))
-  if ('group' in shape) return branch(tree, 'group', seat, own => items(tree, shape.group, own))
+  if (shape === 1) return addNode(tree, 'leaf', seat, () => [])
+  if ('chain' in shape) return addNode(tree, 'chain', seat, own => growItems(tree, shape.chain, own))
+  if ('group' in shape) return addNode(tree, 'group', seat, own => growItems(tree, shape.group, own))
   const [members, ...callbacks] = shape.chord
-  return branch(tree, 'chord', seat, parent => {
+  return addNode(tree, 'chord', seat, parent => {
     const group = grow(tree, { group: members }, { parent, role: 'members', position: 0 })
     const rest = callbacks.flatMap(singlesOf).map((callback, index) => {
       const role = index === 0 ? 'then' : 'onError'
@@ -57,7 +57,7 @@ function grow(tree: Growing, shape: Single, seat: Seat): number {
   })
 }
 
-function branch(
+function addNode(
   { nodes, leafNodes }: Growing,
   kind: TreeNode['kind'],
   seat: Seat,
@@ -73,7 +73,7 @@ function branch(
   return number
 }
 
-function items(tree: Growing, siblings: readonly Shape[], parent: number): number[] {
+function growItems(tree: Growing, siblings: readonly Shape[], parent: number): number[] {
   const numbers: number[] = []
   for (const single of singles(siblings)) {
     numbers.push(grow(tree, single, { parent, role: 'item', position: numbers.length }))
@@ -87,7 +87,7 @@ function singlesOf(shape: Shape): Single[] {
   return [...singles([shape])]
 }
 
-/** Each sibling by itself, with runs of equal siblings written out. */
+/** Each sibling singly: `n` becomes n leaves, and `times` that many equal parts. */
 function* singles(shapes: readonly Shape[]): Generator<Single> {
   for (const shape of shapes) {
     if (typeof shape === 'number') for (let n = 0; n < shape; n++) yield 1
@@ -110,7 +110,7 @@ export function parentOf(tree: Tree, node: TreeNode): TreeNode | undefined {
   return node.parent < 0 ? undefined : nodeAt(tree, node.parent)
 }
 
-/** How many leaves are in no callback of a chord. */
+/** The number of leaves that are not in a callback of a chord. */
 export function countMembers(tree: Tree): number {
   const isCalledBack = (node: TreeNode): boolean => {
     if (node.role === 'then' || node.role === 'onError') return true
@@ -138,7 +138,7 @@ function stepInto(parent: TreeNode, { role, position }: TreeNode): string {
 }
 
 /**
- * The value that is handed on to a leaf when it starts: none, the value of a node, or the first error among the members of a group.
+ * The source of the value that a leaf gets when it starts: none, the value of a node, or the first error in a group.
  */
 export type Source =
   | { readonly kind: 'none' }
@@ -146,8 +146,8 @@ export type Source =
   | { readonly kind: 'error'; readonly node: number }
 
 /**
- * The source of the value that is handed on to a leaf. Every leaf that starts with a successor gets the value: all members of a
- * group, the first member of a chain, the members of a chord's group.
+ * The source of the value that is handed on to a leaf. Each leaf that starts with the next part of a chain or chord gets the value:
+ * all members of a group, the first member of a chain, the members of a chord's group.
  */
 export function sourceOf(tree: Tree, leaf: number): Source {
   let node = leafNode(tree, leaf)

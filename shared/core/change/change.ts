@@ -3,17 +3,17 @@
  * nothing itself. All other rooms build their transitions from `revise`, which increments the revision and computes the head's
  * index entries anew, or from `beginBirth`, which makes the first change of a birth.
  *
- * A change belongs to one kind of head, so a transition of tasks cannot be written for a canvas or a schedule.
+ * A change belongs to one kind of head, so a change of a task cannot be written for a canvas or a schedule.
  *
  * The other files hold what several transitions share:
  *
  * - `end-runs.ts`   ends runs
- * - `finished.ts`   ends a head
- * - `operations.ts` records the principals of changes that were asked for
+ * - `end-head.ts`   ends a head
+ * - `operations.ts` records the principals of changes that callers ask for
  */
 
 import { RECENT_RUNS_MAX } from '../bounds.ts'
-import { indexed } from '../place/place.ts'
+import { withIndexEntries } from '../place/place.ts'
 import type { ValueWrite } from '../task/body.ts'
 import { firstFence } from '../task/fence.ts'
 import { type Head, isTask } from '../task/head.ts'
@@ -26,10 +26,10 @@ import type { Task } from '../task/task.ts'
  *
  * - `absent`    no item exists under this id
  * - `revision`  the stored birth and revision are those that the change was decided on, and so are the leases of runs judged lost.
- *               A heartbeat does not change the revision, so the guard names each such run with its lease
- * - `live`      the birth is the same, and the run is still stored as running. This is a heartbeat's whole condition
+ *               A heartbeat does not change the revision, so the guard names each run judged lost, with its lease
+ * - `live`      the birth is the same, and the run is still stored as running. A heartbeat needs nothing else
  * - `counted`   like `live`, for a success among several. The change only moves its own run to the ended ones, and the store adds
- *               one to the revision that it holds (see `run/several-successes.ts`)
+ *               one to the stored revision (see `run/several-successes.ts`)
  */
 export type Guard =
   | { readonly kind: 'absent' }
@@ -59,7 +59,7 @@ export type Change<H extends Head = Head> = {
   readonly bodies: readonly BodyWrite[]
 }
 
-/** The answer of a transition, of tasks unless `H` says otherwise: a change to write, or the reason why there is none. */
+/** The answer of a transition: a change to write, or the reason why there is none. `H` is the kind of head, by default a task. */
 export type Decision<Refusal extends string, H extends Head = Task> =
   | { readonly ok: true; readonly change: Change<H> }
   | { readonly ok: false; readonly reason: Refusal }
@@ -75,10 +75,12 @@ export function isOfTask(change: Change): change is Change<Task> {
   return isTask(change.after)
 }
 
-/** What a birth counts on from, so that the revisions and fences of a key grow for ever (see `task/fence.ts`). */
+/** The numbers from which a birth counts on. So the revisions and fences of a key grow for ever (see `task/fence.ts`). */
 export type Start = Pick<HeadFields, 'revision' | 'fence' | 'operation'>
 
-/** Begins a birth where no head exists, or over the remains of one that is gone. Guard: no item exists, or exactly those remains. */
+/**
+ * Begins a birth where no head exists, or over the remains of one that is gone. Guard: no item exists, or exactly those remains.
+ */
 export function beginBirth<H extends Head>(
   remains: H | undefined,
   newborn: (start: Start) => { readonly draft: H; readonly bodies: readonly BodyWrite[] },
@@ -88,7 +90,7 @@ export function beginBirth<H extends Head>(
   const fence = Math.max(remains?.fence ?? 0, firstFence(now))
   const { draft, bodies } = newborn({ revision, fence, operation: 'publish' })
   if (remains) return revise(remains, draft, now, { bodies }).change
-  return { before: undefined, after: indexed(draft, now), guard: { kind: 'absent' }, bodies }
+  return { before: undefined, after: withIndexEntries(draft, now), guard: { kind: 'absent' }, bodies }
 }
 
 /**
@@ -102,15 +104,15 @@ export function revise<H extends Head>(
   more: { leases?: readonly Lease[]; bodies?: readonly BodyWrite[] } = {},
 ): { readonly ok: true; readonly change: Change<H> } {
   const { born, revision } = before
-  const kept = isTask(before) && isTask(draft) ? trimmed(draft, before.live) : draft
-  const after = indexed({ ...kept, revision: revision + 1, updatedAt: now } as H, now)
+  const kept = isTask(before) && isTask(draft) ? withoutExcess(draft, before.live) : draft
+  const after = withIndexEntries({ ...kept, revision: revision + 1, updatedAt: now } as H, now)
   const guard: Guard = { kind: 'revision', born, revision, leases: more.leases ?? [] }
   return { ok: true, change: { before, after, guard, bodies: more.bodies ?? [] } }
 }
 
-/** The draft of a task as a head keeps it: without a wait that is over, and with few ended runs. */
-function trimmed(draft: Task, endedNow: Task['live']): Task {
-  return { ...withoutEndedWait(draft), ended: recent(draft.ended, endedNow) }
+/** The draft without a wait that is over and without old ended runs, as a head keeps it. */
+function withoutExcess(draft: Task, endedNow: Task['live']): Task {
+  return { ...withoutEndedWait(draft), ended: keptRuns(draft.ended, endedNow) }
 }
 
 /** The draft without its wait for a limit, which lasts only until the task changes. */
@@ -120,8 +122,8 @@ function withoutEndedWait(draft: Task): Task {
   return rest
 }
 
-/** All successes and the last few other runs. Runs that this change ends stay in any case, so that each worker can learn why. */
-function recent(ended: Task['ended'], endedNow: Task['live']): Task['ended'] {
+/** All successes, the last few other runs, and all runs that this change ends, so that each worker can learn why its run ended. */
+function keptRuns(ended: Task['ended'], endedNow: Task['live']): Task['ended'] {
   const others = Object.values(ended)
     .filter(run => run.state !== 'succeeded' || run.past)
     .sort((a, b) => a.endedAt - b.endedAt || a.fence - b.fence)

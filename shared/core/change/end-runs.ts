@@ -7,7 +7,7 @@ import { type BodyWrite, without } from './change.ts'
 type Ending = Pick<EndedRun, 'state'> &
   Partial<Pick<EndedRun, 'cause' | 'error' | 'result' | 'log' | 'reportDigest'>>
 
-/** The runs of a task after some of its live ones end in the same way. Fences of no live run are skipped. */
+/** The live and ended runs of a task after the live runs with these `fences` have ended. Other fences are skipped. */
 export function endRuns(
   task: Task,
   fences: readonly string[],
@@ -32,7 +32,7 @@ function endedRun(task: Task, run: LiveRun, ending: Ending, now: number): EndedR
     ...rest
   } = run
   const piece = pieceOf(task)
-  // A run that is cancelled before its reserved start has not run at all.
+  // A run may end before its reserved start. Its end must not lie before its start.
   return { ...rest, ...ending, endedAt: Math.max(now, run.startedAt), ...(piece !== undefined && { piece }) }
 }
 

@@ -5,12 +5,12 @@ import type { Change } from './change.ts'
 /** The principal that asks for a change, and the name of the change. Without `what` the change is named after its operation. */
 export type Operator = { readonly by: string; readonly what?: string }
 
-/** Operations that callers ask for by name. The system decides on all other writes of a request itself. */
+/** The operations that callers ask for by name. All other writes follow from such a request or from the system's own work. */
 const ASKED_FOR: ReadonlySet<Operation> = new Set(['update', 'patch', 'cancel', 'restart', 'resume'])
 
 /**
- * The change with a record of its principal, if callers ask for it by name. Setting a schedule is recorded, a task's first publish
- * is not.
+ * The change with a record of its principal, if callers ask for it by name. The creation of a schedule is recorded; the publish of
+ * a task is not.
  */
 export function withOperation(change: Change, { by, what }: Operator, now: number): Change {
   const { before, after } = change
@@ -21,7 +21,7 @@ export function withOperation(change: Change, { by, what }: Operator, now: numbe
   return { ...change, after: { ...after, operations } }
 }
 
-/** The last ten records, oldest first. */
+/** The last `OPERATIONS_KEPT_MAX` records, oldest first. */
 export function withRecord(
   earlier: HeadFields['operations'] = [],
   record: OperationRecord,

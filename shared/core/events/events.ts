@@ -112,7 +112,7 @@ function endedBy(task: Task): number | undefined {
 }
 
 function stepEndedNow({ flow, updatedAt }: Task): ActionRecord[] {
-  const action = flow?.steps[flow.at]?.[flow.direction]
+  const action = flow?.steps[flow.presentStep]?.[flow.direction]
   return action?.fence !== undefined && action.endedAt === updatedAt ? [action] : []
 }
 

@@ -3,26 +3,29 @@
  * one more tenant.
  *
  * Each ready task of a tenant has a turn, which is a number, and the ready place is sorted by turns. The turns of one tenant count
- * up one by one. No new turn lies before the front, which is the smallest turn that waits. So a tenant that begins to publish
- * starts beside the tasks that are claimed next, however many tasks of another tenant wait, and the tasks of all tenants alternate.
- * This is start-time fair queueing.
+ * up one by one. No new turn lies before the front, which is the smallest turn of a waiting task. So a tenant that begins to
+ * publish starts beside the tasks that are claimed next, however many tasks of another tenant wait. The tasks of all tenants
+ * alternate. This is start-time fair queueing.
  *
- * - A task gets a turn when it enters its ready place: at its publish, when it becomes due, at a retry, at a release, at a next
- *   stage or step. It keeps the turn while it waits there, also for a limit.
+ * - A task gets a turn when it enters its ready place: at its publish, when it becomes due, after a retry's delay, at a release, or
+ *   at its next stage or step. It keeps the turn while it waits there, also for a limit.
  * - A task that waits in the place of a limit keeps its turn and returns with it, or at the front if the front has passed it.
- * - The claim drops the turn.
+ * - A claim drops the turn.
  */
 
 import { orderNumber } from '../order-number.ts'
 import { workOf } from '../task/piece.ts'
 import type { Task } from '../task/task.ts'
 
-/** Turns are counted within a line: one type, and one priority where the type is run by priority. */
+/**
+ * A line: the tasks whose turns are compared. It consists of the tasks of one type, and of one priority where the type's tasks are
+ * taken by priority.
+ */
 export type FairLine = { readonly type: string; readonly priority?: number }
 
 /**
  * Turns per millisecond. While no task waits, the front is the present time, counted in turns. So the last turn of a tenant lies in
- * the past as long as fewer than 10,000 of its tasks are served a second.
+ * the past as long as workers claim fewer than 10,000 of its tasks a second.
  */
 const TURNS_PER_MS = 10
 /** Added to a turn in a position, so that every turn sorts behind every position by due time. */
@@ -30,7 +33,7 @@ const TURN_OFFSET = 2 * 10 ** 15
 const LAST_TURN = 10 ** 15 - 1
 const TURN_PATTERN = /^2[0-9]{15}$/
 
-/** The tenant of a task; empty for tasks without a fairness key. Undefined when the type has no tenants. */
+/** The tenant of a task; empty for tasks without a fairness key. Undefined when tenants do not take turns in the type. */
 export function tenantOf(task: Task): string | undefined {
   return task.fairnessKey ?? (workOf(task).isFair ? '' : undefined)
 }
@@ -45,7 +48,7 @@ export function lineName({ type, priority }: FairLine): string {
   return `${type}#${priority ?? ''}`
 }
 
-/** The turn that stands for the present time. */
+/** The turn that stands for the time `now`. */
 export function presentTurn(now: number): number {
   return now * TURNS_PER_MS
 }
@@ -55,14 +58,14 @@ export function turnOrder(line: FairLine, turn: number): string {
   return `${prefixOf(line)}${TURN_OFFSET + Math.min(turn, LAST_TURN)}`
 }
 
-/** The turn at a position in a ready place; undefined when the position is no turn of this line. */
+/** The turn at a position in a ready place; undefined when the position is not a turn of this line. */
 export function turnAt(line: FairLine, order: string): number | undefined {
   const prefix = prefixOf(line)
   const rest = order.slice(prefix.length)
   return order.startsWith(prefix) && TURN_PATTERN.test(rest) ? Number(rest) - TURN_OFFSET : undefined
 }
 
-/** The range of positions that all turns of a line have in a ready place. */
+/** The range of positions in a ready place that contains all turns of a line. */
 export function turnRange(line: FairLine): { readonly from: string; readonly to: string } {
   return { from: turnOrder(line, 0), to: turnOrder(line, LAST_TURN) }
 }

@@ -21,10 +21,10 @@ export function describeSteps(task: Task): DescribedStep[] {
   })
 }
 
-/** The record of a step. For the present step it includes the runs that count so far. */
+/** The record of a step. For the present step of an open flow it includes the runs that count so far. */
 function presentRecord(
   task: Task,
-  { steps, at, direction }: FlowState,
+  { steps, presentStep: at, direction }: FlowState,
   index: number,
 ): StepRecord | undefined {
   const record = steps[index]
@@ -33,7 +33,7 @@ function presentRecord(
   return { ...record, [direction]: { ...action, attempts: attempts(task).used } }
 }
 
-/** The runs that have done steps. A head keeps them only in the records of the steps, which also show their results. */
+/** The runs that did a step successfully. A head keeps them only in the records of its steps. */
 export function stepRuns({ flow }: Task): EndedRun[] {
   if (!flow) return []
   return Object.entries(flow.steps).flatMap(([index, { do: done }]) =>
@@ -47,7 +47,7 @@ function runOf(action: ActionRecord, piece: string): EndedRun[] {
   return [{ fence, workerId, state: 'succeeded', startedAt: ranAt, endedAt, piece }]
 }
 
-/** Whether an operator must decide: an undo has failed for good, or an owed callback cannot be published. */
+/** Whether an operator must decide, because an undo has failed for good or an owed callback cannot be published. */
 export function needsAttention({ flow, state, unpublished }: Task): boolean {
   if (unpublished) return true
   return state === 'failed' && Object.values(flow?.steps ?? {}).some(step => step.state === 'undo-failed')

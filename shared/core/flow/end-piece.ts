@@ -1,4 +1,4 @@
-import { finished } from '../change/finished.ts'
+import { withEnd } from '../change/end-head.ts'
 import { attempts } from '../task/attempts.ts'
 import { shortError, type TaskError } from '../task/error.ts'
 import type { ActionRecord, FlowState, StepRecord } from '../task/flow-state.ts'
@@ -8,21 +8,21 @@ import type { Task } from '../task/task.ts'
 import { openStep, withoutSuccesses } from './open-piece.ts'
 
 /** The draft of a task whose present piece has all its successes: the task is at its next step, or at its end. */
-export function pieceSucceeded(task: Task, now: number): Task {
+export function withSucceededPiece(task: Task, now: number): Task {
   const { flow } = task
-  if (!flow) return finished(task, 'succeeded', now)
-  return flow.direction === 'do' ? stepSucceeded(task, flow, now) : stepUndone(task, flow, now)
+  if (!flow) return withEnd(task, 'succeeded', now)
+  return flow.direction === 'do' ? withSucceededStep(task, flow, now) : withUndoneStep(task, flow, now)
 }
 
 /**
  * The draft of a task whose present piece cannot succeed any more. A flow then undoes the steps that have begun, from the failed
- * step on. After an undo that fails for good, no further step is undone, and the flow needs an operator. `cutOff` is the number of
- * runs that a deadline ended. They count as attempts of the step, but no budget counts them.
+ * step backwards. After an undo that fails for good, no further step is undone, and the flow needs an operator. `cutOff` is the
+ * number of runs that a deadline ended. They count as attempts of the step, but no budget counts them.
  */
-export function pieceFailed(task: Task, now: number, error?: TaskError, cutOff = 0): Task {
+export function withFailedPiece(task: Task, now: number, error?: TaskError, cutOff = 0): Task {
   const { flow } = task
-  if (!flow) return finished(task, 'failed', now, error)
-  const { at, direction } = flow
+  if (!flow) return withEnd(task, 'failed', now, error)
+  const { presentStep: at, direction } = flow
   const record = flow.steps[at] ?? NOT_BEGUN
   const ended = {
     ...record[direction],
@@ -31,29 +31,29 @@ export function pieceFailed(task: Task, now: number, error?: TaskError, cutOff =
     ...(error && { error: shortError(error) }),
   }
   if (direction === 'do') {
-    return undoFrom(withStep(task, { ...record, state: 'failed', do: ended }), at, now, error)
+    return withNextUndo(withStepRecord(task, { ...record, state: 'failed', do: ended }), at, now, error)
   }
-  const halted = withStep(task, { ...record, state: 'undo-failed', undo: ended })
-  return flowEnded(halted, 'failed', now, failureOf(flow) ?? error)
+  const halted = withStepRecord(task, { ...record, state: 'undo-failed', undo: ended })
+  return withEndedFlow(halted, 'failed', now, failedStepError(flow) ?? error)
 }
 
-/** The draft of a cancelled task: at its end, or at the first step that a flow undoes. */
-export function pieceCancelled(task: Task, now: number): Task {
+/** The draft of a cancelled task: ended, or at the first step that a flow undoes. */
+export function withCancelledPiece(task: Task, now: number): Task {
   const { flow } = task
-  if (!flow) return finished(task, 'cancelled', now)
-  const stopped = stepInterrupted(task, flow, now)
-  const next = flow.definition.onCancel === 'undo' ? nextToUndo(stopped.flow, flow.at) : undefined
-  if (next === undefined) return flowEnded(stopped, 'cancelled', now)
+  if (!flow) return withEnd(task, 'cancelled', now)
+  const stopped = withInterruptedStep(task, flow, now)
+  const next = flow.definition.onCancel === 'undo' ? nextToUndo(stopped.flow, flow.presentStep) : undefined
+  if (next === undefined) return withEndedFlow(stopped, 'cancelled', now)
   const undoing = openStep(stopped, next, 'undo', now)
   return undoing.flow ? { ...undoing, flow: { ...undoing.flow, cancelling: true } } : undoing
 }
 
-/** The draft in which the present step, if it had begun, has failed because of the cancellation. */
-function stepInterrupted(task: Task, { steps, at }: FlowState, now: number): Task {
+/** The draft in which the present step, if it has begun, has failed because of the cancellation. */
+function withInterruptedStep(task: Task, { steps, presentStep: at }: FlowState, now: number): Task {
   const begun = steps[at]
   if (!begun) return task
   const over = { ...begun.do, attempts: attempts(task).used, endedAt: now, error: CANCELLED }
-  return withStep(task, { ...begun, state: 'failed', do: over })
+  return withStepRecord(task, { ...begun, state: 'failed', do: over })
 }
 
 const CANCELLED: TaskError = { name: 'Cancelled', message: 'the flow was cancelled' }
@@ -67,72 +67,80 @@ function succeededAction(task: Task, begun: ActionRecord | undefined, now: numbe
   return { ...begun, attempts: attempts(task).used, endedAt: now, ...(fence !== undefined && { fence }) }
 }
 
-/** The worker of the run that succeeded, and its start if an earlier run began the step. */
+/** The worker of the run that succeeded, and the run's start if an earlier run began the step. */
 function runOfSuccess(success: EndedRun | undefined, begun: ActionRecord): Partial<ActionRecord> {
   if (!success) return {}
   const { workerId, startedAt } = success
   return { workerId, ...(startedAt !== begun.startedAt && { ranAt: startedAt }) }
 }
 
-/** The digest of an undo's report. No record keeps the undo's result, but a repeated report must be recognised. */
+/** The digest of an undo's report, by which a repeated report is recognised. No record keeps the result of an undo. */
 function undoReport(success: EndedRun | undefined): Partial<ActionRecord> {
   const reportDigest = success && pastDigest(success)
   return reportDigest === undefined ? {} : { reportDigest }
 }
 
-function stepSucceeded(task: Task, flow: FlowState, now: number): Task {
+function withSucceededStep(task: Task, flow: FlowState, now: number): Task {
   const success = lastSuccess(task)
-  const record = flow.steps[flow.at] ?? NOT_BEGUN
-  const done = withStep(task, {
+  const record = flow.steps[flow.presentStep] ?? NOT_BEGUN
+  const done = withStepRecord(task, {
     ...record,
     state: 'succeeded',
     do: { ...succeededAction(task, record.do, now), ...runOfSuccess(success, record.do) },
     ...(success?.result && { result: success.result }),
   })
-  return openNext(done, flow.at, now)
+  return withNextStep(done, flow.presentStep, now)
 }
 
 /** The draft at the step after `at`. After the last step, the draft of the ended flow. */
-export function openNext(task: Task, at: number, now: number): Task {
+export function withNextStep(task: Task, at: number, now: number): Task {
   const isLast = at === (task.flow?.definition.steps.length ?? 0) - 1
-  return isLast ? flowEnded(task, 'succeeded', now) : openStep(task, at + 1, 'do', now)
+  return isLast ? withEndedFlow(task, 'succeeded', now) : openStep(task, at + 1, 'do', now)
 }
 
-function stepUndone(task: Task, flow: FlowState, now: number): Task {
-  const record = flow.steps[flow.at] ?? NOT_BEGUN
-  const undone = withStep(task, {
+function withUndoneStep(task: Task, flow: FlowState, now: number): Task {
+  const record = flow.steps[flow.presentStep] ?? NOT_BEGUN
+  const undone = withStepRecord(task, {
     ...record,
     state: 'undone',
     undo: { ...succeededAction(task, record.undo, now), ...undoReport(lastSuccess(task)) },
   })
-  return undoFrom(undone, flow.at - 1, now, failureOf(undone.flow))
+  return withNextUndo(undone, flow.presentStep - 1, now, failedStepError(undone.flow))
 }
 
-/** The draft that undoes the last step up to `from` that began and can be undone. Without such a step the flow ends. */
-export function undoFrom(task: Task, from: number, now: number, error?: TaskError): Task {
+/**
+ * The draft that undoes the next step: the last one, up to `from`, that has begun and can still be undone. Without such a step the
+ * draft of the ended flow.
+ */
+export function withNextUndo(task: Task, from: number, now: number, error?: TaskError): Task {
   const next = nextToUndo(task.flow, from)
   if (next !== undefined) {
     return { ...openStep(task, next, 'undo', now), ...(error && { error: shortError(error) }) }
   }
-  return task.flow?.cancelling ? flowEnded(task, 'cancelled', now) : flowEnded(task, 'failed', now, error)
+  return task.flow?.cancelling
+    ? withEndedFlow(task, 'cancelled', now)
+    : withEndedFlow(task, 'failed', now, error)
 }
 
-/** The draft of an ended flow. It drops the success that ended it, which its step records, so that the head stays within 1 KB. */
-function flowEnded(
+/**
+ * The draft of an ended flow. It drops the success that ended the flow, since its step's record keeps it, so the head stays within
+ * 1 KB.
+ */
+function withEndedFlow(
   task: Task,
   state: 'succeeded' | 'failed' | 'cancelled',
   now: number,
   error?: TaskError,
 ): Task {
-  return finished({ ...task, ended: withoutSuccesses(task) }, state, now, error)
+  return withEnd({ ...task, ended: withoutSuccesses(task) }, state, now, error)
 }
 
 /** The error of a flow's failed step, which is why the flow failed. */
-export function failureOf(flow: FlowState | undefined): TaskError | undefined {
-  return flow?.steps[flow.cursor]?.do.error
+export function failedStepError(flow: FlowState | undefined): TaskError | undefined {
+  return flow?.steps[flow.reachedStep]?.do.error
 }
 
-/** The last step up to `from` that has an undo, has begun, and whose undo has not ended. */
+/** The index of the last step, up to `from`, that has begun, has an undo, and whose undo has not ended. */
 function nextToUndo(flow: FlowState | undefined, from: number): number | undefined {
   for (let at = from; flow && at >= 0; at--) {
     const began = flow.steps[at]?.do.startedAt !== undefined
@@ -142,8 +150,8 @@ function nextToUndo(flow: FlowState | undefined, from: number): number | undefin
   return undefined
 }
 
-/** The draft with this record of the present step. */
-function withStep(task: Task, record: StepRecord): Task {
+/** The draft with this record as that of the present step. */
+function withStepRecord(task: Task, record: StepRecord): Task {
   const { flow } = task
-  return flow ? { ...task, flow: { ...flow, steps: { ...flow.steps, [flow.at]: record } } } : task
+  return flow ? { ...task, flow: { ...flow, steps: { ...flow.steps, [flow.presentStep]: record } } } : task
 }

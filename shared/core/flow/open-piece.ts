@@ -4,13 +4,13 @@ import type { Direction, FlowDefinition, FlowState } from '../task/flow-state.ts
 import { pastDigest } from '../task/result.ts'
 import { successes, type Task } from '../task/task.ts'
 
-/** The draft of a new flow, at its first step. The deadline and the retention of its publish hold for the flow as a whole. */
+/** The draft of a new flow, at its first step. The deadline and the retention of the publish hold for the flow as a whole. */
 export function startFlow(task: Task, definition: FlowDefinition): Task {
   const { deadlineMs } = task.options
   const flow: FlowState = {
     definition,
-    cursor: 0,
-    at: 0,
+    reachedStep: 0,
+    presentStep: 0,
     direction: 'do',
     steps: {},
     ...(deadlineMs !== undefined && { deadlineMs, deadlineAt: task.dueAt + deadlineMs }),
@@ -24,13 +24,16 @@ export function startFlow(task: Task, definition: FlowDefinition): Task {
  */
 export function openStep(task: Task, at: number, direction: Direction, now: number): Task {
   const { flow } = task
-  if (!flow) throw new RangeError(`${task.id} is no flow and has no step ${at}`)
-  const cursor = direction === 'do' ? at : flow.cursor
+  if (!flow) throw new RangeError(`${task.id} is not a flow and has no step ${at}`)
+  const cursor = direction === 'do' ? at : flow.reachedStep
   const dueAt = direction === 'undo' ? Math.min(task.dueAt, now) : task.dueAt
-  return withPiece({ ...closed(task, now), dueAt }, { ...flow, at, direction, cursor })
+  return withPiece(
+    { ...withClosedPiece(task, now), dueAt },
+    { ...flow, presentStep: at, direction, reachedStep: cursor },
+  )
 }
 
-/** The fields with which a stage begins. */
+/** The fields with which a stage begins. Without `priority` the task keeps its own. */
 export type StageOpening = {
   readonly stage: string
   readonly dueAt: number
@@ -40,7 +43,7 @@ export type StageOpening = {
 /** The draft in another stage, with no successes or failures and a fresh budget. Live runs end cancelled. */
 export function openStage(task: Task, { stage, dueAt, priority }: StageOpening, now: number): Task {
   return {
-    ...closed(task, now),
+    ...withClosedPiece(task, now),
     stage,
     dueAt,
     retrying: false,
@@ -48,11 +51,11 @@ export function openStage(task: Task, { stage, dueAt, priority }: StageOpening, 
   }
 }
 
-/** The draft in which the present step has begun. Its first claim begins it, and starts its deadline. */
+/** The draft in which the present step has begun. The first claim of a step begins it, and starts the step's deadline. */
 export function beginPiece(task: Task, now: number): Task {
   const { flow } = task
   if (!flow) return task
-  const { at, direction } = flow
+  const { presentStep: at, direction } = flow
   const record = flow.steps[at]
   if (record?.[direction]?.startedAt !== undefined) return task
   const begun = { attempts: 0, startedAt: now }
@@ -66,8 +69,8 @@ export function beginPiece(task: Task, now: number): Task {
   return withDeadline({ ...task, flow: { ...flow, steps } })
 }
 
-/** The draft of a task whose piece is over. Nothing of that piece counts for the next one. */
-function closed(task: Task, now: number): Task {
+/** The draft of a task whose present piece is over. None of its runs, failures and errors counts for the next piece. */
+function withClosedPiece(task: Task, now: number): Task {
   const { error: _error, ...rest } = task
   const runs = endRuns(task, Object.keys(task.live), { state: 'cancelled' }, now)
   const draft: Task = { ...rest, ...runs, retrying: false, failures: 0, failuresBy: {} }
@@ -82,7 +85,7 @@ export function withoutSuccesses(task: Task): Task['ended'] {
   )
 }
 
-/** The ended runs with all successes marked as past. They stay on record and count no more. */
+/** The ended runs with all successes marked as past. They stay on record and no longer count. */
 export function withPastSuccesses(task: Task): Task['ended'] {
   const past = successes(task).map(success => {
     const { result: _result, reportDigest: _reportDigest, ...run } = success
@@ -94,8 +97,8 @@ export function withPastSuccesses(task: Task): Task['ended'] {
 
 /** The draft with the options of the flow's present piece. Only the retention is the flow's own. */
 function withPiece(task: Task, flow: FlowState): Task {
-  const action = flow.definition.steps[flow.at]?.[flow.direction]
-  if (!action) throw new RangeError(`${task.id} has nothing to ${flow.direction} at step ${flow.at}`)
+  const action = flow.definition.steps[flow.presentStep]?.[flow.direction]
+  if (!action) throw new RangeError(`${task.id} has nothing to ${flow.direction} at step ${flow.presentStep}`)
   const { retentionMs } = task.options
   return withDeadline({ ...task, flow, options: { ...action.options, retentionMs } })
 }
@@ -107,9 +110,9 @@ export function withDeadline(task: Task): Task {
   const { flow, options } = task
   if (!flow) return task
   const { deadlineAt: _former, ...rest } = task
-  const startedAt = flow.steps[flow.at]?.[flow.direction]?.startedAt
+  const startedAt = flow.steps[flow.presentStep]?.[flow.direction]?.startedAt
   const ofStep = startedAt === undefined ? undefined : startedAt + (options.deadlineMs ?? Number.NaN)
   const ofFlow = flow.direction === 'do' ? flow.deadlineAt : undefined
-  const limits = [ofStep, ofFlow].filter(limit => limit !== undefined && !Number.isNaN(limit)) as number[]
-  return limits.length > 0 ? { ...rest, deadlineAt: Math.min(...limits) } : rest
+  const deadlines = [ofStep, ofFlow].filter(time => time !== undefined && !Number.isNaN(time)) as number[]
+  return deadlines.length > 0 ? { ...rest, deadlineAt: Math.min(...deadlines) } : rest
 }

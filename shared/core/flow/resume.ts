@@ -2,16 +2,16 @@ import { type Decision, refuse, revise } from '../change/change.ts'
 import { afterFirstEnd } from '../task/canvas-state.ts'
 import type { FlowState, StepRecord } from '../task/flow-state.ts'
 import type { Task } from '../task/task.ts'
-import { failureOf, openNext, undoFrom } from './end-piece.ts'
+import { failedStepError, withNextStep, withNextUndo } from './end-piece.ts'
 import { openStep } from './open-piece.ts'
 
-/** What an operator may do about a failed flow. */
+/** The ways in which an operator may resume a failed flow; see `resume`. */
 export type ResumeAction = 'retry-do' | 'retry-undo' | 'skip-undo' | 'continue'
 
 /**
  * Why a flow is not resumed.
  *
- * - `undone`          a step before the failed one is undone, or counts as undone
+ * - `undone`          a step before the failed one is undone, or an operator has skipped its undo
  * - `no-failed-undo`  no undo has failed that could be retried or skipped
  * - `owes`            the callbacks of the flow's end are not published yet, and a resumption would lose them
  */
@@ -20,7 +20,7 @@ export type ResumeRefusal = 'not-a-flow' | 'not-failed' | 'undone' | 'no-failed-
 /**
  * Resumes a failed flow with a fresh budget under the same birth, so a retried `do` or `undo` is the same piece of work.
  *
- * - `retry-do` does the failed step again; `continue` counts it as done by the operator. Both need that no step before it is
+ * - `retry-do` does the failed step again; `continue` counts it as done by the operator. Both are refused when a step before it is
  *   undone. A step whose undo has failed then counts as done.
  * - `retry-undo` tries the failed undo again; `skip-undo` counts it as done by the operator.
  */
@@ -29,33 +29,37 @@ export function resume(task: Task, action: ResumeAction, now: number): Decision<
   if (!flow) return refuse('not-a-flow')
   if (task.state !== 'failed') return refuse('not-failed')
   if (task.owes) return refuse('owes')
-  const draft = reopened(task, flow, now)
+  const draft = withReopenedFlow(task, flow, now)
   switch (action) {
     case 'retry-do':
     case 'continue':
       if (undoneBefore(flow).length > 0) return refuse('undone')
-      return revise(task, action === 'continue' ? continued(draft, flow, now) : redone(draft, flow, now), now)
+      return revise(
+        task,
+        action === 'continue' ? withDoneByOperator(draft, flow, now) : withDoRetried(draft, flow, now),
+        now,
+      )
     case 'retry-undo':
     case 'skip-undo': {
       const at = failedUndo(flow)
       if (at === undefined) return refuse('no-failed-undo')
       return revise(
         task,
-        action === 'retry-undo' ? undoneAgain(draft, at, now) : skipped(draft, at, now),
+        action === 'retry-undo' ? withUndoRetried(draft, at, now) : withUndoSkipped(draft, at, now),
         now,
       )
     }
   }
 }
 
-/** The step whose undo has failed for good. */
+/** The index of the step whose undo has failed for good. */
 function failedUndo({ steps }: FlowState): number | undefined {
   const found = Object.entries(steps).find(([, { state }]) => state === 'undo-failed')
   return found && Number(found[0])
 }
 
 /** The names of the steps before the failed one that are undone, or whose undo an operator has skipped. */
-export function undoneBefore({ definition, steps, cursor }: FlowState): string[] {
+export function undoneBefore({ definition, steps, reachedStep: cursor }: FlowState): string[] {
   return definition.steps.slice(0, cursor).flatMap(({ name }, at) => (isUndone(steps[at]) ? [name] : []))
 }
 
@@ -63,8 +67,8 @@ function isUndone(record: StepRecord | undefined): boolean {
   return record?.state === 'undone' || record?.state === 'skipped'
 }
 
-/** The draft of a resumed flow. It is due at once, and its deadline begins anew. */
-function reopened(task: Task, flow: FlowState, now: number): Task {
+/** The draft of a reopened flow. It is due at once, and its deadline begins anew. */
+function withReopenedFlow(task: Task, flow: FlowState, now: number): Task {
   const { finishedAt: _finishedAt, expiresAt: _expiresAt, error: _error, ...rest } = task
   const { deadlineMs } = flow
   const deadline = deadlineMs === undefined ? {} : { deadlineAt: now + deadlineMs }
@@ -78,43 +82,43 @@ function reopened(task: Task, flow: FlowState, now: number): Task {
   }
 }
 
-function redone(draft: Task, { cursor, steps }: FlowState, now: number): Task {
-  return openStep(forward(draft, withoutStep(steps, cursor)), cursor, 'do', now)
+function withDoRetried(draft: Task, { reachedStep: cursor, steps }: FlowState, now: number): Task {
+  return openStep(withoutUndoing(draft, withoutStep(steps, cursor)), cursor, 'do', now)
 }
 
-function continued(draft: Task, { cursor, steps }: FlowState, now: number): Task {
+function withDoneByOperator(draft: Task, { reachedStep: cursor, steps }: FlowState, now: number): Task {
   const failed = steps[cursor]
   const { error: _error, ...done } = failed?.do ?? { attempts: 0 }
   const record: StepRecord = {
     state: 'succeeded',
     do: { ...done, startedAt: done.startedAt ?? now, endedAt: now },
   }
-  return openNext(forward(draft, { ...steps, [cursor]: record }), cursor, now)
+  return withNextStep(withoutUndoing(draft, { ...steps, [cursor]: record }), cursor, now)
 }
 
-function undoneAgain(draft: Task, at: number, now: number): Task {
+function withUndoRetried(draft: Task, at: number, now: number): Task {
   const { flow } = draft
   if (!flow) return draft
-  const state = at === flow.cursor ? 'failed' : 'succeeded'
+  const state = at === flow.reachedStep ? 'failed' : 'succeeded'
   const { undo: _failed, ...record } = flow.steps[at] ?? { do: { attempts: 0 } }
-  const error = failureOf(flow)
+  const error = failedStepError(flow)
   const again = openStep(withRecords(draft, { ...flow.steps, [at]: { ...record, state } }), at, 'undo', now)
   return { ...again, ...(error && !flow.cancelling && { error }) }
 }
 
-function skipped(draft: Task, at: number, now: number): Task {
+function withUndoSkipped(draft: Task, at: number, now: number): Task {
   const record = draft.flow?.steps[at]
   if (!record) return draft
   const left = withRecords(draft, { ...draft.flow?.steps, [at]: { ...record, state: 'skipped' } })
-  return undoFrom(left, at - 1, now, failureOf(left.flow))
+  return withNextUndo(left, at - 1, now, failedStepError(left.flow))
 }
 
 /**
  * The draft of a flow that goes on with its steps instead of undoing them. It is not cancelled any more. If the failed step was
  * undone, a new round begins, in which all work has new idempotency keys.
  */
-function forward(task: Task, steps: FlowState['steps']): Task {
-  const beginsRound = isUndone(task.flow?.steps[task.flow.cursor])
+function withoutUndoing(task: Task, steps: FlowState['steps']): Task {
+  const beginsRound = isUndone(task.flow?.steps[task.flow.reachedStep])
   const draft = withRecords(task, withFailedUndosKept(steps))
   if (!draft.flow) return draft
   const { cancelling: _cancelling, round = 1, ...rest } = draft.flow
@@ -122,7 +126,7 @@ function forward(task: Task, steps: FlowState['steps']): Task {
   return { ...draft, flow }
 }
 
-/** The steps. Each step whose undo has failed counts as done: what it did was not undone. */
+/** The records in which each step whose undo has failed counts as done, because its effects are still there. */
 function withFailedUndosKept(steps: FlowState['steps']): FlowState['steps'] {
   return Object.fromEntries(
     Object.entries(steps).map(([at, { undo, ...record }]) =>

@@ -2,12 +2,12 @@
  * Operations that callers ask for on an existing task. This file cancels and removes; `patch.ts`, `restart.ts` and `purge.ts` have
  * the others. `flow/resume.ts` resumes a failed flow.
  *
- * This file also has the two changes that record what became of an ended task's callbacks: all published, or some not publishable.
+ * This file also has the two changes that record whether all callbacks of an ended task are published or some cannot be.
  */
 
 import { TOMBSTONE_MS } from '../bounds.ts'
 import { type Change, type Decision, refuse, revise } from '../change/change.ts'
-import { pieceCancelled } from '../flow/end-piece.ts'
+import { withCancelledPiece } from '../flow/end-piece.ts'
 import { afterFirstEnd } from '../task/canvas-state.ts'
 import { type Head, isTask } from '../task/head.ts'
 import type { Task, Unpublished } from '../task/task.ts'
@@ -24,7 +24,7 @@ export function cancel(task: Task, now: number): Decision<CancelRefusal> {
   }
   if (task.state !== 'open') return refuse('finished')
   if (task.flow?.direction === 'undo') return refuse('undoing')
-  return revise(task, pieceCancelled({ ...task, operation: 'cancel' }, now), now)
+  return revise(task, withCancelledPiece({ ...task, operation: 'cancel' }, now), now)
 }
 
 /** Records that all callbacks of the task's end are published. The task is listed among the ended ones from now on. */
@@ -33,7 +33,9 @@ export function recordCallbacksPublished(task: Task, now: number): Decision<'owe
   return owes ? revise(task, { ...settled, operation: 'settle' }, now) : refuse('owes-nothing')
 }
 
-/** Records that some callbacks cannot be published as types are now. The task goes on owing them, and an operator must decide. */
+/**
+ * Records that the present configuration of a type rejects some callbacks. The task goes on owing them; an operator must decide.
+ */
 export function recordUnpublishable(
   task: Task,
   unpublished: Unpublished,
@@ -43,8 +45,8 @@ export function recordUnpublishable(
 }
 
 /**
- * Removes the head and leaves a tombstone that outlives every message about it. So no late message brings the head back, and a
- * later birth of the key goes on counting revisions and fences. A canvas counts a removed task among its ended members.
+ * Removes the head and leaves a tombstone that outlives every message about the head. So no late message brings the head back, and
+ * a later birth of the key goes on counting revisions and fences. A canvas counts a removed task among its ended members.
  */
 export function remove<H extends Head>(head: H, now: number): Change<H> {
   return revise(head, tombstoneOf(head, now) as H, now).change

@@ -16,20 +16,20 @@ export type Patch = {
   /** Null removes all tags. */
   readonly tags?: Readonly<Record<string, string>> | null
   readonly stage?: string
-  /** Options that overlay those of the task. */
+  /** Options that replace single options of the task. */
   readonly options?: PartialOptions
-  /** Options that replace all those of the task. */
+  /** Options that replace all options of the task. */
   readonly allOptions?: Options
   /** Removes the deadline of a whole flow. */
-  readonly isEndless?: true
+  readonly removesDeadline?: true
 }
 
 export type PatchRefusal = 'finished' | 'too-few-workers' | 'a-flow'
 
 /**
- * Applies a patch. Live runs of workers that the new `workerIds` leave out end cancelled, which costs no retry. A new heartbeat
- * interval reaches a run with its next heartbeat, and all other options apply to runs claimed afterwards. A lowered `concurrency`
- * may end the task as succeeded.
+ * Applies a patch. The live run of a worker that the new `workerIds` omit ends cancelled, which costs no retry. A run learns of a
+ * new heartbeat interval at its next heartbeat. All other options apply to runs claimed afterwards. A lowered `concurrency` may end
+ * the task as succeeded.
  */
 export function patch(task: Task, changes: Patch, now: number): Decision<PatchRefusal> {
   if (task.state !== 'open') return refuse('finished')
@@ -39,17 +39,19 @@ export function patch(task: Task, changes: Patch, now: number): Decision<PatchRe
     return refuse('too-few-workers')
   const bodies: BodyWrite[] = []
   const fields = {
-    ...cleared(task, changes, options),
-    ...plainEdits(task, changes, options),
+    ...withoutRemoved(task, changes, options),
+    ...fieldEdits(task, changes, options),
     operation: 'patch' as const,
   }
-  const edited = inputChanged(changes.isEndless ? withDeadline(fields) : fields, changes, bodies, now)
-  const draft = withoutExcluded(inStage(edited, changes, bodies, now), bodies, now)
+  const edited = withNewInput(changes.removesDeadline ? withDeadline(fields) : fields, changes, bodies, now)
+  const draft = withoutExcludedRuns(withStage(edited, changes, bodies, now), bodies, now)
   return revise(task, judgeBudget(draft, now), now, { bodies })
 }
 
-/** Begins the patched stage afresh. It does not wait for a retry of the former stage, whose live runs are cancelled. */
-function inStage(draft: Task, { stage }: Patch, bodies: BodyWrite[], now: number): Task {
+/**
+ * The draft in the patched stage, which begins afresh. It does not wait for a retry of the former stage. Live runs end cancelled.
+ */
+function withStage(draft: Task, { stage }: Patch, bodies: BodyWrite[], now: number): Task {
   if (stage === undefined || stage === draft.stage) return draft
   for (const run of liveRuns(draft)) bodies.push(...runRecord(draft, run.fence, { state: 'cancelled' }, now))
   const dueAt = draft.retrying ? Math.min(draft.dueAt, now) : draft.dueAt
@@ -65,7 +67,7 @@ function optionsAfter(task: Task, { options = {}, allOptions }: Patch): Options 
 }
 
 /** The task without the tags and the deadline that the patch removes. */
-function cleared(task: Task, { tags }: Patch, { deadlineMs }: Options): Task {
+function withoutRemoved(task: Task, { tags }: Patch, { deadlineMs }: Options): Task {
   const { tags: _tags, ...untagged } = task
   const draft: Task = tags === null ? untagged : task
   if (deadlineMs !== undefined || draft.flow) return draft
@@ -73,11 +75,11 @@ function cleared(task: Task, { tags }: Patch, { deadlineMs }: Options): Task {
   return withoutDeadline
 }
 
-function plainEdits(task: Task, changes: Patch, options: Options): Partial<Task> {
+function fieldEdits(task: Task, changes: Patch, options: Options): Partial<Task> {
   const dueAt = changes.dueAt ?? task.dueAt
   return {
     options,
-    live: keepingLeases(task, options),
+    live: withLeaseLengths(task, options),
     dueAt,
     retrying: changes.dueAt === undefined && task.retrying,
     ...(changes.priority !== undefined && { priority: changes.priority }),
@@ -86,12 +88,16 @@ function plainEdits(task: Task, changes: Patch, options: Options): Partial<Task>
   }
 }
 
-function endless({ deadlineMs: _deadlineMs, deadlineAt: _deadlineAt, ...flow }: FlowState): FlowState {
+function withoutFlowDeadline({
+  deadlineMs: _deadlineMs,
+  deadlineAt: _deadlineAt,
+  ...flow
+}: FlowState): FlowState {
   return flow
 }
 
 /** Live runs keep the lease length of their claim. */
-function keepingLeases({ live, options: { leaseMs } }: Task, next: Options): Task['live'] {
+function withLeaseLengths({ live, options: { leaseMs } }: Task, next: Options): Task['live'] {
   if (next.leaseMs === leaseMs) return live
   return Object.fromEntries(Object.entries(live).map(([fence, run]) => [fence, { leaseMs, ...run }]))
 }
@@ -107,9 +113,13 @@ function deadlineEdit(task: Task, changes: Patch, options: Options): Partial<Tas
   return { deadlineAt: start + options.deadlineMs }
 }
 
-/** The deadline of a flow is that of all its steps together. The options hold the deadline of the present step. */
-function flowDeadlineEdit(task: Task, flow: FlowState, { dueAt, options, isEndless }: Patch): Partial<Task> {
-  if (isEndless) return { flow: endless(flow) }
+/** The deadline of a flow counts for all its `do` steps together. The options hold the deadline of the present step. */
+function flowDeadlineEdit(
+  task: Task,
+  flow: FlowState,
+  { dueAt, options, removesDeadline }: Patch,
+): Partial<Task> {
+  if (removesDeadline) return { flow: withoutFlowDeadline(flow) }
   const deadlineMs = options?.deadlineMs ?? flow.deadlineMs
   if (deadlineMs === undefined) return {}
   const former =
@@ -124,14 +134,14 @@ function flowDeadlineEdit(task: Task, flow: FlowState, { dueAt, options, isEndle
   }
 }
 
-function inputChanged(draft: Task, { input }: Patch, bodies: BodyWrite[], now: number): Task {
+function withNewInput(draft: Task, { input }: Patch, bodies: BodyWrite[], now: number): Task {
   if (input === undefined) return draft
   const changed = withInput(draft, input, now)
   bodies.push(...changed.bodies)
   return changed.draft
 }
 
-function withoutExcluded(draft: Task, bodies: BodyWrite[], now: number): Task {
+function withoutExcludedRuns(draft: Task, bodies: BodyWrite[], now: number): Task {
   const { workerIds } = draft.options
   if (workerIds.length === 0) return draft
   const excluded = liveRuns(draft).filter(run => !workerIds.includes(run.workerId))

@@ -8,15 +8,15 @@ import type { PurgeJob } from '../types/type-job.ts'
 import { remove } from './operate.ts'
 
 /**
- * Removes the task if the purge covers it. The task is judged as it is now, but by the time at which the purge was asked for. So a
- * task that was delayed then and has fallen due since is still covered, and a task that was published later never is.
+ * Removes the task if the purge covers it. The present task is judged at the time at which the purge was asked for. So a task that
+ * was delayed then and has become due since is still covered. A task that was published later is never covered.
  */
-export function purge(task: Task, job: PurgeJob, now: number): Decision<'not-meant'> {
-  if (isGone(task, now) || !isMeant(task, job)) return refuse('not-meant')
+export function purge(task: Task, job: PurgeJob, now: number): Decision<'not-covered'> {
+  if (isGone(task, now) || !isCovered(task, job)) return refuse('not-covered')
   return { ok: true, change: remove(task, now) }
 }
 
-function isMeant(task: Task, { statuses, before, askedAt }: PurgeJob): boolean {
+function isCovered(task: Task, { statuses, before, askedAt }: PurgeJob): boolean {
   const since = task.state === 'open' ? task.createdAt : (task.finishedAt ?? task.updatedAt)
   return since < before && statuses.includes(statusOf(task, askedAt))
 }

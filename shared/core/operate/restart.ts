@@ -22,8 +22,8 @@ export type Restart = {
 }
 
 /**
- * Starts an ended task over under a new birth, so that no message about the old birth can touch it. Successes that `clean` does not
- * name go on counting. The retry budget is fresh, and fences go on growing.
+ * Starts an ended task over under a new birth, so that no message about the old birth can change it. Successes still count unless
+ * `clean` names them. The retry budget is fresh, and fences go on growing.
  */
 export function restart(task: Task, how: Restart, now: number): Decision<RestartRefusal> {
   if (liveRuns(task).length > 0 || isAtWork(task)) return refuse('running')
@@ -50,12 +50,12 @@ export function restart(task: Task, how: Restart, now: number): Decision<Restart
   return revise(task, draft, now, { bodies })
 }
 
-/** Whether the task is an open flow with a step that has begun, which a restart would leave without its undo. */
+/** Whether the task is an open flow with a step that has begun. A restart would skip the undo of that step. */
 function isAtWork({ state, flow }: Task): boolean {
   return state === 'open' && Object.keys(flow?.steps ?? {}).length > 0
 }
 
-/** Whether the run is a success that still counts. A success of a stage that is over does not. */
+/** Whether the run is a success that still counts. A success of a stage that is over no longer counts. */
 function isSuccess({ state, past }: EndedRun): boolean {
   return state === 'succeeded' && !past
 }

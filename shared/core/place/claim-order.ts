@@ -3,10 +3,11 @@ import { workOf } from '../task/piece.ts'
 import type { Task } from '../task/task.ts'
 
 /**
- * The position of a task among the open tasks of its type. The smallest position is claimed first. Every ordering falls back on the
- * due time, and among equal due times on the order of arrival. Births give that order: they are ULIDs, which sort by their time,
- * and in one process by the order in which it makes them. Positions stored by earlier versions have no birth, and sort before those
- * that have one.
+ * The position of a task among the open tasks of its type. The task with the smallest position is claimed first.
+ *
+ * Every ordering falls back on the due time, and among equal due times on the birth. Births are ULIDs: they sort by the time at
+ * which a process made them, and by its order within one process. A position stored by an earlier version has no birth, and sorts
+ * before an equal position with one.
  */
 export function claimOrder(task: Pick<Task, 'ordering' | 'priority' | 'dueAt' | 'born'>): string {
   return `${orderOfTime(task)}.${task.born}`
@@ -23,7 +24,7 @@ function orderOfTime({ ordering, priority, dueAt }: Pick<Task, 'ordering' | 'pri
   }
 }
 
-/** The position of a task by the ordering of the type that serves its present piece. */
+/** The position of a task by the ordering of the type of its present piece. */
 export function workOrder(task: Task): string {
   return claimOrder({ ...task, ordering: workOf(task).ordering })
 }

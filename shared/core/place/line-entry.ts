@@ -4,7 +4,7 @@ import type { Task } from '../task/task.ts'
 import { readyPlaceOf } from './place.ts'
 import { isLimitPlace } from './place-names.ts'
 
-/** The entry of a tenant's task into the ready place of a line. */
+/** The entry of a tenant's task into a line: into the ready place of the line's type. */
 export type LineEntry = {
   readonly line: FairLine
   readonly tenant: string
@@ -12,7 +12,7 @@ export type LineEntry = {
   readonly held?: number
 }
 
-/** The entry of a changed task into a line. Undefined when the task enters none, or waits there already and keeps its turn. */
+/** The entry of a changed task into a line. Undefined when the task enters no line, or waits there already and keeps its turn. */
 export function lineEntry(before: Task | undefined, after: Task): LineEntry | undefined {
   const tenant = tenantOf(after)
   const { place } = after

@@ -1,6 +1,6 @@
 import type { Place, View } from '../task/head-fields.ts'
 
-/** Partitions of one minute's place. 100,000 tasks that are due at midnight must not go through one partition. */
+/** Partitions of one minute's place. One partition could not serve 100,000 tasks that are due at midnight. */
 export const MINUTE_SHARDS = 8
 
 export function minutePlaceName(minute: number, shard: number): string {
@@ -22,7 +22,7 @@ export function ownerPartition(userId: string): string {
   return OWNER_PREFIX + userId
 }
 
-/** The user whose tasks a partition of that index holds. */
+/** The user whose tasks a partition of the index `owner` holds. */
 export function userOfOwner(partition: string): string {
   return partition.slice(OWNER_PREFIX.length)
 }
@@ -47,7 +47,7 @@ export function isLimitPlace(name: string): boolean {
 const RUNNING_PREFIX = 'running#'
 const UNDOING_PREFIX = 'undoing#'
 
-/** Whether the place is one of running tasks, or of flows that undo. */
+/** Whether the place holds running tasks, or flows that undo their steps. */
 export function isRunningPlace({ name }: Place): boolean {
   return name.startsWith(RUNNING_PREFIX) || name.startsWith(UNDOING_PREFIX)
 }

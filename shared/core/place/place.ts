@@ -34,8 +34,8 @@ import {
 
 const MINUTE_MS = 60_000
 
-/** The head with its `view` and `place` computed anew. Every transition ends here. */
-export function indexed<H extends Head>(head: H, now: number): H {
+/** The head with its entries in `view` and `place` computed anew. Every transition except a heartbeat ends here. */
+export function withIndexEntries<H extends Head>(head: H, now: number): H {
   const { view: _view, place: _place, ...rest }: HeadFields & { readonly place?: Place } = head
   return defined({ ...rest, view: viewOf(head), place: placeOf(head, now) }) as unknown as H
 }
@@ -73,7 +73,7 @@ function placeOf(head: Head, now: number): Place | undefined {
   }
 }
 
-/** A schedule whose next tick is later than a queue can delay is in the place of that minute. */
+/** A schedule whose next tick is further ahead than a queue can delay is in the place of the tick's minute. */
 function placeOfSchedule(schedule: Schedule, now: number): Place | undefined {
   const { id, state, dueAt } = schedule
   const isFarOff = state === 'open' && !isPaused(schedule) && dueAt - now > QUEUE_DELAY_MS_MAX
@@ -83,20 +83,21 @@ function placeOfSchedule(schedule: Schedule, now: number): Place | undefined {
 /**
  * The place of a task:
  *
- * - A task that must be woken later than a queue can delay is in the place of its minute, which is emptied when the minute's
- *   schedule fires.
- * - A task that waits for a permit is in the place of its limit. A task that is taken in order, under a limit for all tasks of its
- *   type, stays in its ready place instead.
- * - A task that is taken in order, is due, and can be claimed by any worker is in the ready place of its type. A targeted task has
- *   markers instead.
- * - A running task that was claimed over HTTP is in the running place of its type; a flow that undoes is in the undoing place. A
- *   task of a handler enters it only with the first heartbeat of a run (`inRunningPlace`), so that short runs pay nothing for it.
+ * - A task that must be woken later than a queue can delay is in the place of its minute. The waker empties that place when the
+ *   EventBridge schedule of the minute fires.
+ * - A task that waits for a permit is in the place of its limit. If workers take the task in order and the limit counts all tasks
+ *   of its type, the task stays in its ready place instead.
+ * - A task that workers take in order, that is due, and that any worker may claim is in the ready place of its type. A targeted
+ *   task has markers instead.
+ * - A running task that was claimed over HTTP is in the running place of its type. A flow that undoes is in the undoing place.
+ * - A task that a handler runs enters the running place only with the first heartbeat of a run (`inRunningPlace`), so short runs
+ *   pay nothing for it.
  */
 function placeOfTask(task: Task, now: number): Place | undefined {
   if (task.state !== 'open') return undefined
   const takesWorkers = workersWanted(task) > 0
   if (takesWorkers && isFar(task, now)) return minutePlace(task.id, wakesAt(task))
-  const limit = limitWaitedAt(task)
+  const limit = limitWaitedFor(task)
   if (limit !== undefined) return { name: limitPlace(limit), order: waitingOrder(task, now) }
   if (takesWorkers && isReady(task, now)) {
     return { name: readyPlaceOf(task), order: waitingOrder(task, now) }
@@ -108,8 +109,8 @@ function placeOfTask(task: Task, now: number): Place | undefined {
 }
 
 /**
- * The position of a task that waits to be claimed. A tenant's task keeps its turn. A task without a turn gets the turn of the
- * present time, until `runtime/fair` has reserved a turn for it.
+ * The position of a task that waits to be claimed. A tenant's task keeps its turn. A task without a turn is placed as if its turn
+ * came now, until `runtime/fair` has reserved one.
  */
 function waitingOrder(task: Task, now: number): string {
   if (tenantOf(task) === undefined) return workOrder(task)
@@ -124,17 +125,17 @@ function isWaiting(task: Task): boolean {
 }
 
 /**
- * The limit in whose place a task waits for a permit. A task that is taken in order, under one limit for all tasks of its type,
- * waits in its ready place with its turn instead: each freed permit goes to the best task there.
+ * The limit in whose place a task waits for a permit. A limit that counts a whole type is named like the type. A task that workers
+ * take in order keeps its position in its ready place under such a limit. Each freed permit goes to the best task there.
  */
-function limitWaitedAt(task: Task): string | undefined {
+function limitWaitedFor(task: Task): string | undefined {
   if (task.wait?.kind !== 'permit') return undefined
   const { limit } = task.wait
-  const isForAll = limit === workOf(task).type && isTakenInOrder(task) && !isTargeted(task)
-  return isForAll ? undefined : limit
+  const countsWholeType = limit === workOf(task).type && isTakenInOrder(task) && !isTargeted(task)
+  return countsWholeType ? undefined : limit
 }
 
-/** The task in its type's running place, if it runs and is in no other place. */
+/** The task, moved to its type's running place if it runs and is in no other place. */
 export function inRunningPlace(task: Task): Task {
   return task.place || liveRuns(task).length === 0 ? task : { ...task, place: runningPlaceOf(task) }
 }
@@ -146,25 +147,25 @@ function runningPlaceOf(task: Task): Place {
   return { name, order: orderNumber(startedAt ?? updatedAt) }
 }
 
-/** The earliest time of a claim: when the task is due, and its slot under a rate limit has come. */
+/** The earliest time of a claim: the due time, or the slot under a rate limit if that is later. */
 export function startsAt({ dueAt, wait }: Task): number {
   return wait?.kind === 'slot' ? Math.max(dueAt, wait.at) : dueAt
 }
 
-/** The latest time at which the task must be woken: when it can be claimed, or when an earlier deadline ends it. */
+/** The time at which the task must be woken: its earliest claim, or its deadline if that is earlier. */
 export function wakesAt(task: Task): number {
   return Math.min(startsAt(task), task.deadlineAt ?? Number.POSITIVE_INFINITY)
 }
 
 /**
- * Whether the task waits for its minute: longer than a queue can delay a message. A task that is due and taken in order stays
- * ready while it waits for a far slot, because it may start earlier, in the slot of a task that is behind it.
+ * Whether the task waits in the place of its minute, because no SQS delay reaches its time (15 minutes). A due task that workers
+ * take in order stays ready while it waits for such a slot, because it may get the earlier slot of a task behind it.
  */
 export function isFar(task: Task, now: number): boolean {
   return wakesAt(task) - now > QUEUE_DELAY_MS_MAX && !isReady(task, now)
 }
 
-/** Whether the task may be in the ready place of its type, from which workers take tasks in order. */
+/** Whether the task may be in the ready place of the type of its present piece. Workers take tasks from there in order. */
 export function isReady(task: Task, now: number): boolean {
   return isTakenInOrder(task) && task.dueAt <= now && !isTargeted(task)
 }
@@ -173,7 +174,7 @@ function minutePlace(id: string, at: number): Place {
   return { name: minutePlaceName(minuteOf(at), hash32(id) % MINUTE_SHARDS), order: orderNumber(at) }
 }
 
-/** The minute a time falls in, as minutes since the epoch. */
+/** The minute that contains a time, as minutes since the epoch. */
 export function minuteOf(time: number): number {
   return Math.floor(time / MINUTE_MS)
 }
@@ -182,18 +183,18 @@ export function minuteStart(minute: number): number {
   return minute * MINUTE_MS
 }
 
-/** The ready place of the type that serves the task. */
+/** The ready place of the type of the task's present piece. */
 export function readyPlaceOf(task: Task): string {
   const { type, shard } = workOf(task)
   return readyPlace(type, shard)
 }
 
-/** The position of a task among those that the same type serves. */
+/** The position of a task among all whose present pieces have the same type. */
 export function orderOf(task: Task): string {
   return task.place !== undefined && isWaiting(task) ? task.place.order : workOrder(task)
 }
 
-/** Compares two tasks that the same type serves, for sorting: the task that is claimed first comes first. */
+/** Sorts tasks whose present pieces have the same type: the task that is claimed first comes first. */
 export function byClaimOrder(a: Task, b: Task): number {
   const [first, second] = [orderOf(a), orderOf(b)]
   return first < second ? -1 : Number(first > second)
@@ -210,7 +211,7 @@ export type IndexKeys = {
 
 type Indexed = HeadFields & { readonly place?: Place; readonly userId?: string }
 
-/** The entries of a head in the indexes. Every store keeps exactly these. */
+/** The keys of a head's entries in the indexes. Every store keeps exactly these entries. */
 export function indexKeys({ type, shard, view, place, userId, createdAt }: Indexed): IndexKeys {
   return {
     ...(view && { view: { partition: viewPartition(type, view.bucket, shard), sort: view.sort } }),

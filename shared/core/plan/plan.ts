@@ -2,29 +2,30 @@
  * The plan of a head says which messages must be sent so that it goes on.
  *
  * The problem. Nothing polls. A task is read again only when a message about it arrives: a dispatch for its workers, or a look for
- * the waker. So each open task needs a message under way at any time, and the message has to arrive when the task needs attention.
- * That may be in ten milliseconds or in ten years.
+ * the waker. So each open task needs a message under way at any time. The message must arrive when the task needs attention, which
+ * may be in ten milliseconds or in ten years.
  *
  * The rule. The plan follows from the stored head and the time, from nothing else. The planner computes it at each change of the
- * head that the table's stream delivers. Any process that computes it again gets the same messages. So sending them twice does no harm,
- * and the sweeper repairs a lost message by planning again.
+ * head that the table's stream delivers. Any process that computes it again gets the same messages. So sending them twice does no
+ * harm, and the sweeper repairs a lost message by planning again.
  *
- * How far ahead a message can be sent decides its way:
+ * The time until a message must arrive decides its way:
  *
- * - Up to 15 minutes, a queue delays it (`QUEUE_DELAY_MS_MAX`, the longest delay of SQS). A dispatch is delayed to the due time.
- *   The delay is rounded down to a whole second, and the worker waits for the rest, so no start is late.
- * - Further ahead, the task enters the place of its minute in the index. One EventBridge schedule per minute stands for all tasks of
- *   that minute. It fires two minutes early, because EventBridge fires up to a minute late. The waker then dispatches all
- *   tasks in the place with the delay that is left. So a million tasks of one minute cost one schedule.
- * - A look at a live run is sent for the end of its lease, and sent on as long as heartbeats extend the lease. `look-chain.ts` keeps
- *   the number of these looks small.
+ * - Up to 15 minutes ahead, a queue delays it (`QUEUE_DELAY_MS_MAX`, the longest delay of SQS). A dispatch is delayed to the due
+ *   time. The delay is rounded down to a whole second, and the worker waits for the rest, so no start is late.
+ * - Further ahead, the task enters the place of its minute in the index. One EventBridge schedule per minute stands for all tasks
+ *   of that minute. It fires two minutes early, because EventBridge fires up to a minute late. The waker then dispatches all tasks
+ *   in the place with the delay that is left. So a million tasks of one minute cost one schedule.
+ * - A look at a live run is sent for the end of its lease. Each look sends the next one as long as heartbeats extend the lease.
+ *   `look-chain.ts` keeps the number of these looks small.
  *
  * The actors: the planner (`runtime/plan`) sends what the plan says; the waker (`runtime/wake`) answers a look with the
  * transition `look` below, or sends the next look; the sweeper (`runtime/sweep`) plans again.
  *
  * What can go wrong:
  *
- * - A schedule does not fire, or could not be created. The sweeper wakes each minute that begins, has tasks, and was not woken.
+ * - An EventBridge schedule does not fire, or could not be created. The sweeper wakes each minute that begins, has tasks, and was
+ *   not woken.
  * - A message arrives early, twice, or after the task has changed. A look names the birth and the revision that it was planned on.
  *   A look of an older revision does its work and leaves the next look to the newer one.
  * - The clock of a process is wrong. A look that arrives early finds that nothing is due yet, and sends the next look.
@@ -34,9 +35,17 @@ import { LOOK_SLACK_MS, QUEUE_DELAY_MS_MAX } from '../bounds.ts'
 import { planOfCanvas } from '../canvas/canvas.ts'
 import { type Change, type Decision, refuse, revise } from '../change/change.ts'
 import { runRecord } from '../change/end-runs.ts'
-import { indexed, isFar, isReady, minuteOf, readyPlaceOf, startsAt, wakesAt } from '../place/place.ts'
+import {
+  isFar,
+  isReady,
+  minuteOf,
+  readyPlaceOf,
+  startsAt,
+  wakesAt,
+  withIndexEntries,
+} from '../place/place.ts'
 import { expire, isPastDeadline } from '../run/deadline.ts'
-import { failed } from '../run/finish.ts'
+import { withFailedRun } from '../run/finish.ts'
 import { retryDelayMs } from '../run/judge-budget.ts'
 import { leaseEnded, lose } from '../run/lose.ts'
 import { isComplete, isLeftInRunningPlace } from '../run/several-successes.ts'
@@ -48,34 +57,34 @@ import { isTargeted, liveRuns, type Task, workersWanted } from '../task/task.ts'
 import { awaitedWorkers } from '../worker/targeted.ts'
 
 /**
- * What must be sent so that a head goes on in time. The plan follows from the stored head, so sending it again is harmless. The
- * sweeper repairs lost messages by planning again.
+ * The messages that must be sent so that a head goes on in time, and other work that it needs. The plan follows from the stored
+ * head, so sending it again is harmless.
  */
 export type Plan = {
   /** Send a dispatch to the type's queue that arrives at this time. */
   readonly dispatchAt?: number
   /** Write a marker for each of these workers now. The task is due, and only they may take it. */
   readonly markFor?: readonly string[]
-  /** Send a look that arrives at this time. If that is farther off than a queue can delay, it arrives earlier, and another follows. */
+  /** Send a look that arrives at this time. If a queue cannot delay it so long, it arrives earlier, and another follows. */
   readonly lookAt?: number
-  /** The look is for a far slot: when it arrives, the waker dispatches the task for the slot. */
+  /** The look is for a slot further ahead than a queue can delay. When it arrives, the waker dispatches the task for the slot. */
   readonly isSlotLook?: true
   /** Have the jobs function go on with the canvas at this time. */
   readonly driveAt?: number
   /** Publish the callbacks that the task owes. */
   readonly publishesCallbacks?: true
-  /** Make sure that the schedule of this minute exists (minutes since the epoch). */
+  /** Make sure that the EventBridge schedule of this minute (in minutes since the epoch) exists. */
   readonly minute?: number
 }
 
-/** A head and its plan, decided once for each change and handed on to all that send a part of it. */
+/** A head and its plan. The planner decides the plan once for each change; several functions then send parts of it. */
 export type Planned<H extends Head = Head> = { readonly head: H; readonly plan: Plan }
 
 export function planned<H extends Head>(head: H, now: number): Planned<H> {
   return { head, plan: plan(head, now) }
 }
 
-/** The plan for a head as it is stored. */
+/** The plan for a stored head. */
 export function plan(head: Head, now: number): Plan {
   switch (head.kind) {
     case 'canvas':
@@ -110,8 +119,8 @@ function endedPlan({ owes, unpublished }: Task): Plan {
 }
 
 /**
- * The time of the look that dispatches a ready task whose slot is farther off than a queue can delay. It is the earliest time from
- * which a queue can delay the dispatch to the slot. Undefined for all other tasks.
+ * The time of the look that dispatches a ready task whose slot is further ahead than a queue can delay. From that time on, a queue
+ * can delay the dispatch to the slot. Undefined for all other tasks.
  */
 function slotLookAt(task: Task, now: number): number | undefined {
   const isFarOff = startsAt(task) - now > QUEUE_DELAY_MS_MAX
@@ -139,7 +148,9 @@ function nextLook(task: Task, now: number, waitsForMinute: boolean): number | un
   return Number.isFinite(next) ? next : undefined
 }
 
-/** Whether a look must come when the task is due. It moves a task taken in order to its ready place, or marks a targeted task. */
+/**
+ * Whether the task needs a look at its due time. The look moves a task taken in order to its ready place, or marks a targeted one.
+ */
 function isLookedAtWhenDue(task: Task, now: number): boolean {
   if (isTargeted(task)) return task.dueAt > now
   return isTakenInOrder(task) && task.wait === undefined && task.place?.name !== readyPlaceOf(task)
@@ -150,9 +161,9 @@ function timesOutAt(run: LiveRun): number {
 }
 
 /**
- * Records what a look finds: a passed deadline, a lost run, a run over its timeout, or a task that belongs in another place now.
- * Such a task has become due and is taken in order, or its last run has ended. Refused when the task needs nothing yet; the waker
- * then sends the next look.
+ * Records the finding of a look: a passed deadline, a lost run, a run over its timeout, or a task that now belongs in another
+ * place. Such a task has become due and is taken in order, or its last run has ended. Refused when the task needs nothing yet. The
+ * waker then sends the next look.
  */
 export function look(task: Task, now: number, chance: number): Decision<'nothing-yet'> {
   if (task.state !== 'open') return refuse('nothing-yet')
@@ -163,7 +174,7 @@ export function look(task: Task, now: number, chance: number): Decision<'nothing
   }
   const overdue = liveRuns(task).find(run => timesOutAt(run) <= now)
   if (overdue) return { ok: true, change: timeOut(task, overdue, now, chance) }
-  const surfaced = task.wait ? task : indexed(task, now)
+  const surfaced = task.wait ? task : withIndexEntries(task, now)
   const isElsewhere = surfaced.place !== undefined && surfaced.place.name !== task.place?.name
   if (isElsewhere || isLeftInRunningPlace(task)) {
     return revise(task, { ...task, operation: 'surface' }, now)
@@ -176,7 +187,7 @@ function timeOut(task: Task, run: LiveRun, now: number, chance: number): Change<
     name: 'TimedOut',
     message: `the run took longer than ${timesOutAt(run) - run.startedAt} ms`,
   }
-  const draft = failed(task, run, { error, cause: 'timed-out' }, now)
+  const draft = withFailedRun(task, run, { error, cause: 'timed-out' }, now)
   const bodies = runRecord(task, run.fence, { state: 'failed', cause: 'timed-out', error }, now)
   if (draft.state !== 'open' || !isSamePiece(task, draft)) return revise(task, draft, now, { bodies }).change
   const dueAt = now + retryDelayMs(draft, run.workerId, chance)

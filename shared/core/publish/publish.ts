@@ -1,6 +1,6 @@
 /**
- * A publish creates a task. It makes a head from the resolved request and keeps large bodies apart. It overwrites nothing but the
- * remains of a task that is gone. `update.ts` changes the task of a key that exists and is not running.
+ * A publish creates a task. It makes a head from the resolved request and keeps large bodies apart. It overwrites only the remains
+ * of a task that is gone. `update.ts` changes an existing task that is not running.
  */
 
 import { type BodyWrite, beginBirth, type Change, type Start } from '../change/change.ts'
@@ -45,7 +45,7 @@ export type Publication = {
   readonly member?: Member
 }
 
-/** The callbacks of a task's end, as publish bodies in JSON. */
+/** The callbacks that a task's end publishes, as publish bodies in JSON. */
 export type CallbackBodies = { readonly onSuccess: readonly Json[]; readonly onError: readonly Json[] }
 
 /** A value that is handed on, or a reference to it. */
@@ -56,8 +56,8 @@ export type HandedOn =
 type Owing = Pick<HeadFields, 'state' | 'expiresAt'> & { readonly owes?: true }
 
 /**
- * Whether a head is gone: never there, removed, or past its retention, though DynamoDB takes days to delete it. A task that owes
- * callbacks is never gone, because a new birth of its key would lose them.
+ * Whether a head is gone: it never existed, is removed, or is past its retention, even if DynamoDB has not deleted it yet. A task
+ * that owes callbacks is never gone, because a new birth of its key would lose them.
  */
 export function isGone(head: Owing | undefined, now: number): boolean {
   if (head === undefined || head.state === 'removed') return true

@@ -7,7 +7,7 @@ import { newborn, type Publication } from './publish.ts'
 /**
  * Carries out `ifExists: update`. A task that is neither running nor ended takes the input, the due time and the options of
  * `publication`. It keeps its user, trace and creation time, and its tenant unless the publication names one. It also keeps its
- * ended runs, so a lowered `concurrency` or budget may end it.
+ * ended runs, so a lowered `concurrency` or budget may end the task.
  */
 export function update(task: Task, publication: Publication, now: number): Decision<'running' | 'finished'> {
   if (task.state !== 'open') return refuse('finished')
@@ -17,7 +17,7 @@ export function update(task: Task, publication: Publication, now: number): Decis
   const draft: Task = {
     ...fresh,
     createdAt: task.createdAt,
-    ...workDone(task, publication),
+    ...keptRuns(task, publication),
     ...(task.userId !== undefined && { userId: task.userId }),
     ...(fresh.fairnessKey === undefined && keptTenant(task)),
     ...(task.traceparent !== undefined && { traceparent: task.traceparent }),
@@ -25,9 +25,9 @@ export function update(task: Task, publication: Publication, now: number): Decis
     ...(task.error !== undefined && { error: task.error }),
     // The same tenant keeps its turn.
     ...(task.place && (fresh.fairnessKey ?? task.fairnessKey) === task.fairnessKey && { place: task.place }),
-    ...placeInItsFlow(task),
+    ...keptParents(task),
   }
-  const staged = draft.stage === task.stage ? draft : reopenedAt(draft, task.stage, now)
+  const staged = draft.stage === task.stage ? draft : withStage(draft, task.stage, now)
   return revise(task, judgeBudget(staged, now), now, { bodies })
 }
 
@@ -36,8 +36,8 @@ export function isUpdatable(task: Task): boolean {
   return task.state === 'open' && liveRuns(task).length === 0 && !hasBegun(task)
 }
 
-/** The runs and failures that the task keeps. Runs from before its type became a flow count for none of the flow's steps. */
-function workDone(task: Task, { flow }: Publication): Pick<Task, 'ended' | 'failures' | 'failuresBy'> {
+/** The runs and failures that the task keeps. Runs from before its type became a flow count for no step of the flow. */
+function keptRuns(task: Task, { flow }: Publication): Pick<Task, 'ended' | 'failures' | 'failuresBy'> {
   if (flow) return { ended: withPastSuccesses(task), failures: 0, failuresBy: {} }
   const { ended, failures, failuresBy } = task
   return { ended, failures, failuresBy }
@@ -53,7 +53,7 @@ function keptTenant({ fairnessKey }: Task): Partial<Task> {
 }
 
 /** The fields that tie the task to its parent or canvas, which an update does not change. */
-function placeInItsFlow({ parentId, member, previous, immutable }: Task): Partial<Task> {
+function keptParents({ parentId, member, previous, immutable }: Task): Partial<Task> {
   return {
     ...(parentId !== undefined && { parentId }),
     ...(member && { member }),
@@ -62,8 +62,8 @@ function placeInItsFlow({ parentId, member, previous, immutable }: Task): Partia
   }
 }
 
-/** The draft in the stage of the publication, which begins afresh. Without one the task stays in its former stage. */
-function reopenedAt(draft: Task, former: string | undefined, now: number): Task {
+/** The draft in the publication's stage, which begins afresh. If the publication names no stage, the task keeps its own. */
+function withStage(draft: Task, former: string | undefined, now: number): Task {
   const { stage, dueAt } = draft
   if (stage === undefined) return former === undefined ? draft : { ...draft, stage: former }
   return openStage({ ...draft, ...(former !== undefined && { stage: former }) }, { stage, dueAt }, now)

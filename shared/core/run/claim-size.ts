@@ -1,7 +1,7 @@
 /**
- * How many bytes of an answer a claimed task takes, as escaped JSON. Lambda drops an answer that is too large, after its tasks have
- * been claimed. So a claim must know before its write that the answer can be delivered. The head knows only the size of a body that
- * is kept apart, and escaping at most doubles it.
+ * The bytes of an answer that a claimed task takes, as escaped JSON. Lambda drops an answer that is too large, after its tasks have
+ * been claimed. So a claim must know before its write that the answer can be delivered. Of a body that is kept apart, the head has
+ * only the size. Escaping at most doubles a size.
  */
 
 import { ANSWER_BYTES_MAX, CLAIMED_LISTS_BYTES_MAX } from '../bounds.ts'
@@ -11,15 +11,15 @@ import { actionOf } from '../task/piece.ts'
 import type { Previous } from '../task/previous.ts'
 import type { Task } from '../task/task.ts'
 
-/** Bytes that a claim shows beside the stored fields: names of fields, the run, times as text. */
+/** The bytes that a claim shows beside the stored fields: names of fields, the run, times as text. */
 const FRAME_BYTES = 4_096
-/** Bytes of the same kind for each run, and for each step of a flow. */
+/** The bytes that each run, and each step of a flow, adds to `FRAME_BYTES`. */
 const PART_FRAME_BYTES = 640
-/** A claim shows an ended run in `runs` and in `history`, and a result in its run and by itself. */
+/** A claim shows an ended run in `runs` and in `history`, and a result in its run and in a field of its own. */
 const MOST_MENTIONS = 2
 const MOST_ESCAPED = 2
 
-/** What an answer over HTTP holds. `hasLists`: a canvas hands a list on to one of its tasks. */
+/** The size of an answer over HTTP. `hasLists`: a canvas hands a list on to one of the answer's tasks. */
 export type AnswerSize = { readonly tasks: number; readonly bytes: number; readonly hasLists: boolean }
 
 export const EMPTY_ANSWER: AnswerSize = { tasks: 0, bytes: 0, hasLists: false }
@@ -30,8 +30,8 @@ export function withTask({ tasks, bytes, hasLists }: AnswerSize, task: Task): An
 }
 
 /**
- * Whether one answer might not hold the claims. It can always hold one. All its claims share the bytes for the lists that a canvas
- * hands on, and it shows each list twice, escaped.
+ * Whether the claims might not fit into one answer. A single claim always fits. All claims of an answer share the bytes for the
+ * lists that canvases hand on, and the answer shows each list twice, escaped.
  */
 export function isTooLarge({ tasks, bytes, hasLists }: AnswerSize): boolean {
   const listBytes = hasLists ? 4 * CLAIMED_LISTS_BYTES_MAX : 0
@@ -66,7 +66,7 @@ function contentBytes(task: Task): number {
 }
 
 /**
- * Bytes of the value that was handed on. The value of a part of a canvas is not known yet; `CLAIMED_LISTS_BYTES_MAX` bounds those.
+ * The bytes of the value that was handed on. The value of a part of a canvas is not known yet; `CLAIMED_LISTS_BYTES_MAX` bounds it.
  */
 function handedOnBytes(previous: Previous): number {
   switch (previous.kind) {

@@ -11,10 +11,10 @@ import { expire, isPastDeadline } from './deadline.ts'
 import { finish } from './finish.ts'
 import { endLost, LOST_RUNS_PER_WRITE_MAX, leaseEnded, leaseOf } from './lose.ts'
 
-/** The worker that claims. */
+/** The worker that claims a task. */
 export type Claimer = { readonly workerId: string; readonly version?: string }
 
-/** What limits have granted to a run: its permits, and its reserved start, which may be a little before or after now. */
+/** What limits have granted to a run: its permits, and its reserved start, which may lie a little before or after `now`. */
 type Granted = { readonly permits?: readonly Permit[]; readonly startsAt?: number | undefined }
 
 export type ClaimRefusal =
@@ -32,8 +32,8 @@ export type ClaimDecision =
   | { readonly ok: false; readonly reason: ClaimRefusal; readonly change?: Change<Task> }
 
 /**
- * Whether a worker may take a task, as judged at one time. `draft` is the task after the lost runs that the claim replaces, whose
- * leases the guard names.
+ * The answer, at one time, to whether a worker may take a task. `draft` is the task after the loss of the runs that the claim
+ * replaces. The guard names the leases of those runs.
  */
 export type ClaimJudgement = Judged & (Claimable | RefusedClaim)
 
@@ -46,32 +46,32 @@ type Claimable = {
 }
 type RefusedClaim = Extract<ClaimDecision, { ok: false }>
 
-/** Judges whether the worker may take the task. Where the claim needs the room of runs whose lease has ended, it judges them lost. */
+/** Judges whether the worker may take the task. Runs past their lease whose room the claim needs are judged lost. */
 export function judgeClaim(task: Task, claimer: Claimer, now: number): ClaimJudgement {
-  return { task, claimer, judgedAt: now, ...claimable(task, claimer, now) }
+  return { task, claimer, judgedAt: now, ...judge(task, claimer, now) }
 }
 
-function claimable(task: Task, claimer: Claimer, now: number): Claimable | RefusedClaim {
+function judge(task: Task, claimer: Claimer, now: number): Claimable | RefusedClaim {
   if (task.state !== 'open') return refuse('finished')
   if (isPastDeadline(task, now)) return { ...refuse('finished'), change: expire(task, now) }
-  const expired = takeable(task, claimer, now)
+  const expired = replaceableRuns(task, claimer, now)
   const { draft, bodies } = endLost(task, expired, now)
   const leases = expired.map(leaseOf)
   if (draft.state !== 'open' || !isSamePiece(task, draft)) {
     return { ...refuse('budget-spent'), change: revise(task, draft, now, { leases, bodies }).change }
   }
-  const reason = refusal(draft, claimer, now)
+  const reason = reasonToRefuse(draft, claimer, now)
   return reason ? refuse(reason) : { ok: true, draft, leases, bodies }
 }
 
-/** Whether a claim that was judged so would write the task. A refused claim may write, too: a lost run or a passed deadline. */
+/** Whether a claim with this judgement would write the task. A refused claim may write a lost run or a passed deadline, too. */
 export function wouldWrite(judged: ClaimJudgement): boolean {
   return judged.ok || judged.change !== undefined
 }
 
 /**
  * Whether the judgement still holds at `now`. A claimable task stays claimable until its deadline, as long as its head is the same.
- * A judgement that dates ended runs or an ended task, and any refusal, holds for its own moment only.
+ * A judgement that ends runs or the task, and any refusal, holds for its own moment only.
  */
 function stillHolds(judged: ClaimJudgement, task: Task, claimer: Claimer, now: number): boolean {
   if (judged.task !== task || judged.claimer !== claimer) return false
@@ -80,9 +80,9 @@ function stillHolds(judged: ClaimJudgement, task: Task, claimer: Claimer, now: n
 }
 
 /**
- * A worker takes the task and gets the next fence. The run lasts until its lease ends, unless heartbeats extend it. The same write
- * records the runs that the claim replaces as lost. The claim is judged at `now`, also when the run starts later. It is not judged
- * again where the judgement `known` still holds.
+ * A worker takes the task and gets the next fence. The run lasts until its lease ends, unless heartbeats extend the lease. The same
+ * write records the runs that the claim replaces as lost. The claim is judged at `now`, also when the run starts later. The
+ * judgement `known` is used instead while it still holds.
  */
 export function claim(
   task: Task,
@@ -116,14 +116,14 @@ export function claim(
 }
 
 /** Runs past their lease that the claim replaces: all of them when the task is fully taken, else the claimer's own. */
-function takeable(task: Task, claimer: Claimer, now: number): LiveRun[] {
+function replaceableRuns(task: Task, claimer: Claimer, now: number): LiveRun[] {
   const isFullyTaken = workersWanted(task) <= 0
   return liveRuns(task)
     .filter(run => leaseEnded(run, now) && (isFullyTaken || run.workerId === claimer.workerId))
     .slice(0, LOST_RUNS_PER_WRITE_MAX)
 }
 
-function refusal(task: Task, claimer: Claimer, now: number): ClaimRefusal | undefined {
+function reasonToRefuse(task: Task, claimer: Claimer, now: number): ClaimRefusal | undefined {
   if (task.dueAt > now) return 'not-due'
   if (!isAllowed(task, claimer)) return 'not-allowed'
   if (liveRuns(task).some(isBy(claimer))) return 'holds-run'
@@ -144,9 +144,9 @@ function isAllowed(task: Task, claimer: Claimer): boolean {
 }
 
 /**
- * Records a claim that the store refuses because of its content as a failed run, which begins and ends in one write and holds no
- * permits. So the claim costs a retry, and the task waits as after any failure. When the budget is spent, the task fails with the
- * reason on record. No worker claims the task before that retry is due.
+ * Records as a failed run a claim that the store refuses because of its content. The run begins and ends in one write and holds no
+ * permits. So the claim costs a retry, and no worker claims the task before that retry is due. When the budget is spent, the task
+ * fails with the reason on record.
  */
 export function failRefusedClaim(
   task: Task,

@@ -1,7 +1,7 @@
 import { STAGE_CHANGES_MAX } from '../bounds.ts'
 import { type BodyWrite, type Change, refuse, revise } from '../change/change.ts'
 import { endRuns, runRecord } from '../change/end-runs.ts'
-import { pieceFailed, pieceSucceeded } from '../flow/end-piece.ts'
+import { withFailedPiece, withSucceededPiece } from '../flow/end-piece.ts'
 import { openStage } from '../flow/open-piece.ts'
 import { bodyExpiry, bodyOf, bodyRef } from '../task/body.ts'
 import type { TaskError } from '../task/error.ts'
@@ -10,7 +10,7 @@ import type { LiveRun } from '../task/runs.ts'
 import { successes, type Task } from '../task/task.ts'
 import { expire, isPastDeadline } from './deadline.ts'
 import { withInput } from './input.ts'
-import { failureCounted, retryDelayMs } from './judge-budget.ts'
+import { retryDelayMs, withFailure } from './judge-budget.ts'
 import { fittedReport, isSameReport, reportDigest, wholeDigest } from './report.ts'
 import {
   type Finish,
@@ -30,9 +30,9 @@ export type FinishDecision =
   | { readonly ok: false; readonly reason: RunGone }
 
 /**
- * Ends a run by its worker's report. The report is accepted exactly when the run is stored as running under this birth and fence;
- * the time makes no difference. A task whose run failed or was released, and whose deadline has passed, fails for good in the same
- * write. `chance` (0 to 1) feeds the jitter of a retry. With `mayCount` false, no success is written as a counted change (see
+ * Ends a run by its worker's report. The report is accepted exactly when the run is stored as running under this birth and fence,
+ * even after its lease has ended. If the task's deadline has passed, a failed or released run makes the task fail for good in the
+ * same write. `chance` (0 to 1) feeds the jitter of a retry. With `mayCount` false, no success is written as a counted change (see
  * `several-successes.ts`): the revision guards each one.
  */
 export function finish(
@@ -44,14 +44,14 @@ export function finish(
 ): FinishDecision {
   const run = task?.born === report.born ? task.live[report.fence] : undefined
   if (task && run) {
-    const change = reported(task, run, fittedReport(report), now, { chance, mayCount })
-    return { ok: true, change: thenExpired(task, change, now) }
+    const change = changeByReport(task, run, fittedReport(report), now, { chance, mayCount })
+    return { ok: true, change: withDeadlineJudged(task, change, now) }
   }
   return isRepeat(task, report) ? { ok: true } : refuse(whyGone(task, report))
 }
 
 /** The change that the report makes, before the task's deadline is judged. */
-function reported(
+function changeByReport(
   task: Task,
   run: LiveRun,
   report: Outcome,
@@ -73,10 +73,10 @@ function reported(
 }
 
 /**
- * The change, or the end of the task when its deadline has passed. After a success the task stays open for its other workers or its
- * next piece, and a look ends it. A task that fails here keeps the due time that it had during the run, since it is not due again.
+ * The change, or the end of the task when its deadline has passed. A success does not end the task here: a look at the deadline
+ * does. A task that fails here keeps the due time that it had during the run, because it will not run again.
  */
-function thenExpired({ dueAt }: Task, change: Change<Task>, now: number): Change<Task> {
+function withDeadlineJudged({ dueAt }: Task, change: Change<Task>, now: number): Change<Task> {
   const { after, bodies } = change
   if (after.operation === 'succeed' || !isPastDeadline(after, now)) return change
   const expired = expire({ ...after, dueAt }, now)
@@ -106,13 +106,17 @@ function succeed(
     // Where the last success decides how the task goes on, the guard on the revision orders the successes.
     return mayCount && !next ? asCountedChange(change, draft, run.fence) : change
   }
-  if (!next || task.flow) return revise(task, pieceSucceeded(draft, now), now, { bodies }).change
-  const moved = movedOn(draft, next, now)
+  if (!next || task.flow) return revise(task, withSucceededPiece(draft, now), now, { bodies }).change
+  const moved = withNextStage(draft, next, now)
   return revise(task, moved.draft, now, { bodies: [...bodies, ...moved.bodies] }).change
 }
 
-/** The draft in its next stage. The last success that the task needs decides on the stage. */
-function movedOn(task: Task, next: NextStage, now: number): { draft: Task; bodies: readonly BodyWrite[] } {
+/** The draft in the next stage, which the last success that the present stage needs has named. */
+function withNextStage(
+  task: Task,
+  next: NextStage,
+  now: number,
+): { draft: Task; bodies: readonly BodyWrite[] } {
   const { stage, input, priority, delayMs = 0 } = next
   const dueAt = now + delayMs
   const opened = openStage(task, { stage, dueAt, ...(priority !== undefined && { priority }) }, now)
@@ -121,8 +125,8 @@ function movedOn(task: Task, next: NextStage, now: number): { draft: Task; bodie
 }
 
 /**
- * Whether the task changes its stage too often. A task that waits between its stages may go on for years: only moves that
- * come faster than one a second add up.
+ * Whether the task changes its stage too often. Only moves that follow each other faster than one a second add up. So a task that
+ * waits between its stages may go on for years.
  */
 function movesTooOften({ flow, stageChanges = 0, startedAt }: Task, now: number): boolean {
   const seconds = Math.max(0, now - (startedAt ?? now)) / 1_000
@@ -144,27 +148,27 @@ function fail(
 ): Change<Task> {
   const { error, log } = report
   const ending = { error, ...(digest !== undefined && { reportDigest: digest }) }
-  const draft = failed(task, run, ending, now)
+  const draft = withFailedRun(task, run, ending, now)
   const record = { state: 'failed' as const, ...ending, ...(log !== undefined && { log }) }
   const bodies = runRecord(task, run.fence, record, now)
   if (draft.state !== 'open' || !isSamePiece(task, draft)) return revise(task, draft, now, { bodies }).change
-  if (report.fatal) return revise(task, pieceFailed(draft, now, error), now, { bodies }).change
+  if (report.fatal) return revise(task, withFailedPiece(draft, now, error), now, { bodies }).change
   const delayMs = report.retryInMs ?? retryDelayMs(draft, run.workerId, chance)
   return revise(task, { ...draft, dueAt: now + delayMs, retrying: true }, now, { bodies }).change
 }
 
 /** The draft in which `run` has failed. The failure is counted. */
-export function failed(
+export function withFailedRun(
   task: Task,
   run: LiveRun,
   more: { error: TaskError; cause?: 'timed-out'; reportDigest?: string },
   now: number,
 ): Task {
   const runs = endRuns(task, [String(run.fence)], { state: 'failed', ...more }, now)
-  return failureCounted({ ...task, ...runs, operation: 'fail' }, run.workerId, more.error, now)
+  return withFailure({ ...task, ...runs, operation: 'fail' }, run.workerId, more.error, now)
 }
 
-/** The worker gives the task back. The run has not failed, so it uses up no retry. */
+/** The change by which the worker gives the task back. The run has not failed, so it uses up no retry. */
 function release(task: Task, run: LiveRun, report: OutcomeOf<'release'>, now: number): Change<Task> {
   const { delayMs = 0 } = report
   const ending = { state: 'released' as const, ...digestOf(report) }

@@ -8,8 +8,8 @@ import { type RunGone, whyGone } from './run.ts'
 export type Beat = { readonly born: string; readonly fence: number; readonly progress?: Json }
 
 /**
- * A run's sign of life: its lease now ends `leaseMs` from now. The run alone guards the change, so it needs no current revision and
- * makes the planner send nothing. A heartbeat revives a run whose lease has ended, unless the run is recorded as lost.
+ * A run's sign of life: its lease now ends `leaseMs` from now. The run alone guards the change, so it needs no current revision.
+ * The planner sends nothing after it. A heartbeat revives a run whose lease has ended, unless the run is recorded as lost.
  */
 export function heartbeat(
   task: Task | undefined,
@@ -40,7 +40,7 @@ function leaseMsOf({ options }: Task, run: LiveRun): number {
 /** The share of a lease that may pass between two heartbeats, so that one late heartbeat costs no run. */
 const BEAT_SHARE_MAX = 2 / 3
 
-/** Milliseconds that a run's worker waits before its next heartbeat: as the present options say, within the run's own lease. */
+/** Milliseconds until the next heartbeat of a run: the interval of the present options, at most two thirds of the run's lease. */
 export function beatIntervalMs(task: Task, fence: number): number {
   const run = task.live[fence]
   const leaseMs = run ? leaseMsOf(task, run) : task.options.leaseMs
@@ -48,8 +48,8 @@ export function beatIntervalMs(task: Task, fence: number): number {
 }
 
 /**
- * The guard of a heartbeat. Only one that enters the running place depends on the rest of the task: the task must be in no other
- * place.
+ * The guard of a heartbeat. A heartbeat that moves the task to its running place is guarded by the revision, because the task must
+ * still be in no other place.
  */
 function beatGuard(task: Task, after: Task, { born, fence }: Beat): Guard {
   if (after.place === task.place) return { kind: 'live', born, fence }

@@ -1,6 +1,6 @@
 import { DELAY_MS_MAX, FAILING_WORKERS_MAX } from '../bounds.ts'
 import { without } from '../change/change.ts'
-import { pieceFailed, pieceSucceeded } from '../flow/end-piece.ts'
+import { withFailedPiece, withSucceededPiece } from '../flow/end-piece.ts'
 import type { Retry } from '../options/options.ts'
 import { failuresOf } from '../task/attempts.ts'
 import { shortError, type TaskError } from '../task/error.ts'
@@ -8,10 +8,10 @@ import { liveRuns, successes, type Task } from '../task/task.ts'
 import { isInvocation } from '../worker/worker.ts'
 
 /**
- * The draft after one more failed or lost run. The failure is counted, and the piece fails when the budget allows no success any
- * more.
+ * The draft after one more failed or lost run. The failure is counted. The piece fails when the budget no longer allows it to
+ * succeed.
  */
-export function failureCounted(task: Task, workerId: string, error: TaskError, now: number): Task {
+export function withFailure(task: Task, workerId: string, error: TaskError, now: number): Task {
   const perWorker = task.options.retry.scope === 'worker'
   const counted: Task = {
     ...task,
@@ -21,13 +21,13 @@ export function failureCounted(task: Task, workerId: string, error: TaskError, n
       : task.failuresBy,
     error: shortError(error),
   }
-  return canStillSucceed(counted) ? counted : pieceFailed(counted, now, error)
+  return canStillSucceed(counted) ? counted : withFailedPiece(counted, now, error)
 }
 
 /** The draft after a change of its options. Its piece ends if the options ask for no more successes, or leave no budget. */
 export function judgeBudget(draft: Task, now: number): Task {
-  if (successes(draft).length >= draft.options.concurrency) return pieceSucceeded(draft, now)
-  return canStillSucceed(draft) ? draft : pieceFailed(draft, now, draft.error)
+  if (successes(draft).length >= draft.options.concurrency) return withSucceededPiece(draft, now)
+  return canStillSucceed(draft) ? draft : withFailedPiece(draft, now, draft.error)
 }
 
 /** Whether the retry budget still allows as many successes as the task asks for. */
@@ -44,11 +44,11 @@ function canStillSucceed(task: Task): boolean {
 }
 
 /**
- * The failures by worker, for at most 100 workers. Each invocation of a function is a worker of its own, and a head has room for no
- * more.
+ * The failures by worker, for at most `FAILING_WORKERS_MAX` workers. Each Lambda invocation is a worker of its own, and a head has
+ * room for no more.
  *
- * Workers that can claim no more are dropped first: workers that the task does not list, and ended invocations. Next are those with
- * the fewest failures, since they gain the fewest runs if they come back. The worker that has just failed and the workers with a
+ * Workers that cannot claim again are dropped first: workers that the task does not list, and ended invocations. Next are workers
+ * with the fewest failures, because a return gains them the fewest runs. The worker that has just failed and the workers with a
  * live run are kept. Dropped failures still count for the task's whole budget.
  */
 function boundedFailures(task: Task, failuresBy: Task['failuresBy'], failing: string): Task['failuresBy'] {
@@ -81,7 +81,9 @@ export function retryDelayMs(task: Task, workerId: string, chance: number): numb
   return backoffMs(retry, Math.max(1, failures), chance)
 }
 
-/** After 60 doublings a millisecond is longer than any delay. After 1,023 doublings a delay of 0 ms would become `NaN`. */
+/**
+ * After 60 doublings a millisecond is longer than any delay. The factor of 1,024 doublings is infinite, and 0 ms times it `NaN`.
+ */
 const DOUBLINGS_MAX = 60
 
 /**

@@ -5,8 +5,8 @@
  * go on elsewhere soon, and the old worker must not write anything afterwards.
  *
  * The lease. A claim gives its run a lease: until `leaseUntil` no other worker may take the run's part of the task. Each heartbeat
- * moves that time `leaseMs` ahead (`heartbeat.ts`). At most two thirds of a lease pass between two
- * heartbeats, so that a late one costs no run.
+ * sets that time to `leaseMs` from now (`heartbeat.ts`). At most two thirds of a lease pass between two heartbeats, so that a late
+ * heartbeat costs no run.
  *
  * The fence. Each claim of a task gets the next fence. The head lists the live runs by their fences. Every later write of a run
  * names its birth and fence, and is accepted exactly while the head lists that run as live. No write depends on a clock.
@@ -15,7 +15,7 @@
  *
  * 1. The claim changes the head, so the planner sends a look for the end of the lease (`plan/plan.ts`).
  * 2. The waker receives the look and reads the head. If heartbeats have extended the lease, it sends the next look.
- * 3. If the lease has ended, `lose` below records the run as lost. The run leaves the live ones, and its loss counts against the
+ * 3. If the lease has ended, `lose` below records the run as lost. The run is no longer live, and its loss counts against the
  *    retry budget. Another worker may claim the task at once, without a backoff.
  * 4. The planner sees that change and dispatches the task again.
  *
@@ -25,23 +25,23 @@
  *
  * - A heartbeat arrives just as the lease is judged. The write of the loss names each lease that it judged, so the heartbeat wins.
  * - The old worker is only slow. Its next heartbeat or its report is refused as `lost`, and its handler's signal aborts. Until then
- *   both handlers run. A handler with effects outside of Baton passes its idempotency key on, which all runs of the piece share.
+ *   both handlers run. A handler with effects outside of Baton sends its idempotency key along, which all runs of the piece share.
  * - The old worker's clock is wrong. It stops its own handler when the lease has ended by its clock. A clock that is far behind
- *   makes it stop late, but its writes are refused all the same.
+ *   makes it stop late, but its writes are still refused.
  * - The look is lost. The sweeper reads the places of running tasks and sends a new look within some minutes.
- * - A task kills each process that runs it. Its loss counts like a failure, and a function runs such a suspect alone
- *   (`runtime/dispatch`), so it cannot take others down with it again and again.
+ * - A task kills each process that runs it. Each loss counts like a failure. A Lambda function then runs the task alone
+ *   (`runtime/dispatch`), so the task cannot kill the runs of other tasks again and again.
  */
 
 import { type BodyWrite, type Decision, type Lease, refuse, revise } from '../change/change.ts'
 import { endRuns, runRecord } from '../change/end-runs.ts'
 import type { LiveRun } from '../task/runs.ts'
 import { liveRuns, type Task } from '../task/task.ts'
-import { failureCounted } from './judge-budget.ts'
+import { withFailure } from './judge-budget.ts'
 
 /**
- * Lost runs that one write records. An update expression has at most 4 KB, and each lost run takes some 50 characters. The next
- * look takes the rest.
+ * The lost runs that one write records. An update expression has at most 4 KB, and each lost run takes some 50 characters. The next
+ * look records the rest.
  */
 export const LOST_RUNS_PER_WRITE_MAX = 40
 
@@ -50,7 +50,7 @@ export function leaseEnded(run: LiveRun, now: number): boolean {
 }
 
 /**
- * Records the runs whose lease has ended as lost. Each counts against the retry budget, and another worker may claim the task at
+ * Records as lost the runs whose lease has ended. Each counts against the retry budget, and another worker may claim the task at
  * once. The write's guard names the lease of each such run. A heartbeat that arrives between the read and the write therefore wins.
  */
 export function lose(task: Task, now: number): Decision<'nothing-lost'> {
@@ -79,11 +79,14 @@ export function endLost(
     if (!draft.live[run.fence]) continue
     const ending = {
       state: 'lost' as const,
-      error: { name: 'LeaseLost', message: `${run.workerId} sent no heartbeat before its lease ended` },
+      error: {
+        name: 'LeaseLost',
+        message: `worker ${run.workerId} sent no heartbeat before its lease ended`,
+      },
     }
     bodies.push(...runRecord(draft, run.fence, ending, now))
     draft = { ...draft, ...endRuns(draft, [String(run.fence)], ending, now) }
-    if (draft.state === 'open') draft = failureCounted(draft, run.workerId, ending.error, now)
+    if (draft.state === 'open') draft = withFailure(draft, run.workerId, ending.error, now)
   }
   return { draft, bodies }
 }

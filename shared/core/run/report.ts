@@ -6,23 +6,23 @@ import { fitError } from '../task-error/fit-error.ts'
 import type { Outcome, OutcomeOf, RecordedEnd } from './run.ts'
 
 /**
- * A worker that gets no answer to its report of a run's end sends the report again. The same report is accepted again. Another
- * report about an ended run is refused, since the recorded end does not change.
+ * A worker that gets no answer to its report of a run's end sends the report again. The same report is accepted again. A different
+ * report about an ended run is refused, because the recorded end does not change.
  *
  * The record of a run has its state, its result and a short form of its error. A digest of 32 bits beside the run covers the rest
  * of the report: the whole error, `fatal`, a delay, the next stage. A plain success needs no digest, so most heads keep none. Two
- * different reports have one digest once in 2^32 cases; the worker then still gets the stored end as the answer.
+ * different reports have the same digest once in 2^32 cases. The worker then still gets the stored end as the answer.
  */
 
 /** The state in which each outcome leaves its run. */
 const STATE_AFTER = { succeed: 'succeeded', fail: 'failed', release: 'released' } as const
 
-/** The report in the form in which it is stored: its error is cut to the size that a record has room for. */
+/** The report as stored: its error is cut to the size for which a record has room. */
 export function fittedReport(report: Outcome): Outcome {
   return report.outcome === 'fail' ? { ...report, error: fitError(report.error) } : report
 }
 
-/** The digest of a fitted report beyond its run's state and result; undefined when the report says nothing beyond them. */
+/** The digest of all that a fitted report says beyond its run's state and result; undefined when it says nothing else. */
 export function reportDigest(report: Outcome): string | undefined {
   const rest = beyondTheResult(report)
   return Object.keys(rest).length === 0 ? undefined : contentDigest(rest)
@@ -32,16 +32,16 @@ export function reportDigest(report: Outcome): string | undefined {
 function beyondTheResult(report: Outcome): { readonly [name: string]: Json } {
   switch (report.outcome) {
     case 'succeed':
-      return plain({ next: report.next && { ...report.next, delayMs: report.next.delayMs || undefined } })
+      return asJson({ next: report.next && { ...report.next, delayMs: report.next.delayMs || undefined } })
     case 'fail':
-      return plain({
+      return asJson({
         error: report.error,
         fatal: report.fatal || undefined,
         retryInMs: report.retryInMs,
         log: report.log,
       } satisfies Parts<'fail'>)
     case 'release':
-      return plain({ delayMs: report.delayMs || undefined } satisfies Parts<'release'>)
+      return asJson({ delayMs: report.delayMs || undefined } satisfies Parts<'release'>)
   }
 }
 
@@ -49,15 +49,15 @@ type Parts<Name extends Outcome['outcome']> = {
   [Part in Exclude<keyof OutcomeOf<Name>, 'outcome'>]-?: unknown
 }
 
-function plain(value: object): { readonly [name: string]: Json } {
+function asJson(value: object): { readonly [name: string]: Json } {
   return JSON.parse(JSON.stringify(value)) as { readonly [name: string]: Json }
 }
 
-/** Whether this very report ended the run. */
+/** Whether the run ended by the same report. */
 export function isSameReport(end: RecordedEnd, given: Outcome): boolean {
   if (end.cause !== undefined) return false
   const report = fittedReport(given)
-  // A success that moved the task once too often has failed its run.
+  // A success whose `next` changed the stage too often was recorded as a failure.
   if (report.outcome === 'succeed' && report.next && end.state === 'failed') {
     return end.reportDigest === wholeDigest(report)
   }

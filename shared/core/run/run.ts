@@ -8,8 +8,8 @@
  * - `judge-budget.ts` judges the retry budget after each failure
  * - `several-successes.ts` explains how many workers may succeed at one moment
  *
- * This file has the types of reports, and says what a task still knows of a run that is not live, so that a late report of its
- * worker gets the right answer.
+ * This file has the types of reports. It also finds what a task still knows of an ended run, so that a late report of its worker
+ * gets the right answer.
  */
 
 import type { Json } from '../json.ts'
@@ -38,7 +38,9 @@ export type Outcome =
 /** One kind of outcome. */
 export type OutcomeOf<Name extends Outcome['outcome']> = Extract<Outcome, { outcome: Name }>
 
-/** The stage with which a task goes on. Members that are left out stay as they are; without `delayMs` the stage is due at once. */
+/**
+ * The stage with which a task goes on. An absent `input` or `priority` stays unchanged. Without `delayMs` the stage is due at once.
+ */
 export type NextStage = {
   readonly stage: string
   readonly input?: Json
@@ -50,8 +52,8 @@ export type NextStage = {
 export type RunGone = (typeof RUN_GONE_REASONS)[number]
 
 /**
- * What became of a run that is not live in `task`, the present head of its key if one exists. When the task has dropped the run,
- * the answer is only that it ended.
+ * Why a report about a run that is not live is refused. `task` is the present head of the run's key, if one exists. When the task
+ * has dropped the run, the answer is only that it ended.
  */
 export function whyGone(task: Task | undefined, run: { born: string; fence: number }): RunGone {
   if (!task || task.state === 'removed' || task.born !== run.born) return 'removed'

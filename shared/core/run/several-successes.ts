@@ -1,5 +1,5 @@
 import { type Change, revise } from '../change/change.ts'
-import { pieceSucceeded } from '../flow/end-piece.ts'
+import { withSucceededPiece } from '../flow/end-piece.ts'
 import { isRunningPlace } from '../place/place-names.ts'
 import { lastSuccess } from '../task/result.ts'
 import { liveRuns, successes, type Task, workersWanted } from '../task/task.ts'
@@ -9,8 +9,8 @@ import { liveRuns, successes, type Task, workersWanted } from '../task/task.ts'
  * these writes, all but one would fail, and each failed write costs the units of the whole head.
  *
  * So a success that is not the last one needed is written as a *counted* change. Its guard is the birth and the run, which must be
- * stored as running. It moves that run from `live` to `ended` and changes no other path, and the store adds one to whatever
- * revision it holds. Such writes never conflict with each other. All other writers still see that the task has changed, because the
+ * stored as running. It moves that run from `live` to `ended` and changes no other path. The store adds one to the revision that it
+ * holds. Such writes never conflict with each other. All other writers still see that the task has changed, because the
  * revision has grown.
  *
  * The writer gets the whole head back. When the head has all successes that the task needs, it is *complete*: the task is open, and
@@ -18,16 +18,19 @@ import { liveRuns, successes, type Task, workersWanted } from '../task/task.ts'
  * the same head, so any process may make it:
  *
  * - the worker whose success completed the head writes it at once
- * - every transition that meets a complete head writes the end first, and is then decided on the result
- * - the planner sees the complete head in the stream and has the waker look at it, in case the worker died in between
+ * - a process that is about to change a complete head writes the end first, and then decides on the result
+ * - the planner sees the complete head in the stream and sends a look, in case the worker died before it wrote the end
  * - the sweeper finds the head among the open ones when that look was lost
  *
- * Nothing can be lost in between. The successes are stored, and no further worker can claim. A deadline cannot fail the task before
- * its end is written, since that would be a transition that meets a complete head.
+ * Nothing can be lost between the two writes. The successes are stored, and no further worker can claim. A deadline cannot fail the
+ * task before its end is written, because that transition, too, would write the end first.
  *
- * Two kinds of successes stay guarded by the revision. A success that completes the head as its worker sees it then needs one
- * write, not two; every success of a task that needs only one is of this kind. And where a success names the next stage, the last
- * success decides where the task goes, so the order of the writes must be the order of the decisions.
+ * The revision guards two kinds of successes all the same:
+ *
+ * - A success that completes the head as its worker read it. It then needs one write, not two. Every success of a task that needs
+ *   only one is of this kind.
+ * - A success that names the next stage. The last success decides on the stage, so the order of the writes must be the order of the
+ *   decisions.
  */
 
 /** Whether the task has all successes that it needs, and only its end is not written yet. */
@@ -43,12 +46,12 @@ export function endOfComplete(task: Task): Change<Task> | undefined {
   const last = isComplete(task) ? lastSuccess(task) : undefined
   if (!last) return undefined
   const now = last.endedAt
-  return revise(task, pieceSucceeded({ ...task, operation: 'succeed' }, now), now).change
+  return revise(task, withSucceededPiece({ ...task, operation: 'succeed' }, now), now).change
 }
 
 /**
- * Whether the task is still in the place of running tasks, though its last run has ended by a counted change and it waits for
- * another worker now. The next transition moves it.
+ * Whether the task is still in the place of running tasks, though a counted change ended its last run and it now waits for another
+ * worker. The next transition moves it.
  */
 export function isLeftInRunningPlace(task: Task): boolean {
   const isIdle = task.state === 'open' && liveRuns(task).length === 0 && workersWanted(task) > 0

@@ -11,20 +11,19 @@ export type Ticks = {
 export type DueTicks = {
   /** The ticks to publish now, earliest first. */
   readonly publish: readonly number[]
-  /** When the schedule is due again; undefined for never. */
+  /** The time at which the schedule is due again; undefined for never. */
   readonly next: number | undefined
 }
 
-/** The settings and facts that decide which due ticks a schedule runs. */
+/** The settings and facts that decide which due ticks a schedule publishes. */
 export type OwedTicks = Pick<ScheduleState, 'missed' | 'graceMs' | 'pauses'> & {
   /** The first tick that no process has handled. */
   readonly from: number
 }
 
 /**
- * The ticks that a schedule must publish now. A tick is missed when a later one is due, too, when it fell into a pause, or, with
- * `skip`, when it is later than the grace. `skip` runs the latest due tick unless it is missed. `catchUp` runs the latest few,
- * missed or not.
+ * The ticks that a schedule must publish now. With `skip` that is the latest due tick, unless it fell into a pause or is late by
+ * more than `graceMs`. With `catchUp` it is the latest few due ticks, however late.
  */
 export function dueTicks(
   ticks: Ticks,
@@ -37,7 +36,7 @@ export function dueTicks(
   return { publish: lastDue(ticks, 1, from, now).filter(tick => !isMissed(tick)), next }
 }
 
-/** Steps forward before the search goes backwards. A backward search takes up to 0.2 s in the hours after clocks were put back. */
+/** Steps forward before the search goes backwards. In the hours after clocks are put back, a backward search takes up to 0.2 s. */
 const STEPS_MAX = 20
 
 function lastDue(ticks: Ticks, count: number, from: number, now: number): readonly number[] {

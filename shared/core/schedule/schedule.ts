@@ -2,8 +2,8 @@
  * A schedule publishes a task each time it is due; each of these times is a tick. It is stored as a head of its own, whose `dueAt`
  * is the next tick and which no worker can claim.
  *
- * This file has the changes of that head, and the keys of the tasks that it publishes. `due-ticks.ts` decides which ticks run after
- * a pause or an outage. `task/schedule-state.ts` has the fields of the head.
+ * This file has the changes of that head, and the keys of the tasks that it publishes. `due-ticks.ts` decides which ticks are
+ * published after a pause or an outage. `task/schedule-state.ts` has the fields of the head.
  */
 
 import { DEFAULT_SHARDS, QUEUE_DELAY_MS_MAX, SCHEDULE_PAUSES_MAX } from '../bounds.ts'
@@ -16,7 +16,7 @@ import {
   revise,
   type Start,
 } from '../change/change.ts'
-import { endFields } from '../change/finished.ts'
+import { endFields } from '../change/end-head.ts'
 import { hash32 } from '../hash.ts'
 import type { Json } from '../json.ts'
 import { DEFAULT_OPTIONS } from '../options/options.ts'
@@ -42,7 +42,7 @@ export type NewSchedule = {
   readonly name: string
   readonly born: string
   readonly definition: Definition
-  /** Its first tick. */
+  /** The first tick. */
   readonly next: number
 }
 
@@ -92,8 +92,8 @@ function newborn(
 }
 
 /**
- * Replaces the definition of a schedule. With the same timing and task type the schedule keeps its due time. Ticks that are due are
- * published for the type they fell due for, or not at all; otherwise a tick might be published for both types.
+ * Replaces the definition of a schedule. With the same timing and task type the schedule keeps its due time. Otherwise due ticks
+ * that are not published yet are dropped, so that no tick is published for both types.
  */
 export function replaceSchedule(
   present: Schedule,
@@ -124,35 +124,35 @@ export function pauseSchedule(head: Schedule, now: number): Decision<PauseRefusa
   if (head.schedule.paused) return refuse('nothing-to-change')
   const earlier = head.dueAt <= now ? (head.schedule.pauses ?? []) : []
   const pauses = [...earlier, { from: now }].slice(-SCHEDULE_PAUSES_MAX)
-  return patched(head, { ...head.schedule, paused: true, pauses }, now)
+  return reviseState(head, { ...head.schedule, paused: true, pauses }, now)
 }
 
 export function resumeSchedule(head: Schedule, now: number): Decision<PauseRefusal, Schedule> {
   if (head.state !== 'open') return refuse('finished')
   if (!head.schedule.paused) return refuse('nothing-to-change')
-  // A schedule that an earlier version paused has no record of it: its last change was the pause.
+  // An earlier version did not record pauses. The last change of a schedule that it paused was the pause.
   const { pauses = [{ from: head.updatedAt }], ...state } = head.schedule
   const ended = pauses.map(pause => ({ to: now, ...pause }))
-  return patched(head, { ...state, paused: false, ...(head.dueAt <= now && { pauses: ended }) }, now)
+  return reviseState(head, { ...state, paused: false, ...(head.dueAt <= now && { pauses: ended }) }, now)
 }
 
 /** Records that a caller triggered the schedule. */
 export function noteTriggered(head: Schedule, now: number): Decision<'finished', Schedule> {
   if (head.state !== 'open') return refuse('finished')
-  return patched(head, { ...head.schedule, lastRunAt: Math.max(now, head.schedule.lastRunAt ?? 0) }, now)
+  return reviseState(head, { ...head.schedule, lastRunAt: Math.max(now, head.schedule.lastRunAt ?? 0) }, now)
 }
 
-/** Writes the head without a change, which renews everything that ages with it. */
+/** Writes the head without a change of its content, so that its bodies are renewed before they expire. */
 export function touchSchedule(head: Schedule, now: number): Decision<'finished', Schedule> {
-  return head.state === 'open' ? patched(head, head.schedule, now) : refuse('finished')
+  return head.state === 'open' ? reviseState(head, head.schedule, now) : refuse('finished')
 }
 
-function patched(head: PresentSchedule, schedule: ScheduleState, now: number) {
+function reviseState(head: PresentSchedule, schedule: ScheduleState, now: number) {
   return revise<Schedule>(head, { ...head, operation: 'patch', schedule }, now)
 }
 
 export type Ticked = {
-  /** When the schedule is due again. Undefined: never, so the schedule has ended. */
+  /** The time at which the schedule is due again. Undefined: never, so the schedule has ended. */
   readonly next: number | undefined
   /** The last tick that published a task. */
   readonly ranAt: number | undefined
@@ -177,7 +177,7 @@ export function noteTicked(
   return revise<Schedule>(head, { ...draft, dueAt: next }, now)
 }
 
-/** Whether its ticks publish tasks. */
+/** Whether the schedule's ticks publish tasks: it is open and not paused. */
 export function isTicking(head: Schedule): head is PresentSchedule {
   return head.state === 'open' && !head.schedule.paused
 }

@@ -14,22 +14,22 @@ import { awaitedWorkers } from '../worker/targeted.ts'
 /** Why an open task is not running, or why an ended task still owes callbacks. */
 export type StatusReason = (typeof STATUS_REASONS)[number]
 
-/** What serves a task, as far as the reason of its wait depends on it. */
+/** The handlers, workers and limits of a task's type, as far as the reason for its wait depends on them. */
 export type Served = {
-  /** Whether a deployed handler serves its type. Types that are claimed over HTTP need none. */
+  /** Whether a deployed handler serves the type. Types whose tasks are claimed over HTTP need none. */
   readonly hasHandler: boolean
   /**
    * The workers that may claim it now: all live workers for a task that lists workers, else those that serve its type. A Lambda
    * function that serves the type is one of them, and is always live.
    */
   readonly liveWorkers: readonly Claimer[]
-  /** Whether its type is paused. For a flow's step: whether the type of the flow or of the step is. */
+  /** Whether the type is paused. For a step of a flow: whether the type of the flow or of the step is paused. */
   readonly isPaused: boolean
-  /** Whether a rate limit allows no start now. Asked only for tasks that start as soon as a slot is free. */
+  /** Whether a rate limit allows no start now. It matters only for tasks that start as soon as a slot is free. */
   readonly isRateUsedUp: boolean
 }
 
-/** The status of a task that is not removed. A lease that has ended makes no difference before it is recorded. */
+/** The status of a task that is not removed. A run whose lease has ended counts as running until its loss is recorded. */
 export function statusOf(task: Task, now: number): Status {
   if (task.state === 'removed') throw new RangeError(`${task.id} is removed and has no status`)
   if (task.state !== 'open') return task.state
@@ -44,8 +44,8 @@ function statusOfWork(task: Task, now: number): 'delayed' | 'ready' | 'running' 
 }
 
 /**
- * Why the task waits: the first of these reasons that holds. Undefined while the task runs, once it has ended and owes nothing, and
- * when a worker may take it any moment.
+ * The reason why the task waits: the first of these that holds. Undefined while the task runs, when it has ended and owes nothing,
+ * and when a worker may take it at any moment.
  *
  * - `callbacks-owed`: the task has ended, and its callbacks are not published yet.
  * - `retry`: a run has failed, and the next one is not due. `due`: the task is not due.

@@ -4,18 +4,18 @@ import type { StatusReason } from './status.ts'
 
 /** Facts about the wait of a due task without a run, by which the sweeper decides whether it is stuck. */
 export type WaitFacts = {
-  /** The reason of the wait, as callers see it. */
+  /** The reason for the wait, as callers see it. */
   readonly reason: StatusReason | undefined
   readonly isPaused: boolean
-  /** Whether other tasks of its type run or wait to run, so that the task's time will come. */
+  /** Whether other tasks of its type run or wait to run. Then the task waits behind them. */
   readonly isInLine: boolean
-  /** The time since which everything that a run needs exists: the type's configuration, its server, and sweeps that repair. */
+  /** The time since which all that a run needs exists: the type's configuration, a worker or handler, and sweeps that repair. */
   readonly since: number
 }
 
 /**
  * Whether a task that is due, or owes callbacks, has shown no sign of life for 15 minutes. Any change of the task is a sign of
- * life, also a change by an operator. A run's heartbeat is one until the end of the lease that it extended.
+ * life, also a change by an operator. A heartbeat counts as one until the end of the lease that it extended.
  */
 export function isQuiet(task: Task, now: number): boolean {
   if (task.state !== 'open' && !task.owes) return false

@@ -1,15 +1,15 @@
 import { liveRuns, successes, type Task } from './task.ts'
 
 export type Attempts = {
-  /** Runs that count: succeeded, failed, lost and live ones. */
+  /** Succeeded, failed, lost and live runs. Released and cancelled runs do not count. */
   readonly used: number
-  /** Runs that the budget still allows. Once the task has ended: runs that it did not need. */
+  /** Runs that the budget still allows. Once the task has ended, these are runs that it did not need. */
   readonly left: number
 }
 
 /**
- * The runs that the present piece has used, and those that are left. With `maxRetries` 3 a plain task has four. The record of a
- * flow's last step keeps the number of its runs, since the head drops the success that ended the flow.
+ * The runs that the present piece has used, and the runs that are left to it. With `maxRetries` 3 a plain task has four. The record
+ * of a flow's last step keeps the number of its runs, because the head drops the success that ended the flow.
  */
 export function attempts(task: Task): Attempts {
   const used = endedPiece(task) ?? task.failures + successes(task).length + liveRuns(task).length
@@ -17,7 +17,7 @@ export function attempts(task: Task): Attempts {
 }
 
 function endedPiece({ flow, state }: Task): number | undefined {
-  return state === 'open' ? undefined : flow?.steps[flow.at]?.[flow.direction]?.attempts
+  return state === 'open' ? undefined : flow?.steps[flow.presentStep]?.[flow.direction]?.attempts
 }
 
 function mostRuns({ options: { concurrency, retry, workerIds } }: Task): number {

@@ -3,7 +3,8 @@ import { hash32 } from '../hash.ts'
 import { type Json, jsonBytes, sortedJson } from '../json.ts'
 
 /**
- * An input or a result. A small body is in the head; a large one is an item of its own, found by `ref` and kept until `expiresAt`.
+ * An input or a result. A small body is in the head. A large body is an item of its own with the sort key `ref`, kept until
+ * `expiresAt`.
  */
 export type Body =
   | { readonly inline: Json }
@@ -16,9 +17,9 @@ export type SeparateBody = Extract<Body, { ref: string }>
 export type ValueWrite = { readonly ref: string; readonly value: Json; readonly expiresAt: number }
 
 /**
- * Sort keys of a task's items beside its head. All carry the birth. An input's key also carries the revision that set it and a
- * hash. Bodies are written before the head, so when two changes are decided on one revision, the loser must not overwrite the input
- * of the winner.
+ * The sort keys of a task's items beside its head. All of them name the birth. The keys of inputs and callbacks also name the
+ * revision that set them. Bodies are written before the head, so of two changes decided on one revision, both may write their
+ * bodies. The digest in a key keeps the losing change from overwriting the body of the winning one.
  */
 export const bodyRef = {
   input: (born: string, revision: number, value: Json) => `in#${born}#${revision}#${digest(value)}`,
@@ -29,12 +30,11 @@ export const bodyRef = {
   run: (born: string, fence: number) => `${runRefPrefix(born)}${fenceOrder(fence)}`,
 }
 
-/** Two writers that race for one revision or fence write under two names, so the loser cannot overwrite the winner's body. */
 function digest(value: Json): string {
   return hash32(JSON.stringify(value)).toString(16)
 }
 
-/** A digest of 32 bits as up to 7 characters. The order of an object's members makes no difference. */
+/** A digest of 32 bits, as up to 7 characters. It does not depend on the order of an object's members. */
 export function contentDigest(value: Json): string {
   return hash32(sortedJson(value)).toString(36)
 }
@@ -48,20 +48,20 @@ function fenceOrder(fence: number): string {
   return String(fence).padStart(10, '0')
 }
 
-/** A value as a body: in the head when small, else an item of its own that must be written first. */
+/** The value as a body. A large value becomes an item of its own, which must be written before the head. */
 export function bodyOf(value: Json, ref: string, expiresAt: number): { body: Body; writes: ValueWrite[] } {
   const bytes = jsonBytes(value)
   if (bytes <= INLINE_BODY_BYTES_MAX) return { body: { inline: value }, writes: [] }
   return { body: { ref, bytes, expiresAt }, writes: [{ ref, value, expiresAt }] }
 }
 
-/** Bytes of a body's value as JSON; 0 without a body. */
+/** The bytes of a body's value as JSON; 0 without a body. */
 export function bodyBytes(body: Body | undefined): number {
   if (!body) return 0
   return 'ref' in body ? body.bytes : jsonBytes(body.inline)
 }
 
-/** When a body of a task due at `dueAt` expires. The time is so late that a renewal is rare. */
+/** The time at which a body of a task due at `dueAt` expires. It is so late that a renewal is rare. */
 export function bodyExpiry(dueAt: number, now: number, retentionMs: number): number {
   return Math.max(dueAt, now) + retentionMs + BODY_GRACE_MS
 }

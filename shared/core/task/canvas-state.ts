@@ -6,9 +6,9 @@ export const CANVAS_TYPE = 'canvas'
 
 /** The fields that only the head of a canvas has. */
 export type CanvasState = {
-  /** Its tree (see `canvas/tree.ts`), as JSON. */
+  /** The canvas's layout (see `canvas/layout.ts`), as JSON. */
   readonly tree: Body
-  /** Number of its tasks. */
+  /** The number of its tasks. */
   readonly leaves: number
   /** How many of its tasks are published at a time. */
   readonly sendConcurrency?: number
@@ -17,15 +17,15 @@ export type CanvasState = {
 }
 
 /**
- * The head of a canvas: what the kinds of heads share, and what only canvases have. The tombstone of a removed canvas has lost its
- * tree.
+ * The head of a canvas: the fields that all kinds of heads share, and those of canvases alone. The tombstone of a removed canvas
+ * keeps no tree.
  */
 export type Canvas = PresentCanvas | RemovedCanvas
 
 export type PresentCanvas = HeadFields & {
   readonly kind: 'canvas'
   readonly state: Exclude<HeadState, 'removed'>
-  /** W3C trace context the canvas was published under. */
+  /** The W3C trace context of the canvas's publish. */
   readonly traceparent?: string
   /** Set while the canvas is cancelled and its members are not all cancelled. */
   readonly owes?: true
@@ -45,9 +45,9 @@ export type End = 'succeeded' | 'failed'
 
 /** The canvas that a task belongs to, and its number among the canvas's leaves. */
 export type Member = {
-  /** Key of the canvas. */
+  /** The key of the canvas. */
   readonly canvasId: string
-  /** Birth of the canvas. */
+  /** The birth of the canvas. */
   readonly born: string
   readonly leaf: number
   /** The task's first end, once the task has been started over. The canvas counts only the first end. */
@@ -56,7 +56,7 @@ export type Member = {
 
 type MayBeMember = Pick<HeadFields, 'state'> & { readonly member?: Member }
 
-/** The end by which a task counts in its canvas. It is the task's first end, for ever. Undefined before that. */
+/** The end by which a task counts in its canvas: its first end, also after a restart. Undefined before the first end. */
 export function memberEnd({ member, state }: MayBeMember): { member: Member; end: End } | undefined {
   if (!member) return undefined
   if (member.first) return { member, end: member.first }

@@ -10,7 +10,7 @@ export type TaskError = {
 
 export type ErrorCause = { readonly name: string; readonly message: string }
 
-/** The error without stack and causes, its name and message cut to `SHORT_ERROR_CHARACTERS_MAX`. */
+/** The error without its stack and causes. Its name and message are cut to `SHORT_ERROR_CHARACTERS_MAX`. */
 export function shortError(error: TaskError): TaskError {
   return {
     name: cut(error.name, SHORT_ERROR_CHARACTERS_MAX),
@@ -18,12 +18,12 @@ export function shortError(error: TaskError): TaskError {
   }
 }
 
-/** Whether the head may have kept less than the whole name and message. */
+/** Whether `shortError` may have cut the name or the message. */
 export function isCut({ name, message }: TaskError): boolean {
   return [name, message].some(text => text.length >= SHORT_ERROR_CHARACTERS_MAX)
 }
 
-/** The text, cut to `most` characters. It never ends in half a surrogate pair, which has no UTF-8 and cannot be stored. */
+/** The text, cut to `most` characters. Half a surrogate pair is replaced, because it has no UTF-8 form and cannot be stored. */
 export function cut(text: string, most: number): string {
   return (text.length <= most ? text : `${text.slice(0, most - 1)}…`).toWellFormed()
 }

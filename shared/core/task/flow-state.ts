@@ -11,12 +11,12 @@ export type StepAction = {
   readonly type: string
   readonly kind: Exclude<TypeKind, 'flow'>
   readonly ordering: Ordering
-  /** Partitions of the type's ready place. */
+  /** How many partitions the type's ready place has. */
   readonly shards: number
   /** Whether tenants take turns among the type's tasks. */
   readonly isFair?: true
   readonly options: Options
-  /** Given to the handler instead of the flow's parameters. */
+  /** The input that the handler gets instead of the flow's parameters. */
   readonly input?: Json
 }
 
@@ -38,14 +38,14 @@ export type StepState = (typeof STEP_STATES)[number]
 export type ActionRecord = {
   readonly startedAt?: number
   readonly endedAt?: number
-  /** Runs that counted. */
+  /** How many runs of this direction counted. */
   readonly attempts: number
   readonly error?: TaskError
-  /** The run whose success ended it. */
+  /** The fence of the run whose success ended this direction. */
   readonly fence?: number
   /** The worker of that run. Only `do` keeps it, so that heads of undone flows stay within 1 KB. */
   readonly workerId?: string
-  /** When that run began, if it was not the first one. Only `do` keeps it. */
+  /** The start of that run, if an earlier run began the step. Only `do` keeps it. */
   readonly ranAt?: number
   /** A digest of that run's report. Only `undo` keeps it, since no record keeps the result of an undo. See `run/report.ts`. */
   readonly reportDigest?: string
@@ -61,19 +61,19 @@ export type StepRecord = {
 /** The progress of a flow. */
 export type FlowState = {
   readonly definition: FlowDefinition
-  /** Index of the step reached, from 0. It stays at the step that failed. */
-  readonly cursor: number
-  /** Index of the step that is worked on now. */
-  readonly at: number
-  /** Whether that step is done or undone now. */
+  /** The index, from 0, of the last step that the flow has come to. It stays at the failed step while steps are undone. */
+  readonly reachedStep: number
+  /** The index of the step that the flow does or undoes now. */
+  readonly presentStep: number
+  /** Whether the flow does or undoes the present step. */
   readonly direction: Direction
   /** The records of the steps that have begun, by index. */
   readonly steps: Readonly<Record<string, StepRecord>>
-  /** 2 once a step that was undone is done again, then 3, and so on. Each round has idempotency keys of its own. */
+  /** The round, from 2 on. A round begins when an undone step is done again, and has idempotency keys of its own. */
   readonly round?: number
   /** Set while a cancelled flow undoes its steps. */
   readonly cancelling?: true
-  /** Time for all `do` steps together, counted from the due time. */
+  /** The time for all `do` steps together, counted from the due time. */
   readonly deadlineMs?: number
   readonly deadlineAt?: number
 }

@@ -4,7 +4,7 @@ import type { TaskError } from './error.ts'
 /** The stored state of a head. The status that callers see is derived from it and from the time (see `status/status.ts`). */
 export type HeadState = 'open' | 'succeeded' | 'failed' | 'cancelled' | 'removed'
 
-/** The last operation on a head. It is stored in the head and tells the planner the reason of a change. */
+/** The last operation on a head. The head stores it, so that the planner learns the reason for a change. */
 export type Operation =
   | 'publish'
   | 'update'
@@ -27,7 +27,7 @@ export type Operation =
   | 'owe'
   | 'tick'
 
-/** A change that was asked for over the HTTP API: its time, its principal, and its name. */
+/** A change that a caller asked for over the HTTP API: its time, its principal, and its name. */
 export type OperationRecord = { readonly at: number; readonly by: string; readonly what: string }
 
 /** The entry of a head in the index `view`, from which lists are read: open heads by due time, ended ones by their end. */
@@ -52,18 +52,18 @@ export type HeadFields = {
   readonly operation: Operation
   readonly state: HeadState
   readonly dueAt: number
-  /** Those of a task are the options of its present piece. */
+  /** The options. The head of a flow holds those of its present step. */
   readonly options: Options
-  /** The last changes asked for over the HTTP API. */
+  /** The last changes that callers asked for over the HTTP API. */
   readonly operations?: readonly OperationRecord[]
-  /** The fence of the last claim. Births without a claim keep it too, since the fences of a key grow for ever. */
+  /** The fence of the last claim. A birth without a claim keeps the last fence of its key, since fences grow for ever. */
   readonly fence: number
   readonly error?: TaskError
   readonly createdAt: number
   readonly updatedAt: number
   readonly finishedAt?: number
   readonly expiresAt?: number
-  /** Number of its partition in its type's indexes. */
+  /** The number of the head's partition in the indexes of its type. */
   readonly shard: number
   readonly view?: View
 }

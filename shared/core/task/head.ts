@@ -1,7 +1,7 @@
 /**
  * A head is the item of one key: everything about it but large bodies and the records of failed runs. There are three kinds, told
- * apart by `kind`: a task, a canvas and a schedule. The type in an id fixes the kind for ever. Canvases and schedules are stored,
- * indexed, looked at and removed as tasks are, but no worker can claim them.
+ * apart by `kind`: a task, a canvas and a schedule. The type in an id fixes for ever which of the three it is. Canvases and
+ * schedules are stored, indexed, looked at and removed as tasks are, but no worker can claim them.
  *
  * A transition takes the kind of head that it is meant for. Only what works on every head takes a `Head`.
  */
@@ -13,7 +13,7 @@ import type { Task } from './task.ts'
 
 export type Head = Task | Canvas | Schedule
 
-/** All heads of the kind of `H`, in whatever state. */
+/** The heads of the same kind as `H`, in any state. */
 export type OfKind<H extends Head> = H extends Task ? Task : H extends Canvas ? Canvas : Schedule
 
 export function isTask(head: Head): head is Task {
@@ -28,17 +28,17 @@ export function isSchedule(head: Head): head is Schedule {
   return head.kind === 'schedule'
 }
 
-/** Whether two heads are of one kind. The kinds of types count as one: a type may change its kind between two births. */
+/** Whether both heads are tasks, both canvases, or both schedules. The kind of a task's type may change between two births. */
 export function isSameKind<Kind extends Head>(one: Kind, other: Head): other is Kind {
   return isCanvas(one) === isCanvas(other) && isSchedule(one) === isSchedule(other)
 }
 
-/** Bodies that would expire before `until`. They must be renewed before a head needs them until then. */
+/** The bodies that expire before `until`. A head that needs them until then must renew them first. */
 export function bodiesExpiringBefore(head: Head, until: number): SeparateBody[] {
   return separateBodies(head).filter(({ expiresAt }) => expiresAt < until)
 }
 
-/** All bodies beside the head that the head refers to. */
+/** All bodies that the head refers to and that are items of their own. */
 export function separateBodies(head: Head): SeparateBody[] {
   const found: SeparateBody[] = []
   withBodies(head, body => {

@@ -81,7 +81,7 @@ export const LIFECYCLE: Readonly<Record<Operation, readonly Move[]>> = {
   owe: (['succeeded', 'failed'] as const).map(status => ({ from: [status], to: [status] })),
 }
 
-/** The states of an ended run, and the operations that lead to each. A run that has ended never changes again. */
+/** The states of an ended run, and the operations that lead to each. An ended run never changes its state. */
 export const RUN_MOVES: Readonly<Record<Exclude<RunState, 'running'>, readonly Operation[]>> = {
   succeeded: ['succeed'],
   failed: ['fail', 'expire'],

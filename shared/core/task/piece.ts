@@ -3,7 +3,7 @@ import type { Ordering, TypeKind } from '../states.ts'
 import type { StepAction } from './flow-state.ts'
 import type { Task } from './task.ts'
 
-/** The type that serves the present piece of a task, and with it the queue, the ready place and the order of the task. */
+/** The type of a task's present piece, and what follows from it: the queue, the ready place and the order of the task. */
 export type Work = {
   readonly type: string
   readonly kind: TypeKind
@@ -14,15 +14,15 @@ export type Work = {
 }
 
 /**
- * Whether workers take the task from the index, where the best task is in front. That holds for tasks claimed over HTTP, for types
- * that have an order, and where tenants take turns. Workers of all other types take what their queue delivers.
+ * Whether workers take the task from the index, where the best task is in front. They do so for tasks claimed over HTTP, for types
+ * that have an order, and where tenants take turns. Workers of all other types take the tasks that their queue delivers.
  */
 export function isTakenInOrder(task: Task): boolean {
   const { kind, ordering, isFair = false } = workOf(task)
   return kind === 'http' || ordering !== 'arrival' || isFair || task.fairnessKey !== undefined
 }
 
-/** The type that serves the present piece of a task: for a flow the type of its step, else the task's own. */
+/** The type of the task's present piece: for a flow the type of its present step, else the task's own. */
 export function workOf(task: Task): Work {
   const action = actionOf(task)
   if (!action) return task
@@ -30,14 +30,14 @@ export function workOf(task: Task): Work {
   return { type, kind, ordering, shard: hash32(task.id) % shards, ...(isFair && { isFair }) }
 }
 
-/** The present action of a flow; undefined for all other tasks. */
+/** The present action of a flow; undefined for a task that is not a flow. */
 export function actionOf({ flow }: Task): StepAction | undefined {
-  return flow?.definition.steps[flow.at]?.[flow.direction]
+  return flow?.definition.steps[flow.presentStep]?.[flow.direction]
 }
 
 /** The name of the present piece: the stage, or a flow's step as `reserve` or `undo reserve`; undefined for a plain task. */
 export function pieceOf({ flow, stage }: Task): string | undefined {
-  const step = flow?.definition.steps[flow.at]
+  const step = flow?.definition.steps[flow.presentStep]
   if (!step) return stage
   return flow?.direction === 'undo' ? `undo ${step.name}` : step.name
 }

@@ -2,14 +2,14 @@ import type { Json } from '../json.ts'
 import type { Body } from './body.ts'
 
 /**
- * How an input that is an array takes the value that is handed on: as one more argument (`append`), each member as an argument
- * (`spread`), or in front (`prepend`).
+ * The way in which an array input takes the value that is handed on. `append` adds the value as one more argument, `spread` adds
+ * each of its members, and `prepend` puts an error's message in front.
  */
 export type HandOn = 'append' | 'spread' | 'prepend'
 
 /**
- * The value that the task before handed on: a body of this task, a result that the other task keeps apart, or the value of a part
- * of a canvas. The last one is assembled from the members' results when a reader needs it.
+ * The value that an earlier task handed on: a body of this task, a result that the earlier task keeps apart, or the value of a part
+ * of a canvas. A reader assembles the value of a part from the members' results.
  */
 export type Previous = { readonly handOn: HandOn } & (
   | { readonly kind: 'body'; readonly body: Body }
@@ -18,8 +18,8 @@ export type Previous = { readonly handOn: HandOn } & (
 )
 
 /**
- * The input that a worker gets, with the value that was handed on. An input that is an array takes the value of a chain as one more
- * argument, the value of a chord as several, and the message of an error in front. Any other input stays as it is.
+ * The input that a worker gets, with the value that was handed on. An array input takes the value of a chain as one more argument,
+ * the value of a chord as several, and the message of an error in front. Any other input stays unchanged.
  */
 export function effectiveInput(input: Json | undefined, previous: Json, handOn: HandOn): Json | undefined {
   if (!Array.isArray(input)) return input

@@ -16,14 +16,14 @@ export function hasResultOf(task: Task, fence: number): boolean {
   return state === 'succeeded' && flow.steps[flow.definition.steps.length - 1]?.do.fence === fence
 }
 
-/** The result of the task: that of its last success; for a flow that of its last step. */
+/** The result of the task: the result of its last success, or for a flow that of its last step. */
 export function resultOf(task: Task): Body | undefined {
   const { flow } = task
   if (!flow) return lastSuccess(task)?.result
   return task.state === 'succeeded' ? flow.steps[flow.definition.steps.length - 1]?.result : undefined
 }
 
-/** One digest of a success whose record keeps no result, because its stage is over or because it undid a step. */
+/** The digest of a success whose record keeps no result, because its stage is over or because it undid a step. */
 export function pastDigest({
   result,
   reportDigest,
@@ -38,7 +38,7 @@ export function joinedDigest(result: string | undefined, report: string | undefi
     : contentDigest([result ?? null, report ?? null])
 }
 
-/** The digest of a result. The name of a result that is kept apart ends in it. */
+/** The digest of a result. The `ref` of a result that is kept apart ends in this digest. */
 export function digestOfResult(result: Body | undefined): string | undefined {
   if (!result) return undefined
   return 'ref' in result ? result.ref.split('#').at(-1) : contentDigest(result.inline)

@@ -9,19 +9,19 @@ export type LiveRun = {
   readonly workerId: string
   readonly startedAt: number
   readonly leaseUntil: number
-  /** The length of its lease, where the task's option has changed since the claim. */
+  /** The lease length at its claim. Set where the task's option has changed since. */
   readonly leaseMs?: number
   /** The run's time limit according to the options at its claim. Changed options apply at the next claim. */
   readonly timeoutAt?: number
   readonly progress?: Json
-  /** The permits that it holds under concurrency limits. */
+  /** The permits that the run holds under concurrency limits. */
   readonly permits?: readonly Permit[]
 }
 
 export type EndedRunState = (typeof ENDED_RUN_STATES)[number]
 export type RunState = 'running' | EndedRunState
 
-/** Why a run ended without a report of its worker. */
+/** The cause of a run's end without a report of its worker: `workerIds` excluded the worker, or a timeout or deadline passed. */
 export type EndCause = 'excluded' | 'timed-out'
 
 export type EndedRun = {
@@ -36,9 +36,9 @@ export type EndedRun = {
   readonly progress?: Json
   /** The newest log lines of a failed run's handler. Only the run's own record keeps them, never a head. */
   readonly log?: string
-  /** The piece it worked on, where a task has several: the stage, or a step as `reserve` or `undo reserve`. */
+  /** The piece of the run, where a task has several: the stage, or a step as `reserve` or `undo reserve`. */
   readonly piece?: string
-  /** Set on a success of a piece that is over. Such a success counts no more. */
+  /** Set on a success of a piece that is over. Such a success no longer counts. */
   readonly past?: true
   /** A digest of its worker's report beyond the state, the result and the short error. See `run/report.ts`. */
   readonly reportDigest?: string

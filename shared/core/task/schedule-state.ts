@@ -4,13 +4,13 @@ import type { HeadFields, HeadState, Place } from './head-fields.ts'
 /** The type under which schedules are indexed. No task type can have this name. */
 export const SCHEDULE_TYPE = 'schedule'
 
-/** When a schedule runs. Intervals of `everyMs` count from the schedule's creation. Times are ms since the epoch. */
+/** The rule for the times of a schedule's ticks. Intervals of `everyMs` count from the schedule's creation. */
 export type Timing =
   | { readonly kind: 'cron'; readonly cron: string; readonly timezone: string }
   | { readonly kind: 'every'; readonly everyMs: number }
   | { readonly kind: 'at'; readonly at: number }
 
-/** Which of several due ticks run. `skip`: the latest one, unless it is missed. `catchUp`: the latest few, missed or not. */
+/** Which of several due ticks publish a task. `skip`: the latest, unless it is missed. `catchUp`: the latest few, missed or not. */
 export type Missed = 'skip' | { readonly catchUp: number }
 
 /** The fields of a schedule's definition and of its progress. */
@@ -28,12 +28,12 @@ export type ScheduleState = {
   readonly pauses?: readonly Pause[]
 }
 
-/** The time from a pause to the resumption, in ms since the epoch. */
+/** The time from a pause to its resumption. */
 export type Pause = { readonly from: number; readonly to?: number }
 
 /**
- * The head of a schedule: what the kinds of heads share, and what only schedules have. Its `dueAt` is the next tick. Its `error`
- * says why the last tick could publish no task. The tombstone of a removed schedule has lost its definition.
+ * The head of a schedule: the fields that all kinds of heads share, and those of schedules alone. Its `dueAt` is the next tick. Its
+ * `error` says why the last tick could publish no task. The tombstone of a removed schedule keeps no definition.
  */
 export type Schedule = PresentSchedule | RemovedSchedule
 

@@ -1,5 +1,5 @@
 /**
- * The words of Baton, and the value that they describe.
+ * The glossary of Baton, and the type `Task`.
  *
  * What is stored
  * - task      one piece of work of a type, named by `type` and `key`; its id is `type:key`
@@ -12,7 +12,7 @@
  *
  * How a task runs
  * - dispatch  a queue message that names a task to claim
- * - ticket    a dispatch of a type that is run in order: its receiver claims the best task of the type
+ * - ticket    a dispatch of a type whose tasks workers take in order: its receiver claims the best task of the type
  * - pass on   return a refused dispatch to its queue for another worker
  * - claim     the conditional write by which a worker takes a task
  * - run       one worker's hold on one task, from the claim to the run's end
@@ -29,6 +29,7 @@
  * - admit     end the wait of a task for a permit
  * - tenant    all tasks of a type with one fairness key
  * - turn      the position of a tenant's task among the tasks of all tenants; see `fair/fair.ts`
+ * - line      the tasks whose turns are compared: one type, and one priority where the type is ordered by priority
  *
  * What publishes tasks
  * - schedule  a name under which a task is published again and again; each time is a tick
@@ -49,10 +50,10 @@ import type { Previous } from './previous.ts'
 import type { EndedRun, LiveRun } from './runs.ts'
 import type { Wait } from './wait.ts'
 
-/** The callbacks that a task's end publishes. The numbers say at the end whether any callback is owed, without reading the body. */
+/** The callbacks that a task's end publishes. The numbers tell whether an end owes any callback, without reading the body. */
 export type Callbacks = { readonly body: Body; readonly onSuccess: number; readonly onError: number }
 
-/** Callbacks that the task owes and that cannot be published as types are now. */
+/** Callbacks that the task owes and that the present configuration of a type rejects. */
 export type Unpublished = {
   /** Indices, from 0, among the callbacks for its end. The others have been published. */
   readonly indices: readonly number[]
@@ -74,10 +75,10 @@ export type Task = HeadFields & {
   readonly priority: number
   readonly userId?: string
   readonly tags?: Readonly<Record<string, string>>
-  /** W3C trace context the task was published under. */
+  /** The W3C trace context of the task's publish. */
   readonly traceparent?: string
   readonly input?: Body
-  /** Copies of the fields by which limits count the task, where its input is kept apart. Null where the input lacks the field. */
+  /** The fields by which limits count the task, copied where its input is kept apart. Null where the input lacks the field. */
   readonly limitValues?: Readonly<Record<string, string | null>>
   /** The tenant that the task belongs to, where tenants take turns. */
   readonly fairnessKey?: string
@@ -85,9 +86,9 @@ export type Task = HeadFields & {
   readonly isFair?: true
   /** The slot or permit that the task waits for. */
   readonly wait?: Wait
-  /** The value that the task before it handed on. */
+  /** The value that an earlier task handed on. */
   readonly previous?: Previous
-  /** Set where the task takes no value from the task before it. */
+  /** Set where the task takes no value from an earlier task. */
   readonly immutable?: true
   /** The present stage; undefined for tasks without stages. */
   readonly stage?: string
@@ -98,7 +99,7 @@ export type Task = HeadFields & {
   /** Set while the task has ended and the callbacks of its end are not all published. */
   readonly owes?: true
   readonly unpublished?: Unpublished
-  /** The task that published it, or the task that was running under its key when a debounced publish came. */
+  /** The task that published it, or the task that was running under its key when a debounced publish arrived. */
   readonly parentId?: string
   readonly member?: Member
   readonly live: Readonly<Record<string, LiveRun>>
@@ -121,7 +122,7 @@ export function taskIdPrefix(type: string): string {
   return `${type}:`
 }
 
-/** Type and key of a task's id. A key may contain a colon, a type may not. Undefined when `id` is not the id of a task. */
+/** The type and the key in a task's id. A key may contain a colon, a type may not. Undefined when `id` is not a task's id. */
 export function splitTaskId(id: string): { type: string; key: string } | undefined {
   const colon = id.indexOf(':')
   if (colon < 1 || colon === id.length - 1) return undefined
@@ -133,13 +134,13 @@ export function runId(born: string, fence: number): string {
   return `${born}.${fence}`
 }
 
-/** Birth and fence of a run's id; undefined when `id` is not the id of a run. */
+/** The birth and the fence in a run's id; undefined when `id` is not a run's id. */
 export function splitRunId(id: string): { born: string; fence: number } | undefined {
   const match = /^([0-9A-HJKMNP-TV-Z]{26})\.([1-9][0-9]{0,14})$/.exec(id)
   return match?.[1] && match[2] ? { born: match[1], fence: Number(match[2]) } : undefined
 }
 
-/** Whether only listed workers may take the task. A marker of its own tells each of them, never the type's queue. */
+/** Whether only listed workers may take the task. Each of them learns of the task by a marker, never from the type's queue. */
 export function isTargeted({ options }: Task): boolean {
   return options.workerIds.length > 0
 }

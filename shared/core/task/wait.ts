@@ -7,8 +7,8 @@ export type Slot = {
 }
 
 /**
- * The wait of a due task that a limit of its type keeps from running. Any other change of the task ends the wait, and the next
- * claim asks for a slot or a permit anew.
+ * The wait of a due task that a limit of its type keeps from running. The next change of the task ends the wait, unless it sets a
+ * wait itself or is a heartbeat. The next claim then asks for a slot or a permit anew.
  *
  * - `slot`    a slot under a rate limit is reserved for the task
  * - `permit`  a concurrency limit is used up; the task is in the limit's place until a run gives a permit back

@@ -1,14 +1,17 @@
 import { failuresOf } from '../task/attempts.ts'
 import { liveRuns, successes, type Task, workersWanted } from '../task/task.ts'
 
-/** The listed workers that a task with a free slot waits for, whether it is due or not. */
+/** The listed workers that may still take the task, whether it is due or not. None when the task wants no more workers now. */
 export function awaitedWorkers(task: Task): readonly string[] {
   if (task.state !== 'open' || workersWanted(task) <= 0) return []
   const took = new Set([...liveRuns(task), ...successes(task)].map(run => run.workerId))
   return task.options.workerIds.filter(id => !took.has(id) && hasBudget(task, id))
 }
 
-/** Retry scope `task` ends the task when its budget is spent; with scope `worker` each worker has its own. */
+/**
+ * Whether the retry budget allows the worker another run. With scope `worker` each worker has a budget of its own. With scope
+ * `task` the answer is always yes, because the task ends when its budget is spent.
+ */
 export function hasBudget(task: Task, workerId: string): boolean {
   const { retry } = task.options
   return retry.scope === 'task' || failuresOf(task, workerId) <= retry.maxRetries

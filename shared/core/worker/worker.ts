@@ -18,47 +18,48 @@ export type Worker = {
   readonly workerId: string
   readonly kind: 'standalone' | 'http'
   readonly version?: string
-  /** Types whose tasks it takes. */
+  /** The types whose tasks the worker takes. */
   readonly types: readonly string[]
   /** The last sign of life for each type, for workers whose types are known only from their requests. */
   readonly typesSeen?: Readonly<Record<string, number>>
-  /** How many tasks it runs, if it reports that. */
+  /** How many tasks the worker runs, if it reports that. */
   readonly running?: number
-  /** Claims over HTTP in a row that waited and found no work. */
+  /** How many of its last claims over HTTP, in a row, waited and found no work. */
   readonly emptyWaits?: number
-  /** A claim over HTTP waits for work until then. */
+  /** The time until which a claim of the worker over HTTP waits for work. */
   readonly waitingUntil?: number
   readonly startedAt: number
   readonly lastSeen: number
 }
 
 /**
- * Whether the announcement of `worker` gives way to that of `present`. Of two standalone workers with one id, the one that started
- * first is about to stop. It must not replace the record of the other, unless the other is gone.
+ * Whether the announcement of `worker` must leave the `stored` record in place. Of two standalone workers with one id, the one that
+ * started first is about to stop. It must not replace the record of the other, unless the other is gone.
  */
-export function yieldsTo(worker: Worker, present: Worker): boolean {
-  if (worker.kind !== 'standalone' || present.kind !== 'standalone') return false
-  return present.startedAt > worker.startedAt && present.lastSeen + WORKER_LIFE_MS > worker.lastSeen
+export function yieldsTo(worker: Worker, stored: Worker): boolean {
+  if (worker.kind !== 'standalone' || stored.kind !== 'standalone') return false
+  return stored.startedAt > worker.startedAt && stored.lastSeen + WORKER_LIFE_MS > worker.lastSeen
 }
 
-/** A marker expires after this time. The sweeper writes the markers of tasks that wait longer anew. */
+/** A marker expires after this time. When its task waits longer, the sweeper writes the marker anew. */
 export const MARKER_LIFE_MS = 86_400_000
 /** A worker that has shown no sign of life for this long counts as gone. */
 export const WORKER_LIFE_MS = 30_000
-/** A worker is removed from the registry this long after its last sign of life. The margin covers clocks that are a little off. */
+/** A worker is removed from the registry this long after its last sign of life. The margin covers small clock errors. */
 export const WORKER_DROP_MS = WORKER_LIFE_MS + 10_000
 
 const INVOCATION_PREFIX = 'lambda-'
 const REQUEST_ID_CHARACTERS = 13
 
 /**
- * The worker id of a function's invocation. It is short, since heads store it. The beginning of a request id finds its log lines.
+ * The worker id of a Lambda invocation. It is short, because heads store it. An operator finds the invocation's log lines by the
+ * beginning of its request id.
  */
 export function invocationWorkerId(requestId: string): string {
   return `${INVOCATION_PREFIX}${requestId.slice(0, REQUEST_ID_CHARACTERS)}`
 }
 
-/** Whether a worker is an invocation of a function, which never comes back. */
+/** Whether the worker is a Lambda invocation. The id of an ended invocation never claims again. */
 export function isInvocation(workerId: string): boolean {
   return workerId.startsWith(INVOCATION_PREFIX)
 }

@@ -133,14 +133,14 @@ async function purgeTask(system: System, job: PurgeJob, seen: Task): Promise<boo
   const { decision } = await transact(
     system,
     head,
-    ofSameBirth(seen, current => (current.owes ? NOT_MEANT : purge(current, job, system.clock.now()))),
+    ofSameBirth(seen, current => (current.owes ? NOT_COVERED : purge(current, job, system.clock.now()))),
   )
   if (!decision.ok) return false
   if (decision.change.before) await deleteLastingBodies(system, decision.change.before)
   return true
 }
 
-const NOT_MEANT = { ok: false, reason: 'not-meant' } as const
+const NOT_COVERED = { ok: false, reason: 'not-covered' } as const
 
 /** Publishes owed callbacks before the task is removed, so that they are not lost with it. */
 async function withoutOwedCallbacks(system: System, seen: Task): Promise<Task | undefined> {

@@ -18,7 +18,7 @@ import { typeOptions } from '../publish/resolve-publication.ts'
 import { isPresent, type OperateOutcome, outcomeOf, UNKNOWN } from './operate.ts'
 
 /** The changes that a patch asks for. `delayMs` counts from now; null resets a field to the default of its type. */
-export type PatchRequest = Omit<Patch, 'options' | 'allOptions' | 'isEndless' | 'priority'> & {
+export type PatchRequest = Omit<Patch, 'options' | 'allOptions' | 'removesDeadline' | 'priority'> & {
   readonly delayMs?: number
   readonly priority?: number | null
   readonly options?: PatchedOptions
@@ -78,7 +78,7 @@ function decidePatch(
 }
 
 type OptionChanges =
-  | { readonly ok: true; readonly changes: Pick<Patch, 'options' | 'allOptions' | 'isEndless'> }
+  | { readonly ok: true; readonly changes: Pick<Patch, 'options' | 'allOptions' | 'removesDeadline'> }
   | { readonly ok: false; readonly problems: readonly FieldProblem[] }
 
 /**
@@ -98,7 +98,7 @@ function optionChanges(
   }
   const deadlineMs = given.deadlineMs === null ? typeDefaults.deadlineMs : given.deadlineMs
   const retentionMs = given.retentionMs === null ? typeDefaults.retentionMs : given.retentionMs
-  const isEndless = given.deadlineMs === null && deadlineMs === undefined
+  const removesDeadline = given.deadlineMs === null && deadlineMs === undefined
   return {
     ok: true,
     changes: {
@@ -106,7 +106,7 @@ function optionChanges(
         ...(deadlineMs !== undefined && { deadlineMs }),
         ...(retentionMs !== undefined && { retentionMs }),
       },
-      ...(isEndless && { isEndless }),
+      ...(removesDeadline && { removesDeadline: removesDeadline }),
     },
   }
 }

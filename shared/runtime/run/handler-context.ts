@@ -49,7 +49,7 @@ export function handlerContext(
 
 /** The stage or step that the task is in. */
 function stageOrStepOf({ stage, flow }: Task): Pick<TaskContext, 'stage' | 'step' | 'direction'> {
-  const step = flow?.definition.steps[flow.at]
+  const step = flow?.definition.steps[flow.presentStep]
   return {
     ...(stage !== undefined && { stage }),
     ...(flow && step && { step: step.name, direction: flow.direction }),

@@ -156,8 +156,8 @@ function fullFlow(): Task {
   const definition = { ...aFlow(), steps: numbered(STEPS_MAX, 0, n => ({ ...step, name: `s${n}` })) }
   const flow = {
     definition,
-    cursor: 0,
-    at: 0,
+    reachedStep: 0,
+    presentStep: 0,
     direction: 'do' as const,
     steps: { ...steps, 0: { state: 'running' as const, do: action } },
   }

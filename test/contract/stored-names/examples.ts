@@ -64,8 +64,8 @@ const KINDS: Record<TypeKind, TaskParts> = {
   flow: {
     flow: {
       definition: aFlow(),
-      cursor: 1,
-      at: 1,
+      reachedStep: 1,
+      presentStep: 1,
       direction: 'undo',
       steps: Object.fromEntries(
         (['running', 'succeeded', 'failed', 'undoing', 'undone', 'undo-failed', 'skipped'] as const).map(

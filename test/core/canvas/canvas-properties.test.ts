@@ -9,7 +9,7 @@ import type { End } from '../../../shared/core/task/canvas-state.ts'
 import { type Canvas, canvases } from './a-canvas.ts'
 import { modelOf, stand } from './naive-model.ts'
 
-/** A canvas, for each of its leaves whether it will fail, and in which order those that may end do. */
+/** A canvas, whether each of its leaves fails, and the order in which started leaves end. */
 const lives = fc.tuple(
   canvases,
   fc.array(fc.boolean(), { minLength: 1, maxLength: 8 }),
@@ -18,7 +18,7 @@ const lives = fc.tuple(
 
 type Moment = { ends: ReadonlyMap<number, End>; batch: readonly number[] }
 
-/** Plays a canvas to its end by the model alone: the ends so far at each moment, and which of them came just now. */
+/** Plays a canvas to its end by the model alone. Returns for each moment the ends so far and the newest of them. */
 function* moments(canvas: Canvas, failing: readonly boolean[], dice: readonly number[]): Generator<Moment> {
   const model = modelOf(canvas)
   const ends = new Map<number, End>()
@@ -43,7 +43,7 @@ function leavesBelow({ leaves }: TreeNode): number[] {
   return Array.from({ length: leaves.to - leaves.from }, (_, index) => leaves.from + index)
 }
 
-it('a canvas stands at any moment as the model says: status, first failure, who has been started', () => {
+it('a canvas agrees with the model at any moment: its status, its first failure and its started leaves', () => {
   fc.assert(
     fc.property(lives, ([canvas, failing, dice]) => {
       const tree = growTree(takeApart(canvas).shape)
@@ -62,7 +62,7 @@ it('a canvas stands at any moment as the model says: status, first failure, who 
   )
 })
 
-it('what follows from a batch of ends is what the model starts after it and not before it', () => {
+it('a batch of ends starts the leaves that the model starts after the batch and not before it', () => {
   fc.assert(
     fc.property(lives, ([canvas, failing, dice]) => {
       const tree = growTree(takeApart(canvas).shape)
@@ -85,7 +85,7 @@ it('what follows from a batch of ends is what the model starts after it and not 
   )
 })
 
-it('knowing but a part, it finds what follows or says which part it must know', () => {
+it('a canvas of which only some ends are known finds the consequences or names the part that it must know', () => {
   fc.assert(
     fc.property(lives, fc.integer({ min: 1, max: 4 }), ([canvas, failing, dice], chunk) => {
       const tree = growTree(takeApart(canvas).shape)
@@ -110,7 +110,7 @@ it('knowing but a part, it finds what follows or says which part it must know', 
   )
 })
 
-it('seeing the same batch again starts the same leaves again', () => {
+it('a repeated batch of ends starts the same leaves again', () => {
   fc.assert(
     fc.property(lives, ([canvas, failing, dice]) => {
       const tree = growTree(takeApart(canvas).shape)

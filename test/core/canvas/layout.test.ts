@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { layoutFrom, pageOf, storedLayout } from '../../../shared/core/canvas/layout.ts'
 
-it('comes back as it was stored, whatever the types of its leaves', () => {
+it('a stored layout is read unchanged, for any types of leaves', () => {
   const runs = fc.array(fc.tuple(fc.integer({ min: 0, max: 800 }), fc.integer({ min: 1, max: 12 })), {
     minLength: 1,
   })
@@ -18,7 +18,7 @@ it('comes back as it was stored, whatever the types of its leaves', () => {
   )
 })
 
-it('is small for many equal tasks', () => {
+it('the stored layout of many equal tasks is small', () => {
   const types = new Array<string>(10_000).fill('resize')
 
   const stored = storedLayout({ group: [10_000] }, types, [0])

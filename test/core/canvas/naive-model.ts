@@ -1,7 +1,7 @@
 import type { End } from '../../../shared/core/task/canvas-state.ts'
 import type { Canvas } from './a-canvas.ts'
 
-/** What the specification says of canvases, word by word and slowly: the model that the tree is held against. */
+/** A slow and literal model of the specification of canvases. Tests compare the tree with it. */
 
 export type Model =
   | { kind: 'leaf'; leaf: number }
@@ -26,7 +26,7 @@ type Stand = { status: 'running' | End; failure?: number; started: number[] }
 
 const RUNNING: Stand = { status: 'running', started: [] }
 
-/** How a part of a canvas that has been started stands. */
+/** The state of a started part of a canvas. */
 export function stand(model: Model, ends: Ends): Stand {
   switch (model.kind) {
     case 'leaf': {

@@ -36,7 +36,7 @@ function strangers(tree: Tree, { number, children }: TreeNode): number[] {
 }
 
 describe('a tree', () => {
-  it('numbers its leaves as they stand in the body, a chord’s callbacks behind its group', () => {
+  it('numbers its leaves in the order of the body, a chord’s callbacks after its group', () => {
     const canvas = chain(a, chord([a, group(a, a)], chain(a, a), a), group(a))
 
     expect(pathsOf(treeOf(canvas))).toEqual([
@@ -51,7 +51,7 @@ describe('a tree', () => {
     ])
   })
 
-  it('has a path into the body for each leaf, in order, whatever it looks like', () => {
+  it('has a path into the body for each leaf, in order, for any canvas', () => {
     fc.assert(
       fc.property(canvases, canvas => {
         const { leaves } = takeApart(canvas)
@@ -82,7 +82,7 @@ describe('a tree', () => {
     expect(pathOf(tree, 0).split('.').length).toBeGreaterThan(200)
   })
 
-  it('of 10,000 leaves tells in milliseconds what follows from an end', () => {
+  it('of 10,000 leaves finds the consequences of an end in milliseconds', () => {
     const tree = treeOf(
       chord(
         Array.from({ length: 10_000 }, () => a),

@@ -10,8 +10,8 @@ const alice = { by: 'local:alice' }
 const records = (count: number, by = (nth: number) => `p${nth}`): OperationRecord[] =>
   Array.from({ length: count }, (_, nth) => ({ at: NOW + nth, by: by(nth), what: 'patch' }))
 
-describe('a change that a person asked for', () => {
-  test('is noted with when, by whom and what it was, after those before it', () => {
+describe('a change that a caller asks for', () => {
+  test('is recorded with its time, its principal and its name, after earlier changes', () => {
     const task = aTask({ operations: records(1) })
 
     const { after } = withOperation(changeOf(cancel(task, NOW)), alice, NOW + SECOND)
@@ -19,7 +19,7 @@ describe('a change that a person asked for', () => {
     expect(after.operations).toEqual([...records(1), { at: NOW + SECOND, by: 'local:alice', what: 'cancel' }])
   })
 
-  test('pushes the oldest out once ten are kept', () => {
+  test('drops the oldest record when ten are kept', () => {
     const task = aTask({ operations: records(OPERATIONS_KEPT_MAX) })
 
     const { after } = withOperation(changeOf(cancel(task, NOW)), { ...alice, what: 'stop' }, NOW)
@@ -29,7 +29,7 @@ describe('a change that a person asked for', () => {
     expect(after.operations?.at(-1)).toMatchObject({ what: 'stop' })
   })
 
-  test('is the only one that is noted: what else a request writes is not', () => {
+  test('is recorded alone: other writes of the request are not recorded', () => {
     const change = changeOf(cancel(aTask(), NOW))
     const claimed = { ...change, after: { ...change.after, operation: 'claim' as const } }
 
@@ -38,7 +38,7 @@ describe('a change that a person asked for', () => {
 })
 
 describe('the head of a task', () => {
-  test.each([1, 2, OPERATIONS_KEPT_MAX])('gives back %s records as they were', count => {
+  test.each([1, 2, OPERATIONS_KEPT_MAX])('returns %s records unchanged', count => {
     const task = aTask({ operations: records(count, nth => `arn:${nth % 2}`) })
 
     expect(taskFromItem(headItem(task)).operations).toEqual(task.operations)

@@ -159,7 +159,7 @@ const EVENTS_BY_OPERATION: Record<Operation, ReadonlyArray<readonly [string, Hea
   ],
   surface: [
     [
-      'of a task that has come due',
+      'of a task that has become due',
       afterOf(look(aTask({ kind: 'http', dueAt: NOW + SECOND }), NOW + SECOND, 0)),
       ['task.ready (ready)'],
     ],
@@ -250,7 +250,7 @@ describe('a canvas', () => {
     expect(linesOf(head)).toEqual(events)
   })
 
-  test('has its own id in its event', () => {
+  test('has its own id in the event', () => {
     expect(eventsOf(canvas)).toEqual([
       {
         id: `${BORN}.1.published`,
@@ -279,7 +279,7 @@ describe('a failure', () => {
     expect(eventsOf(failed)[0]?.error).toEqual(short)
   })
 
-  test('that is a lost run is reported with the error LeaseLost', () => {
+  test('by a lost run is reported with the error LeaseLost', () => {
     const lost = afterOf(lose(claimedBy(aTask()), NOW + HOUR))
 
     expect(eventsOf(lost)[0]).toMatchObject({
@@ -289,7 +289,7 @@ describe('a failure', () => {
     })
   })
 
-  test('that a later run made good leaves no error in the event of the success', () => {
+  test('before a later success leaves no error in the event of the success', () => {
     const retried = ended(claimedBy(aTask()), { outcome: 'fail', error: no, retryInMs: 0 })
     const events = eventsOf(ended(claimedBy(retried), DONE))
 
@@ -365,7 +365,7 @@ describe('over any life of a task', () => {
     })
   })
 
-  test('a task that a change made ready is reported as ready, and no other', () => {
+  test('a task is reported as ready exactly when a change makes it ready', () => {
     overLives(seen => {
       for (const { before, after, events } of seen) {
         const ready = events.filter(({ type }) => type === 'task.ready')

@@ -44,11 +44,15 @@ describe('cancelling a flow that undoes', () => {
 
     expect(pieces).toEqual(undos)
     expect(statesOf(after)).toEqual(states)
-    expect(after).toMatchObject({ state: 'cancelled', live: {}, flow: { cursor: task.flow?.at } })
+    expect(after).toMatchObject({
+      state: 'cancelled',
+      live: {},
+      flow: { reachedStep: task.flow?.presentStep },
+    })
     expect(after.error).toBeUndefined()
   })
 
-  test('stops the run, says so at its step, and is compensating meanwhile', () => {
+  test('stops the run, records that at its step, and makes the flow compensating', () => {
     const after = cancelled(claimedBy(done(aFlowTask())))
 
     expect(statusOf(after, NOW)).toBe('compensating')
@@ -60,7 +64,7 @@ describe('cancelling a flow that undoes', () => {
     expect(finish(after, { born: BORN, fence: 2, ...DONE }, NOW, 0)).toMatchObject({ reason: 'cancelled' })
   })
 
-  test('undoes at once, though the step was to be retried in an hour', () => {
+  test('undoes at once, although the step had a retry in an hour', () => {
     const retried = ended(claimedBy(aFlowTask()), {
       outcome: 'fail',
       error: { name: 'Error', message: 'no' },
@@ -71,21 +75,21 @@ describe('cancelling a flow that undoes', () => {
     expect(cancelled(retried)).toMatchObject({ dueAt: NOW, retrying: false, flow: { direction: 'undo' } })
   })
 
-  test('fails, and needs attention, when an undo fails', () => {
+  test('fails the flow when an undo fails, and the flow needs attention', () => {
     const after = failedFor(cancelled(done(aFlowTask())), 'bank closed')
 
     expect(after).toMatchObject({ state: 'failed', error: { message: 'bank closed' } })
     expect(needsAttention(after)).toBe(true)
   })
 
-  test('may be repeated, but what failed by itself is undone to its end', () => {
+  test('may be repeated, but is refused for a flow that undoes after a failure or that has ended', () => {
     expect(cancel(cancelled(done(aFlowTask())), NOW)).toEqual({ ok: false, reason: 'already-cancelled' })
     expect(cancel(failedFor(aFlowTask(), 'no'), NOW)).toEqual({ ok: false, reason: 'undoing' })
     expect(cancel(doneTimes(aFlowTask(), 3), NOW)).toEqual({ ok: false, reason: 'finished' })
   })
 })
 
-describe('cancelling a flow that leaves what was done', () => {
+describe('cancelling a flow whose type says leave', () => {
   test.each([
     ['before anything began', aFlowTask(LEFT), ['pending', 'pending', 'pending']],
     ['while a step runs', claimedBy(done(aFlowTask(LEFT))), ['succeeded', 'failed', 'pending']],
@@ -98,8 +102,8 @@ describe('cancelling a flow that leaves what was done', () => {
   })
 })
 
-describe('cancelling a flow of which nothing can be undone', () => {
-  test('ends it, and no step of it is left running', () => {
+describe('cancelling a flow without an undo', () => {
+  test('ends the flow, and leaves no step running', () => {
     const flow = aFlow({ steps: [{ name: 'a' }, { name: 'b' }] })
 
     const after = cancelled(claimedBy(aFlowTask(flow)))

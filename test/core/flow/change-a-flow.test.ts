@@ -39,28 +39,28 @@ const restarted = (task: Task) =>
 const AT_WORK: Array<[string, Task]> = [
   ['while a step runs', claimedBy(aFlowTask())],
   ['between two steps', done(aFlowTask())],
-  ['while it undoes', failedFor(done(aFlowTask()), 'no')],
+  ['while the flow undoes', failedFor(done(aFlowTask()), 'no')],
 ]
 
 describe('publishing a flow again', () => {
-  test.each(AT_WORK)('neither restarts nor updates it %s', (_name, task) => {
+  test.each(AT_WORK)('neither restarts nor updates the flow %s', (_name, task) => {
     expect(restarted(task)).toEqual({ ok: false, reason: 'running' })
     expect(update(task, again, NOW)).toEqual({ ok: false, reason: 'running' })
   })
 
-  test('updates one that nobody has begun, and restarts it', () => {
+  test('updates or restarts a flow that no worker has begun', () => {
     const updated = afterOf(update(aFlowTask(), again, NOW))
 
     expect(updated).toMatchObject({ input: { inline: { sku: 'y' } }, priority: 4, born: aFlowTask().born })
     expect(pieceOf(updated)).toBe('a')
-    expect(afterOf(restarted(aFlowTask()))).toMatchObject({ born: LATER_BORN, flow: { at: 0 } })
+    expect(afterOf(restarted(aFlowTask()))).toMatchObject({ born: LATER_BORN, flow: { presentStep: 0 } })
   })
 
   test.each([
     ['succeeded', doneTimes(aFlowTask(), 3)],
     ['failed', undoneInTurn(failedFor(done(aFlowTask()), 'no')).task],
     ['halted', failedFor(failedFor(aFlowTask(), 'no'), 'no')],
-  ])('starts one that has %s over from its first step, whatever clean keeps', (_name, task) => {
+  ])('starts a flow that has %s over from its first step, for any clean', (_name, task) => {
     const fresh = afterOf(restarted(task))
 
     expect(fresh).toMatchObject({
@@ -68,13 +68,13 @@ describe('publishing a flow again', () => {
       ended: {},
       failures: 0,
       fence: task.fence,
-      flow: { cursor: 0 },
+      flow: { reachedStep: 0 },
     })
     expect(statesOf(fresh)).toEqual(['pending', 'pending', 'pending'])
     expect(fresh.error).toBeUndefined()
   })
 
-  test('whose type has become a flow counts nothing that was done before', () => {
+  test('whose type has become a flow counts no earlier run', () => {
     const halfDone = aTask({
       type: 'order',
       kind: 'http',
@@ -87,7 +87,11 @@ describe('publishing a flow again', () => {
 
     const task = afterOf(update(halfDone, again, NOW))
 
-    expect(task).toMatchObject({ failures: 0, flow: { at: 0, steps: {} }, ended: { 1: { past: true } } })
+    expect(task).toMatchObject({
+      failures: 0,
+      flow: { presentStep: 0, steps: {} },
+      ended: { 1: { past: true } },
+    })
     expect(pieceOf(claimedBy(task))).toBe('a')
   })
 })
@@ -95,7 +99,7 @@ describe('publishing a flow again', () => {
 describe('patching a flow', () => {
   const patched = (task: Task, changes: Parameters<typeof patch>[1]) => afterOf(patch(task, changes, NOW))
 
-  test('changes what belongs to the whole, and leaves its step be', () => {
+  test('changes fields of the whole flow, and not its present step', () => {
     const task = claimedBy(done(aFlowTask()))
 
     const after = patched(task, {
@@ -117,34 +121,29 @@ describe('patching a flow', () => {
   })
 
   test.each([
-    [
-      'that had none, from its due time',
-      aFlowTask(undefined, { dueAt: NOW + HOUR }),
-      {},
-      NOW + HOUR + MINUTE,
-    ],
-    ['that had none, from its first run', claimedBy(aFlowTask(), 'w1', NOW + 5), {}, NOW + 5 + MINUTE],
-    ['that had another', aFlowTask(undefined, { options: { deadlineMs: HOUR } }), {}, NOW + MINUTE],
+    ['without one, from its due time', aFlowTask(undefined, { dueAt: NOW + HOUR }), {}, NOW + HOUR + MINUTE],
+    ['without one, from its first run', claimedBy(aFlowTask(), 'w1', NOW + 5), {}, NOW + 5 + MINUTE],
+    ['with another one', aFlowTask(undefined, { options: { deadlineMs: HOUR } }), {}, NOW + MINUTE],
     [
       'with a new due time',
       aFlowTask(undefined, { options: { deadlineMs: HOUR } }),
       { dueAt: NOW + DAY },
       NOW + DAY + MINUTE,
     ],
-  ])('gives a deadline to one %s', (_name, task, changes, deadlineAt) => {
+  ])('gives a deadline to a flow %s', (_name, task, changes, deadlineAt) => {
     const after = patched(task, { ...changes, options: { deadlineMs: MINUTE } })
 
     expect(after).toMatchObject({ deadlineAt, flow: { deadlineMs: MINUTE, deadlineAt } })
     expect(after.options.deadlineMs).toBeUndefined()
   })
 
-  test('moves its deadline with its due time', () => {
+  test('moves the deadline with the due time', () => {
     const task = aFlowTask(undefined, { options: { deadlineMs: MINUTE } })
 
     expect(patched(task, { dueAt: NOW + HOUR }).deadlineAt).toBe(NOW + HOUR + MINUTE)
   })
 
-  test('that undoes changes its deadline for nobody', () => {
+  test('that undoes changes no deadline in force', () => {
     const undoing = failedFor(aFlowTask(), 'no')
 
     expect(patched(undoing, { options: { deadlineMs: 1 } }).deadlineAt).toBeUndefined()

@@ -19,13 +19,13 @@ import { nextWake } from '../../support/tasks/next-wake.ts'
 const limited = {
   options: resolveOptions({ deadlineMs: MINUTE, retry: { maxRetries: 1, delayMs: HOUR, maxDelayMs: HOUR } }),
 }
-/** Each step, and each undo, has a minute from its first claim. */
+/** A flow in which each step and each undo has a deadline of one minute from its first claim. */
 const LIMITED = aFlow({ steps: ['a', 'b'].map(name => ({ name, do: limited, undo: limited })) })
 
 const looked = (task: Task, now: number) => afterOf(look(task, now, 0))
 
 describe('the deadline of a step', () => {
-  test('counts from its first claim, however long it waited for that', () => {
+  test('counts from its first claim, however late that is', () => {
     const waiting = done(aFlowTask(LIMITED))
     const begun = claimedBy(waiting, 'w1', NOW + HOUR)
 
@@ -47,7 +47,7 @@ describe('the deadline of a step', () => {
     expect(after.deadlineAt).toBeUndefined()
   })
 
-  test('includes its retries: what would be tried again in an hour is undone at once', () => {
+  test('includes its retries: a step with a retry in an hour is undone at once', () => {
     const retried = ended(claimedBy(aFlowTask(LIMITED)), failingFor('no', false))
 
     const after = looked(retried, NOW + MINUTE)
@@ -57,13 +57,13 @@ describe('the deadline of a step', () => {
     expect(after).toMatchObject({ dueAt: NOW + MINUTE, retrying: false, flow: { direction: 'undo' } })
   })
 
-  test('is found by the claim that comes too late, and by a failure that does', () => {
+  test('is found by a claim that comes too late, and by a failure that comes too late', () => {
     const retried = ended(claimedBy(aFlowTask(LIMITED)), failingFor('no', false))
     const late = claim(retried, { workerId: 'w1' }, NOW + MINUTE)
     const failing = ended(claimedBy(aFlowTask(LIMITED)), failingFor('no', false), NOW + MINUTE)
 
     expect(late).toMatchObject({ ok: false, reason: 'finished' })
-    expect(late.change?.after.flow).toMatchObject({ direction: 'undo', at: 0 })
+    expect(late.change?.after.flow).toMatchObject({ direction: 'undo', presentStep: 0 })
     expect(failing).toMatchObject({
       dueAt: NOW,
       flow: { direction: 'undo' },
@@ -74,10 +74,10 @@ describe('the deadline of a step', () => {
   test('does not undo a success that comes late', () => {
     const after = ended(claimedBy(aFlowTask(LIMITED)), { outcome: 'succeed' }, NOW + HOUR)
 
-    expect(after).toMatchObject({ state: 'open', flow: { at: 1, direction: 'do' } })
+    expect(after).toMatchObject({ state: 'open', flow: { presentStep: 1, direction: 'do' } })
   })
 
-  test('of an undo halts the undoing', () => {
+  test('of an undo stops the undoing', () => {
     const undoing = claimedBy(failedFor(done(aFlowTask(LIMITED)), 'no'))
 
     const after = looked(undoing, NOW + MINUTE)
@@ -98,11 +98,11 @@ describe('the deadline of the flow', () => {
     const late = done(task, undefined, NOW + HOUR - SECOND)
 
     expect(task).toMatchObject({ deadlineAt: NOW + HOUR, flow: { deadlineMs: HOUR } })
-    expect(late).toMatchObject({ flow: { at: 1 }, deadlineAt: NOW + HOUR })
+    expect(late).toMatchObject({ flow: { presentStep: 1 }, deadlineAt: NOW + HOUR })
     expect(nextWake(late, NOW + HOUR - SECOND)).toBe(NOW + HOUR)
   })
 
-  test('ends a flow that nobody has begun, with nothing to undo', () => {
+  test('ends a flow that no worker has begun, with nothing to undo', () => {
     const after = looked(within(HOUR), NOW + HOUR)
 
     expect(after).toMatchObject({
@@ -127,17 +127,17 @@ describe('the deadline of the flow', () => {
 
     expect(pieceOf(after)).toBe(piece)
     expect(statesOf(after)).toEqual(states)
-    expect(after.flow).toMatchObject({ cursor: 1, steps: { 1: { do: { attempts } } } })
+    expect(after.flow).toMatchObject({ reachedStep: 1, steps: { 1: { do: { attempts } } } })
   })
 
-  test('is no matter for the undoing, which takes the time it takes', () => {
+  test('does not limit the undoing', () => {
     const undoing = failedFor(within(MINUTE), 'no')
 
     expect(undoing.deadlineAt).toBeUndefined()
     expect(done(undoing, undefined, NOW + HOUR)).toMatchObject({ state: 'failed', error: { message: 'no' } })
   })
 
-  test('gives way to a step’s that is earlier', () => {
+  test('gives way to an earlier deadline of a step', () => {
     const begun = claimedBy(within(HOUR, LIMITED))
 
     expect(begun.deadlineAt).toBe(NOW + MINUTE)

@@ -14,7 +14,7 @@ import { aFlow, BORN, changeIn, HOUR, MINUTE, NOW, SECOND } from '../../support/
 import { aFlowTask, DONE, failingFor, statesOf } from '../../support/tasks/flow-life.ts'
 import { nextWake } from '../../support/tasks/next-wake.ts'
 
-/** Whatever happens to a flow, one thing at a time. */
+/** The events in a flow's life. */
 type Happening =
   | 'claim'
   | 'succeed'
@@ -79,7 +79,7 @@ function decided(task: Task, what: Happening, now: number): Change<Task> | undef
   }
 }
 
-/** Holds a claim against every change of many random lives of random flows. */
+/** Checks an assertion on every change of many random lives of random flows. */
 function forEveryChange(claimAbout: () => (seen: Seen) => void): void {
   const property = fc.property(life, ({ flow, options, happenings }) => {
     const hold = claimAbout()
@@ -99,16 +99,16 @@ function forEveryChange(claimAbout: () => (seen: Seen) => void): void {
 
 const isUndoing = ({ direction }: FlowState) => direction === 'undo'
 
-test('steps are undone strictly backwards, each at most once until a person takes the flow up again', () => {
+test('steps are undone strictly backwards, each at most once until an operator resumes the flow', () => {
   forEveryChange(() => {
     let last = Number.POSITIVE_INFINITY
     return ({ change: { after: task }, before, after }) => {
       const isTakenUp = task.operation === 'resume'
       if (isTakenUp || !isUndoing(after)) last = Number.POSITIVE_INFINITY
       if (task.state !== 'open' || !isUndoing(after)) return
-      const isOpened = isTakenUp || !isUndoing(before) || after.at !== before.at
-      if (isOpened) expect(after.at).toBeLessThan(last)
-      last = after.at
+      const isOpened = isTakenUp || !isUndoing(before) || after.presentStep !== before.presentStep
+      if (isOpened) expect(after.presentStep).toBeLessThan(last)
+      last = after.presentStep
     }
   })
 })
@@ -116,7 +116,7 @@ test('steps are undone strictly backwards, each at most once until a person take
 test('only steps that began are undone, and none twice', () => {
   forEveryChange(() => ({ change, before, after }) => {
     if (change.after.state !== 'open' || !isUndoing(after)) return
-    const record = after.steps[after.at]
+    const record = after.steps[after.presentStep]
     expect(record?.do.startedAt).toBeTypeOf('number')
     expect(['undone', 'skipped']).not.toContain(record?.state)
     for (const [at, { state }] of Object.entries(before.steps)) {
@@ -125,34 +125,34 @@ test('only steps that began are undone, and none twice', () => {
   })
 })
 
-test('the cursor goes on by one step at a time, and stays at the one that failed', () => {
+test('the reached step moves on by one at a time, and stays at the failed step', () => {
   forEveryChange(() => ({ before, after }) => {
-    if (isUndoing(after)) expect(after.cursor).toBe(before.cursor)
-    else expect([before.cursor, before.cursor + 1]).toContain(after.cursor)
-    if (!isUndoing(after)) expect(after.at).toBe(after.cursor)
+    if (isUndoing(after)) expect(after.reachedStep).toBe(before.reachedStep)
+    else expect([before.reachedStep, before.reachedStep + 1]).toContain(after.reachedStep)
+    if (!isUndoing(after)) expect(after.presentStep).toBe(after.reachedStep)
   })
 })
 
-test('while steps are done, all before the present one have been, and none after it has begun', () => {
+test('while steps are done, all steps before the present one are done, and no later one has begun', () => {
   forEveryChange(() => ({ change, after }) => {
     if (change.after.state !== 'open' || isUndoing(after)) return
-    for (let at = 0; at < after.cursor; at++) expect(after.steps[at]?.state).toBe('succeeded')
-    const later = Object.keys(after.steps).filter(at => Number(at) > after.cursor)
+    for (let at = 0; at < after.reachedStep; at++) expect(after.steps[at]?.state).toBe('succeeded')
+    const later = Object.keys(after.steps).filter(at => Number(at) > after.reachedStep)
     expect(later).toEqual([])
   })
 })
 
-test('the view tells the status, and the options are those of the present piece', () => {
+test('the view shows the status, and the options are those of the present piece', () => {
   forEveryChange(() => ({ change: { after: task }, after, now }) => {
     const status = statusOf(task, now)
     const bucket = ['delayed', 'ready', 'running'].includes(status) ? 'open' : status
     expect(task.view?.bucket).toBe(bucket)
-    const action = after.definition.steps[after.at]?.[after.direction]
+    const action = after.definition.steps[after.presentStep]?.[after.direction]
     expect(task.options).toEqual({ ...action?.options, retentionMs: task.options.retentionMs })
   })
 })
 
-test('an end says the truth about the steps', () => {
+test('the end of a flow agrees with the states of its steps', () => {
   forEveryChange(() => ({ change: { after: task }, after }) => {
     if (task.state === 'open') return
     const states = statesOf(task)
@@ -167,7 +167,7 @@ function isLeftAsItIs(task: Task, { definition }: FlowState): boolean {
   return needsAttention(task) || (task.state === 'cancelled' && definition.onCancel === 'leave')
 }
 
-/** Steps that began, can be undone, and are not. */
+/** The steps that began, can be undone, and are not undone. */
 function standing({ definition, steps }: FlowState): string[] {
   const isStanding = (record: StepRecord | undefined) =>
     record?.do.startedAt !== undefined && record.state !== 'undone' && record.state !== 'skipped'
@@ -176,7 +176,7 @@ function standing({ definition, steps }: FlowState): string[] {
 
 test('a piece begins with no failure, no success and a budget of its own', () => {
   forEveryChange(() => ({ change: { before, after }, before: from, after: to }) => {
-    const isNewPiece = from.at !== to.at || from.direction !== to.direction
+    const isNewPiece = from.presentStep !== to.presentStep || from.direction !== to.direction
     if (!before || after.state !== 'open' || !isNewPiece) return
     expect(after).toMatchObject({ failures: 0, failuresBy: {}, live: {}, retrying: false })
     expect(Object.values(after.ended).filter(run => run.state === 'succeeded')).toEqual([])

@@ -25,9 +25,9 @@ import {
 const LATER = NOW + HOUR
 const resumed = (task: Task, action: ResumeAction) => afterOf(resume(task, action, LATER))
 
-/** Two steps done, the third failed, and so did its own undo. */
+/** A flow whose first two steps are done, and whose third step failed, and then its undo. */
 const HALTED = failedFor(failedFor(doneTimes(aFlowTask(), 2), 'no courier'), 'bank closed')
-/** The third step undone, then the undo of the second failed. */
+/** A flow whose third step is undone, and the undo of whose second step failed. */
 const HALTED_EARLIER = failedFor(done(failedFor(doneTimes(aFlowTask(), 2), 'no courier')), 'bank closed')
 const UNDONE = undoneInTurn(failedFor(done(aFlowTask()), 'no')).task
 const NOT_UNDOABLE = failedFor(done(aFlowTask(aFlow({ steps: [{ name: 'a' }, { name: 'b' }] }))), 'no')
@@ -45,7 +45,7 @@ describe('retry-do', () => {
     expect(done(task, 'sent', LATER)).toMatchObject({ state: 'succeeded' })
   })
 
-  test('of a step that had been undone is another piece of work, with another key', () => {
+  test('of an undone step is another piece of work, with another key', () => {
     const onlyFirst = failedFor(aFlowTask(), 'no')
     const { task } = undoneInTurn(onlyFirst)
 
@@ -56,7 +56,7 @@ describe('retry-do', () => {
     expect(idempotencyKey(failedFor(again, 'no', LATER))).toBe(`order:k1/${BORN}/undo a/2`)
   })
 
-  test('of a canvas’s member does not change how it ended first, which its canvas counts', () => {
+  test('of a canvas’s member does not change its first end, which the canvas counts', () => {
     const member = { canvasId: 'c', born: BORN, leaf: 0 }
 
     const again = resumed({ ...HALTED, member }, 'retry-do')
@@ -65,7 +65,7 @@ describe('retry-do', () => {
     expect(memberEnd(done(again, 'sent', LATER))?.end).toBe('failed')
   })
 
-  test('may fail again, and everything is undone then', () => {
+  test('may fail again, and then all steps are undone', () => {
     const again = failedFor(resumed(HALTED, 'retry-do'), 'still none', LATER)
 
     const { pieces, task } = undoneInTurn(again, LATER)
@@ -75,14 +75,14 @@ describe('retry-do', () => {
     expect(needsAttention(task)).toBe(false)
   })
 
-  test('refuses what runs of the first attempt say', () => {
+  test('refuses reports of runs of the first attempt', () => {
     const task = claimedBy(resumed(HALTED, 'retry-do'), 'w1', LATER)
 
     expect(finish(task, { born: BORN, fence: 3, ...DONE }, LATER, 0).ok).toBe(false)
     expect(task.fence).toBe(5)
   })
 
-  test('takes up a flow of which nothing could be undone, or whose first step was', () => {
+  test('resumes a flow whose steps have no undo, or whose failed first step was undone', () => {
     const first = undoneInTurn(failedFor(aFlowTask(), 'no')).task
 
     expect(pieceOf(resumed(NOT_UNDOABLE, 'retry-do'))).toBe('b')
@@ -128,19 +128,23 @@ describe('retry-do and continue of a flow whose earlier undo failed', () => {
 })
 
 describe('continue', () => {
-  test('counts the failed step as done by a person, and opens the next', () => {
+  test('counts the failed step as done by the operator, and opens the next one', () => {
     const failed = failedFor(failedFor(done(aFlowTask()), 'no'), 'no')
 
     const task = resumed(failed, 'continue')
 
     expect(statesOf(task)).toEqual(['succeeded', 'succeeded', 'pending'])
-    expect(task).toMatchObject({ state: 'open', dueAt: LATER, flow: { cursor: 2, at: 2, direction: 'do' } })
+    expect(task).toMatchObject({
+      state: 'open',
+      dueAt: LATER,
+      flow: { reachedStep: 2, presentStep: 2, direction: 'do' },
+    })
     expect(task.flow?.steps[1]).toMatchObject({ do: { endedAt: LATER } })
     expect(task.flow?.steps[1]?.do.error).toBeUndefined()
     expect(task.flow?.steps[1]?.undo).toBeUndefined()
   })
 
-  test('undoes the repaired step, too, when a later one fails', () => {
+  test('undoes the step that the operator did, too, when a later one fails', () => {
     const task = resumed(failedFor(failedFor(done(aFlowTask()), 'no'), 'no'), 'continue')
 
     expect(undoneInTurn(failedFor(task, 'no', LATER), LATER).pieces).toEqual(['undo c', 'undo b', 'undo a'])
@@ -154,7 +158,7 @@ describe('continue', () => {
     expect(task.error).toBeUndefined()
   })
 
-  test('counts a step that nobody had claimed before the deadline as begun', () => {
+  test('counts a step that no worker claimed before the deadline as begun', () => {
     const limited = aFlowTask(undefined, { options: { deadlineMs: MINUTE } })
     const expired = afterOf(look(limited, NOW + MINUTE, 0))
 
@@ -180,7 +184,7 @@ describe('retry-undo', () => {
     expect(task).toMatchObject({ state: 'failed', error: { message: 'no courier' } })
   })
 
-  test('that fails again halts again', () => {
+  test('that fails again stops again', () => {
     const task = failedFor(resumed(HALTED_EARLIER, 'retry-undo'), 'still closed', LATER)
 
     expect(statesOf(task)).toEqual(['succeeded', 'undo-failed', 'undone'])
@@ -201,7 +205,7 @@ describe('skip-undo', () => {
   test.each([
     ['of the failed step', HALTED, ['undo b', 'undo a'], ['undone', 'undone', 'skipped']],
     ['of an earlier one', HALTED_EARLIER, ['undo a'], ['undone', 'skipped', 'undone']],
-  ])('counts the undo %s as done by a person', (_name, halted, undos, states) => {
+  ])('counts the undo %s as done by the operator', (_name, halted, undos, states) => {
     const { pieces, task } = undoneInTurn(resumed(halted, 'skip-undo'), LATER)
 
     expect(pieces).toEqual(undos)
@@ -210,7 +214,7 @@ describe('skip-undo', () => {
     expect(needsAttention(task)).toBe(false)
   })
 
-  test('of the last that was left ends the flow', () => {
+  test('of the last undo that is left ends the flow', () => {
     const halted = failedFor(failedFor(aFlowTask(), 'no'), 'bank closed')
 
     expect(resumed(halted, 'skip-undo')).toMatchObject({ state: 'failed', finishedAt: LATER })
@@ -218,7 +222,7 @@ describe('skip-undo', () => {
   })
 })
 
-describe('taking a flow up again is refused', () => {
+describe('resuming a flow is refused', () => {
   const all: ResumeAction[] = ['retry-do', 'continue', 'retry-undo', 'skip-undo']
   const owing = failedFor(
     aFlowTask(aFlow({ steps: [{ name: 'a' }] }), {
@@ -228,7 +232,7 @@ describe('taking a flow up again is refused', () => {
   )
 
   test.each<[string, Task, ResumeAction[], string]>([
-    ['a task that is none', aTask({ state: 'failed' }), all, 'not-a-flow'],
+    ['a task that is not a flow', aTask({ state: 'failed' }), all, 'not-a-flow'],
     ['one that is open', aFlowTask(), all, 'not-failed'],
     ['one that undoes', failedFor(aFlowTask(), 'no'), all, 'not-failed'],
     ['one that has succeeded', doneTimes(aFlowTask(), 3), all, 'not-failed'],
@@ -240,7 +244,7 @@ describe('taking a flow up again is refused', () => {
       ['retry-do', 'continue'],
       'undone',
     ],
-    ['one that is undone to its end', UNDONE, ['retry-undo', 'skip-undo'], 'no-failed-undo'],
+    ['one whose steps are all undone', UNDONE, ['retry-undo', 'skip-undo'], 'no-failed-undo'],
     ['one without any undo', NOT_UNDOABLE, ['retry-undo', 'skip-undo'], 'no-failed-undo'],
     ['one whose callbacks are not published yet', owing, all, 'owes'],
   ])('for %s', (_name, task, actions, reason) => {

@@ -28,7 +28,7 @@ const LATER = NOW + 20 * SECOND
 const named = (name: string, message: string) => ({ name, message })
 
 describe('a flow whose steps all succeed', () => {
-  test('does them in their order, and comes to the result of the last', () => {
+  test('does them in order, and has the result of the last one', () => {
     let task = aFlowTask()
     const pieces: Array<string | undefined> = []
     for (const result of ['one', 'two', 'three']) {
@@ -38,11 +38,11 @@ describe('a flow whose steps all succeed', () => {
 
     expect(pieces).toEqual(['a', 'b', 'c'])
     expect(statesOf(task)).toEqual(['succeeded', 'succeeded', 'succeeded'])
-    expect(task).toMatchObject({ state: 'succeeded', finishedAt: NOW, flow: { cursor: 2 } })
+    expect(task).toMatchObject({ state: 'succeeded', finishedAt: NOW, flow: { reachedStep: 2 } })
     expect(resultOf(task)).toEqual({ inline: 'three' })
   })
 
-  test('keeps each result with its step, and comes to none before its end', () => {
+  test('keeps each result with its step, and has no result before its end', () => {
     const task = done(done(aFlowTask(), { id: 7 }))
 
     expect(task.flow?.steps[0]?.result).toEqual({ inline: { id: 7 } })
@@ -51,7 +51,7 @@ describe('a flow whose steps all succeed', () => {
     expect(resultOf(task)).toBeUndefined()
   })
 
-  test('asks for each step who serves its type, in that type’s order, with that step’s options', () => {
+  test('works on each step as a task of the step’s type, in that type’s order, with that step’s options', () => {
     const first = aFlowTask(aFlow())
     const second = done(first)
 
@@ -81,7 +81,7 @@ describe('a step that fails for good', () => {
     [0, ['undo a'], ['undone', 'pending', 'pending']],
     [1, ['undo b', 'undo a'], ['undone', 'undone', 'pending']],
     [2, ['undo c', 'undo b', 'undo a'], ['undone', 'undone', 'undone']],
-  ])('at %i is undone itself first, then those before it: %j', (at, undos, states) => {
+  ])('at %i is undone first, then the steps before it: %j', (at, undos, states) => {
     const failed = failedFor(doneTimes(aFlowTask(), at), 'out of stock')
 
     const { pieces, task } = undoneInTurn(failed, LATER)
@@ -94,12 +94,15 @@ describe('a step that fails for good', () => {
       state: 'failed',
       finishedAt: LATER,
       error: named('Error', 'out of stock'),
-      flow: { cursor: at, steps: { [at]: { do: { error: named('Error', 'out of stock'), attempts: 1 } } } },
+      flow: {
+        reachedStep: at,
+        steps: { [at]: { do: { error: named('Error', 'out of stock'), attempts: 1 } } },
+      },
     })
     expect(needsAttention(task)).toBe(false)
   })
 
-  test('passes over steps that cannot be undone', () => {
+  test('skips steps without an undo', () => {
     const flow = aFlow({ steps: [{ name: 'a', undo: {} }, { name: 'b' }, { name: 'c' }] })
 
     const { pieces, task } = undoneInTurn(failedFor(doneTimes(aFlowTask(flow), 2), 'no'))
@@ -117,7 +120,7 @@ describe('a step that fails for good', () => {
     expect(statesOf(task)).toEqual(['succeeded', 'failed'])
   })
 
-  test('has used up its retries, which each step has afresh', () => {
+  test('has used up its retries, and each step has retries of its own', () => {
     const again = ended(claimedBy(aFlowTask()), failingFor('once', false))
     const second = done(again, undefined, NOW + SECOND)
     const secondAgain = ended(claimedBy(second, 'w1', LATER), failingFor('once', false), LATER)
@@ -155,14 +158,14 @@ describe('a step that fails for good', () => {
     expect(undoneInTurn(twice, LATER + 20 * SECOND).pieces).toEqual(undos)
   })
 
-  test('found lost by the claim that would take it over is undone, not claimed', () => {
+  test('that a claim finds lost is undone, not claimed', () => {
     const once = ended(claimedBy(aFlowTask()), failingFor('once', false))
     const held = claimedBy(once, 'w1', NOW + SECOND)
 
     const taken = claim(held, { workerId: 'w2' }, LATER)
 
     expect(taken).toMatchObject({ ok: false, reason: 'budget-spent' })
-    expect(taken.change?.after).toMatchObject({ live: {}, flow: { direction: 'undo', at: 0 } })
+    expect(taken.change?.after).toMatchObject({ live: {}, flow: { direction: 'undo', presentStep: 0 } })
   })
 })
 
@@ -171,19 +174,23 @@ describe('an undo that fails for good', () => {
     [2, ['succeeded', 'succeeded', 'undo-failed']],
     [1, ['succeeded', 'undo-failed', 'undone']],
     [0, ['undo-failed', 'undone', 'undone']],
-  ])('at %i halts the undoing, and needs attention', (at, states) => {
+  ])('at %i stops the undoing, and the flow needs attention', (at, states) => {
     const undoing = doneTimes(failedFor(doneTimes(aFlowTask(), 2), 'no courier'), 2 - at)
 
     const task = failedFor(undoing, 'bank closed')
 
     expect(pieceOf(undoing)).toBe(`undo ${'abc'[at]}`)
     expect(statesOf(task)).toEqual(states)
-    expect(task).toMatchObject({ state: 'failed', error: { message: 'no courier' }, flow: { cursor: 2 } })
+    expect(task).toMatchObject({
+      state: 'failed',
+      error: { message: 'no courier' },
+      flow: { reachedStep: 2 },
+    })
     expect(task.flow?.steps[at]?.undo).toMatchObject({ attempts: 1, error: { message: 'bank closed' } })
     expect(needsAttention(task)).toBe(true)
   })
 
-  test('has retries of its own, and may be lost, too', () => {
+  test('has retries of its own, and its runs may be lost', () => {
     const undoing = failedFor(aFlowTask(), 'no')
     const again = ended(claimedBy(undoing), failingFor('once', false))
     const lost = afterOf(lose(claimedBy(again, 'w1', NOW + SECOND), LATER))
@@ -203,7 +210,7 @@ describe('an undo that fails for good', () => {
 describe('a run of a piece that is over', () => {
   const zombie = { born: BORN, fence: 1 }
 
-  test('is refused whatever it says, though the same worker may hold the next one', () => {
+  test('gets every report refused, even if the same worker holds the next run', () => {
     const once = afterOf(lose(claimedBy(aFlowTask()), LATER))
     const second = done(once, undefined, LATER)
     const next = claimedBy(second, 'w1', LATER)
@@ -214,7 +221,7 @@ describe('a run of a piece that is over', () => {
     expect(heartbeat(next, zombie, LATER)).toMatchObject({ ok: false, reason: 'lost' })
   })
 
-  test('may repeat the success that ended it, in either direction, and changes nothing', () => {
+  test('may repeat the success that ended the piece, in either direction, and changes nothing', () => {
     const undoing = failedFor(done(aFlowTask()), 'no')
     const first = done(undoing)
 
@@ -224,18 +231,22 @@ describe('a run of a piece that is over', () => {
     expect(finish(first, { born: BORN, fence: 3, ...failingFor('no') }, LATER, 0).ok).toBe(false)
   })
 
-  test('given back is no attempt, and does not move the flow', () => {
+  test('that is released counts as no attempt, and does not move the flow', () => {
     const held = claimedBy(done(aFlowTask()))
 
     const back = ended(held, { outcome: 'release', delayMs: 5 * SECOND })
 
-    expect(back).toMatchObject({ dueAt: NOW + 5 * SECOND, failures: 0, flow: { at: 1, direction: 'do' } })
+    expect(back).toMatchObject({
+      dueAt: NOW + 5 * SECOND,
+      failures: 0,
+      flow: { presentStep: 1, direction: 'do' },
+    })
     expect(attempts(back).used).toBe(0)
     expect(statesOf(back)).toEqual(['succeeded', 'running', 'pending'])
   })
 })
 
-describe('undoing that runs', () => {
+describe('a running undo', () => {
   test('has a running place of its own, so that it is counted once', () => {
     const flow = aFlow({ steps: [{ name: 'a', undo: { kind: 'http' } }] })
     const running = claimedBy(failedFor(aFlowTask(flow), 'no'))

@@ -48,13 +48,13 @@ describe('a run that moves its task on', () => {
     expect(task.finishedAt).toBeUndefined()
   })
 
-  test('replaces input, priority and due time when it says so', () => {
+  test('replaces input, priority and due time when it names them', () => {
     const task = moved(staged(), { input: { from: 'fetch' }, priority: 9, delayMs: MINUTE })
 
     expect(task).toMatchObject({ input: { inline: { from: 'fetch' } }, priority: 9, dueAt: NOW + MINUTE })
   })
 
-  test('keeps a long input apart, under a name of its own', () => {
+  test('keeps a large input apart, under a name of its own', () => {
     const first = claimedBy(staged({ input: 'x'.repeat(300) }))
     const word = { born: BORN, fence: 1, ...DONE, next: { stage: 'store', input: 'y'.repeat(300) } }
 
@@ -65,7 +65,7 @@ describe('a run that moves its task on', () => {
     expect(after.input).not.toEqual(first.input)
   })
 
-  test('gives the next stage attempts of its own, and its success counts for it no more', () => {
+  test('gives the next stage attempts of its own, and its success does not count there', () => {
     const once = ended(claimedBy(staged()), failingFor('no', false))
     const task = moved(once, {}, NOW + SECOND)
 
@@ -85,7 +85,7 @@ describe('a run that moves its task on', () => {
     expect(idempotencyKey(task)).toBe(`resize:k1/${BORN}/store`)
   })
 
-  test('may say so again after its answer was lost, and a zombie of the stage may say nothing', () => {
+  test('may repeat its report when the answer was lost, while a run that lost its lease in that stage is refused', () => {
     const task = claimedBy(moved(staged()), 'w2')
     const again = { born: BORN, fence: 1, ...DONE, result: 'bytes', next: { stage: 'store' } }
 
@@ -93,14 +93,14 @@ describe('a run that moves its task on', () => {
     expect(finish(task, { ...again, ...failingFor('no') }, NOW, 0).ok).toBe(false)
   })
 
-  test('comes to the result of the last stage', () => {
+  test('gives the task the result of the last stage', () => {
     const task = ended(claimedBy(moved(staged())), { ...DONE, result: 'stored' })
 
     expect(task).toMatchObject({ state: 'succeeded', stage: 'store' })
     expect(resultOf(task)).toEqual({ inline: 'stored' })
   })
 
-  test('leaves the deadline of the whole where it is', () => {
+  test('does not change the deadline of the task', () => {
     const task = moved(staged({ options: { deadlineMs: MINUTE } }), { delayMs: HOUR })
 
     expect(task.deadlineAt).toBe(NOW + MINUTE)
@@ -125,9 +125,9 @@ describe('a stage of several workers', () => {
     afterOf(finish(task, { born: BORN, fence, ...DONE, ...(next && { next }) }, NOW, 0))
 
   test.each([
-    ['moves on when the last says so', { stage: 'left' }, { stage: 'store' }, 'open', 'store'],
-    ['ends when the last does not', { stage: 'left' }, undefined, 'succeeded', 'fetch'],
-    ['moves on though the first did not', undefined, { stage: 'store' }, 'open', 'store'],
+    ['moves on when the last success names a stage', { stage: 'left' }, { stage: 'store' }, 'open', 'store'],
+    ['ends when the last success names none', { stage: 'left' }, undefined, 'succeeded', 'fetch'],
+    ['moves on when only the last success names a stage', undefined, { stage: 'store' }, 'open', 'store'],
   ])('%s', (_name, first, last, state, stage) => {
     const both = claimedBy(claimedBy(two, 'w1'), 'w2')
 
@@ -136,7 +136,7 @@ describe('a stage of several workers', () => {
     expect(after).toMatchObject({ state, stage })
   })
 
-  test('asks for as many successes again in the next one, of the same workers if they like', () => {
+  test('needs as many successes again in the next one, also of the same workers', () => {
     const both = claimedBy(claimedBy(two, 'w1'), 'w2')
     const next = success(success(both, 1), 2, { stage: 'store' })
 
@@ -148,7 +148,7 @@ describe('a stage of several workers', () => {
 describe('a patch to another stage', () => {
   const patched = (task: Task, changes: Parameters<typeof patch>[1]) => changeOf(patch(task, changes, NOW))
 
-  test('stops whoever works on the former one, without a retry', () => {
+  test('stops the runs of the former one, without a retry', () => {
     const { after, bodies } = patched(claimedBy(staged()), { stage: 'store' })
 
     expect(after).toMatchObject({ stage: 'store', live: {}, failures: 0 })
@@ -157,7 +157,7 @@ describe('a patch to another stage', () => {
     expect(finish(after, { born: BORN, fence: 1, ...DONE }, NOW, 0)).toMatchObject({ reason: 'cancelled' })
   })
 
-  test('waits for no retry of the former one, but for the time it was given', () => {
+  test('does not wait for a retry of the former one, but for a given due time', () => {
     const retrying = ended(claimedBy(staged()), failingFor('no', false))
     const delayed = staged({ dueAt: NOW + HOUR })
 
@@ -170,14 +170,14 @@ describe('a patch to another stage', () => {
     expect(patched(retrying, { stage: 'store', dueAt: NOW + MINUTE }).after.dueAt).toBe(NOW + MINUTE)
   })
 
-  test('to the one it is in stops nobody', () => {
+  test('to the present stage stops no run', () => {
     const { after } = patched(claimedBy(staged()), { stage: 'fetch', input: 'other' })
 
     expect(Object.keys(after.live)).toEqual(['1'])
     expect(after.input).toEqual({ inline: 'other' })
   })
 
-  test('takes successes of the former one out of the reckoning', () => {
+  test('no longer counts successes of the former one', () => {
     const one = ended(claimedBy(staged({ options: { concurrency: 2 } })), DONE)
 
     expect(attempts(patched(one, { stage: 'store' }).after).used).toBe(0)
@@ -200,13 +200,13 @@ describe('publishing a staged task again', () => {
     )
   const over = ended(claimedBy(moved(staged())), failingFor('no'))
 
-  test('starts over in the stage it was in, unless the new body names one', () => {
+  test('starts over in its present stage, unless the new body names one', () => {
     expect(restarting(over, true)).toMatchObject({ stage: 'store', input: { inline: 'url' } })
     expect(restarting(over, false, 'fetch')).toMatchObject({ stage: 'fetch', input: { inline: 'new' } })
     expect(restarting(over, false).stage).toBeUndefined()
   })
 
-  test('updates it where it is, or in another stage afresh', () => {
+  test('updates it in its present stage, or in another stage afresh', () => {
     const failing = ended(claimedBy(staged()), failingFor('no', false))
 
     const same = afterOf(update(failing, aPublication({ input: 'new' }), NOW))
@@ -216,7 +216,7 @@ describe('publishing a staged task again', () => {
     expect(other).toMatchObject({ stage: 'store', failures: 0, dueAt: NOW })
   })
 
-  test('forgets successes of stages that are over with the failures', () => {
+  test('drops successes of stages that are over together with the failures', () => {
     const task = ended(claimedBy(moved(staged())), DONE)
     const again = restart(
       task,
@@ -243,12 +243,12 @@ describe('a handler that always moves on', () => {
 
     expect(task).toMatchObject({ state: 'failed', error: { name: 'StageLoop' }, ended: {} })
     expect(task.error?.message).toMatch(/10,5\d\d times/)
-    // 50 ms a move: some 526 seconds go by, each of which allows one more.
+    // At 50 ms a move some 526 seconds go by. Each second allows one more move.
     expect(moves).toBeGreaterThan(10_500)
     expect(moves).toBeLessThan(10_550)
   })
 
-  test('and waits a second or more each time goes on for years', () => {
+  test('and waits a second or more before each move goes on for years', () => {
     const old: Task = {
       ...staged(),
       startedAt: NOW - 1_000 * DAY,
@@ -260,7 +260,7 @@ describe('a handler that always moves on', () => {
     expect(movedOn(movedOn(old, NOW), NOW + 2 * SECOND)).toMatchObject({ state: 'open' })
   })
 
-  test('is answered as the first time when it says the same last move again, and only then', () => {
+  test('gets the first answer again when it repeats the same last move, and only then', () => {
     const said = { ...DONE, next: { stage: 'again' } }
     const looped = movedOn({ ...staged(), startedAt: NOW, stageChanges: 10_000 }, NOW)
     const again = (word: Outcome) => finish(looped, { born: BORN, fence: 1, ...word }, NOW, 0)

@@ -87,7 +87,7 @@ describe('a removed task', () => {
     expect(plan(tombstone, NOW)).toEqual({})
   })
 
-  test('published again is a new birth whose revision and fence go on', () => {
+  test('published again is a new birth whose revision and fence count on', () => {
     const { after, guard } = create(aPublication({ born: LATER_BORN }), tombstone, NOW)
 
     expect(after).toMatchObject({ born: LATER_BORN, state: 'open', revision: 8, fence: 3 })

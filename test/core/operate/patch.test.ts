@@ -18,7 +18,7 @@ import {
 } from '../../support/tasks/a-task.ts'
 
 describe('a patch', () => {
-  test('changes what it names and nothing else', () => {
+  test('changes the named fields and nothing else', () => {
     const task = aTask({ tags: { a: '1' }, priority: 3, options: { leaseMs: 20_000 }, revision: 2 })
 
     const { after, guard } = changeOf(patch(task, { priority: -1, options: { heartbeatMs: 1_000 } }, NOW + 1))
@@ -34,13 +34,13 @@ describe('a patch', () => {
     expect(guard).toEqual({ kind: 'revision', born: BORN, revision: 2, leases: [] })
   })
 
-  test('of nothing only marks a sign of life', () => {
+  test('of no field is only a sign of life', () => {
     const task = aTask()
 
     expect(afterOf(patch(task, {}, NOW))).toEqual({ ...task, operation: 'patch', revision: 2 })
   })
 
-  test('of the due time makes a waiting retry wait for its time instead', () => {
+  test('of the due time replaces the wait for a retry', () => {
     const task = aTask({ retrying: true, dueAt: NOW + MINUTE })
 
     const after = afterOf(patch(task, { dueAt: NOW + HOUR }, NOW))
@@ -52,11 +52,11 @@ describe('a patch', () => {
     })
   })
 
-  test('of anything else leaves a waiting retry one', () => {
+  test('of any other field keeps the wait for a retry', () => {
     expect(afterOf(patch(aTask({ retrying: true }), { priority: 1 }, NOW)).retrying).toBe(true)
   })
 
-  test('of a large input writes it under the next revision, first', () => {
+  test('of a large input first writes the input, under the next revision', () => {
     const task = aTask({ revision: 6, input: { inline: 1 } })
 
     const { after, bodies } = changeOf(patch(task, { input: 'x'.repeat(900) }, NOW))
@@ -68,7 +68,7 @@ describe('a patch', () => {
     })
   })
 
-  test('decided on the same revision as another cannot write over its input', () => {
+  test('decided on the same revision as another cannot overwrite the other’s input', () => {
     const task = aTask()
     const refs = ['x', 'y'].map(letter => {
       const [body] = changeOf(patch(task, { input: letter.repeat(900) }, NOW)).bodies
@@ -88,7 +88,7 @@ describe('a patch', () => {
   test.each([
     [{ options: { workerIds: ['w1'] } }],
     [{ options: { workerIds: ['w1', 'w2'], concurrency: 3 } }],
-  ])('of %j is refused: too few workers for the successes asked for', changes => {
+  ])('of %j is refused, because it lists fewer workers than the task needs', changes => {
     const task = aTask({ options: { concurrency: 2 } })
 
     expect(patch(task, changes, NOW)).toEqual({ ok: false, reason: 'too-few-workers' })
@@ -117,12 +117,12 @@ describe('a patch of the deadline', () => {
     ],
     ['a first one counts from the due time', aTask(), { options: { deadlineMs: 60_000 } }, NOW + MINUTE],
     [
-      'both at once',
+      'a new due time and a new length apply together',
       aTask({ options: { deadlineMs: 60_000 } }),
       { dueAt: NOW + HOUR, options: { deadlineMs: 1 } },
       NOW + HOUR + 1,
     ],
-    ['no deadline stays none', aTask(), { dueAt: NOW + HOUR }, undefined],
+    ['a task without a deadline gets none', aTask(), { dueAt: NOW + HOUR }, undefined],
   ])('%s', (_name, task, changes, deadlineAt) => {
     expect(afterOf(patch(task, changes, NOW)).deadlineAt).toBe(deadlineAt)
   })
@@ -131,7 +131,7 @@ describe('a patch of the deadline', () => {
 describe('a patch of a running task', () => {
   const live = [1, 2].map(fence => aRun({ fence, workerId: `w${fence}` }))
 
-  test('that leaves a worker out ends its run cancelled, with no retry counted', () => {
+  test('that omits a worker ends the worker’s run cancelled, with no retry counted', () => {
     const task = aTask({ options: { concurrency: 2 }, live })
 
     const { after, bodies } = changeOf(patch(task, { options: { workerIds: ['w2', 'w3'] } }, NOW))
@@ -150,7 +150,7 @@ describe('a patch of a running task', () => {
     }
   })
 
-  test('changes the lease of runs claimed afterwards; a live run keeps its own, however often it is changed', () => {
+  test('changes the lease of runs claimed afterwards; a live run keeps its own after any number of patches', () => {
     const task = aTask({ options: { concurrency: 2 }, live: [aRun()] })
     const once = afterOf(patch(task, { options: { leaseMs: 60_000 } }, NOW))
     const twice = afterOf(patch(once, { options: { leaseMs: 90_000 } }, NOW))
@@ -163,16 +163,19 @@ describe('a patch of a running task', () => {
   })
 
   test.each([
-    ['shorter: as it says', { heartbeatMs: 1_000 }, 1_000],
-    ['longer: up to two thirds of the lease the run has', { heartbeatMs: 50_000, leaseMs: 150_000 }, 10_000],
-    ['none, but a shorter lease, which is not this run’s', { leaseMs: 6_000 }, 5_000],
-  ])('makes a run’s worker wait for its next beat, the new interval being %s', (_name, options, expected) => {
-    const patched = afterOf(patch(aTask({ live: [aRun()] }), { options }, NOW))
+    ['shorter: the new interval', { heartbeatMs: 1_000 }, 1_000],
+    ['longer: at most two thirds of the run’s own lease', { heartbeatMs: 50_000, leaseMs: 150_000 }, 10_000],
+    ['unchanged, with a shorter lease for later runs only', { leaseMs: 6_000 }, 5_000],
+  ])(
+    'sets the time until a run’s next heartbeat, with a new interval that is %s',
+    (_name, options, expected) => {
+      const patched = afterOf(patch(aTask({ live: [aRun()] }), { options }, NOW))
 
-    expect(beatIntervalMs(patched, 1)).toBe(expected)
-  })
+      expect(beatIntervalMs(patched, 1)).toBe(expected)
+    },
+  )
 
-  test('that leaves the lease as it is stores nothing with the runs', () => {
+  test('that does not change the lease stores nothing with the runs', () => {
     const task = aTask({ live: [aRun()] })
 
     expect(afterOf(patch(task, { options: { leaseMs: 15_000, heartbeatMs: 700 } }, NOW)).live).toEqual(
@@ -188,7 +191,7 @@ describe('a patch of a running task', () => {
     expect(look(patched, NOW + 2 * SECOND, 0)).toEqual({ ok: false, reason: 'nothing-yet' })
   })
 
-  test('to a concurrency that is already reached succeeds, and cancels what still runs', () => {
+  test('to a concurrency that is already reached makes the task succeed, and cancels its live runs', () => {
     const task = aTask({
       options: { concurrency: 3 },
       ended: [anEndedRun({ fence: 1 })],
@@ -201,7 +204,7 @@ describe('a patch of a running task', () => {
     expect(after.ended[2]?.state).toBe('cancelled')
   })
 
-  test('to a budget that is already spent fails', () => {
+  test('to a budget that is already spent makes the task fail', () => {
     const error = { name: 'Error', message: 'second' }
     const task = aTask({ error, ended: [1, 2].map(fence => anEndedRun({ fence, state: 'failed' })) })
 

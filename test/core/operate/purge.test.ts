@@ -24,7 +24,7 @@ const TASKS: Record<Status, Task> = {
 const STATUSES = Object.keys(TASKS) as Status[]
 
 describe('a purge', () => {
-  it.each(STATUSES)('of what is %s removes exactly that', status => {
+  it.each(STATUSES)('of %s tasks removes exactly those', status => {
     const removed = STATUSES.filter(name => purge(TASKS[name], job(status), NOW + SECOND).ok)
 
     expect(removed).toEqual([status])
@@ -38,28 +38,28 @@ describe('a purge', () => {
   })
 
   it.each<[string, Task, Partial<PurgeJob>, boolean]>([
-    ['an open one that was published just before', aTask({ ...OLD, createdAt: NOW - 1 }), {}, true],
-    ['an open one published at that time', aTask({ createdAt: NOW }), {}, false],
-    ['one that falls due while the purge is on its way', aTask({ ...OLD, dueAt: NOW + 1 }), {}, false],
-    ['one published after `before`', aTask(OLD), { before: NOW - 2 * MINUTE }, false],
-  ])('of what is ready takes or leaves %s', (_name, task, parts, isRemoved) => {
+    ['an open task published just before', aTask({ ...OLD, createdAt: NOW - 1 }), {}, true],
+    ['an open task published at that time', aTask({ createdAt: NOW }), {}, false],
+    ['a task that becomes due after the purge was asked for', aTask({ ...OLD, dueAt: NOW + 1 }), {}, false],
+    ['a task published after `before`', aTask(OLD), { before: NOW - 2 * MINUTE }, false],
+  ])('of ready tasks removes or keeps %s', (_name, task, parts, isRemoved) => {
     expect(purge(task, job('ready', parts), NOW + 5 * SECOND).ok).toBe(isRemoved)
   })
 
-  it('of what is delayed still takes what has fallen due since it was asked for', () => {
+  it('of delayed tasks also removes those that became due after it was asked for', () => {
     const task = aTask({ ...OLD, dueAt: NOW + SECOND })
 
     expect(purge(task, job('delayed'), NOW + 5 * SECOND).ok).toBe(true)
   })
 
-  it('counts the end of what has ended, not its beginning', () => {
+  it('judges ended tasks by their end, not by their publish', () => {
     const task = aTask({ ...OLD, state: 'failed', finishedAt: NOW + 1 })
 
     expect(purge(task, job('failed'), NOW + SECOND).ok).toBe(false)
     expect(purge(TASKS.failed, job('failed', { before: NOW - 1 }), NOW).ok).toBe(false)
   })
 
-  it('passes over what is gone already', () => {
+  it('skips tasks that are gone already', () => {
     const removed = changeOf(purge(TASKS.failed, job('failed'), NOW)).after
     const expired = aTask({ ...OLD, state: 'failed', finishedAt: NOW - MINUTE, expiresAt: NOW })
 
@@ -81,7 +81,7 @@ describe('a purge', () => {
         { bucket: 'cancelled', to: NOW - MINUTE - 1 },
       ],
     ],
-  ])('of %j looks where such tasks stand', (statuses, ranges) => {
+  ])('of %j tasks reads the ranges in which they are listed', (statuses, ranges) => {
     const asked = { kind: 'purge' as const, statuses, before: NOW - MINUTE, askedAt: NOW }
 
     expect(rangesOfPurge(asked)).toEqual(ranges)

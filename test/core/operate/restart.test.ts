@@ -62,7 +62,7 @@ describe('a restart', () => {
     expect(guard).toEqual({ kind: 'revision', born: BORN, revision: 8, leases: [] })
   })
 
-  test('counts kept successes: their workers may not claim again, one slot less is open', () => {
+  test('counts kept successes: their workers may not claim again, and one worker fewer is wanted', () => {
     const after = afterOf(restart(half, { publication, clean: ['failed'], keepInput: false }, NOW))
 
     expect(claim(after, { workerId: 'w1' }, NOW)).toMatchObject({ reason: 'already-succeeded' })
@@ -96,7 +96,7 @@ describe('a restart', () => {
   })
 })
 
-test('a waiting task starts over only where that is asked for', () => {
+test('a waiting task is started over only with evenWaiting', () => {
   const how = { publication: aPublication({ born: LATER_BORN }), clean: [], keepInput: false }
 
   expect(restart(aTask(), how, NOW)).toEqual({ ok: false, reason: 'not-finished' })
@@ -112,7 +112,7 @@ describe('a restart is refused', () => {
     ['not-finished', 'once it was removed', aTask({ state: 'removed' })],
     [
       'nothing-to-do',
-      'when the kept successes are all it asks for',
+      'when the kept successes are all that the task needs',
       aTask({
         state: 'succeeded',
         finishedAt: NOW,

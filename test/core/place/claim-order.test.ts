@@ -6,14 +6,14 @@ import { BORN, HOUR, LATER_BORN, NOW } from '../../support/tasks/a-task.ts'
 
 type Waiting = { priority: number; dueAt: number }
 
-/** Negative: `a` is to be claimed before `b`. */
+/** Compares two tasks: the result is negative when `a` must be claimed before `b`. */
 const INTENDED: Record<Ordering, (a: Waiting, b: Waiting) => number> = {
   arrival: (a, b) => a.dueAt - b.dueAt,
   priority: (a, b) => b.priority - a.priority || a.dueAt - b.dueAt,
   aged: (a, b) => a.dueAt - a.priority * 1_000 - (b.dueAt - b.priority * 1_000),
 }
 
-describe('the order of work', () => {
+describe('the claim order', () => {
   test.each<[Ordering, Waiting[]]>([
     [
       'arrival',
@@ -70,7 +70,7 @@ describe('the order of work', () => {
   })
 
   test.each(['arrival', 'priority', 'aged'] as const)(
-    'by %s holds at the ends of what a number can be',
+    'by %s holds at the smallest and largest numbers',
     ordering => {
       const priorities = [Number.MAX_SAFE_INTEGER, 1, 0, -1, Number.MIN_SAFE_INTEGER]
 
@@ -81,7 +81,7 @@ describe('the order of work', () => {
   )
 
   test.each(['arrival', 'priority', 'aged'] as const)(
-    'by %s falls back on the order of arrival, and what an earlier version has stored comes first',
+    'by %s falls back on the order of arrival, and positions stored by an earlier version come first',
     ordering => {
       const at = { ordering, priority: 5, dueAt: NOW }
       const [first, second] = [BORN, LATER_BORN].map(born => claimOrder({ ...at, born })) as [string, string]

@@ -21,7 +21,7 @@ const released = finish(running, { born: BORN, fence: 1, outcome: 'release' }, N
 describe('a task of a tenant', () => {
   test.each([
     ['is new and due', create(aPublication(FAIR), undefined, NOW), {}],
-    ['is given back', changeOf(released), {}],
+    ['is released', changeOf(released), {}],
     ['returns from the place of a limit', changeOf(endWait(BLOCKED, NOW)), { held: 7 }],
   ])('enters its line when it %s', (_when, change, more) => {
     expect(lineEntry(change.before, change.after)).toEqual({ line: LINE, tenant: 'a', ...more })
@@ -33,14 +33,14 @@ describe('a task of a tenant', () => {
 
   test.each([
     ['is not due', create(aPublication({ ...FAIR, dueAt: NOW + SECOND }), undefined, NOW)],
-    ['waits for the limit for all', changeOf(block(WAITING, 'resize', NOW))],
+    ['waits for the limit of the whole type', changeOf(block(WAITING, 'resize', NOW))],
     ['is patched while it waits', changeOf(patch(WAITING, { tags: {} }, NOW))],
     ['is published anew while it waits', changeOf(update(WAITING, aPublication(FAIR), NOW))],
   ])('does not enter its line when it %s', (_when, change) => {
     expect(lineEntry(change.before, change.after)).toBeUndefined()
   })
 
-  test('enters another line when its priority changes, and one of another tenant by its name', () => {
+  test('enters a line again when its priority or its tenant changes', () => {
     const byPriority = aTask({ kind: 'http', ordering: 'priority', fairnessKey: 'a' })
     const patched = changeOf(patch(byPriority, { priority: 3 }, NOW))
     const renamed = changeOf(update(WAITING, aPublication({ ...FAIR, fairnessKey: 'b' }), NOW))

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { indexed, minuteOf, minuteStart } from '../../../shared/core/place/place.ts'
+import { minuteOf, minuteStart, withIndexEntries } from '../../../shared/core/place/place.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import { anEndedRun, aRun, aTask, HOUR, MINUTE, NOW } from '../../support/tasks/a-task.ts'
 
@@ -13,15 +13,23 @@ const runningPlaceAt = { name: 'running#resize#0', order: '0' }
 describe('the place of a task', () => {
   test.each<[string | undefined, string, Task]>([
     [undefined, 'a due task of a handler has a message', aTask()],
-    [undefined, 'so has one due within a queue delay', aTask({ dueAt: far - 1 })],
-    [`minute#${minuteOf(far)}#`, 'beyond that it waits for its minute', aTask({ dueAt: far })],
-    [`minute#${minuteOf(far)}#`, 'over HTTP too', aTask({ dueAt: far, kind: 'http' })],
+    [undefined, 'a task due within a queue delay has a message', aTask({ dueAt: far - 1 })],
+    [`minute#${minuteOf(far)}#`, 'a task due further ahead waits for its minute', aTask({ dueAt: far })],
+    [
+      `minute#${minuteOf(far)}#`,
+      'a task over HTTP waits for its minute, too',
+      aTask({ dueAt: far, kind: 'http' }),
+    ],
     ['ready#resize#0', 'a due task over HTTP is found by its workers', aTask({ kind: 'http' })],
-    [`minute#${minuteOf(far)}#`, 'a due task waits for the minute of a far slot', aTask(withSlotAt(far))],
+    [
+      `minute#${minuteOf(far)}#`,
+      'a due task waits for the minute of a slot further ahead than a queue delay',
+      aTask(withSlotAt(far)),
+    ],
     [undefined, 'a slot within a queue delay needs no place', aTask(withSlotAt(far - 1))],
     [
       'ready#resize#0',
-      'taken in order, it stays ready: the slot of a lesser task may be spent on it',
+      'a task taken in order stays ready, because it may get the slot of a task behind it',
       aTask({ ordering: 'priority', ...withSlotAt(far) }),
     ],
     [
@@ -36,46 +44,58 @@ describe('the place of a task', () => {
     ],
     [
       undefined,
-      'a targeted task is found by its markers, not by those who may not take it',
+      'a targeted task is found by its markers, not in a place',
       aTask({ kind: 'http', options: { workerIds: ['w1'] } }),
     ],
     [
       'running#resize#0',
-      'while it runs it is where others are',
+      'a targeted task that runs is in the running place',
       aTask({ kind: 'http', options: { workerIds: ['w1', 'w2'], concurrency: 2 }, live: [aRun()] }),
     ],
-    ['ready#resize#3', 'its place is that of its shard', aTask({ kind: 'http', shard: 3 })],
+    ['ready#resize#3', 'a task is in the partition of its shard', aTask({ kind: 'http', shard: 3 })],
     [
       'ready#resize#0',
-      'over HTTP with a free slot beside a run',
+      'a task over HTTP with a run wants another worker',
       aTask({ kind: 'http', ...two, live: [aRun()] }),
     ],
-    ['running#resize#0', 'over HTTP with no free slot', aTask({ kind: 'http', live: [aRun()] })],
     [
       'running#resize#0',
-      'over HTTP with a run, its free slot not due',
+      'a task over HTTP runs and wants no other worker',
+      aTask({ kind: 'http', live: [aRun()] }),
+    ],
+    [
+      'running#resize#0',
+      'a task over HTTP runs and wants another worker only later',
       aTask({ kind: 'http', ...two, live: [aRun()], dueAt: NOW + 1 }),
     ],
-    [undefined, "a handler's run pays nothing before its first heartbeat", aTask({ live: [aRun()] })],
-    ['running#resize#0', 'and stays while it runs', aTask({ live: [aRun()], place: runningPlaceAt })],
+    [undefined, 'the run of a handler needs no place before its first heartbeat', aTask({ live: [aRun()] })],
+    [
+      'running#resize#0',
+      'a task of a handler stays in the running place while it runs',
+      aTask({ live: [aRun()], place: runningPlaceAt }),
+    ],
     [undefined, 'but leaves when it waits again', aTask({ place: runningPlaceAt })],
     [
       `minute#${minuteOf(far)}#`,
-      'a free slot in the far future waits for its minute although another run goes on',
+      'a running task that wants another worker only later waits for its minute',
       aTask({ ...two, live: [aRun()], dueAt: far }),
     ],
     [
       'limit#resize=a',
-      'who waits for a permit is out of the way',
+      'a task that waits for a permit is in the place of its limit',
       aTask({ kind: 'http', ...waitingFor('resize=a') }),
     ],
-    ['limit#resize', 'with messages there is no line to stay in', aTask(waitingFor('resize'))],
+    ['limit#resize', 'a task with messages has no ready place to stay in', aTask(waitingFor('resize'))],
     [
       'ready#resize#0',
-      'in order, all wait for the limit for all',
+      'a task taken in order stays ready while it waits for the limit of its whole type',
       aTask({ kind: 'http', ...waitingFor('resize') }),
     ],
-    ['ready#resize#0', 'at the turn of its tenant', aTask({ fairnessKey: 'a', ...waitingFor('resize') })],
+    [
+      'ready#resize#0',
+      'a tenant’s task keeps its turn while it waits for such a limit',
+      aTask({ fairnessKey: 'a', ...waitingFor('resize') }),
+    ],
     [
       'limit#resize',
       'a targeted task has no ready place to stay in',
@@ -89,7 +109,7 @@ describe('the place of a task', () => {
     else expect(task.place?.name).toMatch(new RegExp(`^${name}`))
   })
 
-  test('in one minute is spread over eight partitions', () => {
+  test('is one of eight partitions for tasks of one minute', () => {
     const names = Array.from(
       { length: 400 },
       (_, i) => aTask({ key: `k${i}`, dueAt: NOW + HOUR }).place?.name,
@@ -100,10 +120,10 @@ describe('the place of a task', () => {
     )
   })
 
-  test('follows from the task alone: doing it again changes nothing', () => {
+  test('follows from the task alone: computing it again changes nothing', () => {
     const task = aTask({ kind: 'http', ...two, live: [aRun()] })
 
-    expect(indexed(task, NOW)).toEqual(task)
+    expect(withIndexEntries(task, NOW)).toEqual(task)
   })
 })
 
@@ -122,7 +142,7 @@ describe('the view of a task', () => {
   })
 })
 
-test('a minute is the one that contains a time', () => {
+test('minuteOf finds the minute that contains a time', () => {
   expect(minuteStart(minuteOf(NOW + 59_999))).toBe(NOW)
   expect(minuteStart(minuteOf(NOW + 60_000))).toBe(NOW + MINUTE)
 })

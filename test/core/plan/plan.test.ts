@@ -26,7 +26,7 @@ const targeted = { options: { workerIds: ['a', 'b'] } } as const
 const slotAt = (at: number) => ({ kind: 'slot', limit: 'resize', rateText: '1/1000', at }) as const
 const ended = { state: 'succeeded', finishedAt: NOW } as const
 
-describe('what must be sent for a task', () => {
+describe('the plan of a task', () => {
   test.each<[string, Task, Plan]>([
     ['due: a dispatch now', aTask(), { dispatchAt: NOW }],
     ['long due: a dispatch now', aTask({ dueAt: NOW - DAY }), { dispatchAt: NOW }],
@@ -50,12 +50,12 @@ describe('what must be sent for a task', () => {
       { lookAt: NOW + 9 + SLACK },
     ],
     [
-      'running with a free slot: both',
+      'running and wanting another worker: both a dispatch and a look',
       aTask({ ...two, live: [aRun()] }),
       { dispatchAt: NOW, lookAt: LEASE_END + SLACK },
     ],
     [
-      'running with a far free slot: its minute, and a look at the lease end',
+      'running and wanting another worker much later: its minute, and a look at the lease end',
       aTask({ ...two, live: [aRun()], dueAt: far }),
       { minute: farMinute, lookAt: LEASE_END + SLACK },
     ],
@@ -105,7 +105,7 @@ describe('what must be sent for a task', () => {
       { dispatchAt: far - 1 },
     ],
     [
-      'running with no free slot, though its due time was moved far away: a look at its lease end',
+      'running and wanting no other worker, with a due time far ahead: a look at its lease end',
       aTask({ live: [aRun()], dueAt: far }),
       { lookAt: LEASE_END + SLACK },
     ],
@@ -118,7 +118,7 @@ describe('what must be sent for a task', () => {
       { lookAt: LEASE_END + SLACK },
     ],
     [
-      'over HTTP, running, its free slot due before the lease ends: a look then',
+      'over HTTP, running, wanting another worker before the lease ends: a look then',
       aTask({ kind: 'http', ...two, live: [aRun()], dueAt: NOW + 9 }),
       { lookAt: NOW + 9 },
     ],
@@ -140,7 +140,7 @@ describe('what must be sent for a task', () => {
       { markFor: ['b'] },
     ],
     [
-      'targeted, with no free slot: a look at the lease end',
+      'targeted, wanting no other worker: a look at the lease end',
       aTask({ ...targeted, live: [aRun({ workerId: 'a' })] }),
       { lookAt: LEASE_END + SLACK },
     ],
@@ -152,13 +152,13 @@ describe('what must be sent for a task', () => {
     expect(plan(task, NOW)).toEqual(expected)
   })
 
-  test('of a task over HTTP whose minute has come is a look when it is due', () => {
+  test('of a task over HTTP whose minute is woken is a look when it is due', () => {
     const task = aTask({ kind: 'http', dueAt: NOW + HOUR })
 
     expect(plan(task, NOW + 58 * MINUTE)).toEqual({ lookAt: NOW + HOUR })
   })
 
-  test('of a task of a handler whose minute has come is a dispatch when it is due', () => {
+  test('of a task of a handler whose minute is woken is a dispatch when it is due', () => {
     const task = aTask({ dueAt: NOW + HOUR })
 
     expect(plan(task, NOW + 58 * MINUTE)).toEqual({ dispatchAt: NOW + HOUR })
@@ -185,14 +185,14 @@ describe('a look', () => {
     ['before the limit of the run', aTask({ live: [aRun({ timeoutAt: NOW + 1 })] })],
     ['before the deadline', aTask({ deadlineAt: NOW + 1 })],
     ['at a task over HTTP that is in its place', aTask({ kind: 'http' })],
-    ['at a targeted one, whose markers are no part of it', aTask({ ...targeted, kind: 'http' })],
+    ['at a targeted task, whose markers are not part of its head', aTask({ ...targeted, kind: 'http' })],
     ['at a task that has ended', aTask({ ...ended, deadlineAt: NOW })],
     ['at a removed task', aTask({ state: 'removed' })],
   ])('finds nothing yet %s', (_name, task) => {
     expect(look(task, NOW, 0)).toEqual({ ok: false, reason: 'nothing-yet' })
   })
 
-  test('records a passed deadline, whatever the runs are doing', () => {
+  test('records a passed deadline, even while runs are live', () => {
     const task = aTask({
       ...two,
       live: [aRun(), aRun({ fence: 2, workerId: 'w2', leaseUntil: NOW })],
@@ -213,7 +213,7 @@ describe('a look', () => {
     ])
   })
 
-  test('records a deadline of a task that waits', () => {
+  test('records a passed deadline of a waiting task', () => {
     expect(afterOf(look(aTask({ dueAt: NOW + DAY, deadlineAt: NOW }), NOW, 0)).state).toBe('failed')
   })
 
@@ -224,7 +224,7 @@ describe('a look', () => {
     expect(guard).toMatchObject({ leases: [{ fence: 1, leaseUntil: NOW }] })
   })
 
-  test('fails a run over its limit, which is retried by the backoff', () => {
+  test('fails a run over its timeout, and the retry waits for the backoff', () => {
     const task = aTask({ live: [aRun({ startedAt: NOW - 100, timeoutAt: NOW })] })
 
     const { after, bodies } = changeOf(look(task, NOW, 0))
@@ -244,7 +244,7 @@ describe('a look', () => {
     expect(bodies).toHaveLength(1)
   })
 
-  test('fails the task with the last run that its budget had', () => {
+  test('fails the task with the last run that its budget allows', () => {
     const task = aTask({
       options: { retry: { maxRetries: 1 } },
       ended: [anEndedRun({ state: 'failed' })],
@@ -254,7 +254,7 @@ describe('a look', () => {
     expect(afterOf(look(task, NOW, 0))).toMatchObject({ state: 'failed', error: { name: 'TimedOut' } })
   })
 
-  test('brings a task over HTTP that has become due to its ready place', () => {
+  test('moves a due task over HTTP to its ready place', () => {
     const task = aTask({ kind: 'http', dueAt: NOW + 9, revision: 3 })
 
     const { after, guard } = changeOf(look(task, NOW + 9, 0))
@@ -263,14 +263,14 @@ describe('a look', () => {
     expect(guard).toEqual({ kind: 'revision', born: BORN, revision: 3, leases: [] })
   })
 
-  test('brings it there from its minute too', () => {
+  test('moves a due task over HTTP from its minute to its ready place', () => {
     const task = aTask({ kind: 'http', dueAt: NOW + HOUR })
 
     expect(afterOf(look(task, NOW + HOUR, 0)).place?.name).toBe('ready#resize#0')
   })
 })
 
-test('a large canvas is driven from its publish on, but not anew by those who note their progress', () => {
+test('the jobs function gets a large canvas at its publish, and no new message at each record of progress', () => {
   const canvas = { tree: { inline: null }, leaves: 5_000, started: false }
   const published = aCanvas({ canvas })
 

@@ -3,7 +3,7 @@ import { create, isGone } from '../../../shared/core/publish/publish.ts'
 import { aPublication, aTask, HOUR, MINUTE, NOW } from '../../support/tasks/a-task.ts'
 
 describe('a published task', () => {
-  test('has exactly what was asked for, and nothing undefined', () => {
+  test('has exactly the fields of its publication, and nothing undefined', () => {
     const { before, after, guard, bodies } = create(aPublication({ input: { a: 1 } }), undefined, NOW)
 
     expect(after).toStrictEqual({

@@ -27,7 +27,7 @@ describe('ifExists: update', () => {
     options: { timeoutMs: 5, deadlineMs: 1_000 },
   })
 
-  test('takes over input, due time and options, but not who the task is', () => {
+  test('replaces input, due time and options, but not the identity of the task', () => {
     const task = aTask({
       createdAt: 7,
       startedAt: 8,
@@ -74,7 +74,7 @@ describe('ifExists: update', () => {
     expect(update(task, publication, NOW)).toEqual({ ok: false, reason })
   })
 
-  test('to a concurrency that its successes have reached ends the task: nothing would ever wake it', () => {
+  test('to a concurrency that its successes have reached ends the task, which nothing would wake otherwise', () => {
     const task = aTask({ options: { concurrency: 2 }, ended: [anEndedRun()] })
 
     expect(afterOf(update(task, aPublication(), NOW))).toMatchObject({ state: 'succeeded', finishedAt: NOW })

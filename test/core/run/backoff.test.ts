@@ -40,7 +40,7 @@ describe('the wait before a retry', () => {
   })
 
   test.each(['exponential', 'fibonacci', 'fixed', 'ladder'] as const)(
-    'is a time that can be stored after however many failures and with the longest delays (%s)',
+    'is a time that can be stored after any number of failures and with the longest delays (%s)',
     backoff => {
       const longest = { delayMs: DELAY_MS_MAX, maxDelayMs: DELAY_MS_MAX, delaysMs: [1e300] }
       for (const parts of [{ delayMs: 0 }, longest]) {

@@ -12,7 +12,7 @@ import { options, WORKERS } from '../../support/tasks/random-steps.ts'
 
 type Fate = 'fails' | 'dies' | 'hangs'
 
-/** Lets workers claim whenever they may and come to grief each in its own way, until the task ends. */
+/** Lets workers claim whenever they may, and fail each in its own way, until the task ends. */
 function tormented(options: PartialOptions, fates: readonly Fate[]): { task: Task; griefs: number } {
   let task: Task = create(aPublication({ options }), undefined, NOW).after
   let now = NOW

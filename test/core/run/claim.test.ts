@@ -199,7 +199,7 @@ describe('a takeover', () => {
     expect(bodies).toEqual([expect.objectContaining({ run: expect.objectContaining({ state: 'lost' }) })])
   })
 
-  test('leaves a lost run of another worker alone while a slot is free', () => {
+  test('keeps a lost run of another worker while the task wants more workers', () => {
     const task = aTask({ options: { concurrency: 2 }, live: [aRun({ workerId: 'w2', ...expired })] })
 
     const { after, guard } = changeOf(claim(task, w1, NOW))
@@ -208,7 +208,7 @@ describe('a takeover', () => {
     expect(guard).toMatchObject({ leases: [] })
   })
 
-  test('loses to a heartbeat that landed before the claim was decided', () => {
+  test('is refused after a heartbeat that arrived before the decision', () => {
     const task = aTask({ live: [aRun({ workerId: 'w2', ...expired })] })
     const revived = afterOf(heartbeat(task, { born: task.born, fence: 1 }, NOW))
 
@@ -250,7 +250,7 @@ describe('a claim ahead of the start that was granted', () => {
     expect(run).toMatchObject({ startedAt: startsAt, leaseUntil: startsAt + aTask({}).options.leaseMs })
   })
 
-  test('takes no run whose lease ends in between', () => {
+  test('replaces no run whose lease ends between the claim and the start', () => {
     const ending = aRun({ workerId: 'w2', fence: 1, startedAt: NOW - MINUTE, leaseUntil: NOW + 100 })
     const over = aRun({ workerId: 'w3', fence: 2, ...expired })
     const task = aTask({ options: { concurrency: 2 }, live: [ending, over] })
@@ -260,13 +260,13 @@ describe('a claim ahead of the start that was granted', () => {
     expect(Object.values(change.after.live).map(({ workerId }) => workerId)).toEqual(['w2', 'w1'])
   })
 
-  test('is refused, and writes nothing, where the deadline passes in between', () => {
+  test('is refused, and writes nothing, when the deadline passes between the claim and the start', () => {
     const task = aTask({ deadlineAt: NOW + 100 })
 
     expect(claim(task, w1, NOW, { startsAt })).toEqual({ ok: false, reason: 'finished' })
   })
 
-  test('that is cancelled before that has run for no time', () => {
+  test('leaves a run of no length when it is cancelled before the start', () => {
     const claimed = granted(claim(aTask({}), w1, NOW, { startsAt })).change.after
 
     const [ended] = Object.values(afterOf(cancel(claimed, NOW + 50)).ended)
@@ -288,9 +288,9 @@ describe('a claim of a task that was judged before', () => {
   test.each<[string, Task, number]>([
     ['whose deadline has passed since', task, MINUTE],
     ['that has changed since', { ...task, dueAt: NOW + MINUTE }, SECOND],
-    ['with a lost run, which the claim dates', withLostRun, SECOND],
+    ['with a lost run, whose end the claim records', withLostRun, SECOND],
     ['that was not due yet', aTask({ dueAt: NOW + SECOND }), SECOND],
-  ])('is judged again for one %s', (_case, present, afterMs) => {
+  ])('is judged again for a task %s', (_case, present, afterMs) => {
     const before = present.deadlineAt === undefined ? present : task
 
     const judged = judgeClaim(before, w1, NOW)

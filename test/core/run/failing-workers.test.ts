@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { FAILING_WORKERS_MAX } from '../../../shared/core/bounds.ts'
-import { failureCounted } from '../../../shared/core/run/judge-budget.ts'
+import { withFailure } from '../../../shared/core/run/judge-budget.ts'
 import { failuresOf } from '../../../shared/core/task/attempts.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import { hasBudget } from '../../../shared/core/worker/targeted.ts'
@@ -12,9 +12,9 @@ const numbered = (count: number, name: (n: number) => string) =>
   Array.from({ length: count }, (_, n) => name(n))
 const anInvocation = (n: number) => invocationWorkerId(`${String(n).padStart(8, '0')}-4b1c-9d43`)
 
-/** A task that each of these workers has failed once, one after the other. */
+/** A task on which each of these workers has failed once, one after the other. */
 function failedBy(workers: readonly string[], task: Task): Task {
-  return workers.reduce((draft, worker) => failureCounted(draft, worker, ERROR, NOW), task)
+  return workers.reduce((draft, worker) => withFailure(draft, worker, ERROR, NOW), task)
 }
 
 const patient = (maxRetries = 1_000, more = {}) =>
@@ -29,14 +29,14 @@ describe('failures counted by worker', () => {
     expect(failuresOf(failed, anInvocation(999))).toBe(1)
   })
 
-  it('of a worker that may come back outlast those of invocations', () => {
+  it('of a worker that may claim again are kept longer than those of invocations', () => {
     const failed = failedBy(['studio', ...numbered(1_000, anInvocation)], patient(0))
 
     expect(failuresOf(failed, 'studio')).toBe(1)
     expect(hasBudget(failed, 'studio')).toBe(false)
   })
 
-  it('of an invocation that is still at work on the task are kept', () => {
+  it('of an invocation with a live run of the task are kept', () => {
     const task = aTask({
       options: { concurrency: 100, retry: { scope: 'worker', maxRetries: 1_000 } },
       live: [aRun({ workerId: anInvocation(0) })],
@@ -56,7 +56,7 @@ describe('failures counted by worker', () => {
     expect(Object.keys(failed.failuresBy)).toHaveLength(FAILING_WORKERS_MAX)
   })
 
-  it('of listed workers are never forgotten for those of others', () => {
+  it('of listed workers are never dropped in favour of those of others', () => {
     const listed = numbered(100, n => `w${n}`)
     const strangers = numbered(50, n => `was-listed-${n}`)
     const task = patient(1_000, { workerIds: listed })

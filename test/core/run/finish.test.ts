@@ -30,7 +30,7 @@ const release = of({ outcome: 'release' })
 const running = (parts: Parameters<typeof aTask>[0] = {}) => aTask({ live: [aRun()], ...parts })
 
 describe('a success', () => {
-  test('ends a task that asked for one, with its result', () => {
+  test('ends a task that needs one success, with its result', () => {
     const { after, guard } = changeOf(
       finish(running({ options: { retentionMs: DAY } }), succeed('ok'), NOW + 5, 0),
     )
@@ -61,13 +61,13 @@ describe('a success', () => {
     expect(after.ended[1]?.result).toMatchObject({ ref: (bodies[0] as { ref: string }).ref, bytes: 5_002 })
   })
 
-  test('counts although its lease ended long ago, as long as nobody recorded it', () => {
+  test('counts long after the lease has ended, unless the run was recorded as lost', () => {
     const task = aTask({ live: [aRun({ leaseUntil: NOW - DAY })] })
 
     expect(afterOf(finish(task, succeed(), NOW, 0)).state).toBe('succeeded')
   })
 
-  test('counts after the deadline, as long as nobody recorded that', () => {
+  test('counts after the deadline, unless the passed deadline was recorded', () => {
     const task = aTask({ live: [aRun()], deadlineAt: NOW - 1 })
 
     expect(afterOf(finish(task, succeed(), NOW, 0)).state).toBe('succeeded')
@@ -165,7 +165,7 @@ describe('a failure', () => {
     expect(afterOf(finish(task, fail, NOW, 0)).state).toBe('failed')
   })
 
-  test('that is fatal ends the task whatever budget is left', () => {
+  test('that is fatal ends the task even if budget is left', () => {
     const after = afterOf(finish(running(), of({ outcome: 'fail', error, fatal: true }), NOW, 0))
 
     expect(after).toMatchObject({ state: 'failed', failures: 1, error })
@@ -290,14 +290,14 @@ describe('a failure', () => {
 })
 
 describe('a release', () => {
-  test('gives the task back at once and counts no retry', () => {
+  test('makes the task ready at once and counts no retry', () => {
     const after = afterOf(finish(running({ dueAt: NOW - 5 }), release, NOW, 0))
 
     expect(after).toMatchObject({ state: 'open', failures: 0, dueAt: NOW - 5, retrying: false, live: {} })
     expect(after.ended[1]).toMatchObject({ state: 'released' })
   })
 
-  test('with a delay gives it back for later', () => {
+  test('with a delay makes the task due later', () => {
     const after = afterOf(finish(running(), of({ outcome: 'release', delayMs: MINUTE }), NOW, 0))
 
     expect(after).toMatchObject({ dueAt: NOW + MINUTE, retrying: false })
@@ -319,20 +319,20 @@ describe('a finish that was already written', () => {
     ['success', succeed()],
     ['failure', fail],
     ['release', release],
-  ])('as a %s is well, and nothing is written', (_name, word) => {
+  ])('as a %s is accepted again, and nothing is written', (_name, word) => {
     const after = afterOf(finish(running(), word, NOW, 0))
 
     expect(finish(after, word, NOW + MINUTE, 0)).toEqual({ ok: true })
   })
 
-  test('is well even after the next run began', () => {
+  test('is accepted again even after the next run began', () => {
     const failed = afterOf(finish(running(), fail, NOW, 0))
     const next = afterOf(claim(failed, { workerId: 'w2' }, NOW + MINUTE))
 
     expect(finish(next, fail, NOW + MINUTE, 0)).toEqual({ ok: true })
   })
 
-  test('cannot be turned into another word', () => {
+  test('cannot be replaced by another outcome', () => {
     const after = afterOf(finish(running(), fail, NOW, 0))
 
     expect(finish(after, succeed(), NOW, 0)).toEqual({ ok: false, reason: 'ended' })

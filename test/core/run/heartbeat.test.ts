@@ -51,7 +51,7 @@ describe('a heartbeat', () => {
     expect(lose(afterOf(decision), NOW)).toMatchObject({ ok: false })
   })
 
-  test('carries progress, and keeps the last one when it has none to tell', () => {
+  test('stores progress, and keeps the stored one when it reports none', () => {
     const told = afterOf(heartbeat(running(), { ...beat, progress: { done: 3 } }, NOW))
 
     const after = afterOf(heartbeat(told, beat, NOW))

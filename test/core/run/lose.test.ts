@@ -36,7 +36,7 @@ describe('a run whose lease has ended', () => {
     expect(Object.keys(second.live)).toHaveLength(19)
   })
 
-  test('is judged by the very lease that was seen', () => {
+  test('is guarded by the lease that was judged', () => {
     const live = [
       aRun({ fence: 1, ...expired }),
       aRun({ fence: 2, workerId: 'w2' }),

@@ -37,7 +37,7 @@ function answerTo(said: Outcome, repeated: Outcome, task = aTask({ live: [aRun()
 const SAME = { ok: true }
 const OTHER = { ok: false, reason: 'ended' }
 
-describe('the same word again is accepted, and another is refused as ended, about', () => {
+describe('a repeated report is accepted, and a different one is refused as ended, about', () => {
   const succeed = (result?: Json) =>
     ({ outcome: 'succeed', ...(result !== undefined && { result }) }) as const
   const next = (parts: object = {}) =>
@@ -127,7 +127,7 @@ function sorted(value: Json): Json {
   return Object.fromEntries(members.sort(([a], [b]) => (a < b ? -1 : 1)))
 }
 
-describe('what a worker has said is known', () => {
+describe('the end that a worker reported is recognised', () => {
   const succeed = (result: Json) => ({ outcome: 'succeed', result }) as const
 
   test.each<[string, (result: Json) => Task, number]>([
@@ -177,7 +177,7 @@ describe('what a worker has said is known', () => {
     expect(finish(task, saying(failingFor('yes')), NOW, 0)).toEqual(OTHER)
   })
 
-  test('no longer once the task has forgotten the run; then every word is refused', () => {
+  test('no longer once the task has dropped the run; then every report is refused', () => {
     const retry = { maxRetries: 9, delayMs: 0 }
     const failing = () => failingFor('no', false)
     let task = aTask({ options: { retry } })
@@ -187,7 +187,7 @@ describe('what a worker has said is known', () => {
     expect(finish(task, saying(failing(), 1), NOW, 0)).toEqual(OTHER)
   })
 
-  test('no longer once the task was started over', () => {
+  test('no longer once the task was restarted', () => {
     const again = {
       publication: aPublication({ born: LATER_BORN }),
       clean: ['succeeded'] as const,
@@ -199,7 +199,7 @@ describe('what a worker has said is known', () => {
   })
 })
 
-test('a head keeps no digest of a plain success, nor of a plain release', () => {
+test('a head keeps no digest of a plain success or a plain release', () => {
   const task = claimedBy(aTask())
 
   expect(ended(task, { outcome: 'succeed', result: 1 }).ended[1]).not.toHaveProperty('reportDigest')

@@ -28,12 +28,12 @@ const ofTwo = (parts: TaskParts) => aTask({ kind: 'http', options: { concurrency
 const finished = (task: Task, word: Outcome, more = {}) =>
   changeOf(finish(task, { born: task.born, fence: 1, ...word }, LATER, 0, more))
 
-/** All successes are there, and no end is. */
+/** A task that has all its successes and whose end is not written. */
 const aComplete = (parts: TaskParts = {}) =>
   ofTwo({ ended: [success(1), success(2, LATER)], updatedAt: LATER, operation: 'succeed', ...parts })
 
 describe('a success among several', () => {
-  it('that leaves others needed is guarded by its run alone, and changes nothing else', () => {
+  it('that is not the last one needed is guarded by its run alone, and changes nothing else', () => {
     const task = ofTwo({ live: [run(1), run(2)] })
 
     const { after, guard } = finished(task, SUCCEED)
@@ -66,14 +66,14 @@ describe('a success among several', () => {
 })
 
 describe('a complete task, whose end is not written yet', () => {
-  it('is none while a success is missing, once its end is written, and for canvases and schedules', () => {
+  it('is not complete while a success is missing or once its end is written; canvases and schedules never are', () => {
     expect(isComplete(aComplete())).toBe(true)
     expect(isComplete(ofTwo({ ended: [success(1)] }))).toBe(false)
     expect(isComplete(aComplete({ state: 'succeeded' }))).toBe(false)
     expect(isComplete(aTask({}))).toBe(false)
   })
 
-  it('ends the same whoever writes the end, and whenever: at the time of its last success', () => {
+  it('has the same end, at the time of its last success, whichever process writes the end at any time', () => {
     const end = endOfComplete(aComplete({ live: [] }))
 
     expect(end?.guard).toEqual({ kind: 'revision', born: aComplete().born, revision: 1, leases: [] })
@@ -84,22 +84,25 @@ describe('a complete task, whose end is not written yet', () => {
   it('of a flow goes on to the next step', () => {
     const definition = aFlow()
     const flow = {
-      ...{ definition, cursor: 0, at: 0, direction: 'do' as const },
+      ...{ definition, reachedStep: 0, presentStep: 0, direction: 'do' as const },
       steps: { 0: { state: 'running' as const, do: { attempts: 0, startedAt: NOW } } },
     }
 
     const end = endOfComplete(aComplete({ kind: 'flow', flow }))
 
-    expect(end?.after.flow).toMatchObject({ at: 1, steps: { 0: { state: 'succeeded', do: { fence: 2 } } } })
+    expect(end?.after.flow).toMatchObject({
+      presentStep: 1,
+      steps: { 0: { state: 'succeeded', do: { fence: 2 } } },
+    })
     expect(successes(end?.after as Task)).toEqual([])
   })
 
-  it('runs as people see it, and is told of as neither ready nor ended', () => {
+  it('has the status running, and is reported as neither ready nor ended', () => {
     expect(statusOf(aComplete(), LATER)).toBe('running')
     expect(eventsOf(aComplete())).toEqual([])
   })
 
-  it('tells its end with the run that brought it', () => {
+  it('is reported as ended with the run that completed it', () => {
     const end = endOfComplete(aComplete())
 
     expect(eventsOf(end?.after as Task)).toMatchObject([
@@ -107,7 +110,7 @@ describe('a complete task, whose end is not written yet', () => {
     ])
   })
 
-  it('is looked at at once, in case its worker has died, and not dispatched', () => {
+  it('gets a look at once, in case its worker has died, and no dispatch', () => {
     expect(plan(aComplete(), LATER)).toEqual({ lookAt: LATER + LOOK_SLACK_MS })
   })
 })
@@ -121,7 +124,7 @@ describe('a task that its last run left in the place of running ones', () => {
   // The builder computes the place anew, as every transition but a counted success does.
   const task = { ...outstayed(), place: { name: 'running#resize#0', order: '1' } }
 
-  it('is looked at, and leaves it', () => {
+  it('gets a look, and leaves that place', () => {
     const change = changeOf(look(task, NOW + HOUR, 0))
 
     expect(plan(task, NOW).lookAt).toBe(NOW + LOOK_SLACK_MS)
@@ -129,7 +132,7 @@ describe('a task that its last run left in the place of running ones', () => {
     expect(change.after).not.toHaveProperty('place')
   })
 
-  it('is told of as ready once, when it has left', () => {
+  it('is reported as ready once, when it has left that place', () => {
     expect(eventsOf(task)).toEqual([])
     expect(eventsOf(changeOf(look(task, NOW, 0)).after)).toMatchObject([{ type: 'task.ready' }])
   })

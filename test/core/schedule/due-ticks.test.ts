@@ -12,7 +12,7 @@ import { cronTicks } from '../../../shared/runtime/schedule/cron-ticks.ts'
 const ANCHOR = 1_000_000
 const SECOND = 1_000
 
-describe('ticks every so often', () => {
+describe('ticks of an interval', () => {
   test('begin one interval after the anchor', () => {
     const { next } = ticksEvery(5_000, ANCHOR)
 
@@ -24,7 +24,7 @@ describe('ticks every so often', () => {
     ])
   })
 
-  test('are the same forwards and backwards', () => {
+  test('are the same when computed forwards and backwards', () => {
     const numbers = fc.record({
       every: fc.integer({ min: 1, max: 50 }),
       from: fc.integer({ min: -100, max: 300 }),
@@ -72,7 +72,7 @@ describe('what a schedule owes', () => {
       [600],
     ],
     [
-      'nothing, whatever a wrong clock says of the end',
+      'nothing in a pause whose end a wrong clock recorded too late',
       { ...skip, from: 600, pauses: [pause(590, 900)] },
       [],
     ],
@@ -190,7 +190,7 @@ describe('what a schedule owes', () => {
     expectTheLatest(ticksEvery(1_700, start), start, 45_678, 30)
   })
 
-  test('is nothing more after the one time it runs', () => {
+  test('is nothing after the only tick of a schedule for one time', () => {
     const at = 600 * SECOND
     const once = ticksAt(at)
     const hourLater = now + 3_600 * SECOND

@@ -22,11 +22,11 @@ describe('the status of a task', () => {
     ['running', 'with a live run', aTask({ live: [aRun()] })],
     [
       'running',
-      'with a lease that ended and nobody recorded',
+      'with a lease that ended, before the loss is recorded',
       aTask({ live: [aRun({ leaseUntil: NOW - 1 })] }),
     ],
     ['running', 'with a live run, its next attempt not due', aTask({ dueAt: NOW + 1, live: [aRun()] })],
-    ['running', 'past a deadline that nobody recorded', aTask({ live: [aRun()], deadlineAt: NOW - 1 })],
+    ['running', 'past a deadline, before that is recorded', aTask({ live: [aRun()], deadlineAt: NOW - 1 })],
     ['succeeded', 'ended', aTask({ state: 'succeeded', finishedAt: NOW })],
     ['failed', 'ended', aTask({ state: 'failed', finishedAt: NOW, dueAt: NOW + 1 })],
     ['cancelled', 'ended', aTask({ state: 'cancelled', finishedAt: NOW })],
@@ -34,7 +34,7 @@ describe('the status of a task', () => {
     expect(statusOf(task, NOW)).toBe(status)
   })
 
-  test('does not exist for a removed one', () => {
+  test('does not exist for a removed task', () => {
     expect(() => statusOf(aTask({ state: 'removed' }), NOW)).toThrow(/resize:k1 is removed/)
   })
 })
@@ -58,7 +58,7 @@ describe('the reason why a task waits', () => {
     ['no-worker', 'due, for workers that are not there', aTask({ options: { workerIds: ['a', 'b'] } }), true],
     [
       'target-worker',
-      'due, for workers of which one is there',
+      'due, for listed workers, and one of them is live',
       aTask({ options: { workerIds: ['a', 'w'] } }),
       true,
     ],
@@ -125,7 +125,7 @@ describe('the reason why a task waits', () => {
     ['paused', 'due, its type paused', aTask(), { isPaused: true }],
     [
       'paused',
-      'due, its type paused, with nobody who serves it',
+      'due, its type paused, with no worker that serves it',
       aTask(),
       { isPaused: true, hasHandler: false },
     ],

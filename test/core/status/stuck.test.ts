@@ -9,7 +9,7 @@ const FREE: WaitFacts = { reason: undefined, isPaused: false, isInLine: false, s
 describe('a task is quiet', () => {
   it.each<[string, TaskParts, boolean]>([
     ['that was due and touched long ago', QUIET, true],
-    ['but not one that somebody changed', { ...QUIET, updatedAt: NOW - 14 * MINUTE }, false],
+    ['but not one that has changed since', { ...QUIET, updatedAt: NOW - 14 * MINUTE }, false],
     ['nor one that fell due lately', { ...QUIET, dueAt: NOW - 14 * MINUTE }, false],
     ['nor one whose run beats', { ...QUIET, live: [aRun({ leaseUntil: NOW - 14 * MINUTE })] }, false],
     ['whose run does not', { ...QUIET, live: [aRun({ leaseUntil: NOW - 15 * MINUTE })] }, true],
@@ -29,12 +29,7 @@ describe('a quiet task is stuck', () => {
     ['or while its type is paused', QUIET, { isPaused: true }, false],
     ['or in a line that moves', QUIET, { isInLine: true }, false],
     ['or as long as all is there only just', QUIET, { since: NOW - 14 * MINUTE }, false],
-    [
-      'when its run is dead, whatever it could wait for',
-      { ...QUIET, live: [aRun()] },
-      { isPaused: true },
-      true,
-    ],
+    ['when its run is dead, with any reason to wait', { ...QUIET, live: [aRun()] }, { isPaused: true }, true],
     ['when it owes callbacks', { ...QUIET, state: 'failed', owes: true }, { reason: 'callbacks-owed' }, true],
   ])('%s', (_name, parts, wait, expected) => {
     expect(isStuck(aTask(parts), { ...FREE, ...wait }, NOW)).toBe(expected)

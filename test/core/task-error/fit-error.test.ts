@@ -86,7 +86,7 @@ describe('an error is cut to 4 KB of UTF-8, all its parts together,', () => {
   })
 })
 
-test('errors that were stored before errors had causes are read unchanged', () => {
+test('if it was stored without causes, and is read unchanged', () => {
   expect(taskError.decode('["E","no"]')).toEqual({ name: 'E', message: 'no' })
   expect(taskError.decode('["E","no","at x"]')).toEqual({ name: 'E', message: 'no', stack: 'at x' })
 })

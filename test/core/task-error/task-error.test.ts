@@ -98,7 +98,7 @@ describe('a thrown value is described with its causes:', () => {
     expect(errorOfThrown(error)).toEqual({ name: 'Error', message: 'undefined' })
   })
 
-  test('an error of another process as that process described it, whatever its cause here', () => {
+  test('an error of another process, as that process described it', () => {
     const described = {
       name: 'Boom',
       message: 'there',

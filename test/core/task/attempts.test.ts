@@ -8,19 +8,23 @@ const failures = (count: number) =>
   Array.from({ length: count }, (_, i) => anEndedRun({ fence: i + 1, state: 'failed' }))
 
 test.each<[string, Task, { used: number; left: number }]>([
-  ['at the beginning: maxRetries 3 are four runs', aTask(), { used: 0, left: 4 }],
+  ['before the first run: maxRetries 3 allows four runs', aTask(), { used: 0, left: 4 }],
   ['while the first run goes on', aTask({ live: [aRun()] }), { used: 1, left: 3 }],
   ['after a failure', aTask({ ended: failures(1) }), { used: 1, left: 3 }],
   ['after a lost run', aTask({ ended: [anEndedRun({ state: 'lost' })] }), { used: 1, left: 3 }],
   ['after a release', aTask({ ended: [anEndedRun({ state: 'released' })] }), { used: 0, left: 4 }],
-  ['once it failed', aTask({ state: 'failed', finishedAt: NOW, ended: failures(4) }), { used: 4, left: 0 }],
   [
-    'once it succeeded',
+    'after the task has failed',
+    aTask({ state: 'failed', finishedAt: NOW, ended: failures(4) }),
+    { used: 4, left: 0 },
+  ],
+  [
+    'after the task has succeeded',
     aTask({ state: 'succeeded', finishedAt: NOW, ended: [anEndedRun()] }),
     { used: 1, left: 3 },
   ],
   [
-    'once it failed for good, with budget to spare',
+    'after the task has failed for good, with budget left',
     aTask({ state: 'failed', finishedAt: NOW, ended: failures(2) }),
     { used: 2, left: 2 },
   ],

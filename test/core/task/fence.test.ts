@@ -13,7 +13,7 @@ const published = (now: number, remains?: Task) =>
   create(aPublication({ dueAt: now, options: { retentionMs: 0 } }), remains, now).after
 const claimed = (task: Task, now: number) => afterOf(claim(task, { workerId: 'w1' }, now))
 
-/** Claimed so often within one second, and then done. */
+/** A task that was claimed this often within one second and then succeeded. */
 function ended(task: Task, claims: number, now: number): Task {
   let current = task
   for (let nth = 0; nth < claims; nth++) {
@@ -25,14 +25,14 @@ function ended(task: Task, claims: number, now: number): Task {
 }
 
 describe('the fences of a key', () => {
-  it('grow when the task has expired and nothing of it is left', () => {
+  it('grow when the task has expired and its head is deleted', () => {
     const former = ended(published(LATER), 3, LATER)
     const again = claimed(published(LATER + 10 * SECOND), LATER + 10 * SECOND)
 
     expect(again.fence).toBeGreaterThan(former.fence)
   })
 
-  it('grow even if it was claimed faster than seconds go by: its head stays as long as that takes', () => {
+  it('grow even after more than one claim a second: the head then stays as long as needed', () => {
     const former = ended(published(LATER), 500, LATER)
     const { ttl = 0 } = headItem(former)
 
@@ -42,7 +42,7 @@ describe('the fences of a key', () => {
     expect(again.fence).toBeGreaterThan(former.fence)
   })
 
-  it('go on from what is left, or from the present if that is further', () => {
+  it('count on from the remains of the task, or from the present if that is further', () => {
     const many = ended(published(LATER), 100, LATER)
     const few = ended(published(NOW), 1, NOW)
     const how = {
@@ -56,7 +56,7 @@ describe('the fences of a key', () => {
     expect(afterOf(restart(few, how, LATER)).fence).toBe(firstFence(LATER))
   })
 
-  it('fit into 32 bits until 2094, and are passed by the time they stand for', () => {
+  it('fit into a signed integer of 32 bits until 2094, and new publications begin beyond them in time', () => {
     expect(firstFence(Date.UTC(2094, 0, 1))).toBeLessThan(2 ** 31)
     for (const fence of [0, 1, 27_000_000]) {
       expect(firstFence(fencePassedAt(fence))).toBeGreaterThan(fence)

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { RECENT_RUNS_MAX } from '../../../shared/core/bounds.ts'
 import { cancelCanvas, noteMembersCancelled } from '../../../shared/core/canvas/canvas.ts'
 import type { Change } from '../../../shared/core/change/change.ts'
-import { indexed } from '../../../shared/core/place/place.ts'
+import { withIndexEntries } from '../../../shared/core/place/place.ts'
 import { look, plan } from '../../../shared/core/plan/plan.ts'
 import { isGone } from '../../../shared/core/publish/publish.ts'
 import { noteTicked } from '../../../shared/core/schedule/schedule.ts'
@@ -23,7 +23,7 @@ import { advance, decide, EMPTY_WORLD, type Step, steps } from '../../support/ta
 
 type Transition = Change<Task> & { readonly now: number; readonly step: Step }
 
-/** Holds a claim against every transition of many random lives. */
+/** Checks an assertion on every transition of many random lives. */
 function forEveryTransition(claim: (transition: Transition) => void): void {
   fc.assert(
     fc.property(steps, life => play(life, claim)),
@@ -40,7 +40,7 @@ function play(life: readonly Step[], see: (transition: Transition) => void): voi
   }
 }
 
-/** Holds a claim against the task after every transition. */
+/** Checks an assertion on the task after every transition. */
 function forEveryTask(claim: (task: Task, now: number) => void): void {
   forEveryTransition(({ after, now }) => claim(after, now))
 }
@@ -85,7 +85,7 @@ function runsEndedBy({ before, after }: Change<Task>): EndedRun[] {
   return endedRuns(after).filter(run => before?.live[run.fence])
 }
 
-/** Too rare for chance to find: of two HTTP runs one fails, and its slot comes due while the other goes on. */
+/** A life too rare for chance: of two HTTP runs one fails, and its retry becomes due while the other run goes on. */
 const SLOT_COMES_DUE_BESIDE_A_RUN: Step[] = [
   { do: 'publish', body: { kind: 'http', dueInMs: 0, options: { concurrency: 2 } } },
   { do: 'claim', workerId: 'w1' },
@@ -129,7 +129,7 @@ function otherTransitions(): Change[] {
   ]
 }
 
-/** The status of a head by the words of the lifecycle. */
+/** The status of a head, in the terms of the lifecycle table. */
 function statusOfHead(head: Head | undefined, now: number): Status | 'none' {
   if (head === undefined || isTask(head)) return statusAt(head, now)
   if (head.state === 'removed') return 'none'
@@ -143,7 +143,7 @@ const SEEDS_OF_ALL_MOVES = [
   217, 219, 243, 263, 300, 334, 349, 374, 398, 496, 729, 735, 1303, 2058, 2073, 3364, 3984, 6443,
 ]
 
-/** Lives that make every legal move. Chance finds what the seeds have lost by a change of the generator. */
+/** Lives that make every legal move. After a change of the generator, random lives find the moves that the seeds no longer make. */
 function* livesOfAllMoves(): Generator<readonly Step[]> {
   yield SLOT_COMES_DUE_BESIDE_A_RUN
   yield UNDO_IS_RETRIED_OVER_HTTP
@@ -155,13 +155,13 @@ function* livesOfAllMoves(): Generator<readonly Step[]> {
 const isBirth = ({ before, after }: Change<Task>) => before?.born !== after.born
 
 describe('every transition', () => {
-  test('is one of the lifecycle', () => {
+  test('is a move of the lifecycle table', () => {
     forEveryTransition(transition => {
       expect(LEGAL_MOVES).toContain(moveOf(transition))
     })
   })
 
-  test('of the lifecycle can happen', () => {
+  test('of the lifecycle table can happen', () => {
     const moves = new Set<string>()
     const runMoves = new Set<string>()
 
@@ -179,7 +179,7 @@ describe('every transition', () => {
     expect([...runMoves].sort()).toEqual([...LEGAL_RUN_MOVES].sort())
   })
 
-  test('ends every run that it ends as the run moves say', () => {
+  test('ends each run in a state that RUN_MOVES allows', () => {
     forEveryTransition(change => {
       const { before, after } = change
       if (!before || isBirth(change) || after.state === 'removed') return
@@ -204,14 +204,14 @@ describe('every transition', () => {
     })
   })
 
-  test('grows the revision by one, except heartbeats', () => {
+  test('raises the revision by one, except a heartbeat', () => {
     forEveryTransition(({ before, after }) => {
       const growth = after.revision - (before?.revision ?? 0)
       expect(growth).toBe(after.operation === 'beat' ? 0 : 1)
     })
   })
 
-  test('grows the fence by one with a claim, and else only where a birth counts on from its time', () => {
+  test('raises the fence by one at a claim, and otherwise only at a birth that counts on from its time', () => {
     forEveryTransition(({ before, after, now, step }) => {
       const former = before?.fence ?? 0
       const isBirth = before?.born !== after.born
@@ -251,14 +251,14 @@ describe('every transition', () => {
     })
   })
 
-  test('writes every body that it makes the head point at', () => {
+  test('writes every body to which it makes the head refer', () => {
     forEveryTransition(({ before, after, bodies }) => {
       const known = new Set([...refsOf(before), ...bodies.map(body => body.ref)])
       for (const ref of refsOf(after)) expect(known).toContain(ref)
     })
   })
 
-  test('writes the full record of every run that failed, was lost or given back', () => {
+  test('writes the full record of every run that failed, was lost or was released', () => {
     forEveryTransition(({ before, after, bodies }) => {
       if (after.operation === 'expire') return
       for (const { fence, state } of endedRuns(after)) {
@@ -295,7 +295,7 @@ describe('every claim', () => {
     })
   })
 
-  test('finds a slot and a budget', () => {
+  test('needs a task that wants a worker, and retry budget', () => {
     forEveryClaim(({ after, workerId }) => {
       const { concurrency, retry } = after.options
       expect(successes(after).length + liveRuns(after).length).toBeLessThanOrEqual(concurrency)
@@ -330,7 +330,7 @@ describe('every task', () => {
     })
   })
 
-  test('keeps all successes and at most the last few other runs, beside those that ended just now', () => {
+  test('keeps all successes, the runs that ended just now, and at most the last few others', () => {
     forEveryTransition(change => {
       const { before, after } = change
       const others = endedRuns(after).filter(run => run.state !== 'succeeded' || run.past)
@@ -352,7 +352,7 @@ describe('every task', () => {
     })
   })
 
-  test('that is open beyond its budget does not exist', () => {
+  test('is not open beyond its budget', () => {
     forEveryTask(({ state, failures, options: { concurrency, retry, workerIds } }) => {
       if (state !== 'open') return
       if (retry.scope === 'task') expect(failures).toBeLessThanOrEqual(retry.maxRetries)
@@ -369,14 +369,14 @@ describe('every task', () => {
     })
   })
 
-  test('stands in the indexes as it follows from the rest of it', () => {
+  test('has the index entries that follow from its other fields', () => {
     forEveryTask((task, now) => {
-      if (task.operation !== 'beat') expect(indexed(task, now)).toEqual(task)
+      if (task.operation !== 'beat') expect(withIndexEntries(task, now)).toEqual(task)
     })
   })
 })
 
-test('a look at its time makes progress or is armed for later', () => {
+test('makes progress at the time of its look, or gets a later look', () => {
   forEveryTask((task, now) => {
     const { lookAt } = plan(task, now)
     if (lookAt === undefined) return

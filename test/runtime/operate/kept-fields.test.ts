@@ -1,6 +1,6 @@
 import { describe, expect, it, test } from 'vitest'
 import type { Change } from '../../../shared/core/change/change.ts'
-import { pieceFailed } from '../../../shared/core/flow/end-piece.ts'
+import { withFailedPiece } from '../../../shared/core/flow/end-piece.ts'
 import type { Json } from '../../../shared/core/json.ts'
 import { finish } from '../../../shared/core/run/finish.ts'
 import type { Outcome } from '../../../shared/core/run/run.ts'
@@ -161,7 +161,7 @@ describe('restart and stages keep all fields that place or limit a task', () => 
 
   /** The change that ends a flow whose undo has failed for good, too. */
   function failedUndo(task: Task): Change<Task> {
-    const after = { ...pieceFailed(task, NOW, ERROR), revision: task.revision + 1 }
+    const after = { ...withFailedPiece(task, NOW, ERROR), revision: task.revision + 1 }
     const { owes: _published, ...settled } = after
     const guard = { kind: 'revision' as const, born: task.born, revision: task.revision, leases: [] }
     return { before: task, after: settled, guard, bodies: [] }

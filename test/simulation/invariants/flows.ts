@@ -51,7 +51,7 @@ export const FLOW_INVARIANTS: readonly Invariant[] = [
     ({ before, after }) => {
       if (!after.flow || !before?.flow || before.born !== after.born || after.operation === 'update')
         return undefined
-      const [from, to] = [before.flow.cursor, after.flow.cursor]
+      const [from, to] = [before.flow.reachedStep, after.flow.reachedStep]
       const isDone = after.operation === 'succeed' && before.flow.direction === 'do'
       const mayMove = isDone || after.operation === 'resume'
       return from === to || (mayMove && to === from + 1)
@@ -114,13 +114,13 @@ function createRounds() {
 /** Whether an operator continues the flow although its failed step was undone. */
 function redoesUndoneStep({ before, after }: Write): boolean {
   const isAgain = after.operation === 'resume' && after.flow?.direction === 'do' && after.state === 'open'
-  const state = before?.flow?.steps[before.flow.cursor]?.state
+  const state = before?.flow?.steps[before.flow.reachedStep]?.state
   return isAgain && (state === 'undone' || state === 'skipped')
 }
 
 /** Steps that a write shows to have begun. An operator may record a step as done that no worker has claimed. */
 function stepsBegun({ flow, operation }: Task): number[] {
-  if (operation === 'claim') return flow?.direction === 'do' ? [flow.at] : []
+  if (operation === 'claim') return flow?.direction === 'do' ? [flow.presentStep] : []
   if (operation !== 'resume') return []
   return Object.entries(flow?.steps ?? {}).flatMap(([at, { state }]) =>
     state === 'succeeded' ? [Number(at)] : [],
@@ -131,12 +131,12 @@ function stepsBegun({ flow, operation }: Task): number[] {
 function undoBegunNow(before: Task | undefined, after: Task): number | undefined {
   const { flow, state } = after
   const isUndo = flow?.direction === 'undo' && state === 'open'
-  return isUndo && opensPiece(before, after) ? flow.at : undefined
+  return isUndo && opensPiece(before, after) ? flow.presentStep : undefined
 }
 
 function outOfOrder({ before, after }: Write, at: number): string | undefined {
   const { flow } = before ?? {}
-  const last = flow?.direction === 'undo' ? flow.at : (after.flow?.cursor ?? 0) + 1
+  const last = flow?.direction === 'undo' ? flow.presentStep : (after.flow?.reachedStep ?? 0) + 1
   const isAgain = after.operation === 'resume' && at === last
   return at < last || isAgain ? undefined : `step ${at} of ${after.id} is undone after step ${last}`
 }
@@ -166,7 +166,10 @@ function contradictionIn({ state, flow }: Task): string | undefined {
   return state === 'cancelled' && flow.definition.onCancel === 'leave' ? undefined : whatWasLeft(state, flow)
 }
 
-function whatWasLeft(state: Task['state'], { definition, steps, cursor }: FlowState): string | undefined {
+function whatWasLeft(
+  state: Task['state'],
+  { definition, steps, reachedStep: cursor }: FlowState,
+): string | undefined {
   const left = definition.steps.findIndex(({ undo }, at) => undo && isLeftDone(steps[at]))
   if (left >= 0) return `but step ${left} was not undone`
   const end = steps[cursor]?.state ?? 'pending'

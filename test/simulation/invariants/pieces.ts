@@ -5,12 +5,12 @@ import type { HistoryEvent } from '../world/history.ts'
 
 /** The type whose workers execute the task now: for a flow the type of its present step. */
 export function servingTypeOf({ type, flow }: Task): string {
-  return flow?.definition.steps[flow.at]?.[flow.direction]?.type ?? type
+  return flow?.definition.steps[flow.presentStep]?.[flow.direction]?.type ?? type
 }
 
 /** The piece that a task is at: its stage, or its step with the direction; empty for other tasks. */
 export function pieceOf({ stage, flow }: Task): string {
-  return flow ? `${flow.direction} ${flow.at}` : (stage ?? '')
+  return flow ? `${flow.direction} ${flow.presentStep}` : (stage ?? '')
 }
 
 /** Whether a write opened a piece, or opened the same piece again. */

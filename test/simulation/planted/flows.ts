@@ -92,7 +92,7 @@ function undoAt({ clock }: PlanningSystem, change: Change<Task>, at: number | un
 /** Steps with an undo that come after the flow's cursor. */
 function stepsToCome({ flow }: Task): number[] {
   const { steps = [] } = flow?.definition ?? {}
-  return steps.flatMap(({ undo }, at) => (undo && at > (flow?.cursor ?? 0) ? [at] : []))
+  return steps.flatMap(({ undo }, at) => (undo && at > (flow?.reachedStep ?? 0) ? [at] : []))
 }
 
 /** Steps that have begun and have not been undone. */

@@ -66,6 +66,8 @@ function textOf(event: HistoryEvent): string {
 /** The step or stage of a task, and whether it owes callbacks. */
 function pieceOf({ flow, stage, owes }: Task): string {
   const states = Object.entries(flow?.steps ?? {}).map(([at, { state }]) => `${at} ${state}`)
-  const piece = flow ? ` at ${flow.direction} ${flow.at} (${states.join(', ')})` : stage && ` at ${stage}`
+  const piece = flow
+    ? ` at ${flow.direction} ${flow.presentStep} (${states.join(', ')})`
+    : stage && ` at ${stage}`
   return `${piece ?? ''}${owes ? ' owing' : ''}`
 }

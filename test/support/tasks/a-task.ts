@@ -1,7 +1,7 @@
 import type { Change } from '../../../shared/core/change/change.ts'
 import { definitionName } from '../../../shared/core/flow/flow.ts'
 import { type PartialOptions, resolveOptions } from '../../../shared/core/options/options.ts'
-import { indexed } from '../../../shared/core/place/place.ts'
+import { withIndexEntries } from '../../../shared/core/place/place.ts'
 import type { Publication } from '../../../shared/core/publish/publish.ts'
 import { CANVAS_TYPE, type Canvas, type PresentCanvas } from '../../../shared/core/task/canvas-state.ts'
 import type { FlowDefinition, StepAction } from '../../../shared/core/task/flow-state.ts'
@@ -71,7 +71,7 @@ export function aTask(parts: TaskParts = {}): Task {
     ...(live.length + ended.length > 0 && { startedAt: NOW }),
     ...rest,
   }
-  return indexed(task, NOW)
+  return withIndexEntries(task, NOW)
 }
 
 /** The members that the builders of canvases and schedules share. */
@@ -90,7 +90,7 @@ function aHead(type: string, key: string) {
 /** An open canvas of one member, in revision 1. */
 export function aCanvas(parts: Partial<PresentCanvas> = {}): Canvas {
   const canvas = { tree: { inline: null }, leaves: 1, started: false }
-  return indexed<Canvas>({ ...aHead(CANVAS_TYPE, 'c1'), kind: 'canvas', canvas, ...parts }, NOW)
+  return withIndexEntries<Canvas>({ ...aHead(CANVAS_TYPE, 'c1'), kind: 'canvas', canvas, ...parts }, NOW)
 }
 
 /** An open schedule that is due now and every minute, in revision 1. */
@@ -103,7 +103,7 @@ export function aSchedule(parts: Partial<PresentSchedule> = {}): Schedule {
     paused: false,
   }
   const input = { inline: { type: 'resize' } }
-  return indexed<Schedule>(
+  return withIndexEntries<Schedule>(
     { ...aHead(SCHEDULE_TYPE, 's1'), kind: 'schedule', schedule, input, ...parts },
     NOW,
   )

@@ -27,8 +27,8 @@ const STEP = attributesOf<StepRecord>()({
 })
 
 const PROGRESS = attributesOf<Omit<FlowState, 'definition'>>()({
-  cursor: withDefault('cur', number, 0),
-  at: withDefault('at', number, 0),
+  reachedStep: withDefault('cur', number, 0),
+  presentStep: withDefault('at', number, 0),
   direction: withDefault('undo', flagFor('undo'), 'do'),
   cancelling: optional('stop', flag),
   round: optional('round', number),
@@ -58,6 +58,6 @@ export function ownOptions(options: Options): Options {
 }
 
 export function optionsOfStep(flow: FlowState, own: Options): Options {
-  const action = flow.definition.steps[flow.at]?.[flow.direction]
+  const action = flow.definition.steps[flow.presentStep]?.[flow.direction]
   return action ? { ...action.options, retentionMs: own.retentionMs } : own
 }

@@ -1,6 +1,6 @@
 import { defined } from '../../../core/defined.ts'
 import { BatonError } from '../../../core/errors.ts'
-import { failureOf } from '../../../core/flow/end-piece.ts'
+import { failedStepError } from '../../../core/flow/end-piece.ts'
 import { optionDifferences, type PartialOptions, resolveOptions } from '../../../core/options/options.ts'
 import { indexKeys } from '../../../core/place/place.ts'
 import { bucketOfView, userOfOwner } from '../../../core/place/place-names.ts'
@@ -152,7 +152,7 @@ function storedOptions({ flow, options }: HeadMembers): string | undefined {
 /** A flow keeps its error with the failed step. */
 function storedError({ flow, error }: HeadMembers): string | undefined {
   if (!error) return undefined
-  const failure = flow?.cancelling ? undefined : failureOf(flow)
+  const failure = flow?.cancelling ? undefined : failedStepError(flow)
   const stored = taskError.encode(error)
   return failure && taskError.encode(failure) === stored ? undefined : stored
 }
@@ -211,7 +211,7 @@ function tenantFrom({ fair }: HeadItem): Pick<Task, 'fairnessKey' | 'isFair'> {
 function errorFrom({ error, state }: HeadItem, flow: FlowState | undefined): TaskError | undefined {
   if (error !== undefined) return taskError.decode(error)
   const hasFailed = state === 'failed' || (state === undefined && flow?.direction === 'undo')
-  return hasFailed && !flow?.cancelling ? failureOf(flow) : undefined
+  return hasFailed && !flow?.cancelling ? failedStepError(flow) : undefined
 }
 
 function viewFrom({ vpk, vsk }: HeadItem): View | undefined {

@@ -152,37 +152,44 @@ const STEPS: Readonly<Record<string, StepRecord>> = {
 }
 
 function aFlowHead(flow: Partial<FlowState>, parts: Partial<Omit<TaskParts, 'options'>> = {}): Task {
-  const state: FlowState = { definition: aFlow(), cursor: 0, at: 0, direction: 'do', steps: {}, ...flow }
-  const options = state.definition.steps[state.at]?.[state.direction]?.options ?? {}
+  const state: FlowState = {
+    definition: aFlow(),
+    reachedStep: 0,
+    presentStep: 0,
+    direction: 'do',
+    steps: {},
+    ...flow,
+  }
+  const options = state.definition.steps[state.presentStep]?.[state.direction]?.options ?? {}
   return aTask({ type: 'order', kind: 'flow', options, flow: state, ...parts })
 }
 
 const FLOWS: Readonly<Record<string, Task>> = {
   'at its beginning': aFlowHead({}),
   'at its second step': aFlowHead({
-    cursor: 1,
-    at: 1,
+    reachedStep: 1,
+    presentStep: 1,
     steps: STEPS,
     deadlineMs: HOUR,
     deadlineAt: NOW + HOUR,
   }),
   'that undoes its steps': aFlowHead(
-    { cursor: 1, at: 0, direction: 'undo', steps: STEPS, round: 2 },
+    { reachedStep: 1, presentStep: 0, direction: 'undo', steps: STEPS, round: 2 },
     { error: BARE_ERROR },
   ),
   'that undoes its steps with the error of its failed step': aFlowHead(
-    { cursor: 1, at: 0, direction: 'undo', steps: STEPS },
+    { reachedStep: 1, presentStep: 0, direction: 'undo', steps: STEPS },
     { error: ERROR },
   ),
   'that undoes its steps after a cancel': aFlowHead({
-    cursor: 1,
-    at: 0,
+    reachedStep: 1,
+    presentStep: 0,
     direction: 'undo',
     steps: STEPS,
     cancelling: true,
   }),
   'that has failed': aFlowHead(
-    { cursor: 1, at: 0, direction: 'undo', steps: STEPS },
+    { reachedStep: 1, presentStep: 0, direction: 'undo', steps: STEPS },
     { state: 'failed', error: ERROR, finishedAt: NOW, expiresAt: NOW + DAY },
   ),
   'with a retention of its own': ofRetention(aFlowHead({}), 7),

@@ -5,7 +5,7 @@ import { endRuns } from './end-runs.ts'
 
 type EndState = Exclude<HeadState, 'open' | 'removed'>
 
-/** What every head has at its end. Its retention begins. */
+/** The fields that each head gets at its end. Its retention begins. */
 export function endFields<State extends EndState>(
   { options }: Pick<HeadFields, 'options'>,
   state: State,
@@ -21,9 +21,9 @@ export function endFields<State extends EndState>(
 }
 
 /**
- * The draft of an ended task. Its live runs are cancelled, its retention begins, and it owes the callbacks for such an end.
+ * The draft of an ended task. Its live runs are cancelled, its retention begins, and it owes the callbacks for this end.
  */
-export function finished(task: Task, state: EndState, now: number, error?: TaskError): Task {
+export function withEnd(task: Task, state: EndState, now: number, error?: TaskError): Task {
   const { error: _earlier, owes: _owed, ...rest } = task
   return {
     ...rest,
