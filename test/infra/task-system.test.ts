@@ -177,7 +177,11 @@ describe('Synthesis refuses', () => {
       { maxConcurrency: 2_000 },
       'maxConcurrency must be a whole number from 2 to 1000, not 2000',
     ],
-    ['an illegal version', { version: 'latest' }, "version must be dotted numbers such as 1.4.0, not 'latest'"],
+    [
+      'an illegal version',
+      { version: 'latest' },
+      "version must be dotted numbers such as 1.4.0, not 'latest'",
+    ],
   ])('a function with %s', (_what, props, message) => {
     expect(() => aSystem().tasks.addHandler('Resize', { entry: RESIZE, ...props })).toThrow(message)
   })

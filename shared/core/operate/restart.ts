@@ -1,4 +1,5 @@
 import { type Decision, refuse, revise } from '../change/change.ts'
+import { defined } from '../defined.ts'
 import { newborn, type Publication } from '../publish/publish.ts'
 import { afterFirstEnd } from '../task/canvas-state.ts'
 import { firstFence } from '../task/fence.ts'
@@ -43,9 +44,8 @@ export function restart(task: Task, how: Restart, now: number): Decision<Restart
   const draft: Task = {
     ...fresh,
     ended: Object.fromEntries(kept.map(run => [run.fence, run])),
-    ...(task.operations && { operations: task.operations }),
     ...(how.keepInput && keptContent(task)),
-    ...(task.member && { member: afterFirstEnd(task.member, task) }),
+    ...defined({ operations: task.operations, member: task.member && afterFirstEnd(task.member, task) }),
   }
   return revise(task, draft, now, { bodies })
 }
@@ -62,13 +62,5 @@ function isSuccess({ state, past }: EndedRun): boolean {
 
 function keptContent(task: Task): Partial<Task> {
   const { input, limitValues, stage, callbacks, previous, immutable, parentId } = task
-  return {
-    ...(input && { input }),
-    ...(limitValues && { limitValues }),
-    ...(stage !== undefined && { stage }),
-    ...(callbacks && { callbacks }),
-    ...(previous && { previous }),
-    ...(immutable && { immutable }),
-    ...(parentId !== undefined && { parentId }),
-  }
+  return defined({ input, limitValues, stage, callbacks, previous, immutable, parentId })
 }

@@ -1,4 +1,5 @@
 import { type Decision, refuse, revise } from '../change/change.ts'
+import { defined } from '../defined.ts'
 import { openStage, withPastSuccesses } from '../flow/open-piece.ts'
 import { judgeBudget } from '../run/judge-budget.ts'
 import { liveRuns, type Task } from '../task/task.ts'
@@ -18,11 +19,13 @@ export function update(task: Task, publication: Publication, now: number): Decis
     ...fresh,
     createdAt: task.createdAt,
     ...keptRuns(task, publication),
-    ...(task.userId !== undefined && { userId: task.userId }),
     ...(fresh.fairnessKey === undefined && keptTenant(task)),
-    ...(task.traceparent !== undefined && { traceparent: task.traceparent }),
-    ...(task.startedAt !== undefined && { startedAt: task.startedAt }),
-    ...(task.error !== undefined && { error: task.error }),
+    ...defined({
+      userId: task.userId,
+      traceparent: task.traceparent,
+      startedAt: task.startedAt,
+      error: task.error,
+    }),
     // The same tenant keeps its turn.
     ...(task.place && (fresh.fairnessKey ?? task.fairnessKey) === task.fairnessKey && { place: task.place }),
     ...keptParents(task),
@@ -55,10 +58,7 @@ function keptTenant({ fairnessKey }: Task): Partial<Task> {
 /** The fields that tie the task to its parent or canvas, which an update does not change. */
 function keptParents({ parentId, member, previous, immutable }: Task): Partial<Task> {
   return {
-    ...(parentId !== undefined && { parentId }),
-    ...(member && { member }),
-    ...(previous && { previous }),
-    ...(immutable && { immutable }),
+    ...defined({ parentId, member, previous, immutable }),
   }
 }
 

@@ -12,6 +12,7 @@
  * gets the right answer.
  */
 
+import { defined } from '../defined.ts'
 import type { Json } from '../json.ts'
 import type { RUN_GONE_REASONS } from '../states.ts'
 import type { TaskError } from '../task/error.ts'
@@ -103,8 +104,6 @@ function endOfStep({
   return {
     state: 'succeeded',
     endedAt,
-    ...(workerId !== undefined && { workerId }),
-    ...(ranAt !== undefined && { startedAt: ranAt }),
-    ...(reportDigest !== undefined && { reportDigest }),
+    ...defined({ workerId, startedAt: ranAt, reportDigest }),
   }
 }

@@ -1,3 +1,4 @@
+import { defined } from '../../core/defined.ts'
 import { BatonError } from '../../core/errors.ts'
 import { type ResumeAction, type ResumeRefusal, resume } from '../../core/flow/resume.ts'
 import { cancel, remove } from '../../core/operate/operate.ts'
@@ -167,9 +168,7 @@ function kept(task: Task): Pick<Publication, 'options' | 'priority'> {
   return {
     options: flow ? optionsOfFlow(options, flow) : options,
     priority,
-    ...(fairnessKey !== undefined && { fairnessKey }),
-    ...(userId !== undefined && { userId }),
-    ...(tags !== undefined && { tags }),
+    ...defined({ fairnessKey, userId, tags }),
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Change } from '../../core/change/change.ts'
+import { defined } from '../../core/defined.ts'
 import type { FieldProblem } from '../../core/errors.ts'
 import { BatonError } from '../../core/errors.ts'
 import type { Patch } from '../../core/operate/patch.ts'
@@ -103,8 +104,7 @@ function optionChanges(
     ok: true,
     changes: {
       options: {
-        ...(deadlineMs !== undefined && { deadlineMs }),
-        ...(retentionMs !== undefined && { retentionMs }),
+        ...defined({ deadlineMs, retentionMs }),
       },
       ...(removesDeadline && { removesDeadline: removesDeadline }),
     },

@@ -1,4 +1,5 @@
 import { BODY_GRACE_MS } from '../../core/bounds.ts'
+import { defined } from '../../core/defined.ts'
 import type { FieldProblem } from '../../core/errors.ts'
 import type { Json } from '../../core/json.ts'
 import { recordCallbacksPublished, recordUnpublishable } from '../../core/operate/operate.ts'
@@ -178,8 +179,7 @@ function callbackRequest(
   return {
     ...(request.key === undefined && { once: true as const }),
     key: `${born}.${revision}.${state === 'succeeded' ? 's' : 'e'}${index}`,
-    ...(userId !== undefined && { userId }),
-    ...(traceparent !== undefined && { traceparent }),
+    ...defined({ userId, traceparent }),
     ...request,
     parentId: id,
     ...(previous && { previous }),

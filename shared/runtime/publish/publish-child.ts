@@ -1,3 +1,4 @@
+import { defined } from '../../core/defined.ts'
 import { BatonError, type FieldProblem } from '../../core/errors.ts'
 import { unknownTypeProblem } from '../../core/rules/nearest.ts'
 import { delayProblem, priorityProblem, stageProblem, wholeDelay } from '../../core/rules/signal-bounds.ts'
@@ -34,8 +35,7 @@ export async function publishChild(
   if (problems.length > 0) throw invalid(problems)
   const { delayMs, ...request } = requestOfBody(publication)
   const outcome = await publish(system, {
-    ...(userId !== undefined && { userId }),
-    ...(traceparent !== undefined && { traceparent }),
+    ...defined({ userId, traceparent }),
     ...request,
     ...(delayMs !== undefined && { delayMs: wholeDelay(delayMs) }),
     parentId: id,

@@ -1,4 +1,5 @@
 import { FLOW_DEFINITION_BYTES_MAX } from '../../core/bounds.ts'
+import { defined } from '../../core/defined.ts'
 import type { FieldProblem } from '../../core/errors.ts'
 import { definitionName } from '../../core/flow/flow.ts'
 import type { Json } from '../../core/json.ts'
@@ -116,8 +117,7 @@ function optionsOf(
 ) {
   const base = overlaidOptions(DEFAULT_OPTIONS, defaults)
   const given: PartialOptions = {
-    ...(timeoutMs !== undefined && { timeoutMs }),
-    ...(deadlineMs !== undefined && { deadlineMs }),
+    ...defined({ timeoutMs, deadlineMs }),
     ...(retry && { retry }),
   }
   return base.ok ? overlaidOptions(base.options, given) : base

@@ -1,5 +1,6 @@
 import type { PublishBody } from '../../api/publish.ts'
 import { MEMBER_RETENTION_MS_MIN } from '../../core/bounds.ts'
+import { defined } from '../../core/defined.ts'
 import type { FieldProblem } from '../../core/errors.ts'
 import type { Json } from '../../core/json.ts'
 import {
@@ -203,9 +204,7 @@ function draftOf(
     dueAt: request.dueAt ?? now + (request.delayMs ?? request.debounce?.ms ?? 0),
     priority: request.priority ?? configuration.defaults.priority ?? 0,
     options: withLongEnoughRetention(options, request),
-    ...(input !== undefined && { input }),
-    ...(userId !== undefined && { userId }),
-    ...(tags !== undefined && { tags }),
+    ...defined({ input, userId, tags }),
     ...(request.fairnessKey !== undefined ? { fairnessKey: request.fairnessKey } : isFair && { isFair }),
     ...originFields(request),
     traceparent: request.traceparent ?? newTraceparent(chance),
@@ -226,12 +225,7 @@ function originFields(request: PublishRequest): Partial<PublicationDraft> {
   const { stage, immutable, previous, parentId, member } = request
   const callbacks = callbackBodies(request)
   return {
-    ...(stage !== undefined && { stage }),
-    ...(immutable && { immutable }),
-    ...(previous && !immutable && { previous }),
-    ...(parentId !== undefined && { parentId }),
-    ...(member && { member }),
-    ...(callbacks && { callbacks }),
+    ...defined({ stage, immutable, previous: immutable ? undefined : previous, parentId, member, callbacks }),
   }
 }
 

@@ -1,3 +1,4 @@
+import { defined } from '../../core/defined.ts'
 import { stepRuns } from '../../core/flow/describe-steps.ts'
 import type { Json } from '../../core/json.ts'
 import type { Claimer } from '../../core/run/claim.ts'
@@ -69,8 +70,7 @@ export function describeTask(task: Task, sources: DescriptionSources): TaskDescr
     runs: describedRuns(task, sources),
     history: endedRunsOf(task).sort(byEnd).slice(-HISTORY_RUNS),
     ...(statusReason && { statusReason }),
-    ...(input !== undefined && { input }),
-    ...(result !== undefined && { result }),
+    ...defined({ input, result }),
     ...(error && { error }),
     ...flowParts(task, input, sources),
     ...handedOn(task, sources),

@@ -1,3 +1,4 @@
+import { defined } from '../../core/defined.ts'
 import type { Claimer } from '../../core/run/claim.ts'
 import { WORKER_LIFE_MS, type Worker } from '../../core/worker/worker.ts'
 import { isWithin, type Moment, momentOf } from '../kernel/moment.ts'
@@ -124,8 +125,7 @@ async function announce(
 function waitsOf(worker: Worker | undefined): Waits {
   const { emptyWaits, waitingUntil } = worker ?? {}
   return {
-    ...(emptyWaits !== undefined && { emptyWaits }),
-    ...(waitingUntil !== undefined && { waitingUntil }),
+    ...defined({ emptyWaits, waitingUntil }),
   }
 }
 
