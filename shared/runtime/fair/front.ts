@@ -8,7 +8,8 @@ import { cachedTypeReader } from '../types/type-cache.ts'
 
 /**
  * A process caches a front for this long. So two tenants that enter through different processes may differ by the turns
- * claimed in this time. When the line has just run empty, they differ by this time as turns.
+ * claimed in this time. When the line has just run empty, they may
+ * differ by the turns that `presentTurn` advances in this time.
  */
 const FRONT_LIFE_MS = 250
 const CACHED_LINES_MAX = 1_000

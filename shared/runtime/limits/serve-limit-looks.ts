@@ -47,7 +47,7 @@ export async function serveLimitLook(system: System, look: LimitLook): Promise<v
 }
 
 /**
- * Admits as many tasks as permits were released. Each hand-over of a permit passes here, so to be fast it reads the
+ * Admits as many tasks as permits were released. Each permit that goes to a waiting task comes through here, so to be fast it reads the
  * holders and the waiting tasks at the same time.
  */
 async function admitForReleased(system: System, limit: string, released: number): Promise<void> {

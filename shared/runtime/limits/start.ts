@@ -30,7 +30,7 @@ import { endWaitOf, writeWait } from './written-wait.ts'
  * How a claim uses slots.
  *
  * - `wait-for-slot`     a worker that received one task: the task starts in a slot of its own. The claim waits in place for a near
- *                       slot, and writes a far one to the task. With `waitInPlace` it waits longer in place
+ *                       slot, and writes a far one to the task; `limits.ts` has the times. With `waitInPlace` it waits longer
  * - `only-free-slot`    a caller that asks again later, such as a claim over HTTP: it takes only what may start now
  * - `slots-of-tickets`  the receiver of a batch of tickets: see `slotsOfTickets`
  */

@@ -108,7 +108,7 @@ describe('a callback that later defaults of its type make impossible', () => {
     expect(await world.head('work:k')).toMatchObject({ owes: true })
   })
 
-  it('whose second try fails makes no round report fewer repairs than none', async () => {
+  it('whose second try fails counts as failed in the sweeper’s report, and its repairs stay at 0', async () => {
     await owing()
     await put({})
     await world.system.clock.advance(MINUTE)
