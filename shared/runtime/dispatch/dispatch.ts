@@ -21,7 +21,8 @@
  *   a second later, at most ten times. A standalone worker also passes on the dispatch of a task that it runs, has run, or may
  *   not run, without a bound in the first minute after the task changed or fell due. It drops the dispatch of a changed task.
  * - It is a ticket that found no task, since the index may show one soon: a second later, at most twice.
- * - It is a ticket whose task was released because a suspect, a task whose last run was lost, runs alone: at once, at most twice.
+ * - It is a ticket whose task was released because a suspect (a task whose last run was lost) runs alone: at once, at most
+ *   twice.
  *
  * After the claim the dispatch is not needed any more. The lease and its looks guard the run, which may take hours.
  *
@@ -67,7 +68,7 @@ export type Serving = {
   readonly definition: TaskDefinition
   readonly typeOf: TypeReader
   readonly claimByTicket: ClaimByTicket
-  /** How a claim uses slots under rate limits. @default `wait-for-slot`: a far slot is written to the task */
+  /** How a claim uses slots under rate limits. @default `wait-for-slot`: a slot too far ahead to wait for is written to the task */
   readonly slotUse?: SlotUse
   readonly hooks?: RunHooks
   /** Aborts when the receiver must claim no more tasks. */

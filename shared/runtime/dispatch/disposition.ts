@@ -31,7 +31,7 @@ export type Disposition =
 
 /** How a kind of receiver treats dispatches that it does not run. */
 export type Receiver = {
-  /** The refusals after which another worker may claim the task, or this one later. It then passes the dispatch on. */
+  /** The refusals after which another worker may claim the task, or this worker later. It then passes the dispatch on. */
   readonly passesOn: ReadonlySet<NotClaimed['refused']>
   /**
    * For this time after its task changed or fell due, a dispatch is passed on without a bound, so that it soon reaches a

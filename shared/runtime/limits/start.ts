@@ -77,7 +77,7 @@ export type StartOutcome =
 const WAITS = { kind: 'waits' } as const
 const NOT_NOW = { kind: 'not-now' } as const
 
-/** Whether a claim goes on to take permits, with the slot that it has waited for, if any. `waits`: the task waits for a far slot. */
+/** Whether a claim goes on to take permits, with the slot that it has waited for, if any. `waits`: the task's head records a far slot. */
 type SlotWait = { readonly kind: 'go-on'; readonly reserved?: ReservedSlot } | typeof WAITS
 
 /**

@@ -76,7 +76,7 @@ describe('a callback that later defaults of its type make impossible', () => {
     expect(eventsOf(head).map(({ type }) => type)).toEqual(['task.needs-attention'])
   })
 
-  it('is published by the sweeper once its type allows it, and the others are not published twice', async () => {
+  it('is published by the sweeper once its type allows it, and the other callbacks are not published twice', async () => {
     await owing()
     await world.system.clock.advance(MINUTE)
     await put({})
