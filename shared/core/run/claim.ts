@@ -32,7 +32,7 @@ export type ClaimDecision =
   | { readonly ok: false; readonly reason: ClaimRefusal; readonly change?: Change<Task> }
 
 /**
- * The answer, at one time, to whether a worker may take a task. `draft` is the task after the loss of the runs that the claim
+ * The judgement, at one time, whether a worker may take a task. `draft` is the task after the loss of the runs that the claim
  * replaces. The guard names the leases of those runs.
  */
 export type ClaimJudgement = Judged & (Claimable | RefusedClaim)
