@@ -36,7 +36,7 @@ export type Scenario = {
   readonly conditions?: Conditions
 }
 
-/** A trial is a kind of scenario that tests one thing. Of each kind a few seeds are drawn, by `generate/trials`. */
+/** A trial is a kind of scenario that tests one thing. `generate/trials` draws a few seeds of each kind. */
 export type TrialName =
   | 'crowd'
   | 'outage'

@@ -71,7 +71,7 @@ function named(dice: Dice, step: Extract<Step, { readonly do: 'publish' }>, isFa
   return { ...step, request }
 }
 
-/** Pauses while tasks are published. Some types are resumed here, the others at the end of the scenario. */
+/** Pauses while tasks are published. Some types are resumed here, the other types at the end of the scenario. */
 function pauses(dice: Dice, { types, flows, calmAt }: Scenario): Step[] {
   return dice
     .many(1, 2, nth => {

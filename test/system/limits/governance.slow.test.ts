@@ -15,7 +15,7 @@ import { hasEnded, measured } from '../../support/workers/worker-fleet.ts'
 
 const MINUTE = 60_000
 
-/** Numbers of waiting tasks: every nth is of a type over HTTP, the others are in a queue without a worker. `FEW` fill a read. */
+/** Numbers of waiting tasks: every nth is of a type over HTTP, the rest are in a queue without a worker. `FEW` fill a read. */
 const [FEW, MANY, NTH_OVER_HTTP] = scaled([300, 550, 5] as const, [1_000, 100_000, 2] as const)
 
 let system: LocalSystem

@@ -1,7 +1,7 @@
 import type { Task } from '../../../../shared/core/task/task.ts'
 import type { Invariant, Write } from '../invariant.ts'
 
-/** While one tenant waits, each of the others is served at most this often. */
+/** While one tenant waits, each other tenant is served at most this often. */
 const ROUNDS_MAX = 8
 /** Until an index shows a task, and tickets from before it are used up. */
 const SHOWN_WITHIN_MS = 2_000
