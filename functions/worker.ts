@@ -40,8 +40,8 @@ function stopOnSignals(worker: Worker): void {
 }
 
 /**
- * Keeps one handler's mistake from ending the runs of other handlers. A rejected promise that no code catches is only logged. After an
- * uncaught error the process is in an unknown state: it lets its runs finish and exits, and ECS starts another container.
+ * Keeps one handler's mistake from ending the runs of other handlers. A rejected promise that no code catches is only logged. After
+ * an uncaught error the process is in an unknown state: it lets its runs finish and exits, and ECS starts another container.
  */
 function outliveHandlers(worker: Worker): void {
   process.on('unhandledRejection', error => {

@@ -34,7 +34,7 @@ export class TypeReach {
     return distinct([...types, ...flows.map(({ type }) => type)])
   }
 
-  /** Returns these types and the types that do the steps of the flows among them. The tasks wait in the places of all of these. */
+  /** Returns these types and the types that do the steps of the flows among them. The tasks wait in the places of these types. */
   withSteps(types: readonly string[]): readonly string[] {
     const flows = this.flows.filter(({ type }) => types.includes(type))
     return distinct([...types, ...flows.flatMap(({ stepTypes }) => stepTypes)])

@@ -28,8 +28,8 @@ export const SCENARIO_KINDS: readonly ScenarioKind[] = ['control', 'far', 'sched
 
 /**
  * Draws the scenario of a seed. Each seed draws which kinds of misfortune, types, workers and operations it
- * has. So some seeds show a rare pair of them without the other kinds. With `rare` the scenario is of that kind, as far as its
- * number of workers allows.
+ * has. So some seeds show a rare pair of them without the other kinds. With `rare` the scenario is of that
+ * kind, as far as its number of workers allows.
  *
  * The rest of this room: `steps.ts`, `flows.ts`, `canvases.ts` and `schedules.ts` draw what is done, `jobs.ts`
  * what the tasks do, `control.ts` limits and pauses. `trials` holds kinds of scenario about one thing each.

@@ -54,7 +54,7 @@ async function aRound() {
 
 type Round = Awaited<ReturnType<typeof aRound>>
 
-/** Runs a round of the sweeper. At full scale minutes have passed in real time, so an earlier round serves those first. */
+/** Runs a round of the sweeper. At full scale minutes have passed in real time, so another round serves these first. */
 async function aFairRound(): Promise<Round> {
   if (isFullScale) await aRound()
   return aRound()
