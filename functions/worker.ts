@@ -41,7 +41,7 @@ function stopOnSignals(worker: Worker): void {
 
 /**
  * Keeps one handler's mistake from ending the runs of other handlers. A rejected promise that no code catches is only logged. After
- * an uncaught error the process is in an unknown state: it lets its runs finish and exits, and ECS starts another container.
+ * an uncaught error the process is in an unknown state: the worker lets its runs finish and exits, and ECS starts another one.
  */
 function outliveHandlers(worker: Worker): void {
   process.on('unhandledRejection', error => {

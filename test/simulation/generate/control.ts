@@ -23,7 +23,7 @@ export function withControl(dice: Dice, scenario: Scenario): Scenario {
   const paused = dice.odds(0.6) ? pauses(dice, scenario) : []
   const puts = dice.odds(0.4) ? dice.many(1, 2, () => put(dice, scenario)) : []
   const isFair = dice.odds(FAIR)
-  // The publishes around a pause replace others. Otherwise these scenarios would take twice as long.
+  // The publishes around a pause replace other steps. Otherwise these scenarios would take twice as long.
   const others = paused.length > 0 ? scenario.steps.filter(() => dice.odds(0.4)) : scenario.steps
   const steps = [...others, ...paused].map(step => {
     if (step.do === 'deploy') return { ...step, ...(dice.odds(0.7) && control(dice)) }

@@ -19,8 +19,8 @@ import { generateSteps } from './steps.ts'
 import { drawTrial, isTrial, TRIAL_NAMES, trialOf } from './trials/trials.ts'
 
 /**
- * Kinds of scenario that few seeds have: limits, orders and pauses of types (`control`), tasks due in far
- * minutes, schedules, or a trial.
+ * Kinds of scenario that few seeds have: limits, orders and pauses of types (`control`), tasks due further
+ * ahead than an SQS delay reaches (`far`), schedules, or a trial.
  */
 export type ScenarioKind = 'control' | 'far' | 'schedules' | TrialName
 

@@ -28,8 +28,9 @@ const REPAIRED_WITHIN_MS = 15 * 60_000
  */
 const GONE_ON_WITHIN_MS = 5 * 60_000
 /**
- * How late a far task starts: one that is due further ahead than an SQS delay reaches (15 minutes). The sweeper, which runs every minute, wakes a far minute at the latest when it is
- * a few seconds old. It finds overdue tasks only ten seconds after their time.
+ * How late a far task starts: one that is due further ahead than an SQS delay reaches (15 minutes). The sweeper,
+ * which runs every minute, wakes a far minute at the latest when that minute is a few seconds old. The sweeper
+ * finds overdue tasks only ten seconds after their time.
  */
 const FAR_WITHIN_MS = 10_000
 /** Enough time for some undisturbed rounds of the sweeper. */
