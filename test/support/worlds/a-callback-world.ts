@@ -12,8 +12,6 @@ import { changeOf, taskIn } from '../tasks/a-task.ts'
 import { DONE } from '../tasks/flow-life.ts'
 import { aMemorySystem, type MemorySystem, registered } from './memory-system.ts'
 
-/** The position in the stream of each change that the planner gets. */
-export const POSITION = 'p'
 /** The callback that most tests use. */
 export const MAIL = { type: 'mail' }
 
@@ -34,7 +32,7 @@ export async function aCallbackWorld(storing: (tasks: TaskStore) => TaskStore = 
     published: (request: Partial<PublishRequest> = {}) => published(system, request),
     ended: (task: Task, outcome: Outcome = DONE) => ended(system, task, outcome),
     /** Gives the planner a change of the task. Returns the positions that the stream must deliver again. */
-    planned: (task: Task, on = system) => planChanges(on, [{ task, position: POSITION }]),
+    planned: (task: Task, on = system) => planChanges(on, [{ task, position: 'p' }]),
     head: async (id: string) => (await readTask(system, id)) as Task,
     /** Open tasks of a type. */
     waiting: (type = 'mail') => waiting(system, type),
