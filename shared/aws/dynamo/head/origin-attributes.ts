@@ -8,7 +8,9 @@ import { always, attributesOf, optional, withDefault } from '../attributes.ts'
 import { type Codec, flag, number, oneOf, type StoredBy, text, word } from '../codecs.ts'
 import { body } from './run-attributes.ts'
 
-/** This file stores where a task comes from and what follows it: the value handed on, callbacks, canvas, schedule, and operations. */
+/**
+ * This file stores where a task comes from and what follows it: the value handed on, callbacks, canvas, schedule, and operations.
+ */
 
 type PreviousOf<K extends Previous['kind']> = Omit<Extract<Previous, { readonly kind: K }>, 'kind'>
 
@@ -57,12 +59,12 @@ export const CANVAS = attributesOf<CanvasState>()({
  */
 export const operations: Codec<readonly OperationRecord[], string> = {
   encode: records => {
-    const people = [...new Set(records.map(({ by }) => by))]
-    return JSON.stringify([people, records.map(({ at, by, what }) => [at, people.indexOf(by), what])])
+    const principals = [...new Set(records.map(({ by }) => by))]
+    return JSON.stringify([principals, records.map(({ at, by, what }) => [at, principals.indexOf(by), what])])
   },
   decode: stored => {
-    const [people, records] = JSON.parse(stored) as [string[], Array<[number, number, string]>]
-    return records.map(([at, nth, what]) => ({ at, by: people[nth] ?? '', what }))
+    const [principals, records] = JSON.parse(stored) as [string[], Array<[number, number, string]>]
+    return records.map(([at, nth, what]) => ({ at, by: principals[nth] ?? '', what }))
   },
 }
 
