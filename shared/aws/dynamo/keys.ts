@@ -85,8 +85,8 @@ export function limitOfPermits(partition: string): string {
 const PERMITS_PREFIX = 'permits#'
 
 /**
- * Attribute of a limit's permits: the last write gave a permit back. Its value is the time at which a claim noted that tasks
- * wait, or `FREED_NO_WAITERS`. Only the stream reads it, and the next write removes it.
+ * Attribute of a limit's permits: the last write gave a permit back. Its value is the time at which it was
+ * noted last that tasks wait, or `FREED_NO_WAITERS`. Only the stream reads it, and the next write removes it.
  */
 export const FREED_ATTRIBUTE = 'freed'
 /** Value of `FREED_ATTRIBUTE` when nothing was noted about waiting tasks. */
@@ -103,7 +103,7 @@ export function turnsPartition(name: string): string {
 }
 export const TURNS_SORT_KEY = 'turns'
 
-/** The partition of the front of a line (see `core/fair/fair.ts`), as workers have noted it: one item for each line. */
+/** The partition of the front of a line (see `core/fair/fair.ts`), as claims have noted it: one item for each line. */
 export function frontPartition(line: string): string {
   return `front#${line}`
 }

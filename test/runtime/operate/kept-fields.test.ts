@@ -105,10 +105,7 @@ describe('restart and stages keep all fields that place or limit a task', () => 
   const SMALL = { shop: 'ONE' }
   const LARGE = { shop: 'ONE', PADDING }
 
-  /**
-   * The fields that each act must keep. The options of a flow are left out, because they are those of its present
-   * step.
-   */
+  /** The fields that each act must keep. The options of a flow are left out, because they are those of its present step. */
   function keptOf(task: Task): object {
     const { userId, fairnessKey, tags, priority, traceparent, parentId, previous, callbacks } = task
     const { place, shard, ordering, kind, member, flow } = task

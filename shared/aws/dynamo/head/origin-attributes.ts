@@ -8,9 +8,7 @@ import { always, attributesOf, optional, withDefault } from '../attributes.ts'
 import { type Codec, flag, number, oneOf, type StoredBy, text, word } from '../codecs.ts'
 import { body } from './run-attributes.ts'
 
-/**
- * This file stores where a task comes from and what follows it: the value handed on, callbacks, canvas, schedule, and operations.
- */
+/** This file stores where a task comes from and what follows it: the value handed on, callbacks, canvas, schedule, and operations. */
 
 type PreviousOf<K extends Previous['kind']> = Omit<Extract<Previous, { readonly kind: K }>, 'kind'>
 
