@@ -10,7 +10,7 @@ import pLimit from 'p-limit'
 /** Connections of a client without a setting of its own. Source: AWS SDK for JavaScript v3, `maxSockets`. */
 export const CONNECTIONS_DEFAULT = 50
 
-/** A silent connection must not delay a heartbeat until its lease has ended. The SDK tries three times. */
+/** A silent connection must not delay a heartbeat until the run's lease has ended. The SDK tries three times. */
 const TIMEOUTS = { connectionTimeout: 1_000, requestTimeout: 3_000, throwOnRequestTimeout: true }
 
 type RequestSettings = {

@@ -32,7 +32,7 @@ type Row<N, T, S, P extends Presence> = {
   readonly name: N
   readonly codec: P extends 'always' ? CheckedCodec<T, S> : Codec<T, S>
   readonly presence: P
-  /** The member where its attribute is missing. */
+  /** The value of the member when its attribute is missing. */
   readonly absent?: T
   readonly isLeftOut?: (value: T) => boolean
   readonly paths?: MapPaths
@@ -60,8 +60,8 @@ export function withDefault<const N extends string, T, S, const D>(
   codec: Codec<T, S>,
   absent: D,
 ): Row<N, T | D, S, 'default'> {
-  const codecOfOthers = codec as Codec<T | D, S>
-  return { name, codec: codecOfOthers, presence: 'default', absent, isLeftOut: value => value === absent }
+  const widerCodec = codec as Codec<T | D, S>
+  return { name, codec: widerCodec, presence: 'default', absent, isLeftOut: value => value === absent }
 }
 
 /** A map that each record has. Its attribute is left out for an empty map: a later write to a missing map writes it whole. */

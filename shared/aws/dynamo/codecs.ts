@@ -22,10 +22,10 @@ export function word<W extends string>(): CheckedCodec<W, W> {
   return { ...asIs<W>(), fits: stored => typeof stored === 'string' }
 }
 
-/** A claim that is stored only while it is true. */
+/** A boolean that is stored only while it is true. */
 export const flag: Codec<true, true> = asIs<true>()
 
-/** One of two words as a flag. The other one is the default of its row. */
+/** One of two words as a flag. The other word is the default of the row. */
 export function flagFor<W extends string>(value: W): Codec<W, true> {
   return { encode: () => true, decode: () => value }
 }
@@ -35,7 +35,7 @@ export function asIs<T>(): Codec<T, T> {
   return { encode: value => value, decode: stored => stored }
 }
 
-/** Values of users are JSON text: maps of DynamoDB lose lone surrogates and know no key `__proto__`. */
+/** Stores values of users as JSON text, because maps of DynamoDB would lose lone surrogates and a key `__proto__`. */
 export function json<T>(): Codec<T, string> {
   return { encode: value => JSON.stringify(value), decode: stored => JSON.parse(stored) as T }
 }

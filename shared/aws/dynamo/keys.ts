@@ -51,7 +51,10 @@ const TARGET_PREFIX = 'target#'
 /** The partition of all registered workers. They sort by id. */
 export const WORKERS_PARTITION = 'workers'
 
-/** The partition of one chunk of the ends of a canvas's members. Each chunk has its own, because thousands may end in a second. */
+/**
+ * The partition of one chunk of the ends of a canvas's members. Each chunk has its own, because thousands of members may end in a
+ * second.
+ */
 export function endsPartition(canvasId: string, born: string, chunk: number): string {
   return `ends#${canvasId}#${born}#${chunk}`
 }
@@ -82,11 +85,11 @@ export function limitOfPermits(partition: string): string {
 const PERMITS_PREFIX = 'permits#'
 
 /**
- * Attribute of a limit's permits: the last write gave a permit back. Its value is the note that tasks wait, or
- * `FREED_NO_WAITERS`. Only the stream reads it, and the next write removes it.
+ * Attribute of a limit's permits: the last write gave a permit back. Its value is the time at which it was
+ * noted last that tasks wait, or `FREED_NO_WAITERS`. Only the stream reads it, and the next write removes it.
  */
 export const FREED_ATTRIBUTE = 'freed'
-/** Value of `FREED_ATTRIBUTE` when no note said that tasks wait. */
+/** Value of `FREED_ATTRIBUTE` when nothing was noted about waiting tasks. */
 export const FREED_NO_WAITERS = 0
 /**
  * Attribute of a limit's permits: the last write noted that tasks wait, and no look is under way yet. Only the stream reads it,
@@ -100,13 +103,13 @@ export function turnsPartition(name: string): string {
 }
 export const TURNS_SORT_KEY = 'turns'
 
-/** The partition of the front of a line as claimers have noted it: one item for each line. */
+/** The partition of the front of a line (see `core/fair/fair.ts`), as claims have noted it: one item for each line. */
 export function frontPartition(line: string): string {
   return `front#${line}`
 }
 export const FRONT_SORT_KEY = 'front'
 
-/** The partition of a small record of the machinery: one item for each. */
+/** The partition of one record (see `core/record-names.ts`). It has one item. */
 export function recordPartition(name: string): string {
   return `record#${name}`
 }

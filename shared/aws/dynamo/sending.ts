@@ -3,7 +3,7 @@ import { BatonError } from '../../core/errors.ts'
 import { plainItem } from './attribute-values.ts'
 import type { Item } from './stored-form.ts'
 
-/** Part of every request. It makes the answer state the consumed units by index. */
+/** Part of every request. It makes the answer state the consumed units of the table and of each index. */
 export const METERED = { ReturnConsumedCapacity: 'INDEXES' } as const
 
 /** The outcome of a conditional write: its answer, or the item that did not meet the condition. */
@@ -36,7 +36,10 @@ export async function writeAnswer<T>(request: Promise<T>): Promise<T> {
   }
 }
 
-/** The outcome of a conditional write. A refusal is a value. Deletions store no content, so they pass `answerOf`. */
+/**
+ * The outcome of a conditional write. A refusal is returned, not thrown. Callers that delete pass `answerOf`, because a deletion
+ * stores no content.
+ */
 export async function conditional<T>(
   request: Promise<T>,
   answerTo: (request: Promise<T>) => Promise<T> = writeAnswer,

@@ -32,10 +32,11 @@ export function typeItem(type: TaskType): Item {
 }
 
 /**
- * The type in an item. The item has an attribute beside its JSON text when the type has got tenants since its last `PUT`.
+ * The type in an item. When the type has got tenants since the item was last put whole, the attribute `fair` beside the JSON text
+ * says so.
  *
- * @throws BatonError `newer-schema` for an item that newer code has written, and `unreadable` for one that no version of
- * this code writes.
+ * @throws BatonError `newer-schema` for an item that newer code has written, and `unreadable` for one that no version of this
+ * code writes.
  */
 export function typeFromItem(item: Item): TaskType {
   assertKnownSchema(item)

@@ -53,7 +53,7 @@ export function createSqsInbox(sqs: SQSClient, names: QueueNames, tools: Tools):
 
 /**
  * The delivery of a message; none when it cannot be read. A message that can never be read is deleted, and the sweeper sends a
- * fresh dispatch. A message that cannot be read now comes again when the queue delivers it again.
+ * fresh dispatch if its task is open. A message that cannot be read now stays in the queue, which delivers it again.
  */
 async function deliveryOf(
   sqs: SQSClient,
@@ -65,7 +65,7 @@ async function deliveryOf(
     await sqs.send(new DeleteMessageCommand({ QueueUrl: url, ReceiptHandle }))
   }
   const dispatch = await readDispatch(Body ?? '').catch(error => {
-    log.warn('a dispatch cannot be read now, and comes again', {
+    log.warn('a dispatch cannot be read now; SQS delivers it again', {
       error,
       messageId: MessageId,
     })

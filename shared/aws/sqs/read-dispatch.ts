@@ -17,9 +17,9 @@ type ReadDispatch = { readonly task: Task } & Pick<DecodedDispatch, 'passedOn' |
 export type DispatchReader = (body: string) => Promise<ReadDispatch | undefined>
 
 /**
- * Creates a reader of dispatches. Queues keep a message for up to four days, and code is deployed meanwhile. The reader never
- * guesses at the form of another version: it then reads the head from the table by its id. A claim holds only on the present
- * revision in any case.
+ * Creates a reader of dispatches. Queues keep a message for up to four days, and code is deployed meanwhile. When a dispatch has
+ * the form of another version, the reader does not guess at it, but reads the head from the table by the id. In any case a claim
+ * succeeds only on the present revision.
  */
 export function createDispatchReader(from: {
   readonly codec: TaskCodec

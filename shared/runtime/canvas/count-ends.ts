@@ -52,9 +52,9 @@ async function countCanvasEnds(system: System, name: CanvasName, ends: Ends): Pr
 }
 
 /**
- * Adds ends to the counts of a canvas, publishes the members that may start now, and ends the canvas when its
- * last member has ended. Other chunks of counts are read only where these ends show that a part of the canvas
- * may have ended.
+ * Adds ends to the counts of a canvas, publishes the members that may start now, and ends the canvas when its last
+ * member has ended. Other chunks of ends, of 200 leaves each, are read only where these ends show that a part of the
+ * canvas may have ended.
  */
 export async function recordMemberEnds(system: System, canvas: LoadedCanvas, ends: Ends): Promise<void> {
   const known = createKnownEnds(canvas)

@@ -27,7 +27,8 @@ export async function driveCanvas(system: System, look: CanvasLook, stopAt: numb
   const canvas = await canvasToDrive(system, look, head)
   if (!head || !canvas) return
   if (head.state === 'cancelled') return cancelMembers(system, canvas, head, look.from, stopAt)
-  // A look from leaf 0 has nothing to do once the canvas has started. A look from a later leaf continues other work.
+  // Once the canvas has started, a look from leaf 0 has nothing to do. A look from a later leaf is about members that
+  // became ready since.
   if (head.canvas?.started && look.from === 0) return
   const left = await repairMembers(system, canvas, head, { from: look.from, stopAt })
   if (left !== undefined) return continueCanvas(system, canvas, left)
@@ -52,7 +53,7 @@ async function canvasToDrive(
 export type RepairRange = {
   readonly from: number
   readonly stopAt: number
-  /** The largest number of leaves to look at. */
+  /** The largest number of leaves to check. */
   readonly budget?: number
 }
 

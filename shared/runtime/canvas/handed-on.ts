@@ -73,7 +73,7 @@ async function firstError(system: System, canvas: LoadedCanvas, nodeIndex: numbe
 
 /**
  * Keeps a handed-on result stored until the receiving task has ended. A result in an item of its own outlives its
- * task by a month, so only a receiver that is due later needs this.
+ * task by a month, so only a receiver that is due more than 30 days from now needs this.
  */
 export async function renewHandedOnResult(
   { tasks, clock }: System,

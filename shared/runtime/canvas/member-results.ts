@@ -17,8 +17,8 @@ const READS_AT_ONCE_MAX = 10
 const BYTES_PER_READ = 200
 
 /**
- * Reads the results of members that have succeeded, by leaf, page by page; undefined when one has expired. The
- * result of a member that returned nothing is null.
+ * Reads the results of members that have succeeded, by leaf, page by page; undefined when a result has expired, and
+ * `too-long` when they take more than `maxBytes`. The result of a member that returned nothing is null.
  */
 export async function memberResults(
   system: Pick<System, 'tasks'>,

@@ -53,9 +53,9 @@ export type CanvasPublished =
     }
 
 /**
- * Stores a canvas, and publishes the members that wait for no others. If the canvas is large, the jobs function
- * publishes them. A publish under an existing key creates nothing, but completes what the first publish may have
- * left undone.
+ * Stores a canvas, and publishes the members that need not wait for another member. If the canvas is large, the jobs
+ * function publishes them. A publish under an existing key creates nothing, but completes what the first publish may
+ * have left undone.
  */
 export async function publishCanvas(system: System, request: CanvasRequest): Promise<CanvasPublished> {
   const { shape, leaves } = takeApart(request.composition)

@@ -39,13 +39,13 @@ export type PreviousPage =
   | { readonly ok: true; readonly items: readonly Json[]; readonly next?: number }
   /**
    * `not-a-list`: nothing was handed on, or the value is not a list. `gone`: the result of a member is no longer
-   * stored. `too-long`: the member is a list itself and longer than a page.
+   * stored. `too-long`: the item is a list itself and longer than a page.
    */
   | { readonly ok: false; readonly reason: 'not-a-list' | 'gone' | 'too-long' }
 
 /**
- * Reads one page of a list that was handed on, from the member `from` on: at most `limit` members and
- * `maxBytes` of escaped JSON, but at least one member.
+ * Reads one page of a list that was handed on, from the item `from` on: at most `limit` items and
+ * `maxBytes` of escaped JSON, but at least one item.
  */
 export async function readPreviousPage(
   system: Pick<System, 'tasks'>,

@@ -17,8 +17,8 @@ import { sendCanvasLook } from './continue-canvas.ts'
 import { type RepairRange, repairMembers } from './drive-canvas.ts'
 
 /**
- * A round looks at no more than this many canvases per shard. They share a budget of members, and each canvas gets
- * at least the minimum.
+ * A round checks at most this many canvases of a shard in turn, and as many that were published recently. They share
+ * a budget of members, and each canvas gets at least the minimum.
  */
 const CANVASES_PER_SHARD_MAX = 50
 const MEMBERS_PER_ROUND = 2_000

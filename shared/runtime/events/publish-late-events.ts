@@ -23,7 +23,7 @@ const RETRY_S_MAX = 900
 /** Some two days of retries, most of them a quarter of an hour apart. */
 const HOPS_MAX = 200
 
-/** Publishes postponed events; returns whether their message is done. */
+/** Publishes postponed events; returns whether their message can be deleted. */
 export async function publishLateEvents(system: LateSystem, { events, hops }: LateEvents): Promise<boolean> {
   const failed = await publishOrLog(system, events)
   if (failed.length === 0) return true

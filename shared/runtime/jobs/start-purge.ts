@@ -51,9 +51,9 @@ export async function endPurge(
   })
 }
 
-/** Whether the later purge `other` covers every task of `one`. */
-function isCoveredBy(one: PurgeJob, other: PurgeJob): boolean {
-  return one.before <= other.before && one.statuses.every(status => other.statuses.includes(status))
+/** Whether the purge `wider` covers every task of `one`. */
+function isCoveredBy(one: PurgeJob, wider: PurgeJob): boolean {
+  return one.before <= wider.before && one.statuses.every(status => wider.statuses.includes(status))
 }
 
 function isSame(one: PurgeJob, other: PurgeJob): boolean {

@@ -52,8 +52,10 @@ function refused(path: string, message: string): ListAnswer {
 /** Which queries are legal instead of one that has too many tasks to sort. */
 function tooManyToSort({ order, userId, statuses }: ListQuery): string {
   const most = `${order} sorts at most ${SORTED_TASKS_MAX} tasks, and there are more`
-  if (userId !== undefined) return `${most}: give a status that fewer have, or order by created or -created`
-  if (!order.endsWith('due')) return `${most}: give a status that fewer have, or order by ended or -ended`
+  if (userId !== undefined)
+    return `${most}: give a status that fewer tasks have, or order by created or -created`
+  if (!order.endsWith('due'))
+    return `${most}: give a status that fewer tasks have, or order by ended or -ended`
   const which = statuses.length === 0 ? 'tasks of every status' : `tasks that are ${statuses.join(', ')}`
   return `${most}: ${which} are listed by ended or -ended; due and -due list any number of open ones (delayed, ready, running, compensating)`
 }

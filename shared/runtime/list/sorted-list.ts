@@ -27,8 +27,8 @@ export async function sortedTasks(system: System, query: ListQuery): Promise<Lis
 /**
  * The running tasks of a type, sorted, without reading its backlog; undefined when too many run.
  *
- * They are the tasks in the running places, and those among the first due that have not entered one: their
- * first heartbeat is still to come, or they wait for more workers.
+ * They are the tasks in the running places, and the running ones among the first 1,000 due tasks. Those have not
+ * entered a running place yet, because their first heartbeat is still to come or they wait for more workers.
  */
 export async function sortedRunning(
   system: System,

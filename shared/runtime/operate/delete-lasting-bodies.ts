@@ -6,7 +6,7 @@ import type { System } from '../kernel/system.ts'
 
 /**
  * Bodies and run records that expire within this time are left to DynamoDB, which deletes them free of charge.
- * That covers a task with the default retention that is not due for weeks. Deleting costs a write unit per KB.
+ * That covers a task with the default retention that is due within a week. Deleting costs a write unit per KB.
  */
 const LEFT_TO_TTL_MS_MAX = TOMBSTONE_MS + BODY_GRACE_MS
 /** A task has more records than this only with thousands of retries. */

@@ -97,7 +97,7 @@ export async function restartTask(
   return outcomeOf(decision, task)
 }
 
-/** Publishes the callbacks of an end before it is undone, and returns the head after that. */
+/** Publishes the callbacks that the task owes, before the task opens again. Returns the head after that. */
 async function withoutOwedCallbacks(system: System, id: string): Promise<Task | undefined> {
   const head = await readTask(system, id)
   if (!head?.owes) return head
@@ -121,8 +121,7 @@ export async function retryCallbacks(
 }
 
 /**
- * The publication of a restart: kind, order, partition and steps of the type as it is now; the task keeps the
- * rest.
+ * The publication of a restart: kind, order, shard and steps of the type as it is now; the task keeps the rest.
  */
 async function republication(system: System, task: Task): Promise<PublicationDraft> {
   const { types, clock, chance } = system

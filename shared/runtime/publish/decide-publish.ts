@@ -6,8 +6,8 @@ import { liveRuns, type Task } from '../../core/task/task.ts'
 import type { PublishRequest } from './resolve-publication.ts'
 
 /**
- * What a publish does with the task `current` that has its key. Not `ok`: that task is running, so the publish
- * is refused.
+ * What a publish does with the task `current` that has its key. Not `ok`: the publish is refused, for one of the
+ * reasons that `startOver` and `debounced` name, or because `ifExists` is `reject` and that task is running.
  */
 export type PublishDecision =
   | { readonly ok: true; readonly created: boolean; readonly change?: Change<Task> }

@@ -54,8 +54,8 @@ export type PublishOutcome =
     }
   | { readonly ok: false; readonly reason: 'invalid'; readonly problems: readonly FieldProblem[] }
   /**
-   * `ifExists` is `reject` or `restart`, and the task is running. A `restart` is also refused while a flow is between two
-   * of its steps, and while the task owes callbacks.
+   * `ifExists` is `reject` or `restart`, and the task is running. A `restart` is also refused while a flow is between
+   * two of its steps, and while the task owes callbacks.
    */
   | { readonly ok: false; readonly reason: 'running'; readonly task: Task }
   /** This task could not be written; the others of the batch are not affected. */
@@ -251,16 +251,16 @@ function isByOperator(request: PublishRequest): request is PublishRequest & { re
 }
 
 /**
- * Whether to read the head first. A large input is written before the head, so for a duplicate, one read saves
- * the write of the body. A caller that publishes `once` has read the head already.
+ * Whether to read the head first. A large input is written before the head, so for a duplicate, one read saves the
+ * write of the body. A publish with `once` meets a duplicate only after a fault, so it is not worth the read.
  */
 function mustReadFirst({ key, input, once }: PublishRequest): boolean {
   return key !== undefined && !once && input !== undefined && jsonBytes(input) > INLINE_BODY_BYTES_MAX
 }
 
 /**
- * Deletes the inputs that this publish wrote and that the stored head does not use. A head of another process may use
- * them, since equal input has an equal name.
+ * Deletes the inputs that this publish wrote and that the stored head does not use. The head may be that of another
+ * process and use the same body, since equal input has an equal name.
  */
 async function dropOrphans(
   system: System,

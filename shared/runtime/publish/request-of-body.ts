@@ -6,8 +6,7 @@ import { optionRules } from '../../core/rules/options.ts'
 import type { PublishRequest } from './resolve-publication.ts'
 
 /**
- * Turns a publish body, as the API and `ctx.publish` take it, into a request. Callbacks inherit the fields that
- * they leave out.
+ * Turns a publish body, as the API and `ctx.publish` take it, into a request. Callbacks are requests of their own.
  */
 export function requestOfBody(body: DerivedBody): PublishRequest {
   const { type, key, input, userId, tags, delayMs, priority, stage, immutable, traceparent, fairnessKey } =

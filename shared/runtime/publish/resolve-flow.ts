@@ -50,7 +50,7 @@ async function resolve(typeOf: TypeReader, { type, configuration }: TaskType): P
   const definition = { name: definitionName(content), ...content }
   const bytes = escapedBytes(definition)
   if (bytes <= FLOW_DEFINITION_BYTES_MAX) return { ok: true, definition }
-  const message = `its steps take ${bytes} bytes with the options of their types; at most ${FLOW_DEFINITION_BYTES_MAX} are sent`
+  const message = `its steps take ${bytes} bytes with the options of their types; at most ${FLOW_DEFINITION_BYTES_MAX} fit into a message`
   return { ok: false, problems: [aboutFlow(type, message)] }
 }
 

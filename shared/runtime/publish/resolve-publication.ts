@@ -212,7 +212,7 @@ function draftOf(
 }
 
 /**
- * The options with a retention that is long enough. A member of a canvas is read when others need its result; a
+ * The options with a retention that is long enough. A member of a canvas is read when other members need its result; a
  * throttled task must exist as long as its window.
  */
 function withLongEnoughRetention(options: Options, { member, throttle }: PublishRequest): Options {

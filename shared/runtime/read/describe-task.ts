@@ -106,7 +106,7 @@ export type StatusReaders = {
   allowsStart(task: Task): Promise<boolean>
 }
 
-/** The answer for a task that has ended or runs: no worker needs to take it. */
+/** The answer for a task that has ended or runs. No type and no worker decides the reason for its status. */
 const NOT_NEEDED: Served = { hasHandler: true, liveWorkers: [], isPaused: false, isRateUsedUp: false }
 
 /**

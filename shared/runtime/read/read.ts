@@ -49,7 +49,7 @@ export async function readTask(
 
 /**
  * Describes a task whose head was read already, without further reads: errors are short, and input and results
- * that are stored apart are left out. `isBrief` leaves out the small ones, too.
+ * that are stored apart are left out. `isBrief` leaves out those in the head, too.
  */
 export async function describeHead(
   system: System,
@@ -64,7 +64,7 @@ export async function describeHead(
   })
 }
 
-/** Reads the input and the task's result first, then the results of its runs while they fit. */
+/** Reads the input and the task's result first, then the results of its steps and runs while they fit. */
 async function readValues(
   { tasks }: System,
   task: Task,

@@ -52,9 +52,9 @@ export type PutScheduleOutcome =
   | { readonly ok: false; readonly reason: 'invalid'; readonly problems: readonly FieldProblem[] }
 
 /**
- * Creates a schedule or replaces what it publishes and when. An existing schedule keeps its creation time and its
- * pause, and with the same timing also its next tick. The same definition again changes nothing, even after the
- * last tick of the schedule.
+ * Creates a schedule or replaces what it publishes and when. An open schedule keeps its creation time and its pause,
+ * and with the same timing also its next tick. The same definition again changes nothing, even after the last tick of
+ * the schedule.
  */
 export async function putSchedule(
   system: System,

@@ -24,15 +24,15 @@ const RENEWAL_SHARE = 0.1
 const RENEWALS_AT_ONCE_MAX = 5
 
 /**
- * One round of the safety net for schedules: ticks schedules that are late, and renews the task bodies of others,
- * which may wait for years or be paused.
+ * One round of the safety net for schedules: ticks schedules that are late, and renews the task bodies of other
+ * schedules, which may wait for years or be paused.
  *
  * The sweeper ticks a late schedule directly instead of sending a look, so the tick needs no queue while queues are
  * down or congested. Rounds come every minute. A schedule whose message was lost ticks within 62 s of its time, and
  * within 122 s when one round is lost or comes a minute late.
  *
- * A round goes through all late schedules, the earliest due first, for up to 30 s. A schedule that cannot tick
- * keeps its position in the index and delays the others by its own calls only.
+ * A round goes through all late schedules, the earliest due first, for up to 30 s. A schedule that cannot tick keeps
+ * its position in the index and delays the others by its own calls only.
  */
 export async function sweepSchedules(system: System, stopAt: number): Promise<SweepReport> {
   return sumOf(await Promise.all([tickLateSchedules(system, stopAt), renewSomeBodies(system)]))

@@ -17,10 +17,10 @@ import { readScheduledTask } from './operate-schedule.ts'
 /**
  * Publishes the due ticks of a schedule, then writes when it is due again. Returns whether anything was due.
  *
- * The key of a tick's task follows from the tick, and a key that exists is never published again. So a process
- * that dies between the two writes, or ticks at the same time as another, does no harm. The head is read after
- * the time of judging, so a pause or removal that was acknowledged before a tick's time is always seen. Without
- * `born`, the present birth ticks.
+ * The key of a tick's task follows from the tick, and a key that exists is never published again. So a process that
+ * dies between the two writes, or ticks at the same time as another process, does no harm. The head is read after the
+ * clock, so a pause or removal that was acknowledged before a tick's time is always seen. Without `born`, the present
+ * birth ticks.
  *
  * @throws BatonError when the store does not answer.
  */

@@ -95,9 +95,9 @@ function isFresh(stored: Worker | undefined, types: readonly string[], now: numb
 }
 
 /**
- * Writes the worker to the registry, and adds to what other processes have written of it: each sees only some
- * of its requests, and each write would replace the others. Of two simultaneous writes one may be lost until
- * the next one, ten seconds later.
+ * Writes the worker to the registry, and adds to what other processes have written of it: each process sees only some
+ * of the requests of the worker, and its write would replace what the others wrote. Of two simultaneous writes one
+ * may be lost until the next one, ten seconds later.
  */
 async function announce(
   { workers }: Registry,
@@ -147,7 +147,7 @@ function timesOf(types: readonly string[], now: number): Record<string, number> 
   return Object.fromEntries(types.map(type => [type, now]))
 }
 
-/** Drops the types that the worker has not asked for within its lifetime: it takes them no more. */
+/** Drops the types that the worker has not asked for within `WORKER_LIFE_MS`: it takes them no more. */
 function withoutOldTypes(typesSeen: Readonly<Record<string, number>>, now: number): Record<string, number> {
   return Object.fromEntries(Object.entries(typesSeen).filter(([, seen]) => seen + WORKER_LIFE_MS > now))
 }

@@ -308,7 +308,7 @@ describe('cancelling', () => {
     expect(await member(system, canvas, 1)).toMatchObject({ state: 'cancelled' })
   })
 
-  it('leaves members that have ended as they are, and those that never come skipped', async () => {
+  it('leaves ended members as they are, and members that never start skipped', async () => {
     const system = await aCanvasWorld()
     const canvas = await published(system, {
       group: [{ chain: [boom, add(1)] }, add(2), { chain: [add(3), add(4)] }],
@@ -349,7 +349,7 @@ describe('cancelling', () => {
     expect(states.map(task => task?.state)).toEqual(['cancelled', 'cancelled', 'cancelled', 'cancelled'])
   })
 
-  it('between the end of one and the start of the next starts nothing', async () => {
+  it('between the end of one member and the start of the next starts nothing', async () => {
     const system = await aCanvasWorld()
     const canvas = await published(system, { chain: [add(1), add(2)] })
     const ended = await run(system, canvas, 0)
@@ -403,7 +403,7 @@ describe('a key of a member', () => {
 })
 
 describe('a canvas whose message waits', () => {
-  it('is not sent again while others wait in the jobs queue, and is once they are gone', async () => {
+  it('gets no new message while other messages wait in the jobs queue, and gets one once they are gone', async () => {
     const system = await aCanvasWorld()
     const large: Written = { group: Array.from({ length: 1_003 }, (_, n) => add(n)) }
     await published(system, large)

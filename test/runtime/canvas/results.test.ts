@@ -67,7 +67,7 @@ describe('the result of a canvas is', () => {
     expect(await shown(system, canvas)).toMatchObject({ status: 'succeeded', result: (450 * 449) / 2 })
   })
 
-  it('results that are kept apart, too', async () => {
+  it('also built from results that are stored apart', async () => {
     const system = await aCanvasWorld()
     const long = 'x'.repeat(1_000)
     const canvas = await published(system, { chain: [tell(long), { group: [tell(1), tell(2)] }, tell()] })

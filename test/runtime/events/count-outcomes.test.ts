@@ -122,7 +122,7 @@ describe('outcomes of tasks are counted', () => {
     )
   })
 
-  it('and a change that cannot be read is skipped, while the rest of its batch counts', () => {
+  it('except for a change that cannot be read, while the rest of its batch counts', () => {
     const { counting, counts, errors } = aCounter()
     const poison = { ...aTask(), live: undefined, ended: undefined } as unknown as Task
     const changes = changesOf([poison, published()])

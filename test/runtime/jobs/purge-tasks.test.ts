@@ -160,10 +160,18 @@ it('a repeated purge replaces the first; an eleventh one at the same time is ref
 })
 
 it.each([
-  ['due in ten years', { dueAt: 3_650 * DAY, retentionMs: DAY }, undefined],
-  ['to be kept for years', { dueAt: 0, retentionMs: 1_000 * DAY }, undefined],
-  ['that expire soon by themselves', { dueAt: 0, retentionMs: 7 * DAY }, LONG],
-])('deletes the bodies of a removed task %s', async (_name, { dueAt, retentionMs }, left) => {
+  [
+    'a removal deletes the bodies of a task that is due in ten years',
+    { dueAt: 3_650 * DAY, retentionMs: DAY },
+    undefined,
+  ],
+  [
+    'a removal deletes the bodies of a task that is kept for years',
+    { dueAt: 0, retentionMs: 1_000 * DAY },
+    undefined,
+  ],
+  ['a removal leaves bodies to DynamoDB that expire soon', { dueAt: 0, retentionMs: 7 * DAY }, LONG],
+])('%s', async (_name, { dueAt, retentionMs }, left) => {
   const system = aMemorySystem()
   const task = await stored(system, {
     dueAt: system.clock.now() + dueAt,

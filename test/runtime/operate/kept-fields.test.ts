@@ -188,7 +188,7 @@ describe('restart and stages keep all fields that place or limit a task', () => 
     })
   })
 
-  it('and a restarted flow whose steps have other types since is found by these', async () => {
+  it('including the tenant of a restarted flow whose steps have other types since', async () => {
     const system = await aSystem({})
     const task = await published(system, { type: 'order', fairnessKey: 'tenant-1' })
     const cancelled = await ended(system, task, FAILED)
@@ -236,7 +236,7 @@ describe('a task counts under the limit of the input that it has now', () => {
     })
   })
 
-  it('and a step of a flow under the input that the step is given', async () => {
+  it('also when it is a flow, which counts under the input that its step is given', async () => {
     const system = await aSystem({ rate: { limit: 100, perMs: 1_000, key: 'shop' } })
     const steps = [
       { name: 'first', do: { type: 'resize' } },
@@ -254,7 +254,7 @@ describe('a task counts under the limit of the input that it has now', () => {
     expect(await limitedBy(system, after)).toEqual(['resize=STEP'])
   })
 
-  it('and keeps what is read of a large input with its head, so that claims read no input', async () => {
+  it('although it keeps only the counted fields of a large input in its head, so that claims read no input', async () => {
     const system = await aSystem({ rate: { limit: 100, perMs: 1_000, key: 'shop' } })
     const task = await published(system, { input: of('ONE', true), stage: 'one' })
 

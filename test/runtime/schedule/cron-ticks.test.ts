@@ -27,7 +27,7 @@ describe('a clock change in Europe/Berlin', () => {
     expect(first(3, { cron: '30 2 * * *', zone, from })).toEqual(minutes.map(text => `${text}:00.000Z`))
   })
 
-  test('that repeats 02:30 runs it once, the first time', () => {
+  test('that repeats 02:30 ticks once, the first time', () => {
     const found = first(3, { cron: '30 2 * * *', zone, from: '2026-10-24T12:00:00Z' })
 
     expect(found).toEqual([
@@ -37,7 +37,7 @@ describe('a clock change in Europe/Berlin', () => {
     ])
   })
 
-  test('that repeats an hour runs none of its half hours and seconds twice', () => {
+  test('that repeats an hour ticks at none of its half hours and seconds twice', () => {
     const halves = first(4, { cron: '*/30 * * * *', zone, from: '2026-10-25T00:00:00Z' })
     const seconds = first(4, { cron: '*/20 30 2 * * *', zone, from: '2026-10-25T00:00:00Z' })
 
@@ -56,7 +56,7 @@ describe('a clock change in Europe/Berlin', () => {
     expect(found.map(text => text.slice(11, 16))).toEqual(['00:00', '01:00', '02:00'])
   })
 
-  test('changes nothing for one that runs in UTC', () => {
+  test('changes nothing for an expression in UTC', () => {
     const found = first(2, { cron: '30 2 * * *', zone: 'UTC', from: '2026-03-28T12:00:00Z' })
 
     expect(found).toEqual(['2026-03-29T02:30:00.000Z', '2026-03-30T02:30:00.000Z'])

@@ -45,7 +45,7 @@ async function sweepOn(world: ScheduleWorld, from: number, count: number): Promi
 const phases = Array.from({ length: 12 }, (_, index) => index * 5_000)
 
 describe('the tick of a daily schedule', () => {
-  test.each(phases)('runs though its look is lost, with the sweeper %d ms after its time', async phase => {
+  test.each(phases)('happens though its look is lost, with the sweeper %d ms after its time', async phase => {
     const { world, tick } = await aDailySchedule()
     await plan(world)
     world.messages.looks.splice(0)
@@ -55,15 +55,18 @@ describe('the tick of a daily schedule', () => {
     expect(await publishedTicks(world)).toEqual([new Date(tick).toISOString()])
   })
 
-  test.each(phases)('runs though no planner saw it, with the sweeper %d ms after its time', async phase => {
-    const { world, tick } = await aDailySchedule(true)
+  test.each(phases)(
+    'happens though no planner saw the schedule, with the sweeper %d ms after its time',
+    async phase => {
+      const { world, tick } = await aDailySchedule(true)
 
-    await sweepOn(world, tick - MINUTE + phase, 4)
+      await sweepOn(world, tick - MINUTE + phase, 4)
 
-    expect(await publishedTicks(world)).toEqual([new Date(tick).toISOString()])
-  })
+      expect(await publishedTicks(world)).toEqual([new Date(tick).toISOString()])
+    },
+  )
 
-  test('runs though its look and a round of the sweeper are lost', async () => {
+  test('happens though its look and a round of the sweeper are lost', async () => {
     const { world, tick } = await aDailySchedule()
     await plan(world)
     world.messages.looks.splice(0)
@@ -73,7 +76,7 @@ describe('the tick of a daily schedule', () => {
     expect(await publishedTicks(world)).toEqual([new Date(tick).toISOString()])
   })
 
-  test('runs though its minute is never woken', async () => {
+  test('happens though its minute is never woken', async () => {
     const { world, tick } = await aDailySchedule(true)
     await plan(world)
     expect(world.timers.minutes.size).toBe(1)
@@ -83,7 +86,7 @@ describe('the tick of a daily schedule', () => {
     expect(await publishedTicks(world)).toEqual([new Date(tick).toISOString()])
   })
 
-  test('runs while no queue takes messages', async () => {
+  test('happens while no queue takes messages', async () => {
     const { world, tick } = await aDailySchedule()
     const look = async () => {
       throw new BatonError('unavailable', 'no queue')

@@ -86,7 +86,7 @@ describe('a schedule', () => {
     })
   })
 
-  test('runs through both clock changes of a year, skipping what is skipped', async () => {
+  test('ticks through both clock changes of a year, without the wall times that are skipped', async () => {
     const world = await aScheduleWorld('2026-03-27T12:00:00Z')
     await put(world, DAILY_AT_2_30)
 
@@ -104,7 +104,7 @@ describe('a schedule', () => {
     ])
   })
 
-  test('that a dying waker left between task and head publishes that task once', async () => {
+  test('publishes a task once although a waker dies between the writes of task and head', async () => {
     const world = await aScheduleWorld(START)
     await put(world, EVERY_5_S)
     const { born } = await head(world)
@@ -126,7 +126,7 @@ describe('a schedule', () => {
     expect(await publishedTicks(world)).toEqual([at('05.250')])
   })
 
-  test('that runs once ends then, and is kept for a week', async () => {
+  test('that ticks once ends with its tick, and is kept for a week', async () => {
     const world = await aScheduleWorld(START)
     await put(world, { kind: 'at', at: Date.parse(at('03.000')) })
 

@@ -108,7 +108,7 @@ describe('a targeted task', () => {
     expect(await markersOf('a')).toEqual([])
   })
 
-  it('loses the marker of a task that does not exist any more', async () => {
+  it('that does not exist any more loses its marker', async () => {
     await system.targets.mark({ workerId: 'a', taskId: 'resize:gone', born: 'x', revision: 1 })
 
     await claimAs('a')
@@ -162,7 +162,7 @@ describe('a worker with very many markers', () => {
     expect(claimed).toEqual(['last'])
   })
 
-  it('gets to the tasks of each type it serves, however many of another wait', async () => {
+  it('gets to the tasks of each type it serves, however many tasks of another type wait', async () => {
     for (let n = 0; n < 150; n++) await plan('crop', `${n}`, tooNew)
     await plan('resize', 'one')
     await plan('sort', 'two')
@@ -173,7 +173,7 @@ describe('a worker with very many markers', () => {
     expect([...single, ...both].map(({ task }) => task.key)).toEqual(['one', 'two'])
   })
 
-  it('costs one request while it has few', async () => {
+  it('costs one request once it has few markers', async () => {
     await planned(['a'], { options: tooNew })
     let requests = 0
     const count =

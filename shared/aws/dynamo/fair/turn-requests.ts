@@ -79,7 +79,7 @@ export function getFront(table: string, line: string): GetCommandInput {
   return { ...METERED, TableName: table, Key: frontKey(line) }
 }
 
-/** Notes the front of a line. Guard: no later turn is noted. */
+/** Notes the front of a line. Guard: the noted turn, if any, is earlier. */
 export function noteFront(table: string, line: string, turn: number, expiresAt: number): UpdateCommandInput {
   return {
     ...METERED,

@@ -26,7 +26,10 @@ export function getBody(table: string, id: string, ref: string): GetCommandInput
   return { ...METERED, TableName: table, Key: { pk: id, sk: ref }, ConsistentRead: true }
 }
 
-/** Writes a body. No guard: a ref names birth and revision or fence, so a write can only overwrite its own earlier try. */
+/**
+ * Writes a body. No guard: a ref names a birth and, where contents may differ, a digest. So a write overwrites only an equal
+ * body.
+ */
 export function putBody(table: string, id: string, write: BodyWrite): PutCommandInput {
   return { ...METERED, TableName: table, Item: bodyItem(id, write) }
 }
@@ -89,7 +92,10 @@ export function getDefinition(table: string, name: string): GetCommandInput {
   return { ...METERED, TableName: table, Key: key, ConsistentRead: true }
 }
 
-/** Writes the steps of a flow. Guard: the item does not exist. An existing one should be the same: its name is a digest of it. */
+/**
+ * Writes the steps of a flow. Guard: the item does not exist. An existing item should have the same steps: its name is their
+ * digest.
+ */
 export function putDefinition(table: string, definition: FlowDefinition): PutCommandInput {
   return {
     ...METERED,

@@ -12,11 +12,12 @@ export function changedPaths(before: Item, after: Item, always: readonly string[
   const set: Array<readonly [Path, unknown]> = []
   const remove: Path[] = []
 
+  // `levels`: how many levels of keys below a path are paths of their own. `descend` without `levels` is at the top of the item.
   const compare = (path: Path, from: unknown, to: unknown, levels: number) => {
     const isByEntry = levels > 0 && hasEntries(from) && hasEntries(to) && !isWrittenWhole(path, from, to)
     if (isByEntry) return descend(path, from, to, levels - 1)
-    const isFixed = path.length === 1 && always.includes(path[0] ?? '')
-    if (!isFixed && JSON.stringify(from) === JSON.stringify(to)) return
+    const isAlwaysWritten = path.length === 1 && always.includes(path[0] ?? '')
+    if (!isAlwaysWritten && JSON.stringify(from) === JSON.stringify(to)) return
     if (to === undefined) remove.push(path)
     else set.push([path, to])
   }

@@ -8,7 +8,7 @@ const SAME_REVISION = '#rev = :rev'
 const STILL_LIVE = 'attribute_exists(#live.#fence)'
 /** A path into a map requires that the map exists. Heads that were written before counted changes existed may lack it. */
 const HAS_ENDED_RUNS = 'attribute_exists(#ended)'
-/** A revision that was read has a known schema. A heartbeat names no revision, and must not write into a newer item. */
+/** The guards of a live run name no revision. They must not let older code change an item of newer code. */
 const KNOWN_SCHEMA = '#v <= :schema'
 
 /** The condition under which a guard holds. */

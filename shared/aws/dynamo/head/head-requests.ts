@@ -129,7 +129,10 @@ const NO_CHAIN_AS_FAR = [
   '#looks.#name = :name',
 ].join(' OR ')
 
-/** Records how far a chain of looks is. Guard: birth and revision are those seen, and no other chain of this revision is as far. */
+/**
+ * Records how far a chain of looks is; each look sends the next. Guard: birth and revision are those seen, and no other chain of
+ * this revision whose record holds at `now` is as far.
+ */
 export function recordLook(
   table: string,
   { id, born, revision }: Pick<Head, 'id' | 'born' | 'revision'>,

@@ -143,7 +143,7 @@ function derivedAttributes(members: HeadMembers) {
   })
 }
 
-/** The step of a flow gives the options of its runs, so its head stores only those of its own. */
+/** The present step of a flow gives the options of its runs, so the head of a flow stores only its retention. */
 function storedOptions({ flow, options }: HeadMembers): string | undefined {
   const differences = optionDifferences(flow ? ownOptions(options) : options)
   return Object.keys(differences).length > 0 ? JSON.stringify(differences) : undefined

@@ -57,12 +57,12 @@ export const CANVAS = attributesOf<CanvasState>()({
  */
 export const operations: Codec<readonly OperationRecord[], string> = {
   encode: records => {
-    const people = [...new Set(records.map(({ by }) => by))]
-    return JSON.stringify([people, records.map(({ at, by, what }) => [at, people.indexOf(by), what])])
+    const principals = [...new Set(records.map(({ by }) => by))]
+    return JSON.stringify([principals, records.map(({ at, by, what }) => [at, principals.indexOf(by), what])])
   },
   decode: stored => {
-    const [people, records] = JSON.parse(stored) as [string[], Array<[number, number, string]>]
-    return records.map(([at, nth, what]) => ({ at, by: people[nth] ?? '', what }))
+    const [principals, records] = JSON.parse(stored) as [string[], Array<[number, number, string]>]
+    return records.map(([at, nth, what]) => ({ at, by: principals[nth] ?? '', what }))
   },
 }
 

@@ -99,7 +99,7 @@ export function byFence<Run extends object, S>({
   }
 }
 
-/** The first character of each key. Workers choose their ids: without the mark, `__proto__` would not be an ordinary key. */
+/** The first character of each key. Workers choose their ids, and an id `__proto__` alone would not be an ordinary key. */
 const WORKER_MARK = '~'
 
 export const failuresByWorker: Codec<Task['failuresBy'], Readonly<Record<string, number>>> = {

@@ -12,12 +12,11 @@ import { headItem } from './items.ts'
 import { MEMBER } from './origin-attributes.ts'
 
 /**
- * This file handles heads that this code cannot read. Everything else works without them. They are logged, and an operator can
- * remove them.
+ * This file handles heads that this code cannot read. Lists and claims leave them out and log them, and an operator can remove them.
  */
 
 const LOG_PERIOD_MS = 60_000
-/** A process that meets more unreadable heads forgets which it has logged. */
+/** A process that meets more unreadable heads or types forgets which ones it has logged. */
 const LOGGED_HEADS_MAX = 1_000
 
 /** Logs each head, or each type, that a read leaves out, at most once a minute. */

@@ -28,7 +28,10 @@ const NO_NOTE = 'attribute_not_exists(#waits)'
 const SAME_NOTE = '#waits = :seen'
 const NO_FRESH_NOTE = '(attribute_not_exists(#waits) OR #waits <= :stale)'
 
-/** The item of the permits is kept this long after the last claim, far longer than the longest run. Heartbeats do not renew it. */
+/**
+ * The item of the permits is kept this long after the last permit or renewed note, far longer than the longest run. Heartbeats do
+ * not renew it.
+ */
 const PERMITS_LIFE_MS = 60 * 86_400_000
 /** The beginning of each attribute that names a permit holder. */
 const HOLDER_PREFIX = 'h~'

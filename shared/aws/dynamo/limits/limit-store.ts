@@ -34,7 +34,7 @@ export function createLimitStore(
       const request = putSlots(table, limit, log, { seen, expiresAt, writeId })
       const written = await conditional(documents.send(new PutCommand(request)))
       if (!('refusedBy' in written)) return undefined
-      // A write that is repeated after a lost answer finds its own write id. Another process may have written the same slots.
+      // A write that is repeated after a lost answer recognises itself by its write id. Equal slots would prove nothing.
       return written.refusedBy?.[WRITE_ID_ATTRIBUTE] === writeId
         ? undefined
         : slotsFromItem(written.refusedBy)
@@ -57,11 +57,11 @@ export function createLimitStore(
       !('refusedBy' in (await update(renewPermit(table, limit, holder, now)))),
     permits: async limit => permitsFromItem(await read(getPermits(table, limit))),
     noteWaiting: async (limit, now, most) => {
-      const found = noteBefore(await update(noteWaiting(table, limit, now, most)))
+      const found = refusingPermits(await update(noteWaiting(table, limit, now, most)))
       return found?.waitNotedAt === now ? undefined : found
     },
     renewWaiting: async (limit, now, seen) => {
-      const found = noteBefore(await update(renewWaiting(table, limit, now, seen)))
+      const found = refusingPermits(await update(renewWaiting(table, limit, now, seen)))
       return !found || found.waitNotedAt === now
     },
     clearWaiting: async (limit, since) => {
@@ -70,7 +70,10 @@ export function createLimitStore(
   }
 }
 
-/** The stored holders and note that refused a note; undefined when it was written. A repeated write finds its own note. */
-function noteBefore(written: Awaited<ReturnType<typeof conditional>>): HeldPermits | undefined {
+/**
+ * The stored permits, when they refused a note; undefined when the note was written. A repeated write finds its own note, of the
+ * time `now`.
+ */
+function refusingPermits(written: Awaited<ReturnType<typeof conditional>>): HeldPermits | undefined {
   return 'refusedBy' in written ? permitsFromItem(written.refusedBy) : undefined
 }

@@ -5,7 +5,10 @@ import { answerOf, conditional, writeAnswer } from '../sending.ts'
 import { recordFromItem } from '../side-items.ts'
 import { getRecord, putNewRecord, putRecord } from './record-requests.ts'
 
-/** Stores records of the machinery in a DynamoDB table with the keys of `keys.ts`. Expired records count as gone. */
+/**
+ * Stores the records that `core/record-names.ts` names in a DynamoDB table with the keys of `keys.ts`. Expired records count as
+ * gone.
+ */
 export function createRecordStore(
   documents: DynamoDBDocumentClient,
   { table, clock }: { readonly table: string; readonly clock: Pick<Clock, 'now'> },

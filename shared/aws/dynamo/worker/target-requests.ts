@@ -17,7 +17,7 @@ const SAME_REVISION = '#rev = :rev'
 const OF_WORKER = '#pk = :worker'
 const OF_TYPE = 'begins_with(#sk, :prefix)'
 
-/** Writes a marker. No guard: a marker only says that its task is worth a look. */
+/** Writes a marker. No guard: a marker only says that its worker should read the task. */
 export function putMarker(table: string, marker: Marker, now: number): PutCommandInput {
   return { ...METERED, TableName: table, Item: markerItem(marker, now) }
 }
