@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import type { Options } from '../core/options/options.ts'
 import { optionRules, priorityRule } from '../core/rules/options.ts'
 import { BACKOFFS } from '../core/states.ts'
 import { fromRule, optionalFields } from './from-rule.ts'
@@ -20,41 +21,38 @@ const retryFields = {
   localRetries: count,
 }
 
+const optionFields = {
+  concurrency: count,
+  workerIds: z.array(z.string()),
+  minWorkerVersion: optional(z.string()),
+  heartbeatMs: count,
+  leaseMs: count,
+  timeoutMs: optional(count),
+  deadlineMs: optional(count),
+  retentionMs: count,
+  retry: z.object(retryFields),
+} satisfies Record<keyof Options, z.ZodType>
+
 export const optionsInForce = z
-  .object({
-    concurrency: count,
-    workerIds: z.array(z.string()),
-    minWorkerVersion: optional(z.string()),
-    heartbeatMs: count,
-    leaseMs: count,
-    timeoutMs: optional(count),
-    deadlineMs: optional(count),
-    retentionMs: count,
-    retry: z.object(retryFields),
-  })
+  .object(optionFields)
   .meta({ id: 'Options', description: 'Options in force, defaults included' })
 
 /** The defaults of a type as they were given. Each member may be missing. */
 export const shownDefaults = z.object({
   priority: optional(z.int()),
-  concurrency: optional(count),
-  workerIds: optional(z.array(z.string())),
-  minWorkerVersion: optional(z.string()),
-  heartbeatMs: optional(count),
-  leaseMs: optional(count),
-  timeoutMs: optional(count),
-  deadlineMs: optional(count),
-  retentionMs: optional(count),
-  retry: optional(
-    z.object({
-      maxRetries: optional(count),
-      backoff: optional(retryFields.backoff),
-      delayMs: optional(count),
-      maxDelayMs: optional(count),
-      delaysMs: retryFields.delaysMs,
-      jitter: optional(z.number()),
-      scope: optional(retryFields.scope),
-      localRetries: optional(count),
-    }),
-  ),
+  ...allOptional(optionFields),
+  retry: optional(z.object(allOptional(retryFields))),
 })
+
+type AllOptional<Fields extends z.ZodRawShape> = {
+  [Name in keyof Fields]: Fields[Name] extends z.ZodExactOptional
+    ? Fields[Name]
+    : z.ZodExactOptional<Fields[Name]>
+}
+
+function allOptional<Fields extends z.ZodRawShape>(fields: Fields): AllOptional<Fields> {
+  const isOptional = (field: z.core.$ZodType) => field instanceof z.ZodExactOptional
+  return Object.fromEntries(
+    Object.entries(fields).map(([name, field]) => [name, isOptional(field) ? field : optional(field)]),
+  ) as AllOptional<Fields>
+}

@@ -7,6 +7,7 @@ import {
   WORKER_ID_BYTES_MAX,
 } from '../bounds.ts'
 import { isName } from '../name.ts'
+import type { Options } from '../options/options.ts'
 import { BACKOFFS } from '../states.ts'
 import { isShortWorkerId } from '../worker/worker.ts'
 import { listOf, objectOf, orNull } from './compound.ts'
@@ -74,7 +75,7 @@ export const optionRules = {
   deadlineMs: duration(1),
   retentionMs: duration(0, DELAY_MS_MAX),
   retry: retryRule,
-}
+} satisfies Record<keyof Options, Rule>
 
 type Clearable<Rules> = {
   readonly [Name in keyof Rules]: Rules[Name] extends Rule<infer Value> ? Rule<Value | null> : never

@@ -2,6 +2,7 @@ import type { DerivedBody } from '../../api/publish.ts'
 import { defined } from '../../core/defined.ts'
 import type { PatchedOptions } from '../../core/options/cleared-options.ts'
 import type { PartialOptions } from '../../core/options/options.ts'
+import { optionRules } from '../../core/rules/options.ts'
 import type { PublishRequest } from './resolve-publication.ts'
 
 /**
@@ -22,10 +23,8 @@ export function requestOfBody(body: DerivedBody): PublishRequest {
   }
 }
 
-const OPTIONS = [
-  ...(['concurrency', 'workerIds', 'minWorkerVersion', 'heartbeatMs', 'leaseMs'] as const),
-  ...(['timeoutMs', 'deadlineMs', 'retentionMs', 'retry'] as const),
-]
+/** A new option needs only its rule: a body's option that this list lacked would be dropped silently. */
+const OPTIONS = Object.keys(optionRules) as Array<keyof typeof optionRules>
 
 /** The options among the fields of a body. */
 export function optionsIn<Body extends PatchedOptions = PartialOptions>(body: Body): Body {
