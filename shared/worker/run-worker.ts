@@ -7,7 +7,7 @@ import type { Flow } from '../define/define-flow.ts'
 import type { TaskDefinition } from '../define/define-task.ts'
 import { distinctTasks } from '../define/distinct-tasks.ts'
 import type { Inbox } from '../ports/messages.ts'
-import { createTicketWaitList } from '../runtime/claim/claim-by-ticket.ts'
+import { createTicketClaimer } from '../runtime/claim/claim-by-ticket.ts'
 import { type Serving, serveClaimed, serveDispatch } from '../runtime/dispatch/dispatch.ts'
 import { WORKER } from '../runtime/dispatch/disposition.ts'
 import type { System } from '../runtime/kernel/system.ts'
@@ -19,7 +19,7 @@ import { type Receiving, receiveDispatches, receiveTargets } from './receive.ts'
 import { automaticWorkerId } from './worker-id.ts'
 
 const DEFAULT_CONCURRENCY = 10
-/** Container services grant 30 s between SIGTERM and SIGKILL by default. 5 s remain to release the other runs. */
+/** Container services grant 30 s between SIGTERM and SIGKILL by default. 5 s remain to release the runs that have not finished. */
 const DEFAULT_DRAIN_MS = 25_000
 
 export type WorkerSettings = Hooks & {
@@ -51,8 +51,8 @@ export type Worker = {
   running(): number
   /**
    * Ends the worker gracefully. It receives no more tasks and lets runs finish for `timeoutMs` milliseconds (default: the
-   * worker's `drainMs`). Then it releases the other runs, which costs them no retry. Resolves when no run is under way.
-   * A stopped worker cannot start again.
+   * worker's `drainMs`). Then it releases the runs that have not finished, which costs them no retry. Resolves when no run is
+   * under way. A stopped worker cannot start again.
    */
   stop(options?: { readonly timeoutMs?: number }): Promise<void>
   /** Releases all runs at once, with or without an earlier `stop`. Resolves when no run is under way. */
@@ -76,7 +76,7 @@ export function runWorker(system: System, inbox: Inbox, settings: WorkerSettings
   const claimer = { workerId, ...(version !== undefined && { version }) }
   const hooks = safeHooks(settings, system.log, aborting.signal)
   const typeOf = cachedTypeReader(system)
-  const claimByTicket = createTicketWaitList(system, claimer)
+  const claimByTicket = createTicketClaimer(system, claimer)
   const waitInPlace = createInPlaceWait(system.clock, capacity, draining.signal)
   const slotUse: SlotUse = { kind: 'wait-for-slot', waitInPlace }
   const running = new Set<Promise<unknown>>()

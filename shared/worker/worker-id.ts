@@ -10,7 +10,7 @@ const host = hostname()
 
 /**
  * Makes a new worker id of host name, process id and a random part. The random part distinguishes workers of one process,
- * and a restarted process that got the same process id as the one before.
+ * and a restarted process that got the same process id as the process before.
  */
 export function automaticWorkerId(): string {
   return `${host}-${process.pid}-${randomBytes(3).toString('hex')}`

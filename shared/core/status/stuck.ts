@@ -8,7 +8,7 @@ export type WaitFacts = {
   readonly reason: StatusReason | undefined
   readonly isPaused: boolean
   /** Whether other tasks of its type run or wait to run. Then the task waits behind them. */
-  readonly isInLine: boolean
+  readonly isBehindOthers: boolean
   /** The time since which all that a run needs exists: the type's configuration, a worker or handler, and sweeps that repair. */
   readonly since: number
 }
@@ -33,6 +33,6 @@ export function isStuck(task: Task, facts: WaitFacts, now: number): boolean {
 }
 
 /** Whether a task may wait for any length of time. No other place decides this. */
-function mayWait({ reason, isPaused, isInLine }: WaitFacts): boolean {
-  return reason !== undefined || isPaused || isInLine
+function mayWait({ reason, isPaused, isBehindOthers }: WaitFacts): boolean {
+  return reason !== undefined || isPaused || isBehindOthers
 }

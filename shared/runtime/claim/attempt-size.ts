@@ -1,7 +1,7 @@
 /**
- * How many tasks one attempt of a claim takes. The first attempt takes few: it shows whether other processes claim, too. While none
- * seems to claim, the attempts grow. When one loses many claims to others, the next ones choose at random from a window of the first tasks,
- * so that many concurrent claimers do not all write to the same tasks.
+ * How many tasks one attempt of a claim takes. The first attempt takes few: it shows whether other processes claim, too. While no
+ * other process seems to claim, the attempts grow. When an attempt loses many claims to other processes, the next attempts
+ * choose at random from a window of the first tasks, so that many concurrent claimers do not all write to the same tasks.
  */
 
 /** The first attempt claims this share of the wanted tasks. */

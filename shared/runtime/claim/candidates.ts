@@ -13,7 +13,7 @@ export type Candidates = {
   scatter(window: number): Promise<number>
 }
 
-/** Candidates in the order of one type. Several types take turns instead, and then `isInOrder` is false. */
+/** Candidates in the order of one type. Several types alternate instead, and then `isInOrder` is false. */
 export function createCandidates(ready: ReadyTasks, named: readonly Task[], isInOrder: boolean): Candidates {
   let targets = named
   let read: readonly Task[] = []
@@ -38,8 +38,8 @@ export function createCandidates(ready: ReadyTasks, named: readonly Task[], isIn
 }
 
 /**
- * Merges the targets into the ready tasks by their order, and returns those that come later. With several types, whose tasks take
- * turns, targets come first.
+ * Merges the targets into the ready tasks by their order, and returns the targets behind these tasks apart. With several types,
+ * whose tasks alternate, targets come first.
  */
 export function withTargets(
   found: readonly Task[],

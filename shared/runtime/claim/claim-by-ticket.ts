@@ -16,8 +16,8 @@ export type Ticket = Pick<Delivery, 'task' | 'passedOn'>
  *
  * - `paused`              the type is paused
  * - `no-task`             no task waits
- * - `not-needed`          a found task waits for a limit or was released, and a new ticket is sent for it; or two tickets named it
- * - `suspect-runs-alone`  a task was found, but another one must run alone
+ * - `not-needed`          a found task waits for a limit or was released, and gets a new ticket; or two tickets named one task
+ * - `suspect-runs-alone`  a task was found, but released: another found task must run alone; see `dispatch/suspects.ts`
  */
 export type TicketRefusal = 'paused' | 'no-task' | 'not-needed' | 'suspect-runs-alone'
 
@@ -50,25 +50,25 @@ type WaitingTicket = {
  * Claims for the tickets of a worker process. One claim of a type is in progress at a time. Tickets that arrive meanwhile
  * wait, and are then claimed for together.
  */
-export function createTicketWaitList(system: System, claimer: Claimer): ClaimByTicket {
-  const lines = new Map<string, WaitingTicket[]>()
+export function createTicketClaimer(system: System, claimer: Claimer): ClaimByTicket {
+  const waitLists = new Map<string, WaitingTicket[]>()
   const serve = async (name: string) => {
-    for (let waiting = lines.get(name); waiting?.length; waiting = lines.get(name)) {
-      lines.set(name, [])
+    for (let waiting = waitLists.get(name); waiting?.length; waiting = waitLists.get(name)) {
+      waitLists.set(name, [])
       await claimForAll(system, claimer, waiting)
     }
-    lines.delete(name)
+    waitLists.delete(name)
   }
   return (type, ticket) =>
     new Promise((resolve, reject) => {
       const name = workOf(ticket.task).type
-      const waiting = lines.get(name)
-      lines.set(name, [...(waiting ?? []), { type, ticket, resolve, reject }])
+      const waiting = waitLists.get(name)
+      waitLists.set(name, [...(waiting ?? []), { type, ticket, resolve, reject }])
       if (!waiting) void serve(name)
     })
 }
 
-/** Claims for the waiting tickets. Uses the type as the latest ticket read it, because the list may be served for hours. */
+/** Claims for the waiting tickets. Uses the type as the latest ticket read it, because the wait list may be served for hours. */
 async function claimForAll(
   system: System,
   claimer: Claimer,

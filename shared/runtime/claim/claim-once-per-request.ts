@@ -53,8 +53,8 @@ export async function claimOncePerRequest(
 }
 
 /**
- * The claims of the earlier request with this name. Empty when that request does not end in time. Undefined when there is
- * none, so that this request has to claim.
+ * The claims of the earlier request with this name. Empty when that request does not end in time. Undefined when there
+ * is no such request, so that this one has to claim.
  */
 async function earlierAnswer(system: System, name: string, wait: ClaimWait): Promise<Claimed[] | undefined> {
   const { clock, records } = system
@@ -76,8 +76,8 @@ async function answerOf(
   found: Json,
   { begun, ms }: ClaimWait,
 ): Promise<readonly ClaimReference[] | undefined> {
-  for (let present: Json | undefined = found; present !== undefined; present = await records.get(name)) {
-    const record = present as RequestRecord
+  for (let stored: Json | undefined = found; stored !== undefined; stored = await records.get(name)) {
+    const record = stored as RequestRecord
     if ('claims' in record) return record.claims
     if (elapsedSince(clock, begun) >= ms + CLAIMING_MS) return []
     await clock.sleep(POLL_MS)

@@ -85,7 +85,7 @@ function passingOver({ types }: ClaimScope, progress: Progress, task: Task): Pro
   return { ...progress, passedOver: task }
 }
 
-/** Whether the ready tasks come in the order of one type. Several types take turns instead. */
+/** Whether the ready tasks come in the order of one type. Several types alternate instead. */
 export function isInOrder(types: ClaimScope['types']): boolean {
   return types.length === 1
 }

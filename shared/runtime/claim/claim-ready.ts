@@ -148,8 +148,8 @@ function verdictOn(system: System, call: Call, { heldBack }: Progress, task: Tas
 }
 
 /**
- * Claims the chosen tasks at the same time and returns how many were lost to others. A task that was refused for a reason
- * of its own, such as a passed deadline, does not count as lost. When the store fails for one claim, the other claims are
+ * Claims the chosen tasks at the same time and returns how many were lost to other processes. A task that was refused for
+ * a reason of its own, such as a passed deadline, does not count as lost. When the store fails for one claim, the other claims are
  * still delivered, since their runs would be lost otherwise.
  */
 async function attempt(

@@ -30,10 +30,10 @@
  * how they do it:
  *
  * - The index lags. It still shows tasks that were claimed, and may show a new one late. So each candidate's head is read, and the
- *   write itself decides. A ticket that finds no task is passed on, since another worker may find one soon.
- * - All claimers want the same first tasks. A call therefore begins with a few. While it loses none, its attempts double. When it
- *   loses more than 30 % to others, it chooses at random from a window of the first tasks, which grows up to 500. So the order is
- *   exact while one process claims, and within 500 tasks when many do.
+ *   write itself decides. A ticket that finds no task is passed on, since the index may show one soon.
+ * - All claimers want the same first tasks. A call of `claimReady` therefore begins with a few. While it loses none, its attempts
+ *   double. When it loses more than 30 % to other processes, it chooses at random from a window of the first tasks, which grows up
+ *   to 500. So the order is exact while one process claims, and within 500 tasks when many do.
  * - Some tasks at the front cannot be claimed now: a limit is used up, a type is paused, or they are meant for other workers. The
  *   call passes them over. It remembers each refusal, so 1,000 tasks behind one used-up limit cost one question. A call
  *   examines at most 1,000 candidates, and a candidate that is held back counts a quarter.
@@ -117,7 +117,7 @@ export type NotClaimed = {
 }
 
 export type ClaimOptions = {
-  /** How the claim uses slots under rate limits. @default `wait-for-slot`: a far slot is written to the task */
+  /** How the claim uses slots under rate limits. @default `wait-for-slot`: a slot too far ahead to wait for is written to the task */
   readonly slotUse?: SlotUse | undefined
   readonly patience?: Patience
   /** The judgement by which the caller chose the task. The claim uses it while it holds. */
@@ -243,7 +243,7 @@ async function writeClaim(
     const wasChanged = conflicts > 0 && !hasRun(task, claimer)
     return { refused: decision.reason, lostToOthers: wasChanged || decision.reason === 'no-worker-wanted' }
   }
-  if (!task) throw new Error(`claimed ${seen.id} but holds no task`)
+  if (!task) throw new Error(`the claim of ${seen.id} was written, but returned no task`)
   const lateRefusal = admitted === NOT_ADMITTED ? undefined : await refusalAtStart(system, task, admitted)
   if (lateRefusal) {
     await releaseRun(system, { task, run: decision.run }, patience)

@@ -10,7 +10,10 @@ import { endRunOrLog } from './release-run.ts'
 /** A claimed task with its run and its content. */
 export type ClaimedTask = Claimed &
   Content & {
-    /** The input equals the parameters and is left out, because only one of them fits the answer. */
+    /**
+     * The step's input equals `params` (the flow's input and results) and is left out, because only one of them fits the
+     * answer.
+     */
     readonly isInputParams?: true
   }
 
@@ -18,7 +21,7 @@ const CONCURRENT_READS_MAX = 25
 
 /**
  * Adds the contents to the claims of an answer. A claim that cannot be delivered is left out, and its run is ended. That
- * happens when its input cannot be read, or when it has grown and no longer fits the answer.
+ * happens when its task's input cannot be read, or when the task's content has grown and no longer fits the answer.
  */
 export async function withContents(system: System, claimed: readonly Claimed[]): Promise<ClaimedTask[]> {
   const read = await sideBySide(claimed, CONCURRENT_READS_MAX, async one => {

@@ -53,7 +53,7 @@ function joined(
   return { ...(input !== undefined && { input }), ...(previous !== undefined && { previous }) }
 }
 
-/** Thrown when a stored value that the task needs has expired. */
+/** Thrown when a value that the task needs is no longer stored. */
 export class BodyGone extends Error {
   override readonly name = 'InputExpired'
 }

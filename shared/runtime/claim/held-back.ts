@@ -13,7 +13,7 @@ export type HeldBack = {
   readonly usedUp: Readonly<Record<Kind, ReadonlySet<string>>>
   /** The types that are paused, as `typesOf` names them. */
   readonly paused: ReadonlySet<string>
-  /** How many tasks this call made wait for a limit: for a permit, or, if a ticket named them, for a slot. */
+  /** How many tasks this call made wait for a limit: for a permit, or, if its caller gave them, for a slot. */
   readonly waiting: number
   /** When a rate limit that refused a start may allow one. Infinity when no such time is known. */
   readonly nextStart: number
@@ -28,7 +28,10 @@ export const NOTHING_HELD_BACK: HeldBack = {
   nextStart: Number.POSITIVE_INFINITY,
 }
 
-/** What a call claims for: its types, and the ids of the tasks that wait for slots of their own. */
+/**
+ * What a call claims for: its types, and the ids of the tasks that its caller gave, as targets or by tickets. Each of these tasks
+ * may have a slot of its own, so it is tried even when its rate limit is known to be used up.
+ */
 export type ClaimScope = {
   readonly types: readonly TaskType[]
   readonly named: ReadonlySet<string>

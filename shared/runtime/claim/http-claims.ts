@@ -99,9 +99,9 @@ function claimTryOf(
   return async () => {
     const current = known ?? (await readAgain(system, types))
     known = undefined
-    const serving = current.filter(type => !type.paused)
-    return serving.length > 0
-      ? claimOnce(system, serving, claimer, { wanted: limit, until })
+    const unpaused = current.filter(type => !type.paused)
+    return unpaused.length > 0
+      ? claimOnce(system, unpaused, claimer, { wanted: limit, until })
       : NOTHING_CLAIMED
   }
 }

@@ -18,7 +18,7 @@ import type { ClaimResult } from './claim-ready.ts'
  * more than a second is written, so neither a busy nor an idle worker pays a write per claim.
  *
  * The number of claims that wait at one time is bounded, too. Each such wait records its end in the registry. A claim that
- * finds too many others waiting is ended. Tasks that can be claimed are handed out in any case.
+ * finds too many other claims waiting is ended. Tasks that can be claimed are handed out in any case.
  */
 
 export type ClaimPace = {
@@ -150,8 +150,8 @@ async function poll(
 }
 
 /**
- * How many other workers have a waiting claim in the registry. 0 when the registry does not answer, so that this one may
- * wait.
+ * How many other workers have a waiting claim in the registry. 0 when the registry does not answer, so that the
+ * caller's claim may wait.
  */
 async function othersWaiting({ workers, clock, log }: System, { workerId }: Claimer): Promise<number> {
   const now = clock.now()

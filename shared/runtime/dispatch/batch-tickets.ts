@@ -21,13 +21,13 @@ import { suspectAlone } from './suspects.ts'
 type Outcomes = ReadonlyMap<Ticket, Claimed | TicketRefusal>
 
 /**
- * Claims for the tickets among the dispatches of one batch. Tickets of a type that may start now share one claim, and each
- * later ticket has a claim of its own.
+ * Claims for the tickets among the dispatches of one batch. The tickets of one type whose tasks may start now share one
+ * claim. A ticket whose task starts later has a claim of its own.
  *
  * `typeOf` must give the same answer throughout the batch. Otherwise a dispatch could stop being a ticket after the
  * claim that it shares, and no handler would run the task that was claimed for it.
  */
-export async function createTicketBatch(
+export async function createBatchTicketClaimer(
   system: System,
   claimer: Claimer,
   typeOf: TypeReader,
@@ -58,7 +58,10 @@ async function startableTickets(
   return [...Map.groupBy(startable, ({ task }) => workOf(task).type).values()]
 }
 
-/** Claims for tickets of one type. If a suspect was claimed, it runs alone: the other claimed tasks are released. */
+/**
+ * Claims for tickets of one type. If a suspect (a task whose last run was lost; see `suspects.ts`) was claimed, it runs alone:
+ * the other claimed tasks are released.
+ */
 async function claimForGroup(
   system: System,
   type: TaskType,
@@ -81,14 +84,16 @@ async function claimForGroup(
 /**
  * The tickets that found no task and may be passed on. A ticket for a released task, or for one that waits for a limit, is
  * not passed on, since a new ticket is sent for that task.
+ *
+ * `newTickets`: how many tasks get a new ticket: released ones, and those that wait for a limit.
  */
 function unusedTickets(
   tickets: readonly Ticket[],
   toRun: readonly Claimed[],
-  withNewTickets: number,
+  newTickets: number,
 ): readonly Ticket[] {
   const ids = new Set(toRun.map(({ task }) => task.id))
-  const left = tickets.length - toRun.length - withNewTickets
+  const left = tickets.length - toRun.length - newTickets
   return tickets
     .filter(({ task, passedOn }) => !ids.has(task.id) && passedOn < TICKET_PASSES_MAX)
     .slice(0, Math.max(0, left))

@@ -18,10 +18,11 @@
  * A dispatch is passed on in three cases, and a refused dispatch is dropped in all others:
  *
  * - Its claim was refused because another worker is about to claim the task, in case that worker dies. The dispatch returns
- *   a second later, at most ten times. A standalone worker also passes on a task that it runs, has run, or may not run,
- *   without a bound in the first minute after the task changed or fell due. It drops the dispatch of a changed task.
+ *   a second later, at most ten times. A standalone worker also passes on the dispatch of a task that it runs, has run, or may
+ *   not run, without a bound in the first minute after the task changed or fell due. It drops the dispatch of a changed task.
  * - It is a ticket that found no task, since the index may show one soon: a second later, at most twice.
- * - It is a ticket whose task was released because a suspect runs alone: at once, at most twice.
+ * - It is a ticket whose task was released because a suspect (a task whose last run was lost) runs alone: at once, at most
+ *   twice.
  *
  * After the claim the dispatch is not needed any more. The lease and its looks guard the run, which may take hours.
  *
@@ -30,7 +31,7 @@
  * | receives      | batches of up to ten, from Lambda           | as many dispatches as it has capacity for         |
  * | deletes       | when the invocation has ended               | as soon as the claim is written                   |
  * | puts back     | a copy that counts its hops, at most twelve | a copy, without a bound                           |
- * | tickets       | share one claim per batch and type          | share one claim if they wait for the one before   |
+ * | tickets       | share one claim per batch and type          | share one claim if they arrive during another one |
  * | suspects      | run alone, since a batch shares a process   | run beside other tasks                            |
  *
  * Read next: `disposition.ts`. A function enters by `serve-dispatches.ts`, with `batch-tickets.ts` and `suspects.ts`. A
@@ -67,7 +68,7 @@ export type Serving = {
   readonly definition: TaskDefinition
   readonly typeOf: TypeReader
   readonly claimByTicket: ClaimByTicket
-  /** How a claim uses slots under rate limits. @default `wait-for-slot`: a far slot is written to the task */
+  /** How a claim uses slots under rate limits. @default `wait-for-slot`: a slot too far ahead to wait for is written to the task */
   readonly slotUse?: SlotUse
   readonly hooks?: RunHooks
   /** Aborts when the receiver must claim no more tasks. */
@@ -217,7 +218,7 @@ async function isMoot(
 export function reportEndOfChain({ metrics, log }: System, { task, hops }: Delivery, dispatches = 1): void {
   metrics.add('LookLoop', dispatches, task.type)
   const message =
-    'dispatches were sent on too often; refused tickets are dropped, and others stay in their queue'
+    'dispatches were sent on too often; refused tickets are dropped, and other dispatches stay in their queue'
   log.warn(message, { taskId: task.id, dispatches, hops })
 }
 

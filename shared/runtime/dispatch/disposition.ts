@@ -31,11 +31,11 @@ export type Disposition =
 
 /** How a kind of receiver treats dispatches that it does not run. */
 export type Receiver = {
-  /** The refusals after which another worker may claim the task, or this one later. It then passes the dispatch on. */
+  /** The refusals after which another worker may claim the task, or this worker later. It then passes the dispatch on. */
   readonly passesOn: ReadonlySet<NotClaimed['refused']>
   /**
    * For this time after its task changed or fell due, a dispatch is passed on without a bound, so that it soon reaches a
-   * worker that may take the task. Later it is passed on at most `PASSES_MAX` times. Without it, the bound always holds.
+   * worker that may take the task. Later it is passed on at most `PASSES_MAX` times. Without `freshMs`, the bound always holds.
    */
   readonly freshMs?: number
   /** Whether it reads the task before it passes a dispatch on, and drops the dispatch of a changed task. */
@@ -83,7 +83,7 @@ const PASS_DELAY_S = 1
 /** A dispatch of a task that is not fresh is passed on at most this many times. */
 const PASSES_MAX = 10
 
-/** The delay of a ticket that is passed on, by the reason. The other reasons drop it. */
+/** The delay of a ticket that is passed on, by the reason. A ticket with another reason is dropped. */
 const TICKET_PASS_DELAYS_S: { readonly [Why in TicketRefusal]?: number } = {
   'no-task': 1,
   'suspect-runs-alone': 0,
@@ -159,7 +159,7 @@ function afterFailure(
   { isOutage, isClaimedByTicket }: Extract<Obstacle, { kind: 'failed' }>,
   { passedOn, hops = 0 }: Dispatched,
 ): Disposition {
-  // The lease guards the run, and the ticket does not name its task.
+  // The lease guards the run, and the ticket may name another task than the claimed one.
   if (isClaimedByTicket) return { to: 'drop' }
   if (!isOutage) return { to: 'leave' }
   const doubled = OUTAGE_DELAY_S * 2 ** Math.max(0, hops - OUTAGE_DELAYS_ALIKE + 1)

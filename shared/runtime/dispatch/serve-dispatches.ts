@@ -6,7 +6,7 @@ import type { Clock } from '../../ports/machine.ts'
 import type { Delivery, Dispatch } from '../../ports/messages.ts'
 import type { System } from '../kernel/system.ts'
 import type { TypeReader } from '../types/type-cache.ts'
-import { createTicketBatch } from './batch-tickets.ts'
+import { createBatchTicketClaimer } from './batch-tickets.ts'
 import { reportEndOfChain, serveDispatch } from './dispatch.ts'
 import { FUNCTION, isChainOver } from './disposition.ts'
 import { isSuspect, suspectAlone } from './suspects.ts'
@@ -46,7 +46,7 @@ export async function serveDispatches(
   const outOfTime = signalAt(system.clock, stopAt, done.signal)
   try {
     const unsent = await sendBackAll(system, withoutRepeated(others, toRun))
-    const claimByTicket = await createTicketBatch(system, claimer, typeOf, toRun)
+    const claimByTicket = await createBatchTicketClaimer(system, claimer, typeOf, toRun)
     const serving = { system, receiver: FUNCTION, claimer, definition, typeOf, claimByTicket, outOfTime }
     const served = await Promise.all(toRun.map(one => serveDispatch(serving, one)))
     const left = toRun.filter((_, nth) => served[nth] === 'left')
@@ -60,7 +60,7 @@ type BatchDelivery = Delivery & Pick<ReceivedDispatch, 'messageId'> & Required<P
 
 /**
  * The deliveries of a batch. Lambda deletes their messages after the invocation, except those that the function reports as
- * failed. Each has the hops of the longest chain, because Lambda counts all that an invocation sends to that chain.
+ * failed. Each delivery has the hops of the longest chain, because Lambda counts all that an invocation sends to that chain.
  */
 function deliveriesOf(system: System, batch: readonly ReceivedDispatch[]): BatchDelivery[] {
   const hops = Math.max(0, ...batch.map(one => one.hops ?? 0))

@@ -8,7 +8,8 @@ import { cachedTypeReader } from '../types/type-cache.ts'
 
 /**
  * A process caches a front for this long. So two tenants that enter through different processes may differ by the turns
- * claimed in this time. When the line has just run empty, they differ by this time as turns.
+ * claimed in this time. When the line has just run empty, they may differ by the turns that `presentTurn` advances in this
+ * time.
  */
 const FRONT_LIFE_MS = 250
 const CACHED_LINES_MAX = 1_000
@@ -32,8 +33,8 @@ const memoryOf = processMemory(() => ({
  * The turn at which a tenant without earlier turns enters a line: the smallest waiting turn, but none before the front
  * that claimers have noted.
  *
- * Costs one read of each shard and of the note. While tasks wait, a process reads at most every 250 ms. While none waits,
- * it reads for each task, since it must see at once what others publish now.
+ * Costs one read of each shard and of the noted front. While tasks wait, a process reads at most every 250 ms. While none waits,
+ * it reads for each task, since it must see at once what other processes publish.
  */
 export async function frontOf(system: System, line: FairLine): Promise<number> {
   const { reads, fronts } = memoryOf(system.tasks)

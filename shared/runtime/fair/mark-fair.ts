@@ -27,8 +27,8 @@ export async function markFair(system: Marking, typeOf: TypeReader, type: TaskTy
 }
 
 /**
- * Marks the type and starts the background job. If its message cannot be sent, the sweeper sends it, since the type
- * records it.
+ * Marks the type and starts the background job. If the job's message cannot be sent, the sweeper sends it, since the type
+ * records the change.
  */
 async function mark(system: Marking, { type }: TaskType): Promise<void> {
   const changed = await changeType(

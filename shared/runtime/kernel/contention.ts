@@ -71,7 +71,8 @@ export function conflictWaitMs(
 
 /**
  * How many processes may want to write the head at one moment. For a task these are possible claimers, workers with live runs, and
- * one more. A canvas or a schedule is written by a request and by the process that works on it.
+ * one more; a claim does not count the live runs. A canvas or a schedule is written by a request and by the process that works
+ * on it.
  */
 function rivalsFor(task: Head | undefined, operation: Operation): number {
   if (task?.state !== 'open') return 1

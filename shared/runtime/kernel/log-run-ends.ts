@@ -35,7 +35,7 @@ export function logEndFound({ log }: Logging, before: Task, after: Task, fence: 
   logEnd(log, before, after, fence, after.ended[fence])
 }
 
-/** Logs that a worker's run was stopped by others: as `info` when a user or an operator did that, else as a warning. */
+/** Logs that a run was over before its worker could end it: as `info` when a user or an operator asked for that, else as a warning. */
 export function logRunStopped(
   { log }: Logging,
   task: Task,

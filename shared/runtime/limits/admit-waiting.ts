@@ -15,7 +15,8 @@ import { endWaitOf } from './written-wait.ts'
 /**
  * Admits tasks that wait for permits of a concurrency limit. They wait in one of two places:
  * - in the limit's place, when a claim was refused for lack of a permit
- * - in their ready places, when the type's tasks are run in order and the limit counts all of them
+ * - in their ready places, when the type's tasks are run in order and the limit has no key, so that it counts every task of
+ *   the type
  */
 
 const PAGE_ENTRIES = 100
@@ -64,9 +65,9 @@ async function readReady(
  * run now does not block those behind it. Several processes may admit at once: one of them ends each wait. A task whose
  * claim finds no permit left waits again.
  *
- * In the ready places, a ticket admits each task. Tasks of HTTP workers need none. When tasks wait in both places, chance
- * decides how many are admitted from each. `isRepair` means that no permit was released just now; then tickets
- * that are already in the queue are enough.
+ * In the ready places, a ticket admits each task that may wait without a record; the recorded waits of the other tasks end.
+ * Tasks of HTTP workers need no ticket. When tasks wait in both places, chance decides how many are admitted from each.
+ * `isRepair` means that no permit was released just now; then tickets that are already in the queue are enough.
  */
 export async function admitWaiting(
   system: System,
@@ -153,7 +154,7 @@ async function waitingInReadyPlaces(system: System, type: TaskType, count: numbe
     examined += tasks.length
     found.push(
       ...tasks.filter(
-        task => isInReadyPlace(task) && (isAdmittedByTicket(task, type) || waitsFor(task, type.type)),
+        task => isInReadyPlace(task) && (mayWaitUnrecorded(task, type) || waitsFor(task, type.type)),
       ),
     )
   }
@@ -167,22 +168,22 @@ function isInReadyPlace(task: Task): boolean {
 }
 
 /**
- * Whether a ticket admits the task. Such a task may wait without any record of it: its own ticket was used for another
- * task that had waited longer.
+ * Whether the limit may keep the task waiting without any record of it, since its type is claimed in order: the ticket that
+ * was sent for it was used for another task that had waited longer, or it is an HTTP task, which needs no ticket.
  */
-function isAdmittedByTicket(task: Task, type: TaskType): boolean {
+function mayWaitUnrecorded(task: Task, type: TaskType): boolean {
   return isLimitedForAll(type) && (workOf(task).kind === 'http' || isTicket(task, type))
 }
 
-/** Ends the waits of the tasks, or sends tickets for those that a ticket admits. Returns how many waits it ended. */
+/** Ends the recorded waits of the tasks, and sends tickets for the other tasks. Returns how many waits it ended. */
 async function admitFromReadyPlaces(system: System, type: TaskType, tasks: readonly Task[]): Promise<number> {
-  const byTicket = tasks.filter(task => isAdmittedByTicket(task, type))
+  const unrecorded = tasks.filter(task => mayWaitUnrecorded(task, type))
   const ended = await endWaits(
     system,
-    tasks.filter(task => !byTicket.includes(task)),
+    tasks.filter(task => !unrecorded.includes(task)),
   )
-  if (byTicket.length === 0) return ended
-  const failures = await system.messages.dispatch(byTicket.map(task => ({ task, delaySeconds: 0 })))
+  if (unrecorded.length === 0) return ended
+  const failures = await system.messages.dispatch(unrecorded.map(task => ({ task, delaySeconds: 0 })))
   if (failures[0]) throw new Error(`${failures.length} tickets could not be sent: ${failures[0].reason}`)
   return ended
 }

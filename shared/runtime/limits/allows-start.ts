@@ -7,7 +7,7 @@ import { limitRulesOf } from './limit-rules.ts'
 const LIFETIME_MS = 1_000
 
 /**
- * A function that says whether the rate limits allow a start of a task now. It caches the slot logs for one second, for
+ * Returns a function that says whether the rate limits allow a start of a task now. It caches the slot logs for one second, for
  * callers that ask once per task.
  */
 export function cachedAllowance(system: System): (task: Task) => Promise<boolean> {

@@ -13,7 +13,10 @@ import { isWithin, type Moment } from '../kernel/moment.ts'
 import type { System } from '../kernel/system.ts'
 import { cachedType, TYPE_CACHE_MS } from '../types/type-cache.ts'
 
-/** When a claim has taken longer than this, it reads the types again before its run begins: see `PAUSE_ACK_MS`. */
+/**
+ * A claim reads its types again before its run begins, if they were read longer ago than `TYPE_CACHE_MS` plus this: see
+ * `PAUSE_ACK_MS`.
+ */
 const CLAIM_MS_MAX = 400
 
 /** The limits and the pause that apply to a task, from its types. */

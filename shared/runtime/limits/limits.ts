@@ -16,8 +16,9 @@
  *
  * - The item is a slot log: the starts of the last period, and the reserved ones. A slot is one start at one time. Two slots
  *   that are `limit` positions apart lie at least a period apart, so the limit holds for every span of time.
- * - A claim reserves the next slot by writing the log. The slot lies a lead ahead, since it would otherwise pass during the write.
- *   Each process measures its lead. Calls of one process share a write. While all near slots are taken, a write only adds to a counter.
+ * - A claim reserves the next slot by writing the log. The slot lies some milliseconds ahead, since it would otherwise pass during
+ *   the write. Each process measures this lead. Calls of one process share a write. While the next free slot lies some time
+ *   ahead, a write only adds to a counter.
  * - A claim waits in place for a near slot: up to 1 s for a new slot, 2 s for the slot that its task has waited for, and 7.5 s in a
  *   standalone worker. The claim is written up to 250 ms before the slot, and its handler begins at the slot.
  * - A claim writes a far slot to the task. The planner reads that change from the table's stream and sends a dispatch for the time of

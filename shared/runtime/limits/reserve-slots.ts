@@ -24,7 +24,7 @@ import type { System } from '../kernel/system.ts'
  */
 const ROUNDS_MAX = 100
 const ROUND_PAUSE_MS_MAX = 40
-/** The log expires this many periods after its last slot. Its slots no longer limit later ones then. */
+/** The log expires this many periods after its last slot. Its slots then no longer limit later slots. */
 const LOG_LIFE_PERIODS = 2
 const LOG_LIFE_MS_MIN = 60_000
 
@@ -93,13 +93,13 @@ function askFor(
 ): Promise<Slot | NoFreeSlot> {
   const lists = waitListsOf(system.limits)
   const name = `${limited.name} ${rateText(limited.limit)}`
-  const served = lists.get(name)
-  const list = served ?? { waiting: [] }
+  const existing = lists.get(name)
+  const list = existing ?? { waiting: [] }
   lists.set(name, list)
   const reserved = new Promise<Slot | NoFreeSlot>((resolve, reject) => {
     list.waiting.push({ onlyFree, resolve, reject })
   })
-  if (!served) void serveWaitList(system, limited, list, () => lists.delete(name))
+  if (!existing) void serveWaitList(system, limited, list, () => lists.delete(name))
   return reserved
 }
 
@@ -129,7 +129,7 @@ async function serveWaitList(
 
 /**
  * Returns one outcome for each request that waits when the log has been read. Requests for a free slot get the first
- * slots. The others get theirs in the order of the calls.
+ * slots. The other requests get theirs in the order of the calls.
  */
 async function reserveFor(
   system: System,
@@ -178,8 +178,8 @@ function lifeMs({ perMs }: RateLimit): number {
 }
 
 /**
- * Reserves `count` slots by increasing the log's counter. While all near slots are reserved, the time of each further
- * slot follows from its number. So writes of several processes at one moment all succeed.
+ * Reserves `count` slots by increasing the log's counter. While the next free slot lies some time ahead, the time of
+ * each further slot follows from its number. So writes of several processes at one moment all succeed.
  */
 async function bookAhead(
   system: System,

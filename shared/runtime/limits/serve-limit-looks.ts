@@ -47,8 +47,8 @@ export async function serveLimitLook(system: System, look: LimitLook): Promise<v
 }
 
 /**
- * Admits as many tasks as permits were released. Each hand-over of a permit passes here, so to be fast it reads the
- * holders and the waiting tasks at the same time.
+ * Admits as many tasks as permits were released. Each waiting task gets its permit this way, so to be fast the holders and
+ * the waiting tasks are read at the same time.
  */
 async function admitForReleased(system: System, limit: string, released: number): Promise<void> {
   const [max, { holders }, waiting] = await Promise.all([

@@ -30,7 +30,7 @@ import { endWaitOf, writeWait } from './written-wait.ts'
  * How a claim uses slots.
  *
  * - `wait-for-slot`     a worker that received one task: the task starts in a slot of its own. The claim waits in place for a near
- *                       slot, and writes a far one to the task. With `waitInPlace` it waits longer in place
+ *                       slot, and writes a far one to the task; `limits.ts` has the times. With `waitInPlace` it waits longer
  * - `only-free-slot`    a caller that asks again later, such as a claim over HTTP: it takes only what may start now
  * - `slots-of-tickets`  the receiver of a batch of tickets: see `slotsOfTickets`
  */
@@ -77,7 +77,7 @@ export type StartOutcome =
 const WAITS = { kind: 'waits' } as const
 const NOT_NOW = { kind: 'not-now' } as const
 
-/** Whether a claim goes on to take permits, with the slot that it has waited for, if any. `waits`: the task waits for a far slot. */
+/** Whether a claim goes on to take permits, with the slot that it has waited for, if any. `waits`: the task's head records a far slot. */
 type SlotWait = { readonly kind: 'go-on'; readonly reserved?: ReservedSlot } | typeof WAITS
 
 /**

@@ -20,7 +20,7 @@ export async function writeWait(
   await transact(system, seen, decideOnPiece, patience)
 }
 
-/** Ends the wait of the task, as the caller has seen it. False when another process has changed the task: one of them ends a wait. */
+/** Ends the wait of the task that the caller has seen. False when the task has changed since: one process ends each wait. */
 export async function endWaitOf(system: System, task: Task): Promise<boolean> {
   const ended = endWait(task, system.clock.now())
   return ended.ok && (await applyChange(system, ended.change)).applied

@@ -111,7 +111,7 @@ function canvasLookOf({ head, plan: { driveAt } }: Planned, now: number): Canvas
 /**
  * Makes sure that each far minute with tasks has its EventBridge schedule.
  *
- * A schedule that cannot be created does not fail the tasks: the sweeper wakes each minute that has tasks and was
+ * An EventBridge schedule that cannot be created does not fail the tasks: the sweeper wakes each minute that has tasks and was
  * not woken. If Lambda delivered the stream batch again instead, the planner would send the messages of all other
  * tasks again.
  */

@@ -23,7 +23,7 @@ export async function finishRun(
 ): Promise<boolean> {
   for (;;) {
     try {
-      return await finished(system, hold.task(), fence, outcome)
+      return await tryToFinish(system, hold.task(), fence, outcome)
     } catch (error) {
       if (!isOutage(error) || hold.leaseLeftMs() <= 0) throw error
       system.log.warn('the end of a run is not written yet', { ...logFields(hold.task()), error })
@@ -32,7 +32,7 @@ export async function finishRun(
   }
 }
 
-async function finished(system: System, seen: Task, fence: number, outcome: Outcome): Promise<boolean> {
+async function tryToFinish(system: System, seen: Task, fence: number, outcome: Outcome): Promise<boolean> {
   const { decision, task } = await writeFinish(system, seen, { born: seen.born, fence, ...outcome })
   if (decision.ok) {
     if (!decision.change && task) logEndFound(system, seen, task, fence)

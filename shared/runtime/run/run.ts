@@ -25,7 +25,7 @@ import { type Hold, holdRun } from './hold-run.ts'
 import { outcomeOfError, outcomeOfResult } from './outcome.ts'
 import { createRunLog, type RunLog } from './run-log.ts'
 
-/** How a run ended. `stopped`: another process ended the run before its worker could. */
+/** How a run ended. `stopped`: another process ended it, or its lease ended before its worker could write the end. */
 export type Ran = {
   readonly outcome: Outcome['outcome'] | 'stopped'
   readonly fence: number
@@ -84,7 +84,7 @@ function stopOn(hold: Hold, signal: AbortSignal | undefined, reason: 'stopping' 
 /** The stop reasons after which the worker itself still ends the run. */
 const OWN_ENDINGS: ReadonlySet<StopReason> = new Set(['stopping', 'out-of-time', 'timed-out', 'deadline'])
 
-/** Whether a heartbeat found the run gone, so that its worker has nothing left to write. */
+/** Whether a heartbeat found the run over, or its lease ended while the store did not answer. Then its worker writes no end. */
 function hasLostItsRun(hold: Hold): boolean {
   const reason = hold.reason()
   return reason !== undefined && !OWN_ENDINGS.has(reason)

@@ -9,7 +9,7 @@ import type { StateReader } from '../types/serving-states.ts'
 import { tasksWithoutMarkers } from '../worker/targets.ts'
 import type { SweepCandidate } from './sweep-passes.ts'
 
-/** A task that became due this long ago and shows no sign of life has lost its message. */
+/** A message may be this late. Only a task that became due, and was last changed, longer ago may have lost its message. */
 export const GRACE_MS = 10_000
 
 /**
@@ -72,8 +72,8 @@ type WaitTimes = {
 }
 
 /**
- * Whether the task should have been looked at and was not, so that its messages are worth sending again. Where
- * no handler is deployed nothing can be dispatched. `chance` is 0 to 1.
+ * Whether the task should have been looked at and was not, so that its messages are worth sending again. Without
+ * a `backlog`, no handler is deployed or a type is paused, so nothing can be dispatched. `chance` is 0 to 1.
  */
 function isLost(
   task: Task,

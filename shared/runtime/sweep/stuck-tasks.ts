@@ -16,8 +16,8 @@ const IDS_LOGGED_MAX = 10
 
 /**
  * Counts and logs the stuck tasks among those that a round of the sweeper has read. It reads no tasks, and
- * reads the live workers only if a task shows no sign of life. The messages of a stuck task were sent again all
- * along, so it needs an operator.
+ * reads the live workers only if a task shows no sign of life. The sweeper has sent the messages of a stuck
+ * task again and again without effect, so the task needs an operator.
  */
 export async function reportStuck(round: SweepRound, tasks: readonly Task[]): Promise<void> {
   const { system } = round
@@ -67,7 +67,7 @@ function waitReader(round: SweepRound, tasks: readonly Task[]): (task: Task) => 
     return {
       reason: statusReasonOf(task, now, served),
       isPaused: involved.some(({ paused }) => paused),
-      isInLine: isOverHttp ? typesAtWork.has(type) : backlog > 0,
+      isBehindOthers: isOverHttp ? typesAtWork.has(type) : backlog > 0,
       since: Math.max(
         memory.rounds?.get(task.type)?.since ?? 0,
         handlerSince,

@@ -6,14 +6,14 @@ import { NOTHING_SWEPT, type SweepReport, sweepEach } from '../sweeper/sweeper.t
 import { wakeMinute, wasMinuteWoken } from '../wake/wake.ts'
 
 /**
- * If the EventBridge schedule of a minute has not fired this shortly before the minute begins, it was lost. These
+ * If the EventBridge schedule of a minute has not fired this long before the minute begins, it was lost. These
  * schedules are set two minutes ahead, and may fire up to one minute late. An earlier check would dispatch whole
  * minutes twice.
  */
 const LOOK_AHEAD_MS = 55_000
 /**
- * Rounds come every minute, so looking back further than one minute covers lost rounds. Older minutes are swept
- * as overdue tasks.
+ * Rounds come every minute, so looking back further than one minute covers lost rounds. The tasks of older
+ * minutes are swept as overdue tasks.
  */
 const LOOK_BACK_MS = 180_000
 
@@ -22,7 +22,8 @@ export type CheckedMinutes = Set<number>
 
 /**
  * Wakes the far minutes whose EventBridge schedule was lost, deleted, or never created: they begin about now, have
- * tasks in their place, and left no record of having been woken.
+ * tasks in their place, and left no record of having been woken. (Tasks enter the place of a far minute while it is further
+ * ahead than an SQS delay reaches, 15 minutes.)
  *
  * No task enters the place of a minute in the last quarter of an hour before it, so each minute is checked once. A
  * check reads one record and, if there is none, `MINUTE_SHARDS` partitions, however many tasks wait.

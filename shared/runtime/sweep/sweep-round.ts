@@ -24,10 +24,10 @@ export function createSweepMemory(): Required<SweepMemory> {
   return { rounds: new Map(), minutes: new Set() }
 }
 
-/** What the sweepers of one round share. None of them changes it, except for what it remembers itself. */
+/** What the sweepers of one round share. A sweeper changes nothing of it but its own part of `memory`. */
 export type SweepRound = {
   readonly system: PlanningSystem
-  /** All types, beginning with another one in each round, so that none is always the last when the time runs out. */
+  /** All types, beginning with a random one, so that none is always the last when the time runs out. */
   readonly types: readonly TaskType[]
   /** When any type was changed last. */
   readonly typesChangedAt: number

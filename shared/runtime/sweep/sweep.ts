@@ -4,7 +4,7 @@
  * What can be lost. The table holds what is true, and a message only says when a process should look at it. A message is
  * lost when a queue refuses it, when it becomes a dead letter, or when its process dies between its write and its send. A
  * process that dies also leaves work half done: a canvas whose members are not all published, a purge, a change of a type
- * that does not hold yet, a worker that is still listed.
+ * that is not applied to all tasks yet, a worker that is still listed.
  *
  * What repairs it. For each kind of loss there is a sweeper: `SWEEPERS` below is the whole list. A sweeper reads the table,
  * derives from it what should have happened by now, and does that again. It needs no message for this, so it also works
@@ -24,8 +24,9 @@
  * read the task, and ever more rarely after that. It never stops because one item, one type or one sweeper fails.
  *
  * Read this file, then `sweep-tasks.ts`, the sweeper with the most to do: `sweep-passes.ts` reads partitions of tasks in
- * passes, and `lost-tasks.ts` judges which tasks have lost their message. `sweep-minutes.ts` wakes far minutes, and
- * `stuck-tasks.ts` reports tasks that no message can help. The room `sweeper/` holds what all sweepers share.
+ * passes, and `lost-tasks.ts` judges which tasks have lost their message. `sweep-minutes.ts` wakes minutes that lay
+ * further ahead than an SQS delay reaches (far minutes). `stuck-tasks.ts` reports tasks that no message can help. The room
+ * `sweeper/` holds what all sweepers share.
  */
 
 import type { Task } from '../../core/task/task.ts'

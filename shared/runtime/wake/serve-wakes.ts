@@ -27,7 +27,7 @@ export async function serveWakes(
   return failed.flat()
 }
 
-/** Serves the looks that report returned permits. One call for each limit admits tasks for all of its permits. */
+/** Serves the looks that report released permits. One call for each limit admits tasks for all of its permits. */
 function serveLimitLooks(system: System, received: readonly Received[]): Promise<string[]>[] {
   const singleLooks = received.filter(({ wake }) => wake.kind === 'limit' && !isRepeated(wake.look))
   const byLimit = Map.groupBy(singleLooks, ({ wake }) => (wake.kind === 'limit' ? wake.look.limit : ''))
@@ -50,7 +50,7 @@ function addReleasedPermits(sum: number, { wake }: Received): number {
   return sum + (wake.kind === 'limit' ? (wake.look.released ?? 1) : 0)
 }
 
-/** Serves a look that repeats for as long as tasks wait for the limit. `serveLimitLooks` serves the others. */
+/** Serves a look that repeats for as long as tasks wait for the limit. `serveLimitLooks` serves the looks after a release. */
 async function serveRepeatedLimitLook(system: System, look: LimitLook): Promise<void> {
   if (isRepeated(look)) await serveLimitLook(system, look)
 }

@@ -4,7 +4,7 @@ import { aRun, aTask, DAY, MINUTE, NOW, type TaskParts } from '../../support/tas
 
 const LONG_AGO = NOW - DAY
 const QUIET = { createdAt: LONG_AGO, updatedAt: LONG_AGO, dueAt: LONG_AGO }
-const FREE: WaitFacts = { reason: undefined, isPaused: false, isInLine: false, since: LONG_AGO }
+const FREE: WaitFacts = { reason: undefined, isPaused: false, isBehindOthers: false, since: LONG_AGO }
 
 describe('a task is quiet', () => {
   it.each<[string, TaskParts, boolean]>([
@@ -27,7 +27,7 @@ describe('a quiet task is stuck', () => {
     ['but may wait for a handler', QUIET, { reason: 'no-handler' }, false],
     ['or for a worker', QUIET, { reason: 'no-worker' }, false],
     ['or while its type is paused', QUIET, { isPaused: true }, false],
-    ['or in a line that moves', QUIET, { isInLine: true }, false],
+    ['or in a line that moves', QUIET, { isBehindOthers: true }, false],
     ['or as long as all is there only just', QUIET, { since: NOW - 14 * MINUTE }, false],
     ['when its run is dead, with any reason to wait', { ...QUIET, live: [aRun()] }, { isPaused: true }, true],
     ['when it owes callbacks', { ...QUIET, state: 'failed', owes: true }, { reason: 'callbacks-owed' }, true],

@@ -180,7 +180,7 @@ describe('a message is delivered again', () => {
     expect(await statesOf(system, [second!])).toEqual(['succeeded'])
   })
 
-  it('whose claim could not be written, while the others of its batch are served', async () => {
+  it('whose claim could not be written, while the other dispatches of its batch are served', async () => {
     const system = aMemorySystem()
     const tasks = await storedAll(system, {}, {})
     const { apply } = system.tasks

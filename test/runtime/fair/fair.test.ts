@@ -6,7 +6,7 @@ import type { Task } from '../../../shared/core/task/task.ts'
 import type { TaskType, TypeConfiguration } from '../../../shared/core/types/task-type.ts'
 import { defineTask } from '../../../shared/define/define-task.ts'
 import type { Claimed } from '../../../shared/runtime/claim/claim.ts'
-import { createTicketWaitList } from '../../../shared/runtime/claim/claim-by-ticket.ts'
+import { createTicketClaimer } from '../../../shared/runtime/claim/claim-by-ticket.ts'
 import { claimReady } from '../../../shared/runtime/claim/claim-ready.ts'
 import { serveDispatches } from '../../../shared/runtime/dispatch/serve-dispatches.ts'
 import { workOnJob } from '../../../shared/runtime/jobs/jobs.ts'
@@ -342,7 +342,7 @@ describe('fairness by tickets', () => {
     await publishFor(system, [LARGE], 300)
     await publishFor(system, COLLIDING.slice(0, 10), 2)
     const type = (await system.types.get('resize')) as TaskType
-    const claimByTicket = createTicketWaitList(system, { workerId: 'w1' })
+    const claimByTicket = createTicketClaimer(system, { workerId: 'w1' })
 
     const outcomes = await Promise.all(
       (await tickets(system)).slice(0, 30).map(task => claimByTicket(type, { task, passedOn: 0 })),

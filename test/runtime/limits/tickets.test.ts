@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Task } from '../../../shared/core/task/task.ts'
 import type { TypeLimits } from '../../../shared/core/types/task-type.ts'
-import { claimByTickets, createTicketWaitList } from '../../../shared/runtime/claim/claim-by-ticket.ts'
+import { claimByTickets, createTicketClaimer } from '../../../shared/runtime/claim/claim-by-ticket.ts'
 import type { ClaimResult } from '../../../shared/runtime/claim/claim-ready.ts'
 import { aMemorySystem, registered, stored, timed } from '../../support/worlds/memory-system.ts'
 
@@ -45,7 +45,7 @@ describe('a ticket', () => {
     expect(keysOf(outcome)).toEqual(['left'])
   })
 
-  it('is served together with others: they claim one task each, in order', async () => {
+  it('is served together with other tickets: they claim one task each, in order', async () => {
     const { system, type, storedAs } = await aPrioritySystem()
     const named: Task[] = []
     for (let nth = 0; nth < 6; nth++) named.push(await storedAs(`k${nth}`, nth))
@@ -68,11 +68,11 @@ describe('a ticket', () => {
     expect(outcome.claimed).toHaveLength(10)
   })
 
-  it('waits while others are served, and is then served together with all that wait', async () => {
+  it('waits while other tickets are served, and is then served together with all that wait', async () => {
     const { system, type, storedAs } = await aPrioritySystem()
     const named: Task[] = []
     for (let nth = 0; nth < 3; nth++) named.push(await storedAs(`k${nth}`, nth))
-    const claimByTicket = createTicketWaitList(system, CLAIMER)
+    const claimByTicket = createTicketClaimer(system, CLAIMER)
 
     const outcomes = await Promise.all(
       [...named, named[0] as Task].map(task => claimByTicket(type, ticketFor(task))),
@@ -83,9 +83,9 @@ describe('a ticket', () => {
     expect(outcomes.filter(one => one === 'no-task')).toHaveLength(1)
   })
 
-  it('that arrives while others are served is served by the latest configuration of its type', async () => {
+  it('that arrives while other tickets are served is served by the latest configuration of its type', async () => {
     const { system, type, storedAs } = await aPrioritySystem()
-    const claimByTicket = createTicketWaitList(system, CLAIMER)
+    const claimByTicket = createTicketClaimer(system, CLAIMER)
     const first = await storedAs('first', 1)
     const grown = { ...type, configuration: { ...type.configuration, shards: 2 } }
     await stored(system, { key: 'second', ordering: 'priority', shard: 1 })

@@ -76,7 +76,7 @@ describe('a callback that later defaults of its type make impossible', () => {
     expect(eventsOf(head).map(({ type }) => type)).toEqual(['task.needs-attention'])
   })
 
-  it('is published by the sweeper once its type allows it, and the others are not published twice', async () => {
+  it('is published by the sweeper once its type allows it, and the other callbacks are not published twice', async () => {
     await owing()
     await world.system.clock.advance(MINUTE)
     await put({})
@@ -108,7 +108,7 @@ describe('a callback that later defaults of its type make impossible', () => {
     expect(await world.head('work:k')).toMatchObject({ owes: true })
   })
 
-  it('whose second try fails makes no round report fewer repairs than none', async () => {
+  it('whose second try fails counts as failed in the sweeper’s report, and its repairs stay at 0', async () => {
     await owing()
     await put({})
     await world.system.clock.advance(MINUTE)

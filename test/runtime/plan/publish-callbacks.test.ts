@@ -7,7 +7,7 @@ import { publish } from '../../../shared/runtime/publish/publish.ts'
 import { sweep } from '../../../shared/runtime/sweep/sweep.ts'
 import { DAY, SECOND } from '../../support/tasks/a-task.ts'
 import { DONE, failingFor } from '../../support/tasks/flow-life.ts'
-import { aCallbackWorld, type CallbackWorld, MAIL } from '../../support/worlds/a-callback-world.ts'
+import { aCallbackWorld, type CallbackWorld, MAIL, POSITION } from '../../support/worlds/a-callback-world.ts'
 import type { MemorySystem } from '../../support/worlds/memory-system.ts'
 
 let world: CallbackWorld
@@ -34,7 +34,7 @@ describe('the end of a task', () => {
     expect((await world.head(task.id)).owes).toBeUndefined()
   })
 
-  it('publishes the others after a failure, once its retries are used up', async () => {
+  it('publishes its onError callbacks after a failure, once its retries are used up', async () => {
     const options = { retry: { maxRetries: 1, delayMs: 0 } }
     const task = await world.published({ options, onSuccess: [MAIL], onError: [MAIL, MAIL, MAIL] })
 
@@ -48,8 +48,8 @@ describe('the end of a task', () => {
   })
 
   it.each([
-    ['has nothing to follow', { onError: [MAIL] }, DONE],
-    ['has nothing to follow a failure', { onSuccess: [MAIL] }, failingFor('no')],
+    ['has no callback for its success', { onError: [MAIL] }, DONE],
+    ['has no callback for its failure', { onSuccess: [MAIL] }, failingFor('no')],
   ])('owes nothing when it %s', async (_name, request, outcome) => {
     const over = await world.ended(await world.published(request), outcome)
 
@@ -97,7 +97,7 @@ describe('a callback that is published twice exists once', () => {
     expect(await world.waiting()).toEqual(left)
   })
 
-  /** Its planner dies between publishing and recording that. */
+  /** A system whose planner dies between publishing and recording that. */
   const dying = (): MemorySystem => ({
     ...world.system,
     tasks: {
@@ -109,7 +109,7 @@ describe('a callback that is published twice exists once', () => {
     },
   })
 
-  it('even if it was removed before the second time', async () => {
+  it('even if it was removed between the two publishes', async () => {
     const over = await world.ended(await world.published({ onSuccess: [MAIL] }))
     await world.planned(over, dying())
     const [mail] = await world.waiting()
@@ -124,7 +124,7 @@ describe('a callback that is published twice exists once', () => {
   it('when the planner dies between publishing and recording that', async () => {
     const over = await world.ended(await world.published({ onSuccess: [MAIL, MAIL] }))
 
-    expect(await world.planned(over, dying())).toEqual(['p'])
+    expect(await world.planned(over, dying())).toEqual([POSITION])
     expect(await world.waiting()).toHaveLength(2)
     await world.planned(over)
 
@@ -150,7 +150,7 @@ describe('a callback that is published twice exists once', () => {
     expect(await world.waiting()).toHaveLength(2)
   })
 
-  it('when two planners publish at the same time', async () => {
+  it('when three planners publish at the same time', async () => {
     const over = await world.ended(await world.published({ onSuccess: [MAIL, MAIL] }))
 
     await Promise.all([world.planned(over), world.planned(over), world.planned(over)])
@@ -178,7 +178,7 @@ describe('no owed callback is lost', () => {
       get: () => Promise.reject(new BatonError('unavailable', 'no answer')),
     }
 
-    expect(await world.planned(over, { ...world.system, types })).toEqual(['p'])
+    expect(await world.planned(over, { ...world.system, types })).toEqual([POSITION])
     await world.planned(over)
 
     expect(await world.waiting()).toHaveLength(1)
@@ -196,7 +196,7 @@ describe('no owed callback is lost', () => {
     expect(await world.head(over.id)).toMatchObject({ state: 'open', callbacks: { onSuccess: 1 } })
   })
 
-  it('and its next end calls back again', async () => {
+  it('a task that is started over publishes its callbacks again at its next end', async () => {
     const over = await world.ended(await world.published({ onSuccess: [MAIL] }))
     await restartTask(world.system, over.id)
 

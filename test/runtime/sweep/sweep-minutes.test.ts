@@ -50,7 +50,7 @@ function counting(system: MemorySystem) {
   }
 }
 
-describe('a far minute whose schedule was lost', () => {
+describe('a far minute whose EventBridge schedule was lost', () => {
   it('is woken by the sweeper shortly before it begins, and counted', async () => {
     const system = await aMinuteIn(50 * SECOND)
 
@@ -71,7 +71,7 @@ describe('a far minute whose schedule was lost', () => {
     },
   )
 
-  it('does not count as lost while its schedule may still fire', async () => {
+  it('does not count as lost while its EventBridge schedule may still fire', async () => {
     const system = await aMinuteIn(60 * SECOND)
 
     expect(await sweepMinutes(system, new Set())).toEqual({ examined: 0, repaired: 0, failed: 0 })
@@ -104,7 +104,7 @@ describe('a far minute whose schedule was lost', () => {
 })
 
 describe('a far minute that needs no repair', () => {
-  it('has been woken by its schedule', async () => {
+  it('has been woken by its EventBridge schedule', async () => {
     const system = await aMinuteIn(90 * SECOND)
     await wakeMinute(system, FAR)
     await system.clock.advance(40 * SECOND)

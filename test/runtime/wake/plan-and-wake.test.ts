@@ -156,7 +156,7 @@ describe('a look', () => {
 describe('a far minute', () => {
   const due = (system: MemorySystem) => Math.ceil((system.clock.now() + 30 * MINUTE) / MINUTE) * MINUTE
 
-  it('is dispatched as a whole, with delays to the second, when its schedule fires', async () => {
+  it('is dispatched as a whole, with delays to the second, when its EventBridge schedule fires', async () => {
     const system = aMemorySystem()
     const dueAt = due(system)
     const keys = Array.from({ length: 250 }, (_, i) => `far-${i}`)

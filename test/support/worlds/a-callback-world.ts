@@ -15,6 +15,9 @@ import { aMemorySystem, type MemorySystem, registered } from './memory-system.ts
 /** The callback that most tests use. */
 export const MAIL = { type: 'mail' }
 
+/** The position in the stream of each change that the planner is given. */
+export const POSITION = 'p'
+
 export type CallbackWorld = Awaited<ReturnType<typeof aCallbackWorld>>
 
 /** A system in memory with the types `work` and `mail`, whose planner runs when it is told to. */
@@ -32,7 +35,7 @@ export async function aCallbackWorld(storing: (tasks: TaskStore) => TaskStore = 
     published: (request: Partial<PublishRequest> = {}) => published(system, request),
     ended: (task: Task, outcome: Outcome = DONE) => ended(system, task, outcome),
     /** Gives the planner a change of the task. Returns the positions that the stream must deliver again. */
-    planned: (task: Task, on = system) => planChanges(on, [{ task, position: 'p' }]),
+    planned: (task: Task, on = system) => planChanges(on, [{ task, position: POSITION }]),
     head: async (id: string) => (await readTask(system, id)) as Task,
     /** Open tasks of a type. */
     waiting: (type = 'mail') => waiting(system, type),
