@@ -40,7 +40,7 @@ export async function startRows({ system, aWorker }: WorkerFleet): Promise<Row[]
   return rows
 }
 
-/** Measures how taskLateness delayed tasks start. The control is timers of this process that are due at the same times. */
+/** Measures how late delayed tasks start. The control is timers of this process that are due at the same times. */
 export async function latenessRows({ system, aWorker }: WorkerFleet): Promise<Row[]> {
   await aWorker(['--concurrency', '100'])
   const from = Date.now() + 3_000

@@ -70,8 +70,8 @@ function stopOnSignals(served: Worker): void {
 }
 
 /**
- * Keeps one handler's mistake from ending the runs of others. A rejected promise without a handler is only logged. After an
- * uncaught error the process is in an unknown state: the worker lets its runs finish, and the process exits with code 1.
+ * Keeps one handler's mistake from ending the runs of other handlers. A rejected promise without a handler is only logged. After
+ * an uncaught error the process is in an unknown state: the worker lets its runs finish, and the process exits with code 1.
  */
 function outliveHandlers(served: Worker): void {
   process.on('unhandledRejection', error => {

@@ -11,7 +11,7 @@ const METRICS_PERIOD_MS = 60_000
 
 /**
  * Serves `tasks` in a worker's container until ECS stops the container. After the first signal, runs have `BATON_DRAIN_MS` to
- * finish; the worker then releases the others. A second signal releases all runs at once.
+ * finish; the worker then releases the unfinished runs. A second signal releases all runs at once.
  */
 export function serveTasks(tasks: readonly TaskDefinition[]): void {
   const worker = createWorker({
@@ -40,8 +40,8 @@ function stopOnSignals(worker: Worker): void {
 }
 
 /**
- * Keeps one handler's mistake from ending the runs of others. A rejected promise that no code catches is only logged. After an
- * uncaught error the process is in an unknown state: it lets its runs finish and exits, and ECS starts another container.
+ * Keeps one handler's mistake from ending the runs of other handlers. A rejected promise that no code catches is only logged. After
+ * an uncaught error the process is in an unknown state: the worker lets its runs finish and exits, and ECS starts another one.
  */
 function outliveHandlers(worker: Worker): void {
   process.on('unhandledRejection', error => {

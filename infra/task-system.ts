@@ -190,9 +190,9 @@ export class TaskSystem extends Construct {
   }
 
   /**
-   * Grants workers under `role` to serve these types from their queues, and nothing else. Flows that the app adds are known.
-   * Also name other flows whose steps these types do, and types whose results a canvas hands on to these types. Returns the
-   * environment that `createWorker` reads; the stack's outputs have the same values.
+   * Grants workers under `role` to serve these types from their queues, and nothing else. Flows that the app adds need
+   * not be named. Also name other flows whose steps these types do, and types whose results a canvas hands on to these types.
+   * Returns the environment that `createWorker` reads; the stack's outputs have the same values.
    *
    * @throws BatonError `invalid` when `types` is empty or names no type.
    */

@@ -66,7 +66,7 @@ async function callReceiver(
     signal: context.signal,
     bodyBytesMax: ANSWER_BYTES_MAX,
     allowPrivate: settings.allowPrivate ?? false,
-    privateHint: 'webhook.allowPrivate of its task type permits such calls',
+    privateHint: 'webhook.allowPrivate of the task type permits such calls',
     resolve,
   })
   if (!isSuccess(answer)) throw new Error(failureMessageOf(url, answer))

@@ -38,7 +38,10 @@ export type FunctionSpec = {
   readonly bundling?: BundlingOptions
   /** Whether Lambda lets the function extend a chain of SQS messages beyond 16 hops. @default false */
   readonly allowRecursion?: boolean
-  /** Whether only the function's own errors show its failures. The alarm on errors is then essential. @default false */
+  /**
+   * Whether nothing but Lambda's metric of the function's errors shows that it fails. The alarm on that metric is then essential.
+   * @default false
+   */
   readonly failsSilently?: boolean
 }
 

@@ -26,7 +26,7 @@ const STATISTICS: Record<MetricName, string> = {
   TaskFault: 'Sum',
 }
 
-/** A metric of the tasks of `type`. `Lateness` and `RunTime` are in milliseconds; the others are counts. */
+/** A metric of the tasks of `type`. `Lateness` and `RunTime` are in milliseconds; the other metrics are counts. */
 export function taskMetric(system: string, name: MetricName, type: string): Metric {
   return new Metric({
     namespace: 'Baton',

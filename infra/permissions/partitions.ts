@@ -65,7 +65,7 @@ function limitNames(types: readonly string[]): string[] {
   )
 }
 
-/** The lines of each type: one, or one per priority where the type is ordered by priority. */
+/** Returns one pattern for the lines of each type. A type has one line, or one per priority if it is ordered by priority. */
 function linesOf(types: readonly string[]): string[] {
   return types.map(type => `${type}#*`)
 }

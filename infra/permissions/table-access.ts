@@ -45,15 +45,15 @@ export function grantTableToWorker(grantee: Grantee, parts: Reachable, serving: 
   const isAny = types === 'any' || others === 'any'
   const taskTypes = () =>
     isAny ? parts.reach.withFlows('any') : [...parts.reach.withFlows(types), ...others]
-  const lineTypes = () => parts.reach.withSteps(taskTypes())
-  const ownLineTypes = () => parts.reach.withSteps(parts.reach.withFlows(isAny ? 'any' : types))
+  const placeTypes = () => parts.reach.withSteps(taskTypes())
+  const ownPlaceTypes = () => parts.reach.withSteps(parts.reach.withFlows(isAny ? 'any' : types))
   onPartitions(grantee, parts, ['GetItem', 'BatchGetItem', 'PutItem', 'UpdateItem'], () => [
     ...taskPartitions(taskTypes()),
-    ...countPartitions(lineTypes()),
+    ...countPartitions(placeTypes()),
   ])
   // A worker reads a canvas's tree for the results that the canvas hands on.
   onPartitions(grantee, parts, ['GetItem'], () => taskPartitions(['canvas']))
-  onPlaces(grantee, parts, () => [...readyPlaces(lineTypes()), ...limitPlaces(ownLineTypes())])
+  onPlaces(grantee, parts, () => [...readyPlaces(placeTypes()), ...limitPlaces(ownPlaceTypes())])
   openTypes(grantee, parts)
   if (isAny) denyCanvasWrites(grantee, parts)
   if (serving.isRegistered) openRegistry(grantee, parts)
@@ -62,12 +62,12 @@ export function grantTableToWorker(grantee: Grantee, parts: Reachable, serving: 
 /** Allows a publisher to write new tasks of these types, and to update or restart existing ones. */
 export function grantTableToPublisher(grantee: Grantee, parts: Reachable, types: GrantedTypes): void {
   const taskTypes = () => (types === 'any' ? parts.reach.withFlows('any') : types)
-  const lineTypes = () => parts.reach.withSteps(taskTypes())
+  const placeTypes = () => parts.reach.withSteps(taskTypes())
   onPartitions(grantee, parts, ['GetItem', 'PutItem', 'UpdateItem'], () => [
     ...taskPartitions(taskTypes()),
-    ...turnPartitions(lineTypes()),
+    ...turnPartitions(placeTypes()),
   ])
-  onPlaces(grantee, parts, () => readyPlaces(lineTypes()))
+  onPlaces(grantee, parts, () => readyPlaces(placeTypes()))
   openTypes(grantee, parts)
   if (types === 'any') denyCanvasWrites(grantee, parts)
 }

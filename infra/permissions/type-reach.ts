@@ -17,7 +17,7 @@ export type GrantedTypes = readonly string[] | 'any'
 
 /**
  * The flows of one system. A flow's tasks are stored under the flow's type, whichever type does their present step. They wait in
- * the lines of the types that do their steps. The app may add flows in any order, so grants are resolved at synthesis.
+ * the places of the types that do their steps. The app may add flows in any order, so grants are resolved at synthesis.
  */
 export class TypeReach {
   private readonly flows: Flow[] = []
@@ -34,7 +34,7 @@ export class TypeReach {
     return distinct([...types, ...flows.map(({ type }) => type)])
   }
 
-  /** Returns these types and the types that do the steps of the flows among them. The tasks wait in the lines of all of these. */
+  /** Returns these types and the types that do the steps of the flows among them. The tasks wait in the places of these types. */
   withSteps(types: readonly string[]): readonly string[] {
     const flows = this.flows.filter(({ type }) => types.includes(type))
     return distinct([...types, ...flows.flatMap(({ stepTypes }) => stepTypes)])

@@ -43,7 +43,7 @@ export class Messages extends Construct {
     this.jobs = new SourceQueue(this, 'Jobs', settings, {
       visibilityTimeout: visibilityFor(Duration.seconds(JOBS_TIMEOUT_S)),
     })
-    // A prefix, because policies have at most 10,240 characters. Also, SQS must answer a send to the queue of a type
+    // The ARN is a prefix, because policies have at most 10,240 characters. Also, SQS must answer a send to the queue of a type
     // without a handler with "does not exist", not with "denied".
     this.typeQueueArns = Stack.of(this).formatArn({ service: 'sqs', resource: `${settings.system}-q-*` })
   }

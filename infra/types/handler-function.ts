@@ -46,9 +46,9 @@ export type HandlerProps = Partial<MappingOptions> & {
   readonly version?: string
   readonly environment?: Readonly<Record<string, string>>
   /**
-   * The other types whose tasks its code publishes or whose results it reads. Flows that the app adds are known. A flow that is
-   * registered over HTTP must be listed if the handler's type does its steps. With an empty list, the code reaches tasks of its
-   * own type only.
+   * The other types whose tasks its code publishes or whose results it reads. Flows that the app adds need not be
+   * listed. A flow that is registered over HTTP must be listed if the handler's type does its steps. With an empty list, the code
+   * reaches tasks of its own type only.
    * @default any
    */
   readonly otherTypes?: readonly string[]

@@ -74,9 +74,9 @@ export type WorkerServiceProps = Placement & {
   readonly version?: string
   readonly environment?: Readonly<Record<string, string>>
   /**
-   * The other types whose tasks its code publishes or whose results it reads. Flows that the app adds are known. A flow that is
-   * registered over HTTP must be listed if the service's types do its steps. With an empty list, the code reaches tasks of its
-   * own types only.
+   * The other types whose tasks its code publishes or whose results it reads. Flows that the app adds need not be
+   * listed. A flow that is registered over HTTP must be listed if the service's types do its steps. With an empty list, the code
+   * reaches tasks of its own types only.
    * @default any
    */
   readonly otherTypes?: readonly string[]

@@ -175,7 +175,7 @@ function problemsIn(query: URLSearchParams): Problem[] {
   return [
     ...unknownNames.map(path => ({
       path,
-      message: `is no parameter here; there are ${PARAMETERS.join(', ')}`,
+      message: `is not a parameter here; the parameters are ${PARAMETERS.join(', ')}`,
     })),
     ...(CONTROL.test(query.getAll('lastEventId').join()) ? [CONTROL_PROBLEM] : []),
     ...unknownTypes.map(() => ({ path: 'type', message: `must be one of ${types.join(', ')}` })),

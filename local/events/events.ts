@@ -14,7 +14,7 @@ const KEPT_EVENTS = 10_000
 
 export type LocalEvents = {
   readonly stream: RequestHandler
-  /** Variables for functions and services. Here they publish events of all types, even of those that ask for none. */
+  /** Variables with which functions and services publish the events of all types, even of types that ask for none. */
   readonly environment: Readonly<Record<string, string>>
 }
 

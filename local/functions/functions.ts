@@ -37,7 +37,7 @@ export type LocalFunction = {
   refuses(trace: string | undefined): boolean
   /** How many invocations were refused as a loop, like CloudWatch's `RecursiveInvocationsDropped`. */
   readonly recursionsDropped: () => number
-  /** The maxProcesses invocations of the function in one chain. */
+  /** The largest number of invocations of the function in one chain. */
   readonly longestChain: () => number
   /** Invokes the function without waiting. A failure is retried as the function's `EventInvokeConfig` says (twice by default). */
   invokeLater(event: unknown, trace?: string): void

@@ -8,7 +8,7 @@ import { controlOf, type Mapping, newMappingState } from './mapping.ts'
 import { deliverMessages } from './sqs-delivery.ts'
 import type { Message } from './sqs-records.ts'
 
-/** The batchesMax messages of one receive. Larger batches are gathered from several receives. */
+/** The most messages of one receive. Larger batches are gathered from several receives. */
 const RECEIVE_MESSAGES_MAX = 10
 
 /** Lambda's pollers use SQS's longest wait. */
@@ -30,7 +30,7 @@ export type SqsMappingSpec = {
 
 type Parts = { readonly gateway: Gateway; readonly sqs: SqsServer; readonly log: (line: string) => void }
 
-/** Polls a queue and invokes a function with its messages, with at batchesMax `concurrency` concurrent batches. */
+/** Polls a queue and invokes a function with its messages, with at most `concurrency` concurrent batches. */
 export function startSqsMapping(spec: SqsMappingSpec, target: LocalFunction, parts: Parts): Mapping {
   const { logicalId, queueArn } = spec
   const queue = openQueue(spec, parts.gateway)

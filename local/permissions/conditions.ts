@@ -43,11 +43,15 @@ export function unknownConditions(conditions: Conditions): string[] {
   )
 }
 
-/** Whether all conditions hold. `otherwise` is the result of a condition that cannot be evaluated. */
-export function conditionsHold(conditions: Conditions, context: Context, otherwise: boolean): boolean {
+/** Whether all conditions hold. `ifUnknown` is the result of a condition that cannot be evaluated. */
+export function conditionsHold(
+  conditions: Conditions,
+  context: Context,
+  { ifUnknown }: { readonly ifUnknown: boolean },
+): boolean {
   return Object.entries(conditions).every(([operator, keys]) =>
     Object.entries(keys).every(([key, wanted]) =>
-      isKnown(operator, key) ? holds(operator, context(key), listOf(wanted)) : otherwise,
+      isKnown(operator, key) ? holds(operator, context(key), listOf(wanted)) : ifUnknown,
     ),
   )
 }

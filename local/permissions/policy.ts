@@ -46,11 +46,11 @@ export function compilePolicy(statements: readonly Statement[]): Policy {
       const { context = NOTHING } = requested
       const covering = statementsFor(requested)
       const isDenied = covering.some(
-        one => one.Effect === 'Deny' && conditionsHold(one.Condition ?? {}, context, false),
+        one => one.Effect === 'Deny' && conditionsHold(one.Condition ?? {}, context, { ifUnknown: false }),
       )
       if (isDenied) return false
       return covering.some(
-        one => one.Effect === 'Allow' && conditionsHold(one.Condition ?? {}, context, true),
+        one => one.Effect === 'Allow' && conditionsHold(one.Condition ?? {}, context, { ifUnknown: true }),
       )
     },
   }

@@ -115,7 +115,7 @@ async function openStores(gatewayUrl: string, dataDir: string | undefined): Prom
     ['./sqs/sqsStore.js', './sns/snsStore.js', './s3/s3Store.js'].map(load),
   )
   const sqsStore = new SqsStore() as SqsStore
-  // With a host the server would write its own form of queue URL. Without one it returns the caller's.
+  // With a host the server would write its own form of queue URL. Without one it uses the host of the request: the gateway's.
   sqsStore.host = ''
   const stores = { sqsStore, snsStore: new SnsStore(), s3Store: new S3Store() }
   if (!dataDir) return { stores, save: () => {} }

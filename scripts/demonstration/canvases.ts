@@ -4,7 +4,7 @@ import { wordsOf } from './http-worker.ts'
 import type { CanvasJob } from './job.ts'
 import { blocks, countByPattern, digestOf, range } from './pieces.ts'
 
-/** The sizes of a chapter and of a block. A text is chordOf chapter by chapter, and a chapter block by block. */
+/** The sizes of a chapter and of a block. A text is counted chapter by chapter, and a chapter block by block. */
 const [CHAPTER_CHARACTERS, BLOCK_CHARACTERS] = [20_000, 4_000]
 const CHAINS = 4
 

@@ -108,5 +108,5 @@ export const purgeAnswer = z.object({
   before: shownTime,
 })
 
-/** The tasks that the purge removes. */
+/** Says which tasks the purge removes. */
 export type PurgeAnswer = TypeOf<typeof purgeAnswer>

@@ -57,7 +57,7 @@ export type Operations = {
   triggerSchedule(name: string): Promise<TriggerAnswer>
   /** Counts a type's tasks by status. */
   counts(type: string): Promise<Counts>
-  /** Reads one page of task types by name. */
+  /** Reads one page of task types, in the order of their names. */
   types(page?: PageQuery): Promise<Page<ApiType>>
   /** Reads the configuration of a task type. */
   type(type: string): Promise<ApiType>
@@ -69,7 +69,7 @@ export type Operations = {
   resume(type: string): Promise<PausedType>
   /** Starts a background job that removes the type's tasks with the given statuses; see `PurgeBody`. */
   purge(type: string, which: PurgeBody): Promise<PurgeAnswer>
-  /** Reads one page of live workers by id. Lambda workers are shown as one entry per type. */
+  /** Reads one page of live workers, in the order of their ids. Lambda workers are shown as one entry per type. */
   workers(page?: PageQuery): Promise<Page<ApiWorker>>
   /**
    * Claims tasks for a worker and returns them running, with their input. After an empty answer the client delays the next claim

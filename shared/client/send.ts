@@ -27,7 +27,7 @@ export type Open = (
   more?: { body?: unknown; query?: Query; headers?: HeaderSource; signal?: AbortSignal },
 ) => Promise<Response>
 
-/** Makes the function that sends requests. It throws `ProblemError` when the answer is not a success, or when no answer comes. */
+/** Makes the function that sends requests. It throws `ProblemError` when the answer is not a success, or when no answer arrives. */
 export function createOpen({ url, fetch: send = fetch, headers = {} }: ClientSettings): Open {
   const base = url.replace(/\/+$/, '')
   return async (method, path, { body, query, headers: more, signal } = {}) => {

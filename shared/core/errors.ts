@@ -35,8 +35,8 @@ const ITEM_FAULTS: readonly ErrorCode[] = ['invalid', 'too-large', 'unstorable',
 const MISTAKES = [TypeError, RangeError, SyntaxError, ReferenceError]
 
 /**
- * Whether an error is about the one item that a process works on: the given data, the stored data, or a mistake of the code with
- * it. The process can go on with the other items of a batch. Another try of this item at once would fail, too.
+ * Whether an error is about the one item that a process works on: the given data, the stored data, or a mistake of the code in
+ * handling it. The process can go on with the other items of a batch. Another try of this item at once would fail, too.
  */
 export function isItemFault(error: unknown): boolean {
   if (error instanceof BatonError) return ITEM_FAULTS.includes(error.code)

@@ -28,7 +28,7 @@ type FlowSettings<Schema> = {
   readonly input?: Schema
   /** Whether cancelling a task undoes the steps that are done, or leaves them. @default 'undo' */
   readonly onCancel?: 'undo' | 'leave'
-  /** How long all steps together may take, in milliseconds. Undoing has no deadline. @default no deadline */
+  /** How long all steps together may take, in milliseconds. It does not limit the undoing. @default no deadline */
   readonly deadlineMs?: number
   /** How long a task is kept after its end, in milliseconds. @default 7 days */
   readonly retentionMs?: number

@@ -47,8 +47,8 @@ function refuseNames(type: string, names: readonly string[]): void {
   }
   const wrong = names.find(name => name === '' || name.length > STAGE_NAME_CHARACTERS_MAX || isIndex(name))
   if (wrong === undefined) return
-  const legal = `give 1–${STAGE_NAME_CHARACTERS_MAX} characters that are not a whole number`
-  throw new BatonError('invalid', `${type}: 'stages' has the wrong name '${wrong}'; ${legal}`)
+  const legal = `1–${STAGE_NAME_CHARACTERS_MAX} characters and is not a whole number`
+  throw new BatonError('invalid', `${type}: a stage cannot be named '${wrong}'; a name has ${legal}`)
 }
 
 /** Whether the name is a whole number. JavaScript puts members with such names first, which would change the first stage. */

@@ -70,8 +70,8 @@ export function asStored<T>(value: T): T {
 type Members = Readonly<Record<string, unknown>>
 
 /**
- * Maps whose entries are written one by one. The number says how many levels below the map a heartbeat and another write may
- * meet.
+ * Maps whose entries are written one by one, down to this many levels below the map. A heartbeat and another write may then change
+ * different entries of one map.
  */
 const MAP_LEVELS: Readonly<Record<string, number>> = { live: 2, ended: 1, failuresBy: 1 }
 

@@ -75,7 +75,7 @@ describe('a task is refused', () => {
     ['without a handler', {}, "give either 'run' or 'stages', one of them"],
     ['with a handler and stages', { run: () => 1, stages: { a: () => 1 } }, 'not both'],
     ['with no stages', { stages: {} }, "'stages' is empty"],
-    ['with a stage of no name', { stages: { '': () => 1 } }, "'stages' has the wrong name ''"],
+    ['with a stage of no name', { stages: { '': () => 1 } }, "a stage cannot be named ''"],
     [
       'with a stage whose name is a number, which JavaScript would put first',
       { stages: { b: () => 1, 1: () => 2 } },

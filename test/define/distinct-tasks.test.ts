@@ -7,7 +7,7 @@ const one = defineTask('one', { run: () => 1 })
 const two = defineTask('two', { run: () => 2 })
 const flow = (type: string) => defineFlow(type, { steps: [{ name: 'a', do: one, undo: two }] })
 
-test('each task of two flows and of none is returned once', () => {
+test('each task is returned once, whether flows name it or not', () => {
   expect(distinctTasks([flow('f'), one, flow('g'), one])).toEqual([one, two])
 })
 

@@ -225,7 +225,7 @@ describe('Synthesis refuses', () => {
     )
   })
 
-  test('but accepts systems of one name in different regions', () => {
+  test('nothing when two systems of one name are in different regions', () => {
     const app = anApp()
 
     for (const region of ['eu-west-1', 'us-east-1']) {

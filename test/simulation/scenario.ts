@@ -36,7 +36,7 @@ export type Scenario = {
   readonly conditions?: Conditions
 }
 
-/** A trial is a kind of scenario that tests one thing. Of each kind a few seeds are drawn, by `generate/trials`. */
+/** A trial is a kind of scenario that tests one thing. `generate/trials` draws a few seeds of each kind. */
 export type TrialName =
   | 'crowd'
   | 'outage'
@@ -62,8 +62,9 @@ export type Service = 'table' | 'queues' | 'scheduler' | 'functions'
 export type Outage = { readonly service: Service; readonly from: number; readonly ms: number }
 
 /**
- * One event that is lost, the nth of its kind: a message of any queue, a batch of the stream, the schedule of a
- * far minute, or a round of the sweeper.
+ * One event that is lost, the nth of its kind: a message of any queue, a batch of the stream, the EventBridge
+ * schedule of a far minute, or a round of the sweeper. A far minute has tasks that are due further ahead than an
+ * SQS delay reaches (15 minutes).
  */
 export type Lost = { readonly what: 'message' | 'batch' | 'minute' | 'round'; readonly nth: number }
 
@@ -105,7 +106,7 @@ export type Weather = {
   readonly streamAgain: number
   /** Writes that an index shows only seconds later. */
   readonly staleIndex: number
-  /** Schedules that fire late, twice, or not at all. */
+  /** EventBridge schedules that fire late, twice, or not at all. */
   readonly scheduleOff: number
   /** The error of each clock is constant and at most this, in either direction, in milliseconds. */
   readonly skewMs: number

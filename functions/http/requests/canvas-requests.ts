@@ -99,7 +99,7 @@ function chordOf(walk: Walk, value: unknown, at: string, depth: number): Part | 
   if (!isObject(value)) return addProblem(walk, at, 'must be {group: […], then, onError?}')
   for (const name of Object.keys(value)) {
     if (['group', 'then', 'onError'].includes(name)) continue
-    addProblem(walk, joinPath(at, [name]), 'is not a field here; there are group, then, onError')
+    addProblem(walk, joinPath(at, [name]), 'is not a field of a chord; the fields are group, then, onError')
   }
   const group = membersOf(walk, value.group, joinPath(at, ['group']), depth)
   const callback = partOf(walk, value.then, joinPath(at, ['then']), depth + 1)

@@ -5,7 +5,7 @@
  * This file has the changes of the canvas's head. Read on in this order:
  *
  * - `shape.ts`, `tree.ts` and `layout.ts` hold the form of a canvas: as it is written, in memory, and in storage
- * - `standing.ts` finds the possible states of each part, `follow.ts` the tasks that start after the end of others
+ * - `standing.ts` finds the possible states of each part, `follow.ts` the tasks that start when other tasks end
  * - `evaluate.ts` finds the state of the whole canvas when all ends are known
  * - `node-value.ts` assembles the value of a part; `chunks.ts` numbers the items that store ends
  *

@@ -8,9 +8,9 @@ export type Evaluation = {
   /** The first failed leaf of a failed canvas, in member order. */
   readonly failure?: number
   /**
-   * Whether a leaf may start. `ready`: nothing keeps it from being published, or it has started already. `waiting`: it waits for
-   * the ends of other leaves. `skipped`: it never runs, because a leaf before it failed, or because it belongs to the error
-   * callback of a group that succeeded.
+   * The reach of a leaf: whether it may start. `ready`: nothing keeps it from being published, or it has started already.
+   * `waiting`: it waits for the ends of other leaves. `skipped`: it never runs, because a leaf before it failed, or because it
+   * belongs to the error callback of a group that succeeded.
    */
   reachOf(leaf: number): Reach
 }

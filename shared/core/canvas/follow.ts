@@ -42,8 +42,8 @@ export function follow(tree: Tree, leaves: readonly number[], know: Knowledge): 
 }
 
 /** Goes up as far as parts have ended. If the answer has `ended`, that is the whole canvas. */
-function wayUp(tree: Tree, from: Ended | undefined, know: Knowledge, seen: Set<number>): Step {
-  let step: Step = { ...(from && { ended: from }) }
+function wayUp(tree: Tree, from: Ended | undefined, know: Knowledge, seen: Set<number>): StepUp {
+  let step: StepUp = { ...(from && { ended: from }) }
   while (step.ended) {
     const parent = parentOf(tree, step.ended.node)
     if (!parent) break
@@ -52,7 +52,8 @@ function wayUp(tree: Tree, from: Ended | undefined, know: Knowledge, seen: Set<n
   return step
 }
 
-type Step = { readonly start?: TreeNode; readonly ended?: Ended; readonly unsure?: TreeNode }
+/** The result of going up one level of the tree. */
+type StepUp = { readonly start?: TreeNode; readonly ended?: Ended; readonly unsure?: TreeNode }
 
 function endedLeaf(tree: Tree, leaf: number, know: Knowledge): Ended | undefined {
   const end = know(leaf)
@@ -64,7 +65,7 @@ function outcomeOf(end: End, failure: number): Outcome {
   return end === 'succeeded' ? { end } : { end, failure }
 }
 
-function stepUp(tree: Tree, parent: TreeNode, ended: Ended, know: Knowledge, seen: Set<number>): Step {
+function stepUp(tree: Tree, parent: TreeNode, ended: Ended, know: Knowledge, seen: Set<number>): StepUp {
   switch (parent.kind) {
     case 'chain': {
       const next = ended.outcome.end === 'succeeded' ? parent.children[ended.node.position + 1] : undefined
@@ -80,7 +81,7 @@ function stepUp(tree: Tree, parent: TreeNode, ended: Ended, know: Knowledge, see
   }
 }
 
-function stepUpChord(tree: Tree, chord: TreeNode, { node, outcome }: Ended, know: Knowledge): Step {
+function stepUpChord(tree: Tree, chord: TreeNode, { node, outcome }: Ended, know: Knowledge): StepUp {
   const [group = -1, then = -1, onError] = chord.children
   if (node.role === 'then') return { ended: { node: chord, outcome } }
   if (node.role === 'members' && outcome.end === 'succeeded') return { start: nodeAt(tree, then) }
@@ -91,7 +92,7 @@ function stepUpChord(tree: Tree, chord: TreeNode, { node, outcome }: Ended, know
   return { ...(unsure && { unsure }), ...(ended && { ended: { ...ended, node: chord } }) }
 }
 
-function endOfNode(tree: Tree, node: TreeNode, know: Knowledge): Step {
+function endOfNode(tree: Tree, node: TreeNode, know: Knowledge): StepUp {
   const standings = standingsOf(tree, know, node)
   const standing = standings[node.number]
   if (standing === RUNNING) return {}

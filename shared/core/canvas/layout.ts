@@ -26,14 +26,14 @@ export function storedLayout(shape: Shape, types: readonly string[], pages: read
   const names = [...new Set(types)]
   const width = widthOf(names)
   const words = new Map(names.map((name, number) => [name, lettersOf(number, width)]))
-  const runs: Array<{ word: string; count: number }> = []
+  const repeats: Array<{ word: string; count: number }> = []
   for (const type of types) {
     const word = words.get(type) ?? ''
-    const last = runs.at(-1)
+    const last = repeats.at(-1)
     if (last?.word === word) last.count += 1
-    else runs.push({ word, count: 1 })
+    else repeats.push({ word, count: 1 })
   }
-  const text = runs.map(({ word, count }) => (count === 1 ? word : `${word}${count}`)).join('')
+  const text = repeats.map(({ word, count }) => (count === 1 ? word : `${word}${count}`)).join('')
   const stored: Stored = { shape, names, types: text, pages }
   return stored as unknown as Json
 }
@@ -41,8 +41,8 @@ export function storedLayout(shape: Shape, types: readonly string[], pages: read
 export function layoutFrom(json: Json): Layout {
   const { shape, names, types: text, pages } = json as unknown as Stored
   const width = widthOf(names)
-  const run = new RegExp(`([a-z]{${width}})(\\d*)`, 'g')
-  const types = [...text.matchAll(run)].flatMap(([, word = '', count]) =>
+  const repeat = new RegExp(`([a-z]{${width}})(\\d*)`, 'g')
+  const types = [...text.matchAll(repeat)].flatMap(([, word = '', count]) =>
     new Array<string>(Number(count || 1)).fill(names[numberOf(word)] ?? ''),
   )
   return { tree: growTree(shape), types, pages }

@@ -2,7 +2,8 @@ import type { Json } from '../json.ts'
 import { nodeAt, type Tree, type TreeNode } from './tree.ts'
 
 /**
- * The value of a node. A chain has that of its last member, a group an array of all members' values, a chord that of its callback.
+ * The value of a node. A chain has the value of its last member, a group an array of its members' values, a chord the value of its
+ * callback.
  */
 export function nodeValue(tree: Tree, node: TreeNode, resultOf: (leaf: number) => Json): Json {
   if (node.kind === 'leaf') return resultOf(node.leaves.from)
@@ -17,6 +18,7 @@ export function valueLeaves(tree: Tree, node: TreeNode): number[] {
   return node.children.flatMap(child => valueLeaves(tree, nodeAt(tree, child)))
 }
 
+/** The child that gives a chain or a chord its value. */
 function decisiveChild(tree: Tree, { kind, children }: TreeNode): TreeNode {
   return nodeAt(tree, (kind === 'chord' ? children[1] : children.at(-1)) ?? -1)
 }

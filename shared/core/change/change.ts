@@ -75,7 +75,10 @@ export function isOfTask(change: Change): change is Change<Task> {
   return isTask(change.after)
 }
 
-/** The numbers from which a birth counts on. So the revisions and fences of a key grow for ever (see `task/fence.ts`). */
+/**
+ * The revision, fence and operation with which a birth begins. The revisions and fences of a key grow for ever (see
+ * `task/fence.ts`).
+ */
 export type Start = Pick<HeadFields, 'revision' | 'fence' | 'operation'>
 
 /**

@@ -2,8 +2,8 @@
  * The events of a change, derived from the item as the change left it; the stream does not show the item before. The id of an event
  * follows from what happened, so a stream that is read again yields the same events.
  *
- * Not every step of a task yields an event. A task that falls due without a write becomes ready without an event. A change of a
- * task that is ready already yields none, too. `event-types.ts` lists the types of events.
+ * Not every change of a task yields an event. A task that falls due without a write becomes ready without an event. A change of a
+ * task that is already ready yields no second `task.ready`. `event-types.ts` lists the types of events.
  */
 
 import { needsAttention } from '../flow/describe-steps.ts'

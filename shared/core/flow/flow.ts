@@ -17,7 +17,7 @@ import { bodyBytes } from '../task/body.ts'
 import type { FlowDefinition } from '../task/flow-state.ts'
 import type { Task } from '../task/task.ts'
 
-/** A name holds one hash of 32 bits for each salt. 96 bits keep a system's some hundred definitions apart. */
+/** A name holds one hash of 32 bits for each salt. A system has some hundred definitions, which 96 bits tell apart. */
 const SALTS = ['a', 'b', 'c'] as const
 
 /** The name of a flow's definition. It follows from the content, so equal definitions have the same name. */

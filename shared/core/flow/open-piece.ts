@@ -25,11 +25,11 @@ export function startFlow(task: Task, definition: FlowDefinition): Task {
 export function openStep(task: Task, at: number, direction: Direction, now: number): Task {
   const { flow } = task
   if (!flow) throw new RangeError(`${task.id} is not a flow and has no step ${at}`)
-  const cursor = direction === 'do' ? at : flow.reachedStep
+  const reachedStep = direction === 'do' ? at : flow.reachedStep
   const dueAt = direction === 'undo' ? Math.min(task.dueAt, now) : task.dueAt
   return withPiece(
     { ...withClosedPiece(task, now), dueAt },
-    { ...flow, presentStep: at, direction, reachedStep: cursor },
+    { ...flow, presentStep: at, direction, reachedStep },
   )
 }
 

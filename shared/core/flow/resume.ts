@@ -59,8 +59,8 @@ function failedUndo({ steps }: FlowState): number | undefined {
 }
 
 /** The names of the steps before the failed one that are undone, or whose undo an operator has skipped. */
-export function undoneBefore({ definition, steps, reachedStep: cursor }: FlowState): string[] {
-  return definition.steps.slice(0, cursor).flatMap(({ name }, at) => (isUndone(steps[at]) ? [name] : []))
+export function undoneBefore({ definition, steps, reachedStep }: FlowState): string[] {
+  return definition.steps.slice(0, reachedStep).flatMap(({ name }, at) => (isUndone(steps[at]) ? [name] : []))
 }
 
 function isUndone(record: StepRecord | undefined): boolean {
@@ -82,18 +82,18 @@ function withReopenedFlow(task: Task, flow: FlowState, now: number): Task {
   }
 }
 
-function withDoRetried(draft: Task, { reachedStep: cursor, steps }: FlowState, now: number): Task {
-  return openStep(withoutUndoing(draft, withoutStep(steps, cursor)), cursor, 'do', now)
+function withDoRetried(draft: Task, { reachedStep, steps }: FlowState, now: number): Task {
+  return openStep(withoutUndoing(draft, withoutStep(steps, reachedStep)), reachedStep, 'do', now)
 }
 
-function withDoneByOperator(draft: Task, { reachedStep: cursor, steps }: FlowState, now: number): Task {
-  const failed = steps[cursor]
+function withDoneByOperator(draft: Task, { reachedStep, steps }: FlowState, now: number): Task {
+  const failed = steps[reachedStep]
   const { error: _error, ...done } = failed?.do ?? { attempts: 0 }
   const record: StepRecord = {
     state: 'succeeded',
     do: { ...done, startedAt: done.startedAt ?? now, endedAt: now },
   }
-  return withNextStep(withoutUndoing(draft, { ...steps, [cursor]: record }), cursor, now)
+  return withNextStep(withoutUndoing(draft, { ...steps, [reachedStep]: record }), reachedStep, now)
 }
 
 function withUndoRetried(draft: Task, at: number, now: number): Task {

@@ -2,15 +2,21 @@ import { liveRuns, type Task } from '../task/task.ts'
 
 /** The waker looks at a limit this often while tasks wait for it, even when messages are lost. */
 export const LIMIT_LOOK_INTERVAL_S = 15
-/** A look that admitted tasks is followed by one after this time. An admitted task that no worker can run must not block others for long. */
+/**
+ * A look that admitted tasks is followed by another one after this time. An admitted task that no worker can run must not keep
+ * other tasks waiting for long.
+ */
 const LIMIT_LOOK_SOON_S = 5
 /** A series of looks ends after this many looks in a row that found no waiting task, since an index may show a task late. */
 export const EMPTY_LOOKS_MAX = 2
-/** After this time a recorded holder has claimed its task, or never will. */
+/** After this time a recorded holder has claimed its task, or it never will. It is then stale (`mayBeStale`). */
 const HOLDER_CLAIM_MS = 10_000
-/** A holder that was recorded less than this time ago is stale by no clock, because clocks differ by less than the other 5 s. */
+/**
+ * No process takes a holder for stale that was recorded less than this time ago, because clocks differ by less than the 5 s up to
+ * `HOLDER_CLAIM_MS`.
+ */
 export const FRESH_HOLDER_MS = 5_000
-/** A wait note older than this means that the series of looks at the limit has ended. */
+/** A wait note (see `HeldPermits`) older than this means that the series of looks at the limit has ended. */
 export const WAIT_NOTE_LIFE_MS = 4 * LIMIT_LOOK_INTERVAL_S * 1_000
 
 /** The holder of a permit: its id, the task whose run it stands for, and the time of its record. */

@@ -12,12 +12,13 @@ export type SlotLog = {
   readonly perMs: number
   /**
    * How many slots lie in each part of the period. Parts are numbered from the epoch on, in ascending order. The log keeps only
-   * slots that still bind others.
+   * slots that still bind later ones: the time of a later slot may depend on them.
    */
   readonly counts: ReadonlyArray<readonly [part: number, count: number]>
   /**
-   * How many slots are booked beyond those in `counts`. While all near slots are taken, the time of each further slot follows from
-   * the slot that is `limit` positions before it. Many processes that reserve at one moment then only add to this number.
+   * How many slots are booked beyond those in `counts`. While the next free slot lies some time ahead, the time of each further
+   * slot follows from the slot that is `limit` positions before it. Many processes that reserve at one moment then only add to this
+   * number.
    */
   readonly bookedAhead: number
 }
@@ -161,7 +162,7 @@ function nextPart(parts: readonly number[], { limit }: RateLimit, present: numbe
 }
 
 /**
- * The part of each slot that binds others, in order. Under a changed limit only slots that have begun count: the reservations of
+ * The part of each slot that binds later ones, in order. Under a changed limit only slots that have begun count: the reservations of
  * the former limit are void.
  */
 function bindingParts(log: SlotLog | undefined, rate: RateLimit, now: number): number[] {
@@ -175,9 +176,9 @@ function bindingParts(log: SlotLog | undefined, rate: RateLimit, now: number): n
 }
 
 /**
- * The parts of the slots in the log and of the booked slots that still bind others. Those are the last `limit` booked slots, and
- * the booked slots that began within the last period. Those that follow one slot of the log lie a period
- * apart, so at most one of them began within the last period.
+ * The parts of the slots in the log, and of the booked slots that still bind later ones: the last `limit` booked slots, and the
+ * booked slots that began within the last period. Booked slots that follow the same slot of the log lie a period apart, so at most
+ * one of them began within the last period.
  */
 function withBookedAhead(log: SlotLog, present: number): number[] {
   const parts = partsIn(log)

@@ -2,8 +2,9 @@
  * When a claim starts under rate limits. These functions only decide, from the slots, the task's head and the present time.
  * `runtime/limits/start.ts` reserves the slots, waits and writes.
  *
- * A start takes a slot under each rate limit that counts the task. A claim waits in place for a near slot. It writes a far slot
- * to the task, which is dispatched again for that time. A claim that misses its slot reserves another one.
+ * A start takes a slot under each rate limit that counts the task. A claim waits in place for a near slot: less than 1 s ahead, or
+ * less than 7.5 s for a standalone worker. It writes a later slot to the task, which is dispatched again for that time. A claim that
+ * misses its slot reserves another one.
  */
 
 import { WORKER_VISIBILITY_S } from '../bounds.ts'
@@ -15,7 +16,10 @@ import { isUsable, rateText } from './slots.ts'
 
 /** A claim waits in place for a slot at most this far ahead. A later slot is written to the task. */
 const SLOT_WAIT_MS_MAX = 1_000
-/** A standalone worker lets a task wait in place this long at most. The task's message is hidden from other workers for twice that time. */
+/**
+ * A standalone worker lets a task wait in place this long at most. The task's message is hidden from other workers for twice that
+ * time.
+ */
 const WORKER_WAIT_MS_MAX = (WORKER_VISIBILITY_S * 1_000) / 2
 /** After this many missed slots in a row, the next slot is written to the task. */
 const MISSED_SLOTS_MAX = 5
@@ -38,7 +42,7 @@ export type ReservedSlot = { readonly limited: NamedLimit<RateLimit>; readonly s
  * What the slot that a task's head records means for a claim.
  *
  * - `none`           the head records no slot that the claim may still use
- * - `far`            the slot is far ahead, and the task is dispatched again for it
+ * - `far`            the slot is 2 s or more ahead, and the task is dispatched again for it
  * - `wait-in-place`  the claim waits until shortly before the slot
  */
 export type WrittenSlotDecision =
@@ -92,7 +96,7 @@ export function decideWait(slots: readonly ReservedSlot[], now: number, missed: 
 
 /**
  * From when on a claim may be written for its slots. Under one limit that is a little before the slot. Under several limits it is
- * the time of the last slot: then it must be known which of the others were missed, since those are reserved again. 0 without slots.
+ * the time of the last slot: only then is it known which earlier slots were missed and must be reserved again. 0 without slots.
  */
 export function claimableFrom(slots: readonly ReservedSlot[], limitCount = slots.length): number {
   const last = lastOf(slots)

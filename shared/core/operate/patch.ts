@@ -102,7 +102,10 @@ function withLeaseLengths({ live, options: { leaseMs } }: Task, next: Options): 
   return Object.fromEntries(Object.entries(live).map(([fence, run]) => [fence, { leaseMs, ...run }]))
 }
 
-/** A deadline counts from the due time. A new due time moves it, and a new length changes its end. */
+/**
+ * A deadline counts from the due time. A new due time moves it, and a new length changes its end. The first deadline of a task that
+ * has already run counts from its first run.
+ */
 function deadlineEdit(task: Task, changes: Patch, options: Options): Partial<Task> {
   if (options.deadlineMs === undefined) return {}
   if (changes.dueAt !== undefined) return { deadlineAt: changes.dueAt + options.deadlineMs }

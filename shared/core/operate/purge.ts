@@ -8,8 +8,8 @@ import type { PurgeJob } from '../types/type-job.ts'
 import { remove } from './operate.ts'
 
 /**
- * Removes the task if the purge covers it. The present task is judged at the time at which the purge was asked for. So a task that
- * was delayed then and has become due since is still covered. A task that was published later is never covered.
+ * Removes the task if the purge covers it. The task as stored now is judged by its status at the time of the request. So a task that
+ * was delayed then and has become due since counts as delayed. A task that was published later is never covered.
  */
 export function purge(task: Task, job: PurgeJob, now: number): Decision<'not-covered'> {
   if (isGone(task, now) || !isCovered(task, job)) return refuse('not-covered')

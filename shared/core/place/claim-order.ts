@@ -6,8 +6,8 @@ import type { Task } from '../task/task.ts'
  * The position of a task among the open tasks of its type. The task with the smallest position is claimed first.
  *
  * Every ordering falls back on the due time, and among equal due times on the birth. Births are ULIDs: they sort by the time at
- * which a process made them, and by its order within one process. A position stored by an earlier version has no birth, and sorts
- * before an equal position with one.
+ * which they were made, and those of one process by the order in which it made them. A position stored by an earlier version has no
+ * birth, and sorts before an equal position with one.
  */
 export function claimOrder(task: Pick<Task, 'ordering' | 'priority' | 'dueAt' | 'born'>): string {
   return `${orderOfTime(task)}.${task.born}`

@@ -12,7 +12,7 @@ export type LineEntry = {
   readonly held?: number
 }
 
-/** The entry of a changed task into a line. Undefined when the task enters no line, or waits there already and keeps its turn. */
+/** The entry of a changed task into a line. Undefined when the task enters no line, or is in it already and keeps its turn. */
 export function lineEntry(before: Task | undefined, after: Task): LineEntry | undefined {
   const tenant = tenantOf(after)
   const { place } = after

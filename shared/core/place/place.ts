@@ -131,8 +131,8 @@ function isWaiting(task: Task): boolean {
 function limitWaitedFor(task: Task): string | undefined {
   if (task.wait?.kind !== 'permit') return undefined
   const { limit } = task.wait
-  const countsWholeType = limit === workOf(task).type && isTakenInOrder(task) && !isTargeted(task)
-  return countsWholeType ? undefined : limit
+  const staysReady = limit === workOf(task).type && isTakenInOrder(task) && !isTargeted(task)
+  return staysReady ? undefined : limit
 }
 
 /** The task, moved to its type's running place if it runs and is in no other place. */
@@ -159,7 +159,7 @@ export function wakesAt(task: Task): number {
 
 /**
  * Whether the task waits in the place of its minute, because no SQS delay reaches its time (15 minutes). A due task that workers
- * take in order stays ready while it waits for such a slot, because it may get the earlier slot of a task behind it.
+ * take in order stays ready even if its slot is further ahead, because it may get the earlier slot of a task behind it.
  */
 export function isFar(task: Task, now: number): boolean {
   return wakesAt(task) - now > QUEUE_DELAY_MS_MAX && !isReady(task, now)
@@ -189,7 +189,7 @@ export function readyPlaceOf(task: Task): string {
   return readyPlace(type, shard)
 }
 
-/** The position of a task among all whose present pieces have the same type. */
+/** The position of a task among all tasks whose present pieces have the same type. */
 export function orderOf(task: Task): string {
   return task.place !== undefined && isWaiting(task) ? task.place.order : workOrder(task)
 }

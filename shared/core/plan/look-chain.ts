@@ -17,7 +17,7 @@ export type LookRecord = {
   /** How many looks the chain has sent. */
   readonly hops: number
   /**
-   * The beginning of the id of the message that made the record. When SQS delivers the message again, it recognises its record.
+   * The beginning of the id of the message that made the record. When SQS delivers that message again, its record may be repeated.
    */
   readonly name: string
   /** The time by which the chain records itself again. Afterwards it counts as lost, and any other chain may record itself. */

@@ -1,9 +1,9 @@
 /**
  * The plan of a head says which messages must be sent so that it goes on.
  *
- * The problem. Nothing polls. A task is read again only when a message about it arrives: a dispatch for its workers, or a look for
- * the waker. So each open task needs a message under way at any time. The message must arrive when the task needs attention, which
- * may be in ten milliseconds or in ten years.
+ * The problem. No process polls the open heads every second. A task goes on only when it is announced: by a message under way, by
+ * its entry in a place that claims or the waker read, or by a marker. So each open task must be announced at any time. The
+ * announcement must take effect when the task needs attention, which may be in ten milliseconds or in ten years.
  *
  * The rule. The plan follows from the stored head and the time, from nothing else. The planner computes it at each change of the
  * head that the table's stream delivers. Any process that computes it again gets the same messages. So sending them twice does no

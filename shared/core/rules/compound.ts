@@ -80,7 +80,10 @@ function unknownProblems(value: object, path: string, fields: Fields): FieldProb
   return unknown.map(([name], index) => ({ path: inside(path, name), message: messages[index] ?? '' }))
 }
 
-/** Unknown fields whose messages suggest known ones. An object may have any number of unknown fields, and each search takes time. */
+/**
+ * The messages about at most this many unknown fields suggest known ones: an object may have any number of unknown fields, and each
+ * search takes time.
+ */
 const EXPLAINED_FIELDS_MAX = 20
 
 /** The message about each unknown field. */
@@ -91,11 +94,12 @@ export function unknownFieldMessages(names: readonly string[], known: readonly s
 }
 
 function unknownFieldMessage(name: string, known: readonly string[]): string {
-  const legal = known.length === 0 ? 'it takes none' : `there are ${known.join(', ')}`
-  const question = didYouMean(name, known)
-  return question === ''
-    ? `is not a field here; ${legal}`
-    : `is not a field here${question} T${legal.slice(1)}`
+  if (known.length === 0) return 'is not a field here; it takes none'
+  const hint = didYouMean(name, known)
+  const fields = known.join(', ')
+  return hint === ''
+    ? `is not a field here; the fields are ${fields}`
+    : `is not a field here${hint} The fields are ${fields}`
 }
 
 /** The rule for a value or null. Null returns the field to its default. */

@@ -22,9 +22,9 @@ export function didYouMean(name: string, candidates: readonly string[]): string 
   return found.length === 0 ? '' : `; did you mean ${found.map(one => `'${one}'`).join(' or ')}?`
 }
 
-/** Common letters at their beginning that make two names alike, such as retry and retries. */
+/** Two names that begin with this many equal letters are alike, such as retry and retries. */
 const BEGINNING_LETTERS = 4
-/** Different letters that may follow the common beginning. */
+/** How many letters of each name may follow the common beginning. */
 const DIFFERENT_LETTERS = 3
 
 function haveOneBeginning(a: string, b: string): boolean {
@@ -66,8 +66,8 @@ export function thereAre(name: string, existing: readonly string[]): string {
   const others = existing.filter(one => !near.includes(one)).sort()
   const first = [...near, ...others].slice(0, LISTED_NAMES_MAX)
   const more = existing.length - first.length
-  const named = `here are ${first.join(', ')}${more > 0 ? ` and ${more} more` : ''}`
-  return near.length === 0 ? `; t${named}` : `${didYouMean(name, near)} T${named}`
+  const listed = `${first.join(', ')}${more > 0 ? ` and ${more} more` : ''}`
+  return near.length === 0 ? `; there are ${listed}` : `${didYouMean(name, near)} There are ${listed}`
 }
 
 /** The problem of a name whose type is not registered. */

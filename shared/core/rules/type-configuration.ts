@@ -39,7 +39,7 @@ const plainUrl = text(
   { format: 'uri', maxLength: URL_CHARACTERS_MAX },
 )
 
-/** The URL of a receiver. A message does not repeat a URL that names a user, since it contains a password. */
+/** The URL of a receiver. A message does not repeat a URL that names a user, since the URL may contain a password. */
 const receiverUrl: Rule<string> = {
   ...plainUrl,
   problems: (value, path) =>

@@ -32,7 +32,7 @@ export type ClaimDecision =
   | { readonly ok: false; readonly reason: ClaimRefusal; readonly change?: Change<Task> }
 
 /**
- * The answer, at one time, to whether a worker may take a task. `draft` is the task after the loss of the runs that the claim
+ * The judgement, at one time, whether a worker may take a task. `draft` is the task after the loss of the runs that the claim
  * replaces. The guard names the leases of those runs.
  */
 export type ClaimJudgement = Judged & (Claimable | RefusedClaim)
@@ -73,7 +73,7 @@ export function wouldWrite(judged: ClaimJudgement): boolean {
  * Whether the judgement still holds at `now`. A claimable task stays claimable until its deadline, as long as its head is the same.
  * A judgement that ends runs or the task, and any refusal, holds for its own moment only.
  */
-function stillHolds(judged: ClaimJudgement, task: Task, claimer: Claimer, now: number): boolean {
+export function stillHolds(judged: ClaimJudgement, task: Task, claimer: Claimer, now: number): boolean {
   if (judged.task !== task || judged.claimer !== claimer) return false
   if (judged.judgedAt === now) return true
   return judged.ok && judged.leases.length === 0 && judged.judgedAt < now && !isPastDeadline(task, now)

@@ -48,8 +48,8 @@ function canStillSucceed(task: Task): boolean {
  * room for no more.
  *
  * Workers that cannot claim again are dropped first: workers that the task does not list, and ended invocations. Next are workers
- * with the fewest failures, because a return gains them the fewest runs. The worker that has just failed and the workers with a
- * live run are kept. Dropped failures still count for the task's whole budget.
+ * with the fewest failures: a dropped worker that returns gains as many runs as it had failures. The worker that has just failed
+ * and the workers with a live run are kept. Dropped failures still count for the task's whole budget.
  */
 function boundedFailures(task: Task, failuresBy: Task['failuresBy'], failing: string): Task['failuresBy'] {
   const excess = Object.keys(failuresBy).length - FAILING_WORKERS_MAX
@@ -82,7 +82,8 @@ export function retryDelayMs(task: Task, workerId: string, chance: number): numb
 }
 
 /**
- * After 60 doublings a millisecond is longer than any delay. The factor of 1,024 doublings is infinite, and 0 ms times it `NaN`.
+ * After 60 doublings a millisecond is longer than any delay. The factor of 1,024 doublings is infinite, and 0 ms times that factor
+ * is `NaN`.
  */
 const DOUBLINGS_MAX = 60
 

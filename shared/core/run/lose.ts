@@ -81,7 +81,7 @@ export function endLost(
       state: 'lost' as const,
       error: {
         name: 'LeaseLost',
-        message: `worker ${run.workerId} sent no heartbeat before its lease ended`,
+        message: `${run.workerId} sent no heartbeat`,
       },
     }
     bodies.push(...runRecord(draft, run.fence, ending, now))

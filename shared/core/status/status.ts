@@ -19,8 +19,8 @@ export type Served = {
   /** Whether a deployed handler serves the type. Types whose tasks are claimed over HTTP need none. */
   readonly hasHandler: boolean
   /**
-   * The workers that may claim it now: all live workers for a task that lists workers, else those that serve its type. A Lambda
-   * function that serves the type is one of them, and is always live.
+   * For a task that lists workers, all live workers; for any other task, the live workers that serve its type. A Lambda function
+   * that serves the type is one of them, and is always live.
    */
   readonly liveWorkers: readonly Claimer[]
   /** Whether the type is paused. For a step of a flow: whether the type of the flow or of the step is paused. */

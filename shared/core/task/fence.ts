@@ -18,8 +18,8 @@ export const FENCE_EPOCH_MS = Date.UTC(2026, 0, 1, 12)
 const FENCE_SKEW_MS = 60_000
 
 /**
- * The fence after which the claims of a publication at `now` count on. It is larger than the last fence of every head of the key
- * that the store has deleted by then.
+ * The fence with which a publication at `now` begins; its first claim gets the next one. It is larger than the last fence of every
+ * head of the key that the store has deleted by then.
  */
 export function firstFence(now: number): number {
   return Math.max(0, Math.floor((now - FENCE_EPOCH_MS) / 1_000))

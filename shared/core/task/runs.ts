@@ -9,9 +9,9 @@ export type LiveRun = {
   readonly workerId: string
   readonly startedAt: number
   readonly leaseUntil: number
-  /** The lease length at its claim. Set where the task's option has changed since. */
+  /** The length of the lease at the run's claim. Set where the task's option has changed since. */
   readonly leaseMs?: number
-  /** The run's time limit according to the options at its claim. Changed options apply at the next claim. */
+  /** The time at which the run times out, by the options at its claim. Changed options apply at the next claim. */
   readonly timeoutAt?: number
   readonly progress?: Json
   /** The permits that the run holds under concurrency limits. */

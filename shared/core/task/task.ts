@@ -18,7 +18,7 @@
  * - run       one worker's hold on one task, from the claim to the run's end
  * - lease     the time until which no other worker may take over a run; each heartbeat extends it
  * - fence     a number that grows with every claim of a task; every later write of the run carries it
- * - look      a delayed message that makes the waker read a task again; a wake is the next time a task needs one
+ * - look      a delayed message that makes the waker read a task again; a wake is any message to the waker or the jobs function
  * - piece     what one claim is for: the whole task, one of its stages, or the `do` or `undo` of a flow's step
  * - target    a worker that a task names in `workerIds`; a marker, an item of its own, tells the worker about the task
  *

@@ -138,7 +138,7 @@ export function shardsOf({ shards = DEFAULT_SHARDS }: TypeConfiguration): number
   return shards
 }
 
-/** The numbers of those partitions. */
+/** The numbers of the partitions over which each bucket of the type's indexes is spread. */
 export function shardNumbers({ configuration }: Pick<TaskType, 'configuration'>): number[] {
   return [...Array(shardsOf(configuration)).keys()]
 }

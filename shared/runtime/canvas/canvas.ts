@@ -31,7 +31,8 @@
  *   sees all ends. If both do, both publish the same key.
  * - A process dies after counting and before publishing. Lambda delivers the stream's batch again, and the next planner does the
  *   rest.
- * - A message is lost for good. Once a minute `sweep-canvases.ts` looks at some members of each open canvas, from a random leaf on.
+ * - A message is lost for good. `sweep-canvases.ts` looks at some members of open canvases once a minute, from a random leaf on. It
+ *   goes through all open canvases, up to 50 of each shard in a round.
  * - A member is removed, cancelled or started over. Its first end counts, once and for ever (`core/task/canvas-state.ts`).
  * - The canvas is cancelled. `cancel-members.ts` cancels its members, and its head owes that until it is done.
  *

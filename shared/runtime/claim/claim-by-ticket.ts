@@ -17,7 +17,7 @@ export type Ticket = Pick<Delivery, 'task' | 'passedOn'>
  * - `paused`              the type is paused
  * - `no-task`             no task waits
  * - `not-needed`          a found task waits for a limit or was released, and gets a new ticket; or two tickets named one task
- * - `suspect-runs-alone`  a task was found, but released: another found task must run alone; see `dispatch/suspects.ts`
+ * - `suspect-runs-alone`  no task was found, but tasks were released since a suspect runs alone; see `dispatch/suspects.ts`
  */
 export type TicketRefusal = 'paused' | 'no-task' | 'not-needed' | 'suspect-runs-alone'
 

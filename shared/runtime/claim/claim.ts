@@ -35,7 +35,8 @@
  *   double. When it loses more than 30 % to other processes, it chooses at random from a window of the first tasks, which grows up
  *   to 500. So the order is exact while one process claims, and within 500 tasks when many do.
  * - Some tasks at the front cannot be claimed now: a limit is used up, a type is paused, or they are meant for other workers. The
- *   call passes them over. It remembers each refusal, so 1,000 tasks behind one used-up limit cost one question. A call
+ *   call passes them over. It remembers each refusal, so many tasks behind one used-up limit cost the questions of
+ *   one attempt. A ticket under a concurrency limit asks for each task, because the refused task is written to wait. A call
  *   examines at most 1,000 candidates, and a candidate that is held back counts a quarter.
  * - Passed-over tasks of tenants stay at the front of their line. The call then notes up to which turn it claimed, so that new
  *   tenants do not enter in front of the tasks that were served since (`fair/front.ts`).
@@ -66,6 +67,7 @@ import {
   claim,
   failRefusedClaim,
   judgeClaim,
+  stillHolds,
 } from '../../core/run/claim.ts'
 import { isSamePiece, openSince } from '../../core/task/piece.ts'
 import type { LiveRun } from '../../core/task/runs.ts'
@@ -193,7 +195,8 @@ async function claimIfAllowed(
   const { seen, claimer } = attempt
   const rules = await limitRulesOf(system, seen)
   if (rules.isPaused) return refused('paused')
-  const judged = known ?? judgeClaim(seen, claimer, system.clock.now())
+  const now = system.clock.now()
+  const judged = known && stillHolds(known, seen, claimer, now) ? known : judgeClaim(seen, claimer, now)
   if (isLimited(rules) && !judged.ok) return writeClaim(system, attempt, judged, NOT_ADMITTED)
   const admission = await admit(system, seen, rules, attempt)
   if (!admission.ok) {

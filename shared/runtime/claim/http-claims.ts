@@ -4,6 +4,7 @@ import type { Claimer } from '../../core/run/claim.ts'
 import type { TaskType } from '../../core/types/task-type.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'
 import type { System } from '../kernel/system.ts'
+import { registeredNames } from '../types/registered-names.ts'
 import type { HttpWorkers } from '../worker/announce-http-workers.ts'
 import { claimOncePerRequest } from './claim-once-per-request.ts'
 import { type ClaimResult, claimReady } from './claim-ready.ts'
@@ -82,7 +83,7 @@ async function readTypes(system: System, names: readonly string[]): Promise<Task
 }
 
 async function unknownType(system: System, type: string): Promise<Refusal> {
-  const existing = (await system.types.list()).map(known => known.type).sort()
+  const existing = await registeredNames(system)
   return { ok: false, reason: 'unknown-type', type, existing }
 }
 

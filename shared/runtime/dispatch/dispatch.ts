@@ -181,14 +181,19 @@ async function runAndReport(
   { claimed, type }: Pick<Claim, 'claimed'> & Partial<Claim>,
 ): Promise<void> {
   const webhook = workOf(claimed.task).kind === 'webhook' ? type?.configuration.webhook : undefined
+  // Within the run's span the claim gets the span's traceparent.
+  let run = claimed
   const tools: RunTools = {
     ...defined({ aborting, outOfTime, context: webhook && { webhook } }),
     definition,
-    beforeRun: async () => hooks?.beforeRun(claimed),
+    beforeRun: async begun => {
+      run = begun
+      await hooks?.beforeRun(begun)
+    },
   }
   const { outcome, error } = await runClaimed(system, claimed, tools)
-  if (outcome === 'fail' && error) await hooks?.onError({ ...claimed, error })
-  await hooks?.afterRun({ ...claimed, ...defined({ outcome, error }) })
+  if (outcome === 'fail' && error) await hooks?.onError({ ...run, error })
+  await hooks?.afterRun({ ...run, ...defined({ outcome, error }) })
 }
 
 /** Drops, leaves or puts back the dispatch, as its obstacle demands. */

@@ -37,7 +37,7 @@
  *   wait note to the limit's item.
  * - A release while the note stands makes the planner send the waker a look at the limit. The look admits the next task: it ends
  *   the wait, which dispatches the task, or it sends a ticket. Only the claim that follows takes the permit.
- * - The note begins a series of looks, which come every 15 s while tasks wait. They repair what lost messages and dead processes
+ * - The note begins a series of looks. While tasks wait, one comes every 15 s, and 5 s after a look that admitted tasks. They repair what lost messages and dead processes
  *   leave: a stale holder, whose task has no run with its permit, is removed after 10 s. The series ends after two looks in a row
  *   that found no waiting task. The sweeper begins a lost series again.
  * - A claim that took more than 5 s confirms its permits before the handler begins, since a look may have removed its holder.

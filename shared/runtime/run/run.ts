@@ -38,7 +38,7 @@ export type RunTools = {
   /** Stops the run before its process ends. The run is then released. */
   readonly aborting?: AbortSignal
   /** Awaited before the handler is called, under the run's heartbeats. */
-  readonly beforeRun?: () => Promise<void>
+  readonly beforeRun?: (claimed: Claimed) => Promise<void>
   /** Ends the run as timed out. It has used all the time of its process, so a released task would time out again. */
   readonly outOfTime?: AbortSignal
   /** Added to the handler's context. */
@@ -115,7 +115,7 @@ async function handle(
   runLog: RunLog,
   { definition, context, beforeRun }: RunTools,
 ): Promise<unknown> {
-  await beforeRun?.()
+  await beforeRun?.(claimed)
   const { input, ...content } = await handlerInput(system, claimed.task, definition, runLog)
   const { localRetries } = claimed.task.options.retry
   for (let repetition = 0; ; repetition++) {

@@ -7,8 +7,8 @@
  * that is not applied to all tasks yet, a worker that is still listed.
  *
  * What repairs it. For each kind of loss there is a sweeper: `SWEEPERS` below is the whole list. A sweeper reads the table,
- * derives from it what should have happened by now, and does that again. It needs no message for this, so it also works
- * while queues are down.
+ * derives from it what should have happened by now, and does that again. It finds a loss without any message. Most repairs
+ * send a message again; ticks, markers and callbacks are done directly, so these also work while queues are down.
  *
  * How soon. A loss is repaired in the first round in which it cannot be a late message any more, as the list says. A round
  * reads a bounded number of tasks and the next round goes on after them. So a lost task among N due tasks of a type is
@@ -19,8 +19,8 @@
  * many wait, and writes a cursor only where it leaves tasks unread.
  *
  * What it never does. It never claims or runs a task: it sends the message again, and the receiver decides. What it does
- * itself, such as the tick of a schedule, changes nothing when it is done twice. It never depends on an earlier round: what a
- * process keeps between rounds only saves work. It never floods a queue: it sends a task for certain until two passes have
+ * itself, such as the tick of a schedule, changes nothing when it is done twice. It never relies on an earlier round. What a process and
+ * the pass records remember of earlier rounds only decides how soon and how often a task is sent again. It never floods a queue: it sends a task for certain until two passes have
  * read the task, and ever more rarely after that. It never stops because one item, one type or one sweeper fails.
  *
  * Read this file, then `sweep-tasks.ts`, the sweeper with the most to do: `sweep-passes.ts` reads partitions of tasks in

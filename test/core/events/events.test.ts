@@ -229,7 +229,7 @@ describe('the operation', () => {
     expect(linesOf(task)).toEqual(events)
   })
 
-  test('has an entry here, and no entry is left over', () => {
+  test('has an entry in this table, and each entry belongs to an operation', () => {
     expect(Object.keys(EVENTS_BY_OPERATION).sort()).toEqual(Object.keys(LIFECYCLE).sort())
   })
 })

@@ -74,7 +74,7 @@ describe('publishing a flow again', () => {
     expect(fresh.error).toBeUndefined()
   })
 
-  test('whose type has become a flow counts no earlier run', () => {
+  test('counts no run from before its type became a flow', () => {
     const halfDone = aTask({
       type: 'order',
       kind: 'http',
@@ -149,7 +149,7 @@ describe('patching a flow', () => {
     expect(patched(undoing, { options: { deadlineMs: 1 } }).deadlineAt).toBeUndefined()
   })
 
-  test('has no stage, and is refused once it has ended', () => {
+  test('sets no stage, and is refused once the flow has ended', () => {
     expect(patch(aFlowTask(), { stage: 'x' }, NOW)).toEqual({ ok: false, reason: 'a-flow' })
     expect(patch(doneTimes(aFlowTask(), 3), { priority: 1 }, NOW)).toEqual({ ok: false, reason: 'finished' })
   })

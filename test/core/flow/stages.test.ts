@@ -206,7 +206,7 @@ describe('publishing a staged task again', () => {
     expect(restarting(over, false).stage).toBeUndefined()
   })
 
-  test('updates it in its present stage, or in another stage afresh', () => {
+  test('updates the task in its present stage, or in another stage afresh', () => {
     const failing = ended(claimedBy(staged()), failingFor('no', false))
 
     const same = afterOf(update(failing, aPublication({ input: 'new' }), NOW))

@@ -15,16 +15,26 @@ describe('a claim that has found all permits held', () => {
       59,
       'wait',
     ],
-    ['notes it again after a minute', { holders: [ofOther], waitNotedAt: NOW }, 60, 'note-wait'],
+    [
+      'notes again that tasks wait, a minute after the last note',
+      { holders: [ofOther], waitNotedAt: NOW },
+      60,
+      'note-wait',
+    ],
     [
       'leaves a task that another worker is about to claim',
       { holders: [ofTask], waitNotedAt: NOW },
       9,
       'leave',
     ],
-    ['notes it, ten seconds after that worker took the permit', { holders: [ofTask] }, 10, 'note-wait'],
     [
-      'notes it, when the permit is older than the head',
+      'notes that tasks wait, ten seconds after another worker took a permit for the task',
+      { holders: [ofTask] },
+      10,
+      'note-wait',
+    ],
+    [
+      'notes that tasks wait, when the permit for the task is older than its head',
       { holders: [{ ...ofTask, since: NOW - 1 }] },
       1,
       'note-wait',
@@ -37,7 +47,7 @@ describe('a claim that has found all permits held', () => {
 describe('a series of looks', () => {
   it.each([
     [
-      'has its next look soon after one that admitted a task',
+      'has its next look soon after a look that admitted a task',
       1,
       { admitted: 1, isWaitedFor: true },
       { kind: 'look-again', emptyLooksInRow: 0, delaySeconds: 5 },
@@ -49,12 +59,17 @@ describe('a series of looks', () => {
       { kind: 'look-again', emptyLooksInRow: 0, delaySeconds: 15 },
     ],
     [
-      'goes on after one look that found none',
+      'goes on after one look that found no waiting task',
       0,
       { admitted: 0, isWaitedFor: false },
       { kind: 'look-again', emptyLooksInRow: 1, delaySeconds: 15 },
     ],
-    ['ends after two looks that found none', 1, { admitted: 0, isWaitedFor: false }, { kind: 'end' }],
+    [
+      'ends after two looks that found no waiting task',
+      1,
+      { admitted: 0, isWaitedFor: false },
+      { kind: 'end' },
+    ],
   ] as const)('%s', (_case, emptyLooks, found, expected) => {
     expect(decideSeries(emptyLooks, found)).toEqual(expected)
   })

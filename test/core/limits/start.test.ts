@@ -32,7 +32,7 @@ describe('a claim of a task with a written slot', () => {
     ['does not wait for a slot that is two seconds ahead', 2_000, false, { kind: 'far' }],
     ['waits until 250 ms before a near slot', 1_999, false, { kind: 'wait-in-place', until: NOW + 1_749 }],
     [
-      'waits until 100 ms before it, if it takes permits',
+      'waits until 100 ms before a near slot, if it takes permits',
       1_999,
       true,
       { kind: 'wait-in-place', until: NOW + 1_899 },
@@ -50,7 +50,7 @@ describe('a claim of a task with a written slot', () => {
     ['a slot under a limit that has changed', waitingFor(100, { rateText: '9/1000' }), [RATE]],
     ['a slot under a limit that does not count it', waitingFor(100), [SLOWER]],
     ['a permit', { ...aTask(), wait: { kind: 'permit', limit: 'resize' } as const }, [RATE]],
-  ])('has none, when the task waits for %s', (_what, task, rates) => {
+  ])('has no usable slot, when the task waits for %s', (_what, task, rates) => {
     expect(decideOnWrittenSlot(task, rates, { now: NOW, takesPermits: false })).toEqual({ kind: 'none' })
     expect(rates.map(limited => usableSlot(task, limited, NOW + 100))).toEqual([undefined])
   })
@@ -58,12 +58,12 @@ describe('a claim of a task with a written slot', () => {
 
 describe('a worker with a new slot', () => {
   it.each([
-    ['uses one that comes within 250 ms', 250, false, { kind: 'use' }],
-    ['waits in place for one that comes later', 251, false, { kind: 'wait-in-place', until: NOW + 1 }],
+    ['uses a slot within 250 ms', 250, false, { kind: 'use' }],
+    ['waits in place for a slot after 250 ms', 251, false, { kind: 'wait-in-place', until: NOW + 1 }],
     ['waits in place for 7.5 s at most', 7_499, false, { kind: 'wait-in-place', until: NOW + 7_249 }],
-    ['writes a later one to the task', 7_500, false, { kind: 'write-wait' }],
-    ['uses one that is near after the wait', 250, true, { kind: 'use' }],
-    ['writes it, when the wait ended early', 1_000, true, { kind: 'write-wait' }],
+    ['writes a slot after 7.5 s to the task', 7_500, false, { kind: 'write-wait' }],
+    ['uses a slot that is near after the wait', 250, true, { kind: 'use' }],
+    ['writes the slot to the task, when the wait ended early', 1_000, true, { kind: 'write-wait' }],
   ] as const)('%s', (_case, afterMs, hasWaited, expected) => {
     expect(decideOnNewSlot(slotAt(afterMs), { now: NOW, hasWaited })).toEqual(expected)
   })

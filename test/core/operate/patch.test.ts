@@ -68,7 +68,7 @@ describe('a patch', () => {
     })
   })
 
-  test('decided on the same revision as another cannot overwrite the other’s input', () => {
+  test('cannot overwrite the input of another patch that was decided on the same revision', () => {
     const task = aTask()
     const refs = ['x', 'y'].map(letter => {
       const [body] = changeOf(patch(task, { input: letter.repeat(900) }, NOW)).bodies

@@ -166,14 +166,14 @@ describe('the plan of a task', () => {
 })
 
 test.each<[string, Task, number | undefined]>([
-  ['due', aTask({ dueAt: NOW + 9 }), NOW + 9],
-  ['due in the far future', aTask({ dueAt: NOW + DAY }), NOW + DAY],
-  ['its deadline before its far retry', aTask({ dueAt: NOW + DAY, deadlineAt: NOW + HOUR }), NOW + HOUR],
-  ['a lease end', aTask({ live: [aRun()] }), LEASE_END + SLACK],
+  ['when it is due', aTask({ dueAt: NOW + 9 }), NOW + 9],
+  ['when it is due, in the far future', aTask({ dueAt: NOW + DAY }), NOW + DAY],
+  ['at its deadline, before its far retry', aTask({ dueAt: NOW + DAY, deadlineAt: NOW + HOUR }), NOW + HOUR],
+  ['at the end of a lease', aTask({ live: [aRun()] }), LEASE_END + SLACK],
   ['now, to mark it', aTask(targeted), NOW],
-  ['never, waiting for HTTP workers', aTask({ kind: 'http' }), undefined],
-  ['never, ended', aTask(ended), undefined],
-])('the next wake is %s', (_name, task, expected) => {
+  ['never, while it waits for HTTP workers', aTask({ kind: 'http' }), undefined],
+  ['never, once it has ended', aTask(ended), undefined],
+])('a task needs attention next: %s', (_name, task, expected) => {
   expect(nextWake(task, NOW)).toBe(expected)
 })
 

@@ -25,7 +25,7 @@ describe('a run whose lease has ended', () => {
     expect(claim(after, { workerId: 'w2' }, NOW)).toMatchObject({ ok: true, run: { fence: 2 } })
   })
 
-  test('is recorded with at most 39 others, which one write can hold; the next look takes the rest', () => {
+  test('is recorded with at most 39 other lost runs, which one write can hold; the next look records the rest', () => {
     const live = Array.from({ length: 99 }, (_, i) => aRun({ fence: i + 1, workerId: `w${i}`, ...expired }))
     const task = aTask({ options: { concurrency: 100, retry: { maxRetries: 200 } }, live })
 

@@ -66,7 +66,7 @@ describe('a success among several', () => {
 })
 
 describe('a complete task, whose end is not written yet', () => {
-  it('is not complete while a success is missing or once its end is written; canvases and schedules never are', () => {
+  it('has all its successes and no written end; canvases and schedules are never complete', () => {
     expect(isComplete(aComplete())).toBe(true)
     expect(isComplete(ofTwo({ ended: [success(1)] }))).toBe(false)
     expect(isComplete(aComplete({ state: 'succeeded' }))).toBe(false)

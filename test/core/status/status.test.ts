@@ -119,7 +119,7 @@ describe('the reason why a task waits', () => {
     expect(statusReasonOf(task, NOW, served)).toBe(reason)
   })
 
-  const turn = (at: number) => ({ wait: { kind: 'slot' as const, limit: 'resize', at, rateText: '1/1000' } })
+  const slot = (at: number) => ({ wait: { kind: 'slot' as const, limit: 'resize', at, rateText: '1/1000' } })
   const permit = { wait: { kind: 'permit' as const, limit: 'resize' } }
   test.each<[StatusReason | undefined, string, Task, Partial<Served>]>([
     ['paused', 'due, its type paused', aTask(), { isPaused: true }],
@@ -131,11 +131,11 @@ describe('the reason why a task waits', () => {
     ],
     ['due', 'not due, its type paused', aTask({ dueAt: NOW + 1 }), { isPaused: true }],
     [undefined, 'running, its type paused', aTask({ live: [aRun()] }), { isPaused: true }],
-    ['rate-limit', 'due, its turn to come', aTask(turn(NOW + 1)), {}],
-    [undefined, 'due, its turn having come', aTask(turn(NOW)), {}],
+    ['rate-limit', 'due, its slot still ahead', aTask(slot(NOW + 1)), {}],
+    [undefined, 'due, its slot begun', aTask(slot(NOW)), {}],
     ['rate-limit', 'due, and no start is left', aTask(), { isRateUsedUp: true }],
     ['concurrency-limit', 'due, and waits for a permit', aTask(permit), {}],
-  ])('of a controlled type is %s: %s', (reason, _name, task, parts) => {
+  ])('of a type with a pause or limits is %s: %s', (reason, _name, task, parts) => {
     const served = { ...FREE, hasHandler: true, liveWorkers: [recent], ...parts }
 
     expect(statusReasonOf(task, NOW, served)).toBe(reason)

@@ -11,11 +11,23 @@ describe('a task is quiet', () => {
     ['that was due and touched long ago', QUIET, true],
     ['but not one that has changed since', { ...QUIET, updatedAt: NOW - 14 * MINUTE }, false],
     ['nor one that fell due lately', { ...QUIET, dueAt: NOW - 14 * MINUTE }, false],
-    ['nor one whose run beats', { ...QUIET, live: [aRun({ leaseUntil: NOW - 14 * MINUTE })] }, false],
-    ['whose run does not', { ...QUIET, live: [aRun({ leaseUntil: NOW - 15 * MINUTE })] }, true],
+    [
+      'nor one whose run has sent a heartbeat lately',
+      { ...QUIET, live: [aRun({ leaseUntil: NOW - 14 * MINUTE })] },
+      false,
+    ],
+    [
+      'whose run has sent no heartbeat lately',
+      { ...QUIET, live: [aRun({ leaseUntil: NOW - 15 * MINUTE })] },
+      true,
+    ],
     ['nor one that has ended', { ...QUIET, state: 'failed' }, false],
     ['that has ended and owes callbacks', { ...QUIET, state: 'failed', owes: true }, true],
-    ['even if it was due far later', { ...QUIET, dueAt: NOW + DAY, state: 'failed', owes: true }, true],
+    [
+      'that owes callbacks, even if its due time lies ahead',
+      { ...QUIET, dueAt: NOW + DAY, state: 'failed', owes: true },
+      true,
+    ],
   ])('%s', (_name, parts, expected) => {
     expect(isQuiet(aTask(parts), NOW)).toBe(expected)
   })
@@ -23,12 +35,17 @@ describe('a task is quiet', () => {
 
 describe('a quiet task is stuck', () => {
   it.each<[string, TaskParts, Partial<WaitFacts>, boolean]>([
-    ['when nothing keeps it', QUIET, {}, true],
+    ['when it waits without a reason', QUIET, {}, true],
     ['but may wait for a handler', QUIET, { reason: 'no-handler' }, false],
-    ['or for a worker', QUIET, { reason: 'no-worker' }, false],
-    ['or while its type is paused', QUIET, { isPaused: true }, false],
-    ['or in a line that moves', QUIET, { isBehindOthers: true }, false],
-    ['or as long as all is there only just', QUIET, { since: NOW - 14 * MINUTE }, false],
+    ['but may wait for a worker', QUIET, { reason: 'no-worker' }, false],
+    ['but may wait while its type is paused', QUIET, { isPaused: true }, false],
+    ['but may wait behind other tasks', QUIET, { isBehindOthers: true }, false],
+    [
+      'but not before all that a run needs has existed for 15 minutes',
+      QUIET,
+      { since: NOW - 14 * MINUTE },
+      false,
+    ],
     ['when its run is dead, with any reason to wait', { ...QUIET, live: [aRun()] }, { isPaused: true }, true],
     ['when it owes callbacks', { ...QUIET, state: 'failed', owes: true }, { reason: 'callbacks-owed' }, true],
   ])('%s', (_name, parts, wait, expected) => {

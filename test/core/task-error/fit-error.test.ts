@@ -86,7 +86,7 @@ describe('an error is cut to 4 KB of UTF-8, all its parts together,', () => {
   })
 })
 
-test('if it was stored without causes, and is read unchanged', () => {
+test('an error that was stored without causes is read unchanged', () => {
   expect(taskError.decode('["E","no"]')).toEqual({ name: 'E', message: 'no' })
   expect(taskError.decode('["E","no","at x"]')).toEqual({ name: 'E', message: 'no', stack: 'at x' })
 })

@@ -12,7 +12,7 @@ describe('a body', () => {
     expect(bodyOf(value, 'ref', NOW)).toEqual({ body: { inline: value }, writes: [] })
   })
 
-  test('of more is an item of its own, written first', () => {
+  test('of more than 200 bytes is an item of its own, written first', () => {
     const value = 'x'.repeat(INLINE_BODY_BYTES_MAX - 1)
 
     expect(bodyOf(value, 'ref', NOW)).toEqual({

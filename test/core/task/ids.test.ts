@@ -46,7 +46,7 @@ describe('a run id', () => {
     `${BORN.slice(1)}.1`,
     `${BORN}.1234567890123456`,
     `${BORN}.1\n`,
-  ])('%j is none', id => {
+  ])('is not %j', id => {
     expect(splitRunId(id)).toBeUndefined()
   })
 })

@@ -342,7 +342,7 @@ describe('every task', () => {
     })
   })
 
-  test('is woken, unless it has ended or waits in a place where others find it: ready for HTTP, or for a permit', () => {
+  test('is woken, unless it has ended or waits in a place that claims or the waker read', () => {
     forEveryTask((task, now) => {
       const wake = nextWake(task, now)
       const isFound = isFoundInPlace(task)

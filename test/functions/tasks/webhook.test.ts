@@ -228,7 +228,7 @@ describe('a webhook', () => {
     const failure = await failureOf(call({ url: target() }, {}))
 
     expect(failure).toBeInstanceOf(Fatal)
-    expect(failure.message).toContain('webhook.allowPrivate of its task type permits such calls')
+    expect(failure.message).toContain('webhook.allowPrivate of the task type permits such calls')
     expect(received.length).toBe(before)
   })
 })

@@ -75,7 +75,7 @@ describe('Synthesis refuses, naming file, type and step,', () => {
     )
   })
 
-  test('but accepts a step that only names a type, because it may be served elsewhere', () => {
+  test('no step that only names a type, because that type may be served elsewhere', () => {
     const { stack, tasks } = aSystem()
     tasks.addFlow('Order', { entry: ORDER })
     tasks.addWorkerQueue('Resize', { entry: RESIZE })

@@ -40,6 +40,7 @@ type Begun = Omit<Extract<HistoryEvent, { readonly what: 'began' }>, 'at' | 'by'
 
 /** The nonce of the task that a handler publishes itself. */
 export const CHILD_NONCE = -2
+/** The nonce of an input that a run gives to the next stage. */
 export const NEXT_NONCE = -4
 
 const SUCCEED: Act = { ms: 20, end: 'succeed' }

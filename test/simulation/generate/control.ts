@@ -23,7 +23,7 @@ export function withControl(dice: Dice, scenario: Scenario): Scenario {
   const paused = dice.odds(0.6) ? pauses(dice, scenario) : []
   const puts = dice.odds(0.4) ? dice.many(1, 2, () => put(dice, scenario)) : []
   const isFair = dice.odds(FAIR)
-  // The publishes around a pause replace others. Otherwise these scenarios would take twice as long.
+  // The publishes around a pause replace other steps. Otherwise these scenarios would take twice as long.
   const others = paused.length > 0 ? scenario.steps.filter(() => dice.odds(0.4)) : scenario.steps
   const steps = [...others, ...paused].map(step => {
     if (step.do === 'deploy') return { ...step, ...(dice.odds(0.7) && control(dice)) }
@@ -71,7 +71,7 @@ function named(dice: Dice, step: Extract<Step, { readonly do: 'publish' }>, isFa
   return { ...step, request }
 }
 
-/** Pauses while tasks are published. Some types are resumed here, the others at the end of the scenario. */
+/** Pauses while tasks are published. Some types are resumed here, the other types at the end of the scenario. */
 function pauses(dice: Dice, { types, flows, calmAt }: Scenario): Step[] {
   return dice
     .many(1, 2, nth => {

@@ -19,8 +19,8 @@ import { generateSteps } from './steps.ts'
 import { drawTrial, isTrial, TRIAL_NAMES, trialOf } from './trials/trials.ts'
 
 /**
- * Kinds of scenario that few seeds have: limits, orders and pauses of types (`control`), tasks due in far
- * minutes, schedules, or a trial.
+ * Kinds of scenario that few seeds have: limits, orders and pauses of types (`control`), tasks due further
+ * ahead than an SQS delay reaches (`far`), schedules, or a trial.
  */
 export type ScenarioKind = 'control' | 'far' | 'schedules' | TrialName
 
@@ -28,8 +28,8 @@ export const SCENARIO_KINDS: readonly ScenarioKind[] = ['control', 'far', 'sched
 
 /**
  * Draws the scenario of a seed. Each seed draws which kinds of misfortune, types, workers and operations it
- * has. So some seeds show rare pairs of them alone. With `rare` the scenario is of that kind, as far as its
- * number of workers allows.
+ * has. So some seeds show a rare pair of them without the other kinds. With `rare` the scenario is of that
+ * kind, as far as its number of workers allows.
  *
  * The rest of this room: `steps.ts`, `flows.ts`, `canvases.ts` and `schedules.ts` draw what is done, `jobs.ts`
  * what the tasks do, `control.ts` limits and pauses. `trials` holds kinds of scenario about one thing each.
@@ -135,9 +135,9 @@ const AFTERWARDS_MS = 20 * 60_000
 /** The length of a storm that ends after the last far task is due. */
 const FAR_STORM_MS = 1_600_000
 /**
- * In a storm that is longer than this, at most `MILD_LOSS` of all messages are lost. When half of them are lost
- * for longer, the sweeper takes its own messages for delivered and sends ever more rarely. No such queue
- * exists.
+ * In a storm that is longer than this, at most `MILD_LOSS` of all messages are lost. If half of them were
+ * lost for longer, the sweeper would take its own messages for delivered and send ever more rarely. No real
+ * queue loses so many.
  */
 const LONG_STORM_MS = 60_000
 const MILD_LOSS = 0.05

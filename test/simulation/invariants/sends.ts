@@ -6,8 +6,8 @@ import { START } from '../world/world.ts'
 import type { Invariant } from './invariant.ts'
 
 /**
- * How often the planner dispatches one revision: once, and once more when a batch of the stream is delivered
- * again for another reason.
+ * How often the planner dispatches one revision: once, and once more when the stream delivers a batch again
+ * for a reason other than a far minute: one with tasks that are due further ahead than an SQS delay reaches.
  */
 const DISPATCHES_MAX = 2
 /** Looks are counted over five minutes. */

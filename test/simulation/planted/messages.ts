@@ -20,7 +20,7 @@ export const MESSAGE_FAULTS: readonly PlantedFault[] = [
     spoil: system => ({ ...system, messages: { ...system.messages, dispatch: bySweeper(system) } }),
   },
   {
-    name: 'a far minute whose schedule was lost is never woken',
+    name: 'a far minute whose EventBridge schedule was lost is never woken',
     needs: 'far',
     spoil: system => ({
       ...system,

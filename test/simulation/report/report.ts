@@ -34,7 +34,9 @@ export async function reportOf(
     '',
     'Its history:',
     ...lines,
-    broken ? `It breaks the promise: ${sentenceOf(broken)}` : 'Played by itself it breaks no promise.',
+    broken
+      ? `It breaks the promise: ${sentenceOf(broken)}`
+      : 'Played alone, this scenario breaks no promise.',
     '',
     `To repeat this: npm run simulate -- --seed ${seed}${only ? ` --only ${only}` : ''} --trace`,
   ].join('\n')

@@ -78,7 +78,7 @@ const SERVICES: Readonly<Record<Service, string>> = {
 const LOST: Readonly<Record<Lost['what'], string>> = {
   message: 'message',
   batch: 'batch of the stream',
-  minute: 'schedule of a far minute',
+  minute: 'EventBridge schedule of a far minute',
   round: 'round of the sweeper',
 }
 

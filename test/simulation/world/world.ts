@@ -24,7 +24,7 @@ export type World = {
   loses(what: Lost['what']): boolean
   /** Whether no effect of bad weather can still be under way. */
   isLongCalm(): boolean
-  /** A seed for one part of the world. Removing a part leaves the chance of the others as it is. */
+  /** A seed for one part of the world. Removing a part leaves the chance of the other parts as it is. */
   seedOf(part: string): number
 }
 

@@ -10,7 +10,7 @@ export type MeteredDynamo = {
   storesOf(table: string): DynamoStores
   /** Returns the units that all stores have consumed since the last call. */
   take(): Units
-  /** Returns the same, with reads apart from writes. */
+  /** Returns what the service would bill for the requests since the last call, with reads apart from writes. */
   takeByKind(): UnitsByKind
 }
 

@@ -33,7 +33,7 @@ export function meterUnits(client: DynamoDBClient): { take(): Units; takeByKind(
   return {
     /** Returns the units that were consumed since the last call. */
     take: () => sumOf(takeAll().flatMap(({ consumed }) => consumed)),
-    /** Returns what the service would bill for them, with reads apart from writes. */
+    /** Returns what the service would bill for the requests since the last call, with reads apart from writes. */
     takeByKind: () => {
       const all = takeAll()
       const billed = (ofWrites: boolean) =>

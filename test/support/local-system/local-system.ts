@@ -44,7 +44,7 @@ export type LocalSystem = {
 const POLL_MS = 40
 /** Reading a task costs 5 ms of processor time in five processes, so a wait reads it less and less often. */
 const TASK_POLL_MS_MAX = 200
-/** A wait fails after this time. It is long, because SQS delivers a message that a busy machine did not serve again after 30 s. */
+/** A wait fails after this time. It is long: SQS delivers a message that a busy machine failed to serve again only after 30 s. */
 export const PATIENCE_MS = 120_000
 
 /**

@@ -175,7 +175,7 @@ const doubled = fc.boolean()
 
 /**
  * Makes an object of some fields of a template. Up to `changes` of them are replaced, one may be doubled, and a foreign one may be
- * added. The fields without which the API would not judge the others are always there.
+ * added. The fields without which the API would not judge the rest of the body are always there.
  */
 export function spoilt(template: Template, changes: number): fc.Arbitrary<string> {
   const names = Object.keys(template)

@@ -64,7 +64,7 @@ export async function publishedTicks(world: ScheduleWorld): Promise<string[]> {
 }
 
 /**
- * Advances the clock to `until`. At the time when its queue would deliver a look, `wakers` wakers serve the look at once.
+ * Advances the clock to `until`. When the wake queue would deliver a look, `wakers` wakers serve that look at the same time.
  */
 export async function pass(world: ScheduleWorld, until: string | number, wakers = 1): Promise<void> {
   const end = new Date(until).getTime()

@@ -223,7 +223,7 @@ describe('a program that speaks HTTP', () => {
     }
   }
 
-  it('claims in the order of priority, beats and finishes; a report with a wrong fence is refused', async () => {
+  it('claims in the order of priority, sends heartbeats and finishes; a report with a wrong fence is refused', async () => {
     await system.call('PUT', '/v1/types/render', { kind: 'http' })
     for (const [key, priority] of [
       ['low', 0],

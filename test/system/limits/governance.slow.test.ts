@@ -15,7 +15,7 @@ import { hasEnded, measured } from '../../support/workers/worker-fleet.ts'
 
 const MINUTE = 60_000
 
-/** Numbers of waiting tasks: every nth is of a type over HTTP, the others are in a queue without a worker. `FEW` fill a read. */
+/** Numbers of waiting tasks: every nth is of a type over HTTP, the rest are in a queue without a worker. `FEW` fill a read. */
 const [FEW, MANY, NTH_OVER_HTTP] = scaled([300, 550, 5] as const, [1_000, 100_000, 2] as const)
 
 let system: LocalSystem
@@ -54,7 +54,7 @@ async function aRound() {
 
 type Round = Awaited<ReturnType<typeof aRound>>
 
-/** Runs a round of the sweeper. At full scale minutes have passed in real time, so an earlier round serves those first. */
+/** Runs a round of the sweeper. At full scale minutes have passed in real time, so another round serves these first. */
 async function aFairRound(): Promise<Round> {
   if (isFullScale) await aRound()
   return aRound()

@@ -52,7 +52,7 @@ it('twenty clients that claim fifty tasks at a time get every task once, and few
   expect(ids).toHaveLength(TASKS)
   expect(new Set(ids).size).toBe(TASKS)
   expect(failedWriteUnits).toBeLessThanOrEqual(TASKS / 2)
-  // The order holds within an answer. A later answer may have tasks that others left among the first 500: see http-claims.
+  // The order holds within an answer. A later answer may have tasks of the first 500 that other claims left: see `http-claims.ts`.
   for (const answer of answers.flat()) {
     const priorities = answer.map(({ priority }) => priority)
     expect(priorities).toEqual(priorities.toSorted((a, b) => b - a))

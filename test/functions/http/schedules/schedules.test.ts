@@ -53,7 +53,7 @@ describe('PUT /v1/schedules/{name}', () => {
   })
 
   test.each([180_000, 86_400_000])(
-    'sets a grace of %d ms, and changes it without moving the next run',
+    'sets a grace of %d ms, and changes it without moving the next tick',
     async graceMs => {
       const { body: before } = await api.call('PUT', PATH, { everyMs: 60_000, task: TASK })
       await api.system.clock.advance(1_000)

@@ -9,7 +9,7 @@ beforeEach(async () => {
 
 const get = async (id: string) => (await api.call('GET', pathOf(id))).body
 
-describe('an open task', () => {
+describe('a task', () => {
   test('is changed field by field', async () => {
     const id = await published(api, { input: 'old', tags: { a: '1' } })
     const { status, body } = await api.call('PATCH', pathOf(id), {

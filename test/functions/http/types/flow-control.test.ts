@@ -42,7 +42,7 @@ async function wake(): Promise<void> {
 }
 
 describe('a rate limit over HTTP', () => {
-  test('hands out the tasks that may start now, shows why the others wait, and hands the others out in the next period', async () => {
+  test('hands out the tasks that may start now, shows why the other tasks wait, and hands these out in the next period', async () => {
     await configured({ limits: { rate: { limit: 3, perMs: 10_000 } } })
     await publishAll(5)
 

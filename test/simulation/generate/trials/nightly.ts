@@ -69,8 +69,8 @@ function dailyAt(tickAt: number): Timing {
 }
 
 /**
- * What is lost. A near tick needs two messages: a look and a dispatch. A far tick needs up to eleven: for its
- * minute and the minute's shards first.
+ * What is lost. A near tick needs two messages: a look and a dispatch. A far tick needs up to eleven
+ * messages: first those for its minute and for the shards of that minute.
  */
 function somethingLost(dice: Dice, tickAt: number, isFar: boolean): Lost {
   const round = Math.floor(tickAt / MINUTE_MS) + dice.between(-2, 3)

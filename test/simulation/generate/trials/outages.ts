@@ -32,7 +32,8 @@ export const outage: Trial = (dice, seed) => {
 }
 
 /**
- * EventBridge Scheduler is out while tasks are published. Most of them are due at once, some in far minutes.
+ * EventBridge Scheduler is out while tasks are published. Most of them are due at once, some further ahead
+ * than an SQS delay reaches (15 minutes).
  */
 export const schedulerOutage: Trial = (dice, seed) => {
   const type = aType('lambda', { shards: dice.between(1, 2) })

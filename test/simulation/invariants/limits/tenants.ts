@@ -1,9 +1,9 @@
 import type { Task } from '../../../../shared/core/task/task.ts'
 import type { Invariant, Write } from '../invariant.ts'
 
-/** While one tenant waits, each of the others is served at most this often. */
+/** While one tenant waits, each other tenant is served at most this often. */
 const ROUNDS_MAX = 8
-/** Until an index shows a task, and tickets from before it are used up. */
+/** By then an index shows a new task, and the tickets that were sent before its publish are used up. */
 const SHOWN_WITHIN_MS = 2_000
 
 /** Promises about fairness between tenants. */
@@ -13,7 +13,7 @@ export const TENANT_INVARIANTS: readonly Invariant[] = [
     watch: ({ trial }) => {
       /** For each tenant: its waiting tasks, and since when they wait. */
       const waiting = new Map<string, Map<string, number>>()
-      /** How many tasks of others were claimed since a task of the tenant was due. */
+      /** How many tasks of other tenants were claimed since a task of the tenant was due. */
       const passedBy = new Map<string, number>()
       const onClaim = ({ after, at }: Write) => {
         const mine = tenantOf(after)
@@ -25,7 +25,7 @@ export const TENANT_INVARIANTS: readonly Invariant[] = [
           const times = (passedBy.get(tenant) ?? 0) + 1
           passedBy.set(tenant, times)
           if (times > ROUNDS_MAX * waiting.size)
-            return `${times} tasks of others were claimed while ${tenant} waited, among ${waiting.size} tenants`
+            return `${times} tasks of other tenants were claimed while ${tenant} waited, among ${waiting.size} tenants`
         }
         return undefined
       }

@@ -28,8 +28,9 @@ const REPAIRED_WITHIN_MS = 15 * 60_000
  */
 const GONE_ON_WITHIN_MS = 5 * 60_000
 /**
- * How late a far task starts. The sweeper, which runs every minute, wakes a far minute at the latest when it is
- * a few seconds old. It finds overdue tasks only ten seconds after their time.
+ * How late a far task starts: one that is due further ahead than an SQS delay reaches (15 minutes). The sweeper,
+ * which runs every minute, wakes a far minute at the latest when that minute is a few seconds old. The sweeper
+ * finds overdue tasks only ten seconds after their time.
  */
 const FAR_WITHIN_MS = 10_000
 /** Enough time for some undisturbed rounds of the sweeper. */
@@ -85,7 +86,7 @@ export const PROMPTNESS_INVARIANTS: readonly Invariant[] = [
     }),
   },
   {
-    name: 'once it is calm, a far task of a Lambda starts within ten seconds of its due time, even if its schedule was lost',
+    name: 'once it is calm, a far task of a Lambda starts within ten seconds of its due time, even if its EventBridge schedule was lost',
     watch: scenario => ({
       on: event => {
         if (event.what !== 'write' || event.after.operation !== 'claim') return undefined
@@ -142,7 +143,7 @@ export const PROMPTNESS_INVARIANTS: readonly Invariant[] = [
       const isPurging = steps.some(step => step.do === 'purge')
       const open = new Set<string>()
       let lastWrite = Number.POSITIVE_INFINITY
-      /** When the last task is due. The schedule of a far minute fires whatever became of its tasks. */
+      /** When the last task is due. The EventBridge schedule of a far minute fires whatever became of its tasks. */
       let lastDue = 0
       const note = (after: SeenHead) => {
         lastDue = Math.max(lastDue, after.dueAt)
