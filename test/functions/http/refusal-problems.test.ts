@@ -48,7 +48,9 @@ describe('a refusal names the field, its value and what is legal', () => {
     const { errors } = await publish({ prioritty: 1, retry: { retries: 3 } })
 
     expect(errors[1]).toMatchObject({ path: 'prioritty' })
-    expect(errors[1].message).toMatch(/^is not a field here; did you mean 'priority'\? The fields are type, key, /)
+    expect(errors[1].message).toMatch(
+      /^is not a field here; did you mean 'priority'\? The fields are type, key, /,
+    )
     expect(errors[0]).toMatchObject({ path: 'retry.retries' })
     expect(errors[0].message).toMatch(/^is not a field here; .*'maxRetries'/)
   })
