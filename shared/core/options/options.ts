@@ -6,6 +6,7 @@
  */
 
 import { DEFAULT_RETENTION_MS } from '../bounds.ts'
+import { defined } from '../defined.ts'
 import type { BACKOFFS } from '../states.ts'
 
 export type Backoff = (typeof BACKOFFS)[number]
@@ -72,11 +73,7 @@ export function resolveOptions(...layers: readonly PartialOptions[]): Options {
 
 function overlay(base: Options, layer: PartialOptions): Options {
   const { retry, ...rest } = layer
-  return { ...base, ...given(rest), retry: { ...base.retry, ...given(retry ?? {}) } }
-}
-
-function given<T extends object>(layer: T): T {
-  return Object.fromEntries(Object.entries(layer).filter(([, value]) => value !== undefined)) as T
+  return { ...base, ...defined(rest), retry: { ...base.retry, ...defined(retry ?? {}) } }
 }
 
 /** The options that differ from the system's defaults. A head stores only these. */

@@ -57,9 +57,7 @@ function keptTenant({ fairnessKey }: Task): Partial<Task> {
 
 /** The fields that tie the task to its parent or canvas, which an update does not change. */
 function keptParents({ parentId, member, previous, immutable }: Task): Partial<Task> {
-  return {
-    ...defined({ parentId, member, previous, immutable }),
-  }
+  return defined({ parentId, member, previous, immutable })
 }
 
 /** The draft in the publication's stage, which begins afresh. If the publication names no stage, the task keeps its own. */

@@ -3,7 +3,7 @@ import { statusOf } from '../../core/status/status.ts'
 import { isCanvas } from '../../core/task/head.ts'
 import type { Status } from '../../core/task/lifecycle.ts'
 import type { Task } from '../../core/task/task.ts'
-import { readHead, readTasks } from '../kernel/read-heads.ts'
+import { readHead, readTasks, readTasksById } from '../kernel/read-heads.ts'
 import type { System } from '../kernel/system.ts'
 import type { ListAnswer } from '../list/list.ts'
 import { decodeCursor, encodeCursor } from '../list/list-cursor.ts'
@@ -109,7 +109,7 @@ async function headsAt(
   leaves: readonly number[],
 ): Promise<Array<Task | undefined>> {
   const ids = leaves.map(leaf => memberId(canvas, leaf))
-  const heads = new Map((await readTasks({ tasks }, ids)).map(task => [task.id, task]))
+  const heads = await readTasksById({ tasks }, ids)
   return ids.map(id => heads.get(id))
 }
 

@@ -3,7 +3,7 @@ import { memberEnd } from '../../core/task/canvas-state.ts'
 import { resultOf } from '../../core/task/result.ts'
 import type { Task } from '../../core/task/task.ts'
 import { bodyValue } from '../kernel/living-bodies.ts'
-import { readTask, readTasks } from '../kernel/read-heads.ts'
+import { readTask, readTasksById } from '../kernel/read-heads.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'
 import type { System } from '../kernel/system.ts'
 import { type LoadedCanvas, memberId } from './canvas.ts'
@@ -54,7 +54,7 @@ async function endedHeads(
   leaves: readonly number[],
 ): Promise<Array<Task | undefined>> {
   const ids = leaves.map(leaf => memberId(canvas, leaf))
-  const heads = new Map((await readTasks({ tasks }, ids)).map(head => [head.id, head]))
+  const heads = await readTasksById({ tasks }, ids)
   return sideBySide(ids, READS_AT_ONCE_MAX, async id => {
     const seen = heads.get(id)
     return seen && memberEnd(seen) ? seen : readTask({ tasks }, id)

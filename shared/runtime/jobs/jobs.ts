@@ -18,7 +18,7 @@ import type { JobLook, PurgeJob } from '../../core/types/type-job.ts'
 import type { IndexEntry } from '../../ports/stores.ts'
 import { isolateEach } from '../kernel/isolate-faults.ts'
 import { ofSameBirth, transact } from '../kernel/kernel.ts'
-import { readTask, readTasks } from '../kernel/read-heads.ts'
+import { readTask, readTasksInOrder } from '../kernel/read-heads.ts'
 import type { System } from '../kernel/system.ts'
 import { deleteLastingBodies } from '../operate/delete-lasting-bodies.ts'
 import { sendMessages } from '../plan/plan.ts'
@@ -49,7 +49,14 @@ export async function workOnJob(system: System, look: JobLook, stopAt: number): 
       limit: PAGE_TASKS,
       ...(position && { after: position }),
     })
-    await workOnPage(system, look, await headsInOrder(system, page.entries))
+    await workOnPage(
+      system,
+      look,
+      await readTasksInOrder(
+        system,
+        page.entries.map(({ id }) => id),
+      ),
+    )
     position = page.entries.at(-1) ?? position
     if (!page.more) return recordProgress(system, look, position, true)
   }
@@ -67,18 +74,6 @@ async function recordProgress(system: System, look: JobLook, after: IndexEntry |
 
 function boundsOf({ bucket: _bucket, ...bounds }: JobRange): Pick<JobRange, 'from' | 'to'> {
   return bounds
-}
-
-async function headsInOrder({ tasks }: System, entries: readonly IndexEntry[]): Promise<Task[]> {
-  const heads = new Map(
-    (
-      await readTasks(
-        { tasks },
-        entries.map(({ id }) => id),
-      )
-    ).map(task => [task.id, task]),
-  )
-  return entries.flatMap(({ id }) => heads.get(id) ?? [])
 }
 
 async function workOnPage(system: System, { type, job }: JobLook, tasks: readonly Task[]): Promise<void> {

@@ -23,3 +23,14 @@ export function readTask(reading: Reading, id: string): Promise<Task | undefined
 export async function readTasks({ tasks }: Reading, ids: readonly string[]): Promise<Task[]> {
   return (await tasks.heads(ids)).filter(isTask)
 }
+
+/** Like `readTasks`, by id. */
+export async function readTasksById(reading: Reading, ids: readonly string[]): Promise<Map<string, Task>> {
+  return new Map((await readTasks(reading, ids)).map(task => [task.id, task]))
+}
+
+/** Like `readTasks`, in the order of the ids. */
+export async function readTasksInOrder(reading: Reading, ids: readonly string[]): Promise<Task[]> {
+  const byId = await readTasksById(reading, ids)
+  return ids.flatMap(id => byId.get(id) ?? [])
+}

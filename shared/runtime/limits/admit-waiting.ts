@@ -6,7 +6,7 @@ import type { Task } from '../../core/task/task.ts'
 import { isLimitedForAll, servingType, type TaskType } from '../../core/types/task-type.ts'
 import type { IndexEntry } from '../../ports/stores.ts'
 import { isolateEach } from '../kernel/isolate-faults.ts'
-import { readTasks } from '../kernel/read-heads.ts'
+import { readTasksInOrder } from '../kernel/read-heads.ts'
 import type { System } from '../kernel/system.ts'
 import { isTicket, readyTasks } from '../ready/ready.ts'
 import { cachedTypeReader } from '../types/type-cache.ts'
@@ -125,8 +125,7 @@ async function* waitingInLimitPlace(
     const range = { index: 'place' as const, partition: limitPlace(limit), limit: pageSize }
     const page = await system.tasks.page({ ...range, ...(after && { after }) })
     const ids = page.entries.map(({ id }) => id)
-    const heads = new Map((await readTasks(system, ids)).map(task => [task.id, task]))
-    const waiting = ids.flatMap(id => heads.get(id) ?? []).filter(task => waitsFor(task, limit))
+    const waiting = (await readTasksInOrder(system, ids)).filter(task => waitsFor(task, limit))
     if (waiting.length > 0) yield waiting
     after = page.entries.at(-1)
     if (!page.more || !after) return

@@ -103,10 +103,8 @@ function optionChanges(
   return {
     ok: true,
     changes: {
-      options: {
-        ...defined({ deadlineMs, retentionMs }),
-      },
-      ...(removesDeadline && { removesDeadline: removesDeadline }),
+      options: defined({ deadlineMs, retentionMs }),
+      ...(removesDeadline && { removesDeadline }),
     },
   }
 }

@@ -16,9 +16,12 @@ export function requestOfBody(body: DerivedBody): PublishRequest {
     type,
     ...(Object.keys(options).length > 0 && { options }),
     ...defined({ key, input, userId, tags, delayMs, priority, stage, traceparent, fairnessKey }),
-    ...defined({ dueAt: timeOf(body.dueAt) }),
     ...(immutable && { immutable }),
-    ...defined({ onSuccess: body.onSuccess?.map(requestOfBody), onError: body.onError?.map(requestOfBody) }),
+    ...defined({
+      dueAt: timeOf(body.dueAt),
+      onSuccess: body.onSuccess?.map(requestOfBody),
+      onError: body.onError?.map(requestOfBody),
+    }),
   }
 }
 

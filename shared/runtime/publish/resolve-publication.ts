@@ -224,9 +224,14 @@ function withLongEnoughRetention(options: Options, { member, throttle }: Publish
 function originFields(request: PublishRequest): Partial<PublicationDraft> {
   const { stage, immutable, previous, parentId, member } = request
   const callbacks = callbackBodies(request)
-  return {
-    ...defined({ stage, immutable, previous: immutable ? undefined : previous, parentId, member, callbacks }),
-  }
+  return defined({
+    stage,
+    immutable,
+    previous: immutable ? undefined : previous,
+    parentId,
+    member,
+    callbacks,
+  })
 }
 
 /** Callbacks are stored as requests and completed when they are published. */

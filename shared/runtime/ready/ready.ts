@@ -10,7 +10,7 @@ import { workOf } from '../../core/task/piece.ts'
 import type { Task } from '../../core/task/task.ts'
 import { isLimitedForAll, orderingOf, shardNumbers, type TaskType } from '../../core/types/task-type.ts'
 import type { Chance } from '../../ports/machine.ts'
-import { readTasks } from '../kernel/read-heads.ts'
+import { readTasksInOrder } from '../kernel/read-heads.ts'
 import type { System } from '../kernel/system.ts'
 import { type MergedEntry, mergeRanges, take } from './merge-ranges.ts'
 
@@ -44,7 +44,7 @@ export function readyTasks(system: System, types: readonly TaskType[], pageSize:
         if (queue.length < count) queue.push(...(await take(entries, count - queue.length)))
         const ids = queue.splice(0, count)
         if (ids.length === 0) return []
-        const heads = (await headsInOrder(system, ids)).filter(task => served.has(workOf(task).type))
+        const heads = (await readTasksInOrder(system, ids)).filter(task => served.has(workOf(task).type))
         if (heads.length > 0) return heads
       }
     },
@@ -96,11 +96,6 @@ async function* distinct(
     seen.add(id)
     yield id
   }
-}
-
-async function headsInOrder(system: System, ids: readonly string[]): Promise<Task[]> {
-  const heads = new Map((await readTasks(system, ids)).map(task => [task.id, task]))
-  return ids.flatMap(id => heads.get(id) ?? [])
 }
 
 /** Whether a dispatch of the task is a ticket, by the type's present configuration. */

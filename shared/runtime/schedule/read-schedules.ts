@@ -48,9 +48,10 @@ export async function listSchedules(
   const entries = mergeRanges(system.tasks, openScheduleRanges(), { pageSize: limit + 1, after })
   const page = await take(entries, limit)
   const last = (await take(entries, 1)).length > 0 ? page.at(-1) : undefined
-  const heads = await (await system.tasks.heads([...new Set(page.map(({ id }) => id))])).filter(isSchedule)
+  const ids = [...new Set(page.map(({ id }) => id))]
+  const heads = (await system.tasks.heads(ids)).filter(isSchedule)
   const byId = new Map(heads.map(head => [head.id, head]))
-  const schedules = [...new Set(page.map(({ id }) => id))].flatMap(id => {
+  const schedules = ids.flatMap(id => {
     const head = byId.get(id)
     return isPresent(system, head) && head.state === 'open' ? [describeBriefly(system, head)] : []
   })

@@ -124,9 +124,7 @@ async function announce(
 
 function waitsOf(worker: Worker | undefined): Waits {
   const { emptyWaits, waitingUntil } = worker ?? {}
-  return {
-    ...defined({ emptyWaits, waitingUntil }),
-  }
+  return defined({ emptyWaits, waitingUntil })
 }
 
 /** A claim or a heartbeat does not depend on the registry, so a failure is only logged. */
