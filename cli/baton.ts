@@ -1,43 +1,65 @@
 #!/usr/bin/env node
-import { enableCompileCache } from 'node:module'
+/**
+ * The command `baton`. Each command has a file of its own in this folder, which is loaded when the command is called. To add one,
+ * export a `DefineCommand` from its file, and add it to `COMMANDS`.
+ *
+ * Exit codes: 0 done, 1 failed, 2 wrong use. Output that scripts read goes to standard output, everything else to standard error.
+ */
+
+import module from 'node:module'
+import { Command, CommanderError } from 'commander'
 import { BatonError } from '../shared/core/errors.ts'
+import type { DefineCommand } from './command.ts'
+import { isWrongUse, say, WRONG_USE_EXIT_CODE } from './say.ts'
 
-// The next start reuses this start's compiled code. Compiling is half of a worker's start.
-enableCompileCache()
+// The next start reuses this start's compiled code. Compiling is half of a worker's start. Node 20 has no such cache.
+module.enableCompileCache?.()
 
-/** One command. Each command has a file of its own in this folder. */
-type Command = { readonly usage: string; run(args: readonly string[]): Promise<void> }
+type Listed = { readonly summary: string; load(): Promise<DefineCommand> }
 
-const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
-  worker: async () => (await import('./worker.ts')).worker,
+const COMMANDS: Readonly<Record<string, Listed>> = {
+  dev: {
+    summary: 'runs the CDK app of this folder on this machine, and reloads what changes',
+    load: async () => (await import('./dev.ts')).dev,
+  },
+  worker: {
+    summary: 'serves the tasks that a file exports, from their queues',
+    load: async () => (await import('./worker.ts')).worker,
+  },
 }
 
-/** The exit code for a mistake on the command line. */
-const WRONG_USE_EXIT_CODE = 2
+process.exitCode = await main(process.argv.slice(2))
 
-const [name = '', ...args] = process.argv.slice(2)
-const command = Object.hasOwn(COMMANDS, name) ? await COMMANDS[name]?.() : undefined
-if (command) await execute(command)
-else refuse(`baton <command>\ncommands: ${Object.keys(COMMANDS).join(', ')}`)
-
-async function execute({ usage, run }: Command): Promise<void> {
+async function main(args: readonly string[]): Promise<number> {
+  const program = await programFor(args)
   try {
-    await run(args)
+    await program.parseAsync(args, { from: 'user' })
+    return Number(process.exitCode ?? 0)
   } catch (error) {
-    if (isUserMistake(error)) return refuse(`${error.message}\n${usage}`)
-    console.error(error)
-    process.exit(1)
+    return exitCodeOf(error)
   }
 }
 
-/** Whether the user can correct the error: an unknown option, a missing file, a variable that is not set. */
-function isUserMistake(error: unknown): error is Error {
-  if (error instanceof BatonError) return true
-  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  return code.startsWith('ERR_PARSE_ARGS')
+/** Lists every command for the help, and loads the one that is called. */
+async function programFor(args: readonly string[]): Promise<Command> {
+  const program = new Command('baton')
+    .description('Baton: tasks on DynamoDB, SQS and Lambda, in your AWS account and on your machine')
+    .helpOption('-h, --help', 'shows this help')
+    .helpCommand(false)
+    .exitOverride()
+    .configureOutput({ outputError: text => process.stderr.write(text.replace(/^error: /, '')) })
+  const called = args.find(arg => !arg.startsWith('-'))
+  for (const [name, { summary, load }] of Object.entries(COMMANDS)) {
+    const command = program.command(name).summary(summary).description(`${name}: ${summary}`)
+    command.helpOption('-h, --help', 'shows this help').showHelpAfterError(`(baton ${name} --help)`)
+    if (name === called) (await load())(command)
+  }
+  return program.showHelpAfterError('(baton --help)')
 }
 
-function refuse(message: string): void {
-  console.error(message)
-  process.exitCode = WRONG_USE_EXIT_CODE
+/** Prints why a command did not succeed. Commander has printed its own errors already. */
+function exitCodeOf(error: unknown): number {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : WRONG_USE_EXIT_CODE
+  say(error instanceof BatonError ? error.message : ((error as Error)?.stack ?? String(error)))
+  return isWrongUse(error) ? WRONG_USE_EXIT_CODE : 1
 }

@@ -1,50 +1,76 @@
-import { flushCompileCache } from 'node:module'
-import { parseArgs } from 'node:util'
+import module from 'node:module'
+import { InvalidArgumentError } from 'commander'
 import { BatonError } from '../shared/core/errors.ts'
 import { createWorker, type WorkerOptions } from '../shared/worker/create-worker.ts'
 import { definitionsIn } from '../shared/worker/definitions-in.ts'
 import type { Worker } from '../shared/worker/run-worker.ts'
+import type { DefineCommand } from './command.ts'
+import { readDevRecord } from './dev-record.ts'
 
-const usage = `baton worker FILE [--concurrency N] [--worker-id ID] [--worker-version V] [--drain-ms MS] [--isolate]
-  serves the tasks that FILE exports; BATON_TABLE, BATON_SYSTEM and BATON_WAKE_QUEUE_URL name the system`
+type Options = {
+  readonly url?: string
+  readonly concurrency?: number
+  readonly workerId?: string
+  readonly workerVersion?: string
+  readonly drainMs?: number
+  readonly isolate?: boolean
+}
 
 /** `baton worker`: the first SIGTERM or SIGINT stops it gracefully, a second one releases its runs at once. */
-export const worker = { usage, run }
+export const worker: DefineCommand = command => {
+  command
+    .argument('<file>', 'a file that exports tasks or flows')
+    .option('--url <url>', "a running baton dev (default: BATON_URL, else baton dev's usual address)")
+    .option('--concurrency <n>', 'runs at the same time, of all types together', Number)
+    .option('--worker-id <id>', 'a stable name, to which tasks can be directed')
+    .option('--worker-version <v>', 'the version under which it claims tasks')
+    .option('--drain-ms <ms>', 'how long its runs may go on after the first signal', duration)
+    .option('--isolate', 'runs each handler in a process of its own')
+    .addHelpText(
+      'after',
+      '\nBATON_TABLE, BATON_SYSTEM and BATON_WAKE_QUEUE_URL name a deployed system; they are outputs of its stack.',
+    )
+    .action(run)
+}
 
-async function run(args: readonly string[]): Promise<void> {
-  const options = await optionsOf(args)
-  const served = createWorker(options)
+async function run(file: string, options: Options): Promise<void> {
+  const tasks = await definitionsIn(file)
+  findSystem(options.url)
+  const served = createWorker(workerOptions(file, options, tasks))
   stopOnSignals(served)
   outliveHandlers(served)
   served.start()
-  const types = options.tasks.map(({ type }) => type).join(', ')
+  const types = tasks.map(({ type }) => type).join(', ')
   // The compile cache is flushed now and not at the exit, because the process may be killed.
-  flushCompileCache()
+  module.flushCompileCache?.()
   console.log(`worker ${served.workerId} (process ${process.pid}) serves ${types}`)
 }
 
-async function optionsOf(args: readonly string[]): Promise<WorkerOptions> {
-  const { values, positionals } = parseArgs({
-    args: [...args],
-    allowPositionals: true,
-    options: {
-      concurrency: { type: 'string' },
-      'worker-id': { type: 'string' },
-      'worker-version': { type: 'string' },
-      'drain-ms': { type: 'string' },
-      isolate: { type: 'boolean', default: false },
-    },
-  })
-  const [file, another] = positionals
-  if (file === undefined || another !== undefined) throw new BatonError('invalid', 'give one FILE')
-  const { concurrency, isolate, 'worker-id': workerId } = values
-  const { 'worker-version': version, 'drain-ms': drainMs } = values
+const USUAL_URL = 'http://127.0.0.1:7070'
+
+/**
+ * Names the system in the environment, unless that names one already. `createWorker` and the AWS SDK read it there.
+ *
+ * @throws BatonError `misconfigured` when no `baton dev` runs at the address.
+ */
+function findSystem(given: string | undefined): void {
+  if (given === undefined && process.env.BATON_TABLE) return
+  const url = given ?? process.env.BATON_URL ?? USUAL_URL
+  if (!URL.canParse(url)) throw new BatonError('invalid', `${url} is not a URL; give one like ${USUAL_URL}`)
+  const record = readDevRecord(url)
+  if (record) return void Object.assign(process.env, record.environment)
+  const unset = given === undefined ? 'the environment variable BATON_TABLE is not set, and ' : ''
+  throw new BatonError('misconfigured', `${unset}no baton dev of this user runs at ${url}`)
+}
+
+function workerOptions(file: string, options: Options, tasks: WorkerOptions['tasks']): WorkerOptions {
+  const { concurrency, workerId, workerVersion: version, drainMs, isolate } = options
   return {
-    tasks: await definitionsIn(file),
-    ...(concurrency !== undefined && { concurrency: Number(concurrency) }),
+    tasks,
+    ...(concurrency !== undefined && { concurrency }),
     ...(workerId !== undefined && { workerId }),
     ...(version !== undefined && { version }),
-    ...(drainMs !== undefined && { drainMs: duration(drainMs) }),
+    ...(drainMs !== undefined && { drainMs }),
     ...(isolate && { isolate: { file } }),
   }
 }
@@ -52,7 +78,7 @@ async function optionsOf(args: readonly string[]): Promise<WorkerOptions> {
 function duration(text: string): number {
   const ms = Number(text)
   if (Number.isFinite(ms) && ms >= 0) return ms
-  throw new BatonError('invalid', `--drain-ms is ${text}; give a number of milliseconds from 0 up`)
+  throw new InvalidArgumentError('Give a number of milliseconds from 0 up.')
 }
 
 function stopOnSignals(served: Worker): void {

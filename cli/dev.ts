@@ -1,0 +1,111 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { createRequire } from 'node:module'
+import { constants } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { Option } from 'commander'
+import { BatonError } from '../shared/core/errors.ts'
+import { type DefineCommand, repeated, wholeNumber } from './command.ts'
+
+/** The options of `baton dev`, as they are given to the process that runs it. */
+export type DevOptions = {
+  /** The port of the first stack's API. Each further stack takes the next one. 0 takes any free one. */
+  readonly port: number
+  /** The folder that keeps the state. Without it everything is in memory. */
+  readonly data?: string
+  /** A task type, and the port for its debugger: `resize` or `resize:9230`. */
+  readonly inspect?: string
+  readonly allowHost: readonly string[]
+  readonly verbose: boolean
+}
+
+const DEFAULT_PORT = 7070
+const PORT_MAX = 65_535
+
+/**
+ * `baton dev`. The local system needs Node 24 and parts that a deployed app does not, so it is a package of its own. This file
+ * runs on any supported Node: it finds that package, and runs it in a process with the package's own Node.
+ */
+export const dev: DefineCommand = command => {
+  const port = new Option('--port <n>', 'port of the HTTP API; 0 takes a free one')
+  command
+    .addOption(port.env('PORT').default(DEFAULT_PORT).argParser(wholeNumber(0, PORT_MAX)))
+    .option('--data <dir>', 'keeps tasks, queues and schedules in this folder (default: in memory)')
+    .option('--inspect <type[:port]>', 'opens a debugger port in the handler of this type (default port: 9229)')
+    .option(
+      '--allow-host <name>',
+      'accepts calls under this host name, too; may be repeated (also: BATON_ALLOWED_HOSTS)',
+      repeated,
+    )
+    .option('--verbose', 'shows every line that functions and workers log')
+    .action(async (given: Partial<DevOptions> & Pick<DevOptions, 'port'>) => {
+      process.exitCode = await runLocally({ ...given, ...complete(given) })
+    })
+}
+
+function complete({ verbose = false, allowHost = [] }: Partial<DevOptions>) {
+  return { verbose, allowHost: [...allowHost, ...hostsOfEnvironment()] }
+}
+
+function hostsOfEnvironment(): string[] {
+  const named = (process.env.BATON_ALLOWED_HOSTS ?? '').split(',').map(host => host.trim())
+  return named.filter(host => host !== '')
+}
+
+type LocalSystem = { readonly node: string; readonly main: string }
+
+/** Runs the local system in its own process until it ends, and returns its exit code. */
+async function runLocally(options: DevOptions): Promise<number> {
+  const { node, main } = await findLocalSystem()
+  const child = spawn(node, [main, JSON.stringify(options)], {
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    // A process group of its own: a Ctrl-C reaches only this process, which passes it on once. The system ends when the channel
+    // to this process closes, so it never outlives it.
+    detached: true,
+  })
+  return passOnSignals(child)
+}
+
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+
+function passOnSignals(child: ChildProcess): Promise<number> {
+  for (const signal of SIGNALS) process.on(signal, () => child.kill(signal === 'SIGHUP' ? 'SIGTERM' : signal))
+  return new Promise((resolve, reject) => {
+    child.once('error', reject)
+    child.once('exit', (code, signal) => resolve(code ?? 128 + (signal ? constants.signals[signal] : 0)))
+  })
+}
+
+const PACKAGE = 'baton-tasks-local'
+
+/** Finds the local system: in this repository beside this file, else the package that the project has installed. */
+async function findLocalSystem(): Promise<LocalSystem> {
+  if (import.meta.url.endsWith('.ts')) {
+    return { node: process.execPath, main: fileURLToPath(new URL('./dev/main.ts', import.meta.url)) }
+  }
+  const manifest = installedPackage()
+  if (manifest === undefined) {
+    throw new BatonError(
+      'misconfigured',
+      `baton dev needs the package ${PACKAGE}: npm install --save-dev ${PACKAGE}`,
+    )
+  }
+  const folder = dirname(manifest)
+  const { baton } = createRequire(manifest)(manifest) as { readonly baton: { readonly main: string } }
+  const runtime = (await import(pathToFileURL(join(folder, 'node-runtime.js')).href)) as {
+    nodeBinary(): string
+  }
+  return { node: runtime.nodeBinary(), main: join(folder, baton.main) }
+}
+
+/** The `package.json` of the local system, looked for from the project, then from this package. */
+function installedPackage(): string | undefined {
+  for (const from of [join(process.cwd(), 'package.json'), fileURLToPath(import.meta.url)]) {
+    try {
+      return createRequire(from).resolve(`${PACKAGE}/package.json`)
+    } catch {
+      // It is not installed there.
+    }
+  }
+  return undefined
+}

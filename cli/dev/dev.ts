@@ -1,0 +1,190 @@
+/**
+ * `baton dev`: a CDK app runs on this machine, and what changes is taken over while it runs.
+ *
+ * A start reads `cdk.json` (`project.ts`), runs the app's own command (`synthesise.ts`), finds the stacks with a task system
+ * (`systems.ts`), and boots each from its template (`running.ts`, `local/`). Handlers have no code in this template, but a
+ * description of their bundle. The code is bundled at a handler's first message (`bundles.ts`).
+ *
+ * A change goes two ways (`watch.ts`, `reload.ts`). The bundles that contain the file are made again, and new invocations run the
+ * new code within a second. At the same time the app is synthesised in the background, and a stack whose template differs is
+ * deployed in place: so do changed options of a type, which stand in the template, new types, and all else. What is broken is shown
+ * with its place, and what runs is left alone. The next good save recovers.
+ */
+
+import { dirname } from 'node:path'
+import { BatonError } from '../../shared/core/errors.ts'
+import type { DevOptions } from '../dev.ts'
+import { messageOf } from '../say.ts'
+import { type Bundles, createBundles } from './bundles.ts'
+import { lookUpLines } from './look-ups.ts'
+import { type Project, readProject } from './project.ts'
+import { createReloader } from './reload.ts'
+import { refuseWithoutRequirements } from './requirements.ts'
+import {
+  createRunningSystems,
+  keyOf,
+  type Running,
+  type RunningSystems,
+  refuseUnknownInspection,
+} from './running.ts'
+import { changesBetween, summaryOf } from './summary.ts'
+import { removeUnfinished, synthesise } from './synthesise.ts'
+import { findSystems, type System, stackLabels } from './systems.ts'
+import type { Terminal } from './terminal.ts'
+import { watchFolders } from './watch.ts'
+import { ignoredFolders, watchedFolders } from './watched-folders.ts'
+
+export type DevSession = {
+  /** The stacks that run, in the order of the app. */
+  systems(): readonly Running[]
+  /** Resolves when all changes so far have been taken over. */
+  idle(): Promise<void>
+  /** Resolves with the reason when the local system has ended by itself. */
+  readonly broken: Promise<string>
+  stop(): Promise<void>
+}
+
+type Session = {
+  readonly project: Project
+  readonly bundles: Bundles
+  readonly running: RunningSystems
+  readonly terminal: Terminal
+}
+
+/**
+ * Runs the app of a folder until `stop`.
+ *
+ * @throws BatonError `invalid` or `misconfigured`, in words for the developer, when it cannot start.
+ */
+export async function startDev(options: DevOptions, folder: string, terminal: Terminal): Promise<DevSession> {
+  const begun = performance.now()
+  const project = readProject(folder)
+  await refuseWithoutRequirements(options)
+  removeUnfinished(project)
+  const assembly = await synthesise(project)
+  const systems = systemsIn(assembly)
+  refuseUnknownInspection(systems, options.inspect)
+  for (const line of lookUpLines(assembly)) terminal.say(line)
+  const bundles = createBundles(project)
+  const running = createRunningSystems({ options, bundles, terminal })
+  const session = { project, bundles, running, terminal }
+  try {
+    for (const system of systems) await running.start(system)
+  } catch (cause) {
+    await running.stopAll()
+    throw cause
+  }
+  terminal.say(`Baton is up after ${seconds(begun)}.`)
+  for (const { system, cloud } of running.all())
+    terminal.say(`${system.label}\n${summaryOf(system, cloud.apiUrl, folder)}`)
+  return { systems: running.all, broken: running.broken, ...follow(session) }
+}
+
+function systemsIn(assembly: string): System[] {
+  const systems = findSystems(assembly)
+  if (systems.length > 0) return systems
+  const labels = stackLabels(assembly).join(', ') || 'none'
+  throw new BatonError(
+    'invalid',
+    `no stack of the app has a TaskSystem (its stacks: ${labels}); add one: new TaskSystem(this, 'Tasks')`,
+  )
+}
+
+/** Takes over changes until it is stopped. */
+function follow(session: Session): Pick<DevSession, 'idle' | 'stop'> {
+  const { project, bundles, running, terminal } = session
+  const stopping = new AbortController()
+  const told = { problem: '' }
+  const reloader = createReloader({
+    rebuild: async files => {
+      await rebuild(session, files, told)
+      for (const input of bundles.inputs()) if (!isInstalled(input)) watcher.also(dirname(input))
+    },
+    resynthesise: () => resynthesise(session, stopping.signal, told),
+  })
+  const watcher = watchFolders(watchedFolders(project.folder), {
+    ignored: ignoredFolders(project),
+    onChange: reloader.changed,
+    onProblem: terminal.say,
+  })
+  return {
+    idle: reloader.idle,
+    stop: async () => {
+      stopping.abort()
+      watcher.stop()
+      await running.stopAll()
+      await bundles.stop()
+    },
+  }
+}
+
+function isInstalled(file: string): boolean {
+  return file.includes('node_modules')
+}
+
+/** What was last told as broken. The same fault often breaks a bundle and the synthesis; it is told once. */
+type Told = { problem: string }
+
+async function rebuild(
+  { bundles, running, terminal }: Session,
+  files: ReadonlySet<string>,
+  told: Told,
+): Promise<void> {
+  const begun = performance.now()
+  told.problem = ''
+  for (const rebuilt of await bundles.rebuild(files)) {
+    const { outcome, types } = rebuilt
+    if (!outcome) continue
+    if ('folder' in outcome) {
+      running.replaceCode(rebuilt, outcome.folder)
+      terminal.say(`↻ ${types.join(', ')}: new code after ${seconds(begun)}`)
+    } else {
+      tellProblem(terminal, told, outcome.problem)
+    }
+  }
+}
+
+function tellProblem(terminal: Terminal, told: Told, problem: string): void {
+  const place = /[^\s:]+:\d+:\d+/.exec(problem)?.[0] ?? problem
+  if (told.problem === place) return
+  told.problem = place
+  terminal.say(`✗ ${problem}\n  What ran before runs on.`)
+}
+
+async function resynthesise(session: Session, signal: AbortSignal, told: Told): Promise<void> {
+  const { terminal } = session
+  if (signal.aborted) return
+  try {
+    const project = readProject(session.project.folder)
+    const assembly = await synthesise(project, { signal, inBackground: true })
+    if (!signal.aborted) await deployChanges(session, systemsIn(assembly))
+  } catch (error) {
+    if (!signal.aborted) tellProblem(terminal, told, messageOf(error))
+  }
+}
+
+/** Deploys the stacks that differ, boots new ones, and ends those that the app no longer has. */
+async function deployChanges({ running, terminal }: Session, systems: readonly System[]): Promise<void> {
+  const before = new Map(running.all().map(one => [keyOf(one.system), one]))
+  for (const next of systems) {
+    const begun = performance.now()
+    const old = before.get(keyOf(next))
+    before.delete(keyOf(next))
+    if (!old) {
+      const { cloud } = await running.start(next)
+      terminal.say(`↻ ${next.label} is new, at ${cloud.apiUrl}`)
+    } else if (old.system.text !== next.text) {
+      const changes = changesBetween(old.system, next)
+      await running.redeploy(old, next)
+      terminal.say(`↻ ${next.label} is deployed anew after ${seconds(begun)}: ${changes}`)
+    }
+  }
+  for (const gone of before.values()) {
+    await running.stop(gone)
+    terminal.say(`↻ ${gone.system.label} has ended: the app no longer has it`)
+  }
+}
+
+function seconds(since: number): string {
+  return `${((performance.now() - since) / 1_000).toFixed(1)} s`
+}

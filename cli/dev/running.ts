@@ -1,0 +1,164 @@
+import { join } from 'node:path'
+import { type LocalCloud, startLocalCloud } from '../../local/cloud.ts'
+import { BatonError } from '../../shared/core/errors.ts'
+import type { DevOptions } from '../dev.ts'
+import { leaveDevRecord } from '../dev-record.ts'
+import type { Bundles, Rebuilt } from './bundles.ts'
+import type { BundleSpec, System } from './systems.ts'
+import type { Terminal } from './terminal.ts'
+
+/** A stack that runs here. */
+export type Running = {
+  readonly system: System
+  readonly cloud: LocalCloud
+}
+
+/** The stacks that run here, each in a local cloud of its own. */
+export type RunningSystems = {
+  all(): readonly Running[]
+  /** Boots a stack. @throws when it does not start. */
+  start(system: System): Promise<Running>
+  /** Deploys a changed stack in place. @throws when it cannot be deployed; the old one then runs on. */
+  redeploy(running: Running, next: System): Promise<void>
+  /** Gives a function its new code. */
+  replaceCode(rebuilt: Rebuilt, folder: string): void
+  stop(running: Running): Promise<void>
+  stopAll(): Promise<void>
+  /** Resolves with the reason when a stack has ended by itself. */
+  readonly broken: Promise<string>
+}
+
+type Parts = {
+  readonly options: DevOptions
+  readonly bundles: Bundles
+  readonly terminal: Terminal
+}
+
+type Booted = { system: System; readonly cloud: LocalCloud; readonly forget: () => void }
+
+export function createRunningSystems({ options, bundles, terminal }: Parts): RunningSystems {
+  const byName = new Map<string, Booted>()
+  const broken = Promise.withResolvers<string>()
+  let ports = 0
+
+  async function start(system: System): Promise<Running> {
+    const inspect = inspectedIn(system, options.inspect)
+    const cloud = await startLocalCloud({
+      assemblyDir: system.assemblyDir,
+      stackName: system.stackName,
+      apiPort: options.port === 0 ? 0 : options.port + ports++,
+      allowedHosts: options.allowHost,
+      ...(options.data !== undefined && { dataDir: dataFolder(options.data, system, byName.size) }),
+      environment: { BATON_DEV: '1' },
+      code: (functionId, metadata) => codeOf(system, functionId, metadata),
+      ...(inspect && { inspect }),
+      log: line => {
+        const booted = byName.get(keyOf(system)) ?? { system }
+        const label = byName.size > 1 ? system.label : undefined
+        terminal.line(line, source => booted.system.ownFunctions.has(source), label)
+      },
+    })
+    const forget = leaveDevRecord({
+      pid: process.pid,
+      url: cloud.apiUrl,
+      environment: workerEnvironment(cloud),
+    })
+    const booted = { system, cloud, forget }
+    byName.set(keyOf(system), booted)
+    void cloud.broken.then(reason => broken.resolve(reason))
+    for (const own of system.ownFunctions) void cloud.functions.find(own).warm(1)
+    return booted
+  }
+
+  function codeOf(system: System, functionId: string, metadata: Readonly<Record<string, unknown>>) {
+    const spec = metadata['baton:bundle'] as BundleSpec | undefined
+    return spec && bundles.folderOf(bundleKey(system, functionId), spec)
+  }
+
+  return {
+    all: () => [...byName.values()],
+    start,
+    redeploy: async (running, next) => {
+      await running.cloud.redeploy(next.assemblyDir)
+      const booted = byName.get(keyOf(next))
+      if (booted) booted.system = next
+    },
+    replaceCode: ({ key }, folder) => {
+      for (const { system, cloud } of byName.values()) {
+        const handler = system.handlers.find(({ functionId }) => bundleKey(system, functionId) === key)
+        if (handler) cloud.functions.find(handler.functionId).replaceCode(folder)
+      }
+    },
+    stop: async ({ system, cloud }) => {
+      byName.get(keyOf(system))?.forget()
+      byName.delete(keyOf(system))
+      await cloud.stop()
+    },
+    stopAll: async () => {
+      await Promise.all(
+        [...byName.values()].map(({ cloud, forget }) => {
+          forget()
+          return cloud.stop()
+        }),
+      )
+    },
+    broken: broken.promise,
+  }
+}
+
+/** Stages may have stacks of the same name, in folders of their own. */
+export function keyOf({ assemblyDir, stackName }: System): string {
+  return join(assemblyDir, stackName)
+}
+
+function bundleKey({ stackName }: System, functionId: string): string {
+  return join(stackName, functionId)
+}
+
+/** The first stack has the folder itself, as long as an app has only one. */
+function dataFolder(data: string, { stackName }: System, started: number): string {
+  return started === 0 ? data : join(data, stackName)
+}
+
+const DEBUGGER_PORT = 9229
+
+/** The function of the type that `--inspect` names, if this stack has it. */
+function inspectedIn({ handlers }: System, inspect: string | undefined) {
+  if (inspect === undefined) return undefined
+  const { type, port } = inspectedType(inspect)
+  const handler = handlers.find(({ bundle }) => bundle.types.includes(type))
+  return handler && { functionId: handler.functionId, port }
+}
+
+/** @throws BatonError `invalid` when no stack has a handler of the type that `--inspect` names, or its port is none. */
+export function refuseUnknownInspection(systems: readonly System[], inspect: string | undefined): void {
+  if (inspect === undefined) return
+  const { type } = inspectedType(inspect)
+  const types = systems.flatMap(({ handlers }) => handlers.flatMap(({ bundle }) => bundle.types))
+  if (types.includes(type)) return
+  const known = types.length === 0 ? 'the app has no handlers' : `there are ${types.sort().join(', ')}`
+  throw new BatonError('invalid', `--inspect names ${type}, which no handler of the app serves; ${known}`)
+}
+
+function inspectedType(inspect: string): { readonly type: string; readonly port: number } {
+  const [type = '', portText] = inspect.split(':')
+  const port = portText === undefined ? DEBUGGER_PORT : Number(portText)
+  if (Number.isInteger(port) && port > 0 && port <= 65_535) return { type, port }
+  throw new BatonError('invalid', `--inspect ${inspect}: the port must be a number from 1 to 65535`)
+}
+
+const WORKER_OUTPUTS = {
+  TableName: 'BATON_TABLE',
+  SystemName: 'BATON_SYSTEM',
+  WakeQueueUrl: 'BATON_WAKE_QUEUE_URL',
+  JobsQueueUrl: 'BATON_JOBS_QUEUE_URL',
+} as const
+
+/** The environment in which a worker of this machine serves the system. */
+function workerEnvironment({ environment, outputs }: LocalCloud): Record<string, string> {
+  const named = Object.entries(WORKER_OUTPUTS).flatMap(([output, variable]) => {
+    const key = Object.keys(outputs).find(name => name.endsWith(output))
+    return key === undefined ? [] : [[variable, String(outputs[key])] as const]
+  })
+  return { ...environment, ...Object.fromEntries(named) }
+}

@@ -1,0 +1,100 @@
+import { spawn } from 'node:child_process'
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { constants, setPriority } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { appProblem } from './app-problem.ts'
+import type { Project } from './project.ts'
+
+export type Synthesis = {
+  /** Aborts a synthesis that is no longer wanted. */
+  readonly signal?: AbortSignal
+  /** Whether the synthesis leaves the processor to the functions that run beside it. */
+  readonly inBackground?: boolean
+}
+
+/**
+ * Runs the app of a project, which writes its cloud assembly. Returns the assembly's folder. It is the same folder each time: what has
+ * not changed is not staged again.
+ *
+ * @throws Error with file, line and message, if they are known, when the app fails.
+ */
+export async function synthesise(project: Project, options: Synthesis = {}): Promise<string> {
+  const output = assemblyFolder(project)
+  mkdirSync(output, { recursive: true })
+  writeFileSync(inProgress(output), '')
+  const { status, text } = await runApp(project, output, options)
+  rmSync(inProgress(output))
+  if (status !== 0) throw new Error(appProblem(text, project, status))
+  return output
+}
+
+/**
+ * Removes the assembly if its last synthesis was killed: the CDK takes a half-copied asset for a whole one. Assets that no stack uses
+ * any more would pile up, so a start from nothing is also the way to remove them.
+ */
+export function removeUnfinished(project: Project): void {
+  const output = assemblyFolder(project)
+  if (existsSync(inProgress(output))) rmSync(output, { recursive: true, force: true })
+}
+
+/** The file that stands in the assembly while the app runs. */
+function inProgress(output: string): string {
+  return join(output, 'in-progress')
+}
+
+export function assemblyFolder({ generated }: Project): string {
+  return join(generated, 'cdk.out')
+}
+
+type Ended = { readonly status: number | string; readonly text: string }
+
+/** Runs the app as the CDK's own command does, by the shell and with the same variables. */
+function runApp(project: Project, output: string, { signal, inBackground }: Synthesis): Promise<Ended> {
+  const app = spawn(project.app, {
+    cwd: project.folder,
+    shell: true,
+    // A group of its own, so that the signal ends the app too, not only its shell.
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: appEnvironment(project, output),
+  })
+  const { pid } = app
+  if (pid !== undefined) signal?.addEventListener('abort', () => process.kill(-pid, 'SIGKILL'), { once: true })
+  if (inBackground && pid !== undefined) lowerPriority(pid)
+  let text = ''
+  for (const stream of [app.stdout, app.stderr]) {
+    stream.on('data', chunk => {
+      text += chunk
+    })
+  }
+  return new Promise((resolve, reject) => {
+    app.once('error', reject)
+    app.once('close', (code, ended) => resolve({ status: code ?? ended ?? 'unknown', text }))
+  })
+}
+
+function appEnvironment({ folder, context, generated }: Project, output: string): NodeJS.ProcessEnv {
+  return {
+    // The same variables may be set by a person: they win.
+    NODE_COMPILE_CACHE: join(generated, 'compile-cache'),
+    ...process.env,
+    PATH: [join(folder, 'node_modules', '.bin'), process.env.PATH ?? ''].join(delimiter),
+    // The validation rules concern deployments, and take a third of a synthesis.
+    CDK_VALIDATION: 'false',
+    CDK_OUTDIR: output,
+    CDK_CONTEXT_JSON: JSON.stringify({
+      ...context,
+      'aws:cdk:enable-path-metadata': true,
+      'aws:cdk:enable-asset-metadata': true,
+      'baton:dev': true,
+    }),
+  }
+}
+
+function lowerPriority(pid: number): void {
+  try {
+    setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL)
+  } catch {
+    // It has ended already.
+  }
+}

@@ -1,0 +1,140 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+/** The bundle of a handler's function, as the constructs write it into the template in place of finished code. */
+export type BundleSpec = {
+  readonly types: readonly string[]
+  /** Absolute path of the generated file that exports the handler. */
+  readonly entry: string
+  /** esbuild's options, as JSON. */
+  readonly options: Readonly<Record<string, unknown>>
+  /** Packages that stay outside of the bundle. */
+  readonly nodeModules: readonly string[]
+}
+
+/** A type that the stack registers. */
+export type DeployedType = {
+  readonly type: string
+  readonly configuration: string
+  readonly kind: string
+  readonly servedBy: 'function' | 'workers'
+}
+
+/** A function whose code `baton dev` bundles. */
+export type Handler = { readonly functionId: string; readonly bundle: BundleSpec }
+
+/** A stack with a task system, as the app describes it. */
+export type System = {
+  /** The name by which the local cloud finds the stack in `assemblyDir`. */
+  readonly stackName: string
+  readonly assemblyDir: string
+  /** The path of the stack in the app. */
+  readonly label: string
+  readonly types: readonly DeployedType[]
+  readonly handlers: readonly Handler[]
+  /** The logical ids of Baton's own functions. */
+  readonly ownFunctions: ReadonlySet<string>
+  /** All that the local cloud reads of the stack. Two equal texts need no new deployment. */
+  readonly text: string
+}
+
+const BUNDLE_METADATA = 'baton:bundle'
+
+type Artifact = {
+  readonly type: string
+  readonly displayName?: string
+  readonly properties?: { readonly templateFile?: string; readonly directoryName?: string }
+}
+
+type Resource = {
+  readonly Type: string
+  readonly Properties?: Readonly<Record<string, unknown>>
+  readonly Metadata?: Readonly<Record<string, unknown>>
+}
+
+type Template = {
+  readonly Resources?: Readonly<Record<string, Resource>>
+  readonly Outputs?: Readonly<Record<string, unknown>>
+}
+
+/** Finds the stacks with a task system in a cloud assembly and in the assemblies of its stages. */
+export function findSystems(assemblyDir: string): System[] {
+  return stacksIn(assemblyDir).flatMap(({ folder, templateFile, label }) => {
+    const text = readFileSync(join(folder, templateFile), 'utf8')
+    const template = JSON.parse(text) as Template
+    return hasTaskSystem(template) ? [describe(folder, templateFile, label, { text, template })] : []
+  })
+}
+
+/** The paths of all stacks of an app, for a message. */
+export function stackLabels(assemblyDir: string): string[] {
+  return stacksIn(assemblyDir).map(({ label }) => label)
+}
+
+type FoundStack = { readonly folder: string; readonly templateFile: string; readonly label: string }
+
+function stacksIn(folder: string): FoundStack[] {
+  const manifest = JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8')) as {
+    readonly artifacts?: Readonly<Record<string, Artifact>>
+  }
+  return Object.entries(manifest.artifacts ?? {}).flatMap(([id, { type, displayName, properties }]) => {
+    const { templateFile, directoryName } = properties ?? {}
+    if (type === 'cdk:cloud-assembly' && directoryName) return stacksIn(join(folder, directoryName))
+    if (type !== 'aws:cloudformation:stack' || !templateFile) return []
+    return [{ folder, templateFile, label: displayName ?? id }]
+  })
+}
+
+/** A task system has outputs by which its workers find it. */
+function hasTaskSystem({ Outputs = {} }: Template): boolean {
+  const prefixes = Object.keys(Outputs)
+    .filter(name => name.endsWith('WakeQueueUrl'))
+    .map(name => name.slice(0, -'WakeQueueUrl'.length))
+  return prefixes.some(prefix =>
+    ['ApiUrl', 'TableName', 'SystemName'].every(name => prefix + name in Outputs),
+  )
+}
+
+type Read = { readonly text: string; readonly template: Template }
+
+function describe(folder: string, templateFile: string, label: string, root: Read): System {
+  const templates = [root, ...nestedBelow(folder, root)]
+  const resources = templates.flatMap(({ template }) => Object.entries(template.Resources ?? {}))
+  const functions = resources.filter(([, { Type }]) => Type === 'AWS::Lambda::Function')
+  return {
+    stackName: templateFile.replace(/\.template\.json$/, ''),
+    assemblyDir: folder,
+    label,
+    types: resources.flatMap(([, resource]) => typeOf(resource)),
+    handlers: functions.flatMap(([functionId, { Metadata }]) => {
+      const bundle = Metadata?.[BUNDLE_METADATA] as BundleSpec | undefined
+      return bundle ? [{ functionId, bundle }] : []
+    }),
+    ownFunctions: new Set(functions.filter(([, one]) => isOwn(one)).map(([id]) => id)),
+    text: templates.map(({ text }) => text).join('\n'),
+  }
+}
+
+/** The templates of nested stacks, at any depth. */
+function nestedBelow(folder: string, { template }: Read): Read[] {
+  return Object.values(template.Resources ?? {}).flatMap(({ Type, Metadata }) => {
+    const path = Metadata?.['aws:asset:path']
+    if (Type !== 'AWS::CloudFormation::Stack' || typeof path !== 'string') return []
+    const text = readFileSync(join(folder, path), 'utf8')
+    const nested = { text, template: JSON.parse(text) as Template }
+    return [nested, ...nestedBelow(folder, nested)]
+  })
+}
+
+function typeOf({ Type, Properties = {} }: Resource): DeployedType[] {
+  const { type, configuration, servedBy } = Properties
+  if (Type !== 'Custom::BatonType' || typeof type !== 'string' || typeof configuration !== 'string') return []
+  const { kind } = JSON.parse(configuration) as { readonly kind: string }
+  return [{ type, configuration, kind, servedBy: servedBy === 'workers' ? 'workers' : 'function' }]
+}
+
+/** Whether a function is one of Baton's own, by the namespace of their metrics. Handlers have it, too, and a bundle. */
+function isOwn({ Properties = {}, Metadata = {} }: Resource): boolean {
+  const { Variables = {} } = (Properties.Environment ?? {}) as { Variables?: Record<string, unknown> }
+  return Variables.POWERTOOLS_METRICS_NAMESPACE === 'Baton' && !(BUNDLE_METADATA in Metadata)
+}

@@ -1,0 +1,18 @@
+import { BatonError } from '../shared/core/errors.ts'
+
+/** Prints a line for people. Standard output stays free for what scripts read. */
+export function say(line: string): void {
+  process.stderr.write(`${line}\n`)
+}
+
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}
+
+/** The exit code for a mistake of the caller. */
+export const WRONG_USE_EXIT_CODE = 2
+
+/** Whether the caller can correct the error: a wrong number, a missing file, a variable that is not set, a port that is taken. */
+export function isWrongUse(error: unknown): error is BatonError {
+  return error instanceof BatonError && ['invalid', 'misconfigured'].includes(error.code)
+}
