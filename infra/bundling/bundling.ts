@@ -29,7 +29,7 @@ export function codeOf(scope: Construct, make: () => Bundle): Code {
 }
 
 /** A folder without the function's code. */
-export function placeholderCode(): Code {
+function placeholderCode(): Code {
   return Code.fromAsset(placeholder())
 }
 
