@@ -1,11 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { createRequire } from 'node:module'
 import { constants } from 'node:os'
-import { dirname, join } from 'node:path'
-import { fileURLToPath, pathToFileURL } from 'node:url'
 import { Option } from 'commander'
-import { BatonError } from '../shared/core/errors.ts'
 import { type DefineCommand, repeated, wholeNumber } from './command.ts'
+import { findLocalSystem } from './local-package.ts'
 
 /** The options of `baton dev`, as they are given to the process that runs it. */
 export type DevOptions = {
@@ -31,7 +28,10 @@ export const dev: DefineCommand = command => {
   command
     .addOption(port.env('PORT').default(DEFAULT_PORT).argParser(wholeNumber(0, PORT_MAX)))
     .option('--data <dir>', 'keeps tasks, queues and schedules in this folder (default: in memory)')
-    .option('--inspect <type[:port]>', 'opens a debugger port in the handler of this type (default port: 9229)')
+    .option(
+      '--inspect <type[:port]>',
+      'opens a debugger port in the handler of this type (default port: 9229)',
+    )
     .option(
       '--allow-host <name>',
       'accepts calls under this host name, too; may be repeated (also: BATON_ALLOWED_HOSTS)',
@@ -52,11 +52,9 @@ function hostsOfEnvironment(): string[] {
   return named.filter(host => host !== '')
 }
 
-type LocalSystem = { readonly node: string; readonly main: string }
-
 /** Runs the local system in its own process until it ends, and returns its exit code. */
 async function runLocally(options: DevOptions): Promise<number> {
-  const { node, main } = await findLocalSystem()
+  const { node, main } = await findLocalSystem(import.meta.url, process.cwd())
   const child = spawn(node, [main, JSON.stringify(options)], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     // A process group of its own: a Ctrl-C reaches only this process, which passes it on once. The system ends when the channel
@@ -74,38 +72,4 @@ function passOnSignals(child: ChildProcess): Promise<number> {
     child.once('error', reject)
     child.once('exit', (code, signal) => resolve(code ?? 128 + (signal ? constants.signals[signal] : 0)))
   })
-}
-
-const PACKAGE = 'baton-tasks-local'
-
-/** Finds the local system: in this repository beside this file, else the package that the project has installed. */
-async function findLocalSystem(): Promise<LocalSystem> {
-  if (import.meta.url.endsWith('.ts')) {
-    return { node: process.execPath, main: fileURLToPath(new URL('./dev/main.ts', import.meta.url)) }
-  }
-  const manifest = installedPackage()
-  if (manifest === undefined) {
-    throw new BatonError(
-      'misconfigured',
-      `baton dev needs the package ${PACKAGE}: npm install --save-dev ${PACKAGE}`,
-    )
-  }
-  const folder = dirname(manifest)
-  const { baton } = createRequire(manifest)(manifest) as { readonly baton: { readonly main: string } }
-  const runtime = (await import(pathToFileURL(join(folder, 'node-runtime.js')).href)) as {
-    nodeBinary(): string
-  }
-  return { node: runtime.nodeBinary(), main: join(folder, baton.main) }
-}
-
-/** The `package.json` of the local system, looked for from the project, then from this package. */
-function installedPackage(): string | undefined {
-  for (const from of [join(process.cwd(), 'package.json'), fileURLToPath(import.meta.url)]) {
-    try {
-      return createRequire(from).resolve(`${PACKAGE}/package.json`)
-    } catch {
-      // It is not installed there.
-    }
-  }
-  return undefined
 }

@@ -1,7 +1,7 @@
 import module from 'node:module'
 import { InvalidArgumentError } from 'commander'
 import { BatonError } from '../shared/core/errors.ts'
-import { createWorker, type WorkerOptions } from '../shared/worker/create-worker.ts'
+import type { WorkerOptions } from '../shared/worker/create-worker.ts'
 import { definitionsIn } from '../shared/worker/definitions-in.ts'
 import type { Worker } from '../shared/worker/run-worker.ts'
 import type { DefineCommand } from './command.ts'
@@ -36,6 +36,8 @@ export const worker: DefineCommand = command => {
 async function run(file: string, options: Options): Promise<void> {
   const tasks = await definitionsIn(file)
   findSystem(options.url)
+  // The AWS SDK is loaded only now: it takes longer than all that can be refused before.
+  const { createWorker } = await import('../shared/worker/create-worker.ts')
   const served = createWorker(workerOptions(file, options, tasks))
   stopOnSignals(served)
   outliveHandlers(served)

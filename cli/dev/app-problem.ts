@@ -49,7 +49,7 @@ function errorWithPlace(lines: readonly string[], folder: string): string | unde
 
 /** The lines of a message that go on before the stack trace begins. */
 function furtherLines(lines: readonly string[]): string[] {
-  const end = lines.findIndex(line => /^\s+at |^\s*[[{}\]]|^Node\.js v/.test(line))
+  const end = lines.findIndex(line => /^\s+at |^\s*[{}]$|^Node\.js v/.test(line))
   return lines.slice(0, end < 0 ? 0 : end)
 }
 

@@ -121,7 +121,7 @@ function openBundle(project: Project, root: string, spec: BundleSpec): Bundle {
     if (latest !== undefined && fresh === digest) return latest
     digest = fresh
     const folder = join(root, fresh.slice(0, 16))
-    writeBundle(folder, files, spec, [...inputs])
+    writeBundle(folder, files, spec)
     // The same code may come back: its folder is then the newest again.
     for (const [index, one] of folders.entries()) if (one === folder) folders.splice(index, 1)
     folders.push(folder)
@@ -186,21 +186,15 @@ function digestOf(files: readonly OutputFile[]): string {
   return hash.digest('hex')
 }
 
-function writeBundle(
-  folder: string,
-  files: readonly OutputFile[],
-  { nodeModules }: BundleSpec,
-  inputs: readonly string[],
-): void {
+function writeBundle(folder: string, files: readonly OutputFile[], { nodeModules, root }: BundleSpec): void {
   mkdirSync(join(folder, 'node_modules'), { recursive: true })
   for (const { path, contents } of files) writeFileSync(join(folder, basename(path)), contents)
-  for (const name of nodeModules) linkPackage(folder, name, inputs)
+  for (const name of nodeModules) linkPackage(folder, name, root)
 }
 
-/** Links a package that stays outside of the bundle, as the file that imports it would find it. */
-function linkPackage(folder: string, name: string, inputs: readonly string[]): void {
-  const places = [...new Set(inputs.map(dirname))].filter(place => !place.includes('node_modules'))
-  const target = places.map(place => packageFolder(place, name)).find(found => found !== undefined)
+/** Links a package that stays outside of the bundle, as the handler would find it. */
+function linkPackage(folder: string, name: string, root: string): void {
+  const target = packageFolder(root, name)
   const link = join(folder, 'node_modules', name)
   if (target === undefined || existsSync(link)) return
   mkdirSync(dirname(link), { recursive: true })

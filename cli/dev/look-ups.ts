@@ -8,7 +8,9 @@ type Missing = {
 
 type Manifest = {
   readonly missing?: readonly Missing[]
-  readonly artifacts?: Readonly<Record<string, { readonly environment?: string; readonly displayName?: string }>>
+  readonly artifacts?: Readonly<
+    Record<string, { readonly environment?: string; readonly displayName?: string }>
+  >
 }
 
 type TreeNode = {
@@ -21,7 +23,13 @@ type TreeNode = {
 const WITHOUT_EFFECT = new Set(['availability-zones', 'endpoint-service-availability-zones'])
 
 /** Properties of every look-up that say nothing about what is looked up. */
-const GENERAL_PROPS = new Set(['account', 'region', 'lookupRoleArn', 'dummyValue', 'ignoreErrorOnMissingContext'])
+const GENERAL_PROPS = new Set([
+  'account',
+  'region',
+  'lookupRoleArn',
+  'dummyValue',
+  'ignoreErrorOnMissingContext',
+])
 
 /**
  * One line for each look-up in AWS that an assembly lacks. The CDK has put a placeholder in its place, with which the app runs here:

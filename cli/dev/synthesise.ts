@@ -23,7 +23,7 @@ export async function synthesise(project: Project, options: Synthesis = {}): Pro
   mkdirSync(output, { recursive: true })
   writeFileSync(inProgress(output), '')
   const { status, text } = await runApp(project, output, options)
-  rmSync(inProgress(output))
+  if (!wasKilled(status)) rmSync(inProgress(output))
   if (status !== 0) throw new Error(appProblem(text, project, status))
   return output
 }
@@ -35,6 +35,11 @@ export async function synthesise(project: Project, options: Synthesis = {}): Pro
 export function removeUnfinished(project: Project): void {
   const output = assemblyFolder(project)
   if (existsSync(inProgress(output))) rmSync(output, { recursive: true, force: true })
+}
+
+/** A shell ends with 128 and the number of the signal that has killed its command. */
+function wasKilled(status: Ended['status']): boolean {
+  return typeof status === 'string' || status > 128
 }
 
 /** The file that stands in the assembly while the app runs. */
@@ -59,7 +64,8 @@ function runApp(project: Project, output: string, { signal, inBackground }: Synt
     env: appEnvironment(project, output),
   })
   const { pid } = app
-  if (pid !== undefined) signal?.addEventListener('abort', () => process.kill(-pid, 'SIGKILL'), { once: true })
+  if (pid !== undefined)
+    signal?.addEventListener('abort', () => process.kill(-pid, 'SIGKILL'), { once: true })
   if (inBackground && pid !== undefined) lowerPriority(pid)
   let text = ''
   for (const stream of [app.stdout, app.stderr]) {

@@ -10,6 +10,8 @@ export type BundleSpec = {
   readonly options: Readonly<Record<string, unknown>>
   /** Packages that stay outside of the bundle. */
   readonly nodeModules: readonly string[]
+  /** The folder from which these packages are found. */
+  readonly root: string
 }
 
 /** A type that the stack registers. */

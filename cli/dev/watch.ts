@@ -53,8 +53,8 @@ export function watchFolders(folders: readonly string[], watching: Watching): Wa
         else if (entry.isFile()) meet(path, isNew)
       }
     } catch (cause) {
-      if (isGone(cause)) return remove(folder)
-      watching.onProblem(`changes in ${folder} are not seen: ${(cause as Error).message}`)
+      if (isGone(cause)) remove(folder)
+      else watching.onProblem(`changes in ${folder} are not seen: ${(cause as Error).message}`)
     }
   }
 
@@ -66,8 +66,8 @@ export function watchFolders(folders: readonly string[], watching: Watching): Wa
 
   function look(path: string, isDeep: boolean): void {
     if (TEMPORARY.test(basename(path))) return
-    if (!isFolder(path)) return burst.add(path)
-    if (isDeep && isWanted(basename(path))) add(path, true, isDeep)
+    if (!isFolder(path)) burst.add(path)
+    else if (isDeep && isWanted(basename(path))) add(path, true, isDeep)
   }
 
   function remove(folder: string): void {

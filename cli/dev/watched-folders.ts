@@ -30,7 +30,9 @@ function isWithin(place: string, folder: string): boolean {
   return place === folder || place.startsWith(folder + sep)
 }
 
-type Manifest = Readonly<Partial<Record<'dependencies' | 'devDependencies', Readonly<Record<string, string>>>>>
+type Manifest = Readonly<
+  Partial<Record<'dependencies' | 'devDependencies', Readonly<Record<string, string>>>>
+>
 
 function dependenciesOf(folder: string): string[] {
   const file = join(folder, 'package.json')

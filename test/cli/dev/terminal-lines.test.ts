@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { terminalLine } from '../../scripts/terminal-lines.ts'
+import { type Shown, terminalLine } from '../../../cli/dev/terminal-lines.ts'
 
-const AT = '2026-11-22T21:00:00.000Z'
+const AT = '2026-11-22T21:00:00.007Z'
+const CLOCK = `${new Date(AT).toTimeString().slice(0, 8)}.007`
 const FAILED = {
   level: 'WARN',
   message: 'run failed',
@@ -11,7 +12,7 @@ const FAILED = {
   runId: '01J.7',
   attempt: 2,
   ms: 31,
-  nextTry: '2026-11-22T21:00:04.000Z',
+  nextTry: '2026-11-22T21:00:04.007Z',
   error: {
     name: 'TypeError',
     message: 'fetch\nfailed',
@@ -19,61 +20,110 @@ const FAILED = {
     causes: [{ name: 'Error', message: 'connect ECONNREFUSED 127.0.0.1:1' }],
   },
 }
-const line = (fields: object) => `TasksHandlersResizeFunction1A2B: ${JSON.stringify(fields)}`
+const HANDLER = 'ResizeFunction1A2B'
+const OWN = 'Planner3C4D'
 
-describe('the terminal shows', () => {
+/** The line of a handler at each of `failures`, `runs` and `everything`. */
+function seen(line: string | object, source = HANDLER) {
+  const text = typeof line === 'string' ? line : JSON.stringify(line)
+  const levels: Shown[] = ['failures', 'runs', 'everything']
+  const isOwn = (one: string) => one === OWN
+  return levels.map(shown => terminalLine({ source, line: text }, { shown, isOwn }))
+}
+
+const always = (text: string) => [text, text, text]
+
+describe('each run is one line:', () => {
   test.each([
     [
-      'a failure in one line: task, attempt, error with its cause, next try',
+      'a failure with its time, task, duration, attempt, error, cause and next try',
       {},
-      '✗ resize:img-1 failed (attempt 2): TypeError: fetch failed ← Error: connect ECONNREFUSED 127.0.0.1:1; next try in 4.0 s',
+      '✗ resize:img-1 failed after 31 ms (attempt 2): TypeError: fetch failed ← Error: connect ECONNREFUSED 127.0.0.1:1; next try in 4.0 s',
     ],
     [
-      'that it is not tried again',
+      'a failure that is not tried again',
       { nextTry: 'never', status: 'failed', error: { name: 'Fatal', message: 'no' } },
-      '✗ resize:img-1 failed (attempt 2): Fatal: no; it is not tried again',
+      '✗ resize:img-1 failed after 31 ms (attempt 2): Fatal: no; it is not tried again',
     ],
     [
-      'that a flow is undone',
+      'a flow that is undone',
       { nextTry: 'never', status: 'compensating', error: { name: 'E', message: 'no' } },
-      '✗ resize:img-1 failed (attempt 2): E: no; its flow is undone now',
+      '✗ resize:img-1 failed after 31 ms (attempt 2): E: no; its flow is undone now',
     ],
     [
       'a lost run',
-      { message: 'run lost', nextTry: AT, error: { name: 'LeaseLost', message: 'w1 sent no heartbeat' } },
-      '✗ resize:img-1 was lost (attempt 2): LeaseLost: w1 sent no heartbeat; next try now',
+      {
+        message: 'run lost',
+        ms: 15_040,
+        nextTry: AT,
+        error: { name: 'LeaseLost', message: 'w1 sent no heartbeat' },
+      },
+      '✗ resize:img-1 was lost after 15 s (attempt 2): LeaseLost: w1 sent no heartbeat; next try now',
     ],
-  ])('%s', (_name, more, shown) => {
-    expect(terminalLine(line({ ...FAILED, ...more }), false)).toBe(shown)
-    expect(terminalLine(line({ ...FAILED, ...more }), true)).toBe(shown)
+  ])('%s, always', (_name, more, shown) => {
+    expect(seen({ ...FAILED, ...more })).toEqual(always(`${CLOCK} ${shown}`))
+    expect(seen({ ...FAILED, ...more }, OWN)).toEqual(always(`${CLOCK} ${shown}`))
   })
 
-  const info = line({
+  const ended = { level: 'INFO', timestamp: AT, taskId: 'resize:k', runId: 'r', ms: 1_234 }
+
+  test.each([
+    ['a success', { message: 'run succeeded', attempt: 1 }, '✓ resize:k succeeded after 1.2 s'],
+    [
+      'a success after a failure',
+      { message: 'run succeeded', attempt: 2 },
+      '✓ resize:k succeeded after 1.2 s (attempt 2)',
+    ],
+    ['a release', { message: 'run released', attempt: 1 }, '↺ resize:k was released after 1.2 s'],
+    ['a cancel', { message: 'run cancelled', attempt: 1 }, '∅ resize:k was cancelled after 1.2 s'],
+  ])('%s, unless only failures are shown', (_name, more, shown) => {
+    const text = `${CLOCK} ${shown}`
+
+    expect(seen({ ...ended, ...more })).toEqual([undefined, text, text])
+  })
+})
+
+describe('the terminal shows', () => {
+  const info = {
     level: 'INFO',
     message: 'fetching',
     timestamp: AT,
     service: 'Baton',
     taskId: 'resize:k',
     url: 'x',
+  }
+  const infoText = `${CLOCK} resize:k fetching {"url":"x"}`
+
+  test('what handlers log, with the task; what functions of Baton log, only when everything is shown', () => {
+    expect(seen(info)).toEqual([undefined, infoText, infoText])
+    expect(seen(info, OWN)).toEqual([undefined, undefined, infoText])
   })
 
-  test.each([
-    ['what handlers log', info, undefined, '21:00:00.000 INFO  resize:k fetching {"url":"x"}'],
-    ['what handlers print', 'ResizeFunction: hello', undefined, 'ResizeFunction: hello'],
-    [
-      'errors of the system',
-      line({ level: 'ERROR', message: 'boom', timestamp: AT }),
-      '21:00:00.000 ERROR TasksHandlersResizeFunction1A2B boom',
-      '21:00:00.000 ERROR TasksHandlersResizeFunction1A2B boom',
-    ],
-    [
-      'what is not supported locally',
-      'NOT SUPPORTED locally: x',
-      'NOT SUPPORTED locally: x',
-      'NOT SUPPORTED locally: x',
-    ],
-    ['no metrics', line({ _aws: {}, Failed: 1 }), undefined, undefined],
-  ])('%s', (_name, given, usually, verbose) => {
-    expect([terminalLine(given, false), terminalLine(given, true)]).toEqual([usually, verbose])
+  test('what handlers print', () => {
+    const [none, shown] = seen('hello')
+
+    expect(none).toBeUndefined()
+    expect(shown).toMatch(/^\d\d:\d\d:\d\d\.\d{3} ResizeFunction1A2B hello$/)
+  })
+
+  test('errors of all functions', () => {
+    const error = { level: 'ERROR', message: 'boom', timestamp: AT }
+
+    expect(seen(error, OWN)).toEqual(always(`${CLOCK} ERROR ${OWN} boom`))
+  })
+
+  test('what the local cloud itself says', () => {
+    expect(seen('NOT SUPPORTED locally: x', 'cloud')).toEqual(always('NOT SUPPORTED locally: x'))
+  })
+
+  test('no metrics', () => {
+    expect(seen({ _aws: {}, Failed: 1 })).toEqual([undefined, undefined, undefined])
+  })
+
+  test('a long error on one line, cut', () => {
+    const [line = ''] = seen({ ...FAILED, error: { name: 'E', message: 'long\n'.repeat(200) } })
+
+    expect(line.length).toBeLessThan(450)
+    expect(line).not.toContain('\n')
   })
 })

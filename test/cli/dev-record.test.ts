@@ -1,0 +1,36 @@
+import { spawnSync } from 'node:child_process'
+import { readdirSync, statSync } from 'node:fs'
+import { tmpdir, userInfo } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { leaveDevRecord, readDevRecord } from '../../cli/dev-record.ts'
+
+const folder = join(tmpdir(), `baton-${userInfo().username}`)
+
+test('a worker finds a running system by any name of its address, until the system has ended', () => {
+  const record = { pid: process.pid, url: 'http://127.0.0.1:59871', environment: { BATON_TABLE: 't' } }
+
+  const forget = leaveDevRecord(record)
+
+  expect(readDevRecord('http://localhost:59871/')).toEqual(record)
+  expect(readDevRecord('http://127.0.0.1:59872')).toBeUndefined()
+  forget()
+  expect(readDevRecord(record.url)).toBeUndefined()
+  expect(readdirSync(folder)).not.toContain('dev-59871.json')
+})
+
+test('only the user can read the key of the system', () => {
+  const forget = leaveDevRecord({ pid: process.pid, url: 'http://127.0.0.1:59873', environment: {} })
+
+  expect(statSync(folder).mode & 0o777).toBe(0o700)
+  expect(statSync(join(folder, 'dev-59873.json')).mode & 0o777).toBe(0o600)
+  forget()
+})
+
+test('a system that was killed is not found', () => {
+  const { pid } = spawnSync(process.execPath, ['-e', ''])
+  const forget = leaveDevRecord({ pid, url: 'http://127.0.0.1:59874', environment: {} })
+
+  expect(readDevRecord('http://127.0.0.1:59874')).toBeUndefined()
+  forget()
+})

@@ -1,0 +1,153 @@
+import { existsSync, mkdirSync, mkdtempSync, realpathSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { afterEach, expect, test } from 'vitest'
+import { type Bundles, createBundles, type Rebuilt } from '../../../cli/dev/bundles.ts'
+import type { BundleSpec } from '../../../cli/dev/systems.ts'
+
+const opened: Bundles[] = []
+afterEach(async () => {
+  for (const bundles of opened.splice(0)) await bundles.stop()
+})
+
+/** A project with two handlers that share a file, and its bundles. */
+function aProject(files: Readonly<Record<string, string>> = {}) {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'bundles-')))
+  const write = (name: string, text: string) => {
+    mkdirSync(dirname(join(folder, name)), { recursive: true })
+    writeFileSync(join(folder, name), text)
+    return new Set([join(folder, name)])
+  }
+  const all = {
+    'package.json': '{}',
+    'shared.ts': 'export const unit: string = "kg"',
+    'a.ts': 'import { unit } from "./shared.ts"; export const handler = () => "a " + unit',
+    'b.ts': 'import { unit } from "./shared.ts"; export const handler = () => "b " + unit',
+    ...files,
+  }
+  for (const [name, text] of Object.entries(all)) write(name, text)
+  const bundles = createBundles({ folder, app: 'true', context: {}, generated: join(folder, '.baton') })
+  opened.push(bundles)
+  const spec = (name: string, more: Partial<BundleSpec> = {}): BundleSpec => ({
+    types: [name],
+    entry: join(folder, `${name}.ts`),
+    options: { bundle: true, format: 'esm', platform: 'node' },
+    nodeModules: [],
+    root: folder,
+    ...more,
+  })
+  return { folder, bundles, write, spec }
+}
+
+/** The folder of a bundle that was made again with new code. */
+function newFolder(rebuilt: Rebuilt | undefined): string {
+  const outcome = rebuilt?.outcome
+  if (outcome && 'folder' in outcome) return outcome.folder
+  throw new Error(`no new code: ${JSON.stringify(rebuilt)}`)
+}
+
+async function answerOf(folder: string): Promise<unknown> {
+  const { handler } = (await import(pathToFileURL(join(folder, 'index.mjs')).href)) as { handler(): unknown }
+  return handler()
+}
+
+test('a changed file reaches the bundles that contain it, each in a new folder', async () => {
+  const { bundles, write, spec } = aProject()
+  const first = await bundles.folderOf('Stack/A', spec('a'))
+  await bundles.folderOf('Stack/B', spec('b'))
+
+  const [rebuilt, ...others] = await bundles.rebuild(write('a.ts', 'export const handler = () => "new"'))
+
+  expect(others).toEqual([])
+  expect(rebuilt).toMatchObject({ key: 'Stack/A', types: ['a'] })
+  const folder = newFolder(rebuilt)
+  expect([await answerOf(first), await answerOf(folder)]).toEqual(['a kg', 'new'])
+  expect(await bundles.folderOf('Stack/A', spec('a'))).toBe(folder)
+})
+
+test('a shared file reaches all of them; a file of none reaches none', async () => {
+  const { bundles, write, spec, folder } = aProject()
+  await bundles.folderOf('A', spec('a'))
+  await bundles.folderOf('B', spec('b'))
+
+  const byShared = await bundles.rebuild(write('shared.ts', 'export const unit = "lb"'))
+  const byOther = await bundles.rebuild(write('other.ts', 'export {}'))
+
+  expect(byShared.map(({ key }) => key)).toEqual(['A', 'B'])
+  expect(byOther).toEqual([])
+  expect(bundles.inputs()).toContain(join(folder, 'shared.ts'))
+})
+
+test('a change that changes no code replaces nothing', async () => {
+  const { bundles, write, spec } = aProject()
+  await bundles.folderOf('A', spec('a'))
+
+  const rebuilt = await bundles.rebuild(
+    write('shared.ts', 'export const unit: string  =  "kg"  // a comment'),
+  )
+
+  expect(rebuilt).toEqual([{ key: 'A', types: ['a'], outcome: undefined }])
+})
+
+test('broken code is told by file, line and column, and the next good save recovers', async () => {
+  const { bundles, write, spec } = aProject()
+  await bundles.folderOf('A', spec('a'))
+
+  const [broken] = await bundles.rebuild(write('shared.ts', 'export const unit =\n  = 3'))
+  const [mended] = await bundles.rebuild(write('shared.ts', 'export const unit = "g"'))
+
+  expect(broken?.outcome).toEqual({ problem: 'a cannot be bundled: shared.ts:2:3: Unexpected "="' })
+  expect(await answerOf(newFolder(mended))).toBe('a g')
+})
+
+test('code that is broken at its first message is bundled after any change', async () => {
+  const { bundles, write, spec } = aProject({ 'a.ts': 'export const handler = (' })
+  await expect(bundles.folderOf('A', spec('a'))).rejects.toThrow(
+    'a cannot be bundled: a.ts:1:25: Unexpected end of file',
+  )
+
+  const [mended] = await bundles.rebuild(write('a.ts', 'export const handler = () => 1'))
+
+  expect(await answerOf(newFolder(mended))).toBe(1)
+})
+
+test('a package outside of the bundle is found where the handler that imports it finds it', async () => {
+  const { bundles, spec, folder } = aProject({
+    'packages/jobs/node_modules/native/package.json': '{"name": "native", "main": "./index.js"}',
+    'packages/jobs/node_modules/native/index.js': 'exports.name = "the host\'s build"',
+    'packages/jobs/c.ts': 'import { name } from "native"; export const handler = () => name',
+  })
+  const entry = join(folder, 'packages/jobs/c.ts')
+
+  const made = await bundles.folderOf(
+    'C',
+    spec('c', { entry, nodeModules: ['native'], root: dirname(entry) }),
+  )
+
+  expect(await answerOf(made)).toBe("the host's build")
+})
+
+test('another description of a bundle makes it anew', async () => {
+  const { bundles, spec } = aProject({
+    'd.ts': 'declare const WHO: string\nexport const handler = () => WHO',
+  })
+  const of = (who: string) =>
+    spec('d', { options: { ...spec('d').options, define: { WHO: JSON.stringify(who) } } })
+
+  const one = await bundles.folderOf('D', of('one'))
+  const two = await bundles.folderOf('D', of('two'))
+
+  expect([await answerOf(one), await answerOf(two)]).toEqual(['one', 'two'])
+})
+
+test('old code is kept for the processes that run it, but not for ever', async () => {
+  const { bundles, write, spec } = aProject()
+  const folders = [await bundles.folderOf('A', spec('a'))]
+  for (const nth of [1, 2, 3]) {
+    const [rebuilt] = await bundles.rebuild(write('a.ts', `export const handler = () => ${nth}`))
+    folders.push(newFolder(rebuilt))
+  }
+
+  expect(folders.map(folder => existsSync(folder))).toEqual([false, true, true, true])
+})

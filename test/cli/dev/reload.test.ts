@@ -1,0 +1,79 @@
+import { expect, test } from 'vitest'
+import { createReloader } from '../../../cli/dev/reload.ts'
+
+/** Work that waits for the test, and how often it began and ran at the same time. */
+function heldWork() {
+  const gates: Array<() => void> = []
+  const state = { begun: 0, together: 0, most: 0 }
+  return {
+    state,
+    work: async () => {
+      state.begun += 1
+      state.together += 1
+      state.most = Math.max(state.most, state.together)
+      await new Promise<void>(resolve => void gates.push(resolve))
+      state.together -= 1
+    },
+    let: (count = 1) => {
+      for (const gate of gates.splice(0, count)) gate()
+      return new Promise(resolve => setImmediate(resolve))
+    },
+  }
+}
+
+test('a change reaches the bundles first, and then the synthesis', async () => {
+  const told: string[] = []
+  const reloader = createReloader({
+    rebuild: async files => void told.push(`bundle ${[...files]}`),
+    resynthesise: async () => void told.push('synthesise'),
+  })
+
+  reloader.changed(new Set(['/a']))
+  await reloader.idle()
+
+  expect(told).toEqual(['bundle /a', 'synthesise'])
+})
+
+test('changes during a synthesis reach the bundles at once, and cause one more synthesis', async () => {
+  const rebuilt: string[] = []
+  const synthesis = heldWork()
+  const reloader = createReloader({
+    rebuild: async files => void rebuilt.push([...files].join(' ')),
+    resynthesise: synthesis.work,
+  })
+  const settled = () => new Promise(resolve => setImmediate(resolve))
+
+  reloader.changed(new Set(['/a']))
+  await settled()
+  reloader.changed(new Set(['/b']))
+  await settled()
+  reloader.changed(new Set(['/c']))
+  await settled()
+
+  expect(rebuilt).toEqual(['/a', '/b', '/c'])
+  expect(synthesis.state.begun).toBe(1)
+  await synthesis.let()
+  expect(synthesis.state.begun).toBe(2)
+  await synthesis.let()
+  await reloader.idle()
+  expect(synthesis.state).toEqual({ begun: 2, together: 0, most: 1 })
+})
+
+test('changes while bundles are made are taken together by the next run', async () => {
+  const bundling = heldWork()
+  const seen: string[][] = []
+  const reloader = createReloader({
+    rebuild: async files => {
+      seen.push([...files])
+      await bundling.work()
+    },
+    resynthesise: async () => undefined,
+  })
+
+  for (const file of ['/a', '/b', '/c']) reloader.changed(new Set([file]))
+  await bundling.let()
+  await bundling.let()
+  await reloader.idle()
+
+  expect(seen).toEqual([['/a'], ['/b', '/c']])
+})

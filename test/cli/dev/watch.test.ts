@@ -1,0 +1,119 @@
+import { mkdirSync, mkdtempSync, realpathSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { afterEach, expect, test, vi } from 'vitest'
+import { type Watcher, watchFolders } from '../../../cli/dev/watch.ts'
+
+const watchers: Watcher[] = []
+afterEach(() => {
+  for (const watcher of watchers.splice(0)) watcher.stop()
+})
+
+function aFolder(files: Readonly<Record<string, string>> = {}): string {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'watch-')))
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true })
+    writeFileSync(join(folder, name), text)
+  }
+  return folder
+}
+
+/** Watches a folder, and tells the changed files by their paths in it. */
+function watching(folder: string) {
+  const seen: string[] = []
+  const bursts: string[][] = []
+  const watcher = watchFolders([folder], {
+    ignored: new Set(['node_modules', 'dist']),
+    onChange: files => {
+      const names = [...files].map(file => file.slice(folder.length + 1)).sort()
+      seen.push(...names)
+      bursts.push(names)
+    },
+    onProblem: message => {
+      throw new Error(message)
+    },
+  })
+  watchers.push(watcher)
+  const write = (name: string, text: string) => writeFileSync(join(folder, name), text)
+  /** Waits until a last change is seen, so that changes that must not be seen have had their time. */
+  const settled = async () => {
+    write('last', String(Math.random()))
+    await vi.waitFor(() => expect(seen).toContain('last'))
+    return seen.filter(name => name !== 'last')
+  }
+  return { watcher, seen, bursts, write, settled }
+}
+
+test('a changed file is seen, also one that an editor replaces by renaming', async () => {
+  const folder = aFolder({ 'a.ts': '1', 'deep/er/b.ts': '1' })
+  const { write, seen } = watching(folder)
+
+  write('a.ts', '2')
+  write('deep/er/.b.ts.draft', '2')
+  renameSync(join(folder, 'deep/er/.b.ts.draft'), join(folder, 'deep/er/b.ts'))
+
+  await vi.waitFor(() => expect(seen).toEqual(expect.arrayContaining(['a.ts', 'deep/er/b.ts'])))
+})
+
+test('files of a new folder are seen, and a removed file is', async () => {
+  const folder = aFolder({ 'a.ts': '1' })
+  const { seen } = watching(folder)
+
+  mkdirSync(join(folder, 'new/inner'), { recursive: true })
+  writeFileSync(join(folder, 'new/inner/c.ts'), '1')
+  rmSync(join(folder, 'a.ts'))
+
+  await vi.waitFor(() => expect(seen).toEqual(expect.arrayContaining(['a.ts', 'new/inner/c.ts'])))
+  writeFileSync(join(folder, 'new/inner/d.ts'), '1')
+  await vi.waitFor(() => expect(seen).toContain('new/inner/d.ts'))
+})
+
+test('generated and installed folders, and files of editors, are not seen', async () => {
+  const folder = aFolder({
+    'node_modules/x/i.js': '1',
+    'dist/a.js': '1',
+    '.baton/e.ts': '1',
+    '.git/HEAD': '1',
+  })
+  const { write, settled } = watching(folder)
+
+  for (const name of ['node_modules/x/i.js', 'dist/a.js', '.baton/e.ts', '.git/HEAD', 'a.ts~', '.a.ts.swp'])
+    write(name, '2')
+
+  expect(await settled()).toEqual([])
+})
+
+test('a file that is written with the same content has not changed', async () => {
+  const folder = aFolder({ 'a.ts': '1' })
+  const { write, settled } = watching(folder)
+  write('a.ts', '2')
+  expect(await settled()).toEqual(['a.ts'])
+
+  write('a.ts', '2')
+  utimesSync(join(folder, 'a.ts'), 1, 1)
+
+  rmSync(join(folder, 'last'))
+  expect(await settled()).toEqual(['a.ts'])
+})
+
+test('a burst of saves is told together', async () => {
+  const { write, settled, bursts } = watching(aFolder())
+
+  for (let nth = 0; nth < 40; nth++) write(`${nth % 20}.ts`, String(nth))
+
+  expect(new Set(await settled()).size).toBe(20)
+  expect(bursts.length).toBeLessThan(20)
+})
+
+test('one more folder may be watched, without the folders in it', async () => {
+  const folder = aFolder()
+  const other = aFolder({ 'b.ts': '1', 'in/c.ts': '1' })
+  const { watcher, seen } = watching(folder)
+  watcher.also(other)
+
+  writeFileSync(join(other, 'in/c.ts'), '2')
+  writeFileSync(join(other, 'b.ts'), '2')
+
+  await vi.waitFor(() => expect(seen.some(name => name.endsWith('b.ts'))).toBe(true))
+  expect(seen.some(name => name.endsWith('c.ts'))).toBe(false)
+})
