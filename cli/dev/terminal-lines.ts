@@ -54,15 +54,26 @@ const HIDDEN_FIELDS = new Set([
 const CLOUD = 'cloud'
 
 /** The line for the terminal; undefined if it is not shown. */
-export function terminalLine({ source, line }: SourceLine, { shown, isOwn }: Reading): string | undefined {
-  if (source === CLOUD) return line
-  const logged = logLineIn(line)
-  const isSaid = shown === 'everything' || (shown === 'runs' && !isOwn(source))
-  if (!logged) return isSaid ? `${nowText()} ${source} ${line}` : undefined
+export function terminalLine(given: SourceLine, reading: Reading): string | undefined {
+  if (given.source === CLOUD) return given.line
+  const logged = logLineIn(given.line)
+  return logged ? loggedLine(given.source, logged, reading) : printedLine(given, reading)
+}
+
+function loggedLine(source: string, logged: LogLine, reading: Reading): string | undefined {
   if ('_aws' in logged) return undefined
   const run = runLine(logged)
-  if (run) return run.isFailure || shown !== 'failures' ? run.text : undefined
-  return isSaid || logged.level === 'ERROR' ? plainLine(source, logged) : undefined
+  if (run) return run.isFailure || reading.shown !== 'failures' ? run.text : undefined
+  return isSaid(source, reading) || logged.level === 'ERROR' ? plainLine(source, logged) : undefined
+}
+
+/** A line that is no JSON: a function, or Node itself, has printed it. */
+function printedLine({ source, line }: SourceLine, reading: Reading): string | undefined {
+  return isSaid(source, reading) ? `${nowText()} ${source} ${line}` : undefined
+}
+
+function isSaid(source: string, { shown, isOwn }: Reading): boolean {
+  return shown === 'everything' || (shown === 'runs' && !isOwn(source))
 }
 
 function logLineIn(text: string): LogLine | undefined {

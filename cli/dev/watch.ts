@@ -7,7 +7,7 @@
  */
 
 import { createHash } from 'node:crypto'
-import { type FSWatcher, readdirSync, readFileSync, statSync, watch } from 'node:fs'
+import { type Dirent, type FSWatcher, readdirSync, readFileSync, statSync, watch } from 'node:fs'
 import { basename, join } from 'node:path'
 
 export type Watcher = {
@@ -47,11 +47,7 @@ export function watchFolders(folders: readonly string[], watching: Watching): Wa
       const watcher = watch(folder, (_event, name) => name !== null && look(join(folder, name), isDeep))
       watcher.on('error', () => remove(folder))
       watchers.set(folder, watcher)
-      for (const entry of readdirSync(folder, { withFileTypes: true })) {
-        const path = join(folder, entry.name)
-        if (entry.isDirectory() && isDeep && isWanted(entry.name)) add(path, isNew, isDeep)
-        else if (entry.isFile()) meet(path, isNew)
-      }
+      for (const entry of readdirSync(folder, { withFileTypes: true })) meet(folder, entry, isNew, isDeep)
     } catch (cause) {
       if (isGone(cause)) remove(folder)
       else watching.onProblem(`changes in ${folder} are not seen: ${(cause as Error).message}`)
@@ -59,9 +55,11 @@ export function watchFolders(folders: readonly string[], watching: Watching): Wa
   }
 
   /** Files of a folder that has just been created are changes. The others are only known from now on. */
-  function meet(file: string, isNew: boolean): void {
-    if (isNew) look(file, false)
-    else contents.know(file)
+  function meet(folder: string, entry: Dirent, isNew: boolean, isDeep: boolean): void {
+    const path = join(folder, entry.name)
+    if (entry.isDirectory() && isDeep && isWanted(entry.name)) add(path, isNew, isDeep)
+    if (entry.isFile() && isNew) look(path, false)
+    if (entry.isFile() && !isNew) contents.know(path)
   }
 
   function look(path: string, isDeep: boolean): void {
