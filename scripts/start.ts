@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 import { type DevSession, startDev } from '../cli/dev/dev.ts'
-import { createTerminal } from '../cli/dev/terminal.ts'
+import { createTerminal } from '../cli/dev/terminal/terminal.ts'
 import { runDemonstration } from './demonstration/demonstration.ts'
 
 /**

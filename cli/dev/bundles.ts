@@ -11,8 +11,8 @@ import { basename, dirname, join, relative, resolve } from 'node:path'
 import type { BuildContext, BuildFailure, Message, Metafile, OutputFile } from 'esbuild'
 import { BatonError } from '../../shared/core/errors.ts'
 import { messageOf } from '../say.ts'
-import type { Project } from './project.ts'
-import type { BundleSpec } from './systems.ts'
+import type { Project } from './synthesis/project.ts'
+import type { BundleSpec } from './synthesis/systems.ts'
 
 /** A bundle that has been made again. */
 export type Rebuilt = {
@@ -55,7 +55,7 @@ export function createBundles(project: Project): Bundles {
 
   async function again(key: string, bundle: Bundle): Promise<Rebuilt> {
     const { types } = bundle.spec
-    const before = bundle.folder()
+    const before = bundle.latest()
     try {
       const folder = await bundle.build()
       return { key, types, outcome: folder === before ? undefined : { folder } }
@@ -82,8 +82,10 @@ export function createBundles(project: Project): Bundles {
 /** The bundle of one function. */
 type Bundle = {
   readonly spec: BundleSpec
-  /** The folder with the latest code; undefined before the first success. */
+  /** The folder with the present code; undefined before the first success, and while the code is broken. */
   folder(): string | undefined
+  /** The folder of the last success. */
+  latest(): string | undefined
   inputs(): readonly string[]
   dependsOn(files: ReadonlySet<string>): boolean
   /** Bundles, and returns the folder of the code: a new one if the code is new. */
@@ -133,6 +135,7 @@ function openBundle(project: Project, root: string, spec: BundleSpec): Bundle {
   return {
     spec,
     folder: () => (isBroken ? undefined : folders.at(-1)),
+    latest: () => folders.at(-1),
     inputs: () => [...inputs],
     dependsOn: files => isBroken || [...files].some(file => inputs.has(file)),
     build: () => {

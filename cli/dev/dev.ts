@@ -1,14 +1,16 @@
 /**
  * `baton dev`: a CDK app runs on this machine, and what changes is taken over while it runs.
  *
- * A start reads `cdk.json` (`project.ts`), runs the app's own command (`synthesise.ts`), finds the stacks with a task system
- * (`systems.ts`), and boots each from its template (`running.ts`, `local/`). Handlers have no code in this template, but a
- * description of their bundle. The code is bundled at a handler's first message (`bundles.ts`).
+ * A start runs the app's own command and finds the stacks with a task system (`synthesis/`). It boots each of them from its
+ * template (`running.ts`, `local/`). Handlers have no code in this template, but a description of their bundle. The code is bundled
+ * at a handler's first message (`bundles.ts`).
  *
- * A change goes two ways (`watch.ts`, `reload.ts`). The bundles that contain the file are made again, and new invocations run the
- * new code within a second. At the same time the app is synthesised in the background, and a stack whose template differs is
- * deployed in place: so do changed options of a type, which stand in the template, new types, and all else. What is broken is shown
- * with its place, and what runs is left alone. The next good save recovers.
+ * A change goes two ways (`watch/`):
+ * - The bundles that contain the file are made again. New invocations run the new code within a second.
+ * - The app is synthesised in the background. A stack whose template differs is deployed in place. The template contains the options
+ *   of each type, so this is also the way of changed options.
+ *
+ * What is broken is shown with its place, and what ran before runs on. The next good save recovers. `terminal/` prints all of it.
  */
 
 import { dirname } from 'node:path'
@@ -16,9 +18,6 @@ import { BatonError } from '../../shared/core/errors.ts'
 import type { DevOptions } from '../dev.ts'
 import { messageOf } from '../say.ts'
 import { type Bundles, createBundles } from './bundles.ts'
-import { lookUpLines } from './look-ups.ts'
-import { type Project, readProject } from './project.ts'
-import { createReloader } from './reload.ts'
 import { refuseWithoutRequirements } from './requirements.ts'
 import {
   createRunningSystems,
@@ -27,12 +26,15 @@ import {
   type RunningSystems,
   refuseUnknownInspection,
 } from './running.ts'
-import { changesBetween, summaryOf } from './summary.ts'
-import { removeUnfinished, synthesise } from './synthesise.ts'
-import { findSystems, type System, stackLabels } from './systems.ts'
-import type { Terminal } from './terminal.ts'
-import { watchFolders } from './watch.ts'
-import { ignoredFolders, watchedFolders } from './watched-folders.ts'
+import { lookUpLines } from './synthesis/look-ups.ts'
+import { type Project, readProject } from './synthesis/project.ts'
+import { removeUnfinished, synthesise } from './synthesis/synthesis.ts'
+import { findSystems, type System, stackLabels } from './synthesis/systems.ts'
+import { changesBetween, summaryOf } from './terminal/summary.ts'
+import type { Terminal } from './terminal/terminal.ts'
+import { createReloader } from './watch/reload.ts'
+import { watchFolders } from './watch/watch.ts'
+import { ignoredFolders, watchedFolders } from './watch/watched-folders.ts'
 
 export type DevSession = {
   /** The stacks that run, in the order of the app. */
@@ -153,21 +155,25 @@ function tellProblem(terminal: Terminal, told: Told, problem: string): void {
 
 async function resynthesise(session: Session, signal: AbortSignal, told: Told): Promise<void> {
   const { terminal } = session
+  const begun = performance.now()
   if (signal.aborted) return
   try {
     const project = readProject(session.project.folder)
     const assembly = await synthesise(project, { signal, inBackground: true })
-    if (!signal.aborted) await deployChanges(session, systemsIn(assembly))
+    if (!signal.aborted) await deployChanges(session, systemsIn(assembly), begun)
   } catch (error) {
     if (!signal.aborted) tellProblem(terminal, told, messageOf(error))
   }
 }
 
 /** Deploys the stacks that differ, boots new ones, and ends those that the app no longer has. */
-async function deployChanges({ running, terminal }: Session, systems: readonly System[]): Promise<void> {
+async function deployChanges(
+  { running, terminal }: Session,
+  systems: readonly System[],
+  begun: number,
+): Promise<void> {
   const before = new Map(running.all().map(one => [keyOf(one.system), one]))
   for (const next of systems) {
-    const begun = performance.now()
     const old = before.get(keyOf(next))
     before.delete(keyOf(next))
     if (!old) {

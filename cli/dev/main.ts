@@ -1,7 +1,7 @@
 import type { DevOptions } from '../dev.ts'
 import { isWrongUse, messageOf, WRONG_USE_EXIT_CODE } from '../say.ts'
 import { type DevSession, startDev } from './dev.ts'
-import { createTerminal } from './terminal.ts'
+import { createTerminal } from './terminal/terminal.ts'
 
 /**
  * The process of `baton dev`. The command starts it with its options as JSON. The first signal ends everything in order, and so does

@@ -4,8 +4,8 @@ import { BatonError } from '../../shared/core/errors.ts'
 import type { DevOptions } from '../dev.ts'
 import { leaveDevRecord } from '../dev-record.ts'
 import type { Bundles, Rebuilt } from './bundles.ts'
-import type { BundleSpec, System } from './systems.ts'
-import type { Terminal } from './terminal.ts'
+import type { BundleSpec, System } from './synthesis/systems.ts'
+import type { Terminal } from './terminal/terminal.ts'
 
 /** A stack that runs here. */
 export type Running = {

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, realpathSync, renameSync, rmSync, utimesSync, w
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, expect, test, vi } from 'vitest'
-import { type Watcher, watchFolders } from '../../../cli/dev/watch.ts'
+import { type Watcher, watchFolders } from '../../../../cli/dev/watch/watch.ts'
 
 const watchers: Watcher[] = []
 afterEach(() => {

@@ -2,8 +2,8 @@ import { existsSync, mkdtempSync, readFileSync, realpathSync, writeFileSync } fr
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
-import { readProject } from '../../../cli/dev/project.ts'
-import { removeUnfinished, synthesise } from '../../../cli/dev/synthesise.ts'
+import { readProject } from '../../../../cli/dev/synthesis/project.ts'
+import { removeUnfinished, synthesise } from '../../../../cli/dev/synthesis/synthesis.ts'
 
 /** An app that is a script: it gets what a CDK app gets. */
 function anApp(script: string, more: object = {}): string {

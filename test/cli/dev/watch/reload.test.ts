@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createReloader } from '../../../cli/dev/reload.ts'
+import { createReloader } from '../../../../cli/dev/watch/reload.ts'
 
 /** Work that waits for the test, and how often it began and ran at the same time. */
 function heldWork() {

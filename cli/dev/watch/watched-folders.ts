@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, realpathSync } from 'node:fs'
 import { dirname, join, sep } from 'node:path'
-import type { Project } from './project.ts'
+import type { Project } from '../synthesis/project.ts'
 
 /** Folders with generated or installed files, by their names. Names that begin with a dot are left out, too. */
 const GENERATED = ['node_modules', 'dist', 'cdk.out', 'coverage']

@@ -1,5 +1,6 @@
-import { handlerFiles } from './handler-files.ts'
-import type { DeployedType, System } from './systems.ts'
+import { readFileSync } from 'node:fs'
+import { dirname, relative, resolve } from 'node:path'
+import type { BundleSpec, DeployedType, System } from '../synthesis/systems.ts'
 
 /** What a developer needs to know of a system that has just started: its address, its types, and how a worker joins it. */
 export function summaryOf(system: System, apiUrl: string, folder: string): string {
@@ -18,6 +19,26 @@ function serverOf({ type, kind, servedBy, configuration }: DeployedType, files: 
   if (kind === 'flow') return `flow: ${stepsIn(configuration).join(' → ')}`
   if (servedBy === 'workers') return 'served by workers'
   return files.get(type) ?? (kind === 'webhook' ? 'calls a URL' : 'served by a function')
+}
+
+/** An import of a definition in a generated entry. Other imports rename nothing. */
+const DEFINITION = /^import \{ \w+ as \w+ \} from ("[^"]+")/gm
+
+/** The file of each type that a function serves, relative to the project. */
+function handlerFiles({ entry, types }: BundleSpec, folder: string): Map<string, string> {
+  const paths = [...readIfThere(entry).matchAll(DEFINITION)].map(([, path = '""']) =>
+    relative(folder, resolve(dirname(entry), JSON.parse(path) as string)),
+  )
+  const fileOf = (index: number) => (paths.length === types.length ? paths[index] : paths.join(', '))
+  return new Map(types.map((type, index) => [type, fileOf(index) ?? '']))
+}
+
+function readIfThere(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch {
+    return ''
+  }
 }
 
 function stepsIn(configuration: string): string[] {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { appProblem } from '../../../cli/dev/app-problem.ts'
+import { appProblem } from '../../../../cli/dev/synthesis/app-problem.ts'
 
 const project = { app: 'node app.ts', folder: '/work/shop' }
 const problem = (text: string) => appProblem(text, project, 1)

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { findSystems, stackLabels } from '../../../cli/dev/systems.ts'
+import { findSystems, stackLabels } from '../../../../cli/dev/synthesis/systems.ts'
 
 const OUTPUTS = { ApiUrl: {}, TableName: {}, SystemName: {}, WakeQueueUrl: {} }
 const stack = (templateFile: string, displayName: string) => ({

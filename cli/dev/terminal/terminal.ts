@@ -1,4 +1,4 @@
-import type { DevOptions } from '../dev.ts'
+import type { DevOptions } from '../../dev.ts'
 import { type Shown, type SourceLine, terminalLine } from './terminal-lines.ts'
 
 /** What `baton dev` prints. */

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import { BatonError } from '../../shared/core/errors.ts'
+import { BatonError } from '../../../shared/core/errors.ts'
 
 /** A CDK app, as its `cdk.json` describes it. */
 export type Project = {

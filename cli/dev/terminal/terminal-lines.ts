@@ -44,6 +44,7 @@ const HIDDEN_FIELDS = new Set([
   'message',
   'timestamp',
   'service',
+  'sampling_rate',
   'xray_trace_id',
   'traceId',
   'taskId',
