@@ -76,8 +76,8 @@ async function boot(): Promise<LocalCloud> {
       apiPort: port,
       allowedHosts: allowedHosts(),
       ...(values.data && { dataDir: values.data }),
-      log: line => {
-        const shown = terminalLine(line, values.verbose)
+      log: ({ source, line }) => {
+        const shown = terminalLine(source === 'cloud' ? line : `${source}: ${line}`, values.verbose)
         if (shown !== undefined) console.error(process.stdout.isTTY ? `\r\x1b[K${shown}` : shown)
       },
     })
