@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { decode, encode, type SourceMapMappings, type SourceMapSegment } from '@jridgewell/sourcemap-codec'
-import { type BuildOptions, buildSync } from 'esbuild'
-import { IMAGE_BUNDLING } from '../../infra/functions/bundling.ts'
+import { buildSync } from 'esbuild'
+import { BUNDLE_OPTIONS, SYSTEM_OPTIONS } from '../../infra/bundling/options.ts'
 import { type Bundle, folderOf, type Package, ROOT } from './packages.ts'
 
 /**
@@ -15,7 +15,7 @@ export function buildBundles(one: Package): string[] {
 
 function inputsOf({ source, path, inLambda = false }: Bundle, folder: string): string[] {
   const { metafile } = buildSync({
-    ...(inLambda ? IN_LAMBDA : IMAGE_BUNDLING),
+    ...(inLambda ? SYSTEM_OPTIONS : BUNDLE_OPTIONS),
     absWorkingDir: ROOT,
     entryPoints: [source],
     outfile: join(folder, path),
@@ -27,14 +27,6 @@ function inputsOf({ source, path, inLambda = false }: Bundle, folder: string): s
   return Object.entries(output?.inputs ?? {})
     .filter(([, { bytesInOutput }]) => bytesInOutput > 0)
     .map(([input]) => input)
-}
-
-const IN_LAMBDA: BuildOptions = {
-  ...IMAGE_BUNDLING,
-  alias: {
-    '@aws-sdk/credential-provider-node': join(ROOT, 'functions/lambda-credentials.ts'),
-    '@aws-sdk/endpoint-cache': join(ROOT, 'functions/no-endpoint-cache.ts'),
-  },
 }
 
 type SourceMap = { readonly sources: readonly string[]; readonly mappings: string }
