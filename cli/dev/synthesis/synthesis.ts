@@ -64,8 +64,8 @@ function runApp(project: Project, output: string, { signal, inBackground }: Synt
     env: appEnvironment(project, output),
   })
   const { pid } = app
-  if (pid !== undefined)
-    signal?.addEventListener('abort', () => process.kill(-pid, 'SIGKILL'), { once: true })
+  const kill = () => pid !== undefined && process.kill(-pid, 'SIGKILL')
+  signal?.addEventListener('abort', kill)
   if (inBackground && pid !== undefined) lowerPriority(pid)
   let text = ''
   for (const stream of [app.stdout, app.stderr]) {
@@ -75,7 +75,10 @@ function runApp(project: Project, output: string, { signal, inBackground }: Synt
   }
   return new Promise((resolve, reject) => {
     app.once('error', reject)
-    app.once('close', (code, ended) => resolve({ status: code ?? ended ?? 'unknown', text }))
+    app.once('close', (code, ended) => {
+      signal?.removeEventListener('abort', kill)
+      resolve({ status: code ?? ended ?? 'unknown', text })
+    })
   })
 }
 
