@@ -22,7 +22,7 @@ const CROWDED: Readonly<Record<string, number>> = {}
 /** Folders whose rooms import each other in one direction only. */
 const LAYERS = [
   ...['shared/core', 'shared/runtime', 'shared/aws', 'shared/aws/dynamo', 'shared/client', 'shared/worker'],
-  ...['functions', 'infra', 'local', 'scripts'],
+  ...['functions', 'infra', 'local', 'cli/dev', 'scripts'],
 ]
 
 /** The rooms that every feature builds on. They know the kinds of heads, and no feature. */
@@ -36,6 +36,7 @@ const FEATURES = ['canvas', 'schedule', 'flow', 'limits', 'fair', 'events', 'job
 /** Short files with one importer that name a concept, and which. */
 const CONCEPTS: Readonly<Record<string, string>> = {
   'bench/takeover.ts': 'a row of the benchmark, a file each',
+  'cli/local-package.ts': 'where the local system is installed',
   'functions/http/operator.ts': 'the principal that a request comes from',
   'functions/http/parse-exactly.ts': 'JSON whose whole numbers keep all their digits',
   'functions/lock-intrinsics.ts': 'what is locked before a handler is loaded',

@@ -47,7 +47,7 @@ function inProgress(output: string): string {
   return join(output, 'in-progress')
 }
 
-export function assemblyFolder({ generated }: Project): string {
+function assemblyFolder({ generated }: Project): string {
   return join(generated, 'cdk.out')
 }
 

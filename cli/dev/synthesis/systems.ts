@@ -23,7 +23,7 @@ export type DeployedType = {
 }
 
 /** A function whose code `baton dev` bundles. */
-export type Handler = { readonly functionId: string; readonly bundle: BundleSpec }
+type Handler = { readonly functionId: string; readonly bundle: BundleSpec }
 
 /** A stack with a task system, as the app describes it. */
 export type System = {
