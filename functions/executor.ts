@@ -7,6 +7,7 @@ import { type ReceivedDispatch, serveDispatches } from '../shared/runtime/dispat
 import { flushSpans } from '../shared/runtime/kernel/spans.ts'
 import { cachedTypeReader } from '../shared/runtime/types/type-cache.ts'
 import { composeWorld, flushMetrics } from './compose/compose.ts'
+import { labelConsole, withConsoleLines } from './console-lines.ts'
 import { lockIntrinsics } from './lock-intrinsics.ts'
 
 /** When only this time is left of the invocation, its runs are aborted and end as timed out. */
@@ -22,6 +23,8 @@ export function executorOf(definition: TaskDefinition): Handler {
   const typeOf = cachedTypeReader(system)
   const version = versionOfEnvironment()
   const aborting = abortedBySigterm()
+  const isInDevelopment = process.env.BATON_DEV === '1'
+  if (isInDevelopment) labelConsole()
   return async (event, context) => {
     const stopAt = system.clock.now() + context.getRemainingTimeInMillis() - STOP_MARGIN_MS
     const read = await Promise.all(event.Records.map(record => readRecord(world, record)))
@@ -30,7 +33,7 @@ export function executorOf(definition: TaskDefinition): Handler {
     const claimer = { workerId: invocationWorkerId(context.awsRequestId), ...version }
     try {
       const failed = await serveDispatches(system, received, claimer, {
-        definition,
+        definition: isInDevelopment ? withConsoleLines(definition) : definition,
         typeOf,
         stopAt,
         aborting,
