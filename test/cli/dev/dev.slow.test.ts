@@ -1,0 +1,140 @@
+import { once } from 'node:events'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { type DevProcess, spawnBaton, startDevProcess } from '../../support/dev/dev-process.ts'
+import { aShop, aTask, type Shop } from '../../support/dev/shop.ts'
+import { isAlive, processesOf } from '../../support/local-system/local-process.ts'
+
+/** `baton dev` in a project outside of this repository: one system that lives through all edits, in this order. */
+
+let shop: Shop
+let dev: DevProcess
+
+beforeAll(async () => {
+  shop = aShop()
+  dev = await startDevProcess(shop.folder)
+})
+
+afterAll(() => dev?.stop())
+
+describe('baton dev', () => {
+  test('says where it serves, what it serves from which file, and how a worker joins', () => {
+    const text = dev.lines.join('\n')
+
+    expect(text).toMatch(/Baton is up after \d+\.\d s\./)
+    expect(text).toMatch(/resize +tasks\/resize\.ts/)
+    expect(text).toMatch(/video +served by workers/)
+    expect(text).toContain(`npx baton worker FILE --url ${dev.url}`)
+  })
+
+  test('shows each run in one line, with what the handler prints and logs', async () => {
+    await dev.run('resize', 'first')
+    await dev.run('mail', 'first')
+
+    await dev.line(/ ✓ resize:first succeeded after \d/)
+    await dev.line(/ resize:first resizing$/)
+    await dev.line(/ resize:first printed$/)
+    await dev.line(
+      / ✗ mail:first failed after .+ \(attempt 1\): Error: no such user ← TypeError: no @; next try in/,
+    )
+  })
+
+  test('runs the new code of a changed handler, also of a file that it imports', async () => {
+    expect((await dev.run('resize', 'old')).result).toEqual({ version: 1 })
+
+    shop.edit('tasks/version.ts', 'number = 1', 'number = 2')
+    await dev.line(/↻ resize: new code/)
+
+    expect((await dev.run('resize', 'new')).result).toEqual({ version: 2 })
+  })
+
+  test('shows a broken handler with its place, runs the old code on, and recovers', async () => {
+    const from = dev.lines.length
+    shop.edit('tasks/version.ts', '= 2', '= = 3')
+    await dev.line(/✗ .*resize.* cannot be bundled: tasks\/version\.ts:1:\d+: Unexpected "="/, from)
+    expect((await dev.run('resize', 'while-broken')).result).toEqual({ version: 2 })
+
+    shop.edit('tasks/version.ts', '= = 3', '= 3')
+    await dev.line(/↻ resize: new code/, from)
+
+    expect((await dev.run('resize', 'mended')).result).toEqual({ version: 3 })
+  })
+
+  test('deploys a new type and changed options in place, and keeps what is there', async () => {
+    const from = dev.lines.length
+    shop.write('tasks/thumb.ts', aTask('thumb', ''))
+    shop.edit('tasks/resize.ts', 'async run', 'retry: { maxRetries: 7 },\n  async run')
+    shop.edit('infra/app.ts', '// more', "tasks.addHandler('Thumb', { entry: 'tasks/thumb.ts' })\n// more")
+
+    await vi.waitFor(async () => {
+      const { body } = await dev.call('GET', '/v1/types/resize')
+      expect(body.defaults.retry).toEqual({ maxRetries: 7 })
+    })
+    await dev.line(/↻ Shop is deployed anew after .*new: thumb/, from)
+
+    expect((await dev.run('thumb', 'first')).result).toEqual({ version: 3 })
+    expect((await dev.call('GET', '/v1/tasks/resize:first')).body.result).toEqual({ version: 1 })
+  })
+
+  test('shows a broken stack with its place, and leaves the old one running', async () => {
+    const from = dev.lines.length
+    shop.edit('infra/app.ts', '// more', "throw new Error('not yet')")
+    await dev.line(/✗ infra\/app\.ts:\d+(:\d+)?: Error: not yet/, from)
+
+    expect((await dev.run('thumb', 'while-broken')).status).toBe('succeeded')
+
+    shop.edit(
+      'infra/app.ts',
+      "throw new Error('not yet')",
+      "tasks.addHandler('Late', { entry: 'tasks/late.ts' })",
+    )
+    shop.write('tasks/late.ts', aTask('late', ''))
+    await dev.line(/↻ Shop is deployed anew after .*new: late/, from)
+    expect((await dev.run('late', 'first')).status).toBe('succeeded')
+  })
+
+  test('is joined by a worker that is given its address', async () => {
+    const { child, lines } = spawnBaton(shop.folder, ['worker', 'tasks/video.ts', '--url', dev.url])
+
+    const { status } = await dev.run('video', 'first')
+
+    expect(status).toBe('succeeded')
+    expect(lines.join('\n')).toMatch(/worker .+ serves video/)
+    child.kill('SIGTERM')
+    await once(child, 'exit')
+  })
+
+  test('ends with the first signal, and leaves no process behind', async () => {
+    const below = await processesOf(dev.child.pid ?? 0)
+    expect(below.length).toBeGreaterThan(3)
+
+    expect(await dev.stop('SIGTERM')).toBe(0)
+
+    await vi.waitFor(() => expect(below.filter(({ pid }) => isAlive(pid))).toEqual([]))
+  })
+})
+
+test('what was published before a restart with --data is still there', async () => {
+  const other = aShop()
+  const args = ['--data', 'state']
+  const first = await startDevProcess(other.folder, args)
+  await first.run('resize', 'kept')
+  expect(await first.stop()).toBe(0)
+
+  const second = await startDevProcess(other.folder, args)
+
+  expect((await second.call('GET', '/v1/tasks/resize:kept')).body.status).toBe('succeeded')
+  expect(await second.stop()).toBe(0)
+})
+
+test('an app that is broken at the start ends it with code 1, and says where', async () => {
+  const { child, lines } = spawnBaton(aShop({ 'infra/app.ts': "throw new Error('no app')" }).folder, [
+    'dev',
+    '--port',
+    '0',
+  ])
+
+  const [code] = (await once(child, 'exit')) as [number]
+
+  expect(lines).toEqual(['infra/app.ts:1: Error: no app'])
+  expect(code).toBe(1)
+})
