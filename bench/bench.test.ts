@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, it } from 'vitest'
 import { aWorkerFleet } from '../test/support/workers/worker-fleet.ts'
 import { chordRow } from './chord.ts'
+import { devRows } from './dev.ts'
 import { flowControlRows } from './flow-control.ts'
 import { type Row, tableOf } from './row.ts'
 import { takeoverRow } from './takeover.ts'
@@ -24,3 +25,4 @@ it('lateness', async () => void rows.push(...(await latenessRows(fleet))))
 it('takeover', async () => void rows.push(await takeoverRow(fleet)))
 it('chord', async () => void rows.push(await chordRow(fleet)))
 it('flow control', async () => void rows.push(...(await flowControlRows(fleet))))
+it('baton dev', async () => void rows.push(...(await devRows())))
