@@ -15,7 +15,7 @@
  */
 import { type Change, isOfTask } from '../../core/change/change.ts'
 import { turnAt } from '../../core/fair/fair.ts'
-import { atTurn, type LineEntry, lineEntry } from '../../core/place/line-entry.ts'
+import { type LineEntry, lineEntry, movedToTurn } from '../../core/place/line-entry.ts'
 import type { ChangeHook, System } from '../kernel/system.ts'
 import { frontOf } from './front.ts'
 import { giveTurnBack, reserveTurn } from './reserve-turns.ts'
@@ -28,18 +28,18 @@ async function withTurn(system: System, change: Change): Promise<Change> {
   const entry = isOfTask(change) && lineEntry(change.before, change.after)
   if (!entry) return change
   const front = await frontOf(system, entry.line)
-  return { ...change, after: atTurn(change.after, entry.line, await turnFor(system, entry, front)) }
+  return { ...change, after: movedToTurn(change.after, entry.line, await turnFor(system, entry, front)) }
 }
 
 async function turnFor(system: System, entry: LineEntry, front: number): Promise<number> {
-  return entry.held === undefined ? reserveTurn(system, entry, front) : Math.max(entry.held, front)
+  return entry.keptTurn === undefined ? reserveTurn(system, entry, front) : Math.max(entry.keptTurn, front)
 }
 
 /** Keeps a turn for the tenant's next task, because the change that reserved it was not written. */
 function keepTurn(system: System, change: Change): void {
   if (!isOfTask(change)) return
   const entry = lineEntry(change.before, change.after)
-  if (!entry || entry.held !== undefined) return
+  if (!entry || entry.keptTurn !== undefined) return
   const turn = turnAt(entry.line, change.after.place?.order ?? '')
   if (turn !== undefined) giveTurnBack(system, entry, turn)
 }

@@ -24,7 +24,7 @@ export function createSweepMemory(): Required<SweepMemory> {
   return { rounds: new Map(), minutes: new Set() }
 }
 
-/** What the sweepers of one round share. A sweeper changes nothing of it but its own part of `memory`. */
+/** What the repairs of one round share. A repair changes nothing of it but its own part of `memory`. */
 export type SweepRound = {
   readonly system: PlanningSystem
   /** All types, beginning with a random one, so that none is always the last when the time runs out. */
