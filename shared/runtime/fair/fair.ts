@@ -8,8 +8,9 @@
  * process share that write. A turn is wasted when the process dies between the two writes. When the change loses its
  * race, the process keeps the turn for the tenant's next task.
  *
- * The front of a line is the smallest waiting turn. It is read from the index, as the first turn of each shard. No item is
- * written by all tenants, and no item grows with their number.
+ * The front of a line is the smallest waiting turn. It is read from the index, as the first turn of each shard. While limits
+ * hold back the tasks at that turn, a claim notes how far claims have come, and the noted turn is the front. No item is written
+ * by all tenants, and no item grows with their number.
  *
  * `reserve-turns.ts` reserves turns, `front.ts` reads and notes the front, and `mark-fair.ts` marks types with tenants.
  */
