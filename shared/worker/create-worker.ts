@@ -1,6 +1,6 @@
 /**
  * Standalone workers: processes that serve task types from their queues on any machine. This file is the public entry
- * `baton/worker`. It is separate from the entry `baton`, so that files that define tasks load no AWS client.
+ * `baton-tasks/worker`. It is separate from the entry `baton-tasks`, so that files that define tasks load no AWS client.
  *
  * Read in this order:
  * - `run-worker.ts`: the life of a worker, from its start to the end of its last run;
@@ -10,11 +10,11 @@
  */
 
 import { SQSClient } from '@aws-sdk/client-sqs'
-import { logLevelOfEnvironment, systemOfEnvironment } from '../aws/environment.ts'
+import { logLevelOfEnvironment, type SystemAddress, systemOfEnvironment } from '../aws/environment.ts'
 import { systemClock } from '../aws/machine.ts'
 import { CONNECTIONS_DEFAULT, withConnectionQueue } from '../aws/requests.ts'
 import { createSqsInbox } from '../aws/sqs/inbox.ts'
-import { createReceivingSystem, type SystemAddress } from '../aws/system.ts'
+import { createReceivingSystem } from '../aws/system.ts'
 import { distinctTasks } from '../define/distinct-tasks.ts'
 import type { Log, Metrics } from '../ports/machine.ts'
 import { createConsoleLog } from './console-log.ts'
