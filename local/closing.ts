@@ -13,6 +13,8 @@ export type Closing = {
   last(end: Step): void
   /** Calls all registered ends, once. A second call returns the promise of the first. */
   run(): Promise<void>
+  /** Whether `run` was called. */
+  hasBegun(): boolean
 }
 
 export function createClosing(): Closing {
@@ -36,5 +38,6 @@ export function createClosing(): Closing {
       closed ??= close()
       return closed
     },
+    hasBegun: () => closed !== undefined,
   }
 }
