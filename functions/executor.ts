@@ -6,7 +6,7 @@ import type { TaskDefinition } from '../shared/define/define-task.ts'
 import { type ReceivedDispatch, serveDispatches } from '../shared/runtime/dispatch/serve-dispatches.ts'
 import { flushSpans } from '../shared/runtime/kernel/spans.ts'
 import { cachedTypeReader } from '../shared/runtime/types/type-cache.ts'
-import { composeReceivingSystem, composeWorld, flushMetrics, flushMetrics } from './compose/compose.ts'
+import { composeReceivingSystem, flushMetrics } from './compose/compose.ts'
 import { labelConsole, withConsoleLines } from './console-lines.ts'
 import { lockIntrinsics } from './lock-intrinsics.ts'
 
