@@ -125,7 +125,11 @@ function synthesiseAlone({ folder }: Shop): Promise<void> {
 }
 
 async function exitOf(args: readonly string[], cwd = '.', environment: object = {}): Promise<void> {
-  const child = spawn(process.execPath, args, { cwd, stdio: 'ignore', env: { ...process.env, ...environment } })
+  const child = spawn(process.execPath, args, {
+    cwd,
+    stdio: 'ignore',
+    env: { ...process.env, ...environment },
+  })
   const [code] = await once(child, 'exit')
   if (code !== 0) throw new Error(`node ${args.join(' ')} ended with ${code}`)
 }

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type DevProcess, spawnBaton, startDevProcess } from '../../support/dev/dev-process.ts'
 import { aShop, aTask, type Shop } from '../../support/dev/shop.ts'
 import { isAlive, processesOf } from '../../support/local-system/local-process.ts'
@@ -65,10 +65,8 @@ describe('baton dev', () => {
     shop.edit('tasks/resize.ts', 'async run', 'retry: { maxRetries: 7 },\n  async run')
     shop.edit('infra/app.ts', '// more', "tasks.addHandler('Thumb', { entry: 'tasks/thumb.ts' })\n// more")
 
-    await vi.waitFor(async () => {
-      const { body } = await dev.call('GET', '/v1/types/resize')
-      expect(body.defaults.retry).toEqual({ maxRetries: 7 })
-    })
+    const retry = async () => (await dev.call('GET', '/v1/types/resize')).body.defaults.retry
+    await expect.poll(retry).toEqual({ maxRetries: 7 })
     await dev.line(/↻ Shop is deployed anew after .*new: thumb/, from)
 
     expect((await dev.run('thumb', 'first')).result).toEqual({ version: 3 })
@@ -109,7 +107,7 @@ describe('baton dev', () => {
 
     expect(await dev.stop('SIGTERM')).toBe(0)
 
-    await vi.waitFor(() => expect(below.filter(({ pid }) => isAlive(pid))).toEqual([]))
+    await expect.poll(() => below.filter(({ pid }) => isAlive(pid))).toEqual([])
   })
 })
 

@@ -1,7 +1,7 @@
 import { existsSync, mkdtempSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { readProject } from '../../../../cli/dev/synthesis/project.ts'
 import { removeUnfinished, synthesise } from '../../../../cli/dev/synthesis/synthesis.ts'
 
@@ -49,7 +49,7 @@ test('an assembly whose synthesis was killed is removed before the next one', as
   const manifest = join(folder, '.baton/cdk.out/manifest.json')
 
   const synthesis = synthesise(project, { signal: stopping.signal, inBackground: true })
-  await vi.waitFor(() => expect(existsSync(manifest)).toBe(true))
+  await expect.poll(() => existsSync(manifest)).toBe(true)
   stopping.abort()
   await expect(synthesis).rejects.toThrow('ended with status SIGKILL')
   removeUnfinished(project)

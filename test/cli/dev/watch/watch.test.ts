@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, realpathSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { afterEach, expect, test, vi } from 'vitest'
+import { afterEach, expect, test } from 'vitest'
 import { type Watcher, watchFolders } from '../../../../cli/dev/watch/watch.ts'
 
 const watchers: Watcher[] = []
@@ -38,7 +38,7 @@ function watching(folder: string) {
   /** Waits until a last change is seen, so that changes that must not be seen have had their time. */
   const settled = async () => {
     write('last', String(Math.random()))
-    await vi.waitFor(() => expect(seen).toContain('last'))
+    await expect.poll(() => seen).toContain('last')
     return seen.filter(name => name !== 'last')
   }
   return { watcher, seen, bursts, write, settled }
@@ -52,7 +52,7 @@ test('a changed file is seen, also one that an editor replaces by renaming', asy
   write('deep/er/.b.ts.draft', '2')
   renameSync(join(folder, 'deep/er/.b.ts.draft'), join(folder, 'deep/er/b.ts'))
 
-  await vi.waitFor(() => expect(seen).toEqual(expect.arrayContaining(['a.ts', 'deep/er/b.ts'])))
+  await expect.poll(() => seen).toEqual(expect.arrayContaining(['a.ts', 'deep/er/b.ts']))
 })
 
 test('files of a new folder are seen, and a removed file is', async () => {
@@ -63,9 +63,9 @@ test('files of a new folder are seen, and a removed file is', async () => {
   writeFileSync(join(folder, 'new/inner/c.ts'), '1')
   rmSync(join(folder, 'a.ts'))
 
-  await vi.waitFor(() => expect(seen).toEqual(expect.arrayContaining(['a.ts', 'new/inner/c.ts'])))
+  await expect.poll(() => seen).toEqual(expect.arrayContaining(['a.ts', 'new/inner/c.ts']))
   writeFileSync(join(folder, 'new/inner/d.ts'), '1')
-  await vi.waitFor(() => expect(seen).toContain('new/inner/d.ts'))
+  await expect.poll(() => seen).toContain('new/inner/d.ts')
 })
 
 test('generated and installed folders, and files of editors, are not seen', async () => {
@@ -114,6 +114,6 @@ test('one more folder may be watched, without the folders in it', async () => {
   writeFileSync(join(other, 'in/c.ts'), '2')
   writeFileSync(join(other, 'b.ts'), '2')
 
-  await vi.waitFor(() => expect(seen.some(name => name.endsWith('b.ts'))).toBe(true))
+  await expect.poll(() => seen.some(name => name.endsWith('b.ts'))).toBe(true)
   expect(seen.some(name => name.endsWith('c.ts'))).toBe(false)
 })
