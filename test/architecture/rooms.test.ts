@@ -35,8 +35,10 @@ const FEATURES = ['canvas', 'schedule', 'flow', 'limits', 'fair', 'events', 'job
 
 /** Short files with one importer that name a concept, and which. */
 const CONCEPTS: Readonly<Record<string, string>> = {
+  'create/report.ts': 'what the starter says to a person',
   'bench/takeover.ts': 'a row of the benchmark, a file each',
   'cli/local-package.ts': 'where the local system is installed',
+  'functions/console-lines.ts': 'what a handler prints, with its task',
   'functions/http/operator.ts': 'the principal that a request comes from',
   'functions/http/parse-exactly.ts': 'JSON whose whole numbers keep all their digits',
   'functions/lock-intrinsics.ts': 'what is locked before a handler is loaded',
