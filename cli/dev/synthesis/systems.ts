@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { readInLocalPlace } from './local-place.ts'
 
 /** The bundle of a handler's function, as the constructs write it into the template in place of finished code. */
 export type BundleSpec = {
@@ -44,6 +45,7 @@ const BUNDLE_METADATA = 'baton:bundle'
 
 type Artifact = {
   readonly type: string
+  readonly environment?: string
   readonly displayName?: string
   readonly properties?: { readonly templateFile?: string; readonly directoryName?: string }
 }
@@ -61,10 +63,9 @@ type Template = {
 
 /** Finds the stacks with a task system in a cloud assembly and in the assemblies of its stages. */
 export function findSystems(assemblyDir: string): System[] {
-  return stacksIn(assemblyDir).flatMap(({ folder, templateFile, label }) => {
-    const text = readFileSync(join(folder, templateFile), 'utf8')
-    const template = JSON.parse(text) as Template
-    return hasTaskSystem(template) ? [describe(folder, templateFile, label, { text, template })] : []
+  return stacksIn(assemblyDir).flatMap(stack => {
+    const root = readTemplate(stack, stack.templateFile)
+    return hasTaskSystem(root.template) ? [describe(stack, root)] : []
   })
 }
 
@@ -73,17 +74,23 @@ export function stackLabels(assemblyDir: string): string[] {
   return stacksIn(assemblyDir).map(({ label }) => label)
 }
 
-type FoundStack = { readonly folder: string; readonly templateFile: string; readonly label: string }
+type FoundStack = {
+  readonly folder: string
+  readonly templateFile: string
+  readonly label: string
+  readonly environment: string | undefined
+}
 
 function stacksIn(folder: string): FoundStack[] {
   const manifest = JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8')) as {
     readonly artifacts?: Readonly<Record<string, Artifact>>
   }
-  return Object.entries(manifest.artifacts ?? {}).flatMap(([id, { type, displayName, properties }]) => {
-    const { templateFile, directoryName } = properties ?? {}
+  return Object.entries(manifest.artifacts ?? {}).flatMap(([id, artifact]) => {
+    const { type, displayName, environment } = artifact
+    const { templateFile, directoryName } = artifact.properties ?? {}
     if (type === 'cdk:cloud-assembly' && directoryName) return stacksIn(join(folder, directoryName))
     if (type !== 'aws:cloudformation:stack' || !templateFile) return []
-    return [{ folder, templateFile, label: displayName ?? id }]
+    return [{ folder, templateFile, environment, label: displayName ?? id }]
   })
 }
 
@@ -99,14 +106,19 @@ function hasTaskSystem({ Outputs = {} }: Template): boolean {
 
 type Read = { readonly text: string; readonly template: Template }
 
-function describe(folder: string, templateFile: string, label: string, root: Read): System {
-  const templates = [root, ...nestedBelow(folder, root)]
+function readTemplate({ folder, environment }: FoundStack, file: string): Read {
+  const text = readInLocalPlace(join(folder, file), environment)
+  return { text, template: JSON.parse(text) as Template }
+}
+
+function describe(stack: FoundStack, root: Read): System {
+  const templates = [root, ...nestedBelow(stack, root)]
   const resources = templates.flatMap(({ template }) => Object.entries(template.Resources ?? {}))
   const functions = resources.filter(([, { Type }]) => Type === 'AWS::Lambda::Function')
   return {
-    stackName: templateFile.replace(/\.template\.json$/, ''),
-    assemblyDir: folder,
-    label,
+    stackName: stack.templateFile.replace(/\.template\.json$/, ''),
+    assemblyDir: stack.folder,
+    label: stack.label,
     types: resources.flatMap(([, resource]) => typeOf(resource)),
     handlers: functions.flatMap(([functionId, { Metadata }]) => {
       const bundle = Metadata?.[BUNDLE_METADATA] as BundleSpec | undefined
@@ -118,13 +130,12 @@ function describe(folder: string, templateFile: string, label: string, root: Rea
 }
 
 /** The templates of nested stacks, at any depth. */
-function nestedBelow(folder: string, { template }: Read): Read[] {
+function nestedBelow(stack: FoundStack, { template }: Read): Read[] {
   return Object.values(template.Resources ?? {}).flatMap(({ Type, Metadata }) => {
     const path = Metadata?.['aws:asset:path']
     if (Type !== 'AWS::CloudFormation::Stack' || typeof path !== 'string') return []
-    const text = readFileSync(join(folder, path), 'utf8')
-    const nested = { text, template: JSON.parse(text) as Template }
-    return [nested, ...nestedBelow(folder, nested)]
+    const nested = readTemplate(stack, path)
+    return [nested, ...nestedBelow(stack, nested)]
   })
 }
 

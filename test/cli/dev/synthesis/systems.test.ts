@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -105,4 +105,26 @@ test('handlers in nested stacks belong to the system, and their changes are chan
   expect(one?.handlers).toHaveLength(1)
   expect(one?.types).toHaveLength(1)
   expect(one?.text).not.toBe(other?.text)
+})
+
+test('a stack with an account and a region of its own is moved to those of the local cloud', () => {
+  const resource = (place: string) => ({
+    Q: { Type: 'AWS::IAM::Policy', Properties: { Resource: `arn:aws:sqs:${place}:q` } },
+  })
+  const folder = anAssembly({
+    'manifest.json': {
+      artifacts: {
+        Shop: { ...stack('Shop.template.json', 'Shop'), environment: 'aws://123456789012/eu-west-1' },
+        Any: { ...stack('Any.template.json', 'Any'), environment: 'aws://unknown-account/unknown-region' },
+      },
+    },
+    'Shop.template.json': { Outputs: OUTPUTS, Resources: resource('eu-west-1:123456789012') },
+    'Any.template.json': { Outputs: OUTPUTS, Resources: resource('unknown-region:x') },
+  })
+
+  const [shop, any] = findSystems(folder)
+
+  expect(JSON.parse(shop?.text ?? '').Resources).toEqual(resource('us-east-1:000000000000'))
+  expect(readFileSync(join(folder, 'Shop.template.json'), 'utf8')).toBe(shop?.text)
+  expect(JSON.parse(any?.text ?? '').Resources).toEqual(resource('unknown-region:x'))
 })
