@@ -47,11 +47,30 @@ describe('baton dev', () => {
     expect((await dev.run('resize', 'new')).result).toEqual({ version: 2 })
   })
 
+  test('loses no task while a handler changes five times', async () => {
+    const round = (nth: number) =>
+      Array.from({ length: 100 }, (_one, index) => ({
+        type: 'resize',
+        key: `round-${nth}-${index}`,
+        input: {},
+      }))
+    const from = dev.lines.length
+
+    for (let nth = 0; nth < 5; nth++) {
+      await dev.call('POST', '/v1/tasks', { tasks: round(nth) })
+      shop.write('tasks/version.ts', `export const VERSION: number = ${10 + nth}\n`)
+    }
+
+    const counts = async () => (await dev.call('GET', '/v1/types/resize/counts')).body
+    await expect.poll(counts).toMatchObject({ ready: 0, running: 0, failed: 0, succeeded: 503 })
+    expect(dev.lines.slice(from).filter(line => line.includes('was lost'))).toEqual([])
+  })
+
   test('shows a broken handler with its place, runs the old code on, and recovers', async () => {
     const from = dev.lines.length
-    shop.edit('tasks/version.ts', '= 2', '= = 3')
+    shop.write('tasks/version.ts', 'export const VERSION: number = = 3')
     await dev.line(/✗ .*resize.* cannot be bundled: tasks\/version\.ts:1:\d+: Unexpected "="/, from)
-    expect((await dev.run('resize', 'while-broken')).result).toEqual({ version: 2 })
+    expect((await dev.run('resize', 'while-broken')).result).toEqual({ version: 14 })
 
     shop.edit('tasks/version.ts', '= = 3', '= 3')
     await dev.line(/↻ resize: new code/, from)
