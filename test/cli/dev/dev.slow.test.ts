@@ -64,6 +64,9 @@ describe('baton dev', () => {
     const counts = async () => (await dev.call('GET', '/v1/types/resize/counts')).body
     await expect.poll(counts).toMatchObject({ ready: 0, running: 0, failed: 0, succeeded: 503 })
     expect(dev.lines.slice(from).filter(line => line.includes('was lost'))).toEqual([])
+    let asked = 0
+    const liveVersion = async () => (await dev.run('resize', `settled-${asked++}`)).result.version
+    await expect.poll(liveVersion).toBe(14)
   })
 
   test('shows a broken handler with its place, runs the old code on, and recovers', async () => {
