@@ -38,7 +38,7 @@ export type ClaimedRun = Claim & {
 }
 
 /** The words of a worker, each of which an adapter sends. */
-export type RunWords = Omit<ClaimedRun, keyof Claim>
+type RunWords = Omit<ClaimedRun, keyof Claim>
 
 const DEFAULT_WORKER = 'test-worker'
 

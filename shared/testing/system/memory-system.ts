@@ -5,7 +5,7 @@ import { thereAre } from '../../core/rules/nearest.ts'
 import { STATUSES } from '../../core/states.ts'
 import { splitTaskId } from '../../core/task/task.ts'
 import type { TypeLimits } from '../../core/types/task-type.ts'
-import type { Log } from '../../ports/machine.ts'
+import type { Log, LogFields } from '../../ports/machine.ts'
 import { cachedAllowance } from '../../runtime/limits/allows-start.ts'
 import type { StatusReaders } from '../../runtime/read/describe-task.ts'
 import { registerFlowType, registerHandlerType } from '../../runtime/types/register-type.ts'
@@ -32,7 +32,12 @@ import {
 export async function createMemorySystem(settings: MemorySettings): Promise<TestSystem> {
   const { definitions, flows, types, ...rest } = resolvedSettings(settings)
   const lines: LogLine[] = []
-  const world = createWorld({ ...rest, definitions, log: recordingLog(lines, settings.log) })
+  const world = createWorld({
+    ...rest,
+    definitions,
+    log: settings.log ?? SILENT,
+    onHandlerLine: (level, message, fields) => void lines.push(lineOf(level, message, fields)),
+  })
   const { system } = world
   for (const { type, config } of definitions) await registerHandlerType(system, type, config)
   for (const [type, configuration] of types) await putType(system, type, configuration)
@@ -208,15 +213,10 @@ function knownType(name: string, types: readonly string[]): string {
   throw new BatonError('unknown-type', `'${name}' is not a type of this test system${thereAre(name, types)}`)
 }
 
-/** Keeps the lines of handlers, and passes all lines on. */
-function recordingLog(lines: LogLine[], next: Log | undefined): Log {
-  const line =
-    (level: LogLine['level']): Log['info'] =>
-    (message, fields = {}) => {
-      const { taskId, runId } = fields
-      const isOfHandler = typeof taskId === 'string' && typeof runId === 'string'
-      if (isOfHandler) lines.push({ level, message, fields, taskId, runId })
-      next?.[level](message, fields)
-    }
-  return { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') }
+const SILENT: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
+
+/** A handler's line without the fields that the system adds to it. */
+function lineOf(level: keyof Log, message: string, given: LogFields): LogLine {
+  const { taskId, runId, traceId: _traceId, ...fields } = given
+  return { level, message, fields, taskId: String(taskId), runId: String(runId) }
 }

@@ -79,7 +79,7 @@ async function publishBody(system: System, readers: StatusReaders, body: object)
 }
 
 /** The body, whose fields are legal. @throws ProblemError */
-export function checkedBody<Body extends DerivedBody>(
+function checkedBody<Body extends DerivedBody>(
   kind: Parameters<typeof bodyProblems>[0],
   body: object,
   now: number,

@@ -5,7 +5,7 @@ import type { Client } from '../../client/client.ts'
 import type { StatusReason } from '../../core/status/status.ts'
 import type { Status } from '../../core/task/lifecycle.ts'
 import type { TypeLimits } from '../../core/types/task-type.ts'
-import type { LogFields } from '../../ports/machine.ts'
+import type { Log, LogFields } from '../../ports/machine.ts'
 import type { Duration } from '../world/duration.ts'
 import type { Moment, Strikes } from '../world/serve-handler.ts'
 import type { ClaimedRun, ClaimOptions } from './claims.ts'
@@ -23,7 +23,7 @@ export type TaskFilter = {
 
 /** A log line of a handler. */
 export type LogLine = {
-  readonly level: 'debug' | 'info' | 'warn' | 'error'
+  readonly level: keyof Log
   readonly message: string
   readonly fields: LogFields
   readonly taskId: string

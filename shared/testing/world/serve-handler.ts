@@ -1,9 +1,10 @@
 import { BatonError } from '../../core/errors.ts'
 import type { TaskDefinition } from '../../define/define-task.ts'
 import type { TaskContext } from '../../define/task-context.ts'
+import type { Log } from '../../ports/machine.ts'
 import type { Activity } from './activity.ts'
 import type { Timeline } from './timeline.ts'
-import type { WorkerProcess } from './worker-process.ts'
+import type { WorkerProcess } from './worker-worker.ts'
 
 /** Which runs a fault strikes. */
 export type Strikes = {
@@ -30,19 +31,21 @@ type Planned = { readonly target: string; readonly fault: Fault; readonly strike
 
 /** Calls the handlers, and does to their runs what the test asks for. */
 export type HandlerServer = {
-  /** The definition as the process of one run serves it. */
-  serving(definition: TaskDefinition, process: WorkerProcess): TaskDefinition
+  /** The definition as the worker of one run serves it. */
+  serving(definition: TaskDefinition, worker: WorkerProcess): TaskDefinition
   /** Strikes the next fitting runs of a task or a type. */
   plan(target: string, fault: Fault, strikes: Strikes): void
   /** The processes that run a task now. */
   processesOf(taskId: string): WorkerProcess[]
   /** From now on, runs of a task or a type last this long in virtual time. */
   last(target: string, ms: number): void
+  /** Whether the line that is being logged now comes from a handler, and not from the system. */
+  isLogging(): boolean
   /** Waits in virtual time, for a handler. */
   sleep(ms: number, signal: AbortSignal | undefined): Promise<void>
 }
 
-type Present = { readonly context: TaskContext; readonly process: WorkerProcess }
+type Present = { readonly context: TaskContext; readonly worker: WorkerProcess }
 
 type Tools = { readonly timeline: Timeline; readonly activity: Activity }
 
@@ -58,44 +61,63 @@ export function createHandlerServer({ timeline, activity }: Tools): HandlerServe
     if (found.left <= 0) planned.splice(planned.indexOf(found), 1)
     return found.fault
   }
-  const wait: Wait = (process, ms, signal) => activity.parked(process.clock.sleep(ms, signal))
-  const call = async (definition: TaskDefinition, input: unknown, { context, process }: Present) => {
+  let isLogging = false
+  const marked =
+    (log: Log[keyof Log]): Log['info'] =>
+    (message, fields) => {
+      isLogging = true
+      try {
+        log(message, fields)
+      } finally {
+        isLogging = false
+      }
+    }
+  const contextOf = (given: TaskContext): TaskContext => {
+    const { debug, info, warn, error } = given.log
+    return {
+      ...given,
+      publish: publication => activity.parked(given.publish(publication)),
+      log: { debug: marked(debug), info: marked(info), warn: marked(warn), error: marked(error) },
+    }
+  }
+  const wait: Wait = (worker, ms, signal) => activity.parked(worker.clock.sleep(ms, signal))
+  const call = async (definition: TaskDefinition, input: unknown, { context, worker }: Present) => {
     const fault = take(definition.type, context)
     const lasts = durations.get(context.taskId) ?? durations.get(definition.type) ?? 0
     const endsAt = timeline.now() + lasts
-    await strike(fault, 'start', process, wait)
+    await strike(fault, 'start', worker, wait)
     try {
       if (fault?.kind === 'fail') throw fault.error
       return await definition.run(input, context)
     } finally {
-      if (endsAt > timeline.now()) await wait(process, endsAt - timeline.now(), context.signal)
-      await strike(fault, 'end', process, wait)
+      if (endsAt > timeline.now()) await wait(worker, endsAt - timeline.now(), context.signal)
+      await strike(fault, 'end', worker, wait)
     }
   }
 
   return {
-    serving: (definition, process) => {
+    serving: (definition, worker) => {
       const serve = async (input: unknown, given: TaskContext) => {
-        const publish: TaskContext['publish'] = publication => activity.parked(given.publish(publication))
-        const one = { context: { ...given, publish }, process }
+        const one = { context: contextOf(given), worker }
         present.add(one)
-        const ran = activity.during(given.taskId, process, () => call(definition, input, one))
+        const ran = activity.during(given.taskId, worker, () => call(definition, input, one))
         return ran.finally(() => present.delete(one))
       }
-      return { ...definition, ...parsing(definition, process, activity), run: serve as TaskDefinition['run'] }
+      return { ...definition, ...parsing(definition, worker, activity), run: serve as TaskDefinition['run'] }
     },
     plan: (target, fault, strikes) => {
       planned.push({ target, fault, strikes, left: strikes.times ?? 1 })
     },
     processesOf: taskId =>
       [...present]
-        .filter(({ context, process }) => context.taskId === taskId && process.isAlive())
-        .map(({ process }) => process),
+        .filter(({ context, worker }) => context.taskId === taskId && worker.isAlive())
+        .map(({ worker }) => worker),
     last: (target, ms) => void durations.set(target, ms),
+    isLogging: () => isLogging,
     sleep: async (ms, signal) => {
-      const process = activity.caller()
-      if (!process) throw new BatonError('refused', SLEEP_OUTSIDE)
-      await wait(process, ms, signal)
+      const worker = activity.caller()
+      if (!worker) throw new BatonError('refused', SLEEP_OUTSIDE)
+      await wait(worker, ms, signal)
     },
   }
 }
@@ -103,7 +125,7 @@ export function createHandlerServer({ timeline, activity }: Tools): HandlerServe
 const SLEEP_OUTSIDE =
   'sleep(…) is for handlers, which wait in virtual time; a test moves the time with advance(…)'
 
-type Wait = (process: WorkerProcess, ms: number, signal?: AbortSignal) => Promise<void>
+type Wait = (worker: WorkerProcess, ms: number, signal?: AbortSignal) => Promise<void>
 
 function fits({ target, strikes }: Planned, type: string, { taskId, ...context }: TaskContext): boolean {
   const { stage, step, direction } = strikes
@@ -113,34 +135,34 @@ function fits({ target, strikes }: Planned, type: string, { taskId, ...context }
   return direction === undefined || direction === context.direction
 }
 
-/** Kills or freezes the process of a run, if the fault says so for this moment. */
+/** Kills or freezes the worker of a run, if the fault says so for this moment. */
 async function strike(
   fault: Fault | undefined,
   moment: Moment,
-  process: WorkerProcess,
+  worker: WorkerProcess,
   wait: Wait,
 ): Promise<void> {
   if (!fault || fault.kind === 'fail' || fault.when !== moment) return
   if (fault.kind === 'freeze') {
-    process.freeze(fault.ms)
-    return wait(process, fault.ms)
+    worker.freeze(fault.ms)
+    return wait(worker, fault.ms)
   }
-  process.kill()
-  // A dead process never gets the end of a wait.
-  await wait(process, Number.POSITIVE_INFINITY)
+  worker.kill()
+  // A dead worker never gets the end of a wait.
+  await wait(worker, Number.POSITIVE_INFINITY)
 }
 
 /** The definition's schema. Virtual time waits for a schema that does real work, too. */
 function parsing(
   { type, input }: TaskDefinition,
-  process: WorkerProcess,
+  worker: WorkerProcess,
   activity: Activity,
 ): Pick<TaskDefinition, 'input'> {
   if (!input) return {}
   const standard = input['~standard']
   const validate: typeof standard.validate = value => {
     const parsed = input['~standard'].validate(value)
-    return parsed instanceof Promise ? activity.during(`${type} (its schema)`, process, () => parsed) : parsed
+    return parsed instanceof Promise ? activity.during(`${type} (its schema)`, worker, () => parsed) : parsed
   }
   return { input: { '~standard': { ...standard, validate } } }
 }

@@ -17,7 +17,7 @@ import { workOf } from '../../core/task/piece.ts'
 import type { Task } from '../../core/task/task.ts'
 import { invocationWorkerId } from '../../core/worker/worker.ts'
 import type { TaskDefinition } from '../../define/define-task.ts'
-import type { Log } from '../../ports/machine.ts'
+import type { Log, LogFields } from '../../ports/machine.ts'
 import type { Dispatch } from '../../ports/messages.ts'
 import type { TaskStore } from '../../ports/stores.ts'
 import { CHANGE_HOOKS } from '../../runtime/change-hooks.ts'
@@ -45,6 +45,8 @@ export type WorldSettings = {
   readonly seed: number
   readonly handlerPatienceMs: number
   readonly log: Log
+  /** Receives the lines of handlers, which `log` receives, too. */
+  readonly onHandlerLine: (level: keyof Log, message: string, fields: LogFields) => void
 }
 
 export type World = {
@@ -69,7 +71,7 @@ export type World = {
 const EVENTS_AT_ONCE_MAX = 200_000
 
 export function createWorld(settings: WorldSettings): World {
-  const { definitions, start, seed, log } = settings
+  const { definitions, start, seed } = settings
   const activity = createActivity(settings.handlerPatienceMs)
   const timeline = createTimeline(start, activity.settled)
   const errors: unknown[] = []
@@ -81,14 +83,14 @@ export function createWorld(settings: WorldSettings): World {
     const definition = byType.get(workOf(task).type)
     if (!definition) return true
     served += 1
-    const process = createWorkerProcess(timeline, start)
-    const own = process.systemOf(system)
+    const worker = createWorkerProcess(timeline, start)
+    const own = worker.systemOf(system)
     const failed = await serveDispatches(
       own,
       [{ messageId: 'only', task, passedOn, hops }],
       { workerId: invocationWorkerId(String(served).padStart(6, '0')) },
       {
-        definition: handlers.serving(definition, process),
+        definition: handlers.serving(definition, worker),
         typeOf: cachedTypeReader(own),
         stopAt: Number.POSITIVE_INFINITY,
       },
@@ -118,7 +120,7 @@ export function createWorld(settings: WorldSettings): World {
     messages: queues.messages,
     timers: queues.timers,
     changeHooks: CHANGE_HOOKS,
-    log,
+    log: sortedLog(settings, handlers),
     metrics: { add: () => {} },
   }
   return {
@@ -134,6 +136,16 @@ export function createWorld(settings: WorldSettings): World {
       if (error !== undefined) throw error
     },
   }
+}
+
+function sortedLog({ log, onHandlerLine }: WorldSettings, handlers: HandlerServer): Log {
+  const line =
+    (level: keyof Log) =>
+    (message: string, fields: LogFields = {}) => {
+      if (handlers.isLogging()) onHandlerLine(level, message, fields)
+      log[level](message, fields)
+    }
+  return { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') }
 }
 
 /** Throws when time does not move although events happen and happen. */
