@@ -4,7 +4,7 @@ import type { TaskContext } from '../../define/task-context.ts'
 import type { Log } from '../../ports/machine.ts'
 import type { Activity } from './activity.ts'
 import type { Timeline } from './timeline.ts'
-import type { WorkerProcess } from './worker-worker.ts'
+import type { WorkerProcess } from './worker-process.ts'
 
 /** Which runs a fault strikes. */
 export type Strikes = {
