@@ -34,7 +34,7 @@ type Environment = {
  *
  * A request goes through these files: `find-route.ts` finds its route (`route.ts`), `read-body.ts` reads the body,
  * `check.ts` checks query and body against the route's schemas. The handler in `routes/` builds a use case's request
- * (`requests/`), calls the use case and shows its result (`present/`) or its refusal (`refusal-problems.ts`, `problems.ts`).
+ * (`requests/` here and in `shared/`), calls the use case and shows its result or its refusal (`shared/present/`).
  * `fit-answer.ts` keeps the answer below Lambda's limit. `openapi.ts` documents the same routes.
  */
 export function createApi(

@@ -107,3 +107,7 @@ test('virtual time, faults and the inside of the system are not available', asyn
   ]
   for (const [name, call] of throwing) expect(call).toThrow(expect.objectContaining(refused(name)))
 })
+
+test('an address that is no URL is refused', async () => {
+  await expect(createTestSystem({ url: 'localhost' })).rejects.toThrow("url: 'localhost' is not a URL")
+})

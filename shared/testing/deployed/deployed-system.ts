@@ -24,12 +24,15 @@ const DEFAULT_WORKER = 'test-worker'
 
 /** The test system behind a URL: it calls the HTTP API by the public client. */
 export function createDeployedSystem(settings: DeployedSettings): DeployedTestSystem {
+  const { url } = settings
+  if (!URL.canParse(url))
+    throw new BatonError('invalid', `url: '${url}' is not a URL; leave it undefined for a system in memory`)
   const client = createClient(settings)
+  const send = client.publish as unknown as (...given: unknown[]) => Promise<{ readonly id: string }>
   const published = new Set<string>()
-  const publish = async (...given: Parameters<Client['publish']>) => {
-    const [what, input] = given as readonly unknown[]
-    if (isDefinition(what)) await checkInput(what, input)
-    const answer = await client.publish(...given)
+  const publish = async (what: unknown, ...given: unknown[]) => {
+    if (isDefinition(what)) await checkInput(what, given[0])
+    const answer = await send(what, ...given)
     published.add(answer.id)
     return answer
   }
@@ -37,7 +40,7 @@ export function createDeployedSystem(settings: DeployedSettings): DeployedTestSy
     ...callsOf(client),
     ...readsOf(client),
     ...refusals(),
-    publish: publish as Client['publish'],
+    publish: publish as unknown as Client['publish'],
     runUntilIdle: ({ within = IDLE_WITHIN } = {}) =>
       untilEnded(client, published, durationMs('runUntilIdle', within)),
   }

@@ -79,7 +79,7 @@ async function faceOf(world: World, { lines, typeLimits }: Known): Promise<TestS
       exclusively(async () => {
         if (typeof what === 'object' && 'kind' in what) await checkInput(what, given[0])
         return publishTo(system, readers, what, given)
-      })) as TestSystem['publish'],
+      })) as unknown as TestSystem['publish'],
     pause: type => exclusively(() => operations.pause(nameOf(type))),
     resume: type => exclusively(() => operations.resume(nameOf(type))),
     claim: (type, options) => exclusively(() => claims(nameOf(type), options)),

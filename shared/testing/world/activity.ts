@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { BatonError } from '../../core/errors.ts'
+import type { Sandbox } from './sandbox.ts'
 import { quiet } from './timeline.ts'
-import type { WorkerProcess } from './worker-process.ts'
 
 /**
  * Which handlers are at work in real time. Virtual time stands still meanwhile, so real work (files, sockets, timers) takes no
@@ -10,16 +10,16 @@ import type { WorkerProcess } from './worker-process.ts'
  */
 export type Activity = {
   /** Runs code of a handler in its worker's process. `what` names it in errors. */
-  during<T>(what: string, process: WorkerProcess, work: () => T | Promise<T>): Promise<T>
+  during<T>(what: string, sandbox: Sandbox, work: () => T | Promise<T>): Promise<T>
   /** Parks the calling handler until `wait` has ended. Outside a handler it only waits. */
   parked<T>(wait: Promise<T>): Promise<T>
   /** The process whose handler is the caller. Undefined for code outside of handlers. */
-  caller(): WorkerProcess | undefined
+  caller(): Sandbox | undefined
   /** Resolves when no handler is at work. @throws BatonError `refused` when a handler works for too long */
   settled(): Promise<void>
 }
 
-type Job = { readonly what: string; readonly process: WorkerProcess; parkings: number }
+type Job = { readonly what: string; readonly sandbox: Sandbox; parkings: number }
 
 /** `patienceMs` is the real time after which a handler that is still at work counts as stuck. */
 export function createActivity(patienceMs: number): Activity {
@@ -41,8 +41,8 @@ export function createActivity(patienceMs: number): Activity {
     })
 
   return {
-    during: async (what, process, work) => {
-      const job: Job = { what, process, parkings: 0 }
+    during: async (what, sandbox, work) => {
+      const job: Job = { what, sandbox, parkings: 0 }
       atWork.add(job)
       try {
         return await present.run(job, async () => work())
@@ -62,7 +62,7 @@ export function createActivity(patienceMs: number): Activity {
         if (job.parkings === 0) atWork.add(job)
       }
     },
-    caller: () => present.getStore()?.process,
+    caller: () => present.getStore()?.sandbox,
     settled: async () => {
       await quiet()
       while (atWork.size > 0) {

@@ -3,8 +3,8 @@ import type { TaskDefinition } from '../../define/define-task.ts'
 import type { TaskContext } from '../../define/task-context.ts'
 import type { Log } from '../../ports/machine.ts'
 import type { Activity } from './activity.ts'
+import type { Sandbox } from './sandbox.ts'
 import type { Timeline } from './timeline.ts'
-import type { WorkerProcess } from './worker-process.ts'
 
 /** Which runs a fault strikes. */
 export type Strikes = {
@@ -31,12 +31,12 @@ type Planned = { readonly target: string; readonly fault: Fault; readonly strike
 
 /** Calls the handlers, and does to their runs what the test asks for. */
 export type HandlerServer = {
-  /** The definition as the worker of one run serves it. */
-  serving(definition: TaskDefinition, worker: WorkerProcess): TaskDefinition
+  /** The definition as the process of one run serves it. */
+  serving(definition: TaskDefinition, sandbox: Sandbox): TaskDefinition
   /** Strikes the next fitting runs of a task or a type. */
   plan(target: string, fault: Fault, strikes: Strikes): void
   /** The processes that run a task now. */
-  processesOf(taskId: string): WorkerProcess[]
+  processesOf(taskId: string): Sandbox[]
   /** From now on, runs of a task or a type last this long in virtual time. */
   last(target: string, ms: number): void
   /** Whether the line that is being logged now comes from a handler, and not from the system. */
@@ -45,7 +45,7 @@ export type HandlerServer = {
   sleep(ms: number, signal: AbortSignal | undefined): Promise<void>
 }
 
-type Present = { readonly context: TaskContext; readonly worker: WorkerProcess }
+type Present = { readonly context: TaskContext; readonly sandbox: Sandbox }
 
 type Tools = { readonly timeline: Timeline; readonly activity: Activity }
 
@@ -80,44 +80,45 @@ export function createHandlerServer({ timeline, activity }: Tools): HandlerServe
       log: { debug: marked(debug), info: marked(info), warn: marked(warn), error: marked(error) },
     }
   }
-  const wait: Wait = (worker, ms, signal) => activity.parked(worker.clock.sleep(ms, signal))
-  const call = async (definition: TaskDefinition, input: unknown, { context, worker }: Present) => {
+  const wait: Wait = (sandbox, ms, signal) => activity.parked(sandbox.clock.sleep(ms, signal))
+  const call = async (definition: TaskDefinition, input: unknown, { context, sandbox }: Present) => {
     const fault = take(definition.type, context)
-    const lasts = durations.get(context.taskId) ?? durations.get(definition.type) ?? 0
+    const { taskId, type } = context
+    const lasts = durations.get(taskId) ?? durations.get(definition.type) ?? durations.get(type) ?? 0
     const endsAt = timeline.now() + lasts
-    await strike(fault, 'start', worker, wait)
+    await strike(fault, 'start', sandbox, wait)
     try {
       if (fault?.kind === 'fail') throw fault.error
       return await definition.run(input, context)
     } finally {
-      if (endsAt > timeline.now()) await wait(worker, endsAt - timeline.now(), context.signal)
-      await strike(fault, 'end', worker, wait)
+      if (endsAt > timeline.now()) await wait(sandbox, endsAt - timeline.now(), context.signal)
+      await strike(fault, 'end', sandbox, wait)
     }
   }
 
   return {
-    serving: (definition, worker) => {
+    serving: (definition, sandbox) => {
       const serve = async (input: unknown, given: TaskContext) => {
-        const one = { context: contextOf(given), worker }
+        const one = { context: contextOf(given), sandbox }
         present.add(one)
-        const ran = activity.during(given.taskId, worker, () => call(definition, input, one))
+        const ran = activity.during(given.taskId, sandbox, () => call(definition, input, one))
         return ran.finally(() => present.delete(one))
       }
-      return { ...definition, ...parsing(definition, worker, activity), run: serve as TaskDefinition['run'] }
+      return { ...definition, ...parsing(definition, sandbox, activity), run: serve as TaskDefinition['run'] }
     },
     plan: (target, fault, strikes) => {
       planned.push({ target, fault, strikes, left: strikes.times ?? 1 })
     },
     processesOf: taskId =>
       [...present]
-        .filter(({ context, worker }) => context.taskId === taskId && worker.isAlive())
-        .map(({ worker }) => worker),
+        .filter(({ context, sandbox }) => context.taskId === taskId && sandbox.isAlive())
+        .map(({ sandbox }) => sandbox),
     last: (target, ms) => void durations.set(target, ms),
     isLogging: () => isLogging,
     sleep: async (ms, signal) => {
-      const worker = activity.caller()
-      if (!worker) throw new BatonError('refused', SLEEP_OUTSIDE)
-      await wait(worker, ms, signal)
+      const sandbox = activity.caller()
+      if (!sandbox) throw new BatonError('refused', SLEEP_OUTSIDE)
+      await wait(sandbox, ms, signal)
     },
   }
 }
@@ -125,7 +126,7 @@ export function createHandlerServer({ timeline, activity }: Tools): HandlerServe
 const SLEEP_OUTSIDE =
   'sleep(…) is for handlers, which wait in virtual time; a test moves the time with advance(…)'
 
-type Wait = (worker: WorkerProcess, ms: number, signal?: AbortSignal) => Promise<void>
+type Wait = (sandbox: Sandbox, ms: number, signal?: AbortSignal) => Promise<void>
 
 function fits({ target, strikes }: Planned, type: string, { taskId, ...context }: TaskContext): boolean {
   const { stage, step, direction } = strikes
@@ -135,34 +136,29 @@ function fits({ target, strikes }: Planned, type: string, { taskId, ...context }
   return direction === undefined || direction === context.direction
 }
 
-/** Kills or freezes the worker of a run, if the fault says so for this moment. */
-async function strike(
-  fault: Fault | undefined,
-  moment: Moment,
-  worker: WorkerProcess,
-  wait: Wait,
-): Promise<void> {
+/** Kills or freezes the process of a run, if the fault says so for this moment. */
+async function strike(fault: Fault | undefined, moment: Moment, sandbox: Sandbox, wait: Wait): Promise<void> {
   if (!fault || fault.kind === 'fail' || fault.when !== moment) return
   if (fault.kind === 'freeze') {
-    worker.freeze(fault.ms)
-    return wait(worker, fault.ms)
+    sandbox.freeze(fault.ms)
+    return wait(sandbox, fault.ms)
   }
-  worker.kill()
-  // A dead worker never gets the end of a wait.
-  await wait(worker, Number.POSITIVE_INFINITY)
+  sandbox.kill()
+  // A dead process never gets the end of a wait.
+  await wait(sandbox, Number.POSITIVE_INFINITY)
 }
 
 /** The definition's schema. Virtual time waits for a schema that does real work, too. */
 function parsing(
   { type, input }: TaskDefinition,
-  worker: WorkerProcess,
+  sandbox: Sandbox,
   activity: Activity,
 ): Pick<TaskDefinition, 'input'> {
   if (!input) return {}
   const standard = input['~standard']
   const validate: typeof standard.validate = value => {
     const parsed = input['~standard'].validate(value)
-    return parsed instanceof Promise ? activity.during(`${type} (its schema)`, worker, () => parsed) : parsed
+    return parsed instanceof Promise ? activity.during(`${type} (its schema)`, sandbox, () => parsed) : parsed
   }
   return { input: { '~standard': { ...standard, validate } } }
 }

@@ -5,7 +5,7 @@
  * - `timeline.ts`: virtual time, and all that is going to happen in it, in one order;
  * - `activity.ts`: handlers that are at work in real time, during which virtual time stands still;
  * - `queues.ts`: queues, far timers and the table's stream, with their receivers;
- * - `worker-process.ts`: the process of one run, which the test can kill and freeze;
+ * - `sandbox.ts`: the process of one run, which the test can kill and freeze;
  * - `serve-handler.ts`: what surrounds the call of a handler: faults, durations, and the records of its run.
  *
  * Each dispatch has a process of its own, as each invocation of a Lambda function has. The runs of a worker thus die alone.
@@ -35,9 +35,9 @@ import { createMemoryTypeStore } from '../stores/type-store.ts'
 import { createMemoryWorkerStore } from '../stores/worker-store.ts'
 import { type Activity, createActivity } from './activity.ts'
 import { createQueues } from './queues.ts'
+import { createSandbox, createVirtualClock } from './sandbox.ts'
 import { createHandlerServer, type HandlerServer } from './serve-handler.ts'
 import { createTimeline, type Timeline } from './timeline.ts'
-import { createVirtualClock, createWorkerProcess } from './worker-process.ts'
 
 export type WorldSettings = {
   readonly definitions: readonly TaskDefinition[]
@@ -83,14 +83,14 @@ export function createWorld(settings: WorldSettings): World {
     const definition = byType.get(workOf(task).type)
     if (!definition) return true
     served += 1
-    const worker = createWorkerProcess(timeline, start)
-    const own = worker.systemOf(system)
+    const sandbox = createSandbox(timeline, start)
+    const own = sandbox.systemOf(system)
     const failed = await serveDispatches(
       own,
       [{ messageId: 'only', task, passedOn, hops }],
       { workerId: invocationWorkerId(String(served).padStart(6, '0')) },
       {
-        definition: handlers.serving(definition, worker),
+        definition: handlers.serving(definition, sandbox),
         typeOf: cachedTypeReader(own),
         stopAt: Number.POSITIVE_INFINITY,
       },

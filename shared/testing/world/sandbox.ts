@@ -7,7 +7,7 @@ import type { Timeline } from './timeline.ts'
  * answers of stores and queues, and the end of each sleep. A dead process never receives it, and a frozen one when it
  * continues. A request that a frozen process makes leaves it at that time, too.
  */
-export type WorkerProcess = {
+export type Sandbox = {
   readonly clock: Clock
   isAlive(): boolean
   kill(): void
@@ -18,7 +18,7 @@ export type WorkerProcess = {
 
 const NEVER = new Promise<never>(() => undefined)
 
-export function createWorkerProcess(timeline: Timeline, start: number): WorkerProcess {
+export function createSandbox(timeline: Timeline, start: number): Sandbox {
   let alive = true
   let frozenUntil = Number.NEGATIVE_INFINITY
   const held: Array<() => void> = []
