@@ -40,7 +40,7 @@ const publishFields = {
  * The body of a task that another task, a canvas or a schedule publishes. It has no field about an earlier
  * task of its key, such as `ifExists`. A callback without a key gets one derived from the task that owes it.
  */
-export type DerivedBody = TypeOf<z.ZodObject<typeof publishFields>> & {
+export interface DerivedBody extends TypeOf<z.ZodObject<typeof publishFields>> {
   /** Tasks that are published once when this one has succeeded. They inherit its user and trace. */
   readonly onSuccess?: readonly DerivedBody[]
   /** Tasks that are published once when this one has failed. They inherit its user and trace. */
@@ -78,7 +78,7 @@ export const publishBody = strict({
   ),
 }).meta({ id: 'Publish' })
 
-export type PublishBody = TypeOf<typeof publishBody>
+export interface PublishBody extends TypeOf<typeof publishBody> {}
 
 /** The route checks members one by one, so an illegal member does not refuse the others. */
 export const publishManyBody = strict({ tasks: z.array(z.unknown()).min(1).max(BATCH_TASKS_MAX) })

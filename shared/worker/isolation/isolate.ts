@@ -4,7 +4,7 @@ import { BatonError } from '../../core/errors.ts'
 import type { Outcome } from '../../core/run/run.ts'
 import { ReportedError } from '../../core/task-error/task-error.ts'
 import type { TaskDefinition } from '../../define/define-task.ts'
-import type { TaskContext } from '../../define/task-context.ts'
+import type { RunContext } from '../../define/task-context.ts'
 import { Fatal, Next, Release, RetryLater } from '../../signals.ts'
 import type { FromProcess, PlainContext, PublishAnswer, ToProcess } from './protocol.ts'
 
@@ -66,7 +66,7 @@ const STDIO = ['ignore', 'inherit', 'inherit', 'ipc', 'pipe'] as const satisfies
 
 const ENTRY = fileURLToPath(new URL('./process.ts', import.meta.url))
 
-async function runInProcess(child: ChildProcess, input: unknown, context: TaskContext): Promise<unknown> {
+async function runInProcess(child: ChildProcess, input: unknown, context: RunContext): Promise<unknown> {
   const abort = () => {
     deliver(child, { kind: 'abort', reason: String(context.signal.reason?.message ?? 'the run is over') })
     killUnlessItEnds(child)
@@ -102,7 +102,7 @@ function killGroup(child: ChildProcess): void {
 }
 
 /** Resolves with the outcome that the process sends. Rejects when the process dies without sending one. */
-function outcomeIn(child: ChildProcess, context: TaskContext): Promise<Outcome> {
+function outcomeIn(child: ChildProcess, context: RunContext): Promise<Outcome> {
   return new Promise((resolve, reject) => {
     child.on('message', (message: FromProcess) => {
       if (message.kind === 'ended') resolve(message.outcome)
@@ -126,7 +126,7 @@ function outcomeIn(child: ChildProcess, context: TaskContext): Promise<Outcome> 
 async function serve(
   child: ChildProcess,
   message: Exclude<FromProcess, { kind: 'ended' }>,
-  context: TaskContext,
+  context: RunContext,
 ): Promise<void> {
   switch (message.kind) {
     case 'progress':
@@ -159,7 +159,7 @@ function plain({
   publish: _publish,
   log: _log,
   ...data
-}: TaskContext): PlainContext {
+}: RunContext): PlainContext {
   return data
 }
 
