@@ -9,7 +9,7 @@ export type AsJson<Value> = unknown extends Value
   ? Value
   : [Value] extends [Json]
     ? Value
-    : // biome-ignore lint/suspicious/noConfusingVoidType: a handler that returns nothing has this result
+    : 
       Value extends void
       ? undefined
       : Value extends Scalar
@@ -28,8 +28,10 @@ type Unstorable =
   | bigint
   | symbol
   | ((...given: never) => unknown)
-  | ReadonlyMap<never, unknown>
-  | ReadonlySet<never>
+  // biome-ignore lint/suspicious/noExplicitAny: a map or a set of anything
+  | ReadonlyMap<any, any>
+  // biome-ignore lint/suspicious/noExplicitAny: as above
+  | ReadonlySet<any>
   | ArrayBuffer
   | ArrayBufferView
 

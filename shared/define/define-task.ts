@@ -45,14 +45,6 @@ export type TaskDefinition<
 
 type Returned<Output> = Promise<Output | Release | Next> | Output | Release | Next
 
-/** The handler's context, with the types of the definition's schemas. */
-type ContextOf<PreviousSchema extends StandardSchemaV1, ParamsSchema extends StandardSchemaV1> = TaskContext<
-  string,
-  unknown,
-  StandardSchemaV1.InferOutput<PreviousSchema>,
-  StandardSchemaV1.InferOutput<ParamsSchema>
->
-
 interface RunDefinition<Schema, PreviousSchema, ParamsSchema, Run>
   extends TaskSettings<Schema, PreviousSchema, ParamsSchema> {
   /**
@@ -112,7 +104,12 @@ export function defineTask<
         ParamsSchema,
         (
           input: StandardSchemaV1.InferOutput<Schema>,
-          context: ContextOf<PreviousSchema, ParamsSchema>,
+          context: TaskContext<
+            string,
+            unknown,
+            StandardSchemaV1.InferOutput<PreviousSchema>,
+            StandardSchemaV1.InferOutput<ParamsSchema>
+          >,
         ) => Returned<Output>
       >
     | StagedDefinition<
