@@ -8,7 +8,6 @@ import type { MetricName } from '../shared/ports/machine.ts'
 import { type ApiAuth, type ApiProps, TaskApi } from './api/api.ts'
 import { createDashboard } from './dashboard.ts'
 import { SystemEvents } from './event-bus.ts'
-import { functionFile } from './functions/function-file.ts'
 import { Jobs } from './functions/jobs.ts'
 import { Planner } from './functions/planner.ts'
 import { Sweeper } from './functions/sweeper.ts'
@@ -26,7 +25,7 @@ import { type SettingsProps, settingsOf } from './settings.ts'
 import { collidingNames, mayShareEnvironment, tooManyResources } from './stack-checks.ts'
 import { type TableLimits, TaskTable, type WarmThroughput } from './task-table.ts'
 import { type FlowProps, FlowRegistration } from './types/flow-registration.ts'
-import { HandlerFunction, type HandlerProps } from './types/handler-function.ts'
+import { HandlerFunction, type HandlerProps, WEBHOOK_PROPS } from './types/handler-function.ts'
 import { TypeRegistrar } from './types/types.ts'
 import { WorkerQueue, type WorkerQueueProps } from './types/worker-queue.ts'
 import { WorkerService, type WorkerServiceProps } from './workers/workers.ts'
@@ -256,7 +255,7 @@ export class TaskSystem extends Construct {
 
   /** Adds the shipped webhook handler. It may read the secrets that sign its calls: those named `<system>/webhook/…`. */
   private addWebhook(): void {
-    const { function: fn } = this.addHandler('Webhook', { entry: functionFile('tasks/webhook.ts') })
+    const { function: fn } = this.addHandler('Webhook', WEBHOOK_PROPS)
     const secrets = Stack.of(this).formatArn({
       service: 'secretsmanager',
       resource: 'secret',

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
+import { extname } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import type { InvocationError, InvocationRequest, SandboxMessage } from './protocol.ts'
@@ -128,7 +129,7 @@ const timedOut = ({ timeoutMs }: FunctionSpec): InvocationError => ({
 })
 
 function spawnRuntime(spec: FunctionSpec): ChildProcess {
-  const bootstrap = fileURLToPath(new URL('./bootstrap.ts', import.meta.url))
+  const bootstrap = fileURLToPath(new URL(`./bootstrap${extname(import.meta.url)}`, import.meta.url))
   const heap = `--max-old-space-size=${Math.max(HEAP_MB_MIN, spec.memoryMb)}`
   return spawn(process.execPath, [heap, '--disable-warning=ExperimentalWarning', bootstrap], {
     cwd: spec.codeDir,

@@ -5,6 +5,7 @@
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { extname } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Stack } from '../template/stack.ts'
@@ -34,7 +35,7 @@ const LINES_KEPT = 1000
 const RESTART_DELAY_MS = 1_000
 /** The file that the image would start. The Dockerfile is not read. */
 const BUNDLE = 'index.mjs'
-const LEASH = new URL('./leash.ts', import.meta.url).href
+const LEASH = new URL(`./leash${extname(import.meta.url)}`, import.meta.url).href
 
 /** Starts the container services. It reports and leaves out a service that cannot run here (a foreign image, several containers). */
 export function startServices(stack: Stack, assembly: Assembly, setting: Setting): LocalService[] {
