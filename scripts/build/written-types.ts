@@ -15,6 +15,9 @@ const CONTRACT = 'contract'
 /** Files of `shared/api` that export no types of the contract. */
 const OTHERS = ['from-rule.ts', 'type-of.ts', 'paths.ts', 'index.ts']
 
+/** The file whose types have the comments of the options of tasks, which the schemas get from rules. */
+const OPTIONS = 'shared/core/options/options.ts'
+
 /** The line width of the repository, at which comments are wrapped. */
 const COMMENT_CHARACTERS = 130
 
@@ -26,16 +29,18 @@ export function writeTypesOfApi(root: string, folder: string): void {
     const path = join(folder, file)
     const text = readFileSync(path, 'utf8')
     const isOfApi = file.startsWith('shared/api/') && basename(file) !== `${CONTRACT}.d.ts`
-    writeFileSync(path, isOfApi ? withoutOwn(text, contract.names) : withContract(text))
+    writeFileSync(path, isOfApi ? withoutOwn(text, contract.names) : withContract(file, text))
   }
 }
 
 /** Another module of the package takes types from the contract in place of the file with the schema. */
-function withContract(text: string): string {
-  return text.replace(
-    /(['"])((?:\.{1,2}\/)+(?:shared\/)?api)\/(?!paths\.|index\.|contract\.)[\w-]+\.(js|ts)\1/g,
-    `$1$2/${CONTRACT}.$3$1`,
+function withContract(file: string, text: string): string {
+  const api = file.startsWith('shared/') ? 'api' : 'shared/api'
+  const source = new RegExp(
+    `(['"])((?:\\.{1,2}/)+${api})/(?!paths\\.|index\\.|${CONTRACT}\\.)[\\w-]+\\.js\\1`,
+    'g',
   )
+  return text.replace(source, `$1$2/${CONTRACT}.js$1`)
 }
 
 /** A module of the API takes the types that it declares from the contract, and keeps its schemas. */
@@ -47,8 +52,7 @@ function withoutOwn(text: string, names: ReadonlySet<string>): string {
   if (own.length === 0) return text
   const list = own.map(({ name }) => name.text).join(', ')
   const kept = own.reduceRight((rest, one) => rest.slice(0, one.getFullStart()) + rest.slice(one.end), text)
-  const extension = /from '\.[^']*\.ts'/.test(text) ? 'ts' : 'js'
-  const from = `'./${CONTRACT}.${extension}'`
+  const from = `'./${CONTRACT}.js'`
   return `import type { ${list} } from ${from};\nexport type { ${list} } from ${from};\n${kept}`
 }
 
@@ -60,7 +64,8 @@ function contractOf(root: string): { text: string; names: ReadonlySet<string> } 
   const program = programOf(root, files)
   const checker = program.getTypeChecker()
   const exported = files.sort().flatMap(file => exportsOf(program, checker, resolve(root, file)))
-  const printer = { checker, exported, imports: new Set<string>() }
+  const options = exportsOf(program, checker, resolve(root, OPTIONS))
+  const printer = { checker, exported, options: membersOf(options, checker), imports: new Set<string>() }
   const declarations = exported.map(one => declarationOf(one, printer)).join('\n\n')
   const imports = [...printer.imports].sort().map(line => `${line}\n`)
   return { text: `${imports.join('')}\n${declarations}\n`, names: new Set(exported.map(({ name }) => name)) }
@@ -85,10 +90,18 @@ function exportsOf(program: ts.Program, checker: ts.TypeChecker, path: string): 
     .map(symbol => ({ name: symbol.name, symbol, type: checker.getDeclaredTypeOfSymbol(symbol) }))
 }
 
+/** The members of all the types, by their names. */
+function membersOf(types: readonly Exported[], checker: ts.TypeChecker): ReadonlyMap<string, ts.Symbol> {
+  const symbols = types.flatMap(({ type }) => checker.getPropertiesOfType(type))
+  return new Map(symbols.map(symbol => [symbol.name, symbol] as const))
+}
+
 type Printer = {
   readonly checker: ts.TypeChecker
   /** The exported types, which are printed by their names. */
   readonly exported: readonly Exported[]
+  /** The members of the options of tasks. A member without a comment has that of the option of its name. */
+  readonly options: ReadonlyMap<string, ts.Symbol>
   readonly imports: Set<string>
 }
 
@@ -180,9 +193,11 @@ function memberOf(symbol: ts.Symbol, printer: Printer, indent: string): string {
   return `${commentOf(symbol, printer, indent)}${indent}readonly ${name}${isOptional ? '?' : ''}: ${text}`
 }
 
-function commentOf(symbol: ts.Symbol, { checker }: Printer, indent: string): string {
-  const words = ts.displayPartsToString(symbol.getDocumentationComment(checker)).split(/\s+/)
-  const tags = symbol
+function commentOf(symbol: ts.Symbol, { checker, options }: Printer, indent: string): string {
+  const own = symbol.getDocumentationComment(checker)
+  const documented = own.length > 0 ? symbol : (options.get(symbol.name) ?? symbol)
+  const words = ts.displayPartsToString(documented.getDocumentationComment(checker)).split(/\s+/)
+  const tags = documented
     .getJsDocTags(checker)
     .map(({ name, text }) => `@${name} ${ts.displayPartsToString(text)}`.trim())
   const lines = [...wrapped(words, COMMENT_CHARACTERS - indent.length), ...tags].filter(line => line !== '')
@@ -192,11 +207,11 @@ function commentOf(symbol: ts.Symbol, { checker }: Printer, indent: string): str
 }
 
 function wrapped(words: readonly string[], characters: number): string[] {
-  return words.reduce<string[]>((lines, word) => {
+  const lines: string[] = []
+  for (const word of words) {
     const last = lines.at(-1)
-    const joined = last === undefined ? word : `${last} ${word}`
-    return last !== undefined && joined.length > characters
-      ? [...lines, word]
-      : [...lines.slice(0, -1), joined]
-  }, [])
+    if (last === undefined || `${last} ${word}`.length > characters) lines.push(word)
+    else lines[lines.length - 1] = `${last} ${word}`
+  }
+  return lines
 }

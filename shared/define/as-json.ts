@@ -9,8 +9,7 @@ export type AsJson<Value> = unknown extends Value
   ? Value
   : [Value] extends [Json]
     ? Value
-    : 
-      Value extends void
+    : Value extends void
       ? undefined
       : Value extends Scalar
         ? Value

@@ -3,7 +3,7 @@ import { z } from 'zod'
 
 const input = z.object({ url: z.string() })
 
-// expect-error: 'timeoutMS' does not exist in type 'RunDefinition
+// expect-error: 'timeoutMS' does not exist in type
 defineTask('a', { timeoutMS: 3, run: async () => 1 })
 
 // expect-error: Type 'string' is not assignable to type 'number'.
