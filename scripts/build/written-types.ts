@@ -92,7 +92,9 @@ function exportsOf(program: ts.Program, checker: ts.TypeChecker, path: string): 
 
 /** The members of all the types, by their names. */
 function membersOf(types: readonly Exported[], checker: ts.TypeChecker): ReadonlyMap<string, ts.Symbol> {
-  const symbols = types.flatMap(({ type }) => checker.getPropertiesOfType(type))
+  const symbols = types
+    .flatMap(({ type }) => checker.getPropertiesOfType(type))
+    .filter(symbol => symbol.getDocumentationComment(checker).length > 0)
   return new Map(symbols.map(symbol => [symbol.name, symbol] as const))
 }
 

@@ -27,9 +27,9 @@ const publishFields = {
   tags: optional(tags).describe(
     'Names and values by which people find the task: at most 50; none when left out.',
   ),
-  /** When the task is due. `delayMs` may be given in its place; without both the task is due now. */
+  /** When the task is due. `delayMs` may be given in its place; the task is due now when both are left out. */
   dueAt: optional(time).describe(
-    'When the task is due. `delayMs` may be given in its place; without both the task is due now.',
+    'When the task is due. `delayMs` may be given in its place; the task is due now when both are left out.',
   ),
   /** How long until the task is due, in milliseconds; 0 when left out. */
   delayMs: optional(duration()).describe('How long until the task is due, in milliseconds; 0 when left out.'),

@@ -28,7 +28,7 @@ type CanvasOptions = {
   readonly key?: string
   /** How many of its tasks are published at a time. @default 25 */
   readonly sendConcurrency?: number
-  /** The user of the tasks that name none of their own. */
+  /** The user of the tasks that name none of their own. @default none */
   readonly userId?: string
 }
 

@@ -11,6 +11,7 @@ import { refuseTypeName } from './type-name.ts'
 
 /** A task type whose tasks run as a list of steps, as `defineFlow` returns it. Each step is done by a task type. */
 export type Flow<Input = unknown, Output = unknown, Name extends string = string> = {
+  /** Distinguishes the definition of a flow from that of a task. */
   readonly kind: 'baton-flow'
   /** The name of the flow's type. */
   readonly type: Name
@@ -25,7 +26,7 @@ export type Flow<Input = unknown, Output = unknown, Name extends string = string
 }
 
 type FlowSettings<Schema> = {
-  /** The schema of the flow's input, which is an object: any Standard Schema. */
+  /** The schema of the flow's input, which is an object: any Standard Schema. @default any object, which the compiler does not check */
   readonly input?: Schema
   /** Whether cancelling a task undoes the steps that are done, or leaves them. @default 'undo' */
   readonly onCancel?: 'undo' | 'leave'

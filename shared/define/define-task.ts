@@ -24,6 +24,7 @@ export type TaskDefinition<
   Name extends string = string,
   Params = unknown,
 > = {
+  /** Distinguishes the definition of a task from that of a flow. */
   readonly kind: 'baton-task'
   /** The name of the task type. */
   readonly type: Name

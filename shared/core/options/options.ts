@@ -50,14 +50,17 @@ export type Options = {
   readonly timeoutMs?: number
   /** Time limit of the whole task, in milliseconds from its due time, retries included. @default no limit */
   readonly deadlineMs?: number
-  /** How failed and lost runs are retried. Members that are left out keep their defaults. */
+  /** How failed and lost runs are retried. */
   readonly retry: Retry
   /** How long the task is kept after its end, in milliseconds. @default 604,800,000, which is 7 days */
   readonly retentionMs: number
 }
 
 /** Options as users give them. Any member may be missing, at any depth. */
-export type PartialOptions = Partial<Omit<Options, 'retry'>> & { readonly retry?: Partial<Retry> }
+export type PartialOptions = Partial<Omit<Options, 'retry'>> & {
+  /** How failed and lost runs are retried. @default each member that is left out keeps its default */
+  readonly retry?: Partial<Retry>
+}
 
 export const DEFAULT_OPTIONS: Options = {
   concurrency: 1,
