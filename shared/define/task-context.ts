@@ -82,7 +82,7 @@ export type TaskContext<
 }
 
 /** What `ctx.publish` takes beside a definition and its input. */
-export type ChildOptions = Omit<DerivedBody, 'type' | 'input'>
+type ChildOptions = Omit<DerivedBody, 'type' | 'input'>
 
 /**
  * A publish body, as `POST /v1/tasks` takes it. A `key` makes the publish idempotent. The new task inherits the user and

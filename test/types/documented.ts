@@ -56,7 +56,7 @@ function problemsOf(declaration: ts.Node, name: string): string[] {
     const lacksDefault =
       member.questionToken !== undefined &&
       !WITHOUT_DEFAULTS.includes(name) &&
-      !/@default|when left out/.test(comment)
+      !/@default|left out/.test(comment)
     return [
       ...(isDuration ? [`${what} does not name its unit`] : []),
       ...(lacksDefault ? [`${what} does not name its default`] : []),

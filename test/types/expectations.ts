@@ -9,7 +9,7 @@ import { root } from '../architecture/sources.ts'
  */
 
 /** The compilers that users have, by the names of their packages here. */
-export const COMPILERS = { 5: 'typescript-5', 7: 'typescript' } as const
+const COMPILERS = { 5: 'typescript-5', 7: 'typescript' } as const
 
 export type Version = keyof typeof COMPILERS
 
