@@ -3,7 +3,7 @@ import { defined } from '../../core/defined.ts'
 import { BatonError } from '../../core/errors.ts'
 import type { Json } from '../../core/json.ts'
 import { taskId } from '../../core/task/task.ts'
-import type { TaskContext } from '../../define/task-context.ts'
+import type { RunContext } from '../../define/task-context.ts'
 import type { Log, LogFields } from '../../ports/machine.ts'
 import { bodyProblems } from '../../requests/body-rules.ts'
 import { refuseUnstorable } from '../../runtime/run/outcome.ts'
@@ -35,7 +35,7 @@ export function createRecorder(type: string, options: RunTaskOptions) {
     {},
   )
   const { debug, info, warn, error } = log
-  const context: TaskContext = {
+  const context: RunContext = {
     taskId: taskId(type, key),
     type,
     key,
@@ -51,7 +51,7 @@ export function createRecorder(type: string, options: RunTaskOptions) {
     ...defined({
       stage,
       step,
-      params: asJson(params) as TaskContext['params'],
+      params: asJson(params) as RunContext['params'],
       previous: asJson(previous) as Json | undefined,
     }),
     ...(step !== undefined && { direction }),

@@ -6,7 +6,7 @@ import type { NextStage, Outcome } from '../../core/run/run.ts'
 import type { TaskError } from '../../core/task/error.ts'
 import { redactionOf } from '../../core/task-error/redact.ts'
 import type { AnyTask, InputOf, OutputOf } from '../../define/any-definition.ts'
-import type { TaskContext } from '../../define/task-context.ts'
+import type { RunContext } from '../../define/task-context.ts'
 import { typeOptions } from '../../runtime/publish/resolve-publication.ts'
 import { parsedInput } from '../../runtime/run/handler-input.ts'
 import { outcomeOfResult, outcomeOfThrown } from '../../runtime/run/outcome.ts'
@@ -31,7 +31,7 @@ export type RunTaskOptions = {
   /** Lets the run time out after this real time, in milliseconds. The task's own `timeoutMs` does not apply. @default never */
   readonly timeoutMs?: number
   /** Replaces other members of the context, such as `fence` or `idempotencyKey`. */
-  readonly context?: Partial<Omit<TaskContext, 'signal' | 'progress' | 'publish' | 'log' | 'next'>>
+  readonly context?: Partial<Omit<RunContext, 'signal' | 'progress' | 'publish' | 'log' | 'next'>>
 }
 
 /** How one run of a handler ended, as the system would record it. */

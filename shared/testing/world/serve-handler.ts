@@ -1,6 +1,6 @@
 import { BatonError } from '../../core/errors.ts'
 import type { TaskDefinition } from '../../define/define-task.ts'
-import type { TaskContext } from '../../define/task-context.ts'
+import type { RunContext } from '../../define/task-context.ts'
 import type { Log } from '../../ports/machine.ts'
 import type { Activity } from './activity.ts'
 import type { Sandbox } from './sandbox.ts'
@@ -45,7 +45,7 @@ export type HandlerServer = {
   sleep(ms: number, signal: AbortSignal | undefined): Promise<void>
 }
 
-type Present = { readonly context: TaskContext; readonly sandbox: Sandbox }
+type Present = { readonly context: RunContext; readonly sandbox: Sandbox }
 
 type Tools = { readonly timeline: Timeline; readonly activity: Activity }
 
@@ -54,7 +54,7 @@ export function createHandlerServer({ timeline, activity }: Tools): HandlerServe
   const durations = new Map<string, number>()
   const present = new Set<Present>()
 
-  const take = (type: string, context: TaskContext): Fault | undefined => {
+  const take = (type: string, context: RunContext): Fault | undefined => {
     const found = planned.find(one => fits(one, type, context))
     if (!found) return undefined
     found.left -= 1
@@ -72,7 +72,7 @@ export function createHandlerServer({ timeline, activity }: Tools): HandlerServe
         isLogging = false
       }
     }
-  const contextOf = (given: TaskContext): TaskContext => {
+  const contextOf = (given: RunContext): RunContext => {
     const { debug, info, warn, error } = given.log
     return {
       ...given,
@@ -98,7 +98,7 @@ export function createHandlerServer({ timeline, activity }: Tools): HandlerServe
 
   return {
     serving: (definition, sandbox) => {
-      const serve = async (input: unknown, given: TaskContext) => {
+      const serve = async (input: unknown, given: RunContext) => {
         const one = { context: contextOf(given), sandbox }
         present.add(one)
         const ran = activity.during(given.taskId, sandbox, () => call(definition, input, one))
@@ -128,7 +128,7 @@ const SLEEP_OUTSIDE =
 
 type Wait = (sandbox: Sandbox, ms: number, signal?: AbortSignal) => Promise<void>
 
-function fits({ target, strikes }: Planned, type: string, { taskId, ...context }: TaskContext): boolean {
+function fits({ target, strikes }: Planned, type: string, { taskId, ...context }: RunContext): boolean {
   const { stage, step, direction } = strikes
   if (target !== taskId && target !== type && target !== context.type) return false
   if (stage !== undefined && stage !== context.stage) return false
