@@ -20,10 +20,11 @@ import { operatingRoutes, publishingRoutes, readingRoutes } from './permissions/
 import { allow, type Grantee, granteeUnder } from './permissions/permissions.ts'
 import { grantTableToPublisher, grantTableToWorker } from './permissions/table-access.ts'
 import { type GrantProps, grantedTypes, TypeReach } from './permissions/type-reach.ts'
+import { Placement } from './placement/placement.ts'
 import { FarTimers } from './queues/far-timers.ts'
 import { Messages } from './queues/queues.ts'
 import { type SettingsProps, settingsOf } from './settings.ts'
-import { collidingNames, mayShareEnvironment, tooManyResources } from './stack-checks.ts'
+import { collidingNames, mayShareEnvironment, overfullNestedStack, tooManyResources } from './stack-checks.ts'
 import { type TableLimits, TaskTable, type WarmThroughput } from './task-table.ts'
 import { type FlowProps, FlowRegistration } from './types/flow-registration.ts'
 import { HandlerFunction, type HandlerProps } from './types/handler-function.ts'
@@ -70,6 +71,7 @@ export class TaskSystem extends Construct {
   private readonly parts: Parts
   private readonly registrar: TypeRegistrar
   private readonly handlers: Construct
+  private readonly placement: Placement
 
   constructor(scope: Construct, id: string, props: TaskSystemProps = {}) {
     super(scope, id)
@@ -98,6 +100,7 @@ export class TaskSystem extends Construct {
     this.apiUrl = this.api.url
     this.registrar = new TypeRegistrar(this, 'Registrar', this.parts)
     this.handlers = new Construct(this, 'Handlers')
+    this.placement = new Placement(this, 'Nested', this.handlers, settings.alarms)
     if (props.webhook ?? true) this.addWebhook()
     this.output('ApiUrl', this.apiUrl, props.systemName)
     this.output('TableName', table.table.tableName, props.systemName)
@@ -107,20 +110,23 @@ export class TaskSystem extends Construct {
     this.output('WakeQueueUrl', messages.wake.queue.queueUrl, props.systemName)
     this.output('JobsQueueUrl', messages.jobs.queue.queueUrl, props.systemName)
     this.node.addValidation({
-      validate: () => [...collidingNames(this), ...tooManyResources(this, this.handlers)],
+      validate: () => [
+        ...collidingNames(this),
+        ...tooManyResources(this, this.handlers, settings.alarms),
+        ...this.placement.nestedStacks().flatMap(nested => overfullNestedStack(this, nested)),
+      ],
     })
   }
 
   /**
    * Deploys the handler of the task that `props.entry` defines: function, queue with dead-letter queue, mapping, and
-   * the registration of its type.
+   * the registration of its type. From the 31st on (with `alarms: 'all'` from the 25th on) a handler stands in a nested stack,
+   * and `cdk.context.json`, which you commit, records the place of each.
    *
    * @throws BatonError `invalid` when the entry defines no task, or one that has a handler already.
    */
   addHandler(id: string, props: HandlerProps): HandlerFunction {
-    const handler = new HandlerFunction(this.handlers, id, this.parts, this.registrar, props)
-    this.refuseSecondServer(handler)
-    return handler
+    return this.placement.add(id, scope => this.createHandler(scope, id, props))
   }
 
   /**
@@ -246,8 +252,14 @@ export class TaskSystem extends Construct {
     grantee.addEnvironment('BATON_SYSTEM', this.systemName)
   }
 
+  private createHandler(scope: Construct, id: string, props: HandlerProps): HandlerFunction {
+    const handler = new HandlerFunction(scope, id, this.parts, this.registrar, props)
+    this.refuseSecondServer(handler)
+    return handler
+  }
+
   private refuseSecondServer(added: HandlerFunction | WorkerQueue | FlowRegistration): void {
-    const twin = this.handlers.node
+    const twin = this.node
       .findAll()
       .filter(isOfType)
       .find(other => other !== added && other.type === added.type)
@@ -256,7 +268,9 @@ export class TaskSystem extends Construct {
 
   /** Adds the shipped webhook handler. It may read the secrets that sign its calls: those named `<system>/webhook/…`. */
   private addWebhook(): void {
-    const { function: fn } = this.addHandler('Webhook', { entry: functionFile('tasks/webhook.ts') })
+    const { function: fn } = this.createHandler(this.handlers, 'Webhook', {
+      entry: functionFile('tasks/webhook.ts'),
+    })
     const secrets = Stack.of(this).formatArn({
       service: 'secretsmanager',
       resource: 'secret',

@@ -17,9 +17,9 @@ export type Resource = {
 const { context } = JSON.parse(readFileSync('cdk.json', 'utf8')) as { context: Record<string, unknown> }
 
 /** An app with the flags of `cdk.json`. It does not bundle functions, since templates do not depend on their code. */
-export function anApp(): App {
+export function anApp(more: Readonly<Record<string, unknown>> = {}): App {
   const outdir = mkdtempSync(join(tmpdir(), 'app-'))
-  return new App({ outdir, context: { ...context, 'aws:cdk:bundling-stacks': [] } })
+  return new App({ outdir, context: { ...context, 'aws:cdk:bundling-stacks': [], ...more } })
 }
 
 export function aSystem(props: TaskSystemProps = {}, stackName = 'Baton', app = anApp()) {
