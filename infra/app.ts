@@ -1,5 +1,4 @@
 import { App, RemovalPolicy, Stack } from 'aws-cdk-lib'
-import { functionFile } from './functions/function-file.ts'
 import { TaskSystem } from './task-system.ts'
 
 const app = new App()
@@ -12,4 +11,4 @@ const tasks = new TaskSystem(stack, 'Tasks', {
   removalPolicy: isDevelopment ? RemovalPolicy.DESTROY : RemovalPolicy.RETAIN,
 })
 
-tasks.addHandler('WordCount', { entry: functionFile('tasks/word-count.ts') })
+tasks.addHandler('WordCount', { entry: 'functions/tasks/word-count.ts' })

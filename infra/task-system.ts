@@ -8,7 +8,6 @@ import type { MetricName } from '../shared/ports/machine.ts'
 import { type ApiAuth, type ApiProps, TaskApi } from './api/api.ts'
 import { createDashboard } from './dashboard.ts'
 import { SystemEvents } from './event-bus.ts'
-import { functionFile } from './functions/function-file.ts'
 import { Jobs } from './functions/jobs.ts'
 import { Planner } from './functions/planner.ts'
 import { Sweeper } from './functions/sweeper.ts'
@@ -24,10 +23,10 @@ import { Placement } from './placement/placement.ts'
 import { FarTimers } from './queues/far-timers.ts'
 import { Messages } from './queues/queues.ts'
 import { type SettingsProps, settingsOf } from './settings.ts'
-import { collidingNames, mayShareEnvironment, overfullNestedStack, tooManyResources } from './stack-checks.ts'
+import { refuseSameName, stackProblems } from './stack-checks.ts'
 import { type TableLimits, TaskTable, type WarmThroughput } from './task-table.ts'
 import { type FlowProps, FlowRegistration } from './types/flow-registration.ts'
-import { HandlerFunction, type HandlerProps } from './types/handler-function.ts'
+import { HandlerFunction, type HandlerProps, WEBHOOK_PROPS } from './types/handler-function.ts'
 import { TypeRegistrar } from './types/types.ts'
 import { WorkerQueue, type WorkerQueueProps } from './types/worker-queue.ts'
 import { WorkerService, type WorkerServiceProps } from './workers/workers.ts'
@@ -77,7 +76,7 @@ export class TaskSystem extends Construct {
     super(scope, id)
     const settings = settingsOf(this, props)
     this.systemName = settings.system
-    this.refuseSameName()
+    refuseSameName(this, one => one instanceof TaskSystem)
     const table = new TaskTable(this, 'Table', settings, {
       ...(props.tableLimits && { limits: props.tableLimits }),
       ...(props.warmThroughput && { warmThroughput: props.warmThroughput }),
@@ -110,11 +109,7 @@ export class TaskSystem extends Construct {
     this.output('WakeQueueUrl', messages.wake.queue.queueUrl, props.systemName)
     this.output('JobsQueueUrl', messages.jobs.queue.queueUrl, props.systemName)
     this.node.addValidation({
-      validate: () => [
-        ...collidingNames(this),
-        ...tooManyResources(this, this.handlers, settings.alarms),
-        ...this.placement.nestedStacks().flatMap(nested => overfullNestedStack(this, nested)),
-      ],
+      validate: () => stackProblems(this, this.handlers, this.placement.nestedStacks(), settings.alarms),
     })
   }
 
@@ -268,9 +263,7 @@ export class TaskSystem extends Construct {
 
   /** Adds the shipped webhook handler. It may read the secrets that sign its calls: those named `<system>/webhook/…`. */
   private addWebhook(): void {
-    const { function: fn } = this.createHandler(this.handlers, 'Webhook', {
-      entry: functionFile('tasks/webhook.ts'),
-    })
+    const { function: fn } = this.createHandler(this.handlers, 'Webhook', WEBHOOK_PROPS)
     const secrets = Stack.of(this).formatArn({
       service: 'secretsmanager',
       resource: 'secret',
@@ -286,23 +279,6 @@ export class TaskSystem extends Construct {
    */
   private output(name: string, value: string, systemName: string | undefined): void {
     new CfnOutput(this, name, { value }).overrideLogicalId(`${systemName?.replaceAll('-', '') ?? ''}${name}`)
-  }
-
-  /** Refuses a second system of the same name, because both would share queues, even in different stacks of the app. */
-  private refuseSameName(): void {
-    const isTwin = (other: IConstruct) =>
-      other instanceof TaskSystem &&
-      other !== this &&
-      other.systemName === this.systemName &&
-      mayShareEnvironment(other, this)
-    const twin = this.node.root.node.findAll().find(isTwin)
-    if (twin) {
-      throw new BatonError(
-        'invalid',
-        `${twin.node.path} is already named '${this.systemName}', and both may be deployed to one account and region; ` +
-          "give one of them another 'systemName', or give their stacks different environments",
-      )
-    }
   }
 }
 

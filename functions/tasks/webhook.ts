@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto'
 import type { WebhookSettings } from '../../shared/core/types/task-type.ts'
+import { WEBHOOK_CONFIGURATION, WEBHOOK_TYPE } from '../../shared/core/types/webhook-type.ts'
 import { NO_USER_IN_WEBHOOK, namesUser, urlInInput } from '../../shared/core/types/webhook-url.ts'
 import { defineTask, type TaskDefinition } from '../../shared/define/define-task.ts'
 import type { TaskContext } from '../../shared/define/task-context.ts'
@@ -14,25 +15,9 @@ const DEFAULT_TIMEOUT_MS = 10_000
 const ANSWER_BYTES_MAX = 65_536
 /** How many characters of a receiver's answer the result keeps. */
 const RESULT_BODY_CHARACTERS_MAX = 1_000
-const [SECOND_MS, MINUTE_MS, HOUR_MS] = [1_000, 60_000, 3_600_000]
 
 /** The status and the beginning of the body that a receiver answered. */
 export type WebhookAnswer = { readonly status: number; readonly body: string }
-
-const RETRY = {
-  maxRetries: 8,
-  backoff: 'ladder',
-  delaysMs: [
-    15 * SECOND_MS,
-    30 * SECOND_MS,
-    60 * SECOND_MS,
-    15 * MINUTE_MS,
-    30 * MINUTE_MS,
-    60 * MINUTE_MS,
-    4 * HOUR_MS,
-    8 * HOUR_MS,
-  ],
-} as const
 
 /**
  * Calls a receiver: POSTs `{id, type, key, input, attempt}`. A 2xx status within the time limit is a success. Redirects are
@@ -42,11 +27,10 @@ export const webhook = webhookWith(systemResolver)
 
 /** Makes the handler with the given resolver. */
 export function webhookWith(resolve: ResolveName): TaskDefinition<unknown, WebhookAnswer> {
-  const definition = defineTask('webhook', {
-    retry: RETRY,
+  const definition = defineTask(WEBHOOK_TYPE, {
     run: (input: unknown, context) => callReceiver(input, context, resolve),
   })
-  return { ...definition, config: { ...definition.config, kind: 'webhook' } }
+  return { ...definition, config: WEBHOOK_CONFIGURATION }
 }
 
 async function callReceiver(

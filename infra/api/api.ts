@@ -18,7 +18,7 @@ import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
 import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs'
 import { Construct } from 'constructs'
 import { API_BURST, API_REQUESTS_PER_S, API_TIMEOUT_S, CORS_MAX_AGE_S } from '../bounds.ts'
-import { functionFile } from '../functions/function-file.ts'
+import { systemCode } from '../bundling/system-code.ts'
 import { createFunction, reserving } from '../functions/functions.ts'
 import { watchServerErrors } from '../monitoring/alarms.ts'
 import type { Parts } from '../parts.ts'
@@ -71,7 +71,7 @@ export class TaskApi extends Construct {
     const { settings, table, messages } = parts
     const { reservedConcurrency } = props
     this.function = createFunction(this, settings, {
-      entry: functionFile('api.ts'),
+      code: systemCode(this, 'api'),
       description: 'Baton: HTTP API',
       timeout: Duration.seconds(API_TIMEOUT_S),
       ...reserving(reservedConcurrency.api),

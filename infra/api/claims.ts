@@ -11,7 +11,7 @@ import {
   CLAIMS_WAITING_MAX,
   CLAIMS_WAITING_SHARE,
 } from '../bounds.ts'
-import { functionFile } from '../functions/function-file.ts'
+import { systemCode } from '../bundling/system-code.ts'
 import { createFunction, reserving } from '../functions/functions.ts'
 import type { Parts } from '../parts.ts'
 import { PUBLISHER_ACCESS } from '../task-table.ts'
@@ -40,7 +40,7 @@ export class Claims extends Construct {
   ) {
     super(scope, id)
     this.function = createFunction(this, settings, {
-      entry: functionFile('claims.ts'),
+      code: systemCode(this, 'claims'),
       description: 'Baton: hands tasks to HTTP workers, which may wait for them',
       timeout: Duration.seconds(API_TIMEOUT_S),
       memorySize: CLAIMS_MEMORY_MB,

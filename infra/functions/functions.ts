@@ -1,7 +1,7 @@
 /**
  * The Lambda functions of the system itself. `planner.ts`, `waker.ts`, `jobs.ts` and `sweeper.ts` are one construct each: a
- * function, its trigger and its permissions. This file creates a function with its role and its log group. `bundling.ts`
- * says how code is bundled, `function-file.ts` finds the code, and `generated-file.ts` writes generated entries.
+ * function, its trigger and its permissions. This file creates a function with its role and its log group. The room `bundling`
+ * makes its code.
  */
 
 import type { Duration } from 'aws-cdk-lib'
@@ -9,23 +9,23 @@ import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
 import {
   ApplicationLogLevel,
   Architecture,
+  type Code,
+  Function as LambdaFunction,
   LoggingFormat,
   RecursiveLoop,
   Runtime,
   SystemLogLevel,
   Tracing,
 } from 'aws-cdk-lib/aws-lambda'
-import { type BundlingOptions, NodejsFunction } from 'aws-cdk-lib/aws-lambda-nodejs'
 import { LogGroup } from 'aws-cdk-lib/aws-logs'
 import type { Construct } from 'constructs'
 import { FUNCTION_MEMORY_MB } from '../bounds.ts'
 import { watchFunction } from '../monitoring/alarms.ts'
 import type { LogLevel, Settings } from '../settings.ts'
-import { SYSTEM_BUNDLING } from './bundling.ts'
 
 export type FunctionSpec = {
-  /** Absolute path of the file that exports `handler`. */
-  readonly entry: string
+  /** A folder whose `index.mjs` exports `handler`. */
+  readonly code: Code
   readonly description: string
   readonly timeout: Duration
   /** Megabytes. @default 512 */
@@ -34,8 +34,6 @@ export type FunctionSpec = {
   /** @default that of the system's own functions */
   readonly logLevel?: LogLevel
   readonly environment?: Readonly<Record<string, string>>
-  /** @default that of the system's own code */
-  readonly bundling?: BundlingOptions
   /** Whether Lambda lets the function extend a chain of SQS messages beyond 16 hops. @default false */
   readonly allowRecursion?: boolean
   /**
@@ -46,7 +44,7 @@ export type FunctionSpec = {
 }
 
 /** Creates a function of the system. Its role may write logs and traces; each resource that it uses grants the rest. */
-export function createFunction(scope: Construct, settings: Settings, spec: FunctionSpec): NodejsFunction {
+export function createFunction(scope: Construct, settings: Settings, spec: FunctionSpec): LambdaFunction {
   const logLevel = spec.logLevel ?? settings.logLevel
   const logGroup = new LogGroup(scope, 'Logs', {
     retention: settings.logRetention,
@@ -55,8 +53,9 @@ export function createFunction(scope: Construct, settings: Settings, spec: Funct
   // CDK's own role would have a managed policy that may write to every log group of the account.
   const role = new Role(scope, 'Role', { assumedBy: new ServicePrincipal('lambda.amazonaws.com') })
   logGroup.grantWrite(role)
-  const fn = new NodejsFunction(scope, 'Function', {
-    entry: spec.entry,
+  const fn = new LambdaFunction(scope, 'Function', {
+    code: spec.code,
+    handler: 'index.handler',
     description: spec.description,
     runtime: Runtime.NODEJS_24_X,
     architecture: Architecture.ARM_64,
@@ -69,8 +68,6 @@ export function createFunction(scope: Construct, settings: Settings, spec: Funct
     recursiveLoop: spec.allowRecursion ? RecursiveLoop.ALLOW : RecursiveLoop.TERMINATE,
     ...(spec.reservedConcurrency !== undefined && { reservedConcurrentExecutions: spec.reservedConcurrency }),
     environment: { ...environmentOf(settings, logLevel), ...spec.environment },
-    awsSdkConnectionReuse: false,
-    bundling: spec.bundling ?? SYSTEM_BUNDLING,
   })
   watchFunction(scope, settings, fn, spec.failsSilently)
   return fn

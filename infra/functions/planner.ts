@@ -24,12 +24,12 @@ import {
   STREAM_RECORD_AGE_HOURS_MAX,
   STREAM_RETRIES_MAX,
 } from '../bounds.ts'
+import { systemCode } from '../bundling/system-code.ts'
 import { watchAttention, watchIteratorAge } from '../monitoring/alarms.ts'
 import type { Parts } from '../parts.ts'
 import { allow } from '../permissions/permissions.ts'
 import { DeadLetterQueue } from '../queues/dead-letter-queue.ts'
 import { PUBLISHER_ACCESS } from '../task-table.ts'
-import { functionFile } from './function-file.ts'
 import { createFunction, reserving } from './functions.ts'
 
 /**
@@ -43,7 +43,7 @@ export class Planner extends Construct {
     super(scope, id)
     const { settings, table, messages, timers, events } = parts
     this.function = createFunction(this, settings, {
-      entry: functionFile('planner.ts'),
+      code: systemCode(this, 'planner'),
       description: 'Baton: sends what changed tasks need next',
       timeout: Duration.seconds(PLANNER_TIMEOUT_S),
       ...reserving(reservedConcurrency),

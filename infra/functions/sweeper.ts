@@ -4,11 +4,11 @@ import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
 import { CfnSchedule } from 'aws-cdk-lib/aws-scheduler'
 import { Construct } from 'constructs'
 import { SWEEP_EVENT_AGE_S_MAX, SWEEP_RETRIES_MAX, SWEEPER_TIMEOUT_S } from '../bounds.ts'
+import { systemCode } from '../bundling/system-code.ts'
 import { watchInvocations, watchStuckTasks } from '../monitoring/alarms.ts'
 import type { Parts } from '../parts.ts'
 import type { FarTimers } from '../queues/far-timers.ts'
 import { PUBLISHER_ACCESS } from '../task-table.ts'
-import { functionFile } from './function-file.ts'
 import { createFunction, reserving } from './functions.ts'
 
 /** The function that repairs, every minute, what lost messages have left behind. */
@@ -19,7 +19,7 @@ export class Sweeper extends Construct {
     super(scope, id)
     const { settings, table, messages, timers } = parts
     this.function = createFunction(this, settings, {
-      entry: functionFile('sweeper.ts'),
+      code: systemCode(this, 'sweeper'),
       description: 'Baton: repairs what lost messages left behind',
       timeout: Duration.seconds(SWEEPER_TIMEOUT_S),
       failsSilently: true,

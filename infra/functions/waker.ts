@@ -2,11 +2,11 @@ import { Duration } from 'aws-cdk-lib'
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
 import { Construct } from 'constructs'
 import { WAKER_CONCURRENCY_MAX, WAKER_TIMEOUT_S } from '../bounds.ts'
+import { systemCode } from '../bundling/system-code.ts'
 import { watchLookLoops } from '../monitoring/alarms.ts'
 import type { Parts } from '../parts.ts'
 import { concurrencyWithin } from '../queues/source-queue.ts'
 import { PUBLISHER_ACCESS } from '../task-table.ts'
-import { functionFile } from './function-file.ts'
 import { createFunction, reserving } from './functions.ts'
 
 /**
@@ -20,7 +20,7 @@ export class Waker extends Construct {
     super(scope, id)
     const { settings, table, messages, events } = parts
     this.function = createFunction(this, settings, {
-      entry: functionFile('waker.ts'),
+      code: systemCode(this, 'waker'),
       description: 'Baton: looks at tasks and dispatches them when they are due',
       timeout: Duration.seconds(WAKER_TIMEOUT_S),
       // The waker sends a look that arrives too early again, once per lease of a long run. The message counts these hops.

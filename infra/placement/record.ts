@@ -1,13 +1,14 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { OUTDIR_ENV } from 'aws-cdk-lib/cx-api'
 import type { Construct } from 'constructs'
 import { BatonError } from '../../shared/core/errors.ts'
-import { writeGenerated } from '../functions/generated-file.ts'
+import { writeGenerated } from '../bundling/generated-file.ts'
 
 /** The file in which CDK keeps what it has looked up. Projects commit it. */
 export const CONTEXT_FILE = 'cdk.context.json'
 /** The member of the file that holds the record. */
-export const PLACES_KEY = 'baton-tasks:places'
+const PLACES_KEY = 'baton-tasks:places'
 
 /** The place of a handler in the system's own stack. Other places are construct ids of nested stacks. */
 export const OWN_STACK = 'own'
@@ -35,7 +36,7 @@ export function readRecord(scope: Construct): PlaceRecord {
  * files. Returns what the developer has to do.
  */
 export function saveRecord(record: PlaceRecord): string {
-  if (process.env.CDK_OUTDIR === undefined) {
+  if (process.env[OUTDIR_ENV] === undefined) {
     return `${CONTEXT_FILE} does not record the places of all handlers yet; synthesise with cdk or baton dev, and commit the file`
   }
   try {

@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { resolve } from 'node:path'
 import { BatonError } from '../../shared/core/errors.ts'
 import { refuseConfiguration } from '../../shared/core/rules/type-configuration.ts'
 import type { TypeConfiguration } from '../../shared/core/types/task-type.ts'
+import { loadExports } from '../bundling/load-exports.ts'
 
 /** The part of a definition that the deployment needs. */
 export type TaskSpec = {
@@ -119,11 +119,10 @@ export function refuseHttp({ type, config }: TaskSpec): void {
   throw new BatonError('invalid', `'${type}' is of kind 'http': it is claimed over HTTP and has no handler`)
 }
 
-/** Loads a file with `require`, because constructs are built synchronously. Node loads TypeScript and ES modules with it, too. */
 function load(file: string, entry: string): Record<string, unknown> {
   if (!existsSync(file)) throw new BatonError('invalid', `there is no file ${entry} in ${process.cwd()}`)
   try {
-    return createRequire(import.meta.url)(file) as Record<string, unknown>
+    return loadExports(file, entry, [])
   } catch (cause) {
     if (isRefusal(cause)) {
       throw new BatonError('invalid', `${entry}: ${cause.message}`, { cause, problems: cause.problems })

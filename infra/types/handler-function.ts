@@ -6,22 +6,22 @@ import { Construct } from 'constructs'
 import { BatonError } from '../../shared/core/errors.ts'
 import { queueNameOf } from '../../shared/core/types/queue-name.ts'
 import type { TypeConfiguration } from '../../shared/core/types/task-type.ts'
+import { WEBHOOK_CONFIGURATION, WEBHOOK_TYPE } from '../../shared/core/types/webhook-type.ts'
 import {
   FUNCTION_TIMEOUT_S_MAX,
   HANDLER_CONCURRENCY_MAX,
   HANDLER_MARGIN_S,
   HANDLER_TIMEOUT_S,
 } from '../bounds.ts'
-import { BUNDLING } from '../functions/bundling.ts'
-import { functionFile } from '../functions/function-file.ts'
+import { handlerCode } from '../bundling/handler-code.ts'
+import { type SystemFunction, systemCode } from '../bundling/system-code.ts'
 import { createFunction, reserving } from '../functions/functions.ts'
-import { generatedFile, specifier, writeGenerated } from '../functions/generated-file.ts'
 import type { Parts } from '../parts.ts'
 import { grantTableToWorker } from '../permissions/table-access.ts'
 import { typesWithin } from '../permissions/type-reach.ts'
 import { type MappingOptions, SourceQueue, visibilityFor } from '../queues/source-queue.ts'
 import { type LogLevel, levelOf } from '../settings.ts'
-import { type FoundDefinition, readDefinition, refuseHttp, withEvents } from './definition.ts'
+import { type FoundDefinition, readDefinition, refuseHttp, type TaskSpec, withEvents } from './definition.ts'
 import { refuseHandlerProps, refuseReserved, WORKER_VERSION } from './refuse-props.ts'
 import type { TypeRegistrar } from './types.ts'
 
@@ -54,6 +54,17 @@ export type HandlerProps = Partial<MappingOptions> & {
   readonly otherTypes?: readonly string[]
 }
 
+/** A handler that ships with the system: its code is one of the system's functions, and its definition is known. */
+type Shipped = { readonly code: SystemFunction; readonly definition: TaskSpec }
+
+type AnyHandlerProps = HandlerProps & { readonly shipped?: Shipped }
+
+/** The handler of all types of kind `webhook`. */
+export const WEBHOOK_PROPS: AnyHandlerProps = {
+  entry: 'the shipped webhook',
+  shipped: { code: 'webhook', definition: { type: WEBHOOK_TYPE, config: WEBHOOK_CONFIGURATION } },
+}
+
 /**
  * Serves a task type with a function, the queue that feeds it, and the registration of the type. Moving a type to another
  * construct id takes two deployments, because its queue's name is fixed.
@@ -65,10 +76,10 @@ export class HandlerFunction extends Construct {
   readonly queue: Queue
   readonly deadLetterQueue: Queue
 
-  constructor(scope: Construct, id: string, parts: Parts, registrar: TypeRegistrar, props: HandlerProps) {
+  constructor(scope: Construct, id: string, parts: Parts, registrar: TypeRegistrar, props: AnyHandlerProps) {
     super(scope, id)
     const { settings, table, messages } = parts
-    const definition = withEvents(readDefinition(props.entry, props.task), props.events)
+    const definition = withEvents(definitionOf(props), props.events)
     refuseHttp(definition)
     refuseReserved(props.environment)
     this.type = definition.type
@@ -76,9 +87,9 @@ export class HandlerFunction extends Construct {
     refuseHandlerProps(props.entry, definition, props)
     const timeout = props.timeout ?? timeoutOf(definition.config)
     this.function = createFunction(this, settings, {
-      entry: writeExecutorEntry(queueName, definition),
-      // Handlers keep the SDK's full search for credentials.
-      bundling: BUNDLING,
+      code: props.shipped
+        ? systemCode(this, props.shipped.code)
+        : handlerCode(this, props.entry, queueName, definition),
       description: `Baton: runs ${this.type}`,
       timeout,
       logLevel: levelOf(props.logLevel) ?? settings.handlerLogLevel,
@@ -117,6 +128,12 @@ export class HandlerFunction extends Construct {
   }
 }
 
+function definitionOf({ entry, task, shipped }: AnyHandlerProps): FoundDefinition {
+  return shipped
+    ? { ...shipped.definition, file: entry, exportName: shipped.definition.type }
+    : readDefinition(entry, task)
+}
+
 function versionIn({ version }: HandlerProps): Record<string, string> {
   return version === undefined ? {} : { [WORKER_VERSION]: version }
 }
@@ -141,19 +158,4 @@ function timeoutOf({ defaults }: TypeConfiguration): Duration {
   const { timeoutMs } = defaults
   if (timeoutMs === undefined) return Duration.seconds(HANDLER_TIMEOUT_S)
   return Duration.seconds(Math.min(Math.ceil(timeoutMs / 1_000) + HANDLER_MARGIN_S, FUNCTION_TIMEOUT_S_MAX))
-}
-
-/** Writes the Lambda entry that serves a definition, and returns its absolute path. */
-function writeExecutorEntry(name: string, { file, exportName }: FoundDefinition): string {
-  const entry = generatedFile('entries', `${name}.ts`)
-  const lines = [
-    '// Generated at synthesis; do not edit.',
-    `import { executorOf } from ${specifier(entry, functionFile('executor.ts'))}`,
-    `import { ${exportName} as definition } from ${specifier(entry, file)}`,
-    '',
-    'export const handler = executorOf(definition)',
-    '',
-  ]
-  writeGenerated(entry, lines.join('\n'))
-  return entry
 }

@@ -12,7 +12,7 @@ import { scaleWarnings } from '../../shared/core/limits/scale-warnings.ts'
 import type { TypeKind } from '../../shared/core/states.ts'
 import type { TaskType, TypeConfiguration } from '../../shared/core/types/task-type.ts'
 import { REGISTRAR_TIMEOUT_S, REGISTRATION_WAIT_S } from '../bounds.ts'
-import { functionFile } from '../functions/function-file.ts'
+import { systemCode } from '../bundling/system-code.ts'
 import { createFunction } from '../functions/functions.ts'
 import type { Parts } from '../parts.ts'
 import type { FoundDefinition, TaskSpec } from './definition.ts'
@@ -26,7 +26,7 @@ export class TypeRegistrar extends Construct {
   constructor(scope: Construct, id: string, { settings, table, messages }: Parts) {
     super(scope, id)
     this.function = createFunction(this, settings, {
-      entry: functionFile('registrar.ts'),
+      code: systemCode(this, 'registrar'),
       description: 'Baton: makes deployed task types known',
       timeout: Duration.seconds(REGISTRAR_TIMEOUT_S),
     })

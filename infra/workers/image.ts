@@ -3,11 +3,11 @@ import { Stack } from 'aws-cdk-lib'
 import { Platform } from 'aws-cdk-lib/aws-ecr-assets'
 import { ContainerImage } from 'aws-cdk-lib/aws-ecs'
 import type { Construct } from 'constructs'
-import { buildSync } from 'esbuild'
-import { IMAGE_BUNDLING } from '../functions/bundling.ts'
-import { functionFile } from '../functions/function-file.ts'
-import { generatedFile, specifier, writeGenerated } from '../functions/generated-file.ts'
-import type { FoundDefinition } from '../types/definition.ts'
+import { type DefinitionPlace, writeEntry } from '../bundling/entries.ts'
+import { bundle } from '../bundling/esbuild.ts'
+import { generatedFile, specifier, writeGenerated } from '../bundling/generated-file.ts'
+import { BUNDLE_OPTIONS } from '../bundling/options.ts'
+import { runtimeModule } from '../bundling/runtime-module.ts'
 
 /** The image installs nothing, since the bundle needs Node alone. Because there is no RUN command, any machine can build it. */
 const DOCKERFILE = `FROM public.ecr.aws/docker/library/node:24-slim
@@ -24,33 +24,28 @@ CMD ["node", "index.mjs"]
 export function workerImage(
   scope: Construct,
   name: string,
-  definitions: readonly FoundDefinition[],
+  definitions: readonly DefinitionPlace[],
 ): ContainerImage {
   const folder = generatedFile('images', name)
   writeGenerated(join(folder, 'Dockerfile'), DOCKERFILE)
   if (Stack.of(scope).bundlingRequired) {
     const entry = writeWorkerEntry(name, definitions)
-    const options = { ...IMAGE_BUNDLING, entryPoints: [entry], outfile: join(folder, 'index.mjs') }
-    const { outputFiles } = buildSync({ ...options, write: false })
-    for (const { path, text } of outputFiles) writeGenerated(path, text)
+    const options = { ...BUNDLE_OPTIONS, entryPoints: [entry], outfile: join(folder, 'index.mjs') }
+    for (const { path, contents } of bundle(name, options).files)
+      writeGenerated(path, Buffer.from(contents).toString())
   }
   return ContainerImage.fromAsset(folder, { platform: Platform.LINUX_ARM64 })
 }
 
-function writeWorkerEntry(name: string, definitions: readonly FoundDefinition[]): string {
-  const entry = generatedFile('entries', `${name}.ts`)
-  const names = definitions.map((_definition, index) => `task${index}`)
-  const lines = [
-    '// Generated at synthesis; do not edit.',
-    `import { serveTasks } from ${specifier(entry, functionFile('worker.ts'))}`,
-    ...definitions.map(
+/** Writes the main file of a container that serves the definitions, and returns its absolute path. */
+function writeWorkerEntry(name: string, places: readonly DefinitionPlace[]): string {
+  return writeEntry(name, entry => [
+    `import { serveTasks } from ${specifier(entry, runtimeModule('worker'))}`,
+    ...places.map(
       ({ file, exportName }, index) =>
-        `import { ${exportName} as ${names[index]} } from ${specifier(entry, file)}`,
+        `import { ${exportName} as task${index} } from ${specifier(entry, file)}`,
     ),
     '',
-    `serveTasks([${names.join(', ')}])`,
-    '',
-  ]
-  writeGenerated(entry, lines.join('\n'))
-  return entry
+    `serveTasks([${places.map((_place, index) => `task${index}`).join(', ')}])`,
+  ])
 }

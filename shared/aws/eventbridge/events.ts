@@ -6,6 +6,7 @@ import {
   type PutEventsResultEntry,
 } from '@aws-sdk/client-eventbridge'
 import type { BatonEvent } from '../../core/events/event-types.ts'
+import { groupBy } from '../../core/group-by.ts'
 import { hash32 } from '../../core/hash.ts'
 import type { Events, SendFailure } from '../../ports/messages.ts'
 
@@ -29,7 +30,7 @@ export function createEventBridge(client: EventBridgeClient, address: EventBusAd
   return {
     publish: async events => {
       const outgoing = events.map((event, index) => ({ event, index }))
-      const lanes = Map.groupBy(outgoing, one => (events.length <= ENTRIES_MAX ? 0 : laneOf(one)))
+      const lanes = groupBy(outgoing, one => (events.length <= ENTRIES_MAX ? 0 : laneOf(one)))
       const failures = await Promise.all([...lanes.values()].map(lane => sendLane(client, address, lane)))
       return failures.flat()
     },

@@ -7,6 +7,7 @@ import {
   SQSServiceException,
 } from '@aws-sdk/client-sqs'
 import { BatonError } from '../../core/errors.ts'
+import { groupBy } from '../../core/group-by.ts'
 import { textBytes } from '../../core/json.ts'
 import { workOf } from '../../core/task/piece.ts'
 import { queueNameOf } from '../../core/types/queue-name.ts'
@@ -35,7 +36,7 @@ type Outgoing = { readonly index: number; readonly body: string; readonly delayS
 export function createSqsMessages(sqs: SQSClient, names: QueueNames, codec: TaskCodec): Messages {
   return {
     dispatch: async dispatches => {
-      const outgoing = Map.groupBy(
+      const outgoing = groupBy(
         dispatches.map((dispatch, index) => ({ dispatch, index })),
         ({ dispatch }) => queueUrlOf(names, dispatch.task),
       )

@@ -2,6 +2,7 @@ import { CANVAS_TASKS_AT_ONCE_MAX } from '../../core/bounds.ts'
 import { CANVAS_BODY_MS } from '../../core/canvas/canvas.ts'
 import { chunkOf } from '../../core/canvas/chunks.ts'
 import { type Followed, follow } from '../../core/canvas/follow.ts'
+import { groupBy } from '../../core/group-by.ts'
 import { type Canvas, type End, memberEnd } from '../../core/task/canvas-state.ts'
 import { type Head, isCanvas } from '../../core/task/head.ts'
 import type { CanvasName } from '../../ports/stores.ts'
@@ -32,7 +33,7 @@ export async function countEnds(system: System, tasks: readonly Head[]): Promise
     const end = memberEnd(task)
     return end ? [{ ...end, id: task.id }] : []
   })
-  const groups = Map.groupBy(ended, ({ member: { canvasId, born } }) => `${born} ${canvasId}`)
+  const groups = groupBy(ended, ({ member: { canvasId, born } }) => `${born} ${canvasId}`)
   const failures = await sideBySide([...groups.values()], CANVASES_AT_ONCE_MAX, async group => {
     try {
       const [first] = group
@@ -75,7 +76,7 @@ export async function recordMemberEnds(system: System, canvas: LoadedCanvas, end
 }
 
 async function addEnds(system: System, canvas: LoadedCanvas, known: KnownEnds, ends: Ends): Promise<void> {
-  const chunks = Map.groupBy(ends, ([leaf]) => chunkOf(leaf))
+  const chunks = groupBy(ends, ([leaf]) => chunkOf(leaf))
   const expiresAt = system.clock.now() + CANVAS_BODY_MS
   await sideBySide([...chunks], CHUNKS_AT_ONCE_MAX, async ([chunk, members]) => {
     const leavesThat = (end: End) => members.filter(([, ended]) => ended === end).map(([leaf]) => leaf)

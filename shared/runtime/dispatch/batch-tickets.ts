@@ -1,3 +1,4 @@
+import { groupBy } from '../../core/group-by.ts'
 import { startsAt } from '../../core/place/place.ts'
 import type { Claimer } from '../../core/run/claim.ts'
 import { workOf } from '../../core/task/piece.ts'
@@ -55,7 +56,7 @@ async function startableTickets(
   const startable = inTime.filter(
     ({ task }, nth) => types[nth] && isTicket(task, types[nth]) && startsAt(task) <= now,
   )
-  return [...Map.groupBy(startable, ({ task }) => workOf(task).type).values()]
+  return [...groupBy(startable, ({ task }) => workOf(task).type).values()]
 }
 
 /**

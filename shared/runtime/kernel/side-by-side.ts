@@ -1,3 +1,5 @@
+import { groupBy } from '../../core/group-by.ts'
+
 /**
  * Does `work` on all items, at most `most` at a time, and returns the results in the items' order. Rejects at the first
  * error.
@@ -27,7 +29,7 @@ export async function sideBySideByName<Item, Result>(
   work: (item: Item, index: number) => Promise<Result>,
 ): Promise<Result[]> {
   const results = new Array<Result>(items.length)
-  const groups = Map.groupBy(items.entries(), ([index, item]) => nameOf(item) ?? index)
+  const groups = groupBy(items.entries(), ([index, item]) => nameOf(item) ?? index)
   await sideBySide([...groups.values()], most, async group => {
     for (const [index, item] of group) results[index] = await work(item, index)
   })

@@ -1,4 +1,5 @@
 import { isItemFault } from '../../core/errors.ts'
+import { groupBy } from '../../core/group-by.ts'
 import {
   decideSeries,
   EMPTY_LOOKS_MAX,
@@ -150,7 +151,7 @@ export async function planLimits(
 }
 
 function looksOf(changes: readonly LimitChange[]): LimitLook[] {
-  const freed = Map.groupBy(
+  const freed = groupBy(
     changes.filter(({ kind }) => kind === 'freed'),
     ({ limit }) => limit,
   )

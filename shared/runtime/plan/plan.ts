@@ -8,6 +8,7 @@
 
 import { EVERY_TYPE, QUEUE_DELAY_MS_MAX } from '../../core/bounds.ts'
 import { isOutage } from '../../core/errors.ts'
+import { groupBy } from '../../core/group-by.ts'
 import { minuteStart } from '../../core/place/place.ts'
 import { type Planned, planned } from '../../core/plan/plan.ts'
 import { type Head, isTask } from '../../core/task/head.ts'
@@ -119,7 +120,7 @@ async function ensureMinutes(
   { timers, metrics, log }: PlanningSystem,
   all: readonly Planned[],
 ): Promise<void> {
-  const byMinute = Map.groupBy(all, ({ plan }) => plan.minute)
+  const byMinute = groupBy(all, ({ plan }) => plan.minute)
   const ensured = [...byMinute].map(async ([minute, waiting]) => {
     if (minute === undefined) return
     try {

@@ -1,3 +1,4 @@
+import { groupBy } from '../../core/group-by.ts'
 import { claim } from '../../core/run/claim.ts'
 import { statusReasonOf } from '../../core/status/status.ts'
 import { isQuiet, isStuck, type WaitFacts } from '../../core/status/stuck.ts'
@@ -29,7 +30,7 @@ export async function reportStuck(round: SweepRound, tasks: readonly Task[]): Pr
     const judged = await isolateEach(system, quiet, quiet.length, async task =>
       isStuck(task, await waitOf(task), now) ? [task] : [],
     )
-    for (const [type, stuck] of Map.groupBy(judged.flat(), task => task.type)) reportType(system, type, stuck)
+    for (const [type, stuck] of groupBy(judged.flat(), task => task.type)) reportType(system, type, stuck)
   } catch (error) {
     system.log.error('the search for stuck tasks failed', { error })
   }

@@ -1,3 +1,4 @@
+import { groupBy } from '../../core/group-by.ts'
 import type { LimitLook } from '../../core/limits/held-permits.ts'
 import type { Wake } from '../../ports/messages.ts'
 import { driveCanvas } from '../canvas/drive-canvas.ts'
@@ -30,7 +31,7 @@ export async function serveWakes(
 /** Serves the looks that report released permits. One call for each limit admits tasks for all of its permits. */
 function serveLimitLooks(system: System, received: readonly Received[]): Promise<string[]>[] {
   const singleLooks = received.filter(({ wake }) => wake.kind === 'limit' && !isRepeated(wake.look))
-  const byLimit = Map.groupBy(singleLooks, ({ wake }) => (wake.kind === 'limit' ? wake.look.limit : ''))
+  const byLimit = groupBy(singleLooks, ({ wake }) => (wake.kind === 'limit' ? wake.look.limit : ''))
   return [...byLimit].map(async ([limit, looks]) => {
     try {
       const released = looks.reduce(addReleasedPermits, 0)

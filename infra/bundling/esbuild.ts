@@ -1,0 +1,73 @@
+import { createRequire } from 'node:module'
+import { join, resolve } from 'node:path'
+import type { BuildOptions, Message, Metafile } from 'esbuild'
+import { BatonError } from '../../shared/core/errors.ts'
+
+/** What esbuild makes of an entry. */
+export type Bundle = {
+  readonly files: ReadonlyArray<{ readonly path: string; readonly contents: Uint8Array }>
+  /** The absolute paths of all files that the bundle was made from. */
+  readonly inputs: readonly string[]
+}
+
+/**
+ * Bundles in memory with the project's esbuild, or else the one that is installed beside this package. `title` names the code in
+ * errors.
+ *
+ * @throws BatonError `invalid` when there is no esbuild, or when it refuses the code. The message has file, line and column.
+ */
+export function bundle(title: string, options: BuildOptions): Bundle {
+  const { outputFiles, metafile } = build(title, options)
+  const files = outputFiles.map(({ path, contents }) => ({ path, contents }))
+  return { files, inputs: inputsOf(metafile) }
+}
+
+type Result = {
+  readonly outputFiles: ReadonlyArray<{ readonly path: string; readonly contents: Uint8Array }>
+  readonly metafile: Metafile
+}
+
+function build(title: string, options: BuildOptions): Result {
+  const { buildSync } = esbuild()
+  try {
+    return buildSync({ ...options, write: false, metafile: true })
+  } catch (cause) {
+    const { errors } = cause as { readonly errors?: readonly Message[] }
+    if (!errors) throw cause
+    throw new BatonError('invalid', `${title} cannot be bundled: ${errors.map(sentenceOf).join('; ')}`, {
+      cause,
+    })
+  }
+}
+
+function sentenceOf({ text, location }: Message): string {
+  return location ? `${location.file}:${location.line}:${location.column + 1}: ${text}` : text
+}
+
+/** Generated code and the parts that esbuild adds are not files. */
+function inputsOf({ inputs }: Metafile): string[] {
+  return Object.keys(inputs)
+    .filter(path => !/^[\w-]{2,}:|^</.test(path))
+    .map(path => resolve(path))
+}
+
+let found: typeof import('esbuild') | undefined
+
+function esbuild(): typeof import('esbuild') {
+  found ??= loadFrom(join(process.cwd(), 'package.json')) ?? loadFrom(import.meta.url)
+  if (found) return found
+  throw new BatonError(
+    'invalid',
+    'handlers are bundled with esbuild, which is not installed; add it: npm install --save-dev esbuild',
+  )
+}
+
+function loadFrom(place: string): typeof import('esbuild') | undefined {
+  const require = createRequire(place)
+  try {
+    return require(require.resolve('esbuild')) as typeof import('esbuild')
+  } catch (cause) {
+    if ((cause as { code?: unknown }).code === 'MODULE_NOT_FOUND') return undefined
+    throw cause
+  }
+}
