@@ -1,13 +1,12 @@
-import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { CfnOutput, CfnParameter, CfnWaitConditionHandle, Stack } from 'aws-cdk-lib'
 import { Template } from 'aws-cdk-lib/assertions'
 import { Alarm } from 'aws-cdk-lib/aws-cloudwatch'
 import { Topic } from 'aws-cdk-lib/aws-sns'
 import { describe, expect, test } from 'vitest'
 import type { TaskSystemProps } from '../../../infra/index.ts'
-import { anApp, aSystem, readTemplate, targetOf } from '../synthesised.ts'
+import { anApp, aSystem, manyTasks, readTemplate, targetOf } from '../synthesised.ts'
 
 const RESOURCES_MAX = 450
 const TEMPLATE_BYTES_MAX = 1_000_000
@@ -22,21 +21,11 @@ function aNestedHandler(props: TaskSystemProps = {}) {
   return { app, stack, tasks, handler, nested: Stack.of(handler) }
 }
 
-/** A file with this many tasks, and their names. */
-function manyTasks(count: number) {
-  const names = Array.from({ length: count }, (_, nth) => `task${nth + 1}`)
-  const entry = join(mkdtempSync(join(tmpdir(), 'tasks-')), 'tasks.ts')
-  const tasks = names.map(name => `export const ${name} = defineTask('${name}', { run: () => 1 })`)
-  const definer = resolve('shared/define/define-task.ts')
-  writeFileSync(entry, [`import { defineTask } from ${JSON.stringify(definer)}`, ...tasks].join('\n'))
-  return { entry, names }
-}
-
 /** The templates of a system with this many handlers and a dashboard. */
 function templatesOf(handlers: number, alarms: 'essential' | 'all') {
   const { app, tasks } = aSystem({ alarms })
-  const { entry, names } = manyTasks(handlers)
-  for (const task of names) tasks.addHandler(task, { entry, task })
+  const { entry, types } = manyTasks(handlers)
+  for (const task of types) tasks.addHandler(task, { entry, task })
   tasks.addDashboard()
   const { directory } = app.synth()
   const files = readdirSync(directory).filter(file => file.endsWith('.template.json'))
