@@ -21,6 +21,7 @@ export function executorOf(definition: TaskDefinition): Handler {
   const { system } = world
   const typeOf = cachedTypeReader(system)
   const version = versionOfEnvironment()
+  const aborting = abortedBySigterm()
   return async (event, context) => {
     const stopAt = system.clock.now() + context.getRemainingTimeInMillis() - STOP_MARGIN_MS
     const read = await Promise.all(event.Records.map(record => readRecord(world, record)))
@@ -28,13 +29,28 @@ export function executorOf(definition: TaskDefinition): Handler {
     const unread = read.flatMap(one => one.unread ?? [])
     const claimer = { workerId: invocationWorkerId(context.awsRequestId), ...version }
     try {
-      const failed = await serveDispatches(system, received, claimer, { definition, typeOf, stopAt })
+      const failed = await serveDispatches(system, received, claimer, {
+        definition,
+        typeOf,
+        stopAt,
+        aborting,
+      })
       return { batchItemFailures: [...unread, ...failed].map(itemIdentifier => ({ itemIdentifier })) }
     } finally {
       flushMetrics()
       await flushSpans(system.clock)
     }
   }
+}
+
+/**
+ * SIGTERM releases the runs of the process, without a retry. The local system sends it when the code has been replaced. On AWS,
+ * Lambda sends it to an idle process only.
+ */
+function abortedBySigterm(): AbortSignal {
+  const aborting = new AbortController()
+  process.on('SIGTERM', () => aborting.abort())
+  return aborting.signal
 }
 
 type ReadRecord = { readonly received?: ReceivedDispatch; readonly unread?: string }

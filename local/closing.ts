@@ -9,6 +9,8 @@ export type Closing = {
   /** Ends after all parts: state is written when no part changes it any more. */
   last(end: Step): void
   run(): Promise<void>
+  /** Whether `run` was called. */
+  hasBegun(): boolean
 }
 
 export function createClosing(): Closing {
@@ -32,5 +34,6 @@ export function createClosing(): Closing {
       closed ??= close()
       return closed
     },
+    hasBegun: () => closed !== undefined,
   }
 }

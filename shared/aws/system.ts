@@ -16,20 +16,11 @@ import { createRecordStore } from './dynamo/records/record-store.ts'
 import { createTypeStore } from './dynamo/types/type-store.ts'
 import { createTargets } from './dynamo/worker/targets.ts'
 import { createWorkerStore } from './dynamo/worker/worker-store.ts'
+import type { SystemAddress } from './environment.ts'
 import { systemChance, systemClock } from './machine.ts'
 import { withConnectionQueue } from './requests.ts'
 import { createSqsMessages } from './sqs/messages.ts'
 import { createDispatchReader, type DispatchReader } from './sqs/read-dispatch.ts'
-
-/** The addresses of a deployed system. */
-export type SystemAddress = {
-  readonly table: string
-  /** The system's name. The names of its queues begin with it. */
-  readonly system: string
-  readonly wakeQueueUrl: string
-  /** The queue of long jobs. A process that starts no jobs, such as a worker, does not need it. */
-  readonly jobsQueueUrl?: string
-}
 
 export type AwsSettings = SystemAddress & {
   readonly log: Log

@@ -9,18 +9,18 @@
  */
 
 import { SQSClient } from '@aws-sdk/client-sqs'
-import { logLevelOfEnvironment, systemOfEnvironment } from '../aws/environment.ts'
+import { logLevelOfEnvironment, type SystemAddress, systemOfEnvironment } from '../aws/environment.ts'
 import { systemClock } from '../aws/machine.ts'
 import { CONNECTIONS_DEFAULT, withConnectionQueue } from '../aws/requests.ts'
 import { createSqsInbox } from '../aws/sqs/inbox.ts'
-import { createAwsWorld, type SystemAddress } from '../aws/system.ts'
+import { createAwsWorld } from '../aws/system.ts'
 import { distinctTasks } from '../define/distinct-tasks.ts'
 import type { Log, Metrics } from '../ports/machine.ts'
 import { createConsoleLog } from './console-log.ts'
 import { createIsolation, type IsolationSettings } from './isolation/isolate.ts'
 import { runWorker, type Worker, type WorkerSettings } from './run-worker.ts'
 
-/** Exported as `baton/worker`, separate from `baton`, so that files that define tasks load no AWS client. */
+/** Exported as `baton-tasks/worker`, separate from `baton-tasks`, so that files that define tasks load no AWS client. */
 export type { EndedHookedRun, Failure, HookedRun } from './hooks.ts'
 export type { Worker } from './run-worker.ts'
 
