@@ -60,7 +60,8 @@ export function readTemplate(stack: Stack) {
 export function manyTasks(count: number) {
   const types = Array.from({ length: count }, (_, nth) => `task${nth + 1}`)
   const entry = join(mkdtempSync(join(tmpdir(), 'tasks-')), 'tasks.ts')
-  const task = (type: string) => `export const ${type} = defineTask('${type}', { run: ({ number }) => ({ doubled: 2 * number }) })`
+  const task = (type: string) =>
+    `export const ${type} = defineTask('${type}', { run: ({ number }) => ({ doubled: 2 * number }) })`
   const definer = JSON.stringify(resolve('shared/define/define-task.ts'))
   writeFileSync(entry, [`import { defineTask } from ${definer}`, ...types.map(task)].join('\n'))
   return { entry, types }
