@@ -110,7 +110,7 @@ function overfullNestedStack(system: Construct, nested: NestedStack): string[] {
     .filter(([, count, most]) => count > most)
     .map(
       ([what, count, most]) =>
-        `${placeOf(system, nested)} has ${count} ${what}, and CloudFormation allows ${most}. ${HELP[what]}`,
+        `the nested stack ${nested.node.id} of ${system.node.path} has ${count} ${what}, and CloudFormation allows ${most}. ${HELP[what]}`,
     )
 }
 
@@ -120,11 +120,6 @@ const HELP: Readonly<Record<string, string>> = {
   parameters:
     'Each resource of another stack to which its handlers refer takes one: let several handlers share resources',
   outputs: 'Each of its resources to which another stack refers takes one: refer to fewer of them',
-}
-
-function placeOf(system: Construct, nested: NestedStack): string {
-  const handlers = nested.node.children.length
-  return `the nested stack ${nested.node.id} of ${system.node.path}, which holds ${handlers} of its handlers,`
 }
 
 function resourcesOf(construct: Construct, stack: Stack): number {

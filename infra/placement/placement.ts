@@ -33,12 +33,12 @@ export class Placement extends Construct {
     this.inOwnStack = inOwnStack
     this.inOwnStackMax = HANDLERS_IN_STACK_MAX[alarms]
     this.record = readRecord(system)
-    this.node.addValidation({ validate: () => [...this.foreignEntry(), ...this.keepPlaces()] })
+    this.node.addValidation({ validate: () => (this.isForeign() ? [this.refusal()] : this.keepPlaces()) })
   }
 
   /** Creates a handler in its stack. */
   add<Handler extends Construct>(id: string, create: (scope: Construct) => Handler): Handler {
-    const place = this.entryOf(this.record)[id] ?? this.placeOfNew(id)
+    const place = placeIn(this.entryOf(this.record), id) ?? this.placeOfNew(id)
     const handler = create(place === OWN_STACK ? this.inOwnStack : this.nestedStack(place))
     this.places.set(id, place)
     return handler
@@ -86,12 +86,13 @@ export class Placement extends Construct {
 
   /** Whether the entry may be of the system: it names one of its handlers, and no handler at another place. */
   private fits(entry: Places): boolean {
-    const named = [...this.places].filter(([id]) => entry[id] !== undefined)
+    const named = [...this.places].filter(([id]) => placeIn(entry, id) !== undefined)
     return named.length > 0 && named.every(([id, place]) => entry[id] === place)
   }
 
   /** Returns the record with the places of this system. */
   private recordedIn(record: PlaceRecord): PlaceRecord {
+    if (this.places.size === 0 || this.isForeign()) return record
     const [whole, inStack] = [this.wholePath(), this.pathInStack()]
     const shared = record[inStack]
     if (record[whole] === undefined && shared === undefined && !this.isWorthRecording()) return record
@@ -111,17 +112,24 @@ export class Placement extends Construct {
     return []
   }
 
-  /** Refuses places that were judged by the record of another system, when this system has no entry of its own. */
-  private foreignEntry(): string[] {
+  /** Whether handlers were nested because of an entry that names none of them: the record of another system. */
+  private isForeign(): boolean {
     const entry = this.entryOf(this.record)
-    const isForeign =
-      Object.keys(entry).length > 0 && [...this.places.keys()].every(id => entry[id] === undefined)
-    if (!isForeign || [...this.places.values()].every(place => place === OWN_STACK)) return []
-    return [
-      `${CONTEXT_FILE} records the handlers of another system at '${this.pathInStack()}'. ` +
-        `Add the entry '${this.wholePath()}': {} beside it, so that ${this.system.node.path} has places of its own`,
-    ]
+    const isNamed = [...this.places.keys()].some(id => placeIn(entry, id) !== undefined)
+    const isNested = [...this.places.values()].some(place => place !== OWN_STACK)
+    return Object.keys(entry).length > 0 && isNested && !isNamed
   }
+
+  private refusal(): string {
+    return (
+      `${CONTEXT_FILE} records the handlers of another system at '${this.pathInStack()}'. ` +
+      `Add the entry '${this.wholePath()}': {} beside it, so that ${this.system.node.path} has places of its own`
+    )
+  }
+}
+
+function placeIn(entry: Places, id: string): string | undefined {
+  return Object.hasOwn(entry, id) ? entry[id] : undefined
 }
 
 /** The nested stack of a handler. It depends on the handler's construct id only. */

@@ -41,11 +41,11 @@ function templatesOf(handlers: number, alarms: 'essential' | 'all') {
 describe('A system of many handlers', () => {
   test.each([
     ['90 handlers', 90, 'essential'],
-    ['40 handlers and all alarms', 40, 'all'],
+    ['28 handlers and all alarms', 28, 'all'],
   ] as const)('fits CloudFormation in every stack: %s', (_what, handlers, alarms) => {
     const templates = templatesOf(handlers, alarms)
 
-    expect(templates.length).toBeGreaterThan(5)
+    expect(templates.length).toBeGreaterThan(3)
     for (const { bytes, resources, parameters, outputs } of templates) {
       expect(resources).toBeLessThanOrEqual(RESOURCES_MAX)
       expect(bytes).toBeLessThanOrEqual(TEMPLATE_BYTES_MAX)
@@ -158,17 +158,18 @@ describe('A handler in a nested stack', () => {
     ).toThrow("There is already a Construct with name 'Resize'")
   })
 
-  test.each([
-    ['resources', 500, (stack: Stack, id: string) => new CfnWaitConditionHandle(stack, id)],
-    ['parameters', 200, (stack: Stack, id: string) => new CfnParameter(stack, id)],
-    ['outputs', 200, (stack: Stack, id: string) => new CfnOutput(stack, id, { value: 'x' })],
-  ] as const)('is refused in a stack with too many %s, by the name of the stack', (what, most, create) => {
+  test('is refused in a stack with too many resources, parameters and outputs, by the name of the stack', () => {
     const { stack, nested } = aNestedHandler()
-    for (let nth = 0; nth <= most; nth++) create(nested, `Filler${nth}`)
+    for (let nth = 0; nth <= 500; nth++) new CfnWaitConditionHandle(nested, `Resource${nth}`)
+    for (let nth = 0; nth <= 200; nth++) new CfnParameter(nested, `Parameter${nth}`)
+    for (let nth = 0; nth <= 200; nth++) new CfnOutput(nested, `Output${nth}`, { value: 'x' })
+
+    const refusal = (what: string, most: number) =>
+      `nested stack Handlers7 of Baton/Tasks has \\d+ ${what}, and CloudFormation allows ${most}\\. `
 
     expect(() => Template.fromStack(stack)).toThrow(
       new RegExp(
-        `nested stack Handlers7 of Baton/Tasks.* has \\d+ ${what}, and CloudFormation allows ${most}\\. `,
+        [refusal('resources', 500), refusal('parameters', 200), refusal('outputs', 200)].join('[^]*'),
       ),
     )
   })

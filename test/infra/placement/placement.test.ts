@@ -102,6 +102,7 @@ describe('No handler moves', () => {
     ['a handler is inserted before all others', ids => ['New', ...ids]],
     ['a handler is added after all others', ids => [...ids, 'New']],
     ['all are added in another order', ids => ids.toReversed()],
+    ['a handler has the name of a member of every object', ids => ['constructor', ...ids]],
     ['some are removed, some added and the rest reordered', ids => ['A', ...ids.toReversed().slice(5), 'B']],
   ])('when %s', (_what, change) => {
     const first = deploy(before)
@@ -262,6 +263,7 @@ describe('Several systems of one app', () => {
     add(new Stack(app, 'Small'), others(3))
 
     expect(() => app.synth()).toThrow("Add the entry '/Small/Tasks': {} beside it")
+    expect(Object.keys(recorded())).toEqual(['Tasks'])
 
     const entry = { ...recorded(), '/Small/Tasks': {} }
     writeFileSync(contextFile(), JSON.stringify({ 'baton-tasks:places': entry }))
