@@ -38,7 +38,7 @@ export class Placement extends Construct {
 
   /** Creates a handler in its stack. */
   add<Handler extends Construct>(id: string, create: (scope: Construct) => Handler): Handler {
-    const place = placeIn(this.entryOf(this.record), id) ?? this.placeOfNew(id)
+    const place = this.entryOf(this.record)[id] ?? this.placeOfNew(id)
     const handler = create(place === OWN_STACK ? this.inOwnStack : this.nestedStack(place))
     this.places.set(id, place)
     return handler
@@ -86,7 +86,7 @@ export class Placement extends Construct {
 
   /** Whether the entry may be of the system: it names one of its handlers, and no handler at another place. */
   private fits(entry: Places): boolean {
-    const named = [...this.places].filter(([id]) => placeIn(entry, id) !== undefined)
+    const named = [...this.places].filter(([id]) => entry[id] !== undefined)
     return named.length > 0 && named.every(([id, place]) => entry[id] === place)
   }
 
@@ -115,7 +115,7 @@ export class Placement extends Construct {
   /** Whether handlers were nested because of an entry that names none of them: the record of another system. */
   private isForeign(): boolean {
     const entry = this.entryOf(this.record)
-    const isNamed = [...this.places.keys()].some(id => placeIn(entry, id) !== undefined)
+    const isNamed = [...this.places.keys()].some(id => entry[id] !== undefined)
     const isNested = [...this.places.values()].some(place => place !== OWN_STACK)
     return Object.keys(entry).length > 0 && isNested && !isNamed
   }
@@ -126,10 +126,6 @@ export class Placement extends Construct {
       `Add the entry '${this.wholePath()}': {} beside it, so that ${this.system.node.path} has places of its own`
     )
   }
-}
-
-function placeIn(entry: Places, id: string): string | undefined {
-  return Object.hasOwn(entry, id) ? entry[id] : undefined
 }
 
 /** The nested stack of a handler. It depends on the handler's construct id only. */
