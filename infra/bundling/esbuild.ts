@@ -1,10 +1,11 @@
 import { createRequire } from 'node:module'
-import { join, resolve } from 'node:path'
+import { dirname, join, relative, resolve } from 'node:path'
 import type { BuildOptions, Message, Metafile } from 'esbuild'
 import { BatonError } from '../../shared/core/errors.ts'
 
 /** What esbuild makes of an entry. */
 export type Bundle = {
+  /** The files to write, by their paths below the folder of the bundle. */
   readonly files: ReadonlyArray<{ readonly path: string; readonly contents: Uint8Array }>
   /** The absolute paths of all files that the bundle was made from. */
   readonly inputs: readonly string[]
@@ -18,7 +19,8 @@ export type Bundle = {
  */
 export function bundle(title: string, options: BuildOptions): Bundle {
   const { outputFiles, metafile } = build(title, options)
-  const files = outputFiles.map(({ path, contents }) => ({ path, contents }))
+  const folder = dirname(options.outfile ?? '')
+  const files = outputFiles.map(({ path, contents }) => ({ path: relative(folder, path), contents }))
   return { files, inputs: inputsOf(metafile) }
 }
 
@@ -30,7 +32,9 @@ type Result = {
 function build(title: string, options: BuildOptions): Result {
   const { buildSync } = esbuild()
   try {
-    return buildSync({ ...options, write: false, metafile: true })
+    // Machine code is among the inputs then, where `native.ts` refuses it by the name of its package.
+    const loader = { '.node': 'empty' as const, ...options.loader }
+    return buildSync({ ...options, loader, write: false, metafile: true })
   } catch (cause) {
     const { errors } = cause as { readonly errors?: readonly Message[] }
     if (!errors) throw cause
