@@ -2,6 +2,7 @@ import { createRequire } from 'node:module'
 import { dirname, join, relative, resolve } from 'node:path'
 import type { BuildOptions, Message, Metafile } from 'esbuild'
 import { BatonError } from '../../shared/core/errors.ts'
+import { isUnchanged, type Stamps, stampsOf } from './stamps.ts'
 
 /** What esbuild makes of an entry. */
 export type Bundle = {
@@ -18,6 +19,18 @@ export type Bundle = {
  * @throws BatonError `invalid` when there is no esbuild, or when it refuses the code. The message has file, line and column.
  */
 export function bundle(title: string, options: BuildOptions): Bundle {
+  const key = JSON.stringify(options)
+  const known = made.get(key)
+  if (known && isUnchanged(known.stamps)) return known.bundle
+  const result = bundleAnew(title, options)
+  made.set(key, { bundle: result, stamps: stampsOf(result.inputs) })
+  return result
+}
+
+/** What this process has bundled. The stages of an app often contain the same functions. */
+const made = new Map<string, { readonly bundle: Bundle; readonly stamps: Stamps }>()
+
+function bundleAnew(title: string, options: BuildOptions): Bundle {
   const { outputFiles, metafile } = build(title, options)
   const folder = dirname(options.outfile ?? '')
   const files = outputFiles.map(({ path, contents }) => ({ path: relative(folder, path), contents }))

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { rmSync, statSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { type Bundle, bundle } from './esbuild.ts'
@@ -8,10 +8,8 @@ import { refuseNative } from './native.ts'
 import { type BundlingProps, optionsOf } from './options.ts'
 import { nearest } from './packages.ts'
 
-type Loaded = { readonly exports: Record<string, unknown>; readonly stamps: ReadonlyMap<string, string> }
-
-/** What this process has loaded. An app often names one file in several constructs. */
-const loaded = new Map<string, Loaded>()
+/** What this process has loaded, by the bundle that was loaded. An app often names one file in several constructs. */
+const loaded = new WeakMap<Bundle, Record<string, unknown>>()
 
 /**
  * Loads a file and returns its exports. The file is bundled like a handler first, so whatever a handler's bundle can contain can
@@ -22,9 +20,6 @@ const loaded = new Map<string, Loaded>()
  * `ERR_REQUIRE_ASYNC_MODULE` when the file, or one that it imports, awaits at its top level.
  */
 export function loadExports(file: string, title: string, props: BundlingProps = {}): Record<string, unknown> {
-  const key = JSON.stringify([file, props])
-  const known = loaded.get(key)
-  if (known && isCurrent(known)) return known.exports
   const made = bundle(title, {
     ...optionsOf(props),
     minify: false,
@@ -33,8 +28,8 @@ export function loadExports(file: string, title: string, props: BundlingProps = 
     outfile: join(packageFolderOf(file), 'loaded.mjs'),
   })
   if (!props.loader?.['.node']) refuseNative(title, made.inputs)
-  const exports = evaluate(file, made)
-  loaded.set(key, { exports, stamps: stampsOf(made.inputs) })
+  const exports = loaded.get(made) ?? evaluate(file, made)
+  loaded.set(made, exports)
   return exports
 }
 
@@ -47,19 +42,6 @@ function evaluate(file: string, { files: [code] }: Bundle): Record<string, unkno
   } finally {
     rmSync(generated, { force: true })
   }
-}
-
-function isCurrent({ stamps }: Loaded): boolean {
-  return [...stamps].every(([path, stamp]) => stampOf(path) === stamp)
-}
-
-function stampsOf(paths: readonly string[]): Map<string, string> {
-  return new Map(paths.map(path => [path, stampOf(path)]))
-}
-
-function stampOf(path: string): string {
-  const { mtimeMs, size } = statSync(path, { throwIfNoEntry: false }) ?? { mtimeMs: 0, size: -1 }
-  return `${mtimeMs} ${size}`
 }
 
 /** The folder of the package that a file belongs to. */

@@ -24,7 +24,7 @@ export type UserCode = {
 type ServedPlace = DefinitionPlace & { readonly type: string }
 
 /** The key of the metadata by which `baton dev` bundles the code itself. */
-export const BUNDLE_METADATA = 'baton:bundle'
+const BUNDLE_METADATA = 'baton:bundle'
 
 /** The code of the function that serves the definitions. Under `baton dev` it is a placeholder. */
 export function handlerCode(scope: Construct, code: UserCode): Code {
@@ -32,9 +32,10 @@ export function handlerCode(scope: Construct, code: UserCode): Code {
   return isDevelopment(scope) ? placeholderCode() : codeOf(scope, () => contentsOf(code, entry))
 }
 
-/** The main file `index.mjs` of a container that serves the definitions, and the modules beside it. */
-export function workerContents(code: UserCode): Contents {
-  return contentsOf(code, writeWorkerEntry(code.name, code.definitions))
+/** Returns what makes the main file `index.mjs` of a container that serves the definitions, and the modules beside it. */
+export function workerContents(code: UserCode): () => Contents {
+  const entry = writeWorkerEntry(code.name, code.definitions)
+  return () => contentsOf(code, entry)
 }
 
 /** Whether `baton dev` synthesises the app. It bundles the code of a function when the function gets its first message. */

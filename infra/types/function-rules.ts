@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { type Size, Token } from 'aws-cdk-lib'
-import { Architecture, type ILayerVersion } from 'aws-cdk-lib/aws-lambda'
+import { Architecture, CfnLayerVersion, type ILayerVersion } from 'aws-cdk-lib/aws-lambda'
 import type { FieldProblem } from '../../shared/core/errors.ts'
 import { listOf, objectOf } from '../../shared/core/rules/compound.ts'
 import { inside, type Rule, unless } from '../../shared/core/rules/rules.ts'
@@ -67,7 +67,9 @@ export function placementProblems(props: FunctionProps): FieldProblem[] {
   const { architecture = Architecture.ARM_64, ephemeralStorageSize } = props
   return [
     ...architectureProblems(architecture),
-    ...(props.layers ?? []).flatMap((layer, index) => layerProblems(layer, architecture, index)),
+    ...(props.layers ?? []).flatMap((layer, index) =>
+      layerProblems(layer as ILayerVersion, architecture, index),
+    ),
     ...unless(
       (props.layers?.length ?? 0) <= LAYERS_MAX,
       `at most ${LAYERS_MAX} layers`,
@@ -87,16 +89,13 @@ function architectureProblems(architecture: unknown): FieldProblem[] {
   return unless(ARCHITECTURES.includes(name ?? ''), expected, name ?? architecture, 'architecture')
 }
 
-function layerProblems(
-  layer: Pick<ILayerVersion, 'layerVersionArn'>,
-  architecture: Architecture,
-  index: number,
-): FieldProblem[] {
-  const { compatibleArchitectures } = layer as { readonly compatibleArchitectures?: readonly Architecture[] }
-  if (!compatibleArchitectures || compatibleArchitectures.some(({ name }) => name === architecture.name))
-    return []
-  const names = compatibleArchitectures.map(({ name }) => name).join(', ')
-  const message = `must be a layer for ${architecture.name}, the function's architecture, not for ${names}`
+/** CDK checks a layer's runtimes only. A layer that the app imports does not tell its processors. */
+function layerProblems(layer: ILayerVersion, { name }: Architecture, index: number): FieldProblem[] {
+  const { defaultChild } = layer.node
+  const compatible =
+    defaultChild instanceof CfnLayerVersion ? defaultChild.compatibleArchitectures : undefined
+  if (!compatible || compatible.includes(name)) return []
+  const message = `must be a layer for ${name}, the function's architecture, not for ${compatible.join(', ')}`
   return [{ path: `layers.${index}`, message }]
 }
 

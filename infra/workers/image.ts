@@ -35,8 +35,9 @@ export function workerImage(
   const text = dockerfile === undefined ? DOCKERFILE : ownDockerfile(code.title, dockerfile)
   writeGenerated(join(folder, 'Dockerfile'), text)
   writeGenerated(join(folder, '.dockerignore'), 'Dockerfile\n.dockerignore\n')
+  const makeContents = workerContents(code)
   if (Stack.of(scope).bundlingRequired && !isDevelopment(scope)) {
-    const contents = workerContents(code)
+    const contents = makeContents()
     rmSync(join(folder, 'node_modules'), { recursive: true, force: true })
     writeContents(folder, contents)
   }
