@@ -44,7 +44,14 @@ export function executorOf(first: TaskDefinition, ...others: TaskDefinition[]): 
   }
 }
 
-function definitionByQueue(definitions: readonly TaskDefinition[]): (event: SQSEvent) => TaskDefinition {
+/**
+ * Returns which definition serves an event.
+ *
+ * @throws BatonError `misconfigured`, when it is called, for messages of a queue of no definition.
+ */
+export function definitionByQueue(
+  definitions: readonly TaskDefinition[],
+): (event: Pick<SQSEvent, 'Records'>) => TaskDefinition {
   const system = requiredVariable('BATON_SYSTEM')
   const byQueue = new Map(definitions.map(one => [queueNameOf(system, one.type), one]))
   return ({ Records: [record] }) => {
