@@ -1,6 +1,6 @@
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda'
 import { requiredVariable, versionOfEnvironment } from '../shared/aws/environment.ts'
-import type { AwsWorld } from '../shared/aws/system.ts'
+import type { ReceivingSystem } from '../shared/aws/system.ts'
 import { BatonError } from '../shared/core/errors.ts'
 import { queueNameOf } from '../shared/core/types/queue-name.ts'
 import { invocationWorkerId } from '../shared/core/worker/worker.ts'
@@ -8,7 +8,7 @@ import type { TaskDefinition } from '../shared/define/define-task.ts'
 import { type ReceivedDispatch, serveDispatches } from '../shared/runtime/dispatch/serve-dispatches.ts'
 import { flushSpans } from '../shared/runtime/kernel/spans.ts'
 import { cachedTypeReader } from '../shared/runtime/types/type-cache.ts'
-import { composeWorld, flushMetrics } from './compose/compose.ts'
+import { composeReceivingSystem, flushMetrics } from './compose/compose.ts'
 import { lockIntrinsics } from './lock-intrinsics.ts'
 
 /** When only this time is left of the invocation, its runs are aborted and end as timed out. */
@@ -22,20 +22,26 @@ type Handler = (event: SQSEvent, context: Context) => Promise<SQSBatchResponse>
  */
 export function executorOf(first: TaskDefinition, ...others: TaskDefinition[]): Handler {
   lockIntrinsics()
-  const world = composeWorld()
-  const { system } = world
+  const receiving = composeReceivingSystem()
+  const { system } = receiving
   const typeOf = cachedTypeReader(system)
   const version = versionOfEnvironment()
   const definitionFor = others.length === 0 ? () => first : definitionByQueue([first, ...others])
+  const aborting = abortedBySigterm()
   return async (event, context) => {
     const stopAt = system.clock.now() + context.getRemainingTimeInMillis() - STOP_MARGIN_MS
-    const read = await Promise.all(event.Records.map(record => readRecord(world, record)))
+    const read = await Promise.all(event.Records.map(record => readRecord(receiving, record)))
     const received = read.flatMap(one => one.received ?? [])
     const unread = read.flatMap(one => one.unread ?? [])
     const definition = definitionFor(event)
     const claimer = { workerId: invocationWorkerId(context.awsRequestId), ...version }
     try {
-      const failed = await serveDispatches(system, received, claimer, { definition, typeOf, stopAt })
+      const failed = await serveDispatches(system, received, claimer, {
+        definition,
+        typeOf,
+        stopAt,
+        aborting,
+      })
       return { batchItemFailures: [...unread, ...failed].map(itemIdentifier => ({ itemIdentifier })) }
     } finally {
       flushMetrics()
@@ -65,13 +71,23 @@ export function definitionByQueue(
   }
 }
 
+/**
+ * SIGTERM releases the runs of the process, without a retry. The local system sends it when the code has been replaced. On AWS,
+ * Lambda sends it to an idle process only.
+ */
+function abortedBySigterm(): AbortSignal {
+  const aborting = new AbortController()
+  process.on('SIGTERM', () => aborting.abort())
+  return aborting.signal
+}
+
 type ReadRecord = { readonly received?: ReceivedDispatch; readonly unread?: string }
 
 /**
  * Reads the dispatch in a message. A message that can never be read is dropped, and the sweeper sends a new dispatch. A
  * message that cannot be read now stays in its queue, which delivers it again.
  */
-async function readRecord({ system, readDispatch }: AwsWorld, record: SQSRecord): Promise<ReadRecord> {
+async function readRecord({ system, readDispatch }: ReceivingSystem, record: SQSRecord): Promise<ReadRecord> {
   const { messageId, body } = record
   try {
     const read = await readDispatch(body)

@@ -125,7 +125,7 @@ export class TaskSystem extends Construct {
 
   /**
    * Deploys one function for all tasks that the files of `props.entries` define: a queue with dead-letter queue, a mapping and the
-   * registration per type. It takes a third of the resources of as many handlers, but the types share role, memory and code.
+   * registration per type. It saves the function, role, policy and log group of as many handlers, but the types share role, memory and code.
    *
    * @throws BatonError `invalid` when no file matches, when a file defines no task, or when one is served already.
    */

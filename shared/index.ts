@@ -1,4 +1,4 @@
-/** The public API of Baton, exported as `baton`. Everything that is not exported here may change without notice. */
+/** The public API of Baton, exported as `baton-tasks`. Everything that is not exported here may change without notice. */
 export { createClient } from './client/client.ts'
 export { ProblemError } from './client/problem-error.ts'
 export { BatonError, type ErrorCode, type FieldProblem } from './core/errors.ts'

@@ -1,8 +1,10 @@
 /**
  * The signals by which a handler decides how its run ends. It throws `RetryLater`, `Fatal` or `Release`. They are found
- * through `cause`, so a wrapped signal still counts. It returns `Next` to move its task to another stage.
+ * through `cause`, so a wrapped signal still counts. It returns `Next` to move its task to another stage. `instanceof` also
+ * recognises the signals of another copy of this library.
  */
 
+import { recogniseAcrossCopies } from './core/brand.ts'
 import { delayProblem, priorityProblem, stageProblem, wholeDelay } from './core/rules/signal-bounds.ts'
 
 /**
@@ -11,6 +13,10 @@ import { delayProblem, priorityProblem, stageProblem, wholeDelay } from './core/
  * @throws RangeError when `delayMs` is not a number from 0 to ten years in milliseconds
  */
 export class RetryLater extends Error {
+  static {
+    recogniseAcrossCopies(RetryLater, 'RetryLater')
+  }
+
   override readonly name = 'RetryLater'
   readonly delayMs: number
 
@@ -23,6 +29,10 @@ export class RetryLater extends Error {
 
 /** Thrown by a handler to fail its task at once, without another retry. */
 export class Fatal extends Error {
+  static {
+    recogniseAcrossCopies(Fatal, 'Fatal')
+  }
+
   override readonly name = 'Fatal'
 }
 
@@ -33,6 +43,10 @@ export class Fatal extends Error {
  * @throws RangeError when `delayMs` is not a number from 0 to ten years in milliseconds
  */
 export class Release extends Error {
+  static {
+    recogniseAcrossCopies(Release, 'Release')
+  }
+
   override readonly name = 'Release'
   readonly delayMs: number
 
@@ -60,6 +74,10 @@ export type NextOptions<Input = unknown> = {
  * that it names.
  */
 export class Next {
+  static {
+    recogniseAcrossCopies(Next, 'Next')
+  }
+
   /** Distinguishes a `Next` from a result that looks like one. */
   readonly kind = 'baton-next'
   readonly stage: string

@@ -1,5 +1,14 @@
 import { BatonError } from '../core/errors.ts'
-import type { SystemAddress } from './system.ts'
+
+/** The addresses of a deployed system. */
+export type SystemAddress = {
+  readonly table: string
+  /** The system's name. The names of its queues begin with it. */
+  readonly system: string
+  readonly wakeQueueUrl: string
+  /** The queue of long jobs. A process that starts no jobs, such as a worker, does not need it. */
+  readonly jobsQueueUrl?: string
+}
 
 /** The value of an environment variable that the constructs set. @throws BatonError `misconfigured` when it is missing. */
 export function requiredVariable(name: string): string {

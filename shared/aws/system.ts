@@ -16,20 +16,11 @@ import { createRecordStore } from './dynamo/records/record-store.ts'
 import { createTypeStore } from './dynamo/types/type-store.ts'
 import { createTargets } from './dynamo/worker/targets.ts'
 import { createWorkerStore } from './dynamo/worker/worker-store.ts'
+import type { SystemAddress } from './environment.ts'
 import { systemChance, systemClock } from './machine.ts'
 import { withConnectionQueue } from './requests.ts'
 import { createSqsMessages } from './sqs/messages.ts'
 import { createDispatchReader, type DispatchReader } from './sqs/read-dispatch.ts'
-
-/** The addresses of a deployed system. */
-export type SystemAddress = {
-  readonly table: string
-  /** The system's name. The names of its queues begin with it. */
-  readonly system: string
-  readonly wakeQueueUrl: string
-  /** The queue of long jobs. A process that starts no jobs, such as a worker, does not need it. */
-  readonly jobsQueueUrl?: string
-}
 
 export type AwsSettings = SystemAddress & {
   readonly log: Log
@@ -38,8 +29,8 @@ export type AwsSettings = SystemAddress & {
   readonly chance?: Chance
 }
 
-/** The ports of a process on AWS, with the tools to read dispatches from queues. */
-export type AwsWorld = {
+/** The system of a process on AWS that receives dispatches from queues, and the parts that read them. */
+export type ReceivingSystem = {
   readonly system: System
   readonly codec: TaskCodec
   readonly readDispatch: DispatchReader
@@ -47,11 +38,11 @@ export type AwsWorld = {
 
 /** Creates every port of a process on AWS. The SDK finds the region and the credentials. */
 export function createAwsSystem(settings: AwsSettings): System {
-  return createAwsWorld(settings).system
+  return createReceivingSystem(settings).system
 }
 
 /** Creates every port of a process on AWS that also reads dispatches from queues. */
-export function createAwsWorld(settings: AwsSettings): AwsWorld {
+export function createReceivingSystem(settings: AwsSettings): ReceivingSystem {
   const documents = createDocuments()
   const codec = createTaskCodec(createHeadReader(documents, settings.table))
   const system = systemOn(documents, codec, settings)
@@ -63,7 +54,7 @@ function systemOn(
   codec: TaskCodec,
   {
     table,
-    system,
+    system: systemName,
     wakeQueueUrl,
     jobsQueueUrl,
     log,
@@ -86,7 +77,7 @@ function systemOn(
     messages: createSqsMessages(
       withConnectionQueue(requestHandler => new SQSClient({ requestHandler })),
       {
-        system,
+        system: systemName,
         wakeQueueUrl,
         ...(jobsQueueUrl !== undefined && { jobsQueueUrl }),
       },
@@ -109,7 +100,10 @@ function createDocuments(): DynamoDBDocumentClient {
   )
 }
 
-/** A new id for one write, by which its repetition recognises it: 48 random bits, unique among the writers of one revision. */
+/**
+ * A new id for one write. A repeated write finds its id stored, and so knows that it was applied. 48 random bits make the id unique
+ * among the writers of one revision.
+ */
 function newWriteId(): string {
   return randomBytes(6).toString('base64url')
 }

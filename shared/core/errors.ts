@@ -1,3 +1,5 @@
+import { recogniseAcrossCopies } from './brand.ts'
+
 /** The closed set of codes. Expected outcomes, such as a conflict, are return values and have no code. */
 export type ErrorCode =
   | 'invalid'
@@ -14,8 +16,15 @@ export type ErrorCode =
 /** What is wrong with one field of an input: its dotted path, and what would be legal. */
 export type FieldProblem = { readonly path: string; readonly message: string }
 
-/** Every error that Baton throws on purpose. Decide by `code`: messages are for people. */
+/**
+ * Every error that Baton throws on purpose. Decide by `code`: messages are for people. `instanceof` also recognises the error of
+ * another copy of this library.
+ */
 export class BatonError extends Error {
+  static {
+    recogniseAcrossCopies(BatonError, 'BatonError')
+  }
+
   override readonly name = 'BatonError'
   readonly code: ErrorCode
   readonly problems: readonly FieldProblem[]

@@ -3,7 +3,7 @@ import { posix, resolve } from 'node:path'
 
 /** The root of the repository. */
 export const root = resolve(import.meta.dirname, '../..')
-const ignored = ['node_modules', 'cdk.out', 'coverage']
+const ignored = ['node_modules', 'cdk.out', 'coverage', 'dist']
 /** Paths of all TypeScript files, sorted. */
 export const files = globSync('**/*.{ts,tsx}', { cwd: root, exclude: path => isIgnored(path) }).sort()
 export const sources: ReadonlyMap<string, string> = new Map(

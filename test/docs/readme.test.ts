@@ -1,11 +1,10 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { DEFAULT_OPTIONS } from '../../shared/core/options/options.ts'
-import { readmeSnippets } from '../support/snippets.ts'
+import { fromSources, readmeSnippets } from '../support/snippets.ts'
 
-/** Below the repository, so that `baton` is this package, as its users' `node_modules` would have it. */
 const FOLDER = resolve('.baton/readme')
 
 const [definition = '', client = '', flows = '', app = ''] = readmeSnippets('ts')
@@ -62,7 +61,7 @@ await baton.publish(resize, { url: 'https://example.com/cat.png', width: 'wide' 
 `
 
 const SURROUNDINGS_OF_FLOWS = `
-import { createClient, defineTask } from 'baton'
+import { createClient, defineTask } from 'baton-tasks'
 import { z } from 'zod'
 import { resize } from './tasks/resize.ts'
 const baton = createClient({ url: 'http://127.0.0.1:7070' })
@@ -109,5 +108,6 @@ console.log(JSON.stringify(Template.fromStack(new Example()).toJSON()))
 }
 
 function write(name: string, text: string): void {
-  writeFileSync(join(FOLDER, name), text)
+  const file = join(FOLDER, name)
+  writeFileSync(file, fromSources(text, dirname(file)))
 }

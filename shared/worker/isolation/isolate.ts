@@ -1,4 +1,5 @@
 import { type ChildProcess, fork, type StdioOptions } from 'node:child_process'
+import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { BatonError } from '../../core/errors.ts'
 import type { Outcome } from '../../core/run/run.ts'
@@ -64,7 +65,8 @@ export function createIsolation({ file, memoryMb }: IsolationSettings): Isolatio
 /** The last entry is the process's lifeline: see watchdog.ts. */
 const STDIO = ['ignore', 'inherit', 'inherit', 'ipc', 'pipe'] as const satisfies StdioOptions
 
-const ENTRY = fileURLToPath(new URL('./process.ts', import.meta.url))
+/** The file beside this one: a source in the repository, compiled in the package. */
+const ENTRY = fileURLToPath(new URL(`./process${extname(import.meta.url)}`, import.meta.url))
 
 async function runInProcess(child: ChildProcess, input: unknown, context: TaskContext): Promise<unknown> {
   const abort = () => {

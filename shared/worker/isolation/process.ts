@@ -1,3 +1,4 @@
+import { extname } from 'node:path'
 import { inspect } from 'node:util'
 import { Worker as Thread } from 'node:worker_threads'
 import { BatonError } from '../../core/errors.ts'
@@ -33,7 +34,7 @@ process.on('message', (message: ToProcess) => {
 process.on('SIGINT', () => undefined)
 process.on('SIGTERM', () => undefined)
 process.on('disconnect', endOwnGroup)
-new Thread(new URL('./watchdog.ts', import.meta.url)).unref()
+new Thread(new URL(`./watchdog${extname(import.meta.url)}`, import.meta.url)).unref()
 
 async function run(input: unknown, context: PlainContext): Promise<void> {
   const outcome = await outcomeOf(input, context)

@@ -1,0 +1,41 @@
+import { execFileSync } from 'node:child_process'
+import { cpSync, mkdirSync, rmSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import { buildBundles } from './bundles.ts'
+import { compile, prune } from './compile.ts'
+import { writeManifest } from './manifest.ts'
+import { writeNotices } from './notices.ts'
+import { DIST, folderOf, PACKAGES, type Package, ROOT } from './packages.ts'
+
+/**
+ * `npm run build`: makes the packages that users install, each a complete folder below `dist/`. `npm run pack -- DIR` also puts
+ * their tarballs into DIR.
+ *
+ * Read in this order:
+ * - `packages.ts`: what each package holds;
+ * - `compile.ts`: what users import is compiled file by file, with its types, and keeps the layout of the repository. A file that
+ *   nothing reaches is removed again, and a package that imports what it does not declare is refused;
+ * - `bundles.ts`: what runs as a function, in a container or as a worker is one file with its libraries inside;
+ * - `notices.ts`: the licences of these libraries;
+ * - `manifest.ts`: package.json.
+ */
+const { tarballs } = parseArgs({ options: { tarballs: { type: 'string' } } }).values
+
+rmSync(DIST, { recursive: true, force: true })
+for (const one of PACKAGES) build(one)
+if (tarballs !== undefined) packInto(resolve(tarballs))
+
+function build(one: Package): void {
+  compile(one)
+  writeNotices(one, buildBundles(one))
+  for (const path of one.copies) cpSync(join(ROOT, path), join(folderOf(one), path), { recursive: true })
+  writeManifest(one)
+  prune(one)
+}
+
+function packInto(folder: string): void {
+  mkdirSync(folder, { recursive: true })
+  const command = ['pack', '--loglevel=error', '--pack-destination', folder]
+  for (const one of PACKAGES) execFileSync('npm', command, { cwd: folderOf(one), stdio: 'inherit' })
+}

@@ -1,0 +1,62 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { decode, encode, type SourceMapMappings, type SourceMapSegment } from '@jridgewell/sourcemap-codec'
+import { buildSync } from 'esbuild'
+import { BUNDLE_OPTIONS, SYSTEM_OPTIONS } from '../../infra/bundling/options.ts'
+import { type Bundle, folderOf, type Package, ROOT } from './packages.ts'
+
+/**
+ * Bundles what runs as a function, in a container or as a worker, each into one file with its libraries inside. Returns the paths
+ * of all files that the bundles contain, relative to the repository.
+ */
+export function buildBundles(one: Package): string[] {
+  return one.bundles.flatMap(bundle => inputsOf(bundle, folderOf(one)))
+}
+
+function inputsOf({ source, path, inLambda = false }: Bundle, folder: string): string[] {
+  const { metafile } = buildSync({
+    ...(inLambda ? SYSTEM_OPTIONS : BUNDLE_OPTIONS),
+    absWorkingDir: ROOT,
+    entryPoints: [source],
+    outfile: join(folder, path),
+    legalComments: 'none',
+    metafile: true,
+  })
+  keepOwnSources(join(folder, `${path}.map`))
+  const [output] = Object.values(metafile.outputs).filter(({ entryPoint }) => entryPoint !== undefined)
+  return Object.entries(output?.inputs ?? {})
+    .filter(([, { bytesInOutput }]) => bytesInOutput > 0)
+    .map(([input]) => input)
+}
+
+type SourceMap = { readonly sources: readonly string[]; readonly mappings: string }
+
+/**
+ * Leaves the sources of libraries out of a source map, and the names of the machine's folders. Two thirds of a map were about
+ * the AWS SDK. A frame of a stack trace in a library then names the place in the bundle.
+ */
+function keepOwnSources(file: string): void {
+  const map: SourceMap = JSON.parse(readFileSync(file, 'utf8'))
+  const own = map.sources.filter(isOwn)
+  const newIndex = map.sources.map(source => own.indexOf(source))
+  const mappings = decode(map.mappings).map(line => withoutRepeats(line.map(one => moved(one, newIndex))))
+  const sources = own.map(source => source.replace(/^(\.\.\/)+/, ''))
+  const short = { ...map, sources, mappings: encode(mappings) }
+  writeFileSync(file, JSON.stringify(short))
+}
+
+function isOwn(source: string): boolean {
+  return !source.includes('node_modules/')
+}
+
+/** A segment without a source ends the mapping of the segment before it. */
+function moved(segment: SourceMapSegment, newIndex: readonly number[]): SourceMapSegment {
+  const [column, source, line, sourceColumn] = segment
+  const index = source === undefined ? -1 : (newIndex[source] ?? -1)
+  if (index < 0 || line === undefined || sourceColumn === undefined) return [column]
+  return [column, index, line, sourceColumn]
+}
+
+function withoutRepeats(line: SourceMapSegment[]): SourceMapMappings[number] {
+  return line.filter((segment, index) => segment.length > 1 || line[index - 1]?.length !== 1)
+}

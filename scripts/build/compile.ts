@@ -1,0 +1,72 @@
+import { spawnSync } from 'node:child_process'
+import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type OutsideImport, reachedFrom } from './imports.ts'
+import { compiled, folderOf, type Package, ROOT, sourcesOf } from './packages.ts'
+
+/**
+ * Compiles what users import, and all that it imports, into the package's folder. The layout is that of the repository.
+ *
+ * @throws Error with the compiler's messages
+ */
+export function compile(one: Package): void {
+  const folder = folderOf(one)
+  mkdirSync(folder, { recursive: true })
+  const project = join(folder, 'tsconfig.json')
+  writeFileSync(project, JSON.stringify(projectOf(one)))
+  const compiler = join(ROOT, 'node_modules/typescript/bin/tsc')
+  const { status, stdout } = spawnSync(process.execPath, [compiler, '--project', project], {
+    encoding: 'utf8',
+  })
+  rmSync(project)
+  if (status !== 0) throw new Error(`${one.name} does not compile:\n${stdout}`)
+  for (const file of globSync('**/*.d.ts', { cwd: folder })) nameCompiledFiles(join(folder, file))
+}
+
+function projectOf(one: Package) {
+  return {
+    extends: join(ROOT, 'tsconfig.build.json'),
+    compilerOptions: { outDir: '.' },
+    files: sourcesOf(one).map(source => join(ROOT, source)),
+  }
+}
+
+const IMPORTED_SOURCE = /(?<=^(?! *\*).*(?:\bfrom |\bimport\()['"]\.[^'"]*)\.ts(?=['"])/gm
+
+/** The compiler leaves the extension of a source in declarations. Not every tool finds the compiled file by it. */
+function nameCompiledFiles(declaration: string): void {
+  const text = readFileSync(declaration, 'utf8')
+  writeFileSync(declaration, text.replaceAll(IMPORTED_SOURCE, '.js'))
+}
+
+/**
+ * Removes the compiled files that no entry reaches. A bundle's source is compiled for its types only, so its imports remain.
+ * Refuses a package that imports what it does not declare: it would work here, but not at its users'.
+ *
+ * @throws Error that names the file and the package
+ */
+export function prune(one: Package): void {
+  const folder = folderOf(one)
+  const bundles = new Set(one.bundles.map(({ path }) => path))
+  const code = sourcesOf(one).map(source => compiled(source, '.js'))
+  const types = Object.values(one.exports).map(source => compiled(source, '.d.ts'))
+  const reached = [
+    reachedFrom(code, folder, { types: false, bundles }),
+    reachedFrom(types, folder, { types: true, bundles }),
+  ]
+  for (const file of globSync('{shared,infra,cli,local}/**/*.{js,d.ts}', { cwd: folder })) {
+    if (!bundles.has(file) && !reached.some(({ files }) => files.has(file))) rmSync(join(folder, file))
+  }
+  refuseUndeclared(
+    one,
+    reached.flatMap(({ outside }) => outside),
+  )
+}
+
+function refuseUndeclared({ name, dependencies, peers }: Package, imports: readonly OutsideImport[]): void {
+  const declared = new Set([...dependencies, ...Object.keys(peers), name])
+  const undeclared = imports.filter(one => !declared.has(one.name))
+  if (undeclared.length === 0) return
+  const texts = undeclared.map(one => `${one.file} imports ${one.name}`)
+  throw new Error(`${name} imports packages that it does not declare: ${[...new Set(texts)].join('; ')}`)
+}

