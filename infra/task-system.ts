@@ -1,4 +1,4 @@
-import { ArnFormat, CfnOutput, Stack } from 'aws-cdk-lib'
+import { CfnOutput } from 'aws-cdk-lib'
 import type { Alarm, Dashboard, Metric } from 'aws-cdk-lib/aws-cloudwatch'
 import type { EventBus } from 'aws-cdk-lib/aws-events'
 import type { IRole } from 'aws-cdk-lib/aws-iam'
@@ -16,7 +16,7 @@ import { type FailureAlarmProps, watchFailures } from './monitoring/alarms.ts'
 import { taskMetric } from './monitoring/monitoring.ts'
 import type { Parts } from './parts.ts'
 import { operatingRoutes, publishingRoutes, readingRoutes } from './permissions/api-access.ts'
-import { allow, type Grantee, granteeUnder } from './permissions/permissions.ts'
+import { type Grantee, granteeUnder } from './permissions/permissions.ts'
 import { grantTableToPublisher, grantTableToWorker } from './permissions/table-access.ts'
 import { type GrantProps, grantedTypes, TypeReach } from './permissions/type-reach.ts'
 import { FarTimers } from './queues/far-timers.ts'
@@ -25,9 +25,10 @@ import { type SettingsProps, settingsOf } from './settings.ts'
 import { collidingNames, mayShareEnvironment, tooManyResources } from './stack-checks.ts'
 import { type TableLimits, TaskTable, type WarmThroughput } from './task-table.ts'
 import { type FlowProps, FlowRegistration } from './types/flow-registration.ts'
-import { HandlerFunction, type HandlerProps, WEBHOOK_PROPS } from './types/handler-function.ts'
+import { HandlerFunction, type HandlerProps } from './types/handler-function.ts'
 import { GroupedType, HandlerGroup, type HandlersProps } from './types/handler-group.ts'
 import { TypeRegistrar } from './types/types.ts'
+import { WebhookHandler } from './types/webhook-handler.ts'
 import { WorkerQueue, type WorkerQueueProps } from './types/worker-queue.ts'
 import { WorkerService, type WorkerServiceProps } from './workers/workers.ts'
 
@@ -98,7 +99,8 @@ export class TaskSystem extends Construct {
     this.apiUrl = this.api.url
     this.registrar = new TypeRegistrar(this, 'Registrar', this.parts)
     this.handlers = new Construct(this, 'Handlers')
-    if (props.webhook ?? true) this.addWebhook()
+    if (props.webhook ?? true)
+      this.refuseSecondServer(new WebhookHandler(this.handlers, 'Webhook', this.parts, this.registrar))
     this.output('ApiUrl', this.apiUrl, props.systemName)
     this.output('TableName', table.table.tableName, props.systemName)
     this.output('EventBusName', this.eventBus.eventBusName, props.systemName)
@@ -264,18 +266,6 @@ export class TaskSystem extends Construct {
       .filter(isOfType)
       .find(other => other !== added && other.type === added.type)
     if (twin) throw new BatonError('invalid', `'${twin.node.id}' already serves the type '${added.type}'`)
-  }
-
-  /** Adds the shipped webhook handler. It may read the secrets that sign its calls: those named `<system>/webhook/…`. */
-  private addWebhook(): void {
-    const { function: fn } = this.addHandler('Webhook', WEBHOOK_PROPS)
-    const secrets = Stack.of(this).formatArn({
-      service: 'secretsmanager',
-      resource: 'secret',
-      resourceName: `${this.systemName}/webhook/*`,
-      arnFormat: ArnFormat.COLON_RESOURCE_NAME,
-    })
-    allow(fn, { actions: ['secretsmanager:GetSecretValue'], resources: [secrets] })
   }
 
   /**

@@ -1,8 +1,8 @@
+import { statSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join, relative, resolve } from 'node:path'
 import type { BuildOptions, Message, Metafile } from 'esbuild'
 import { BatonError } from '../../shared/core/errors.ts'
-import { isUnchanged, type Stamps, stampsOf } from './stamps.ts'
 
 /** What esbuild makes of an entry. */
 export type Bundle = {
@@ -87,4 +87,20 @@ function loadFrom(place: string): typeof import('esbuild') | undefined {
     if ((cause as { code?: unknown }).code === 'MODULE_NOT_FOUND') return undefined
     throw cause
   }
+}
+
+/** The times and sizes of files, by their paths. They tell whether a result that was made from the files is still true. */
+type Stamps = ReadonlyMap<string, string>
+
+function stampsOf(paths: readonly string[]): Stamps {
+  return new Map(paths.map(path => [path, stampOf(path)]))
+}
+
+function isUnchanged(stamps: Stamps): boolean {
+  return [...stamps].every(([path, stamp]) => stampOf(path) === stamp)
+}
+
+function stampOf(path: string): string {
+  const { mtimeMs, size } = statSync(path, { throwIfNoEntry: false }) ?? { mtimeMs: 0, size: -1 }
+  return `${mtimeMs} ${size}`
 }

@@ -5,13 +5,10 @@
  */
 
 import type { Duration } from 'aws-cdk-lib'
-import type { ISecurityGroup, IVpc } from 'aws-cdk-lib/aws-ec2'
-import { PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
+import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
 import {
   ApplicationLogLevel,
-  Architecture,
   type Code,
-  type ILayerVersion,
   Function as LambdaFunction,
   LoggingFormat,
   RecursiveLoop,
@@ -21,11 +18,10 @@ import {
 } from 'aws-cdk-lib/aws-lambda'
 import { LogGroup } from 'aws-cdk-lib/aws-logs'
 import type { Construct } from 'constructs'
-import { defined } from '../../shared/core/defined.ts'
 import { FUNCTION_MEMORY_MB } from '../bounds.ts'
 import { watchFunction } from '../monitoring/alarms.ts'
 import type { LogLevel, Settings } from '../settings.ts'
-import type { FunctionProps } from '../types/function-props.ts'
+import { allowNetworkInterfaces, type FunctionPlacement, placed } from './placement.ts'
 
 export type FunctionSpec = {
   /** A folder whose `index.mjs` exports `handler`. */
@@ -48,17 +44,6 @@ export type FunctionSpec = {
   /** The processor, the network and the layers of a user's function. @default arm64, without network and layers */
   readonly placement?: FunctionPlacement
 }
-
-export type FunctionPlacement = Pick<
-  FunctionProps,
-  | 'architecture'
-  | 'ephemeralStorageSize'
-  | 'layers'
-  | 'vpc'
-  | 'vpcSubnets'
-  | 'securityGroups'
-  | 'allowPublicSubnet'
->
 
 /** Creates a function of the system. Its role may write logs and traces; each resource that it uses grants the rest. */
 export function createFunction(scope: Construct, settings: Settings, spec: FunctionSpec): LambdaFunction {
@@ -89,30 +74,6 @@ export function createFunction(scope: Construct, settings: Settings, spec: Funct
   })
   watchFunction(scope, settings, fn, spec.failsSilently)
   return fn
-}
-
-/** The assertions are needed because CDK's classes do not satisfy its interfaces under `exactOptionalPropertyTypes`. */
-function placed({ architecture = Architecture.ARM_64, ...placement }: FunctionPlacement = {}) {
-  const { ephemeralStorageSize, layers, vpc, vpcSubnets, securityGroups, allowPublicSubnet } = placement
-  return {
-    architecture,
-    ...defined({ ephemeralStorageSize, vpc: vpc as IVpc | undefined, vpcSubnets, allowPublicSubnet }),
-    ...(layers && { layers: layers as ILayerVersion[] }),
-    ...(securityGroups && { securityGroups: securityGroups as ISecurityGroup[] }),
-  }
-}
-
-/** Lambda connects a function to a network under the function's own role. IAM limits these actions to no resource. */
-function allowNetworkInterfaces(role: Role): void {
-  const actions = [
-    'AssignPrivateIpAddresses',
-    'CreateNetworkInterface',
-    'DeleteNetworkInterface',
-    'DescribeNetworkInterfaces',
-    'DescribeSubnets',
-    'UnassignPrivateIpAddresses',
-  ]
-  role.addToPolicy(new PolicyStatement({ actions: actions.map(action => `ec2:${action}`), resources: ['*'] }))
 }
 
 /** The environment of all code of the system. A grant of the table or of a queue adds `BATON_TABLE` or the queue's URL. */

@@ -3,7 +3,6 @@ import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
 import type { Queue } from 'aws-cdk-lib/aws-sqs'
 import { Construct } from 'constructs'
 import { queueNameOf } from '../../shared/core/types/queue-name.ts'
-import { WEBHOOK_CONFIGURATION, WEBHOOK_TYPE } from '../../shared/core/types/webhook-type.ts'
 import type { SystemFunction } from '../bundling/system-code.ts'
 import type { Parts } from '../parts.ts'
 import { type FoundDefinition, readDefinition, refuseHttp, type TaskSpec, withEvents } from './definition.ts'
@@ -20,15 +19,9 @@ export type HandlerProps = FunctionProps & {
 }
 
 /** A handler that ships with the system: its code is one of the system's functions, and its definition is known. */
-type Shipped = { readonly code: SystemFunction; readonly definition: TaskSpec }
+export type Shipped = { readonly code: SystemFunction; readonly definition: TaskSpec }
 
 type AnyHandlerProps = HandlerProps & { readonly shipped?: Shipped }
-
-/** The handler of all types of kind `webhook`. */
-export const WEBHOOK_PROPS: AnyHandlerProps = {
-  entry: 'the shipped webhook',
-  shipped: { code: 'webhook', definition: { type: WEBHOOK_TYPE, config: WEBHOOK_CONFIGURATION } },
-}
 
 /**
  * Serves a task type with a function, the queue that feeds it, and the registration of the type. Moving a type to another
