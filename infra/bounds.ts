@@ -60,10 +60,10 @@ export const HANDLER_TIMEOUT_S = 300
 /** A handler's function runs this much longer than its task's `timeoutMs`, so that it can record the outcome. */
 export const HANDLER_MARGIN_S = 15
 /**
- * The most types of one function. Each adds the ARN of its queue, some 150 characters with the references in it, to the role's
- * policy, which has at most 10,240 characters.
+ * The most types of one function. The role's policy names the queue of each twice, with at most 121 characters. A role's inline
+ * policies have at most 10,240 characters, of which the table takes a quarter. Source: IAM quotas.
  */
-export const GROUPED_TYPES_MAX = 40
+export const GROUPED_TYPES_MAX = 30
 /** Lambda's smallest `/tmp`. Source: Lambda quotas. */
 export const STORAGE_MB_MIN = 512
 /** Lambda's largest `/tmp`. Source: Lambda quotas. */

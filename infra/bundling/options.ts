@@ -31,9 +31,12 @@ export type BundlingProps = {
   readonly tsconfig?: string
 }
 
-/** Gives an ES module bundle a `require`, with which its CommonJS packages load Node's own modules. */
+/**
+ * Gives an ES module bundle a `require`, with which its CommonJS packages load Node's own modules. esbuild does not know the names in
+ * this text, so the imported one must not be a name that bundled code uses.
+ */
 const REQUIRE_FOR_COMMON_JS =
-  "import{createRequire}from'node:module';const require=createRequire(import.meta.url);"
+  "import{createRequire as batonCreateRequire}from'node:module';const require=batonCreateRequire(import.meta.url);"
 
 /**
  * The options of every bundle. A bundle includes the AWS SDK, because the runtime's SDK is older than the pinned one. It

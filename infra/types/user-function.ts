@@ -48,7 +48,7 @@ export function createUserFunction(
 ): UserFunction {
   const timeout = props.timeout ?? timeoutOf(definitions)
   const { architecture = Architecture.ARM_64, bundling } = props
-  const cpu = architecture === Architecture.X86_64 ? 'x64' : 'arm64'
+  const cpu = architecture.name === Architecture.X86_64.name ? 'x64' : 'arm64'
   const code: UserCode = { title: entry, name, definitions, cpu, bundling }
   const fn = createFunction(scope, parts.settings, {
     code: shipped ? systemCode(scope, shipped) : handlerCode(scope, code),

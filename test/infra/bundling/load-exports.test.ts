@@ -14,6 +14,11 @@ describe('A definition is loaded as its handler is bundled', () => {
     ['an import without an extension', {}, "import { name } from './lib/name'"],
     ['an enum', {}, "enum Names { First = 'resize' }; const name = Names.First"],
     ['a JSON file', { 'data.json': { name: 'resize' } }, "import { name } from './data.json'"],
+    [
+      'code with a `require` of its own',
+      { 'data.json': { name: 'resize' } },
+      "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url); const { sep } = require('node:path'); const name = sep === '' ? sep : 'resize'",
+    ],
     ['JSX', {}, 'const h = (tag: string) => tag; const name = <resize />'],
     [
       'a CommonJS package',

@@ -1,10 +1,11 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdtempSync, readdirSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { writeContents } from '../../../infra/bundling/bundling.ts'
 import { type Cpu, platformOf } from '../../../infra/bundling/native.ts'
+import { planModules } from '../../../infra/bundling/node-modules.ts'
 import { type UserCode, workerContents } from '../../../infra/bundling/user-code.ts'
 import { aDefinition, aProject } from './a-project.ts'
 
@@ -48,6 +49,8 @@ describe.each([
       'resize.ts': aDefinition('resize', CODE),
     })
     execFileSync(command, args, { cwd: root, stdio: 'pipe' })
+    // What another package manager's project has fetched.
+    rmSync('.baton/packages', { recursive: true, force: true })
   })
 
   test.each<Cpu>(['arm64', 'x64'])('holds the Linux build for %s and no other', cpu => {
@@ -67,5 +70,36 @@ describe.each([
     const printed = execFileSync(process.execPath, ['--input-type=module', '--eval', script], { cwd: folder })
 
     expect(String(printed).trim()).toBe('function')
+  })
+})
+
+describe('A build for another platform is refused', () => {
+  const NAME = '@img/sharp-linux-arm64'
+  const native = {
+    'node_modules/native/package.json': { version: '1.0.0', optionalDependencies: { [NAME]: '0.34.5' } },
+  }
+  const plan = (root: string) =>
+    planModules({ title: 'resize.ts', names: ['native'], from: root, cpu: 'arm64' })
+
+  beforeEach(() => rmSync('.baton/packages', { recursive: true, force: true }))
+
+  test('when the registry does not answer, and says what needs it', () => {
+    const root = aProject({
+      ...native,
+      '.npmrc': 'registry=http://127.0.0.1:9/\nfetch-retries=0\n',
+      'package-lock.json': {},
+    })
+
+    expect(() => plan(root)).toThrow(
+      /resize\.ts: 'native' needs @img\/sharp-linux-arm64@0\.34\.5 for the function's platform, .*could not be fetched \(npm error/,
+    )
+  })
+
+  test('when it differs from the lock file', () => {
+    const locked = { version: '0.34.5', integrity: 'sha512-other==' }
+    const packages = { [`node_modules/${NAME}`]: locked }
+    const root = aProject({ ...native, 'package-lock.json': JSON.stringify({ packages }, undefined, 1) })
+
+    expect(() => plan(root)).toThrow(/and the lock file has sha512-other==/)
   })
 })
