@@ -33,22 +33,23 @@ export type BundlingProps = {
 
 /**
  * Gives an ES module bundle a `require`, with which its CommonJS packages load Node's own modules. esbuild does not know the names in
- * this text, so the imported one must not be a name that bundled code uses.
+ * this text, so the name of the import must be one that bundled code does not use.
  */
-const REQUIRE_FOR_COMMON_JS =
-  "import{createRequire as batonCreateRequire}from'node:module';const require=batonCreateRequire(import.meta.url);"
+function requireNamed(name: string) {
+  return { js: `import{createRequire as ${name}}from'node:module';const require=${name}(import.meta.url);` }
+}
 
 /**
  * The options of every bundle. A bundle includes the AWS SDK, because the runtime's SDK is older than the pinned one. It
  * contains only what its code uses. esbuild reports problems by its answer, so it writes nothing itself.
  */
-const BUNDLE_OPTIONS = {
+export const BUNDLE_OPTIONS = {
   bundle: true,
   platform: 'node',
   format: 'esm',
   target: 'node24',
   mainFields: ['module', 'main'],
-  banner: { js: REQUIRE_FOR_COMMON_JS },
+  banner: requireNamed('batonCreateRequire'),
   minify: true,
   sourcemap: true,
   sourcesContent: false,
@@ -79,6 +80,8 @@ export function optionsOf(props: BundlingProps = {}): BuildOptions {
   const given = defined({ loader, define, minify, sourcemap: sourceMap, target })
   return {
     ...BUNDLE_OPTIONS,
+    // A handler's bundle contains the executor, which is prebuilt with the other name.
+    banner: requireNamed('batonRequireForHandler'),
     ...(given as BuildOptions),
     external: [...nodeModules, ...externalModules],
     ...(tsconfig !== undefined && { tsconfig: resolve(tsconfig) }),

@@ -1,6 +1,8 @@
 import { readdirSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { bundle } from '../../../infra/bundling/esbuild.ts'
+import { BUNDLE_OPTIONS } from '../../../infra/bundling/options.ts'
 import { readDefinition } from '../../../infra/types/definition.ts'
 import { aDefinition, aProject, elf, link } from './a-project.ts'
 
@@ -35,6 +37,28 @@ describe('A definition is loaded as its handler is bundled', () => {
     })
 
     expect(readDefinition(join(root, 'resize.tsx')).type).toBe('resize')
+  })
+
+  test('code that the same options have bundled before, such as the executor of the installed package', () => {
+    const root = aProject({
+      'node_modules/names/package.json': {},
+      'node_modules/names/index.js': "exports.name = require('node:path').basename('a/resize')",
+      'source.js': "export { name } from 'names'",
+      'resize.ts': aDefinition('resize', "import { name } from './prebuilt.mjs'").replace(
+        "type: 'resize'",
+        'type: name',
+      ),
+    })
+    const [prebuilt] = bundle('it', {
+      ...BUNDLE_OPTIONS,
+      sourcemap: false,
+      minify: false,
+      entryPoints: [join(root, 'source.js')],
+      outfile: join(root, 'prebuilt.mjs'),
+    }).files
+    writeFileSync(join(root, 'prebuilt.mjs'), prebuilt!.contents)
+
+    expect(readDefinition(join(root, 'resize.ts')).type).toBe('resize')
   })
 
   test('a workspace package in TypeScript, which links another one', () => {
