@@ -19,10 +19,11 @@ import { operatingRoutes, publishingRoutes, readingRoutes } from './permissions/
 import { type Grantee, granteeUnder } from './permissions/permissions.ts'
 import { grantTableToPublisher, grantTableToWorker } from './permissions/table-access.ts'
 import { type GrantProps, grantedTypes, TypeReach } from './permissions/type-reach.ts'
+import { Placement } from './placement/placement.ts'
 import { FarTimers } from './queues/far-timers.ts'
 import { Messages } from './queues/queues.ts'
 import { type SettingsProps, settingsOf } from './settings.ts'
-import { collidingNames, mayShareEnvironment, tooManyResources } from './stack-checks.ts'
+import { refuseSameName, stackProblems } from './stack-checks.ts'
 import { type TableLimits, TaskTable, type WarmThroughput } from './task-table.ts'
 import { type FlowProps, FlowRegistration } from './types/flow-registration.ts'
 import { HandlerFunction, type HandlerProps } from './types/handler-function.ts'
@@ -71,12 +72,13 @@ export class TaskSystem extends Construct {
   private readonly parts: Parts
   private readonly registrar: TypeRegistrar
   private readonly handlers: Construct
+  private readonly placement: Placement
 
   constructor(scope: Construct, id: string, props: TaskSystemProps = {}) {
     super(scope, id)
     const settings = settingsOf(this, props)
     this.systemName = settings.system
-    this.refuseSameName()
+    refuseSameName(this, one => one instanceof TaskSystem)
     const table = new TaskTable(this, 'Table', settings, {
       ...(props.tableLimits && { limits: props.tableLimits }),
       ...(props.warmThroughput && { warmThroughput: props.warmThroughput }),
@@ -99,8 +101,8 @@ export class TaskSystem extends Construct {
     this.apiUrl = this.api.url
     this.registrar = new TypeRegistrar(this, 'Registrar', this.parts)
     this.handlers = new Construct(this, 'Handlers')
-    if (props.webhook ?? true)
-      this.refuseSecondServer(new WebhookHandler(this.handlers, 'Webhook', this.parts, this.registrar))
+    this.placement = new Placement(this, 'Nested', this.handlers, settings.alarms)
+    if (props.webhook ?? true) new WebhookHandler(this.handlers, 'Webhook', this.parts, this.registrar)
     this.output('ApiUrl', this.apiUrl, props.systemName)
     this.output('TableName', table.table.tableName, props.systemName)
     this.output('EventBusName', this.eventBus.eventBusName, props.systemName)
@@ -109,32 +111,38 @@ export class TaskSystem extends Construct {
     this.output('WakeQueueUrl', messages.wake.queue.queueUrl, props.systemName)
     this.output('JobsQueueUrl', messages.jobs.queue.queueUrl, props.systemName)
     this.node.addValidation({
-      validate: () => [...collidingNames(this), ...tooManyResources(this, this.handlers)],
+      validate: () => stackProblems(this, this.handlers, this.placement.nestedStacks(), settings.alarms),
     })
   }
 
   /**
    * Deploys the handler of the task that `props.entry` defines: function, queue with dead-letter queue, mapping, and
-   * the registration of its type.
+   * the registration of its type. From the 31st on (with `alarms: 'all'` from the 25th on) a handler stands in a nested stack,
+   * and `cdk.context.json`, which you commit, records the place of each.
    *
    * @throws BatonError `invalid` when the entry defines no task, or one that has a handler already.
    */
   addHandler(id: string, props: HandlerProps): HandlerFunction {
-    const handler = new HandlerFunction(this.handlers, id, this.parts, this.registrar, props)
-    this.refuseSecondServer(handler)
-    return handler
+    return this.placement.add(id, scope => {
+      const handler = new HandlerFunction(scope, id, this.parts, this.registrar, props)
+      this.refuseSecondServer(handler)
+      return handler
+    })
   }
 
   /**
    * Deploys one function for all tasks that the files of `props.entries` define: a queue with dead-letter queue, a mapping and the
-   * registration per type. It saves the function, role, policy and log group of as many handlers, but the types share role, memory and code.
+   * registration per type. The types share role, memory and code, which saves four resources per type. It has a place like
+   * one handler.
    *
    * @throws BatonError `invalid` when no file matches, when a file defines no task, or when one is served already.
    */
   addHandlers(id: string, props: HandlersProps): HandlerGroup {
-    const group = new HandlerGroup(this.handlers, id, this.parts, this.registrar, props)
-    for (const one of group.types) this.refuseSecondServer(one)
-    return group
+    return this.placement.add(id, scope => {
+      const group = new HandlerGroup(scope, id, this.parts, this.registrar, props)
+      for (const one of group.types) this.refuseSecondServer(one)
+      return group
+    })
   }
 
   /**
@@ -261,7 +269,7 @@ export class TaskSystem extends Construct {
   }
 
   private refuseSecondServer(added: HandlerFunction | GroupedType | WorkerQueue | FlowRegistration): void {
-    const twin = this.handlers.node
+    const twin = this.node
       .findAll()
       .filter(isOfType)
       .find(other => other !== added && other.type === added.type)
@@ -274,23 +282,6 @@ export class TaskSystem extends Construct {
    */
   private output(name: string, value: string, systemName: string | undefined): void {
     new CfnOutput(this, name, { value }).overrideLogicalId(`${systemName?.replaceAll('-', '') ?? ''}${name}`)
-  }
-
-  /** Refuses a second system of the same name, because both would share queues, even in different stacks of the app. */
-  private refuseSameName(): void {
-    const isTwin = (other: IConstruct) =>
-      other instanceof TaskSystem &&
-      other !== this &&
-      other.systemName === this.systemName &&
-      mayShareEnvironment(other, this)
-    const twin = this.node.root.node.findAll().find(isTwin)
-    if (twin) {
-      throw new BatonError(
-        'invalid',
-        `${twin.node.path} is already named '${this.systemName}', and both may be deployed to one account and region; ` +
-          "give one of them another 'systemName', or give their stacks different environments",
-      )
-    }
   }
 }
 
