@@ -130,7 +130,7 @@ describe('`code`', () => {
 
     expect(await api.invoke({})).toMatchObject({ payload: { version: 'mine' } })
     expect(await api.invoke({})).toMatchObject({ payload: { version: 'mine' } })
-    expect(asked).toEqual([[api.logicalId, {}]])
+    expect(asked).toEqual([[api.logicalId, { 'aws:cdk:path': 'Tiny/Api/Resource' }]])
     await cloud?.stop()
     const again = await boot(waitingCode('template'), { code })
 
