@@ -4,10 +4,14 @@ import type { LogReceiver } from '../log-line.ts'
 import { invocationsIn, isLoop, nextInChain } from './lineage.ts'
 import { ANSWER_BYTES_MAX, payloadBytes } from './payload-limits.ts'
 import { createPool, type Pool } from './pool.ts'
+import type { InvocationError } from './protocol.ts'
 import type { FunctionSpec, InvocationResult } from './sandbox.ts'
 import { type Definition, isSameFunction } from './spec.ts'
 
 const LINES_KEPT = 1000
+
+/** A mapping loads code again after this time when it could not be loaded: the failure may come from outside. */
+export const RELOAD_DELAY_MS = 5_000
 
 export type LocalFunction = {
   readonly logicalId: string
@@ -91,6 +95,12 @@ export function createLocalFunction(first: Definition, setting: FunctionSetting)
     onLine: logs.add,
   })
 
+  function renew() {
+    logs.forgetFailure()
+    pool.renew()
+    changes.announce()
+  }
+
   async function invoke(event: unknown, trace?: string) {
     if (definition.unsupported !== undefined) return refused(definition.unsupported)
     const chain = recursion.enter(trace)
@@ -98,7 +108,7 @@ export function createLocalFunction(first: Definition, setting: FunctionSetting)
     const usageKey = { caller: logicalId, service: 'lambda', operation: 'Invoke', resource: logicalId }
     const gbMs = (Math.ceil(result.durationMs) * definition.memoryMb) / 1024
     setting.meter.add(usageKey, { calls: 1, requests: 1, gbMs })
-    if (!result.ok) logs.add(`${result.error.errorType}: ${result.error.errorMessage}`)
+    if (!result.ok) logs.addFailure(result.error)
     return result
   }
 
@@ -115,17 +125,14 @@ export function createLocalFunction(first: Definition, setting: FunctionSetting)
       logs: logs.lines,
       replaceCode: folder => {
         code.replace(folder)
-        pool.renew()
-        changes.announce()
+        renew()
       },
       changed: changes.next,
       become: next => {
         const [before, isSame] = [definition, isSameFunction(definition, next)]
         definition = next
         code.follow(before)
-        if (isSame) return
-        pool.renew()
-        changes.announce()
+        if (!isSame) renew()
       },
       leave: async () => {
         later.stop()
@@ -288,13 +295,27 @@ function watchRecursion(definition: () => Definition, { log }: FunctionSetting) 
 function keepLines(logicalId: string, { log, meter }: FunctionSetting) {
   const lines: string[] = []
   const usageKey = { caller: logicalId, service: 'logs', operation: 'PutLogEvents', resource: '' }
+  let loadFailure: string | undefined
+
+  function add(line: string) {
+    log({ source: logicalId, line })
+    lines.push(line)
+    if (lines.length > LINES_KEPT) lines.shift()
+    meter.add(usageKey, { calls: 1, logBytes: Buffer.byteLength(line) })
+  }
+
   return {
     lines,
-    add: (line: string) => {
-      log({ source: logicalId, line })
-      lines.push(line)
-      if (lines.length > LINES_KEPT) lines.shift()
-      meter.add(usageKey, { calls: 1, logBytes: Buffer.byteLength(line) })
+    add,
+    /** Adds a failure. One to load the code is added once, however often the code is loaded again. */
+    addFailure: ({ errorType, errorMessage, isLoadFailure }: InvocationError) => {
+      const line = `${errorType}: ${errorMessage}`
+      if (isLoadFailure && line === loadFailure) return
+      loadFailure = isLoadFailure ? line : undefined
+      add(line)
+    },
+    forgetFailure: () => {
+      loadFailure = undefined
     },
   }
 }

@@ -1,4 +1,5 @@
 import { DynamoDBClient, GetItemCommand } from '@aws-sdk/client-dynamodb'
+import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs'
 import { CfnOutput, CfnResource, Fn, type Stack } from 'aws-cdk-lib'
 import { AttributeType, TableV2 } from 'aws-cdk-lib/aws-dynamodb'
 import { CfnFunction, Code, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda'
@@ -8,7 +9,7 @@ import { Queue } from 'aws-cdk-lib/aws-sqs'
 import { afterEach, expect, test } from 'vitest'
 import type { LocalCloud } from '../../../local/cloud.ts'
 import { waitingCode } from '../barrier.ts'
-import { bootTinyCloud, fixtureFunction, synthesize } from '../tiny-cloud.ts'
+import { bootTinyCloud, eventually, fixtureFunction, linesOf, synthesize } from '../tiny-cloud.ts'
 
 /** What else stands in the stack of a task system: functions, queues and tables run, and the rest is named. */
 
@@ -74,6 +75,20 @@ test('resources that cannot run here are named once, by the path of their constr
   expect(await cloud.functions.find('Resize').invoke({})).toMatchObject({
     error: { errorMessage: 'The function does not run here: its runtime is python3.13; only Node runs here' },
   })
+})
+
+test('an alias of a function runs the function', async () => {
+  const cloud = await boot(stack => {
+    const consumer = fixtureFunction(stack, 'Consumer', 'queue-consumer')
+    consumer.addAlias('live').addEventSource(new SqsEventSource(new Queue(stack, 'Work')))
+  })
+  const QueueUrl = cloud.resource('AWS::SQS::Queue').physicalId
+  const MessageBody = JSON.stringify({ id: 'by the alias' })
+
+  await new SQSClient(cloud.clientOptions).send(new SendMessageCommand({ QueueUrl, MessageBody }))
+
+  await eventually('the message', () => linesOf(cloud, 'Consumer').length === 1)
+  expect(cloud.unsupported).toEqual([])
 })
 
 test('lines of the log name the function that wrote them', async () => {

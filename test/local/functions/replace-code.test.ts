@@ -44,6 +44,9 @@ const send = (running: LocalCloud, body: string) => {
   return new SQSClient(running.clientOptions).send(new SendMessageCommand({ QueueUrl, MessageBody: body }))
 }
 
+const stateIn = (running: LocalCloud) =>
+  running.inspectQueue(running.resource('AWS::SQS::Queue').arn).messages[0]?.state
+
 /** A handler that logs how often SQS has delivered each message. */
 const counting = `exports.handler = async ({ Records }) => {
   for (const { body, attributes } of Records) console.log(body, 'received', attributes.ApproximateReceiveCount)
@@ -110,6 +113,7 @@ describe('replaced code', () => {
 
     api.replaceCode(folderWith(broken))
     await send(running, 'patient')
+    await eventually('its receipt', () => stateIn(running) === 'in-flight')
     await eventually('the reason', () => api.logs.some(one => line.test(one)))
     api.replaceCode(folderWith(counting))
 
@@ -143,7 +147,7 @@ describe('`code`', () => {
 
     expect(await api.invoke({})).toMatchObject({ error: { errorMessage: 'shop.ts:3: expected ";"' } })
     await send(running, 'patient')
-    await eventually('the second reason', () => api.logs.length >= 2)
+    await eventually('its receipt', () => stateIn(running) === 'in-flight')
     api.replaceCode(folderWith(counting))
 
     await eventually('the message', () => api.logs.includes('patient received 1'))

@@ -10,6 +10,8 @@ import { synthesise, testAssembly } from '../synthesise.ts'
 const TASKS = 1_000
 const SWAPS = 5
 const PER_CALL = 100
+/** Two apps are synthesised, at the same time as other tests. */
+const SYNTHESIS_LIMIT_MS = 600_000
 
 let system: LocalSystem
 let assembly: string
@@ -19,7 +21,7 @@ beforeAll(async () => {
   const before = mkdtempSync(join(tmpdir(), 'without-probe-'))
   await synthesise('test/system/app-without-probe.ts', before)
   system = await startLocalSystem({ assemblyDir: before })
-})
+}, SYNTHESIS_LIMIT_MS)
 afterAll(() => system?.stop())
 
 type Resources = Record<
@@ -78,8 +80,8 @@ async function publishMany(prefix: string, type: string, input: (nth: number) =>
 async function failuresOf(ids: readonly string[]): Promise<unknown[]> {
   const ended = []
   for (const id of ids)
-    ended.push(await system.taskWhen(id, ({ state }) => state === 'succeeded' || state === 'failed'))
-  return ended.filter(({ state, runs }) => state !== 'succeeded' || runs.length !== 1)
+    ended.push(await system.taskWhen(id, ({ status }) => status === 'succeeded' || status === 'failed'))
+  return ended.filter(({ status, runs }) => status !== 'succeeded' || runs.length !== 1)
 }
 
 test(`${TASKS} tasks end while their stack gets a new type and the new type another option`, async () => {
@@ -87,12 +89,12 @@ test(`${TASKS} tasks end while their stack gets a new type and the new type anot
 
   await system.cloud.redeploy(assembly)
   const probed = await system.publish({ type: 'probe', key: 'fresh', input: {} })
-  expect(await system.taskWhen(probed, ({ state }) => state === 'succeeded')).toBeDefined()
+  expect(await system.taskWhen(probed, ({ status }) => status === 'succeeded')).toBeDefined()
   await system.cloud.redeploy(withAnotherLease(45_000))
 
   const leased = await system.publish({ type: 'probe', key: 'leased', input: {} })
-  expect(await system.taskWhen(leased, ({ state }) => state === 'succeeded')).toMatchObject({
-    leaseMs: 45_000,
+  expect(await system.taskWhen(leased, ({ status }) => status === 'succeeded')).toMatchObject({
+    options: { leaseMs: 45_000 },
   })
   expect(await failuresOf(ids)).toEqual([])
 })
@@ -103,7 +105,7 @@ test(`none of ${TASKS} tasks is lost while the code of their handler is replaced
   for (let swap = 1; swap <= SWAPS; swap += 1) {
     system.cloud.functions.find('Probe').replaceCode(probeOf(`version ${swap}`))
     const id = await system.publish({ type: 'probe', key: `after-${swap}`, input: {} })
-    const { result } = await system.taskWhen(id, ({ state }) => state === 'succeeded')
+    const { result } = await system.taskWhen(id, ({ status }) => status === 'succeeded')
     expect(result.version).toBe(`version ${swap}`)
   }
 
