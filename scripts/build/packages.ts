@@ -52,7 +52,7 @@ const SYSTEM_FUNCTIONS = [
   'executor',
 ] as const
 
-const BATON_TASKS: Package = {
+const MAIN_PACKAGE: Package = {
   name: 'baton-tasks',
   description: 'Tasks on DynamoDB, SQS and Lambda, in your own AWS account and on your own machine',
   exports: {
@@ -78,7 +78,7 @@ const BATON_TASKS: Package = {
   peers: { 'aws-cdk-lib': '^2.276.0', constructs: '^10.5.0', esbuild: '>=0.25.0', zod: '^4.0.0' },
 }
 
-const BATON_TASKS_LOCAL: Package = {
+const LOCAL_PACKAGE: Package = {
   name: 'baton-tasks-local',
   description: 'The local system of baton-tasks, which `baton dev` starts',
   exports: { '.': 'cli/dev/main.ts' },
@@ -90,7 +90,7 @@ const BATON_TASKS_LOCAL: Package = {
   peers: {},
 }
 
-const CREATE_BATON_TASKS: Package = {
+const STARTER_PACKAGE: Package = {
   name: 'create-baton-tasks',
   description: 'Starts a project with baton-tasks: npm create baton-tasks',
   exports: {},
@@ -103,7 +103,7 @@ const CREATE_BATON_TASKS: Package = {
 }
 
 /** Sources that do not exist are left out, and so is a package of which nothing is left. */
-export const PACKAGES: readonly Package[] = [BATON_TASKS, BATON_TASKS_LOCAL, CREATE_BATON_TASKS]
+export const PACKAGES: readonly Package[] = [MAIN_PACKAGE, LOCAL_PACKAGE, STARTER_PACKAGE]
   .map(withoutMissing)
   .filter(one => sourcesOf(one).length > 0)
 
