@@ -18,7 +18,7 @@ type FunctionLog = {
 export function keepLines(
   logicalId: string,
   { log, meter }: { readonly log: LogReceiver; readonly meter: Meter },
-) {
+): FunctionLog {
   const lines: string[] = []
   const usageKey = { caller: logicalId, service: 'logs', operation: 'PutLogEvents', resource: '' }
   let loadFailure: string | undefined
