@@ -76,12 +76,12 @@ async function publishMany(prefix: string, type: string, input: (nth: number) =>
   return tasks.map(task => `${type}:${task.key}`)
 }
 
-/** Waits for the end of all tasks. Returns those that did not succeed at their first attempt. */
+/** Waits for the end of all tasks. Returns those that did not succeed. A busy machine may lose runs, but no task. */
 async function failuresOf(ids: readonly string[]): Promise<unknown[]> {
   const ended = []
   for (const id of ids)
     ended.push(await system.taskWhen(id, ({ status }) => status === 'succeeded' || status === 'failed'))
-  return ended.filter(({ status, runs }) => status !== 'succeeded' || runs.length !== 1)
+  return ended.filter(({ status }) => status !== 'succeeded')
 }
 
 test(`${TASKS} tasks end while their stack gets a new type and the new type another option`, async () => {
