@@ -1,8 +1,8 @@
 /**
  * The public entry `baton-tasks/cdk`: a task system for your own CDK app. Read `task-system.ts` first: it creates the parts and has
  * the methods that add handlers, workers and flows. Then read `task-table.ts`, `queues/`, and `functions/`, which read and write
- * them. `types/` and `workers/` deploy code of users, `permissions/` limits it, and `monitoring/` raises alarms. `bounds.ts` has
- * every number, `settings.ts` every option that all parts share.
+ * them. `types/` and `workers/` deploy code of users, `placement/` chooses the stack of each handler, `permissions/` limits
+ * the code, and `monitoring/` raises alarms. `bounds.ts` has every number, `settings.ts` every option that all parts share.
  */
 
 export type { ApiAuth, ApiProps, TaskApi } from './api/api.ts'

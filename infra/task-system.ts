@@ -19,10 +19,11 @@ import { operatingRoutes, publishingRoutes, readingRoutes } from './permissions/
 import { allow, type Grantee, granteeUnder } from './permissions/permissions.ts'
 import { grantTableToPublisher, grantTableToWorker } from './permissions/table-access.ts'
 import { type GrantProps, grantedTypes, TypeReach } from './permissions/type-reach.ts'
+import { Placement } from './placement/placement.ts'
 import { FarTimers } from './queues/far-timers.ts'
 import { Messages } from './queues/queues.ts'
 import { type SettingsProps, settingsOf } from './settings.ts'
-import { collidingNames, mayShareEnvironment, tooManyResources } from './stack-checks.ts'
+import { refuseSameName, stackProblems } from './stack-checks.ts'
 import { type TableLimits, TaskTable, type WarmThroughput } from './task-table.ts'
 import { type FlowProps, FlowRegistration } from './types/flow-registration.ts'
 import { HandlerFunction, type HandlerProps, WEBHOOK_PROPS } from './types/handler-function.ts'
@@ -69,12 +70,13 @@ export class TaskSystem extends Construct {
   private readonly parts: Parts
   private readonly registrar: TypeRegistrar
   private readonly handlers: Construct
+  private readonly placement: Placement
 
   constructor(scope: Construct, id: string, props: TaskSystemProps = {}) {
     super(scope, id)
     const settings = settingsOf(this, props)
     this.systemName = settings.system
-    this.refuseSameName()
+    refuseSameName(this, one => one instanceof TaskSystem)
     const table = new TaskTable(this, 'Table', settings, {
       ...(props.tableLimits && { limits: props.tableLimits }),
       ...(props.warmThroughput && { warmThroughput: props.warmThroughput }),
@@ -97,6 +99,7 @@ export class TaskSystem extends Construct {
     this.apiUrl = this.api.url
     this.registrar = new TypeRegistrar(this, 'Registrar', this.parts)
     this.handlers = new Construct(this, 'Handlers')
+    this.placement = new Placement(this, 'Nested', this.handlers, settings.alarms)
     if (props.webhook ?? true) this.addWebhook()
     this.output('ApiUrl', this.apiUrl, props.systemName)
     this.output('TableName', table.table.tableName, props.systemName)
@@ -106,20 +109,19 @@ export class TaskSystem extends Construct {
     this.output('WakeQueueUrl', messages.wake.queue.queueUrl, props.systemName)
     this.output('JobsQueueUrl', messages.jobs.queue.queueUrl, props.systemName)
     this.node.addValidation({
-      validate: () => [...collidingNames(this), ...tooManyResources(this, this.handlers)],
+      validate: () => stackProblems(this, this.handlers, this.placement.nestedStacks(), settings.alarms),
     })
   }
 
   /**
    * Deploys the handler of the task that `props.entry` defines: function, queue with dead-letter queue, mapping, and
-   * the registration of its type.
+   * the registration of its type. From the 31st on (with `alarms: 'all'` from the 25th on) a handler stands in a nested stack,
+   * and `cdk.context.json`, which you commit, records the place of each.
    *
    * @throws BatonError `invalid` when the entry defines no task, or one that has a handler already.
    */
   addHandler(id: string, props: HandlerProps): HandlerFunction {
-    const handler = new HandlerFunction(this.handlers, id, this.parts, this.registrar, props)
-    this.refuseSecondServer(handler)
-    return handler
+    return this.placement.add(id, scope => this.createHandler(scope, id, props))
   }
 
   /**
@@ -245,8 +247,14 @@ export class TaskSystem extends Construct {
     grantee.addEnvironment('BATON_SYSTEM', this.systemName)
   }
 
+  private createHandler(scope: Construct, id: string, props: HandlerProps): HandlerFunction {
+    const handler = new HandlerFunction(scope, id, this.parts, this.registrar, props)
+    this.refuseSecondServer(handler)
+    return handler
+  }
+
   private refuseSecondServer(added: HandlerFunction | WorkerQueue | FlowRegistration): void {
-    const twin = this.handlers.node
+    const twin = this.node
       .findAll()
       .filter(isOfType)
       .find(other => other !== added && other.type === added.type)
@@ -255,7 +263,7 @@ export class TaskSystem extends Construct {
 
   /** Adds the shipped webhook handler. It may read the secrets that sign its calls: those named `<system>/webhook/…`. */
   private addWebhook(): void {
-    const { function: fn } = this.addHandler('Webhook', WEBHOOK_PROPS)
+    const { function: fn } = this.createHandler(this.handlers, 'Webhook', WEBHOOK_PROPS)
     const secrets = Stack.of(this).formatArn({
       service: 'secretsmanager',
       resource: 'secret',
@@ -271,23 +279,6 @@ export class TaskSystem extends Construct {
    */
   private output(name: string, value: string, systemName: string | undefined): void {
     new CfnOutput(this, name, { value }).overrideLogicalId(`${systemName?.replaceAll('-', '') ?? ''}${name}`)
-  }
-
-  /** Refuses a second system of the same name, because both would share queues, even in different stacks of the app. */
-  private refuseSameName(): void {
-    const isTwin = (other: IConstruct) =>
-      other instanceof TaskSystem &&
-      other !== this &&
-      other.systemName === this.systemName &&
-      mayShareEnvironment(other, this)
-    const twin = this.node.root.node.findAll().find(isTwin)
-    if (twin) {
-      throw new BatonError(
-        'invalid',
-        `${twin.node.path} is already named '${this.systemName}', and both may be deployed to one account and region; ` +
-          "give one of them another 'systemName', or give their stacks different environments",
-      )
-    }
   }
 }
 
