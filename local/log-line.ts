@@ -9,7 +9,7 @@ export type LogLine = {
 export type LogReceiver = (line: LogLine) => void
 
 /** The `source` of the lines of the local cloud itself. */
-const CLOUD_SOURCE = 'cloud'
+export const CLOUD_SOURCE = 'cloud'
 
 /** The log of the cloud's own parts. A line about something that is not supported is written once. */
 export function cloudLog(receive: LogReceiver): (line: string) => void {

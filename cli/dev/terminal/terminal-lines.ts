@@ -3,15 +3,10 @@
  * what handlers print and log. Powertools and Baton's own log write JSON; other lines are shown as they are.
  */
 
+import { CLOUD_SOURCE, type LogLine as SourceLine } from '../../../local/log-line.ts'
+
 /** Which lines are shown: failed runs and errors; also all runs and what handlers say; or every line but metrics. */
 export type Shown = 'failures' | 'runs' | 'everything'
-
-/** A line as the local cloud passes it on. */
-export type SourceLine = {
-  /** The logical id of the function or service; `cloud` for the local cloud itself. */
-  readonly source: string
-  readonly line: string
-}
 
 export type Reading = {
   readonly shown: Shown
@@ -51,12 +46,9 @@ const HIDDEN_FIELDS = new Set([
   'runId',
 ])
 
-/** The source of the local cloud's own lines. */
-const CLOUD = 'cloud'
-
 /** The line for the terminal; undefined if it is not shown. */
 export function terminalLine(given: SourceLine, reading: Reading): string | undefined {
-  if (given.source === CLOUD) return given.line
+  if (given.source === CLOUD_SOURCE) return given.line
   const logged = logLineIn(given.line)
   return logged ? loggedLine(given.source, logged, reading) : printedLine(given, reading)
 }

@@ -1,11 +1,12 @@
+import type { LogLine } from '../../../local/log-line.ts'
 import type { DevOptions } from '../../dev.ts'
-import { type Shown, type SourceLine, terminalLine } from './terminal-lines.ts'
+import { type Shown, terminalLine } from './terminal-lines.ts'
 
 /** What `baton dev` prints. */
 export type Terminal = {
   say(text: string): void
   /** Prints a line of a function or service, if it is shown. `label` names its stack when several run. */
-  line(line: SourceLine, isOwn: (source: string) => boolean, label?: string): void
+  line(line: LogLine, isOwn: (source: string) => boolean, label?: string): void
   /** Changes which lines are shown. */
   show(shown: Shown): void
 }
