@@ -59,6 +59,17 @@ export const CONFIGURATION_CHARACTERS_MAX = 100_000
 export const HANDLER_TIMEOUT_S = 300
 /** A handler's function runs this much longer than its task's `timeoutMs`, so that it can record the outcome. */
 export const HANDLER_MARGIN_S = 15
+/**
+ * The most types of one function. The role's policy names the queue of each twice, with at most 121 characters. A role's inline
+ * policies have at most 10,240 characters, of which the table takes a quarter. Source: IAM quotas.
+ */
+export const GROUPED_TYPES_MAX = 30
+/** Lambda's smallest `/tmp`. Source: Lambda quotas. */
+export const STORAGE_MB_MIN = 512
+/** Lambda's largest `/tmp`. Source: Lambda quotas. */
+export const STORAGE_MB_MAX = 10_240
+/** The most layers of one function. Source: Lambda quotas. */
+export const LAYERS_MAX = 5
 /** Lambda's longest timeout. Source: Lambda quotas. */
 export const FUNCTION_TIMEOUT_S_MAX = 900
 

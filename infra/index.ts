@@ -7,6 +7,7 @@
 
 export type { ApiAuth, ApiProps, TaskApi } from './api/api.ts'
 export type { ClaimsProps } from './api/claims.ts'
+export type { BundlingProps } from './bundling/options.ts'
 export type { FailureAlarmProps } from './monitoring/alarms.ts'
 export type { Grantee } from './permissions/permissions.ts'
 export type { GrantProps } from './permissions/type-reach.ts'
@@ -15,6 +16,8 @@ export { type ReservedConcurrency, TaskSystem, type TaskSystemProps } from './ta
 export type { TableLimits, WarmThroughput } from './task-table.ts'
 export type { MetricsScope } from './type-metrics.ts'
 export type { FlowProps, FlowRegistration } from './types/flow-registration.ts'
+export type { FunctionProps } from './types/function-props.ts'
 export type { HandlerFunction, HandlerProps } from './types/handler-function.ts'
+export type { GroupedType, HandlerGroup, HandlersProps } from './types/handler-group.ts'
 export type { WorkerQueue, WorkerQueueProps } from './types/worker-queue.ts'
 export type { WorkerService, WorkerServiceProps } from './workers/workers.ts'
