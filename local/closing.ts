@@ -1,11 +1,11 @@
 type Step = () => Promise<void> | void
 
 /**
- * Ends the parts of the cloud when it stops, or when its boot fails half way. `first`, `part` and `last` end nothing at once: each
- * registers an `end`, which `run` calls.
+ * Ends the parts of the cloud when it stops, or when its boot fails half way. `first`, `part` and `last` only register an `end`. `run`
+ * calls it.
  */
 export type Closing = {
-  /** Registers an end that runs before all others. Such a service needs the other parts to stop in order. */
+  /** Registers an end that runs before all others, for a part that needs the others while it stops, such as the worker services. */
   first(end: Step): void
   /** Registers an end that runs after the first ones, at the same time as those of all other parts: most parts wait for each other. */
   part(end: Step): void

@@ -28,7 +28,7 @@ export function composeReceivingSystem(): ReceivingSystem {
   return createReceivingSystem({ ...systemOfEnvironment(), log, metrics })
 }
 
-/** Makes the reader of task heads in records of the table's stream. */
+/** Makes the reader of heads in records of the table's stream. */
 export function composeHeadReader(): HeadReader {
   return createAwsHeadReader(systemOfEnvironment())
 }

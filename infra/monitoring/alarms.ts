@@ -82,7 +82,7 @@ export function watchLookLoops(scope: Construct, settings: Settings): void {
   addAlarm(scope, 'LookLoopAlarm', settings, {
     metric: taskMetric(settings.system, 'LookLoop', EVERY_TYPE),
     description:
-      'A look was armed too often, or a dispatch was sent on too often; the log of the waker or of the handler names the task',
+      'A chain of looks was too long, or a dispatch was sent on too often; the log of the waker or of the handler names the task',
   })
 }
 

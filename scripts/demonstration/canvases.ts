@@ -1,7 +1,7 @@
 import type { ApiCanvas } from '../../shared/api/canvases.ts'
 import { chain, chord } from '../../shared/define/canvases.ts'
+import type { DemoCanvas } from './demo-task.ts'
 import { wordsOf } from './http-worker.ts'
-import type { CanvasJob } from './job.ts'
 import { blocks, countByPattern, digestOf, range } from './pieces.ts'
 
 /** The sizes of a chapter and of a block. A text is counted chapter by chapter, and a chapter block by block. */
@@ -9,7 +9,7 @@ const [CHAPTER_CHARACTERS, BLOCK_CHARACTERS] = [20_000, 4_000]
 const CHAINS = 4
 
 /** Makes chords that count each text, and chains that digest a count. */
-export function canvases(texts: ReadonlyMap<string, string>, pieces: readonly string[]): CanvasJob[] {
+export function canvases(texts: ReadonlyMap<string, string>, pieces: readonly string[]): DemoCanvas[] {
   return [
     ...[...texts].flatMap(([name, text]) =>
       blocks(text, CHAPTER_CHARACTERS).map((chapter, index) => chordOf(`${name}-${index}`, chapter)),
@@ -18,7 +18,7 @@ export function canvases(texts: ReadonlyMap<string, string>, pieces: readonly st
   ]
 }
 
-function chordOf(key: string, chapter: string): CanvasJob {
+function chordOf(key: string, chapter: string): DemoCanvas {
   const members = blocks(chapter, BLOCK_CHARACTERS).map(text => ({ type: 'word-count', input: { text } }))
   return {
     group: 'chords',
@@ -34,7 +34,7 @@ function chordOf(key: string, chapter: string): CanvasJob {
   }
 }
 
-function chainOf(index: number, text: string): CanvasJob {
+function chainOf(index: number, text: string): DemoCanvas {
   const digest = digestOf(wordsOf(countByPattern(text)))
   return {
     group: 'chains',

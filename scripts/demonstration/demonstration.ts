@@ -9,8 +9,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { LocalCloud } from '../../local/cloud.ts'
 import { type Client, createClient } from '../../shared/client/client.ts'
 import type { Status } from '../../shared/core/task/lifecycle.ts'
+import { type DemoCanvas, type DemoTask, type Types, taskCountOf } from './demo-task.ts'
 import { HTTP_TYPES, startHttpWorker } from './http-worker.ts'
-import { type CanvasJob, type Job, type Types, taskCountOf } from './job.ts'
 import { startReceiver } from './receiver.ts'
 import { sagaTypes } from './sagas.ts'
 import { summarise } from './summary.ts'
@@ -30,19 +30,19 @@ export async function runDemonstration(cloud: LocalCloud): Promise<boolean> {
   const texts = new Map(readdirSync(TEXTS).map(name => [name, readFileSync(new URL(name, TEXTS), 'utf8')]))
   const client = createClient({ url: cloud.apiUrl })
   const receiver = await startReceiver()
-  const { jobs, canvases } = workload(texts, receiver.url)
+  const { demoTasks, canvases } = workload(texts, receiver.url)
   for (const [type, configuration] of Object.entries(typesAt(receiver.url)))
     await client.putType(type, configuration)
-  const tasks = taskCountOf(jobs, canvases)
+  const tasks = taskCountOf(demoTasks, canvases)
   const worker = startHttpWorker(client)
   const before = cloud.meter.snapshot()
   try {
     const [duplicates, duplicateCanvases] = await Promise.all([
-      publishJobs(client, jobs),
+      publishTasks(client, demoTasks),
       publishCanvases(client, canvases),
     ])
-    await showProgress(client, typesOf(jobs), tasks, DEMONSTRATION_MS_MAX)
-    const verdicts = await verify(client, jobs, canvases)
+    await showProgress(client, typesOf(demoTasks), tasks, DEMONSTRATION_MS_MAX)
+    const verdicts = await verify(client, demoTasks, canvases)
     const problems = [
       ...verdicts.flatMap(({ problems: found }) => found),
       ...duplicates,
@@ -68,21 +68,23 @@ function typesAt(receiverUrl: string): Types {
 }
 
 /** The types of all tasks, including those of canvases and callbacks. */
-function typesOf(jobs: readonly Job[]): string[] {
-  return [...new Set([...jobs.map(({ publication }) => publication.type), ...Object.keys(HTTP_TYPES)])]
+function typesOf(demoTasks: readonly DemoTask[]): string[] {
+  return [...new Set([...demoTasks.map(({ publication }) => publication.type), ...Object.keys(HTTP_TYPES)])]
 }
 
-/** Publishes all jobs, then the first ones once more. Returns a problem for each key that the system created twice. */
-async function publishJobs(client: Client, jobs: readonly Job[]): Promise<string[]> {
-  for (let start = 0; start < jobs.length; start += BATCH_TASKS) {
-    await client.publishMany(jobs.slice(start, start + BATCH_TASKS).map(({ publication }) => publication))
+/** Publishes all tasks, then the first ones once more. Returns a problem for each key that the system created twice. */
+async function publishTasks(client: Client, demoTasks: readonly DemoTask[]): Promise<string[]> {
+  for (let start = 0; start < demoTasks.length; start += BATCH_TASKS) {
+    await client.publishMany(
+      demoTasks.slice(start, start + BATCH_TASKS).map(({ publication }) => publication),
+    )
   }
-  const again = await client.publishMany(jobs.slice(0, 20).map(({ publication }) => publication))
+  const again = await client.publishMany(demoTasks.slice(0, 20).map(({ publication }) => publication))
   return again.flatMap(({ created, id }) => (created === false ? [] : [`${id} was created twice`]))
 }
 
 /** Publishes all canvases, then the first ones once more. Returns a problem for each key that the system created twice. */
-async function publishCanvases(client: Client, canvases: readonly CanvasJob[]): Promise<string[]> {
+async function publishCanvases(client: Client, canvases: readonly DemoCanvas[]): Promise<string[]> {
   for (const { canvas, key } of canvases) await client.publish(canvas, { key })
   const again = await Promise.all(
     canvases.slice(0, 2).map(({ canvas, key }) => client.publish(canvas, { key })),

@@ -1,5 +1,5 @@
 import type { ApiStep, ApiTask } from '../../shared/api/tasks.ts'
-import type { Job, Types } from './job.ts'
+import type { DemoTask, Types } from './demo-task.ts'
 import { countByPattern, digestOf, range } from './pieces.ts'
 
 const SAGAS = 20
@@ -32,14 +32,14 @@ export function sagaTypes(receiverUrl: string): Types {
 }
 
 /** Makes sagas whose steps run on three kinds of workers. The receiver refuses some sagas for good; these undo all their steps. */
-export function sagas(texts: readonly string[]): Job[] {
+export function sagas(texts: readonly string[]): DemoTask[] {
   return range(SAGAS).map(index => {
     const text = texts[index % texts.length] ?? ''
     return index % REFUSED_EVERY === REFUSED_EVERY - 1 ? refused(index, text) : published(index, text)
   })
 }
 
-function published(index: number, text: string): Job {
+function published(index: number, text: string): DemoTask {
   return {
     group: 'sagas',
     publication: { type: 'edition', key: `edition-${index}`, input: { text } },
@@ -52,7 +52,7 @@ function published(index: number, text: string): Job {
 }
 
 /** A saga that the receiver refuses because of its key. */
-function refused(index: number, text: string): Job {
+function refused(index: number, text: string): DemoTask {
   return {
     group: 'sagas undone',
     publication: { type: 'edition', key: `refused-${index}`, input: { text } },

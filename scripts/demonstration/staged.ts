@@ -1,5 +1,5 @@
+import type { DemoTask } from './demo-task.ts'
 import { inOneLine } from './http-worker.ts'
-import type { Job } from './job.ts'
 import { digestOf, range } from './pieces.ts'
 
 /** How many tasks have two stages. */
@@ -8,7 +8,7 @@ const STAGED_TASKS = 6
 const TASKS_PER_END = 4
 
 /** Makes tasks that the HTTP worker moves through two stages. */
-export function staged(texts: readonly string[]): Job[] {
+export function staged(texts: readonly string[]): DemoTask[] {
   return range(STAGED_TASKS).map(index => {
     const text = texts[(index * 5) % texts.length] ?? ''
     return {
@@ -28,7 +28,7 @@ export function staged(texts: readonly string[]): Job[] {
 }
 
 /** Makes tasks that publish a note at their end. Success and failure publish different notes. */
-export function callingBack(texts: readonly string[]): Job[] {
+export function callingBack(texts: readonly string[]): DemoTask[] {
   return (['succeeded', 'failed'] as const).flatMap(status =>
     range(TASKS_PER_END).map(index => ({
       group: 'calling back',

@@ -1,8 +1,8 @@
 import type { ApiTask } from '../../shared/api/tasks.ts'
 import type { Client } from '../../shared/client/client.ts'
-import { type CanvasJob, callbacksOf, type Job } from './job.ts'
+import { callbacksOf, type DemoCanvas, type DemoTask } from './demo-task.ts'
 
-/** The outcome of one job: the times (Unix ms) at which it was published, due and started, and its problems. */
+/** The outcome of one task: the times (Unix ms) at which it was published, due and started, and its problems. */
 export type Verdict = {
   readonly group: string
   readonly status: string
@@ -16,16 +16,16 @@ const READS_AT_ONCE = 10
 /** The time within which a canvas ends after its last task. */
 const CANVAS_LIMIT_MS = 10_000
 
-/** Reads the outcome of every job, canvas and callback, and compares it with the expected one. */
+/** Reads the outcome of every task, canvas and callback, and compares it with the expected one. */
 export async function verify(
   client: Client,
-  jobs: readonly Job[],
-  canvases: readonly CanvasJob[],
+  demoTasks: readonly DemoTask[],
+  canvases: readonly DemoCanvas[],
 ): Promise<Verdict[]> {
   return [
-    ...(await inBatches(jobs, job => verifyJob(client, job))),
+    ...(await inBatches(demoTasks, demoTask => verifyTask(client, demoTask))),
     ...(await inBatches(canvases, canvas => verifyCanvas(client, canvas))),
-    ...(await verifyCallbacks(client, jobs)),
+    ...(await verifyCallbacks(client, demoTasks)),
   ]
 }
 
@@ -40,7 +40,7 @@ async function inBatches<Item>(
   return verdicts
 }
 
-async function verifyJob(client: Client, { group, publication, expected }: Job): Promise<Verdict> {
+async function verifyTask(client: Client, { group, publication, expected }: DemoTask): Promise<Verdict> {
   const id = `${publication.type}:${publication.key}`
   const task = await client.get(id)
   const problems: string[] = []
@@ -60,7 +60,7 @@ async function verifyJob(client: Client, { group, publication, expected }: Job):
   }
 }
 
-async function verifyCanvas(client: Client, { group, key, problem, tasks }: CanvasJob): Promise<Verdict> {
+async function verifyCanvas(client: Client, { group, key, problem, tasks }: DemoCanvas): Promise<Verdict> {
   const id = `canvas:${key}`
   await client.canvasResult(undefined, id, { timeoutMs: CANVAS_LIMIT_MS }).catch(() => undefined)
   const canvas = await client.canvas(id)
@@ -74,15 +74,15 @@ async function verifyCanvas(client: Client, { group, key, problem, tasks }: Canv
 }
 
 /** Every task with callbacks must have published the callback of its end once, and no other. */
-async function verifyCallbacks(client: Client, jobs: readonly Job[]): Promise<Verdict[]> {
-  const calling = jobs.filter(job => callbacksOf(job).length > 0)
+async function verifyCallbacks(client: Client, demoTasks: readonly DemoTask[]): Promise<Verdict[]> {
+  const calling = demoTasks.filter(demoTask => callbacksOf(demoTask).length > 0)
   const types = new Set(calling.flatMap(callbacksOf).map(({ type }) => type))
   const found: ApiTask[] = []
   for (const type of types) for await (const task of client.list({ type, limit: 100 })) found.push(task)
   const byParent = Map.groupBy(found, ({ parentId }) => parentId)
-  return calling.map(job => {
-    const id = `${job.publication.type}:${job.publication.key}`
-    return callbackVerdict(id, job.expected.status, byParent.get(id) ?? [])
+  return calling.map(demoTask => {
+    const id = `${demoTask.publication.type}:${demoTask.publication.key}`
+    return callbackVerdict(id, demoTask.expected.status, byParent.get(id) ?? [])
   })
 }
 

@@ -1,5 +1,5 @@
 import { canvases } from './canvases.ts'
-import type { CanvasJob, Job } from './job.ts'
+import type { DemoCanvas, DemoTask } from './demo-task.ts'
 import { digestOf, paragraphs, range } from './pieces.ts'
 import { FLAKY_REFUSALS } from './receiver.ts'
 import { sagas } from './sagas.ts'
@@ -21,10 +21,10 @@ const [FIRST_DELAY_MS, DELAY_SPAN_MS] = [1_500, 5_000]
 export function workload(
   texts: ReadonlyMap<string, string>,
   receiverUrl: string,
-): { jobs: Job[]; canvases: CanvasJob[] } {
+): { demoTasks: DemoTask[]; canvases: DemoCanvas[] } {
   const pieces = paragraphs(texts)
   return {
-    jobs: [
+    demoTasks: [
       ...plain([...texts.values()], pieces, receiverUrl),
       ...sagas(pieces),
       ...staged(pieces),
@@ -34,7 +34,7 @@ export function workload(
   }
 }
 
-function plain(wholes: readonly string[], pieces: readonly string[], receiverUrl: string): Job[] {
+function plain(wholes: readonly string[], pieces: readonly string[], receiverUrl: string): DemoTask[] {
   const piece = (index: number) => pieces[index % pieces.length] ?? ''
   return [
     ...range(WORD_COUNT_TASKS).map(i =>
@@ -50,7 +50,7 @@ function plain(wholes: readonly string[], pieces: readonly string[], receiverUrl
   ]
 }
 
-function counted(group: string, key: string, text: string): Job {
+function counted(group: string, key: string, text: string): DemoTask {
   return {
     group,
     publication: { type: 'word-count', key, input: { text } },
@@ -65,15 +65,15 @@ function linesProblem(result: unknown, text: string): string | undefined {
   return right ? undefined : `counted ${lines} lines instead of ${text.split('\n').length}`
 }
 
-function delayed(index: number, text: string): Job {
-  const job = counted('delayed', `later-${index}`, text)
+function delayed(index: number, text: string): DemoTask {
+  const demoTask = counted('delayed', `later-${index}`, text)
   const delayMs = Math.round(
     FIRST_DELAY_MS + (index * DELAY_SPAN_MS) / DELAYED_TASKS + ((index * 373) % 1_000),
   )
-  return { ...job, publication: { ...job.publication, delayMs } }
+  return { ...demoTask, publication: { ...demoTask.publication, delayMs } }
 }
 
-function webhook(index: number, url: string): Job {
+function webhook(index: number, url: string): DemoTask {
   return {
     group: 'webhooks',
     publication: { type: 'webhook', key: `hook-${index}`, input: { url, order: index } },
@@ -81,7 +81,7 @@ function webhook(index: number, url: string): Job {
   }
 }
 
-function flaky(index: number, url: string): Job {
+function flaky(index: number, url: string): DemoTask {
   const retry = { maxRetries: 3, backoff: 'fixed' as const, delayMs: 300 }
   return {
     group: 'failing, then retried',
@@ -90,7 +90,7 @@ function flaky(index: number, url: string): Job {
   }
 }
 
-function fatal(index: number): Job {
+function fatal(index: number): DemoTask {
   return {
     group: 'fatal',
     publication: { type: 'word-count', key: `fatal-${index}`, input: { text: index } },
@@ -98,7 +98,7 @@ function fatal(index: number): Job {
   }
 }
 
-function digest(index: number, text: string): Job {
+function digest(index: number, text: string): DemoTask {
   return {
     group: 'HTTP worker',
     publication: { type: 'digest', key: `digest-${index}`, input: { text } },

@@ -36,12 +36,15 @@ export type ReceivingSystem = {
   readonly readDispatch: DispatchReader
 }
 
-/** Creates every port of a process on AWS. The SDK finds the region and the credentials. */
+/**
+ * Creates the ports that every process on AWS needs. `functions/compose` adds timers and the event bus where a function needs them.
+ * The SDK finds the region and the credentials.
+ */
 export function createAwsSystem(settings: AwsSettings): System {
   return createReceivingSystem(settings).system
 }
 
-/** Creates every port of a process on AWS that also reads dispatches from queues. */
+/** Like `createAwsSystem`, for a process that also receives dispatches from queues: adds the parts that read them. */
 export function createReceivingSystem(settings: AwsSettings): ReceivingSystem {
   const documents = createDocuments()
   const codec = createTaskCodec(createHeadReader(documents, settings.table))

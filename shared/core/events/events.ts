@@ -2,9 +2,9 @@
  * The events of a change, derived from the item as the change left it; the stream does not show the item before. The id of an event
  * follows from what happened, so a stream that is read again yields the same events.
  *
- * Not every change of a task yields an event. A task that falls due without a write becomes ready without an event. A patch of a task
- * that stays ready yields no second `task.ready`, but a publish that updates such a task (`ifExists: update`) does.
- * `event-types.ts` lists the types of events.
+ * Not every change of a task yields an event. A task that falls due without a write becomes ready without an event. A patch yields
+ * `task.ready` only if it ends the task's runs or sets the due time to now, also when the task was ready before. A publish that
+ * updates a task (`ifExists: update`) yields it whenever the task is ready afterwards. `event-types.ts` lists the types of events.
  */
 
 import { needsAttention } from '../flow/describe-steps.ts'
@@ -163,7 +163,7 @@ function errorMember(error: TaskError | undefined): Pick<BatonEvent, 'error'> {
   return error ? { error: { name: error.name, message: error.message } } : {}
 }
 
-/** The members that the events of heads have in common. The id is unique, because births are unique among all tasks. */
+/** The members that the events of heads have in common. The id is unique, because births are unique among all heads. */
 function commonMembers({ id, born, updatedAt }: Head, type: EventType, number: number): BatonEvent {
   return { id: `${born}.${number}.${wordOf(type)}`, type, at: updatedAt, taskId: id }
 }

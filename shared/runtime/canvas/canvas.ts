@@ -22,8 +22,8 @@
  * 3. `core/canvas/follow.ts` goes up the tree from that leaf, as long as the part around it has ended too. It answers which leaves
  *    start now, or that the whole canvas has ended. It may ask for the ends of other leaves first (`known-ends.ts`).
  * 4. `count-ends.ts` publishes those leaves, or ends the canvas (`end-canvas.ts`).
- * 5. A member that follows others receives a reference to their results (`handed-on.ts`). Its claim reads them page by page
- *    (`read-previous.ts`, `member-results.ts`).
+ * 5. A member that follows others receives a reference to their results (`handed-on.ts`). They are read page by page
+ *    (`read-previous.ts`, `member-results.ts`) after its claim: when its run begins, or for the answer of a claim over HTTP.
  *
  * What can go wrong:
  *

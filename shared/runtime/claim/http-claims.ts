@@ -51,7 +51,7 @@ export async function claimOverHttp(
   if (!Array.isArray(types)) return types
   const { claimer, requestId, waitMs = 0 } = request
   const mayWaitMs = Math.min(waitMs, CLAIM_WAIT_MS_MAX)
-  // Stays undefined for a repetition that finds the answer of its first request: it neither waits nor claims.
+  // Stays undefined for a repetition that finds the answer of its first request: it neither waits for work nor claims.
   let outcome: WaitOutcome | undefined
   const claim = async (ms: number) => {
     const tryOnce = claimTryOf(system, types, request, system.clock.now() + ms + CLAIM_PATIENCE_MS)

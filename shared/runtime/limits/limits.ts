@@ -17,8 +17,8 @@
  * - The item is a slot log: the starts of the last period, and the reserved ones. A slot is one start at one time. Two slots
  *   that are `limit` positions apart lie at least a period apart, so the limit holds for every span of time.
  * - A claim reserves the next slot by writing the log. The slot lies some milliseconds ahead, since it would otherwise pass during
- *   the write. Each process measures this lead. Calls of one process share a write. While the next free slot lies some time
- *   ahead, a write only adds to a counter.
+ *   the write. Each process measures this lead. Calls that arrive while their process writes the log share its next write. While
+ *   the next free slot lies some time ahead, a write only adds to a counter.
  * - A claim waits in place for a near slot: up to 1 s for a new slot, 2 s for the slot that its task has waited for, and 7.5 s in a
  *   standalone worker. The claim is written up to 250 ms before the slot, and its handler begins at the slot.
  * - A claim writes a far slot to the task. The planner reads that change from the table's stream and sends a dispatch for the time of
@@ -37,9 +37,9 @@
  *   wait note to the limit's item.
  * - A release while the note stands makes the planner send the waker a look at the limit. The look admits the next task: it ends
  *   the wait, which dispatches the task, or it sends a ticket. Only the claim that follows takes the permit.
- * - The note begins a series of looks. While tasks wait, one comes every 15 s, and 5 s after a look that admitted tasks. They repair what lost messages and dead processes
- *   leave: a stale holder, whose task has no run with its permit, is removed after 10 s. The series ends after two looks in a row
- *   that found no waiting task. The sweeper begins a lost series again.
+ * - The note begins a series of looks. While tasks wait, one comes every 15 s, and 5 s after a look that admitted tasks. They repair
+ *   what lost messages and dead processes leave: a stale holder, whose task has no run with its permit, is removed after 10 s. The
+ *   series ends after two looks in a row that found no waiting task. The sweeper begins a lost series again.
  * - A claim that took more than 5 s confirms its permits before the handler begins, since a look may have removed its holder.
  *
  * Read in this order:

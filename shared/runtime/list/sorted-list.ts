@@ -15,7 +15,7 @@ const BATCH_ENTRIES = 100
 /** A task and its position in the list. */
 export type ListedTask = { readonly task: Task; readonly entry: MergedEntry }
 
-/** Every matching task in the order of the query; undefined when there are too many to sort. */
+/** Every matching task in the order of the query; undefined when too many match, or when the search would read too many entries. */
 export async function sortedTasks(system: System, query: ListQuery): Promise<ListedTask[] | undefined> {
   const ranges = listRanges(query, system.clock.now())
   const found = await collect(system, query, ranges, COLLECTED_ENTRIES_MAX)
@@ -25,8 +25,8 @@ export async function sortedTasks(system: System, query: ListQuery): Promise<Lis
 /**
  * The running tasks of a type, sorted, without reading all of its backlog; undefined when too many run.
  *
- * Most running tasks are in the running places. A running task is outside of them before its first heartbeat, and while
- * it waits for more workers. Such tasks are looked for among the open tasks of the type with the earliest due times, in
+ * Most running tasks are in the running places. A task that a handler runs enters them with its first heartbeat. A running
+ * task that waits for more workers may be in its ready place or in the place of a limit instead. Such tasks are looked for among the open tasks of the type with the earliest due times, in
  * some 1,000 entries. Where a type has more open tasks, the list may lack a task outside of the running places.
  */
 export async function sortedRunning(

@@ -24,8 +24,8 @@ import { requestOfBody } from '../publish/request-of-body.ts'
 const UNKNOWN = { ok: false, reason: 'unknown' } as const
 
 /**
- * Pauses a schedule: no tick that falls due after this returns publishes anything. A tick that is due at the moment of the
- * pause may still publish its task just afterwards. Repeating the pause changes nothing.
+ * Pauses a schedule: when this returns, no tick that falls due later publishes anything. A tick that is due at the moment of
+ * the pause may still publish its task just afterwards. Repeating the pause changes nothing.
  */
 export function pauseSchedule(system: System, id: string): Promise<OperateOutcome<'finished', Schedule>> {
   return change(system, id, pause)

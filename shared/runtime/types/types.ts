@@ -31,8 +31,9 @@ export type PutTypeOutcome =
 
 /**
  * Creates the type or replaces its configuration. Everything else stays: whether the type is paused, and the time
- * since which it has a handler. When this returns, every claim obeys the new limits; a new order reaches every
- * process within a second. Jobs then update the waiting tasks.
+ * since which it has a handler. If limits have changed, this returns only after 1.5 s (`PAUSE_ACK_MS`), when every claim obeys
+ * them. It does not wait for other changes, such as a new order: they reach every process within a second. Jobs then update the
+ * waiting tasks.
  *
  * A configuration without shards keeps the present number (`changeType`), and one with fewer is refused. A deployed type
  * cannot change its kind, since its queue and its function would serve nothing. Each step of a flow must name an

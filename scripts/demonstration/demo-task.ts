@@ -6,8 +6,8 @@ import type { Canvas } from '../../shared/define/canvases.ts'
 
 type Ended = 'succeeded' | 'failed'
 
-/** One task of the demonstration (no long job of Baton's jobs queue): its publication, and its expected end. */
-export type Job = {
+/** One task of the demonstration: its publication, and its expected end. */
+export type DemoTask = {
   readonly group: string
   readonly publication: PublishBody & { readonly key: string }
   readonly expected: {
@@ -19,7 +19,7 @@ export type Job = {
 }
 
 /** One canvas of the demonstration. All its members must succeed. */
-export type CanvasJob = {
+export type DemoCanvas = {
   readonly group: string
   readonly key: string
   readonly canvas: Canvas
@@ -31,14 +31,14 @@ export type CanvasJob = {
 /** The types that the demonstration registers, by name, in this order. */
 export type Types = Readonly<Record<string, TypeBody>>
 
-/** The number of tasks, including members of canvases and the callbacks of each end. */
-export function taskCountOf(jobs: readonly Job[], canvases: readonly CanvasJob[]): number {
+/** The number of tasks, including members of canvases and the callbacks that the expected ends publish. */
+export function taskCountOf(demoTasks: readonly DemoTask[], canvases: readonly DemoCanvas[]): number {
   const members = canvases.reduce((sum, { tasks }) => sum + tasks, 0)
-  const callbacks = jobs.reduce((sum, job) => sum + callbacksOf(job).length, 0)
-  return jobs.length + members + callbacks
+  const callbacks = demoTasks.reduce((sum, demoTask) => sum + callbacksOf(demoTask).length, 0)
+  return demoTasks.length + members + callbacks
 }
 
-/** The callbacks that must be published after the job has ended as expected. */
-export function callbacksOf({ publication, expected }: Job): readonly DerivedBody[] {
+/** The callbacks that must be published after the task has ended as expected. */
+export function callbacksOf({ publication, expected }: DemoTask): readonly DerivedBody[] {
   return (expected.status === 'succeeded' ? publication.onSuccess : publication.onError) ?? []
 }
