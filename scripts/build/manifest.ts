@@ -14,10 +14,11 @@ type Root = {
   readonly devDependencies: Readonly<Record<string, string>>
 }
 
-function manifestOf({ name, description, exports, bin, dependencies, peers }: Package) {
+function manifestOf(one: Package) {
+  const { name, description, exports, bin, inBrowsers, dependencies, peers, optional } = one
   const root: Root = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
   const versions = { ...root.devDependencies, ...root.dependencies }
-  return {
+  return withoutEmpty({
     name,
     version: root.version,
     description,
@@ -33,11 +34,20 @@ function manifestOf({ name, description, exports, bin, dependencies, peers }: Pa
       })),
       './package.json': './package.json',
     },
+    browser: Object.fromEntries(
+      Object.entries(inBrowsers).map(sources => sources.map(source => `./${compiled(source, '.js')}`)),
+    ),
     bin: mapValues(bin, source => compiled(source, '.js')),
-    dependencies: Object.fromEntries(dependencies.map(one => [one, `^${versions[one]}`])),
+    dependencies: Object.fromEntries(dependencies.map(name => [name, `^${versions[name]}`])),
+    optionalDependencies: optional,
     peerDependencies: peers,
     peerDependenciesMeta: mapValues(peers, () => ({ optional: true })),
-  }
+  })
+}
+
+function withoutEmpty(manifest: object): object {
+  const isEmpty = (value: unknown) => typeof value === 'object' && Object.keys(value ?? {}).length === 0
+  return Object.fromEntries(Object.entries(manifest).filter(([, value]) => !isEmpty(value)))
 }
 
 /** The oldest Node in which `require` loads ES modules, as users' CommonJS projects need. */

