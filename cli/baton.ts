@@ -1,9 +1,9 @@
 #!/usr/bin/env node
-import { enableCompileCache } from 'node:module'
+import module from 'node:module'
 import { BatonError } from '../shared/core/errors.ts'
 
-// The next start reuses this start's compiled code. Compiling is half of a worker's start.
-enableCompileCache()
+// The next start reuses this start's compiled code, where Node can (22 and later). Compiling is half of a worker's start.
+module.enableCompileCache?.()
 
 /** One command. Each command has a file of its own in this folder. */
 type Command = { readonly usage: string; run(args: readonly string[]): Promise<void> }

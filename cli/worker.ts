@@ -1,4 +1,4 @@
-import { flushCompileCache } from 'node:module'
+import module from 'node:module'
 import { parseArgs } from 'node:util'
 import { BatonError } from '../shared/core/errors.ts'
 import { createWorker, type WorkerOptions } from '../shared/worker/create-worker.ts'
@@ -19,7 +19,7 @@ async function run(args: readonly string[]): Promise<void> {
   served.start()
   const types = options.tasks.map(({ type }) => type).join(', ')
   // The compile cache is flushed now and not at the exit, because the process may be killed.
-  flushCompileCache()
+  module.flushCompileCache?.()
   console.log(`worker ${served.workerId} (process ${process.pid}) serves ${types}`)
 }
 

