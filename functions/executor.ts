@@ -1,12 +1,12 @@
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda'
 import { versionOfEnvironment } from '../shared/aws/environment.ts'
-import type { AwsWorld } from '../shared/aws/system.ts'
+import type { ReceivingSystem } from '../shared/aws/system.ts'
 import { invocationWorkerId } from '../shared/core/worker/worker.ts'
 import type { TaskDefinition } from '../shared/define/define-task.ts'
 import { type ReceivedDispatch, serveDispatches } from '../shared/runtime/dispatch/serve-dispatches.ts'
 import { flushSpans } from '../shared/runtime/kernel/spans.ts'
 import { cachedTypeReader } from '../shared/runtime/types/type-cache.ts'
-import { composeWorld, flushMetrics } from './compose/compose.ts'
+import { composeReceivingSystem, flushMetrics } from './compose/compose.ts'
 import { lockIntrinsics } from './lock-intrinsics.ts'
 
 /** When only this time is left of the invocation, its runs are aborted and end as timed out. */
@@ -17,18 +17,24 @@ type Handler = (event: SQSEvent, context: Context) => Promise<SQSBatchResponse>
 /** The Lambda handler that serves a task type from its queue. */
 export function executorOf(definition: TaskDefinition): Handler {
   lockIntrinsics()
-  const world = composeWorld()
-  const { system } = world
+  const receiving = composeReceivingSystem()
+  const { system } = receiving
   const typeOf = cachedTypeReader(system)
   const version = versionOfEnvironment()
+  const aborting = abortedBySigterm()
   return async (event, context) => {
     const stopAt = system.clock.now() + context.getRemainingTimeInMillis() - STOP_MARGIN_MS
-    const read = await Promise.all(event.Records.map(record => readRecord(world, record)))
+    const read = await Promise.all(event.Records.map(record => readRecord(receiving, record)))
     const received = read.flatMap(one => one.received ?? [])
     const unread = read.flatMap(one => one.unread ?? [])
     const claimer = { workerId: invocationWorkerId(context.awsRequestId), ...version }
     try {
-      const failed = await serveDispatches(system, received, claimer, { definition, typeOf, stopAt })
+      const failed = await serveDispatches(system, received, claimer, {
+        definition,
+        typeOf,
+        stopAt,
+        aborting,
+      })
       return { batchItemFailures: [...unread, ...failed].map(itemIdentifier => ({ itemIdentifier })) }
     } finally {
       flushMetrics()
@@ -37,13 +43,23 @@ export function executorOf(definition: TaskDefinition): Handler {
   }
 }
 
+/**
+ * SIGTERM releases the runs of the process, without a retry. The local system sends it when the code has been replaced. On AWS,
+ * Lambda sends it to an idle process only.
+ */
+function abortedBySigterm(): AbortSignal {
+  const aborting = new AbortController()
+  process.on('SIGTERM', () => aborting.abort())
+  return aborting.signal
+}
+
 type ReadRecord = { readonly received?: ReceivedDispatch; readonly unread?: string }
 
 /**
  * Reads the dispatch in a message. A message that can never be read is dropped, and the sweeper sends a new dispatch. A
  * message that cannot be read now stays in its queue, which delivers it again.
  */
-async function readRecord({ system, readDispatch }: AwsWorld, record: SQSRecord): Promise<ReadRecord> {
+async function readRecord({ system, readDispatch }: ReceivingSystem, record: SQSRecord): Promise<ReadRecord> {
   const { messageId, body } = record
   try {
     const read = await readDispatch(body)

@@ -36,7 +36,10 @@ function requestOf({ headers, body, isBase64Encoded }: APIGatewayProxyEventV2): 
   })
 }
 
-/** Encodes a header that is not ASCII, because a `Request` holds headers in Latin-1 only. No header of the API needs more. */
+/**
+ * Percent-encodes a header that is not ASCII, because a `Request` refuses characters beyond Latin-1. The API reads only headers that
+ * are ASCII, so the encoding changes none of these.
+ */
 function headerText(value: string): string {
   return /[^\x20-\x7E\t]/.test(value) ? encodeURIComponent(value) : value
 }

@@ -1,6 +1,6 @@
+import type { SweepReport } from '../shared/runtime/repair/repair.ts'
 import { sweep } from '../shared/runtime/sweep/sweep.ts'
 import { createSweepMemory } from '../shared/runtime/sweep/sweep-round.ts'
-import type { SweepReport } from '../shared/runtime/sweeper/sweeper.ts'
 import { flushMetrics } from './compose/compose.ts'
 import { composePlanningSystem } from './compose/compose-timers.ts'
 

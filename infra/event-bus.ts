@@ -21,7 +21,7 @@ export class SystemEvents extends Construct {
     allow(grantee, {
       actions: ['events:PutEvents'],
       resources: [eventBusArn],
-      // `types`: only events of types that ask for it. The local cloud publishes all events.
+      // With `types`, only the events of types with `events: true` are published. The local cloud publishes all events.
       environment: { BATON_EVENT_BUS: eventBusName, BATON_EVENTS: 'types' },
     })
   }

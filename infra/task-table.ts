@@ -26,8 +26,8 @@ export type TableUse = {
 }
 
 /**
- * The access that code needs to publish tasks. The code lists the types to name them when one is unknown, reads members of
- * canvases, and reads the turns of tenants from the index.
+ * The access that code needs to publish tasks. The code reads the list of types, so that it can name the existing ones when a type is
+ * unknown. It also reads members of canvases, and the turns of tenants from the index.
  */
 export const PUBLISHER_ACCESS: TableUse = {
   items: ['GetItem', 'BatchGetItem', 'PutItem', 'UpdateItem', 'DeleteItem'],

@@ -1,14 +1,20 @@
 type Step = () => Promise<void> | void
 
-/** The parts that must end when the cloud stops, or when its boot fails half way. */
+/**
+ * Ends the parts of the cloud when it stops, or when its boot fails half way. `first`, `part` and `last` end nothing at once: each
+ * registers an `end`, which `run` calls.
+ */
 export type Closing = {
-  /** Ends before everything else: a service must still reach the other parts to stop in order. */
+  /** Registers an end that runs before all others. Such a service needs the other parts to stop in order. */
   first(end: Step): void
-  /** Ends at the same time as the other parts, because most of them wait for each other. */
+  /** Registers an end that runs after the first ones, at the same time as those of all other parts: most parts wait for each other. */
   part(end: Step): void
-  /** Ends after all parts: state is written when no part changes it any more. */
+  /** Registers an end that runs after those of all parts. State is written there, when no part changes it any more. */
   last(end: Step): void
+  /** Calls all registered ends, once. A second call returns the promise of the first. */
   run(): Promise<void>
+  /** Whether `run` was called. */
+  hasBegun(): boolean
 }
 
 export function createClosing(): Closing {
@@ -32,5 +38,6 @@ export function createClosing(): Closing {
       closed ??= close()
       return closed
     },
+    hasBegun: () => closed !== undefined,
   }
 }

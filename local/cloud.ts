@@ -1,68 +1,24 @@
 /**
  * Starts the local cloud: it reads the template that `infra/` synthesises and starts its resources. There is one folder for each
- * service of AWS. `custom-resources.ts` deploys custom resources, `closing.ts` ends the parts in order, and `account.ts` has the
- * account, the region and the ARNs.
+ * service of AWS. `platform.ts` starts the parts that live as long as the cloud, and `deployment/` puts a template into them, as
+ * often as it changes. `closing.ts` ends the parts in order, and `account.ts` has the account, the region and the ARNs.
  */
 
-import { resolve } from 'node:path'
-import { ACCOUNT_ID, nameOfArn, REGION } from './account.ts'
-import { type Closing, createClosing } from './closing.ts'
-import { deployCustomResources, type KeptResources } from './custom-resources.ts'
-import { type DataFolder, newAccessKey, openDataFolder } from './data-folder/data-folder.ts'
-import { openStateFile, type StateFile } from './data-folder/state-file.ts'
-import { serveEvents } from './events/events.ts'
-import { createFunctions, type Functions } from './functions/functions.ts'
-import { createLambdaApi } from './functions/lambda-api.ts'
-import { awsEnvironment } from './functions/spec.ts'
-import { createFaults, type Faults } from './gateway/faults.ts'
-import { type Gateway, startGateway } from './gateway/gateway.ts'
-import { createMeter, type Meter } from './gateway/meter.ts'
-import { startApiServer } from './http/http.ts'
+import { nameOfArn, REGION } from './account.ts'
+import { createClosing } from './closing.ts'
+import type { LocalCloudOptions } from './cloud-options.ts'
+import { type Deployment, deploy, type LocalResource } from './deployment/deployment.ts'
+import type { Functions } from './functions/functions.ts'
+import type { Faults } from './gateway/faults.ts'
+import type { Meter } from './gateway/meter.ts'
 import type { Mapping } from './mappings/mapping.ts'
-import { type KeptCheckpoints, startMappings } from './mappings/mappings.ts'
-import { createPermissions, type Denial, type Permissions } from './permissions/permissions.ts'
-import { noSchedules } from './scheduler/schedule-store.ts'
-import { type Scheduler, startScheduler } from './scheduler/scheduler.ts'
-import { createSecrets } from './secrets/secrets.ts'
-import { type LocalService, startServices } from './services/services.ts'
-import type { DynamoDbLocal } from './stores/dynamodb-local.ts'
-import { createQueues } from './stores/queues.ts'
+import type { Denial } from './permissions/permissions.ts'
+import { type Platform, startPlatform } from './platform.ts'
+import type { Scheduler } from './scheduler/scheduler.ts'
+import type { LocalService } from './services/services.ts'
 import type { QueueContent } from './stores/sqs-server.ts'
-import { startStores } from './stores/stores.ts'
-import { createTables } from './stores/tables.ts'
-import { emulationOf } from './template/resource-types.ts'
-import { openStack, type Stack } from './template/stack.ts'
-import { readAssembly } from './template/template.ts'
 
-export type LocalCloudOptions = {
-  /** The synthesised cloud assembly (`cdk.out`). */
-  readonly assemblyDir: string
-  readonly stackName: string
-  /** Port of the HTTP API on 127.0.0.1; 0 for any free one. @default 7070 */
-  readonly apiPort?: number
-  /** Further host names under which the HTTP API is reached, e.g. from a container; with a port if it differs. */
-  readonly allowedHosts?: readonly string[]
-  /** The folder that keeps tables, queues, schedules, custom resources and the access key. Without it all is in memory. */
-  readonly dataDir?: string
-  /** How many processes a function may have. Its `ReservedConcurrentExecutions` may lower the number. @default 6 */
-  readonly maxSandboxesPerFunction?: number
-  /** Receives every line that functions, services and the cloud itself write. */
-  readonly log?: (line: string) => void
-  /** Whether container services run, each as one process. @default true */
-  readonly services?: boolean
-  /** The port of a DynamoDB Local that runs already. The tables are kept there, apart from those of other clouds. */
-  readonly dynamoDbPort?: number
-  /** Variables that every function and service gets. */
-  readonly environment?: Readonly<Record<string, string>>
-}
-
-export type LocalResource = {
-  readonly type: string
-  /** What `Ref` gives: the URL of a queue, the name of a table or function. */
-  readonly physicalId: string
-  readonly arn: string
-  readonly attributes: Readonly<Record<string, unknown>>
-}
+export type { LocalCloudOptions } from './cloud-options.ts'
 
 export type LocalCloud = {
   /** Base address of the HTTP API. */
@@ -86,7 +42,7 @@ export type LocalCloud = {
   /** The one resource of a type whose logical id contains the text. */
   resource(type: string, idPart?: string): LocalResource
   readonly outputs: Readonly<Record<string, unknown>>
-  /** `logical id (type)` of the resources that are neither emulated nor known to be without effect here. */
+  /** `construct path (type)` of the resources that do not run here, and are not known to be without effect. */
   readonly unsupported: readonly string[]
   readonly functions: Functions
   /** The container services; each runs as one process. */
@@ -103,6 +59,12 @@ export type LocalCloud = {
   readonly denials: Denial[]
   /** Resolves after a store was lost and the cloud has ended. The value is the reason, in one line. */
   readonly broken: Promise<string>
+  /**
+   * Deploys a changed template of the stack in place. Tables, queues, schedules and their data stay, and what has not changed goes
+   * on. What is replaced ends after the work that it has under way. When the promise rejects, the last deployment runs as before.
+   * The properties of the cloud describe the new deployment afterwards. A further call waits for the present one.
+   */
+  redeploy(assemblyDir: string): Promise<void>
   /** Ends all processes and servers. A second call waits for the same end. */
   stop(): Promise<void>
 }
@@ -114,141 +76,73 @@ export type LocalCloud = {
 export async function startLocalCloud(options: LocalCloudOptions): Promise<LocalCloud> {
   const closing = createClosing()
   try {
-    return await boot(options, closing)
+    const platform = await startPlatform(options, closing)
+    let present = await deploy(platform, options.assemblyDir, undefined)
+    const redeploy = oneAfterTheOther(async (assemblyDir: string) => {
+      present = await deploy(platform, assemblyDir, present)
+    })
+    return openCloud(platform, () => present, { redeploy, stop: closing.run })
   } catch (cause) {
     await closing.run()
     throw cause
   }
 }
 
-async function boot(options: LocalCloudOptions, closing: Closing): Promise<LocalCloud> {
-  const { log = () => {}, maxSandboxesPerFunction = 6 } = options
-  const data = options.dataDir === undefined ? undefined : openDataFolder(options.dataDir)
-  const accessKey = data?.accessKey ?? newAccessKey()
-  const assembly = readAssembly(resolve(options.assemblyDir), options.stackName)
-  const stateFiles = openStateFiles(data)
-  closing.last(stateFiles.flush)
-
-  const meter = createMeter()
-  const faults = createFaults()
-  const gateway = await startGateway(meter, faults, accessKey, log)
-  closing.part(gateway.stop)
-  const api = await startApiServer(options.apiPort ?? 7070, options.allowedHosts)
-  closing.part(api.stop)
-
-  const queueUrl = (name: string) => `${gateway.url}/${ACCOUNT_ID}/${name}`
-  const stack = openStack(assembly, options.stackName, { gatewayUrl: gateway.url, apiUrl: api.url, queueUrl })
-  const unsupported = reportUnsupported(stack, log)
-
-  const permissions = protect(gateway, stack, log)
-  const broken = Promise.withResolvers<string>()
-  const onLost = (reason: string) => void closing.run().then(() => broken.resolve(reason))
-  const stores = { ...options, accessKey, data, log, onLost }
-  const { sqs, dynamo } = await startStores(stack, gateway, stores, closing)
-  await createTables(stack, gateway)
-  await createQueues(stack, gateway)
-
-  const events = serveEvents(stack, gateway)
-  const awsVariables = awsEnvironment(gateway.url, accessKey)
-  const environment = { ...awsVariables, ...events?.environment, ...options.environment }
-  const functions = createFunctions(stack, assembly, {
-    maxSandboxes: maxSandboxesPerFunction,
-    environment,
-    meter,
-    log,
-  })
-  closing.part(functions.stop)
-  gateway.serve('lambda', createLambdaApi(functions))
-  gateway.serve('secretsmanager', createSecrets(process.env))
-
-  const scheduler = startScheduler(stack, {
-    ...{ gateway, functions, meter, permissions, queueUrl, log },
-    state: stateFiles.schedules,
-  })
-  closing.part(scheduler.stop)
-  await deployCustomResources(stack, { gateway, functions, log, state: stateFiles.custom })
-
-  const mappings = startMappings(stack, { gateway, sqs, functions, log, checkpoints: stateFiles.checkpoints })
-  for (const mapping of mappings) closing.part(mapping.stop)
-  scheduler.begin()
-  const services = options.services === false ? [] : startServices(stack, assembly, { environment, log })
-  for (const service of services) closing.first(service.stop)
-  const partsDown = () => findPartsDown(dynamo, services)
-  api.serve({ stack, functions, meter, permissions, partsDown, ...(events && { stream: events.stream }) })
-
-  return {
-    ...describeCloud(stack, gateway, api.url, accessKey),
-    environment: { ...awsVariables, AWS_ACCESS_KEY_ID: TESTER },
-    broken: broken.promise,
-    unsupported,
-    functions,
-    services,
-    mappings,
-    mapping: name => findMapping(mappings, functions, name),
-    inspectQueue: queue => sqs.inspect(nameOfArn(queue)),
-    scheduler,
-    meter,
-    faults,
-    denials: permissions.denials,
-    stop: closing.run,
+/** Each call begins after the last one has ended, however it ended. */
+function oneAfterTheOther(run: (assemblyDir: string) => Promise<void>) {
+  let last: Promise<unknown> = Promise.resolve()
+  return (assemblyDir: string): Promise<void> => {
+    const mine = last.then(() => run(assemblyDir))
+    last = mine.catch(() => undefined)
+    return mine
   }
 }
 
 /** The access key id that the gateway attributes the calls of tests and tools to. */
 const TESTER = 'tester'
 
-/** From now on the gateway refuses calls that the caller's role does not allow. */
-function protect(gateway: Gateway, stack: Stack, log: (line: string) => void): Permissions {
-  const permissions = createPermissions(stack, log)
-  gateway.protect(permissions.refusalOf)
-  return permissions
-}
-
-/** Finds the parts that do not run at the moment. `/healthz` reports them. */
-async function findPartsDown(dynamo: DynamoDbLocal | undefined, services: readonly LocalService[]) {
-  const down = services.filter(service => !service.isUp()).map(({ logicalId }) => logicalId)
-  return dynamo && !(await dynamo.isUp()) ? ['DynamoDB Local', ...down] : down
-}
-
-function openStateFiles(data: DataFolder | undefined) {
-  const file = (name: string) => data?.file(name)
-  const checkpoints: StateFile<KeptCheckpoints> = openStateFile(file('checkpoints.json'), {})
-  const schedules = openStateFile(file('schedules.json'), noSchedules)
-  const custom: StateFile<KeptResources> = openStateFile(file('deployed.json'), {})
-  const flush = () => {
-    for (const state of [checkpoints, schedules, custom]) state.flush()
-  }
-  return { checkpoints, schedules, custom, flush }
-}
-
-function reportUnsupported(stack: Stack, log: (line: string) => void): string[] {
-  const found = stack.ids(type => emulationOf(type).kind === 'unsupported')
-  const unsupported = found.map(logicalId => `${logicalId} (${stack.resource(logicalId).Type})`)
-  for (const resource of unsupported) log(`NOT SUPPORTED locally: ${resource}; it does nothing here`)
-  return unsupported
-}
-
-function describeCloud(stack: Stack, gateway: Gateway, apiUrl: string, accessKey: string) {
-  const resources = Object.fromEntries(
-    stack
-      .ids()
-      .map(logicalId => [logicalId, { type: stack.resource(logicalId).Type, ...stack.describe(logicalId) }]),
-  )
+/** The cloud as tests and tools see it. What depends on the template is read from the present deployment. */
+function openCloud(
+  platform: Platform,
+  present: () => Deployment,
+  control: Pick<LocalCloud, 'redeploy' | 'stop'>,
+): LocalCloud {
+  const { functions, mappings, services, scheduler, meter, faults, denials, broken } = platform
+  const { url: endpoint } = platform.gateway
+  const credentials = { accessKeyId: TESTER, secretAccessKey: 'local', sessionToken: platform.accessKey }
   return {
-    apiUrl,
-    endpoint: gateway.url,
-    clientOptions: {
-      endpoint: gateway.url,
-      region: REGION,
-      credentials: { accessKeyId: TESTER, secretAccessKey: 'local', sessionToken: accessKey },
+    apiUrl: platform.api.url,
+    endpoint,
+    clientOptions: { endpoint, region: REGION, credentials },
+    environment: { ...platform.environment, AWS_ACCESS_KEY_ID: TESTER },
+    get resources() {
+      return present().resources
     },
-    resources,
-    resource: (type: string, idPart = '') => findResource(resources, type, idPart),
-    outputs: stack.outputs(),
+    resource: (type, idPart = '') => findResource(present().resources, type, idPart),
+    get outputs() {
+      return present().stack.outputs()
+    },
+    get unsupported() {
+      return present().unsupported
+    },
+    get services() {
+      return services.all()
+    },
+    get mappings() {
+      return mappings.all()
+    },
+    mapping: name => findMapping(mappings.all(), functions, name),
+    inspectQueue: queue => platform.stores.sqs.inspect(nameOfArn(queue)),
+    ...{ functions, scheduler, meter, faults, denials, broken },
+    ...control,
   }
 }
 
-function findResource(resources: Record<string, LocalResource>, type: string, idPart: string): LocalResource {
+function findResource(
+  resources: Readonly<Record<string, LocalResource>>,
+  type: string,
+  idPart: string,
+): LocalResource {
   const ofType = Object.entries(resources).filter(([, resource]) => resource.type === type)
   const exact = ofType.find(([logicalId]) => logicalId === idPart)
   const [only, second] = exact ? [exact] : ofType.filter(([logicalId]) => logicalId.includes(idPart))

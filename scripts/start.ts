@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { parseArgs } from 'node:util'
 import { type LocalCloud, startLocalCloud } from '../local/cloud.ts'
 import { openDataFolder } from '../local/data-folder/data-folder.ts'
+import type { LogLine } from '../local/log-line.ts'
 import { runDemonstration } from './demonstration/demonstration.ts'
 import { terminalLine } from './terminal-lines.ts'
 
@@ -76,8 +77,8 @@ async function boot(): Promise<LocalCloud> {
       apiPort: port,
       allowedHosts: allowedHosts(),
       ...(values.data && { dataDir: values.data }),
-      log: line => {
-        const shown = terminalLine(line, values.verbose)
+      log: ({ source, line }: LogLine) => {
+        const shown = terminalLine(source === 'cloud' ? line : `${source}: ${line}`, values.verbose)
         if (shown !== undefined) console.error(process.stdout.isTTY ? `\r\x1b[K${shown}` : shown)
       },
     })

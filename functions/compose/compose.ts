@@ -8,10 +8,10 @@ import { Metrics as PowertoolsMetrics } from '@aws-lambda-powertools/metrics'
 import type { HeadReader } from '../../shared/aws/dynamo/head/head-reader.ts'
 import { systemOfEnvironment } from '../../shared/aws/environment.ts'
 import {
-  type AwsWorld,
   createAwsHeadReader,
   createAwsSystem,
-  createAwsWorld,
+  createReceivingSystem,
+  type ReceivingSystem,
 } from '../../shared/aws/system.ts'
 import { EVERY_TYPE } from '../../shared/core/bounds.ts'
 import type { Log, MetricName, Metrics } from '../../shared/ports/machine.ts'
@@ -23,9 +23,9 @@ export function composeSystem(): System {
   return createAwsSystem({ ...systemOfEnvironment(), log, metrics })
 }
 
-/** Composes the system of a function that receives dispatches, and the parts that read them. */
-export function composeWorld(): AwsWorld {
-  return createAwsWorld({ ...systemOfEnvironment(), log, metrics })
+/** Composes the system of a function that receives dispatches from a queue, and the parts that read them. */
+export function composeReceivingSystem(): ReceivingSystem {
+  return createReceivingSystem({ ...systemOfEnvironment(), log, metrics })
 }
 
 /** Makes the reader of task heads in records of the table's stream. */

@@ -43,7 +43,7 @@ export function openApiOf(routes: readonly Route[]): Schema {
   }
 }
 
-/** Changes references to the place where OpenAPI keeps definitions. */
+/** Changes references to definitions: OpenAPI keeps definitions in another place than JSON Schema. */
 function withOpenApiReferences(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value).replaceAll('"#/$defs/', '"#/components/schemas/'))
 }

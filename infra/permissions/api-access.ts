@@ -27,29 +27,32 @@ export function readingRoutes(): readonly AllowedRoute[] {
   return READING
 }
 
-/** A publisher may wait for the results of its tasks. */
+/**
+ * The routes of a publisher. It may publish, and wait for the results of its tasks. A publisher of named types gets no route to
+ * publish: it publishes in the table, because the body of a request names the type, and IAM does not see the body.
+ */
 export function publishingRoutes(types: GrantedTypes): readonly AllowedRoute[] {
   if (types === 'any') return [...PUBLISHING, route('GET', '/v1/tasks/*'), route('GET', '/v1/canvases/*')]
-  return types.flatMap(type => ofTasks('GET', type))
+  return types.flatMap(type => taskRoutes('GET', type))
 }
 
-/** An operator reads what it operates on. */
+/** The routes of an operator. It may also read what it operates on. */
 export function operatingRoutes(types: GrantedTypes): readonly AllowedRoute[] {
-  if (types === 'any') return [...READING, ...operatingOn('*'), ...OPERATING]
+  if (types === 'any') return [...READING, ...routesToOperateOn('*'), ...OPERATING]
   return types.flatMap(type => [
-    ...ofTasks('GET', type),
+    ...taskRoutes('GET', type),
     route('GET', `/v1/types/${type}`),
     route('GET', `/v1/types/${type}/counts`),
-    ...operatingOn(type),
+    ...routesToOperateOn(type),
   ])
 }
 
-function operatingOn(type: string): AllowedRoute[] {
+function routesToOperateOn(type: string): AllowedRoute[] {
   return [
-    ...ofTasks('POST', type, '/cancel'),
-    ...ofTasks('POST', type, '/retry'),
-    ...ofTasks('PATCH', type),
-    ...ofTasks('DELETE', type),
+    ...taskRoutes('POST', type, '/cancel'),
+    ...taskRoutes('POST', type, '/retry'),
+    ...taskRoutes('PATCH', type),
+    ...taskRoutes('DELETE', type),
     ...['pause', 'resume', 'purge'].map(word => route('POST', `/v1/types/${type}/${word}`)),
   ]
 }
@@ -58,7 +61,7 @@ function operatingOn(type: string): AllowedRoute[] {
  * A task's id begins with its type and a colon. Clients send the colon percent-encoded, so there is a pattern for each form.
  * An id in base64url begins with `~`: a grant for named types does not cover it.
  */
-function ofTasks(method: string, type: string, operation = ''): AllowedRoute[] {
+function taskRoutes(method: string, type: string, operation = ''): AllowedRoute[] {
   const ids = type === '*' ? ['*'] : [`${type}:*`, `${type}%3A*`]
   return ids.map(id => route(method, `/v1/tasks/${id}${operation}`))
 }

@@ -13,22 +13,35 @@ import { createEventStream } from './event-stream.ts'
 const KEPT_EVENTS = 10_000
 
 export type LocalEvents = {
-  readonly stream: RequestHandler
-  /** Variables with which functions and services publish the events of all types, even of types that ask for none. */
-  readonly environment: Readonly<Record<string, string>>
+  /** Serves the buses of a stack. Events and their readers outlive deployments. */
+  deploy(stack: Stack): void
+  /** The stream of events; undefined while the stack has no bus. */
+  stream(): RequestHandler | undefined
 }
 
-/** Puts the event buses of a stack behind the gateway. Returns undefined when the stack has none. */
-export function serveEvents(stack: Stack, gateway: Pick<Gateway, 'serve'>): LocalEvents | undefined {
-  const buses = stack.ids('AWS::Events::EventBus').map(id => stack.describe(id))
-  if (buses.length === 0) return undefined
+/** Variables with which functions and services publish the events of all types, even of types that ask for none. */
+export function eventsEnvironment(stack: Stack): Readonly<Record<string, string>> {
+  return busesOf(stack).length > 0 ? { BATON_EVENTS: 'all' } : {}
+}
+
+/** Puts EventBridge behind the gateway. */
+export function serveEvents(gateway: Pick<Gateway, 'serve'>): LocalEvents {
   const log = createEventLog(KEPT_EVENTS)
-  gateway.serve(
-    'events',
-    createEventBus(
-      log,
-      buses.flatMap(({ physicalId, arn }) => [physicalId, arn]),
-    ),
-  )
-  return { stream: createEventStream(log), environment: { BATON_EVENTS: 'all' } }
+  const stream = createEventStream(log)
+  let buses: readonly string[] = []
+  return {
+    deploy: stack => {
+      buses = busesOf(stack)
+      if (buses.length > 0) gateway.serve('events', createEventBus(log, buses))
+    },
+    stream: () => (buses.length > 0 ? stream : undefined),
+  }
+}
+
+/** The names and ARNs of the buses of a stack. */
+function busesOf(stack: Stack): string[] {
+  return stack
+    .ids('AWS::Events::EventBus')
+    .map(id => stack.describe(id))
+    .flatMap(({ physicalId, arn }) => [physicalId, arn])
 }

@@ -25,11 +25,11 @@ async function start() {
       process.env._HANDLER ?? 'index.handler',
     )
     process.on('message', (request: InvocationRequest) => void run(handler, request))
-    send({ kind: 'ready' })
+    send({ kind: 'ready', stopsOnSignal: process.listenerCount('SIGTERM') > 0 })
     // The compile cache is written now, because this process is killed in the end and could not write it then.
     flushCompileCache()
   } catch (cause) {
-    send({ kind: 'init-failed', error: errorOf(cause) })
+    send({ kind: 'init-failed', error: { ...errorOf(cause), isLoadFailure: true } })
   }
 }
 

@@ -2,210 +2,148 @@
  * Lambda: each function runs in its own processes (`sandbox.ts`, started with `bootstrap.ts`), one per concurrent invocation
  * (`pool.ts`). `spec.ts` reads a function from the template, and `protocol.ts` has the messages of its processes. `lineage.ts`
  * counts the invocations in a chain of messages, and `lambda-api.ts` answers the Invoke call.
+ *
+ * A function lives as long as the cloud has it. A deployment or `replaceCode` changes it in place (`local-function.ts`): new
+ * invocations run in new processes, and those under way end in the old ones. During a deployment, custom resources already call
+ * the next version of their function, which has a process of its own then.
  */
 
-import type { Meter } from '../gateway/meter.ts'
 import type { Stack } from '../template/stack.ts'
 import type { Assembly } from '../template/template.ts'
-import { invocationsIn, isLoop, nextInChain } from './lineage.ts'
-import { ANSWER_BYTES_MAX, payloadBytes } from './payload-limits.ts'
-import { createPool, type Pool } from './pool.ts'
+import {
+  createLocalFunction,
+  type DeployedFunction,
+  type FunctionSetting,
+  type LocalFunction,
+} from './local-function.ts'
 import type { InvocationResult } from './sandbox.ts'
-import { functionSpecOf, maxSandboxesOf, memoryMbOf, timeoutMsOf } from './spec.ts'
-
-const LINES_KEPT = 1000
-
-/** Lambda retries an asynchronous invocation after one minute, then after two more. */
-const ASYNC_RETRY_DELAYS_MS = [60_000, 120_000]
-
-export type LocalFunction = {
-  readonly logicalId: string
-  readonly name: string
-  readonly arn: string
-  readonly timeoutMs: number
-  /** How many processes the function may have. */
-  readonly maxProcesses: number
-  /**
-   * Invokes the function and waits. A failure is a result, never an exception. `trace` is the header of the request's chain;
-   * without one a new chain begins.
-   */
-  invoke(event: unknown, trace?: string): Promise<InvocationResult>
-  /**
-   * Whether Lambda refuses the next invocation in this chain: the chain has 16 invocations of the function, and the function's
-   * `RecursiveLoop` is not `Allow`. The method counts and logs a refusal.
-   */
-  refuses(trace: string | undefined): boolean
-  /** How many invocations were refused as a loop, like CloudWatch's `RecursiveInvocationsDropped`. */
-  readonly recursionsDropped: () => number
-  /** The largest number of invocations of the function in one chain. */
-  readonly longestChain: () => number
-  /** Invokes the function without waiting. A failure is retried as the function's `EventInvokeConfig` says (twice by default). */
-  invokeLater(event: unknown, trace?: string): void
-  pids(): number[]
-  /** Starts this many processes ahead of the first invocations. */
-  warm(count: number): Promise<void>
-  /** The last lines that the function has written, oldest first. */
-  readonly logs: readonly string[]
-  stop(): Promise<void>
-}
+import { type Definition, isSameFunction, readFunction } from './spec.ts'
 
 export type Functions = {
   all(): LocalFunction[]
   /** Finds a function by logical id, ARN, name, or a part of the logical id that only one function has. */
   find(wanted: string): LocalFunction
+  /** Reads the functions of a stack that is being deployed. They run after `commit`. */
+  next(stack: Stack, assembly: Assembly, environment: Readonly<Record<string, string>>): NextFunctions
   stop(): Promise<void>
 }
 
-type Setting = {
+/** The functions of a stack that is being deployed. */
+export type NextFunctions = {
+  /** The logical id of a function of the next stack; undefined if it has none with this name, ARN or logical id. */
+  idOf(wanted: string): string | undefined
+  /** Why a function of the next stack cannot run here. */
+  unsupported(logicalId: string): string | undefined
+  /** Invokes a function as the next stack describes it. */
+  invoke(wanted: string, event: unknown): Promise<InvocationResult>
+  /** Reads all functions. Throws when the code of one is missing. `report` receives those that cannot run here. */
+  read(report: (logicalId: string, reason: string) => void): void
+  /** Replaces the present functions. Nothing in it can fail. */
+  commit(): void
+  /** Ends the processes that served only this deployment. */
+  end(): Promise<void>
+}
+
+type Setting = FunctionSetting & {
   readonly maxSandboxes: number
-  readonly environment: Readonly<Record<string, string>>
-  readonly meter: Meter
-  readonly log: (line: string) => void
 }
 
-export function createFunctions(stack: Stack, assembly: Assembly, setting: Setting): Functions {
-  const all = stack.ids('AWS::Lambda::Function').map(id => createFunction(id, stack, assembly, setting))
-  return {
-    all: () => all,
-    find: wanted => findFunction(all, wanted),
-    stop: async () => void (await Promise.all(all.map(one => one.stop()))),
-  }
-}
+export function createFunctions(setting: Setting): Functions {
+  const functions = new Map<string, DeployedFunction>()
+  const leaving = new Set<DeployedFunction>()
 
-function createFunction(
-  logicalId: string,
-  stack: Stack,
-  assembly: Assembly,
-  setting: Setting,
-): LocalFunction {
-  const { physicalId: name, arn } = stack.describe(logicalId)
-  const maxProcesses = maxSandboxesOf(stack, logicalId, setting.maxSandboxes)
-  const memoryMb = memoryMbOf(stack, logicalId)
-  const logs = keepLines(logicalId, setting)
-  const retryDelays = ASYNC_RETRY_DELAYS_MS.slice(0, asyncRetriesOf(stack, name))
-  const timers = new Set<NodeJS.Timeout>()
-  const recursion = watchRecursion(stack, { logicalId, arn }, setting)
-
-  // The pool is created at the first use: the environment may name values that exist only after the boot.
-  let pool: Pool | undefined
-  const open = () => {
-    pool ??= createPool(
-      functionSpecOf(stack, assembly, logicalId, setting.environment),
-      maxProcesses,
-      logs.add,
-    )
-    return pool
-  }
-
-  async function invoke(event: unknown, trace?: string) {
-    const chain = recursion.enter(trace)
-    const result = deliverable(await open().invoke(event, chain))
-    const usageKey = { caller: logicalId, service: 'lambda', operation: 'Invoke', resource: logicalId }
-    setting.meter.add(usageKey, {
-      calls: 1,
-      requests: 1,
-      gbMs: (Math.ceil(result.durationMs) * memoryMb) / 1024,
-    })
-    if (!result.ok) logs.add(`${result.error.errorType}: ${result.error.errorMessage}`)
-    return result
-  }
-
-  async function invokeLater(event: unknown, trace?: string, delays: readonly number[] = retryDelays) {
-    const { ok } = await invoke(event, trace)
-    const [delay, ...rest] = delays
-    if (ok || delay === undefined) return
-    const timer = setTimeout(() => {
-      timers.delete(timer)
-      void invokeLater(event, trace, rest)
-    }, delay)
-    timers.add(timer)
+  function leave(one: DeployedFunction) {
+    functions.delete(one.logicalId)
+    leaving.add(one)
+    void one.leave().then(() => leaving.delete(one))
   }
 
   return {
-    logicalId,
-    name,
-    arn,
-    maxProcesses,
-    timeoutMs: timeoutMsOf(stack, logicalId),
-    invoke,
-    refuses: recursion.refuses,
-    recursionsDropped: recursion.dropped,
-    longestChain: recursion.longest,
-    invokeLater: (event, trace) => void invokeLater(event, trace),
-    pids: () => pool?.pids() ?? [],
-    warm: count => open().warm(count),
-    logs: logs.lines,
+    all: () => [...functions.values()],
+    find: wanted => findFunction([...functions.values()], wanted),
+    next: (stack, assembly, environment) =>
+      nextFunctions({ stack, assembly, setting: { ...setting, environment }, functions, leave }),
     stop: async () => {
-      for (const timer of timers) clearTimeout(timer)
-      await pool?.stop()
+      await Promise.all([...functions.values(), ...leaving].map(one => one.stop()))
     },
   }
 }
 
-/** An answer that is too large to deliver counts as a failure of the function. */
-function deliverable(result: InvocationResult): InvocationResult {
-  if (!result.ok || payloadBytes(result.payload) <= ANSWER_BYTES_MAX) return result
-  const { requestId, durationMs } = result
-  const errorMessage = `Response payload size exceeded maximum allowed payload size (${ANSWER_BYTES_MAX} bytes).`
+type Registry = {
+  readonly stack: Stack
+  readonly assembly: Assembly
+  readonly setting: Setting & { readonly environment: Readonly<Record<string, string>> }
+  readonly functions: Map<string, DeployedFunction>
+  leave(one: DeployedFunction): void
+}
+
+function nextFunctions({ stack, assembly, setting, functions, leave }: Registry): NextFunctions {
+  const ids = stack.ids('AWS::Lambda::Function')
+  const definitions = new Map<string, Definition>()
+  /** Functions that custom resources call, when the present deployment has none that is the same. */
+  const called = new Map<string, DeployedFunction>()
+
+  function definitionOf(logicalId: string): Definition {
+    const known = definitions.get(logicalId)
+    if (known) return known
+    const read = readFunction(stack, assembly, logicalId, setting)
+    definitions.set(logicalId, read)
+    return read
+  }
+
+  function idOf(wanted: string) {
+    return ids.find(logicalId => {
+      const { physicalId, arn } = stack.describe(logicalId)
+      // An alias or a version stands for the function itself.
+      return [logicalId, physicalId, arn].includes(wanted) || wanted.startsWith(`${arn}:`)
+    })
+  }
+
+  function versionOf(logicalId: string): DeployedFunction {
+    const definition = definitionOf(logicalId)
+    const present = functions.get(logicalId)
+    if (present && isSameFunction(present.definition, definition)) return present
+    const { inspect: _port, ...beside } = setting
+    const made = called.get(logicalId) ?? createLocalFunction(definition, present ? beside : setting)
+    called.set(logicalId, made)
+    return made
+  }
+
   return {
-    requestId,
-    durationMs,
-    ok: false,
-    error: { errorType: 'Function.ResponseSizeTooLarge', errorMessage },
-  }
-}
-
-/** Counts a function's invocations in each chain of requests. Lambda ends a loop by default. */
-function watchRecursion(
-  stack: Stack,
-  { logicalId, arn }: Pick<LocalFunction, 'logicalId' | 'arn'>,
-  { log }: Setting,
-) {
-  const isAllowed = stack.read(logicalId, 'RecursiveLoop') === 'Allow'
-  let dropped = 0
-  let longest = 0
-  return {
-    dropped: () => dropped,
-    longest: () => longest,
-    /** Returns the chain with the invocation that begins now. */
-    enter: (trace: string | undefined) => {
-      const chain = nextInChain(trace, arn)
-      longest = Math.max(longest, invocationsIn(chain, arn))
-      return chain
+    idOf,
+    unsupported: logicalId => definitionOf(logicalId).unsupported,
+    invoke: async (wanted, event) => {
+      const logicalId = idOf(wanted)
+      if (logicalId === undefined) throw new Error(`There is no function ${wanted} in the stack`)
+      return versionOf(logicalId).invoke(event)
     },
-    refuses: (trace: string | undefined) => {
-      if (isAllowed || !isLoop(trace, arn)) return false
-      dropped += 1
-      const message = `Lambda refuses to invoke ${logicalId}: this chain of requests has invoked the function 16 times (RecursiveInvocationException)`
-      log(JSON.stringify({ level: 'ERROR', message, dropped, trace }))
-      return true
+    read: report => {
+      for (const logicalId of ids) {
+        const { unsupported } = definitionOf(logicalId)
+        if (unsupported !== undefined) report(logicalId, unsupported)
+      }
+    },
+    commit: () => {
+      for (const one of [...functions.values()]) if (!ids.includes(one.logicalId)) leave(one)
+      for (const logicalId of ids) {
+        const present = functions.get(logicalId)
+        if (present) present.become(definitionOf(logicalId))
+        else
+          functions.set(
+            logicalId,
+            called.get(logicalId) ?? createLocalFunction(definitionOf(logicalId), setting),
+          )
+      }
+    },
+    end: async () => {
+      const ended = [...called.values()].filter(one => functions.get(one.logicalId) !== one)
+      await Promise.all(ended.map(one => one.stop()))
     },
   }
-}
-
-function keepLines(logicalId: string, { log, meter }: Setting) {
-  const lines: string[] = []
-  const usageKey = { caller: logicalId, service: 'logs', operation: 'PutLogEvents', resource: '' }
-  return {
-    lines,
-    add: (line: string) => {
-      log(`${logicalId}: ${line}`)
-      lines.push(line)
-      if (lines.length > LINES_KEPT) lines.shift()
-      meter.add(usageKey, { calls: 1, logBytes: Buffer.byteLength(line) })
-    },
-  }
-}
-
-function asyncRetriesOf(stack: Stack, functionName: string) {
-  const config = stack
-    .ids('AWS::Lambda::EventInvokeConfig')
-    .find(id => stack.read(id, 'FunctionName') === functionName)
-  return config === undefined ? undefined : (stack.read(config, 'MaximumRetryAttempts') as number | undefined)
 }
 
 function findFunction(all: readonly LocalFunction[], wanted: string): LocalFunction {
-  const exact = all.find(({ logicalId, arn, name }) => [logicalId, arn, name].includes(wanted))
+  const exact = all.find(one => one.hasName(wanted))
   if (exact) return exact
   const lower = wanted.toLowerCase()
   const [only, second] = all.filter(({ logicalId }) => logicalId.toLowerCase().includes(lower))

@@ -1,5 +1,6 @@
 import { type Answer, type Backend, bodyOf, type Call, errorAnswer, jsonAnswer } from '../gateway/call.ts'
-import type { Functions, LocalFunction } from './functions.ts'
+import type { Functions } from './functions.ts'
+import type { LocalFunction } from './local-function.ts'
 import { EVENT_BYTES_MAX, LATER_EVENT_BYTES_MAX } from './payload-limits.ts'
 
 const invocation = /^\/2015-03-31\/functions\/([^/]+)\/invocations/

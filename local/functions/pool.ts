@@ -1,5 +1,6 @@
+import { createProcesses, type Source } from './processes.ts'
 import type { InvocationError } from './protocol.ts'
-import { type FunctionSpec, type InvocationResult, type Sandbox, startSandbox } from './sandbox.ts'
+import type { InvocationResult } from './sandbox.ts'
 
 /**
  * An invocation waits this long for a busy process before the pool starts another one. A start costs 100 ms of a developer's few
@@ -9,10 +10,25 @@ const GROWTH_PATIENCE_MS = 25
 
 export type Pool = {
   invoke(event: unknown, traceId: string): Promise<InvocationResult>
+  /** All processes, also those that end because the pool was renewed. */
   pids(): number[]
   /** Starts processes ahead of the first invocations. */
   warm(count: number): Promise<void>
+  /** From now on invocations run in new processes. The present ones end as soon as their invocations have ended. */
+  renew(): void
+  /** Takes no more invocations. Resolves when those under way have ended. */
+  leave(): Promise<void>
+  /** Ends all processes at once. */
   stop(): Promise<void>
+}
+
+type Setting = {
+  readonly source: Source
+  /** How many processes may run at the same time. */
+  maxProcesses(): number
+  /** Whether a process that ends counts until it is gone. A debugger's port has room for one. */
+  readonly waitsForOldProcesses: boolean
+  readonly onLine: (line: string) => void
 }
 
 type Waiting = {
@@ -23,54 +39,47 @@ type Waiting = {
 }
 
 /** The processes of one function. The pool grows on demand up to `maxProcesses`; further invocations queue. */
-export function createPool(spec: FunctionSpec, maxProcesses: number, onLine: (line: string) => void): Pool {
-  const all = new Set<Sandbox>()
-  const idle = createIdleList<Sandbox>(sandbox => sandbox.kill())
+export function createPool({ source, maxProcesses, waitsForOldProcesses, onLine }: Setting): Pool {
+  const processes = createProcesses({ source, onLine, onEnd: pump })
   const queue: Waiting[] = []
   let starting = 0
-  let stopped = false
+  let isStopped = false
   let growth: NodeJS.Timeout | undefined
 
   async function startProcess() {
-    const sandbox = startSandbox(spec, onLine)
-    all.add(sandbox)
     starting += 1
-    void sandbox.ended.then(() => forget(sandbox))
-    const problem = await sandbox.started
+    const started = await processes.start()
+    // The count begins anew with each generation, and the waiting invocations get processes of the new one.
+    if (started === 'outdated') return
     starting -= 1
-    if (!problem) return returnToIdle(sandbox)
-    sandbox.kill()
-    queue.shift()?.resolve(failed(problem))
-  }
-
-  function forget(sandbox: Sandbox) {
-    all.delete(sandbox)
-    idle.remove(sandbox)
+    if (started !== 'ready') fail(started)
     pump()
   }
 
-  function returnToIdle(sandbox: Sandbox) {
-    if (sandbox.alive()) idle.put(sandbox)
-    pump()
+  /** Code that cannot be loaded fails all waiting invocations. A process that died while it started fails one. */
+  function fail(error: InvocationError) {
+    const failing = queue.splice(0, error.isLoadFailure ? queue.length : 1)
+    for (const waiting of failing) waiting.resolve(failed(error))
   }
 
   function pump() {
-    if (stopped) return
-    while (queue.length > 0 && idle.size() > 0) void run(idle.take() as Sandbox, queue.shift() as Waiting)
+    if (isStopped) return
+    while (queue.length > 0 && processes.idle() > 0) void run(queue.shift() as Waiting)
     grow()
   }
 
-  async function run(sandbox: Sandbox, { event, traceId, resolve }: Waiting) {
-    resolve(await sandbox.invoke(event, traceId))
-    returnToIdle(sandbox)
+  async function run({ event, traceId, resolve }: Waiting) {
+    resolve(await processes.invoke(event, traceId))
+    pump()
   }
 
   function grow() {
     clearTimeout(growth)
     // The first invocations in the queue get the processes that are already starting.
     const next = queue[starting]
-    if (!next || all.size >= maxProcesses) return
-    const patience = all.size === 0 ? 0 : GROWTH_PATIENCE_MS - (performance.now() - next.since)
+    const present = processes.present()
+    if (!next || present + (waitsForOldProcesses ? processes.retired() : 0) >= maxProcesses()) return
+    const patience = present === 0 ? 0 : GROWTH_PATIENCE_MS - (performance.now() - next.since)
     if (patience > 0) {
       growth = setTimeout(pump, patience)
       return
@@ -79,30 +88,47 @@ export function createPool(spec: FunctionSpec, maxProcesses: number, onLine: (li
     grow()
   }
 
+  function refuseAll() {
+    isStopped = true
+    clearTimeout(growth)
+    for (const waiting of queue.splice(0)) waiting.resolve(failed(shutDown))
+    processes.retireAll()
+  }
+
   return {
     invoke: (event, traceId) => {
-      if (stopped) return Promise.resolve(failed(shutDown))
+      if (isStopped) return Promise.resolve(failed(shutDown))
       const { promise, resolve } = Promise.withResolvers<InvocationResult>()
       queue.push({ event, traceId, since: performance.now(), resolve })
       pump()
       return promise
     },
-    pids: () => [...all].flatMap(({ pid }) => pid ?? []),
+    pids: processes.pids,
     warm: async count => {
-      const missing = Math.max(0, Math.min(count, maxProcesses) - all.size)
+      const missing = Math.max(0, Math.min(count, maxProcesses()) - processes.present())
       await Promise.all(Array.from({ length: missing }, startProcess))
     },
+    renew: () => {
+      processes.retireAll()
+      starting = 0
+      pump()
+    },
+    leave: async () => {
+      refuseAll()
+      await processes.ended()
+    },
     stop: async () => {
-      stopped = true
-      clearTimeout(growth)
-      for (const waiting of queue.splice(0)) waiting.resolve(failed(shutDown))
-      for (const sandbox of all) sandbox.kill()
-      await Promise.all([...all].map(({ ended }) => ended))
+      refuseAll()
+      processes.killAll()
+      await processes.ended()
     },
   }
 }
 
-const shutDown: InvocationError = { errorType: 'Local.Stopped', errorMessage: 'The local cloud was stopped' }
+const shutDown: InvocationError = {
+  errorType: 'Local.Stopped',
+  errorMessage: 'The function or its local cloud was stopped',
+}
 
 const failed = (error: InvocationError): InvocationResult => ({
   ok: false,
@@ -110,40 +136,3 @@ const failed = (error: InvocationError): InvocationResult => ({
   requestId: '',
   durationMs: 0,
 })
-
-/** An idle process is kept this long, as Lambda keeps sandboxes for minutes. Then the process ends and frees its memory. */
-const IDLE_KEPT_MS = 5 * 60_000
-
-/** A list of idle items. `take` returns the item that was used last. An item that is idle for too long is retired. */
-type IdleList<T> = {
-  readonly size: () => number
-  put(entry: T): void
-  take(): T | undefined
-  remove(entry: T): void
-}
-
-function createIdleList<T>(retire: (entry: T) => void): IdleList<T> {
-  const timers = new Map<T, NodeJS.Timeout>()
-
-  function remove(entry: T) {
-    clearTimeout(timers.get(entry))
-    timers.delete(entry)
-  }
-
-  return {
-    size: () => timers.size,
-    put: entry => {
-      const timer = setTimeout(() => {
-        remove(entry)
-        retire(entry)
-      }, IDLE_KEPT_MS)
-      timers.set(entry, timer)
-    },
-    take: () => {
-      const entry = [...timers.keys()].at(-1)
-      if (entry !== undefined) remove(entry)
-      return entry
-    },
-    remove,
-  }
-}

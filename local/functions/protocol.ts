@@ -12,11 +12,14 @@ export type InvocationError = {
   readonly errorType: string
   readonly errorMessage: string
   readonly trace?: readonly string[]
+  /** Set when the function's code could not be loaded, so that the invocation has not begun. */
+  readonly isLoadFailure?: true
 }
 
 /** The messages that a function's process sends back. */
 export type SandboxMessage =
-  | { readonly kind: 'ready' }
+  /** `stopsOnSignal`: the function answers SIGTERM and ends its work early. Baton's executors do. */
+  | { readonly kind: 'ready'; readonly stopsOnSignal: boolean }
   | { readonly kind: 'init-failed'; readonly error: InvocationError }
   | { readonly kind: 'result'; readonly requestId: string; readonly payload: unknown }
   | { readonly kind: 'error'; readonly requestId: string; readonly error: InvocationError }

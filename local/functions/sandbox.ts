@@ -17,6 +17,8 @@ export type FunctionSpec = {
   readonly timeoutMs: number
   readonly memoryMb: number
   readonly environment: Readonly<Record<string, string>>
+  /** The port on loopback at which a debugger may attach. Invocations then have no timeout. */
+  readonly inspectPort?: number
 }
 
 export type InvocationResult = {
@@ -36,76 +38,90 @@ export type Sandbox = {
   /** Whether the process can take another invocation. */
   alive(): boolean
   invoke(event: unknown, traceId: string): Promise<InvocationResult>
+  /** Takes no more invocations, and ends when the present one has ended. A long one is asked to stop. */
+  retire(): void
   kill(): void
 }
 
-type Running = { readonly requestId: string; finish(outcome: Outcome): void }
+type Running = { readonly requestId: string; readonly begun: number; finish(outcome: Outcome): void }
 type Outcome = { ok: true; payload: unknown } | { ok: false; error: InvocationError }
 
 /** Lambda's smallest memory. Node itself needs about as much. */
 const HEAP_MB_MIN = 128
 
+/** An invocation on replaced code may last this long. Then its process gets SIGTERM, if the function answers that. */
+const RETIRED_RUN_MS = 30_000
+/** The time from SIGTERM to SIGKILL: a handler may ignore its signal, and its runs are released all the same within seconds. */
+const STOP_GRACE_MS = 20_000
+/** The timeout of an invocation that a debugger may stop at any line. */
+const DEBUGGED_TIMEOUT_MS = 24 * 60 * 60_000
+
 export function startSandbox(spec: FunctionSpec, onLine: (line: string) => void): Sandbox {
   const child = spawnRuntime(spec)
   let running: Running | undefined
   let alive = true
+  let stopsOnSignal = false
+  let stopping: NodeJS.Timeout | undefined
   const started = Promise.withResolvers<InvocationError | undefined>()
   const ended = Promise.withResolvers<void>()
-
-  for (const stream of [child.stdout, child.stderr]) {
-    if (stream) createInterface({ input: stream }).on('line', onLine)
-  }
+  onLinesOf(child, onLine)
 
   child.on('message', (message: SandboxMessage) => {
-    if (message.kind === 'ready') return started.resolve(undefined)
     if (message.kind === 'init-failed') return started.resolve(message.error)
+    if (message.kind === 'ready') {
+      stopsOnSignal = message.stopsOnSignal
+      return started.resolve(undefined)
+    }
     // An answer that comes after its invocation's timeout is ignored.
     if (message.requestId !== running?.requestId) return
     const failed = message.kind === 'error'
     running.finish(failed ? { ok: false, error: message.error } : { ok: true, payload: message.payload })
+  })
+  onEndOf(child, reason => {
+    alive = false
+    clearTimeout(stopping)
+    const error = { errorType: 'Runtime.ExitError', errorMessage: reason }
+    started.resolve(error)
+    running?.finish({ ok: false, error })
+    ended.resolve()
   })
 
   const kill = () => {
     alive = false
     child.kill('SIGKILL')
   }
-  const gone = (reason: string) => {
+
+  function retire() {
     alive = false
-    const error = { errorType: 'Runtime.ExitError', errorMessage: reason }
-    started.resolve(error)
-    running?.finish({ ok: false, error })
-    ended.resolve()
+    if (!running) return kill()
+    const age = performance.now() - running.begun
+    stopping = setTimeout(askToStop, Math.max(0, RETIRED_RUN_MS - age))
   }
-  child.on('error', cause => gone(`Runtime failed: ${cause.message}`))
-  child.on('exit', (code, signal) => {
-    gone(
-      signal
-        ? `Runtime exited with error: signal: ${signal}`
-        : `Runtime exited with error: exit status ${code}`,
-    )
-  })
+
+  /** A function that does not answer SIGTERM would die of it, so it keeps its process until its timeout. */
+  function askToStop() {
+    if (!stopsOnSignal) return
+    child.kill('SIGTERM')
+    stopping = setTimeout(kill, STOP_GRACE_MS)
+  }
 
   function invoke(event: unknown, traceId: string): Promise<InvocationResult> {
     const requestId = randomUUID()
     const begun = performance.now()
+    const timeoutMs = spec.inspectPort === undefined ? spec.timeoutMs : DEBUGGED_TIMEOUT_MS
     return new Promise(resolve => {
       const finish = (outcome: Outcome) => {
         clearTimeout(timer)
         running = undefined
+        if (!alive) kill()
         resolve({ requestId, durationMs: performance.now() - begun, ...outcome })
       }
       const timer = setTimeout(() => {
-        kill()
+        alive = false
         finish({ ok: false, error: timedOut(spec) })
-      }, spec.timeoutMs)
-      running = { requestId, finish }
-      deliver(child, {
-        requestId,
-        event,
-        traceId,
-        timeoutMs: spec.timeoutMs,
-        functionArn: spec.arn,
-      })
+      }, timeoutMs)
+      running = { requestId, begun, finish }
+      deliver(child, { requestId, event, traceId, timeoutMs, functionArn: spec.arn })
     })
   }
 
@@ -115,8 +131,26 @@ export function startSandbox(spec: FunctionSpec, onLine: (line: string) => void)
     ended: ended.promise,
     alive: () => alive,
     invoke,
+    retire,
     kill,
   }
+}
+
+function onLinesOf(child: ChildProcess, onLine: (line: string) => void) {
+  for (const stream of [child.stdout, child.stderr]) {
+    if (stream) createInterface({ input: stream }).on('line', onLine)
+  }
+}
+
+function onEndOf(child: ChildProcess, onEnd: (reason: string) => void) {
+  child.on('error', cause => onEnd(`Runtime failed: ${cause.message}`))
+  child.on('exit', (code, signal) => {
+    onEnd(
+      signal
+        ? `Runtime exited with error: signal: ${signal}`
+        : `Runtime exited with error: exit status ${code}`,
+    )
+  })
 }
 
 // When the process has just died, its `exit` event reports that. The failed send needs no second report.
@@ -131,7 +165,8 @@ const timedOut = ({ timeoutMs }: FunctionSpec): InvocationError => ({
 function spawnRuntime(spec: FunctionSpec): ChildProcess {
   const bootstrap = fileURLToPath(new URL(`./bootstrap${extname(import.meta.url)}`, import.meta.url))
   const heap = `--max-old-space-size=${Math.max(HEAP_MB_MIN, spec.memoryMb)}`
-  return spawn(process.execPath, [heap, '--disable-warning=ExperimentalWarning', bootstrap], {
+  const inspect = spec.inspectPort === undefined ? [] : [`--inspect=127.0.0.1:${spec.inspectPort}`]
+  return spawn(process.execPath, [heap, ...inspect, '--disable-warning=ExperimentalWarning', bootstrap], {
     cwd: spec.codeDir,
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     // The process has its own group, so Ctrl-C at the terminal reaches only the cloud. The cloud then ends its parts in order.

@@ -28,8 +28,8 @@ export type Gateway = {
   protect(refusalOf: (call: Call) => Answer | undefined): void
   /** Handles requests that are not AWS calls, e.g. answers of custom resources. They carry no key: their path is the secret. */
   route(pathPrefix: string, handler: (path: string, body: Buffer) => void): void
-  /** Calls the listener with the table names of every DynamoDB write that succeeded. */
-  onWrite(listener: (tableNames: readonly string[]) => void): void
+  /** Calls the listener with the table names of every DynamoDB write that succeeded, until the returned function is called. */
+  onWrite(listener: (tableNames: readonly string[]) => void): () => void
   stop(): Promise<void>
 }
 
@@ -45,7 +45,7 @@ export async function startGateway(
 ): Promise<Gateway> {
   const backends = new Map<string, Backend>()
   const routes = new Map<string, (path: string, body: Buffer) => void>()
-  const writeListeners: ((tableNames: readonly string[]) => void)[] = []
+  const writeListeners = new Set<(tableNames: readonly string[]) => void>()
   let refusalOf: (call: Call) => Answer | undefined = () => undefined
 
   const serveCall = faults.around(async call => {
@@ -92,7 +92,10 @@ export async function startGateway(
     url,
     serve: (service, backend) => void backends.set(service, backend),
     route: (prefix, handler) => void routes.set(prefix, handler),
-    onWrite: listener => void writeListeners.push(listener),
+    onWrite: listener => {
+      writeListeners.add(listener)
+      return () => void writeListeners.delete(listener)
+    },
     protect: refusal => {
       refusalOf = refusal
     },

@@ -34,7 +34,7 @@ export type Cost = {
   readonly total: number
 }
 
-/** The cost of the lines on AWS, in USD. */
+/** What the metered usage would cost on AWS, in USD. A line of the meter sums one caller's calls of one operation. */
 export function costOf(lines: MeterSnapshot): Cost {
   const of = (service: string) => totalOf(lines.filter(line => line.service === service))
   const dynamo = of('dynamodb')

@@ -37,13 +37,13 @@ const BILLED_CHUNK_BYTES = 512 * 1024
 
 export type ApiServer = {
   readonly url: string
-  /** Begins to serve the routes. Until then every request is answered with 503. */
+  /** Serves these routes from now on. Before the first ones every request is answered with 503. */
   serve(served: Served): void
   stop(): Promise<void>
 }
 
 type Served = {
-  readonly stack: Stack
+  readonly routes: Routes
   readonly functions: Functions
   readonly meter: Meter
   readonly permissions: Permissions
@@ -110,10 +110,7 @@ function explainPort(port: number) {
   }
 }
 
-function createServe({ stack, functions, meter, permissions }: Served): Serve {
-  const routes = readRoutes(stack)
-  const apiId = stack.ids('AWS::ApiGatewayV2::Api').map(id => stack.describe(id).physicalId)[0] ?? 'local'
-
+function createServe({ routes: { routes, apiId }, functions, meter, permissions }: Served): Serve {
   return async (request, body) => {
     const { method = 'GET', url = '/' } = request
     const [path = '/'] = url.split('?')
@@ -161,7 +158,16 @@ function within<T>(ms: number, value: Promise<T>): Promise<T | undefined> {
   return Promise.race([value, promise]).finally(() => clearTimeout(timer))
 }
 
-function readRoutes(stack: Stack): Route[] {
+/** The routes of a stack's HTTP API. */
+export type Routes = { readonly apiId: string; readonly routes: readonly Route[] }
+
+/** Reads the routes of a stack. Throws when one of them has no target in it. */
+export function readRoutes(stack: Stack): Routes {
+  const apiId = stack.ids('AWS::ApiGatewayV2::Api').map(id => stack.describe(id).physicalId)[0] ?? 'local'
+  return { apiId, routes: routesIn(stack) }
+}
+
+function routesIn(stack: Stack): Route[] {
   return stack.ids('AWS::ApiGatewayV2::Route').map(logicalId => {
     const { RouteKey, Target } = stack.properties(logicalId) as { RouteKey: string; Target: string }
     const integration = stack

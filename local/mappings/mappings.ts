@@ -1,12 +1,12 @@
 /**
  * Lambda's event source mappings. They read queues (`sqs-mapping.ts`, `sqs-delivery.ts`) and streams (`stream-mapping.ts`,
  * `shard-loop.ts`, `stream-batch.ts`), filter records (`event-pattern.ts`), and invoke functions with batches. `mapping.ts` has
- * the controls for tests.
+ * the controls for tests. A deployment leaves a mapping alone if nothing about it has changed.
  */
 
-import { nameOfArn } from '../account.ts'
+import { isDeepStrictEqual } from 'node:util'
 import type { StateFile } from '../data-folder/state-file.ts'
-import type { Functions } from '../functions/functions.ts'
+import type { Functions, NextFunctions } from '../functions/functions.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import type { SqsServer } from '../stores/sqs-server.ts'
 import { isTable } from '../stores/tables.ts'
@@ -14,8 +14,8 @@ import type { Stack } from '../template/stack.ts'
 import { readFilters } from './event-pattern.ts'
 import type { Mapping } from './mapping.ts'
 import type { Checkpoints } from './shard-reader.ts'
-import { startSqsMapping } from './sqs-mapping.ts'
-import { startStreamMapping } from './stream-mapping.ts'
+import { type SqsMappingSpec, startSqsMapping } from './sqs-mapping.ts'
+import { type StreamMappingSpec, startStreamMapping } from './stream-mapping.ts'
 
 export type KeptCheckpoints = Record<string, string>
 
@@ -43,6 +43,77 @@ type MappingProperties = {
   readonly Enabled?: boolean
 }
 
+/** Where a stream's mapping reports a batch that it has given up. */
+type LostBatches = { readonly destination?: string; readonly queueUrl?: string }
+
+/** A mapping as its stack describes it. */
+export type MappingSpec = { readonly functionId: string } & (
+  | { readonly source: 'sqs'; readonly spec: SqsMappingSpec }
+  | { readonly source: 'dynamodb'; readonly spec: StreamMappingSpec; readonly lost: LostBatches }
+)
+
+/** The event source mappings of a cloud. */
+export type Mappings = {
+  all(): Mapping[]
+  /**
+   * Runs these mappings from now on. A changed one is replaced and a missing one ends, each after the batches that it has under
+   * way.
+   */
+  deploy(specs: readonly MappingSpec[]): void
+  stop(): Promise<void>
+}
+
+type Running = { readonly read: MappingSpec; readonly mapping: Mapping }
+
+export function createMappings(parts: Parts): Mappings {
+  const running = new Map<string, Running>()
+  const leaving = new Set<Promise<void>>()
+
+  function leave(mapping: Mapping): Promise<void> {
+    const left: Promise<void> = mapping.stop().finally(() => leaving.delete(left))
+    leaving.add(left)
+    return left
+  }
+
+  function start(read: MappingSpec, after: Promise<void>): Mapping {
+    const target = parts.functions.find(read.functionId)
+    if (read.source === 'sqs') return startSqsMapping(read.spec, target, parts)
+    const { logicalId } = read.spec
+    return startStreamMapping(read.spec, target, {
+      gateway: parts.gateway,
+      log: parts.log,
+      checkpoints: checkpointsOf(logicalId, parts.checkpoints),
+      reportLost: message => reportGivenUp(logicalId, read.lost, message, parts),
+      after,
+    })
+  }
+
+  function replace(read: MappingSpec, present: Running | undefined): Running {
+    if (isDeepStrictEqual(present?.read, read)) return present as Running
+    // Batches of one shard follow each other, also across the two mappings.
+    return { read, mapping: start(read, present ? leave(present.mapping) : settled) }
+  }
+
+  return {
+    all: () => [...running.values()].map(({ mapping }) => mapping),
+    deploy: specs => {
+      const before = new Map(running)
+      running.clear()
+      for (const read of specs) {
+        const { logicalId } = read.spec
+        running.set(logicalId, replace(read, before.get(logicalId)))
+        before.delete(logicalId)
+      }
+      for (const { mapping } of before.values()) void leave(mapping)
+    },
+    stop: async () => {
+      await Promise.all([...[...running.values()].map(({ mapping }) => mapping.stop()), ...leaving])
+    },
+  }
+}
+
+const settled = Promise.resolve()
+
 /** Lambda's default size of a batch from an SQS queue. */
 const SQS_BATCH_MESSAGES = 10
 /** Lambda's default size of a batch from a stream. */
@@ -50,35 +121,69 @@ const STREAM_BATCH_RECORDS = 100
 /** Lambda's maximum of concurrent batches per SQS mapping. */
 const SQS_CONCURRENCY_MAX = 1250
 
-/** Starts every event source mapping of the template. */
-export function startMappings(stack: Stack, parts: Parts): Mapping[] {
+/** Reads the event source mappings of a stack. `report` receives those that cannot run here. */
+export function readMappings(
+  stack: Stack,
+  functions: NextFunctions,
+  report: (logicalId: string, reason: string) => void,
+): MappingSpec[] {
   return stack.ids('AWS::Lambda::EventSourceMapping').flatMap(logicalId => {
     const properties = stack.properties(logicalId) as MappingProperties
     if (properties.Enabled === false) return []
-    const { EventSourceArn } = properties
-    if (EventSourceArn.startsWith('arn:aws:sqs:')) return startSqs(stack, logicalId, properties, parts)
-    if (EventSourceArn.includes('/stream/')) return startStream(stack, logicalId, properties, parts)
-    throw new Error(`${logicalId} reads from ${EventSourceArn}, which the local cloud cannot read`)
+    const read = readMapping(stack, logicalId, properties, functions)
+    if (typeof read !== 'string') return [read]
+    report(logicalId, read)
+    return []
   })
 }
 
-function startSqs(stack: Stack, logicalId: string, properties: MappingProperties, parts: Parts): Mapping {
+/** A mapping, or the reason why it cannot run here. */
+function readMapping(
+  stack: Stack,
+  logicalId: string,
+  properties: MappingProperties,
+  functions: NextFunctions,
+): MappingSpec | string {
+  const { EventSourceArn: source, FunctionName } = properties
+  const functionId = functions.idOf(FunctionName)
+  if (functionId === undefined) return `its function ${FunctionName} is not in the stack`
+  const problem = functions.unsupported(functionId)
+  if (problem !== undefined) return `its function does not run: ${problem}`
+  if (source.startsWith('arn:aws:sqs:')) return readSqs(stack, logicalId, properties, functionId)
+  if (source.includes('/stream/')) return readStream(stack, logicalId, properties, functionId)
+  return `the local cloud cannot read from ${source}`
+}
+
+function readSqs(
+  stack: Stack,
+  logicalId: string,
+  properties: MappingProperties,
+  functionId: string,
+): MappingSpec | string {
   const queueId = stack.byArn(properties.EventSourceArn)
-  if (!queueId)
-    throw new Error(`${logicalId} reads from ${properties.EventSourceArn}, which is not in the stack`)
+  if (!queueId) return `its queue ${properties.EventSourceArn} is not in the stack`
   const spec = {
     ...commonOf(logicalId, properties, SQS_BATCH_MESSAGES),
     queueArn: properties.EventSourceArn,
     queueUrl: stack.describe(queueId).physicalId,
+    visibilityMs: Number(stack.read(queueId, 'VisibilityTimeout') ?? DEFAULT_VISIBILITY_S) * 1_000,
     concurrency: properties.ScalingConfig?.MaximumConcurrency ?? SQS_CONCURRENCY_MAX,
   }
-  return startSqsMapping(spec, parts.functions.find(properties.FunctionName), parts)
+  return { source: 'sqs', functionId, spec }
 }
 
-function startStream(stack: Stack, logicalId: string, properties: MappingProperties, parts: Parts): Mapping {
+/** The visibility timeout of a queue that sets none. */
+const DEFAULT_VISIBILITY_S = 30
+
+function readStream(
+  stack: Stack,
+  logicalId: string,
+  properties: MappingProperties,
+  functionId: string,
+): MappingSpec | string {
   const { EventSourceArn: streamArn } = properties
   const tableId = stack.ids(isTable).find(id => stack.describe(id).attributes.StreamArn === streamArn)
-  if (!tableId) throw new Error(`${logicalId} reads from ${streamArn}, which is not a stream of the stack`)
+  if (!tableId) return `${streamArn} is not a stream of the stack`
   const spec = {
     ...commonOf(logicalId, properties, STREAM_BATCH_RECORDS),
     streamArn,
@@ -88,12 +193,7 @@ function startStream(stack: Stack, logicalId: string, properties: MappingPropert
     maxAgeS: properties.MaximumRecordAgeInSeconds ?? -1,
     bisects: properties.BisectBatchOnFunctionError ?? false,
   }
-  return startStreamMapping(spec, parts.functions.find(properties.FunctionName), {
-    gateway: parts.gateway,
-    log: parts.log,
-    checkpoints: checkpointsOf(logicalId, parts.checkpoints),
-    reportLost: message => reportGivenUp(stack, logicalId, properties, message, parts),
-  })
+  return { source: 'dynamodb', functionId, spec, lost: lostBatchesOf(stack, properties) }
 }
 
 const commonOf = (logicalId: string, properties: MappingProperties, defaultBatchSize: number) => ({
@@ -104,21 +204,29 @@ const commonOf = (logicalId: string, properties: MappingProperties, defaultBatch
   filters: readFilters(properties.FilterCriteria),
 })
 
+function lostBatchesOf(stack: Stack, { DestinationConfig }: MappingProperties): LostBatches {
+  const destination = DestinationConfig?.OnFailure?.Destination
+  if (!destination?.startsWith('arn:aws:sqs:')) return {}
+  const queueId = stack.byArn(destination)
+  return queueId === undefined
+    ? { destination }
+    : { destination, queueUrl: stack.describe(queueId).physicalId }
+}
+
 /** Reports a batch that the mapping has given up to its failure destination, if that is a queue. */
 async function reportGivenUp(
-  stack: Stack,
   logicalId: string,
-  { DestinationConfig }: MappingProperties,
+  { destination, queueUrl }: LostBatches,
   message: unknown,
   { gateway, log }: Parts,
 ) {
-  const destination = DestinationConfig?.OnFailure?.Destination
   log(`${logicalId} gave up a batch: ${JSON.stringify(message)}`)
-  if (!destination?.startsWith('arn:aws:sqs:')) return
-  const queueId = stack.byArn(destination)
-  if (!queueId) return log(`${logicalId} cannot report it: the stack has no queue ${nameOfArn(destination)}`)
-  const QueueUrl = stack.describe(queueId).physicalId
-  await gateway.call(logicalId, 'sqs', 'SendMessage', { QueueUrl, MessageBody: JSON.stringify(message) })
+  if (queueUrl !== undefined) {
+    const sent = { QueueUrl: queueUrl, MessageBody: JSON.stringify(message) }
+    await gateway.call(logicalId, 'sqs', 'SendMessage', sent)
+  } else if (destination !== undefined) {
+    log(`${logicalId} cannot report it: the stack has no queue ${destination}`)
+  }
 }
 
 function checkpointsOf(logicalId: string, kept: StateFile<KeptCheckpoints>): Checkpoints {

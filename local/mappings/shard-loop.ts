@@ -48,11 +48,12 @@ async function step(loop: ShardLoop): Promise<boolean> {
   if (records.length === 0 && !closed) await loop.bell.wait(IDLE_POLL_MS, WAITS_AFTER_WRITE_MS)
   const wanted = records.filter(record => passesFilters(loop.filters, record))
   for (let at = 0; at < wanted.length; at += batchSize) {
-    await deliverStreamBatch(wanted.slice(at, at + batchSize), reader.shardId, batches)
+    const isDelivered = await deliverStreamBatch(wanted.slice(at, at + batchSize), reader.shardId, batches)
+    // The next mapping of the shard delivers a batch again that the stop interrupted.
+    if (!isDelivered) return closed
   }
   const last = records.at(-1)
-  // After a restart, a batch that the stop interrupted is delivered again.
-  if (last && !batches.state.stopped) loop.checkpoints.set(reader.shardId, last.dynamodb.SequenceNumber)
+  if (last) loop.checkpoints.set(reader.shardId, last.dynamodb.SequenceNumber)
   return closed
 }
 

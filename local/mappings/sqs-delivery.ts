@@ -1,5 +1,6 @@
-import type { LocalFunction } from '../functions/functions.ts'
 import { joinedTrace } from '../functions/lineage.ts'
+import type { LocalFunction } from '../functions/local-function.ts'
+import type { InvocationResult } from '../functions/sandbox.ts'
 import { readBatchFailures } from './batch-failures.ts'
 import { type Pattern, passesFilters } from './event-pattern.ts'
 import type { MappingState } from './mapping.ts'
@@ -7,6 +8,7 @@ import { filterView, type Message, recordOf } from './sqs-records.ts'
 
 export type SqsDelivery = {
   readonly queueArn: string
+  readonly visibilityMs: number
   readonly filters: readonly Pattern[]
   readonly reportsItemFailures: boolean
   readonly target: LocalFunction
@@ -34,12 +36,35 @@ export async function deliverMessages(messages: readonly Message[], delivery: Sq
   if (state.dropped?.(records)) return remove(wanted)
 
   const trace = joinedTrace(records.map(({ attributes }) => attributes.AWSTraceHeader))
+  const heldUntil = performance.now() + delivery.visibilityMs - HOLD_MARGIN_MS
   let handled = wanted
   for (let round = 0; round < state.deliveries; round += 1) {
-    const result = await target.invoke({ Records: records }, trace)
+    const result = await invokeLoaded(() => target.invoke({ Records: records }, trace), delivery, heldUntil)
     handled = result.ok ? handledOf(handled, result.payload, delivery) : []
   }
   await remove(handled)
+}
+
+/** Messages are given up this long before other receivers see them again. */
+const HOLD_MARGIN_MS = 500
+/** Code that could not be loaded is tried again after this time: its failure may come from outside. */
+const RELOAD_DELAY_MS = 2_000
+
+/**
+ * Invokes a function whose code may not load at the moment. The messages then wait here for other code, as long as SQS hides them.
+ * So each costs one receive per visibility timeout, as on AWS, and is handled as soon as its function is mended.
+ */
+async function invokeLoaded(
+  invoke: () => Promise<InvocationResult>,
+  { target, state }: SqsDelivery,
+  heldUntil: number,
+): Promise<InvocationResult> {
+  for (;;) {
+    const result = await invoke()
+    const left = heldUntil - performance.now()
+    if (result.ok || !result.error.isLoadFailure || state.stopped || left <= 0) return result
+    await target.changed(Math.min(RELOAD_DELAY_MS, left))
+  }
 }
 
 function handledOf(messages: readonly Message[], answer: unknown, { reportsItemFailures }: SqsDelivery) {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { nameOfArn } from '../account.ts'
-import type { LocalFunction } from '../functions/functions.ts'
+import type { LocalFunction } from '../functions/local-function.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import type { SqsServer } from '../stores/sqs-server.ts'
 import type { Pattern } from './event-pattern.ts'
@@ -21,6 +21,8 @@ export type SqsMappingSpec = {
   readonly logicalId: string
   readonly queueArn: string
   readonly queueUrl: string
+  /** How long SQS hides a received message. */
+  readonly visibilityMs: number
   readonly batchSize: number
   readonly windowMs: number
   readonly concurrency: number
@@ -37,13 +39,13 @@ export function startSqsMapping(spec: SqsMappingSpec, target: LocalFunction, par
   const state = newMappingState()
   const delivery = { ...spec, target, state, traceOf: parts.sqs.traceOf, remove: queue.remove }
   // Further batches would wait for a process, and their visibility timeout could end before they get one.
-  const batchesMax = Math.min(spec.concurrency, target.maxProcesses)
+  const batchesMax = () => Math.min(spec.concurrency, target.maxProcesses)
   const running = new Set<Promise<void>>()
 
   async function poll() {
     while (!state.stopped) {
       if (state.paused) await sleep(PAUSE_POLL_MS)
-      else if (running.size >= batchesMax) await Promise.race(running)
+      else if (running.size >= batchesMax()) await Promise.race(running)
       else await startBatch().catch(waitAfterError)
     }
   }

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { LocalFunction } from '../functions/functions.ts'
+import type { LocalFunction } from '../functions/local-function.ts'
 import { readBatchFailures } from './batch-failures.ts'
 import type { MappingState } from './mapping.ts'
 import { eventRecordOf, failureMessage, isTooOld, type StreamRecord, sequenceOf } from './stream-records.ts'
@@ -28,19 +28,20 @@ type Pending = { readonly records: readonly StreamRecord[]; readonly attempts: n
 
 /**
  * Delivers one batch until all of it is handled or given up, by the rules of the mapping. The order is kept: records after a failed
- * part are delivered only when that part has been handled or given up.
+ * part are delivered only when that part has been handled or given up. Returns false when the mapping was stopped before the end.
  */
 export async function deliverStreamBatch(
   records: readonly StreamRecord[],
   shardId: string,
   setting: BatchSetting,
-) {
+): Promise<boolean> {
   const queue: Pending[] = [{ records, attempts: 0 }]
   let next = queue.shift()
   while (next && !setting.state.stopped) {
     queue.unshift(...(await attempt(next, shardId, setting)))
     next = queue.shift()
   }
+  return next === undefined
 }
 
 /** Makes one attempt. Returns the parts that are still to be delivered. */

@@ -1,4 +1,4 @@
-import type { LocalFunction } from '../functions/functions.ts'
+import type { LocalFunction } from '../functions/local-function.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import type { Pattern } from './event-pattern.ts'
 import { controlOf, type Mapping, newMappingState } from './mapping.ts'
@@ -25,6 +25,8 @@ type Parts = {
   readonly checkpoints: Checkpoints
   readonly log: (line: string) => void
   reportLost(message: unknown): Promise<void>
+  /** The mapping begins to read when this resolves. */
+  readonly after: Promise<void>
 }
 
 /**
@@ -78,10 +80,10 @@ export function startStreamMapping(spec: StreamMappingSpec, target: LocalFunctio
   const wake = () => {
     for (const bell of bells) if (bell !== shardBell) bell.ring()
   }
-  gateway.onWrite(tables => {
+  const ignoreWrites = gateway.onWrite(tables => {
     if (tables.includes(spec.tableName)) wake()
   })
-  const watching = watchShards()
+  const watching = parts.after.then(watchShards)
 
   return {
     logicalId,
@@ -91,6 +93,7 @@ export function startStreamMapping(spec: StreamMappingSpec, target: LocalFunctio
     ...controlOf(state, wake),
     stop: async () => {
       state.stopped = true
+      ignoreWrites()
       for (const bell of bells) bell.ring()
       await watching
       await Promise.all(reading)

@@ -16,6 +16,8 @@ export type Denial = { readonly caller: string; readonly action: string; readonl
 export type Permissions = {
   /** The refusal of a call; undefined if the caller's role allows it. */
   refusalOf(call: Call): Answer | undefined
+  /** Whether the call would be refused. Unlike `refusalOf` it records nothing. */
+  wouldRefuse(call: Call): boolean
   /**
    * Whether a caller may perform an action. `caller` is a logical id or the ARN of a role. A caller without a role in the template
    * may perform every action.
@@ -32,11 +34,15 @@ const DENIALS_KEPT = 1_000
 /**
  * A call is attributed by its access key id. The id of a function, a mapping or a service stands for that resource's role. The id
  * of a role stands for the role itself: tests and other programs use it. Other callers, such as `tester`, are the account's owner.
+ * `denials` is the list that receives the refused calls.
  */
-export function createPermissions(stack: Stack, log: (line: string) => void): Permissions {
+export function createPermissions(
+  stack: Stack,
+  log: (line: string) => void,
+  denials: Denial[] = [],
+): Permissions {
   const roles = rolesIn(stack, log)
   const actionsOf = requestedActionsIn(stack)
-  const denials: Denial[] = []
   const roleOf = (caller: string) =>
     caller.startsWith('arn:') ? roles.ofArn(caller) : roles.ofCaller(caller)
 
@@ -56,6 +62,10 @@ export function createPermissions(stack: Stack, log: (line: string) => void): Pe
     principalOf: caller => {
       const role = roleOf(caller)
       return role && assumedRoleArn(role, caller)
+    },
+    wouldRefuse: call => {
+      const role = roleOf(call.roleArn ?? call.caller)
+      return role !== undefined && actionsOf(call).some(requested => !role.policy.allows(requested))
     },
     refusalOf: call => {
       const caller = call.roleArn ?? call.caller

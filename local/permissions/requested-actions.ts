@@ -69,6 +69,7 @@ function secretsActions(call: Call): RequestedAction[] {
   return [{ action: `secretsmanager:${call.operation}`, resource }]
 }
 
+/** Functions call Lambda only to invoke a function, so every call to it needs this one action. */
 function lambdaActions({ path }: Call): RequestedAction[] {
   const named = /\/functions\/([^/?]+)\//.exec(path)?.[1]
   const name = decodeURIComponent(named ?? '')

@@ -3,6 +3,7 @@
  * (`expression.ts`), and the loop that fires them (`runner.ts`).
  */
 
+import { isDeepStrictEqual } from 'node:util'
 import { nameOfArn } from '../account.ts'
 import type { StateFile } from '../data-folder/state-file.ts'
 import type { Functions } from '../functions/functions.ts'
@@ -32,19 +33,28 @@ type Parts = {
   readonly gateway: Gateway
   readonly functions: Functions
   readonly meter: Meter
-  readonly permissions: Permissions
   readonly state: StateFile<KeptSchedules>
   readonly queueUrl: (name: string) => string
   readonly log: (line: string) => void
 }
 
-/** Serves Scheduler behind the gateway, and creates the template's groups and schedules in it. */
-export function startScheduler(stack: Stack, parts: Parts): Scheduler & { begin(): void; stop(): void } {
+export type RunningScheduler = Scheduler & {
+  /**
+   * Creates the schedules of a stack, updates the changed ones, and deletes those that only the last stack had. From now on the
+   * permissions of this deployment count.
+   */
+  deploy(schedules: TemplateSchedules, permissions: Permissions): void
+  stop(): void
+}
+
+/** Serves Scheduler behind the gateway. Schedules that programs have created outlive deployments, and so do their groups. */
+export function startScheduler(parts: Parts): RunningScheduler {
+  let permissions: Permissions | undefined
   const store = createScheduleStore(parts.state, Date.now())
   const runner = createScheduleRunner({
     store,
     log: parts.log,
-    invoke: (target, input, schedule) => invokeTarget(target, input, schedule, parts),
+    invoke: (target, input, schedule) => invokeTarget(target, input, schedule, { ...parts, permissions }),
     deadLetter: async (queueArn, input, { Name, Target: { RoleArn } }) => {
       const message = { QueueUrl: parts.queueUrl(nameOfArn(queueArn)), MessageBody: input }
       await parts.gateway.call(`schedule/${Name}`, 'sqs', 'SendMessage', message, RoleArn)
@@ -52,21 +62,25 @@ export function startScheduler(stack: Stack, parts: Parts): Scheduler & { begin(
   })
   parts.gateway.serve('scheduler', createSchedulerApi(store, runner))
 
-  for (const id of stack.ids('AWS::Scheduler::ScheduleGroup')) {
-    const name = stack.describe(id).physicalId
-    if (!store.group(name)) store.putGroup(name, Date.now())
+  /** The schedules of the present stack, by their names. */
+  let deployed = new Map<string, TemplateSchedule>()
+
+  function deploy({ groups, schedules }: TemplateSchedules, checkedBy: Permissions) {
+    permissions = checkedBy
+    for (const group of groups.filter(name => !store.group(name))) store.putGroup(group, Date.now())
+    const wanted = new Map(schedules.map(one => [keyOf(one), one]))
+    // An unchanged schedule keeps its state, which a program may have changed.
+    const changed = schedules.filter(one => !isDeepStrictEqual(deployed.get(keyOf(one)), one))
+    for (const { group, name, request } of changed) store.put(group, name, request, Date.now())
+    const gone = [...deployed].filter(([key]) => !wanted.has(key))
+    for (const [, { group, name }] of gone) deleteIfThere(group, name)
+    deployed = wanted
+    runner.rearm()
   }
 
-  function createTemplateSchedules() {
-    for (const id of stack.ids('AWS::Scheduler::Schedule')) {
-      const { Name: _name, ...request } = stack.properties(id) as ScheduleRequest & { Name?: string }
-      store.put(
-        request.GroupName ?? 'default',
-        stack.describe(id).physicalId,
-        withSeconds(request),
-        Date.now(),
-      )
-    }
+  function deleteIfThere(group: string, name: string) {
+    const schedule = store.find(group, name)
+    if (schedule) store.delete(schedule)
   }
 
   function findSchedule(name: string) {
@@ -86,12 +100,29 @@ export function startScheduler(stack: Stack, parts: Parts): Scheduler & { begin(
       runner.rearm()
     },
     schedules: store.list,
-    begin: () => {
-      createTemplateSchedules()
-      runner.rearm()
-    },
+    deploy,
     stop: runner.stop,
   }
+}
+
+/** The groups and schedules of a stack. */
+export type TemplateSchedules = {
+  readonly groups: readonly string[]
+  readonly schedules: readonly TemplateSchedule[]
+}
+
+type TemplateSchedule = { readonly group: string; readonly name: string; readonly request: ScheduleRequest }
+
+const keyOf = ({ group, name }: TemplateSchedule) => `${group}/${name}`
+
+export function readSchedules(stack: Stack): TemplateSchedules {
+  const groups = stack.ids('AWS::Scheduler::ScheduleGroup').map(id => stack.describe(id).physicalId)
+  const schedules = stack.ids('AWS::Scheduler::Schedule').map(id => {
+    const { Name: _name, ...request } = stack.properties(id) as ScheduleRequest & { Name?: string }
+    const group = request.GroupName ?? 'default'
+    return { group, name: stack.describe(id).physicalId, request: withSeconds(request) }
+  })
+  return { groups, schedules }
 }
 
 // The template has dates as text, the protocol as Unix seconds.
@@ -104,7 +135,12 @@ function withSeconds(request: ScheduleRequest): ScheduleRequest {
   }
 }
 
-async function invokeTarget(target: Target, input: string, { Name }: Schedule, parts: Parts) {
+async function invokeTarget(
+  target: Target,
+  input: string,
+  { Name }: Schedule,
+  parts: Parts & { readonly permissions: Permissions | undefined },
+) {
   const usageKey = {
     caller: `schedule/${Name}`,
     service: 'scheduler',
@@ -114,7 +150,7 @@ async function invokeTarget(target: Target, input: string, { Name }: Schedule, p
   parts.meter.add(usageKey, { calls: 1, requests: 1 })
   if (target.Arn.startsWith('arn:aws:lambda:')) {
     const asked = { action: 'lambda:InvokeFunction', resource: target.Arn }
-    if (!parts.permissions.allows(target.RoleArn, asked))
+    if (parts.permissions?.allows(target.RoleArn, asked) === false)
       throw new Error(`${target.RoleArn} may not invoke ${target.Arn}`)
     return parts.functions.find(target.Arn).invokeLater(JSON.parse(input))
   }

@@ -8,6 +8,8 @@ import { once } from 'node:events'
 import { extname } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
+import type { LogReceiver } from '../log-line.ts'
 import type { Stack } from '../template/stack.ts'
 import type { Assembly } from '../template/template.ts'
 import { type ServiceSpec, serviceSpecOf } from './spec.ts'
@@ -27,7 +29,15 @@ export type LocalService = {
 
 type Setting = {
   readonly environment: Readonly<Record<string, string>>
-  readonly log: (line: string) => void
+  readonly log: LogReceiver
+}
+
+/** The container services of a cloud. */
+export type Services = {
+  all(): LocalService[]
+  /** Runs these services from now on. A changed one is replaced, and the old process ends as at `stop`. */
+  deploy(specs: readonly ServiceSpec[]): void
+  stop(): Promise<void>
 }
 
 const LINES_KEPT = 1000
@@ -37,28 +47,61 @@ const RESTART_DELAY_MS = 1_000
 const BUNDLE = 'index.mjs'
 const LEASH = new URL(`./leash${extname(import.meta.url)}`, import.meta.url).href
 
-/** Starts the container services. It reports and leaves out a service that cannot run here (a foreign image, several containers). */
-export function startServices(stack: Stack, assembly: Assembly, setting: Setting): LocalService[] {
+/** Reads the container services. `report` receives one that cannot run here (a foreign image, several containers). */
+export function readServices(
+  stack: Stack,
+  assembly: Assembly,
+  environment: Setting['environment'],
+  report: (logicalId: string, reason: string) => void,
+): ServiceSpec[] {
   return stack.ids('AWS::ECS::Service').flatMap(id => {
     try {
-      return [startService(serviceSpecOf(stack, assembly, id, setting.environment), setting)]
+      return [serviceSpecOf(stack, assembly, id, environment)]
     } catch (cause) {
-      setting.log(`NOT SUPPORTED locally: ${id} (AWS::ECS::Service) does not run here: ${messageOf(cause)}`)
+      report(id, messageOf(cause))
       return []
     }
   })
 }
 
+export function createServices(log: LogReceiver): Services {
+  const running = new Map<string, { readonly spec: ServiceSpec; readonly service: LocalService }>()
+  const leaving = new Set<Promise<void>>()
+
+  function leave(service: LocalService) {
+    const left: Promise<void> = service.stop().finally(() => leaving.delete(left))
+    leaving.add(left)
+  }
+
+  return {
+    all: () => [...running.values()].map(({ service }) => service),
+    deploy: specs => {
+      const before = new Map(running)
+      running.clear()
+      for (const spec of specs) {
+        const present = before.get(spec.logicalId)
+        const isSame = present !== undefined && isDeepStrictEqual(present.spec, spec)
+        running.set(spec.logicalId, isSame ? present : { spec, service: startService(spec, log) })
+        if (isSame) before.delete(spec.logicalId)
+      }
+      for (const { service } of before.values()) leave(service)
+    },
+    stop: async () => {
+      await Promise.all([...[...running.values()].map(({ service }) => service.stop()), ...leaving])
+    },
+  }
+}
+
 const messageOf = (cause: unknown) => (cause instanceof Error ? cause.message : String(cause))
 
 /** Starts one process, whatever the desired count. A process that ends before `stop` is restarted. */
-function startService(spec: ServiceSpec, { log }: Setting): LocalService {
+function startService(spec: ServiceSpec, log: LogReceiver): LocalService {
   const stopping = new AbortController()
   const logs: string[] = []
   let child: ChildProcess | undefined
 
   const add = (line: string) => {
-    log(`${spec.logicalId}: ${line}`)
+    log({ source: spec.logicalId, line })
     logs.push(line)
     if (logs.length > LINES_KEPT) logs.shift()
   }

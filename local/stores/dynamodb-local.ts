@@ -36,8 +36,8 @@ type StartSetting = {
 type Database = { readonly port: number; readonly accessKey: string }
 
 /**
- * Starts DynamoDB Local on a free port. When it dies, it is restarted on its files. Tables in memory are lost then. An empty store
- * would be wrong, so `onLost` reports the loss instead.
+ * Starts DynamoDB Local on a free port. When it dies, it is restarted on its files. Tables in memory are lost when it dies: a restart
+ * would serve an empty store, so it is not restarted, and `onLost` reports the loss.
  */
 export async function startDynamoDbLocal(setting: StartSetting = {}): Promise<DynamoDbLocal> {
   const { dataDir, accessKey = newAccessKey(), log = () => {}, onLost = () => {} } = setting

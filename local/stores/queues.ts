@@ -14,22 +14,44 @@ const COPIED_PROPERTIES = [
   'ContentBasedDeduplication',
 ] as const
 
-/** Creates the missing queues of the template, and sets the template's attributes on all of them. */
-export async function createQueues(stack: Stack, gateway: Gateway) {
+/** What a queue has when its stack says nothing. A property that the stack has lost returns to this value. */
+const DEFAULT_ATTRIBUTES: Readonly<Record<string, string>> = {
+  VisibilityTimeout: '30',
+  DelaySeconds: '0',
+  MessageRetentionPeriod: '345600',
+  ReceiveMessageWaitTimeSeconds: '0',
+  RedrivePolicy: '',
+}
+
+/** Creates the missing queues of a stack, and sets its attributes on all of them. `created` gets the addresses of new queues. */
+export async function deployQueues(stack: Stack, gateway: Gateway, created: string[]): Promise<void> {
   for (const logicalId of stack.ids('AWS::SQS::Queue')) {
     const QueueName = nameOfArn(stack.describe(logicalId).arn)
-    const attributes = queueAttributesOf(stack.properties(logicalId))
-    const { FifoQueue, ...others } = attributes
-    await gateway.call('deploy', 'sqs', 'CreateQueue', {
-      QueueName,
-      Attributes: FifoQueue ? { FifoQueue } : {},
-    })
+    const { FifoQueue, ...attributes } = queueAttributesOf(stack.properties(logicalId))
+    const QueueUrl = stack.describe(logicalId).physicalId
+    if (!(await exists(gateway, QueueName))) {
+      const Attributes = FifoQueue ? { FifoQueue } : {}
+      await gateway.call('deploy', 'sqs', 'CreateQueue', { QueueName, Attributes })
+      created.push(QueueUrl)
+    }
     // CreateQueue refuses a queue that has other values, and the queue may remain from an earlier start.
-    await gateway.call('deploy', 'sqs', 'SetQueueAttributes', {
-      QueueUrl: stack.describe(logicalId).physicalId,
-      Attributes: others,
+    const Attributes = { ...DEFAULT_ATTRIBUTES, ...attributes }
+    await gateway.call('deploy', 'sqs', 'SetQueueAttributes', { QueueUrl, Attributes }).catch(cause => {
+      throw new Error(`The queue ${logicalId} cannot have its attributes: ${cause.message}`, { cause })
     })
   }
+}
+
+export async function deleteQueues(urls: readonly string[], gateway: Gateway): Promise<void> {
+  for (const QueueUrl of urls) await gateway.call('deploy', 'sqs', 'DeleteQueue', { QueueUrl })
+}
+
+async function exists(gateway: Gateway, QueueName: string): Promise<boolean> {
+  const found = gateway.call('deploy', 'sqs', 'GetQueueUrl', { QueueName })
+  return found.then(
+    () => true,
+    () => false,
+  )
 }
 
 /** The SQS attributes for the template's properties. All are strings. */

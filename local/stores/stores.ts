@@ -8,8 +8,9 @@ import type { DataFolder } from '../data-folder/data-folder.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import type { Stack } from '../template/stack.ts'
 import { type DynamoDbLocal, joinDynamoDbLocal, startDynamoDbLocal } from './dynamodb-local.ts'
-import { startSqsServer } from './sqs-server.ts'
-import { isTable } from './tables.ts'
+import { deleteQueues, deployQueues } from './queues.ts'
+import { type SqsServer, startSqsServer } from './sqs-server.ts'
+import { deleteTables, deployTables, isTable } from './tables.ts'
 
 type StoreSetting = {
   readonly dynamoDbPort?: number
@@ -19,23 +20,63 @@ type StoreSetting = {
   readonly onLost: (reason: string) => void
 }
 
-/** Starts both stores. The SQS server runs in this process, so only DynamoDB Local can die alone. */
-export async function startStores(stack: Stack, gateway: Gateway, setting: StoreSetting, closing: Closing) {
-  const dynamo = await startDynamo(stack, setting)
-  if (dynamo) {
-    closing.part(dynamo.stop)
-    gateway.serve('dynamodb', dynamo.answer)
-  }
+export type Stores = {
+  readonly sqs: SqsServer
+  /** Undefined as long as no stack had a table. */
+  dynamo(): DynamoDbLocal | undefined
+  /**
+   * Creates and updates the tables and queues of a stack. Data of tables and queues that it does not have is kept. Returns a
+   * function that removes what is new. Throws when one of them cannot be deployed, and then has removed what is new, too.
+   */
+  deploy(stack: Stack): Promise<() => Promise<void>>
+}
+
+/** Starts the SQS server. It runs in this process, so only DynamoDB Local can die alone. */
+export async function startStores(
+  gateway: Gateway,
+  setting: StoreSetting,
+  closing: Closing,
+): Promise<Stores> {
   const sqs = await startSqsServer(gateway.url, setting.data?.sqs)
   closing.part(sqs.stop)
   gateway.serve('sqs', sqs.answer)
-  return { sqs, dynamo }
+  let dynamo: DynamoDbLocal | undefined
+
+  /** Starts DynamoDB Local at the first table: its start is the longest part of a boot. */
+  async function startDynamo(stack: Stack) {
+    if (dynamo || stack.ids(isTable).length === 0) return
+    dynamo = await startDynamoFor(setting)
+    closing.part(dynamo.stop)
+    gateway.serve('dynamodb', dynamo.answer)
+  }
+
+  return {
+    sqs,
+    dynamo: () => dynamo,
+    deploy: async stack => {
+      await startDynamo(stack)
+      const created: Created = { tables: [], queues: [] }
+      const remove = async () => {
+        await deleteTables(created.tables, gateway)
+        await deleteQueues(created.queues, gateway)
+      }
+      try {
+        await deployTables(stack, gateway, created.tables)
+        await deployQueues(stack, gateway, created.queues)
+      } catch (cause) {
+        await remove()
+        throw cause
+      }
+      return remove
+    },
+  }
 }
 
-/** Starts DynamoDB Local if the stack has a table: its start is the longest part of a boot. */
-async function startDynamo(stack: Stack, setting: StoreSetting): Promise<DynamoDbLocal | undefined> {
+/** The names of new tables and the addresses of new queues. */
+type Created = { readonly tables: string[]; readonly queues: string[] }
+
+async function startDynamoFor(setting: StoreSetting): Promise<DynamoDbLocal> {
   const { dynamoDbPort, data, accessKey, log, onLost } = setting
-  if (stack.ids(isTable).length === 0) return undefined
   if (dynamoDbPort !== undefined && data === undefined) return joinDynamoDbLocal(dynamoDbPort, accessKey)
   return startDynamoDbLocal({ accessKey, log, onLost, ...(data && { dataDir: data.dynamodb }) })
 }

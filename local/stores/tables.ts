@@ -1,11 +1,17 @@
 import type { Gateway } from '../gateway/gateway.ts'
 import type { Stack } from '../template/stack.ts'
 
-type Index = { IndexName: string; KeySchema: unknown; Projection: unknown }
+type KeyPart = { readonly AttributeName: string; readonly KeyType: string }
+
+type Index = {
+  readonly IndexName: string
+  readonly KeySchema: readonly KeyPart[]
+  readonly Projection: { readonly ProjectionType?: string; readonly NonKeyAttributes?: readonly string[] }
+}
 type KeyAttribute = { AttributeName: string; AttributeType: string }
 
-export type TableProperties = {
-  readonly KeySchema: readonly { AttributeName: string; KeyType: string }[]
+type TableProperties = {
+  readonly KeySchema: readonly KeyPart[]
   readonly AttributeDefinitions: readonly KeyAttribute[]
   readonly GlobalSecondaryIndexes?: readonly Index[]
   readonly LocalSecondaryIndexes?: readonly Index[]
@@ -13,27 +19,62 @@ export type TableProperties = {
   readonly TimeToLiveSpecification?: { readonly AttributeName?: string; readonly Enabled: boolean }
 }
 
-type TableDescription = { LatestStreamArn?: string; GlobalSecondaryIndexes?: readonly Index[] }
+type TableDescription = Pick<
+  TableProperties,
+  | 'KeySchema'
+  | 'AttributeDefinitions'
+  | 'GlobalSecondaryIndexes'
+  | 'LocalSecondaryIndexes'
+  | 'StreamSpecification'
+> & { readonly LatestStreamArn?: string }
 
 /** `AWS::DynamoDB::Table` and the `GlobalTable` that TableV2 synthesises. */
 export const isTable = (type: string) =>
   type === 'AWS::DynamoDB::Table' || type === 'AWS::DynamoDB::GlobalTable'
 
-/** Creates or updates every table of the template, and adds the ARNs of their streams to the stack. */
-export async function createTables(stack: Stack, gateway: Gateway) {
-  const wanted = stack.ids(isTable)
-  if (wanted.length === 0) return
-  const { TableNames } = (await gateway.call('deploy', 'dynamodb', 'ListTables', {})) as {
-    TableNames: string[]
-  }
-  for (const logicalId of wanted) {
-    const name = stack.describe(logicalId).physicalId
-    const properties = stack.properties(logicalId) as TableProperties
-    const table = TableNames.includes(name)
-      ? await bringUpToDate(gateway, name, properties)
+/**
+ * Creates the missing tables of a stack and updates the others as far as DynamoDB allows. Adds the ARNs of their streams to the
+ * stack. `created` gets the names of new tables. Throws before it changes anything when a table cannot become what the stack wants.
+ */
+export async function deployTables(stack: Stack, gateway: Gateway, created: string[]): Promise<void> {
+  const ids = stack.ids(isTable)
+  const existing = ids.length === 0 ? [] : await listTables(gateway)
+  const wanted = await Promise.all(ids.map(logicalId => readTable(stack, gateway, logicalId, existing)))
+  for (const { name, properties, present } of wanted) if (present) refuseImpossible(name, properties, present)
+  for (const { logicalId, name, properties, present } of wanted) {
+    const table = present
+      ? await updateTable(gateway, name, properties, present)
       : await createTable(gateway, name, properties)
+    if (!present) created.push(name)
     if (table.LatestStreamArn) stack.learn(logicalId, { attributes: { StreamArn: table.LatestStreamArn } })
   }
+}
+
+export async function deleteTables(names: readonly string[], gateway: Gateway): Promise<void> {
+  for (const TableName of names) await gateway.call('deploy', 'dynamodb', 'DeleteTable', { TableName })
+}
+
+async function listTables(gateway: Gateway): Promise<string[]> {
+  const names: string[] = []
+  let last: string | undefined
+  do {
+    const asked = last === undefined ? {} : { ExclusiveStartTableName: last }
+    const page = (await gateway.call('deploy', 'dynamodb', 'ListTables', asked)) as {
+      TableNames: string[]
+      LastEvaluatedTableName?: string
+    }
+    names.push(...page.TableNames)
+    last = page.LastEvaluatedTableName
+  } while (last !== undefined)
+  return names
+}
+
+async function readTable(stack: Stack, gateway: Gateway, logicalId: string, existing: readonly string[]) {
+  const name = stack.describe(logicalId).physicalId
+  const properties = stack.properties(logicalId) as TableProperties
+  if (!existing.includes(name)) return { logicalId, name, properties }
+  const { Table } = await gateway.call('deploy', 'dynamodb', 'DescribeTable', { TableName: name })
+  return { logicalId, name, properties, present: Table as TableDescription }
 }
 
 async function createTable(gateway: Gateway, name: string, properties: TableProperties) {
@@ -43,17 +84,13 @@ async function createTable(gateway: Gateway, name: string, properties: TableProp
     'CreateTable',
     createRequestOf(name, properties),
   )
-  const ttl = properties.TimeToLiveSpecification
-  if (ttl?.Enabled) {
-    const TimeToLiveSpecification = { AttributeName: ttl.AttributeName, Enabled: true }
-    await gateway.call('deploy', 'dynamodb', 'UpdateTimeToLive', { TableName: name, TimeToLiveSpecification })
-  }
+  await setTimeToLive(gateway, name, properties)
   return TableDescription as TableDescription
 }
 
 /** The CreateTable request for a table of the template. */
 function createRequestOf(name: string, properties: TableProperties) {
-  const { GlobalSecondaryIndexes: globals, LocalSecondaryIndexes: locals, StreamSpecification } = properties
+  const { GlobalSecondaryIndexes: globals, LocalSecondaryIndexes: locals } = properties
   return {
     TableName: name,
     BillingMode: 'PAY_PER_REQUEST',
@@ -61,27 +98,112 @@ function createRequestOf(name: string, properties: TableProperties) {
     AttributeDefinitions: properties.AttributeDefinitions,
     ...(globals?.length ? { GlobalSecondaryIndexes: globals.map(indexOf) } : {}),
     ...(locals?.length ? { LocalSecondaryIndexes: locals.map(indexOf) } : {}),
-    ...(StreamSpecification
-      ? { StreamSpecification: { StreamEnabled: true, StreamViewType: StreamSpecification.StreamViewType } }
-      : {}),
+    ...streamOf(properties),
   }
+}
+
+function streamOf({ StreamSpecification }: TableProperties) {
+  if (!StreamSpecification) return {}
+  const { StreamViewType } = StreamSpecification
+  return { StreamSpecification: { StreamEnabled: true, StreamViewType } }
 }
 
 const indexOf = ({ IndexName, KeySchema, Projection }: Index) => ({ IndexName, KeySchema, Projection })
 
-// The keys of a kept table cannot change. Indexes can be added, as in a deployment.
-async function bringUpToDate(gateway: Gateway, name: string, properties: TableProperties) {
-  const { Table } = (await gateway.call('deploy', 'dynamodb', 'DescribeTable', { TableName: name })) as {
-    Table: TableDescription
+/** The keys of a table and of an index are fixed when they are created. CloudFormation refuses such a change, too. */
+function refuseImpossible(name: string, properties: TableProperties, present: TableDescription): void {
+  const refuse = (what: string, instead: string): never => {
+    throw new Error(`The table ${name} cannot get ${what} while it keeps its items: ${instead}`)
   }
-  const existing = new Set(Table.GlobalSecondaryIndexes?.map(({ IndexName }) => IndexName))
+  if (keyText(properties, properties) !== keyText(present, present))
+    refuse(`the key ${keyText(properties, properties)} instead of ${keyText(present, present)}`, RENAME)
+  const kept = new Map(present.GlobalSecondaryIndexes?.map(index => [index.IndexName, index]))
   for (const index of properties.GlobalSecondaryIndexes ?? []) {
-    if (existing.has(index.IndexName)) continue
-    await gateway.call('deploy', 'dynamodb', 'UpdateTable', {
-      TableName: name,
-      AttributeDefinitions: properties.AttributeDefinitions,
-      GlobalSecondaryIndexUpdates: [{ Create: indexOf(index) }],
-    })
+    const before = kept.get(index.IndexName)
+    if (before && indexText(index, properties) !== indexText(before, present))
+      refuse(`another key or projection for its index ${index.IndexName}`, 'give the new index another name')
   }
-  return Table
+  if (localIndexesText(properties, properties) !== localIndexesText(present, present))
+    refuse('other local indexes', RENAME)
+  const [view, viewBefore] = [properties, present].map(one => one.StreamSpecification?.StreamViewType)
+  if (view !== undefined && viewBefore !== undefined && view !== viewBefore)
+    refuse(`a stream of ${view} instead of ${viewBefore}`, RENAME)
+}
+
+const RENAME = 'give its construct another id, or start without its data'
+
+type Keyed = Pick<TableProperties, 'KeySchema' | 'AttributeDefinitions'>
+
+/** A key as text, e.g. `pk (S), sk (N)`. */
+function keyText({ KeySchema }: Pick<Keyed, 'KeySchema'>, { AttributeDefinitions }: Keyed): string {
+  const typeOf = (name: string) =>
+    AttributeDefinitions.find(({ AttributeName }) => AttributeName === name)?.AttributeType
+  const parts = KeySchema.toSorted((one, other) => one.KeyType.localeCompare(other.KeyType))
+  return parts.map(({ AttributeName }) => `${AttributeName} (${typeOf(AttributeName)})`).join(', ')
+}
+
+function indexText({ KeySchema, Projection }: Index, table: Keyed): string {
+  const { ProjectionType, NonKeyAttributes = [] } = Projection
+  return [keyText({ KeySchema }, table), ProjectionType, ...NonKeyAttributes.toSorted()].join('; ')
+}
+
+function localIndexesText({ LocalSecondaryIndexes = [] }: Partial<TableProperties>, table: Keyed): string {
+  return LocalSecondaryIndexes.map(index => `${index.IndexName}: ${indexText(index, table)}`)
+    .toSorted()
+    .join('\n')
+}
+
+/** Adds and removes indexes, one at a time as DynamoDB wants it. Adds a stream. A stream that is not wanted any more stays. */
+async function updateTable(
+  gateway: Gateway,
+  name: string,
+  properties: TableProperties,
+  present: TableDescription,
+): Promise<TableDescription> {
+  const wanted = properties.GlobalSecondaryIndexes ?? []
+  const existing = present.GlobalSecondaryIndexes ?? []
+  const isIn = (list: readonly Index[]) => (index: Index) =>
+    list.some(({ IndexName }) => IndexName === index.IndexName)
+  const removed = existing.filter(index => !isIn(wanted)(index))
+  const added = wanted.filter(index => !isIn(existing)(index))
+  const changes: object[] = [
+    ...removed.map(({ IndexName }) => ({ GlobalSecondaryIndexUpdates: [{ Delete: { IndexName } }] })),
+    ...added.map(index => ({ GlobalSecondaryIndexUpdates: [{ Create: indexOf(index) }] })),
+  ]
+  if (properties.StreamSpecification && !present.StreamSpecification) changes.push(streamOf(properties))
+  let table = present
+  for (const change of changes) {
+    const { AttributeDefinitions } = properties
+    const request = { TableName: name, AttributeDefinitions, ...change }
+    const answer = await gateway.call('deploy', 'dynamodb', 'UpdateTable', request)
+    table = answer.TableDescription as TableDescription
+  }
+  await setTimeToLive(gateway, name, properties)
+  return table
+}
+
+async function setTimeToLive(
+  gateway: Gateway,
+  TableName: string,
+  properties: TableProperties,
+): Promise<void> {
+  const wanted = wantedTimeToLive(properties)
+  const answer = await gateway.call('deploy', 'dynamodb', 'DescribeTimeToLive', { TableName })
+  const { TimeToLiveStatus, AttributeName } = answer.TimeToLiveDescription as {
+    TimeToLiveStatus: string
+    AttributeName?: string
+  }
+  const present = TimeToLiveStatus.startsWith('ENABL') ? AttributeName : undefined
+  if (wanted === present) return
+  const set = (name: string, Enabled: boolean) =>
+    gateway.call('deploy', 'dynamodb', 'UpdateTimeToLive', {
+      TableName,
+      TimeToLiveSpecification: { AttributeName: name, Enabled },
+    })
+  if (present !== undefined) await set(present, false)
+  if (wanted !== undefined) await set(wanted, true)
+}
+
+function wantedTimeToLive({ TimeToLiveSpecification: ttl }: TableProperties): string | undefined {
+  return ttl?.Enabled ? ttl.AttributeName : undefined
 }

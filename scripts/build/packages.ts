@@ -56,7 +56,7 @@ const SYSTEM_FUNCTIONS = [
   'executor',
 ] as const
 
-const BATON_TASKS: Package = {
+const MAIN_PACKAGE: Package = {
   name: 'baton-tasks',
   description: 'Tasks on DynamoDB, SQS and Lambda, in your own AWS account and on your own machine',
   exports: {
@@ -85,7 +85,7 @@ const BATON_TASKS: Package = {
   optional: {},
 }
 
-const BATON_TASKS_LOCAL: Package = {
+const LOCAL_PACKAGE: Package = {
   name: 'baton-tasks-local',
   description: 'The local system of baton-tasks, which `baton dev` starts',
   exports: { '.': 'cli/dev/main.ts' },
@@ -106,7 +106,7 @@ const BATON_TASKS_LOCAL: Package = {
   },
 }
 
-const CREATE_BATON_TASKS: Package = {
+const STARTER_PACKAGE: Package = {
   name: 'create-baton-tasks',
   description: 'Starts a project with baton-tasks: npm create baton-tasks',
   exports: {},
@@ -121,7 +121,7 @@ const CREATE_BATON_TASKS: Package = {
 }
 
 /** Sources that do not exist are left out, and so is a package of which nothing is left. */
-export const PACKAGES: readonly Package[] = [BATON_TASKS, BATON_TASKS_LOCAL, CREATE_BATON_TASKS]
+export const PACKAGES: readonly Package[] = [MAIN_PACKAGE, LOCAL_PACKAGE, STARTER_PACKAGE]
   .map(withoutMissing)
   .filter(one => sourcesOf(one).length > 0)
 

@@ -6,7 +6,7 @@ import type { Canvas } from '../../shared/define/canvases.ts'
 
 type Ended = 'succeeded' | 'failed'
 
-/** One task of the demonstration: its publication, and its expected end. */
+/** One task of the demonstration (no long job of Baton's jobs queue): its publication, and its expected end. */
 export type Job = {
   readonly group: string
   readonly publication: PublishBody & { readonly key: string }
@@ -23,7 +23,7 @@ export type CanvasJob = {
   readonly group: string
   readonly key: string
   readonly canvas: Canvas
-  /** The number of the canvas's tasks. */
+  /** How many tasks the canvas has. */
   readonly tasks: number
   readonly problem: (canvas: ApiCanvas) => string | undefined
 }

@@ -29,8 +29,8 @@ export type AwsSettings = SystemAddress & {
   readonly chance?: Chance
 }
 
-/** The ports of a process on AWS, with the tools to read dispatches from queues. */
-export type AwsWorld = {
+/** The system of a process on AWS that receives dispatches from queues, and the parts that read them. */
+export type ReceivingSystem = {
   readonly system: System
   readonly codec: TaskCodec
   readonly readDispatch: DispatchReader
@@ -38,11 +38,11 @@ export type AwsWorld = {
 
 /** Creates every port of a process on AWS. The SDK finds the region and the credentials. */
 export function createAwsSystem(settings: AwsSettings): System {
-  return createAwsWorld(settings).system
+  return createReceivingSystem(settings).system
 }
 
 /** Creates every port of a process on AWS that also reads dispatches from queues. */
-export function createAwsWorld(settings: AwsSettings): AwsWorld {
+export function createReceivingSystem(settings: AwsSettings): ReceivingSystem {
   const documents = createDocuments()
   const codec = createTaskCodec(createHeadReader(documents, settings.table))
   const system = systemOn(documents, codec, settings)
@@ -54,7 +54,7 @@ function systemOn(
   codec: TaskCodec,
   {
     table,
-    system,
+    system: systemName,
     wakeQueueUrl,
     jobsQueueUrl,
     log,
@@ -77,7 +77,7 @@ function systemOn(
     messages: createSqsMessages(
       withConnectionQueue(requestHandler => new SQSClient({ requestHandler })),
       {
-        system,
+        system: systemName,
         wakeQueueUrl,
         ...(jobsQueueUrl !== undefined && { jobsQueueUrl }),
       },
@@ -100,7 +100,10 @@ function createDocuments(): DynamoDBDocumentClient {
   )
 }
 
-/** A new id for one write, by which its repetition recognises it: 48 random bits, unique among the writers of one revision. */
+/**
+ * A new id for one write. A repeated write finds its id stored, and so knows that it was applied. 48 random bits make the id unique
+ * among the writers of one revision.
+ */
 function newWriteId(): string {
   return randomBytes(6).toString('base64url')
 }

@@ -16,8 +16,8 @@ import type { Marker, Worker } from '../core/worker/worker.ts'
 
 /** The outcome of a change: written, or refused because its guard did not hold. `current` is then the stored head. */
 export type Applied =
-  /** `task` as it is stored. After a heartbeat it contains what other writers have changed meanwhile. */
-  | { readonly applied: true; readonly task: Head }
+  /** `head` as it is stored. After a heartbeat it contains what other writers have changed meanwhile. */
+  | { readonly applied: true; readonly head: Head }
   | { readonly applied: false; readonly current: Head | undefined }
 
 /** Stores tasks, canvases and schedules: their heads, the bodies beside them, and their indexes. */

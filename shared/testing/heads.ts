@@ -30,7 +30,7 @@ export function createMemoryHeads(): MemoryHeads {
       const merged = asStored(current ? mergedHead(current, change) : after)
       heads.set(after.id, merged)
       const mergesOtherWrites = after.operation === 'beat' || guard.kind === 'counted'
-      return { applied: true, task: mergesOtherWrites ? merged : after }
+      return { applied: true, head: mergesOtherWrites ? merged : after }
     },
     recordLook: ({ id, born, revision }, record, now) => {
       const current = heads.get(id)

@@ -1,5 +1,6 @@
 /**
- * Standalone workers: processes that serve task types from their queues on any machine. This file is the public entry.
+ * Standalone workers: processes that serve task types from their queues on any machine. This file is the public entry
+ * `baton-tasks/worker`. It is separate from the entry `baton-tasks`, so that files that define tasks load no AWS client.
  *
  * Read in this order:
  * - `run-worker.ts`: the life of a worker, from its start to the end of its last run;
@@ -13,14 +14,13 @@ import { logLevelOfEnvironment, type SystemAddress, systemOfEnvironment } from '
 import { systemClock } from '../aws/machine.ts'
 import { CONNECTIONS_DEFAULT, withConnectionQueue } from '../aws/requests.ts'
 import { createSqsInbox } from '../aws/sqs/inbox.ts'
-import { createAwsWorld } from '../aws/system.ts'
+import { createReceivingSystem } from '../aws/system.ts'
 import { distinctTasks } from '../define/distinct-tasks.ts'
 import type { Log, Metrics } from '../ports/machine.ts'
 import { createConsoleLog } from './console-log.ts'
 import { createIsolation, type IsolationSettings } from './isolation/isolate.ts'
 import { runWorker, type Worker, type WorkerSettings } from './run-worker.ts'
 
-/** Exported as `baton-tasks/worker`, separate from `baton-tasks`, so that files that define tasks load no AWS client. */
 export type { EndedHookedRun, Failure, HookedRun } from './hooks.ts'
 export type { Worker } from './run-worker.ts'
 
@@ -57,23 +57,25 @@ const noMetrics: Metrics = { add: () => undefined }
  */
 export function createWorker(options: WorkerOptions): Worker {
   const { log = createConsoleLog(logLevelOfEnvironment()), metrics = noMetrics, isolate } = options
-  const { table, system, wakeQueueUrl } = options.system ?? systemOfEnvironment()
-  const { system: world, codec, readDispatch } = createAwsWorld({ table, system, wakeQueueUrl, log, metrics })
+  const { table, system: systemName, wakeQueueUrl } = options.system ?? systemOfEnvironment()
+  const settings = { table, system: systemName, wakeQueueUrl, log, metrics }
+  const { system, codec, readDispatch } = createReceivingSystem(settings)
   const definitions = distinctTasks(options.tasks)
-  // Receives use a client of their own with a connection per type. Otherwise waiting receives would block other calls.
+  // Receives have a client of their own, because they would otherwise occupy the connections of other calls while they wait for
+  // messages. It has one connection for the receive of each type, and the default number for deletes and returns of messages.
   const connections = definitions.length + CONNECTIONS_DEFAULT
   const inbox = createSqsInbox(
     withConnectionQueue(requestHandler => new SQSClient({ requestHandler }), {
       connections,
       requestTimeout: RECEIVE_TIMEOUT_MS,
     }),
-    { system, wakeQueueUrl },
+    { system: systemName, wakeQueueUrl },
     { log, clock: systemClock, codec, readDispatch },
   )
-  if (!isolate) return runWorker(world, inbox, options)
+  if (!isolate) return runWorker(system, inbox, options)
   const isolation = createIsolation(isolate)
   const tasks = definitions.map(isolation.isolated)
-  const worker = runWorker(world, inbox, { ...options, tasks })
+  const worker = runWorker(system, inbox, { ...options, tasks })
   return {
     ...worker,
     stop: stopping => worker.stop(stopping).finally(isolation.end),

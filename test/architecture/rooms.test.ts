@@ -35,6 +35,7 @@ const FEATURES = ['canvas', 'schedule', 'flow', 'limits', 'fair', 'events', 'job
 
 /** Short files with one importer that name a concept, and which. */
 const CONCEPTS: Readonly<Record<string, string>> = {
+  'create/report.ts': 'what the starter says to a person',
   'bench/takeover.ts': 'a row of the benchmark, a file each',
   'functions/http/operator.ts': 'the principal that a request comes from',
   'functions/http/parse-exactly.ts': 'JSON whose whole numbers keep all their digits',

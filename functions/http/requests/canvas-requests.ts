@@ -14,7 +14,7 @@ import {
   traceOf,
 } from './publish-requests.ts'
 
-type Read =
+type ParsedCanvas =
   | { readonly ok: true; readonly request: CanvasRequest }
   | { readonly ok: false; readonly kind: 'invalid' | 'too-large'; readonly problems: readonly FieldProblem[] }
 
@@ -30,16 +30,16 @@ type Walk = {
 }
 
 /** Makes the request of a canvas, or returns its problems, each with its path, such as `chain.1.retry.maxDelayMs`. */
-export function canvasRequestOf(body: unknown, headers: Headers, now: number): Read {
+export function canvasRequestOf(body: unknown, headers: Headers, now: number): ParsedCanvas {
   const unstorable = jsonProblem(body)
   if (unstorable) return { ok: false, kind: 'invalid', problems: [unstorable] }
-  const { composed, rest } = splitBody(body)
-  const fields = checkSchema(canvasFields, rest ?? {})
+  const { rawComposition, otherFields } = splitBody(body)
+  const fields = checkSchema(canvasFields, otherFields)
   if (!fields.ok) return refused('invalid', fields.problems)
   const { userId, ...settings } = fields.value
   const walk: Walk = { problems: [], tooLarge: [], now, ...(userId !== undefined && { userId }) }
-  const composition =
-    composed && wordsOf(composed).length > 0 ? partOf(walk, composed, '', 1) : addMissing(walk)
+  if (wordsOf(rawComposition).length === 0) return refused('invalid', [NO_COMPOSITION])
+  const composition = partOf(walk, rawComposition, '', 1)
   if (walk.problems.length > 0 || !composition) return refused('invalid', walk.problems)
   if (walk.tooLarge.length > 0) return refused('too-large', walk.tooLarge)
   const traceparent = traceOf(headers)
@@ -49,29 +49,26 @@ export function canvasRequestOf(body: unknown, headers: Headers, now: number): R
   }
 }
 
-function refused(kind: 'invalid' | 'too-large', problems: readonly FieldProblem[]): Read {
+function refused(kind: 'invalid' | 'too-large', problems: readonly FieldProblem[]): ParsedCanvas {
   return { ok: false, kind, problems: problems.slice(0, PROBLEMS_MAX) }
 }
 
-type Members = Readonly<Record<string, unknown>>
+type JsonObject = Readonly<Record<string, unknown>>
 type Part = Composition<LeafRequest>
 
 const COMPOSITION_WORDS = ['chain', 'group', 'chord'] as const
+const NO_COMPOSITION: FieldProblem = { path: '', message: 'must have one of chain, group, chord' }
 const MEMBER_FORM = 'a task with its type, or {chain: […]}, {group: […]} or {chord: {group, then, onError?}}'
 
 /** Splits a body into the composition (`chain`, `group`, `chord`) and the canvas's other fields. */
-function splitBody(body: unknown): { composed?: Members; rest?: Members } {
-  if (!isObject(body)) return {}
+function splitBody(body: unknown): { rawComposition: JsonObject; otherFields: JsonObject } {
+  if (!isObject(body)) return { rawComposition: {}, otherFields: {} }
   const entries = Object.entries(body)
   const isWord = ([name]: [string, unknown]) => (COMPOSITION_WORDS as readonly string[]).includes(name)
   return {
-    composed: Object.fromEntries(entries.filter(isWord)),
-    rest: Object.fromEntries(entries.filter(entry => !isWord(entry))),
+    rawComposition: Object.fromEntries(entries.filter(isWord)),
+    otherFields: Object.fromEntries(entries.filter(entry => !isWord(entry))),
   }
-}
-
-function addMissing({ problems }: Walk): undefined {
-  problems.push({ path: '', message: 'must have one of chain, group, chord' })
 }
 
 function partOf(walk: Walk, value: unknown, at: string, depth: number): Part | undefined {
@@ -91,7 +88,7 @@ function partOf(walk: Walk, value: unknown, at: string, depth: number): Part | u
   return word === 'chain' ? { chain: members } : { group: members }
 }
 
-function wordsOf(value: Members) {
+function wordsOf(value: JsonObject) {
   return COMPOSITION_WORDS.filter(word => Object.hasOwn(value, word))
 }
 
@@ -120,17 +117,18 @@ function membersOf(walk: Walk, value: unknown, at: string, depth: number): Part[
   )
 }
 
-function leafOf(walk: Walk, value: Members, at: string): Part | undefined {
+function leafOf(walk: Walk, value: JsonObject, at: string): Part | undefined {
   const checked = checkSchema(leafBody, value, at)
   const problems = checked.ok ? fieldProblems(checked.value, walk.now, at) : checked.problems
   walk.problems.push(...problems)
   if (!checked.ok || problems.length > 0) return undefined
-  const tooLarge =
-    sizeProblem(checked.value.input, joinPath(at, ['input'])) ?? callbacksSizeProblem(checked.value, at)
   const request = publishRequestOf(checked.value, NO_HEADERS)
-  // The store keeps the task and its callbacks together, so the bound covers both.
-  const tooLong = tooLarge ?? sizeProblem(request as unknown as Json, at)
-  if (tooLong) walk.tooLarge.push(tooLong)
+  const tooLarge =
+    sizeProblem(checked.value.input, joinPath(at, ['input'])) ??
+    callbacksSizeProblem(checked.value, at) ??
+    // A page of the canvas stores the whole request of a task, so the bound also covers the request.
+    sizeProblem(request as unknown as Json, at)
+  if (tooLarge) walk.tooLarge.push(tooLarge)
   const keepsUserId = request.userId !== undefined || walk.userId === undefined
   return { leaf: keepsUserId ? request : { ...request, userId: walk.userId } }
 }
@@ -142,6 +140,6 @@ function addProblem({ problems }: Walk, path: string, message: string): undefine
   problems.push({ path, message })
 }
 
-function isObject(value: unknown): value is Members {
+function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,4 +1,7 @@
-/** A value as DynamoDB's wire and its stream carry it. */
+/**
+ * A value as DynamoDB's wire and its stream carry it, but for binary values and sets. No item has binary values. Sets stand only in
+ * the items that count the ended members of a canvas, and no caller reads those items in this form.
+ */
 export type AttributeValue = {
   readonly S?: string | undefined
   readonly N?: string | undefined
@@ -8,7 +11,7 @@ export type AttributeValue = {
   readonly M?: Readonly<Record<string, AttributeValue>> | undefined
 }
 
-/** The item in plain values. Stream records and refused writes need this, because they do not pass through the document client. */
+/** The item in plain values. A binary value or a set becomes `null`. Stream records and refused writes need this, because they do not pass through the document client. */
 export function plainItem(attributes: Readonly<Record<string, AttributeValue>>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(attributes).map(([name, value]) => [name, plain(value)]))
 }

@@ -2,8 +2,9 @@
  * The events of a change, derived from the item as the change left it; the stream does not show the item before. The id of an event
  * follows from what happened, so a stream that is read again yields the same events.
  *
- * Not every change of a task yields an event. A task that falls due without a write becomes ready without an event. A change of a
- * task that is already ready yields no second `task.ready`. `event-types.ts` lists the types of events.
+ * Not every change of a task yields an event. A task that falls due without a write becomes ready without an event. A patch of a task
+ * that stays ready yields no second `task.ready`, but a publish that updates such a task (`ifExists: update`) does.
+ * `event-types.ts` lists the types of events.
  */
 
 import { needsAttention } from '../flow/describe-steps.ts'
@@ -93,7 +94,10 @@ const END_EVENTS = {
   cancelled: 'task.cancelled',
 } as const
 
-/** The events of a task's end. An ended task changes once more when its callbacks are published, which yields no event. */
+/**
+ * The events of a task's end. An ended task changes once more when its callbacks have been published (operation `settle`), which
+ * yields no event, or when some of them cannot be published and stay owed (operation `owe`), which needs attention.
+ */
 function endEvents(task: Task): BatonEvent[] {
   if (task.state === 'open' || task.state === 'removed' || task.operation === 'settle') return []
   if (task.operation === 'owe') return [taskEvent(task, 'task.needs-attention')]
@@ -122,11 +126,11 @@ function isReadyNow(task: Task): boolean {
   // A complete task only lacks its end. A task left in the running place is reported as ready once it has left that place.
   if (isComplete(task) || isLeftInRunningPlace(task)) return false
   // A task that waits for a limit is reported as ready once its wait ends.
-  return task.wait === undefined && (task.operation !== 'patch' || isOpenedBy(task))
+  return task.wait === undefined && (task.operation !== 'patch' || becameReadyByPatch(task))
 }
 
-/** Whether the patch made the task ready. Most patches do not; one that ended the task's runs, or made it due now, does. */
-function isOpenedBy(patched: Task): boolean {
+/** Whether a patch made the task ready: it ended the task's runs, or made the task due now. Most patches do neither. */
+function becameReadyByPatch(patched: Task): boolean {
   return patched.dueAt === patched.updatedAt || endedNow(patched).length > 0
 }
 

@@ -3,7 +3,8 @@
  * one more tenant.
  *
  * Each ready task of a tenant has a turn, which is a number, and the ready place is sorted by turns. The turns of one tenant count
- * up one by one. No new turn lies before the front, which is the smallest turn of a waiting task. So a tenant that begins to
+ * up one by one. No new turn lies before the front. The front is the smallest turn of a waiting task, or the turn that claims have
+ * reached while limits hold tasks with smaller turns back, if that is larger. So a tenant that begins to
  * publish starts beside the tasks that are claimed next, however many tasks of another tenant wait. The tasks of all tenants
  * alternate. This is start-time fair queueing.
  *

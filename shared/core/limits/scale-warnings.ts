@@ -9,10 +9,10 @@ const PERMITS_ITEM_BYTES = 57
 const HOLDER_BYTES = 62
 /** A permit is recorded when a run starts, and given back when the run ends. */
 const WRITES_PER_RUN = 2
-/** A limit that allows fewer starts slows down types that a default table would serve faster. */
+/** A limit that allows fewer starts a second gets a warning. */
 const MANY_STARTS_PER_SECOND = 200
 
-/** What one concurrency limit can do while all its permits are held. */
+/** What each run costs, and how many can start in a second, under one concurrency limit whose permits are all held. */
 export type PermitCost = { readonly unitsPerRun: number; readonly startsPerSecond: number }
 
 /**

@@ -104,7 +104,7 @@ function succeed(
   if (successes(draft).length < task.options.concurrency) {
     const { change } = revise(task, draft, now, { bodies })
     // Where the last success decides how the task goes on, the guard on the revision orders the successes.
-    return mayCount && !next ? asCountedChange(change, draft, run.fence) : change
+    return mayCount && !next ? asCountedChange(change, draft.ended, run.fence) : change
   }
   if (!next || task.flow) return revise(task, withSucceededPiece(draft, now), now, { bodies }).change
   const moved = withNextStage(draft, next, now)

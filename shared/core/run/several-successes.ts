@@ -22,15 +22,16 @@ import { liveRuns, successes, type Task, workersWanted } from '../task/task.ts'
  * - the planner sees the complete head in the stream and sends a look, in case the worker died before it wrote the end
  * - the sweeper finds the head among the open ones when that look was lost
  *
- * Nothing can be lost between the two writes. The successes are stored, and no further worker can claim. A deadline cannot fail the
- * task before its end is written, because that transition, too, would write the end first.
+ * Nothing can be lost between the two writes. The successes are stored, and no further worker can claim. A deadline that passes
+ * between them cannot fail the task: the process that finds the deadline passed writes the end first, like every other writer.
  *
- * The revision guards two kinds of successes all the same:
+ * The revision still guards three kinds of successes:
  *
  * - A success that completes the head as its worker read it. It then needs one write, not two. Every success of a task that needs
  *   only one is of this kind.
  * - A success that names the next stage. The last success decides on the stage, so the order of the writes must be the order of the
  *   decisions.
+ * - A success that also moves the task to another place, or ends its wait for a limit. It changes more than its run.
  */
 
 /** Whether the task has all successes that it needs, and only its end is not written yet. */
@@ -59,15 +60,15 @@ export function isLeftInRunningPlace(task: Task): boolean {
 }
 
 /**
- * The success of one run as a counted change, if it changes nothing but that run. A success that also moves the task to another
- * place, or ends its wait for a limit, stays guarded by the revision.
+ * The success of one run as a counted change, if it changes nothing but that run. Otherwise the change stays guarded by the revision.
+ * `ended` is the ended runs with this success, before any old run is dropped: a counted change may add its run and remove none.
  */
-export function asCountedChange(change: Change<Task>, draft: Task, fence: number): Change<Task> {
+export function asCountedChange(change: Change<Task>, ended: Task['ended'], fence: number): Change<Task> {
   const { before, after } = change
   if (!before || before.wait || JSON.stringify(before.place) !== JSON.stringify(after.place)) return change
   return {
     ...change,
-    after: { ...after, ended: draft.ended },
+    after: { ...after, ended },
     guard: { kind: 'counted', born: before.born, fence },
   }
 }

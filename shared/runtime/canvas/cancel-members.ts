@@ -114,13 +114,14 @@ const CANCEL_MS_MAX = 15_000
  * jobs function those of a large one. Repeating the call changes nothing.
  */
 export async function cancelCanvas(system: System, id: string): Promise<OperateOutcome<'finished', Canvas>> {
-  const { decision, task } = await transact(system, await readHead(system, id, isCanvas), current =>
+  const { decision, head } = await transact(system, await readHead(system, id, isCanvas), current =>
     current && !isGone(current, system.clock.now()) ? cancelHead(current, system.clock.now()) : UNKNOWN,
   )
-  if (!task || (!decision.ok && decision.reason === 'unknown')) return UNKNOWN
-  if (!decision.ok && decision.reason !== 'already-cancelled') return { ok: false, reason: 'finished', task }
-  if (task.owes) await cancelNow(system, task)
-  return { ok: true, task }
+  if (!head || (!decision.ok && decision.reason === 'unknown')) return UNKNOWN
+  if (!decision.ok && decision.reason !== 'already-cancelled')
+    return { ok: false, reason: 'finished', task: head }
+  if (head.owes) await cancelNow(system, head)
+  return { ok: true, task: head }
 }
 
 const UNKNOWN = { ok: false, reason: 'unknown' } as const

@@ -6,8 +6,8 @@ import { readHead } from '../kernel/read-heads.ts'
 import type { System } from '../kernel/system.ts'
 
 /**
- * Leaves the work from the leaf `from` on to a new message. It also updates the change time of the head, so that
- * the sweeper does not take that message for lost.
+ * Sends a message that continues the work on the canvas, beginning with the leaf number `from`. It first updates the
+ * change time of the head, so that the sweeper does not take that message for lost.
  */
 export async function continueCanvas(
   system: System,
@@ -23,7 +23,7 @@ export async function continueCanvas(
 }
 
 /**
- * Sends a message to work on the canvas from a leaf on.
+ * Sends a message to work on the canvas, beginning with the leaf number `from`.
  *
  * @throws BatonError `unavailable` when the message cannot be sent.
  */

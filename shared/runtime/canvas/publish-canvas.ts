@@ -147,7 +147,7 @@ async function storeCanvas(
     ...(sendConcurrency !== undefined && { sendConcurrency }),
   }
   // The pages may be long. Reading the head first spares a repeated publish from writing them again.
-  const { decision, task } = await transact(system, await readHead(system, id, isCanvas), current => {
+  const { decision, head } = await transact(system, await readHead(system, id, isCanvas), current => {
     const now = clock.now()
     if (current && !isGone(current, now)) return { ok: false as const }
     return {
@@ -155,8 +155,8 @@ async function storeCanvas(
       change: createCanvas({ ...content, ...named, born: chance.ulid(now) }, current, now),
     }
   })
-  if (!task) throw new BatonError('unavailable', `${id} vanished while it was published`)
-  return { head: task, created: decision.ok }
+  if (!head) throw new BatonError('unavailable', `${id} vanished while it was published`)
+  return { head, created: decision.ok }
 }
 
 /**

@@ -50,8 +50,8 @@ export type ClaimResult = {
   readonly claimed: Claimed[]
   /** How many of the tried tasks now wait for a limit, as their heads record. */
   readonly waiting: number
-  /** When a rate limit that refused a start may allow one. Infinity when no such time is known. */
-  readonly nextStart: number
+  /** When a slot of a rate limit that refused a start may be free, by the system's clock. Infinity when no such time is known. */
+  readonly nextSlotAt: number
 }
 
 /** What one call of `claimReady` works with. */
@@ -194,8 +194,8 @@ async function noteClaimedFront(system: System, { passedOver, claims }: Progress
 
 function resultOf({ types }: Call, { claims, heldBack }: Progress): ClaimResult {
   const inOrder = isInOrder(types) ? claims.toSorted((a, b) => compareTexts(a.order, b.order)) : claims
-  const { waiting, nextStart } = heldBack
-  return { claimed: inOrder.map(({ claimed }) => claimed), waiting, nextStart }
+  const { waiting, nextSlotAt } = heldBack
+  return { claimed: inOrder.map(({ claimed }) => claimed), waiting, nextSlotAt }
 }
 
 function compareTexts(a: string, b: string): number {

@@ -239,11 +239,11 @@ async function writeClaim(
     const decided = claim(current, claimer, system.clock.now(), granted, judged)
     return decided.ok && admitted === NOT_ADMITTED ? GONE : decided
   }
-  const { decision, task, conflicts } = await transact(system, seen, decide, patience)
-  if (conflicts > 0) system.metrics.add('ClaimConflict', conflicts, seen.type)
+  const { decision, head: task, refusals } = await transact(system, seen, decide, patience)
+  if (refusals > 0) system.metrics.add('ClaimConflict', refusals, seen.type)
   if (!decision.ok) {
     system.log.debug('not claimed', { ...logFields(seen), reason: decision.reason })
-    const wasChanged = conflicts > 0 && !hasRun(task, claimer)
+    const wasChanged = refusals > 0 && !hasRun(task, claimer)
     return { refused: decision.reason, lostToOthers: wasChanged || decision.reason === 'no-worker-wanted' }
   }
   if (!task) throw new Error(`the claim of ${seen.id} was written, but returned no task`)

@@ -15,8 +15,8 @@ export type HeldBack = {
   readonly paused: ReadonlySet<string>
   /** How many tasks this call made wait for a limit: for a permit, or, if its caller gave them, for a slot. */
   readonly waiting: number
-  /** When a rate limit that refused a start may allow one. Infinity when no such time is known. */
-  readonly nextStart: number
+  /** When a slot of a rate limit that refused a start may be free, by the system's clock. Infinity when no such time is known. */
+  readonly nextSlotAt: number
 }
 
 type Kind = 'rate' | 'concurrency'
@@ -25,7 +25,7 @@ export const NOTHING_HELD_BACK: HeldBack = {
   usedUp: { rate: new Set(), concurrency: new Set() },
   paused: new Set(),
   waiting: 0,
-  nextStart: Number.POSITIVE_INFINITY,
+  nextSlotAt: Number.POSITIVE_INFINITY,
 }
 
 /**
@@ -58,7 +58,7 @@ export function withRefusal(
         ...known,
         usedUp: { ...usedUp, rate: new Set([...usedUp.rate, limit]) },
         waiting: waiting + (named.has(task.id) ? 1 : 0),
-        nextStart: Math.min(known.nextStart, notBefore),
+        nextSlotAt: Math.min(known.nextSlotAt, notBefore),
       }
     case 'concurrency-limit': {
       const concurrency = isForTickets ? usedUp.concurrency : new Set([...usedUp.concurrency, limit])

@@ -51,6 +51,7 @@ export async function claimOverHttp(
   if (!Array.isArray(types)) return types
   const { claimer, requestId, waitMs = 0 } = request
   const mayWaitMs = Math.min(waitMs, CLAIM_WAIT_MS_MAX)
+  // Stays undefined for a repetition that finds the answer of its first request: it neither waits nor claims.
   let outcome: WaitOutcome | undefined
   const claim = async (ms: number) => {
     const tryOnce = claimTryOf(system, types, request, system.clock.now() + ms + CLAIM_PATIENCE_MS)
@@ -95,7 +96,7 @@ function claimTryOf(
   types: readonly TaskType[],
   { claimer, limit }: ClaimsRequest,
   until: number,
-): () => Promise<Pick<ClaimResult, 'claimed' | 'nextStart'>> {
+): () => Promise<Pick<ClaimResult, 'claimed' | 'nextSlotAt'>> {
   let known: readonly TaskType[] | undefined = types
   return async () => {
     const current = known ?? (await readAgain(system, types))
@@ -112,9 +113,9 @@ async function readAgain(system: System, types: readonly TaskType[]): Promise<Ta
   return current.filter(type => type !== undefined)
 }
 
-const NOTHING_CLAIMED: Pick<ClaimResult, 'claimed' | 'nextStart'> = {
+const NOTHING_CLAIMED: Pick<ClaimResult, 'claimed' | 'nextSlotAt'> = {
   claimed: [],
-  nextStart: Number.POSITIVE_INFINITY,
+  nextSlotAt: Number.POSITIVE_INFINITY,
 }
 
 async function claimOnce(
@@ -122,7 +123,7 @@ async function claimOnce(
   types: readonly TaskType[],
   claimer: Claimer,
   { wanted, until }: { readonly wanted: number; readonly until: number },
-): Promise<Pick<ClaimResult, 'claimed' | 'nextStart'>> {
+): Promise<Pick<ClaimResult, 'claimed' | 'nextSlotAt'>> {
   const names = types.map(({ type }) => type)
   const found = await findTargets(system, claimer, names)
   const targets = found.map(({ task }) => task)

@@ -37,8 +37,8 @@ export type WaitOutcome = {
   readonly isRefused?: boolean
 }
 
-/** Tries once to claim, and says when a limit may allow the next start. */
-type TryOnce = () => Promise<Pick<ClaimResult, 'claimed' | 'nextStart'>>
+/** Tries once to claim, and says when a slot of a rate limit may be free. */
+type TryOnce = () => Promise<Pick<ClaimResult, 'claimed' | 'nextSlotAt'>>
 
 type Wait = {
   readonly claimer: Claimer
@@ -80,7 +80,7 @@ export async function waitForWork(system: System, wait: Wait): Promise<WaitOutco
     await arrival.record()
     return { claimed: [], retryAfterMs: pace.retryAfterMs }
   }
-  return waitOn(system, wait, arrival, first.nextStart)
+  return waitOn(system, wait, arrival, first.nextSlotAt)
 }
 
 /** Waits for work: polls briskly at first; then records the wait in the registry and polls more slowly. */
@@ -88,7 +88,7 @@ async function waitOn(
   system: System,
   wait: Wait,
   arrival: WaitHistory,
-  nextStart: number,
+  nextSlotAt: number,
 ): Promise<WaitOutcome> {
   const { waitMs, pace, claimer } = wait
   const begun = momentOf(system.clock)
@@ -97,7 +97,7 @@ async function waitOn(
     begun,
     endMs: Math.min(waitMs, BRISK_MS),
     isBrisk: true,
-    nextStart,
+    nextSlotAt,
   })
   if (brisk.claimed.length > 0) {
     await arrival.record(arrival.emptyWaits > 0 ? {} : undefined)
@@ -113,7 +113,12 @@ async function waitOn(
     return { claimed: [], isRefused: true, retryAfterMs: pace.retryAfterMs }
   }
   await arrival.record({ emptyWaits, waitingUntil: system.clock.now() + leftMs })
-  const found = await poll(system, wait, { begun, endMs: waitMs, isBrisk: false, nextStart: brisk.nextStart })
+  const found = await poll(system, wait, {
+    begun,
+    endMs: waitMs,
+    isBrisk: false,
+    nextSlotAt: brisk.nextSlotAt,
+  })
   if (found.claimed.length > 0) await arrival.record({})
   return found
 }
@@ -124,24 +129,24 @@ type Polling = {
   readonly endMs: number
   /** Whether the pauses stay short. */
   readonly isBrisk: boolean
-  readonly nextStart: number
+  readonly nextSlotAt: number
 }
 
-/** Polls for work until a claim succeeds or the time ends. It polls earlier when a rate limit may allow a start. */
+/** Polls for work until a claim succeeds or the time ends. It polls earlier when a slot of a rate limit may be free. */
 async function poll(
   system: System,
   { claimer, types, workers, tryOnce, waitMs }: Wait,
-  { begun, endMs, isBrisk, nextStart }: Polling,
-): Promise<Pick<ClaimResult, 'claimed' | 'nextStart'>> {
+  { begun, endMs, isBrisk, nextSlotAt }: Polling,
+): Promise<Pick<ClaimResult, 'claimed' | 'nextSlotAt'>> {
   const { clock, chance } = system
-  let last: Pick<ClaimResult, 'claimed' | 'nextStart'> = { claimed: [], nextStart }
+  let last: Pick<ClaimResult, 'claimed' | 'nextSlotAt'> = { claimed: [], nextSlotAt }
   for (let pause = BRISK_POLL_MS; ; pause = isBrisk ? pause : Math.min(pause * POLL_GROWTH, POLL_MS_MAX)) {
     const spentMs = elapsedSince(clock, begun)
     if (spentMs >= endMs) return last
     const random = chance.fraction()
-    const startsInMs = last.nextStart - clock.now()
-    const isSoon = startsInMs <= POLL_MS_MAX
-    const sleepMs = isSoon ? startsInMs + START_JITTER_MS * random : pause * (1 - POLL_JITTER * random)
+    const slotInMs = last.nextSlotAt - clock.now()
+    const isSoon = slotInMs <= POLL_MS_MAX
+    const sleepMs = isSoon ? slotInMs + START_JITTER_MS * random : pause * (1 - POLL_JITTER * random)
     await clock.sleep(Math.min(waitMs - spentMs, Math.max(1, sleepMs)))
     if (!isBrisk) await workers.recordActivity(claimer, types)
     last = await tryOnce()

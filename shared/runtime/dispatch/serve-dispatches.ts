@@ -26,6 +26,8 @@ type ServingTools = {
   readonly typeOf: TypeReader
   /** By the system's clock: when the runs are stopped, and end as timed out. */
   readonly stopAt: number
+  /** Aborts when the function's process must end: it claims no more tasks, and releases its runs. */
+  readonly aborting?: AbortSignal
 }
 
 /**
@@ -38,7 +40,7 @@ export async function serveDispatches(
   system: System,
   batch: readonly ReceivedDispatch[],
   claimer: Claimer,
-  { definition, typeOf: readType, stopAt }: ServingTools,
+  { definition, typeOf: readType, stopAt, aborting }: ServingTools,
 ): Promise<string[]> {
   const { toRun, others } = suspectAlone(deliveriesOf(system, batch))
   const typeOf = onceEach(readType)
@@ -47,7 +49,10 @@ export async function serveDispatches(
   try {
     const unsent = await sendBackAll(system, withoutRepeated(others, toRun))
     const claimByTicket = await createBatchTicketClaimer(system, claimer, typeOf, toRun)
-    const serving = { system, receiver: FUNCTION, claimer, definition, typeOf, claimByTicket, outOfTime }
+    const serving = {
+      ...{ system, receiver: FUNCTION, claimer, definition, typeOf, claimByTicket, outOfTime },
+      ...(aborting && { aborting, draining: aborting }),
+    }
     const served = await Promise.all(toRun.map(one => serveDispatch(serving, one)))
     const left = toRun.filter((_, nth) => served[nth] === 'left')
     return [...unsent, ...left].map(({ messageId }) => messageId)

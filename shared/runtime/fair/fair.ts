@@ -8,14 +8,15 @@
  * process share that write. A turn is wasted when the process dies between the two writes. When the change loses its
  * race, the process keeps the turn for the tenant's next task.
  *
- * The front of a line is the smallest waiting turn. It is read from the index, as the first turn of each shard. No item is
- * written by all tenants, and no item grows with their number.
+ * The front of a line is the smallest waiting turn. It is read from the index, as the first turn of each shard. While limits
+ * hold back the tasks at that turn, a claim notes how far claims have come, and the noted turn is the front. No item is written
+ * by all tenants, and no item grows with their number.
  *
  * `reserve-turns.ts` reserves turns, `front.ts` reads and notes the front, and `mark-fair.ts` marks types with tenants.
  */
 import { type Change, isOfTask } from '../../core/change/change.ts'
 import { turnAt } from '../../core/fair/fair.ts'
-import { atTurn, type LineEntry, lineEntry } from '../../core/place/line-entry.ts'
+import { type LineEntry, lineEntry, movedToTurn } from '../../core/place/line-entry.ts'
 import type { ChangeHook, System } from '../kernel/system.ts'
 import { frontOf } from './front.ts'
 import { giveTurnBack, reserveTurn } from './reserve-turns.ts'
@@ -28,18 +29,18 @@ async function withTurn(system: System, change: Change): Promise<Change> {
   const entry = isOfTask(change) && lineEntry(change.before, change.after)
   if (!entry) return change
   const front = await frontOf(system, entry.line)
-  return { ...change, after: atTurn(change.after, entry.line, await turnFor(system, entry, front)) }
+  return { ...change, after: movedToTurn(change.after, entry.line, await turnFor(system, entry, front)) }
 }
 
 async function turnFor(system: System, entry: LineEntry, front: number): Promise<number> {
-  return entry.held === undefined ? reserveTurn(system, entry, front) : Math.max(entry.held, front)
+  return entry.keptTurn === undefined ? reserveTurn(system, entry, front) : Math.max(entry.keptTurn, front)
 }
 
 /** Keeps a turn for the tenant's next task, because the change that reserved it was not written. */
 function keepTurn(system: System, change: Change): void {
   if (!isOfTask(change)) return
   const entry = lineEntry(change.before, change.after)
-  if (!entry || entry.held !== undefined) return
+  if (!entry || entry.keptTurn !== undefined) return
   const turn = turnAt(entry.line, change.after.place?.order ?? '')
   if (turn !== undefined) giveTurnBack(system, entry, turn)
 }

@@ -7,11 +7,11 @@ import { liveRuns, workersWanted } from '../../core/task/task.ts'
  * A lost write costs the write units of the whole item. So rival writers must spread over the time that their writes need
  * one after the other.
  *
- * The wait is a random part of a window. The window begins at the time of a few writes and grows with each conflict, since
- * each conflict shows that there are more rivals than assumed. It ends at the time that all possible rivals need.
+ * The wait is a random part of a window. At first the window is as long as a few writes. It grows with each lost race, since
+ * each one shows that there are more rivals than assumed. At most it is as long as the writes of all possible rivals.
  *
  * A claim has as many rivals as the task wants workers, since live runs seldom write. So each claim shrinks the window's
- * bound. The bound grows slowly with the conflicts of one writer, so that no writer loses again and again.
+ * bound. The bound grows slowly with the races that one writer has lost, so that no writer loses again and again.
  *
  * Simulated, 100 claims at one moment with writes of 5 to 15 ms take 4 writes each, at most 8, and the last one ends after
  * 2.7 to 4.2 s. When live runs counted as rivals too, the claims took 3.6 writes and 4.8 to 5.8 s. The same 100 claims
@@ -24,7 +24,7 @@ const SHARE_GROWTH = 0.75
 const WRITE_MS_MIN = 5
 /** A longer write has queued behind other writes. A longer window would not shorten that queue, so the time is capped. */
 const WRITE_MS_MAX = 25
-/** With at most this many rivals, the first conflict costs no wait: each rival needs one more write. */
+/** With at most this many rivals, the first lost race costs no wait: each rival needs one more write. */
 const FEW_RIVALS = 2
 
 /** A refused write: the head that refused it, when the write was sent, and when the answer came. */
@@ -43,7 +43,7 @@ export function isLostRace({ current, sentAt, answeredAt }: RefusedWrite): boole
   return current === undefined || current.updatedAt + 2 * writeMs >= sentAt
 }
 
-export type Conflicts = {
+export type LostRaces = {
   /** Races that this writer has lost in a row for one change. */
   readonly count: number
   /** How long the writer's last write took. */
@@ -56,12 +56,12 @@ export type Conflicts = {
  * The wait before the next try, in ms. With 0 the writer tries at once, on the head that the refused write returned.
  * `chance` is a random number from 0 to 1.
  */
-export function conflictWaitMs(
-  task: Head | undefined,
-  { count, writeMs, operation }: Conflicts,
+export function refusedWriterWaitMs(
+  head: Head | undefined,
+  { count, writeMs, operation }: LostRaces,
   chance: number,
 ): number {
-  const rivals = rivalsFor(task, operation)
+  const rivals = rivalsFor(head, operation)
   if (count === 0 || (count === 1 && rivals <= FEW_RIVALS)) return 0
   const write = Math.min(WRITE_MS_MAX, Math.max(WRITE_MS_MIN, writeMs))
   const all = rivals * write * (1 + SHARE_GROWTH * (count - 1))
@@ -74,9 +74,9 @@ export function conflictWaitMs(
  * one more; a claim does not count the live runs. A canvas or a schedule is written by a request and by the process that works
  * on it.
  */
-function rivalsFor(task: Head | undefined, operation: Operation): number {
-  if (task?.state !== 'open') return 1
-  if (!isTask(task)) return 2
-  const claimers = Math.max(0, workersWanted(task))
-  return operation === 'claim' ? claimers + 1 : liveRuns(task).length + claimers + 1
+function rivalsFor(head: Head | undefined, operation: Operation): number {
+  if (head?.state !== 'open') return 1
+  if (!isTask(head)) return 2
+  const claimers = Math.max(0, workersWanted(head))
+  return operation === 'claim' ? claimers + 1 : liveRuns(head).length + claimers + 1
 }

@@ -6,11 +6,9 @@ import type { System } from '../kernel/system.ts'
 import { type MergedEntry, mergeRanges, take } from '../ready/merge-ranges.ts'
 import { type ListOrder, type ListQuery, listRanges, matchingHeads } from './list-query.ts'
 
-/**
- * An order that no index keeps is sorted in memory: at most this many matching tasks, among a bounded number of
- * entries.
- */
+/** At most this many matching tasks are sorted in memory, for an order that no index keeps. */
 export const SORTED_TASKS_MAX = 1_000
+/** A search for tasks to sort reads some 5,000 entries of the index at most, whether their tasks match or not. */
 const COLLECTED_ENTRIES_MAX = 5_000
 const BATCH_ENTRIES = 100
 
@@ -25,10 +23,11 @@ export async function sortedTasks(system: System, query: ListQuery): Promise<Lis
 }
 
 /**
- * The running tasks of a type, sorted, without reading its backlog; undefined when too many run.
+ * The running tasks of a type, sorted, without reading all of its backlog; undefined when too many run.
  *
- * They are the tasks in the running places, and the running ones among the first 1,000 due tasks. Those have not
- * entered a running place yet, because their first heartbeat is still to come or they wait for more workers.
+ * Most running tasks are in the running places. A running task is outside of them before its first heartbeat, and while
+ * it waits for more workers. Such tasks are looked for among the open tasks of the type with the earliest due times, in
+ * some 1,000 entries. Where a type has more open tasks, the list may lack a task outside of the running places.
  */
 export async function sortedRunning(
   system: System,

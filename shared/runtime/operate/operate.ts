@@ -30,7 +30,7 @@ export async function cancelTask(
   system: System,
   id: string,
 ): Promise<OperateOutcome<'finished' | 'undoing'>> {
-  const { decision, task } = await transact(system, await readTask(system, id), current =>
+  const { decision, head: task } = await transact(system, await readTask(system, id), current =>
     isPresent(system, current) ? cancel(current, system.clock.now()) : UNKNOWN,
   )
   if (!task || (!decision.ok && decision.reason === 'unknown')) return UNKNOWN
@@ -70,7 +70,7 @@ export async function resumeTask(
   id: string,
   action: ResumeAction,
 ): Promise<OperateOutcome<ResumeRefusal>> {
-  const { decision, task } = await transact(system, await withoutOwedCallbacks(system, id), current =>
+  const { decision, head: task } = await transact(system, await withoutOwedCallbacks(system, id), current =>
     isPresent(system, current) ? resume(current, action, system.clock.now()) : UNKNOWN,
   )
   return outcomeOf(decision, task)
@@ -85,7 +85,7 @@ export async function restartTask(
   const seen = await withoutOwedCallbacks(system, id)
   if (!isPresent(system, seen)) return UNKNOWN
   const draft = await republication(system, seen)
-  const { decision, task } = await transact(system, seen, current =>
+  const { decision, head: task } = await transact(system, seen, current =>
     isPresent(system, current)
       ? restart(
           current,

@@ -35,7 +35,7 @@ export async function patchTask(system: System, id: string, request: PatchReques
   const isWebhookInput = head?.kind === 'webhook' && request.input !== undefined
   const needsType = request.priority === null || clears(request.options ?? {}) || isWebhookInput
   const type = needsType && head ? await system.types.get(head.type) : undefined
-  const { decision, task } = await transact(system, head, current =>
+  const { decision, head: task } = await transact(system, head, current =>
     isPresent(system, current)
       ? decidePatch(current, request, type?.configuration, system.clock.now())
       : UNKNOWN,

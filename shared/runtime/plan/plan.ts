@@ -90,7 +90,7 @@ function dispatchOf({ head: task, plan: { dispatchAt } }: Planned<Task>, now: nu
  * The next look at the task, if it needs one.
  *
  * The delay is rounded up, so a look never arrives before what it looks for. A look beyond the longest queue
- * delay is sent with that delay, and sent on when it arrives. Only a look at the due time is rounded down:
+ * delay is sent with that delay, and sent on when it arrives. Only a look for the due time is rounded down:
  * the waker waits for the rest, so nothing starts late.
  */
 export function lookOf({ head, plan: { lookAt, isSlotLook } }: Planned, now: number, hops = 0): Look[] {

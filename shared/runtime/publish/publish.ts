@@ -229,8 +229,8 @@ async function writeUnder(
   const seen = known ?? (mustReadFirst(request) ? await readTask(system, id) : undefined)
   const attempted: BodyWrite[] = []
   const recording = isByOperator(request) ? { ...system, operator: { by: request.by } } : system
-  const { decision, task } = await transact(recording, seen, (current, conflicts) => {
-    const arrival = conflicts === 0 ? request.arrival : undefined
+  const { decision, head: task } = await transact(recording, seen, (current, refusals) => {
+    const arrival = refusals === 0 ? request.arrival : undefined
     const withBirth = arrival ? { ...publication, born: arrival.born } : withNewBirth(system, publication)
     const decided = decidePublish(current, withBirth, request, system.clock.now())
     attempted.push(...(decided.change?.bodies ?? []))

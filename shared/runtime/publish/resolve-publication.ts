@@ -52,7 +52,7 @@ export type PublishRequest = Pick<PublishBody, SharedFields> & {
   readonly dueAt?: number
   readonly options?: PartialOptions
   /**
-   * The callbacks published when the task has succeeded or failed. A callback without `key` gets one that
+   * The callbacks that are published when the task has succeeded or failed. A callback without `key` gets one that
    * follows from this task.
    */
   readonly onSuccess?: readonly PublishRequest[]
@@ -165,11 +165,11 @@ function flowProblems(
 
 /** Problems of the callbacks, with their paths. */
 async function callbackProblems(context: ResolveContext, request: PublishRequest): Promise<Refused[]> {
-  const members = (['onSuccess', 'onError'] as const).flatMap(when =>
+  const callbacks = (['onSuccess', 'onError'] as const).flatMap(when =>
     (request[when] ?? []).map((callback, index) => ({ callback, at: `${when}.${index}` })),
   )
   const found = await Promise.all(
-    members.map(async ({ callback, at }) => {
+    callbacks.map(async ({ callback, at }) => {
       const type = await context.typeOf(callback.type)
       if (!type) return [refusedAt(at, { problems: [], unknown: [{ type: callback.type, path: 'type' }] })]
       const resolved = await resolvePublication(context, type, callback)

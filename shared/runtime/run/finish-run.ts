@@ -33,7 +33,7 @@ export async function finishRun(
 }
 
 async function tryToFinish(system: System, seen: Task, fence: number, outcome: Outcome): Promise<boolean> {
-  const { decision, task } = await writeFinish(system, seen, { born: seen.born, fence, ...outcome })
+  const { decision, head: task } = await writeFinish(system, seen, { born: seen.born, fence, ...outcome })
   if (decision.ok) {
     if (!decision.change && task) logEndFound(system, seen, task, fence)
     return true
@@ -54,14 +54,14 @@ export async function writeFinish(
   seen: Task,
   report: Finish,
 ): Promise<WriteOutcome<Task, FinishDecision>> {
-  const outcome = await transact(system, seen, (task, conflicts) =>
+  const outcome = await transact(system, seen, (task, refusals) =>
     finish(task, report, system.clock.now(), system.chance.fraction(), {
-      mayCount: conflicts < COUNTED_TRIES,
+      mayCount: refusals < COUNTED_TRIES,
     }),
   )
   // The write was refused because it was already stored: its answer was lost. The permits are still to be released.
-  const { decision, conflicts } = outcome
-  if (decision.ok && !decision.change && conflicts > 0) {
+  const { decision, refusals } = outcome
+  if (decision.ok && !decision.change && refusals > 0) {
     await releasePermits(system, seen.live[report.fence]?.permits ?? [])
   }
   return outcome

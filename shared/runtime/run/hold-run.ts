@@ -136,7 +136,7 @@ type BeatAnswer = { ok: true; task: Task; leaseUntil: number } | { ok: false; re
 
 /** Writes one heartbeat. It is decided again when the task has changed meanwhile. */
 async function sendBeat(system: System, seen: Task | undefined, beat: Beat): Promise<BeatAnswer> {
-  const { decision, task } = await transact(system, seen, current =>
+  const { decision, head: task } = await transact(system, seen, current =>
     heartbeat(current, beat, system.clock.now()),
   )
   if (!decision.ok) return decision

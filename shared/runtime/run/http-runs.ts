@@ -54,7 +54,7 @@ async function beat(system: System, run: RunReference, progress?: Json): Promise
   const report = { born, fence, ...(progress !== undefined && { progress }) }
   const seen = await readTask(system, taskId)
   if (!seen) return { ok: false, reason: 'unknown' }
-  const { decision, task } = await transact(system, seen, current =>
+  const { decision, head: task } = await transact(system, seen, current =>
     heartbeat(current, report, system.clock.now()),
   )
   if (!decision.ok || !task) return refusal(system, run, decision.ok ? 'removed' : decision.reason, task)
@@ -95,7 +95,7 @@ async function finishOnce(system: System, run: RunReference, outcome: Outcome): 
   const isLive = seen.born === born && seen.live[fence] !== undefined
   const problem = isLive && outcome.outcome === 'succeed' ? stepProblem(seen, outcome) : undefined
   if (problem) return problem
-  const { decision, task } = await writeFinish(system, seen, { born, fence, ...outcome })
+  const { decision, head: task } = await writeFinish(system, seen, { born, fence, ...outcome })
   if (decision.ok && task) return { ok: true, task }
   const refused = await refusal(system, run, decision.ok ? 'removed' : decision.reason, task)
   const isRepeat = task !== undefined && 'end' in refused && isSameReport(refused.end, outcome)

@@ -23,7 +23,10 @@ import { requestOfBody } from '../publish/request-of-body.ts'
 
 const UNKNOWN = { ok: false, reason: 'unknown' } as const
 
-/** Pauses a schedule: when this returns, no tick publishes anything. Repeating it changes nothing. */
+/**
+ * Pauses a schedule: no tick that falls due after this returns publishes anything. A tick that is due at the moment of the
+ * pause may still publish its task just afterwards. Repeating the pause changes nothing.
+ */
 export function pauseSchedule(system: System, id: string): Promise<OperateOutcome<'finished', Schedule>> {
   return change(system, id, pause)
 }
@@ -41,15 +44,18 @@ async function change(
   id: string,
   decide: (head: Schedule, now: number) => Decision<PauseRefusal, Schedule>,
 ): Promise<OperateOutcome<'finished', Schedule>> {
-  const { decision, task } = await transact(system, await readHead(system, id, isSchedule), current =>
+  const { decision, head } = await transact(system, await readHead(system, id, isSchedule), current =>
     isPresent(system, current) ? decide(current, system.clock.now()) : UNKNOWN,
   )
-  if (!task || (!decision.ok && decision.reason === 'unknown')) return UNKNOWN
-  if (!decision.ok && decision.reason === 'finished') return { ok: false, reason: 'finished', task }
-  return { ok: true, task }
+  if (!head || (!decision.ok && decision.reason === 'unknown')) return UNKNOWN
+  if (decision.ok || decision.reason === 'nothing-to-change') return { ok: true, task: head }
+  return { ok: false, reason: decision.reason, task: head }
 }
 
-/** Removes a schedule: from now on readers do not find it, and no tick publishes anything. */
+/**
+ * Removes a schedule: when this returns, readers do not find it, and no tick that falls due later publishes anything. A tick that is
+ * due at the moment of the removal may still publish its task just afterwards.
+ */
 export async function removeSchedule(
   system: System,
   id: string,

@@ -67,12 +67,12 @@ export async function putSchedule(
   if (seen && (await isSame(system, seen, definition))) return { ok: true, created: false, task: seen }
   const refusal = await refusalOf(system, request)
   if (refusal) return refusal
-  const { decision, task } = await transact(system, seen, current =>
+  const { decision, head } = await transact(system, seen, current =>
     decide(system, current, { name, definition }),
   )
   if (!decision.ok) return { ok: false, reason: 'invalid', problems: [neverTicksProblem(request.timing)] }
-  if (!task) throw new BatonError('unavailable', `${id} was removed while it was being set`)
-  return { ok: true, created: decision.created, task }
+  if (!head) throw new BatonError('unavailable', `${id} was removed while it was being set`)
+  return { ok: true, created: decision.created, task: head }
 }
 
 function definitionOf({ timing, missed, graceMs, task }: ScheduleRequest): Definition {

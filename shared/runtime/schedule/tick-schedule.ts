@@ -35,7 +35,7 @@ export async function tickSchedule(
   const { schedule, dueAt, createdAt } = head
   const due = dueTicks(ticksOfTiming(schedule.timing, createdAt), { ...schedule, from: dueAt }, now)
   const outcome = await publishTicks(system, head, due.publish)
-  const { task } = await transact(
+  const { head: task } = await transact(
     system,
     head,
     ofSameBirth(head, current =>

@@ -2,7 +2,7 @@ import { EVERY_TYPE } from '../../core/bounds.ts'
 import { minuteOf, minuteStart } from '../../core/place/place.ts'
 import { MINUTE_SHARDS, minutePlaceName } from '../../core/place/place-names.ts'
 import type { System } from '../kernel/system.ts'
-import { NOTHING_SWEPT, type SweepReport, sweepEach } from '../sweeper/sweeper.ts'
+import { NOTHING_SWEPT, type SweepReport, sweepEach } from '../repair/repair.ts'
 import { wakeMinute, wasMinuteWoken } from '../wake/wake.ts'
 
 /**

@@ -3,7 +3,7 @@ import type { Task } from '../../core/task/task.ts'
 import type { IndexEntry, IndexRange } from '../../ports/stores.ts'
 import { readTasks } from '../kernel/read-heads.ts'
 import type { System } from '../kernel/system.ts'
-import { moveCursor, readAfter, storedPosition } from '../sweeper/read-from-cursor.ts'
+import { moveCursor, readAfter, storedPosition } from '../repair/read-from-cursor.ts'
 
 /**
  * The sweeper reads each index partition from its start to its end, a budget of tasks per round: that is a

@@ -12,8 +12,8 @@ type SweepRounds = Map<string, { readonly since: number; readonly last: number }
 /** What a process keeps from round to round. */
 export type SweepMemory = {
   /**
-   * The rounds tell since when none was missed: a task that became due earlier counts as waiting only since then.
-   * Without them, no round counts as missed.
+   * They tell since when no round was missed. A task that became due before that time counts as waiting only since then.
+   * Undefined: no round counts as missed.
    */
   readonly rounds?: SweepRounds
   /** The far minutes that were checked already. */
@@ -24,7 +24,7 @@ export function createSweepMemory(): Required<SweepMemory> {
   return { rounds: new Map(), minutes: new Set() }
 }
 
-/** What the sweepers of one round share. A sweeper changes nothing of it but its own part of `memory`. */
+/** What the repairs of one round share. A repair changes nothing of it but its own part of `memory`. */
 export type SweepRound = {
   readonly system: PlanningSystem
   /** All types, beginning with a random one, so that none is always the last when the time runs out. */
@@ -54,7 +54,7 @@ function rotate<T>(list: readonly T[], share: number): T[] {
   return [...list.slice(start), ...list.slice(0, start)]
 }
 
-/** The time since which no round of the type was missed: `now` when the last ones were. */
+/** The time since which no round of the type was missed. It is `now` when the last rounds were missed. */
 export function noRoundMissedSince({ rounds }: SweepMemory, type: string, now: number): number {
   if (!rounds) return 0
   const known = rounds.get(type)

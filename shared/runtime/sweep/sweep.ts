@@ -6,7 +6,7 @@
  * process that dies also leaves work half done: a canvas whose members are not all published, a purge, a change of a type
  * that is not applied to all tasks yet, a worker that is still listed.
  *
- * What repairs it. For each kind of loss there is a sweeper: `SWEEPERS` below is the whole list. A sweeper reads the table,
+ * What mends it. For each kind of loss there is a repair: `REPAIRS` below is the whole list. A repair reads the table,
  * derives from it what should have happened by now, and does that again. It finds a loss without any message. Most repairs
  * send a message again; ticks, markers and callbacks are done directly, so these also work while queues are down.
  *
@@ -19,22 +19,23 @@
  * many wait, and writes a cursor only where it leaves tasks unread.
  *
  * What it never does. It never claims or runs a task: it sends the message again, and the receiver decides. What it does
- * itself, such as the tick of a schedule, changes nothing when it is done twice. It never relies on an earlier round. What a process and
- * the pass records remember of earlier rounds only decides how soon and how often a task is sent again. It never floods a queue: it sends a task for certain until two passes have
- * read the task, and ever more rarely after that. It never stops because one item, one type or one sweeper fails.
+ * itself, such as the tick of a schedule, changes nothing when it is done twice. It never relies on an earlier round. What a
+ * process and the pass records remember of earlier rounds only decides how soon and how often a task is sent again. It never
+ * floods a queue: it sends the message of a task for certain until two passes have read the task, and ever more rarely after
+ * that. It never stops because one item, one type or one repair fails.
  *
- * Read this file, then `sweep-tasks.ts`, the sweeper with the most to do: `sweep-passes.ts` reads partitions of tasks in
+ * Read this file, then `sweep-tasks.ts`, the repair with the most to do: `sweep-passes.ts` reads partitions of tasks in
  * passes, and `lost-tasks.ts` judges which tasks have lost their message. `sweep-minutes.ts` wakes minutes that lay
  * further ahead than an SQS delay reaches (far minutes). `stuck-tasks.ts` reports tasks that no message can help. The room
- * `sweeper/` holds what all sweepers share.
+ * `repair/` holds what all repairs share.
  */
 
 import type { Task } from '../../core/task/task.ts'
 import { sweepCanvases } from '../canvas/sweep-canvases.ts'
 import { sweepPurges } from '../jobs/sweep-purges.ts'
 import type { PlanningSystem } from '../kernel/system.ts'
+import { NOTHING_SWEPT, type SweepReport, sumOf } from '../repair/repair.ts'
 import { sweepSchedules } from '../schedule/sweep-schedules.ts'
-import { NOTHING_SWEPT, type SweepReport, sumOf } from '../sweeper/sweeper.ts'
 import { sweepTypeChanges } from '../types/apply-type-change.ts'
 import { sweepWorkers } from '../worker/worker.ts'
 import { reportStuck } from './stuck-tasks.ts'
@@ -42,20 +43,20 @@ import { sweepMinutes } from './sweep-minutes.ts'
 import { beginRound, type SweepMemory, type SweepRound } from './sweep-round.ts'
 import { sweepTasks } from './sweep-tasks.ts'
 
-/** A round of a sweeper may also return the tasks that it has read. The stuck ones among them are reported. */
-type SweeperReport = SweepReport & { readonly tasks?: readonly Task[] }
+/** A round of a repair may also return the tasks that it has read. The stuck ones among them are reported. */
+type RepairReport = SweepReport & { readonly tasks?: readonly Task[] }
 
-export type Sweeper = {
+export type Repair = {
   readonly name: string
-  /** What it repairs, and how soon. */
+  /** What it mends, and how soon. */
   readonly repairs: string
   /** A round begins no further work after this time. All rounds share the 50 s of the sweeper's function. @default unlimited */
   readonly workMsMax?: number
-  round(round: SweepRound, stopAt: number): Promise<SweeperReport>
+  round(round: SweepRound, stopAt: number): Promise<RepairReport>
 }
 
-/** All sweepers, in the order in which their rounds begin. The rounds run side by side. */
-export const SWEEPERS: readonly Sweeper[] = [
+/** All repairs, in the order in which their rounds begin. The rounds run side by side. */
+export const REPAIRS: readonly Repair[] = [
   {
     name: 'canvases',
     repairs:
@@ -97,14 +98,14 @@ export const SWEEPERS: readonly Sweeper[] = [
   },
 ]
 
-/** One round of all sweepers. A sweeper that fails does not stop the others. The process keeps `memory` from round to round. */
+/** One round of all repairs. A repair that fails does not stop the others. The process keeps `memory` from round to round. */
 export async function sweep(
   system: PlanningSystem,
   memory: SweepMemory = { minutes: new Set() },
-  sweepers = SWEEPERS,
+  repairs = REPAIRS,
 ): Promise<SweepReport> {
   const round = await beginRound(system, memory)
-  const reports = await Promise.all(sweepers.map(sweeper => sweepRound(round, sweeper)))
+  const reports = await Promise.all(repairs.map(repair => makeRepair(round, repair)))
   await reportStuck(
     round,
     reports.flatMap(({ tasks = [] }) => tasks),
@@ -112,13 +113,17 @@ export async function sweep(
   return sumOf(reports)
 }
 
-async function sweepRound(round: SweepRound, sweeper: Sweeper): Promise<SweeperReport> {
+async function makeRepair(round: SweepRound, repair: Repair): Promise<RepairReport> {
   const { clock, log } = round.system
-  const { name, repairs, workMsMax = Number.POSITIVE_INFINITY } = sweeper
+  const { name, repairs, workMsMax = Number.POSITIVE_INFINITY } = repair
   try {
-    return await sweeper.round(round, clock.now() + workMsMax)
+    return await repair.round(round, clock.now() + workMsMax)
   } catch (error) {
-    log.error('a sweeper failed: it repairs nothing in this round', { sweeper: name, repairs, error })
+    log.error('a repair of the sweeper failed: it mends nothing in this round', {
+      repair: name,
+      repairs,
+      error,
+    })
     return { ...NOTHING_SWEPT, failed: 1 }
   }
 }

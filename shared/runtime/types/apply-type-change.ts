@@ -1,6 +1,6 @@
 import type { TaskType } from '../../core/types/task-type.ts'
 import type { System } from '../kernel/system.ts'
-import { NOTHING_SWEPT, type SweepReport, sweepEach } from '../sweeper/sweeper.ts'
+import { NOTHING_SWEPT, type SweepReport, sweepEach } from '../repair/repair.ts'
 import { type ChangedType, changeType } from './change-type.ts'
 import { flowsWithStepsOf } from './pause-type.ts'
 import { startJob } from './start-job.ts'

@@ -34,7 +34,7 @@ export type PutTypeOutcome =
  * since which it has a handler. When this returns, every claim obeys the new limits; a new order reaches every
  * process within a second. Jobs then update the waiting tasks.
  *
- * A configuration without shards keeps the present number, and one with fewer shards is refused. A deployed type
+ * A configuration without shards keeps the present number (`changeType`), and one with fewer is refused. A deployed type
  * cannot change its kind, since its queue and its function would serve nothing. Each step of a flow must name an
  * existing type that is not a flow.
  */
@@ -50,24 +50,20 @@ export async function putType(
   )
   const { before, after } = changed
   await applyTypeChange(system, changed)
-  if (after) return { ok: true, created: !before, type: after }
-  return refusalOf(configuration, before) ?? { ok: false, reason: 'fewer-shards', shards: shardCount(before) }
+  // Only a refusal leaves the type as it is, and it was decided on `before`.
+  return after ? { ok: true, created: !before, type: after } : (refusalOf(configuration, before) as Refusal)
 }
 
-function refusalOf(
-  configuration: TypeConfiguration,
-  stored: TaskType | undefined,
-): Exclude<PutTypeOutcome, { ok: true }> | undefined {
+type Refusal = Extract<PutTypeOutcome, { ok: false }>
+
+function refusalOf(configuration: TypeConfiguration, stored: TaskType | undefined): Refusal | undefined {
   if (!stored) return undefined
   const { kind } = stored.configuration
+  const shards = shardsOf(stored.configuration)
   const isDeployed = stored.handlerSince !== undefined
   if (isDeployed && kind !== configuration.kind) return { ok: false, reason: 'deployed-kind', kind }
-  const isShrinking = configuration.shards !== undefined && configuration.shards < shardCount(stored)
-  return isShrinking ? { ok: false, reason: 'fewer-shards', shards: shardCount(stored) } : undefined
-}
-
-function shardCount(stored: TaskType | undefined): number {
-  return stored ? shardsOf(stored.configuration) : 0
+  const isShrinking = configuration.shards !== undefined && configuration.shards < shards
+  return isShrinking ? { ok: false, reason: 'fewer-shards', shards } : undefined
 }
 
 /** Finds steps that name a missing type or a flow, and steps whose webhook URL contains a user name. */

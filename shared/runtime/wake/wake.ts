@@ -90,7 +90,7 @@ async function wakeTask(
   const decide = ofSameBirth(sentLook, (current: Task) =>
     look(current, system.clock.now(), system.chance.fraction()),
   )
-  const { decision, task } = await transact(system, seen, decide)
+  const { decision, head: task } = await transact(system, seen, decide)
   if (decision.ok || !isPlannedOnThis(sentLook, task)) return []
   const next = planned(task, system.clock.now())
   const isSlotNear = sentLook.slot && next.plan.dispatchAt !== undefined

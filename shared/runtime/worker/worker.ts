@@ -14,7 +14,7 @@ import { readTasks } from '../kernel/read-heads.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'
 import type { System } from '../kernel/system.ts'
 import { createTimedCache } from '../kernel/timed-cache.ts'
-import { NOTHING_SWEPT, type SweepReport } from '../sweeper/sweeper.ts'
+import { NOTHING_SWEPT, type SweepReport } from '../repair/repair.ts'
 
 /** A worker that is present. Lambda workers come and go with each invocation, so they are shown as one per type. */
 export type PresentWorker = {

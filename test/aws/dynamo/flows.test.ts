@@ -189,7 +189,7 @@ describe('the steps of a flow', () => {
     const seen = await other.head(change.after.id)
     const claimed = claimOf(seen as Task, NOW)
 
-    expect(await other.apply(claimed)).toEqual({ applied: true, task: claimed.after })
+    expect(await other.apply(claimed)).toEqual({ applied: true, head: claimed.after })
     expect(await stores.tasks.apply(claimed)).toEqual({ applied: false, current: claimed.after })
   })
 

@@ -57,7 +57,7 @@ describe('a write whose answer was lost is repeated by the SDK and recognises it
     const change = published()
     loseNextAnswer()
 
-    expect(await stores.tasks.apply(change)).toEqual({ applied: true, task: change.after })
+    expect(await stores.tasks.apply(change)).toEqual({ applied: true, head: change.after })
     expect(requests).toBe(2)
   })
 
@@ -66,7 +66,7 @@ describe('a write whose answer was lost is repeated by the SDK and recognises it
     const claimed = changeOf(claim(change.after, { workerId: 'w1' }, NOW))
     loseNextAnswer(() => stores.tasks.apply(claimed))
 
-    expect(await stores.tasks.apply(change)).toEqual({ applied: true, task: claimed.after })
+    expect(await stores.tasks.apply(change)).toEqual({ applied: true, head: claimed.after })
   })
 
   it('when it claims, even if another run’s success is counted before the repetition', async () => {
@@ -81,7 +81,7 @@ describe('a write whose answer was lost is repeated by the SDK and recognises it
     const applied = await stores.tasks.apply(two)
 
     expect(success.guard.kind).toBe('counted')
-    expect(applied).toMatchObject({ applied: true, task: { live: { 2: { workerId: 'w2' } } } })
+    expect(applied).toMatchObject({ applied: true, head: { live: { 2: { workerId: 'w2' } } } })
   })
 
   it('when it claims, even if another run’s heartbeat lands before the repetition', async () => {
@@ -95,7 +95,7 @@ describe('a write whose answer was lost is repeated by the SDK and recognises it
 
     const applied = await stores.tasks.apply(two)
 
-    expect(applied).toMatchObject({ applied: true, task: { live: { 2: { workerId: 'w2' } } } })
+    expect(applied).toMatchObject({ applied: true, head: { live: { 2: { workerId: 'w2' } } } })
   })
 
   it('when it beats', async () => {

@@ -47,9 +47,9 @@ describe('a schedule in DynamoDB', () => {
       const spent: number[] = []
       const write = async (change: Change): Promise<Schedule> => {
         const applied = await tasks.apply(change)
-        if (!applied.applied || !isSchedule(applied.task)) throw new Error('refused')
+        if (!applied.applied || !isSchedule(applied.head)) throw new Error('refused')
         spent.push(totalOf(dynamo.take()))
-        return applied.task
+        return applied.head
       }
 
       const set = await write(aSchedule(first))

@@ -86,7 +86,7 @@ export function flowsContract(makeStores: MakeStores): void {
       const change = step(task)
       const applied = await tasks.apply(change)
 
-      expect(applied).toEqual({ applied: true, task: change.after })
+      expect(applied).toEqual({ applied: true, head: change.after })
       expect(await readTask({ tasks }, task.id)).toEqual(change.after)
       expect(await readTasks({ tasks }, [task.id])).toEqual([change.after])
       task = change.after

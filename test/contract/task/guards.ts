@@ -47,7 +47,7 @@ export function guardsContract(makeStores: MakeStores): void {
 
     const applied = await tasks.apply(change)
 
-    expect(applied).toEqual({ applied: true, task: change.after })
+    expect(applied).toEqual({ applied: true, head: change.after })
     expect(await readTask({ tasks }, 'resize:k1')).toEqual(change.after)
   })
 
@@ -177,9 +177,9 @@ export function guardsContract(makeStores: MakeStores): void {
 
     expect(applied).toMatchObject({
       applied: true,
-      task: { revision: patched.revision, options: { heartbeatMs: 1 }, operation: 'beat' },
+      head: { revision: patched.revision, options: { heartbeatMs: 1 }, operation: 'beat' },
     })
-    expect(applied.applied && applied.task).toEqual(await readTask({ tasks }, running.id))
+    expect(applied.applied && applied.head).toEqual(await readTask({ tasks }, running.id))
   })
 
   it('accepts several successes that were decided on one revision', async () => {
@@ -193,8 +193,8 @@ export function guardsContract(makeStores: MakeStores): void {
 
     const head = await readTask({ tasks }, seen.id)
     expect(first.guard.kind).toBe('counted')
-    expect(applied.map(one => one.applied && one.task.revision)).toEqual([two.revision + 1, two.revision + 2])
-    expect(applied[1]).toEqual({ applied: true, task: head })
+    expect(applied.map(one => one.applied && one.head.revision)).toEqual([two.revision + 1, two.revision + 2])
+    expect(applied[1]).toEqual({ applied: true, head })
     expect(head).toMatchObject({ state: 'open', live: {}, operation: 'succeed', updatedAt: NOW + SECOND })
     expect(head?.ended).toMatchObject({ 1: { state: 'succeeded' }, 2: { state: 'succeeded' } })
   })

@@ -63,8 +63,8 @@ export function pathsContract(makeStores: MakeStores): void {
 
     const applied = await tasks.apply(late)
 
-    expect(applied).toMatchObject({ applied: true, task: { live: { 1: { progress: 'half' } } } })
-    expect(applied).toEqual({ applied: true, task: await tasks.head(seen.id) })
+    expect(applied).toMatchObject({ applied: true, head: { live: { 1: { progress: 'half' } } } })
+    expect(applied).toEqual({ applied: true, head: await tasks.head(seen.id) })
   })
 
   it('keeps the stored progress when a heartbeat lands that was decided before it', async () => {

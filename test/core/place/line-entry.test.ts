@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { turnOrder } from '../../../shared/core/fair/fair.ts'
 import { block, endWait } from '../../../shared/core/limits/wait.ts'
 import { patch } from '../../../shared/core/operate/patch.ts'
-import { atTurn, lineEntry } from '../../../shared/core/place/line-entry.ts'
+import { lineEntry, movedToTurn } from '../../../shared/core/place/line-entry.ts'
 import { create } from '../../../shared/core/publish/publish.ts'
 import { update } from '../../../shared/core/publish/update.ts'
 import { finish } from '../../../shared/core/run/finish.ts'
@@ -22,10 +22,10 @@ describe('a task of a tenant', () => {
   test.each([
     ['is new and due', create(aPublication(FAIR), undefined, NOW), {}],
     ['is released', changeOf(released), {}],
-    ['returns from the place of a limit', changeOf(endWait(BLOCKED, NOW)), { held: 7 }],
+    ['returns from the place of a limit', changeOf(endWait(BLOCKED, NOW)), { keptTurn: 7 }],
   ])('enters its line when it %s', (_when, change, more) => {
     expect(lineEntry(change.before, change.after)).toEqual({ line: LINE, tenant: 'a', ...more })
-    expect(atTurn(change.after, LINE, 9).place).toEqual({
+    expect(movedToTurn(change.after, LINE, 9).place).toEqual({
       name: 'ready#resize#0',
       order: turnOrder(LINE, 9),
     })

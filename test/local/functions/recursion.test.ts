@@ -63,7 +63,7 @@ beforeAll(async () => {
         new DynamoEventSource(table as ITable, { startingPosition: StartingPosition.TRIM_HORIZON }),
       )
     },
-    { log: line => void logged.push(line) },
+    { log: ({ line }) => void logged.push(line) },
   )
   sqs = new SQSClient(cloud.clientOptions)
 })

@@ -38,7 +38,7 @@ beforeAll(async () => {
       fixtureFunction(stack, 'Reader', 'writer', { environment: { TOKEN: thing.getAttString('token') } })
       new CfnBucket(stack, 'Unknown')
     },
-    { log: line => logged.push(line), environment: { EXTRA: 'given' } },
+    { log: ({ line }) => logged.push(line), environment: { EXTRA: 'given' } },
   )
 })
 

@@ -152,7 +152,7 @@ describe('a call', () => {
         const foreign = new Role(stack, 'Foreign', { assumedBy: new AnyPrincipal() })
         foreign.addManagedPolicy(ManagedPolicy.fromAwsManagedPolicyName('AmazonDynamoDBReadOnlyAccess'))
       },
-      { log: line => void logged.push(line) },
+      { log: ({ line }) => void logged.push(line) },
     )
   })
   afterAll(() => cloud?.stop())

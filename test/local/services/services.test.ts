@@ -79,7 +79,7 @@ test('a service with a foreign image is reported and left out', async () => {
   const cloud = await bootTinyCloud(
     aService('hello', ContainerImage.fromRegistry('public.ecr.aws/nginx/nginx')),
     {
-      log: line => lines.push(line),
+      log: ({ line }) => lines.push(line),
     },
   )
   await cloud.stop()

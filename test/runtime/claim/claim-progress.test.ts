@@ -73,7 +73,7 @@ describe('a call that claims ten tasks', () => {
     const early = afterAnswer(aScope(RATE), ready('a'), RATE_REFUSAL)
     const both = afterAnswer(aScope(RATE), ready('b'), { ...RATE_REFUSAL, notBefore: NOW + 5 }, early)
 
-    expect([NOTHING_DONE, early, both].map(one => one.heldBack.nextStart)).toEqual([
+    expect([NOTHING_DONE, early, both].map(one => one.heldBack.nextSlotAt)).toEqual([
       Number.POSITIVE_INFINITY,
       NOW + 9,
       NOW + 5,

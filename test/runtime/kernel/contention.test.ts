@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest'
-import { conflictWaitMs, isLostRace } from '../../../shared/runtime/kernel/contention.ts'
+import { isLostRace, refusedWriterWaitMs } from '../../../shared/runtime/kernel/contention.ts'
 import { aRun, aTask, NOW, SECOND } from '../../support/tasks/a-task.ts'
 
 const LAST = 0.999
 const operation = 'claim' as const
 const waits = (concurrency: number, writeMs = 10) =>
   [1, 2, 3, 4, 5].map(count =>
-    conflictWaitMs(aTask({ options: { concurrency } }), { count, writeMs, operation }, LAST),
+    refusedWriterWaitMs(aTask({ options: { concurrency } }), { count, writeMs, operation }, LAST),
   )
 
 it('after a lost race for a task that wants one worker, the writer tries at once, then after the time of a few writes', () => {
@@ -29,7 +29,7 @@ it('a slow write prolongs the window only up to a bound', () => {
 
 it('the waits are spread at random over the window', () => {
   const task = aTask({ options: { concurrency: 100 } })
-  const at = (chance: number) => conflictWaitMs(task, { count: 3, writeMs: 10, operation }, chance)
+  const at = (chance: number) => refusedWriterWaitMs(task, { count: 3, writeMs: 10, operation }, chance)
 
   expect([at(0), at(0.5), at(1)]).toEqual([0, 720, 1_440])
 })
@@ -38,7 +38,7 @@ it('a claim counts as rivals only workers that may still claim, so the last work
   const live = Array.from({ length: 98 }, (_, nth) => aRun({ fence: nth + 1, workerId: `w${nth}` }))
   const task = aTask({ options: { concurrency: 100 }, live })
   const waitOf = (writes: 'claim' | 'fail') =>
-    conflictWaitMs(task, { count: 3, writeMs: 10, operation: writes }, LAST)
+    refusedWriterWaitMs(task, { count: 3, writeMs: 10, operation: writes }, LAST)
 
   expect(waitOf('claim')).toBeLessThanOrEqual(3 * 10 * 2.5)
   expect(waitOf('fail')).toBeGreaterThan(1_000)
@@ -48,8 +48,8 @@ it('a writer does not wait when the task has ended, or when it lost no race', ()
   const task = aTask({ options: { concurrency: 100 }, live: [aRun()], ended: [] })
   const ended = aTask({ state: 'succeeded' })
 
-  expect(conflictWaitMs(ended, { count: 1, writeMs: 10, operation }, LAST)).toBe(0)
-  expect(conflictWaitMs(task, { count: 0, writeMs: 10, operation }, LAST)).toBe(0)
+  expect(refusedWriterWaitMs(ended, { count: 1, writeMs: 10, operation }, LAST)).toBe(0)
+  expect(refusedWriterWaitMs(task, { count: 0, writeMs: 10, operation }, LAST)).toBe(0)
 })
 
 it('a write that was decided on an outdated copy of the task has lost no race', () => {

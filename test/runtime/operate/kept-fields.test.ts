@@ -36,7 +36,7 @@ async function written(
   seen: Task,
   decide: (current: Task | undefined) => { ok: boolean; change?: Change<Task> | undefined },
 ): Promise<Task> {
-  const { task } = await transact(
+  const { head: task } = await transact(
     system,
     seen,
     current => decide(current) as { ok: true; change: Change<Task> },

@@ -32,11 +32,11 @@ async function ranOnce(task: Task, workerId: string, outcome: Outcome): Promise<
   const now = () => system.clock.now()
   const claimed = await transact(system, task, seen => claim(seen ?? task, { workerId }, now()))
   await system.clock.advance(SECOND)
-  const { born, fence } = claimed.task ?? task
-  const ended = await transact(system, claimed.task, seen =>
+  const { born, fence } = claimed.head ?? task
+  const ended = await transact(system, claimed.head, seen =>
     finish(seen, { born, fence, ...outcome }, now(), 0),
   )
-  return ended.task ?? task
+  return ended.head ?? task
 }
 
 const failure = (n: number): Outcome => ({

@@ -50,9 +50,9 @@ export const FLOW_FAULTS: readonly PlantedFault[] = [
     spoil: system =>
       withTaskWrites(system, apply => async change => {
         const applied = await apply(change)
-        const owesCallbacks = applied.applied && applied.task.owes && applied.task.callbacks
+        const owesCallbacks = applied.applied && applied.head.owes && applied.head.callbacks
         if (!owesCallbacks) return applied
-        const settled = recordCallbacksPublished(applied.task, system.clock.now())
+        const settled = recordCallbacksPublished(applied.head, system.clock.now())
         return settled.ok ? apply(settled.change) : applied
       }),
   },
@@ -61,8 +61,8 @@ export const FLOW_FAULTS: readonly PlantedFault[] = [
     spoil: system =>
       withTaskWrites(system, apply => async change => {
         const applied = await apply(change)
-        if (!applied.applied || !applied.task.owes || !applied.task.callbacks) return applied
-        const { task } = applied
+        if (!applied.applied || !applied.head.owes || !applied.head.callbacks) return applied
+        const { head: task } = applied
         const settled = recordCallbacksPublished(task, system.clock.now())
         const hidden = settled.ok ? await apply(settled.change) : applied
         if (hidden.applied) await publishOwedCallbacks(asThough(system, task), [task])
@@ -110,7 +110,7 @@ function asThough(system: PlanningSystem, after: Task): PlanningSystem {
       head: async id => (id === after.id ? after : system.tasks.head(id)),
       apply: async change =>
         change.after.operation === 'settle'
-          ? { applied: true, task: change.after }
+          ? { applied: true, head: change.after }
           : system.tasks.apply(change),
     },
   }

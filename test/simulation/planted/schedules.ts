@@ -21,7 +21,7 @@ const FAULTS: readonly PlantedFault[] = [
   }),
   inWrites(
     'a tick is recorded, but not published',
-    apply => async change => (isOfTick(change) ? { applied: true, task: change.after } : apply(change)),
+    apply => async change => (isOfTick(change) ? { applied: true, head: change.after } : apply(change)),
   ),
   inWrites(
     'a tick also passes over the next minute',

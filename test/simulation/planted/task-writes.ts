@@ -3,7 +3,7 @@ import type { Task } from '../../../shared/core/task/task.ts'
 import type { PlanningSystem } from '../../../shared/runtime/kernel/system.ts'
 
 type Applied =
-  | { readonly applied: true; readonly task: Task }
+  | { readonly applied: true; readonly head: Task }
   | { readonly applied: false; readonly current: Task | undefined }
 
 export type ApplyTask = (change: Change<Task>) => Promise<Applied>

@@ -32,11 +32,11 @@ export const WRITE_FAULTS: readonly PlantedFault[] = [
   ),
   inWrites('a failed condition counts as success', apply => async change => {
     const applied = await apply(change)
-    return applied.applied ? applied : { applied: true, task: change.after }
+    return applied.applied ? applied : { applied: true, head: change.after }
   }),
   inWrites('a write is answered before it is made', apply => async change => {
     void apply(change).catch(() => undefined)
-    return { applied: true, task: change.after }
+    return { applied: true, head: change.after }
   }),
   inWrites(
     'a run is recorded as lost without a check of its present lease',
@@ -59,12 +59,12 @@ export const WRITE_FAULTS: readonly PlantedFault[] = [
   inWrites(
     'a cancel is acknowledged, but not written',
     apply => change =>
-      isOneOf(change, ['cancel']) ? Promise.resolve({ applied: true, task: change.after }) : apply(change),
+      isOneOf(change, ['cancel']) ? Promise.resolve({ applied: true, head: change.after }) : apply(change),
   ),
   inWrites(
     'a removal is acknowledged, but not written',
     apply => change =>
-      isOneOf(change, ['remove']) ? Promise.resolve({ applied: true, task: change.after }) : apply(change),
+      isOneOf(change, ['remove']) ? Promise.resolve({ applied: true, head: change.after }) : apply(change),
   ),
   inWrites('a publish replaces what is there', (apply, table) => async change => {
     const applied = await apply(change)

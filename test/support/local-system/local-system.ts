@@ -64,8 +64,8 @@ export async function startLocalSystem(
     services: false,
     ...(port !== undefined && { dynamoDbPort: port }),
     ...deployed,
-    log: line => {
-      if (process.env.VERBOSE || line.includes('"level":"ERROR"')) console.error(line)
+    log: ({ source, line }) => {
+      if (process.env.VERBOSE || line.includes('"level":"ERROR"')) console.error(`${source}: ${line}`)
     },
   })
   const call = caller(cloud.apiUrl)

@@ -120,7 +120,7 @@ async function anOddApi(stores: Partial<PlanningSystem> = {}): Promise<WatchedAp
       ...base.tasks,
       apply: async change => {
         const applied = await base.tasks.apply(change)
-        if (applied.applied && isTask(applied.task)) changed.push(applied.task)
+        if (applied.applied && isTask(applied.head)) changed.push(applied.head)
         return applied
       },
     },

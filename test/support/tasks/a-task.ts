@@ -158,8 +158,8 @@ export function afterOf<H extends Head = Task>(decision: Decided<H>): H {
 
 /** The task that a write left in the store. Throws if the write was refused. */
 export function taskIn(applied: Applied): Task {
-  if (!applied.applied || !isTask(applied.task)) throw new Error(`not written: ${JSON.stringify(applied)}`)
-  return applied.task
+  if (!applied.applied || !isTask(applied.head)) throw new Error(`not written: ${JSON.stringify(applied)}`)
+  return applied.head
 }
 
 function byFence<Run extends { readonly fence: number }>(runs: readonly Run[]): Record<string, Run> {

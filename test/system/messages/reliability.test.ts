@@ -95,6 +95,8 @@ describe('a running handler', () => {
     const id = await system.publish({
       type: 'probe',
       key: 'lost-answer',
+      // No lease ends within the test, however slow the machine is.
+      leaseMs: 600_000,
       input: { report: system.reportUrl },
     })
     const task = await system.taskWhen(id, ended)

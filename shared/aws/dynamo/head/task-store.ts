@@ -134,13 +134,13 @@ async function writeHead(
   )
   if ('answer' in written) {
     const { Attributes } = written.answer
-    return { applied: true, task: Attributes ? await heads.task(Attributes) : after }
+    return { applied: true, head: Attributes ? await heads.task(Attributes) : after }
   }
   const { refusedBy } = written
   const current = refusedBy && (await heads.task(refusedBy))
   const wasOurs =
     current !== undefined && (refusedBy?.[WRITE_ID_ATTRIBUTE] === writeId || isBirthOf(change, current))
-  return wasOurs ? { applied: true, task: current } : { applied: false, current }
+  return wasOurs ? { applied: true, head: current } : { applied: false, current }
 }
 
 /**

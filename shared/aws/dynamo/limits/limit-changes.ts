@@ -10,7 +10,11 @@ import {
 
 type Image = Readonly<Record<string, AttributeValue>>
 
-/** The change of a limit that tasks wait for, in an image of the table's stream. Undefined for all other items and writes. */
+/**
+ * What the last write of a concurrency limit's permits tells the planner: a run gave its permit back while tasks waited (`freed`),
+ * or a process noted that tasks wait (`noted`). `image` is an image of the table's stream. Undefined for all other items and writes,
+ * also for a permit that was given back while no task waited (`FREED_NO_WAITERS`).
+ */
 export function limitChangeIn(image: Image): LimitChange | undefined {
   if (image.sk?.S !== PERMITS_SORT_KEY) return undefined
   const limit = limitOfPermits(image.pk?.S ?? '')

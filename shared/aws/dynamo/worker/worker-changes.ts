@@ -2,7 +2,7 @@ import type { WorkerChange } from '../../../core/events/events.ts'
 import type { AttributeValue } from '../attribute-values.ts'
 import { WORKERS_PARTITION } from '../keys.ts'
 
-/** The members of a stream record that this file reads. Times are in seconds since the epoch. */
+/** The members of a stream record that this file reads. `ApproximateCreationDateTime` is in seconds since the epoch. */
 type StreamRecord = {
   readonly eventName?: string | undefined
   readonly dynamodb?:
@@ -15,7 +15,7 @@ type StreamRecord = {
     | undefined
 }
 
-/** The change when a worker joined or left the registry. Undefined for all other records, such as a sign of life. */
+/** The change that a record shows: a worker joined or left the registry. Undefined for all other records, such as a sign of life. */
 export function workerChangeIn({ eventName, dynamodb = {} }: StreamRecord): WorkerChange | undefined {
   const { Keys, NewImage, SequenceNumber: position = '', ApproximateCreationDateTime = 0 } = dynamodb
   const workerId = Keys?.sk?.S

@@ -70,7 +70,7 @@ describe('a claim', () => {
         ...tasks,
         apply: async change => {
           const applied = await tasks.apply(change)
-          return applied.applied && isClaiming ? { ...applied, task: oddTimeOfBad(applied.task) } : applied
+          return applied.applied && isClaiming ? { ...applied, head: oddTimeOfBad(applied.head) } : applied
         },
       },
     })

@@ -105,7 +105,7 @@ export function createTable(
       const isOwnBirth = head?.born === born && born !== change.before?.born
       const isOwnWrite =
         hasToken(change) && first.answer.applied && (tokens.get(id) === first.token || isOwnBirth)
-      return isOwnWrite && head ? { applied: true, task: head } : write(change, process)
+      return isOwnWrite && head ? { applied: true, head: head } : write(change, process)
     })
   }
 

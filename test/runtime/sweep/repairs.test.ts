@@ -1,7 +1,7 @@
 import { beforeEach, expect, it } from 'vitest'
-import { SWEEPERS, type Sweeper, sweep } from '../../../shared/runtime/sweep/sweep.ts'
+import { NOTHING_SWEPT } from '../../../shared/runtime/repair/repair.ts'
+import { REPAIRS, type Repair, sweep } from '../../../shared/runtime/sweep/sweep.ts'
 import { createSweepMemory } from '../../../shared/runtime/sweep/sweep-round.ts'
-import { NOTHING_SWEPT } from '../../../shared/runtime/sweeper/sweeper.ts'
 import { MINUTE, SECOND } from '../../support/tasks/a-task.ts'
 import { aMemorySystem, type MemorySystem, registered, stored } from '../../support/worlds/memory-system.ts'
 
@@ -14,36 +14,36 @@ beforeEach(() => {
   Object.assign(system, { log: { ...system.log, error } })
 })
 
-const reporting = (name: string, report: Partial<typeof NOTHING_SWEPT>): Sweeper => ({
+const reporting = (name: string, report: Partial<typeof NOTHING_SWEPT>): Repair => ({
   name,
   repairs: name,
   round: async () => ({ ...NOTHING_SWEPT, ...report }),
 })
 
-it('a round reports the sum of what all sweepers did', async () => {
-  const sweepers = [
+it('a round reports the sum of what all repairs did', async () => {
+  const repairs = [
     reporting('a', { examined: 5, repaired: 1 }),
     reporting('b', { examined: 2, failed: 3 }),
     reporting('c', {}),
   ]
 
-  const report = await sweep(system, createSweepMemory(), sweepers)
+  const report = await sweep(system, createSweepMemory(), repairs)
 
   expect(report).toEqual({ examined: 7, repaired: 1, failed: 3 })
 })
 
-it('a round goes on when a sweeper fails, and says which one repairs nothing', async () => {
+it('a round goes on when a repair fails, and says which one mends nothing', async () => {
   const failing = { ...reporting('broken', {}), round: () => Promise.reject(new Error('no answer')) }
 
   const report = await sweep(system, createSweepMemory(), [failing, reporting('whole', { repaired: 1 })])
 
   expect(report).toEqual({ examined: 0, repaired: 1, failed: 1 })
-  expect(errors).toMatchObject([{ fields: { sweeper: 'broken', error: new Error('no answer') } }])
+  expect(errors).toMatchObject([{ fields: { repair: 'broken', error: new Error('no answer') } }])
 })
 
-it('a round tells each sweeper when to begin no further work', async () => {
+it('a round tells each repair when to begin no further work', async () => {
   const ends: number[] = []
-  const round: Sweeper['round'] = async (_round, stopAt) => {
+  const round: Repair['round'] = async (_round, stopAt) => {
     ends.push(stopAt - system.clock.now())
     return NOTHING_SWEPT
   }
@@ -54,10 +54,10 @@ it('a round tells each sweeper when to begin no further work', async () => {
   expect(ends).toEqual([30_000, Number.POSITIVE_INFINITY])
 })
 
-it('one call begins the rounds of all sweepers side by side', async () => {
+it('one call begins the rounds of all repairs side by side', async () => {
   const begun: string[] = []
   const { promise: allBegun, resolve } = Promise.withResolvers<void>()
-  const waiting = (name: string): Sweeper => ({
+  const waiting = (name: string): Repair => ({
     ...reporting(name, {}),
     round: async () => {
       if (begun.push(name) === 2) resolve()
@@ -71,7 +71,7 @@ it('one call begins the rounds of all sweepers side by side', async () => {
   expect(begun).toEqual(['first', 'second'])
 })
 
-it('a round looks for stuck tasks among those that a sweeper has read', async () => {
+it('a round looks for stuck tasks among those that a repair has read', async () => {
   await registered(system)
   const task = await stored(system)
   await system.clock.advance(24 * 60 * MINUTE)
@@ -94,12 +94,12 @@ it('a round repairs the tasks of a type that was read although the registry of w
   const report = await sweep({ ...system, workers: { ...system.workers, dropSilent } })
 
   expect(report).toEqual({ examined: 1, repaired: 1, failed: 1 })
-  expect(errors).toMatchObject([{ fields: { sweeper: 'workers' } }])
+  expect(errors).toMatchObject([{ fields: { repair: 'workers' } }])
 })
 
-it('the list has each sweeper once, with what it repairs', () => {
-  const names = SWEEPERS.map(({ name }) => name)
+it('the list has each repair once, with what it repairs', () => {
+  const names = REPAIRS.map(({ name }) => name)
 
   expect(new Set(names).size).toBe(names.length)
-  expect(SWEEPERS.every(({ repairs }) => repairs.length > 0)).toBe(true)
+  expect(REPAIRS.every(({ repairs }) => repairs.length > 0)).toBe(true)
 })

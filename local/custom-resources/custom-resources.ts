@@ -1,10 +1,12 @@
+/** CloudFormation's side of custom resources: it creates, updates and deletes them by calls of their functions. */
+
 import { randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
-import type { StateFile } from './data-folder/state-file.ts'
-import type { Functions } from './functions/functions.ts'
-import type { Gateway } from './gateway/gateway.ts'
-import { isRecord } from './template/intrinsics.ts'
-import type { Stack } from './template/stack.ts'
+import type { StateFile } from '../data-folder/state-file.ts'
+import type { InvocationResult } from '../functions/sandbox.ts'
+import type { Gateway } from '../gateway/gateway.ts'
+import { isRecord } from '../template/intrinsics.ts'
+import type { Stack } from '../template/stack.ts'
 
 /** CloudFormation waits an hour for an answer. At a terminal a minute is long enough. */
 const ANSWER_TIMEOUT_MS = 60_000
@@ -30,7 +32,10 @@ type Response = {
 
 type Parts = {
   readonly gateway: Gateway
-  readonly functions: Functions
+  /** Invokes a function of the stack that is being deployed. */
+  invokeNext(functionName: string, event: unknown): Promise<InvocationResult>
+  /** Invokes a function of the present deployment; undefined if it has none of this name. */
+  invokePresent(functionName: string, event: unknown): Promise<InvocationResult> | undefined
   readonly state: StateFile<KeptResources>
   readonly log: (line: string) => void
 }
@@ -46,57 +51,102 @@ type Change = {
 const isCustom = (type: string) =>
   type.startsWith('Custom::') || type === 'AWS::CloudFormation::CustomResource'
 
-/**
- * Deploys the custom resources of the template. It creates new ones, updates those with changed properties, and deletes those that
- * the template no longer has. Throws when one of them answers FAILED.
- */
-export async function deployCustomResources(stack: Stack, parts: Parts) {
-  const answers = awaitAnswers(parts.gateway)
-  const { state } = parts
+/** What a deployment may still do with its custom resources. */
+type DeployedCustomResources = {
+  /** Deletes those that the stack no longer has. A failed delete is only logged, as in the clean-up phase of a deployment. */
+  cleanUp(): Promise<void>
+  /** Returns all to what they were, as far as they let it happen: a failure is logged. */
+  undo(): Promise<void>
+}
 
+/**
+ * Deploys the custom resources of a stack: it creates new ones and updates those with changed properties. When one of them answers
+ * FAILED, all changed ones are returned to what they were, and the promise rejects.
+ */
+export async function deployCustomResources(stack: Stack, parts: Parts): Promise<DeployedCustomResources> {
+  const { state, log } = parts
+  const request = requester(stack, parts)
+  const initial = state.read()
+  const begun: Change[] = []
   const wanted = dependenciesFirst(stack, stack.ids(isCustom))
-  for (const logicalId of wanted) {
+
+  async function deploy(logicalId: string) {
     const { Type: type } = stack.resource(logicalId)
     const properties = asTexts(stack.properties(logicalId)) as Record<string, unknown>
     const before = state.read()[logicalId]
-    const unchanged = before !== undefined && isDeepStrictEqual(before.properties, properties)
-    const deployed = unchanged ? before : await deploy(logicalId, type, properties, before)
+    const isUnchanged = before !== undefined && isDeepStrictEqual(before.properties, properties)
+    const deployed = isUnchanged ? before : await change(logicalId, type, properties, before)
     stack.learn(logicalId, { physicalId: deployed.physicalId, attributes: deployed.data })
     state.write({ ...state.read(), [logicalId]: deployed })
   }
-  await deleteGone(wanted)
 
-  async function deploy(
+  async function change(
     logicalId: string,
     type: string,
     properties: Record<string, unknown>,
     before?: Deployed,
-  ) {
-    const change: Change = { RequestType: before ? 'Update' : 'Create', logicalId, type, properties }
-    const response = await request({ ...change, ...(before ? { before } : {}) })
+  ): Promise<Deployed> {
+    const change: Change = {
+      RequestType: before ? 'Update' : 'Create',
+      ...{ logicalId, type, properties },
+      ...(before && { before }),
+    }
+    begun.push(change)
+    const response = await request(change, parts.invokeNext)
     const physicalId = response.PhysicalResourceId ?? before?.physicalId ?? logicalId
     return { type, properties, physicalId, data: response.Data ?? {} }
   }
 
-  async function deleteGone(kept: readonly string[]) {
+  async function attempt(change: Change): Promise<void> {
+    const invoke = (name: string, event: unknown) =>
+      parts.invokePresent(name, event) ?? parts.invokeNext(name, event)
+    await request(change, invoke).catch((cause: Error) => log(cause.message))
+  }
+
+  async function undo() {
+    for (const { logicalId, type, properties, before } of begun.splice(0).reverse()) {
+      const now = state.read()[logicalId] ?? { type, properties, physicalId: logicalId, data: {} }
+      const back = before
+        ? { RequestType: 'Update' as const, properties: before.properties, before: { ...now, properties } }
+        : { RequestType: 'Delete' as const, properties, before: now }
+      await attempt({ logicalId, type, ...back })
+    }
+    state.write(initial)
+  }
+
+  async function cleanUp() {
     for (const [logicalId, before] of Object.entries(state.read())) {
-      if (kept.includes(logicalId)) continue
+      if (wanted.includes(logicalId)) continue
       const { type, properties } = before
-      // A failed delete is only logged, as in the clean-up phase of a deployment.
-      await request({ RequestType: 'Delete', logicalId, type, properties, before }).catch(cause =>
-        parts.log(`${logicalId} could not be deleted: ${cause}`),
-      )
+      await attempt({ RequestType: 'Delete', logicalId, type, properties, before })
       const { [logicalId]: _gone, ...rest } = state.read()
       state.write(rest)
     }
   }
 
-  async function request(change: Change): Promise<Response> {
+  try {
+    for (const logicalId of wanted) await deploy(logicalId)
+  } catch (cause) {
+    await undo()
+    throw cause
+  }
+  return { cleanUp, undo }
+}
+
+type Invoke = Parts['invokeNext']
+
+/** Sends a request to the function of a custom resource and waits for the answer. Throws when the answer is not a success. */
+function requester(stack: Stack, { gateway }: Parts) {
+  const answers = awaitAnswers(gateway)
+  return async (change: Change, invoke: Invoke): Promise<Response> => {
     const { id, response, forget } = answers.expect()
-    const event = eventOf(change, stack, id, `${parts.gateway.url}${RESPONSE_PATH}${id}`)
-    const invoked = parts.functions.find(String(change.properties.ServiceToken)).invoke(event)
+    const event = eventOf(change, stack, id, `${gateway.url}${RESPONSE_PATH}${id}`)
+    const invoked = invoke(String(change.properties.ServiceToken), event)
     // CloudFormation would wait for the answer until its timeout when the function fails. Here the deployment fails at once.
-    const failed = invoked.then(result => (result.ok ? response : failure(result.error.errorMessage)))
+    const failed = invoked.then(
+      result => (result.ok ? response : failure(result.error.errorMessage)),
+      (cause: Error) => failure(cause.message),
+    )
     const answer = await Promise.race([response, failed, answers.timeOut()])
     forget()
     if (answer.Status === 'SUCCESS') return answer

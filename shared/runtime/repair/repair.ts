@@ -1,9 +1,9 @@
 /**
- * What all sweepers share. A sweeper repairs one kind of loss, in rounds that come every minute; `sweep/sweep.ts` lists
- * the sweepers and runs them. Each sweeper stands in the room of what it repairs. That list imports those rooms, and they
+ * What all repairs of the sweeper share. A repair mends one kind of loss, in rounds that come every minute; `sweep/sweep.ts`
+ * lists the repairs and runs them. Each repair stands in the room of what it mends. That list imports those rooms, and they
  * import this one, so this room knows no feature.
  *
- * A round of a sweeper
+ * A round of a repair
  * - reads a bounded number of items, however many there are: what changed recently, and the next items after a cursor
  *   (`read-from-cursor.ts`);
  * - repeats only work that may be done twice, because what seems lost may only be late;

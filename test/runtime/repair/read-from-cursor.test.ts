@@ -1,6 +1,6 @@
 import { beforeEach, expect, it } from 'vitest'
 import type { IndexEntry } from '../../../shared/ports/stores.ts'
-import { readFromCursor } from '../../../shared/runtime/sweeper/read-from-cursor.ts'
+import { readFromCursor } from '../../../shared/runtime/repair/read-from-cursor.ts'
 import { aMemorySystem, type MemorySystem } from '../../support/worlds/memory-system.ts'
 
 const RANGE = { index: 'view', partition: 'p' } as const

@@ -1,0 +1,4 @@
+import { App } from 'aws-cdk-lib'
+import { TasksStack } from './tasks-stack.js'
+
+new TasksStack(new App(), 'MyTasks')

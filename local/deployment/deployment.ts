@@ -1,0 +1,210 @@
+/**
+ * A deployment: one template of the stack, running. `deploy` replaces the present deployment in place, or makes the first one:
+ *
+ * 1. It reads the template, and creates what the stores lack. Data of removed tables and queues stays.
+ * 2. Custom resources run, already with the next version of their functions. Those that the stack has lost are deleted.
+ * 3. All other parts of the template are read. Until here the old deployment goes on, and a failure returns the stores and the
+ *    custom resources to what they were.
+ * 4. The parts are replaced in one turn of the event loop. Nothing in it can fail. What has not changed goes on untouched, and what
+ *    is replaced or gone ends after the work that it has under way.
+ */
+
+import { resolve } from 'node:path'
+import { nameOfArn } from '../account.ts'
+import { deployCustomResources } from '../custom-resources/custom-resources.ts'
+import { eventsEnvironment } from '../events/events.ts'
+import type { NextFunctions } from '../functions/functions.ts'
+import { type Routes, readRoutes } from '../http/http.ts'
+import { type MappingSpec, readMappings } from '../mappings/mappings.ts'
+import { createPermissions, type Permissions } from '../permissions/permissions.ts'
+import type { Platform } from '../platform.ts'
+import { readSchedules, type TemplateSchedules } from '../scheduler/scheduler.ts'
+import { readServices } from '../services/services.ts'
+import type { ServiceSpec } from '../services/spec.ts'
+import { isTable } from '../stores/tables.ts'
+import { emulationOf } from '../template/resource-types.ts'
+import { openStack, type Stack } from '../template/stack.ts'
+import { type Assembly, readAssembly } from '../template/template.ts'
+
+export type LocalResource = {
+  readonly type: string
+  /** What `Ref` gives: the URL of a queue, the name of a table or function. */
+  readonly physicalId: string
+  readonly arn: string
+  readonly attributes: Readonly<Record<string, unknown>>
+}
+
+export type Deployment = {
+  readonly stack: Stack
+  readonly permissions: Permissions
+  /** The resources by logical id. */
+  readonly resources: Readonly<Record<string, LocalResource>>
+  /** `construct path (type)` of the resources that do not run here. */
+  readonly unsupported: readonly string[]
+}
+
+/** Replaces `present` by the template in this folder. When it rejects, `present` runs as before. */
+export async function deploy(
+  platform: Platform,
+  assemblyDir: string,
+  present: Deployment | undefined,
+): Promise<Deployment> {
+  const assembly = readAssembly(resolve(assemblyDir), platform.stackName)
+  const stack = openStack(assembly, platform.stackName, platform.surroundings)
+  const permissions = createPermissions(stack, platform.log, platform.denials)
+  const environment = { ...platform.environment, ...eventsEnvironment(stack), ...platform.ownEnvironment }
+  const functions = platform.functions.next(stack, assembly, environment)
+  const undo = createUndo(platform.log)
+  try {
+    await provision(platform, { stack, permissions, functions, present }, undo)
+    const report = reportUnsupported(stack, platform.log)
+    const next = readParts(platform, { stack, assembly, environment, functions, report })
+    if (platform.isEnding()) throw new Error('the local cloud has ended')
+    commit(platform, { ...next, stack, functions, permissions })
+    if (present) reportKeptData(present.stack, stack, platform)
+    return { stack, permissions, resources: resourcesOf(stack), unsupported: report.found }
+  } catch (cause) {
+    await undo.run()
+    throw cause
+  } finally {
+    await functions.end()
+  }
+}
+
+function resourcesOf(stack: Stack): Record<string, LocalResource> {
+  const described = stack
+    .ids()
+    .map(logicalId => [logicalId, { type: stack.resource(logicalId).Type, ...stack.describe(logicalId) }])
+  return Object.fromEntries(described)
+}
+
+type Next = {
+  readonly stack: Stack
+  readonly permissions: Permissions
+  readonly functions: NextFunctions
+  readonly present: Deployment | undefined
+}
+
+/** Deploys what keeps state: tables, queues and custom resources. Meanwhile a call needs the leave of one of the two stacks. */
+async function provision(
+  platform: Platform,
+  { stack, permissions, functions, present }: Next,
+  undo: Undo,
+): Promise<void> {
+  const { stores, gateway } = platform
+  if (present) undo.add(async () => void (await stores.deploy(present.stack)))
+  undo.add(await stores.deploy(stack))
+  if (present) undo.add(async () => gateway.protect(present.permissions.refusalOf))
+  gateway.protect(call => {
+    const isStillAllowed = present !== undefined && !present.permissions.wouldRefuse(call)
+    return isStillAllowed ? undefined : permissions.refusalOf(call)
+  })
+  const customResources = await deployCustomResources(stack, {
+    gateway,
+    log: platform.log,
+    state: platform.customResources,
+    invokeNext: functions.invoke,
+    invokePresent: (name, event) =>
+      platform.functions
+        .all()
+        .find(one => one.hasName(name))
+        ?.invoke(event),
+  })
+  undo.add(customResources.undo)
+  await customResources.cleanUp()
+}
+
+type Parts = {
+  readonly mappings: readonly MappingSpec[]
+  readonly services: readonly ServiceSpec[]
+  readonly schedules: TemplateSchedules
+  readonly routes: Routes
+}
+
+type Readable = Pick<Next, 'stack' | 'functions'> & {
+  readonly assembly: Assembly
+  readonly environment: Readonly<Record<string, string>>
+  readonly report: UnsupportedReport
+}
+
+/** Reads all parts that `commit` replaces. Throws when one of them cannot be deployed. */
+function readParts(platform: Platform, { stack, assembly, environment, functions, report }: Readable): Parts {
+  functions.read(report.add)
+  return {
+    mappings: readMappings(stack, functions, report.add),
+    services: platform.runsServices ? readServices(stack, assembly, environment, report.add) : [],
+    schedules: readSchedules(stack),
+    routes: readRoutes(stack),
+  }
+}
+
+/** Replaces all parts within one turn of the event loop, so each request is served by one deployment or the other. */
+function commit(
+  { functions, mappings, scheduler, services, events, gateway, api, meter, partsDown }: Platform,
+  next: Parts & Pick<Next, 'stack' | 'functions' | 'permissions'>,
+): void {
+  next.functions.commit()
+  mappings.deploy(next.mappings)
+  scheduler.deploy(next.schedules, next.permissions)
+  services.deploy(next.services)
+  events.deploy(next.stack)
+  gateway.protect(next.permissions.refusalOf)
+  const stream = events.stream()
+  const { routes, permissions } = next
+  api.serve({ routes, permissions, functions, meter, partsDown, ...(stream && { stream }) })
+}
+
+type Undo = { add(step: () => Promise<void>): void; run(): Promise<void> }
+
+/** What returns a failed deployment to the present one, in the reverse order. A step that fails is logged. */
+function createUndo(log: (line: string) => void): Undo {
+  const steps: Array<() => Promise<void>> = []
+  return {
+    add: step => void steps.push(step),
+    run: async () => {
+      for (const step of steps.splice(0).reverse()) {
+        await step().catch((cause: Error) => log(`a change could not be taken back: ${cause.message}`))
+      }
+    },
+  }
+}
+
+/** Names the tables and queues that the stack has lost. */
+function reportKeptData(before: Stack, after: Stack, { log, dataDir }: Platform): void {
+  const namesIn = (stack: Stack) =>
+    stack
+      .ids(type => isTable(type) || type === 'AWS::SQS::Queue')
+      .map(id => nameOfArn(stack.describe(id).arn).replace('table/', ''))
+  const names = new Set(namesIn(after))
+  const place = dataDir === undefined ? 'until the local cloud ends' : `in ${dataDir}`
+  for (const name of namesIn(before)) {
+    if (!names.has(name)) log(`${name} is not in the stack any more; its data is kept ${place}`)
+  }
+}
+
+/** The resources that do nothing here, or not all that they do on AWS. */
+type UnsupportedReport = {
+  /** Adds a resource that does not run here, with the reason. */
+  add(logicalId: string, reason: string): void
+  /** `construct path (type)` of each resource that does nothing here. */
+  readonly found: readonly string[]
+}
+
+/** Collects what the local cloud does not do. Each resource is named by its construct path, and logged when it is new. */
+function reportUnsupported(stack: Stack, log: (line: string) => void): UnsupportedReport {
+  const found: string[] = []
+  const add = (logicalId: string, reason: string) => {
+    const resource = `${constructPathOf(stack, logicalId)} (${stack.resource(logicalId).Type})`
+    found.push(resource)
+    log(`NOT SUPPORTED locally: ${resource}: ${reason}`)
+  }
+  for (const id of stack.ids(type => emulationOf(type).kind === 'unsupported'))
+    add(id, 'it does nothing here')
+  return { add, found }
+}
+
+/** The path of the construct in the app, e.g. `Shop/Uploads`. A template without paths leaves the logical id. */
+function constructPathOf(stack: Stack, logicalId: string): string {
+  const path = stack.resource(logicalId).Metadata?.['aws:cdk:path']
+  return typeof path === 'string' ? path.replace(/\/Resource$/, '') : logicalId
+}

@@ -1,0 +1,300 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Meter } from '../gateway/meter.ts'
+import type { LogReceiver } from '../log-line.ts'
+import { invocationsIn, isLoop, nextInChain } from './lineage.ts'
+import { ANSWER_BYTES_MAX, payloadBytes } from './payload-limits.ts'
+import { createPool, type Pool } from './pool.ts'
+import type { FunctionSpec, InvocationResult } from './sandbox.ts'
+import { type Definition, isSameFunction } from './spec.ts'
+
+const LINES_KEPT = 1000
+
+export type LocalFunction = {
+  readonly logicalId: string
+  readonly name: string
+  readonly arn: string
+  /** Whether this is the function's logical id, its name, or its ARN, also that of an alias or version. */
+  hasName(wanted: string): boolean
+  readonly timeoutMs: number
+  /** How many processes the function may have. */
+  readonly maxProcesses: number
+  /** Why the function cannot run here; undefined when it can. */
+  readonly unsupported: string | undefined
+  /**
+   * Invokes the function and waits. A failure is a result, never an exception. `trace` is the header of the request's chain;
+   * without one a new chain begins.
+   */
+  invoke(event: unknown, trace?: string): Promise<InvocationResult>
+  /**
+   * Whether Lambda refuses the next invocation in this chain: the chain has 16 invocations of the function, and the function's
+   * `RecursiveLoop` is not `Allow`. The method counts and logs a refusal.
+   */
+  refuses(trace: string | undefined): boolean
+  /** How many invocations were refused as a loop, like CloudWatch's `RecursiveInvocationsDropped`. */
+  readonly recursionsDropped: () => number
+  /** The largest number of invocations of the function in one chain. */
+  readonly longestChain: () => number
+  /** Invokes the function without waiting. A failure is retried as the function's `EventInvokeConfig` says (twice by default). */
+  invokeLater(event: unknown, trace?: string): void
+  pids(): number[]
+  /** Starts this many processes ahead of the first invocations. */
+  warm(count: number): Promise<void>
+  /** The last lines that the function has written, oldest first. */
+  readonly logs: readonly string[]
+  /**
+   * Runs the code in this folder from now on. Invocations under way end in their processes, on the code that they began with. One
+   * that is older than 30 s is asked to stop (SIGTERM), and Baton's executors then release their runs.
+   */
+  replaceCode(folder: string): void
+  /** Resolves when the function gets other code or settings, or after `ms`. */
+  changed(ms: number): Promise<void>
+}
+
+/** A function with the methods that only its registry may call. */
+export type DeployedFunction = LocalFunction & {
+  readonly definition: Definition
+  /** From now on the function is as `next` describes it. Its processes stay if nothing about them has changed. */
+  become(next: Definition): void
+  /** Takes no more invocations. Resolves when those under way have ended. */
+  leave(): Promise<void>
+  /** Ends all processes at once. */
+  stop(): Promise<void>
+}
+
+export type FunctionSetting = {
+  readonly meter: Meter
+  readonly log: LogReceiver
+  /** Gives the folder of a function's code. Undefined stands for the code in the template. */
+  code?(logicalId: string, metadata: Definition['metadata']): Promise<string> | undefined
+  /** The function that a debugger may attach to, and the port on loopback. */
+  readonly inspect?: { readonly functionId: string; readonly port: number }
+}
+
+export function createLocalFunction(first: Definition, setting: FunctionSetting): DeployedFunction {
+  const { logicalId } = first
+  let definition = first
+  const logs = keepLines(logicalId, setting)
+  const later = retryLater()
+  const recursion = watchRecursion(() => definition, setting)
+  const changes = createSignal()
+  const code = chosenCode(() => definition, setting)
+  const inspectPort = setting.inspect?.functionId === logicalId ? setting.inspect.port : undefined
+
+  const maxProcesses = () => (inspectPort === undefined ? definition.maxProcesses : 1)
+  const pool: Pool = createPool({
+    source: async (): Promise<FunctionSpec> => {
+      const codeDir = await code.folder()
+      return { ...definition, codeDir, ...(inspectPort !== undefined && { inspectPort }) }
+    },
+    maxProcesses,
+    waitsForOldProcesses: inspectPort !== undefined,
+    onLine: logs.add,
+  })
+
+  async function invoke(event: unknown, trace?: string) {
+    if (definition.unsupported !== undefined) return refused(definition.unsupported)
+    const chain = recursion.enter(trace)
+    const result = deliverable(await pool.invoke(event, chain))
+    const usageKey = { caller: logicalId, service: 'lambda', operation: 'Invoke', resource: logicalId }
+    const gbMs = (Math.ceil(result.durationMs) * definition.memoryMb) / 1024
+    setting.meter.add(usageKey, { calls: 1, requests: 1, gbMs })
+    if (!result.ok) logs.add(`${result.error.errorType}: ${result.error.errorMessage}`)
+    return result
+  }
+
+  return Object.assign(
+    describing(() => definition, maxProcesses),
+    {
+      invoke,
+      refuses: recursion.refuses,
+      recursionsDropped: recursion.dropped,
+      longestChain: recursion.longest,
+      invokeLater: (event, trace) => later.run(() => invoke(event, trace), definition.retryDelaysMs),
+      pids: pool.pids,
+      warm: pool.warm,
+      logs: logs.lines,
+      replaceCode: folder => {
+        code.replace(folder)
+        pool.renew()
+        changes.announce()
+      },
+      changed: changes.next,
+      become: next => {
+        const [before, isSame] = [definition, isSameFunction(definition, next)]
+        definition = next
+        code.follow(before)
+        if (isSame) return
+        pool.renew()
+        changes.announce()
+      },
+      leave: async () => {
+        later.stop()
+        const left = pool.leave()
+        changes.announce()
+        await left
+      },
+      stop: async () => {
+        later.stop()
+        const stopped = pool.stop()
+        changes.announce()
+        await stopped
+      },
+    } satisfies Partial<DeployedFunction>,
+  )
+}
+
+/** The properties of a function, as its present definition has them. */
+function describing(definition: () => Definition, maxProcesses: () => number) {
+  const { logicalId } = definition()
+  return {
+    logicalId,
+    get name() {
+      return definition().name
+    },
+    get arn() {
+      return definition().arn
+    },
+    hasName: (wanted: string) => {
+      const { name, arn } = definition()
+      return [logicalId, name, arn].includes(wanted) || wanted.startsWith(`${arn}:`)
+    },
+    get timeoutMs() {
+      return definition().timeoutMs
+    },
+    get maxProcesses() {
+      return maxProcesses()
+    },
+    get unsupported() {
+      return definition().unsupported
+    },
+    get definition() {
+      return definition()
+    },
+  }
+}
+
+/** A signal that several invocations wait for. */
+function createSignal() {
+  const waiting = new Set<() => void>()
+  return {
+    announce: () => {
+      for (const wake of [...waiting]) wake()
+    },
+    next: (ms: number) =>
+      new Promise<void>(resolve => {
+        const wake = () => {
+          clearTimeout(timer)
+          waiting.delete(wake)
+          resolve()
+        }
+        const timer = setTimeout(wake, ms)
+        waiting.add(wake)
+      }),
+  }
+}
+
+/** The folder of a function's code: the one that replaced it, the one that `setting.code` gives, or the template's own. */
+function chosenCode(definition: () => Definition, { code }: FunctionSetting) {
+  let chosen: Promise<string> | undefined
+
+  return {
+    folder: (): Promise<string> => {
+      if (chosen) return chosen
+      const { logicalId, metadata, codeDir } = definition()
+      const given = code?.(logicalId, metadata)
+      chosen = given
+      // A failure is not kept: the next process asks again.
+      given?.catch(() => {
+        if (chosen === given) chosen = undefined
+      })
+      return given ?? Promise.resolve(codeDir)
+    },
+    replace: (folder: string) => {
+      chosen = Promise.resolve(folder)
+    },
+    /** A change of the code in the template ends the choice. */
+    follow: (before: Definition) => {
+      if (!isDeepStrictEqual(before.code, definition().code)) chosen = undefined
+    },
+  }
+}
+
+function refused(reason: string): InvocationResult {
+  const error = { errorType: 'Local.NotSupported', errorMessage: `The function does not run here: ${reason}` }
+  return { ok: false, error, requestId: '', durationMs: 0 }
+}
+
+/** Repeats failed asynchronous invocations. */
+function retryLater() {
+  const timers = new Set<NodeJS.Timeout>()
+
+  async function run(invoke: () => Promise<InvocationResult>, delays: readonly number[]) {
+    const { ok } = await invoke()
+    const [delay, ...rest] = delays
+    if (ok || delay === undefined) return
+    const timer = setTimeout(() => {
+      timers.delete(timer)
+      void run(invoke, rest)
+    }, delay)
+    timers.add(timer)
+  }
+
+  return {
+    run: (invoke: () => Promise<InvocationResult>, delays: readonly number[]) => void run(invoke, delays),
+    stop: () => {
+      for (const timer of timers) clearTimeout(timer)
+    },
+  }
+}
+
+/** An answer that is too large to deliver counts as a failure of the function. */
+function deliverable(result: InvocationResult): InvocationResult {
+  if (!result.ok || payloadBytes(result.payload) <= ANSWER_BYTES_MAX) return result
+  const { requestId, durationMs } = result
+  const errorMessage = `Response payload size exceeded maximum allowed payload size (${ANSWER_BYTES_MAX} bytes).`
+  return {
+    requestId,
+    durationMs,
+    ok: false,
+    error: { errorType: 'Function.ResponseSizeTooLarge', errorMessage },
+  }
+}
+
+/** Counts a function's invocations in each chain of requests. Lambda ends a loop by default. */
+function watchRecursion(definition: () => Definition, { log }: FunctionSetting) {
+  let dropped = 0
+  let longest = 0
+  return {
+    dropped: () => dropped,
+    longest: () => longest,
+    /** Returns the chain with the invocation that begins now. */
+    enter: (trace: string | undefined) => {
+      const { arn } = definition()
+      const chain = nextInChain(trace, arn)
+      longest = Math.max(longest, invocationsIn(chain, arn))
+      return chain
+    },
+    refuses: (trace: string | undefined) => {
+      const { logicalId, arn, mayLoop } = definition()
+      if (mayLoop || !isLoop(trace, arn)) return false
+      dropped += 1
+      const message = `Lambda refuses to invoke ${logicalId}: this chain of requests has invoked the function 16 times (RecursiveInvocationException)`
+      log({ source: logicalId, line: JSON.stringify({ level: 'ERROR', message, dropped, trace }) })
+      return true
+    },
+  }
+}
+
+function keepLines(logicalId: string, { log, meter }: FunctionSetting) {
+  const lines: string[] = []
+  const usageKey = { caller: logicalId, service: 'logs', operation: 'PutLogEvents', resource: '' }
+  return {
+    lines,
+    add: (line: string) => {
+      log({ source: logicalId, line })
+      lines.push(line)
+      if (lines.length > LINES_KEPT) lines.shift()
+      meter.add(usageKey, { calls: 1, logBytes: Buffer.byteLength(line) })
+    },
+  }
+}

@@ -1,0 +1,24 @@
+/** A line that a part of the local cloud has written. */
+export type LogLine = {
+  /** The logical id of the function or service that wrote the line; `cloud` for the local cloud itself. */
+  readonly source: string
+  readonly line: string
+}
+
+/** Receives the lines of all parts. */
+export type LogReceiver = (line: LogLine) => void
+
+/** The `source` of the lines of the local cloud itself. */
+const CLOUD_SOURCE = 'cloud'
+
+/** The log of the cloud's own parts. A line about something that is not supported is written once. */
+export function cloudLog(receive: LogReceiver): (line: string) => void {
+  const reported = new Set<string>()
+  return line => {
+    if (line.startsWith('NOT SUPPORTED')) {
+      if (reported.has(line)) return
+      reported.add(line)
+    }
+    receive({ source: CLOUD_SOURCE, line })
+  }
+}

@@ -1,0 +1,132 @@
+import { ACCOUNT_ID } from './account.ts'
+import type { Closing } from './closing.ts'
+import type { LocalCloudOptions } from './cloud-options.ts'
+import type { KeptResources } from './custom-resources/custom-resources.ts'
+import { type DataFolder, newAccessKey, openDataFolder } from './data-folder/data-folder.ts'
+import { openStateFile, type StateFile } from './data-folder/state-file.ts'
+import { type LocalEvents, serveEvents } from './events/events.ts'
+import { createFunctions, type Functions } from './functions/functions.ts'
+import { createLambdaApi } from './functions/lambda-api.ts'
+import { awsEnvironment } from './functions/spec.ts'
+import { createFaults, type Faults } from './gateway/faults.ts'
+import { type Gateway, startGateway } from './gateway/gateway.ts'
+import { createMeter, type Meter } from './gateway/meter.ts'
+import { type ApiServer, startApiServer } from './http/http.ts'
+import { cloudLog } from './log-line.ts'
+import { createMappings, type KeptCheckpoints, type Mappings } from './mappings/mappings.ts'
+import type { Denial } from './permissions/permissions.ts'
+import { noSchedules } from './scheduler/schedule-store.ts'
+import { type RunningScheduler, startScheduler } from './scheduler/scheduler.ts'
+import { createSecrets } from './secrets/secrets.ts'
+import { createServices, type Services } from './services/services.ts'
+import { type Stores, startStores } from './stores/stores.ts'
+import type { Surroundings } from './template/resource-types.ts'
+
+/** The parts of a local cloud that outlive deployments. A deployment replaces what they run. */
+export type Platform = {
+  readonly stackName: string
+  readonly dataDir: string | undefined
+  readonly runsServices: boolean
+  readonly accessKey: string
+  readonly surroundings: Surroundings
+  /** Variables that direct functions and services to this cloud. */
+  readonly environment: Readonly<Record<string, string>>
+  /** The variables of the options. They come last. */
+  readonly ownEnvironment: Readonly<Record<string, string>>
+  readonly gateway: Gateway
+  readonly api: ApiServer
+  readonly stores: Stores
+  readonly functions: Functions
+  readonly mappings: Mappings
+  readonly services: Services
+  readonly scheduler: RunningScheduler
+  readonly events: LocalEvents
+  readonly customResources: StateFile<KeptResources>
+  readonly meter: Meter
+  readonly faults: Faults
+  readonly denials: Denial[]
+  /** Resolves after a store was lost and the cloud has ended. */
+  readonly broken: Promise<string>
+  readonly log: (line: string) => void
+  /** Finds the parts that do not run at the moment. `/healthz` reports them. */
+  partsDown(): Promise<readonly string[]>
+  isEnding(): boolean
+}
+
+/** Starts the parts that need no template, on free ports of loopback. `closing` gets what ends them. */
+export async function startPlatform(options: LocalCloudOptions, closing: Closing): Promise<Platform> {
+  const receive = options.log ?? (() => {})
+  const log = cloudLog(receive)
+  const data = options.dataDir === undefined ? undefined : openDataFolder(options.dataDir)
+  const accessKey = data?.accessKey ?? newAccessKey()
+  const stateFiles = openStateFiles(data)
+  closing.last(stateFiles.flush)
+
+  const [meter, faults] = [createMeter(), createFaults()]
+  const gateway = await startGateway(meter, faults, accessKey, log)
+  closing.part(gateway.stop)
+  const api = await startApiServer(options.apiPort ?? DEFAULT_API_PORT, options.allowedHosts)
+  closing.part(api.stop)
+  const queueUrl = (name: string) => `${gateway.url}/${ACCOUNT_ID}/${name}`
+
+  const broken = Promise.withResolvers<string>()
+  const onLost = (reason: string) => void closing.run().then(() => broken.resolve(reason))
+  const stores = await startStores(gateway, { ...options, accessKey, data, log, onLost }, closing)
+
+  const { maxSandboxesPerFunction: maxSandboxes = SANDBOXES_PER_FUNCTION_MAX, code, inspect } = options
+  const functions = createFunctions({
+    ...{ maxSandboxes, meter, log: receive },
+    ...(code && { code }),
+    ...(inspect && { inspect }),
+  })
+  closing.part(functions.stop)
+  gateway.serve('lambda', createLambdaApi(functions))
+  gateway.serve('secretsmanager', createSecrets(process.env))
+  const { sqs } = stores
+  const scheduler = startScheduler({ gateway, functions, meter, queueUrl, log, state: stateFiles.schedules })
+  closing.part(scheduler.stop)
+  const mappings = createMappings({ gateway, sqs, functions, log, checkpoints: stateFiles.checkpoints })
+  closing.part(mappings.stop)
+  const services = createServices(receive)
+  closing.first(services.stop)
+
+  return {
+    stackName: options.stackName,
+    dataDir: options.dataDir,
+    runsServices: options.services !== false,
+    accessKey,
+    surroundings: { gatewayUrl: gateway.url, apiUrl: api.url, queueUrl },
+    environment: awsEnvironment(gateway.url, accessKey),
+    ownEnvironment: options.environment ?? {},
+    ...{ gateway, api, stores, functions, mappings, services, scheduler, meter, faults, log },
+    events: serveEvents(gateway),
+    customResources: stateFiles.custom,
+    denials: [],
+    broken: broken.promise,
+    partsDown: () => findPartsDown(stores, services),
+    isEnding: closing.hasBegun,
+  }
+}
+
+const DEFAULT_API_PORT = 7070
+const SANDBOXES_PER_FUNCTION_MAX = 6
+
+async function findPartsDown(stores: Stores, services: Services): Promise<readonly string[]> {
+  const dynamo = stores.dynamo()
+  const down = services
+    .all()
+    .filter(service => !service.isUp())
+    .map(({ logicalId }) => logicalId)
+  return dynamo && !(await dynamo.isUp()) ? ['DynamoDB Local', ...down] : down
+}
+
+function openStateFiles(data: DataFolder | undefined) {
+  const file = (name: string) => data?.file(name)
+  const checkpoints: StateFile<KeptCheckpoints> = openStateFile(file('checkpoints.json'), {})
+  const schedules = openStateFile(file('schedules.json'), noSchedules)
+  const custom: StateFile<KeptResources> = openStateFile(file('deployed.json'), {})
+  const flush = () => {
+    for (const state of [checkpoints, schedules, custom]) state.flush()
+  }
+  return { checkpoints, schedules, custom, flush }
+}
