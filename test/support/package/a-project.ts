@@ -76,10 +76,12 @@ export function versionsOf(...names: readonly string[]): Record<string, string> 
 }
 
 /** The environment without what npm adds for this repository: its programs, with its own Node, and its settings. */
-function machineEnvironment(): NodeJS.ProcessEnv {
+export function machineEnvironment(): NodeJS.ProcessEnv {
   const folders = (process.env.PATH ?? '').split(delimiter)
   const own = folders.filter(folder => !folder.includes(`${sep}node_modules${sep}`) && !isDirectNpx(folder))
-  const rest = Object.entries(process.env).filter(([name]) => !/^(npm_|NODE_|VITEST)/i.test(name))
+  const rest = Object.entries(process.env).filter(
+    ([name]) => !/^(npm_.*|VITEST.*|NODE_(OPTIONS|ENV|PATH))$/i.test(name),
+  )
   return { ...Object.fromEntries(rest), PATH: own.join(delimiter) }
 }
 
