@@ -59,13 +59,13 @@ export class Release extends Error {
 
 /** What changes about a task when it moves to another stage. A field that is left out stays as it is. */
 export type NextOptions<Input = unknown> = {
-  /** Replaces the task's input. */
+  /** Replaces the task's input. @default the input stays */
   readonly input?: Input
-  /** Replaces the task's priority; higher is more urgent. */
+  /** Replaces the task's priority; higher is more urgent. @default the priority stays */
   readonly priority?: number
   /** How long the next stage waits before it may run, in milliseconds. @default 0 */
   readonly delayMs?: number
-  /** The result of this stage, stored with its run, as JSON. */
+  /** The result of this stage, stored with its run, as JSON. @default none */
   readonly result?: unknown
 }
 

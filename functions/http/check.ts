@@ -2,7 +2,7 @@ import type * as z from 'zod'
 import type { FieldProblem } from '../../shared/core/errors.ts'
 import { jsonProblem } from '../../shared/core/json.ts'
 import { didYouMean } from '../../shared/core/rules/nearest.ts'
-import { wrong } from '../../shared/core/rules/rules.ts'
+import { joinPath, wrong } from '../../shared/core/rules/rules.ts'
 
 export type Checked<Value> =
   | { readonly ok: true; readonly value: Value }
@@ -41,10 +41,6 @@ function problemsOf(issue: z.core.$ZodIssue, at: string): FieldProblem[] {
     path: joinPath(at, [...path, unknown]),
     message: messages[index] ?? issue.message,
   }))
-}
-
-export function joinPath(at: string, path: readonly string[]): string {
-  return [...(at === '' ? [] : [at]), ...path].join('.')
 }
 
 /** Returns the message of an issue in the words of the core's rules. A message that a schema itself gives is kept. */

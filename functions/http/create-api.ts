@@ -2,6 +2,7 @@ import { type Context, Hono } from 'hono'
 import { SEGMENT_RULE } from '../../shared/api/paths.ts'
 import type { Problem } from '../../shared/api/problems.ts'
 import { strict } from '../../shared/api/scalars.ts'
+import { invalid, problem, problemOfError } from '../../shared/present/problems.ts'
 import { type ClaimPace, DEFAULT_PACE } from '../../shared/runtime/claim/wait-for-work.ts'
 import type { System } from '../../shared/runtime/kernel/system.ts'
 import { cachedAllowance } from '../../shared/runtime/limits/allows-start.ts'
@@ -12,7 +13,6 @@ import { check } from './check.ts'
 import { type Found, routeFinder } from './find-route.ts'
 import { fittedAnswer } from './fit-answer.ts'
 import { principalOf, type RequestContext } from './operator.ts'
-import { invalid, problem, problemOfError } from './problems.ts'
 import { readBody } from './read-body.ts'
 import { type Answer, type Api, answerProblem, type Call, type Route } from './route.ts'
 
@@ -34,7 +34,7 @@ type Environment = {
  *
  * A request goes through these files: `find-route.ts` finds its route (`route.ts`), `read-body.ts` reads the body,
  * `check.ts` checks query and body against the route's schemas. The handler in `routes/` builds a use case's request
- * (`requests/`), calls the use case and shows its result (`present/`) or its refusal (`refusal-problems.ts`, `problems.ts`).
+ * (`requests/` here and in `shared/`), calls the use case and shows its result or its refusal (`shared/present/`).
  * `fit-answer.ts` keeps the answer below Lambda's limit. `openapi.ts` documents the same routes.
  */
 export function createApi(

@@ -1,7 +1,7 @@
 import type { Problem } from '../../shared/api/problems.ts'
 import { REQUEST_BYTES_MAX } from '../../shared/core/bounds.ts'
+import { invalid, problem } from '../../shared/present/problems.ts'
 import { parseExactly } from './parse-exactly.ts'
-import { invalid, problem } from './problems.ts'
 
 type Body = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly problem: Problem }
 

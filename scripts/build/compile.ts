@@ -3,6 +3,7 @@ import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import { join } from 'node:path'
 import { type OutsideImport, reachedFrom } from './imports.ts'
 import { compiled, folderOf, type Package, ROOT, sourcesOf } from './packages.ts'
+import { writeTypesOfApi } from './written-types.ts'
 
 /**
  * Compiles what users import, and all that it imports, into the package's folder. The layout is that of the repository.
@@ -21,6 +22,7 @@ export function compile(one: Package): void {
   rmSync(project)
   if (status !== 0) throw new Error(`${one.name} does not compile:\n${stdout}`)
   for (const file of globSync('**/*.d.ts', { cwd: folder })) nameCompiledFiles(join(folder, file))
+  if (Object.values(one.exports).includes('shared/index.ts')) writeTypesOfApi(ROOT, folder)
 }
 
 function projectOf(one: Package) {

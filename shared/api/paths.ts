@@ -22,7 +22,7 @@ function isSafe(id: string): boolean {
 }
 
 /** Whether an id can be mistaken for the encoded form of another one. */
-export function looksEncoded(id: string): boolean {
+function looksEncoded(id: string): boolean {
   return id.startsWith(ENCODED_MARK)
 }
 

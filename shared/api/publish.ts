@@ -11,28 +11,44 @@ import type { TypeOf } from './type-of.ts'
 /** Publishing one task or many: the bodies and the answers. */
 
 const publishFields = {
-  type: typeName,
-  key: optional(key),
-  input: optional(json),
-  userId: optional(userId),
-  tags: optional(tags),
-  /** When the task is due. `delayMs` may be given in its place; without both the task is due now. */
+  /** The name of the task type. */
+  type: typeName.describe('The name of the task type.'),
+  /** Idempotency key, unique within the type; a new one when left out. A second publish of it creates nothing. */
+  key: optional(key).describe(
+    'Idempotency key, unique within the type; a new one when left out. A second publish of it creates nothing.',
+  ),
+  /** The input of the task, as JSON of at most 350 KB; none when left out. */
+  input: optional(json).describe('The input of the task, as JSON of at most 350 KB; none when left out.'),
+  /** The user whose task it is, by which tasks are listed; that of the parent, or none, when left out. */
+  userId: optional(userId).describe(
+    'The user whose task it is, by which tasks are listed; that of the parent, or none, when left out.',
+  ),
+  /** Names and values by which people find the task: at most 50; none when left out. */
+  tags: optional(tags).describe(
+    'Names and values by which people find the task: at most 50; none when left out.',
+  ),
+  /** When the task is due. `delayMs` may be given in its place; the task is due now when both are left out. */
   dueAt: optional(time).describe(
-    'When the task is due. `delayMs` may be given in its place; without both the task is due now.',
+    'When the task is due. `delayMs` may be given in its place; the task is due now when both are left out.',
   ),
-  delayMs: optional(duration()),
-  priority: optional(priority),
+  /** How long until the task is due, in milliseconds; 0 when left out. */
+  delayMs: optional(duration()).describe('How long until the task is due, in milliseconds; 0 when left out.'),
+  /** Higher comes first; that of the type, or 0, when left out. */
+  priority: optional(priority).describe('Higher comes first; that of the type, or 0, when left out.'),
   ...givenOptions,
-  traceparent: optional(fromRule(text('a W3C traceparent', isTraceparent))),
-  /** The stage in which the task begins. */
-  stage: optional(stage).describe('The stage in which the task begins.'),
-  /** Whether the task ignores the value that the task before it hands on. */
-  immutable: optional(z.boolean()).describe(
-    'Whether the task ignores the value that the task before it hands on.',
+  /** The W3C trace context that the task continues; a new trace when left out. */
+  traceparent: optional(fromRule(text('a W3C traceparent', isTraceparent))).describe(
+    'The W3C trace context that the task continues; a new trace when left out.',
   ),
-  /** The tenant of the task. Tasks of different tenants take turns. */
+  /** The stage in which the task begins; its first one when left out. */
+  stage: optional(stage).describe('The stage in which the task begins; its first one when left out.'),
+  /** Whether the task ignores the value that the task before it hands on; false when left out. */
+  immutable: optional(z.boolean()).describe(
+    'Whether the task ignores the value that the task before it hands on; false when left out.',
+  ),
+  /** The tenant of the task; none when left out. Tasks of different tenants take turns. */
   fairnessKey: optional(name(KEY_CHARACTERS_MAX)).describe(
-    'The tenant of the task. Tasks of different tenants take turns.',
+    'The tenant of the task; none when left out. Tasks of different tenants take turns.',
   ),
 }
 
@@ -40,10 +56,10 @@ const publishFields = {
  * The body of a task that another task, a canvas or a schedule publishes. It has no field about an earlier
  * task of its key, such as `ifExists`. A callback without a key gets one derived from the task that owes it.
  */
-export type DerivedBody = TypeOf<z.ZodObject<typeof publishFields>> & {
-  /** Tasks that are published once when this one has succeeded. They inherit its user and trace. */
+export interface DerivedBody extends TypeOf<z.ZodObject<typeof publishFields>> {
+  /** Tasks that are published once when this one has succeeded; none when left out. They inherit its user and trace. */
   readonly onSuccess?: readonly DerivedBody[]
-  /** Tasks that are published once when this one has failed. They inherit its user and trace. */
+  /** Tasks that are published once when this one has failed; none when left out. They inherit its user and trace. */
   readonly onError?: readonly DerivedBody[]
 }
 
@@ -57,28 +73,37 @@ const callbacks = z.array(callbackBody).max(CALLBACKS_MAX)
 
 export const publishBody = strict({
   ...publishFields,
-  /** Tasks that are published once when this one has succeeded. They inherit its user and trace. */
+  /** Tasks that are published once when this one has succeeded; none when left out. They inherit its user and trace. */
   onSuccess: optional(callbacks).describe(
-    'Tasks that are published once when this one has succeeded. They inherit its user and trace.',
+    'Tasks that are published once when this one has succeeded; none when left out. They inherit its user and trace.',
   ),
-  /** Tasks that are published once when this one has failed. They inherit its user and trace. */
+  /** Tasks that are published once when this one has failed; none when left out. They inherit its user and trace. */
   onError: optional(callbacks).describe(
-    'Tasks that are published once when this one has failed. They inherit its user and trace.',
+    'Tasks that are published once when this one has failed; none when left out. They inherit its user and trace.',
   ),
-  ifExists: optional(z.enum(['keep', 'update', 'reject', 'restart'])),
+  /**
+   * What happens to a task that has the key already. `keep`: nothing. `update`: an open task that does not run gets this input, due time
+   * and options. `reject`: 409 while it runs, otherwise as keep. `restart`: 409 while it runs, otherwise it starts over. `keep` when left out.
+   */
+  ifExists: optional(z.enum(['keep', 'update', 'reject', 'restart'])).describe(
+    'What happens to a task that has the key already. `keep`: nothing. `update`: an open task that does not run gets this input, due time and options. `reject`: 409 while it runs, otherwise as keep. `restart`: 409 while it runs, otherwise it starts over. `keep` when left out.',
+  ),
   /** The ended runs that a restart forgets; all of them when left out. */
   clean: optional(clean).describe('The ended runs that a restart forgets; all of them when left out.'),
-  /** The task is due `ms` after the last publish of its key, and at most `maxWaitMs` after the first. The last publish counts. */
+  /**
+   * The task is due `ms` milliseconds after the last publish of its key, and at most `maxWaitMs` milliseconds after the first. The last
+   * publish counts; each counts when left out.
+   */
   debounce: optional(strict({ ms: duration(1), maxWaitMs: optional(duration(1)) })).describe(
-    'The task is due `ms` after the last publish of its key, and at most `maxWaitMs` after the first. The last publish counts.',
+    'The task is due `ms` milliseconds after the last publish of its key, and at most `maxWaitMs` milliseconds after the first. The last publish counts; each counts when left out.',
   ),
-  /** At most one task with this key begins in any `perMs`. The first publish counts. */
+  /** At most one task with this key begins in any `perMs` milliseconds. The first publish counts; each counts when left out. */
   throttle: optional(strict({ perMs: duration(1) })).describe(
-    'At most one task with this key begins in any `perMs`. The first publish counts.',
+    'At most one task with this key begins in any `perMs` milliseconds. The first publish counts; each counts when left out.',
   ),
 }).meta({ id: 'Publish' })
 
-export type PublishBody = TypeOf<typeof publishBody>
+export interface PublishBody extends TypeOf<typeof publishBody> {}
 
 /** The route checks members one by one, so an illegal member does not refuse the others. */
 export const publishManyBody = strict({ tasks: z.array(z.unknown()).min(1).max(BATCH_TASKS_MAX) })

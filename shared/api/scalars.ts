@@ -6,7 +6,6 @@ import { versionRule, workerIdRule } from '../core/rules/options.ts'
 import * as rules from '../core/rules/scalars.ts'
 import { typeNameRule } from '../core/rules/type-configuration.ts'
 import { fromRule } from './from-rule.ts'
-import { looksEncoded } from './paths.ts'
 import type { TypeOf } from './type-of.ts'
 
 /** Makes the schema of an object without unknown members. Its message has one line for each unknown member. */
@@ -32,10 +31,7 @@ export function name(maxCharacters: number) {
 
 /** A name that is a whole segment of a path. With a `~` in front it would look like the encoded form of another name. */
 export function pathName(maxCharacters: number) {
-  const plain = rules.name(maxCharacters)
-  const { expected, schema } = plain
-  const fits = (text: string) => plain.problems(text, '').length === 0 && !looksEncoded(text)
-  return fromRule(rules.text(`${expected}, that does not begin with ~`, fits, schema))
+  return fromRule(rules.pathName(maxCharacters))
 }
 
 export const key = name(KEY_CHARACTERS_MAX).meta({ description: 'Idempotency key, unique within the type' })
@@ -51,21 +47,7 @@ export function duration(min?: number, max?: number) {
   return fromRule(rules.duration(min, max))
 }
 
-const ISO_TIME =
-  /^\d{4}-\d\d-\d\dT([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,9})?)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$/
-
-export const time = fromRule(
-  rules.text('a time such as 2026-01-31T12:00:00.000Z', isTime, { format: 'date-time' }),
-)
-
-/** Whether the text is a time. `Date` would read February 30th as a day in March, so such dates are refused here. */
-function isTime(text: string): boolean {
-  if (!ISO_TIME.test(text)) return false
-  const day = text.slice(0, 10)
-  const midnight = Date.parse(`${day}T00:00:00Z`)
-  const exists = Number.isFinite(midnight) && new Date(midnight).toISOString().startsWith(day)
-  return exists && Date.parse(text) >= 0
-}
+export const time = fromRule(rules.time)
 
 export const version = fromRule(versionRule)
 

@@ -13,8 +13,9 @@ import type { Page } from '../api/scalars.ts'
 import type { ApiTask, ListFilter } from '../api/tasks.ts'
 import { BATCH_TASKS_MAX, REQUEST_BYTES_MAX } from '../core/bounds.ts'
 import { escapedBytes, type Json, jsonBytes } from '../core/json.ts'
-import type { AnyDefinition, InputOf, OutputOf } from '../define/any-definition.ts'
+import type { AnyDefinition, OutputOf } from '../define/any-definition.ts'
 import type { Canvas, ResultOf } from '../define/canvases.ts'
+import type { NameOf, PublishArguments } from '../define/publishable.ts'
 import { type EventsOptions, followEvents } from './events.ts'
 import { createOperations, type Operations } from './operations.ts'
 import { type ClientSettings, createOpen, createSend, type Send } from './send.ts'
@@ -27,30 +28,31 @@ type CanvasOptions = {
   readonly key?: string
   /** How many of its tasks are published at a time. @default 25 */
   readonly sendConcurrency?: number
-  /** The user of the tasks that name none of their own. */
+  /** The user of the tasks that name none of their own. @default none */
   readonly userId?: string
 }
 
+type ClientArguments<What> = [What] extends [Canvas]
+  ? [What] extends [never]
+    ? []
+    : [options?: CanvasOptions]
+  : PublishArguments<What, PublishOptions>
+
 export type Client = Operations & {
   /**
-   * Publishes a task of a definition: `publish(resize, { width: 200 }, { key: 'img-1' })`. A second publish
-   * of the same key creates nothing: its answer is the existing task, with `created: false`.
+   * Publishes a task or a canvas, given in one of these forms:
+   *
+   * - a definition, its input and options: `publish(resize, { width: 200 }, { key: 'img-1' })`;
+   * - the name of a type, with or without the type of its definition: `publish<typeof resize>('resize', { width: 200 })`;
+   * - a canvas, as `chain`, `group` and `chord` return it, and options: `publish(chain(…), { key: 'album-1' })`;
+   * - a body, such as `resize.with({ width: 200 })` or `{ type: 'resize', input: { width: 200 } }`.
+   *
+   * A second publish of the same key creates nothing: its answer is the existing task, with `created: false`.
    */
-  publish<D extends AnyDefinition>(
-    definition: D,
-    input: InputOf<D>,
-    options?: PublishOptions,
-  ): Promise<PublishAnswer>
-  /** Publishes a task of a type by its name: `publish<typeof resize>('resize', { width: 200 })`. */
-  publish<D extends AnyDefinition>(
-    type: string,
-    input: InputOf<D>,
-    options?: PublishOptions,
-  ): Promise<PublishAnswer>
-  /** Publishes a canvas, as `chain`, `group` and `chord` return it. */
-  publish(canvas: Canvas, options?: CanvasOptions): Promise<CanvasAnswer>
-  /** Publishes a task given as a body, such as `resize.with(…)`. */
-  publish(body: PublishBody): Promise<PublishAnswer>
+  publish<What extends AnyDefinition | Canvas | string = never>(
+    what: What | NameOf<What> | PublishBody,
+    ...given: ClientArguments<What>
+  ): Promise<[What] extends [never] ? PublishAnswer : [What] extends [Canvas] ? CanvasAnswer : PublishAnswer>
   /** Publishes any number of tasks independently. The results are in the order of `bodies`, each with its own status. */
   publishMany(bodies: readonly PublishBody[]): Promise<PublishResult[]>
   /** Yields all tasks that match a filter. It reads the next page when the caller has taken all tasks of the present one. */
@@ -64,13 +66,16 @@ export type Client = Operations & {
    */
   events(options?: EventsOptions): AsyncGenerator<ApiEvent, void, undefined>
   /**
-   * Waits for a task's end and returns its result, typed by its definition.
+   * Waits for a task's end and returns its result, as JSON gives it back: typed by its definition, or `unknown` for a name. The type of
+   * a definition is enough: `result<typeof resize>('resize', id)`.
    *
    * @throws ProblemError when the task failed or was cancelled (409), or did not end in time (408)
    */
-  result<D extends AnyDefinition>(definition: D, id: string, options?: ResultOptions): Promise<OutputOf<D>>
-  /** Waits for the end of a task whose type is given by name, and returns its result. It throws as the other form does. */
-  result(type: string, id: string, options?: ResultOptions): Promise<unknown>
+  result<What extends AnyDefinition | string>(
+    what: What | NameOf<What>,
+    id: string,
+    options?: ResultOptions,
+  ): Promise<OutputOf<What>>
   /**
    * Waits for a canvas's end and returns its result, typed by `canvas` if that is given. The result is undefined when it is
    * too long for one answer (see `ApiCanvas`); then read the results of its tasks page by page with `canvas`.

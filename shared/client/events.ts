@@ -12,7 +12,7 @@ export type EventsOptions = {
   readonly taskTypes?: readonly string[]
   /** Yields only events about these tasks. @default all tasks */
   readonly taskIds?: readonly string[]
-  /** Ends the events when it aborts. */
+  /** Ends the events when it aborts. @default they do not end */
   readonly signal?: AbortSignal
 }
 

@@ -5,7 +5,7 @@ import { ProblemError } from './problem-error.ts'
 export type ResultOptions = {
   /** How long to wait for the end, in milliseconds. @default 30,000 */
   readonly timeoutMs?: number
-  /** Ends the waiting: the call then throws the signal's reason. */
+  /** Ends the waiting: the call then throws the signal's reason. @default only `timeoutMs` ends it */
   readonly signal?: AbortSignal
 }
 

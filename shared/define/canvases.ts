@@ -1,38 +1,68 @@
 import { BatonError } from '../core/errors.ts'
 import type { AnyDefinition, OutputOf } from './any-definition.ts'
 import type { Signature, WithResult } from './signature.ts'
+import type { Known, Wrong } from './wrong.ts'
 
 /** Members that run one after the other. Each hands its result on to the next. */
-type Chain<Result = unknown> = { readonly chain: readonly Member[] } & WithResult<Result>
+interface Chain<Result = unknown> extends WithResult<Result> {
+  /** The members, in their order. At least one. */
+  readonly chain: readonly Member[]
+}
 
 /** Members that run side by side. */
-type Group<Result = unknown> = { readonly group: readonly Member[] } & WithResult<Result>
+interface Group<Result = unknown> extends WithResult<Result> {
+  /** The members. At least one. */
+  readonly group: readonly Member[]
+}
 
 /** Members that run side by side, and a callback that gets their results once all have succeeded. */
-type Chord<Result = unknown> = {
-  readonly chord: { readonly group: readonly Member[]; readonly then: Member; readonly onError?: Member }
-} & WithResult<Result>
+interface Chord<Result = unknown> extends WithResult<Result> {
+  readonly chord: {
+    /** The members that run side by side. At least one. */
+    readonly group: readonly Member[]
+    /** Runs once after all members have succeeded. */
+    readonly then: Member
+    /** Runs once in place of `then` after all members have ended, if one has failed. @default nothing runs */
+    readonly onError?: Member
+  }
+}
 
-/** A canvas as `POST /v1/canvases` takes it. `Result` is the type of its result. */
+/**
+ * A canvas as `POST /v1/canvases` takes it. `Result` is the type of its result. Its forms are interfaces, because a compiler of version
+ * 5 reads a circle of type aliases as `any`.
+ */
 export type Canvas<Result = unknown> = Chain<Result> | Group<Result> | Chord<Result>
 
 type Member = Signature | Canvas
 
-/** A definition whose tasks need no input. As a member it stands for its signature without input. */
-type WithoutInput = Pick<AnyDefinition, 'kind' | 'type'> & { with(): Signature }
+/** A member as callers give it. A definition stands for its signature without input. */
+type Part = Member | AnyDefinition
 
-type Part = Member | WithoutInput
+/** Parts that fit: no definition that needs an input, and no member with unknown fields. */
+type Fitting<Parts> = { readonly [Index in keyof Parts]: Parts[Index] & FittingPart<Parts[Index]> }
 
-/** The type of the result of a canvas or of one member. */
+type FittingPart<One> = One extends AnyDefinition
+  ? [] extends Parameters<One['with']>
+    ? unknown
+    : Wrong<`'${One['type']}' needs an input: give its signature by 'with'`>
+  : One extends readonly unknown[]
+    ? Fitting<One>
+    : Known<One, keyof Signature | 'chain' | 'group' | 'chord'>
+
+/** The type of the result of a canvas or of one member, as JSON gives it back. */
 export type ResultOf<One> = One extends AnyDefinition
   ? OutputOf<One>
   : One extends WithResult<infer Result>
     ? Result
     : unknown
 
-type LastOf<Parts extends readonly unknown[]> = Parts extends readonly [...unknown[], infer Last]
-  ? Last
-  : Parts[number]
+type LastOf<Parts> = Parts extends readonly [readonly unknown[]]
+  ? LastOf<Parts[0]>
+  : Parts extends readonly [...unknown[], infer Last]
+    ? Last
+    : Parts extends readonly unknown[]
+      ? Parts[number]
+      : never
 
 type ResultsOf<Parts extends readonly unknown[]> = {
   -readonly [Index in keyof Parts]: ResultOf<Parts[Index]>
@@ -49,10 +79,10 @@ type ResultsOf<Parts extends readonly unknown[]> = {
  *
  * @throws BatonError `invalid` when it is empty.
  */
-export function chain<const Parts extends readonly Part[]>(parts: Parts): Chain<ResultOf<LastOf<Parts>>>
-export function chain<const Parts extends readonly Part[]>(...parts: Parts): Chain<ResultOf<LastOf<Parts>>>
-export function chain(...given: ReadonlyArray<Part | readonly Part[]>): Chain {
-  return { chain: members(given.flat(), 'chain') }
+export function chain<const Parts extends ReadonlyArray<Part | readonly Part[]>>(
+  ...parts: Fitting<Parts>
+): Chain<ResultOf<LastOf<Parts>>> {
+  return { chain: members(parts.flat() as Part[], 'chain') }
 }
 
 /**
@@ -60,7 +90,7 @@ export function chain(...given: ReadonlyArray<Part | readonly Part[]>): Chain {
  *
  * @throws BatonError `invalid` when it is empty.
  */
-export function group<const Parts extends readonly Part[]>(parts: Parts): Group<ResultsOf<Parts>> {
+export function group<const Parts extends readonly Part[]>(parts: Fitting<Parts>): Group<ResultsOf<Parts>> {
   return { group: members(parts, 'group') }
 }
 
@@ -72,10 +102,14 @@ export function group<const Parts extends readonly Part[]>(parts: Parts): Group<
  *
  * @throws BatonError `invalid` when the group is empty.
  */
-export function chord<const Parts extends readonly Part[], const Then extends Part>(
-  parts: Parts,
-  then: Then,
-  { onError }: { readonly onError?: Part } = {},
+export function chord<
+  const Parts extends readonly Part[],
+  const Then extends Part,
+  const OnError extends Part = Part,
+>(
+  parts: Fitting<Parts>,
+  then: Then & FittingPart<Then>,
+  { onError }: { readonly onError?: OnError & FittingPart<OnError> } = {},
 ): Chord<ResultOf<Then>> {
   return {
     chord: {
@@ -93,5 +127,5 @@ function members(parts: readonly Part[], what: string): Member[] {
 }
 
 function member(part: Part): Member {
-  return 'kind' in part ? part.with() : part
+  return 'kind' in part ? (part as { with(): Signature }).with() : part
 }

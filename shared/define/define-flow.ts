@@ -1,6 +1,7 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { defined } from '../core/defined.ts'
 import type { TypeConfiguration, TypeLimits } from '../core/types/task-type.ts'
+import type { AsJson } from './as-json.ts'
 import type { TaskDefinition } from './define-task.ts'
 import { distinctTasks } from './distinct-tasks.ts'
 import { configuredSteps, type FlowStep, refuseFlow, tasksOf } from './flow-steps.ts'
@@ -9,10 +10,11 @@ import { type Signature, type SignatureOptions, signatureOf, type WithArguments 
 import { refuseTypeName } from './type-name.ts'
 
 /** A task type whose tasks run as a list of steps, as `defineFlow` returns it. Each step is done by a task type. */
-export type Flow<Input = unknown, Output = unknown> = {
+export type Flow<Input = unknown, Output = unknown, Name extends string = string> = {
+  /** Distinguishes the definition of a flow from that of a task. */
   readonly kind: 'baton-flow'
   /** The name of the flow's type. */
-  readonly type: string
+  readonly type: Name
   /** The type's configuration, as `PUT /v1/types/{type}` takes it. */
   readonly config: TypeConfiguration
   /** The input's schema. Only the compiler uses it: the task of each step parses its own input. */
@@ -20,11 +22,11 @@ export type Flow<Input = unknown, Output = unknown> = {
   /** The definitions of the tasks that do and undo the steps, each once. */
   readonly tasks: readonly TaskDefinition[]
   /** Returns a task of this flow with this input: a member for a canvas, or a body for `publish`. */
-  with(...given: WithArguments<Input>): Signature<Output>
+  with(...given: WithArguments<Input>): Signature<AsJson<Output>>
 }
 
 type FlowSettings<Schema> = {
-  /** The schema of the flow's input, which is an object: any Standard Schema. */
+  /** The schema of the flow's input, which is an object: any Standard Schema. @default any object, which the compiler does not check */
   readonly input?: Schema
   /** Whether cancelling a task undoes the steps that are done, or leaves them. @default 'undo' */
   readonly onCancel?: 'undo' | 'leave'
@@ -63,14 +65,15 @@ type FlowSettings<Schema> = {
  * value and the legal ones.
  */
 export function defineFlow<
+  const Name extends string,
   const Steps extends readonly FlowStep[],
   Schema extends StandardSchemaV1<object, unknown> = StandardSchemaV1<object, unknown>,
 >(
-  type: string,
+  type: Name,
   definition: FlowSettings<Schema> & {
     readonly steps: Steps & CheckedSteps<Steps, ParamsOf<StandardSchemaV1.InferInput<Schema>>>
   },
-): Flow<StandardSchemaV1.InferInput<Schema>, FlowOutput<Steps>> {
+): Flow<StandardSchemaV1.InferInput<Schema>, FlowOutput<Steps>, Name> {
   refuseTypeName(type)
   const { input, steps, onCancel, limits, shards, events, ...defaults } = definition
   const config: TypeConfiguration = {

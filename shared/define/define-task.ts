@@ -1,88 +1,75 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { defined } from '../core/defined.ts'
 import { BatonError } from '../core/errors.ts'
-import type { PartialOptions } from '../core/options/options.ts'
 import { refuseConfiguration } from '../core/rules/type-configuration.ts'
-import type { Ordering } from '../core/states.ts'
-import type { TypeConfiguration, TypeLimits } from '../core/types/task-type.ts'
+import type { TypeConfiguration } from '../core/types/task-type.ts'
 import type { Next, Release } from '../signals.ts'
+import type { AsJson } from './as-json.ts'
+import { withTypedContext } from './handler.ts'
 import { type Signature, type SignatureOptions, signatureOf, type WithArguments } from './signature.ts'
 import { runStages, type StagedOutput, type StageHandlers } from './stages.ts'
-import type { TaskContext } from './task-context.ts'
+import type { RunContext, TaskContext } from './task-context.ts'
+import type { AnyParams, AnyPrevious, TaskSettings } from './task-settings.ts'
 import { refuseTypeName } from './type-name.ts'
 
 /**
  * A task type with its defaults and its handler, as `defineTask` returns it. `Input` is the type of a published input,
- * `Parsed` the type that the handler gets from the schema, `Output` the type of the result.
+ * `Output` the type of the handler's result, `Parsed` the type that the handler gets from the schema. `Name` is the name of the type,
+ * and `Params` are the parameters that it needs of a flow.
  */
-export type TaskDefinition<Input = unknown, Output = unknown, Parsed = unknown> = {
+export type TaskDefinition<
+  Input = unknown,
+  Output = unknown,
+  Parsed = unknown,
+  Name extends string = string,
+  Params = unknown,
+> = {
+  /** Distinguishes the definition of a task from that of a flow. */
   readonly kind: 'baton-task'
   /** The name of the task type. */
-  readonly type: string
+  readonly type: Name
   /** The type's configuration, as `PUT /v1/types/{type}` takes it. */
   readonly config: TypeConfiguration
   /** The schema that parses the input before the handler runs. */
   readonly input?: StandardSchemaV1<Input, Parsed>
+  /** The schema that parses `ctx.params` before the handler runs. */
+  readonly params?: StandardSchemaV1<Params, unknown>
   /** Paths of the input's fields that are hidden in logs and errors. */
   readonly redact?: readonly string[]
   /** The names of the stages, in their order; absent for a task without stages. */
   readonly stages?: readonly string[]
   /** The handler. With stages, it runs the stage that `context.stage` names. */
-  run(input: Parsed, context: TaskContext): Returned<Output>
+  run(input: Parsed, context: RunContext): Returned<Output>
   /** Returns a task of this type with this input: a member for a canvas, or a body for `publish`. */
-  with(...given: WithArguments<Input>): Signature<Output>
+  with(...given: WithArguments<Input>): Signature<AsJson<Output>>
 }
 
 type Returned<Output> = Promise<Output | Release | Next> | Output | Release | Next
 
-type Definition<Schema extends StandardSchemaV1> = PartialOptions & {
-  /** Priority of tasks that are published without one; higher is more urgent. @default 0 */
-  readonly priority?: number
+interface RunDefinition<Schema, PreviousSchema, ParamsSchema, Run>
+  extends TaskSettings<Schema, PreviousSchema, ParamsSchema> {
   /**
-   * The order in which waiting tasks run. `arrival`: by due time. `priority`: by priority, then due time. `aged`: by due
-   * time minus `priority` seconds, so that no task waits for ever. @default 'arrival'
+   * The handler. What it returns is the task's result, stored as JSON. What it throws fails the run; see `Fatal`, `RetryLater` and
+   * `Release`.
    */
-  readonly ordering?: Ordering
-  /** How many tasks may start per period (`rate`), and how many may run at a time (`concurrency`). @default no limits */
-  readonly limits?: TypeLimits
-  /** How many index partitions the type's tasks are spread over: 1–64. It may only grow. @default 4 */
-  readonly shards?: number
-  /** Whether changes of the type's tasks are published as events. @default false */
-  readonly events?: boolean
-  /**
-   * Paths of the input's fields, such as `card.number`, that are hidden in the process's log, in `runs[].log` and in
-   * `error`. Messages hide the values of these fields too, when a value has four characters or more. Lines that the
-   * handler itself writes to the console are not changed.
-   */
-  readonly redact?: readonly string[]
-  /** Any Standard Schema (zod, valibot, arktype …). An input that does not fit fails the task without a retry. */
-  readonly input?: Schema
-}
-
-type RunDefinition<Schema extends StandardSchemaV1, Output> = Definition<Schema> & {
-  run(input: StandardSchemaV1.InferOutput<Schema>, context: TaskContext): Returned<Output>
+  readonly run: Run
   readonly stages?: never
 }
 
-type StagedDefinition<Schema extends StandardSchemaV1, Names extends string, Stages> = Definition<Schema> & {
+interface StagedDefinition<Schema, PreviousSchema, ParamsSchema, Stages>
+  extends TaskSettings<Schema, PreviousSchema, ParamsSchema> {
   /** One handler per stage. A task begins in the first stage; a handler moves it on by `return ctx.next('…')`. */
-  readonly stages: Stages & StageHandlers<Names, Schema>
+  readonly stages: Stages
   readonly run?: never
 }
 
-/** Both forms in one type, for the calls that the compiler has not checked. */
-type AnyForm = Definition<StandardSchemaV1> & {
+/** The definition as the compiler has not checked it. */
+type AnyForm = TaskSettings<StandardSchemaV1, StandardSchemaV1, StandardSchemaV1> & {
   readonly run?: Handler
   readonly stages?: Readonly<Record<string, Handler>>
 }
 
 type Handler = (input: never, context: TaskContext) => unknown
-
-type Defined<Schema extends StandardSchemaV1, Output> = TaskDefinition<
-  StandardSchemaV1.InferInput<Schema>,
-  Output,
-  StandardSchemaV1.InferOutput<Schema>
->
 
 /**
  * Defines a task type in one value: its input's schema, its handler (or one handler per stage) and its defaults. Workers,
@@ -100,17 +87,52 @@ type Defined<Schema extends StandardSchemaV1, Output> = TaskDefinition<
  * are both given or both left out, when `stages` is empty or `redact` has an empty path, or when an option is wrong. The message
  * names each wrong field, its value and the legal ones.
  */
-export function defineTask<Schema extends StandardSchemaV1, Output>(
-  type: string,
-  definition: RunDefinition<Schema, Output>,
-): Defined<Schema, Output>
-export function defineTask<Schema extends StandardSchemaV1, Names extends string, Stages>(
-  type: string,
-  definition: StagedDefinition<Schema, Names, Stages>,
-): Defined<Schema, StagedOutput<Stages>>
-export function defineTask(type: string, definition: AnyForm): TaskDefinition {
+export function defineTask<
+  const Name extends string,
+  Schema extends StandardSchemaV1,
+  PreviousSchema extends StandardSchemaV1 = AnyPrevious,
+  ParamsSchema extends StandardSchemaV1 = AnyParams,
+  Output = never,
+  StageNames extends string = never,
+  Stages = Record<never, never>,
+>(
+  type: Name,
+  // One signature for both forms gives one error for a wrong option, where two signatures give two.
+  definition:
+    | RunDefinition<
+        Schema,
+        PreviousSchema,
+        ParamsSchema,
+        (
+          input: StandardSchemaV1.InferOutput<Schema>,
+          context: TaskContext<
+            string,
+            unknown,
+            StandardSchemaV1.InferOutput<PreviousSchema>,
+            StandardSchemaV1.InferOutput<ParamsSchema>
+          >,
+        ) => Returned<Output>
+      >
+    | StagedDefinition<
+        Schema,
+        PreviousSchema,
+        ParamsSchema,
+        Stages & StageHandlers<StageNames, Schema, PreviousSchema>
+      >,
+): TaskDefinition<
+  StandardSchemaV1.InferInput<Schema>,
+  Output | StagedOutput<Stages>,
+  StandardSchemaV1.InferOutput<Schema>,
+  Name,
+  StandardSchemaV1.InferInput<ParamsSchema>
+> {
   refuseTypeName(type)
-  const { input, run, stages, ordering, limits, shards, events, redact, ...defaults } = definition
+  return taskOf(type, definition as AnyForm) as never
+}
+
+function taskOf(type: string, definition: AnyForm): TaskDefinition {
+  const { input, previous, params, run, stages, ordering, limits, shards, events, redact, ...defaults } =
+    definition
   const config: TypeConfiguration = {
     kind: 'handler',
     defaults,
@@ -122,9 +144,10 @@ export function defineTask(type: string, definition: AnyForm): TaskDefinition {
     type,
     config,
     ...(input && { input }),
+    ...(params && { params }),
     ...(redact && { redact: checkedPaths(type, redact) }),
     ...(stages && { stages: Object.keys(stages) }),
-    run: handlerOf(type, run, stages) as TaskDefinition['run'],
+    run: withTypedContext(type, { previous, params }, handlerOf(type, run, stages)),
     with: (given?: unknown, options?: SignatureOptions) => signatureOf(type, given, options),
   }
 }

@@ -13,11 +13,11 @@ import type { AnyTask } from './any-definition.ts'
 type ActionSettings = {
   /** The handler's input, as JSON. @default the flow's parameters: its input and the results of the steps so far */
   readonly input?: unknown
-  /** How long one run may take, in milliseconds. */
+  /** How long one run may take, in milliseconds. @default that of the task's type */
   readonly timeoutMs?: number
-  /** How long the step may take with all its retries, in milliseconds from its first claim. */
+  /** How long the step may take with all its retries, in milliseconds from its first claim. @default that of the task's type */
   readonly deadlineMs?: number
-  /** How a failed run is retried. */
+  /** How a failed run is retried. @default as the task's type says */
   readonly retry?: Partial<Retry>
 }
 

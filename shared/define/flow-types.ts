@@ -1,5 +1,6 @@
 import type { AnyTask, InputOf, OutputOf } from './any-definition.ts'
 import type { FlowStep } from './flow-steps.ts'
+import type { Known, Wrong } from './wrong.ts'
 
 /**
  * The type that the steps must have, so that each task accepts its input. That input is the step's own `input`, or else
@@ -39,10 +40,13 @@ export type FlowOutput<Steps extends readonly FlowStep[]> = Steps extends readon
 // biome-ignore lint/suspicious/noExplicitAny: any input will do
 export type ParamsOf<FlowInput> = object extends FlowInput ? any : FlowInput
 
-type CheckedStep<Step extends FlowStep, Params> = CheckedAction<Step['do'], Params, Step> &
-  NoOther<Step, keyof FlowStep> &
-  ('undo' extends keyof Step
-    ? { readonly undo: Fitting<Step['undo' & keyof Step], UndoParams<Step, Params>> }
+type CheckedStep<Step extends FlowStep, Params> = Known<Step, keyof FlowStep> & {
+  readonly do: CheckedAction<Step['do'], Params, GivenInput<Step>>
+} & ('undo' extends keyof Step
+    ? { readonly undo: CheckedAction<Step['undo' & keyof Step], UndoParams<Step, Params>, Missing> }
+    : unknown) &
+  (Step extends { readonly input: infer Input }
+    ? { readonly input: CheckedInput<Input, TaskOf<Step['do']>> }
     : unknown)
 
 /** The parameters of an undo. The result of its own step is optional, because a failed step is undone as well. */
@@ -50,44 +54,57 @@ type UndoParams<Step extends FlowStep, Params> = Params & {
   readonly [Name in Step['name']]?: StepResult<Step>
 }
 
-type CheckedAction<Action, Params, Step> = Step extends { readonly input: unknown }
-  ? {
-      readonly input: DeepReadonly<InputOf<Extract<TaskOf<Action>, AnyTask>>>
-      readonly do: NoOtherSetting<Action>
-    }
-  : { readonly do: Fitting<Action, Params> }
+/** Stands for an input that a step does not give. */
+type Missing = { readonly kind: 'no input is given' }
 
-/** The type that an action must have in addition to its own, so that its task accepts its input. */
-type Fitting<Action, Params> = Action extends { readonly task: infer Task; readonly input: unknown }
-  ? { readonly input: DeepReadonly<InputOf<Extract<Task, AnyTask>>> } & NoOtherSetting<Action>
-  : Accepts<TaskOf<Action>, Params> extends true
-    ? NoOtherSetting<Action>
-    : NeedsInput<InputOf<Extract<TaskOf<Action>, AnyTask>>>
+type GivenInput<Of> = Of extends { readonly input: infer Input } ? Input : Missing
 
-/** The task does not accept the flow's parameters, so the action must have an input of its own. */
-type NeedsInput<Input> = { readonly task: unknown; readonly input: DeepReadonly<Input> }
+/** The type that an action must have in addition to its own. `Beside` is the input that its step gives beside it. */
+type CheckedAction<Action, Params, Beside> = Action extends { readonly task: infer Task }
+  ? Known<Action, 'task' | 'input' | 'timeoutMs' | 'deadlineMs' | 'retry'> & {
+      readonly task: CheckedTask<
+        Task,
+        Params,
+        GivenInput<Action> extends Missing ? Beside : GivenInput<Action>
+      >
+    } & (Action extends { readonly input: infer Input }
+        ? { readonly input: CheckedInput<Input, Task> }
+        : unknown)
+  : CheckedTask<Action, Params, Beside>
 
-type Accepts<Task, Params> = Task extends AnyTask ? ([Params] extends [InputOf<Task>] ? true : false) : true
+type CheckedTask<Task, Params, Input> = Task extends AnyTask
+  ? CheckedParams<Task, Params, NeededParams<Task>, 'params'> &
+      (Input extends Missing ? CheckedParams<Task, Params, InputOf<Task>, 'input'> : unknown)
+  : unknown
+
+type NeededParams<Task extends AnyTask> = InputOf<{ readonly input?: Task['params'] }>
+
+/** Unless the flow's parameters are what the task needs, the problem with the names of the members that are wrong. */
+type CheckedParams<Task extends AnyTask, Params, Needed, As extends 'input' | 'params'> = [Params] extends [
+  Needed,
+]
+  ? unknown
+  : Wrong<
+      As extends 'input'
+        ? `give the step an 'input': '${Task['type']}' does not accept the flow's parameters`
+        : `the flow does not have the 'params' of '${Task['type']}'`,
+      {
+        [Name in keyof Needed & string]: [Pick<Params, Name & keyof Params>] extends [Pick<Needed, Name>]
+          ? never
+          : Name
+      }[keyof Needed & string]
+    >
+
+/** An input that is given must be what the task takes. */
+type CheckedInput<_Input, Task> = Task extends AnyTask ? DeepReadonly<InputOf<Task>> : unknown
 
 type TaskOf<Action> = Action extends { readonly task: infer Task } ? Task : Action
 
-type NoOtherSetting<Action> = Action extends { readonly task: unknown }
-  ? NoOther<Action, 'task' | 'input' | 'timeoutMs' | 'deadlineMs' | 'retry'>
-  : unknown
+type StepResult<Step extends FlowStep> = Readable<OutputOf<TaskOf<Step['do']>>>
 
-type NoOther<Given, Known> = { readonly [Name in Exclude<keyof Given, Known>]: never }
-
-type StepResult<Step extends FlowStep> = AsJson<OutputOf<TaskOf<Step['do']>>>
-
-/** The type of a result after it was stored as JSON, as later steps read it. */
-type AsJson<Value> = unknown extends Value
-  ? // biome-ignore lint/suspicious/noExplicitAny: a result without a type may be read as any type
-    any
-  : Value extends { toJSON(): infer Written }
-    ? Written
-    : Value extends object
-      ? { readonly [Name in keyof Value]: AsJson<Value[Name]> }
-      : Value
+/** A result without a type may be read as any type. */
+// biome-ignore lint/suspicious/noExplicitAny: as above
+type Readable<Result> = unknown extends Result ? any : Result
 
 /** The compiler infers literals in a flow's declaration as read-only, so an input's type must be read-only as well. */
 type DeepReadonly<Value> = unknown extends Value

@@ -4,24 +4,40 @@ import type { Json } from '../core/json.ts'
 declare const RESULT: unique symbol
 
 /** Carries the type of a result for the compiler. No value has this member. */
-export type WithResult<Result> = { readonly [RESULT]?: Result }
+export interface WithResult<Result> {
+  readonly [RESULT]?: Result
+}
 
 /** Publish options of a task of a canvas. There is no `key`, because the canvas makes the keys of its tasks. */
 export type SignatureOptions = Omit<DerivedBody, 'type' | 'input' | 'key'>
 
 /** A task that is not yet published: its type, input and options. It is a publish body and can be a member of a canvas. */
-export type Signature<Result = unknown> = SignatureOptions & {
+export interface Signature<Result = unknown> extends SignatureOptions, WithResult<Result> {
+  /** The name of the task type. */
   readonly type: string
+  /** The task's input. */
   readonly input?: Json
-} & WithResult<Result>
+}
 
 /**
  * The arguments of a task definition's `with`. When the input is a tuple, elements that earlier tasks of a canvas hand on may be
  * left out: give `[4]` for an input of `[number, number]`.
  */
-export type WithArguments<Input> = undefined extends Input
-  ? [input?: GivenInput<Input>, options?: SignatureOptions]
-  : [input: GivenInput<Input>, options?: SignatureOptions]
+export type WithArguments<Input> = Arguments<Input, GivenInput<Input>, SignatureOptions>
+
+/** An input and options. The input may be left out when it may be undefined. `Input` decides this, and `Given` is its type. */
+export type Arguments<Input, Given, Options> =
+  MayBeLeftOut<Input> extends true ? [input?: Given, options?: Options] : [input: Given, options?: Options]
+
+/** Without `strict` the compiler takes undefined for a member of every type. Then only an input without required members may be left out. */
+type MayBeLeftOut<Input> = undefined extends Input
+  ? undefined extends string
+    ? // biome-ignore lint/complexity/noBannedTypes: whatever has no required members
+      {} extends Input
+      ? true
+      : false
+    : true
+  : false
 
 /**
  * What the caller gives: the whole input, or only its first elements when earlier results are appended to them. An error callback

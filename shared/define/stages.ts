@@ -4,10 +4,18 @@ import { Fatal, type Next, type Release } from '../signals.ts'
 import type { TaskContext } from './task-context.ts'
 
 /** The handlers of a task's stages by name. A task begins in the first stage. */
-export type StageHandlers<Names extends string, Schema extends StandardSchemaV1> = {
+export type StageHandlers<
+  Names extends string,
+  Schema extends StandardSchemaV1,
+  PreviousSchema extends StandardSchemaV1,
+> = {
   readonly [Name in Names]: (
     input: StandardSchemaV1.InferOutput<Schema>,
-    context: TaskContext<NoInfer<Names>, StandardSchemaV1.InferInput<Schema>>,
+    context: TaskContext<
+      NoInfer<Names>,
+      StandardSchemaV1.InferInput<Schema>,
+      StandardSchemaV1.InferOutput<PreviousSchema>
+    >,
   ) => unknown
 }
 

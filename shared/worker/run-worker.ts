@@ -29,7 +29,10 @@ export type WorkerSettings = Hooks & {
   readonly concurrency?: number
   /** The worker's id, unique among all workers. @default host name, process id and a random part */
   readonly workerId?: string
-  /** The worker's version: numbers with dots, such as `2.1`. Without it, the worker gets no task with a `minWorkerVersion`. */
+  /**
+   * The worker's version: numbers with dots, such as `2.1`.
+   * @default none: the worker gets no task with a `minWorkerVersion`
+   */
   readonly version?: string
   /** How long `stop` lets runs finish, in milliseconds. @default 25,000 */
   readonly drainMs?: number

@@ -169,3 +169,26 @@ test('a wrong stage does not compile', () => {
 
   expect(wrong).toBeTypeOf('function')
 })
+
+describe('a task whose definition has schemas of `previous` and `params`', () => {
+  const montage = defineTask('montage', {
+    previous: z.array(z.object({ bytes: z.number() })),
+    params: z.object({ sku: z.string().transform(sku => sku.length) }).optional(),
+    run: (_input, { previous, params }) => ({ sizes: previous.map(one => one.bytes), sku: params?.sku }),
+  })
+  const context = (more: object) => ({ ...inStage(), ...more }) as TaskContext
+
+  test('gets both parsed', async () => {
+    const result = await montage.run(undefined, context({ previous: [{ bytes: 1 }], params: { sku: 'abc' } }))
+
+    expect(result).toEqual({ sizes: [1], sku: 3 })
+  })
+
+  test('fails for good when one does not fit, and the error names the field', async () => {
+    const wrong = async () => montage.run(undefined, context({ previous: [{ bytes: '1' }] }))
+
+    await expect(wrong).rejects.toThrow(Fatal)
+    await expect(wrong).rejects.toThrow('previous does not fit montage: previous.0.bytes: ')
+    await expect(async () => montage.run(undefined, context({}))).rejects.toThrow('previous: ')
+  })
+})

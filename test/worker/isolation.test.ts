@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { afterEach, describe, expect, it } from 'vitest'
 import { BatonError } from '../../shared/core/errors.ts'
-import type { TaskContext } from '../../shared/define/task-context.ts'
+import type { RunContext } from '../../shared/define/task-context.ts'
 import type { Log } from '../../shared/ports/machine.ts'
 import { outcomeOfResult, outcomeOfThrown } from '../../shared/runtime/run/outcome.ts'
 import { Next } from '../../shared/signals.ts'
@@ -16,12 +16,12 @@ let isolation: Isolation
 afterEach(() => isolation?.end())
 
 /** A run in a process of its own. Returns its outcome and the calls of its context. */
-async function run(does: string, parts: Partial<TaskContext> = {}, memoryMb?: number) {
+async function run(does: string, parts: Partial<RunContext> = {}, memoryMb?: number) {
   isolation = createIsolation({ file: FILE, ...(memoryMb !== undefined && { memoryMb }) })
   const told: unknown[] = []
   const line = (level: keyof Log) => (message: string, fields?: unknown) =>
     told.push([level, message, fields])
-  const context: TaskContext = {
+  const context: RunContext = {
     ...{ taskId: 'chatty:k1', type: 'chatty', key: 'k1', runId: 'r.1', attempt: 1, fence: 1 },
     idempotencyKey: 'chatty:k1/b',
     signal: new AbortController().signal,
@@ -40,9 +40,9 @@ async function run(does: string, parts: Partial<TaskContext> = {}, memoryMb?: nu
 }
 
 /** A run of a task with stages, in a process of its own. */
-async function runStaged(parts: Partial<TaskContext>): Promise<unknown> {
+async function runStaged(parts: Partial<RunContext>): Promise<unknown> {
   isolation = createIsolation({ file: FILE })
-  const context = { signal: new AbortController().signal, ...parts } as TaskContext
+  const context = { signal: new AbortController().signal, ...parts } as RunContext
   const definition = isolation.isolated(staged)
   return outcomeOfResult(await definition.run(undefined, context))
 }
@@ -159,7 +159,7 @@ describe('a handler in a process of its own', () => {
     const outcome = await Promise.resolve(
       isolation
         .isolated(chatty)
-        .run({ does: 'tell' }, { signal: new AbortController().signal } as TaskContext),
+        .run({ does: 'tell' }, { signal: new AbortController().signal } as RunContext),
     ).catch(outcomeOfThrown)
 
     expect(outcome).toMatchObject({ outcome: 'fail', fatal: true, error: { name: 'Fatal' } })

@@ -1,8 +1,12 @@
 import type { Problem } from '../../../shared/api/problems.ts'
 import { PROGRESS_BYTES_MAX, RUN_LOG_BYTES_MAX } from '../../../shared/core/bounds.ts'
 import { type Json, jsonBytes, textBytes } from '../../../shared/core/json.ts'
+import { joinPath } from '../../../shared/core/rules/rules.ts'
 import type { Outcome } from '../../../shared/core/run/run.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
+import { invalid } from '../../../shared/present/problems.ts'
+import { noSuchRun, runProblem } from '../../../shared/present/refusal-problems.ts'
+import { sizeProblem } from '../../../shared/requests/publish-requests.ts'
 import type { System } from '../../../shared/runtime/kernel/system.ts'
 import {
   beatOverHttp,
@@ -10,11 +14,7 @@ import {
   finishOverHttp,
   type RunReference,
 } from '../../../shared/runtime/run/http-runs.ts'
-import { joinPath } from '../check.ts'
-import { invalid } from '../problems.ts'
-import { noSuchRun, runProblem } from '../refusal-problems.ts'
 import type { Api } from '../route.ts'
-import { sizeProblem } from './publish-requests.ts'
 import { runReference } from './task-ids.ts'
 
 /** A worker's heartbeat of a run, or its report of the run's end. `content` is the progress or the outcome, `at` its path. */

@@ -3,16 +3,17 @@ import { CANVAS_DEPTH_MAX } from '../../../shared/core/bounds.ts'
 import type { Composition } from '../../../shared/core/canvas/shape.ts'
 import type { FieldProblem } from '../../../shared/core/errors.ts'
 import { type Json, jsonProblem } from '../../../shared/core/json.ts'
-import type { LeafRequest } from '../../../shared/runtime/canvas/canvas.ts'
-import type { CanvasRequest } from '../../../shared/runtime/canvas/publish-canvas.ts'
-import { checkSchema, joinPath } from '../check.ts'
+import { joinPath } from '../../../shared/core/rules/rules.ts'
 import {
   callbacksSizeProblem,
   fieldProblems,
   publishRequestOf,
   sizeProblem,
   traceOf,
-} from './publish-requests.ts'
+} from '../../../shared/requests/publish-requests.ts'
+import type { LeafRequest } from '../../../shared/runtime/canvas/canvas.ts'
+import type { CanvasRequest } from '../../../shared/runtime/canvas/publish-canvas.ts'
+import { checkSchema } from '../check.ts'
 
 type ParsedCanvas =
   | { readonly ok: true; readonly request: CanvasRequest }

@@ -1,13 +1,13 @@
 import { type Claim, type ClaimsBody, claimsAnswer, claimsBody } from '../../../shared/api/runs.ts'
 import { defined } from '../../../shared/core/defined.ts'
 import { isItemFault } from '../../../shared/core/errors.ts'
+import { presentClaim } from '../../../shared/present/claims.ts'
+import { invalid, problem } from '../../../shared/present/problems.ts'
+import { unknownType } from '../../../shared/present/refusal-problems.ts'
 import { type ClaimedTask, releaseClaim } from '../../../shared/runtime/claim/claimed-task.ts'
 import { type ClaimsRequest, claimOverHttp } from '../../../shared/runtime/claim/http-claims.ts'
 import { isolateEach } from '../../../shared/runtime/kernel/isolate-faults.ts'
 import { describeHead } from '../../../shared/runtime/read/read.ts'
-import { presentClaim } from '../present/claims.ts'
-import { invalid, problem } from '../problems.ts'
-import { unknownType } from '../refusal-problems.ts'
 import { type Answer, answerProblem, type Call, route } from '../route.ts'
 
 const DEFAULT_LIMIT = 1

@@ -1,5 +1,5 @@
 import { eventsQuery } from '../../../shared/api/events.ts'
-import { problem } from '../problems.ts'
+import { problem } from '../../../shared/present/problems.ts'
 import { answerProblem, route } from '../route.ts'
 
 const HINT =

@@ -1,10 +1,10 @@
 import type { PageQuery } from '../../../shared/api/scalars.ts'
 import { previousPage as pageSchema, previousQuery } from '../../../shared/api/tasks.ts'
 import { ANSWER_BYTES_MAX } from '../../../shared/core/bounds.ts'
+import { problem } from '../../../shared/present/problems.ts'
+import { noSuchTask } from '../../../shared/present/refusal-problems.ts'
 import { readPreviousPage } from '../../../shared/runtime/canvas/read-previous.ts'
 import { readTask } from '../../../shared/runtime/kernel/read-heads.ts'
-import { problem } from '../problems.ts'
-import { noSuchTask } from '../refusal-problems.ts'
 import { isTaskId } from '../requests/task-ids.ts'
 import { type Answer, answerProblem, type Call, route } from '../route.ts'
 

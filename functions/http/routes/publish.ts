@@ -8,19 +8,20 @@ import {
   publishManyAnswer,
   publishManyBody,
 } from '../../../shared/api/publish.ts'
-import { type PublishOutcome, publish, publishMany } from '../../../shared/runtime/publish/publish.ts'
-import type { PublishRequest } from '../../../shared/runtime/publish/resolve-publication.ts'
-import { describeHead } from '../../../shared/runtime/read/read.ts'
-import { check, checkSchema, joinPath } from '../check.ts'
-import { presentTask } from '../present/tasks.ts'
-import { invalid } from '../problems.ts'
-import { publishProblem } from '../refusal-problems.ts'
+import { joinPath } from '../../../shared/core/rules/rules.ts'
+import { invalid } from '../../../shared/present/problems.ts'
+import { publishProblem } from '../../../shared/present/refusal-problems.ts'
+import { presentTask } from '../../../shared/present/tasks.ts'
 import {
   callbacksSizeProblem,
   fieldProblems,
   publishRequestOf,
   sizeProblem,
-} from '../requests/publish-requests.ts'
+} from '../../../shared/requests/publish-requests.ts'
+import { type PublishOutcome, publish, publishMany } from '../../../shared/runtime/publish/publish.ts'
+import type { PublishRequest } from '../../../shared/runtime/publish/resolve-publication.ts'
+import { describeHead } from '../../../shared/runtime/read/read.ts'
+import { check, checkSchema } from '../check.ts'
 import { type Answer, answerProblem, type Call, route } from '../route.ts'
 
 type PublishCall = Call<unknown, unknown>

@@ -11,6 +11,10 @@ import { KEY_CHARACTERS_MAX } from '../../../shared/core/bounds.ts'
 import { isName } from '../../../shared/core/name.ts'
 import { SCHEDULE_TYPE, type Schedule } from '../../../shared/core/task/schedule-state.ts'
 import { taskId } from '../../../shared/core/task/task.ts'
+import { invalid, problem } from '../../../shared/present/problems.ts'
+import { publishProblem, unknownTypes } from '../../../shared/present/refusal-problems.ts'
+import { presentSchedule } from '../../../shared/present/schedules.ts'
+import { scheduleRequestOf } from '../../../shared/requests/schedule-requests.ts'
 import type { System } from '../../../shared/runtime/kernel/system.ts'
 import type { OperateOutcome } from '../../../shared/runtime/operate/operate.ts'
 import {
@@ -21,10 +25,6 @@ import {
 } from '../../../shared/runtime/schedule/operate-schedule.ts'
 import { listSchedules, readSchedule } from '../../../shared/runtime/schedule/read-schedules.ts'
 import { putSchedule } from '../../../shared/runtime/schedule/schedule.ts'
-import { presentSchedule } from '../present/schedules.ts'
-import { invalid, problem } from '../problems.ts'
-import { publishProblem, unknownTypes } from '../refusal-problems.ts'
-import { scheduleRequestOf } from '../requests/schedule-requests.ts'
 import { type Answer, answerProblem, type Call, route } from '../route.ts'
 
 const DEFAULT_LIMIT = 20

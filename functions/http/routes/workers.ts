@@ -2,10 +2,10 @@ import { type PageQuery, pageQuery } from '../../../shared/api/scalars.ts'
 import { type ApiWorker, workerPage } from '../../../shared/api/workers.ts'
 import { KEY_CHARACTERS_MAX } from '../../../shared/core/bounds.ts'
 import { isName } from '../../../shared/core/name.ts'
+import { iso } from '../../../shared/present/iso.ts'
+import { invalid } from '../../../shared/present/problems.ts'
 import { listWorkers, type PresentWorker } from '../../../shared/runtime/worker/worker.ts'
 import { pageByName } from '../page-by-name.ts'
-import { iso } from '../present/iso.ts'
-import { invalid } from '../problems.ts'
 import { type Answer, answerProblem, type Call, route } from '../route.ts'
 
 export const workerRoutes = [

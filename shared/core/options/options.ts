@@ -11,43 +11,56 @@ import type { BACKOFFS } from '../states.ts'
 
 export type Backoff = (typeof BACKOFFS)[number]
 
-/** How failures are retried. Delays in milliseconds. */
+/** How failures are retried. Delays are in milliseconds. */
 export type Retry = {
-  /** Retries after the first run: 3 means four runs at most. */
+  /** Retries after the first run: 3 means four runs at most. From 0 to 1,000. @default 3 */
   readonly maxRetries: number
+  /**
+   * How the delays grow: `exponential` (each twice the last), `fibonacci`, `fixed` (always `delayMs`), or `ladder` (those in `delaysMs`).
+   * @default 'exponential'
+   */
   readonly backoff: Backoff
+  /** The first delay, in milliseconds. @default 1,000 */
   readonly delayMs: number
+  /** The longest delay, in milliseconds. @default 60,000 */
   readonly maxDelayMs: number
-  /** The ladder's delays; the last one repeats. Only `backoff: 'ladder'` uses them. */
+  /** The ladder's delays, in milliseconds; the last one repeats. Only `backoff: 'ladder'` uses them. @default none */
   readonly delaysMs?: readonly number[]
-  /** Share of a delay, 0–1, that chance may subtract from it. */
+  /** Share of a delay, 0–1, that chance may subtract from it. @default 0 */
   readonly jitter: number
-  /** Whether `maxRetries` is the budget of the task, or of each worker. */
+  /** Whether `maxRetries` is the budget of the task, or of each worker. @default 'task' */
   readonly scope: 'task' | 'worker'
-  /** How often a worker repeats the handler within one run before it reports the failure. */
+  /** How often a worker repeats the handler within one run before it reports the failure. From 0 to 100. @default 0 */
   readonly localRetries: number
 }
 
-/** Everything about a task that can be set per task, by its type, or left to the system. Durations in milliseconds. */
+/** Everything about a task that can be set per task, by its type, or left to the system. Durations are in milliseconds. */
 export type Options = {
-  /** How many different workers must succeed. At most as many workers run the task at a time. */
+  /** How many different workers must succeed. At most as many workers run the task at a time. @default 1 */
   readonly concurrency: number
-  /** The only workers that may claim the task. When the list is empty, any worker may. */
+  /** The only workers that may claim the task. When the list is empty, any worker may. @default any worker */
   readonly workerIds: readonly string[]
+  /** The lowest version of a worker that may claim the task: numbers with dots, such as `2.1`. @default any version */
   readonly minWorkerVersion?: string
+  /** How often a run renews its lease, in milliseconds. Less than `leaseMs`. @default 5,000 */
   readonly heartbeatMs: number
+  /** How long a run holds its task without a heartbeat, in milliseconds. Then another worker takes over. @default 15,000 */
   readonly leaseMs: number
-  /** Time limit of one run. */
+  /** Time limit of one run, in milliseconds. A run that takes longer has failed, and may be retried. @default no limit */
   readonly timeoutMs?: number
-  /** Time limit of the whole task, from its due time, retries included. */
+  /** Time limit of the whole task, in milliseconds from its due time, retries included. @default no limit */
   readonly deadlineMs?: number
+  /** How failed and lost runs are retried. */
   readonly retry: Retry
-  /** How long the task is kept after its end. */
+  /** How long the task is kept after its end, in milliseconds. @default 604,800,000, which is 7 days */
   readonly retentionMs: number
 }
 
 /** Options as users give them. Any member may be missing, at any depth. */
-export type PartialOptions = Partial<Omit<Options, 'retry'>> & { readonly retry?: Partial<Retry> }
+export type PartialOptions = Partial<Omit<Options, 'retry'>> & {
+  /** How failed and lost runs are retried. @default each member that is left out keeps its default */
+  readonly retry?: Partial<Retry>
+}
 
 export const DEFAULT_OPTIONS: Options = {
   concurrency: 1,

@@ -54,3 +54,8 @@ function cutShort(text: string): string {
 export function inside(path: string, name: string | number): string {
   return path === '' ? String(name) : `${path}.${name}`
 }
+
+/** The path of a member some levels below `at`. */
+export function joinPath(at: string, path: readonly string[]): string {
+  return path.reduce(inside, at)
+}

@@ -70,6 +70,27 @@ export function name(maxCharacters: number): Rule<string> {
   )
 }
 
+/** A name that is a whole segment of a path. With a `~` in front it would look like the encoded form of another name. */
+export function pathName(maxCharacters: number): Rule<string> {
+  const plain = name(maxCharacters)
+  const fits = (value: string) => plain.problems(value, '').length === 0 && !value.startsWith('~')
+  return text(`${plain.expected}, that does not begin with ~`, fits, plain.schema)
+}
+
+const ISO_TIME =
+  /^\d{4}-\d\d-\d\dT([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,9})?)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$/
+
+export const time = text('a time such as 2026-01-31T12:00:00.000Z', isTime, { format: 'date-time' })
+
+/** Whether the text is a time. `Date` would read February 30th as a day in March, so such dates are refused here. */
+function isTime(text: string): boolean {
+  if (!ISO_TIME.test(text)) return false
+  const day = text.slice(0, 10)
+  const midnight = Date.parse(`${day}T00:00:00Z`)
+  const exists = Number.isFinite(midnight) && new Date(midnight).toISOString().startsWith(day)
+  return exists && Date.parse(text) >= 0
+}
+
 /** The pattern of a W3C trace context header. Its group is the id of the trace. */
 export const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/
 

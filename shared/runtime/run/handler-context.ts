@@ -1,6 +1,6 @@
 import { idempotencyKey } from '../../core/task/piece.ts'
 import { runId, type Task } from '../../core/task/task.ts'
-import type { TaskContext } from '../../define/task-context.ts'
+import type { RunContext } from '../../define/task-context.ts'
 import { Fatal, Next } from '../../signals.ts'
 import type { Claimed } from '../claim/claim.ts'
 import type { System } from '../kernel/system.ts'
@@ -15,7 +15,7 @@ export function handlerContext(
   { task, run, traceparent }: Claimed,
   hold: Hold,
   { debug, info, warn, error }: RunLog,
-): TaskContext {
+): RunContext {
   return {
     taskId: task.id,
     runId: runId(task.born, run.fence),
@@ -48,7 +48,7 @@ export function handlerContext(
 }
 
 /** The stage or step that the task is in. */
-function stageOrStepOf({ stage, flow }: Task): Pick<TaskContext, 'stage' | 'step' | 'direction'> {
+function stageOrStepOf({ stage, flow }: Task): Pick<RunContext, 'stage' | 'step' | 'direction'> {
   const step = flow?.definition.steps[flow.presentStep]
   return {
     ...(stage !== undefined && { stage }),

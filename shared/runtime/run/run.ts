@@ -12,7 +12,7 @@ import type { Outcome } from '../../core/run/run.ts'
 import type { TaskError } from '../../core/task/error.ts'
 import { runId } from '../../core/task/task.ts'
 import type { TaskDefinition } from '../../define/define-task.ts'
-import type { TaskContext } from '../../define/task-context.ts'
+import type { RunContext } from '../../define/task-context.ts'
 import type { Claimed } from '../claim/claim.ts'
 import { logRunStopped, type StopReason } from '../kernel/log-run-ends.ts'
 import { inRunSpan } from '../kernel/spans.ts'
@@ -42,7 +42,7 @@ export type RunTools = {
   /** Ends the run as timed out. It has used all the time of its process, so a released task would time out again. */
   readonly outOfTime?: AbortSignal
   /** Added to the handler's context. */
-  readonly context?: Partial<Pick<TaskContext, 'webhook'>>
+  readonly context?: Partial<Pick<RunContext, 'webhook'>>
 }
 
 /** Runs a claimed task to its end, within a span of its trace. */

@@ -5,7 +5,7 @@ import { BatonError } from '../../core/errors.ts'
 import type { Outcome } from '../../core/run/run.ts'
 import { ReportedError } from '../../core/task-error/task-error.ts'
 import type { TaskDefinition } from '../../define/define-task.ts'
-import type { TaskContext } from '../../define/task-context.ts'
+import type { RunContext } from '../../define/task-context.ts'
 import { Fatal, Next, Release, RetryLater } from '../../signals.ts'
 import type { FromProcess, PlainContext, PublishAnswer, ToProcess } from './protocol.ts'
 
@@ -68,7 +68,7 @@ const STDIO = ['ignore', 'inherit', 'inherit', 'ipc', 'pipe'] as const satisfies
 /** The file beside this one: a source in the repository, compiled in the package. */
 const ENTRY = fileURLToPath(new URL(`./process${extname(import.meta.url)}`, import.meta.url))
 
-async function runInProcess(child: ChildProcess, input: unknown, context: TaskContext): Promise<unknown> {
+async function runInProcess(child: ChildProcess, input: unknown, context: RunContext): Promise<unknown> {
   const abort = () => {
     deliver(child, { kind: 'abort', reason: String(context.signal.reason?.message ?? 'the run is over') })
     killUnlessItEnds(child)
@@ -104,7 +104,7 @@ function killGroup(child: ChildProcess): void {
 }
 
 /** Resolves with the outcome that the process sends. Rejects when the process dies without sending one. */
-function outcomeIn(child: ChildProcess, context: TaskContext): Promise<Outcome> {
+function outcomeIn(child: ChildProcess, context: RunContext): Promise<Outcome> {
   return new Promise((resolve, reject) => {
     child.on('message', (message: FromProcess) => {
       if (message.kind === 'ended') resolve(message.outcome)
@@ -128,7 +128,7 @@ function outcomeIn(child: ChildProcess, context: TaskContext): Promise<Outcome> 
 async function serve(
   child: ChildProcess,
   message: Exclude<FromProcess, { kind: 'ended' }>,
-  context: TaskContext,
+  context: RunContext,
 ): Promise<void> {
   switch (message.kind) {
     case 'progress':
@@ -161,7 +161,7 @@ function plain({
   publish: _publish,
   log: _log,
   ...data
-}: TaskContext): PlainContext {
+}: RunContext): PlainContext {
   return data
 }
 

@@ -3,7 +3,7 @@ import { inspect } from 'node:util'
 import { Worker as Thread } from 'node:worker_threads'
 import { BatonError } from '../../core/errors.ts'
 import type { Outcome } from '../../core/run/run.ts'
-import type { TaskContext } from '../../define/task-context.ts'
+import type { RunContext } from '../../define/task-context.ts'
 import type { Log, LogFields } from '../../ports/machine.ts'
 import { parsedInput } from '../../runtime/run/handler-input.ts'
 import { outcomeOfResult, outcomeOfThrown, refuseUnstorable } from '../../runtime/run/outcome.ts'
@@ -52,7 +52,7 @@ async function outcomeOf(input: unknown, context: PlainContext): Promise<Outcome
   }
 }
 
-function liveContext({ taskId, step }: PlainContext): Omit<TaskContext, keyof PlainContext> {
+function liveContext({ taskId, step }: PlainContext): Omit<RunContext, keyof PlainContext> {
   return {
     signal: aborting.signal,
     progress: value => {

@@ -2,14 +2,14 @@ import type { ErrorCode } from '../../core/errors.ts'
 import type { Json } from '../../core/json.ts'
 import type { Outcome } from '../../core/run/run.ts'
 import type { TaskError } from '../../core/task/error.ts'
-import type { ChildPublication, TaskContext } from '../../define/task-context.ts'
+import type { ChildPublication, RunContext } from '../../define/task-context.ts'
 import type { Log, LogFields } from '../../ports/machine.ts'
 
 /** The file descriptor of the lifeline, which closes when the worker dies, so that the process of a run notices the death. */
 export const LIFELINE_FD = 4
 
 /** The members of a handler's context that are plain data and can be sent to the process. */
-export type PlainContext = Omit<TaskContext, 'signal' | 'progress' | 'next' | 'publish' | 'log'>
+export type PlainContext = Omit<RunContext, 'signal' | 'progress' | 'next' | 'publish' | 'log'>
 
 /** Messages from the worker to the process of a run. */
 export type ToProcess =

@@ -2,8 +2,8 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import { expect, it } from 'vitest'
 import { readBatches } from '../../../shared/aws/dynamo/batch-get.ts'
-import { createSeededChance } from '../../../shared/testing/chance.ts'
-import { createManualClock } from '../../../shared/testing/clock.ts'
+import { createSeededChance } from '../../../shared/testing/stores/chance.ts'
+import { createManualClock } from '../../../shared/testing/stores/clock.ts'
 
 it('a batch read returns all wanted items, with at most eight requests under way', async () => {
   const client = new DynamoDBClient({ region: 'local' })

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 
 import { allRoutes } from '../../../functions/http/all-routes.ts'
 import { BatonError } from '../../../shared/core/errors.ts'
-import { createMemoryTaskStore } from '../../../shared/testing/task-store.ts'
+import { createMemoryTaskStore } from '../../../shared/testing/stores/task-store.ts'
 import { anApi, claimed, pathOf, published, type TestApi } from '../../support/http/an-api.ts'
 
 let api: TestApi

@@ -17,7 +17,7 @@ import { patchTask } from '../../../shared/runtime/operate/patch-task.ts'
 import { publishMany } from '../../../shared/runtime/publish/publish.ts'
 import type { PublishRequest } from '../../../shared/runtime/publish/resolve-publication.ts'
 import { cachedTypeReader } from '../../../shared/runtime/types/type-cache.ts'
-import { createSeededChance } from '../../../shared/testing/chance.ts'
+import { createSeededChance } from '../../../shared/testing/stores/chance.ts'
 import { MINUTE, SECOND, taskIn } from '../../support/tasks/a-task.ts'
 import { aMemorySystem, type MemorySystem, registered, timed } from '../../support/worlds/memory-system.ts'
 

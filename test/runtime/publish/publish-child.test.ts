@@ -107,3 +107,48 @@ it('a child is refused to code that the handler left running when its run ended'
   })
   expect(await readTask(system, 'resize:child')).toBeUndefined()
 })
+
+const child = defineTask('resize', {
+  input: z.object({ width: z.number().transform(String) }),
+  run: () => 'resized',
+})
+
+/** What a handler got that published by these arguments. */
+async function publishingBy(publish: (context: TaskContext) => Promise<unknown>) {
+  const system = aMemorySystem()
+  await registered(system)
+  const task = await stored(system, { key: 'parent', userId: 'u1' })
+  let published: unknown
+  const run = async (_input: unknown, context: TaskContext) => {
+    published = await publish(context).catch((error: unknown) => error)
+  }
+  await runTask(system, task, { workerId: 'w1' }, { definition: defineTask('resize', { run }) })
+  return { published, child: await readTask(system, 'resize:child') }
+}
+
+it.each<[string, (context: TaskContext) => Promise<unknown>]>([
+  ['its definition', ({ publish }) => publish(child, { width: 2 }, { key: 'child', priority: 3 })],
+  [
+    'the name of its type',
+    ({ publish }) => publish<typeof child>('resize', { width: 2 }, { key: 'child', priority: 3 }),
+  ],
+  ['a body', ({ publish }) => publish({ type: 'resize', input: { width: 2 }, key: 'child', priority: 3 })],
+])('a child is published by %s, with its input as it was given', async (_what, publish) => {
+  const { published, child } = await publishingBy(publish)
+
+  expect(published).toEqual({ id: 'resize:child', created: true })
+  expect(child).toMatchObject({ priority: 3, userId: 'u1', input: { inline: { width: 2 } } })
+})
+
+it('a child is refused when its input does not fit its definition, naming the field', async () => {
+  const { published, child: stored } = await publishingBy(({ publish }) =>
+    publish(child, { width: '2' as never }, { key: 'child' }),
+  )
+
+  expect(published).toMatchObject({
+    code: 'invalid',
+    message: expect.stringContaining('the input does not fit resize: input.width: '),
+    problems: [{ path: 'input.width' }],
+  })
+  expect(stored).toBeUndefined()
+})

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { IndexEntry, IndexQuery, TaskStore } from '../../../shared/ports/stores.ts'
 import { type MergedEntry, mergeRanges, take } from '../../../shared/runtime/ready/merge-ranges.ts'
-import { createMemoryTaskStore } from '../../../shared/testing/task-store.ts'
+import { createMemoryTaskStore } from '../../../shared/testing/stores/task-store.ts'
 
 /** Partitions by number. Each has its own order among equal sort keys, as DynamoDB's indexes have. */
 function storeOf(partitions: ReadonlyArray<readonly IndexEntry[]>): TaskStore {

@@ -1,5 +1,5 @@
 import type { PartialOptions } from '../../../shared/core/options/options.ts'
-import { createSeededChance } from '../../../shared/testing/chance.ts'
+import { createSeededChance } from '../../../shared/testing/stores/chance.ts'
 import {
   CALM,
   type Scenario,

@@ -1,6 +1,6 @@
 import { BatonError } from '../../../shared/core/errors.ts'
 import type { Chance, Clock } from '../../../shared/ports/machine.ts'
-import { createSeededChance } from '../../../shared/testing/chance.ts'
+import { createSeededChance } from '../../../shared/testing/stores/chance.ts'
 import type { Service, Weather } from '../scenario.ts'
 import { createWallClock } from './wall-clock.ts'
 import { START, type World } from './world.ts'

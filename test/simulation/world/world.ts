@@ -1,7 +1,7 @@
 import { hash32 } from '../../../shared/core/hash.ts'
+import { createTimeline, type Timeline } from '../../../shared/testing/world/timeline.ts'
 import { CALM, type Lost, type Scenario, type Service, type Weather } from '../scenario.ts'
 import type { History } from './history.ts'
-import { createTimeline, type Timeline } from './timeline.ts'
 
 /**
  * What all parts of a simulated run share, and the entry of this room. `timeline.ts` holds virtual time,

@@ -18,8 +18,8 @@ import type {
   TypeStore,
   WorkerStore,
 } from '../../../shared/ports/stores.ts'
-import { createSeededChance } from '../../../shared/testing/chance.ts'
-import { createManualClock, type ManualClock } from '../../../shared/testing/clock.ts'
+import { createSeededChance } from '../../../shared/testing/stores/chance.ts'
+import { createManualClock, type ManualClock } from '../../../shared/testing/stores/clock.ts'
 import { NOW } from '../tasks/a-task.ts'
 
 export type Stores = {

@@ -1,4 +1,4 @@
-import { createSeededChance } from '../../../shared/testing/chance.ts'
+import { createSeededChance } from '../../../shared/testing/stores/chance.ts'
 import { type DynamoStores, dynamoStores } from '../dynamo/dynamo-stores.ts'
 import { type DynamoDbLocal, startDynamoDbLocal } from '../dynamo/dynamodb-local.ts'
 import { anApi, type TestApi } from './an-api.ts'

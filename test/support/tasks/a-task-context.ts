@@ -1,10 +1,10 @@
-import type { TaskContext } from '../../../shared/define/task-context.ts'
+import type { RunContext } from '../../../shared/define/task-context.ts'
 import { Next } from '../../../shared/signals.ts'
 
 const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
 
 /** The context that a handler receives beside its input, with these particulars. */
-export function aTaskContext(particulars: Partial<TaskContext> = {}): TaskContext {
+export function aTaskContext(particulars: Partial<RunContext> = {}): RunContext {
   return {
     taskId: 'webhook:k',
     type: 'webhook',

@@ -6,21 +6,21 @@ import type { Log, MetricName } from '../../../shared/ports/machine.ts'
 import { CHANGE_HOOKS } from '../../../shared/runtime/change-hooks.ts'
 import type { PlanningSystem } from '../../../shared/runtime/kernel/system.ts'
 import { planLimits } from '../../../shared/runtime/limits/serve-limit-looks.ts'
-import { createMemoryCanvasStore } from '../../../shared/testing/canvas-store.ts'
-import { createSeededChance } from '../../../shared/testing/chance.ts'
-import { createManualClock, type ManualClock } from '../../../shared/testing/clock.ts'
-import { createMemoryLimitStore } from '../../../shared/testing/limit-store.ts'
+import { createMemoryCanvasStore } from '../../../shared/testing/stores/canvas-store.ts'
+import { createSeededChance } from '../../../shared/testing/stores/chance.ts'
+import { createManualClock, type ManualClock } from '../../../shared/testing/stores/clock.ts'
+import { createMemoryLimitStore } from '../../../shared/testing/stores/limit-store.ts'
 import {
   createMemoryFarTimers,
   createMemoryMessages,
   type MemoryMessages,
-} from '../../../shared/testing/messages.ts'
-import { createMemoryRecordStore } from '../../../shared/testing/record-store.ts'
-import { createMemoryTargets } from '../../../shared/testing/targets.ts'
-import { createMemoryTaskStore } from '../../../shared/testing/task-store.ts'
-import { createMemoryTurnStore } from '../../../shared/testing/turn-store.ts'
-import { createMemoryTypeStore } from '../../../shared/testing/type-store.ts'
-import { createMemoryWorkerStore } from '../../../shared/testing/worker-store.ts'
+} from '../../../shared/testing/stores/messages.ts'
+import { createMemoryRecordStore } from '../../../shared/testing/stores/record-store.ts'
+import { createMemoryTargets } from '../../../shared/testing/stores/targets.ts'
+import { createMemoryTaskStore } from '../../../shared/testing/stores/task-store.ts'
+import { createMemoryTurnStore } from '../../../shared/testing/stores/turn-store.ts'
+import { createMemoryTypeStore } from '../../../shared/testing/stores/type-store.ts'
+import { createMemoryWorkerStore } from '../../../shared/testing/stores/worker-store.ts'
 import { aPublication, changeOf, NOW, taskIn } from '../tasks/a-task.ts'
 
 /** A whole system in memory, whose clock stands at `NOW`. The planner gets changes of limits at once, and changes of tasks never. */

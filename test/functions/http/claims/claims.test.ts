@@ -3,7 +3,7 @@ import { isOfTask } from '../../../../shared/core/change/change.ts'
 import type { Head } from '../../../../shared/core/task/head.ts'
 import { readTasks } from '../../../../shared/runtime/kernel/read-heads.ts'
 import { planTasks } from '../../../../shared/runtime/plan/plan.ts'
-import { createMemoryTaskStore } from '../../../../shared/testing/task-store.ts'
+import { createMemoryTaskStore } from '../../../../shared/testing/stores/task-store.ts'
 import { anApi, pathOf, published, type Shown, type TestApi } from '../../../support/http/an-api.ts'
 import { NOW, SECOND } from '../../../support/tasks/a-task.ts'
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { WORKER_ID_BYTES_MAX } from '../../../../shared/core/bounds.ts'
 import { BatonError } from '../../../../shared/core/errors.ts'
-import { createMemoryTaskStore } from '../../../../shared/testing/task-store.ts'
+import { createMemoryTaskStore } from '../../../../shared/testing/stores/task-store.ts'
 import { anApi, claimed, pathOf, published } from '../../../support/http/an-api.ts'
 import { SECOND } from '../../../support/tasks/a-task.ts'
 

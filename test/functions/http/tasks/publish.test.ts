@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { readTask } from '../../../../shared/runtime/kernel/read-heads.ts'
-import { createMemoryTaskStore } from '../../../../shared/testing/task-store.ts'
+import { createMemoryTaskStore } from '../../../../shared/testing/stores/task-store.ts'
 import { anApi, claimed, pathOf, published, type Shown, type TestApi } from '../../../support/http/an-api.ts'
 import { MINUTE } from '../../../support/tasks/a-task.ts'
 

@@ -1,5 +1,5 @@
 import { hash32 } from '../../../../shared/core/hash.ts'
-import { createSeededChance } from '../../../../shared/testing/chance.ts'
+import { createSeededChance } from '../../../../shared/testing/stores/chance.ts'
 import type { Scenario, TrialName } from '../../scenario.ts'
 import { createDice } from '../dice.ts'
 import { backlog } from './backlog.ts'

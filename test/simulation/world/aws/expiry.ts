@@ -1,7 +1,7 @@
 import { deletableAt } from '../../../../shared/core/task/fence.ts'
 import type { Head } from '../../../../shared/core/task/head.ts'
-import { createSeededChance } from '../../../../shared/testing/chance.ts'
-import type { MemoryHeads } from '../../../../shared/testing/heads.ts'
+import { createSeededChance } from '../../../../shared/testing/stores/chance.ts'
+import type { MemoryHeads } from '../../../../shared/testing/stores/heads.ts'
 import type { World } from '../world.ts'
 
 /**

@@ -1,4 +1,4 @@
-import { createSeededChance } from '../../../../shared/testing/chance.ts'
+import { createSeededChance } from '../../../../shared/testing/stores/chance.ts'
 import type { World } from '../world.ts'
 
 /** One delivery of a message. A later delivery of the same message has another receipt. */

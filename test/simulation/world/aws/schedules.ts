@@ -1,5 +1,5 @@
 import { MINUTE_LEAD_MS } from '../../../../shared/core/bounds.ts'
-import { createSeededChance } from '../../../../shared/testing/chance.ts'
+import { createSeededChance } from '../../../../shared/testing/stores/chance.ts'
 import type { World } from '../world.ts'
 
 /** EventBridge Scheduler: fires up to a minute late, and in bad weather also twice or never. */

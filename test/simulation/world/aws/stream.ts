@@ -3,7 +3,7 @@ import type { LimitChange } from '../../../../shared/core/limits/held-permits.ts
 import type { Head } from '../../../../shared/core/task/head.ts'
 import { planLimits } from '../../../../shared/runtime/limits/serve-limit-looks.ts'
 import { planChanges } from '../../../../shared/runtime/stream/stream.ts'
-import { createSeededChance } from '../../../../shared/testing/chance.ts'
+import { createSeededChance } from '../../../../shared/testing/stores/chance.ts'
 import type { Sandboxes } from '../sandboxes.ts'
 import type { World } from '../world.ts'
 

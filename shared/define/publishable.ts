@@ -1,0 +1,35 @@
+/**
+ * What `client.publish` and `ctx.publish` take: a definition and its input, the name of a type and its input, or a body. Each of the two
+ * has one signature for all forms. With a signature per form the compiler would answer a wrong input with an error per form.
+ */
+
+import type { DerivedBody } from '../api/publish.ts'
+import type { AnyDefinition, InputOf } from './any-definition.ts'
+import type { Arguments } from './signature.ts'
+
+export type Publishable = AnyDefinition | string | DerivedBody
+
+/** The name of a definition's type, for callers that have only the type of the definition: `publish<typeof resize>('resize', …)`. */
+export type NameOf<What> = What extends { readonly kind: string; readonly type: infer Name } ? Name : never
+
+/**
+ * The arguments after `What`: the input and the options of a task, or none after a body. For a body the compiler finds no definition,
+ * so that `What` is `never` or all that `What` may be.
+ */
+export type PublishArguments<What, Options> = [What] extends [never]
+  ? []
+  : string extends What
+    ? AnyDefinition extends What
+      ? []
+      : [input?: unknown, options?: Options]
+    : What extends AnyDefinition
+      ? Arguments<InputOf<What>, InputOf<What>, Options>
+      : What extends string
+        ? [input?: unknown, options?: Options]
+        : []
+
+/** Makes the body of a task from the arguments of `publish`. A body itself is returned as it is. */
+export function bodyOf(what: Publishable, [input, options]: readonly unknown[]): object {
+  if (typeof what !== 'string' && !('kind' in what)) return what
+  return { ...Object(options), type: typeof what === 'string' ? what : what.type, input }
+}

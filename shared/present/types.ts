@@ -1,0 +1,37 @@
+import type { ApiType } from '../api/types.ts'
+import { defined } from '../core/defined.ts'
+import { scaleWarnings } from '../core/limits/scale-warnings.ts'
+import { orderingOf, shardsOf, type TaskType, type WebhookSettings } from '../core/types/task-type.ts'
+import { withoutUser } from '../core/types/webhook-url.ts'
+import { iso, isoOf } from './iso.ts'
+import { presentOperations } from './tasks.ts'
+
+/** A task type as the API shows it, with the system's defaults filled in. */
+export function presentType(type: TaskType): ApiType {
+  const { kind, defaults, limits, webhook, steps, onCancel } = type.configuration
+  const warnings = scaleWarnings(type.configuration)
+  return {
+    ...defined({
+      type: type.type,
+      kind,
+      defaults,
+      ordering: orderingOf(type),
+      limits,
+      shards: shardsOf(type.configuration),
+      events: type.configuration.events ?? false,
+      webhook: webhook && shownWebhook(webhook),
+      steps,
+      onCancel: kind === 'flow' ? (onCancel ?? 'undo') : undefined,
+      paused: type.paused,
+      handlerSince: isoOf(type.handlerSince),
+      createdAt: iso(type.createdAt),
+      updatedAt: iso(type.updatedAt),
+    }),
+    ...presentOperations(type),
+    ...(warnings.length > 0 && { warnings }),
+  }
+}
+
+function shownWebhook(webhook: WebhookSettings): WebhookSettings {
+  return webhook.url === undefined ? webhook : { ...webhook, url: withoutUser(webhook.url) }
+}

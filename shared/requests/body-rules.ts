@@ -1,0 +1,155 @@
+import {
+  CALLBACKS_MAX,
+  CATCH_UP_TICKS_MAX,
+  CRON_CHARACTERS_MAX,
+  EVERY_MS_MIN,
+  KEY_CHARACTERS_MAX,
+  SCHEDULE_GRACE_MS_MAX,
+  SCHEDULE_GRACE_MS_MIN,
+  TYPE_CHARACTERS_MAX,
+} from '../core/bounds.ts'
+import type { FieldProblem } from '../core/errors.ts'
+import { type Json, jsonProblem } from '../core/json.ts'
+import { anything, listOf, objectOf, orNull } from '../core/rules/compound.ts'
+import { optionRules, patchedOptionRules, priorityRule } from '../core/rules/options.ts'
+import { inside, type Rule, wrong } from '../core/rules/rules.ts'
+import {
+  duration,
+  flag,
+  isTraceparent,
+  name,
+  oneOf,
+  pathName,
+  text,
+  time,
+  whole,
+} from '../core/rules/scalars.ts'
+import { typeNameRule } from '../core/rules/type-configuration.ts'
+
+/**
+ * The fields of publish bodies as rules, for callers that have no schema library. The HTTP API checks the same fields by its
+ * schemas (`shared/api/publish.ts`), which are made of the same rules.
+ */
+
+const TAG_NAME_CHARACTERS_MAX = 128
+const TAG_CHARACTERS_MAX = 256
+const TAGS_MAX = 50
+const CANVAS_SENDS_AT_ONCE_MAX = 100
+const TAGS = `an object with at most ${TAGS_MAX} texts`
+
+const tags: Rule<Readonly<Record<string, string>>> = {
+  expected: TAGS,
+  schema: { type: 'object', maxProperties: TAGS_MAX },
+  problems: (value, path) => {
+    if (typeof value !== 'object' || value === null || Array.isArray(value))
+      return [{ path, message: wrong(TAGS, value) }]
+    const entries = Object.entries(value)
+    if (entries.length > TAGS_MAX) return [{ path, message: `must have at most ${TAGS_MAX} members` }]
+    return entries.flatMap(([tag, one]) => [
+      ...name(TAG_NAME_CHARACTERS_MAX).problems(tag, inside(path, tag)),
+      ...name(TAG_CHARACTERS_MAX).problems(one, inside(path, tag)),
+    ])
+  },
+}
+
+const memberFields = {
+  input: anything<Json>('Any JSON'),
+  userId: name(KEY_CHARACTERS_MAX),
+  tags,
+  dueAt: time,
+  delayMs: duration(),
+  priority: priorityRule,
+  ...optionRules,
+  traceparent: text('a W3C traceparent', isTraceparent),
+  stage: name(TYPE_CHARACTERS_MAX),
+  immutable: flag(),
+  fairnessKey: name(KEY_CHARACTERS_MAX),
+}
+
+/** Callbacks have callbacks, so the rule is made when it is needed. */
+const callbacks: Rule<unknown[]> = {
+  expected: `a list of 0–${CALLBACKS_MAX} members`,
+  schema: { type: 'array', maxItems: CALLBACKS_MAX },
+  problems: (value, path) => listOf(derivedRule, { max: CALLBACKS_MAX }).problems(value, path),
+}
+
+const leafFields = { ...memberFields, onSuccess: callbacks, onError: callbacks }
+
+/** A task that another task publishes: a child, or a callback. */
+const derivedRule = objectOf({ type: typeNameRule }, { ...leafFields, key: name(KEY_CHARACTERS_MAX) })
+
+/** A member of a canvas, which gets its key from the canvas. */
+const leafRule = objectOf({ type: typeNameRule }, leafFields)
+
+const publishRule = objectOf(
+  { type: typeNameRule },
+  {
+    ...leafFields,
+    key: name(KEY_CHARACTERS_MAX),
+    ifExists: oneOf('keep', 'update', 'reject', 'restart'),
+    clean: listOf(oneOf('failed', 'succeeded'), { max: 2 }),
+    debounce: objectOf({ ms: duration(1) }, { maxWaitMs: duration(1) }),
+    throttle: objectOf({ perMs: duration(1) }, {}),
+  },
+)
+
+const patchRule = objectOf(
+  {},
+  {
+    dueAt: time,
+    delayMs: duration(),
+    input: anything<Json>('Any JSON'),
+    stage: name(TYPE_CHARACTERS_MAX),
+    tags: orNull(tags),
+    ...patchedOptionRules,
+  },
+)
+
+const { dueAt: _dueAt, delayMs: _delayMs, ...tickFields } = leafFields
+
+const scheduleRule = objectOf(
+  { task: objectOf({ type: typeNameRule }, tickFields) },
+  {
+    cron: text('a cron expression', value => value.length <= CRON_CHARACTERS_MAX),
+    everyMs: duration(EVERY_MS_MIN),
+    at: time,
+    timezone: text('the IANA name of a time zone', () => true),
+    missed: missedRule(),
+    graceMs: duration(SCHEDULE_GRACE_MS_MIN, SCHEDULE_GRACE_MS_MAX),
+  },
+)
+
+/** What a schedule does about missed ticks: a word, or an object. */
+function missedRule(): Rule<unknown> {
+  const catchUp = objectOf({ catchUp: whole(1, CATCH_UP_TICKS_MAX) }, {})
+  return {
+    expected: `"skip" or {catchUp: n} with n from 1 to ${CATCH_UP_TICKS_MAX}`,
+    schema: { anyOf: [{ const: 'skip' }, catchUp.schema] },
+    problems: (value, path) =>
+      typeof value === 'string' ? oneOf('skip').problems(value, path) : catchUp.problems(value, path),
+  }
+}
+
+const canvasRule = objectOf(
+  {},
+  {
+    key: pathName(KEY_CHARACTERS_MAX),
+    userId: name(KEY_CHARACTERS_MAX),
+    sendConcurrency: whole(1, CANVAS_SENDS_AT_ONCE_MAX),
+  },
+)
+
+const RULES = {
+  publish: publishRule,
+  derived: derivedRule,
+  leaf: leafRule,
+  canvas: canvasRule,
+  patch: patchRule,
+  schedule: scheduleRule,
+}
+
+/** The problems of a body field by field: wrong values, unknown fields, and values that JSON does not keep. */
+export function bodyProblems(kind: keyof typeof RULES, body: unknown, at = ''): FieldProblem[] {
+  const unstorable = jsonProblem(body, at)
+  return unstorable ? [unstorable] : RULES[kind].problems(body, at)
+}

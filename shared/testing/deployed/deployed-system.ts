@@ -1,0 +1,168 @@
+import type { ApiCanvas } from '../../api/canvases.ts'
+import type { ApiTask } from '../../api/tasks.ts'
+import { type Client, createClient } from '../../client/client.ts'
+import type { ClientSettings } from '../../client/send.ts'
+import { BatonError } from '../../core/errors.ts'
+import type { AnyDefinition } from '../../define/any-definition.ts'
+import type { ClaimedRun } from '../system/claims.ts'
+import { checkInput } from '../system/publishing.ts'
+import { type DeployedTestSystem, nameOf } from '../system/test-system.ts'
+import { durationMs } from '../world/duration.ts'
+
+/** The settings of a test system that is deployed, or that `baton dev` runs. */
+export type DeployedSettings = ClientSettings & {
+  /** Not needed here. They may be given, so that one test file has the same settings for a system in memory. */
+  readonly tasks?: readonly AnyDefinition[]
+  readonly flows?: readonly AnyDefinition[]
+}
+
+const IDLE_WITHIN = '60s'
+const FIRST_PAUSE_MS = 50
+const LAST_PAUSE_MS = 1_000
+const GROWTH = 1.5
+const DEFAULT_WORKER = 'test-worker'
+
+/** The test system behind a URL: it calls the HTTP API by the public client. */
+export function createDeployedSystem(settings: DeployedSettings): DeployedTestSystem {
+  const { url } = settings
+  if (!URL.canParse(url))
+    throw new BatonError('invalid', `url: '${url}' is not a URL; leave it undefined for a system in memory`)
+  const client = createClient(settings)
+  const send = client.publish as unknown as (...given: unknown[]) => Promise<{ readonly id: string }>
+  const published = new Set<string>()
+  const publish = async (what: unknown, ...given: unknown[]) => {
+    if (isDefinition(what)) await checkInput(what, given[0])
+    const answer = await send(what, ...given)
+    published.add(answer.id)
+    return answer
+  }
+  return {
+    ...callsOf(client),
+    ...readsOf(client),
+    ...refusals(),
+    publish: publish as unknown as Client['publish'],
+    runUntilIdle: ({ within = IDLE_WITHIN } = {}) =>
+      untilEnded(client, published, durationMs('runUntilIdle', within)),
+  }
+}
+
+function isDefinition(what: unknown): what is AnyDefinition {
+  return typeof what === 'object' && what !== null && 'kind' in what
+}
+
+type Calls = Omit<
+  DeployedTestSystem,
+  'publish' | 'runUntilIdle' | keyof Refusals | keyof ReturnType<typeof readsOf>
+>
+
+function callsOf(client: Client): Calls {
+  const { cancel, retry, remove, patch, canvas, cancelCanvas } = client
+  const { removeSchedule, pauseSchedule, resumeSchedule, triggerSchedule } = client
+  return {
+    ...{ cancel, retry, remove, patch, canvas, cancelCanvas },
+    ...{ removeSchedule, pauseSchedule, resumeSchedule, triggerSchedule },
+    pause: type => client.pause(nameOf(type)),
+    resume: type => client.resume(nameOf(type)),
+    schedule: (name, schedule) => (schedule ? client.putSchedule(name, schedule) : client.schedule(name)),
+    claim: async (type, { workerId = DEFAULT_WORKER, limit = 1 } = {}) => {
+      const { claims } = await client.claim({ type: nameOf(type), workerId, limit })
+      return claims.map(claim => claimedRun(client, claim))
+    },
+  }
+}
+
+function claimedRun(client: Client, claim: Pick<ClaimedRun, 'task' | 'run'>): ClaimedRun {
+  const { task, run } = claim
+  const { fence } = run
+  return {
+    ...claim,
+    heartbeat: async progress => {
+      await client.heartbeat(task.id, run.id, { fence, ...(progress !== undefined && { progress }) })
+    },
+    succeed: result => client.succeed(task.id, run.id, { fence, ...(result !== undefined && { result }) }),
+    fail: (error, how = {}) => client.fail(task.id, run.id, { fence, error, ...how }),
+    release: delayMs => client.release(task.id, run.id, { fence, ...(delayMs !== undefined && { delayMs }) }),
+  }
+}
+
+function readsOf(client: Client): Pick<DeployedTestSystem, 'task' | 'tasks' | 'children' | 'counts'> {
+  const listed = async (filter: Parameters<Client['list']>[0]) => {
+    const all: ApiTask[] = []
+    for await (const task of client.list(filter)) all.push(task)
+    return all
+  }
+  return {
+    task: id => client.get(id),
+    tasks: ({ type, status, userId } = {}) =>
+      listed({
+        ...(type !== undefined && { type: nameOf(type) }),
+        ...(status !== undefined && { status: [status].flat() as ApiTask['status'][] }),
+        ...(userId !== undefined && { userId }),
+        order: 'created',
+      }),
+    children: async id => {
+      const { items } = await client.types({ limit: 100 })
+      const lists = await Promise.all(items.map(({ type }) => listed({ type, order: 'created' })))
+      return lists.flat().filter(({ parentId }) => parentId === id)
+    },
+    counts: type => client.counts(nameOf(type)),
+  }
+}
+
+const HERE = 'not available against a deployed system'
+
+type Refusals = ReturnType<typeof refusals>
+
+/** What needs virtual time, or the inside of the system. */
+function refusals() {
+  const refused = (name: string) => new BatonError('refused', `${name}: ${HERE}`)
+  const throws = (name: string) => (): never => {
+    throw refused(name)
+  }
+  const rejects = (name: string) => () => Promise.reject(refused(name))
+  return {
+    advance: rejects('advance'),
+    sleep: rejects('sleep'),
+    fail: throws('fail'),
+    kill: throws('kill'),
+    freeze: throws('freeze'),
+    takes: throws('takes'),
+    limits: throws('limits'),
+    logs: throws('logs'),
+    now: throws('now'),
+  }
+}
+
+/** Reads the tasks and canvases again and again until all of them have ended. */
+async function untilEnded(client: Client, ids: ReadonlySet<string>, withinMs: number): Promise<void> {
+  const open = new Set(ids)
+  const until = Date.now() + withinMs
+  for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * GROWTH, LAST_PAUSE_MS)) {
+    for (const id of open) if (hasEnded(await statusOf(client, id))) open.delete(id)
+    if (open.size === 0) return
+    if (Date.now() >= until)
+      throw new BatonError('refused', `after ${withinMs} ms still open: ${[...open].join(', ')}`)
+    await new Promise(resolve => setTimeout(resolve, pause))
+  }
+}
+
+/** The status of a task or a canvas. Undefined when it is gone. */
+async function statusOf(
+  client: Client,
+  id: string,
+): Promise<ApiTask['status'] | ApiCanvas['status'] | undefined> {
+  const read = id.startsWith(CANVAS_IDS) ? client.canvas(id, { limit: 1 }) : client.get(id)
+  return read.then(
+    ({ status }) => status,
+    error => {
+      if (error?.status === 404) return undefined
+      throw error
+    },
+  )
+}
+
+const CANVAS_IDS = 'canvas:'
+
+function hasEnded(status: string | undefined): boolean {
+  return status === undefined || status === 'succeeded' || status === 'failed' || status === 'cancelled'
+}

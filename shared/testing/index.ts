@@ -1,0 +1,25 @@
+/**
+ * The testing kit, `baton-tasks/testing`. `runTask` runs one handler once. `createTestSystem` runs whole tasks, flows and
+ * canvases in virtual time, on the same core and runtime that run deployed. It needs no test runner of its own: vitest,
+ * node:test and jest (ESM) all work.
+ *
+ * Read in this order: `create-test-system.ts`, `system/test-system.ts` (what a test can do), `world/world.ts` (how it runs),
+ * `deployed/` (the same against a URL) and `run-task/`. The memory stores in `stores/` also serve the simulation and the unit
+ * tests of this repository. Everything that is not exported here may change without notice.
+ */
+export { createTestSystem, type EitherSettings } from './create-test-system.ts'
+export type { DeployedSettings } from './deployed/deployed-system.ts'
+export { type RunTaskOptions, runTask, type TaskRun } from './run-task/run-task.ts'
+export type { ClaimedRun, ClaimOptions } from './system/claims.ts'
+export type { MemorySettings } from './system/settings.ts'
+export type {
+  DeployedTestSystem,
+  LimitState,
+  LogLine,
+  SystemUnderTest,
+  TaskFilter,
+  TestSystem,
+  TypeName,
+  WorkerFault,
+} from './system/test-system.ts'
+export type { Duration } from './world/duration.ts'

@@ -1,0 +1,161 @@
+import type { DerivedBody } from '../../api/publish.ts'
+import { BatonError } from '../../core/errors.ts'
+import type { Json } from '../../core/json.ts'
+import { backoffMs } from '../../core/run/judge-budget.ts'
+import type { NextStage, Outcome } from '../../core/run/run.ts'
+import type { TaskError } from '../../core/task/error.ts'
+import { redactionOf } from '../../core/task-error/redact.ts'
+import type { AnyTask, InputOf, OutputOf } from '../../define/any-definition.ts'
+import type { RunContext } from '../../define/task-context.ts'
+import { typeOptions } from '../../runtime/publish/resolve-publication.ts'
+import { parsedInput } from '../../runtime/run/handler-input.ts'
+import { outcomeOfResult, outcomeOfThrown } from '../../runtime/run/outcome.ts'
+import { asJson, createRecorder, type RecordedLine } from './recorder.ts'
+
+export type RunTaskOptions = {
+  /** Which attempt the run is: 1 plus the failed runs before it. @default 1 */
+  readonly attempt?: number
+  /** The stage of the task. @default none; a task with stages runs its first one */
+  readonly stage?: string
+  /** The step of a flow that the run does, and whether it does or undoes it. @default none */
+  readonly step?: string
+  readonly direction?: 'do' | 'undo'
+  /** For a step: the flow's input, and the results of the steps before. @default none */
+  readonly params?: Readonly<Record<string, unknown>>
+  /** What the task before handed on, for a member of a canvas or a callback. @default none */
+  readonly previous?: unknown
+  /** The key of the task. @default 'test' */
+  readonly key?: string
+  /** Ends the run when it aborts, as a cancelled or lost run ends: the handler's `ctx.signal` aborts. @default never */
+  readonly signal?: AbortSignal
+  /** Lets the run time out after this real time, in milliseconds. The task's own `timeoutMs` does not apply. @default never */
+  readonly timeoutMs?: number
+  /** Replaces other members of the context, such as `fence` or `idempotencyKey`. */
+  readonly context?: Partial<Omit<RunContext, 'signal' | 'progress' | 'publish' | 'log' | 'next'>>
+}
+
+/** How one run of a handler ended, as the system would record it. */
+export type TaskRun<Result = unknown> = {
+  /**
+   * - `succeeded`: the task has ended with `result`;
+   * - `next`: the task goes on in the stage `next`;
+   * - `retry`: the run has failed with `error`, and the task is tried again after `retryInMs`;
+   * - `failed`: the run has failed with `error`, and the task with it: by `Fatal`, or because no retry is left;
+   * - `released`: the handler gave the task back for `delayMs`;
+   * - `stopped`: `signal` has aborted, so nothing of the run counts.
+   */
+  readonly outcome: 'succeeded' | 'next' | 'retry' | 'failed' | 'released' | 'stopped'
+  /** The result as JSON gives it back. */
+  readonly result?: Result
+  readonly next?: NextStage
+  /** The error as the system would store it. */
+  readonly error?: TaskError
+  /** What the handler threw. */
+  readonly thrown?: unknown
+  /** The time until the next attempt: of `RetryLater`, or the backoff without its jitter. */
+  readonly retryInMs?: number
+  readonly delayMs?: number
+  readonly logs: readonly RecordedLine[]
+  /** The values that the handler gave to `ctx.progress`. */
+  readonly progress: readonly Json[]
+  /** The tasks that the handler has published, with the ids that it got. */
+  readonly published: ReadonlyArray<DerivedBody & { readonly id: string }>
+}
+
+/**
+ * Runs the handler of a task once, with a whole context, and returns how the run ended. The input is parsed by the task's
+ * schema. Nothing is published: `ctx.publish` records what it is given. Errors of the handler do not reject.
+ *
+ * ```ts
+ * const { result, logs } = await runTask(resize, { url, width: 200 }, { attempt: 2 })
+ * ```
+ *
+ * After `signal` or `timeoutMs` the call waits until the handler has ended, so a handler that ignores its signal shows.
+ *
+ * @throws BatonError `invalid` for what is no task, and for wrong options.
+ */
+export async function runTask<D extends AnyTask>(
+  definition: D,
+  input?: InputOf<D>,
+  options: RunTaskOptions = {},
+): Promise<TaskRun<OutputOf<D>>> {
+  refuseWrong(definition, options)
+  const recorder = createRecorder(definition.type, options)
+  const ended = await attemptOnce(definition, asJson(input), options, recorder)
+  const { logs, progress, published } = recorder
+  return { ...ended, logs, progress, published } as TaskRun<OutputOf<D>>
+}
+
+function refuseWrong(
+  { kind, type }: { readonly kind: string; readonly type: string },
+  options: RunTaskOptions,
+): void {
+  const { attempt = 1, timeoutMs } = options
+  if (kind !== 'baton-task') {
+    const hint = kind === 'baton-flow' ? `; '${type}' is a flow, which createTestSystem runs` : ''
+    throw new BatonError('invalid', `runTask: give what defineTask returns${hint}`)
+  }
+  if (!Number.isInteger(attempt) || attempt < 1) {
+    throw new BatonError('invalid', `runTask: attempt is ${attempt}; give a whole number from 1 up`)
+  }
+  if (timeoutMs !== undefined && !(timeoutMs >= 0)) {
+    throw new BatonError('invalid', `runTask: timeoutMs is ${timeoutMs}; give milliseconds, 0 or more`)
+  }
+}
+
+type Ended = Omit<TaskRun, 'logs' | 'progress' | 'published'>
+type Recorder = ReturnType<typeof createRecorder>
+
+async function attemptOnce(
+  definition: AnyTask,
+  input: unknown,
+  options: RunTaskOptions,
+  { context, log, stopOn }: Recorder,
+): Promise<Ended> {
+  const stopped = stopOn()
+  let thrown: { readonly value: unknown } | undefined
+  let outcome: Outcome
+  try {
+    log.hide(
+      redactionOf(definition.redact ?? [], [input, options.params, options.previous] as unknown as Json),
+    )
+    const parsed = await parsedInput(input, definition)
+    outcome = outcomeOfResult(
+      await definition.run(parsed, context),
+      undefined,
+      `result of ${definition.type}`,
+    )
+  } catch (error) {
+    thrown = { value: error }
+    outcome = outcomeOfThrown(error)
+  } finally {
+    stopped.end()
+  }
+  const reaction = thrown && { thrown: thrown.value }
+  if (stopped.reason() === 'signal') return { outcome: 'stopped', ...reaction }
+  const counted = stopped.reason() === 'timeout' ? timedOut(options) : log.outcomeWithLog(outcome)
+  return { ...ending(definition, counted, options), ...reaction }
+}
+
+function timedOut({ timeoutMs }: RunTaskOptions): Outcome {
+  return { outcome: 'fail', error: { name: 'TimedOut', message: `the run took longer than ${timeoutMs} ms` } }
+}
+
+function ending({ config }: AnyTask, outcome: Outcome, { attempt = 1 }: RunTaskOptions): Ended {
+  switch (outcome.outcome) {
+    case 'succeed': {
+      const result = 'result' in outcome ? { result: asJson(outcome.result) } : {}
+      return outcome.next
+        ? { outcome: 'next', next: outcome.next, ...result }
+        : { outcome: 'succeeded', ...result }
+    }
+    case 'release':
+      return { outcome: 'released', delayMs: outcome.delayMs ?? 0 }
+    case 'fail': {
+      const { error, fatal, retryInMs } = outcome
+      const { retry } = typeOptions(config)
+      if (fatal || attempt > retry.maxRetries) return { outcome: 'failed', error }
+      return { outcome: 'retry', error, retryInMs: retryInMs ?? backoffMs(retry, attempt, 0) }
+    }
+  }
+}

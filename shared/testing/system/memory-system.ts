@@ -1,0 +1,222 @@
+import type { ApiTask } from '../../api/tasks.ts'
+import type { Counts } from '../../api/types.ts'
+import { BatonError } from '../../core/errors.ts'
+import { thereAre } from '../../core/rules/nearest.ts'
+import { STATUSES } from '../../core/states.ts'
+import { splitTaskId } from '../../core/task/task.ts'
+import type { TypeLimits } from '../../core/types/task-type.ts'
+import type { Log, LogFields } from '../../ports/machine.ts'
+import { cachedAllowance } from '../../runtime/limits/allows-start.ts'
+import type { StatusReaders } from '../../runtime/read/describe-task.ts'
+import { registerFlowType, registerHandlerType } from '../../runtime/types/register-type.ts'
+import { putType } from '../../runtime/types/types.ts'
+import { durationMs } from '../world/duration.ts'
+import type { Fault, Strikes } from '../world/serve-handler.ts'
+import { createWorld, type World } from '../world/world.ts'
+import { createClaims } from './claims.ts'
+import { createIdleness } from './idleness.ts'
+import { createOperations } from './operations.ts'
+import { checkInput, type Publishable, publishTo } from './publishing.ts'
+import { type MemorySettings, resolvedSettings } from './settings.ts'
+import { createSnapshot, type Snapshot } from './snapshot.ts'
+import {
+  type LogLine,
+  nameOf,
+  type TaskFilter,
+  type TestSystem,
+  type TypeName,
+  type WorkerFault,
+} from './test-system.ts'
+
+/** Starts a system in memory and registers its types and schedules. */
+export async function createMemorySystem(settings: MemorySettings): Promise<TestSystem> {
+  const { definitions, flows, types, ...rest } = resolvedSettings(settings)
+  const lines: LogLine[] = []
+  const world = createWorld({
+    ...rest,
+    definitions,
+    log: settings.log ?? SILENT,
+    onHandlerLine: (level, message, fields) => void lines.push(lineOf(level, message, fields)),
+  })
+  const { system } = world
+  for (const { type, config } of definitions) await registerHandlerType(system, type, config)
+  for (const [type, configuration] of types) await putType(system, type, configuration)
+  for (const { type, config } of flows) await registerFlowType(system, type, config)
+  const typeLimits = new Map<string, TypeLimits | undefined>(
+    (await system.types.list()).map(({ type, configuration }) => [type, configuration.limits]),
+  )
+  const test = await faceOf(world, { lines, typeLimits })
+  for (const [name, schedule] of Object.entries(settings.schedules ?? {})) await test.schedule(name, schedule)
+  return test
+}
+
+type Known = {
+  readonly lines: readonly LogLine[]
+  /** The limits of each registered type. */
+  readonly typeLimits: ReadonlyMap<string, TypeLimits | undefined>
+}
+
+async function faceOf(world: World, { lines, typeLimits }: Known): Promise<TestSystem> {
+  const { system, timeline } = world
+  const readers: StatusReaders = {
+    typeOf: type => system.types.get(type),
+    liveWorkers: () => system.workers.list(),
+    allowsStart: cachedAllowance(system),
+  }
+  const snapshot = createSnapshot(world, readers)
+  const exclusively = createTurns(world, snapshot)
+  const idleness = createIdleness(world, readers)
+  const operations = createOperations(system, readers)
+  const claims = createClaims(world.functions, readers, exclusively)
+  const isType = (name: string) => typeLimits.has(name)
+  const typeName = (type: TypeName) => knownType(nameOf(type), [...typeLimits.keys()])
+  await snapshot.refresh()
+  return {
+    ...inTurns(operations, exclusively),
+    ...readsOf(snapshot, typeName),
+    ...faultsOf(world, target => knownTarget(nameOf(target), isType, world)),
+    publish: ((what: Publishable, ...given: unknown[]) =>
+      exclusively(async () => {
+        if (typeof what === 'object' && 'kind' in what) await checkInput(what, given[0])
+        return publishTo(system, readers, what, given)
+      })) as unknown as TestSystem['publish'],
+    pause: type => exclusively(() => operations.pause(nameOf(type))),
+    resume: type => exclusively(() => operations.resume(nameOf(type))),
+    claim: (type, options) => exclusively(() => claims(nameOf(type), options)),
+    advance: duration => exclusively(async () => world.run(timeline.now() + durationMs('advance', duration))),
+    runUntilIdle: ({ within = IDLE_WITHIN } = {}) =>
+      exclusively(() => idleness.run(durationMs('runUntilIdle', within))),
+    limits: type => limitsOf(typeName(type), snapshot, typeLimits),
+    logs: id => lines.filter(line => id === undefined || line.taskId === id),
+    now: () => new Date(timeline.now()),
+  }
+}
+
+const IDLE_WITHIN = '366d'
+
+type Exclusively = <T>(call: () => Promise<T>) => Promise<T>
+
+/** Runs the calls of a test one after the other, and brings the snapshot up to date after each. */
+function createTurns({ activity }: World, snapshot: Snapshot): Exclusively {
+  let last: Promise<unknown> = Promise.resolve()
+  return call => {
+    if (activity.caller()) {
+      throw new BatonError(
+        'refused',
+        'a handler cannot call the test system: it publishes with ctx.publish(…)',
+      )
+    }
+    const turn = last.then(call).finally(snapshot.refresh)
+    last = turn.catch(() => undefined)
+    return turn
+  }
+}
+
+type Calls = Readonly<Record<string, (...given: never[]) => Promise<unknown>>>
+
+function inTurns<All extends Calls>(calls: All, exclusively: Exclusively): All {
+  const methods = Object.entries(calls).map(([name, call]) => [
+    name,
+    (...given: never[]) => exclusively(() => call(...given)),
+  ])
+  return Object.fromEntries(methods) as All
+}
+
+function readsOf(
+  snapshot: Snapshot,
+  typeName: (type: TypeName) => string,
+): Pick<TestSystem, 'task' | 'tasks' | 'children' | 'counts'> {
+  const task = (id: string) => {
+    const found = snapshot.get(id)
+    if (found) return found
+    throw unknownTask(id, snapshot.all())
+  }
+  const tasks = ({ type, status, userId }: TaskFilter = {}) => {
+    const name = type === undefined ? undefined : typeName(type)
+    const statuses = status === undefined ? undefined : [status].flat()
+    return snapshot
+      .all()
+      .filter(one => name === undefined || one.type === name)
+      .filter(one => statuses === undefined || statuses.includes(one.status))
+      .filter(one => userId === undefined || one.userId === userId)
+  }
+  return {
+    task,
+    tasks,
+    children: id => {
+      task(id)
+      return snapshot.all().filter(({ parentId }) => parentId === id)
+    },
+    counts: type => {
+      const counts = Object.fromEntries(STATUSES.map(status => [status, 0])) as Record<keyof Counts, number>
+      for (const { status } of tasks({ type })) counts[status] += 1
+      return counts
+    },
+  }
+}
+
+function limitsOf(
+  type: string,
+  snapshot: Snapshot,
+  typeLimits: Known['typeLimits'],
+): ReturnType<TestSystem['limits']> {
+  const tasks = snapshot.all().filter(one => one.type === type || one.stepType === type)
+  return {
+    ...typeLimits.get(type),
+    running: tasks.filter(({ status }) => status === 'running').map(({ id }) => id),
+    waiting: tasks.flatMap(({ id, statusReason: reason }) =>
+      reason === 'rate-limit' || reason === 'concurrency-limit' ? [{ id, reason }] : [],
+    ),
+  }
+}
+
+type Faults = Pick<TestSystem, 'fail' | 'kill' | 'freeze' | 'takes' | 'sleep'>
+
+function faultsOf({ handlers }: World, known: (target: TypeName) => string): Faults {
+  const plan = (target: TypeName, fault: Fault, strikes: Strikes) => {
+    const name = known(target)
+    const present = fault.kind === 'fail' ? undefined : handlers.processesOf(name)[0]
+    if (!present || fault.kind === 'fail') return handlers.plan(name, fault, strikes)
+    if (fault.kind === 'kill') present.kill()
+    else present.freeze(fault.ms)
+  }
+  return {
+    fail: (target, error, strikes = {}) => plan(target, { kind: 'fail', error: asError(error) }, strikes),
+    kill: (target, { when = 'end', ...strikes }: WorkerFault = {}) =>
+      plan(target, { kind: 'kill', when }, strikes),
+    freeze: (target, duration, { when = 'end', ...strikes }: WorkerFault = {}) =>
+      plan(target, { kind: 'freeze', when, ms: durationMs('freeze', duration) }, strikes),
+    takes: (target, duration) => handlers.last(known(target), durationMs('takes', duration)),
+    sleep: async (duration, signal) => handlers.sleep(durationMs('sleep', duration), signal),
+  }
+}
+
+function asError(error: unknown): unknown {
+  return typeof error === 'string' ? new Error(error) : error
+}
+
+/** A type, or a task that exists. @throws BatonError `invalid` or `unknown-type` */
+function knownTarget(name: string, isType: (name: string) => boolean, { heads }: World): string {
+  if (isType(name) || heads.has(name)) return name
+  if (splitTaskId(name)) throw unknownTask(name, [...heads.values()])
+  throw new BatonError('invalid', `'${name}' is neither a type of this test system nor the id of a task`)
+}
+
+function unknownTask(id: string, tasks: ReadonlyArray<Pick<ApiTask, 'id'>>): BatonError {
+  const existing = tasks.map(one => one.id)
+  const others = existing.length === 0 ? '; none is published yet' : thereAre(id, existing)
+  return new BatonError('invalid', `there is no task ${id}${others}`)
+}
+
+function knownType(name: string, types: readonly string[]): string {
+  if (types.includes(name)) return name
+  throw new BatonError('unknown-type', `'${name}' is not a type of this test system${thereAre(name, types)}`)
+}
+
+const SILENT: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
+
+/** A handler's line without the fields that the system adds to it. */
+function lineOf(level: keyof Log, message: string, given: LogFields): LogLine {
+  const { taskId, runId, traceId: _traceId, ...fields } = given
+  return { level, message, fields, taskId: String(taskId), runId: String(runId) }
+}

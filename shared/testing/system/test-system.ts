@@ -1,0 +1,143 @@
+import type { ApiSchedule, ScheduleBody } from '../../api/schedules.ts'
+import type { ApiTask } from '../../api/tasks.ts'
+import type { Counts, PausedType } from '../../api/types.ts'
+import type { Client } from '../../client/client.ts'
+import type { StatusReason } from '../../core/status/status.ts'
+import type { Status } from '../../core/task/lifecycle.ts'
+import type { TypeLimits } from '../../core/types/task-type.ts'
+import type { Log, LogFields } from '../../ports/machine.ts'
+import type { Duration } from '../world/duration.ts'
+import type { Moment, Strikes } from '../world/serve-handler.ts'
+import type { ClaimedRun, ClaimOptions } from './claims.ts'
+
+/** A type, by its name or by its definition. */
+export type TypeName = string | { readonly type: string }
+
+/** Which tasks `tasks` returns. */
+export type TaskFilter = {
+  readonly type?: TypeName
+  /** One status, or several. */
+  readonly status?: Status | readonly Status[]
+  readonly userId?: string
+}
+
+/** A log line of a handler. */
+export type LogLine = {
+  readonly level: keyof Log
+  readonly message: string
+  readonly fields: LogFields
+  readonly taskId: string
+  readonly runId: string
+}
+
+/** The limits of a type, and the tasks that they let run and let wait. */
+export type LimitState = TypeLimits & {
+  /** The ids of its running tasks. */
+  readonly running: readonly string[]
+  readonly waiting: ReadonlyArray<{ readonly id: string; readonly reason: StatusReason }>
+}
+
+/** When a worker dies or freezes within a run, and in which runs. */
+export type WorkerFault = Strikes & {
+  /**
+   * `start`: before the handler is called. `end`: the handler has done its work, and the worker has not reported it yet. It
+   * matters only for a run that has not begun.
+   *
+   * @default 'end'
+   */
+  readonly when?: Moment
+}
+
+/** The calls of the client that a test system has under the same names, with the same answers and refusals. */
+type ClientCalls = Pick<
+  Client,
+  | 'publish'
+  | 'cancel'
+  | 'retry'
+  | 'remove'
+  | 'patch'
+  | 'canvas'
+  | 'cancelCanvas'
+  | 'removeSchedule'
+  | 'pauseSchedule'
+  | 'resumeSchedule'
+  | 'triggerSchedule'
+>
+
+/** What a test can do to a system, in memory or deployed. */
+export type SystemUnderTest = ClientCalls & {
+  /** Pauses a type: none of its tasks starts any more. */
+  pause(type: TypeName): Promise<PausedType>
+  /** Ends the pause of a type. */
+  resume(type: TypeName): Promise<PausedType>
+  /** Reads a schedule, after it was created or replaced if `schedule` is given. */
+  schedule(name: string, schedule?: ScheduleBody): Promise<ApiSchedule>
+  /** Claims tasks of a type of kind `http`, as a worker over HTTP does. Empty when none is ready. */
+  claim(type: TypeName, options?: ClaimOptions): Promise<ClaimedRun[]>
+  /**
+   * Lets the system run until nothing more happens by itself. In memory: virtual time passes until no task is open, or until
+   * each open task waits for something other than time, such as the end of a pause. Deployed: until no task that this test
+   * system has published is open.
+   *
+   * @throws BatonError `refused` when tasks are open after `within` (in memory virtual time, default 366 days; deployed real
+   * time, default 60 s). The message names them.
+   */
+  runUntilIdle(options?: { readonly within?: Duration }): Promise<void>
+  /**
+   * Lets virtual time pass: milliseconds, or text such as `30s`, `3d` or `1h30m`. Everything that falls due happens at its
+   * time.
+   */
+  advance(duration: Duration): Promise<void>
+  /** Lets the next run of a task, or of a type, fail with this error, in place of its handler. */
+  fail(target: TypeName, error: unknown, strikes?: Strikes): void
+  /**
+   * Lets the worker of a task die: the one that runs it now, or else the one that runs it next. It sends no more heartbeats,
+   * and its run is lost when the lease has ended.
+   */
+  kill(target: TypeName, fault?: WorkerFault): void
+  /**
+   * Freezes the worker of a task for a time: the one that runs it now, or else the one that runs it next. It sends no
+   * heartbeats meanwhile. When it continues, its run may be lost, and then its words are refused.
+   */
+  freeze(target: TypeName, duration: Duration, fault?: WorkerFault): void
+  /** Lets the runs of a task, or of a type, last this long in virtual time. Real work takes no virtual time. @default 0 */
+  takes(target: TypeName, duration: Duration): void
+  /** For handlers: waits in virtual time, or until `signal` aborts. */
+  sleep(duration: Duration, signal?: AbortSignal): Promise<void>
+}
+
+/** A system in memory, with virtual time. Its reads show what the last awaited call has left. */
+export type TestSystem = SystemUnderTest & {
+  /** The task with everything that the API shows of it. @throws BatonError `invalid` for an unknown id; it names the nearest */
+  task(id: string): ApiTask
+  /** The tasks that fit the filter, in the order of their publish. */
+  tasks(filter?: TaskFilter): ApiTask[]
+  /** The tasks that this task has published: by `ctx.publish`, or as its callbacks. */
+  children(id: string): ApiTask[]
+  /** The number of tasks of a type by status. */
+  counts(type: TypeName): Counts
+  /** The limits of a type, with the tasks that run and that wait for a limit. */
+  limits(type: TypeName): LimitState
+  /** The log lines of handlers: of all tasks, or of one. */
+  logs(id?: string): LogLine[]
+  /** The present virtual time. */
+  now(): Date
+}
+
+type Reads = Omit<TestSystem, keyof SystemUnderTest | 'logs' | 'limits' | 'now'>
+
+/** A deployed system or a local one, under its URL. Its reads are requests. */
+export type DeployedTestSystem = SystemUnderTest & {
+  readonly [Name in keyof Reads]: (...given: Parameters<Reads[Name]>) => Promise<ReturnType<Reads[Name]>>
+} & {
+  /** @throws BatonError `refused`: a deployed system does not tell */
+  logs(id?: string): never
+  /** @throws BatonError `refused`: a deployed system does not tell */
+  limits(type: TypeName): never
+  /** @throws BatonError `refused`: there is no virtual time */
+  now(): never
+}
+
+export function nameOf(type: TypeName): string {
+  return typeof type === 'string' ? type : type.type
+}

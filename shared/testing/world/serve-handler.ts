@@ -1,0 +1,164 @@
+import { BatonError } from '../../core/errors.ts'
+import type { TaskDefinition } from '../../define/define-task.ts'
+import type { RunContext } from '../../define/task-context.ts'
+import type { Log } from '../../ports/machine.ts'
+import type { Activity } from './activity.ts'
+import type { Sandbox } from './sandbox.ts'
+import type { Timeline } from './timeline.ts'
+
+/** Which runs a fault strikes. */
+export type Strikes = {
+  /** Only runs in this stage. */
+  readonly stage?: string
+  /** Only runs of this step of a flow. */
+  readonly step?: string
+  /** Only runs that do a step, or that undo it. */
+  readonly direction?: 'do' | 'undo'
+  /** How many runs it strikes. @default 1 */
+  readonly times?: number
+}
+
+/** When a worker dies or freezes. `end`: its handler has done its work, and its end is not reported yet. */
+export type Moment = 'start' | 'end'
+
+export type Fault =
+  | { readonly kind: 'fail'; readonly error: unknown }
+  | { readonly kind: 'kill'; readonly when: Moment }
+  | { readonly kind: 'freeze'; readonly when: Moment; readonly ms: number }
+
+/** The faults that wait for a run. `target` is a task's id or a type. */
+type Planned = { readonly target: string; readonly fault: Fault; readonly strikes: Strikes; left: number }
+
+/** Calls the handlers, and does to their runs what the test asks for. */
+export type HandlerServer = {
+  /** The definition as the process of one run serves it. */
+  serving(definition: TaskDefinition, sandbox: Sandbox): TaskDefinition
+  /** Strikes the next fitting runs of a task or a type. */
+  plan(target: string, fault: Fault, strikes: Strikes): void
+  /** The processes that run a task now. */
+  processesOf(taskId: string): Sandbox[]
+  /** From now on, runs of a task or a type last this long in virtual time. */
+  last(target: string, ms: number): void
+  /** Whether the line that is being logged now comes from a handler, and not from the system. */
+  isLogging(): boolean
+  /** Waits in virtual time, for a handler. */
+  sleep(ms: number, signal: AbortSignal | undefined): Promise<void>
+}
+
+type Present = { readonly context: RunContext; readonly sandbox: Sandbox }
+
+type Tools = { readonly timeline: Timeline; readonly activity: Activity }
+
+export function createHandlerServer({ timeline, activity }: Tools): HandlerServer {
+  const planned: Planned[] = []
+  const durations = new Map<string, number>()
+  const present = new Set<Present>()
+
+  const take = (type: string, context: RunContext): Fault | undefined => {
+    const found = planned.find(one => fits(one, type, context))
+    if (!found) return undefined
+    found.left -= 1
+    if (found.left <= 0) planned.splice(planned.indexOf(found), 1)
+    return found.fault
+  }
+  let isLogging = false
+  const marked =
+    (log: Log[keyof Log]): Log['info'] =>
+    (message, fields) => {
+      isLogging = true
+      try {
+        log(message, fields)
+      } finally {
+        isLogging = false
+      }
+    }
+  const contextOf = (given: RunContext): RunContext => {
+    const { debug, info, warn, error } = given.log
+    return {
+      ...given,
+      publish: publication => activity.parked(given.publish(publication)),
+      log: { debug: marked(debug), info: marked(info), warn: marked(warn), error: marked(error) },
+    }
+  }
+  const wait: Wait = (sandbox, ms, signal) => activity.parked(sandbox.clock.sleep(ms, signal))
+  const call = async (definition: TaskDefinition, input: unknown, { context, sandbox }: Present) => {
+    const fault = take(definition.type, context)
+    const { taskId, type } = context
+    const lasts = durations.get(taskId) ?? durations.get(definition.type) ?? durations.get(type) ?? 0
+    const endsAt = timeline.now() + lasts
+    await strike(fault, 'start', sandbox, wait)
+    try {
+      if (fault?.kind === 'fail') throw fault.error
+      return await definition.run(input, context)
+    } finally {
+      if (endsAt > timeline.now()) await wait(sandbox, endsAt - timeline.now(), context.signal)
+      await strike(fault, 'end', sandbox, wait)
+    }
+  }
+
+  return {
+    serving: (definition, sandbox) => {
+      const serve = async (input: unknown, given: RunContext) => {
+        const one = { context: contextOf(given), sandbox }
+        present.add(one)
+        const ran = activity.during(given.taskId, sandbox, () => call(definition, input, one))
+        return ran.finally(() => present.delete(one))
+      }
+      return { ...definition, ...parsing(definition, sandbox, activity), run: serve as TaskDefinition['run'] }
+    },
+    plan: (target, fault, strikes) => {
+      planned.push({ target, fault, strikes, left: strikes.times ?? 1 })
+    },
+    processesOf: taskId =>
+      [...present]
+        .filter(({ context, sandbox }) => context.taskId === taskId && sandbox.isAlive())
+        .map(({ sandbox }) => sandbox),
+    last: (target, ms) => void durations.set(target, ms),
+    isLogging: () => isLogging,
+    sleep: async (ms, signal) => {
+      const sandbox = activity.caller()
+      if (!sandbox) throw new BatonError('refused', SLEEP_OUTSIDE)
+      await wait(sandbox, ms, signal)
+    },
+  }
+}
+
+const SLEEP_OUTSIDE =
+  'sleep(…) is for handlers, which wait in virtual time; a test moves the time with advance(…)'
+
+type Wait = (sandbox: Sandbox, ms: number, signal?: AbortSignal) => Promise<void>
+
+function fits({ target, strikes }: Planned, type: string, { taskId, ...context }: RunContext): boolean {
+  const { stage, step, direction } = strikes
+  if (target !== taskId && target !== type && target !== context.type) return false
+  if (stage !== undefined && stage !== context.stage) return false
+  if (step !== undefined && step !== context.step) return false
+  return direction === undefined || direction === context.direction
+}
+
+/** Kills or freezes the process of a run, if the fault says so for this moment. */
+async function strike(fault: Fault | undefined, moment: Moment, sandbox: Sandbox, wait: Wait): Promise<void> {
+  if (!fault || fault.kind === 'fail' || fault.when !== moment) return
+  if (fault.kind === 'freeze') {
+    sandbox.freeze(fault.ms)
+    return wait(sandbox, fault.ms)
+  }
+  sandbox.kill()
+  // A dead process never gets the end of a wait.
+  await wait(sandbox, Number.POSITIVE_INFINITY)
+}
+
+/** The definition's schema. Virtual time waits for a schema that does real work, too. */
+function parsing(
+  { type, input }: TaskDefinition,
+  sandbox: Sandbox,
+  activity: Activity,
+): Pick<TaskDefinition, 'input'> {
+  if (!input) return {}
+  const standard = input['~standard']
+  const validate: typeof standard.validate = value => {
+    const parsed = input['~standard'].validate(value)
+    return parsed instanceof Promise ? activity.during(`${type} (its schema)`, sandbox, () => parsed) : parsed
+  }
+  return { input: { '~standard': { ...standard, validate } } }
+}

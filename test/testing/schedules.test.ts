@@ -1,0 +1,80 @@
+import { expect, test } from 'vitest'
+import { defineTask } from '../../shared/define/define-task.ts'
+import { createTestSystem } from '../../shared/testing/index.ts'
+
+const report = defineTask('report', { run: () => ({ sent: true }) })
+const nightly = { cron: '30 2 * * *', timezone: 'Europe/Berlin', task: { type: 'report' } }
+
+/** The starts of all reports. */
+async function startsDuring(now: string, days: number): Promise<string[]> {
+  const t = await createTestSystem({ tasks: [report], now, schedules: { nightly } })
+  await t.advance(`${days}d`)
+  return t.tasks({ type: report }).map(({ startedAt = '' }) => startedAt)
+}
+
+test('a nightly cron leaves out the night whose time the clock skips', async () => {
+  expect(await startsDuring('2027-03-26T12:00:00Z', 4)).toEqual([
+    '2027-03-27T01:30:00.000Z',
+    // On the 28th the clock goes from 2:00 to 3:00.
+    '2027-03-29T00:30:00.000Z',
+    '2027-03-30T00:30:00.000Z',
+  ])
+})
+
+test('a nightly cron runs once in the night whose time the clock repeats', async () => {
+  expect(await startsDuring('2027-10-29T12:00:00Z', 3)).toEqual([
+    '2027-10-30T00:30:00.000Z',
+    '2027-10-31T00:30:00.000Z',
+    '2027-11-01T01:30:00.000Z',
+  ])
+})
+
+test('a schedule is set, read, triggered, paused and removed', async () => {
+  const t = await createTestSystem({ tasks: [report], now: '2027-05-01T00:00:00Z' })
+
+  const set = await t.schedule('hourly', { cron: '0 * * * *', task: { type: 'report' } })
+  const { taskId } = await t.triggerSchedule('hourly')
+  await t.runUntilIdle()
+  const paused = await t.pauseSchedule('hourly')
+  await t.advance('5h30m')
+  const duringPause = t.tasks({ type: report }).length
+  await t.resumeSchedule('hourly')
+  await t.advance('1h')
+
+  expect(set).toMatchObject({ name: 'hourly', nextRunAt: '2027-05-01T01:00:00.000Z' })
+  expect(t.task(taskId).status).toBe('succeeded')
+  expect(paused.paused).toBe(true)
+  expect(duringPause).toBe(1)
+  expect(t.tasks({ type: 'report' })).toHaveLength(2)
+  expect((await t.schedule('hourly')).lastRunAt).toBe('2027-05-01T06:00:00.000Z')
+
+  await t.removeSchedule('hourly')
+  await expect(t.schedule('hourly')).rejects.toThrow('there is no schedule hourly')
+})
+
+test.each([
+  [{ cron: '99 * * * *', task: { type: 'report' } }, /cron /],
+  [{ cron: '0 * * * *', everyMs: 60_000, task: { type: 'report' } }, /everyMs is one too many/],
+  [
+    { everyMs: 60_000, task: { type: 'reprt' } },
+    /'reprt' in task.type is not registered; did you mean 'report'/,
+  ],
+  [{ everyMs: 60_000, missed: 'catch', task: { type: 'report' } }, /missed must be one of skip/],
+  [
+    { everyMs: 60_000, timezon: 'UTC', task: { type: 'report' } },
+    /timezon is not a field here; did you mean 'timezone'/,
+  ],
+])('a wrong schedule is refused in the words of the API: %j', async (schedule, message) => {
+  const t = await createTestSystem({ tasks: [report] })
+
+  await expect(t.schedule('s', schedule as never)).rejects.toThrow(message)
+})
+
+test('idle systems do not wait for the next ticks of schedules', async () => {
+  const t = await createTestSystem({ tasks: [report], schedules: { nightly }, now: '2027-05-01T00:00:00Z' })
+  await t.publish(report, {}, { delayMs: 60_000 })
+
+  await t.runUntilIdle()
+
+  expect(t.now().toISOString()).toBe('2027-05-01T00:01:00.000Z')
+})

@@ -1,0 +1,81 @@
+import {
+  type Canvas,
+  chain,
+  chord,
+  createClient,
+  defineTask,
+  type Flow,
+  group,
+  type Json,
+  type PartialOptions,
+  type TaskContext,
+  type TaskDefinition,
+} from 'baton-tasks'
+import { montage, notify, order, page, resize } from './definitions.js'
+import { type IsAny, type Same, verify } from './same.js'
+
+const baton = createClient({ url: 'http://127.0.0.1:7070' })
+
+export async function everyFormOfPublish() {
+  const { id, created } = await baton.publish(resize, { url: 'a', width: 1 }, { key: 'k', delayMs: 5_000 })
+  await baton.publish(notify)
+  await baton.publish(order, { sku: 'a', cents: 1 })
+  await baton.publish<typeof resize>('resize', { url: 'a', width: 1 }, { priority: 2 })
+  await baton.publish('anything', { of: ['any', 'form'] }, { key: 'k' })
+  await baton.publish(resize.with({ url: 'a', width: 1 }))
+  await baton.publish({ type: 'resize', input: { url: 'a' }, onSuccess: [{ type: 'notify' }] })
+  const canvas = await baton.publish(chord([resize.with({ url: 'a', width: 1 }), notify], notify), {
+    sendConcurrency: 5,
+  })
+  await baton.publish(chain([notify, notify]))
+  await baton.publishMany([notify.with(), { type: 'a', key: 'b' }])
+  verify<Same<typeof id, string>>(true)
+  verify<Same<typeof created, boolean>>(true)
+  verify<IsAny<typeof canvas>>(false)
+  return canvas.taskIds
+}
+
+export async function resultsAsJsonGivesThemBack() {
+  const resized = await baton.result(resize, 'resize:a')
+  const named = await baton.result<typeof resize>('resize', 'resize:a')
+  const staged = await baton.result(page, 'page:a')
+  const sized = await baton.result(order, 'order:a')
+  const unknown = await baton.result('other', 'other:a')
+  const both = group([notify, resize.with({ url: 'a', width: 1 })])
+  const [told, second] = await baton.canvasResult(both, 'canvas:a')
+  const linked = await baton.canvasResult(chain(notify, both), 'canvas:b')
+
+  verify<Same<typeof resized.at, string>>(true)
+  verify<Same<typeof named.at, string>>(true)
+  verify<Same<typeof staged, { bytes: number }>>(true)
+  verify<Same<typeof sized.bytes, number>>(true)
+  verify<Same<typeof unknown, unknown>>(true)
+  verify<Same<typeof told, string>>(true)
+  verify<Same<typeof second.at, string>>(true)
+  verify<Same<(typeof linked)[0], string>>(true)
+}
+
+export const handlers = defineTask('handlers', {
+  async run(_input, ctx) {
+    const { id } = await ctx.publish(resize, { url: 'a', width: 1 }, { key: 'k' })
+    await ctx.publish<typeof resize>('resize', { url: 'a', width: 1 })
+    await ctx.publish({ type: 'resize', key: 'k' })
+    await ctx.publish(notify)
+    verify<Same<typeof id, string>>(true)
+    verify<IsAny<typeof ctx.previous>>(false)
+    verify<IsAny<typeof ctx.params>>(false)
+    ctx.progress({ done: 1 })
+    ctx.log.info('done', { id })
+  },
+})
+
+verify<IsAny<Canvas>>(false)
+verify<IsAny<Json>>(false)
+verify<IsAny<TaskContext['publish']>>(false)
+verify<IsAny<Awaited<ReturnType<typeof baton.get>>['options']['retry']>>(false)
+verify<IsAny<Parameters<typeof baton.putType>[1]>>(false)
+verify<IsAny<Parameters<typeof baton.claim>[0]['workerId']>>(false)
+
+/** Definitions can stand where any definition does. */
+export const definitions: ReadonlyArray<TaskDefinition | Flow> = [resize, notify, montage, page, order]
+export const options: PartialOptions = { retry: { maxRetries: 5, backoff: 'ladder', delaysMs: [1_000] } }
