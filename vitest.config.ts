@@ -16,22 +16,14 @@ const SIMULATION = ['test/simulation/{seeds,nightly}.test.ts']
 
 /** The set-up of tests on the whole local system: its template is synthesised once for all of them. */
 const onTheSystem = {
-  globalSetup: [
-    'test/support/direct-npx.ts',
-    'test/support/dynamo/one-dynamodb.ts',
-    'test/system/synthesise.ts',
-  ],
+  globalSetup: ['test/support/dynamo/one-dynamodb.ts', 'test/system/synthesise.ts'],
 }
 
 const but = (...patterns: string[]) => [...configDefaults.exclude, ...patterns]
 
 export default defineConfig({
   test: {
-    globalSetup: [
-      'test/support/scratch-folder.ts',
-      'test/support/direct-npx.ts',
-      'test/support/dynamo/one-dynamodb.ts',
-    ],
+    globalSetup: ['test/support/scratch-folder.ts', 'test/support/dynamo/one-dynamodb.ts'],
     reporters: ['default', slowestFiles],
     testTimeout: 2 * PATIENCE_MS,
     hookTimeout: 2 * PATIENCE_MS,

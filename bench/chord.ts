@@ -7,7 +7,7 @@ const MEMBERS = 400
 
 /** Measures a chord from its publish to the end of its callback. The control is the same number of plain tasks. */
 export async function chordRow({ system }: WorkerFleet): Promise<Row> {
-  await system().cloud.functions.find('Handlersadd').warm(3)
+  await system().cloud.functions.find('Arithmetic').warm(3)
   await plainTasks(system(), 'first-', 200)
   const value = await chord(system())
   return {

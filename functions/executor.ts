@@ -1,6 +1,8 @@
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda'
-import { versionOfEnvironment } from '../shared/aws/environment.ts'
+import { requiredVariable, versionOfEnvironment } from '../shared/aws/environment.ts'
 import type { ReceivingSystem } from '../shared/aws/system.ts'
+import { BatonError } from '../shared/core/errors.ts'
+import { queueNameOf } from '../shared/core/types/queue-name.ts'
 import { invocationWorkerId } from '../shared/core/worker/worker.ts'
 import type { TaskDefinition } from '../shared/define/define-task.ts'
 import { type ReceivedDispatch, serveDispatches } from '../shared/runtime/dispatch/serve-dispatches.ts'
@@ -14,19 +16,24 @@ const STOP_MARGIN_MS = 3_000
 
 type Handler = (event: SQSEvent, context: Context) => Promise<SQSBatchResponse>
 
-/** The Lambda handler that serves a task type from its queue. */
-export function executorOf(definition: TaskDefinition): Handler {
+/**
+ * The Lambda handler that serves a task type from its queue, or several types from a queue each. All messages of an invocation come
+ * from one queue, and its name says which definition serves them.
+ */
+export function executorOf(first: TaskDefinition, ...others: TaskDefinition[]): Handler {
   lockIntrinsics()
   const receiving = composeReceivingSystem()
   const { system } = receiving
   const typeOf = cachedTypeReader(system)
   const version = versionOfEnvironment()
+  const definitionFor = others.length === 0 ? () => first : definitionByQueue([first, ...others])
   const aborting = abortedBySigterm()
   return async (event, context) => {
     const stopAt = system.clock.now() + context.getRemainingTimeInMillis() - STOP_MARGIN_MS
     const read = await Promise.all(event.Records.map(record => readRecord(receiving, record)))
     const received = read.flatMap(one => one.received ?? [])
     const unread = read.flatMap(one => one.unread ?? [])
+    const definition = definitionFor(event)
     const claimer = { workerId: invocationWorkerId(context.awsRequestId), ...version }
     try {
       const failed = await serveDispatches(system, received, claimer, {
@@ -40,6 +47,27 @@ export function executorOf(definition: TaskDefinition): Handler {
       flushMetrics()
       await flushSpans(system.clock)
     }
+  }
+}
+
+/**
+ * Returns which definition serves an event.
+ *
+ * @throws BatonError `misconfigured`, when it is called, for messages of a queue of no definition.
+ */
+export function definitionByQueue(
+  definitions: readonly TaskDefinition[],
+): (event: Pick<SQSEvent, 'Records'>) => TaskDefinition {
+  const system = requiredVariable('BATON_SYSTEM')
+  const byQueue = new Map(definitions.map(one => [queueNameOf(system, one.type), one]))
+  return ({ Records: [record] }) => {
+    const queue = record?.eventSourceARN.split(':').at(-1) ?? ''
+    const definition = byQueue.get(queue)
+    if (definition) return definition
+    throw new BatonError(
+      'misconfigured',
+      `this function serves the queues ${[...byQueue.keys()].join(', ')}, and received messages of '${queue}'`,
+    )
   }
 }
 

@@ -59,6 +59,17 @@ export const CONFIGURATION_CHARACTERS_MAX = 100_000
 export const HANDLER_TIMEOUT_S = 300
 /** A handler's function runs this much longer than its task's `timeoutMs`, so that it can record the outcome. */
 export const HANDLER_MARGIN_S = 15
+/**
+ * The most types of one function. The role's policy names the queue of each twice, with at most 121 characters. A role's inline
+ * policies have at most 10,240 characters, of which the table takes a quarter. Source: IAM quotas.
+ */
+export const GROUPED_TYPES_MAX = 30
+/** Lambda's smallest `/tmp`. Source: Lambda quotas. */
+export const STORAGE_MB_MIN = 512
+/** Lambda's largest `/tmp`. Source: Lambda quotas. */
+export const STORAGE_MB_MAX = 10_240
+/** The most layers of one function. Source: Lambda quotas. */
+export const LAYERS_MAX = 5
 /** Lambda's longest timeout. Source: Lambda quotas. */
 export const FUNCTION_TIMEOUT_S_MAX = 900
 
@@ -141,6 +152,26 @@ export const ITERATOR_AGE_MS_MAX = 60_000
 
 /** The most resources of one stack. Source: CloudFormation quotas. */
 export const STACK_RESOURCES_MAX = 500
+/** The most parameters of one template. Source: CloudFormation quotas. */
+export const STACK_PARAMETERS_MAX = 200
+/** The most outputs of one template. Source: CloudFormation quotas. */
+export const STACK_OUTPUTS_MAX = 200
+/**
+ * How many handlers stand in the system's own stack, by its level of alarms. A handler takes 10 resources with `none`, 11 with
+ * `essential` and 13 with `all`; the system itself takes 70, 81 and 101, and its nested stacks 20. So the system takes at most 433
+ * of 500 resources, and the app has the rest.
+ */
+export const HANDLERS_IN_STACK_MAX = { none: 30, essential: 30, all: 24 } as const
+/**
+ * The number of nested stacks for further handlers. A hash fills them unevenly: of 300 handlers, one stack has 27 in the usual
+ * case, and 34 fit with all alarms. The number may grow, because places are recorded.
+ */
+export const NESTED_STACKS = 20
+/**
+ * With this many handlers the record of their places begins. It begins before the first nested stack, because the handlers that
+ * stand in the system's own stack by then must stay there.
+ */
+export const RECORDED_HANDLERS_MIN = 20
 /** Read units per second that a new on-demand table and each of its indexes serve. Source: DynamoDB, warm throughput. */
 export const WARM_READ_UNITS_MIN = 12_000
 /** Write units per second that a new on-demand table and each of its indexes serve. Source: DynamoDB, warm throughput. */

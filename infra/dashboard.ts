@@ -1,4 +1,4 @@
-import { Duration } from 'aws-cdk-lib'
+import { Duration, Token } from 'aws-cdk-lib'
 import { HttpApi } from 'aws-cdk-lib/aws-apigatewayv2'
 import {
   ConcreteWidget,
@@ -6,9 +6,11 @@ import {
   GraphWidget,
   type IMetric,
   Metric,
+  type MetricOptions,
   TextWidget,
 } from 'aws-cdk-lib/aws-cloudwatch'
 import { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
+import type { CfnQueue } from 'aws-cdk-lib/aws-sqs'
 import type { Construct, IConstruct } from 'constructs'
 import { INDEXES } from '../shared/aws/dynamo/keys.ts'
 import { EVERY_TYPE } from '../shared/core/bounds.ts'
@@ -137,11 +139,21 @@ function throttledRequests(table: string): IMetric[] {
 type QueueConstruct = SourceQueue | DeadLetterQueue
 
 function visible(scope: Construct, one: QueueConstruct): IMetric {
-  return one.queue.metricApproximateNumberOfMessagesVisible({ ...labelled(scope, one), statistic: 'Maximum' })
+  const options = { ...labelled(scope, one), ...namedIn(one), statistic: 'Maximum' }
+  return one.queue.metricApproximateNumberOfMessagesVisible(options)
 }
 
 function oldest(scope: Construct, one: QueueConstruct): IMetric {
-  return one.queue.metricApproximateAgeOfOldestMessage({ ...labelled(scope, one), statistic: 'Maximum' })
+  const options = { ...labelled(scope, one), ...namedIn(one), statistic: 'Maximum' }
+  return one.queue.metricApproximateAgeOfOldestMessage(options)
+}
+
+/** A fixed name stands as text, because a reference into a nested stack takes some 230 bytes of a template of at most 1 MB. */
+function namedIn({ queue }: QueueConstruct): MetricOptions {
+  const { queueName } = queue.node.defaultChild as CfnQueue
+  return queueName === undefined || Token.isUnresolved(queueName)
+    ? {}
+    : { dimensionsMap: { QueueName: queueName } }
 }
 
 /**

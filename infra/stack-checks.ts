@@ -1,14 +1,49 @@
-import { CfnResource, Stack, Token } from 'aws-cdk-lib'
+import { CfnOutput, CfnParameter, CfnResource, type NestedStack, Stack, Token } from 'aws-cdk-lib'
 import { CfnEventBus } from 'aws-cdk-lib/aws-events'
 import { CfnQueue } from 'aws-cdk-lib/aws-sqs'
 import type { Construct, IConstruct } from 'constructs'
-import { STACK_RESOURCES_MAX } from './bounds.ts'
+import { BatonError } from '../shared/core/errors.ts'
+import { STACK_OUTPUTS_MAX, STACK_PARAMETERS_MAX, STACK_RESOURCES_MAX } from './bounds.ts'
+import type { AlarmLevel } from './settings.ts'
+
+type NamedSystem = Construct & { readonly systemName: string }
+
+/** @throws BatonError `invalid` for a second system of the same name, because both would share queues, even in different stacks. */
+export function refuseSameName(system: NamedSystem, isSystem: (one: IConstruct) => one is NamedSystem): void {
+  const twin = system.node.root.node
+    .findAll()
+    .filter(isSystem)
+    .find(
+      other =>
+        other !== system && other.systemName === system.systemName && mayShareEnvironment(other, system),
+    )
+  if (!twin) return
+  throw new BatonError(
+    'invalid',
+    `${twin.node.path} is already named '${system.systemName}', and both may be deployed to one account and region; ` +
+      "give one of them another 'systemName', or give their stacks different environments",
+  )
+}
+
+/** Returns one sentence for each reason for which CloudFormation would refuse the stacks of a system. */
+export function stackProblems(
+  system: Construct,
+  handlers: Construct,
+  nestedStacks: readonly NestedStack[],
+  alarms: AlarmLevel,
+): string[] {
+  return [
+    ...collidingNames(system),
+    ...tooManyResources(system, handlers, alarms),
+    ...nestedStacks.flatMap(nested => overfullNestedStack(system, nested)),
+  ]
+}
 
 /**
  * Whether two constructs may be deployed to one account and region, where names must be unique. A stack without a fixed
  * environment may be deployed beside any other.
  */
-export function mayShareEnvironment(one: IConstruct, other: IConstruct): boolean {
+function mayShareEnvironment(one: IConstruct, other: IConstruct): boolean {
   const [a, b] = [Stack.of(one), Stack.of(other)]
   return mayBeSame(a.account, b.account) && mayBeSame(a.region, b.region)
 }
@@ -18,7 +53,7 @@ function mayBeSame(one: string, other: string): boolean {
 }
 
 /** Returns one sentence for each queue or event bus of `system` that shares its name with another construct of the app. */
-export function collidingNames(system: Construct): string[] {
+function collidingNames(system: Construct): string[] {
   const all = system.node.root.node.findAll().flatMap(named)
   const own = all.filter(({ construct }) => construct.node.path.startsWith(`${system.node.path}/`))
   return own.flatMap(({ construct, name }) => {
@@ -48,17 +83,43 @@ function named(construct: IConstruct): Array<{ readonly construct: IConstruct; r
  * Returns the problem of a stack with more resources than CloudFormation allows. CDK's own error does not say what the
  * resources are for. From 400 resources on, CDK reports their number.
  */
-export function tooManyResources(system: Construct, handlers: Construct): string[] {
+function tooManyResources(system: Construct, handlers: Construct, alarms: AlarmLevel): string[] {
   const stack = Stack.of(system)
   const total = resourcesOf(stack, stack)
   if (total <= STACK_RESOURCES_MAX) return []
   const servers = handlers.node.children.length
   const each = Math.ceil(resourcesOf(handlers, stack) / Math.max(1, servers))
+  const lessAlarms = alarms === 'all' ? "set alarms to 'essential', which saves two a handler, " : ''
   return [
     `the stack ${stack.stackName} has ${total} resources, and CloudFormation allows ${STACK_RESOURCES_MAX}. ` +
-      `The ${servers} handlers, worker services and flows of ${system.node.path} take about ${each} each: ` +
-      "serve several types with one worker service, claim some over HTTP, or move some to another system's stack",
+      `The ${servers} handlers, worker services and flows of ${system.node.path} that stand in it take about ${each} each: ` +
+      `${lessAlarms}serve several types with one worker service, claim some over HTTP, move some to another system's stack, ` +
+      'or move other resources out of this stack',
   ]
+}
+
+/** Returns the problems of a nested stack of handlers that CloudFormation would refuse. */
+function overfullNestedStack(system: Construct, nested: NestedStack): string[] {
+  const all = nested.node.findAll().filter(one => Stack.of(one) === nested)
+  const counts: ReadonlyArray<readonly [what: string, count: number, most: number]> = [
+    ['resources', resourcesOf(nested, nested), STACK_RESOURCES_MAX],
+    ['parameters', all.filter(one => one instanceof CfnParameter).length, STACK_PARAMETERS_MAX],
+    ['outputs', all.filter(one => one instanceof CfnOutput).length, STACK_OUTPUTS_MAX],
+  ]
+  return counts
+    .filter(([, count, most]) => count > most)
+    .map(
+      ([what, count, most]) =>
+        `the nested stack ${nested.node.id} of ${system.node.path} has ${count} ${what}, and CloudFormation allows ${most}. ${HELP[what]}`,
+    )
+}
+
+const HELP: Readonly<Record<string, string>> = {
+  resources:
+    "Move some of its handlers to another system's stack, or serve several types with one worker service",
+  parameters:
+    'Each resource of another stack to which its handlers refer takes one: let several handlers share resources',
+  outputs: 'Each of its resources to which another stack refers takes one: refer to fewer of them',
 }
 
 function resourcesOf(construct: Construct, stack: Stack): number {

@@ -1,4 +1,4 @@
-import { ArnFormat, CfnOutput, Stack } from 'aws-cdk-lib'
+import { CfnOutput } from 'aws-cdk-lib'
 import type { Alarm, Dashboard, Metric } from 'aws-cdk-lib/aws-cloudwatch'
 import type { EventBus } from 'aws-cdk-lib/aws-events'
 import type { IRole } from 'aws-cdk-lib/aws-iam'
@@ -16,17 +16,20 @@ import { type FailureAlarmProps, watchFailures } from './monitoring/alarms.ts'
 import { taskMetric } from './monitoring/monitoring.ts'
 import type { Parts } from './parts.ts'
 import { operatingRoutes, publishingRoutes, readingRoutes } from './permissions/api-access.ts'
-import { allow, type Grantee, granteeUnder } from './permissions/permissions.ts'
+import { type Grantee, granteeUnder } from './permissions/permissions.ts'
 import { grantTableToPublisher, grantTableToWorker } from './permissions/table-access.ts'
 import { type GrantProps, grantedTypes, TypeReach } from './permissions/type-reach.ts'
+import { Placement } from './placement/placement.ts'
 import { FarTimers } from './queues/far-timers.ts'
 import { Messages } from './queues/queues.ts'
 import { type SettingsProps, settingsOf } from './settings.ts'
-import { collidingNames, mayShareEnvironment, tooManyResources } from './stack-checks.ts'
+import { refuseSameName, stackProblems } from './stack-checks.ts'
 import { type TableLimits, TaskTable, type WarmThroughput } from './task-table.ts'
 import { type FlowProps, FlowRegistration } from './types/flow-registration.ts'
-import { HandlerFunction, type HandlerProps, WEBHOOK_PROPS } from './types/handler-function.ts'
+import { HandlerFunction, type HandlerProps } from './types/handler-function.ts'
+import { GroupedType, HandlerGroup, type HandlersProps } from './types/handler-group.ts'
 import { TypeRegistrar } from './types/types.ts'
+import { WebhookHandler } from './types/webhook-handler.ts'
 import { WorkerQueue, type WorkerQueueProps } from './types/worker-queue.ts'
 import { WorkerService, type WorkerServiceProps } from './workers/workers.ts'
 
@@ -69,12 +72,13 @@ export class TaskSystem extends Construct {
   private readonly parts: Parts
   private readonly registrar: TypeRegistrar
   private readonly handlers: Construct
+  private readonly placement: Placement
 
   constructor(scope: Construct, id: string, props: TaskSystemProps = {}) {
     super(scope, id)
     const settings = settingsOf(this, props)
     this.systemName = settings.system
-    this.refuseSameName()
+    refuseSameName(this, one => one instanceof TaskSystem)
     const table = new TaskTable(this, 'Table', settings, {
       ...(props.tableLimits && { limits: props.tableLimits }),
       ...(props.warmThroughput && { warmThroughput: props.warmThroughput }),
@@ -97,7 +101,8 @@ export class TaskSystem extends Construct {
     this.apiUrl = this.api.url
     this.registrar = new TypeRegistrar(this, 'Registrar', this.parts)
     this.handlers = new Construct(this, 'Handlers')
-    if (props.webhook ?? true) this.addWebhook()
+    this.placement = new Placement(this, 'Nested', this.handlers, settings.alarms)
+    if (props.webhook ?? true) new WebhookHandler(this.handlers, 'Webhook', this.parts, this.registrar)
     this.output('ApiUrl', this.apiUrl, props.systemName)
     this.output('TableName', table.table.tableName, props.systemName)
     this.output('EventBusName', this.eventBus.eventBusName, props.systemName)
@@ -106,20 +111,38 @@ export class TaskSystem extends Construct {
     this.output('WakeQueueUrl', messages.wake.queue.queueUrl, props.systemName)
     this.output('JobsQueueUrl', messages.jobs.queue.queueUrl, props.systemName)
     this.node.addValidation({
-      validate: () => [...collidingNames(this), ...tooManyResources(this, this.handlers)],
+      validate: () => stackProblems(this, this.handlers, this.placement.nestedStacks(), settings.alarms),
     })
   }
 
   /**
    * Deploys the handler of the task that `props.entry` defines: function, queue with dead-letter queue, mapping, and
-   * the registration of its type.
+   * the registration of its type. From the 31st on (with `alarms: 'all'` from the 25th on) a handler stands in a nested stack,
+   * and `cdk.context.json`, which you commit, records the place of each.
    *
    * @throws BatonError `invalid` when the entry defines no task, or one that has a handler already.
    */
   addHandler(id: string, props: HandlerProps): HandlerFunction {
-    const handler = new HandlerFunction(this.handlers, id, this.parts, this.registrar, props)
-    this.refuseSecondServer(handler)
-    return handler
+    return this.placement.add(id, scope => {
+      const handler = new HandlerFunction(scope, id, this.parts, this.registrar, props)
+      this.refuseSecondServer(handler)
+      return handler
+    })
+  }
+
+  /**
+   * Deploys one function for all tasks that the files of `props.entries` define: a queue with dead-letter queue, a mapping and the
+   * registration per type. The types share role, memory and code, which saves four resources per type. It has a place like
+   * one handler.
+   *
+   * @throws BatonError `invalid` when no file matches, when a file defines no task, or when one is served already.
+   */
+  addHandlers(id: string, props: HandlersProps): HandlerGroup {
+    return this.placement.add(id, scope => {
+      const group = new HandlerGroup(scope, id, this.parts, this.registrar, props)
+      for (const one of group.types) this.refuseSecondServer(one)
+      return group
+    })
   }
 
   /**
@@ -245,24 +268,12 @@ export class TaskSystem extends Construct {
     grantee.addEnvironment('BATON_SYSTEM', this.systemName)
   }
 
-  private refuseSecondServer(added: HandlerFunction | WorkerQueue | FlowRegistration): void {
-    const twin = this.handlers.node
+  private refuseSecondServer(added: HandlerFunction | GroupedType | WorkerQueue | FlowRegistration): void {
+    const twin = this.node
       .findAll()
       .filter(isOfType)
       .find(other => other !== added && other.type === added.type)
     if (twin) throw new BatonError('invalid', `'${twin.node.id}' already serves the type '${added.type}'`)
-  }
-
-  /** Adds the shipped webhook handler. It may read the secrets that sign its calls: those named `<system>/webhook/…`. */
-  private addWebhook(): void {
-    const { function: fn } = this.addHandler('Webhook', WEBHOOK_PROPS)
-    const secrets = Stack.of(this).formatArn({
-      service: 'secretsmanager',
-      resource: 'secret',
-      resourceName: `${this.systemName}/webhook/*`,
-      arnFormat: ArnFormat.COLON_RESOURCE_NAME,
-    })
-    allow(fn, { actions: ['secretsmanager:GetSecretValue'], resources: [secrets] })
   }
 
   /**
@@ -272,25 +283,8 @@ export class TaskSystem extends Construct {
   private output(name: string, value: string, systemName: string | undefined): void {
     new CfnOutput(this, name, { value }).overrideLogicalId(`${systemName?.replaceAll('-', '') ?? ''}${name}`)
   }
-
-  /** Refuses a second system of the same name, because both would share queues, even in different stacks of the app. */
-  private refuseSameName(): void {
-    const isTwin = (other: IConstruct) =>
-      other instanceof TaskSystem &&
-      other !== this &&
-      other.systemName === this.systemName &&
-      mayShareEnvironment(other, this)
-    const twin = this.node.root.node.findAll().find(isTwin)
-    if (twin) {
-      throw new BatonError(
-        'invalid',
-        `${twin.node.path} is already named '${this.systemName}', and both may be deployed to one account and region; ` +
-          "give one of them another 'systemName', or give their stacks different environments",
-      )
-    }
-  }
 }
 
-function isOfType(one: IConstruct): one is HandlerFunction | WorkerQueue | FlowRegistration {
-  return [HandlerFunction, WorkerQueue, FlowRegistration].some(kind => one instanceof kind)
+function isOfType(one: IConstruct): one is HandlerFunction | GroupedType | WorkerQueue | FlowRegistration {
+  return [HandlerFunction, GroupedType, WorkerQueue, FlowRegistration].some(kind => one instanceof kind)
 }

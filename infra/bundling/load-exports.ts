@@ -1,42 +1,35 @@
 import { randomUUID } from 'node:crypto'
-import { existsSync, rmSync, statSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { type Bundle, bundle } from './esbuild.ts'
 import { writeGenerated } from './generated-file.ts'
-import { BUNDLE_OPTIONS } from './options.ts'
+import { refuseNative } from './native.ts'
+import { type BundlingProps, optionsOf } from './options.ts'
+import { nearest } from './packages.ts'
 
-type Loaded = { readonly exports: Record<string, unknown>; readonly stamps: ReadonlyMap<string, string> }
-
-/** What this process has loaded. An app often names one file in several constructs. */
-const loaded = new Map<string, Loaded>()
+/** What this process has loaded, by the bundle that was loaded. An app often names one file in several constructs. */
+const loaded = new WeakMap<Bundle, Record<string, unknown>>()
 
 /**
  * Loads a file and returns its exports. The file is bundled like a handler first, so whatever a handler's bundle can contain can
- * be loaded: path aliases, enums, imports without an extension, JSX, JSON. Node alone would refuse them. Packages in `external`
- * are loaded from the file's own project. Loading is synchronous, because constructs are built synchronously.
+ * be loaded: path aliases, enums, imports without an extension, JSX, JSON. Node alone would refuse them. Packages that stay
+ * outside of a handler's bundle are loaded from the file's own project. Loading is synchronous, because constructs are built synchronously.
  *
- * @throws BatonError `invalid` when esbuild refuses the file; what the file itself throws; Node's error
+ * @throws BatonError `invalid` when esbuild refuses the file, or for a native package in the bundle; what the file itself throws; Node's error
  * `ERR_REQUIRE_ASYNC_MODULE` when the file, or one that it imports, awaits at its top level.
  */
-export function loadExports(
-  file: string,
-  title: string,
-  external: readonly string[],
-): Record<string, unknown> {
-  const key = JSON.stringify([file, external])
-  const known = loaded.get(key)
-  if (known && isCurrent(known)) return known.exports
+export function loadExports(file: string, title: string, props: BundlingProps = {}): Record<string, unknown> {
   const made = bundle(title, {
-    ...BUNDLE_OPTIONS,
+    ...optionsOf(props),
     minify: false,
     sourcemap: false,
     entryPoints: [file],
-    external: [...external],
     outfile: join(packageFolderOf(file), 'loaded.mjs'),
   })
-  const exports = evaluate(file, made)
-  loaded.set(key, { exports, stamps: stampsOf(made.inputs) })
+  if (!props.loader?.['.node']) refuseNative(title, made.inputs)
+  const exports = loaded.get(made) ?? evaluate(file, made)
+  loaded.set(made, exports)
   return exports
 }
 
@@ -51,21 +44,7 @@ function evaluate(file: string, { files: [code] }: Bundle): Record<string, unkno
   }
 }
 
-function isCurrent({ stamps }: Loaded): boolean {
-  return [...stamps].every(([path, stamp]) => stampOf(path) === stamp)
-}
-
-function stampsOf(paths: readonly string[]): Map<string, string> {
-  return new Map(paths.map(path => [path, stampOf(path)]))
-}
-
-function stampOf(path: string): string {
-  const { mtimeMs, size } = statSync(path, { throwIfNoEntry: false }) ?? { mtimeMs: 0, size: -1 }
-  return `${mtimeMs} ${size}`
-}
-
-/** The nearest folder above a file that has a `package.json`, or else the file's own. Its packages are found from there. */
-function packageFolderOf(file: string, folder = dirname(file)): string {
-  if (existsSync(join(folder, 'package.json'))) return folder
-  return dirname(folder) === folder ? dirname(file) : packageFolderOf(file, dirname(folder))
+/** The folder of the package that a file belongs to. */
+function packageFolderOf(file: string): string {
+  return nearest(dirname(file), ['package.json']) ?? dirname(file)
 }

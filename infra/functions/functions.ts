@@ -8,7 +8,6 @@ import type { Duration } from 'aws-cdk-lib'
 import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
 import {
   ApplicationLogLevel,
-  Architecture,
   type Code,
   Function as LambdaFunction,
   LoggingFormat,
@@ -22,6 +21,7 @@ import type { Construct } from 'constructs'
 import { FUNCTION_MEMORY_MB } from '../bounds.ts'
 import { watchFunction } from '../monitoring/alarms.ts'
 import type { LogLevel, Settings } from '../settings.ts'
+import { allowNetworkInterfaces, type FunctionPlacement, placed } from './placement.ts'
 
 export type FunctionSpec = {
   /** A folder whose `index.mjs` exports `handler`. */
@@ -41,6 +41,8 @@ export type FunctionSpec = {
    * @default false
    */
   readonly failsSilently?: boolean
+  /** The processor, the network and the layers of a user's function. @default arm64, without network and layers */
+  readonly placement?: FunctionPlacement
 }
 
 /** Creates a function of the system. Its role may write logs and traces; each resource that it uses grants the rest. */
@@ -53,12 +55,13 @@ export function createFunction(scope: Construct, settings: Settings, spec: Funct
   // CDK's own role would have a managed policy that may write to every log group of the account.
   const role = new Role(scope, 'Role', { assumedBy: new ServicePrincipal('lambda.amazonaws.com') })
   logGroup.grantWrite(role)
+  if (spec.placement?.vpc) allowNetworkInterfaces(role)
   const fn = new LambdaFunction(scope, 'Function', {
     code: spec.code,
     handler: 'index.handler',
     description: spec.description,
     runtime: Runtime.NODEJS_24_X,
-    architecture: Architecture.ARM_64,
+    ...placed(spec.placement),
     memorySize: spec.memorySize ?? FUNCTION_MEMORY_MB,
     timeout: spec.timeout,
     role,

@@ -4,6 +4,7 @@ import { BatonError } from '../../shared/core/errors.ts'
 import { refuseConfiguration } from '../../shared/core/rules/type-configuration.ts'
 import type { TypeConfiguration } from '../../shared/core/types/task-type.ts'
 import { loadExports } from '../bundling/load-exports.ts'
+import type { BundlingProps } from '../bundling/options.ts'
 
 /** The part of a definition that the deployment needs. */
 export type TaskSpec = {
@@ -35,8 +36,12 @@ type Exported = TaskSpec & { readonly kind: Kind }
  *
  * @throws BatonError `invalid` when there is no such file, it cannot be loaded, or it does not export one definition.
  */
-export function readDefinition(entry: string, exportName?: string): FoundDefinition {
-  return readOne('baton-task', entry, exportName)
+export function readDefinition(
+  entry: string,
+  exportName?: string,
+  bundling?: BundlingProps,
+): FoundDefinition {
+  return readOne('baton-task', exportsOf(entry, bundling), entry, exportName)
 }
 
 /**
@@ -44,8 +49,8 @@ export function readDefinition(entry: string, exportName?: string): FoundDefinit
  *
  * @throws BatonError `invalid` when there is no such file, it cannot be loaded, or it does not export one flow.
  */
-export function readFlow(entry: string, exportName?: string): FoundDefinition {
-  return readOne('baton-flow', entry, exportName)
+export function readFlow(entry: string, exportName?: string, bundling?: BundlingProps): FoundDefinition {
+  return readOne('baton-flow', exportsOf(entry, bundling), entry, exportName)
 }
 
 /**
@@ -53,16 +58,16 @@ export function readFlow(entry: string, exportName?: string): FoundDefinition {
  *
  * @throws BatonError `invalid` when there is no such file, it cannot be loaded, or exports none.
  */
-export function readDefinitions(entry: string): FoundDefinition[] {
-  const exported = exportsOf(entry)
+export function readDefinitions(entry: string, bundling?: BundlingProps): FoundDefinition[] {
+  const exported = exportsOf(entry, bundling)
   const definitions = allOf('baton-task', exported)
   if (definitions.size === 0) throw nothingIn(entry, 'baton-task', exported)
   return [...definitions].map(([name, definition]) => found(entry, name, definition))
 }
 
 /** Returns all flows that `entry` exports; there may be none. @throws BatonError `invalid` when it cannot be loaded. */
-export function readFlows(entry: string): FoundDefinition[] {
-  return [...allOf('baton-flow', exportsOf(entry))].map(([name, flow]) => found(entry, name, flow))
+export function readFlows(entry: string, bundling?: BundlingProps): FoundDefinition[] {
+  return [...allOf('baton-flow', exportsOf(entry, bundling))].map(([name, flow]) => found(entry, name, flow))
 }
 
 /** Returns the spec with the construct's `events` in place of the definition's, if the construct sets `events`. */
@@ -70,8 +75,12 @@ export function withEvents<Spec extends TaskSpec>(spec: Spec, events: boolean | 
   return events === undefined ? spec : { ...spec, config: { ...spec.config, events } }
 }
 
-function readOne(kind: Kind, entry: string, exportName: string | undefined): FoundDefinition {
-  const exported = exportsOf(entry)
+function readOne(
+  kind: Kind,
+  exported: ReadonlyMap<string, Exported>,
+  entry: string,
+  exportName: string | undefined,
+): FoundDefinition {
   const name = exportName ?? onlyNameOf(kind, exported, entry)
   const definition = exported.get(name)
   if (definition?.kind === kind) return found(entry, name, definition)
@@ -83,8 +92,8 @@ function readOne(kind: Kind, entry: string, exportName: string | undefined): Fou
   )
 }
 
-function exportsOf(entry: string): Map<string, Exported> {
-  return new Map(Object.entries(load(resolve(entry), entry)).filter(isDefinitionExport))
+function exportsOf(entry: string, bundling?: BundlingProps): Map<string, Exported> {
+  return new Map(Object.entries(load(resolve(entry), entry, bundling)).filter(isDefinitionExport))
 }
 
 function allOf(kind: Kind, exported: ReadonlyMap<string, Exported>): Map<string, Exported> {
@@ -119,12 +128,14 @@ export function refuseHttp({ type, config }: TaskSpec): void {
   throw new BatonError('invalid', `'${type}' is of kind 'http': it is claimed over HTTP and has no handler`)
 }
 
-function load(file: string, entry: string): Record<string, unknown> {
+function load(file: string, entry: string, bundling?: BundlingProps): Record<string, unknown> {
   if (!existsSync(file)) throw new BatonError('invalid', `there is no file ${entry} in ${process.cwd()}`)
   try {
-    return loadExports(file, entry, [])
+    return loadExports(file, entry, bundling)
   } catch (cause) {
     if (isRefusal(cause)) {
+      // What this package itself refuses names the entry already.
+      if (cause.message.startsWith(entry)) throw cause
       throw new BatonError('invalid', `${entry}: ${cause.message}`, { cause, problems: cause.problems })
     }
     const awaits = (cause as { code?: unknown }).code === 'ERR_REQUIRE_ASYNC_MODULE'

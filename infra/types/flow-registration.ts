@@ -1,8 +1,10 @@
 import { Construct } from 'constructs'
 import { BatonError } from '../../shared/core/errors.ts'
 import { CONFIGURATION_CHARACTERS_MAX } from '../bounds.ts'
+import type { BundlingProps } from '../bundling/options.ts'
 import type { Parts } from '../parts.ts'
 import { readFlow, withEvents } from './definition.ts'
+import { refuseUnknown } from './refuse-props.ts'
 import type { TypeRegistrar } from './types.ts'
 
 export type FlowProps = {
@@ -12,6 +14,8 @@ export type FlowProps = {
   readonly flow?: string
   /** Whether events of its tasks are published on the system's event bus. @default as the definition says, else false */
   readonly events?: boolean
+  /** How the file is bundled to load it. @default as a handler without options */
+  readonly bundling?: BundlingProps
 }
 
 /**
@@ -21,15 +25,10 @@ export type FlowProps = {
 export class FlowRegistration extends Construct {
   readonly type: string
 
-  constructor(
-    scope: Construct,
-    id: string,
-    { reach }: Parts,
-    registrar: TypeRegistrar,
-    { entry, flow, events }: FlowProps,
-  ) {
+  constructor(scope: Construct, id: string, { reach }: Parts, registrar: TypeRegistrar, props: FlowProps) {
     super(scope, id)
-    const definition = withEvents(readFlow(entry, flow), events)
+    refuseUnknown(props.entry, props, ['entry', 'flow', 'events', 'bundling'])
+    const definition = withEvents(readFlow(props.entry, props.flow, props.bundling), props.events)
     refuseLarge(definition.type, JSON.stringify(definition.config).length)
     this.type = definition.type
     reach.add(this.type, definition.config.steps)

@@ -1,8 +1,9 @@
 import { type Duration, Token } from 'aws-cdk-lib'
 import { BatonError, type FieldProblem } from '../../shared/core/errors.ts'
+import { unknownFieldMessages } from '../../shared/core/rules/compound.ts'
 import { versionRule } from '../../shared/core/rules/options.ts'
 import { type Rule, shown, unless } from '../../shared/core/rules/rules.ts'
-import { whole } from '../../shared/core/rules/scalars.ts'
+import { flag, whole } from '../../shared/core/rules/scalars.ts'
 import { refuseFields } from '../../shared/core/rules/type-configuration.ts'
 import {
   FARGATE_MEMORY_MB,
@@ -18,16 +19,37 @@ import {
   WORKER_CONCURRENCY_MAX,
 } from '../bounds.ts'
 import type { FoundDefinition } from './definition.ts'
+import type { FunctionProps } from './function-props.ts'
+import { bundlingRule, placementProblems, textsRule } from './function-rules.ts'
 
 type Rules = Readonly<Record<string, Rule>>
 
-const HANDLER_RULES: Rules = {
+/** The options of a function. Those without a rule here are checked where they are used, or by CDK. */
+const FUNCTION_RULES: Readonly<Record<keyof FunctionProps, Rule | undefined>> = {
   memorySize: whole(FUNCTION_MEMORY_MB_MIN, FUNCTION_MEMORY_MB_MAX, ' of megabytes'),
   batchSize: whole(1, QUEUE_BATCH_SIZE),
   maxConcurrency: whole(MAPPING_CONCURRENCY_MIN, MAPPING_CONCURRENCY_MAX),
   reservedConcurrency: whole(MAPPING_CONCURRENCY_MIN, Number.MAX_SAFE_INTEGER),
   version: versionRule,
+  events: flag(),
+  bundling: bundlingRule,
+  environment: textsRule,
+  ephemeralStorageSize: undefined,
+  timeout: undefined,
+  architecture: undefined,
+  layers: undefined,
+  vpc: undefined,
+  vpcSubnets: undefined,
+  securityGroups: undefined,
+  allowPublicSubnet: flag(),
+  logLevel: undefined,
+  otherTypes: undefined,
 }
+
+/** The options of `addHandler`. */
+export const HANDLER_NAMES = ['entry', 'task', ...Object.keys(FUNCTION_RULES)]
+/** The options of `addHandlers`. */
+export const GROUP_NAMES = ['entries', ...Object.keys(FUNCTION_RULES)]
 
 const SERVICE_RULES: Rules = {
   concurrency: whole(1, WORKER_CONCURRENCY_MAX),
@@ -35,21 +57,70 @@ const SERVICE_RULES: Rules = {
   maxTasks: whole(1, SERVICE_CONTAINERS_QUOTA),
   backlogPerTask: whole(1, Number.MAX_SAFE_INTEGER),
   version: versionRule,
+  events: flag(),
+  bundling: bundlingRule,
+  environment: textsRule,
 }
 
-/** @throws BatonError `invalid`, naming file, task type and field, for illegal options of a handler. */
-export function refuseHandlerProps(
+const SERVICE_NAMES = [
+  ...[
+    'entry',
+    'dockerfile',
+    'cpu',
+    'memory',
+    'drainSeconds',
+    'logLevel',
+    'otherTypes',
+    'cluster',
+    'vpc',
+    'subnets',
+  ],
+  ...Object.keys(SERVICE_RULES),
+]
+
+/** @throws BatonError `invalid`, naming entry and field, for options that do not exist, and for wrong ways to load the entry. */
+export function refuseUnloadable(entry: string, props: FunctionProps, names: readonly string[]): void {
+  refuseFields(entry, [
+    ...unknownProblems(props, names),
+    ...problemsOf({ bundling: props.bundling }, FUNCTION_RULES),
+  ])
+}
+
+/** @throws BatonError `invalid`, naming what the function serves and the field, for illegal options of a function. */
+export function refuseFunctionProps(served: string, props: FunctionProps): void {
+  const timeoutS = secondsOf(props.timeout)
+  refuseFields(served, [
+    ...problemsOf(props, FUNCTION_RULES),
+    ...(timeoutS === undefined ? [] : functionTimeoutProblems(timeoutS)),
+    ...placementProblems(props),
+  ])
+  refuseReserved(props.environment)
+}
+
+/** @throws BatonError `invalid`, naming entry and task type, when a run may outlast the function. */
+export function refuseTimeouts(
   entry: string,
   { type, config: { defaults } }: FoundDefinition,
-  props: { readonly timeout?: Duration },
+  timeout: Duration | undefined,
 ): void {
-  const { timeout } = props
-  const timeoutS = timeout && !timeout.isUnresolved() ? timeout.toSeconds({ integral: false }) : undefined
-  refuseFields(`${entry}, task '${type}'`, [
-    ...problemsOf(props, HANDLER_RULES),
-    ...(timeoutS === undefined ? [] : functionTimeoutProblems(timeoutS)),
-    ...runTimeoutProblems(defaults.timeoutMs, timeoutS),
-  ])
+  refuseFields(`${entry}, task '${type}'`, runTimeoutProblems(defaults.timeoutMs, secondsOf(timeout)))
+}
+
+/** @throws BatonError `invalid`, naming the entry and each field, for options that do not exist. */
+export function refuseUnknown(entry: string, props: object, names: readonly string[]): void {
+  refuseFields(entry, unknownProblems(props, names))
+}
+
+function unknownProblems(props: object, names: readonly string[]): FieldProblem[] {
+  const unknown = Object.entries(props).flatMap(([name, value]) =>
+    names.includes(name) || value === undefined ? [] : [name],
+  )
+  const messages = unknownFieldMessages(unknown, names)
+  return unknown.map((path, index) => ({ path, message: messages[index] ?? '' }))
+}
+
+function secondsOf(timeout: Duration | undefined): number | undefined {
+  return timeout && !timeout.isUnresolved() ? timeout.toSeconds({ integral: false }) : undefined
 }
 
 function functionTimeoutProblems(timeoutS: number): FieldProblem[] {
@@ -74,7 +145,11 @@ export function refuseServiceProps(
   entry: string,
   props: { readonly cpu: number; readonly memory: number },
 ): void {
-  refuseFields(entry, [...problemsOf(props, SERVICE_RULES), ...sizeProblems(props)])
+  refuseFields(entry, [
+    ...unknownProblems(props, SERVICE_NAMES),
+    ...problemsOf(props, SERVICE_RULES),
+    ...sizeProblems(props),
+  ])
 }
 
 /** Fargate offers certain sizes only, and refuses others in the middle of a deployment. */
@@ -89,10 +164,10 @@ function sizeProblems({ cpu, memory }: { readonly cpu: number; readonly memory: 
   return [{ path: 'memory', message }]
 }
 
-function problemsOf(props: object, rules: Rules): FieldProblem[] {
+function problemsOf(props: object, rules: Readonly<Record<string, Rule | undefined>>): FieldProblem[] {
   return Object.entries(rules).flatMap(([name, rule]) => {
     const value: unknown = (props as Record<string, unknown>)[name]
-    return value === undefined || Token.isUnresolved(value) ? [] : rule.problems(value, name)
+    return !rule || value === undefined || Token.isUnresolved(value) ? [] : rule.problems(value, name)
   })
 }
 

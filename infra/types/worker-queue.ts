@@ -4,9 +4,11 @@ import type { Queue } from 'aws-cdk-lib/aws-sqs'
 import { Construct } from 'constructs'
 import { WORKER_VISIBILITY_S } from '../../shared/core/bounds.ts'
 import { queueNameOf } from '../../shared/core/types/queue-name.ts'
+import type { BundlingProps } from '../bundling/options.ts'
 import type { Parts } from '../parts.ts'
 import { SourceQueue } from '../queues/source-queue.ts'
 import { readDefinition, refuseHttp, withEvents } from './definition.ts'
+import { refuseUnknown } from './refuse-props.ts'
 import type { TypeRegistrar } from './types.ts'
 
 export type WorkerQueueProps = {
@@ -16,6 +18,8 @@ export type WorkerQueueProps = {
   readonly task?: string
   /** Whether events of its tasks are published on the system's event bus. @default as the definition says, else false */
   readonly events?: boolean
+  /** How the file is bundled to load it. @default as a handler without options */
+  readonly bundling?: BundlingProps
 }
 
 /**
@@ -29,7 +33,8 @@ export class WorkerQueue extends Construct {
 
   constructor(scope: Construct, id: string, parts: Parts, registrar: TypeRegistrar, props: WorkerQueueProps) {
     super(scope, id)
-    const definition = withEvents(readDefinition(props.entry, props.task), props.events)
+    refuseUnknown(props.entry, props, ['entry', 'task', 'events', 'bundling'])
+    const definition = withEvents(readDefinition(props.entry, props.task, props.bundling), props.events)
     refuseHttp(definition)
     this.type = definition.type
     const source = new SourceQueue(this, 'Tasks', parts.settings, {

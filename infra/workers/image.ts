@@ -1,51 +1,60 @@
-import { join } from 'node:path'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
+import { join, resolve } from 'node:path'
 import { Stack } from 'aws-cdk-lib'
 import { Platform } from 'aws-cdk-lib/aws-ecr-assets'
 import { ContainerImage } from 'aws-cdk-lib/aws-ecs'
 import type { Construct } from 'constructs'
-import { type DefinitionPlace, writeEntry } from '../bundling/entries.ts'
-import { bundle } from '../bundling/esbuild.ts'
-import { generatedFile, specifier, writeGenerated } from '../bundling/generated-file.ts'
-import { BUNDLE_OPTIONS } from '../bundling/options.ts'
-import { runtimeModule } from '../bundling/runtime-module.ts'
+import { BatonError } from '../../shared/core/errors.ts'
+import { writeContents } from '../bundling/bundling.ts'
+import { generatedFile, writeGenerated } from '../bundling/generated-file.ts'
+import { isDevelopment, type UserCode, workerContents } from '../bundling/user-code.ts'
 
-/** The image installs nothing, since the bundle needs Node alone. Because there is no RUN command, any machine can build it. */
+/** The main file of a worker in its image. */
+const MAIN = 'index.mjs'
+
+/** The image installs nothing: what the bundle needs lies beside it. Because there is no RUN command, any machine can build it. */
 const DOCKERFILE = `FROM public.ecr.aws/docker/library/node:24-slim
 WORKDIR /worker
-COPY index.mjs index.mjs.map ./
+COPY . ./
 USER node
-CMD ["node", "index.mjs"]
+CMD ["node", "${MAIN}"]
 `
 
 /**
- * Makes the image of a worker that serves `definitions`: a Dockerfile beside one bundle. Synthesis writes the bundle, and the
- * deployment builds the image.
+ * Makes the image of a worker: a Dockerfile, the bundle and its modules in one folder. Synthesis writes the folder, and the
+ * deployment builds the image. `dockerfile` replaces the Dockerfile.
+ *
+ * @throws BatonError `invalid` when there is no such Dockerfile, or when it does not start the worker.
  */
 export function workerImage(
   scope: Construct,
-  name: string,
-  definitions: readonly DefinitionPlace[],
+  code: UserCode,
+  dockerfile: string | undefined,
 ): ContainerImage {
-  const folder = generatedFile('images', name)
-  writeGenerated(join(folder, 'Dockerfile'), DOCKERFILE)
-  if (Stack.of(scope).bundlingRequired) {
-    const entry = writeWorkerEntry(name, definitions)
-    const options = { ...BUNDLE_OPTIONS, entryPoints: [entry], outfile: join(folder, 'index.mjs') }
-    for (const { path, contents } of bundle(name, options).files)
-      writeGenerated(path, Buffer.from(contents).toString())
+  const folder = generatedFile('images', code.name)
+  const text = dockerfile === undefined ? DOCKERFILE : ownDockerfile(code.title, dockerfile)
+  writeGenerated(join(folder, 'Dockerfile'), text)
+  writeGenerated(join(folder, '.dockerignore'), 'Dockerfile\n.dockerignore\n')
+  const makeContents = workerContents(code)
+  if (Stack.of(scope).bundlingRequired && !isDevelopment(scope)) {
+    const contents = makeContents()
+    rmSync(join(folder, 'node_modules'), { recursive: true, force: true })
+    writeContents(folder, contents)
   }
   return ContainerImage.fromAsset(folder, { platform: Platform.LINUX_ARM64 })
 }
 
-/** Writes the main file of a container that serves the definitions, and returns its absolute path. */
-function writeWorkerEntry(name: string, places: readonly DefinitionPlace[]): string {
-  return writeEntry(name, entry => [
-    `import { serveTasks } from ${specifier(entry, runtimeModule('worker'))}`,
-    ...places.map(
-      ({ file, exportName }, index) =>
-        `import { ${exportName} as task${index} } from ${specifier(entry, file)}`,
-    ),
-    '',
-    `serveTasks([${places.map((_place, index) => `task${index}`).join(', ')}])`,
-  ])
+function ownDockerfile(title: string, dockerfile: string): string {
+  const file = resolve(dockerfile)
+  if (!existsSync(file)) throw wrong(title, `there is no file ${dockerfile} in ${process.cwd()}`)
+  const text = readFileSync(file, 'utf8')
+  if (text.includes(MAIN)) return text
+  throw wrong(
+    title,
+    `${dockerfile} must copy the bundle and start it: COPY . ./ and CMD ["node", "${MAIN}"]; its folder holds the bundle and bundling.nodeModules`,
+  )
+}
+
+function wrong(title: string, problem: string): BatonError {
+  return new BatonError('invalid', `${title}: dockerfile: ${problem}`)
 }

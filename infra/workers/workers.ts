@@ -4,7 +4,7 @@
  * from which the workers receive.
  */
 
-import { Duration, Names, Stack } from 'aws-cdk-lib'
+import { type CfnResource, Duration, Names, Stack } from 'aws-cdk-lib'
 import { SubnetType } from 'aws-cdk-lib/aws-ec2'
 import {
   type ContainerDefinition,
@@ -21,6 +21,7 @@ import type { IRole, PolicyStatement } from 'aws-cdk-lib/aws-iam'
 import { LogGroup } from 'aws-cdk-lib/aws-logs'
 import type { Queue } from 'aws-cdk-lib/aws-sqs'
 import { Construct } from 'constructs'
+import { defined } from '../../shared/core/defined.ts'
 import { BatonError } from '../../shared/core/errors.ts'
 import {
   SERVICE_CONTAINERS_MAX,
@@ -32,6 +33,8 @@ import {
   WORKER_MEMORY_MB,
   WORKER_STOP_MARGIN_S,
 } from '../bounds.ts'
+import type { BundlingProps } from '../bundling/options.ts'
+import { describeBundle, type UserCode } from '../bundling/user-code.ts'
 import { environmentOf } from '../functions/functions.ts'
 import { watchWorkers } from '../monitoring/alarms.ts'
 import type { Parts } from '../parts.ts'
@@ -39,7 +42,7 @@ import { allow, type Grantee } from '../permissions/permissions.ts'
 import { grantTableToWorker, type Serving } from '../permissions/table-access.ts'
 import { typesWithin } from '../permissions/type-reach.ts'
 import { type LogLevel, levelOf } from '../settings.ts'
-import { readDefinitions, readFlows } from '../types/definition.ts'
+import { type FoundDefinition, readDefinitions, readFlows } from '../types/definition.ts'
 import { FlowRegistration } from '../types/flow-registration.ts'
 import { refuseReserved, refuseServiceProps, WORKER_VERSION } from '../types/refuse-props.ts'
 import type { TypeRegistrar } from '../types/types.ts'
@@ -54,6 +57,14 @@ export type WorkerServiceProps = Placement & {
    * the flows that the file exports. It serves their steps if the file exports the steps' tasks, too.
    */
   readonly entry: string
+  /**
+   * A Dockerfile of your own, for native tools, relative to the working directory. Its build context is a folder with the bundle
+   * `index.mjs` and `bundling.nodeModules`: let it `COPY . ./` and start `node index.mjs` on Node 24.
+   * @default one that starts the bundle on Node 24 and installs nothing
+   */
+  readonly dockerfile?: string
+  /** How its code is bundled. @default everything is bundled by esbuild into one minified file */
+  readonly bundling?: BundlingProps
   /** CPU units of a container: 256, 512, 1,024, … 16,384; 1,024 are one vCPU. @default 256 */
   readonly cpu?: number
   /** Megabytes of a container; `cpu` decides which sizes are legal. @default 512 */
@@ -109,21 +120,23 @@ export class WorkerService extends Construct {
     const props = withDefaults(given)
     refuseServiceProps(given.entry, props)
     const { entry } = props
-    const events = props.events === undefined ? {} : { events: props.events }
-    const definitions = readDefinitions(entry)
+    const shared = defined({ events: props.events, bundling: props.bundling })
+    const definitions = readDefinitions(entry, props.bundling)
     const types = new Construct(this, 'Types')
     this.queues = definitions.map(
       ({ exportName }) =>
-        new WorkerQueue(types, exportName, parts, registrar, { entry, task: exportName, ...events }),
+        new WorkerQueue(types, exportName, parts, registrar, { entry, task: exportName, ...shared }),
     )
     const flows = new Construct(this, 'Flows')
-    this.flows = readFlows(entry).map(
+    this.flows = readFlows(entry, props.bundling).map(
       ({ exportName }) =>
-        new FlowRegistration(flows, exportName, parts, registrar, { entry, flow: exportName, ...events }),
+        new FlowRegistration(flows, exportName, parts, registrar, { entry, flow: exportName, ...shared }),
     )
     const queues = this.queues.map(({ queue }) => queue)
-    const image = workerImage(this, Names.uniqueId(this), definitions)
+    const code = workerCode(entry, Names.uniqueId(this), definitions, props.bundling)
+    const image = workerImage(this, code, props.dockerfile)
     const definition = this.defineContainer(image, parts, queues, props)
+    describeBundle(definition.node.defaultChild as CfnResource, code)
     this.taskRole = definition.taskRole
     this.service = this.runOn(clusterFor(this, scope, props), definition, props)
     new WorkerScaling(this, 'Scaling', this.service, queues, props)
@@ -187,6 +200,17 @@ export class WorkerService extends Construct {
     )
     return service
   }
+}
+
+/** The containers run on arm64. */
+function workerCode(
+  title: string,
+  name: string,
+  [first, ...others]: readonly FoundDefinition[],
+  bundling: BundlingProps | undefined,
+): UserCode {
+  if (!first) throw new BatonError('invalid', `${title} exports no task; export what defineTask returns`)
+  return { title, name, definitions: [first, ...others], cpu: 'arm64', bundling }
 }
 
 type Props = ReturnType<typeof withDefaults>

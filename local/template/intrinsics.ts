@@ -88,7 +88,7 @@ const resolvedList = (argument: unknown, scope: Scope) => resolveIntrinsics(argu
 
 const looksIntrinsic = (key: string) => key === 'Ref' || key === 'Condition' || key.startsWith('Fn::')
 
-function soleEntry(value: Record<string, unknown>): [string, unknown] | [undefined] {
+export function soleEntry(value: Record<string, unknown>): [string, unknown] | [undefined] {
   const keys = Object.keys(value)
   const key = keys[0]
   // A policy statement has a `Condition` beside other keys; only `{ "Condition": "Name" }` alone is the intrinsic.
@@ -97,7 +97,7 @@ function soleEntry(value: Record<string, unknown>): [string, unknown] | [undefin
   return [key, value[key]]
 }
 
-function splitOnce(text: string, separator: string): [string, string] {
+export function splitOnce(text: string, separator: string): [string, string] {
   const at = text.indexOf(separator)
   return at < 0 ? [text, ''] : [text.slice(0, at), text.slice(at + separator.length)]
 }

@@ -36,7 +36,15 @@ export function emulationOf(type: string): Emulation {
   return table[type] ?? unsupported
 }
 
-const generated = ({ logicalId, stackName }: Resource) => `${stackName}-${logicalId}`.slice(0, 64)
+const NAME_CHARACTERS_MAX = 64
+/** CDK's logical ids end with a hash of so many characters, which tells long ids apart. */
+const HASH_CHARACTERS = 8
+
+function generated({ logicalId, stackName }: Resource): string {
+  const name = `${stackName}-${logicalId}`
+  if (name.length <= NAME_CHARACTERS_MAX) return name
+  return name.slice(0, NAME_CHARACTERS_MAX - HASH_CHARACTERS) + name.slice(-HASH_CHARACTERS)
+}
 
 const named = (resource: Resource, property: string) => String(resource.read(property) ?? generated(resource))
 

@@ -1,10 +1,12 @@
 /**
- * CloudFormation: this file reads the synthesised template, `intrinsics.ts` resolves its functions, `stack.ts` describes its
- * resources, and `resource-types.ts` lists what is emulated.
+ * CloudFormation: this file reads the synthesised template, `flatten.ts` puts nested stacks into it (`rewrite.ts` replaces their
+ * names), `intrinsics.ts` resolves its functions, `stack.ts` describes its resources, and `resource-types.ts` lists what is
+ * emulated.
  */
 
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { flatten } from './flatten.ts'
 
 export type TemplateResource = {
   readonly Type: string
@@ -16,7 +18,7 @@ export type TemplateResource = {
 
 export type Template = {
   readonly Resources: Record<string, TemplateResource>
-  readonly Parameters?: Record<string, { readonly Default?: unknown }>
+  readonly Parameters?: Record<string, { readonly Type?: string; readonly Default?: unknown }>
   readonly Conditions?: Record<string, unknown>
   readonly Mappings?: Record<string, Record<string, Record<string, unknown>>>
   readonly Outputs?: Record<string, { readonly Value: unknown }>
@@ -36,7 +38,7 @@ type AssetManifest = {
   dockerImages?: Record<string, { source?: { directory?: string } }>
 }
 
-/** Reads one stack of a synthesised cloud assembly (`cdk.out`). Throws if the stack is not in it. */
+/** Reads one stack of a synthesised cloud assembly (`cdk.out`), with its nested stacks. Throws if the stack is not in it. */
 export function readAssembly(assemblyDir: string, stackName: string): Assembly {
   const templateFile = join(assemblyDir, `${stackName}.template.json`)
   if (!existsSync(templateFile)) {
@@ -45,11 +47,18 @@ export function readAssembly(assemblyDir: string, stackName: string): Assembly {
   const manifest = readManifest(join(assemblyDir, `${stackName}.assets.json`))
   const assets = assetPathsOf(manifest)
   return {
-    template: readJson(templateFile) as Template,
+    template: flatten(readJson(templateFile) as Template, nested => readNested(nested, assemblyDir, assets)),
     directory: assemblyDir,
     codeDirOf: resource => codeDirOf(resource, assemblyDir, assets),
     imageDirOf: image => imageDirOf(image, assemblyDir, manifest),
   }
+}
+
+/** The template of a nested stack is a file asset of its parent. Its URL ends with the hash of the asset. */
+function readNested(nested: TemplateResource, assemblyDir: string, assets: ReadonlyMap<string, string>) {
+  const hash = /\/([0-9a-f]{64})\.json"/.exec(JSON.stringify(nested.Properties?.TemplateURL ?? ''))?.[1]
+  const path = nested.Metadata?.['aws:asset:path'] ?? (hash && assets.get(hash))
+  return typeof path === 'string' ? (readJson(join(assemblyDir, path)) as Template) : undefined
 }
 
 // The metadata names the folder. Without metadata, the S3 key of the code still has the asset's hash.

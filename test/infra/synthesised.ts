@@ -1,6 +1,6 @@
-import { mkdtempSync, readFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { App, Stack } from 'aws-cdk-lib'
 import { Template } from 'aws-cdk-lib/assertions'
 import { TaskSystem, type TaskSystemProps } from '../../infra/index.ts'
@@ -17,9 +17,9 @@ export type Resource = {
 const { context } = JSON.parse(readFileSync('cdk.json', 'utf8')) as { context: Record<string, unknown> }
 
 /** An app with the flags of `cdk.json`. It does not bundle functions, since templates do not depend on their code. */
-export function anApp(): App {
+export function anApp(more: Readonly<Record<string, unknown>> = {}): App {
   const outdir = mkdtempSync(join(tmpdir(), 'app-'))
-  return new App({ outdir, context: { ...context, 'aws:cdk:bundling-stacks': [] } })
+  return new App({ outdir, context: { ...context, 'aws:cdk:bundling-stacks': [], ...more } })
 }
 
 export function aSystem(props: TaskSystemProps = {}, stackName = 'Baton', app = anApp()) {
@@ -54,6 +54,17 @@ export function readTemplate(stack: Stack) {
   }))
   const ofType = (type: string) => resources.filter(({ Type }) => Type === type)
   return { template, json, resources, ofType }
+}
+
+/** A file that exports this many tasks under their types, and the types. The tasks double a number. */
+export function manyTasks(count: number) {
+  const types = Array.from({ length: count }, (_, nth) => `task${nth + 1}`)
+  const entry = join(mkdtempSync(join(tmpdir(), 'tasks-')), 'tasks.ts')
+  const task = (type: string) =>
+    `export const ${type} = defineTask('${type}', { run: ({ number }) => ({ doubled: 2 * number }) })`
+  const definer = JSON.stringify(resolve('shared/define/define-task.ts'))
+  writeFileSync(entry, [`import { defineTask } from ${definer}`, ...types.map(task)].join('\n'))
+  return { entry, types }
 }
 
 /** The logical id that a reference (`Ref`, `Fn::GetAtt`) points at. */

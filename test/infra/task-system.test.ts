@@ -114,9 +114,9 @@ describe('A deployed type', () => {
   test('is bundled from an entry that joins its definition and the executor', () => {
     expect(readFileSync('.baton/entries/Baton-q-resize.ts', 'utf8').split('\n').slice(1)).toEqual([
       'import { executorOf } from "../../functions/executor.ts"',
-      'import { resize as definition } from "../../test/infra/fixtures/resize.ts"',
+      'import { resize as task0 } from "../../test/infra/fixtures/resize.ts"',
       '',
-      'export const handler = executorOf(definition)',
+      'export const handler = executorOf(task0)',
       '',
     ])
   })

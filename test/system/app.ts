@@ -9,10 +9,8 @@ const tasks = new TaskSystem(stack, 'Tasks', { removalPolicy: RemovalPolicy.DEST
 tasks.addHandler('WordCount', { entry: 'functions/tasks/word-count.ts' })
 tasks.addHandler('Probe', { entry: 'test/system/tasks/probe.ts' })
 
-/** Types for the members and callbacks of canvases. */
-for (const task of ['add', 'multiply', 'fail', 'note']) {
-  tasks.addHandler(task, { entry: 'test/system/tasks/arithmetic.ts', task })
-}
+/** Types for the members and callbacks of canvases, in one function. */
+tasks.addHandlers('Arithmetic', { entries: 'test/system/tasks/arith*.ts' })
 
 /** Steps of a saga: a handler's step and its undo, and a worker's step and its undo. A test claims the third step over HTTP. */
 tasks.addHandler('Check', { entry: 'test/system/tasks/saga.ts', task: 'check' })

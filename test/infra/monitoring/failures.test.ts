@@ -102,7 +102,7 @@ describe('addDashboard', () => {
 
   test('shows all queues, dead-letter queues and functions, even of handlers that are added later', () => {
     const missing = [...ofType('AWS::SQS::Queue'), ...ofType('AWS::Lambda::Function')].filter(
-      ({ id }) => !body.includes(`"${id}"`),
+      ({ id, Properties }) => !body.includes(`"${id}"`) && !body.includes(`\\"${Properties.QueueName}\\"`),
     )
 
     expect(missing.map(({ id }) => id)).toEqual([])

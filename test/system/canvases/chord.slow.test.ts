@@ -14,7 +14,7 @@ beforeAll(async () => {
   system = await startLocalSystem()
   // The sweeper writes once a minute, and no task causes that.
   system.cloud.scheduler.disable('Sweep')
-  await system.cloud.functions.find('Handlersadd').warm(3)
+  await system.cloud.functions.find('Arithmetic').warm(3)
 })
 
 afterAll(() => system?.stop())

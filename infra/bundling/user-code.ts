@@ -1,0 +1,67 @@
+import { dirname } from 'node:path'
+import type { CfnResource } from 'aws-cdk-lib'
+import type { Code } from 'aws-cdk-lib/aws-lambda'
+import type { Construct } from 'constructs'
+import { type Contents, codeOf, placeholderCode } from './bundling.ts'
+import { type DefinitionPlace, writeExecutorEntry, writeWorkerEntry } from './entries.ts'
+import { bundle } from './esbuild.ts'
+import { generatedFile } from './generated-file.ts'
+import type { Cpu } from './native.ts'
+import { planModules } from './node-modules.ts'
+import { type BundlingProps, optionsOf } from './options.ts'
+
+/** Definitions in files of users, to be bundled with what runs them. */
+export type UserCode = {
+  /** What is bundled, in errors: the entry as the app names it. */
+  readonly title: string
+  /** A name that is unique in the project. */
+  readonly name: string
+  readonly definitions: readonly [ServedPlace, ...ServedPlace[]]
+  readonly cpu: Cpu
+  readonly bundling?: BundlingProps | undefined
+}
+
+type ServedPlace = DefinitionPlace & { readonly type: string }
+
+/** The key of the metadata by which `baton dev` bundles the code itself. */
+const BUNDLE_METADATA = 'baton:bundle'
+
+/** The code of the function that serves the definitions. Under `baton dev` it is a placeholder. */
+export function handlerCode(scope: Construct, code: UserCode): Code {
+  const entry = writeExecutorEntry(code.name, code.definitions)
+  return isDevelopment(scope) ? placeholderCode() : codeOf(scope, () => contentsOf(code, entry))
+}
+
+/** Returns what makes the main file `index.mjs` of a container that serves the definitions, and the modules beside it. */
+export function workerContents(code: UserCode): () => Contents {
+  const entry = writeWorkerEntry(code.name, code.definitions)
+  return () => contentsOf(code, entry)
+}
+
+/** Whether `baton dev` synthesises the app. It bundles the code of a function when the function gets its first message. */
+export function isDevelopment(scope: Construct): boolean {
+  return Boolean(scope.node.tryGetContext('baton:dev'))
+}
+
+/** Writes to the template, for `baton dev` only, how the code of a function or a container is bundled. */
+export function describeBundle(resource: CfnResource, { name, definitions, bundling }: UserCode): void {
+  if (!isDevelopment(resource)) return
+  resource.addMetadata(BUNDLE_METADATA, {
+    types: definitions.map(({ type }) => type),
+    entry: generatedFile('entries', `${name}.ts`),
+    options: optionsOf(bundling),
+    nodeModules: bundling?.nodeModules ?? [],
+    // Code in this folder finds the modules.
+    root: dirname(definitions[0].file),
+  })
+}
+
+function contentsOf({ title, name, definitions, cpu, bundling }: UserCode, entry: string): Contents {
+  const { files } = bundle(title, {
+    ...optionsOf(bundling),
+    entryPoints: [entry],
+    outfile: generatedFile('bundles', name, 'index.mjs'),
+  })
+  const names = bundling?.nodeModules ?? []
+  return { files, cpu, modules: planModules({ title, names, from: dirname(definitions[0].file), cpu }) }
+}

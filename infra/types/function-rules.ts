@@ -1,0 +1,113 @@
+import { existsSync } from 'node:fs'
+import { type Size, Token } from 'aws-cdk-lib'
+import { Architecture, CfnLayerVersion, type ILayerVersion } from 'aws-cdk-lib/aws-lambda'
+import type { FieldProblem } from '../../shared/core/errors.ts'
+import { listOf, objectOf } from '../../shared/core/rules/compound.ts'
+import { inside, type Rule, unless } from '../../shared/core/rules/rules.ts'
+import { flag, oneOf, text, whole } from '../../shared/core/rules/scalars.ts'
+import { LAYERS_MAX, STORAGE_MB_MAX, STORAGE_MB_MIN } from '../bounds.ts'
+import type { FunctionProps } from './function-props.ts'
+
+/** What the options of a function that bring code, network and machine may be. `refuse-props.ts` has the numbers. */
+
+const MODULES_MAX = 100
+
+const packageName = text("the name of a package, such as 'sharp' or '@scope/name'", name =>
+  /^(@[a-z0-9-~][\w.~-]*\/)?[a-z0-9-~][\w.~-]*$/i.test(name),
+)
+const pattern = text("the name of a package or a pattern, such as '@aws-sdk/*'", name => name.trim() !== '')
+const loader = oneOf(
+  ...(['base64', 'binary', 'copy', 'css', 'dataurl', 'default', 'empty', 'file', 'global-css'] as const),
+  ...(['js', 'json', 'jsx', 'local-css', 'text', 'ts', 'tsx'] as const),
+)
+
+/** An object of any names with values of one rule. */
+function recordOf(value: Rule, expected: string, nameFits: (name: string) => boolean = () => true): Rule {
+  return {
+    expected,
+    schema: { type: 'object', additionalProperties: value.schema },
+    problems: (given, path) => {
+      if (typeof given !== 'object' || given === null || Array.isArray(given))
+        return unless(false, expected, given, path)
+      return Object.entries(given).flatMap(([name, member]) =>
+        nameFits(name)
+          ? Token.isUnresolved(member)
+            ? []
+            : value.problems(member, inside(path, name))
+          : unless(false, expected, name, path),
+      )
+    },
+  }
+}
+
+/** An object of texts, such as an environment. */
+export const textsRule = recordOf(
+  text('a text', () => true),
+  'an object of texts',
+)
+
+export const bundlingRule = objectOf(
+  {},
+  {
+    nodeModules: listOf(packageName, { max: MODULES_MAX }),
+    externalModules: listOf(pattern, { max: MODULES_MAX }),
+    loader: recordOf(loader, "an object of loaders by extensions, such as { '.html': 'text' }", name =>
+      /^\.[\w.-]+$/.test(name),
+    ),
+    define: textsRule,
+    minify: flag(),
+    sourceMap: flag(),
+    target: text("a language level of esbuild, such as 'node24'", name => name.trim() !== ''),
+    tsconfig: text('the path of a file', existsSync),
+  },
+)
+
+/** The problems of processor, layers, storage and network. */
+export function placementProblems(props: FunctionProps): FieldProblem[] {
+  const { architecture = Architecture.ARM_64, ephemeralStorageSize } = props
+  return [
+    ...architectureProblems(architecture),
+    ...(props.layers ?? []).flatMap((layer, index) =>
+      layerProblems(layer as ILayerVersion, architecture, index),
+    ),
+    ...unless(
+      (props.layers?.length ?? 0) <= LAYERS_MAX,
+      `at most ${LAYERS_MAX} layers`,
+      props.layers,
+      'layers',
+    ),
+    ...(ephemeralStorageSize ? storageProblems(ephemeralStorageSize) : []),
+    ...(props.vpc ? [] : networkProblems(props)),
+  ]
+}
+
+const ARCHITECTURES = [Architecture.ARM_64, Architecture.X86_64].map(({ name }) => name)
+
+function architectureProblems(architecture: unknown): FieldProblem[] {
+  const { name } = (architecture ?? {}) as { readonly name?: string }
+  const expected = 'Architecture.ARM_64 or Architecture.X86_64'
+  return unless(ARCHITECTURES.includes(name ?? ''), expected, name ?? architecture, 'architecture')
+}
+
+/** CDK checks a layer's runtimes only. A layer that the app imports does not tell its processors. */
+function layerProblems(layer: ILayerVersion, { name }: Architecture, index: number): FieldProblem[] {
+  const { defaultChild } = layer.node
+  const compatible =
+    defaultChild instanceof CfnLayerVersion ? defaultChild.compatibleArchitectures : undefined
+  if (!compatible || compatible.includes(name)) return []
+  const message = `must be a layer for ${name}, the function's architecture, not for ${compatible.join(', ')}`
+  return [{ path: `layers.${index}`, message }]
+}
+
+function storageProblems(size: Size): FieldProblem[] {
+  if (size.isUnresolved()) return []
+  const megabytes = size.toMebibytes({ rounding: 0 })
+  return whole(STORAGE_MB_MIN, STORAGE_MB_MAX, ' of megabytes').problems(megabytes, 'ephemeralStorageSize')
+}
+
+function networkProblems(props: FunctionProps): FieldProblem[] {
+  const names = ['vpcSubnets', 'securityGroups', 'allowPublicSubnet'] as const
+  return names.flatMap(path =>
+    props[path] === undefined ? [] : [{ path, message: 'is given without vpc, which it belongs to' }],
+  )
+}

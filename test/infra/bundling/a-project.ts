@@ -1,0 +1,41 @@
+import { mkdirSync, mkdtempSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+
+type Content = string | Buffer | object
+
+/** Writes a project to a folder of its own, and returns the folder. An object is written as JSON. */
+export function aProject(files: Readonly<Record<string, Content>>): string {
+  const root = realpathSync(mkdtempSync(join(tmpdir(), 'project-')))
+  for (const [path, content] of Object.entries({ 'package.json': { name: 'shop' }, ...files })) {
+    const file = join(root, path)
+    mkdirSync(dirname(file), { recursive: true })
+    const isText = typeof content === 'string' || Buffer.isBuffer(content)
+    writeFileSync(file, isText ? content : JSON.stringify(content))
+  }
+  return root
+}
+
+/** Links `from` to `to`, as pnpm links packages. */
+export function link(root: string, from: string, to: string): void {
+  mkdirSync(dirname(join(root, from)), { recursive: true })
+  symlinkSync(join(root, to), join(root, from))
+}
+
+/** The source of a definition that no `defineTask` has made, with further code before it. */
+export function aDefinition(type: string, code = ''): string {
+  return `${code}\nexport const ${type} = { kind: 'baton-task', type: '${type}', config: { kind: 'handler', defaults: {} }, run: () => undefined }\n`
+}
+
+const MACHINES = { x64: 0x3e, arm64: 0xb7 }
+
+/** The head of machine code for Linux. */
+export function elf(cpu: keyof typeof MACHINES): Buffer {
+  const head = Buffer.alloc(64)
+  head.write('7f454c46', 'hex')
+  head.writeUInt16LE(MACHINES[cpu], 18)
+  return head
+}
+
+/** The head of machine code for macOS. */
+export const MACH_O = Buffer.from('cffaedfe0c000001', 'hex')

@@ -1,0 +1,172 @@
+import { existsSync, mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { lockedIntegrity } from '../../../infra/bundling/fetch-package.ts'
+import type { Cpu } from '../../../infra/bundling/native.ts'
+import { copyModule, planModules } from '../../../infra/bundling/node-modules.ts'
+import { aProject, elf, link, MACH_O } from './a-project.ts'
+
+const plan = (from: string, name: string, cpu: Cpu = 'arm64') =>
+  planModules({ title: 'resize.ts', names: [name], from, cpu })
+
+/** The folders in the asset with the versions in them. */
+const placed = (from: string, name: string, cpu?: Cpu) =>
+  Object.fromEntries(
+    plan(from, name, cpu).map(({ path, package: one }) => [path, one.manifest.version] as const),
+  )
+
+/** Installed packages: name and version, and the dependencies of each. */
+const pkg = (path: string, version: string, more: object = {}) => ({
+  [`${path}/package.json`]: { version, ...more },
+  [`${path}/index.js`]: '',
+})
+
+describe('The modules of an asset', () => {
+  test('are all that the named package needs, and what it wants of the platform that is installed', () => {
+    const root = aProject({
+      ...pkg('node_modules/a', '1.0.0', {
+        dependencies: { b: '^2.0.0' },
+        optionalDependencies: { absent: '^1.0.0', there: '^1.0.0' },
+        peerDependencies: { peer: '*', 'absent-peer': '*' },
+      }),
+      ...pkg('node_modules/b', '2.1.0'),
+      ...pkg('node_modules/there', '1.0.0'),
+      ...pkg('node_modules/peer', '3.0.0'),
+      ...pkg('node_modules/other', '1.0.0'),
+    })
+
+    expect(placed(root, 'a')).toEqual({
+      'node_modules/a': '1.0.0',
+      'node_modules/b': '2.1.0',
+      'node_modules/peer': '3.0.0',
+      'node_modules/there': '1.0.0',
+    })
+  })
+
+  test('keep a second version of a package below the package that needs it', () => {
+    const root = aProject({
+      ...pkg('node_modules/a', '1.0.0', { dependencies: { b: '1', '@s/c': '1' } }),
+      ...pkg('node_modules/b', '1.0.0', { dependencies: { a: '1' } }),
+      ...pkg('node_modules/@s/c', '1.0.0', { dependencies: { b: '2' } }),
+      ...pkg('node_modules/@s/c/node_modules/b', '2.0.0', { dependencies: { d: '1' } }),
+      ...pkg('node_modules/d', '1.0.0'),
+    })
+
+    expect(placed(root, 'a')).toEqual({
+      'node_modules/a': '1.0.0',
+      'node_modules/b': '1.0.0',
+      'node_modules/@s/c': '1.0.0',
+      'node_modules/@s/c/node_modules/b': '2.0.0',
+      'node_modules/d': '1.0.0',
+    })
+  })
+
+  test('are found through the links of pnpm', () => {
+    const root = aProject({
+      ...pkg('node_modules/.pnpm/a@1.0.0/node_modules/a', '1.0.0', { dependencies: { b: '1' } }),
+      ...pkg('node_modules/.pnpm/b@1.0.0/node_modules/b', '1.0.0'),
+    })
+    link(root, 'node_modules/a', 'node_modules/.pnpm/a@1.0.0/node_modules/a')
+    link(root, 'node_modules/.pnpm/a@1.0.0/node_modules/b', 'node_modules/.pnpm/b@1.0.0/node_modules/b')
+
+    expect(Object.keys(placed(root, 'a'))).toEqual(['node_modules/a', 'node_modules/b'])
+  })
+
+  const BUILDS = {
+    optionalDependencies: { '@n/darwin-arm64': '1.0.0', '@n/linux-arm64': '1.0.0', '@n/linux-x64': '1.0.0' },
+  }
+  const build = (name: string, os: string, cpu: string, code: Buffer) => ({
+    ...pkg(`node_modules/@n/${name}`, '1.0.0', { os: [os], cpu: [cpu] }),
+    [`node_modules/@n/${name}/a.node`]: code,
+  })
+
+  test.each<[Cpu, string]>([
+    ['arm64', 'node_modules/@n/linux-arm64'],
+    ['x64', 'node_modules/@n/linux-x64'],
+  ])('contain the build for Linux on %s and no other', (cpu, expected) => {
+    const root = aProject({
+      ...pkg('node_modules/native', '1.0.0', BUILDS),
+      ...build('darwin-arm64', 'darwin', 'arm64', MACH_O),
+      ...build('linux-arm64', 'linux', 'arm64', elf('arm64')),
+      ...build('linux-x64', 'linux', 'x64', elf('x64')),
+    })
+
+    expect(Object.keys(placed(root, 'native', cpu))).toEqual([expected, 'node_modules/native'].sort())
+  })
+
+  test('leave out machine code for other platforms, and what an optional package was compiled for elsewhere', () => {
+    const root = aProject({
+      ...pkg('node_modules/native', '1.0.0', { optionalDependencies: { faster: '1' } }),
+      'node_modules/native/prebuilds/linux-arm64/a.node': elf('arm64'),
+      'node_modules/native/prebuilds/linux-x64/a.node': elf('x64'),
+      'node_modules/native/prebuilds/darwin-arm64/a.node': MACH_O,
+      'node_modules/native/node_modules/nested/package.json': { version: '1.0.0' },
+      ...pkg('node_modules/faster', '1.0.0'),
+      'node_modules/faster/build/Release/a.node': elf('x64'),
+    })
+    const asset = mkdtempSync(join(tmpdir(), 'asset-'))
+    const isThere = (path: string) => existsSync(join(asset, 'node_modules/native', path))
+
+    const planned = plan(root, 'native')
+    for (const module of planned) copyModule(asset, module, 'arm64')
+
+    expect(planned.map(({ path }) => path)).toEqual(['node_modules/native'])
+    expect(
+      ['linux-arm64', 'linux-x64', 'darwin-arm64'].map(one => isThere(`prebuilds/${one}/a.node`)),
+    ).toEqual([true, false, false])
+    expect([isThere('index.js'), isThere('node_modules')]).toEqual([true, false])
+  })
+})
+
+describe('A module is refused', () => {
+  test.each<[string, Record<string, string | Buffer | object>, RegExp]>([
+    [
+      'that was compiled for another processor',
+      { 'node_modules/native/build/Release/a.node': elf('x64') },
+      /the native package 'native' has no build for linux-arm64, the function's platform: build\/Release\/a\.node is for linux-x64/,
+    ],
+    [
+      'that was compiled for macOS',
+      { 'node_modules/native/build/Release/a.node': MACH_O },
+      /build\/Release\/a\.node is for darwin\. Set 'architecture'/,
+    ],
+    [
+      'that was not compiled at all',
+      { 'node_modules/native/binding.gyp': '{}' },
+      /'native' has no build for linux-arm64.* it has no machine code where it is installed/,
+    ],
+    [
+      'that needs a package that is not installed',
+      { 'node_modules/native/package.json': { version: '1.0.0', dependencies: { absent: '1' } } },
+      /resize\.ts: 'native' needs 'absent', which is not installed/,
+    ],
+  ])('%s', (_what, files, message) => {
+    const root = aProject({ ...pkg('node_modules/native', '1.0.0'), ...files })
+
+    expect(() => plan(root, 'native')).toThrow(message)
+  })
+
+  test('that is not installed', () => {
+    expect(() => plan(aProject({}), 'native')).toThrow(
+      /resize\.ts: bundling\.nodeModules\.0 is 'native', which is not installed/,
+    )
+  })
+})
+
+describe('The locked content of a package is read from the lock file of', () => {
+  test.each([
+    [
+      'npm',
+      '"node_modules/@n/linux-x64": {\n  "version": "1.0.0",\n  "cpu": ["x64"],\n  "integrity": "sha512-abc=="\n},\n"node_modules/@n/other": {}',
+    ],
+    ['pnpm', "  '@n/linux-x64@1.0.0':\n    resolution: {integrity: sha512-abc==}\n    cpu: [x64]\n"],
+    [
+      'Yarn 1',
+      '"@n/linux-x64@1.0.0":\n  version "1.0.0"\n  resolved "https://…"\n  integrity sha512-abc==\n',
+    ],
+  ])('%s', (_manager, text) => {
+    expect(lockedIntegrity(text, '@n/linux-x64', '1.0.0')).toBe('sha512-abc==')
+    expect(lockedIntegrity(text, '@n/linux-x64', '1.0.1')).toBeUndefined()
+  })
+})

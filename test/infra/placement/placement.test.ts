@@ -1,0 +1,273 @@
+import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type App, Stack, Stage } from 'aws-cdk-lib'
+import { Annotations, Match } from 'aws-cdk-lib/assertions'
+import { Construct } from 'constructs'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { Placement } from '../../../infra/placement/placement.ts'
+import { anApp } from '../synthesised.ts'
+
+/** Where the handlers of a system stand: the construct id of the stack of each. */
+type Stands = Readonly<Record<string, string>>
+
+let project: string
+
+/** An app that does not print the warnings that the tests read. */
+const aQuietApp = (context: Readonly<Record<string, unknown>> = {}) =>
+  anApp({ '@aws-cdk/core:annotationsInValidationReport': false, ...context })
+
+/** The tests synthesise in a project of their own, as the command line of CDK does. */
+beforeEach(() => {
+  project = mkdtempSync(join(tmpdir(), 'project-'))
+  vi.spyOn(process, 'cwd').mockReturnValue(project)
+  vi.stubEnv('CDK_OUTDIR', 'cdk.out')
+})
+
+afterEach(() => {
+  vi.unstubAllEnvs()
+  vi.restoreAllMocks()
+})
+
+const numbered = (count: number) => Array.from({ length: count }, (_, index) => `H${index + 1}`)
+
+/** Adds a system with these handlers, and returns where they stand. */
+function add(
+  stack: Stack,
+  ids: readonly string[],
+  id = 'Tasks',
+  alarms: 'all' | 'essential' = 'essential',
+): Stands {
+  const system = new Construct(stack, id)
+  const placement = new Placement(system, 'Nested', new Construct(system, 'Handlers'), alarms)
+  const standOf = (handler: string) =>
+    Stack.of(placement.add(handler, scope => new Construct(scope, handler))).node.id
+  return Object.fromEntries(ids.map(handler => [handler, standOf(handler)]))
+}
+
+/** Synthesises an app with one system, and returns where its handlers stand. */
+function deploy(ids: readonly string[]): Stands {
+  const app = aQuietApp()
+  const stands = add(new Stack(app, 'Baton'), ids)
+  app.synth()
+  return stands
+}
+
+/** Asserts that every handler that stood somewhere before stands there again. */
+function expectUnmoved(before: Stands, after: Stands): void {
+  expect(after).toMatchObject(Object.fromEntries(Object.entries(before).filter(([id]) => id in after)))
+}
+
+const contextFile = () => join(project, 'cdk.context.json')
+const readContext = () => JSON.parse(readFileSync(contextFile(), 'utf8'))
+const recorded = () => readContext()['baton-tasks:places']
+const warningsOf = (stack: Stack) =>
+  Annotations.fromStack(stack)
+    .findWarning('*', Match.anyValue())
+    .map(({ entry }) => String(entry.data))
+
+describe('The first 30 handlers stand in the stack of the system', () => {
+  test('and each further one in a nested stack', () => {
+    const stands = deploy(numbered(32))
+
+    const nested = Object.entries(stands).filter(([, stack]) => stack !== 'Baton')
+
+    expect(nested.map(([id]) => id)).toEqual(['H31', 'H32'])
+    for (const [, stack] of nested) expect(stack).toMatch(/^Handlers\d+$/)
+  })
+
+  test('and the first 24 with all alarms, which take more resources', () => {
+    const stands = add(new Stack(aQuietApp(), 'Baton'), numbered(25), 'Tasks', 'all')
+
+    expect(Object.keys(stands).filter(id => stands[id] !== 'Baton')).toEqual(['H25'])
+  })
+
+  test('and the nested stack of a handler depends on its id only', () => {
+    const one = deploy(numbered(90))
+    const other = add(new Stack(aQuietApp(), 'Other'), numbered(90).toReversed(), 'More')
+    const nestedInBoth = numbered(90).filter(id => one[id] !== 'Baton' && other[id] !== 'Other')
+
+    expect(nestedInBoth.length).toBeGreaterThan(0)
+    for (const id of nestedInBoth) expect(other[id]).toBe(one[id])
+  })
+})
+
+describe('No handler moves', () => {
+  const before = numbered(40)
+
+  test.each<[string, (ids: string[]) => string[]]>([
+    ['a handler of the first 30 is removed', ids => ids.filter(id => id !== 'H5')],
+    ['all of the first 30 are removed', ids => ids.slice(30)],
+    ['a nested handler is removed', ids => ids.filter(id => id !== 'H35')],
+    ['a handler is inserted before all others', ids => ['New', ...ids]],
+    ['a handler is added after all others', ids => [...ids, 'New']],
+    ['all are added in another order', ids => ids.toReversed()],
+    ['some are removed, some added and the rest reordered', ids => ['A', ...ids.toReversed().slice(5), 'B']],
+  ])('when %s', (_what, change) => {
+    const first = deploy(before)
+
+    expectUnmoved(first, deploy(change(before)))
+  })
+
+  test('when a removed handler comes back', () => {
+    const first = deploy(before)
+    deploy(before.filter(id => id !== 'H35' && id !== 'H5'))
+
+    expectUnmoved(first, deploy(before.toReversed()))
+  })
+
+  test('when a new one comes after a handler of the first 30 was removed: it does not take that room', () => {
+    deploy(before)
+    const rest = before.filter(id => id !== 'H5')
+
+    expect(deploy(['New', ...rest]).New).toMatch(/^Handlers\d+$/)
+  })
+
+  test('when handlers are inserted before the first 30, before any is nested', () => {
+    const first = deploy(numbered(22))
+
+    expectUnmoved(first, deploy([...Array.from({ length: 15 }, (_, nth) => `New${nth}`), ...numbered(22)]))
+  })
+})
+
+describe('The record in cdk.context.json', () => {
+  test('is not needed by a system of 19 handlers', () => {
+    deploy(numbered(19))
+
+    expect(existsSync(contextFile())).toBe(false)
+  })
+
+  test('begins with the 20th handler, and asks for a commit once', () => {
+    const app = aQuietApp()
+    const stack = new Stack(app, 'Baton')
+    add(stack, numbered(20))
+    const again = new Stack(aQuietApp(), 'Baton')
+
+    expect(warningsOf(stack)).toEqual([
+      expect.stringContaining('now recorded in cdk.context.json; commit this file'),
+    ])
+    add(again, numbered(20))
+    expect(warningsOf(again)).toEqual([])
+    expect(recorded()).toEqual({ Tasks: Object.fromEntries(numbered(20).map(id => [id, 'own'])) })
+  })
+
+  test('names the nested stack of each nested handler, and is sorted', () => {
+    const stands = deploy(numbered(31))
+
+    expect(recorded().Tasks.H31).toBe(stands.H31)
+    expect(Object.keys(recorded().Tasks)).toEqual(numbered(31).sort())
+  })
+
+  test('leaves the other members of the file as they are', () => {
+    writeFileSync(contextFile(), JSON.stringify({ 'availability-zones': ['a'] }))
+
+    deploy(numbered(20))
+
+    expect(readContext()['availability-zones']).toEqual(['a'])
+    expect(readFileSync(contextFile(), 'utf8')).toMatch(/^\{\n {2}"availability-zones".*\}\n$/s)
+  })
+
+  test('is read from the context, which command lines pass on', () => {
+    const app = aQuietApp({ 'baton-tasks:places': { Tasks: { H1: 'Handlers7' } } })
+
+    expect(add(new Stack(app, 'Baton'), ['H1', 'H2'])).toEqual({ H1: 'Handlers7', H2: 'Baton' })
+  })
+
+  test.each([
+    ['no JSON', '{', /cdk\.context\.json cannot be read/],
+    [
+      'a place that does not exist',
+      '{"baton-tasks:places": {"Tasks": {"H1": "elsewhere"}}}',
+      "'baton-tasks:places'.'Tasks'.'H1' of cdk.context.json, or of the app's context, must be 'own' or 'Handlers' and a number, not \"elsewhere\"",
+    ],
+    ['a list of handlers', '{"baton-tasks:places": {"Tasks": ["H1"]}}', "'baton-tasks:places'.'Tasks' of"],
+    ['no systems', '{"baton-tasks:places": 1}', "'baton-tasks:places' of cdk.context.json"],
+  ])('is refused with %s', (_what, text, message) => {
+    writeFileSync(contextFile(), text)
+
+    expect(() => deploy(['H1'])).toThrow(message)
+  })
+
+  test('is not written by a unit test of a stack, which says so', () => {
+    vi.stubEnv('CDK_OUTDIR', undefined)
+    const stack = new Stack(aQuietApp(), 'Baton')
+    add(stack, numbered(31))
+
+    expect(warningsOf(stack)).toEqual([
+      expect.stringContaining('does not record the places of all handlers yet'),
+    ])
+    expect(existsSync(contextFile())).toBe(false)
+  })
+
+  test('that cannot be written is a warning with the reason', () => {
+    const file = join(project, 'file')
+    writeFileSync(file, '')
+    vi.spyOn(process, 'cwd').mockReturnValue(join(file, 'below'))
+    const stack = new Stack(aQuietApp(), 'Baton')
+    add(stack, numbered(31))
+
+    expect(warningsOf(stack)).toEqual([
+      expect.stringMatching(/cannot be recorded in cdk\.context\.json \(.*ENOTDIR/),
+    ])
+  })
+})
+
+describe('Several systems of one app', () => {
+  const others = (count: number) => Array.from({ length: count }, (_, nth) => `Other${nth + 1}`)
+
+  test('in one stack have an entry each', () => {
+    const stack = new Stack(aQuietApp(), 'Baton')
+    add(stack, numbered(31))
+    add(stack, numbered(20), 'More')
+    Annotations.fromStack(stack)
+
+    expect(Object.keys(recorded())).toEqual(['More', 'Tasks'])
+    expect(recorded().More.H20).toBe('own')
+  })
+
+  test('in the stages of one app share their places', () => {
+    const inStages = (app: App, ids: readonly string[], ...names: string[]) =>
+      names.map(name => add(new Stack(new Stage(app, name), 'Baton'), ids))
+    const first = aQuietApp()
+    const [beta] = inStages(first, numbered(31), 'Beta')
+    first.synth()
+
+    const [again, prod] = inStages(aQuietApp(), numbered(31).toReversed(), 'Beta', 'Prod')
+
+    expect(Object.keys(recorded())).toEqual(['Tasks'])
+    expect(again).toEqual(beta)
+    expect(prod).toEqual(beta)
+  })
+
+  test('at one path of two stacks keep places of their own', () => {
+    const both = (large: readonly string[], small: readonly string[]) => {
+      const app = aQuietApp()
+      const stands = [add(new Stack(app, 'Small'), small), add(new Stack(app, 'Large'), large)]
+      app.synth()
+      return stands as [Stands, Stands]
+    }
+    const [small, large] = both(numbered(31), ['H31', ...others(3)])
+
+    const [smallAgain, largeAgain] = both(numbered(40).toReversed(), ['H31', ...others(5)].toReversed())
+
+    expect(Object.keys(recorded())).toEqual(['/Small/Tasks', 'Tasks'])
+    expectUnmoved(small, smallAgain)
+    expectUnmoved(large, largeAgain)
+    expect(new Set(Object.values(smallAgain))).toEqual(new Set(['Small']))
+  })
+
+  test('at one path, of which one is synthesised alone, must be told apart', () => {
+    deploy(numbered(31))
+    const app = aQuietApp()
+    add(new Stack(app, 'Small'), others(3))
+
+    expect(() => app.synth()).toThrow("Add the entry '/Small/Tasks': {} beside it")
+    expect(Object.keys(recorded())).toEqual(['Tasks'])
+
+    const entry = { ...recorded(), '/Small/Tasks': {} }
+    writeFileSync(contextFile(), JSON.stringify({ 'baton-tasks:places': entry }))
+    const stands = add(new Stack(aQuietApp(), 'Small'), others(3))
+
+    expect(new Set(Object.values(stands))).toEqual(new Set(['Small']))
+  })
+})
