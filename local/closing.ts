@@ -32,7 +32,8 @@ export function createClosing(): Closing {
 
   return {
     first: end => void firsts.push(end),
-    part: end => void parts.push(end),
+    // A part that starts while the others end would outlive them.
+    part: end => void (closed ? end() : parts.push(end)),
     last: end => void lasts.push(end),
     run: () => {
       closed ??= close()

@@ -49,6 +49,7 @@ export async function deploy(
   assemblyDir: string,
   present: Deployment | undefined,
 ): Promise<Deployment> {
+  refuseIfEnding(platform)
   const assembly = readAssembly(resolve(assemblyDir), platform.stackName)
   const stack = openStack(assembly, platform.stackName, platform.surroundings)
   const permissions = createPermissions(stack, platform.log, platform.denials)
@@ -59,7 +60,7 @@ export async function deploy(
     await provision(platform, { stack, permissions, functions, present }, undo)
     const report = reportUnsupported(stack, platform.log)
     const next = readParts(platform, { stack, assembly, environment, functions, report })
-    if (platform.isEnding()) throw new Error('the local cloud has ended')
+    refuseIfEnding(platform)
     commit(platform, { ...next, stack, functions, permissions })
     if (present) reportKeptData(present.stack, stack, platform)
     return { stack, permissions, resources: resourcesOf(stack), unsupported: report.found }
@@ -69,6 +70,10 @@ export async function deploy(
   } finally {
     await functions.end()
   }
+}
+
+function refuseIfEnding({ isEnding }: Platform): void {
+  if (isEnding()) throw new Error('the local cloud has ended')
 }
 
 function resourcesOf(stack: Stack): Record<string, LocalResource> {

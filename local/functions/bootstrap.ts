@@ -2,9 +2,10 @@
  * The runtime of a function's process. It loads the handler named by `_HANDLER` from `LAMBDA_TASK_ROOT`, and runs invocations
  * that arrive over IPC, one at a time. `sandbox.ts` starts this file; no file imports it.
  */
+import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { flushCompileCache, registerHooks } from 'node:module'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { InvocationError, InvocationRequest, SandboxMessage } from './protocol.ts'
 
@@ -15,21 +16,21 @@ const send = (message: SandboxMessage) => process.send?.(message)
 // A function must not outlive its cloud.
 process.on('disconnect', () => process.exit(0))
 
+const taskRoot = process.env.LAMBDA_TASK_ROOT ?? '.'
+const handlerName = process.env._HANDLER ?? 'index.handler'
+
 offerRuntimeSdk()
 await start()
 
 async function start() {
   try {
-    const handler = await loadHandler(
-      process.env.LAMBDA_TASK_ROOT ?? '.',
-      process.env._HANDLER ?? 'index.handler',
-    )
+    const handler = await loadHandler(taskRoot, handlerName)
     process.on('message', (request: InvocationRequest) => void run(handler, request))
     send({ kind: 'ready', stopsOnSignal: process.listenerCount('SIGTERM') > 0 })
     // The compile cache is written now, because this process is killed in the end and could not write it then.
     flushCompileCache()
   } catch (cause) {
-    send({ kind: 'init-failed', error: { ...errorOf(cause), isLoadFailure: true } })
+    send({ kind: 'init-failed', error: { ...loadErrorOf(cause), isLoadFailure: true } })
   }
 }
 
@@ -44,11 +45,16 @@ async function run(handler: Handler, request: InvocationRequest) {
   }
 }
 
+/** The file of a handler; undefined when there is none. */
+function handlerFile(root: string, name: string): string | undefined {
+  const base = name.slice(0, name.lastIndexOf('.'))
+  return ['.mjs', '.js', '.cjs'].map(extension => join(root, base + extension)).find(existsSync)
+}
+
 async function loadHandler(root: string, name: string): Promise<Handler> {
-  const dot = name.lastIndexOf('.')
-  const [base, exported] = [name.slice(0, dot), name.slice(dot + 1)]
-  const file = ['.mjs', '.js', '.cjs'].map(extension => join(root, base + extension)).find(existsSync)
-  if (!file) throw new Error(`Cannot find module '${base}' in ${root}`)
+  const exported = name.slice(name.lastIndexOf('.') + 1)
+  const file = handlerFile(root, name)
+  if (!file) throw new Error(`Cannot find the module of ${name} in ${root}`)
   const module = (await import(pathToFileURL(file).href)) as Record<string, unknown>
   const handler = module[exported] ?? (module.default as Record<string, unknown> | undefined)?.[exported]
   if (typeof handler !== 'function') throw new Error(`${name} is undefined or not exported`)
@@ -84,6 +90,17 @@ function offerRuntimeSdk() {
       }
     },
   })
+}
+
+/** A syntax error carries no place. Node names the place when it checks the file alone. */
+function loadErrorOf(cause: unknown): InvocationError {
+  const error = errorOf(cause)
+  const file = cause instanceof SyntaxError && handlerFile(taskRoot, handlerName)
+  if (!file) return error
+  const { stderr } = spawnSync(process.execPath, ['--check', file], { encoding: 'utf8' })
+  const [, line] = /:(\d+)$/.exec(stderr.split('\n')[0] ?? '') ?? []
+  const place = line === undefined ? basename(file) : `${basename(file)}:${line}`
+  return { ...error, errorMessage: `${error.errorMessage} (${place})` }
 }
 
 function errorOf(cause: unknown): InvocationError {

@@ -14,6 +14,7 @@ import {
   createLocalFunction,
   type DeployedFunction,
   type FunctionSetting,
+  isNameOf,
   type LocalFunction,
 } from './local-function.ts'
 import type { InvocationResult } from './sandbox.ts'
@@ -94,8 +95,7 @@ function nextFunctions({ stack, assembly, setting, functions, leave }: Registry)
   function idOf(wanted: string) {
     return ids.find(logicalId => {
       const { physicalId, arn } = stack.describe(logicalId)
-      // An alias or a version stands for the function itself.
-      return [logicalId, physicalId, arn].includes(wanted) || wanted.startsWith(`${arn}:`)
+      return isNameOf({ logicalId, name: physicalId, arn }, wanted)
     })
   }
 

@@ -1,4 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
+import type { LogReceiver } from '../log-line.ts'
+import type { Definition } from './spec.ts'
 
 /**
  * Lambda's detection of recursive loops. The trace header of a request identifies its chain. `Lineage=1a2b3c4d:3|5e6f7a8b:1` in it
@@ -20,17 +22,17 @@ function newTrace(): string {
 }
 
 /** How often the function was invoked in the chain. */
-export function invocationsIn(trace: string | undefined, functionArn: string): number {
+function invocationsIn(trace: string | undefined, functionArn: string): number {
   return lineageOf(trace).get(nameOf(functionArn)) ?? 0
 }
 
 /** Whether Lambda refuses to invoke the function once more in this chain. */
-export function isLoop(trace: string | undefined, functionArn: string): boolean {
+function isLoop(trace: string | undefined, functionArn: string): boolean {
   return invocationsIn(trace, functionArn) >= CHAIN_INVOCATIONS_MAX
 }
 
 /** The header of the next invocation. The calls that the invocation makes carry it too. */
-export function nextInChain(trace: string | undefined, functionArn: string): string {
+function nextInChain(trace: string | undefined, functionArn: string): string {
   const lineage = new Map(lineageOf(trace))
   lineage.set(nameOf(functionArn), invocationsIn(trace, functionArn) + 1)
   return withLineage(trace ?? newTrace(), lineage)
@@ -64,4 +66,29 @@ function lineageOf(trace = ''): ReadonlyMap<string, number> {
 
 function nameOf(functionArn: string): string {
   return createHash('sha256').update(functionArn).digest('hex').slice(0, 8)
+}
+
+/** Counts a function's invocations in each chain of requests. Lambda ends a loop by default. */
+export function watchRecursion(definition: () => Definition, log: LogReceiver) {
+  let dropped = 0
+  let longest = 0
+  return {
+    dropped: () => dropped,
+    longest: () => longest,
+    /** Returns the chain with the invocation that begins now. */
+    enter: (trace: string | undefined) => {
+      const { arn } = definition()
+      const chain = nextInChain(trace, arn)
+      longest = Math.max(longest, invocationsIn(chain, arn))
+      return chain
+    },
+    refuses: (trace: string | undefined) => {
+      const { logicalId, arn, mayLoop } = definition()
+      if (mayLoop || !isLoop(trace, arn)) return false
+      dropped += 1
+      const message = `Lambda refuses to invoke ${logicalId}: this chain of requests has invoked the function 16 times (RecursiveInvocationException)`
+      log({ source: logicalId, line: JSON.stringify({ level: 'ERROR', message, dropped, trace }) })
+      return true
+    },
+  }
 }

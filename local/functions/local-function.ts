@@ -1,13 +1,15 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Meter } from '../gateway/meter.ts'
 import type { LogReceiver } from '../log-line.ts'
-import { invocationsIn, isLoop, nextInChain } from './lineage.ts'
+import { keepLines } from './function-log.ts'
+import { watchRecursion } from './lineage.ts'
 import { ANSWER_BYTES_MAX, payloadBytes } from './payload-limits.ts'
 import { createPool, type Pool } from './pool.ts'
 import type { FunctionSpec, InvocationResult } from './sandbox.ts'
 import { type Definition, isSameFunction } from './spec.ts'
 
-const LINES_KEPT = 1000
+/** A mapping loads code again after this time when it could not be loaded: the failure may come from outside. */
+export const RELOAD_DELAY_MS = 5_000
 
 export type LocalFunction = {
   readonly logicalId: string
@@ -75,7 +77,7 @@ export function createLocalFunction(first: Definition, setting: FunctionSetting)
   let definition = first
   const logs = keepLines(logicalId, setting)
   const later = retryLater()
-  const recursion = watchRecursion(() => definition, setting)
+  const recursion = watchRecursion(() => definition, setting.log)
   const changes = createSignal()
   const code = chosenCode(() => definition, setting)
   const inspectPort = setting.inspect?.functionId === logicalId ? setting.inspect.port : undefined
@@ -91,6 +93,12 @@ export function createLocalFunction(first: Definition, setting: FunctionSetting)
     onLine: logs.add,
   })
 
+  function renew() {
+    logs.forgetFailure()
+    pool.renew()
+    changes.announce()
+  }
+
   async function invoke(event: unknown, trace?: string) {
     if (definition.unsupported !== undefined) return refused(definition.unsupported)
     const chain = recursion.enter(trace)
@@ -98,7 +106,7 @@ export function createLocalFunction(first: Definition, setting: FunctionSetting)
     const usageKey = { caller: logicalId, service: 'lambda', operation: 'Invoke', resource: logicalId }
     const gbMs = (Math.ceil(result.durationMs) * definition.memoryMb) / 1024
     setting.meter.add(usageKey, { calls: 1, requests: 1, gbMs })
-    if (!result.ok) logs.add(`${result.error.errorType}: ${result.error.errorMessage}`)
+    if (!result.ok) logs.addFailure(result.error)
     return result
   }
 
@@ -115,17 +123,14 @@ export function createLocalFunction(first: Definition, setting: FunctionSetting)
       logs: logs.lines,
       replaceCode: folder => {
         code.replace(folder)
-        pool.renew()
-        changes.announce()
+        renew()
       },
       changed: changes.next,
       become: next => {
         const [before, isSame] = [definition, isSameFunction(definition, next)]
         definition = next
         code.follow(before)
-        if (isSame) return
-        pool.renew()
-        changes.announce()
+        if (!isSame) renew()
       },
       leave: async () => {
         later.stop()
@@ -143,6 +148,14 @@ export function createLocalFunction(first: Definition, setting: FunctionSetting)
   )
 }
 
+/** Whether this is a function's logical id, name or ARN, with or without the qualifier of an alias or version. */
+export function isNameOf(
+  { logicalId, name, arn }: Pick<Definition, 'logicalId' | 'name' | 'arn'>,
+  wanted: string,
+): boolean {
+  return [logicalId, name, arn].some(known => wanted === known || wanted.startsWith(`${known}:`))
+}
+
 /** The properties of a function, as its present definition has them. */
 function describing(definition: () => Definition, maxProcesses: () => number) {
   const { logicalId } = definition()
@@ -154,10 +167,7 @@ function describing(definition: () => Definition, maxProcesses: () => number) {
     get arn() {
       return definition().arn
     },
-    hasName: (wanted: string) => {
-      const { name, arn } = definition()
-      return [logicalId, name, arn].includes(wanted) || wanted.startsWith(`${arn}:`)
-    },
+    hasName: (wanted: string) => isNameOf(definition(), wanted),
     get timeoutMs() {
       return definition().timeoutMs
     },
@@ -257,44 +267,5 @@ function deliverable(result: InvocationResult): InvocationResult {
     durationMs,
     ok: false,
     error: { errorType: 'Function.ResponseSizeTooLarge', errorMessage },
-  }
-}
-
-/** Counts a function's invocations in each chain of requests. Lambda ends a loop by default. */
-function watchRecursion(definition: () => Definition, { log }: FunctionSetting) {
-  let dropped = 0
-  let longest = 0
-  return {
-    dropped: () => dropped,
-    longest: () => longest,
-    /** Returns the chain with the invocation that begins now. */
-    enter: (trace: string | undefined) => {
-      const { arn } = definition()
-      const chain = nextInChain(trace, arn)
-      longest = Math.max(longest, invocationsIn(chain, arn))
-      return chain
-    },
-    refuses: (trace: string | undefined) => {
-      const { logicalId, arn, mayLoop } = definition()
-      if (mayLoop || !isLoop(trace, arn)) return false
-      dropped += 1
-      const message = `Lambda refuses to invoke ${logicalId}: this chain of requests has invoked the function 16 times (RecursiveInvocationException)`
-      log({ source: logicalId, line: JSON.stringify({ level: 'ERROR', message, dropped, trace }) })
-      return true
-    },
-  }
-}
-
-function keepLines(logicalId: string, { log, meter }: FunctionSetting) {
-  const lines: string[] = []
-  const usageKey = { caller: logicalId, service: 'logs', operation: 'PutLogEvents', resource: '' }
-  return {
-    lines,
-    add: (line: string) => {
-      log({ source: logicalId, line })
-      lines.push(line)
-      if (lines.length > LINES_KEPT) lines.shift()
-      meter.add(usageKey, { calls: 1, logBytes: Buffer.byteLength(line) })
-    },
   }
 }

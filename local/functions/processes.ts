@@ -34,7 +34,12 @@ type Setting = {
 export function createProcesses({ source, onLine, onEnd }: Setting): Processes {
   const present = new Set<Sandbox>()
   const retired = new Set<Sandbox>()
-  const idle = createIdleList<Sandbox>(sandbox => sandbox.kill())
+  const retireIdle = (sandbox: Sandbox) => {
+    present.delete(sandbox)
+    retired.add(sandbox)
+    sandbox.kill()
+  }
+  const idle = createIdleList(retireIdle, () => present.size > 1)
   /** Starts that still wait for their code. */
   let opening = 0
   let generation = 0
@@ -102,6 +107,8 @@ function missingCode(cause: unknown): InvocationError {
 
 /** An idle process is kept this long, as Lambda keeps sandboxes for minutes. Then the process ends and frees its memory. */
 const IDLE_KEPT_MS = 5 * 60_000
+/** A process beside others of its function is kept this long only: each has some 40 MB of its own. */
+const SPARE_KEPT_MS = 30_000
 
 /** A list of idle items. `take` returns the item that was used last. An item that is idle for too long is retired. */
 type IdleList<T> = {
@@ -111,7 +118,8 @@ type IdleList<T> = {
   remove(entry: T): void
 }
 
-function createIdleList<T>(retire: (entry: T) => void): IdleList<T> {
+/** `isSpare` tells whether there are other items, idle or not. */
+export function createIdleList<T>(retire: (entry: T) => void, isSpare: () => boolean): IdleList<T> {
   const timers = new Map<T, NodeJS.Timeout>()
 
   function remove(entry: T) {
@@ -119,15 +127,19 @@ function createIdleList<T>(retire: (entry: T) => void): IdleList<T> {
     timers.delete(entry)
   }
 
+  function end(entry: T) {
+    remove(entry)
+    retire(entry)
+  }
+
+  function endIfSpare(entry: T) {
+    if (isSpare()) return end(entry)
+    timers.set(entry, setTimeout(end, IDLE_KEPT_MS - SPARE_KEPT_MS, entry))
+  }
+
   return {
     size: () => timers.size,
-    put: entry => {
-      const timer = setTimeout(() => {
-        remove(entry)
-        retire(entry)
-      }, IDLE_KEPT_MS)
-      timers.set(entry, timer)
-    },
+    put: entry => void timers.set(entry, setTimeout(endIfSpare, SPARE_KEPT_MS, entry)),
     take: () => {
       const entry = [...timers.keys()].at(-1)
       if (entry !== undefined) remove(entry)

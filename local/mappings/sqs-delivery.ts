@@ -1,5 +1,5 @@
 import { joinedTrace } from '../functions/lineage.ts'
-import type { LocalFunction } from '../functions/local-function.ts'
+import { type LocalFunction, RELOAD_DELAY_MS } from '../functions/local-function.ts'
 import type { InvocationResult } from '../functions/sandbox.ts'
 import { readBatchFailures } from './batch-failures.ts'
 import { type Pattern, passesFilters } from './event-pattern.ts'
@@ -47,8 +47,6 @@ export async function deliverMessages(messages: readonly Message[], delivery: Sq
 
 /** Messages are given up this long before other receivers see them again. */
 const HOLD_MARGIN_MS = 500
-/** Code that could not be loaded is tried again after this time: its failure may come from outside. */
-const RELOAD_DELAY_MS = 2_000
 
 /**
  * Invokes a function whose code may not load at the moment. The messages then wait here for other code, as long as SQS hides them.

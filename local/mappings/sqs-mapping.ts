@@ -80,7 +80,18 @@ export function startSqsMapping(spec: SqsMappingSpec, target: LocalFunction, par
   }
 
   const wake = () => parts.sqs.wakeReceivers(nameOfArn(queueArn))
-  const polling = poll()
+  let isPolling = true
+  const polling = poll().finally(() => {
+    isPolling = false
+  })
+
+  /** A receive that begins just now may miss the signal, so it is repeated. */
+  async function endPolling() {
+    while (isPolling) {
+      wake()
+      await Promise.race([polling, sleep(PAUSE_POLL_MS)])
+    }
+  }
 
   return {
     logicalId,
@@ -90,8 +101,7 @@ export function startSqsMapping(spec: SqsMappingSpec, target: LocalFunction, par
     ...controlOf(state, wake),
     stop: async () => {
       state.stopped = true
-      wake()
-      await polling
+      await endPolling()
       await Promise.all(running)
     },
   }

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { LocalFunction } from '../functions/local-function.ts'
+import { type LocalFunction, RELOAD_DELAY_MS } from '../functions/local-function.ts'
 import { readBatchFailures } from './batch-failures.ts'
 import type { MappingState } from './mapping.ts'
 import { eventRecordOf, failureMessage, isTooOld, type StreamRecord, sequenceOf } from './stream-records.ts'
@@ -55,20 +55,27 @@ async function attempt(pending: Pending, shardId: string, setting: BatchSetting)
   const batch = { ...pending, records: young }
   const events = young.map(record => eventRecordOf(record, setting.streamArn))
   if (setting.state.dropped?.(events)) return []
-  const { left, requestId } = await invokeRepeatedly(batch, events, setting)
+  const { left, requestId, isLoadFailure } = await invokeRepeatedly(batch, events, setting)
   if (left.length === 0) return []
+  // The batch waits for code that loads. Unlike on AWS, that costs no attempt.
+  if (isLoadFailure) {
+    await setting.target.changed(RELOAD_DELAY_MS)
+    return [batch]
+  }
   return retryOf(batch, left, requestId, shardId, setting)
 }
 
 async function invokeRepeatedly(batch: Pending, events: readonly unknown[], setting: BatchSetting) {
   let left: readonly StreamRecord[] = []
   let requestId = ''
+  let isLoadFailure = false
   for (let delivery = 0; delivery < setting.state.deliveries && left.length === 0; delivery += 1) {
     const result = await setting.target.invoke({ Records: events })
     requestId = result.requestId
+    isLoadFailure = !result.ok && result.error.isLoadFailure === true
     left = result.ok ? unhandled(batch.records, result.payload, setting) : batch.records
   }
-  return { left, requestId }
+  return { left, requestId, isLoadFailure }
 }
 
 // The first failed sequence number is a checkpoint: every record from there on is delivered again.

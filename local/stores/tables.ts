@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Gateway } from '../gateway/gateway.ts'
 import type { Stack } from '../template/stack.ts'
 
@@ -42,9 +43,12 @@ export async function deployTables(stack: Stack, gateway: Gateway, created: stri
   const wanted = await Promise.all(ids.map(logicalId => readTable(stack, gateway, logicalId, existing)))
   for (const { name, properties, present } of wanted) if (present) refuseImpossible(name, properties, present)
   for (const { logicalId, name, properties, present } of wanted) {
-    const table = present
-      ? await updateTable(gateway, name, properties, present)
-      : await createTable(gateway, name, properties)
+    const table = await (present
+      ? updateTable(gateway, name, properties, present)
+      : createTable(gateway, name, properties)
+    ).catch(cause => {
+      throw new Error(`The table ${name} cannot be deployed: ${cause.message}`, { cause })
+    })
     if (!present) created.push(name)
     if (table.LatestStreamArn) stack.learn(logicalId, { attributes: { StreamArn: table.LatestStreamArn } })
   }
@@ -177,10 +181,31 @@ async function updateTable(
     const request = { TableName: name, AttributeDefinitions, ...change }
     const answer = await gateway.call('deploy', 'dynamodb', 'UpdateTable', request)
     table = answer.TableDescription as TableDescription
+    await untilActive(gateway, name)
   }
   await setTimeToLive(gateway, name, properties)
   return table
 }
+
+const ACTIVE_POLL_MS = 20
+const ACTIVE_POLLS_MAX = 3_000
+
+/** Waits until all indexes of a table can be read, as CloudFormation does. */
+async function untilActive(gateway: Gateway, name: string): Promise<void> {
+  for (let poll = 0; poll < ACTIVE_POLLS_MAX; poll += 1) {
+    const { Table } = await gateway.call('deploy', 'dynamodb', 'DescribeTable', { TableName: name })
+    const { TableStatus, GlobalSecondaryIndexes = [] } = Table as Status & {
+      GlobalSecondaryIndexes?: readonly Status[]
+    }
+    if ([TableStatus, ...GlobalSecondaryIndexes.map(({ IndexStatus }) => IndexStatus)].every(isActive)) return
+    await sleep(ACTIVE_POLL_MS)
+  }
+  throw new Error(`an index is not ready after ${(ACTIVE_POLL_MS * ACTIVE_POLLS_MAX) / 1_000} s`)
+}
+
+type Status = { readonly TableStatus?: string; readonly IndexStatus?: string }
+
+const isActive = (status: string | undefined) => status === undefined || status === 'ACTIVE'
 
 async function setTimeToLive(
   gateway: Gateway,

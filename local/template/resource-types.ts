@@ -1,4 +1,4 @@
-import { arnOf, REGION, roleArnOf } from '../account.ts'
+import { arnOf, nameOfArn, REGION, roleArnOf } from '../account.ts'
 
 export type Described = {
   /** The value of `Ref`. */
@@ -97,6 +97,21 @@ const queue: Emulation = {
   },
 }
 
+/** A version or an alias of a function: its ARN is that of the function with a qualifier, and both run the same code here. */
+function qualified(qualifierOf: (resource: Resource) => string): Emulation {
+  return {
+    kind: 'passive',
+    reason: 'a function has one version here',
+    describe: resource => {
+      const qualifier = qualifierOf(resource)
+      const functionArn = arnOf('lambda', `function:${nameOfArn(String(resource.read('FunctionName')))}`)
+      const arn = `${functionArn}:${qualifier}`
+      const attributes = { AliasArn: arn, FunctionArn: arn, Version: qualifier }
+      return { physicalId: arn, arn, attributes }
+    },
+  }
+}
+
 const schedule: Emulation = {
   kind: 'provided',
   describe: resource => {
@@ -143,6 +158,8 @@ const table: Record<string, Emulation> = {
   'AWS::DynamoDB::GlobalTable': dynamoTable,
   'AWS::SQS::Queue': queue,
   'AWS::Lambda::Function': provided('FunctionName', name => arnOf('lambda', `function:${name}`)),
+  'AWS::Lambda::Version': qualified(() => '1'),
+  'AWS::Lambda::Alias': qualified(resource => String(resource.read('Name'))),
   'AWS::Lambda::EventSourceMapping': provided('Id', name => arnOf('lambda', `event-source-mapping:${name}`)),
   'AWS::Lambda::EventInvokeConfig': provided('Id', name => arnOf('lambda', `event-invoke-config:${name}`)),
   'AWS::Scheduler::Schedule': schedule,

@@ -13,7 +13,8 @@ const fixtures = fileURLToPath(new URL('./fixtures', import.meta.url))
 /** Synthesises a stack named `Tiny` and returns the folder of its assembly. */
 export function synthesize(build: (stack: Stack) => void): string {
   const assemblyDir = mkdtempSync(join(tmpdir(), 'tiny-cloud-'))
-  const app = new App({ outdir: assemblyDir, analyticsReporting: false })
+  const context = { 'aws:cdk:enable-path-metadata': true }
+  const app = new App({ outdir: assemblyDir, analyticsReporting: false, context })
   build(new Stack(app, 'Tiny'))
   app.synth()
   return assemblyDir

@@ -28,12 +28,14 @@ async function served(
     stopAt = NOW + HOUR,
     on = system,
     passedOn = 0,
-  }: { stopAt?: number; on?: System; passedOn?: number } = {},
+    aborting,
+  }: { stopAt?: number; on?: System; passedOn?: number; aborting?: AbortSignal } = {},
 ): Promise<string[]> {
   const definition = defineTask('resize', { input: z.unknown(), run: (_input, context) => run(context) })
   const received = tasks.map((task, index) => ({ messageId: `m${index}`, task, passedOn }))
   let again: string[] | undefined
-  const serving = serveDispatches(on, received, CLAIMER, { definition, typeOf: cachedTypeReader(on), stopAt })
+  const tools = { definition, typeOf: cachedTypeReader(on), stopAt, ...(aborting && { aborting }) }
+  const serving = serveDispatches(on, received, CLAIMER, tools)
   const over = serving.then(ids => {
     again = ids
   })
@@ -215,6 +217,32 @@ describe('a message is delivered again', () => {
 
     expect(again).toEqual(expected)
     expect(system.messages.dispatches.map(({ delaySeconds }) => delaySeconds)).toEqual(isSendable ? [20] : [])
+  })
+})
+
+describe('an invocation whose process must end', () => {
+  it('releases its runs, which costs no retry, and starts none of those that are early', async () => {
+    const system = aMemorySystem()
+    const tasks = await storedAll(system, {}, {}, { dueAt: NOW + 1_400 })
+    const ending = new AbortController()
+    let begun = 0
+
+    const again = await served(
+      system,
+      tasks,
+      context => {
+        begun += 1
+        if (begun === 2) ending.abort()
+        return untilStopped(context)
+      },
+      { aborting: ending.signal },
+    )
+
+    expect(again).toEqual([])
+    expect(begun).toBe(2)
+    for (const { id } of tasks)
+      expect(await readTask(system, id)).toMatchObject({ state: 'open', failures: 0 })
+    expect((await readTask(system, tasks[0]!.id))?.ended[1]).toMatchObject({ state: 'released' })
   })
 })
 

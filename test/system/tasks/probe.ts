@@ -61,7 +61,10 @@ export const probe = defineTask('probe', {
         .publish({ type: 'clip', key: `${input.child}-${ctx.fence}`, input: {} })
         .catch(() => report('refused'))
     await report('done')
-    return input.result ?? { attempt: ctx.attempt, pid: process.pid }
+    const { PROBE_VERSION: version } = process.env
+    return (
+      input.result ?? { attempt: ctx.attempt, pid: process.pid, ...(version !== undefined && { version }) }
+    )
   },
 })
 
