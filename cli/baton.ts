@@ -22,6 +22,10 @@ const COMMANDS: Readonly<Record<string, Listed>> = {
     summary: 'runs the CDK app of this folder on this machine, and reloads what changes',
     load: async () => (await import('./dev.ts')).dev,
   },
+  init: {
+    summary: 'writes a task, a flow, a stack and a test into a folder; it overwrites no file',
+    load: async () => (await import('./init.ts')).init,
+  },
   worker: {
     summary: 'serves the tasks that a file exports, from their queues',
     load: async () => (await import('./worker.ts')).worker,

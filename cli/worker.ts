@@ -3,6 +3,7 @@ import { InvalidArgumentError } from 'commander'
 import { BatonError } from '../shared/core/errors.ts'
 import type { WorkerOptions } from '../shared/worker/create-worker.ts'
 import { definitionsIn } from '../shared/worker/definitions-in.ts'
+import { endWithTheLog } from '../shared/worker/log-end.ts'
 import type { Worker } from '../shared/worker/run-worker.ts'
 import type { DefineCommand } from './command.ts'
 import { readDevRecord } from './dev-record.ts'
@@ -102,6 +103,7 @@ function stopOnSignals(served: Worker): void {
  * an uncaught error the process is in an unknown state: the worker lets its runs finish, and the process exits with code 1.
  */
 function outliveHandlers(served: Worker): void {
+  endWithTheLog(() => void served.stop().finally(() => process.exit(1)))
   process.on('unhandledRejection', error => {
     console.error('a promise was rejected and has no handler:', error)
   })

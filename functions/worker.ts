@@ -3,6 +3,7 @@ import { systemClock } from '../shared/aws/machine.ts'
 import type { TaskDefinition } from '../shared/define/define-task.ts'
 import { flushSpans } from '../shared/runtime/kernel/spans.ts'
 import { createWorker } from '../shared/worker/create-worker.ts'
+import { endWithTheLog } from '../shared/worker/log-end.ts'
 import type { Worker } from '../shared/worker/run-worker.ts'
 import { flushMetrics, log, metrics } from './compose/compose.ts'
 
@@ -44,6 +45,7 @@ function stopOnSignals(worker: Worker): void {
  * an uncaught error the process is in an unknown state: the worker lets its runs finish and exits, and ECS starts another one.
  */
 function outliveHandlers(worker: Worker): void {
+  endWithTheLog(() => void end(worker, 1))
   process.on('unhandledRejection', error => {
     log.error('a promise was rejected, and no code caught it', { error })
   })

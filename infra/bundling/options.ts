@@ -62,6 +62,7 @@ export const SYSTEM_OPTIONS: BuildOptions = {
   alias: {
     '@aws-sdk/credential-provider-node': sourceFile('lambda-credentials.ts'),
     '@aws-sdk/endpoint-cache': sourceFile('no-endpoint-cache.ts'),
+    '@smithy/core/event-streams': sourceFile('no-event-streams.ts'),
   },
 }
 

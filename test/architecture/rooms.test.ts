@@ -35,7 +35,6 @@ const FEATURES = ['canvas', 'schedule', 'flow', 'limits', 'fair', 'events', 'job
 
 /** Short files with one importer that name a concept, and which. */
 const CONCEPTS: Readonly<Record<string, string>> = {
-  'create/report.ts': 'what the starter says to a person',
   'bench/takeover.ts': 'a row of the benchmark, a file each',
   'cli/dev/synthesis/local-place.ts': 'where a stack runs here, whatever its own account and region',
   'cli/local-package.ts': 'where the local system is installed',

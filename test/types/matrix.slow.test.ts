@@ -1,8 +1,8 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { describe, expect, test } from 'vitest'
-import { PACKAGES } from '../../scripts/build/packages.ts'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { root } from '../architecture/sources.ts'
+import { tarballs } from '../support/package/tarballs.ts'
 import { undocumentedOptions } from './documented.ts'
 import { type CompilerError, differences, errorsIn, expectationsIn, type Version } from './expectations.ts'
 import { foreignProject, ownPackages, SETTINGS, type Settings } from './foreign-project.ts'
@@ -15,9 +15,8 @@ const VERSIONS = [5, 7] as const satisfies readonly Version[]
 /** What `npm i baton-tasks zod` installs, as far as the compiler needs it. */
 const installed = { 'baton-tasks': BUILT, ...ownPackages('@standard-schema/spec', 'zod') }
 
-test('the package is built', () => {
-  expect(PACKAGES.map(({ name }) => name)).toContain('baton-tasks')
-  expect(existsSync(BUILT), 'run `npm run build` first').toBe(true)
+beforeAll(async () => {
+  await tarballs()
 })
 
 describe.each(Object.keys(SETTINGS) as Settings[])('under the settings: %s', settings => {

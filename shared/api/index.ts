@@ -1,0 +1,12 @@
+/** The public entry `baton-tasks/http`: the schemas of the HTTP contract, and the types of its requests and answers. */
+export * from './canvases.ts'
+export * from './events.ts'
+export * from './options.ts'
+export * from './paths.ts'
+export * from './problems.ts'
+export * from './publish.ts'
+export * from './runs.ts'
+export * from './schedules.ts'
+export * from './tasks.ts'
+export * from './types.ts'
+export * from './workers.ts'

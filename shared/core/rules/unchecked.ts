@@ -1,0 +1,10 @@
+import type * as checks from './type-configuration.ts'
+
+/**
+ * Takes the place of `type-configuration.ts` in browsers. A browser imports a definition only to publish its tasks, and never
+ * deploys it. The rules are half of what it would load. Synthesis, workers and tests run in Node, which checks each definition.
+ */
+export const definitionProblems: typeof checks.definitionProblems = () => []
+export const typeNameProblems: typeof checks.typeNameProblems = () => []
+export const refuseConfiguration: typeof checks.refuseConfiguration = () => undefined
+export const refuseFields: typeof checks.refuseFields = () => undefined

@@ -1,0 +1,71 @@
+import { gzipSync } from 'node:zlib'
+import { type BuildOptions, build } from 'esbuild'
+import { describe, expect, it } from 'vitest'
+import { SYSTEM_OPTIONS } from '../../infra/bundling/options.ts'
+import { IN_BROWSERS } from '../../scripts/build/bundles.ts'
+
+const KB = 1_000
+
+/** Bundles what code imports, and says how large the parts of the bundle are. */
+async function bundleOf(contents: string, options: BuildOptions) {
+  const { outputFiles, metafile } = await build({
+    ...options,
+    stdin: { contents, resolveDir: process.cwd() },
+    minify: true,
+    write: false,
+    metafile: true,
+    sourcemap: false,
+    outfile: 'bundle.js',
+  })
+  const [output] = Object.values(metafile.outputs)
+  const sizes = Object.entries(output?.inputs ?? {}).map(
+    ([path, { bytesInOutput }]) => [path, bytesInOutput] as const,
+  )
+  const [file] = outputFiles ?? []
+  return {
+    bytes: file?.contents.byteLength ?? 0,
+    zippedBytes: gzipSync(file?.contents ?? '').byteLength,
+    inputs: sizes.filter(([, bytes]) => bytes > 0).map(([path]) => path),
+    bytesOf: (part: RegExp) =>
+      sizes.filter(([path]) => part.test(path)).reduce((sum, [, bytes]) => sum + bytes, 0),
+    outside: (output?.imports ?? []).map(({ path }) => path),
+  }
+}
+
+describe('definitions and the client in a browser', () => {
+  const everything =
+    "export { defineTask, defineFlow, createClient, chain, group, chord } from './shared/index.ts'"
+
+  it('have at most 8 KB, zipped', async () => {
+    const { zippedBytes } = await bundleOf(everything, IN_BROWSERS)
+
+    expect(zippedBytes).toBeLessThanOrEqual(8 * KB)
+  })
+
+  it('contain no code of the AWS SDK, of a schema library or of Node', async () => {
+    const { inputs, outside } = await bundleOf("export * from './shared/index.ts'", IN_BROWSERS)
+
+    expect(inputs.filter(path => path.includes('node_modules'))).toEqual([])
+    expect(outside).toEqual([])
+  })
+})
+
+describe('the bundle of a handler of two lines', () => {
+  const handler = `
+    import { executorOf } from './functions/executor.ts'
+    import { defineTask } from './shared/index.ts'
+    export const handler = executorOf(defineTask('hello', { run: () => 'hello' }))`
+
+  it('has at most 600 KB with the AWS SDK, and 180 KB of it are Baton', async () => {
+    const { bytes, bytesOf } = await bundleOf(handler, SYSTEM_OPTIONS)
+
+    expect(bytes).toBeLessThanOrEqual(600 * KB)
+    expect(bytesOf(/^(shared|functions)\//)).toBeLessThanOrEqual(180 * KB)
+  })
+
+  it('contains no schema library', async () => {
+    const { bytesOf } = await bundleOf(handler, SYSTEM_OPTIONS)
+
+    expect(bytesOf(/node_modules\/zod/)).toBe(0)
+  })
+})

@@ -1,0 +1,121 @@
+import { globSync, readFileSync, statSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { publint } from 'publint'
+import { beforeAll, describe, expect, it, test } from 'vitest'
+import { aProject, emptyProject, type Project } from '../support/package/a-project.ts'
+import { tarballs } from '../support/package/tarballs.ts'
+
+const [KB, MB] = [1_000, 1_000_000]
+
+let files: Readonly<Record<string, string>>
+/** A project with nothing but the package, as a deployed app needs it. */
+let project: Project
+let installed: string
+
+beforeAll(async () => {
+  files = await tarballs()
+  project = aProject({ files: {}, packages: { 'baton-tasks': `file:${files['baton-tasks']}` } })
+  installed = join(project.folder, 'node_modules/baton-tasks')
+})
+
+const bytesIn = (folder: string) =>
+  globSync('**', { cwd: folder, withFileTypes: true })
+    .filter(entry => entry.isFile())
+    .reduce((sum, { parentPath, name }) => sum + statSync(join(parentPath, name)).size, 0)
+
+describe('each package', () => {
+  it('is accepted by publint', async () => {
+    for (const file of Object.values(files)) {
+      const unpacked = unpack(file)
+
+      const { messages } = await publint({ pkgDir: unpacked, strict: true, pack: false })
+
+      expect({ file, messages }).toEqual({ file, messages: [] })
+    }
+  })
+
+  it('contains its licence, and neither sources nor tests', () => {
+    for (const file of Object.values(files)) {
+      const contents = globSync('**', { cwd: unpack(file) })
+
+      expect(contents).toContain('LICENSE')
+      expect(
+        contents.filter(path => /(?<!\.d)\.ts$/.test(path) && !path.startsWith('create/template')),
+      ).toEqual([])
+    }
+  })
+})
+
+function unpack(file: string): string {
+  const target = emptyProject()
+  target.succeed('tar', '-xzf', file, '--strip-components=1')
+  return target.folder
+}
+
+describe('baton-tasks', () => {
+  it('has types that every module resolution of today finds', () => {
+    const attw = resolve('node_modules/@arethetypeswrong/cli/dist/index.js')
+
+    project.succeed(process.execPath, attw, files['baton-tasks'] ?? '', '--profile', 'esm-only')
+  })
+
+  it('has at most 15 MB with all that npm installs for it', () => {
+    expect(bytesIn(join(project.folder, 'node_modules'))).toBeLessThanOrEqual(15 * MB)
+  })
+
+  it('carries the guides of its version, and the licences of what its bundles contain', () => {
+    const contents = globSync('**', { cwd: installed })
+
+    expect(contents).toEqual(expect.arrayContaining(['README.md', 'CHANGELOG.md', 'docs/workers.md']))
+    const notices = readFileSync(join(installed, 'THIRD-PARTY-LICENSES.txt'), 'utf8')
+    expect(notices).toContain('@aws-sdk/client-dynamodb')
+    expect(notices).toContain('zod')
+  })
+
+  it('has system functions of at most 700 KB, each with a map of its own sources', () => {
+    const functions = globSync('functions/*/index.mjs', { cwd: installed })
+
+    expect(functions.length).toBeGreaterThanOrEqual(10)
+    for (const path of functions) {
+      const { sources } = JSON.parse(readFileSync(join(installed, `${path}.map`), 'utf8'))
+      expect({ path, bytes: statSync(join(installed, path)).size <= 700 * KB }).toEqual({ path, bytes: true })
+      expect(sources).toContain('shared/core/errors.ts')
+      expect(sources.filter((source: string) => source.includes('node_modules'))).toEqual([])
+    }
+  })
+})
+
+describe('without any other package, on the Node of the machine', () => {
+  test('definitions, client and worker load, with import and with require', () => {
+    const names =
+      "import { defineTask } from 'baton-tasks'; import { createWorker } from 'baton-tasks/worker'"
+    const script = `${names}; console.log(typeof defineTask, typeof createWorker)`
+
+    expect(project.succeed('node', '--input-type=module', '--eval', script)).toBe('function function\n')
+    expect(project.succeed('node', '--eval', "console.log(typeof require('baton-tasks').chord)")).toContain(
+      'function',
+    )
+  })
+
+  test('an error of the worker is one of the client', () => {
+    project.write({
+      'misconfigured.mjs': `
+        import { BatonError, defineTask } from 'baton-tasks'
+        import { createWorker } from 'baton-tasks/worker'
+        try { createWorker({ tasks: [defineTask('a', { run: () => 1 })] }) }
+        catch (error) { console.log(error instanceof BatonError, error.code) }`,
+    })
+
+    expect(project.succeed('node', 'misconfigured.mjs')).toBe('true misconfigured\n')
+  })
+
+  test('a wrong option is refused', () => {
+    const script = "require('baton-tasks').defineTask('a', { run() {}, retry: { maxRetries: -1 } })"
+
+    expect(project.run('node', '--eval', script).output).toContain('retry.maxRetries must be')
+  })
+
+  test('the command lists its commands', () => {
+    expect(project.run('npx', '--no-install', 'baton').output).toContain('worker')
+  })
+})

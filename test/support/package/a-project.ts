@@ -1,0 +1,91 @@
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, dirname, join, resolve, sep } from 'node:path'
+
+/** A user's project in a folder outside the repository, with the Node and the npm of the machine. */
+export type Project = {
+  readonly folder: string
+  /** Runs a program in the project. The answer holds all that it wrote. */
+  run(command: string, ...args: readonly string[]): { readonly status: number; readonly output: string }
+  /** Runs a program that must succeed, and returns what it wrote. */
+  succeed(command: string, ...args: readonly string[]): string
+  write(files: Readonly<Record<string, string>>): void
+}
+
+type ProjectSettings = {
+  readonly files: Readonly<Record<string, string>>
+  /** The packages to install: a name, with a version or a `file:` path. */
+  readonly packages: Readonly<Record<string, string>>
+  readonly manager?: 'npm' | 'pnpm'
+}
+
+/** Creates a project, and installs its packages. */
+export function aProject({ files, packages, manager = 'npm' }: ProjectSettings): Project {
+  const project = emptyProject()
+  const manifest = { name: 'a-project', private: true, type: 'module', dependencies: packages }
+  project.write({ 'package.json': JSON.stringify(manifest), ...files })
+  install(project, manager)
+  return project
+}
+
+export function install(project: Project, manager: 'npm' | 'pnpm' = 'npm'): void {
+  if (manager === 'npm') project.succeed('npm', 'install', '--prefer-offline', '--no-audit', '--no-fund')
+  else
+    project.succeed(
+      process.execPath,
+      resolve('node_modules/pnpm/bin/pnpm.cjs'),
+      'install',
+      '--prefer-offline',
+    )
+}
+
+/** A folder outside the repository without anything in it. */
+export function emptyProject(): Project {
+  const folder = mkdtempSync(join(tmpdir(), 'project-'))
+  const run = (command: string, ...args: readonly string[]) => {
+    const { status, stdout, stderr, error } = spawnSync(command, args, {
+      cwd: folder,
+      env: machineEnvironment(),
+      encoding: 'utf8',
+    })
+    return { status: status ?? -1, output: `${stdout}${stderr}${error ?? ''}` }
+  }
+  return {
+    folder,
+    run,
+    succeed: (command, ...args) => {
+      const { status, output } = run(command, ...args)
+      if (status !== 0) throw new Error(`${command} ${args.join(' ')} ended with ${status}:\n${output}`)
+      return output
+    },
+    write: files => {
+      for (const [name, text] of Object.entries(files)) {
+        mkdirSync(dirname(join(folder, name)), { recursive: true })
+        writeFileSync(join(folder, name), text)
+      }
+    },
+  }
+}
+
+/** The versions of this repository, for packages that a user's project has, too. */
+export function versionsOf(...names: readonly string[]): Record<string, string> {
+  const { dependencies, devDependencies } = JSON.parse(readFileSync('package.json', 'utf8'))
+  const versions = { ...dependencies, ...devDependencies }
+  return Object.fromEntries(names.map(name => [name, versions[name]]))
+}
+
+/** The environment without what npm adds for this repository: its programs, with its own Node, and its settings. */
+export function machineEnvironment(): NodeJS.ProcessEnv {
+  const folders = (process.env.PATH ?? '').split(delimiter)
+  const own = folders.filter(folder => !folder.includes(`${sep}node_modules${sep}`) && !isDirectNpx(folder))
+  const rest = Object.entries(process.env).filter(
+    ([name]) => !/^(npm_.*|VITEST.*|NODE_(OPTIONS|ENV|PATH))$/i.test(name),
+  )
+  return { ...Object.fromEntries(rest), PATH: own.join(delimiter) }
+}
+
+/** The tests' own `npx` runs programs of this repository. */
+function isDirectNpx(folder: string): boolean {
+  return existsSync(join(folder, 'npx')) && !existsSync(join(folder, 'npm'))
+}
