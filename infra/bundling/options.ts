@@ -60,9 +60,9 @@ export const BUNDLE_OPTIONS = {
 export const SYSTEM_OPTIONS: BuildOptions = {
   ...BUNDLE_OPTIONS,
   alias: {
-    '@aws-sdk/credential-provider-node': sourceFile('lambda-credentials.ts'),
-    '@aws-sdk/endpoint-cache': sourceFile('no-endpoint-cache.ts'),
-    '@smithy/core/event-streams': sourceFile('no-event-streams.ts'),
+    '@aws-sdk/credential-provider-node': sourceFile('stand-ins/lambda-credentials.ts'),
+    '@aws-sdk/endpoint-cache': sourceFile('stand-ins/no-endpoint-cache.ts'),
+    '@smithy/core/event-streams': sourceFile('stand-ins/no-event-streams.ts'),
   },
 }
 

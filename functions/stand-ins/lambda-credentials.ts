@@ -1,4 +1,4 @@
-import { requiredVariable } from '../shared/aws/environment.ts'
+import { requiredVariable } from '../../shared/aws/environment.ts'
 
 /**
  * Replaces the AWS SDK's search for credentials (files, single sign-on, other roles, metadata services) in the bundles of
