@@ -8,6 +8,7 @@ import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { basename, dirname, join, relative, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import type { BuildContext, BuildFailure, Message, Metafile, OutputFile } from 'esbuild'
 import { BatonError } from '../../shared/core/errors.ts'
 import { messageOf } from '../say.ts'
@@ -155,6 +156,8 @@ async function createContext(project: Project, { entry, options, nodeModules }: 
     entryPoints: [entry],
     absWorkingDir: project.folder,
     outfile: join(project.generated, 'index.mjs'),
+    // The bundle is written deeper than `outfile` says. Stack traces show the files of the project all the same.
+    sourceRoot: pathToFileURL(join(project.generated, '/')).href,
     external,
     // Code that is not minified is written faster, and debuggers show it.
     minify: false,

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, realpathSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -64,6 +65,20 @@ test('a changed file reaches the bundles that contain it, each in a new folder',
   const folder = newFolder(rebuilt)
   expect([await answerOf(first), await answerOf(folder)]).toEqual(['a kg', 'new'])
   expect(await bundles.folderOf('Stack/A', spec('a'))).toBe(folder)
+})
+
+test('stack traces name the files of the project', async () => {
+  const { bundles, spec, folder } = aProject({
+    'a.ts': 'export const handler = () => {\n  throw new Error("here")\n}',
+  })
+  const options = { bundle: true, format: 'esm', platform: 'node', sourcemap: true }
+  const code = await bundles.folderOf('Stack/A', spec('a', { options }))
+
+  const call = `import { handler } from ${JSON.stringify(join(code, 'index.mjs'))}; handler()`
+  const args = ['--enable-source-maps', '--input-type=module', '--eval', call]
+  const { stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' })
+
+  expect(stderr).toContain(`${join(folder, 'a.ts')}:2:`)
 })
 
 test('a shared file reaches all of them; a file of none reaches none', async () => {
