@@ -23,8 +23,14 @@ export class UnusableFolder extends Error {
   override readonly name = 'UnusableFolder'
 }
 
-/** npm publishes no `.gitignore`, so the template's has another name. */
-const GITIGNORE = { inTemplate: '_gitignore', inProject: '.gitignore' }
+/**
+ * Files with another path in the template than in the project: npm publishes no `.gitignore`, and checks of packages take a test for
+ * one of the package.
+ */
+const STORED_AS: Readonly<Record<string, string>> = {
+  '.gitignore': '_gitignore',
+  'test/order.test.ts': 'order-tests.ts',
+}
 
 /** What an existing CDK app has of its own. */
 const APP_FILES: ReadonlySet<string> = new Set([
@@ -32,7 +38,7 @@ const APP_FILES: ReadonlySet<string> = new Set([
   'cdk.json',
   'tsconfig.json',
   'README.md',
-  GITIGNORE.inProject,
+  '.gitignore',
 ])
 
 const MANIFEST = 'package.json'
@@ -130,13 +136,14 @@ function templateFiles(): string[] {
     .filter(entry => entry.isFile())
     .map(entry => relative(TEMPLATE, join(entry.parentPath, entry.name)))
     .filter(file => file !== MANIFEST)
-    .map(file => (file === GITIGNORE.inTemplate ? GITIGNORE.inProject : file))
+    .map(file => inProject.get(file) ?? file)
     .sort()
 }
 
+const inProject = new Map(Object.entries(STORED_AS).map(([project, stored]) => [stored, project]))
+
 function templateText(file: string, target: string): string {
-  const stored = file === GITIGNORE.inProject ? GITIGNORE.inTemplate : file
-  const text = readFileSync(join(TEMPLATE, stored), 'utf8')
+  const text = readFileSync(join(TEMPLATE, STORED_AS[file] ?? file), 'utf8')
   return file === 'README.md' ? text.replace('# my-tasks', `# ${packageName(target)}`) : text
 }
 
