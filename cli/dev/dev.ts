@@ -34,7 +34,7 @@ import { changesBetween, summaryOf } from './terminal/summary.ts'
 import type { Terminal } from './terminal/terminal.ts'
 import { createReloader } from './watch/reload.ts'
 import { watchFolders } from './watch/watch.ts'
-import { ignoredFolders, watchedFolders } from './watch/watched-folders.ts'
+import { ignoredFolders, leftOutFolders, watchedFolders } from './watch/watched-folders.ts'
 
 export type DevSession = {
   /** The stacks that run, in the order of the app. */
@@ -47,6 +47,7 @@ export type DevSession = {
 }
 
 type Session = {
+  readonly options: DevOptions
   readonly project: Project
   readonly bundles: Bundles
   readonly running: RunningSystems
@@ -69,7 +70,7 @@ export async function startDev(options: DevOptions, folder: string, terminal: Te
   for (const line of lookUpLines(assembly)) terminal.say(line)
   const bundles = createBundles(project)
   const running = createRunningSystems({ options, bundles, terminal })
-  const session = { project, bundles, running, terminal }
+  const session = { options, project, bundles, running, terminal }
   try {
     for (const system of systems) await running.start(system)
   } catch (cause) {
@@ -106,6 +107,7 @@ function follow(session: Session): Pick<DevSession, 'idle' | 'stop'> {
   })
   const watcher = watchFolders(watchedFolders(project.folder), {
     ignored: ignoredFolders(project),
+    leftOut: leftOutFolders(project, session.options.data),
     onChange: reloader.changed,
     onProblem: terminal.say,
   })

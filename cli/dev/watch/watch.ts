@@ -19,6 +19,8 @@ export type Watcher = {
 export type Watching = {
   /** The names of folders that are left out wherever they stand. */
   readonly ignored: ReadonlySet<string>
+  /** The paths of further folders that are left out. */
+  readonly leftOut?: ReadonlySet<string>
   /** Receives the changed files of a burst. */
   onChange(files: ReadonlySet<string>): void
   /** Receives why a folder cannot be watched. */
@@ -57,7 +59,7 @@ export function watchFolders(folders: readonly string[], watching: Watching): Wa
   /** Files of a folder that has just been created are changes. The others are only known from now on. */
   function meet(folder: string, entry: Dirent, isNew: boolean, isDeep: boolean): void {
     const path = join(folder, entry.name)
-    if (entry.isDirectory() && isDeep && isWanted(entry.name)) add(path, isNew, isDeep)
+    if (entry.isDirectory() && isDeep && isWanted(path)) add(path, isNew, isDeep)
     if (entry.isFile() && isNew) look(path, false)
     if (entry.isFile() && !isNew) contents.know(path)
   }
@@ -65,7 +67,7 @@ export function watchFolders(folders: readonly string[], watching: Watching): Wa
   function look(path: string, isDeep: boolean): void {
     if (TEMPORARY.test(basename(path))) return
     if (!isFolder(path)) burst.add(path)
-    else if (isDeep && isWanted(basename(path))) add(path, true, isDeep)
+    else if (isDeep && isWanted(path)) add(path, true, isDeep)
   }
 
   function remove(folder: string): void {
@@ -73,8 +75,9 @@ export function watchFolders(folders: readonly string[], watching: Watching): Wa
     watchers.delete(folder)
   }
 
-  function isWanted(name: string): boolean {
-    return !name.startsWith('.') && !watching.ignored.has(name)
+  function isWanted(folder: string): boolean {
+    const name = basename(folder)
+    return !name.startsWith('.') && !watching.ignored.has(name) && !watching.leftOut?.has(folder)
   }
 
   for (const folder of folders) add(folder, false, true)

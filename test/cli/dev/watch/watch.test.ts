@@ -19,11 +19,12 @@ function aFolder(files: Readonly<Record<string, string>> = {}): string {
 }
 
 /** Watches a folder, and tells the changed files by their paths in it. */
-function watching(folder: string) {
+function watching(folder: string, leftOut: readonly string[] = []) {
   const seen: string[] = []
   const bursts: string[][] = []
   const watcher = watchFolders([folder], {
     ignored: new Set(['node_modules', 'dist']),
+    leftOut: new Set(leftOut.map(name => join(folder, name))),
     onChange: files => {
       const names = [...files].map(file => file.slice(folder.length + 1)).sort()
       seen.push(...names)
@@ -81,6 +82,18 @@ test('generated and installed folders, and files of editors, are not seen', asyn
     write(name, '2')
 
   expect(await settled()).toEqual([])
+})
+
+test('a folder that is left out by its path is not seen, also when it is new', async () => {
+  const folder = aFolder({ 'state/queues.json': '1', 'in/state/a.ts': '1' })
+  const { write, settled } = watching(folder, ['state', 'later'])
+
+  write('state/queues.json', '2')
+  mkdirSync(join(folder, 'later'))
+  write('later/queues.json', '1')
+  write('in/state/a.ts', '2')
+
+  expect(await settled()).toEqual(['in/state/a.ts'])
 })
 
 test('a file that is written with the same content has not changed', async () => {
