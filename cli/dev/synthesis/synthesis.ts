@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { constants, setPriority } from 'node:os'
 import { delimiter, join } from 'node:path'
+import { ACCOUNT_ID, REGION } from '../../../local/account.ts'
 import { appProblem } from './app-problem.ts'
 import type { Project } from './project.ts'
 
@@ -82,22 +83,37 @@ function runApp(project: Project, output: string, { signal, inBackground }: Synt
   })
 }
 
-function appEnvironment({ folder, context, generated }: Project, output: string): NodeJS.ProcessEnv {
+function appEnvironment(project: Project, output: string): NodeJS.ProcessEnv {
+  const { folder, generated } = project
   return {
     // The same variables may be set by a person: they win.
+    CDK_DEFAULT_ACCOUNT: ACCOUNT_ID,
+    CDK_DEFAULT_REGION: REGION,
     NODE_COMPILE_CACHE: join(generated, 'compile-cache'),
     ...process.env,
     PATH: [join(folder, 'node_modules', '.bin'), process.env.PATH ?? ''].join(delimiter),
     // The validation rules concern deployments, and take a third of a synthesis.
     CDK_VALIDATION: 'false',
     CDK_OUTDIR: output,
-    CDK_CONTEXT_JSON: JSON.stringify({
-      ...context,
-      'aws:cdk:enable-path-metadata': true,
-      'aws:cdk:enable-asset-metadata': true,
-      'baton:dev': true,
-    }),
+    ...contextVariables(project),
   }
+}
+
+/** Linux allows 128 KiB for a variable and its name. */
+const CONTEXT_BYTES_MAX = 127 * 1_024
+
+/** The context, by a variable or, if it is too long for one, by a file. The CDK merges the file into what the variable holds. */
+function contextVariables({ context, generated }: Project): Record<string, string> {
+  const switches = {
+    'aws:cdk:enable-path-metadata': true,
+    'aws:cdk:enable-asset-metadata': true,
+    'baton:dev': true,
+  }
+  const text = JSON.stringify({ ...context, ...switches })
+  if (Buffer.byteLength(text) <= CONTEXT_BYTES_MAX) return { CDK_CONTEXT_JSON: text }
+  const file = join(generated, 'context.json')
+  writeFileSync(file, text)
+  return { CDK_CONTEXT_JSON: JSON.stringify(switches), CONTEXT_OVERFLOW_LOCATION_ENV: file }
 }
 
 function lowerPriority(pid: number): void {

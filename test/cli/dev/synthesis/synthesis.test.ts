@@ -1,9 +1,12 @@
 import { existsSync, mkdtempSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { App } from 'aws-cdk-lib'
+import { afterEach, expect, test, vi } from 'vitest'
 import { readProject } from '../../../../cli/dev/synthesis/project.ts'
 import { removeUnfinished, synthesise } from '../../../../cli/dev/synthesis/synthesis.ts'
+
+afterEach(() => void vi.unstubAllEnvs())
 
 /** An app that is a script: it gets what a CDK app gets. */
 function anApp(script: string, more: object = {}): string {
@@ -34,6 +37,38 @@ test('the app runs in its folder, with its context and where to write', async ()
     'aws:cdk:enable-asset-metadata': true,
     'baton:dev': true,
   })
+})
+
+const WRITE_ENVIRONMENT = `
+import { writeFileSync } from 'node:fs'
+writeFileSync(process.env.CDK_OUTDIR + '/manifest.json', JSON.stringify(process.env))
+`
+
+/** The environment in which the app of this folder runs. */
+async function environmentIn(folder: string): Promise<Record<string, string>> {
+  const output = await synthesise(readProject(folder))
+  return JSON.parse(readFileSync(join(output, 'manifest.json'), 'utf8'))
+}
+
+test('the app gets the local account and region, unless the environment names others', async () => {
+  vi.stubEnv('CDK_DEFAULT_ACCOUNT', undefined)
+  vi.stubEnv('CDK_DEFAULT_REGION', 'eu-west-1')
+
+  const environment = await environmentIn(anApp(WRITE_ENVIRONMENT))
+
+  expect(environment).toMatchObject({ CDK_DEFAULT_ACCOUNT: '000000000000', CDK_DEFAULT_REGION: 'eu-west-1' })
+})
+
+test('a context that is too long for the environment reaches the app by a file', async () => {
+  const long = 'ä'.repeat(100_000)
+  const environment = await environmentIn(anApp(WRITE_ENVIRONMENT, { context: { long } }))
+  for (const name of ['CDK_CONTEXT_JSON', 'CONTEXT_OVERFLOW_LOCATION_ENV'])
+    vi.stubEnv(name, environment[name])
+
+  const { node } = new App()
+
+  expect(node.tryGetContext('long')).toBe(long)
+  expect(node.tryGetContext('baton:dev')).toBe(true)
 })
 
 test('an app that fails is told by its error', async () => {
