@@ -122,9 +122,9 @@ function openBundle(project: Project, root: string, spec: BundleSpec): Bundle {
     const latest = folders.at(-1)
     const fresh = digestOf(files)
     if (latest !== undefined && fresh === digest) return latest
-    digest = fresh
     const folder = join(root, fresh.slice(0, 16))
     writeBundle(folder, files, spec)
+    digest = fresh
     // The same code may come back: its folder is then the newest again.
     for (const [index, one] of folders.entries()) if (one === folder) folders.splice(index, 1)
     folders.push(folder)

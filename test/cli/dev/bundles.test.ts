@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, realpathSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -114,6 +114,21 @@ test('broken code is told by file, line and column, and the next good save recov
 
   expect(broken?.outcome).toEqual({ problem: 'a cannot be bundled: shared.ts:2:3: Unexpected "="' })
   expect(await answerOf(newFolder(mended))).toBe('a g')
+})
+
+test('code that could not be written is written by the next save', async () => {
+  const { folder, bundles, write, spec } = aProject()
+  await bundles.folderOf('A', spec('a'))
+  const place = join(folder, '.baton/dev/A')
+  rmSync(place, { recursive: true })
+  writeFileSync(place, 'no folder')
+
+  const [failed] = await bundles.rebuild(write('a.ts', 'export const handler = () => "new"'))
+  rmSync(place)
+  const [written] = await bundles.rebuild(write('a.ts', 'export const handler = () => "new"'))
+
+  expect(failed?.outcome).toHaveProperty('problem')
+  expect(await answerOf(newFolder(written))).toBe('new')
 })
 
 test('code that is broken at its first message is bundled after any change', async () => {
