@@ -17,7 +17,7 @@ import { dirname } from 'node:path'
 import { BatonError } from '../../shared/core/errors.ts'
 import type { DevOptions } from '../dev.ts'
 import { messageOf } from '../say.ts'
-import { type Bundles, createBundles } from './bundles.ts'
+import { type Bundles, createBundles, type Rebuilt } from './bundles.ts'
 import { refuseWithoutRequirements } from './requirements.ts'
 import {
   createRunningSystems,
@@ -104,6 +104,7 @@ function follow(session: Session): Pick<DevSession, 'idle' | 'stop'> {
       for (const input of bundles.inputs()) if (!isInstalled(input)) watcher.also(dirname(input))
     },
     resynthesise: () => resynthesise(session, stopping.signal, told),
+    onProblem: error => tellProblem(terminal, told, messageOf(error)),
   })
   const watcher = watchFolders(watchedFolders(project.folder), {
     ignored: ignoredFolders(project),
@@ -137,13 +138,21 @@ async function rebuild(
   const begun = performance.now()
   told.problem = ''
   for (const rebuilt of await bundles.rebuild(files)) {
+    const problem = takeOver(rebuilt)
+    if (problem !== undefined) tellProblem(terminal, told, problem)
+  }
+
+  /** Returns why a handler does not get its new code. The other handlers get theirs. */
+  function takeOver(rebuilt: Rebuilt): string | undefined {
     const { outcome, types } = rebuilt
-    if (!outcome) continue
-    if ('folder' in outcome) {
+    if (!outcome) return undefined
+    if ('problem' in outcome) return outcome.problem
+    try {
       running.replaceCode(rebuilt, outcome.folder)
       terminal.say(`↻ ${types.join(', ')}: new code after ${seconds(begun)}`)
-    } else {
-      tellProblem(terminal, told, outcome.problem)
+      return undefined
+    } catch (error) {
+      return messageOf(error)
     }
   }
 }

@@ -5,6 +5,8 @@ export type Reloading = {
   rebuild(files: ReadonlySet<string>): Promise<void>
   /** Runs the app again and deploys what has changed. */
   resynthesise(): Promise<void>
+  /** Receives what one of the two has thrown. The next change is taken over all the same. */
+  onProblem(error: unknown): void
 }
 
 export type Reloader = {
@@ -17,15 +19,14 @@ export type Reloader = {
  * Handlers come first: their bundles take some 50 ms, a synthesis takes seconds of processor time. Both go on at the same time when
  * files change during a synthesis.
  */
-export function createReloader({ rebuild, resynthesise }: Reloading): Reloader {
+export function createReloader({ rebuild, resynthesise, onProblem }: Reloading): Reloader {
   let files = new Set<string>()
-  const synthesis = oneAtATime(resynthesise)
+  const synthesis = oneAtATime(resynthesise, onProblem)
   const bundling = oneAtATime(async () => {
     const taken = files
     files = new Set()
-    await rebuild(taken)
-    synthesis.ask()
-  })
+    await rebuild(taken).finally(synthesis.ask)
+  }, onProblem)
   return {
     changed: changed => {
       for (const file of changed) files.add(file)
@@ -39,14 +40,14 @@ export function createReloader({ rebuild, resynthesise }: Reloading): Reloader {
 }
 
 /** Runs `work` once after each time that it is asked for, never twice at the same time. Several demands may share a run. */
-function oneAtATime(work: () => Promise<void>) {
+function oneAtATime(work: () => Promise<void>, onProblem: (error: unknown) => void) {
   let isAsked = false
   let running: Promise<void> | undefined
 
   async function run(): Promise<void> {
     while (isAsked) {
       isAsked = false
-      await work()
+      await work().catch(onProblem)
     }
     running = undefined
   }

@@ -1,5 +1,15 @@
 import { expect, test } from 'vitest'
-import { createReloader } from '../../../../cli/dev/watch/reload.ts'
+import { createReloader, type Reloading } from '../../../../cli/dev/watch/reload.ts'
+
+/** A reloader whose work succeeds, unless the test says otherwise. */
+function aReloader(work: Partial<Reloading>) {
+  return createReloader({
+    rebuild: async () => undefined,
+    resynthesise: async () => undefined,
+    onProblem: error => expect.unreachable(String(error)),
+    ...work,
+  })
+}
 
 /** Work that waits for the test, and how often it began and ran at the same time. */
 function heldWork() {
@@ -23,7 +33,7 @@ function heldWork() {
 
 test('a change reaches the bundles first, and then the synthesis', async () => {
   const told: string[] = []
-  const reloader = createReloader({
+  const reloader = aReloader({
     rebuild: async files => void told.push(`bundle ${[...files]}`),
     resynthesise: async () => void told.push('synthesise'),
   })
@@ -37,7 +47,7 @@ test('a change reaches the bundles first, and then the synthesis', async () => {
 test('changes during a synthesis reach the bundles at once, and cause one more synthesis', async () => {
   const rebuilt: string[] = []
   const synthesis = heldWork()
-  const reloader = createReloader({
+  const reloader = aReloader({
     rebuild: async files => void rebuilt.push([...files].join(' ')),
     resynthesise: synthesis.work,
   })
@@ -62,12 +72,11 @@ test('changes during a synthesis reach the bundles at once, and cause one more s
 test('changes while bundles are made are taken together by the next run', async () => {
   const bundling = heldWork()
   const seen: string[][] = []
-  const reloader = createReloader({
+  const reloader = aReloader({
     rebuild: async files => {
       seen.push([...files])
       await bundling.work()
     },
-    resynthesise: async () => undefined,
   })
 
   for (const file of ['/a', '/b', '/c']) reloader.changed(new Set([file]))
@@ -76,4 +85,32 @@ test('changes while bundles are made are taken together by the next run', async 
   await reloader.idle()
 
   expect(seen).toEqual([['/a'], ['/b', '/c']])
+})
+
+test('what throws is told, and the next change is taken over all the same', async () => {
+  const done: string[] = []
+  const problems: string[] = []
+  const reloader = aReloader({
+    rebuild: async files => {
+      done.push(`bundle ${[...files]}`)
+      if (files.has('/a')) throw new Error('no such function')
+    },
+    resynthesise: async () => {
+      done.push('synthesise')
+      throw new Error('no such stack')
+    },
+    onProblem: error => void problems.push(String(error)),
+  })
+
+  for (const file of ['/a', '/b']) {
+    reloader.changed(new Set([file]))
+    await reloader.idle()
+  }
+
+  expect(done).toEqual(['bundle /a', 'synthesise', 'bundle /b', 'synthesise'])
+  expect(problems.sort()).toEqual([
+    'Error: no such function',
+    'Error: no such stack',
+    'Error: no such stack',
+  ])
 })
