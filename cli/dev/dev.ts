@@ -18,6 +18,7 @@ import { BatonError } from '../../shared/core/errors.ts'
 import type { DevOptions } from '../dev.ts'
 import { messageOf } from '../say.ts'
 import { type Bundles, createBundles, type Rebuilt } from './bundles.ts'
+import { lockProject } from './project-lock.ts'
 import { refuseWithoutRequirements } from './requirements.ts'
 import {
   createRunningSystems,
@@ -60,9 +61,21 @@ type Session = {
  * @throws BatonError `invalid` or `misconfigured`, in words for the developer, when it cannot start.
  */
 export async function startDev(options: DevOptions, folder: string, terminal: Terminal): Promise<DevSession> {
-  const begun = performance.now()
   const project = readProject(folder)
   await refuseWithoutRequirements(options)
+  const unlock = lockProject(project)
+  try {
+    const session = await startLocked(options, project, terminal)
+    return { ...session, stop: () => session.stop().finally(unlock) }
+  } catch (cause) {
+    unlock()
+    throw cause
+  }
+}
+
+/** Starts the app in a project that no other `baton dev` uses. */
+async function startLocked(options: DevOptions, project: Project, terminal: Terminal): Promise<DevSession> {
+  const begun = performance.now()
   removeUnfinished(project)
   const assembly = await synthesise(project)
   const systems = systemsIn(assembly)
@@ -79,7 +92,7 @@ export async function startDev(options: DevOptions, folder: string, terminal: Te
   }
   terminal.say(`Baton is up after ${seconds(begun)}.`)
   for (const { system, cloud } of running.all())
-    terminal.say(`${system.label}\n${summaryOf(system, cloud.apiUrl, folder)}`)
+    terminal.say(`${system.label}\n${summaryOf(system, cloud.apiUrl, project.folder)}`)
   return { systems: running.all, broken: running.broken, ...follow(session) }
 }
 
