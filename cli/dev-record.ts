@@ -26,8 +26,12 @@ export function leaveDevRecord(record: DevRecord): () => void {
   }
 }
 
+/** The host names that lead to this machine, as `URL` writes them. */
+const LOOPBACK = /^(?:(?:.+\.)?localhost|127(?:\.\d+){3}|\[::1\])$/
+
 /** Reads the record of the system that runs at this address; undefined if `baton dev` of this user does not run there. */
 export function readDevRecord(url: string): DevRecord | undefined {
+  if (!LOOPBACK.test(new URL(url).hostname)) return undefined
   try {
     refuseForeignFolder(recordFolder())
     const record = JSON.parse(readFileSync(recordFile(url), 'utf8')) as DevRecord
@@ -38,7 +42,8 @@ export function readDevRecord(url: string): DevRecord | undefined {
 }
 
 function recordFolder(): string {
-  return join(tmpdir(), `baton-${userInfo().username}`)
+  // A container may run under a uid that has no name.
+  return join(tmpdir(), `baton-${process.getuid?.() ?? userInfo().username}`)
 }
 
 /** A system on this machine is known by its port alone: it listens on 127.0.0.1, which has several names. */

@@ -1,11 +1,11 @@
 import { spawnSync } from 'node:child_process'
 import { readdirSync, statSync } from 'node:fs'
-import { tmpdir, userInfo } from 'node:os'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { leaveDevRecord, readDevRecord } from '../../cli/dev-record.ts'
 
-const folder = join(tmpdir(), `baton-${userInfo().username}`)
+const folder = join(tmpdir(), `baton-${process.getuid?.()}`)
 
 test('a worker finds a running system by any name of its address, until the system has ended', () => {
   const record = { pid: process.pid, url: 'http://127.0.0.1:59871', environment: { BATON_TABLE: 't' } }
@@ -17,6 +17,18 @@ test('a worker finds a running system by any name of its address, until the syst
   forget()
   expect(readDevRecord(record.url)).toBeUndefined()
   expect(readdirSync(folder)).not.toContain('dev-59871.json')
+})
+
+test('a system on another host is not taken for the one on this machine', () => {
+  const forget = leaveDevRecord({ pid: process.pid, url: 'http://127.0.0.1:59875', environment: {} })
+
+  const found = (host: string) => readDevRecord(`http://${host}:59875`) !== undefined
+
+  expect(['127.0.0.1', '127.0.0.2', '[::1]', 'localhost', 'shop.localhost'].filter(found)).toHaveLength(5)
+  expect(['other-host', '10.0.0.7', 'localhost.example.com', '127.0.0.1.example.com'].filter(found)).toEqual(
+    [],
+  )
+  forget()
 })
 
 test('only the user can read the key of the system', () => {
