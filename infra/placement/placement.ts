@@ -7,7 +7,8 @@
  * before it deletes the first one, and the deployment fails. But which handlers are the first 30 changes when the app removes,
  * inserts or reorders handlers. So places are recorded in `cdk.context.json` (`record.ts`), beside the results of CDK's look-ups,
  * and a recorded place always holds. Recording begins with the 20th handler, before the first nested one: a smaller app needs no
- * file. Recorded handlers count as long as the record names them, so a new handler never takes the room of a removed one.
+ * file. Recorded handlers count as long as the record names them, so a new handler never takes the room of a removed one. `baton dev`
+ * follows the record, and does not write it.
  */
 
 import { createHash } from 'node:crypto'
@@ -15,6 +16,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { Annotations, NestedStack, Stack } from 'aws-cdk-lib'
 import { Construct } from 'constructs'
 import { HANDLERS_IN_STACK_MAX, NESTED_STACKS, RECORDED_HANDLERS_MIN } from '../bounds.ts'
+import { isDevelopment } from '../bundling/user-code.ts'
 import type { AlarmLevel } from '../settings.ts'
 import { CONTEXT_FILE, OWN_STACK, type PlaceRecord, type Places, readRecord, saveRecord } from './record.ts'
 
@@ -107,6 +109,8 @@ export class Placement extends Construct {
     const isLarge = (one: Placement) => one.isWorthRecording()
     const [large, small] = [all.filter(isLarge), all.filter(one => !isLarge(one))]
     const next = [...large, ...small].reduce((record, one) => one.recordedIn(record), this.record)
+    // A session of `baton dev` must not fix the place of a handler that may never be deployed.
+    if (isDevelopment(this)) return []
     if (isDeepStrictEqual(this.entryOf(this.record), this.entryOf(next))) return []
     Annotations.of(this.system).addWarningV2('baton:places', `${this.system.node.path}: ${saveRecord(next)}`)
     return []

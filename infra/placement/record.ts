@@ -37,7 +37,7 @@ export function readRecord(scope: Construct): PlaceRecord {
  */
 export function saveRecord(record: PlaceRecord): string {
   if (process.env[OUTDIR_ENV] === undefined) {
-    return `${CONTEXT_FILE} does not record the places of all handlers yet; synthesise with cdk or baton dev, and commit the file`
+    return `${CONTEXT_FILE} does not record the places of all handlers yet; synthesise with cdk, and commit the file`
   }
   try {
     const text = JSON.stringify({ ...readFile(), [PLACES_KEY]: sorted(record) }, null, 2)

@@ -199,6 +199,14 @@ describe('The record in cdk.context.json', () => {
     expect(existsSync(contextFile())).toBe(false)
   })
 
+  test('is not written by baton dev, which deploys nothing', () => {
+    const stack = new Stack(aQuietApp({ 'baton:dev': true }), 'Baton')
+    add(stack, numbered(31))
+
+    expect(warningsOf(stack)).toEqual([])
+    expect(existsSync(contextFile())).toBe(false)
+  })
+
   test('that cannot be written is a warning with the reason', () => {
     const file = join(project, 'file')
     writeFileSync(file, '')
