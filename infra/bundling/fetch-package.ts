@@ -7,7 +7,7 @@ import { type InstalledPackage, lockFileOf, projectRootOf, readPackage } from '.
 
 type FetchSpec = {
   readonly name: string
-  /** The version, or the range of which the newest version is fetched. */
+  /** An exact version. */
   readonly version: string
   /** A folder of the project. Its root has the settings of the registry. */
   readonly from: string
@@ -25,9 +25,20 @@ type FetchSpec = {
  */
 export function fetchPackage(spec: FetchSpec): InstalledPackage {
   const { name, version } = spec
+  refuseInexact(spec)
   const folder = generatedFile('packages', `${name.replace('/', '+')}@${version}`)
   if (!existsSync(join(folder, 'package.json'))) fetchTo(folder, spec)
   return readPackage(name, folder)
+}
+
+/** A range or a URL could give another package tomorrow, and would be a path of its own below `.baton/packages`. */
+function refuseInexact({ title, by, name, version }: FetchSpec): void {
+  if (/^\d+\.\d+\.\d+[\w.+-]*$/.test(version)) return
+  throw new BatonError(
+    'invalid',
+    `${title}: '${by}' needs ${name}@${version} for the function's platform, which is not installed; only an exact version can be ` +
+      'fetched: install the package for that platform, too',
+  )
 }
 
 /** The last step is a rename, so that of two syntheses at a time both find whole folders. */
@@ -53,15 +64,15 @@ function pack(draft: string, spec: FetchSpec): Packed {
   try {
     const answer = execFileSync(
       'npm',
-      ['pack', wanted, '--json', '--pack-destination', draft, ...registryOf(root)],
+      ['pack', '--json', '--pack-destination', draft, ...registryOf(root), '--', wanted],
       { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] },
     )
     const [{ integrity = '' } = {}] = JSON.parse(answer) as Array<{ integrity?: string }>
     const file = readdirSync(draft).find(name => name.endsWith('.tgz')) ?? ''
     return { file, integrity }
   } catch (cause) {
-    const { stderr = '', message } = cause as { readonly stderr?: string; readonly message: string }
-    const reason = stderr.split('\n').find(line => /^npm (error|ERR!)/.test(line)) ?? message
+    const { stderr, message } = cause as { readonly stderr?: string | null; readonly message: string }
+    const reason = (stderr ?? '').split('\n').find(line => /^npm (error|ERR!)/.test(line)) ?? message
     throw new BatonError(
       'invalid',
       `${spec.title}: '${spec.by}' needs ${wanted} for the function's platform, which is not installed and could not be fetched (${reason}); ` +

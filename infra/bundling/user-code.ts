@@ -38,12 +38,17 @@ export function workerContents(code: UserCode): () => Contents {
   return () => contentsOf(code, entry)
 }
 
+/** The contents without the modules that stay outside of the bundle: those of the project, as it has installed them, are found. */
+export function withoutModules({ files }: Contents): Contents {
+  return { files }
+}
+
 /** Whether `baton dev` synthesises the app. It bundles the code of a function when the function gets its first message. */
 export function isDevelopment(scope: Construct): boolean {
   return Boolean(scope.node.tryGetContext('baton:dev'))
 }
 
-/** Writes to the template, for `baton dev` only, how the code of a function or a container is bundled. */
+/** Writes to the template, for `baton dev` only, how the code of a function is bundled. */
 export function describeBundle(resource: CfnResource, { name, definitions, bundling }: UserCode): void {
   if (!isDevelopment(resource)) return
   resource.addMetadata(BUNDLE_METADATA, {

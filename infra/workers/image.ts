@@ -7,7 +7,7 @@ import type { Construct } from 'constructs'
 import { BatonError } from '../../shared/core/errors.ts'
 import { writeContents } from '../bundling/bundling.ts'
 import { generatedFile, writeGenerated } from '../bundling/generated-file.ts'
-import { isDevelopment, type UserCode, workerContents } from '../bundling/user-code.ts'
+import { isDevelopment, type UserCode, withoutModules, workerContents } from '../bundling/user-code.ts'
 
 /** The main file of a worker in its image. */
 const MAIN = 'index.mjs'
@@ -36,8 +36,9 @@ export function workerImage(
   writeGenerated(join(folder, 'Dockerfile'), text)
   writeGenerated(join(folder, '.dockerignore'), 'Dockerfile\n.dockerignore\n')
   const makeContents = workerContents(code)
-  if (Stack.of(scope).bundlingRequired && !isDevelopment(scope)) {
-    const contents = makeContents()
+  if (Stack.of(scope).bundlingRequired) {
+    // `baton dev` runs the container as a process of this machine, in a folder below the project.
+    const contents = isDevelopment(scope) ? withoutModules(makeContents()) : makeContents()
     rmSync(join(folder, 'node_modules'), { recursive: true, force: true })
     writeContents(folder, contents)
   }

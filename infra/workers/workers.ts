@@ -4,7 +4,7 @@
  * from which the workers receive.
  */
 
-import { type CfnResource, Duration, Names, Stack } from 'aws-cdk-lib'
+import { Duration, Names, Stack } from 'aws-cdk-lib'
 import { SubnetType } from 'aws-cdk-lib/aws-ec2'
 import {
   type ContainerDefinition,
@@ -34,7 +34,7 @@ import {
   WORKER_STOP_MARGIN_S,
 } from '../bounds.ts'
 import type { BundlingProps } from '../bundling/options.ts'
-import { describeBundle, type UserCode } from '../bundling/user-code.ts'
+import type { UserCode } from '../bundling/user-code.ts'
 import { environmentOf } from '../functions/functions.ts'
 import { watchWorkers } from '../monitoring/alarms.ts'
 import type { Parts } from '../parts.ts'
@@ -136,7 +136,6 @@ export class WorkerService extends Construct {
     const code = workerCode(entry, Names.uniqueId(this), definitions, props.bundling)
     const image = workerImage(this, code, props.dockerfile)
     const definition = this.defineContainer(image, parts, queues, props)
-    describeBundle(definition.node.defaultChild as CfnResource, code)
     this.taskRole = definition.taskRole
     this.service = this.runOn(clusterFor(this, scope, props), definition, props)
     new WorkerScaling(this, 'Scaling', this.service, queues, props)

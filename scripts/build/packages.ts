@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 
 /** The packages that the build makes, as data. */
@@ -123,10 +122,7 @@ const STARTER_PACKAGE: Package = {
   optional: {},
 }
 
-/** Sources that do not exist are left out, and so is a package of which nothing is left. */
 export const PACKAGES: readonly Package[] = [MAIN_PACKAGE, LOCAL_PACKAGE, STARTER_PACKAGE]
-  .map(withoutMissing)
-  .filter(one => sourcesOf(one).length > 0)
 
 /** The sources of a package that are compiled, with all that they import. */
 export function sourcesOf({ exports, bin, byPath }: Package): string[] {
@@ -148,22 +144,4 @@ function inLambda(name: string): Bundle {
 
 function inProcess(source: string, path: string): Bundle {
   return { source, path, runsIn: 'process' }
-}
-
-function withoutMissing(one: Package): Package {
-  return {
-    ...one,
-    exports: existing(one.exports),
-    bin: existing(one.bin),
-    bundles: one.bundles.filter(({ source }) => exists(source)),
-    copies: one.copies.filter(exists),
-  }
-}
-
-function existing(sources: Readonly<Record<string, string>>): Record<string, string> {
-  return Object.fromEntries(Object.entries(sources).filter(([, source]) => exists(source)))
-}
-
-function exists(path: string): boolean {
-  return existsSync(join(ROOT, path))
 }

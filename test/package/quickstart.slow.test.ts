@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { build } from 'esbuild'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -36,23 +36,15 @@ function useTarballs(files: Readonly<Record<string, string>>): void {
   write('package.json', JSON.stringify(manifest))
 }
 
-const TESTING_KIT = 'baton-tasks/shared/testing/index.js'
-const LOCAL_SYSTEM = 'baton-tasks-local/cli/dev/main.js'
-
 const read = (file: string) => readFileSync(join(project.folder, file), 'utf8')
 const write = (file: string, text: string) => writeFileSync(join(project.folder, file), text)
-const isInstalled = (file: string) => existsSync(join(project.folder, 'node_modules', file))
 
 describe('the starter, from the packages', () => {
-  it('type-checks', ({ skip }) => {
-    if (!isInstalled(TESTING_KIT)) skip('its test needs the testing kit, which is not built yet')
-
+  it('type-checks', () => {
     project.succeed('npm', 'run', 'check')
   })
 
-  it('passes its tests', ({ skip }) => {
-    if (!isInstalled(TESTING_KIT)) skip('the testing kit is not built yet')
-
+  it('passes its tests', () => {
     project.succeed('npm', 'test')
   })
 
@@ -83,8 +75,7 @@ describe('baton dev', () => {
 
   afterAll(() => dev?.stop())
 
-  it('runs a task that is published with curl, and then an edited handler', async ({ skip }) => {
-    if (!isInstalled(LOCAL_SYSTEM)) skip('the local system is not built yet')
+  it('runs a task that is published with curl, and then an edited handler', async () => {
     dev = startDev()
     const url = await dev.wrote(/http:\/\/[\w.]+:\d+/)
 

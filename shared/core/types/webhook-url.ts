@@ -10,14 +10,15 @@ export const NO_USER_IN_WEBHOOK = `${NO_USER_IN_URL}. Name a secret as webhook.s
 
 /** Whether the text is a URL that names a user or a password. */
 export function namesUser(text: string): boolean {
-  const url = URL.parse(text)
-  return url !== null && (url.username !== '' || url.password !== '')
+  if (!URL.canParse(text)) return false
+  const { username, password } = new URL(text)
+  return username !== '' || password !== ''
 }
 
 /** The URL with its user and password masked, for readers. Earlier versions stored types with such URLs. */
 export function withoutUser(text: string): string {
-  const url = URL.parse(text)
-  if (!url || !namesUser(text)) return text
+  if (!namesUser(text)) return text
+  const url = new URL(text)
   url.username = '***'
   url.password = ''
   return url.href
