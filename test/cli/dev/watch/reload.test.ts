@@ -108,9 +108,5 @@ test('what throws is told, and the next change is taken over all the same', asyn
   }
 
   expect(done).toEqual(['bundle /a', 'synthesise', 'bundle /b', 'synthesise'])
-  expect(problems.sort()).toEqual([
-    'Error: no such function',
-    'Error: no such stack',
-    'Error: no such stack',
-  ])
+  expect(problems.sort()).toEqual(['Error: no such function', 'Error: no such stack', 'Error: no such stack'])
 })
