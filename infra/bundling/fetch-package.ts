@@ -19,7 +19,7 @@ type FetchSpec = {
 /**
  * Returns a package that is not installed, because it holds the build for another platform. It is fetched once with `npm pack` from
  * the project's registry, whichever package manager the project uses, and kept in `.baton/packages`, so that the next synthesis needs
- * no network. If the lock file has the package, its content must be the locked one.
+ * no network. If the lock file has a SHA-512 hash for it, its content must have that hash.
  *
  * @throws BatonError `invalid` when it cannot be fetched, or differs from the lock file.
  */

@@ -59,8 +59,8 @@ const OPTIONS: Readonly<Record<Bundle['runsIn'], BuildOptions>> = {
 type SourceMap = { readonly sources: readonly string[]; readonly mappings: string }
 
 /**
- * Leaves the sources of libraries out of a source map, and the names of the machine's folders. Two thirds of a map were about
- * the AWS SDK. A frame of a stack trace in a library then names the place in the bundle.
+ * Leaves the sources of libraries out of a source map, and the names of the machine's folders. About half of a map was about
+ * them. A frame of a stack trace in a library then names the place in the bundle.
  */
 function keepOwnSources(file: string): void {
   const map: SourceMap = JSON.parse(readFileSync(file, 'utf8'))
