@@ -47,7 +47,8 @@ function complete({ verbose = false, allowHost = [] }: Partial<DevOptions>) {
   return { verbose, allowHost: [...allowHost, ...hostsOfEnvironment()] }
 }
 
-function hostsOfEnvironment(): string[] {
+/** The host names in `BATON_ALLOWED_HOSTS`, which commas separate. */
+export function hostsOfEnvironment(): string[] {
   const named = (process.env.BATON_ALLOWED_HOSTS ?? '').split(',').map(host => host.trim())
   return named.filter(host => host !== '')
 }

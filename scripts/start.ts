@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util'
 import { type DevSession, startDev } from '../cli/dev/dev.ts'
 import { createTerminal } from '../cli/dev/terminal/terminal.ts'
+import { hostsOfEnvironment } from '../cli/dev.ts'
 import { runDemonstration } from './demonstration/demonstration.ts'
 
 /**
@@ -37,18 +38,17 @@ terminal.say('Serving until Ctrl-C.')
 
 async function start(): Promise<DevSession> {
   const { data, verbose } = values
-  const options = { port, verbose, allowHost: allowedHosts(), ...(data !== undefined && { data }) }
+  const options = {
+    port,
+    verbose,
+    allowHost: [...values['allow-host'], ...hostsOfEnvironment()],
+    ...(data !== undefined && { data }),
+  }
   try {
     return await startDev(options, process.cwd(), terminal)
   } catch (error) {
     return fail(`the system did not start: ${error instanceof Error ? error.message : String(error)}`)
   }
-}
-
-/** The host names besides those of loopback: `--allow-host`, and `BATON_ALLOWED_HOSTS` with commas. */
-function allowedHosts(): string[] {
-  const named = (process.env.BATON_ALLOWED_HOSTS ?? '').split(',').map(host => host.trim())
-  return [...values['allow-host'], ...named.filter(host => host !== '')]
 }
 
 async function demonstrate(running: DevSession): Promise<boolean> {

@@ -6,10 +6,10 @@
 
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
-import { basename, dirname, join, relative, resolve } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import type { BuildContext, BuildFailure, Message, Metafile, OutputFile } from 'esbuild'
+import type { BuildContext, Metafile, OutputFile } from 'esbuild'
+import { findEsbuild, inputFiles, refusalText } from '../../infra/bundling/esbuild-parts.ts'
 import { BatonError } from '../../shared/core/errors.ts'
 import { messageOf } from '../say.ts'
 import type { Project } from './synthesis/project.ts'
@@ -110,7 +110,7 @@ function openBundle(project: Project, root: string, spec: BundleSpec): Bundle {
     try {
       const made = await (await context).rebuild()
       isBroken = false
-      inputs = inputsOf(made.metafile as Metafile, project)
+      inputs = new Set(inputFiles(made.metafile as Metafile, project.folder))
       return keep(made.outputFiles ?? [])
     } catch (cause) {
       isBroken = true
@@ -167,23 +167,10 @@ async function createContext(project: Project, { entry, options, nodeModules }: 
   })
 }
 
-/** The project's own esbuild, or else the one that is installed beside this package. */
 function esbuildOf({ folder }: Project): typeof import('esbuild') {
-  for (const from of [join(folder, 'package.json'), import.meta.url]) {
-    const require = createRequire(from)
-    try {
-      return require(require.resolve('esbuild')) as typeof import('esbuild')
-    } catch (cause) {
-      if ((cause as NodeJS.ErrnoException).code !== 'MODULE_NOT_FOUND') throw cause
-    }
-  }
+  const found = findEsbuild(folder, import.meta.url)
+  if (found) return found
   throw new BatonError('misconfigured', 'handlers are bundled with esbuild: npm install --save-dev esbuild')
-}
-
-/** Generated code and the parts that esbuild adds are not files. */
-function inputsOf({ inputs }: Metafile, { folder }: Project): Set<string> {
-  const files = Object.keys(inputs).filter(path => !/^[\w-]{2,}:|^</.test(path))
-  return new Set(files.map(path => resolve(folder, path)))
 }
 
 function digestOf(files: readonly OutputFile[]): string {
@@ -217,16 +204,7 @@ function packageFolder(from: string, name: string): string | undefined {
 
 /** What esbuild refuses, by file, line and column. */
 function bundleError(cause: unknown, { types }: BundleSpec, { folder }: Project): unknown {
-  const { errors } = cause as Partial<BuildFailure>
-  if (!errors) return cause
-  const sentences = errors.map(error => sentenceOf(error, folder))
-  return new BatonError('invalid', `${types.join(', ')} cannot be bundled: ${sentences.join('; ')}`, {
-    cause,
-  })
-}
-
-function sentenceOf({ text, location }: Message, folder: string): string {
-  if (!location) return text
-  const file = relative(folder, resolve(folder, location.file))
-  return `${file}:${location.line}:${location.column + 1}: ${text}`
+  const refusal = refusalText(cause, folder)
+  if (refusal === undefined) return cause
+  return new BatonError('invalid', `${types.join(', ')} cannot be bundled: ${refusal}`, { cause })
 }

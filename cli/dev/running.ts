@@ -4,7 +4,7 @@ import { BatonError } from '../../shared/core/errors.ts'
 import type { DevOptions } from '../dev.ts'
 import { leaveDevRecord } from '../dev-record.ts'
 import type { Bundles, Rebuilt } from './bundles.ts'
-import type { BundleSpec, System } from './synthesis/systems.ts'
+import { BUNDLE_METADATA, type BundleSpec, type System } from './synthesis/systems.ts'
 import type { Terminal } from './terminal/terminal.ts'
 
 /** A stack that runs here. */
@@ -71,7 +71,7 @@ export function createRunningSystems({ options, bundles, terminal }: Parts): Run
   }
 
   function codeOf(system: System, functionId: string, metadata: Readonly<Record<string, unknown>>) {
-    const spec = metadata['baton:bundle'] as BundleSpec | undefined
+    const spec = metadata[BUNDLE_METADATA] as BundleSpec | undefined
     return spec && bundles.folderOf(bundleKey(system, functionId), spec)
   }
 

@@ -1,8 +1,8 @@
 import { statSync } from 'node:fs'
-import { createRequire } from 'node:module'
-import { dirname, join, relative, resolve } from 'node:path'
-import type { BuildOptions, Message, Metafile } from 'esbuild'
+import { dirname, relative } from 'node:path'
+import type { BuildOptions, Metafile } from 'esbuild'
 import { BatonError } from '../../shared/core/errors.ts'
+import { findEsbuild, inputFiles, refusalText } from './esbuild-parts.ts'
 
 /** What esbuild makes of an entry. */
 export type Bundle = {
@@ -34,7 +34,7 @@ function bundleAnew(title: string, options: BuildOptions): Bundle {
   const { outputFiles, metafile } = build(title, options)
   const folder = dirname(options.outfile ?? '')
   const files = outputFiles.map(({ path, contents }) => ({ path: relative(folder, path), contents }))
-  return { files, inputs: inputsOf(metafile) }
+  return { files, inputs: inputFiles(metafile, process.cwd()) }
 }
 
 type Result = {
@@ -49,44 +49,21 @@ function build(title: string, options: BuildOptions): Result {
     const loader = { '.node': 'empty' as const, ...options.loader }
     return buildSync({ ...options, loader, write: false, metafile: true })
   } catch (cause) {
-    const { errors } = cause as { readonly errors?: readonly Message[] }
-    if (!errors) throw cause
-    throw new BatonError('invalid', `${title} cannot be bundled: ${errors.map(sentenceOf).join('; ')}`, {
-      cause,
-    })
+    const refusal = refusalText(cause, process.cwd())
+    if (refusal === undefined) throw cause
+    throw new BatonError('invalid', `${title} cannot be bundled: ${refusal}`, { cause })
   }
-}
-
-function sentenceOf({ text, location }: Message): string {
-  return location ? `${location.file}:${location.line}:${location.column + 1}: ${text}` : text
-}
-
-/** Generated code and the parts that esbuild adds are not files. */
-function inputsOf({ inputs }: Metafile): string[] {
-  return Object.keys(inputs)
-    .filter(path => !/^[\w-]{2,}:|^</.test(path))
-    .map(path => resolve(path))
 }
 
 let found: typeof import('esbuild') | undefined
 
 function esbuild(): typeof import('esbuild') {
-  found ??= loadFrom(join(process.cwd(), 'package.json')) ?? loadFrom(import.meta.url)
+  found ??= findEsbuild(process.cwd(), import.meta.url)
   if (found) return found
   throw new BatonError(
     'invalid',
     'handlers are bundled with esbuild, which is not installed; add it: npm install --save-dev esbuild',
   )
-}
-
-function loadFrom(place: string): typeof import('esbuild') | undefined {
-  const require = createRequire(place)
-  try {
-    return require(require.resolve('esbuild')) as typeof import('esbuild')
-  } catch (cause) {
-    if ((cause as { code?: unknown }).code === 'MODULE_NOT_FOUND') return undefined
-    throw cause
-  }
 }
 
 /** The times and sizes of files, by their paths. They tell whether a result that was made from the files is still true. */

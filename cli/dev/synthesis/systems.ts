@@ -41,7 +41,8 @@ export type System = {
   readonly text: string
 }
 
-const BUNDLE_METADATA = 'baton:bundle'
+/** The key of the metadata in which the constructs describe a function's bundle. */
+export const BUNDLE_METADATA = 'baton:bundle'
 
 type Artifact = {
   readonly type: string

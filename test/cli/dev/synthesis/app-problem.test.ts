@@ -1,18 +1,18 @@
 import { expect, test } from 'vitest'
 import { appProblem } from '../../../../cli/dev/synthesis/app-problem.ts'
 
-const project = { app: 'node app.ts', folder: '/work/shop' }
+const project = { app: 'node app.ts', folder: '/projects/shop' }
 const problem = (text: string) => appProblem(text, project, 1)
 
 test('an error of the app is one line with its place in the project', () => {
   const text = `
-/work/shop/infra/app.ts:7
+/projects/shop/infra/app.ts:7
     new Queue(undefined, 'Q')
     ^
 
 TypeError: Cannot read properties of undefined (reading 'node')
-    at new Queue (/work/shop/node_modules/aws-cdk-lib/aws-sqs/lib/queue.js:1:6543)
-    at file:///work/shop/infra/app.ts:7:5
+    at new Queue (/projects/shop/node_modules/aws-cdk-lib/aws-sqs/lib/queue.js:1:6543)
+    at file:///projects/shop/infra/app.ts:7:5
     at ModuleJob.run (node:internal/modules/esm/module_job:329:25)
 
 Node.js v24.1.0
@@ -26,8 +26,8 @@ Node.js v24.1.0
 test('an error of a package is placed where the project called it', () => {
   const text = `
 Error: boom
-    at new Queue (/work/shop/node_modules/aws-cdk-lib/aws-sqs/lib/queue.js:1:6543)
-    at new Shop (/work/shop/infra/shop.ts:12:18)
+    at new Queue (/projects/shop/node_modules/aws-cdk-lib/aws-sqs/lib/queue.js:1:6543)
+    at new Shop (/projects/shop/infra/shop.ts:12:18)
 `
 
   expect(problem(text)).toBe('infra/shop.ts:12:18: Error: boom')
@@ -36,8 +36,8 @@ Error: boom
 test("an error of Baton's says itself where it is", () => {
   const text = `
 BatonError: tasks/resize.ts:12:4: Expected ";" but found "}"
-    at build (/work/shop/node_modules/baton-tasks/infra/bundling/esbuild.js:1:1)
-    at file:///work/shop/infra/app.ts:7:5
+    at build (/projects/shop/node_modules/baton-tasks/infra/bundling/esbuild.js:1:1)
+    at file:///projects/shop/infra/app.ts:7:5
   code: 'invalid'
 `
 
@@ -63,8 +63,8 @@ test('without an error that can be recognised, the end of the output is shown', 
 test('without Docker one line names the construct that needs it', () => {
   const text = `
 Error: Failed to bundle asset Shop/Thumbnails/Code/Stage, bundle output is located at /x: Error: spawnSync docker ENOENT
-    at new AssetStaging (/work/shop/node_modules/aws-cdk-lib/core/lib/asset-staging.js:1:1)
-    at file:///work/shop/infra/app.ts:7:5
+    at new AssetStaging (/projects/shop/node_modules/aws-cdk-lib/core/lib/asset-staging.js:1:1)
+    at file:///projects/shop/infra/app.ts:7:5
 `
 
   expect(problem(text)).toBe(
