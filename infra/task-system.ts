@@ -22,6 +22,7 @@ import { type GrantProps, grantedTypes, TypeReach } from './permissions/type-rea
 import { Placement } from './placement/placement.ts'
 import { FarTimers } from './queues/far-timers.ts'
 import { Messages } from './queues/queues.ts'
+import { refuseSystemProps } from './refuse-system-props.ts'
 import { type SettingsProps, settingsOf } from './settings.ts'
 import { refuseSameName, stackProblems } from './stack-checks.ts'
 import { type TableLimits, TaskTable, type WarmThroughput } from './task-table.ts'
@@ -76,6 +77,7 @@ export class TaskSystem extends Construct {
 
   constructor(scope: Construct, id: string, props: TaskSystemProps = {}) {
     super(scope, id)
+    refuseSystemProps(this.node.path, props)
     const settings = settingsOf(this, props)
     this.systemName = settings.system
     refuseSameName(this, one => one instanceof TaskSystem)
