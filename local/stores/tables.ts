@@ -193,14 +193,23 @@ const ACTIVE_POLLS_MAX = 3_000
 /** Waits until all indexes of a table can be read, as CloudFormation does. */
 async function untilActive(gateway: Gateway, name: string): Promise<void> {
   for (let poll = 0; poll < ACTIVE_POLLS_MAX; poll += 1) {
-    const { Table } = await gateway.call('deploy', 'dynamodb', 'DescribeTable', { TableName: name })
-    const { TableStatus, GlobalSecondaryIndexes = [] } = Table as Status & {
-      GlobalSecondaryIndexes?: readonly Status[]
-    }
-    if ([TableStatus, ...GlobalSecondaryIndexes.map(({ IndexStatus }) => IndexStatus)].every(isActive)) return
+    const statuses = await statusesOf(gateway, name).catch(error => {
+      // DynamoDB Local sometimes answers so while it makes an index.
+      if (String(error).includes('InternalFailure')) return ['UNKNOWN']
+      throw error
+    })
+    if (statuses.every(isActive)) return
     await sleep(ACTIVE_POLL_MS)
   }
   throw new Error(`an index is not ready after ${(ACTIVE_POLL_MS * ACTIVE_POLLS_MAX) / 1_000} s`)
+}
+
+async function statusesOf(gateway: Gateway, name: string): Promise<Array<string | undefined>> {
+  const { Table } = await gateway.call('deploy', 'dynamodb', 'DescribeTable', { TableName: name })
+  const { TableStatus, GlobalSecondaryIndexes = [] } = Table as Status & {
+    GlobalSecondaryIndexes?: readonly Status[]
+  }
+  return [TableStatus, ...GlobalSecondaryIndexes.map(({ IndexStatus }) => IndexStatus)]
 }
 
 type Status = { readonly TableStatus?: string; readonly IndexStatus?: string }
