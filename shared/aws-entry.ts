@@ -5,6 +5,7 @@ export {
   type PublishedTask,
   type TableClient,
   type TableClientSettings,
+  type TaskFilter,
   type TransactBody,
   type TransactOptions,
 } from './table-client/table-client.ts'

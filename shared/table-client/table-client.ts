@@ -22,20 +22,23 @@
  */
 
 import type { PublishAnswer, PublishBody } from '../api/publish.ts'
-import type { ApiTask } from '../api/tasks.ts'
+import type { ApiTask, ListFilter } from '../api/tasks.ts'
 import type { TransactEntry } from '../aws/dynamo/head/transact-entries.ts'
 import { requiredVariable } from '../aws/environment.ts'
 import { createTableSystem, type TableSystem } from '../aws/table-system.ts'
 import { ProblemError } from '../client/problem-error.ts'
 import { type ResultOptions, waitForResult } from '../client/wait-for-result.ts'
 import { BatonError } from '../core/errors.ts'
+import type { Status } from '../core/task/lifecycle.ts'
 import { taskId } from '../core/task/task.ts'
 import type { AnyDefinition, OutputOf } from '../define/any-definition.ts'
 import type { NameOf, PublishArguments, Publishable } from '../define/publishable.ts'
 import type { Log } from '../ports/machine.ts'
+import { listPage } from '../present/lists.ts'
 import { problemOfError } from '../present/problems.ts'
 import { noSuchTask, publishProblem } from '../present/refusal-problems.ts'
 import { presentTask } from '../present/tasks.ts'
+import { bodyProblems } from '../requests/body-rules.ts'
 import { publishRequestOf } from '../requests/publish-requests.ts'
 import { cachedAllowance } from '../runtime/limits/allows-start.ts'
 import { publish } from '../runtime/publish/publish.ts'
@@ -43,7 +46,7 @@ import type { StatusReaders } from '../runtime/read/describe-task.ts'
 import { describeHead, readTask } from '../runtime/read/read.ts'
 import { cachedTypeReader } from '../runtime/types/type-cache.ts'
 import { cachedLiveWorkers } from '../runtime/worker/worker.ts'
-import { checkedBody, refusal } from './checked-body.ts'
+import { checkedBody, refusal, refuse } from './checked-body.ts'
 import { makeTransactItems } from './transact-items.ts'
 
 export type TableClientSettings = {
@@ -65,6 +68,12 @@ export type TransactOptions = Omit<PublishOptions, 'ifExists' | 'clean' | 'debou
 
 /** The body of a publish within a transaction, such as `{ ...resize.with(input), key: 'img-1' }`. */
 export type TransactBody = TransactOptions & Pick<PublishBody, 'type' | 'input'>
+
+/** Which tasks `list` yields. */
+export type TaskFilter = Omit<ListFilter, 'status'> & {
+  /** One status, or several. @default any status */
+  readonly status?: Status | readonly Status[]
+}
 
 /** A published task. */
 export type PublishedTask<Result = unknown> = PublishAnswer & {
@@ -105,6 +114,13 @@ export type TableClient = {
   ): Promise<TransactEntry[]>
   /** Reads a task with its runs, input and result. `id` is `type:key`. @throws ProblemError with status 404 when there is none */
   get(id: string): Promise<ApiTask>
+  /**
+   * Yields all tasks that match a filter, without inputs and results. It reads the next page when the caller has taken all tasks of
+   * the present one. A program whose grant names `types` may list these types, and no users or canvases.
+   *
+   * @throws ProblemError when the filter is illegal, or names neither `type` nor `userId` nor `canvasId`
+   */
+  list(filter: TaskFilter): AsyncGenerator<ApiTask, void, undefined>
   /**
    * Waits for a task's end and returns its result, typed by its definition. It reads the table after pauses that grow from 50 ms to 1 s.
    *
@@ -167,6 +183,7 @@ function createCalls(on: TableSystem) {
     transactItems: (what: Publishable | readonly Publishable[], ...given: unknown[]) =>
       asProblems(makeTransactItems(on, what, given)),
     get: (id: string) => asProblems(get(id)),
+    list: (filter: TaskFilter) => list(on, readers, filter),
     result: (what: { type: string } | string, id: string | { key: string }, options?: ResultOptions) =>
       result(
         typeof id === 'string' ? id : taskId(typeof what === 'string' ? what : what.type, id.key),
@@ -189,6 +206,22 @@ async function publishTo(
   const { input } = body
   // A new task was stored with this input. An existing task may have another one.
   return { id: task.id, created, task: created && input !== undefined ? { ...shown, input } : shown }
+}
+
+async function* list(
+  { system }: TableSystem,
+  readers: StatusReaders,
+  { status, ...given }: TaskFilter,
+): AsyncGenerator<ApiTask, void, undefined> {
+  const filter = { ...given, ...(status !== undefined && { status: [status].flat() as Status[] }) }
+  refuse(bodyProblems('list', filter))
+  let { cursor } = filter
+  do {
+    const listed = await asProblems(listPage(system, readers, { ...filter, ...(cursor && { cursor }) }))
+    if (!listed.ok) throw refusal(listed.problem)
+    yield* listed.page.items
+    cursor = listed.page.nextCursor
+  } while (cursor !== undefined)
 }
 
 /** The answer of a call. An error that the code knows is thrown as a problem, as the client of the HTTP API throws it. */

@@ -49,6 +49,8 @@ export async function aTableWorld(translation: TranslateConfig = {}): Promise<Ta
   const restore = await useAsAws(raw, dynamo.url)
   const stores = dynamoStores(dynamo.client(), table)
   const memory = aMemorySystem()
+  // The client uses the clock of the machine.
+  await memory.clock.advance(Date.now() - memory.clock.now())
   const system: System = { ...memory, ...stores, clock: memory.clock }
   const documents = DynamoDBDocumentClient.from(raw, translation)
   return {
