@@ -39,7 +39,8 @@ export type TableWorld = {
   stop(): Promise<void>
 }
 
-const ORDERS = 'orders'
+/** The name of the user's table. */
+export const ORDERS = 'orders'
 
 export async function aTableWorld(translation: TranslateConfig = {}): Promise<TableWorld> {
   const dynamo = await startDynamoDbLocal()
