@@ -23,7 +23,7 @@
 
 import type { PublishAnswer, PublishBody } from '../api/publish.ts'
 import type { ApiTask, ListFilter } from '../api/tasks.ts'
-import type { TransactEntry } from '../aws/dynamo/head/transact-entries.ts'
+import type { TransactEntry } from '../aws/dynamo/head/transact-entry.ts'
 import { requiredVariable } from '../aws/environment.ts'
 import { createTableSystem, type TableSystem } from '../aws/table-system.ts'
 import { ProblemError } from '../client/problem-error.ts'

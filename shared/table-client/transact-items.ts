@@ -1,5 +1,5 @@
 import type { PublishBody } from '../api/publish.ts'
-import type { TransactEntry } from '../aws/dynamo/head/transact-entries.ts'
+import type { TransactEntry } from '../aws/dynamo/head/transact-entry.ts'
 import type { TableSystem } from '../aws/table-system.ts'
 import type { FieldProblem } from '../core/errors.ts'
 import { joinPath } from '../core/rules/rules.ts'

@@ -1,21 +1,9 @@
 import type { Change } from '../../../core/change/change.ts'
 import type { Task } from '../../../core/task/task.ts'
-import type { Item } from '../stored-form.ts'
 import { bodyItem } from './body-requests.ts'
 import type { HeadReader } from './head-reader.ts'
 import { putHead } from './head-requests.ts'
-
-/** One entry of `TransactItems`, as the `TransactWriteCommand` of `@aws-sdk/lib-dynamodb` takes it. */
-export type TransactEntry = { readonly Put: TransactPut }
-
-type TransactPut = {
-  readonly TableName: string
-  /** `pk` is the id of the task. */
-  readonly Item: Item & { readonly pk: string; readonly sk: string }
-  readonly ConditionExpression?: string
-  readonly ExpressionAttributeNames?: Record<string, string>
-  readonly ReturnValuesOnConditionCheckFailure?: 'ALL_OLD'
-}
+import type { TransactEntry } from './transact-entry.ts'
 
 /**
  * The entries by which a transaction of a user creates a task: the head first, then each body that is an item of its own. Guard: the
@@ -37,5 +25,5 @@ export async function transactEntries(
   // The meter belongs to the whole transaction, which is the caller's.
   const { ReturnConsumedCapacity: _caller, ...head } = putHead(table, change, writeId)
   const own = bodies.map(body => ({ TableName: table, Item: bodyItem(after.id, body) }))
-  return [head as TransactPut, ...own].map(Put => ({ Put }))
+  return [head as TransactEntry['Put'], ...own].map(Put => ({ Put }))
 }
