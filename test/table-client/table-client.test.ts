@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import * as z from 'zod'
-import type { ApiTask } from '../../shared/api/tasks.ts'
+import { type ApiTask, listQuery } from '../../shared/api/tasks.ts'
 import { defineTask } from '../../shared/define/define-task.ts'
+import { bodyProblems } from '../../shared/requests/body-rules.ts'
 import { cancelTask } from '../../shared/runtime/operate/operate.ts'
 import { createTableClient } from '../../shared/table-client/table-client.ts'
 import { setEnvironment } from '../support/process-environment.ts'
@@ -117,6 +118,14 @@ describe('a list', () => {
       status,
       problem: { errors: [{ path }] },
     })
+  })
+
+  it('knows every filter that the HTTP API knows', () => {
+    const unknown = Object.keys(listQuery.shape).filter(name =>
+      bodyProblems('list', { [name]: null }).some(({ message }) => message.includes('is not a field here')),
+    )
+
+    expect(unknown).toEqual([])
   })
 
   it('of an unknown canvas is refused', async () => {

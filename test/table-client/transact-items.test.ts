@@ -1,4 +1,5 @@
 import { type AttributeValue, TransactWriteItemsCommand } from '@aws-sdk/client-dynamodb'
+import { DynamoDBDocumentClient, TransactWriteCommand } from '@aws-sdk/lib-dynamodb'
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest'
 import * as z from 'zod'
 import { defineTask } from '../../shared/define/define-task.ts'
@@ -18,6 +19,7 @@ const LARGE = { url: 'cat.png', text: 'x'.repeat(5_000) }
 beforeAll(async () => {
   world = await aTableWorld()
   await world.register('resize', resize.config)
+  await world.register('tenants', { kind: 'handler', defaults: {} })
   await world.register('check', { kind: 'http', defaults: {} })
   await world.register('order', {
     kind: 'flow',
@@ -121,6 +123,20 @@ describe('a task within a transaction', () => {
     const error = await cancellation(transact(others, 'token-1'))
     expect(error).toMatchObject({ name: 'IdempotentParameterMismatchException' })
     expect(taskAlreadyExists(await cancellation(transact(entries)))).toMatchObject({ id: 'resize:again' })
+  })
+
+  it('costs twice the units of a plain publish, in the table and in the index', async () => {
+    const { client, documents } = world
+    const sent = async (input: typeof INPUT) => {
+      const TransactItems = await client.transactItems(resize, input)
+      const { ConsumedCapacity: [used] = [] } = await documents.send(
+        new TransactWriteCommand({ TransactItems, ReturnConsumedCapacity: 'INDEXES' }),
+      )
+      return [used?.Table?.CapacityUnits, used?.GlobalSecondaryIndexes?.view?.CapacityUnits]
+    }
+
+    expect(await sent(INPUT)).toEqual([2, 2])
+    expect(await sent({ url: 'x'.repeat(2_500) })).toEqual([2 + 2 * 3, 2])
   })
 
   it('without a key has an id that its first entry names', async () => {
@@ -228,20 +244,22 @@ describe('entries survive the settings of the user’s client:', () => {
     ['undefined values are removed', { marshallOptions: { removeUndefinedValues: true } }],
     ['class instances become maps', { marshallOptions: { convertClassInstanceToMap: true } }],
     ['numbers are wrapped', { unmarshallOptions: { wrapNumbers: true } }],
-  ])('%s', async (_what, translation) => {
-    await using own = { ...(await aTableWorld(translation)), [Symbol.asyncDispose]: () => own.stop() }
-    await own.register('resize', resize.config)
-    await own.client.publish(resize, INPUT, { key: 'tenant', fairnessKey: 'a' })
+  ])('%s', async (what, translation) => {
+    const { client, dynamo, system } = world
+    const documents = DynamoDBDocumentClient.from(dynamo.client(), translation)
+    const send = async (options: object) => {
+      const TransactItems = await client.transactItems('tenants', LARGE, { key: what, ...options })
+      return documents.send(new TransactWriteCommand({ TransactItems }))
+    }
+    await client.publish('tenants', INPUT, { fairnessKey: 'a' })
 
-    await own.transact(await own.client.transactItems(resize, LARGE, { key: 'k', tags: { a: 'b' } }))
+    await send({ tags: { a: 'b' } })
+    const second = await cancellation(send({}))
 
-    const shown = await own.client.get('resize:k')
-    expect(shown).toMatchObject({ input: LARGE, tags: { a: 'b' } })
-    expect(await own.system.tasks.head('resize:k')).toMatchObject({ isFair: true })
-    const second = await cancellation(
-      own.transact(await own.client.transactItems(resize, INPUT, { key: 'k' })),
-    )
-    expect(taskAlreadyExists(second)).toMatchObject({ id: 'resize:k' })
+    expect(await client.get(`tenants:${what}`)).toMatchObject({ input: LARGE, tags: { a: 'b' } })
+    expect(await system.tasks.head(`tenants:${what}`)).toMatchObject({ isFair: true })
+    expect(taskAlreadyExists(second)).toMatchObject({ id: `tenants:${what}` })
+    documents.destroy()
   })
 
   test('the client without documents takes them marshalled', async () => {

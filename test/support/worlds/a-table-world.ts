@@ -6,7 +6,6 @@ import {
   ScanCommand,
   TransactWriteCommand,
   type TransactWriteCommandInput,
-  type TranslateConfig,
 } from '@aws-sdk/lib-dynamodb'
 import type { TypeConfiguration } from '../../../shared/core/types/task-type.ts'
 import type { System } from '../../../shared/runtime/kernel/system.ts'
@@ -42,7 +41,7 @@ export type TableWorld = {
 /** The name of the user's table. */
 export const ORDERS = 'orders'
 
-export async function aTableWorld(translation: TranslateConfig = {}): Promise<TableWorld> {
+export async function aTableWorld(): Promise<TableWorld> {
   const dynamo = await startDynamoDbLocal()
   const table = await dynamo.createTable()
   const raw = dynamo.client()
@@ -53,7 +52,7 @@ export async function aTableWorld(translation: TranslateConfig = {}): Promise<Ta
   // The client uses the clock of the machine.
   await memory.clock.advance(Date.now() - memory.clock.now())
   const system: System = { ...memory, ...stores, clock: memory.clock }
-  const documents = DynamoDBDocumentClient.from(raw, translation)
+  const documents = DynamoDBDocumentClient.from(raw)
   return {
     dynamo,
     table,

@@ -212,6 +212,18 @@ describe('a client of the table', () => {
     })
   })
 
+  it('in a handler publishes within a transaction, without a grant of its own', async () => {
+    await withTableClientAs('TasksHandlersProbeRole', async client => {
+      const entries = await client.transactItems('clip', {}, { key: 'by-handler', fairnessKey: 'b' })
+
+      await awsAs('TasksHandlersProbeRole').documents.send(
+        new TransactWriteCommand({ TransactItems: entries }),
+      )
+
+      expect(await client.get('clip:by-handler')).toMatchObject({ status: 'ready' })
+    })
+  })
+
   it('without a grant does nothing', async () => {
     await withTableClientAs('Reader', async client => {
       const calls = [client.publish('clip', {}), client.transactItems('clip', {}), client.get('clip:open')]
