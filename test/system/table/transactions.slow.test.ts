@@ -145,6 +145,15 @@ it('a task that is due in 20 days waits in its minute, and runs then', async () 
   expect(await system.taskWhen('probe:far', hasEnded)).toMatchObject({ status: 'succeeded' })
 })
 
+it('the entries of two calls for one key are refused together, as by DynamoDB', async () => {
+  const make = () => table.transactItems('probe', {}, { key: 'both' })
+
+  const sent = transact('both', [...(await make()), ...(await make())])
+
+  await expect(sent).rejects.toMatchObject({ name: 'ValidationException' })
+  expect(await hasOrder('both')).toBe(false)
+})
+
 it('nothing was denied', () => {
   expect(system.cloud.denials).toEqual([])
 })
