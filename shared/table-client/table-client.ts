@@ -40,6 +40,7 @@ import { noSuchTask, publishProblem } from '../present/refusal-problems.ts'
 import { presentTask } from '../present/tasks.ts'
 import { bodyProblems } from '../requests/body-rules.ts'
 import { publishRequestOf } from '../requests/publish-requests.ts'
+import { isTaskId } from '../requests/task-ids.ts'
 import { cachedAllowance } from '../runtime/limits/allows-start.ts'
 import { publish } from '../runtime/publish/publish.ts'
 import type { StatusReaders } from '../runtime/read/describe-task.ts'
@@ -169,7 +170,7 @@ function createCalls(on: TableSystem) {
     allowsStart: cachedAllowance(system),
   }
   const get = async (id: string): Promise<ApiTask> => {
-    const found = await readTask(system, readers, id)
+    const found = isTaskId(id) ? await readTask(system, readers, id) : undefined
     if (!found) throw refusal(noSuchTask(id))
     return presentTask(found)
   }

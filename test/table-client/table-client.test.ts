@@ -146,6 +146,18 @@ describe('a result', () => {
   })
 })
 
+it.each([
+  '',
+  'resize',
+  'resize:',
+  'resize:none',
+  'canvas:none',
+  `resize:${'x'.repeat(3_000)}`,
+  'resize:a\u0000',
+])('a read of %j answers 404, also when no task can have this id', async id => {
+  await expect(world.client.get(id)).rejects.toMatchObject({ name: 'ProblemError', status: 404 })
+})
+
 describe('a client', () => {
   it('has five methods', () => {
     expect(Object.keys(world.client).sort()).toEqual(['get', 'list', 'publish', 'result', 'transactItems'])
