@@ -220,7 +220,8 @@ describe('a client of the table', () => {
         new TransactWriteCommand({ TransactItems: entries }),
       )
 
-      expect(await client.get('clip:by-handler')).toMatchObject({ status: 'ready' })
+      const { body } = await system().call('GET', '/v1/tasks/clip:by-handler')
+      expect(body).toMatchObject({ status: 'ready', fairnessKey: 'b' })
     })
   })
 
