@@ -54,6 +54,14 @@ export async function deployTables(stack: Stack, gateway: Gateway, created: stri
   }
 }
 
+/** The names of the key attributes of each table of a stack, by the table's name. */
+export function keyNamesIn(stack: Stack): Array<readonly [string, readonly string[]]> {
+  return stack.ids(isTable).map(id => {
+    const { KeySchema } = stack.properties(id) as TableProperties
+    return [stack.describe(id).physicalId, KeySchema.map(({ AttributeName }) => AttributeName)] as const
+  })
+}
+
 export async function deleteTables(names: readonly string[], gateway: Gateway): Promise<void> {
   for (const TableName of names) await gateway.call('deploy', 'dynamodb', 'DeleteTable', { TableName })
 }
