@@ -1,9 +1,37 @@
 import { refuseFields } from '../shared/core/rules/type-configuration.ts'
-import type { ApiProps } from './api/api.ts'
+import type { ApiAuth, ApiProps } from './api/api.ts'
 import type { ClaimsProps } from './api/claims.ts'
-import type { ReservedConcurrency, TaskSystemProps } from './task-system.ts'
+import type { SettingsProps } from './settings.ts'
 import type { TableLimits, WarmThroughput } from './task-table.ts'
 import { unknownProblems } from './types/refuse-props.ts'
+
+/**
+ * The concurrency reserved for each function, which is also its maximum. A reservation takes its share of the account's limit at
+ * once, and Lambda keeps 100 unreserved. A new account has a limit of 10 and can reserve nothing.
+ */
+export type ReservedConcurrency = {
+  readonly api?: number
+  readonly claims?: number
+  readonly planner?: number
+  readonly waker?: number
+  readonly jobs?: number
+  readonly sweeper?: number
+}
+
+export type TaskSystemProps = SettingsProps & {
+  /** Which callers the HTTP API accepts. @default 'iam' */
+  readonly apiAuth?: ApiAuth
+  /** Throttle, access log, CORS and waiting claims of the HTTP API. */
+  readonly api?: ApiProps
+  /** Concurrency that handlers cannot use up. @default none, since an account may have none to reserve */
+  readonly reservedConcurrency?: ReservedConcurrency
+  /** Limits of the table's throughput, against runaway cost. @default none */
+  readonly tableLimits?: TableLimits
+  /** Throughput from the first second on. DynamoDB charges for it once. @default that of a new table */
+  readonly warmThroughput?: WarmThroughput
+  /** Whether to deploy the shipped handler for all types of kind `webhook`. @default true */
+  readonly webhook?: boolean
+}
 
 /** The options of an object: `true`, or the options of the object in it. */
 type Options<Props> = Readonly<Record<keyof Props, true | Nested>>
