@@ -53,6 +53,7 @@ describe('the OpenAPI description', () => {
       'POST /v1/schedules/{name}/resume',
       'POST /v1/schedules/{name}/trigger',
       'POST /v1/tasks',
+      'POST /v1/tasks/batch',
       'POST /v1/tasks/{id}/cancel',
       'POST /v1/tasks/{id}/retry',
       'POST /v1/tasks/{id}/runs/{runId}/fail',

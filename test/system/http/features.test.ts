@@ -266,7 +266,7 @@ describe('a program that speaks HTTP', () => {
     const type = 'repeats'
     const keys = Array.from({ length: 30 }, (_, nth) => `k${(nth * 7) % 30}`)
     await system.call('PUT', `/v1/types/${type}`, { kind: 'http' })
-    await system.call('POST', '/v1/tasks', { tasks: keys.map(key => ({ type, key })) })
+    await system.call('POST', '/v1/tasks/batch', { tasks: keys.map(key => ({ type, key })) })
     const { claims } = (await system.call('POST', '/v1/claims', { type, workerId: 'w', limit: 100 })).body
     const report = ({ task, run }: (typeof claims)[number], route: string, more: object) =>
       system.call('POST', `/v1/tasks/${task.id}/runs/${run.id}/${route}`, { fence: run.fence, ...more })

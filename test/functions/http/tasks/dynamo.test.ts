@@ -29,7 +29,7 @@ async function listed(query: string): Promise<string[]> {
 test('lists page through tasks of one due time, each once, both ways', async () => {
   const keys = [...Array(90).keys()].map(n => `k${n}`)
   await api.call('PUT', '/v1/types/equal', { kind: 'handler' })
-  const { body } = await api.call('POST', '/v1/tasks', {
+  const { body } = await api.call('POST', '/v1/tasks/batch', {
     tasks: keys.map(key => ({ type: 'equal', key, delayMs: 3_600_000, userId: 'ü' })),
   })
   expect(body.results.every(({ status }: Shown) => status === 201)).toBe(true)
@@ -99,7 +99,7 @@ test('a lone surrogate is refused in a key and kept in an input, and harms no ot
   const text = `a${LONE_SURROGATE}b`
   const short = { text, [`member ${text}`]: 1 }
   const long = { text: text.repeat(2_000) }
-  const { status, body } = await api.call('POST', '/v1/tasks', {
+  const { status, body } = await api.call('POST', '/v1/tasks/batch', {
     tasks: [
       { type: 'texts', key: 'before', input: 'plain' },
       { type: 'texts', key: text, input: 'plain' },
