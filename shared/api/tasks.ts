@@ -9,12 +9,14 @@ import {
   count,
   cursor,
   duration,
+  ifRevision,
   json,
   limit,
   name,
   operations,
   optional,
   pageOf,
+  revision,
   shownTime,
   strict,
   tags,
@@ -36,6 +38,7 @@ export const patchBody = strict({
   stage: optional(stage),
   tags: optional(z.nullable(tags)),
   ...optionalFields(patchedOptionRules),
+  ifRevision: optional(ifRevision),
 }).meta({ id: 'Patch' })
 
 /** A patch. Null returns an option to the default of the task's type, and removes all tags. */
@@ -44,6 +47,7 @@ export type PatchBody = TypeOf<typeof patchBody>
 export const retryBody = strict({
   action: optional(z.enum(['restart', 'retry-do', 'retry-undo', 'skip-undo', 'continue', 'retry-callbacks'])),
   clean: optional(clean),
+  ifRevision: optional(ifRevision),
 })
 
 export type RetryTaskBody = TypeOf<typeof retryBody>
@@ -189,6 +193,10 @@ export const task = z
     updatedAt: shownTime,
     finishedAt: optional(shownTime),
     expiresAt: optional(shownTime),
+    /** How often people have changed the task. Publishing it, its runs and other work of the machinery do not count. */
+    revision: revision.describe(
+      'How often people have changed the task. Publishing it, its runs and other work of the machinery do not count.',
+    ),
     /** The last ten changes that callers made over the HTTP API, oldest first. */
     operations: optional(operations).describe(
       'The last ten changes that callers made over the HTTP API, oldest first.',

@@ -20,6 +20,7 @@ import {
   name,
   oneOf,
   pathName,
+  revisionRule,
   text,
   time,
   whole,
@@ -101,6 +102,7 @@ const patchRule = objectOf(
     input: anything<Json>('Any JSON'),
     stage: name(TYPE_CHARACTERS_MAX),
     tags: orNull(tags),
+    ifRevision: revisionRule,
     ...patchedOptionRules,
   },
 )
@@ -116,6 +118,7 @@ const scheduleRule = objectOf(
     timezone: text('the IANA name of a time zone', () => true),
     missed: missedRule(),
     graceMs: duration(SCHEDULE_GRACE_MS_MIN, SCHEDULE_GRACE_MS_MAX),
+    ifRevision: revisionRule,
   },
 )
 

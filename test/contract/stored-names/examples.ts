@@ -153,6 +153,7 @@ const EVERYTHING: TaskParts = {
     revision: 2,
   },
   parentId: 'resize:k0',
+  edits: 1,
   operations: [{ at: NOW, by: 'someone', what: 'patch' }],
   live: [
     aRun({
@@ -272,6 +273,7 @@ const TYPE: Required<TaskType> = {
   handlerVersion: '1',
   purges: EVERY_JOB.filter(job => job.kind === 'purge'),
   unapplied: ['relimit', 'reorder'],
+  edits: 1,
   operations: [{ at: NOW, by: 'someone', what: 'pause' }],
   version: 1,
   createdAt: NOW,
