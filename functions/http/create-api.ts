@@ -187,7 +187,7 @@ function respond({ status, body, headers = {} }: Answer): Response {
 }
 
 /** Query parameters that may be repeated. */
-const LIST_PARAMETERS = ['status']
+const LIST_PARAMETERS = ['status', 'tag', 'type']
 /** Query parameters that are numbers. All others are texts. */
 const NUMBER_PARAMETERS = ['limit', 'ifRevision']
 

@@ -1,7 +1,7 @@
 import { taskPath } from '../../../shared/api/paths.ts'
 import { type ExpectedRevision, expectedRevision } from '../../../shared/api/scalars.ts'
 import {
-  type ListFilter,
+  type ListQuery,
   listQuery,
   patchBody,
   type RetryTaskBody,
@@ -11,14 +11,16 @@ import {
   task as taskSchema,
 } from '../../../shared/api/tasks.ts'
 import { defined } from '../../../shared/core/defined.ts'
+import type { FieldProblem } from '../../../shared/core/errors.ts'
 import type { Status } from '../../../shared/core/task/lifecycle.ts'
 import { invalid, problem } from '../../../shared/present/problems.ts'
-import { noSuchTask, operationProblem, unknownType } from '../../../shared/present/refusal-problems.ts'
+import { noSuchTask, operationProblem, unknownTypes } from '../../../shared/present/refusal-problems.ts'
 import { presentTask } from '../../../shared/present/tasks.ts'
 import { fieldProblems, patchRequestOf, sizeProblem } from '../../../shared/requests/publish-requests.ts'
 import { listMembers } from '../../../shared/runtime/canvas/list-members.ts'
 import { isolateEach } from '../../../shared/runtime/kernel/isolate-faults.ts'
 import { type ListAnswer, listTasks } from '../../../shared/runtime/list/list.ts'
+import type { ListFilter } from '../../../shared/runtime/list/list-filter.ts'
 import { areOpen, type ListOrder } from '../../../shared/runtime/list/list-query.ts'
 import {
   cancelTask,
@@ -42,7 +44,7 @@ export const taskRoutes = [
     method: 'get',
     path: '/v1/tasks',
     operation: 'list',
-    summary: 'Lists the tasks of a type, a user or a canvas, without inputs and results',
+    summary: 'Lists the tasks of types, a user or a canvas, without inputs and results',
     query: listQuery,
     answers: { 200: { description: 'One page', schema: taskPage } },
     problems: [404],
@@ -103,27 +105,39 @@ export const taskRoutes = [
   }),
 ]
 
-async function handleList(call: Call<ListFilter, unknown>): Promise<Answer> {
+async function handleList(call: Call<ListQuery, unknown>): Promise<Answer> {
   const { system, query } = call
-  const { type: name, userId, canvasId, status = [], limit = DEFAULT_LIMIT, cursor } = query
-  if (name === undefined && userId === undefined && canvasId === undefined) {
-    return answerProblem(
-      invalid([{ path: 'type', message: 'is required, unless userId or canvasId is given' }]),
-    )
-  }
-  const type = name === undefined ? undefined : await system.types.get(name)
-  if (name !== undefined && !type) {
-    return answerProblem(unknownType(name, await registeredNames(system), 'type'))
-  }
-  if (canvasId !== undefined) return listOfCanvas(call, canvasId)
+  const { userId, canvasId, status = [], limit = DEFAULT_LIMIT, cursor } = query
+  const problems = listProblems(query)
+  if (problems.length > 0) return answerProblem(invalid(problems))
+  const names = [...new Set(query.type)].sort()
+  const found = await Promise.all(names.map(name => system.types.get(name)))
+  const unknown = names.filter((_name, index) => !found[index]).map(type => ({ type, path: 'type' }))
+  if (unknown.length > 0) return answerProblem(unknownTypes(unknown, await registeredNames(system)))
+  if (canvasId !== undefined) return listOfCanvas(call, canvasId, names)
   const page = await listTasks(system, {
-    ...(type && { type }),
+    types: found.filter(type => type !== undefined),
     ...defined({ userId, cursor }),
+    ...filterIn(query),
     statuses: status,
     order: query.order ?? defaultOrder(userId, status),
     limit,
   })
   return page.ok ? answerPage(call, page) : answerProblem(invalid([page.problem]))
+}
+
+function listProblems({ type = [], userId, canvasId, since, until }: ListQuery): FieldProblem[] {
+  const isAnywhere = type.length === 0 && userId === undefined && canvasId === undefined
+  const isEmpty = since !== undefined && until !== undefined && Date.parse(since) >= Date.parse(until)
+  return [
+    ...(isAnywhere ? [{ path: 'type', message: 'is required, unless userId or canvasId is given' }] : []),
+    ...(isEmpty ? [{ path: 'until', message: `must be later than since, which is ${since}` }] : []),
+  ]
+}
+
+function filterIn({ since, until, tag, error }: ListQuery): ListFilter {
+  const timeIn = (text: string | undefined) => (text === undefined ? undefined : Date.parse(text))
+  return defined({ since: timeIn(since), until: timeIn(until), tags: tag, error })
 }
 
 /** Returns an order in which any number of tasks can be listed. */
@@ -132,9 +146,22 @@ function defaultOrder(userId: string | undefined, statuses: readonly Status[]): 
   return areOpen(statuses) ? 'due' : 'ended'
 }
 
-async function listOfCanvas(call: Call<ListFilter, unknown>, canvasId: string): Promise<Answer> {
-  const { status = [], order = 'created', limit = DEFAULT_LIMIT, ...rest } = call.query
-  const page = await listMembers(call.system, { ...rest, canvasId, statuses: status, order, limit })
+async function listOfCanvas(
+  { query, ...call }: Call<ListQuery, unknown>,
+  canvasId: string,
+  types: readonly string[],
+): Promise<Answer> {
+  const { status: statuses = [], order = 'created', limit = DEFAULT_LIMIT, userId, cursor } = query
+  const asked = {
+    canvasId,
+    types,
+    statuses,
+    order,
+    limit,
+    ...defined({ userId, cursor }),
+    ...filterIn(query),
+  }
+  const page = await listMembers(call.system, asked)
   if (!page) return answerProblem(problem('not-found', `there is no canvas ${canvasId}`))
   return page.ok ? answerPage(call, page) : answerProblem(invalid([page.problem]))
 }

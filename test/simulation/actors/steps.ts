@@ -187,7 +187,7 @@ async function list(
   const type = await system.types.get(name)
   if (!type) return { ok: false, reason: 'unknown' }
   const begunAt = system.clock.now()
-  const answer = await listTasks(system, { type, statuses: [status], order: 'due', limit: 100 })
+  const answer = await listTasks(system, { types: [type], statuses: [status], order: 'due', limit: 100 })
   if (!answer.ok) return { ok: false, reason: answer.problem.message }
   const now = system.clock.now()
   const hasStatus = (task: Task) => [begunAt, now].some(time => statusOf(task, time) === status)
