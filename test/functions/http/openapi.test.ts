@@ -33,6 +33,7 @@ describe('the OpenAPI description', () => {
       'GET /healthz',
       'GET /v1/canvases/{id}',
       'GET /v1/events',
+      'GET /v1/failures',
       'GET /v1/openapi.json',
       'GET /v1/schedules',
       'GET /v1/schedules/{name}',
