@@ -10,18 +10,11 @@ import {
   taskPage,
   task as taskSchema,
 } from '../../../shared/api/tasks.ts'
-import { defined } from '../../../shared/core/defined.ts'
-import type { FieldProblem } from '../../../shared/core/errors.ts'
-import type { Status } from '../../../shared/core/task/lifecycle.ts'
-import { invalid, problem } from '../../../shared/present/problems.ts'
-import { noSuchTask, operationProblem, unknownTypes } from '../../../shared/present/refusal-problems.ts'
+import { listPage } from '../../../shared/present/lists.ts'
+import { invalid } from '../../../shared/present/problems.ts'
+import { noSuchTask, operationProblem } from '../../../shared/present/refusal-problems.ts'
 import { presentTask } from '../../../shared/present/tasks.ts'
 import { fieldProblems, patchRequestOf, sizeProblem } from '../../../shared/requests/publish-requests.ts'
-import { listMembers } from '../../../shared/runtime/canvas/list-members.ts'
-import { isolateEach } from '../../../shared/runtime/kernel/isolate-faults.ts'
-import { type ListAnswer, listTasks } from '../../../shared/runtime/list/list.ts'
-import type { ListFilter } from '../../../shared/runtime/list/list-filter.ts'
-import { areOpen, type ListOrder } from '../../../shared/runtime/list/list-query.ts'
 import {
   cancelTask,
   type OperateOutcome,
@@ -32,11 +25,9 @@ import {
 } from '../../../shared/runtime/operate/operate.ts'
 import { patchTask } from '../../../shared/runtime/operate/patch-task.ts'
 import { describeHead, readTask } from '../../../shared/runtime/read/read.ts'
-import { registeredNames } from '../../../shared/runtime/types/registered-names.ts'
 import { isTaskId } from '../requests/task-ids.ts'
 import { type Answer, type Api, answerProblem, type Call, route } from '../route.ts'
 
-const DEFAULT_LIMIT = 20
 const PATH = '/v1/tasks/{id}'
 
 export const taskRoutes = [
@@ -106,72 +97,8 @@ export const taskRoutes = [
 ]
 
 async function handleList(call: Call<ListQuery, unknown>): Promise<Answer> {
-  const { system, query } = call
-  const { userId, canvasId, status = [], limit = DEFAULT_LIMIT, cursor } = query
-  const problems = listProblems(query)
-  if (problems.length > 0) return answerProblem(invalid(problems))
-  const names = [...new Set(query.type)].sort()
-  const found = await Promise.all(names.map(name => system.types.get(name)))
-  const unknown = names.filter((_name, index) => !found[index]).map(type => ({ type, path: 'type' }))
-  if (unknown.length > 0) return answerProblem(unknownTypes(unknown, await registeredNames(system)))
-  if (canvasId !== undefined) return listOfCanvas(call, canvasId, names)
-  const page = await listTasks(system, {
-    types: found.filter(type => type !== undefined),
-    ...defined({ userId, cursor }),
-    ...filterIn(query),
-    statuses: status,
-    order: query.order ?? defaultOrder(userId, status),
-    limit,
-  })
-  return page.ok ? answerPage(call, page) : answerProblem(invalid([page.problem]))
-}
-
-function listProblems({ type = [], userId, canvasId, since, until }: ListQuery): FieldProblem[] {
-  const isAnywhere = type.length === 0 && userId === undefined && canvasId === undefined
-  const isEmpty = since !== undefined && until !== undefined && Date.parse(since) >= Date.parse(until)
-  return [
-    ...(isAnywhere ? [{ path: 'type', message: 'is required, unless userId or canvasId is given' }] : []),
-    ...(isEmpty ? [{ path: 'until', message: `must be later than since, which is ${since}` }] : []),
-  ]
-}
-
-function filterIn({ since, until, tag, error }: ListQuery): ListFilter {
-  const timeIn = (text: string | undefined) => (text === undefined ? undefined : Date.parse(text))
-  return defined({ since: timeIn(since), until: timeIn(until), tags: tag, error })
-}
-
-/** Returns an order in which any number of tasks can be listed. */
-function defaultOrder(userId: string | undefined, statuses: readonly Status[]): ListOrder {
-  if (userId !== undefined) return '-created'
-  return areOpen(statuses) ? 'due' : 'ended'
-}
-
-async function listOfCanvas(
-  { query, ...call }: Call<ListQuery, unknown>,
-  canvasId: string,
-  types: readonly string[],
-): Promise<Answer> {
-  const { status: statuses = [], order = 'created', limit = DEFAULT_LIMIT, userId, cursor } = query
-  const asked = {
-    canvasId,
-    types,
-    statuses,
-    order,
-    limit,
-    ...defined({ userId, cursor }),
-    ...filterIn(query),
-  }
-  const page = await listMembers(call.system, asked)
-  if (!page) return answerProblem(problem('not-found', `there is no canvas ${canvasId}`))
-  return page.ok ? answerPage(call, page) : answerProblem(invalid([page.problem]))
-}
-
-async function answerPage(api: Api, page: Extract<ListAnswer, { ok: true }>): Promise<Answer> {
-  const items = await isolateEach(api.system, page.tasks, page.tasks.length, async task =>
-    presentTask(await describeHead(api.system, api, task, true)),
-  )
-  const { nextCursor } = page
-  return { status: 200, body: { items, ...(nextCursor !== undefined && { nextCursor }) } }
+  const listed = await listPage(call.system, call, call.query)
+  return listed.ok ? { status: 200, body: listed.page } : answerProblem(listed.problem)
 }
 
 type OneCall<Body> = Call<unknown, Body>
