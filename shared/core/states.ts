@@ -38,8 +38,6 @@ export const WHY_REASONS = [
   'workers-spent',
   /** Its last run was lost: the process of its handler ended. */
   'crashing',
-  /** A queue gave up its message. */
-  'dead-lettered',
   /** Other tasks stand before it, or messages wait in its queue. */
   'backlog',
   /** Nothing delays it: a worker is about to take it. */
@@ -56,20 +54,6 @@ export const WHY_REASONS = [
   'succeeded',
   'failed',
   'cancelled',
-] as const
-
-/** What a message that was given up asked for. */
-export const DEAD_LETTER_KINDS = [
-  'dispatch',
-  'look',
-  'limit',
-  'minute',
-  'events',
-  'canvas',
-  'job',
-  'stream',
-  'round',
-  'unknown',
 ] as const
 
 export const ENDED_RUN_STATES = ['succeeded', 'failed', 'lost', 'released', 'cancelled'] as const

@@ -75,10 +75,6 @@ export const whyAnswer = z
     ),
     /** The newest log lines of the last run without success. */
     log: optional(z.string()).describe('The newest log lines of the last run without success.'),
-    /** The dead letter of the task, for the reason `dead-lettered`. */
-    deadLetterId: optional(z.string()).describe(
-      'The dead letter of the task, for the reason `dead-lettered`.',
-    ),
   })
   .meta({ id: 'Why' })
 
