@@ -182,9 +182,9 @@ export class TaskSystem extends Construct {
   }
 
   /**
-   * Grants `fn` to publish tasks and to wait for their results. It may use the HTTP API at `BATON_URL`, or the table itself with
-   * `BATON_TABLE`, `BATON_SYSTEM` and `BATON_WAKE_QUEUE_URL`. With `types` it may publish in the table only, and only tasks of
-   * these types: over HTTP the body names the type, and IAM does not see the body.
+   * Grants `fn` to publish tasks and to wait for their results. It may use the HTTP API at `BATON_URL`, or the table itself by
+   * `createTableClient` of `baton-tasks/aws`, which reads `BATON_TABLE`. With `types` it may publish in the table only, and only
+   * tasks of these types: over HTTP the body names the type, and IAM does not see the body.
    *
    * @throws BatonError `invalid` when `types` is empty or names no type.
    */

@@ -290,7 +290,7 @@ describe('A function of the user', () => {
     expect(targetOf(environment.BATON_URL)).toMatch(/^TasksApiHttp/)
     const actions = new Set(statements.flatMap(({ Action }: { Action: string }) => Action))
     expect([...actions].sort()).toEqual([
-      ...['GetItem', 'PutItem', 'Query', 'UpdateItem'].map(action => `dynamodb:${action}`),
+      ...['BatchGetItem', 'GetItem', 'PutItem', 'Query', 'UpdateItem'].map(action => `dynamodb:${action}`),
       'execute-api:Invoke',
     ])
   })
