@@ -17,7 +17,7 @@ import { dirname } from 'node:path'
 import { BatonError } from '../../shared/core/errors.ts'
 import type { DevOptions } from '../dev.ts'
 import { messageOf } from '../say.ts'
-import { type Bundles, createBundles, type Rebuilt } from './bundles.ts'
+import { type Bundles, createBundles, type Rebuilt } from './bundles/bundles.ts'
 import { lockProject } from './project-lock.ts'
 import { refuseWithoutRequirements } from './requirements.ts'
 import {
