@@ -96,7 +96,10 @@ const likeNode: Plugin = {
 const ASKED = Symbol('asked')
 
 /** Leaves installed packages to Node, at the place where esbuild has found them. What esbuild does not find, it refuses itself. */
-async function placeOfInstalled(build: PluginBuild, args: OnResolveArgs): Promise<OnResolveResult | undefined> {
+async function placeOfInstalled(
+  build: PluginBuild,
+  args: OnResolveArgs,
+): Promise<OnResolveResult | undefined> {
   const { path: name, kind, importer, resolveDir, pluginData } = args
   if (pluginData === ASKED || kind === 'entry-point') return undefined
   const found = await build.resolve(name, { kind, importer, resolveDir, pluginData: ASKED })
