@@ -83,7 +83,9 @@ function isBelow(range: string, needed: string): boolean {
 
 /** What a caret allows after the major version: everything, but with the major version 0 only later patches. */
 function laterThan([major, minor = 0]: readonly number[]): number[] {
-  return major === 0 ? [minor, Number.POSITIVE_INFINITY] : [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY]
+  return major === 0
+    ? [minor, Number.POSITIVE_INFINITY]
+    : [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY]
 }
 
 function compare(one: readonly number[], other: readonly number[]): number {

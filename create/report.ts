@@ -25,7 +25,10 @@ export function report(scaffolded: Scaffolded, cwd: string, manager: string): st
 /** What an existing app has to change by itself, because no file of it is overwritten. */
 function remarks({ outdated, keepsGenerated }: Scaffolded): string[] {
   const lines = [
-    ...outdated.map(({ name, own, needed }) => `Update ${name} first: baton-tasks needs ${needed} or later, and ${own} is older.`),
+    ...outdated.map(
+      ({ name, own, needed }) =>
+        `Update ${name} first: baton-tasks needs ${needed} or later, and ${own} is older.`,
+    ),
     ...(keepsGenerated ? ['Add .baton/ to .gitignore: it holds generated files.'] : []),
   ]
   return lines.length === 0 ? [] : [...lines, '']
