@@ -11,7 +11,7 @@ import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'nod
 import { tmpdir } from 'node:os'
 import { dirname, extname, join, resolve, sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import type { Loader, OnResolveArgs, OnResolveResult, Plugin, PluginBuild } from 'esbuild'
+import type { BuildOptions, Loader, OnResolveArgs, OnResolveResult, Plugin, PluginBuild } from 'esbuild'
 import { findEsbuild, refusalText } from '../infra/bundling/esbuild-parts.ts'
 import { BatonError } from '../shared/core/errors.ts'
 
@@ -48,7 +48,7 @@ export async function loadableFile(file: string): Promise<string> {
 /** What stands at the head of each file of the project in the bundle, on its first line, so that all lines keep their numbers. */
 const PLACE_NAMES = { url: 'batonFileUrl', file: 'batonFile', folder: 'batonFolder' } as const
 
-const OPTIONS = {
+const OPTIONS: BuildOptions = {
   bundle: true,
   platform: 'node',
   format: 'esm',
@@ -69,7 +69,7 @@ const OPTIONS = {
   sourcemap: true,
   sourcesContent: false,
   logLevel: 'silent',
-} as const
+}
 
 function temporaryFolder(): string {
   // esbuild knows files by their real paths, and the source map is relative to this folder.

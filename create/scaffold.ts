@@ -137,7 +137,10 @@ function templateFiles({ test }: ScriptNames): TemplateFile[] {
     .filter(entry => entry.isFile())
     .map(entry => relative(TEMPLATE, join(entry.parentPath, entry.name)))
     .filter(file => file !== MANIFEST)
-  const paths = { ...IN_PROJECT, ...(test !== 'test' && { [TEST]: TEST_BESIDE_OTHERS }) }
+  const paths: Readonly<Record<string, string>> = {
+    ...IN_PROJECT,
+    ...(test !== 'test' && { [TEST]: TEST_BESIDE_OTHERS }),
+  }
   return names.map(stored => ({ stored, file: paths[stored] ?? stored })).sort(byPath)
 }
 
