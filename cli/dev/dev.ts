@@ -18,7 +18,7 @@ import { LOCAL_CREDENTIALS, REGION } from '../../local/account.ts'
 import { BatonError } from '../../shared/core/errors.ts'
 import type { DevOptions } from '../dev.ts'
 import { messageOf } from '../say.ts'
-import { type Bundles, createBundles, type Rebuilt } from './bundles.ts'
+import { type Bundles, createBundles, type Rebuilt } from './bundles/bundles.ts'
 import { lockProject } from './project-lock.ts'
 import { refuseWithoutRequirements } from './requirements.ts'
 import {
