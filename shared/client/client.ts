@@ -10,6 +10,7 @@
 
 import type { ApiCanvas } from '../api/canvases.ts'
 import type { ApiEvent } from '../api/events.ts'
+import type { ApiFailureGroup, FailuresQuery } from '../api/failures.ts'
 import type { PublishBody, PublishResult } from '../api/publish.ts'
 import type { Page } from '../api/scalars.ts'
 import type { ApiSchedule } from '../api/schedules.ts'
@@ -69,6 +70,8 @@ export type Client = Operations & {
   ): Promise<PublishResult[]>
   /** Yields all tasks that match a filter. It reads the next page when the caller has taken all tasks of the present one. */
   list(filter: ListFilter, call?: CallOptions): Items<ApiTask>
+  /** Yields all failures, grouped by type and error, those with the most failures first. */
+  allFailures(query?: FailuresQuery, call?: CallOptions): Items<ApiFailureGroup>
   /** Yields all task types, in the order of their names. */
   allTypes(call?: CallOptions): Items<ApiType>
   /** Yields all schedules, ordered by their next tick. */
@@ -147,6 +150,8 @@ export function createClient(settings: ClientSettings = {}): Client {
     },
     list: (filter, call) =>
       pages(cursor => operations.listPage({ ...filter, ...cursor }, call), filter.cursor),
+    allFailures: (query, call) =>
+      pages(cursor => operations.failures({ ...LONGEST, ...query, ...cursor }, call), query?.cursor),
     allTypes: call => pages(cursor => operations.types({ ...LONGEST, ...cursor }, call)),
     allSchedules: call => pages(cursor => operations.schedules({ ...LONGEST, ...cursor }, call)),
     allWorkers: call => pages(cursor => operations.workers({ ...LONGEST, ...cursor }, call)),

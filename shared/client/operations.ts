@@ -1,5 +1,7 @@
 import type { ApiCanvas } from '../api/canvases.ts'
-import { canvasPath, runPath, schedulePath, taskPath, typePath } from '../api/paths.ts'
+import type { WhyAnswer, WhyQuery } from '../api/diagnosis/why.ts'
+import type { ApiFailureGroup, FailuresQuery } from '../api/failures.ts'
+import { canvasPath, runPath, schedulePath, taskPath, typePath, whyPath } from '../api/paths.ts'
 import type {
   ClaimsAnswer,
   ClaimsBody,
@@ -32,6 +34,11 @@ type ChangeOptions = CallOptions & ExpectedRevision
 export type Operations = {
   /** Reads a task with its runs, input and result. `id` is `type:key`. */
   get(id: string, call?: CallOptions): Promise<ApiTask>
+  /**
+   * Says in one sentence why a task waits, runs or has ended, and what to do. The sentence for a member of a canvas that is not published
+   * yet needs `query.canvasId`.
+   */
+  why(id: string, query?: WhyQuery, call?: CallOptions): Promise<WhyAnswer>
   /** Reads one page of a list of tasks. `list` reads all pages. */
   listPage(filter: ListFilter, call?: CallOptions): Promise<Page<ApiTask>>
   /** Reads one page of the results that earlier tasks of a canvas handed on to this task. */
@@ -62,6 +69,8 @@ export type Operations = {
   resumeSchedule(name: string, change?: ChangeOptions): Promise<ApiSchedule>
   /** Publishes the schedule's task now, in addition to its ticks. */
   triggerSchedule(name: string, call?: CallOptions): Promise<TriggerAnswer>
+  /** Reads one page of failures, grouped by type and error, those with the most failures first. `allFailures` reads all pages. */
+  failures(query?: FailuresQuery, call?: CallOptions): Promise<Page<ApiFailureGroup>>
   /** Counts a type's tasks by status. */
   counts(type: string, call?: CallOptions): Promise<Counts>
   /** Reads one page of task types, in the order of their names. */
@@ -128,7 +137,7 @@ function changeOf({ ifRevision, ...call }: ChangeOptions = {}): Ask {
   return { body: expected, call, isRepeatable: isUnconditional(expected) }
 }
 
-type TaskOperation = 'get' | 'previous' | 'listPage' | 'patch' | 'remove' | 'cancel' | 'retry'
+type TaskOperation = 'get' | 'why' | 'previous' | 'listPage' | 'patch' | 'remove' | 'cancel' | 'retry'
 type WorkerOperation = 'claim' | 'heartbeat' | 'succeed' | 'fail' | 'release' | 'heartbeatMany' | 'finishMany'
 
 function taskOperations(send: Send): Pick<Operations, TaskOperation> {
@@ -136,7 +145,8 @@ function taskOperations(send: Send): Pick<Operations, TaskOperation> {
   const read = readerOf(send)
   return {
     get: (id, call) => read(taskPath(id), {}, call),
-    previous: (id, page = {}, call) => read(`${taskPath(id)}/previous`, page, call),
+    why: (id, query, call) => read(whyPath(id), query, call),
+    previous: (id, page, call) => read(`${taskPath(id)}/previous`, page, call),
     listPage: (filter, call) => read('/v1/tasks', filter, call),
     patch: (id, body, call) =>
       taskIn(send('PATCH', taskPath(id), { body, call, isRepeatable: isUnconditional(body) })),
@@ -148,7 +158,7 @@ function taskOperations(send: Send): Pick<Operations, TaskOperation> {
 }
 
 function readerOf(send: Send) {
-  return <Answer>(path: string, query: object, call?: CallOptions) =>
+  return <Answer>(path: string, query?: object, call?: CallOptions) =>
     send<Answer>('GET', path, { query: { ...query }, call, ...REPEATABLE })
 }
 
@@ -158,9 +168,9 @@ function otherOperations(send: Send): Omit<Operations, TaskOperation | WorkerOpe
   const put = <Answer>(path: string, body: object & ExpectedRevision, call?: CallOptions) =>
     send<Answer>('PUT', path, { body, call, isRepeatable: isUnconditional(body) })
   return {
-    canvas: (id, page = {}, call) => read(canvasPath(id), page, call),
+    canvas: (id, page, call) => read(canvasPath(id), page, call),
     cancelCanvas: (id, call) => post(`${canvasPath(id)}/cancel`, call),
-    schedules: (page = {}, call) => read('/v1/schedules', page, call),
+    schedules: (page, call) => read('/v1/schedules', page, call),
     schedule: (name, call) => read(schedulePath(name), {}, call),
     putSchedule: (name, schedule, call) => put(schedulePath(name), schedule, call),
     removeSchedule: (name, change) => send('DELETE', schedulePath(name), removal(change)),
@@ -168,15 +178,16 @@ function otherOperations(send: Send): Omit<Operations, TaskOperation | WorkerOpe
     resumeSchedule: (name, change) => post(`${schedulePath(name)}/resume`, change),
     // A second one would publish a second task.
     triggerSchedule: (name, call) => send('POST', `${schedulePath(name)}/trigger`, { body: {}, call }),
+    failures: (query, call) => read('/v1/failures', query, call),
     counts: (type, call) => read(`${typePath(type)}/counts`, {}, call),
-    types: (page = {}, call) => read('/v1/types', page, call),
+    types: (page, call) => read('/v1/types', page, call),
     type: (type, call) => read(typePath(type), {}, call),
     putType: (type, configuration, call) => put(typePath(type), configuration, call),
     pause: (type, change) => post(`${typePath(type)}/pause`, change),
     resume: (type, change) => post(`${typePath(type)}/resume`, change),
     // A second one would also remove the tasks that ended after the first.
     purge: (type, body, call) => send('POST', `${typePath(type)}/purge`, { body, call }),
-    workers: (page = {}, call) => read('/v1/workers', page, call),
+    workers: (page, call) => read('/v1/workers', page, call),
     health: call => read('/healthz', {}, call),
     openapi: call => read('/v1/openapi.json', {}, call),
   }

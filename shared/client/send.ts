@@ -116,8 +116,8 @@ function answerIn(text: string, call: string): unknown {
   try {
     return text === '' ? undefined : JSON.parse(text)
   } catch (error) {
-    const detail = `${call} was answered with what is no JSON: ${text.slice(0, 100)}`
-    throw clientProblem('bad-answer', { title: 'The answer is not one of the API', status: 0, detail }, error)
+    const detail = `${call} was not answered with JSON: ${text.slice(0, 100)}`
+    throw clientProblem('bad-answer', { title: 'No answer of the API', status: 0, detail }, error)
   }
 }
 
@@ -153,8 +153,8 @@ function urlOfEnvironment(): string | undefined {
 }
 
 function noUrl(url: string): ProblemError {
-  const detail = `url: '${url}' is not a URL; give one such as ${LOCAL_URL}`
-  return clientProblem('invalid', { title: 'The client has no address', status: 0, detail })
+  const detail = `url: '${url}' is not a URL such as ${LOCAL_URL}`
+  return clientProblem('invalid', { title: 'No address', status: 0, detail })
 }
 
 /** Writes a space as `%20`: a signature covers the query, and services read `+` in different ways. */
@@ -203,7 +203,6 @@ function plainFailure({ status, statusText }: Response, call: string, isOwnFetch
 }
 
 const REFUSED_CALLER = {
-  plain:
-    '; a deployed API wants a token, or signed calls: createClient({ url, fetch: signedFetch() }), from baton-tasks/aws',
-  own: '; check the credentials, their permission for this route, and the clock',
+  plain: '; a deployed API wants a token, or fetch: signedFetch() of baton-tasks/aws',
+  own: '; check the credentials, their permission, and the clock',
 }

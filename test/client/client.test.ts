@@ -4,6 +4,7 @@ import { createClient } from '../../shared/client/client.ts'
 import { ProblemError } from '../../shared/client/problem-error.ts'
 import { jsonBytes, textBytes } from '../../shared/core/json.ts'
 import { defineTask } from '../../shared/define/define-task.ts'
+import { countFailures } from '../../shared/runtime/failures/failures.ts'
 import { anApi, type TestApi } from '../support/http/an-api.ts'
 
 const jobs = defineTask('jobs', {
@@ -26,6 +27,8 @@ beforeEach(async () => {
     },
   })
 })
+
+const NOTHING_COUNTED = { positions: ['1'], failed: [] }
 
 async function finishOne(outcome: 'succeed' | 'fail'): Promise<void> {
   const { claims } = await client.claim({ type: 'jobs', workerId: 'w' })
@@ -76,6 +79,25 @@ describe('the client', () => {
 
     expect(keys).toHaveLength(50)
     expect((await client.listPage({ type: 'jobs', limit: 2 })).items).toHaveLength(2)
+  })
+
+  test('tells why a task waits, and which failures there are', async () => {
+    const { id } = await client.publish(jobs, { width: 1 }, { key: 'a/b' })
+    await finishOne('fail')
+    const failed = await api.system.tasks.head(id)
+    if (failed) await countFailures(api.system, [{ task: failed, position: '1' }], NOTHING_COUNTED)
+
+    expect(await client.why(id)).toMatchObject({ id, reason: 'failed', sentence: expect.any(String) })
+    await expect(client.why('jobs:b', { canvasId: 'canvas:c' })).rejects.toThrow(/canvas:c has no member/)
+    const group = { type: 'jobs', error: 'Odd: no', count: 1, exampleId: id }
+    expect((await client.failures()).items).toMatchObject([group])
+    expect(await client.failures({ type: ['resize'] })).toEqual({ items: [] })
+    const groups = []
+    for await (const one of client.allFailures({ type: ['jobs', 'resize'], limit: 1 })) groups.push(one)
+    expect(groups).toMatchObject([group])
+    const queries = requests.map(({ url }) => new URL(url).search)
+    expect(queries).toContain('?canvasId=canvas%3Ac')
+    expect(queries).toContain('?limit=1&type=jobs&type=resize')
   })
 
   test('purges a type', async () => {
