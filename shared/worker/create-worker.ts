@@ -16,11 +16,14 @@ import { CONNECTIONS_DEFAULT, withConnectionQueue } from '../aws/requests.ts'
 import { createSqsInbox } from '../aws/sqs/inbox.ts'
 import { createReceivingSystem } from '../aws/system.ts'
 import { distinctTasks } from '../define/distinct-tasks.ts'
+import { type HttpWorker, type HttpWorkerOptions, runHttpWorker } from '../http-worker/http-worker.ts'
 import type { Log, Metrics } from '../ports/machine.ts'
 import { createConsoleLog } from './console-log.ts'
 import { createIsolation, type IsolationSettings } from './isolation/isolate.ts'
 import { runWorker, type Worker, type WorkerSettings } from './run-worker.ts'
+import { automaticWorkerId } from './worker-id.ts'
 
+export type { HttpWorker, HttpWorkerOptions } from '../http-worker/http-worker.ts'
 export type { EndedHookedRun, Failure, HookedRun } from './hooks.ts'
 export type { Worker } from './run-worker.ts'
 
@@ -81,4 +84,21 @@ export function createWorker(options: WorkerOptions): Worker {
     stop: stopping => worker.stop(stopping).finally(isolation.end),
     abort: () => worker.abort().finally(isolation.end),
   }
+}
+
+/**
+ * Creates a worker that serves types of kind `http` over the HTTP API, in this process. It claims nothing before `start()` is called.
+ *
+ * ```ts
+ * const client = createClient({ url, fetch: signedFetch() })
+ * const worker = createHttpWorker({ client, tasks: [resize] })
+ * worker.start()
+ * process.once('SIGTERM', () => worker.stop())
+ * ```
+ *
+ * @throws BatonError `invalid` for no task, two definitions of one type, or a concurrency below 1.
+ */
+export function createHttpWorker(options: HttpWorkerOptions): HttpWorker {
+  const { log = createConsoleLog(logLevelOfEnvironment()), workerId = automaticWorkerId() } = options
+  return runHttpWorker(options, { clock: systemClock, log, workerId })
 }

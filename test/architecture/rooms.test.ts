@@ -54,7 +54,6 @@ const CONCEPTS: Readonly<Record<string, string>> = {
   'shared/signed-fetch/region.ts': 'the region and the service that a signature names',
   'shared/testing/create-test-system.ts': 'the choice between a system in memory and one behind a URL',
   'shared/worker/console-log.ts': 'the log of a worker without one of its own',
-  'shared/worker/worker-id.ts': 'the id of a worker without one of its own',
 }
 
 describe('a folder', () => {
