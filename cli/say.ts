@@ -9,6 +9,9 @@ export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
+/** The exit code when what the caller wanted did not come about, such as a task that failed. */
+export const FAILED_EXIT_CODE = 1
+
 /** The exit code for a mistake of the caller. */
 export const WRONG_USE_EXIT_CODE = 2
 
