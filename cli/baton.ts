@@ -38,7 +38,10 @@ function endWithTheReader(): void {
 const io: Io = {
   out: streamOf(process.stdout),
   err: streamOf(process.stderr),
-  input: { isTTY: process.stdin.isTTY ?? false, [Symbol.asyncIterator]: () => process.stdin[Symbol.asyncIterator]() },
+  input: {
+    isTTY: process.stdin.isTTY ?? false,
+    [Symbol.asyncIterator]: () => process.stdin[Symbol.asyncIterator](),
+  },
   env: process.env,
   now: Date.now,
   signal: interruption.signal,

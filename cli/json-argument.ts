@@ -23,6 +23,7 @@ export async function jsonArgument(
 async function allOf(input: AsyncIterable<Uint8Array | string>): Promise<string> {
   const decoder = new TextDecoder()
   let text = ''
-  for await (const chunk of input) text += typeof chunk === 'string' ? chunk : decoder.decode(chunk, { stream: true })
+  for await (const chunk of input)
+    text += typeof chunk === 'string' ? chunk : decoder.decode(chunk, { stream: true })
   return text + decoder.decode()
 }

@@ -38,14 +38,16 @@ export function addBulkOptions(command: Command): void {
 }
 
 /** Selects the tasks of a filter, asks, and acts on each of them. With `--resume` it goes on with the tasks of a report. */
-export async function actOnSelected<Options extends FilterOptions & BulkOptions>(
+export async function actOnSelected<Options extends object>(
   context: Context,
   action: TaskAction<Options>,
-  options: Options,
+  options: Options & FilterOptions & BulkOptions,
 ): Promise<number> {
   const { io, printer } = context
   const resumed = options.resume === undefined ? undefined : reopened(context, action, options.resume)
-  const selected = resumed ? resumed.selected : await select(context, { ...options, ...statusOf(action, options) })
+  const selected = resumed
+    ? resumed.selected
+    : await select(context, { ...options, ...statusOf(action, options) })
   const ids = resumed ? selected.filter(id => !resumed.succeeded.has(id)) : selected
   if (options.dryRun) return showIds(context, ids)
   if (ids.length === 0) return showSummary(context, action, { ok: 0, failed: 0 })
@@ -93,10 +95,10 @@ function showIds({ printer }: Context, ids: readonly string[]): number {
 
 type Tally = { ok: number; failed: number }
 
-async function actOnEach<Options extends BulkOptions>(
+async function actOnEach<Options extends object>(
   { client, io, printer }: Context,
   action: TaskAction<Options>,
-  options: Options,
+  options: Options & BulkOptions,
   ids: readonly string[],
   report: Report,
 ): Promise<Tally> {
@@ -104,15 +106,23 @@ async function actOnEach<Options extends BulkOptions>(
   const progress = createProgress(io.err, io.now)
   const onInterrupt = () => {
     progress.clear()
-    printer.warn(`interrupted after ${tally.ok + tally.failed} of ${ids.length}: ${resumption(action.name, report)}`)
+    printer.warn(
+      `interrupted after ${tally.ok + tally.failed} of ${ids.length}: ${resumption(action.name, report)}`,
+    )
   }
   io.signal.addEventListener('abort', onInterrupt, { once: true })
   await forEachConcurrently(ids, options.concurrency, io.signal, async id => {
     const problem = await action.apply(client, id, options).then(() => undefined, asProblem)
     const isOk = !problem || (action.doneStatuses ?? []).includes(problem.status)
     tally[isOk ? 'ok' : 'failed'] += 1
-    report.add({ ref: id, ok: isOk, ...(problem && { status: problem.status, detail: problem.problem.detail }) })
-    progress.show(`${action.done}: ${tally.ok} of ${ids.length}${tally.failed ? `, failed: ${tally.failed}` : ''}`)
+    report.add({
+      ref: id,
+      ok: isOk,
+      ...(problem && { status: problem.status, detail: problem.problem.detail }),
+    })
+    progress.show(
+      `${action.done}: ${tally.ok} of ${ids.length}${tally.failed ? `, failed: ${tally.failed}` : ''}`,
+    )
   })
   io.signal.removeEventListener('abort', onInterrupt)
   progress.clear()
@@ -139,7 +149,14 @@ function showSummary(
 }
 
 /** Refuses a filter beside ids: it would not be clear which tasks are meant. */
-export function refuseFilter({ type, status, userId, canvasId, resume, dryRun }: FilterOptions & BulkOptions): void {
+export function refuseFilter({
+  type,
+  status,
+  userId,
+  canvasId,
+  resume,
+  dryRun,
+}: FilterOptions & BulkOptions): void {
   const isGiven = [type, status, userId, canvasId, resume, dryRun].some(one => one !== undefined)
   if (isGiven) throw new BatonError('invalid', 'give either ids or a filter, not both')
 }

@@ -31,10 +31,10 @@ export function actOnTasks<Options extends object>(
   })
 }
 
-async function actOnIds<Options extends BulkOptions>(
+async function actOnIds<Options extends object>(
   { client, printer, io }: Context,
   action: TaskAction<Options>,
-  options: Options,
+  options: Options & BulkOptions,
   ids: readonly string[],
 ): Promise<number> {
   let failed = 0

@@ -40,7 +40,8 @@ function fileAt(path: string): AsyncIterable<Uint8Array> {
 /** The text in pieces, without a byte order mark. */
 async function* texts(chunks: AsyncIterable<Uint8Array | string>): AsyncGenerator<string> {
   const decoder = new TextDecoder()
-  for await (const chunk of chunks) yield typeof chunk === 'string' ? chunk : decoder.decode(chunk, { stream: true })
+  for await (const chunk of chunks)
+    yield typeof chunk === 'string' ? chunk : decoder.decode(chunk, { stream: true })
   yield decoder.decode()
 }
 
@@ -101,7 +102,10 @@ function csvColumn(title: string): CsvColumn {
 /** An empty cell is a field that the input does not have. */
 function recordInput(columns: readonly CsvColumn[], record: readonly string[], number: number): InputLine {
   if (record.length !== columns.length)
-    return { number, problem: `record ${number} has ${record.length} cells, but there are ${columns.length} columns` }
+    return {
+      number,
+      problem: `record ${number} has ${record.length} cells, but there are ${columns.length} columns`,
+    }
   const fields: Array<[string, Json]> = []
   for (const [at, { name, cell }] of columns.entries()) {
     const text = record[at] ?? ''

@@ -25,8 +25,14 @@ const CONCURRENCY_MAX = 50
 
 export function addFileOptions(command: Command): void {
   const options = [
-    new Option('--from <file>', 'publishes a task for each line of an .ndjson or .csv file; - reads the input'),
-    new Option('--format <format>', 'the format of the file (default: by its name)').choices(['ndjson', 'csv']),
+    new Option(
+      '--from <file>',
+      'publishes a task for each line of an .ndjson or .csv file; - reads the input',
+    ),
+    new Option('--format <format>', 'the format of the file (default: by its name)').choices([
+      'ndjson',
+      'csv',
+    ]),
     new Option('--key-field <name>', 'the field of the input that is the key (default: keys of its own)'),
     new Option('--report <file>', 'where the report is written (default: a file in this folder)'),
     new Option('--resume <file>', 'goes on with the report of an interrupted command').conflicts('report'),
@@ -51,7 +57,9 @@ export async function publishFile(context: Context, body: PublishBody, options: 
   const progress = createProgress(io.err, io.now)
   const onInterrupt = () => {
     progress.clear()
-    context.printer.warn(`interrupted after ${tally.ok} tasks: repeat the command with --resume ${report.path}`)
+    context.printer.warn(
+      `interrupted after ${tally.ok} tasks: repeat the command with --resume ${report.path}`,
+    )
   }
   io.signal.addEventListener('abort', onInterrupt, { once: true })
   const batches = batchesOf(inputLines(options.from, options.format, io.input), report)
@@ -73,7 +81,10 @@ function reportFor({ url, io }: Context, { type }: PublishBody, { from, report, 
 }
 
 /** The lines that the report does not know as published, in batches. */
-async function* batchesOf(lines: AsyncIterable<InputLine>, { succeeded }: Report): AsyncGenerator<InputLine[]> {
+async function* batchesOf(
+  lines: AsyncIterable<InputLine>,
+  { succeeded }: Report,
+): AsyncGenerator<InputLine[]> {
   let batch: InputLine[] = []
   for await (const line of lines) {
     if (succeeded.has(String(line.number))) continue
@@ -119,7 +130,8 @@ function taskOf(
   if (problem !== undefined) return { status: 400, detail: problem }
   if (keyField === undefined) return { ...body, input: input ?? null, key: `${run}-${number}` }
   const key = Object(input)[keyField] as unknown
-  if (typeof key === 'string' || typeof key === 'number') return { ...body, input: input ?? null, key: String(key) }
+  if (typeof key === 'string' || typeof key === 'number')
+    return { ...body, input: input ?? null, key: String(key) }
   return { status: 400, detail: `the field ${keyField} must be a text or a number: it is the key` }
 }
 

@@ -52,7 +52,10 @@ const SELECTED_IN_A_LINE = 1_000
  */
 export function createReport(path: string, header: ReportHeader): Report {
   if (existsSync(path)) {
-    throw new BatonError('invalid', `${path} exists: give another --report, or go on with it by --resume ${path}`)
+    throw new BatonError(
+      'invalid',
+      `${path} exists: give another --report, or go on with it by --resume ${path}`,
+    )
   }
   write(path, header, writeFileSync)
   return reportAt(path, header, [])
@@ -63,11 +66,18 @@ export function createReport(path: string, header: ReportHeader): Report {
  *
  * @throws BatonError `invalid` when the file is no report of this action on this system.
  */
-export function reopenReport(path: string, { action, url, settings }: Omit<ReportHeader, 'at' | 'run'>): Report {
+export function reopenReport(
+  path: string,
+  { action, url, settings }: Omit<ReportHeader, 'at' | 'run'>,
+): Report {
   const [header, ...lines] = linesIn(path)
   if (!isHeader(header)) throw new BatonError('invalid', `${path} is no report of baton ${action}`)
   const wanted = { action, url, ...settings }
-  const found: Readonly<Record<string, string>> = { action: header.action, url: header.url, ...header.settings }
+  const found: Readonly<Record<string, string>> = {
+    action: header.action,
+    url: header.url,
+    ...header.settings,
+  }
   for (const [name, value] of Object.entries(wanted)) {
     if (found[name] === value) continue
     throw new BatonError('invalid', `${path} is about ${name} ${found[name] ?? '-'}, not ${value}`)

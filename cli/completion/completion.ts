@@ -8,7 +8,9 @@ const SHELLS = ['bash', 'zsh', 'fish']
 export const completion: DefineCommand = (command, invocation) => {
   command.addArgument(new Argument('<shell>', 'the shell').choices(SHELLS)).action(async (shell: string) => {
     const words = await completedCommands(invocation)
-    invocation.out.write(shell === 'fish' ? fishScript(words) : shell === 'zsh' ? zshScript(words) : bashScript(words))
+    invocation.out.write(
+      shell === 'fish' ? fishScript(words) : shell === 'zsh' ? zshScript(words) : bashScript(words),
+    )
     invocation.exitWith(0)
   })
 }
@@ -86,7 +88,9 @@ function fishScript(commands: readonly Completed[]): string {
   const lines = commands.flatMap(({ name, summary, options, words }) => [
     `complete -c baton -n __fish_use_subcommand -f -a ${name} -d ${quoted(summary)}`,
     ...words.map(word => `complete -c baton -n '__fish_seen_subcommand_from ${name}' -f -a ${word}`),
-    ...options.map(option => `complete -c baton -n '__fish_seen_subcommand_from ${name}' -l ${option.slice(2)}`),
+    ...options.map(
+      option => `complete -c baton -n '__fish_seen_subcommand_from ${name}' -l ${option.slice(2)}`,
+    ),
   ])
   return `# Completion of baton for fish\n${lines.join('\n')}\n`
 }

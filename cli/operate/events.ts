@@ -36,7 +36,10 @@ function selectionOf({ io }: Context, { type, taskType, taskId, after }: Options
 }
 
 function print({ printer }: Context, event: ApiEvent): void {
-  if (printer.isJson) return printer.record(event)
+  if (printer.isJson) {
+    printer.record(event)
+    return
+  }
   const { style } = printer
   const [subject = '', happened = ''] = event.type.split('.')
   const { error, workerId, runId } = event

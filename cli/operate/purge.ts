@@ -13,7 +13,11 @@ type Options = PurgeBody & { readonly yes?: boolean }
 export const purge: DefineCommand = (command, invocation) => {
   command
     .argument('<type>', 'the name of a type')
-    .requiredOption('--status <status>', `which tasks: ${STATUSES.join(', ')}; may be repeated`, someOf(STATUSES))
+    .requiredOption(
+      '--status <status>',
+      `which tasks: ${STATUSES.join(', ')}; may be repeated`,
+      someOf(STATUSES),
+    )
     .option('--before <time>', 'only tasks from before this time, such as 30d', timeBefore(invocation.now()))
     .option('--yes', 'does not ask')
   withSystem(command, invocation, async (context, options: Options, type: string) => {
@@ -35,7 +39,8 @@ async function isSure({ client, io, printer }: Context, options: Options, type: 
   const counts = await client.counts(type)
   const most = options.status.reduce((sum, status) => sum + counts[status], 0)
   const number = options.before === undefined ? `${most}` : `up to ${most}`
-  if (await confirm(io, `Remove ${number} tasks of ${oneLine(type)} (${options.status.join(', ')})?`)) return true
+  if (await confirm(io, `Remove ${number} tasks of ${oneLine(type)} (${options.status.join(', ')})?`))
+    return true
   printer.warn('nothing was done')
   return false
 }

@@ -13,7 +13,9 @@ type Act = (context: Context, name: string, ...more: string[]) => Promise<number
 
 /** `baton schedules`: a command for each operation; without one it lists them. */
 export const schedules: DefineCommand = (command, invocation) => {
-  const list = command.command('list', { isDefault: true }).description('lists all schedules, the next tick first')
+  const list = command
+    .command('list', { isDefault: true })
+    .description('lists all schedules, the next tick first')
   withSystem(list, invocation, async context => {
     await printPages(context, page => context.client.schedules(page), {
       columns: columnsOf(context),
@@ -36,7 +38,13 @@ export const schedules: DefineCommand = (command, invocation) => {
   onOne(command, invocation, 'remove', 'removes a schedule; its tasks stay', removeSchedule)
 }
 
-function onOne(command: Command, invocation: Invocation, verb: string, description: string, act: Act): Command {
+function onOne(
+  command: Command,
+  invocation: Invocation,
+  verb: string,
+  description: string,
+  act: Act,
+): Command {
   const one = command.command(verb).description(description)
   one.helpOption('-h, --help', 'shows this help').argument('<name>', 'the name of a schedule')
   withSystem(one, invocation, (context, _options: object, name: string, ...more: string[]) =>

@@ -1,4 +1,4 @@
-import { ProblemError } from '../../shared/client/problem-error.ts'
+import type { ProblemError } from '../../shared/client/problem-error.ts'
 import type { Invocation } from '../command.ts'
 import { FAILED_EXIT_CODE, WRONG_USE_EXIT_CODE } from '../say.ts'
 import { safeJson, safeLines } from '../terminal/safe-text.ts'
@@ -39,6 +39,7 @@ function reasonIn(detail: string): string {
 
 function adviceFor(status: number, { url }: System): string[] {
   if (status === 401) return [`${url} wants a token: set BATON_TOKEN`]
-  if (status === 403) return [`${url} wants signed calls: name its stack with --stack, or give --profile or --region`]
+  if (status === 403)
+    return [`${url} wants signed calls: name its stack with --stack, or give --profile or --region`]
   return []
 }

@@ -15,7 +15,11 @@ export type FilterOptions = {
 export function addFilterOptions(command: Command): void {
   command
     .option('--type <type>', 'tasks of this type')
-    .option('--status <status>', `tasks with this status: ${STATUSES.join(', ')}; may be repeated`, someOf(STATUSES))
+    .option(
+      '--status <status>',
+      `tasks with this status: ${STATUSES.join(', ')}; may be repeated`,
+      someOf(STATUSES),
+    )
     .option('--user-id <id>', 'tasks of this user')
     .option('--canvas-id <id>', 'tasks of this canvas')
 }
@@ -27,7 +31,10 @@ export function addFilterOptions(command: Command): void {
  */
 export function filterOf({ type, status, userId, canvasId }: FilterOptions): ListFilter {
   if (type === undefined && userId === undefined && canvasId === undefined) {
-    throw new BatonError('invalid', 'name a type, or give --user-id or --canvas-id: tasks are listed by one of them')
+    throw new BatonError(
+      'invalid',
+      'name a type, or give --user-id or --canvas-id: tasks are listed by one of them',
+    )
   }
   return {
     ...(type !== undefined && { type }),

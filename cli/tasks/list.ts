@@ -27,11 +27,15 @@ export const list: DefineCommand = (command, invocation) => {
   withSystem(command, invocation, async (context, options: Options, type?: string) => {
     const { order, all, limit } = options
     const filter = filterOf({ ...options, ...(type !== undefined && { type }) })
-    await printPages(context, page => context.client.listPage({ ...filter, ...(order && { order }), ...page }), {
-      columns: taskColumns(context.printer),
-      none: 'no tasks',
-      ...(!all && { limit }),
-    })
+    await printPages(
+      context,
+      page => context.client.listPage({ ...filter, ...(order && { order }), ...page }),
+      {
+        columns: taskColumns(context.printer),
+        none: 'no tasks',
+        ...(!all && { limit }),
+      },
+    )
     return undefined
   })
 }

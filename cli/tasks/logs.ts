@@ -37,18 +37,33 @@ function showOnce({ printer }: Context, run: ApiRun, shown: Set<string>): void {
   if (run.log === undefined || shown.has(run.id)) return
   shown.add(run.id)
   const { id, workerId, state, startedAt, log } = run
-  if (printer.isJson) return printer.record({ runId: id, workerId, state, startedAt, log })
+  if (printer.isJson) {
+    printer.record({ runId: id, workerId, state, startedAt, log })
+    return
+  }
   const { style, now } = printer
-  printer.line(style.bold(oneLine(`run ${id} by ${workerId} ${state}, began ${relativeTime(startedAt, now())}`)))
+  printer.line(
+    style.bold(oneLine(`run ${id} by ${workerId} ${state}, began ${relativeTime(startedAt, now())}`)),
+  )
   for (const line of safeLines(log.trimEnd())) printer.line(`  ${line}`)
 }
 
 /** Reads until the task has ended. What is read shows itself. */
-async function followQuietly(context: Context, read: () => Promise<ApiTask>, intervalMs: number): Promise<void> {
+async function followQuietly(
+  context: Context,
+  read: () => Promise<ApiTask>,
+  intervalMs: number,
+): Promise<void> {
   const { out } = context.io
   const quiet = { ...context, io: { ...context.io, out: { ...out, write: () => {}, isTTY: true } } }
   await follow(
     { ...quiet, printer: { ...context.printer, isJson: false } },
-    { read, picture: () => [], line: () => '', isOver: ({ finishedAt }) => finishedAt !== undefined, intervalMs },
+    {
+      read,
+      picture: () => [],
+      line: () => '',
+      isOver: ({ finishedAt }) => finishedAt !== undefined,
+      intervalMs,
+    },
   )
 }

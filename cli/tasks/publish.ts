@@ -98,6 +98,9 @@ async function publishOne(
     printer.note(`${id} ${created ? 'published' : `exists, ${task.status}`}; waiting for its end`)
     printer.document((await client.result(body.type, id, { timeoutMs: timeout, signal: io.signal })) ?? null)
   } else if (printer.isJson) printer.document({ id, created, task })
-  else printer.line(`${printer.style.bold(oneLine(id))} ${created ? 'published' : `exists already (${task.status})`}`)
+  else
+    printer.line(
+      `${printer.style.bold(oneLine(id))} ${created ? 'published' : `exists already (${task.status})`}`,
+    )
   return 0
 }

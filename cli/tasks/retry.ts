@@ -12,12 +12,17 @@ const CLEANED = ['failed', 'succeeded'] as const
 export const retry: DefineCommand = (command, invocation) => {
   command
     .addOption(new Option('--action <action>', 'what a failed flow does (default: restart)').choices(ACTIONS))
-    .option('--clean <state>', 'the ended runs that a restart forgets: failed, succeeded (default: both)', someOf(CLEANED))
+    .option(
+      '--clean <state>',
+      'the ended runs that a restart forgets: failed, succeeded (default: both)',
+      someOf(CLEANED),
+    )
   actOnTasks<Options>(command, invocation, {
     name: 'retry',
     verb: 'Retry',
     done: 'retried',
     defaultStatus: ['failed'],
-    apply: (client, id, { action, clean }) => client.retry(id, { ...(action && { action }), ...(clean && { clean }) }),
+    apply: (client, id, { action, clean }) =>
+      client.retry(id, { ...(action && { action }), ...(clean && { clean }) }),
   })
 }

@@ -107,7 +107,9 @@ function progressText({ error, progress }: ApiRun): string | undefined {
   return errorText(error) ?? (progress === undefined ? undefined : JSON.stringify(progress))
 }
 
-function errorText(error: { readonly name: string; readonly message: string } | undefined): string | undefined {
+function errorText(
+  error: { readonly name: string; readonly message: string } | undefined,
+): string | undefined {
   return error && `${error.name}: ${error.message}`
 }
 
@@ -115,7 +117,9 @@ type Timed = { readonly startedAt?: string; readonly endedAt?: string }
 
 function tookText({ startedAt, endedAt }: Timed, now: number): string | undefined {
   if (startedAt === undefined) return undefined
-  return durationText(Math.max(0, (endedAt === undefined ? now : Date.parse(endedAt)) - Date.parse(startedAt)))
+  return durationText(
+    Math.max(0, (endedAt === undefined ? now : Date.parse(endedAt)) - Date.parse(startedAt)),
+  )
 }
 
 function errorLines(error: NonNullable<ApiTask['error']>, { style }: Viewing): string[] {

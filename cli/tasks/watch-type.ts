@@ -22,7 +22,8 @@ export async function watchType(context: Context, type: string, intervalMs: numb
   await follow<State>(context, {
     read: () => readState(context, type),
     picture: state => pictureOf(context, state),
-    line: ({ type, counts }) => oneLine(`${type.type}${type.paused ? ' (paused)' : ''}: ${countsText(counts)}`),
+    line: ({ type, counts }) =>
+      oneLine(`${type.type}${type.paused ? ' (paused)' : ''}: ${countsText(counts)}`),
     isOver: () => false,
     intervalMs,
   })
@@ -49,7 +50,11 @@ function pictureOf({ printer, io }: Context, { type, counts, running, ended }: S
   const table = (title: string, tasks: readonly ApiTask[]) =>
     tasks.length === 0
       ? []
-      : ['', style.bold(title), ...tableLines(taskColumns(printer), tasks, { style, columns: io.out.columns })]
+      : [
+          '',
+          style.bold(title),
+          ...tableLines(taskColumns(printer), tasks, { style, columns: io.out.columns }),
+        ]
   return [
     `${style.bold(oneLine(type.type))}${type.paused ? style.yellow(' paused') : ''}  ${style.dim(clockText(io.now()))}`,
     countsText(counts, style.status),

@@ -1,4 +1,4 @@
-import { type DefineCommand } from '../command.ts'
+import type { DefineCommand } from '../command.ts'
 import { withSystem } from '../system/with-system.ts'
 import { duration } from '../terminal/times.ts'
 import { watchTask } from './watch-task.ts'

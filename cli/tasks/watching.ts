@@ -21,7 +21,11 @@ export async function follow<State>(context: Context, watched: Watched<State>): 
   const show = shower(context, watched)
   io.signal.addEventListener('abort', show.end, { once: true })
   try {
-    for (let state = await watched.read(); !io.signal.aborted; state = await nextState(context, watched, state)) {
+    for (
+      let state = await watched.read();
+      !io.signal.aborted;
+      state = await nextState(context, watched, state)
+    ) {
       show.state(state)
       if (watched.isOver(state)) return state
     }
@@ -33,7 +37,11 @@ export async function follow<State>(context: Context, watched: Watched<State>): 
 }
 
 /** Reads the next state after a pause. While the system does not answer, the last state stands. */
-async function nextState<State>({ io, printer }: Context, watched: Watched<State>, last: State): Promise<State> {
+async function nextState<State>(
+  { io, printer }: Context,
+  watched: Watched<State>,
+  last: State,
+): Promise<State> {
   await sleep(watched.intervalMs, undefined, { signal: io.signal }).catch(() => {})
   if (io.signal.aborted) return last
   return watched.read().catch(error => {

@@ -27,7 +27,10 @@ export function createStyle(isColoured: boolean): Style {
   const look = (name: Look) => (text: string) =>
     // Newer versions of Node ask the standard output by themselves. This caller has decided already.
     isColoured ? styleText(name, text, { validateStream: false }) : text
-  const looks = Object.fromEntries(LOOKS.map(name => [name, look(name)])) as Record<Look, (t: string) => string>
+  const looks = Object.fromEntries(LOOKS.map(name => [name, look(name)])) as Record<
+    Look,
+    (t: string) => string
+  >
   return {
     ...looks,
     status: status => (LOOK_OF_STATUS[status] ? looks[LOOK_OF_STATUS[status]](status) : status),

@@ -47,7 +47,9 @@ export function tableLines<Row>(
   const titles = columns.map(({ title }) => title)
   return [
     ...(isFirst ? [line(titles, style.dim)] : []),
-    ...rows.map((row, index) => line(cells[index] ?? [], (text, at) => columns[at]?.paint?.(text, row) ?? text)),
+    ...rows.map((row, index) =>
+      line(cells[index] ?? [], (text, at) => columns[at]?.paint?.(text, row) ?? text),
+    ),
   ]
 }
 

@@ -29,7 +29,9 @@ export function timeBefore(now: number): (text: string) => string {
     const at = ms === undefined ? Date.parse(text) : now - ms
     const date = new Date(at)
     if (!Number.isNaN(date.getTime())) return date.toISOString()
-    throw new InvalidArgumentError('Give a time such as 2026-11-23T10:00Z, or a duration before now such as 2h.')
+    throw new InvalidArgumentError(
+      'Give a time such as 2026-11-23T10:00Z, or a duration before now such as 2h.',
+    )
   }
 }
 
