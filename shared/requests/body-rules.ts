@@ -20,11 +20,13 @@ import {
   name,
   oneOf,
   pathName,
+  revisionRule,
   text,
   time,
   whole,
 } from '../core/rules/scalars.ts'
 import { typeNameRule } from '../core/rules/type-configuration.ts'
+import { STATUSES } from '../core/states.ts'
 
 /**
  * The fields of publish bodies as rules, for callers that have no schema library. The HTTP API checks the same fields by its
@@ -35,6 +37,10 @@ const TAG_NAME_CHARACTERS_MAX = 128
 const TAG_CHARACTERS_MAX = 256
 const TAGS_MAX = 50
 const CANVAS_SENDS_AT_ONCE_MAX = 100
+/** A canvas's id is its key behind `canvas:`. */
+const CANVAS_PREFIX_CHARACTERS = 20
+const PAGE_TASKS_MAX = 100
+const CURSOR_CHARACTERS_MAX = 2_048
 const TAGS = `an object with at most ${TAGS_MAX} texts`
 
 const tags: Rule<Readonly<Record<string, string>>> = {
@@ -101,6 +107,7 @@ const patchRule = objectOf(
     input: anything<Json>('Any JSON'),
     stage: name(TYPE_CHARACTERS_MAX),
     tags: orNull(tags),
+    ifRevision: revisionRule,
     ...patchedOptionRules,
   },
 )
@@ -116,6 +123,7 @@ const scheduleRule = objectOf(
     timezone: text('the IANA name of a time zone', () => true),
     missed: missedRule(),
     graceMs: duration(SCHEDULE_GRACE_MS_MIN, SCHEDULE_GRACE_MS_MAX),
+    ifRevision: revisionRule,
   },
 )
 
@@ -139,8 +147,38 @@ const canvasRule = objectOf(
   },
 )
 
+const LIST_TYPES_MAX = 10
+const LIST_TAGS_MAX = 10
+const TAG_FILTER_CHARACTERS_MAX = 385
+const ERROR_FILTER_CHARACTERS_MAX = 200
+
+/** The filter of a list. The HTTP API checks the same fields as a query (`shared/api/tasks.ts`). */
+const listRule = objectOf(
+  {},
+  {
+    type: listOf(typeNameRule, { max: LIST_TYPES_MAX }),
+    canvasId: name(KEY_CHARACTERS_MAX + CANVAS_PREFIX_CHARACTERS),
+    userId: name(KEY_CHARACTERS_MAX),
+    status: listOf(oneOf(...STATUSES), { max: STATUSES.length }),
+    since: time,
+    until: time,
+    tag: listOf(
+      text(
+        'name:value, such as team:red',
+        value => value.length <= TAG_FILTER_CHARACTERS_MAX && /^.+:/s.test(value),
+      ),
+      { max: LIST_TAGS_MAX },
+    ),
+    error: name(ERROR_FILTER_CHARACTERS_MAX),
+    order: oneOf('due', '-due', 'created', '-created', 'ended', '-ended'),
+    limit: whole(1, PAGE_TASKS_MAX),
+    cursor: text('the nextCursor of an earlier page', value => value.length <= CURSOR_CHARACTERS_MAX),
+  },
+)
+
 const RULES = {
   publish: publishRule,
+  list: listRule,
   derived: derivedRule,
   leaf: leafRule,
   canvas: canvasRule,

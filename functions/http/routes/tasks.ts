@@ -1,7 +1,7 @@
 import { taskPath } from '../../../shared/api/paths.ts'
-import { emptyBody } from '../../../shared/api/scalars.ts'
+import { type ExpectedRevision, expectedRevision } from '../../../shared/api/scalars.ts'
 import {
-  type ListFilter,
+  type ListQuery,
   listQuery,
   patchBody,
   type RetryTaskBody,
@@ -10,16 +10,11 @@ import {
   taskPage,
   task as taskSchema,
 } from '../../../shared/api/tasks.ts'
-import { defined } from '../../../shared/core/defined.ts'
-import type { Status } from '../../../shared/core/task/lifecycle.ts'
-import { invalid, problem } from '../../../shared/present/problems.ts'
-import { noSuchTask, operationProblem, unknownType } from '../../../shared/present/refusal-problems.ts'
+import { listPage } from '../../../shared/present/lists.ts'
+import { invalid } from '../../../shared/present/problems.ts'
+import { noSuchTask, operationProblem } from '../../../shared/present/refusal-problems.ts'
 import { presentTask } from '../../../shared/present/tasks.ts'
 import { fieldProblems, patchRequestOf, sizeProblem } from '../../../shared/requests/publish-requests.ts'
-import { listMembers } from '../../../shared/runtime/canvas/list-members.ts'
-import { isolateEach } from '../../../shared/runtime/kernel/isolate-faults.ts'
-import { type ListAnswer, listTasks } from '../../../shared/runtime/list/list.ts'
-import { areOpen, type ListOrder } from '../../../shared/runtime/list/list-query.ts'
 import {
   cancelTask,
   type OperateOutcome,
@@ -30,11 +25,9 @@ import {
 } from '../../../shared/runtime/operate/operate.ts'
 import { patchTask } from '../../../shared/runtime/operate/patch-task.ts'
 import { describeHead, readTask } from '../../../shared/runtime/read/read.ts'
-import { registeredNames } from '../../../shared/runtime/types/registered-names.ts'
 import { isTaskId } from '../requests/task-ids.ts'
 import { type Answer, type Api, answerProblem, type Call, route } from '../route.ts'
 
-const DEFAULT_LIMIT = 20
 const PATH = '/v1/tasks/{id}'
 
 export const taskRoutes = [
@@ -42,7 +35,7 @@ export const taskRoutes = [
     method: 'get',
     path: '/v1/tasks',
     operation: 'list',
-    summary: 'Lists the tasks of a type, a user or a canvas, without inputs and results',
+    summary: 'Lists the tasks of types, a user or a canvas, without inputs and results',
     query: listQuery,
     answers: { 200: { description: 'One page', schema: taskPage } },
     problems: [404],
@@ -73,8 +66,9 @@ export const taskRoutes = [
     path: PATH,
     operation: 'remove',
     summary: 'Removes a task: it never runs again, and a running handler is aborted',
+    query: expectedRevision,
     answers: { 204: { description: 'Removed' } },
-    problems: [404],
+    problems: [404, 409],
     handle: handleRemove,
   }),
   route({
@@ -83,7 +77,7 @@ export const taskRoutes = [
     operation: 'cancel',
     recordedAs: 'cancel',
     summary: 'Stops a task and keeps its record; may be repeated',
-    body: emptyBody,
+    body: expectedRevision,
     isBodyOptional: true,
     answers: { 200: { description: 'The cancelled task', schema: taskAnswer } },
     problems: [404, 409],
@@ -102,48 +96,9 @@ export const taskRoutes = [
   }),
 ]
 
-async function handleList(call: Call<ListFilter, unknown>): Promise<Answer> {
-  const { system, query } = call
-  const { type: name, userId, canvasId, status = [], limit = DEFAULT_LIMIT, cursor } = query
-  if (name === undefined && userId === undefined && canvasId === undefined) {
-    return answerProblem(
-      invalid([{ path: 'type', message: 'is required, unless userId or canvasId is given' }]),
-    )
-  }
-  const type = name === undefined ? undefined : await system.types.get(name)
-  if (name !== undefined && !type) {
-    return answerProblem(unknownType(name, await registeredNames(system), 'type'))
-  }
-  if (canvasId !== undefined) return listOfCanvas(call, canvasId)
-  const page = await listTasks(system, {
-    ...(type && { type }),
-    ...defined({ userId, cursor }),
-    statuses: status,
-    order: query.order ?? defaultOrder(userId, status),
-    limit,
-  })
-  return page.ok ? answerPage(call, page) : answerProblem(invalid([page.problem]))
-}
-
-/** Returns an order in which any number of tasks can be listed. */
-function defaultOrder(userId: string | undefined, statuses: readonly Status[]): ListOrder {
-  if (userId !== undefined) return '-created'
-  return areOpen(statuses) ? 'due' : 'ended'
-}
-
-async function listOfCanvas(call: Call<ListFilter, unknown>, canvasId: string): Promise<Answer> {
-  const { status = [], order = 'created', limit = DEFAULT_LIMIT, ...rest } = call.query
-  const page = await listMembers(call.system, { ...rest, canvasId, statuses: status, order, limit })
-  if (!page) return answerProblem(problem('not-found', `there is no canvas ${canvasId}`))
-  return page.ok ? answerPage(call, page) : answerProblem(invalid([page.problem]))
-}
-
-async function answerPage(api: Api, page: Extract<ListAnswer, { ok: true }>): Promise<Answer> {
-  const items = await isolateEach(api.system, page.tasks, page.tasks.length, async task =>
-    presentTask(await describeHead(api.system, api, task, true)),
-  )
-  const { nextCursor } = page
-  return { status: 200, body: { items, ...(nextCursor !== undefined && { nextCursor }) } }
+async function handleList(call: Call<ListQuery, unknown>): Promise<Answer> {
+  const listed = await listPage(call.system, call, call.query)
+  return listed.ok ? { status: 200, body: listed.page } : answerProblem(listed.problem)
 }
 
 type OneCall<Body> = Call<unknown, Body>
@@ -162,21 +117,22 @@ async function handlePatch(call: OneCall<Parameters<typeof patchRequestOf>[0]>):
   if (problems.length > 0) return answerProblem(invalid(problems))
   const tooLarge = sizeProblem(body.input, 'input')
   if (tooLarge) return answerProblem(invalid([tooLarge], 'too-large'))
-  const outcome = await patchTask(system, id, patchRequestOf(body))
+  const outcome = await patchTask(system, id, patchRequestOf(body), body)
   if (!outcome.ok && outcome.reason === 'invalid') return answerProblem(invalid(outcome.problems))
   return answerOperated(call, id, outcome)
 }
 
-async function handleRemove({ system, params }: OneCall<unknown>): Promise<Answer> {
+async function handleRemove({ system, params, query }: Call<ExpectedRevision, unknown>): Promise<Answer> {
   const id = params.id ?? ''
-  const removed = isTaskId(id) && (await removeTask(system, id)).ok
-  return removed ? { status: 204 } : answerProblem(noSuchTask(id))
+  if (!isTaskId(id)) return answerProblem(noSuchTask(id))
+  const outcome = await removeTask(system, id, query)
+  return outcome.ok ? { status: 204 } : answerProblem(operationProblem(id, outcome))
 }
 
-async function handleCancel(call: OneCall<unknown>): Promise<Answer> {
+async function handleCancel(call: OneCall<ExpectedRevision>): Promise<Answer> {
   const id = call.params.id ?? ''
   if (!isTaskId(id)) return answerProblem(noSuchTask(id))
-  return answerOperated(call, id, await cancelTask(call.system, id))
+  return answerOperated(call, id, await cancelTask(call.system, id, call.body))
 }
 
 async function handleRetry(call: OneCall<RetryTaskBody>): Promise<Answer> {
@@ -188,7 +144,7 @@ async function handleRetry(call: OneCall<RetryTaskBody>): Promise<Answer> {
     return answerProblem(invalid([{ path: 'clean', message: 'is for action "restart" only' }]))
   }
   const operator = { by: principal, what: action === 'restart' ? 'retry' : action }
-  const outcome = await applyRetry({ ...system, operator }, id, action, clean)
+  const outcome = await applyRetry({ ...system, operator }, id, body)
   const answer = await answerOperated(call, id, outcome)
   return outcome.ok ? { ...answer, headers: { location: taskPath(id) } } : answer
 }
@@ -196,11 +152,12 @@ async function handleRetry(call: OneCall<RetryTaskBody>): Promise<Answer> {
 function applyRetry(
   system: Api['system'],
   id: string,
-  action: NonNullable<RetryTaskBody['action']>,
-  clean: RetryTaskBody['clean'],
+  { action = 'restart', clean, ...expected }: RetryTaskBody,
 ): Promise<OperateOutcome<Exclude<AnyRefusal['reason'], 'unknown'>>> {
-  if (action === 'restart') return restartTask(system, id, clean)
-  return action === 'retry-callbacks' ? retryCallbacks(system, id) : resumeTask(system, id, action)
+  if (action === 'restart') return restartTask(system, id, clean, expected)
+  return action === 'retry-callbacks'
+    ? retryCallbacks(system, id, expected)
+    : resumeTask(system, id, action, expected)
 }
 
 type AnyRefusal = Parameters<typeof operationProblem>[1]

@@ -1,5 +1,6 @@
 import { DELAY_MS_MAX } from '../bounds.ts'
 import { isName } from '../name.ts'
+import { TRACEPARENT } from '../traceparent.ts'
 import { didYouMean } from './nearest.ts'
 import { type Rule, unless, wrong } from './rules.ts'
 
@@ -16,6 +17,18 @@ export function whole(min: number, max: number, unit = ''): Rule<number> {
 /** Milliseconds, up to ten years. */
 export function duration(min = 0, max = DELAY_MS_MAX): Rule<number> {
   return whole(min, max, ' of milliseconds')
+}
+
+/** The revision that a change is meant for. Another present one refuses the request with 409; any one fits when left out. */
+export const revisionRule: Rule<number> = {
+  ...whole(0, Number.MAX_SAFE_INTEGER),
+  schema: {
+    type: 'integer',
+    minimum: 0,
+    maximum: Number.MAX_SAFE_INTEGER,
+    description:
+      'The revision that the change is meant for. Another present one refuses the request with 409; any one fits when left out.',
+  },
 }
 
 export function fraction(): Rule<number> {
@@ -90,9 +103,6 @@ function isTime(text: string): boolean {
   const exists = Number.isFinite(midnight) && new Date(midnight).toISOString().startsWith(day)
   return exists && Date.parse(text) >= 0
 }
-
-/** The pattern of a W3C trace context header. Its group is the id of the trace. */
-export const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/
 
 export function isTraceparent(value: string): boolean {
   return TRACEPARENT.test(value)

@@ -18,9 +18,10 @@ import { reservedFor } from '../types/reserved-types.ts'
 import type { StepConfiguration, TypeConfiguration } from '../types/task-type.ts'
 import { NO_USER_IN_WEBHOOK, namesUser } from '../types/webhook-url.ts'
 import { anything, listOf, objectOf } from './compound.ts'
+import { flowOptionProblems } from './flow-options.ts'
 import { optionRules, priorityRule, retryRule } from './options.ts'
 import { inside, type Rule, shown } from './rules.ts'
-import { duration, flag, name, oneOf, text, whole } from './scalars.ts'
+import { duration, flag, name, oneOf, revisionRule, text, whole } from './scalars.ts'
 
 /** The longest timeout of a webhook's call. The call runs in the shipped webhook function, which Lambda ends after 5 minutes. */
 const WEBHOOK_TIMEOUT_MS_MAX = 240_000
@@ -123,6 +124,12 @@ const typeFields = {
 /** The configuration of a task type, field by field. `configurationProblems` checks the fields together. */
 export const typeRule = objectOf({ kind: oneOf(...TYPE_KINDS) }, typeFields)
 
+/** The body that sets a configuration over the HTTP API. `ifRevision` names the revision of the type that it is meant for. */
+export const givenTypeRule = objectOf(
+  { kind: oneOf(...TYPE_KINDS) },
+  { ...typeFields, ifRevision: revisionRule },
+)
+
 type GivenConfiguration = Pick<TypeConfiguration, 'kind'> & Partial<TypeConfiguration>
 
 /** The problems of a configuration whose fields are legal one by one but do not fit together. */
@@ -160,19 +167,6 @@ function stepSizeProblems(list: readonly StepConfiguration[]): FieldProblem[] {
 function notAFlowProblems({ steps: list, onCancel }: Configuration): FieldProblem[] {
   const message = 'is for kind "flow" only'
   return [...(list ? [{ path: 'steps', message }] : []), ...(onCancel ? [{ path: 'onCancel', message }] : [])]
-}
-
-const FLOW_OPTIONS: ReadonlySet<string> = new Set(['deadlineMs', 'retentionMs'])
-
-/** The problems of options that a flow cannot have, because each of its steps has its own. */
-export function flowOptionProblems(options: object, at = ''): FieldProblem[] {
-  return Object.entries(options)
-    .filter(([option, value]) => value !== undefined && !FLOW_OPTIONS.has(option))
-    .map(([option]) => ({
-      path: inside(at, option),
-      message:
-        'is for the steps of a flow: set it on the step, or on its type; a flow has deadlineMs and retentionMs',
-    }))
 }
 
 /** The problems of the name of a task type. */
