@@ -65,7 +65,7 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
   logs: {
     group: 'tasks',
     summary: 'shows what the handler of a task has logged',
-    examples: ['baton logs resize:img-1', 'baton logs resize:img-1 --stack Shop --follow'],
+    examples: ['baton logs resize:img-1', 'baton logs resize:img-1 --follow'],
     load: async () => (await import('./tasks/logs.ts')).logs,
   },
   retry: {
@@ -140,7 +140,7 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
   doctor: {
     group: 'system',
     summary: 'checks a system, or says why a task does not run',
-    examples: ['baton doctor', 'baton doctor resize:img-1', 'baton doctor --stack Shop'],
+    examples: ['baton doctor', 'baton doctor resize:img-1'],
     load: async () => (await import('./doctor/doctor.ts')).doctor,
   },
   dev: {

@@ -29,7 +29,7 @@ function failureLines(problem: ProblemError['problem'], system: System): string[
 
 function unreachable(detail: string, { url, isUsual }: System): string {
   if (!isUsual) return safeLines(`no Baton system answers at ${url}: ${reasonIn(detail)}`).join(' ')
-  return `no Baton system answers at ${url}: start it with baton dev, or name a deployed one with --stack`
+  return `no Baton system answers at ${url}: start it with baton dev, or name another one with --url`
 }
 
 /** The client's detail begins with the method and the URL of the call. */
@@ -39,7 +39,5 @@ function reasonIn(detail: string): string {
 
 function adviceFor(status: number, { url }: System): string[] {
   if (status === 401) return [`${url} wants a token: set BATON_TOKEN`]
-  if (status === 403)
-    return [`${url} wants signed calls: name its stack with --stack, or give --profile or --region`]
   return []
 }

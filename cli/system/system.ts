@@ -1,6 +1,6 @@
 /**
- * The system to which a command speaks. The user names a deployed one by its stack, or any by its URL. Otherwise it is the one that
- * `BATON_URL` names, else the local one at its usual address.
+ * The system to which a command speaks. The user names it by its URL. Otherwise it is the one that `BATON_URL` names, else
+ * the local one at its usual address. `BATON_TOKEN` is the bearer token of an API that demands one.
  *
  * - `with-system.ts`: gives a command the options of this choice, and runs its action with a client and a printer;
  * - `failures.ts`: what a command says when the system refuses a call or does not answer, and its exit code.
@@ -15,11 +15,6 @@ export const USUAL_URL = 'http://127.0.0.1:7070'
 
 /** The options by which a user names a system. */
 export type SystemOptions = {
-  /** The name of a deployed stack. */
-  readonly stack?: string
-  /** A profile of the AWS configuration. */
-  readonly profile?: string
-  readonly region?: string
   readonly url?: string
 }
 

@@ -42,13 +42,9 @@ export function withSystem<Options extends object, Args extends readonly unknown
 
 function addCommonOptions(command: Command): Command {
   const group = 'Options of every command:'
-  const stack = new Option('--stack <name>', 'a deployed stack; its API is called with your AWS credentials')
   const url = new Option('--url <url>', `the address of the API (default: BATON_URL, else ${USUAL_URL})`)
   const options = [
-    stack,
-    url.conflicts('stack'),
-    new Option('--profile <name>', 'a profile of your AWS configuration'),
-    new Option('--region <name>', 'the AWS region of the stack'),
+    url,
     new Option('--json', 'prints JSON: one document, or one a line for lists and streams'),
     new Option('--no-color', 'prints without colours (also: NO_COLOR)'),
   ]
