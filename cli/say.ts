@@ -1,10 +1,5 @@
 import { BatonError } from '../shared/core/errors.ts'
 
-/** Prints a line for people. Standard output stays free for what scripts read. */
-export function say(line: string): void {
-  process.stderr.write(`${line}\n`)
-}
-
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }

@@ -130,7 +130,7 @@ async function actOnEach<Options extends object>(
 }
 
 /** How to go on with a report. */
-export function resumption(name: string, { path }: Report): string {
+function resumption(name: string, { path }: Report): string {
   return `go on with baton ${name} --resume ${path}`
 }
 

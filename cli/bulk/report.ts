@@ -30,7 +30,7 @@ export type ReportHeader = {
 }
 
 /** How one piece ended. A later line about the same piece replaces an earlier one. */
-export type ReportEntry = {
+type ReportEntry = {
   /** The id of a task, or the number of a line. */
   readonly ref: string
   readonly ok: boolean

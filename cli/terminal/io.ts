@@ -31,4 +31,4 @@ export type OutputStream = {
   readonly rows?: number | undefined
 }
 
-export type InputStream = AsyncIterable<Uint8Array | string> & { readonly isTTY: boolean }
+type InputStream = AsyncIterable<Uint8Array | string> & { readonly isTTY: boolean }

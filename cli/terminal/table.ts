@@ -111,7 +111,7 @@ const COMBINING = /[\p{Mn}\p{Me}\u200c\u200d]/u
 const PLAIN = /^[\x20-\x7e]*$/
 
 /** How many columns of a terminal a text takes. */
-export function textWidth(text: string): number {
+function textWidth(text: string): number {
   if (PLAIN.test(text)) return text.length
   let width = 0
   for (const char of text) width += COMBINING.test(char) ? 0 : WIDE.test(char) ? 2 : 1
