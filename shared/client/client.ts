@@ -9,8 +9,8 @@
  */
 
 import type { ApiCanvas } from '../api/canvases.ts'
+import type { ApiFailureGroup, FailuresQuery } from '../api/diagnosis/failures.ts'
 import type { ApiEvent } from '../api/events.ts'
-import type { ApiFailureGroup, FailuresQuery } from '../api/failures.ts'
 import type { PublishBody, PublishResult } from '../api/publish.ts'
 import type { Page } from '../api/scalars.ts'
 import type { ApiSchedule } from '../api/schedules.ts'

@@ -1,6 +1,6 @@
 import type { ApiCanvas } from '../api/canvases.ts'
+import type { ApiFailureGroup, FailuresQuery } from '../api/diagnosis/failures.ts'
 import type { WhyAnswer, WhyQuery } from '../api/diagnosis/why.ts'
-import type { ApiFailureGroup, FailuresQuery } from '../api/failures.ts'
 import { canvasPath, runPath, schedulePath, taskPath, typePath, whyPath } from '../api/paths.ts'
 import type {
   ClaimsAnswer,
