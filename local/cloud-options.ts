@@ -8,6 +8,8 @@ export type LocalCloudOptions = {
   readonly apiPort?: number
   /** Further host names under which the HTTP API is reached, e.g. from a container; with a port if it differs. */
   readonly allowedHosts?: readonly string[]
+  /** The folder of the built dashboard, which the address of the HTTP API then serves at `/`. @default no dashboard */
+  readonly dashboardDir?: string
   /** The folder that keeps tables, queues, schedules, custom resources and the access key. Without it all is in memory. */
   readonly dataDir?: string
   /** How many processes a function may have. Its `ReservedConcurrentExecutions` may lower the number. @default 6 */

@@ -65,7 +65,7 @@ export async function startPlatform(options: LocalCloudOptions, closing: Closing
   const [meter, faults] = [createMeter(), createFaults()]
   const gateway = await startGateway(meter, faults, accessKey, log)
   closing.part(gateway.stop)
-  const api = await startApiServer(options.apiPort ?? DEFAULT_API_PORT, options.allowedHosts)
+  const api = await startApiServer(options.apiPort ?? DEFAULT_API_PORT, options)
   closing.part(api.stop)
   const queueUrl = (name: string) => `${gateway.url}/${ACCOUNT_ID}/${name}`
 

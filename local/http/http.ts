@@ -1,6 +1,6 @@
 /**
  * API Gateway's HTTP API. It admits a request (`admit.ts`), finds its route (`routes.ts`), identifies the caller (`caller.ts`),
- * writes the function's event (`event.ts`) and sends its answer (`answer.ts`).
+ * writes the function's event (`event.ts`) and sends its answer (`answer.ts`). The dashboard has the same address (`pages.ts`).
  */
 
 import {
@@ -10,6 +10,7 @@ import {
   type Server,
   type ServerResponse,
 } from 'node:http'
+import type { LocalCloudOptions } from '../cloud-options.ts'
 import type { Functions } from '../functions/functions.ts'
 import { EVENT_BYTES_MAX, payloadBytes } from '../functions/payload-limits.ts'
 import { close, listen } from '../gateway/gateway.ts'
@@ -27,6 +28,7 @@ import {
 } from './answer.ts'
 import { callerOf, mayInvoke } from './caller.ts'
 import { httpEventOf } from './event.ts'
+import { servePages } from './pages.ts'
 import { findRoute, type Route } from './routes.ts'
 
 /** Limits of an HTTP API: https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-quotas.html */
@@ -77,14 +79,18 @@ const forbidden = gatewayAnswer(
 type Serve = (request: IncomingMessage, body: Buffer) => Promise<HttpAnswer>
 
 /** Listens for the HTTP API at once, because functions' environments contain its address. */
-export async function startApiServer(port: number, allowedHosts: readonly string[] = []): Promise<ApiServer> {
+export async function startApiServer(
+  port: number,
+  { allowedHosts = [], dashboardDir }: Pick<LocalCloudOptions, 'allowedHosts' | 'dashboardDir'> = {},
+): Promise<ApiServer> {
+  const pages = dashboardDir === undefined ? undefined : servePages(dashboardDir)
   let serve: Serve = async () => unavailable
   let stream: RequestHandler | undefined
   let admit: Admit = () => unavailable
   const server: Server = createServer((request, response) => {
     const refusal = admit(request)
     if (refusal) return send(response, refusal)
-    if (stream?.(request, response)) return
+    if (stream?.(request, response) || pages?.(request, response)) return
     readLimited(request)
       .then(body => (body ? serve(request, body) : tooLarge))
       .catch(() => serverError)

@@ -52,7 +52,10 @@ export const PATIENCE_MS = 120_000
  * writes all the time, so it runs only in tests about it.
  */
 export async function startLocalSystem(
-  deployed: Pick<Partial<LocalCloudOptions>, 'assemblyDir' | 'dataDir' | 'services' | 'environment'> = {},
+  deployed: Pick<
+    Partial<LocalCloudOptions>,
+    'assemblyDir' | 'dataDir' | 'services' | 'environment' | 'dashboardDir'
+  > = {},
 ): Promise<LocalSystem> {
   const reports: Report[] = []
   const receiver = await startReportReceiver(reports)
