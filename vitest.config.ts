@@ -37,7 +37,7 @@ export default defineConfig({
     maxWorkers: 4,
     sequence: { sequencer: LongFilesFirst },
     env: {
-      // Validation takes a third of a synthesis. test/infra/functions/bundles.test.ts validates the shipped app.
+      // Validation takes a third of a synthesis. test/infra/functions/bundles.slow.test.ts validates the shipped app.
       CDK_VALIDATION: 'false',
     },
     projects: [

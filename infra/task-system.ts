@@ -5,7 +5,7 @@ import type { IRole } from 'aws-cdk-lib/aws-iam'
 import { Construct, type IConstruct } from 'constructs'
 import { BatonError } from '../shared/core/errors.ts'
 import type { MetricName } from '../shared/ports/machine.ts'
-import { type ApiAuth, type ApiProps, TaskApi } from './api/api.ts'
+import { TaskApi } from './api/api.ts'
 import { createDashboard } from './dashboard.ts'
 import { SystemEvents } from './event-bus.ts'
 import { Jobs } from './functions/jobs.ts'
@@ -22,9 +22,10 @@ import { type GrantProps, grantedTypes, TypeReach } from './permissions/type-rea
 import { Placement } from './placement/placement.ts'
 import { FarTimers } from './queues/far-timers.ts'
 import { Messages } from './queues/queues.ts'
-import { type SettingsProps, settingsOf } from './settings.ts'
+import { settingsOf } from './settings.ts'
 import { refuseSameName, stackProblems } from './stack-checks.ts'
-import { type TableLimits, TaskTable, type WarmThroughput } from './task-table.ts'
+import { refuseSystemProps, type TaskSystemProps } from './system-props.ts'
+import { TaskTable } from './task-table.ts'
 import { type FlowProps, FlowRegistration } from './types/flow-registration.ts'
 import { HandlerFunction, type HandlerProps } from './types/handler-function.ts'
 import { GroupedType, HandlerGroup, type HandlersProps } from './types/handler-group.ts'
@@ -32,34 +33,6 @@ import { TypeRegistrar } from './types/types.ts'
 import { WebhookHandler } from './types/webhook-handler.ts'
 import { WorkerQueue, type WorkerQueueProps } from './types/worker-queue.ts'
 import { WorkerService, type WorkerServiceProps } from './workers/workers.ts'
-
-/**
- * The concurrency reserved for each function, which is also its maximum. A reservation takes its share of the account's limit at
- * once, and Lambda keeps 100 unreserved. A new account has a limit of 10 and can reserve nothing.
- */
-export type ReservedConcurrency = {
-  readonly api?: number
-  readonly claims?: number
-  readonly planner?: number
-  readonly waker?: number
-  readonly jobs?: number
-  readonly sweeper?: number
-}
-
-export type TaskSystemProps = SettingsProps & {
-  /** Which callers the HTTP API accepts. @default 'iam' */
-  readonly apiAuth?: ApiAuth
-  /** Throttle, access log, CORS and waiting claims of the HTTP API. */
-  readonly api?: ApiProps
-  /** Concurrency that handlers cannot use up. @default none, since an account may have none to reserve */
-  readonly reservedConcurrency?: ReservedConcurrency
-  /** Limits of the table's throughput, against runaway cost. @default none */
-  readonly tableLimits?: TableLimits
-  /** Throughput from the first second on. DynamoDB charges for it once. @default that of a new table */
-  readonly warmThroughput?: WarmThroughput
-  /** Whether to deploy the shipped handler for all types of kind `webhook`. @default true */
-  readonly webhook?: boolean
-}
 
 /** A task system: table, planner, waker, jobs, sweeper and HTTP API, to which handlers are added. */
 export class TaskSystem extends Construct {
@@ -76,6 +49,7 @@ export class TaskSystem extends Construct {
 
   constructor(scope: Construct, id: string, props: TaskSystemProps = {}) {
     super(scope, id)
+    refuseSystemProps(this.node.path, props)
     const settings = settingsOf(this, props)
     this.systemName = settings.system
     refuseSameName(this, one => one instanceof TaskSystem)
@@ -182,9 +156,9 @@ export class TaskSystem extends Construct {
   }
 
   /**
-   * Grants `fn` to publish tasks and to wait for their results. It may use the HTTP API at `BATON_URL`, or the table itself with
-   * `BATON_TABLE`, `BATON_SYSTEM` and `BATON_WAKE_QUEUE_URL`. With `types` it may publish in the table only, and only tasks of
-   * these types: over HTTP the body names the type, and IAM does not see the body.
+   * Grants `fn` to publish tasks and to wait for their results. It may use the HTTP API at `BATON_URL`, or the table itself by
+   * `createTableClient` of `baton-tasks/aws`, which reads `BATON_TABLE`. With `types` it may publish in the table only, and only
+   * tasks of these types: over HTTP the body names the type, and IAM does not see the body.
    *
    * @throws BatonError `invalid` when `types` is empty or names no type.
    */

@@ -3,7 +3,7 @@ import { basename, join } from 'node:path'
 import { BatonError } from '../../shared/core/errors.ts'
 import { fetchPackage } from './fetch-package.ts'
 import { type Cpu, fitsTarget, isNamedForTarget, isNative, platformOf, platformPackagesOf } from './native.ts'
-import { filesOf, findPackage, type InstalledPackage } from './packages.ts'
+import { dependenciesOf, filesOf, findPackage, type InstalledPackage } from './packages.ts'
 
 /**
  * What the folder `node_modules` of an asset will hold. It is copied from what the project has installed, whichever package manager
@@ -99,7 +99,7 @@ function isSame(a: InstalledPackage, b: InstalledPackage): boolean {
 }
 
 function neededBy(spec: ModulesSpec, module: PlannedModule): InstalledPackage[] {
-  const { dependencies = {}, optionalDependencies = {}, peerDependencies = {} } = module.package.manifest
+  const { dependencies = {}, optionalDependencies = {} } = module.package.manifest
   const needs = (of: Readonly<Record<string, string>>): Need[] =>
     Object.entries(of).map(([name, range]) => ({ name, range, by: module }))
   // npm lists an optional dependency among the dependencies, too.
@@ -107,8 +107,23 @@ function neededBy(spec: ModulesSpec, module: PlannedModule): InstalledPackage[] 
   return [
     ...required.map(need => requiredPackage(spec, need)),
     ...needs(optionalDependencies).flatMap(need => optionalPackage(spec, need) ?? []),
-    ...needs(peerDependencies).flatMap(({ name }) => findPackage(name, module.package.folder) ?? []),
+    ...wantedPeers(spec, module.package),
   ]
+}
+
+/**
+ * The peers that the package finds where it is installed. One that it can do without is often there for another purpose, such as
+ * the synthesis, and may be large. So it is copied only if the project itself names it, in its dependencies or in `nodeModules`.
+ */
+function wantedPeers(spec: ModulesSpec, { manifest, folder }: InstalledPackage): InstalledPackage[] {
+  const { peerDependencies = {}, peerDependenciesMeta = {} } = manifest
+  const isWanted = (name: string) =>
+    !peerDependenciesMeta[name]?.optional ||
+    spec.names.includes(name) ||
+    dependenciesOf(spec.from).includes(name)
+  return Object.keys(peerDependencies)
+    .filter(isWanted)
+    .flatMap(name => findPackage(name, folder) ?? [])
 }
 
 function requiredPackage({ title }: ModulesSpec, { name, by }: Need): InstalledPackage {

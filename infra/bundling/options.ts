@@ -7,7 +7,8 @@ import { sourceFile } from './runtime-module.ts'
 export type BundlingProps = {
   /**
    * Packages that are not bundled but copied into the asset with all that they need, such as `sharp`. A native package is
-   * copied in its Linux build for the function's architecture, whatever machine synthesises.
+   * copied in its Linux build for the function's architecture, whatever machine synthesises. An optional peer of a package is copied
+   * only if the project names it in its `dependencies`, or here.
    * @default none
    */
   readonly nodeModules?: readonly string[]

@@ -7,6 +7,7 @@ type Manifest = {
   readonly dependencies?: Readonly<Record<string, string>>
   readonly optionalDependencies?: Readonly<Record<string, string>>
   readonly peerDependencies?: Readonly<Record<string, string>>
+  readonly peerDependenciesMeta?: Readonly<Record<string, { readonly optional?: boolean }>>
   readonly os?: readonly string[]
   readonly cpu?: readonly string[]
   readonly libc?: readonly string[]
@@ -25,6 +26,14 @@ export function findPackage(name: string, folder: string): InstalledPackage | un
   const found = join(folder, 'node_modules', name)
   if (existsSync(join(found, 'package.json'))) return readPackage(name, realpathSync(found))
   return dirname(folder) === folder ? undefined : findPackage(name, dirname(folder))
+}
+
+/** The packages that the projects around a folder name as their dependencies, without those for development. */
+export function dependenciesOf(folder: string): string[] {
+  const file = join(folder, 'package.json')
+  const { dependencies = {} } = existsSync(file) ? readPackage('', folder).manifest : {}
+  const names = Object.keys(dependencies)
+  return dirname(folder) === folder ? names : [...names, ...dependenciesOf(dirname(folder))]
 }
 
 /** Returns the installed package that contains a file, or undefined for a file of the project itself. */

@@ -3,6 +3,7 @@ import type { ISecurityGroup, IVpc, SecurityGroup, SubnetSelection, Vpc } from '
 import { PolicyStatement, type Role } from 'aws-cdk-lib/aws-iam'
 import { Architecture, type ILayerVersion, type LayerVersion } from 'aws-cdk-lib/aws-lambda'
 import { defined } from '../../shared/core/defined.ts'
+import type { Cpu } from '../bundling/native.ts'
 
 /** Where a function runs: its processor, its layers, its storage, its network. */
 export type FunctionPlacement = {
@@ -23,6 +24,11 @@ export type FunctionPlacement = {
   readonly securityGroups?: ReadonlyArray<ISecurityGroup | SecurityGroup>
   /** Whether public subnets are allowed. A function has no access to the internet from there. @default false */
   readonly allowPublicSubnet?: boolean
+}
+
+/** The processor of an architecture, as npm names it. */
+export function cpuOf({ name }: Architecture = Architecture.ARM_64): Cpu {
+  return name === Architecture.X86_64.name ? 'x64' : 'arm64'
 }
 
 /** The assertions are needed because CDK's classes do not satisfy its interfaces under `exactOptionalPropertyTypes`. */

@@ -9,7 +9,7 @@ import {
   WORKERS_PARTITION,
 } from '../../shared/aws/dynamo/keys.ts'
 import { concurrencyLimitName } from '../../shared/core/limits/limits.ts'
-import { limitPlace, readyPlace } from '../../shared/core/place/place-names.ts'
+import { limitPlace, ownerPartition, readyPlace, runningPlace } from '../../shared/core/place/place-names.ts'
 import { MARKER_CURSOR_PATTERN } from '../../shared/core/record-names.ts'
 
 /**
@@ -42,6 +42,21 @@ export function turnPartitions(types: readonly string[]): string[] {
 export function readyPlaces(types: readonly string[]): string[] {
   return types.map(type => readyPlace(type, 0).replace(/0$/, '*'))
 }
+
+/** The places in which the running tasks of these types are. */
+export function runningPlaces(types: readonly string[]): string[] {
+  return types.map(type => runningPlace(type, 0).replace(/0$/, '*'))
+}
+
+/** The partitions of the index `view`, from which tasks of these types are listed. */
+export function viewsOf(types: readonly string[]): string[] {
+  return types.map(type => `${type}#*`)
+}
+
+/** The partitions of the index `owner`. They are named by users, not by types. */
+export const OWNERS = ownerPartition('*')
+/** The slots of all limits. They hold numbers of starts, and no data of tasks. */
+export const ALL_SLOTS = slotsPartition('*')
 
 /** The places in which tasks of these types wait for a permit. */
 export function limitPlaces(types: readonly string[]): string[] {

@@ -6,28 +6,34 @@ import {
   VERSION_ATTRIBUTE,
 } from '../../shared/aws/dynamo/keys.ts'
 import {
+  ALL_SLOTS,
   countPartitions,
   DEFINITIONS,
   limitPlaces,
   MARKER_CURSORS,
   MARKERS,
+  OWNERS,
   REGISTRY,
   readyPlaces,
+  runningPlaces,
   taskPartitions,
   turnPartitions,
+  viewsOf,
 } from './partitions.ts'
 import { allow, type Conditions, type Grantee } from './permissions.ts'
 import type { GrantedTypes, TypeReach } from './type-reach.ts'
 
 /**
  * Grants users' code access to the table, limited by the leading keys of partitions. A worker reaches the types that it serves,
- * a publisher those that it publishes. Neither may write the configuration of a type, a canvas or a schedule, and neither may
+ * a publisher those that it publishes and reads. Neither may write the configuration of a type, a canvas or a schedule, and neither may
  * delete a task: the system deletes what a task leaves behind.
  */
 
+type IndexName = 'place' | 'view' | 'owner'
+
 /** The table of a system, and the types that code of other types reaches in it. */
 type Reachable = {
-  readonly table: { readonly table: { readonly tableArn: string }; indexArn(index: 'place'): string }
+  readonly table: { readonly table: { readonly tableArn: string }; indexArn(index: IndexName): string }
   readonly reach: TypeReach
 }
 
@@ -53,23 +59,35 @@ export function grantTableToWorker(grantee: Grantee, parts: Reachable, serving: 
   ])
   // A worker reads a canvas's tree for the results that the canvas hands on.
   onPartitions(grantee, parts, ['GetItem'], () => taskPartitions(['canvas']))
-  onPlaces(grantee, parts, () => [...readyPlaces(placeTypes()), ...limitPlaces(ownPlaceTypes())])
+  onIndexes(grantee, parts, ['place'], () => [...readyPlaces(placeTypes()), ...limitPlaces(ownPlaceTypes())])
   openTypes(grantee, parts)
   if (isAny) denyCanvasWrites(grantee, parts)
   if (serving.isRegistered) openRegistry(grantee, parts)
 }
 
-/** Allows a publisher to write new tasks of these types, and to update or restart existing ones. */
+/**
+ * Allows a publisher to write new tasks of these types, to update or restart existing ones, and to read and list tasks of these types.
+ * A publisher of all types may also list tasks by their user or canvas, which names no type.
+ */
 export function grantTableToPublisher(grantee: Grantee, parts: Reachable, types: GrantedTypes): void {
   const taskTypes = () => (types === 'any' ? parts.reach.withFlows('any') : types)
   const placeTypes = () => parts.reach.withSteps(taskTypes())
-  onPartitions(grantee, parts, ['GetItem', 'PutItem', 'UpdateItem'], () => [
+  onPartitions(grantee, parts, ['GetItem', 'BatchGetItem', 'Query', 'PutItem', 'UpdateItem'], () => [
     ...taskPartitions(taskTypes()),
     ...turnPartitions(placeTypes()),
   ])
-  onPlaces(grantee, parts, () => readyPlaces(placeTypes()))
+  // Why a task waits follows from slots and workers. A task shows what a canvas hands on to it.
+  onPartitions(grantee, parts, ['GetItem'], () => [ALL_SLOTS, ...taskPartitions(['canvas'])])
+  onPartitions(grantee, parts, ['Query'], () => [REGISTRY])
+  onIndexes(grantee, parts, ['place', 'view'], () => [
+    ...readyPlaces(placeTypes()),
+    ...runningPlaces(taskTypes()),
+    ...viewsOf(taskTypes()),
+  ])
   openTypes(grantee, parts)
-  if (types === 'any') denyCanvasWrites(grantee, parts)
+  if (types !== 'any') return
+  onIndexes(grantee, parts, ['owner'], () => [OWNERS])
+  denyCanvasWrites(grantee, parts)
 }
 
 /** Allows code to read types, to record that a type has tenants, and to store the steps of flows. */
@@ -120,11 +138,16 @@ function onPartitions(
   })
 }
 
-function onPlaces(grantee: Grantee, { table }: Reachable, places: () => readonly string[]): void {
+function onIndexes(
+  grantee: Grantee,
+  { table }: Reachable,
+  indexes: readonly IndexName[],
+  partitions: () => readonly string[],
+): void {
   allow(grantee, {
     actions: ['dynamodb:Query'],
-    resources: [table.indexArn('place')],
-    conditions: among(places),
+    resources: indexes.map(name => table.indexArn(name)),
+    conditions: among(partitions),
   })
 }
 

@@ -83,7 +83,8 @@ export function placementProblems(props: FunctionProps): FieldProblem[] {
 
 const ARCHITECTURES = [Architecture.ARM_64, Architecture.X86_64].map(({ name }) => name)
 
-function architectureProblems(architecture: unknown): FieldProblem[] {
+/** The problems of an architecture that the compiler would have refused. */
+export function architectureProblems(architecture: unknown): FieldProblem[] {
   const { name } = (architecture ?? {}) as { readonly name?: string }
   const expected = 'Architecture.ARM_64 or Architecture.X86_64'
   return unless(ARCHITECTURES.includes(name ?? ''), expected, name ?? architecture, 'architecture')

@@ -1,4 +1,5 @@
 import { type Duration, Token } from 'aws-cdk-lib'
+import type { Architecture } from 'aws-cdk-lib/aws-lambda'
 import { BatonError, type FieldProblem } from '../../shared/core/errors.ts'
 import { unknownFieldMessages } from '../../shared/core/rules/compound.ts'
 import { versionRule } from '../../shared/core/rules/options.ts'
@@ -20,7 +21,7 @@ import {
 } from '../bounds.ts'
 import type { FoundDefinition } from './definition.ts'
 import type { FunctionProps } from './function-props.ts'
-import { bundlingRule, placementProblems, textsRule } from './function-rules.ts'
+import { architectureProblems, bundlingRule, placementProblems, textsRule } from './function-rules.ts'
 
 type Rules = Readonly<Record<string, Rule>>
 
@@ -66,6 +67,7 @@ const SERVICE_NAMES = [
   ...[
     'entry',
     'dockerfile',
+    'architecture',
     'cpu',
     'memory',
     'drainSeconds',
@@ -111,7 +113,8 @@ export function refuseUnknown(entry: string, props: object, names: readonly stri
   refuseFields(entry, unknownProblems(props, names))
 }
 
-function unknownProblems(props: object, names: readonly string[]): FieldProblem[] {
+/** The problem of each option that is not one of `names`. */
+export function unknownProblems(props: object, names: readonly string[]): FieldProblem[] {
   const unknown = Object.entries(props).flatMap(([name, value]) =>
     names.includes(name) || value === undefined ? [] : [name],
   )
@@ -143,12 +146,13 @@ function runTimeoutProblems(timeoutMs: number | undefined, timeoutS: number | un
 /** @throws BatonError `invalid`, naming file and field, for illegal options of a worker service. */
 export function refuseServiceProps(
   entry: string,
-  props: { readonly cpu: number; readonly memory: number },
+  props: { readonly cpu: number; readonly memory: number; readonly architecture: Architecture },
 ): void {
   refuseFields(entry, [
     ...unknownProblems(props, SERVICE_NAMES),
     ...problemsOf(props, SERVICE_RULES),
     ...sizeProblems(props),
+    ...architectureProblems(props.architecture),
   ])
 }
 

@@ -13,6 +13,7 @@ import {
 import { type SystemFunction, systemCode } from '../bundling/system-code.ts'
 import { describeBundle, handlerCode, type UserCode } from '../bundling/user-code.ts'
 import { createFunction, reserving } from '../functions/functions.ts'
+import { cpuOf } from '../functions/placement.ts'
 import type { Parts } from '../parts.ts'
 import { grantTableToWorker } from '../permissions/table-access.ts'
 import { typesWithin } from '../permissions/type-reach.ts'
@@ -48,8 +49,7 @@ export function createUserFunction(
 ): UserFunction {
   const timeout = props.timeout ?? timeoutOf(definitions)
   const { architecture = Architecture.ARM_64, bundling } = props
-  const cpu = architecture.name === Architecture.X86_64.name ? 'x64' : 'arm64'
-  const code: UserCode = { title: entry, name, definitions, cpu, bundling }
+  const code: UserCode = { title: entry, name, definitions, cpu: cpuOf(architecture), bundling }
   const fn = createFunction(scope, parts.settings, {
     code: shipped ? systemCode(scope, shipped) : handlerCode(scope, code),
     description: descriptionOf(definitions),

@@ -20,6 +20,8 @@ USER node
 CMD ["node", "${MAIN}"]
 `
 
+const PLATFORMS = { arm64: Platform.LINUX_ARM64, x64: Platform.LINUX_AMD64 } as const
+
 /**
  * Makes the image of a worker: a Dockerfile, the bundle and its modules in one folder. Synthesis writes the folder, and the
  * deployment builds the image. `dockerfile` replaces the Dockerfile.
@@ -42,7 +44,7 @@ export function workerImage(
     rmSync(join(folder, 'node_modules'), { recursive: true, force: true })
     writeContents(folder, contents)
   }
-  return ContainerImage.fromAsset(folder, { platform: Platform.LINUX_ARM64 })
+  return ContainerImage.fromAsset(folder, { platform: PLATFORMS[code.cpu] })
 }
 
 function ownDockerfile(title: string, dockerfile: string): string {

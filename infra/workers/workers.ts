@@ -18,6 +18,7 @@ import {
   OperatingSystemFamily,
 } from 'aws-cdk-lib/aws-ecs'
 import type { IRole, PolicyStatement } from 'aws-cdk-lib/aws-iam'
+import { Architecture } from 'aws-cdk-lib/aws-lambda'
 import { LogGroup } from 'aws-cdk-lib/aws-logs'
 import type { Queue } from 'aws-cdk-lib/aws-sqs'
 import { Construct } from 'constructs'
@@ -36,6 +37,7 @@ import {
 import type { BundlingProps } from '../bundling/options.ts'
 import type { UserCode } from '../bundling/user-code.ts'
 import { environmentOf } from '../functions/functions.ts'
+import { cpuOf } from '../functions/placement.ts'
 import { watchWorkers } from '../monitoring/alarms.ts'
 import type { Parts } from '../parts.ts'
 import { allow, type Grantee } from '../permissions/permissions.ts'
@@ -65,6 +67,12 @@ export type WorkerServiceProps = Placement & {
   readonly dockerfile?: string
   /** How its code is bundled. @default everything is bundled by esbuild into one minified file */
   readonly bundling?: BundlingProps
+  /**
+   * The processor, `Architecture.ARM_64` or `Architecture.X86_64`. Native packages in `bundling.nodeModules` are copied in their
+   * build for it.
+   * @default Architecture.ARM_64
+   */
+  readonly architecture?: Architecture
   /** CPU units of a container: 256, 512, 1,024, … 16,384; 1,024 are one vCPU. @default 256 */
   readonly cpu?: number
   /** Megabytes of a container; `cpu` decides which sizes are legal. @default 512 */
@@ -133,7 +141,7 @@ export class WorkerService extends Construct {
         new FlowRegistration(flows, exportName, parts, registrar, { entry, flow: exportName, ...shared }),
     )
     const queues = this.queues.map(({ queue }) => queue)
-    const code = workerCode(entry, Names.uniqueId(this), definitions, props.bundling)
+    const code = workerCode(Names.uniqueId(this), definitions, props)
     const image = workerImage(this, code, props.dockerfile)
     const definition = this.defineContainer(image, parts, queues, props)
     this.taskRole = definition.taskRole
@@ -147,7 +155,7 @@ export class WorkerService extends Construct {
       cpu: props.cpu,
       memoryLimitMiB: props.memory,
       runtimePlatform: {
-        cpuArchitecture: CpuArchitecture.ARM64,
+        cpuArchitecture: PROCESSORS[cpuOf(props.architecture)],
         operatingSystemFamily: OperatingSystemFamily.LINUX,
       },
     })
@@ -201,15 +209,15 @@ export class WorkerService extends Construct {
   }
 }
 
-/** The containers run on arm64. */
+const PROCESSORS = { arm64: CpuArchitecture.ARM64, x64: CpuArchitecture.X86_64 } as const
+
 function workerCode(
-  title: string,
   name: string,
   [first, ...others]: readonly FoundDefinition[],
-  bundling: BundlingProps | undefined,
+  { entry: title, architecture, bundling }: Props,
 ): UserCode {
   if (!first) throw new BatonError('invalid', `${title} exports no task; export what defineTask returns`)
-  return { title, name, definitions: [first, ...others], cpu: 'arm64', bundling }
+  return { title, name, definitions: [first, ...others], cpu: cpuOf(architecture), bundling }
 }
 
 type Props = ReturnType<typeof withDefaults>
@@ -223,6 +231,7 @@ function withDefaults(given: WorkerServiceProps) {
     ...given,
     cpu: given.cpu ?? WORKER_CPU_UNITS,
     memory: given.memory ?? WORKER_MEMORY_MB,
+    architecture: given.architecture ?? Architecture.ARM_64,
     concurrency,
     minTasks,
     maxTasks: given.maxTasks ?? Math.max(minTasks, SERVICE_CONTAINERS_MAX),

@@ -8,9 +8,10 @@ import type { DataFolder } from '../data-folder/data-folder.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import type { Stack } from '../template/stack.ts'
 import { type DynamoDbLocal, joinDynamoDbLocal, startDynamoDbLocal } from './dynamodb-local.ts'
+import { refusingRepeatedItems } from './one-item-once.ts'
 import { deleteQueues, deployQueues } from './queues.ts'
 import { type SqsServer, startSqsServer } from './sqs-server.ts'
-import { deleteTables, deployTables, isTable } from './tables.ts'
+import { deleteTables, deployTables, isTable, keyNamesIn } from './tables.ts'
 
 type StoreSetting = {
   readonly dynamoDbPort?: number
@@ -41,13 +42,17 @@ export async function startStores(
   closing.part(sqs.stop)
   gateway.serve('sqs', sqs.answer)
   let dynamo: DynamoDbLocal | undefined
+  const keys = new Map<string, readonly string[]>()
 
   /** Starts DynamoDB Local at the first table: its start is the longest part of a boot. */
   async function startDynamo(stack: Stack) {
     if (dynamo || stack.ids(isTable).length === 0) return
     dynamo = await startDynamoFor(setting)
     closing.part(dynamo.stop)
-    gateway.serve('dynamodb', dynamo.answer)
+    gateway.serve(
+      'dynamodb',
+      refusingRepeatedItems(dynamo.answer, name => keys.get(name)),
+    )
   }
 
   return {
@@ -62,6 +67,7 @@ export async function startStores(
       }
       try {
         await deployTables(stack, gateway, created.tables)
+        for (const [name, names] of keyNamesIn(stack)) keys.set(name, names)
         await deployQueues(stack, gateway, created.queues)
       } catch (cause) {
         await remove()

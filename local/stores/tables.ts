@@ -54,6 +54,14 @@ export async function deployTables(stack: Stack, gateway: Gateway, created: stri
   }
 }
 
+/** The names of the key attributes of each table of a stack, by the table's name. */
+export function keyNamesIn(stack: Stack): Array<readonly [string, readonly string[]]> {
+  return stack.ids(isTable).map(id => {
+    const { KeySchema } = stack.properties(id) as TableProperties
+    return [stack.describe(id).physicalId, KeySchema.map(({ AttributeName }) => AttributeName)] as const
+  })
+}
+
 export async function deleteTables(names: readonly string[], gateway: Gateway): Promise<void> {
   for (const TableName of names) await gateway.call('deploy', 'dynamodb', 'DeleteTable', { TableName })
 }
@@ -193,14 +201,23 @@ const ACTIVE_POLLS_MAX = 3_000
 /** Waits until all indexes of a table can be read, as CloudFormation does. */
 async function untilActive(gateway: Gateway, name: string): Promise<void> {
   for (let poll = 0; poll < ACTIVE_POLLS_MAX; poll += 1) {
-    const { Table } = await gateway.call('deploy', 'dynamodb', 'DescribeTable', { TableName: name })
-    const { TableStatus, GlobalSecondaryIndexes = [] } = Table as Status & {
-      GlobalSecondaryIndexes?: readonly Status[]
-    }
-    if ([TableStatus, ...GlobalSecondaryIndexes.map(({ IndexStatus }) => IndexStatus)].every(isActive)) return
+    const statuses = await statusesOf(gateway, name).catch(error => {
+      // DynamoDB Local sometimes answers so while it makes an index.
+      if (String(error).includes('InternalFailure')) return ['UNKNOWN']
+      throw error
+    })
+    if (statuses.every(isActive)) return
     await sleep(ACTIVE_POLL_MS)
   }
   throw new Error(`an index is not ready after ${(ACTIVE_POLL_MS * ACTIVE_POLLS_MAX) / 1_000} s`)
+}
+
+async function statusesOf(gateway: Gateway, name: string): Promise<Array<string | undefined>> {
+  const { Table } = await gateway.call('deploy', 'dynamodb', 'DescribeTable', { TableName: name })
+  const { TableStatus, GlobalSecondaryIndexes = [] } = Table as Status & {
+    GlobalSecondaryIndexes?: readonly Status[]
+  }
+  return [TableStatus, ...GlobalSecondaryIndexes.map(({ IndexStatus }) => IndexStatus)]
 }
 
 type Status = { readonly TableStatus?: string; readonly IndexStatus?: string }

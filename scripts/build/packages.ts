@@ -64,6 +64,7 @@ const MAIN_PACKAGE: Package = {
   description: 'Tasks on DynamoDB, SQS and Lambda, in your own AWS account and on your own machine',
   exports: {
     '.': 'shared/index.ts',
+    './aws': 'shared/aws-entry.ts',
     './worker': 'shared/worker/create-worker.ts',
     './cdk': 'infra/index.ts',
     './testing': 'shared/testing/index.ts',
@@ -75,6 +76,7 @@ const MAIN_PACKAGE: Package = {
   bundles: [
     ...SYSTEM_FUNCTIONS.map(inLambda),
     inProcess('functions/worker.ts', 'functions/worker/index.mjs'),
+    inProcess('shared/aws-entry.ts', 'shared/aws-entry.js'),
     inProcess('shared/worker/create-worker.ts', 'shared/worker/create-worker.js'),
     // The worker starts these two by their paths beside its own.
     inProcess('shared/worker/isolation/process.ts', 'shared/worker/process.js'),

@@ -69,14 +69,7 @@ function systemOn(
   return {
     clock,
     chance,
-    tasks: createTaskStore(documents, { table, newWriteId, clock, chance, log }),
-    types: createTypeStore(documents, { table, clock, log }),
-    canvases: createCanvasStore(documents, { table, clock, chance }),
-    limits: createLimitStore(documents, { table, newWriteId }),
-    turns: createTurnStore(documents, { table }),
-    records: createRecordStore(documents, { table, clock }),
-    targets: createTargets(documents, { table, clock, chance }),
-    workers: createWorkerStore(documents, { table, clock }),
+    ...storesOn(documents, { table, clock, chance, log }),
     messages: createSqsMessages(
       withConnectionQueue(requestHandler => new SQSClient({ requestHandler })),
       {
@@ -92,14 +85,38 @@ function systemOn(
   }
 }
 
+type Stores = Pick<
+  System,
+  'tasks' | 'types' | 'canvases' | 'limits' | 'turns' | 'records' | 'targets' | 'workers'
+>
+
+/** Creates the stores of one table. */
+export function storesOn(
+  documents: DynamoDBDocumentClient,
+  { table, clock, chance, log }: Pick<System, 'clock' | 'chance' | 'log'> & { readonly table: string },
+): Stores {
+  return {
+    tasks: createTaskStore(documents, { table, newWriteId, clock, chance, log }),
+    types: createTypeStore(documents, { table, clock, log }),
+    canvases: createCanvasStore(documents, { table, clock, chance }),
+    limits: createLimitStore(documents, { table, newWriteId }),
+    turns: createTurnStore(documents, { table }),
+    records: createRecordStore(documents, { table, clock }),
+    targets: createTargets(documents, { table, clock, chance }),
+    workers: createWorkerStore(documents, { table, clock }),
+  }
+}
+
 /** Creates a reader of heads in the records of the table's stream. */
 export function createAwsHeadReader({ table }: Pick<SystemAddress, 'table'>): HeadReader {
   return createHeadReader(createDocuments(), table)
 }
 
-function createDocuments(): DynamoDBDocumentClient {
+/** Creates the client of the table. @default the SDK finds the region */
+export function createDocuments(region?: string): DynamoDBDocumentClient {
+  const place = region !== undefined && { region }
   return DynamoDBDocumentClient.from(
-    withConnectionQueue(requestHandler => new DynamoDBClient({ requestHandler })),
+    withConnectionQueue(requestHandler => new DynamoDBClient({ requestHandler, ...place })),
   )
 }
 
@@ -107,6 +124,6 @@ function createDocuments(): DynamoDBDocumentClient {
  * A new id for one write. A repeated write finds its id stored, and so knows that it was applied. 48 random bits make the id unique
  * among the writers of one revision.
  */
-function newWriteId(): string {
+export function newWriteId(): string {
   return randomBytes(6).toString('base64url')
 }

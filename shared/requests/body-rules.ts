@@ -25,6 +25,7 @@ import {
   whole,
 } from '../core/rules/scalars.ts'
 import { typeNameRule } from '../core/rules/type-configuration.ts'
+import { STATUSES } from '../core/states.ts'
 
 /**
  * The fields of publish bodies as rules, for callers that have no schema library. The HTTP API checks the same fields by its
@@ -35,6 +36,10 @@ const TAG_NAME_CHARACTERS_MAX = 128
 const TAG_CHARACTERS_MAX = 256
 const TAGS_MAX = 50
 const CANVAS_SENDS_AT_ONCE_MAX = 100
+/** A canvas's id is its key behind `canvas:`. */
+const CANVAS_PREFIX_CHARACTERS = 20
+const PAGE_TASKS_MAX = 100
+const CURSOR_CHARACTERS_MAX = 2_048
 const TAGS = `an object with at most ${TAGS_MAX} texts`
 
 const tags: Rule<Readonly<Record<string, string>>> = {
@@ -139,8 +144,23 @@ const canvasRule = objectOf(
   },
 )
 
+/** The filter of a list. The HTTP API checks the same fields as a query (`shared/api/tasks.ts`). */
+const listRule = objectOf(
+  {},
+  {
+    type: typeNameRule,
+    canvasId: name(KEY_CHARACTERS_MAX + CANVAS_PREFIX_CHARACTERS),
+    userId: name(KEY_CHARACTERS_MAX),
+    status: listOf(oneOf(...STATUSES), { max: STATUSES.length }),
+    order: oneOf('due', '-due', 'created', '-created', 'ended', '-ended'),
+    limit: whole(1, PAGE_TASKS_MAX),
+    cursor: text('the nextCursor of an earlier page', value => value.length <= CURSOR_CHARACTERS_MAX),
+  },
+)
+
 const RULES = {
   publish: publishRule,
+  list: listRule,
   derived: derivedRule,
   leaf: leafRule,
   canvas: canvasRule,

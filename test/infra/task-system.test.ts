@@ -41,6 +41,29 @@ test('The outputs of a named system begin with its name, so that two systems fit
   expect(names.sort()).toEqual([...plain, ...plain.map(name => `Batonmore${name}`)].sort())
 })
 
+test.each<[string, object, string]>([
+  ['of the system', { alarm: 'all' }, "alarm is not a field here; did you mean 'alarmTopic' or 'alarms'?"],
+  ['of its API', { api: { acesslog: true } }, "api.acesslog is not a field here; did you mean 'accessLog'?"],
+  [
+    'of the API’s waiting claims',
+    { api: { claims: { maxwaiting: 1 } } },
+    "api.claims.maxwaiting is not a field here; did you mean 'maxWaiting'?",
+  ],
+  [
+    'of the API’s throttle',
+    { api: { throttle: { requestsPerSecond: 1, bursts: 1 } } },
+    "api.throttle.bursts is not a field here; did you mean 'burst'?",
+  ],
+  ['of its functions', { reservedConcurrency: { apis: 5 } }, 'reservedConcurrency.apis is not a field here'],
+  ['of its table', { tableLimits: { maxWriteUnits: 5 } }, 'tableLimits.maxWriteUnits is not a field here'],
+])('An option %s that does not exist is refused, with the nearest legal one', (_what, props, message) => {
+  expect(() => aSystem(props)).toThrow(`the task system Baton/Tasks: ${message}`)
+})
+
+test('Options without a value are no options', () => {
+  expect(() => aSystem({ api: undefined, alarm: undefined } as object)).not.toThrow()
+})
+
 /** Properties that name a resource for the whole account and region; an API's name need not be unique. */
 const namesOf = (resource: Resource) =>
   resource.Type === 'AWS::ApiGatewayV2::Api'
@@ -290,7 +313,7 @@ describe('A function of the user', () => {
     expect(targetOf(environment.BATON_URL)).toMatch(/^TasksApiHttp/)
     const actions = new Set(statements.flatMap(({ Action }: { Action: string }) => Action))
     expect([...actions].sort()).toEqual([
-      ...['GetItem', 'PutItem', 'Query', 'UpdateItem'].map(action => `dynamodb:${action}`),
+      ...['BatchGetItem', 'GetItem', 'PutItem', 'Query', 'UpdateItem'].map(action => `dynamodb:${action}`),
       'execute-api:Invoke',
     ])
   })

@@ -97,6 +97,18 @@ describe('without any other package, on the Node of the machine', () => {
     )
   })
 
+  test('the client of the table brings its own SDK, and says what it lacks', () => {
+    project.write({
+      'table.mjs': `
+        import { BatonError } from 'baton-tasks'
+        import { createTableClient, taskAlreadyExists } from 'baton-tasks/aws'
+        try { createTableClient() }
+        catch (error) { console.log(error instanceof BatonError, error.code, taskAlreadyExists(error)) }`,
+    })
+
+    expect(project.succeed('node', 'table.mjs')).toBe('true misconfigured undefined\n')
+  })
+
   test('an error of the worker is one of the client', () => {
     project.write({
       'misconfigured.mjs': `

@@ -1,4 +1,5 @@
 import { App, RemovalPolicy, Stack } from 'aws-cdk-lib'
+import { AttributeType, BillingMode, Table } from 'aws-cdk-lib/aws-dynamodb'
 import { AnyPrincipal, Role } from 'aws-cdk-lib/aws-iam'
 import { type Grantee, TaskSystem } from '../../infra/index.ts'
 
@@ -36,11 +37,24 @@ tasks.grantOperate(aProgram('Operator'))
 tasks.grantOperate(aProgram('ClipOperator'), { types: ['clip'] })
 tasks.grantServe(aRole('StudioWorker'), { types: ['clip', 'video', 'mysql.init', 'mysql.clean'] })
 
+/** A table of the user, and a program that writes it and publishes within its transactions. */
+const orders = new Table(stack, 'Orders', {
+  partitionKey: { name: 'id', type: AttributeType.STRING },
+  billingMode: BillingMode.PAY_PER_REQUEST,
+  removalPolicy: RemovalPolicy.DESTROY,
+})
+const shop = aRole('Shop')
+orders.grantReadWriteData(shop)
+tasks.grantPublish(programOf(shop))
+
 function aRole(id: string): Role {
   return new Role(stack, id, { assumedBy: new AnyPrincipal() })
 }
 
 function aProgram(id: string): Grantee {
-  const role = aRole(id)
+  return programOf(aRole(id))
+}
+
+function programOf(role: Role): Grantee {
   return { addToRolePolicy: statement => role.addToPrincipalPolicy(statement), addEnvironment: () => {} }
 }

@@ -53,7 +53,7 @@ describe.skipIf(chromiumPath === undefined)('the dashboard', () => {
     for (const path of PAGES) {
       await page.goto(path)
       await page.getByRole('heading', { level: 1 }).waitFor()
-      await page.waitForLoadState('networkidle').catch(() => undefined)
+      await page.locator('.loading').first().waitFor({ state: 'detached' })
       findings.push(...(await findingsOf(page, path)))
     }
 

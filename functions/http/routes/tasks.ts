@@ -10,16 +10,11 @@ import {
   taskPage,
   task as taskSchema,
 } from '../../../shared/api/tasks.ts'
-import { defined } from '../../../shared/core/defined.ts'
-import type { Status } from '../../../shared/core/task/lifecycle.ts'
-import { invalid, problem } from '../../../shared/present/problems.ts'
-import { noSuchTask, operationProblem, unknownType } from '../../../shared/present/refusal-problems.ts'
+import { listPage } from '../../../shared/present/lists.ts'
+import { invalid } from '../../../shared/present/problems.ts'
+import { noSuchTask, operationProblem } from '../../../shared/present/refusal-problems.ts'
 import { presentTask } from '../../../shared/present/tasks.ts'
 import { fieldProblems, patchRequestOf, sizeProblem } from '../../../shared/requests/publish-requests.ts'
-import { listMembers } from '../../../shared/runtime/canvas/list-members.ts'
-import { isolateEach } from '../../../shared/runtime/kernel/isolate-faults.ts'
-import { type ListAnswer, listTasks } from '../../../shared/runtime/list/list.ts'
-import { areOpen, type ListOrder } from '../../../shared/runtime/list/list-query.ts'
 import {
   cancelTask,
   type OperateOutcome,
@@ -30,11 +25,9 @@ import {
 } from '../../../shared/runtime/operate/operate.ts'
 import { patchTask } from '../../../shared/runtime/operate/patch-task.ts'
 import { describeHead, readTask } from '../../../shared/runtime/read/read.ts'
-import { registeredNames } from '../../../shared/runtime/types/registered-names.ts'
 import { isTaskId } from '../requests/task-ids.ts'
 import { type Answer, type Api, answerProblem, type Call, route } from '../route.ts'
 
-const DEFAULT_LIMIT = 20
 const PATH = '/v1/tasks/{id}'
 
 export const taskRoutes = [
@@ -103,47 +96,8 @@ export const taskRoutes = [
 ]
 
 async function handleList(call: Call<ListFilter, unknown>): Promise<Answer> {
-  const { system, query } = call
-  const { type: name, userId, canvasId, status = [], limit = DEFAULT_LIMIT, cursor } = query
-  if (name === undefined && userId === undefined && canvasId === undefined) {
-    return answerProblem(
-      invalid([{ path: 'type', message: 'is required, unless userId or canvasId is given' }]),
-    )
-  }
-  const type = name === undefined ? undefined : await system.types.get(name)
-  if (name !== undefined && !type) {
-    return answerProblem(unknownType(name, await registeredNames(system), 'type'))
-  }
-  if (canvasId !== undefined) return listOfCanvas(call, canvasId)
-  const page = await listTasks(system, {
-    ...(type && { type }),
-    ...defined({ userId, cursor }),
-    statuses: status,
-    order: query.order ?? defaultOrder(userId, status),
-    limit,
-  })
-  return page.ok ? answerPage(call, page) : answerProblem(invalid([page.problem]))
-}
-
-/** Returns an order in which any number of tasks can be listed. */
-function defaultOrder(userId: string | undefined, statuses: readonly Status[]): ListOrder {
-  if (userId !== undefined) return '-created'
-  return areOpen(statuses) ? 'due' : 'ended'
-}
-
-async function listOfCanvas(call: Call<ListFilter, unknown>, canvasId: string): Promise<Answer> {
-  const { status = [], order = 'created', limit = DEFAULT_LIMIT, ...rest } = call.query
-  const page = await listMembers(call.system, { ...rest, canvasId, statuses: status, order, limit })
-  if (!page) return answerProblem(problem('not-found', `there is no canvas ${canvasId}`))
-  return page.ok ? answerPage(call, page) : answerProblem(invalid([page.problem]))
-}
-
-async function answerPage(api: Api, page: Extract<ListAnswer, { ok: true }>): Promise<Answer> {
-  const items = await isolateEach(api.system, page.tasks, page.tasks.length, async task =>
-    presentTask(await describeHead(api.system, api, task, true)),
-  )
-  const { nextCursor } = page
-  return { status: 200, body: { items, ...(nextCursor !== undefined && { nextCursor }) } }
+  const listed = await listPage(call.system, call, call.query)
+  return listed.ok ? { status: 200, body: listed.page } : answerProblem(listed.problem)
 }
 
 type OneCall<Body> = Call<unknown, Body>

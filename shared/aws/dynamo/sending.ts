@@ -75,18 +75,20 @@ function isRefusedContent(error: unknown): error is Error {
   return REFUSED_CONTENT.includes(error.name) || (error.constructor === Error && !('$metadata' in error))
 }
 
-const THROTTLED = [
+/** Errors that pass with time. A write of an item conflicts with a transaction of a user that is under way on the same item. */
+const PASSING = [
   'ProvisionedThroughputExceededException',
   'RequestLimitExceeded',
   'ThrottlingException',
   'ReplicatedWriteConflictException',
+  'TransactionConflictException',
 ]
 
 /** An outage passes with time. A bad request or a missing right is a bug or a misconfiguration, not an outage. */
 function isOutage(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const { $metadata: metadata } = error as { $metadata?: { httpStatusCode?: number; attempts?: number } }
-  if (THROTTLED.includes(error.name)) return true
+  if (PASSING.includes(error.name)) return true
   const status = metadata?.httpStatusCode
   return status === undefined ? isNetworkError(error) : status >= 500
 }

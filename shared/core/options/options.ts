@@ -56,6 +56,21 @@ export type Options = {
   readonly retentionMs: number
 }
 
+const NAMES: Readonly<Record<keyof Options, true>> = {
+  concurrency: true,
+  workerIds: true,
+  minWorkerVersion: true,
+  heartbeatMs: true,
+  leaseMs: true,
+  timeoutMs: true,
+  deadlineMs: true,
+  retentionMs: true,
+  retry: true,
+}
+
+/** The names of all options. The compiler requires each. */
+export const OPTION_NAMES = Object.keys(NAMES) as ReadonlyArray<keyof Options>
+
 /** Options as users give them. Any member may be missing, at any depth. */
 export type PartialOptions = Partial<Omit<Options, 'retry'>> & {
   /** How failed and lost runs are retried. @default each member that is left out keeps its default */

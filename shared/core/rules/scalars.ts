@@ -1,5 +1,6 @@
 import { DELAY_MS_MAX } from '../bounds.ts'
 import { isName } from '../name.ts'
+import { TRACEPARENT } from '../traceparent.ts'
 import { didYouMean } from './nearest.ts'
 import { type Rule, unless, wrong } from './rules.ts'
 
@@ -90,9 +91,6 @@ function isTime(text: string): boolean {
   const exists = Number.isFinite(midnight) && new Date(midnight).toISOString().startsWith(day)
   return exists && Date.parse(text) >= 0
 }
-
-/** The pattern of a W3C trace context header. Its group is the id of the trace. */
-export const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/
 
 export function isTraceparent(value: string): boolean {
   return TRACEPARENT.test(value)

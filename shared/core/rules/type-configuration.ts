@@ -18,6 +18,7 @@ import { reservedFor } from '../types/reserved-types.ts'
 import type { StepConfiguration, TypeConfiguration } from '../types/task-type.ts'
 import { NO_USER_IN_WEBHOOK, namesUser } from '../types/webhook-url.ts'
 import { anything, listOf, objectOf } from './compound.ts'
+import { flowOptionProblems } from './flow-options.ts'
 import { optionRules, priorityRule, retryRule } from './options.ts'
 import { inside, type Rule, shown } from './rules.ts'
 import { duration, flag, name, oneOf, text, whole } from './scalars.ts'
@@ -160,19 +161,6 @@ function stepSizeProblems(list: readonly StepConfiguration[]): FieldProblem[] {
 function notAFlowProblems({ steps: list, onCancel }: Configuration): FieldProblem[] {
   const message = 'is for kind "flow" only'
   return [...(list ? [{ path: 'steps', message }] : []), ...(onCancel ? [{ path: 'onCancel', message }] : [])]
-}
-
-const FLOW_OPTIONS: ReadonlySet<string> = new Set(['deadlineMs', 'retentionMs'])
-
-/** The problems of options that a flow cannot have, because each of its steps has its own. */
-export function flowOptionProblems(options: object, at = ''): FieldProblem[] {
-  return Object.entries(options)
-    .filter(([option, value]) => value !== undefined && !FLOW_OPTIONS.has(option))
-    .map(([option]) => ({
-      path: inside(at, option),
-      message:
-        'is for the steps of a flow: set it on the step, or on its type; a flow has deadlineMs and retentionMs',
-    }))
 }
 
 /** The problems of the name of a task type. */

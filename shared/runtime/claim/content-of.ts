@@ -4,7 +4,7 @@ import { actionOf } from '../../core/task/piece.ts'
 import { effectiveInput } from '../../core/task/previous.ts'
 import type { Task } from '../../core/task/task.ts'
 import { readPrevious, TOO_LONG } from '../canvas/read-previous.ts'
-import { bodyValue } from '../kernel/living-bodies.ts'
+import { bodyValue, publishedBody } from '../kernel/living-bodies.ts'
 import type { System } from '../kernel/system.ts'
 
 /** The values that a worker gets for a task. */
@@ -22,15 +22,15 @@ export type Content = {
 /**
  * The content of a task. A handed-on list of more than `mostListBytes` is left out, for the worker to read in pages.
  *
- * @throws BodyGone when a part of the content is no longer stored.
+ * @throws BodyGone when a part of the content is no longer stored; BatonError `unavailable` when it may be stored in a moment.
  */
 export async function contentOf(
-  system: Pick<System, 'tasks'>,
+  system: Pick<System, 'tasks' | 'clock'>,
   task: Task,
   mostListBytes?: number,
 ): Promise<Content> {
   const [stored, handedOn] = await Promise.all([
-    task.input && present(await bodyValue(system, task.id, task.input), `the input of ${task.id}`),
+    task.input && present(await publishedBody(system, task, task.input), `the input of ${task.id}`),
     readPrevious(system, task, mostListBytes),
   ])
   if (handedOn === TOO_LONG)

@@ -16,8 +16,7 @@ export async function applyChange(
   change: Change,
   held: Head | undefined = change.before,
 ): Promise<Applied> {
-  let ready = await withLivingBodies(system.tasks, change)
-  for (const { prepare } of system.changeHooks) if (prepare) ready = await prepare(system, ready)
+  const ready = await preparedChange(system, await withLivingBodies(system.tasks, change))
   const applied = await system.tasks.apply(ready)
   if (!applied.applied) {
     for (const { refused } of system.changeHooks) refused?.(system, ready)
@@ -26,4 +25,12 @@ export async function applyChange(
   logRunEnds(system, ready)
   for (const { written } of system.changeHooks) if (written) await written(system, held, change.after)
   return applied
+}
+
+/** The change with the parts that the change hooks add before a write. */
+export async function preparedChange<H extends Head>(system: System, change: Change<H>): Promise<Change<H>> {
+  let ready: Change = change
+  for (const { prepare } of system.changeHooks) if (prepare) ready = await prepare(system, ready)
+  // A hook adds to the head, and never changes its kind.
+  return ready as Change<H>
 }

@@ -1,7 +1,9 @@
 import type { Change } from '../../core/change/change.ts'
+import { BatonError } from '../../core/errors.ts'
 import type { Json } from '../../core/json.ts'
 import { type Body, bodyExpiry } from '../../core/task/body.ts'
 import { bodiesExpiringBefore, type Head, withBodies } from '../../core/task/head.ts'
+import type { Task } from '../../core/task/task.ts'
 import type { TaskStore } from '../../ports/stores.ts'
 import type { System } from './system.ts'
 
@@ -40,4 +42,25 @@ export async function bodyValue(
   body: Body,
 ): Promise<Json | undefined> {
   return 'inline' in body ? body.inline : tasks.body(taskId, body.ref)
+}
+
+/** A transaction may be sent again up to ten minutes after its entries were made. The rest is for clocks that differ. */
+const BODY_MAY_FOLLOW_MS = 15 * 60_000
+
+/**
+ * The value of a body that the task was published with. Undefined when it has expired.
+ *
+ * @throws BatonError `unavailable` when it is missing and the task is young. A task may be published within a transaction of a
+ * user, and DynamoDB makes the items of a transaction visible one after the other. So the body may still follow its head.
+ */
+export async function publishedBody(
+  system: Pick<System, 'tasks' | 'clock'>,
+  { id, createdAt }: Pick<Task, 'id' | 'createdAt'>,
+  body: Body,
+): Promise<Json | undefined> {
+  const value = await bodyValue(system, id, body)
+  if (value === undefined && system.clock.now() < createdAt + BODY_MAY_FOLLOW_MS) {
+    throw new BatonError('unavailable', `an item of ${id} is not stored yet; try again in a moment`)
+  }
+  return value
 }

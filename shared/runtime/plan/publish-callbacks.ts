@@ -13,7 +13,7 @@ import type { Callbacks, Task, Unpublished } from '../../core/task/task.ts'
 import { fullError } from '../kernel/full-error.ts'
 import { failureOf, faultOf, type PlanFailure } from '../kernel/isolate-faults.ts'
 import { ofSameBirth, transact } from '../kernel/kernel.ts'
-import { BODY_ALERT_MS, bodyValue } from '../kernel/living-bodies.ts'
+import { BODY_ALERT_MS, publishedBody } from '../kernel/living-bodies.ts'
 import { readTask } from '../kernel/read-heads.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'
 import type { System } from '../kernel/system.ts'
@@ -80,7 +80,7 @@ async function publishCallbacks(
   { body }: Callbacks,
 ): Promise<Unpublished | undefined> {
   const judgedAt = system.clock.now()
-  const stored = (await bodyValue(system, task.id, body)) as StoredCallbacks | undefined
+  const stored = (await publishedBody(system, task, body)) as StoredCallbacks | undefined
   const when = task.state === 'succeeded' ? 'onSuccess' : 'onError'
   const requests = stored?.[when] ?? []
   const indices = task.unpublished?.indices ?? [...requests.keys()]

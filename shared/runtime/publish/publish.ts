@@ -3,13 +3,13 @@
  *
  * `resolve-publication.ts` checks a request against its type and completes it with the type's defaults;
  * `resolve-flow.ts` resolves the steps of a flow. `decide-publish.ts` decides what to write, and this file
- * writes it on the condition that no other process was faster. `publish-child.ts` publishes for handlers, and
- * `request-of-body.ts` reads HTTP bodies.
+ * writes it on the condition that no other process was faster. `publish-child.ts` publishes for handlers,
+ * `prepare-publishes.ts` prepares publishes that a user's transaction writes, and `request-of-body.ts` reads HTTP bodies.
  */
 
 import { INLINE_BODY_BYTES_MAX } from '../../core/bounds.ts'
 import type { BodyWrite } from '../../core/change/change.ts'
-import { BatonError, type FieldProblem } from '../../core/errors.ts'
+import { BatonError } from '../../core/errors.ts'
 import { jsonBytes } from '../../core/json.ts'
 import { isGone } from '../../core/publish/publish.ts'
 import { isUpdatable } from '../../core/publish/update.ts'
@@ -22,15 +22,14 @@ import { readTask } from '../kernel/read-heads.ts'
 import { sideBySide, sideBySideByName } from '../kernel/side-by-side.ts'
 import { inPublishSpan } from '../kernel/spans.ts'
 import type { System } from '../kernel/system.ts'
-import { registeredNames } from '../types/registered-names.ts'
 import { batchTypeReader, type TypeReader } from '../types/type-cache.ts'
 import { decidePublish, isDebounceSuccessor } from './decide-publish.ts'
+import { type PublishRefusal, refusalOf, withRegisteredTypes } from './refusals.ts'
 import {
   createArrivals,
   type PublicationDraft,
   type PublishRequest,
   resolvePublication,
-  type UnknownType,
   withNewBirth,
 } from './resolve-publication.ts'
 
@@ -42,17 +41,7 @@ const DEBOUNCED_RUNNING_MAX = 20
 export type PublishOutcome =
   /** `created`: the key was free. Otherwise `task` is the task that has the key, as `ifExists` left it. */
   | { readonly ok: true; readonly created: boolean; readonly task: Task }
-  /**
-   * `unknown`: the types that are not registered, of the task itself or of its callbacks, and where the request
-   * names them.
-   */
-  | {
-      readonly ok: false
-      readonly reason: 'unknown-type'
-      readonly unknown: readonly UnknownType[]
-      readonly existing: readonly string[]
-    }
-  | { readonly ok: false; readonly reason: 'invalid'; readonly problems: readonly FieldProblem[] }
+  | PublishRefusal
   /**
    * `ifExists` is `reject` or `restart`, and the task is running. A `restart` is also refused while a flow is between
    * two of its steps, and while the task owes callbacks.
@@ -84,7 +73,7 @@ async function publishOne(
   const type = await typeOf(request.type)
   return type
     ? publishTo(system, typeOf, type, request)
-    : unknownTypes([{ type: request.type, path: 'type' }])
+    : refusalOf({ unknown: [{ type: request.type, path: 'type' }] })
 }
 
 /**
@@ -111,21 +100,6 @@ export async function publishMany(
 /** The id of the task. Undefined without a key: such requests never have the same id. */
 function idOf({ type, key }: PublishRequest): string | undefined {
   return key === undefined ? undefined : taskId(type, key)
-}
-
-function unknownTypes(unknown: readonly UnknownType[]): PublishOutcome {
-  return { ok: false, reason: 'unknown-type', unknown, existing: [] }
-}
-
-/** Adds the registered types to refusals of unknown types. They are listed once for all outcomes. */
-async function withRegisteredTypes(
-  system: System,
-  outcomes: readonly PublishOutcome[],
-): Promise<PublishOutcome[]> {
-  const isUnknown = (outcome: PublishOutcome) => !outcome.ok && outcome.reason === 'unknown-type'
-  if (!outcomes.some(isUnknown)) return [...outcomes]
-  const existing = await registeredNames(system)
-  return outcomes.map(outcome => (isUnknown(outcome) ? { ...outcome, existing } : outcome))
 }
 
 function publishTo(
@@ -156,8 +130,7 @@ async function write(
   request: PublishRequest,
 ): Promise<PublishOutcome> {
   const resolved = await resolvePublication({ ...system, typeOf }, type, request)
-  if (!resolved.ok && resolved.unknown.length > 0) return unknownTypes(resolved.unknown)
-  if (!resolved.ok) return { ok: false, reason: 'invalid', problems: resolved.problems }
+  if (!resolved.ok) return refusalOf(resolved)
   const { publication } = resolved
   if (request.fairnessKey !== undefined) await markFair(system, typeOf, type)
   if (request.debounce) return writeDebounced(system, publication, request)

@@ -1,8 +1,7 @@
 import type { DerivedBody } from '../../api/publish.ts'
 import { defined } from '../../core/defined.ts'
 import type { PatchedOptions } from '../../core/options/cleared-options.ts'
-import type { PartialOptions } from '../../core/options/options.ts'
-import { optionRules } from '../../core/rules/options.ts'
+import { OPTION_NAMES, type PartialOptions } from '../../core/options/options.ts'
 import type { PublishRequest } from './resolve-publication.ts'
 
 /**
@@ -25,12 +24,9 @@ export function requestOfBody(body: DerivedBody): PublishRequest {
   }
 }
 
-/** A new option needs only its rule: a body's option that this list lacked would be dropped silently. */
-const OPTIONS = Object.keys(optionRules) as Array<keyof typeof optionRules>
-
 /** The options among the fields of a body. */
 export function optionsIn<Body extends PatchedOptions = PartialOptions>(body: Body): Body {
-  const found = OPTIONS.flatMap(name => (body[name] === undefined ? [] : [[name, body[name]]]))
+  const found = OPTION_NAMES.flatMap(name => (body[name] === undefined ? [] : [[name, body[name]]]))
   return Object.fromEntries(found)
 }
 

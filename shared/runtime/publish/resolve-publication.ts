@@ -11,7 +11,7 @@ import {
 } from '../../core/options/options.ts'
 import { overlaidOptions } from '../../core/options/overlaid-options.ts'
 import type { CallbackBodies, HandedOn, Publication } from '../../core/publish/publish.ts'
-import { flowOptionProblems } from '../../core/rules/type-configuration.ts'
+import { flowOptionProblems } from '../../core/rules/flow-options.ts'
 import type { Member } from '../../core/task/canvas-state.ts'
 import { taskId } from '../../core/task/task.ts'
 import {

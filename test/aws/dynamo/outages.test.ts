@@ -64,6 +64,12 @@ describe('the table', () => {
     await expect(tasks.head('a:b')).rejects.toThrow(UNAVAILABLE)
   })
 
+  it('is unavailable to a write that a transaction on the same item refuses for the moment', async () => {
+    const { tasks } = dynamoStores(failingClient(answered('TransactionConflictException', 400)), 'tasks')
+
+    await expect(tasks.apply(create(aPublication(), undefined, NOW))).rejects.toThrow(UNAVAILABLE)
+  })
+
   it.each(['ValidationException', 'SerializationException'])(
     'is available when it answers %s, which is the fault of the one item',
     async name => {

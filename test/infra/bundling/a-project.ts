@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, realpathSync, symlinkSync, writeFileSync } from
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 
-type Content = string | Buffer | object
+export type Content = string | Buffer | object
 
 /** Writes a project to a folder of its own, and returns the folder. An object is written as JSON. */
 export function aProject(files: Readonly<Record<string, Content>>): string {
@@ -14,6 +14,19 @@ export function aProject(files: Readonly<Record<string, Content>>): string {
     writeFileSync(file, isText ? content : JSON.stringify(content))
   }
   return root
+}
+
+/**
+ * The files of installed packages, by their paths below the project's `node_modules`. Each manifest is given without what all have;
+ * the version is 1.0.0 unless it says otherwise.
+ */
+export function installed(manifests: Readonly<Record<string, object>>): Record<string, Content> {
+  return Object.fromEntries(
+    Object.entries(manifests).flatMap(([path, manifest]) => [
+      [`node_modules/${path}/package.json`, { version: '1.0.0', ...manifest }],
+      [`node_modules/${path}/index.js`, ''],
+    ]),
+  )
 }
 
 /** Links `from` to `to`, as pnpm links packages. */

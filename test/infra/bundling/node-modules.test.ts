@@ -5,36 +5,35 @@ import { describe, expect, test } from 'vitest'
 import { lockedIntegrity } from '../../../infra/bundling/fetch-package.ts'
 import type { Cpu } from '../../../infra/bundling/native.ts'
 import { copyModule, planModules } from '../../../infra/bundling/node-modules.ts'
-import { aProject, elf, link, MACH_O } from './a-project.ts'
+import { aProject, type Content, elf, installed, link, MACH_O } from './a-project.ts'
 
-const plan = (from: string, name: string, cpu: Cpu = 'arm64') =>
-  planModules({ title: 'resize.ts', names: [name], from, cpu })
+const plan = (from: string, ...names: string[]) =>
+  planModules({ title: 'resize.ts', names, from, cpu: 'arm64' })
 
 /** The folders in the asset with the versions in them. */
-const placed = (from: string, name: string, cpu?: Cpu) =>
+const placed = (from: string, name: string, cpu: Cpu = 'arm64') =>
   Object.fromEntries(
-    plan(from, name, cpu).map(({ path, package: one }) => [path, one.manifest.version] as const),
+    planModules({ title: 'resize.ts', names: [name], from, cpu }).map(({ path, package: one }) => [
+      path,
+      one.manifest.version,
+    ]),
   )
-
-/** Installed packages: name and version, and the dependencies of each. */
-const pkg = (path: string, version: string, more: object = {}) => ({
-  [`${path}/package.json`]: { version, ...more },
-  [`${path}/index.js`]: '',
-})
 
 describe('The modules of an asset', () => {
   test('are all that the named package needs, and what it wants of the platform that is installed', () => {
-    const root = aProject({
-      ...pkg('node_modules/a', '1.0.0', {
-        dependencies: { b: '^2.0.0' },
-        optionalDependencies: { absent: '^1.0.0', there: '^1.0.0' },
-        peerDependencies: { peer: '*', 'absent-peer': '*' },
+    const root = aProject(
+      installed({
+        a: {
+          dependencies: { b: '^2.0.0' },
+          optionalDependencies: { absent: '^1.0.0', there: '^1.0.0' },
+          peerDependencies: { peer: '*', 'absent-peer': '*' },
+        },
+        b: { version: '2.1.0' },
+        there: {},
+        peer: { version: '3.0.0' },
+        other: {},
       }),
-      ...pkg('node_modules/b', '2.1.0'),
-      ...pkg('node_modules/there', '1.0.0'),
-      ...pkg('node_modules/peer', '3.0.0'),
-      ...pkg('node_modules/other', '1.0.0'),
-    })
+    )
 
     expect(placed(root, 'a')).toEqual({
       'node_modules/a': '1.0.0',
@@ -45,13 +44,15 @@ describe('The modules of an asset', () => {
   })
 
   test('keep a second version of a package below the package that needs it', () => {
-    const root = aProject({
-      ...pkg('node_modules/a', '1.0.0', { dependencies: { b: '1', '@s/c': '1' } }),
-      ...pkg('node_modules/b', '1.0.0', { dependencies: { a: '1' } }),
-      ...pkg('node_modules/@s/c', '1.0.0', { dependencies: { b: '2' } }),
-      ...pkg('node_modules/@s/c/node_modules/b', '2.0.0', { dependencies: { d: '1' } }),
-      ...pkg('node_modules/d', '1.0.0'),
-    })
+    const root = aProject(
+      installed({
+        a: { dependencies: { b: '1', '@s/c': '1' } },
+        b: { dependencies: { a: '1' } },
+        '@s/c': { dependencies: { b: '2' } },
+        '@s/c/node_modules/b': { version: '2.0.0', dependencies: { d: '1' } },
+        d: {},
+      }),
+    )
 
     expect(placed(root, 'a')).toEqual({
       'node_modules/a': '1.0.0',
@@ -63,21 +64,70 @@ describe('The modules of an asset', () => {
   })
 
   test('are found through the links of pnpm', () => {
-    const root = aProject({
-      ...pkg('node_modules/.pnpm/a@1.0.0/node_modules/a', '1.0.0', { dependencies: { b: '1' } }),
-      ...pkg('node_modules/.pnpm/b@1.0.0/node_modules/b', '1.0.0'),
-    })
+    const root = aProject(
+      installed({
+        '.pnpm/a@1.0.0/node_modules/a': { dependencies: { b: '1' } },
+        '.pnpm/b@1.0.0/node_modules/b': {},
+      }),
+    )
     link(root, 'node_modules/a', 'node_modules/.pnpm/a@1.0.0/node_modules/a')
     link(root, 'node_modules/.pnpm/a@1.0.0/node_modules/b', 'node_modules/.pnpm/b@1.0.0/node_modules/b')
 
     expect(Object.keys(placed(root, 'a'))).toEqual(['node_modules/a', 'node_modules/b'])
   })
 
+  describe('leave out an installed peer that the package can do without', () => {
+    const queries = {
+      ...installed({
+        queries: {
+          peerDependencies: { driver: '*', deployer: '*', needed: '*' },
+          peerDependenciesMeta: { driver: { optional: true }, deployer: { optional: true } },
+        },
+        driver: { dependencies: { wire: '1' } },
+        wire: {},
+        deployer: {},
+        needed: {},
+      }),
+      'package.json': { name: 'shop', devDependencies: { deployer: '1' } },
+    }
+
+    test('and that is there for the development of the project only', () => {
+      expect(Object.keys(placed(aProject(queries), 'queries'))).toEqual([
+        'node_modules/needed',
+        'node_modules/queries',
+      ])
+    })
+
+    test.each([
+      ['the project', 'package.json'],
+      ['its part of the workspace', 'services/package.json'],
+    ])('unless %s depends on it', (_whose, manifest) => {
+      const root = aProject({ ...queries, [manifest]: { dependencies: { driver: '1' } } })
+
+      expect(Object.keys(placed(join(root, 'services'), 'queries'))).toEqual([
+        'node_modules/driver',
+        'node_modules/needed',
+        'node_modules/queries',
+        'node_modules/wire',
+      ])
+    })
+
+    test('unless it is listed beside the package', () => {
+      const modules = plan(aProject(queries), 'queries', 'deployer')
+
+      expect(modules.map(({ path }) => path)).toEqual([
+        'node_modules/deployer',
+        'node_modules/needed',
+        'node_modules/queries',
+      ])
+    })
+  })
+
   const BUILDS = {
     optionalDependencies: { '@n/darwin-arm64': '1.0.0', '@n/linux-arm64': '1.0.0', '@n/linux-x64': '1.0.0' },
   }
   const build = (name: string, os: string, cpu: string, code: Buffer) => ({
-    ...pkg(`node_modules/@n/${name}`, '1.0.0', { os: [os], cpu: [cpu] }),
+    ...installed({ [`@n/${name}`]: { os: [os], cpu: [cpu] } }),
     [`node_modules/@n/${name}/a.node`]: code,
   })
 
@@ -86,7 +136,7 @@ describe('The modules of an asset', () => {
     ['x64', 'node_modules/@n/linux-x64'],
   ])('contain the build for Linux on %s and no other', (cpu, expected) => {
     const root = aProject({
-      ...pkg('node_modules/native', '1.0.0', BUILDS),
+      ...installed({ native: BUILDS }),
       ...build('darwin-arm64', 'darwin', 'arm64', MACH_O),
       ...build('linux-arm64', 'linux', 'arm64', elf('arm64')),
       ...build('linux-x64', 'linux', 'x64', elf('x64')),
@@ -97,12 +147,14 @@ describe('The modules of an asset', () => {
 
   test('leave out machine code for other platforms, and what an optional package was compiled for elsewhere', () => {
     const root = aProject({
-      ...pkg('node_modules/native', '1.0.0', { optionalDependencies: { faster: '1' } }),
+      ...installed({
+        native: { optionalDependencies: { faster: '1' } },
+        'native/node_modules/nested': {},
+        faster: {},
+      }),
       'node_modules/native/prebuilds/linux-arm64/a.node': elf('arm64'),
       'node_modules/native/prebuilds/linux-x64/a.node': elf('x64'),
       'node_modules/native/prebuilds/darwin-arm64/a.node': MACH_O,
-      'node_modules/native/node_modules/nested/package.json': { version: '1.0.0' },
-      ...pkg('node_modules/faster', '1.0.0'),
       'node_modules/faster/build/Release/a.node': elf('x64'),
     })
     const asset = mkdtempSync(join(tmpdir(), 'asset-'))
@@ -120,29 +172,30 @@ describe('The modules of an asset', () => {
 })
 
 describe('A module is refused', () => {
-  test.each<[string, Record<string, string | Buffer | object>, RegExp]>([
+  test.each<[string, Readonly<Record<string, Content>>, RegExp]>([
     [
       'that was compiled for another processor',
-      { 'node_modules/native/build/Release/a.node': elf('x64') },
+      { 'build/Release/a.node': elf('x64') },
       /the native package 'native' has no build for linux-arm64, the function's platform: build\/Release\/a\.node is for linux-x64/,
     ],
     [
       'that was compiled for macOS',
-      { 'node_modules/native/build/Release/a.node': MACH_O },
+      { 'build/Release/a.node': MACH_O },
       /build\/Release\/a\.node is for darwin\. Set 'architecture'/,
     ],
     [
       'that was not compiled at all',
-      { 'node_modules/native/binding.gyp': '{}' },
+      { 'binding.gyp': '{}' },
       /'native' has no build for linux-arm64.* it has no machine code where it is installed/,
     ],
     [
       'that needs a package that is not installed',
-      { 'node_modules/native/package.json': { version: '1.0.0', dependencies: { absent: '1' } } },
+      { 'package.json': { version: '1.0.0', dependencies: { absent: '1' } } },
       /resize\.ts: 'native' needs 'absent', which is not installed/,
     ],
   ])('%s', (_what, files, message) => {
-    const root = aProject({ ...pkg('node_modules/native', '1.0.0'), ...files })
+    const own = Object.entries(files).map(([path, content]) => [`node_modules/native/${path}`, content])
+    const root = aProject({ ...installed({ native: {} }), ...Object.fromEntries(own) })
 
     expect(() => plan(root, 'native')).toThrow(message)
   })

@@ -82,6 +82,29 @@ describe('a program that publishes', () => {
     expect(routes).toContain('/GET/v1/tasks/resize:*')
     expect(routes).not.toContain('POST')
   })
+
+  test('named types only reads and lists these types in the table, and no user', () => {
+    const { stack, tasks } = aSystem()
+    tasks.grantPublish(aProgram(stack), { types: ['resize'] })
+
+    const keys = keysOf(statementsOf(stack))
+
+    expect([...keys].filter(key => !key.includes('resize')).sort()).toEqual([
+      'canvas:*',
+      'starts#*',
+      'steps#*',
+      'types',
+      'workers',
+    ])
+    expect(keys).toContain('resize#*')
+  })
+
+  test('all types may also list the tasks of a user', () => {
+    const { stack, tasks } = aSystem()
+    tasks.grantPublish(aProgram(stack))
+
+    expect(keysOf(statementsOf(stack))).toContain('user#*')
+  })
 })
 
 describe('a program that operates', () => {
@@ -108,22 +131,29 @@ test.each([[[]], [['*']], [['resize', 'a:b']], [['re?ize']]])(
   },
 )
 
-test('fifteen types fit the inline policies of a role, and more are refused', () => {
-  const { stack, tasks } = aSystem()
-  const types = Array.from({ length: 16 }, (_, nth) => `a-type-of-20-chars-${nth}`)
+test.each(['serve', 'publish'])(
+  'fifteen types to %s fit the inline policies of a role, and more are refused',
+  word => {
+    const { stack, tasks } = aSystem()
+    const types = Array.from({ length: 16 }, (_, nth) => `a-type-of-20-chars-${nth}`)
 
-  expect(() => tasks.grantServe(aProgram(stack).role, { types })).toThrow(/15 fit a policy/)
-  const own = new Role(stack, 'Full', { assumedBy: new AnyPrincipal() })
-  tasks.grantServe(own, { types: types.slice(1) })
+    expect(() => tasks.grantServe(aProgram(stack).role, { types })).toThrow(/15 fit a policy/)
+    const own = new Role(stack, 'Full', { assumedBy: new AnyPrincipal() })
+    if (word === 'serve') tasks.grantServe(own, { types: types.slice(1) })
+    else {
+      const addToRolePolicy: Grantee['addToRolePolicy'] = one => own.addToPrincipalPolicy(one)
+      tasks.grantPublish({ addToRolePolicy, addEnvironment: () => {} }, { types: types.slice(1) })
+    }
 
-  const policy = readTemplate(stack)
-    .ofType('AWS::IAM::Policy')
-    .find(({ id }) => id.startsWith('Full'))
-  // An ARN takes the place of the references from which it is joined, as in a deployment.
-  const text = JSON.stringify(policy?.Properties.PolicyDocument, (key, value) =>
-    key === 'Resource'
-      ? [value].flat().map(() => `arn:aws:service:us-east-1:000000000000:${'x'.repeat(60)}`)
-      : value,
-  )
-  expect(text.length).toBeLessThan(10_240)
-})
+    const policy = readTemplate(stack)
+      .ofType('AWS::IAM::Policy')
+      .find(({ id }) => id.startsWith('Full'))
+    // An ARN takes the place of the references from which it is joined, as in a deployment.
+    const text = JSON.stringify(policy?.Properties.PolicyDocument, (key, value) =>
+      key === 'Resource'
+        ? [value].flat().map(() => `arn:aws:service:us-east-1:000000000000:${'x'.repeat(60)}`)
+        : value,
+    )
+    expect(text.length).toBeLessThan(10_240)
+  },
+)

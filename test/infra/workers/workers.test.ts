@@ -1,6 +1,8 @@
 import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { Vpc } from 'aws-cdk-lib/aws-ec2'
 import { Cluster } from 'aws-cdk-lib/aws-ecs'
+import { Architecture } from 'aws-cdk-lib/aws-lambda'
 import { describe, expect, test } from 'vitest'
 import type { WorkerServiceProps } from '../../../infra/workers/workers.ts'
 import { queueNameOf } from '../../../shared/core/types/queue-name.ts'
@@ -89,6 +91,21 @@ describe('A worker service', () => {
     expect(definition.Properties.RuntimePlatform.CpuArchitecture).toBe('ARM64')
     const [dockerfile = ''] = globSync('.baton/images/BatonTasksHandlersMedia*/Dockerfile')
     expect(readFileSync(dockerfile, 'utf8')).toContain('node:24-slim')
+  })
+
+  test.each([
+    [Architecture.ARM_64, 'ARM64', 'linux/arm64'],
+    [Architecture.X86_64, 'X86_64', 'linux/amd64'],
+  ])('runs on %o where the app asks for it, and has an image for it', (architecture, cpu, platform) => {
+    const { app, stack, tasks } = aSystem()
+    tasks.addWorkerService('Media', { entry: TWO_TASKS, architecture })
+    const asked = only('AWS::ECS::TaskDefinition', readTemplate(stack).ofType)
+    const { directory } = app.synth()
+    const assets = JSON.parse(readFileSync(join(directory, 'Baton.assets.json'), 'utf8'))
+    const [image] = Object.values(assets.dockerImages as Record<string, { source: { platform: string } }>)
+
+    expect(asked.Properties.RuntimePlatform.CpuArchitecture).toBe(cpu)
+    expect(image?.source.platform).toBe(platform)
   })
 
   test('has variables with the address of the system and its concurrency', () => {
@@ -266,6 +283,11 @@ describe('Synthesis refuses', () => {
       'a memory that Fargate does not offer with the CPU',
       { cpu: 1_024, memory: 512 },
       'memory must be 2048–8192 in steps of 1024 with cpu 1024, not 512',
+    ],
+    [
+      'a processor that Fargate does not offer',
+      { architecture: Architecture.custom('riscv') },
+      "architecture must be Architecture.ARM_64 or Architecture.X86_64, not 'riscv'",
     ],
     ['a concurrency of 0', { concurrency: 0 }, 'concurrency must be a whole number from 1 to 1000, not 0'],
     ['a minimum above the maximum', { minTasks: 3, maxTasks: 2 }, 'minTasks 3 to maxTasks 2'],

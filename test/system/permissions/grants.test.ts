@@ -15,7 +15,9 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { headItem } from '../../../shared/aws/dynamo/head/items.ts'
 import type { System } from '../../../shared/runtime/kernel/system.ts'
 import { publish } from '../../../shared/runtime/publish/publish.ts'
+import { createTableClient, type TableClient } from '../../../shared/table-client/table-client.ts'
 import { dynamoStores } from '../../support/dynamo/dynamo-stores.ts'
+import { setEnvironment } from '../../support/process-environment.ts'
 import { aTask } from '../../support/tasks/a-task.ts'
 import { aWorkerFleet, hasEnded } from '../../support/workers/worker-fleet.ts'
 import { aMemorySystem } from '../../support/worlds/memory-system.ts'
@@ -61,6 +63,19 @@ function awsAs(role: string) {
     sqs: new SQSClient(options),
     secrets: new SecretsManagerClient(options),
     system: { ...aMemorySystem(), ...stores } as System,
+  }
+}
+
+/** The answers of a client of the table that runs under the role. The SDK finds its settings in the environment. */
+async function withTableClientAs<Answer>(
+  role: string,
+  work: (client: TableClient) => Promise<Answer>,
+): Promise<Answer> {
+  const restore = setEnvironment({ ...system().cloud.environment, AWS_ACCESS_KEY_ID: roleOf(role) })
+  try {
+    return await work(createTableClient({ table: String(system().cloud.outputs.TableName) }))
+  } finally {
+    restore()
   }
 }
 
@@ -142,6 +157,80 @@ describe('a publisher', () => {
     ]
 
     expect(await answersOf(tries)).toEqual(tries.map(() => DENIED))
+  })
+})
+
+describe('a client of the table', () => {
+  const far = { delayMs: 3_600_000 }
+  const ids = async (tasks: AsyncIterable<{ readonly id: string }>) => {
+    const found: string[] = []
+    for await (const { id } of tasks) found.push(id)
+    return found
+  }
+
+  it('under a grant of all types publishes, within a transaction too, reads, lists and waits for results', async () => {
+    await withTableClientAs('Shop', async client => {
+      const { documents } = awsAs('Shop')
+      const orders = system().cloud.resource('AWS::DynamoDB::Table', 'Orders').physicalId
+      const entries = await client.transactItems('probe', { result: 'x'.repeat(2_000) }, { key: 'shop' })
+      const putOrder = { Put: { TableName: orders, Item: { id: 'o1' } } }
+
+      await documents.send(new TransactWriteCommand({ TransactItems: [putOrder, ...entries] }))
+
+      expect(await client.result('probe', { key: 'shop' }, { timeoutMs: 60_000 })).toBe('x'.repeat(2_000))
+      const retried = await client.publish('probe', { failures: 1 }, { key: 'retried', userId: 'anna' })
+      await retried.result({ timeoutMs: 60_000 })
+      expect((await client.get('probe:retried')).runs).toHaveLength(2)
+      await expect.poll(() => ids(client.list({ type: 'probe' }))).toContain('probe:shop')
+      await expect.poll(() => ids(client.list({ userId: 'anna' }))).toEqual(['probe:retried'])
+      expect(await ids(client.list({ type: 'probe', status: 'running' }))).toEqual([])
+    })
+    expect(system().cloud.denials.filter(({ caller }) => caller === roleOf('Shop'))).toEqual([])
+  })
+
+  it('under a grant of one type does so for this type only, also with tenants, and lists no users', async () => {
+    await withTableClientAs('ClipPublisher', async client => {
+      const { documents } = awsAs('ClipPublisher')
+      const entries = await client.transactItems('clip', {}, { key: 'tx', fairnessKey: 'a' })
+      await documents.send(new TransactWriteCommand({ TransactItems: entries }))
+      await client.publish('clip', {}, { key: 'waits', workerIds: ['nobody'] })
+
+      expect(await client.get('clip:tx')).toMatchObject({ status: 'ready', fairnessKey: 'a' })
+      expect(await client.get('clip:waits')).toMatchObject({ statusReason: 'no-worker' })
+      await expect.poll(() => ids(client.list({ type: 'clip' }))).toContain('clip:tx')
+      expect(await ids(client.list({ type: 'clip', status: 'running' }))).toEqual([])
+      const others = await client.transactItems('probe', {}, { key: 'tx', ...far })
+      const tries = [
+        documents.send(new TransactWriteCommand({ TransactItems: others })),
+        client.publish('probe', {}, far),
+        client.get('probe:open'),
+        client.list({ type: 'probe' }).next(),
+        client.list({ userId: 'anna' }).next(),
+      ]
+
+      expect(await answersOf(tries)).toEqual(tries.map(() => DENIED))
+    })
+  })
+
+  it('in a handler publishes within a transaction, without a grant of its own', async () => {
+    await withTableClientAs('TasksHandlersProbeRole', async client => {
+      const entries = await client.transactItems('clip', {}, { key: 'by-handler', fairnessKey: 'b' })
+
+      await awsAs('TasksHandlersProbeRole').documents.send(
+        new TransactWriteCommand({ TransactItems: entries }),
+      )
+
+      const { body } = await system().call('GET', '/v1/tasks/clip:by-handler')
+      expect(body).toMatchObject({ status: 'ready', fairnessKey: 'b' })
+    })
+  })
+
+  it('without a grant does nothing', async () => {
+    await withTableClientAs('Reader', async client => {
+      const calls = [client.publish('clip', {}), client.transactItems('clip', {}), client.get('clip:open')]
+
+      expect(await answersOf(calls)).toEqual(calls.map(() => DENIED))
+    })
   })
 })
 

@@ -74,7 +74,7 @@ export function queryRuns(
 }
 
 /** The item of an input, of a result, or of the record of an ended run. */
-export function bodyItem(id: string, write: BodyWrite): Item {
+export function bodyItem(id: string, write: BodyWrite): Item & { readonly pk: string; readonly sk: string } {
   const key = { pk: id, sk: write.ref, ...SCHEMA, ttl: ttlSeconds(write.expiresAt) }
   return 'run' in write
     ? { ...key, fence: write.run.fence, run: ENDED_RUN.encode(write.run) }

@@ -202,9 +202,10 @@ function usualOrdering(kind: Head['kind']): Ordering {
   return kind === 'canvas' || kind === 'schedule' ? 'arrival' : defaultOrdering(kind)
 }
 
+/** The client of a user's transaction may be set to store an empty text as null. */
 function tenantFrom({ fair }: HeadItem): Pick<Task, 'fairnessKey' | 'isFair'> {
   if (fair === undefined) return {}
-  return fair === NO_TENANT ? { isFair: true } : { fairnessKey: fair }
+  return fair === NO_TENANT || fair === null ? { isFair: true } : { fairnessKey: fair }
 }
 
 /** A flow that undoes its steps after a cancel has not failed. */

@@ -268,9 +268,25 @@ describe('a claim', () => {
     const store = createMemoryTaskStore()
     api = await anApi({ tasks: { ...store, body: async () => undefined } })
     await published(api, { key: 'a', input: 'x'.repeat(300) })
+    await api.system.clock.advance(15 * 60 * SECOND)
 
     expect(await claim()).toEqual([])
     expect(await get('jobs:a')).toMatchObject({ status: 'failed', error: { name: 'InputExpired' } })
+  })
+
+  test('whose input follows its head by a moment, as in a transaction, is given back unharmed', async () => {
+    const store = createMemoryTaskStore()
+    let isStored = false
+    api = await anApi({
+      tasks: { ...store, body: async (id, ref) => (isStored ? store.body(id, ref) : undefined) },
+    })
+    await published(api, { key: 'a', input: 'x'.repeat(300) })
+
+    expect(await claim()).toEqual([])
+    expect(await get('jobs:a')).toMatchObject({ status: 'ready', attempts: { used: 0 } })
+    isStored = true
+
+    expect(keysOf(await claim())).toEqual(['a'])
   })
 
   test('by one worker alone stays in order, even when some tasks are past their deadline', async () => {

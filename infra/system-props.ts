@@ -1,0 +1,92 @@
+import { refuseFields } from '../shared/core/rules/type-configuration.ts'
+import type { ApiAuth, ApiProps } from './api/api.ts'
+import type { ClaimsProps } from './api/claims.ts'
+import type { SettingsProps } from './settings.ts'
+import type { TableLimits, WarmThroughput } from './task-table.ts'
+import { unknownProblems } from './types/refuse-props.ts'
+
+/**
+ * The concurrency reserved for each function, which is also its maximum. A reservation takes its share of the account's limit at
+ * once, and Lambda keeps 100 unreserved. A new account has a limit of 10 and can reserve nothing.
+ */
+export type ReservedConcurrency = {
+  readonly api?: number
+  readonly claims?: number
+  readonly planner?: number
+  readonly waker?: number
+  readonly jobs?: number
+  readonly sweeper?: number
+}
+
+export type TaskSystemProps = SettingsProps & {
+  /** Which callers the HTTP API accepts. @default 'iam' */
+  readonly apiAuth?: ApiAuth
+  /** Throttle, access log, CORS and waiting claims of the HTTP API. */
+  readonly api?: ApiProps
+  /** Concurrency that handlers cannot use up. @default none, since an account may have none to reserve */
+  readonly reservedConcurrency?: ReservedConcurrency
+  /** Limits of the table's throughput, against runaway cost. @default none */
+  readonly tableLimits?: TableLimits
+  /** Throughput from the first second on. DynamoDB charges for it once. @default that of a new table */
+  readonly warmThroughput?: WarmThroughput
+  /** Whether to deploy the shipped handler for all types of kind `webhook`. @default true */
+  readonly webhook?: boolean
+}
+
+/** The options of an object: `true`, or the options of the object in it. */
+type Options<Props> = Readonly<Record<keyof Props, true | Nested>>
+type Nested = { readonly [name: string]: true | Nested }
+
+const CLAIMS: Options<ClaimsProps> = { retryAfterMs: true, maxWaiting: true }
+
+const API: Options<ApiProps> = {
+  accessLog: { retention: true },
+  throttle: { requestsPerSecond: true, burst: true },
+  cors: { origins: true, headers: true },
+  claims: CLAIMS,
+}
+
+const RESERVED: Options<ReservedConcurrency> = {
+  api: true,
+  claims: true,
+  planner: true,
+  waker: true,
+  jobs: true,
+  sweeper: true,
+}
+
+const TABLE_LIMITS: Options<TableLimits> = { maxWriteUnitsPerSecond: true, maxReadUnitsPerSecond: true }
+
+const WARM: Options<WarmThroughput> = { writeUnitsPerSecond: true, readUnitsPerSecond: true }
+
+const SYSTEM: Options<TaskSystemProps> = {
+  systemName: true,
+  logLevel: true,
+  logRetention: true,
+  removalPolicy: true,
+  alarmTopic: true,
+  alarms: true,
+  tracing: true,
+  metrics: true,
+  apiAuth: true,
+  api: API,
+  reservedConcurrency: RESERVED,
+  tableLimits: TABLE_LIMITS,
+  warmThroughput: WARM,
+  webhook: true,
+}
+
+/** @throws BatonError `invalid`, naming the system and each option, for options of a task system that do not exist. */
+export function refuseSystemProps(path: string, props: TaskSystemProps): void {
+  refuseFields(`the task system ${path}`, problemsIn(props, SYSTEM, ''))
+}
+
+function problemsIn(props: object, options: Nested, within: string): ReturnType<typeof unknownProblems> {
+  const own = unknownProblems(props, Object.keys(options))
+  const nested = Object.entries(options).flatMap(([name, inside]) => {
+    const value: unknown = (props as Record<string, unknown>)[name]
+    const isGroup = inside !== true && typeof value === 'object' && value !== null
+    return isGroup ? problemsIn(value, inside, `${within}${name}.`) : []
+  })
+  return [...own.map(({ path, message }) => ({ path: within + path, message })), ...nested]
+}

@@ -1,0 +1,12 @@
+/** The public entry `baton-tasks/aws`: what programs with AWS credentials use beside the client. It contains parts of the AWS SDK. */
+export type { TransactEntry } from './aws/dynamo/head/transact-entry.ts'
+export {
+  createTableClient,
+  type PublishedTask,
+  type TableClient,
+  type TableClientSettings,
+  type TaskFilter,
+  type TransactBody,
+  type TransactOptions,
+} from './table-client/table-client.ts'
+export { type ExistingTask, taskAlreadyExists } from './table-client/task-already-exists.ts'

@@ -1,0 +1,29 @@
+import type { Change } from '../../../core/change/change.ts'
+import type { Task } from '../../../core/task/task.ts'
+import { bodyItem } from './body-requests.ts'
+import type { HeadReader } from './head-reader.ts'
+import { putHead } from './head-requests.ts'
+import type { TransactEntry } from './transact-entry.ts'
+
+/**
+ * The entries by which a transaction of a user creates a task: the head first, then each body that is an item of its own. Guard: the
+ * change's own, which is that no head has this id. A refusal returns the head that has it.
+ *
+ * The steps of a flow are stored here, before the transaction: many tasks share their item, and transactions that write one item
+ * refuse each other.
+ */
+export async function transactEntries(
+  {
+    heads,
+    table,
+    writeId,
+  }: { readonly heads: Pick<HeadReader, 'keep'>; readonly table: string; readonly writeId: string },
+  change: Change<Task>,
+): Promise<TransactEntry[]> {
+  const { after, bodies } = change
+  if (after.flow) await heads.keep(after.flow.definition)
+  // The meter belongs to the whole transaction, which is the caller's.
+  const { ReturnConsumedCapacity: _caller, ...head } = putHead(table, change, writeId)
+  const own = bodies.map(body => ({ TableName: table, Item: bodyItem(after.id, body) }))
+  return [head as TransactEntry['Put'], ...own].map(Put => ({ Put }))
+}

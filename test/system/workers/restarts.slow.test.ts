@@ -1,0 +1,43 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, it } from 'vitest'
+import { scaled } from '../../support/scale.ts'
+import { aWorkerFleet, hasEnded, measured, statesOf } from '../../support/workers/worker-fleet.ts'
+
+const { system, aWorker, publishAll } = aWorkerFleet()
+
+async function counts(type: string): Promise<{ open: number }> {
+  const { body } = await system().call('GET', `/v1/types/${type}/counts`)
+  return { open: body.delayed + body.ready + body.running }
+}
+
+it('worker processes are restarted one after the other, and every task succeeds without a retry', async () => {
+  const args = ['--concurrency', '10', '--drain-ms', '500']
+  let [oldest, youngest] = await Promise.all([aWorker(args), aWorker(args)])
+  const begunAt = Date.now()
+  const short = await publishAll(scaled(90, 480), 'rolling-', { type: 'video', input: { sleepMs: 100 } })
+  const long = await publishAll(scaled(12, 20), 'rolling-long-', {
+    type: 'video',
+    input: { sleepMs: 1_500 },
+  })
+
+  const stops: number[] = []
+  for (let round = 0; round < 3; round++) {
+    await sleep(400)
+    const stoppedAt = Date.now()
+    oldest.signal('SIGTERM')
+    const [code, next] = await Promise.all([oldest.ended, aWorker(args)])
+    expect(code).toBe(0)
+    stops.push(Date.now() - stoppedAt)
+    ;[oldest, youngest] = [youngest, next]
+  }
+  await expect.poll(async () => (await counts('video')).open, { interval: 500 }).toBe(0)
+  measured(`${short.length + long.length} tasks over three rolling restarts`, Date.now() - begunAt)
+  const tasks = []
+  for (const id of [...short, ...long]) tasks.push(await system().taskWhen(id, hasEnded, 0))
+  measured('longest restart of a worker', Math.max(...stops))
+
+  expect(new Set(tasks.map(({ status }) => status))).toEqual(new Set(['succeeded']))
+  expect(new Set(tasks.map(({ attempts }) => attempts.used))).toEqual(new Set([1]))
+  const states = new Set(tasks.flatMap(statesOf))
+  expect([...states].filter(state => state !== 'succeeded' && state !== 'released')).toEqual([])
+}, 180_000)
