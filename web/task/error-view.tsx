@@ -21,9 +21,8 @@ export function ErrorView({ error }: { readonly error: TaskError }) {
       ))}
       {stack !== undefined && (
         <details>
-          <summary>
-            Stack <CopyButton text={stack} label="stack" />
-          </summary>
+          <summary>Stack</summary>
+          <CopyButton text={stack} label="stack" />
           <Plain text={stack} label="Stack" />
         </details>
       )}
