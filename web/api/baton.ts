@@ -1,8 +1,9 @@
 import { createClient } from '../../shared/client/client.ts'
 import { ProblemError } from '../../shared/client/problem-error.ts'
+import { watchedFetch } from './connection.ts'
 
 /** The API that serves this page. */
-export const baton = createClient({ url: location.origin })
+export const baton = createClient({ url: location.origin, fetch: watchedFetch })
 
 /** Why a request failed, in one sentence for a reader. */
 export function problemText(error: unknown): string {

@@ -1,10 +1,9 @@
 import type { QueryKey } from '@tanstack/react-query'
 import type { ApiEvent } from '../../shared/api/events.ts'
-import { createClient } from '../../shared/client/client.ts'
-import { isStatus } from './baton.ts'
+import { baton, isStatus } from './baton.ts'
+import { connection, goOnWithoutEvents } from './connection.ts'
 import { logEvent } from './event-log.ts'
 import { PACE_MS, renew } from './queries.ts'
-import { createStore } from './store.ts'
 import { patchRows } from './task-rows.ts'
 
 /**
@@ -13,11 +12,6 @@ import { patchRows } from './task-rows.ts'
  * without events; then the slower pace of `queries.ts` alone applies. A hidden tab reads and asks nothing, and catches up when it is
  * shown.
  */
-
-/** `live`: by events. `polling`: by asking at a pace. `broken`: the system does not answer, and is tried again. */
-export type Connection = 'connecting' | 'live' | 'polling' | 'broken'
-
-export const connection = createStore<Connection>('connecting')
 
 const RECONNECT_MS = 2_000
 
@@ -39,13 +33,23 @@ export function startLive(): void {
     void followEvents(following.signal)
   }
   document.addEventListener('visibilitychange', follow)
+  renewAfterBreaks()
   follow()
+}
+
+/** What is on screen may be outdated after a break. */
+function renewAfterBreaks(): void {
+  let was = connection.get()
+  connection.subscribe(() => {
+    if (was === 'broken') renew()
+    was = connection.get()
+  })
 }
 
 async function followEvents(signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     const isWithoutEvents = await readEvents(signal)
-    if (isWithoutEvents) return connection.set('polling')
+    if (isWithoutEvents) return goOnWithoutEvents()
     await pause(RECONNECT_MS, signal)
   }
 }
@@ -53,29 +57,13 @@ async function followEvents(signal: AbortSignal): Promise<void> {
 /** Reads events until the connection cannot be made. Returns whether the system has no event stream at all. */
 async function readEvents(signal: AbortSignal): Promise<boolean> {
   try {
-    for await (const event of stream.events({ signal, ...(lastEventId !== undefined && { lastEventId }) })) {
+    for await (const event of baton.events({ signal, ...(lastEventId !== undefined && { lastEventId }) })) {
       lastEventId = event.id
       take(event)
     }
     return false
   } catch (error) {
     return !signal.aborted && isStatus(error, 501)
-  }
-}
-
-/** The client connects again by itself when a connection breaks. What becomes of each connection is shown. */
-const stream = createClient({ url: location.origin, fetch: connect })
-
-async function connect(request: Request): Promise<Response> {
-  try {
-    const response = await fetch(request)
-    const was = connection.get()
-    connection.set(response.ok ? 'live' : 'broken')
-    if (response.ok && was === 'broken') renew()
-    return response
-  } catch (error) {
-    if (!request.signal.aborted) connection.set('broken')
-    throw error
   }
 }
 

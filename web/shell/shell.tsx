@@ -1,7 +1,7 @@
 import { Link, Outlet } from '@tanstack/react-router'
 import { Menu, Monitor, Moon, Search, Sun } from 'lucide-react'
 import { useCallback, useState } from 'react'
-import { type Connection, connection } from '../api/live.ts'
+import { type Connection, connection } from '../api/connection.ts'
 import { useStore } from '../api/store.ts'
 import { Dialog } from '../parts/dialog.tsx'
 import { Toasts } from '../parts/toasts.tsx'
