@@ -25,7 +25,7 @@ async function plainTasks(system: LocalSystem, prefix: string, count: number): P
   const pages = Array.from({ length: count / 100 }, (_, page) =>
     Array.from({ length: 100 }, (_, nth) => ({ type: 'add', key: `${prefix}${page}-${nth}`, input: [nth] })),
   )
-  await Promise.all(pages.map(tasks => system.call('POST', '/v1/tasks', { tasks })))
+  await Promise.all(pages.map(tasks => system.call('POST', '/v1/tasks/batch', { tasks })))
   await expect.poll(succeeded, { interval: 50 }).toBeGreaterThanOrEqual(before + count)
   return performance.now() - begunAt
 }

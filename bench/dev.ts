@@ -103,7 +103,7 @@ async function runMany(dev: DevProcess, name: string): Promise<void> {
     const tasks = Array.from({ length: BATCH_TASKS }, (_one, nth) => ({
       ...{ type: 'resize', key: `${name}-${start + nth}`, input: {} },
     }))
-    const { body } = await dev.call('POST', '/v1/tasks', { tasks })
+    const { body } = await dev.call('POST', '/v1/tasks/batch', { tasks })
     ids.push(...body.results.map(({ id }: { readonly id: string }) => id))
   }
   for (const id of ids) await succeeded(dev, id)

@@ -63,7 +63,7 @@ async function spanOf(
   const tasks = Array.from({ length: count }, (_, nth) => {
     return { type: 'clip', key: `${prefix}-${nth}`, input: {}, ...more(nth) }
   })
-  await system().call('POST', '/v1/tasks', { tasks })
+  await system().call('POST', '/v1/tasks/batch', { tasks })
   const starts: number[] = []
   for (const { key } of tasks)
     starts.push(Date.parse((await system().taskWhen(`clip:${key}`, hasEnded)).startedAt))

@@ -50,7 +50,7 @@ export async function latenessRows({ system, aWorker }: WorkerFleet): Promise<Ro
     dueAt: new Date(at).toISOString(),
   }))
   for (let start = 0; start < DELAYED_TASKS; start += 100)
-    await system().call('POST', '/v1/tasks', { tasks: tasks.slice(start, start + 100) })
+    await system().call('POST', '/v1/tasks/batch', { tasks: tasks.slice(start, start + 100) })
   const timers = dueAt.map(async at => {
     await sleep(Math.max(0, at - Date.now()))
     return Math.max(0.1, Date.now() - at)

@@ -4,6 +4,7 @@ import { workerChangeIn } from '../shared/aws/dynamo/worker/worker-changes.ts'
 import { BatonError } from '../shared/core/errors.ts'
 import { countOutcomes } from '../shared/runtime/events/count-outcomes.ts'
 import { createEventPublisher, type StreamChange } from '../shared/runtime/events/events.ts'
+import { countFailures } from '../shared/runtime/failures/failures.ts'
 import { planLimits } from '../shared/runtime/limits/serve-limit-looks.ts'
 import { planChanges } from '../shared/runtime/stream/stream.ts'
 import { composeHeadReader, flushMetrics } from './compose/compose.ts'
@@ -14,7 +15,7 @@ const system = composePlanningSystem()
 const heads = composeHeadReader()
 const publishEvents = createEventPublisher(composeEventSystem(system))
 
-/** The planner, which reads the table's stream. It plans what each change calls for, publishes events, and counts outcomes. */
+/** The planner, which reads the table's stream. It plans what each change calls for, publishes events, and counts outcomes and failures. */
 export async function handler(event: DynamoDBStreamEvent): Promise<DynamoDBBatchResponse> {
   const changes = (await Promise.all(event.Records.map(readChange))).flat()
   const tasks = changes.filter(change => 'task' in change)
@@ -25,7 +26,9 @@ export async function handler(event: DynamoDBStreamEvent): Promise<DynamoDBBatch
     planLimits(system, limits),
   ])
   const failed = planned.flatMap(positions => positions ?? [])
-  countOutcomes(system, tasks, { positions: event.Records.map(positionOf), failed })
+  const batch = { positions: event.Records.map(positionOf), failed }
+  countOutcomes(system, tasks, batch)
+  await countFailures(system, tasks, batch)
   flushMetrics()
   return { batchItemFailures: failed.map(itemIdentifier => ({ itemIdentifier })) }
 }

@@ -2,6 +2,7 @@ import type { Route } from './route.ts'
 import { canvasRoutes } from './routes/canvases.ts'
 import { claimRoutes } from './routes/claims.ts'
 import { eventRoutes } from './routes/events.ts'
+import { failureRoutes } from './routes/failures.ts'
 import { previousRoutes } from './routes/previous.ts'
 import { publishRoutes } from './routes/publish.ts'
 import { runBatchRoutes } from './routes/run-batches.ts'
@@ -24,6 +25,7 @@ const domain: readonly Route[] = [
   ...typeRoutes,
   ...workerRoutes,
   ...eventRoutes,
+  ...failureRoutes,
 ]
 
 /** Every route of the HTTP API. */

@@ -55,6 +55,8 @@ export const problemAnswer = z
     holder: optional(z.string()).describe('The worker that holds the task now.'),
     /** How the run ended, if that is recorded. The stack is left out, and so is a result that is stored as an item of its own. */
     run: optional(runEnd),
+    /** The present revision, when the request expected another one. */
+    revision: optional(count).describe('The present revision, when the request expected another one.'),
     /** How long to wait before the next try, in milliseconds. */
     retryAfterMs: optional(count).describe('How long to wait before the next try, in milliseconds.'),
     /** The id under which the log shows this request. */

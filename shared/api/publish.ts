@@ -108,12 +108,22 @@ export interface PublishBody extends TypeOf<typeof publishBody> {}
 /** The route checks members one by one, so an illegal member does not refuse the others. */
 export const publishManyBody = strict({ tasks: z.array(z.unknown()).min(1).max(BATCH_TASKS_MAX) })
 
+/** The body of a batch as callers see it, with the schema of its members. */
+export const documentedPublishManyBody = strict({
+  tasks: z.array(publishBody).min(1).max(BATCH_TASKS_MAX),
+}).meta({ id: 'PublishMany' })
+
 export const publishAnswer = z.object({ id: z.string(), created: z.boolean(), task })
 
 export type PublishAnswer = TypeOf<typeof publishAnswer>
 
 const publishResult = z.object({
-  status: z.int(),
+  /** What `POST /v1/tasks` would have answered: 201 for a new task, 200 for an existing key, or the status of `problem`. */
+  status: z
+    .int()
+    .describe(
+      'What `POST /v1/tasks` would have answered: 201 for a new task, 200 for an existing key, or the status of `problem`.',
+    ),
   id: optional(z.string()),
   created: optional(z.boolean()),
   task: optional(task),

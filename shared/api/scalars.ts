@@ -71,6 +71,19 @@ export type ApiOperation = TypeOf<typeof operation>
 
 export const operations = z.array(operation)
 
+/** How often people have changed it; 0 when there was no change. Work of the machinery does not count. */
+export const revision = count.describe(
+  'How often people have changed it; 0 when there was no change. Work of the machinery does not count.',
+)
+
+/** The revision that the change is meant for. Another present one refuses the request with 409; any one fits when left out. */
+export const ifRevision = fromRule(rules.revisionRule)
+
+/** The body, or the query, of requests that take only the expected revision. */
+export const expectedRevision = strict({ ifRevision: optional(ifRevision) })
+
+export type ExpectedRevision = TypeOf<typeof expectedRevision>
+
 /** The body of requests that take no fields. */
 export const emptyBody = strict({})
 

@@ -9,7 +9,18 @@ import {
 } from '../core/bounds.ts'
 import { taskError } from './problems.ts'
 import { publishBody } from './publish.ts'
-import { duration, operations, optional, pageOf, shownTime, strict, time, whole } from './scalars.ts'
+import {
+  duration,
+  ifRevision,
+  operations,
+  optional,
+  pageOf,
+  revision,
+  shownTime,
+  strict,
+  time,
+  whole,
+} from './scalars.ts'
 import type { TypeOf } from './type-of.ts'
 
 /** Bodies and answers of schedules. */
@@ -69,6 +80,7 @@ export const scheduleBody = strict({
     description: `How late a tick may be and still publish its task with \`skip\`; ${SCHEDULE_GRACE_MS} when left out.`,
   }),
   task: scheduledTask,
+  ifRevision: optional(ifRevision),
 }).meta({ id: 'ScheduleBody' })
 
 /** Exactly one of `cron`, `everyMs` and `at`. */
@@ -98,6 +110,7 @@ export const scheduleAnswer = z
     lastError: optional(taskError).describe('Why the last tick could not publish a task.'),
     createdAt: shownTime,
     updatedAt: shownTime,
+    revision,
     operations: optional(operations),
     /** When the schedule ended, at its last tick. It is kept for a week. */
     finishedAt: optional(shownTime).describe(

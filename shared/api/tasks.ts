@@ -9,12 +9,14 @@ import {
   count,
   cursor,
   duration,
+  ifRevision,
   json,
   limit,
   name,
   operations,
   optional,
   pageOf,
+  revision,
   shownTime,
   strict,
   tags,
@@ -23,6 +25,13 @@ import {
   userId,
 } from './scalars.ts'
 import type { TypeOf } from './type-of.ts'
+
+/** Each type of a list is read in the partitions of its own, so their number bounds the requests of a page. */
+const LIST_TYPES_MAX = 10
+const TAG_FILTERS_MAX = 10
+/** A tag's name of 128 characters, a colon, and its value of 256. */
+const TAG_FILTER_CHARACTERS_MAX = 385
+const ERROR_FILTER_CHARACTERS_MAX = 200
 
 /** Tasks: the bodies that change them, the queries that list them, and the answers that show them. */
 
@@ -36,6 +45,7 @@ export const patchBody = strict({
   stage: optional(stage),
   tags: optional(z.nullable(tags)),
   ...optionalFields(patchedOptionRules),
+  ifRevision: optional(ifRevision),
 }).meta({ id: 'Patch' })
 
 /** A patch. Null returns an option to the default of the task's type, and removes all tags. */
@@ -44,21 +54,54 @@ export type PatchBody = TypeOf<typeof patchBody>
 export const retryBody = strict({
   action: optional(z.enum(['restart', 'retry-do', 'retry-undo', 'skip-undo', 'continue', 'retry-callbacks'])),
   clean: optional(clean),
+  ifRevision: optional(ifRevision),
 })
 
 export type RetryTaskBody = TypeOf<typeof retryBody>
 
+const tagFilter = z
+  .string()
+  .max(TAG_FILTER_CHARACTERS_MAX)
+  .regex(/^.+:/s, 'must be name:value, such as tag=team:red')
+
 export const listQuery = strict({
-  type: optional(typeName),
+  /** The types of the tasks. The lists of several types are merged in their order. */
+  type: optional(z.array(typeName).max(LIST_TYPES_MAX)).describe(
+    'The types of the tasks. The lists of several types are merged in their order.',
+  ),
   canvasId: optional(name(KEY_CHARACTERS_MAX + 20)),
   userId: optional(userId),
   status: optional(z.array(z.enum(STATUSES))),
+  /** Only tasks from this time on, by the time that `order` sorts by. */
+  since: optional(time).describe('Only tasks from this time on, by the time that `order` sorts by.'),
+  /** Only tasks before this time, by the time that `order` sorts by. */
+  until: optional(time).describe('Only tasks before this time, by the time that `order` sorts by.'),
+  /** Only tasks with this tag, as `name:value`. A task must have every tag that is given. */
+  tag: optional(z.array(tagFilter).max(TAG_FILTERS_MAX)).describe(
+    'Only tasks with this tag, as `name:value`. A task must have every tag that is given.',
+  ),
+  /** Only tasks whose error contains this text, in its name or its message, in upper or lower case. */
+  error: optional(name(ERROR_FILTER_CHARACTERS_MAX)).describe(
+    'Only tasks whose error contains this text, in its name or its message, in upper or lower case.',
+  ),
   order: optional(z.enum(['due', '-due', 'created', '-created', 'ended', '-ended'])),
   limit: optional(limit),
   cursor: optional(cursor),
 })
 
-export type ListFilter = TypeOf<typeof listQuery>
+export type ListQuery = TypeOf<typeof listQuery>
+
+type OneOrMore<Value> = Value | readonly Value[]
+
+/** Which tasks to list. `type`, `status` and `tag` take one value or several. */
+export type ListFilter = Omit<ListQuery, 'type' | 'status' | 'tag'> & {
+  /** The types of the tasks, at most 10. @default those of every type, which needs a user or a canvas */
+  readonly type?: OneOrMore<string>
+  /** The statuses of the tasks. @default every status */
+  readonly status?: OneOrMore<NonNullable<ListQuery['status']>[number]>
+  /** Tags that the tasks have, as `name:value`. @default any tags */
+  readonly tag?: OneOrMore<string>
+}
 
 /** The query of the list that was handed on to a task. Its cursor is a position in that list. */
 export const previousQuery = strict({
@@ -189,6 +232,10 @@ export const task = z
     updatedAt: shownTime,
     finishedAt: optional(shownTime),
     expiresAt: optional(shownTime),
+    /** How often people have changed the task. Publishing it, its runs and other work of the machinery do not count. */
+    revision: revision.describe(
+      'How often people have changed the task. Publishing it, its runs and other work of the machinery do not count.',
+    ),
     /** The last ten changes that callers made over the HTTP API, oldest first. */
     operations: optional(operations).describe(
       'The last ten changes that callers made over the HTTP API, oldest first.',

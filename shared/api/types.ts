@@ -1,14 +1,14 @@
 import * as z from 'zod'
-import { typeRule } from '../core/rules/type-configuration.ts'
+import { givenTypeRule } from '../core/rules/type-configuration.ts'
 import { ORDERINGS, STATUSES, TYPE_KINDS } from '../core/states.ts'
 import { fromRule } from './from-rule.ts'
 import { shownDefaults } from './options.ts'
-import { count, json, operations, optional, pageOf, shownTime, strict, time } from './scalars.ts'
+import { count, json, operations, optional, pageOf, revision, shownTime, strict, time } from './scalars.ts'
 import type { TypeOf } from './type-of.ts'
 
 /** Task types: their configuration as requests give it and as answers show it, their counts, and the purge of their tasks. */
 
-export const typeBody = fromRule(typeRule).meta({ id: 'TypeConfiguration', ...typeRule.schema })
+export const typeBody = fromRule(givenTypeRule).meta({ id: 'TypeConfiguration', ...givenTypeRule.schema })
 
 export type TypeBody = TypeOf<typeof typeBody>
 
@@ -62,6 +62,7 @@ export const typeAnswer = z
     handlerSince: optional(shownTime).describe('The time since which a deployed handler serves the type.'),
     createdAt: shownTime,
     updatedAt: shownTime,
+    revision,
     operations: optional(operations),
     /** Settings that are slow or expensive at scale; left out when there are none. */
     warnings: optional(z.array(z.string())).describe(
@@ -74,7 +75,7 @@ export type ApiType = TypeOf<typeof typeAnswer>
 
 export const typePage = pageOf(typeAnswer)
 
-export const pausedAnswer = z.object({ type: z.string(), paused: z.boolean() })
+export const pausedAnswer = z.object({ type: z.string(), paused: z.boolean(), revision })
 
 export type PausedType = TypeOf<typeof pausedAnswer>
 

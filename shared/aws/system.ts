@@ -7,6 +7,7 @@ import type { TaskCodec } from '../ports/messages.ts'
 import { CHANGE_HOOKS } from '../runtime/change-hooks.ts'
 import type { System } from '../runtime/kernel/system.ts'
 import { createCanvasStore } from './dynamo/canvas/canvas-store.ts'
+import { createFailureStore } from './dynamo/failures/failure-store.ts'
 import { createTurnStore } from './dynamo/fair/turn-store.ts'
 import { createHeadReader, type HeadReader } from './dynamo/head/head-reader.ts'
 import { createTaskCodec } from './dynamo/head/task-codec.ts'
@@ -87,7 +88,7 @@ function systemOn(
 
 type Stores = Pick<
   System,
-  'tasks' | 'types' | 'canvases' | 'limits' | 'turns' | 'records' | 'targets' | 'workers'
+  'tasks' | 'types' | 'canvases' | 'limits' | 'turns' | 'failures' | 'records' | 'targets' | 'workers'
 >
 
 /** Creates the stores of one table. */
@@ -101,6 +102,7 @@ export function storesOn(
     canvases: createCanvasStore(documents, { table, clock, chance }),
     limits: createLimitStore(documents, { table, newWriteId }),
     turns: createTurnStore(documents, { table }),
+    failures: createFailureStore(documents, { table }),
     records: createRecordStore(documents, { table, clock }),
     targets: createTargets(documents, { table, clock, chance }),
     workers: createWorkerStore(documents, { table, clock }),

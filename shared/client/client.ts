@@ -138,7 +138,7 @@ function isCanvas(what: Publishable): what is Canvas {
 async function publishMany(send: Send, bodies: readonly PublishBody[]): Promise<PublishResult[]> {
   const results: PublishResult[] = []
   for (const tasks of batchesOf(bodies)) {
-    const answer = await send<{ results: PublishResult[] }>('POST', '/v1/tasks', { body: { tasks } })
+    const answer = await send<{ results: PublishResult[] }>('POST', '/v1/tasks/batch', { body: { tasks } })
     results.push(...answer.results)
   }
   return results

@@ -12,7 +12,7 @@ import type {
   RunResult,
   SucceedBody,
 } from '../api/runs.ts'
-import type { Page, PageQuery } from '../api/scalars.ts'
+import type { ExpectedRevision, Page, PageQuery } from '../api/scalars.ts'
 import type { ApiSchedule, ScheduleBody, TriggerAnswer } from '../api/schedules.ts'
 import type { ApiTask, ListFilter, PatchBody, RetryTaskBody, TaskAnswer } from '../api/tasks.ts'
 import type { ApiType, Counts, PausedType, PurgeAnswer, PurgeBody, TypeBody } from '../api/types.ts'
@@ -21,7 +21,10 @@ import type { Json } from '../core/json.ts'
 import { pacedClaims } from './paced-claims.ts'
 import type { Send } from './send.ts'
 
-/** The calls of the API that are one request and one answer. Each throws `ProblemError` when the API refuses. */
+/**
+ * The calls of the API that are one request and one answer. Each throws `ProblemError` when the API refuses. A change with
+ * `ifRevision` is refused with status 409 when a person has changed the task, type or schedule since that revision was read.
+ */
 export type Operations = {
   /** Reads a task with its runs, input and result. `id` is `type:key`. */
   get(id: string): Promise<ApiTask>
@@ -32,9 +35,9 @@ export type Operations = {
   /** Changes an open task. Throws with status 409 when the task has ended. */
   patch(id: string, changes: PatchBody): Promise<ApiTask>
   /** Removes a task: it never runs again, and a running handler is aborted. */
-  remove(id: string): Promise<void>
+  remove(id: string, expected?: ExpectedRevision): Promise<void>
   /** Stops an open task and keeps its record. */
-  cancel(id: string): Promise<ApiTask>
+  cancel(id: string, expected?: ExpectedRevision): Promise<ApiTask>
   /** Starts an ended task over, resumes a failed flow, or publishes owed callbacks, as `how.action` says. */
   retry(id: string, how?: RetryTaskBody): Promise<ApiTask>
   /** Reads a canvas with one page of its tasks. */
@@ -48,11 +51,11 @@ export type Operations = {
   /** Creates a schedule or replaces it. A paused schedule stays paused. */
   putSchedule(name: string, schedule: ScheduleBody): Promise<ApiSchedule>
   /** Removes a schedule. Tasks that it has published stay. */
-  removeSchedule(name: string): Promise<void>
+  removeSchedule(name: string, expected?: ExpectedRevision): Promise<void>
   /** Pauses a schedule. */
-  pauseSchedule(name: string): Promise<ApiSchedule>
+  pauseSchedule(name: string, expected?: ExpectedRevision): Promise<ApiSchedule>
   /** Ends the pause of a schedule. */
-  resumeSchedule(name: string): Promise<ApiSchedule>
+  resumeSchedule(name: string, expected?: ExpectedRevision): Promise<ApiSchedule>
   /** Publishes the schedule's task now, in addition to its ticks. */
   triggerSchedule(name: string): Promise<TriggerAnswer>
   /** Counts a type's tasks by status. */
@@ -64,9 +67,9 @@ export type Operations = {
   /** Creates a task type or replaces its configuration. */
   putType(type: string, configuration: TypeBody): Promise<ApiType>
   /** Pauses a type. When it returns, no task of the type can start any more; running tasks go on. */
-  pause(type: string): Promise<PausedType>
+  pause(type: string, expected?: ExpectedRevision): Promise<PausedType>
   /** Ends the pause of a type. */
-  resume(type: string): Promise<PausedType>
+  resume(type: string, expected?: ExpectedRevision): Promise<PausedType>
   /** Starts a background job that removes the type's tasks with the given statuses; see `PurgeBody`. */
   purge(type: string, which: PurgeBody): Promise<PurgeAnswer>
   /** Reads one page of live workers, in the order of their ids. Lambda workers are shown as one entry per type. */
@@ -100,24 +103,24 @@ export function createOperations(send: Send): Operations {
     previous: (id, page = {}) => send('GET', `${taskPath(id)}/previous`, { query: page }),
     listPage: filter => send('GET', '/v1/tasks', { query: filter }),
     patch: async (id, changes) => (await send<TaskAnswer>('PATCH', taskPath(id), { body: changes })).task,
-    remove: id => send('DELETE', taskPath(id)),
-    cancel: id => postForTask(`${taskPath(id)}/cancel`),
+    remove: (id, expected = {}) => send('DELETE', taskPath(id), { query: expected }),
+    cancel: (id, expected) => postForTask(`${taskPath(id)}/cancel`, expected),
     retry: (id, how) => postForTask(`${taskPath(id)}/retry`, how),
     canvas: (id, page = {}) => send('GET', canvasPath(id), { query: page }),
     cancelCanvas: id => post(`${canvasPath(id)}/cancel`),
     schedules: (page = {}) => send('GET', '/v1/schedules', { query: page }),
     schedule: name => send('GET', schedulePath(name)),
     putSchedule: (name, schedule) => send('PUT', schedulePath(name), { body: schedule }),
-    removeSchedule: name => send('DELETE', schedulePath(name)),
-    pauseSchedule: name => post(`${schedulePath(name)}/pause`),
-    resumeSchedule: name => post(`${schedulePath(name)}/resume`),
+    removeSchedule: (name, expected = {}) => send('DELETE', schedulePath(name), { query: expected }),
+    pauseSchedule: (name, expected) => post(`${schedulePath(name)}/pause`, expected),
+    resumeSchedule: (name, expected) => post(`${schedulePath(name)}/resume`, expected),
     triggerSchedule: name => post(`${schedulePath(name)}/trigger`),
     counts: type => send('GET', `${typePath(type)}/counts`),
     types: (page = {}) => send('GET', '/v1/types', { query: page }),
     type: type => send('GET', typePath(type)),
     putType: (type, configuration) => send('PUT', typePath(type), { body: configuration }),
-    pause: type => post(`${typePath(type)}/pause`),
-    resume: type => post(`${typePath(type)}/resume`),
+    pause: (type, expected) => post(`${typePath(type)}/pause`, expected),
+    resume: (type, expected) => post(`${typePath(type)}/resume`, expected),
     purge: (type, which) => post(`${typePath(type)}/purge`, which),
     workers: (page = {}) => send('GET', '/v1/workers', { query: page }),
     claim: pacedClaims(request => post('/v1/claims', request)),

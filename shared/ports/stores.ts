@@ -5,6 +5,7 @@
  */
 
 import type { BodyWrite, Change } from '../core/change/change.ts'
+import type { FailureCount } from '../core/failures/failures.ts'
 import type { Json } from '../core/json.ts'
 import type { HeldPermits, Holder } from '../core/limits/held-permits.ts'
 import type { SlotLog, StoredSlotLog } from '../core/limits/slots.ts'
@@ -184,6 +185,14 @@ export type TurnStore = {
 
 /** How a tenant joins a line. A tenant that joined beyond the turn `far` may join again. */
 export type JoinedFrom = { readonly front: number; readonly count: number; readonly far: number }
+
+/** Stores how often runs and tasks of a type failed, by hour and masked error. */
+export type FailureStore = {
+  /** Adds to the count of an hour. A repeated call counts again. */
+  add(count: FailureCount): Promise<void>
+  /** Reads at most `most` counts of a type from an hour on, newest hour first. Eventually consistent. */
+  since(type: string, hour: number, most: number): Promise<FailureCount[]>
+}
 
 /**
  * Stores small records of the machinery: cursors, progress, answers that a repeated request gets again. `record-names.ts` names

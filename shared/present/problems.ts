@@ -9,6 +9,7 @@ const KINDS = {
   'unknown-type': [404, 'The task type is not registered'],
   'method-not-allowed': [405, 'The resource does not know this method'],
   conflict: [409, 'The present state does not allow it'],
+  'stale-revision': [409, 'Someone else has changed it since it was read'],
   'too-large': [413, 'The request is too large'],
   'unsupported-media-type': [415, 'The body is not JSON'],
   'too-many-waiting': [429, 'Too many claims wait at the moment'],
@@ -21,7 +22,10 @@ const KINDS = {
 
 export type ProblemKind = keyof typeof KINDS
 
-type ProblemMembers = Pick<Problem, 'errors' | 'reason' | 'holder' | 'run' | 'requestId' | 'retryAfterMs'>
+type ProblemMembers = Pick<
+  Problem,
+  'errors' | 'reason' | 'holder' | 'run' | 'requestId' | 'retryAfterMs' | 'revision'
+>
 
 /** Problems repeat parts of the request. These parts are cut to these lengths, so that every answer can be delivered. */
 const ERRORS_MAX = 100

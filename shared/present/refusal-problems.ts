@@ -1,5 +1,6 @@
 import { canvasPath, schedulePath } from '../api/paths.ts'
 import type { Problem } from '../api/problems.ts'
+import { type Edited, editsOf, lastEdit } from '../core/change/edits.ts'
 import { type ResumeRefusal, undoneBefore } from '../core/flow/resume.ts'
 import type { RestartRefusal } from '../core/operate/restart.ts'
 import { thereAre, unknownTypeProblem } from '../core/rules/nearest.ts'
@@ -81,7 +82,7 @@ export function publishProblem(
 }
 
 type OperationRefusal = Extract<
-  OperateOutcome<'finished' | 'undoing' | 'owes-nothing' | RestartRefusal | ResumeRefusal>,
+  OperateOutcome<'finished' | 'undoing' | 'owes-nothing' | 'stale' | RestartRefusal | ResumeRefusal>,
   { ok: false }
 >
 
@@ -101,6 +102,8 @@ export function operationProblem(id: string, refusal: OperationRefusal): Problem
       return problem('conflict', `${id} waits for a run; only finished tasks can start over`)
     case 'owes':
       return owedCallbacks(id, refusal.task)
+    case 'stale':
+      return staleProblem(id, refusal.task)
     case 'owes-nothing':
       return problem('conflict', `${id} owes no callbacks, so "retry-callbacks" has nothing to publish`)
     case 'undoing':
@@ -125,6 +128,18 @@ export function operationProblem(id: string, refusal: OperationRefusal): Problem
         `${id} has all the successes that it needs; name "succeeded" in clean to forget them`,
       )
   }
+}
+
+/** The problem of a request whose `ifRevision` is not the present revision of `name`. Its detail names the last change. */
+export function staleProblem(name: string, present: Edited | undefined): Problem {
+  const revision = editsOf(present ?? {})
+  const last = present && lastEdit(present)
+  const change = last ? `; ${last.by} changed it last (${last.what}) at ${iso(last.at)}` : ''
+  const state = present ? `has revision ${revision}` : 'does not exist, which counts as revision 0'
+  const help = 'read it again and decide anew'
+  return problem('stale-revision', `${name} ${state}, not the one in ifRevision${change}; ${help}`, {
+    revision,
+  })
 }
 
 /** Returns the problem of a task whose callbacks wait for their publishing or cannot be published. */

@@ -1,4 +1,5 @@
 import type { ApiSchedule } from '../api/schedules.ts'
+import { editsOf } from '../core/change/edits.ts'
 import { defined } from '../core/defined.ts'
 import type { Timing } from '../core/task/schedule-state.ts'
 import type { ScheduleDescription } from '../runtime/schedule/read-schedules.ts'
@@ -21,6 +22,7 @@ export function presentSchedule({ head, task, nextRunAt }: ScheduleDescription):
       lastError: error,
       createdAt: iso(head.createdAt),
       updatedAt: iso(head.updatedAt),
+      revision: editsOf(head),
       finishedAt: isoOf(finishedAt),
     }),
     ...presentOperations(head),

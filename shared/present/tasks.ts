@@ -1,5 +1,6 @@
 import type { ApiOperation } from '../api/scalars.ts'
 import type { ApiHistoryEntry, ApiRun, ApiStep, ApiTask } from '../api/tasks.ts'
+import { editsOf } from '../core/change/edits.ts'
 import { defined } from '../core/defined.ts'
 import { describeSteps, needsAttention } from '../core/flow/describe-steps.ts'
 import { CANVAS_TYPE } from '../core/task/canvas-state.ts'
@@ -51,6 +52,7 @@ export function presentTask(description: TaskDescription): ApiTask {
       updatedAt: iso(task.updatedAt),
       finishedAt: isoOf(task.finishedAt),
       expiresAt: isoOf(task.expiresAt),
+      revision: editsOf(task),
     }),
     ...presentOperations(task),
     options,

@@ -1,4 +1,5 @@
-import type { ApiType } from '../api/types.ts'
+import type { ApiType, PausedType } from '../api/types.ts'
+import { editsOf } from '../core/change/edits.ts'
 import { defined } from '../core/defined.ts'
 import { scaleWarnings } from '../core/limits/scale-warnings.ts'
 import { orderingOf, shardsOf, type TaskType, type WebhookSettings } from '../core/types/task-type.ts'
@@ -26,10 +27,16 @@ export function presentType(type: TaskType): ApiType {
       handlerSince: isoOf(type.handlerSince),
       createdAt: iso(type.createdAt),
       updatedAt: iso(type.updatedAt),
+      revision: editsOf(type),
     }),
     ...presentOperations(type),
     ...(warnings.length > 0 && { warnings }),
   }
+}
+
+/** The answer to a pause or the end of one. */
+export function presentPaused(type: TaskType): PausedType {
+  return { type: type.type, paused: type.paused, revision: editsOf(type) }
 }
 
 function shownWebhook(webhook: WebhookSettings): WebhookSettings {

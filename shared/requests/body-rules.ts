@@ -20,6 +20,7 @@ import {
   name,
   oneOf,
   pathName,
+  revisionRule,
   text,
   time,
   whole,
@@ -106,6 +107,7 @@ const patchRule = objectOf(
     input: anything<Json>('Any JSON'),
     stage: name(TYPE_CHARACTERS_MAX),
     tags: orNull(tags),
+    ifRevision: revisionRule,
     ...patchedOptionRules,
   },
 )
@@ -121,6 +123,7 @@ const scheduleRule = objectOf(
     timezone: text('the IANA name of a time zone', () => true),
     missed: missedRule(),
     graceMs: duration(SCHEDULE_GRACE_MS_MIN, SCHEDULE_GRACE_MS_MAX),
+    ifRevision: revisionRule,
   },
 )
 
@@ -144,14 +147,29 @@ const canvasRule = objectOf(
   },
 )
 
+const LIST_TYPES_MAX = 10
+const LIST_TAGS_MAX = 10
+const TAG_FILTER_CHARACTERS_MAX = 385
+const ERROR_FILTER_CHARACTERS_MAX = 200
+
 /** The filter of a list. The HTTP API checks the same fields as a query (`shared/api/tasks.ts`). */
 const listRule = objectOf(
   {},
   {
-    type: typeNameRule,
+    type: listOf(typeNameRule, { max: LIST_TYPES_MAX }),
     canvasId: name(KEY_CHARACTERS_MAX + CANVAS_PREFIX_CHARACTERS),
     userId: name(KEY_CHARACTERS_MAX),
     status: listOf(oneOf(...STATUSES), { max: STATUSES.length }),
+    since: time,
+    until: time,
+    tag: listOf(
+      text(
+        'name:value, such as team:red',
+        value => value.length <= TAG_FILTER_CHARACTERS_MAX && /^.+:/s.test(value),
+      ),
+      { max: LIST_TAGS_MAX },
+    ),
+    error: name(ERROR_FILTER_CHARACTERS_MAX),
     order: oneOf('due', '-due', 'created', '-created', 'ended', '-ended'),
     limit: whole(1, PAGE_TASKS_MAX),
     cursor: text('the nextCursor of an earlier page', value => value.length <= CURSOR_CHARACTERS_MAX),

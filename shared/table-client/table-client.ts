@@ -28,8 +28,8 @@ import { requiredVariable } from '../aws/environment.ts'
 import { createTableSystem, type TableSystem } from '../aws/table-system.ts'
 import { ProblemError } from '../client/problem-error.ts'
 import { type ResultOptions, waitForResult } from '../client/wait-for-result.ts'
+import { defined } from '../core/defined.ts'
 import { BatonError } from '../core/errors.ts'
-import type { Status } from '../core/task/lifecycle.ts'
 import { taskId } from '../core/task/task.ts'
 import type { AnyDefinition, OutputOf } from '../define/any-definition.ts'
 import type { NameOf, PublishArguments, Publishable } from '../define/publishable.ts'
@@ -70,11 +70,8 @@ export type TransactOptions = Omit<PublishOptions, 'ifExists' | 'clean' | 'debou
 /** The body of a publish within a transaction, such as `{ ...resize.with(input), key: 'img-1' }`. */
 export type TransactBody = TransactOptions & Pick<PublishBody, 'type' | 'input'>
 
-/** Which tasks `list` yields. */
-export type TaskFilter = Omit<ListFilter, 'status'> & {
-  /** One status, or several. @default any status */
-  readonly status?: Status | readonly Status[]
-}
+/** Which tasks `list` yields, as for the client of the HTTP API. */
+export type TaskFilter = ListFilter
 
 /** A published task. */
 export type PublishedTask<Result = unknown> = PublishAnswer & {
@@ -121,7 +118,7 @@ export type TableClient = {
    *
    * @throws ProblemError when the filter is illegal, or names neither `type` nor `userId` nor `canvasId`
    */
-  list(filter: TaskFilter): AsyncGenerator<ApiTask, void, undefined>
+  list(filter: ListFilter): AsyncGenerator<ApiTask, void, undefined>
   /**
    * Waits for a task's end and returns its result, typed by its definition. It reads the table after pauses that grow from 50 ms to 1 s.
    *
@@ -184,7 +181,7 @@ function createCalls(on: TableSystem) {
     transactItems: (what: Publishable | readonly Publishable[], ...given: unknown[]) =>
       asProblems(makeTransactItems(on, what, given)),
     get: (id: string) => asProblems(get(id)),
-    list: (filter: TaskFilter) => list(on, readers, filter),
+    list: (filter: ListFilter) => list(on, readers, filter),
     result: (what: { type: string } | string, id: string | { key: string }, options?: ResultOptions) =>
       result(
         typeof id === 'string' ? id : taskId(typeof what === 'string' ? what : what.type, id.key),
@@ -209,12 +206,20 @@ async function publishTo(
   return { id: task.id, created, task: created && input !== undefined ? { ...shown, input } : shown }
 }
 
+function listOf<Value extends string>(values: Value | readonly Value[] | undefined): Value[] | undefined {
+  return values === undefined ? undefined : ([values].flat() as Value[])
+}
+
 async function* list(
   { system }: TableSystem,
   readers: StatusReaders,
-  { status, ...given }: TaskFilter,
+  given: ListFilter,
 ): AsyncGenerator<ApiTask, void, undefined> {
-  const filter = { ...given, ...(status !== undefined && { status: [status].flat() as Status[] }) }
+  const { type, status, tag, ...rest } = given
+  const filter = {
+    ...rest,
+    ...defined({ type: listOf(type), status: listOf(status), tag: listOf(tag) }),
+  }
   refuse(bodyProblems('list', filter))
   let { cursor } = filter
   do {

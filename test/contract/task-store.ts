@@ -1,6 +1,7 @@
 import { describe } from 'vitest'
 import type { Stores } from '../support/dynamo/dynamo-stores.ts'
 import { canvasesContract } from './canvas/canvases.ts'
+import { failuresContract } from './failures.ts'
 import { limitsContract } from './limits/limits.ts'
 import { turnsContract } from './limits/turns.ts'
 import { recordsContract } from './records.ts'
@@ -28,6 +29,7 @@ export function storesContract(makeStores: MakeStores): void {
   describe('types', () => typesContract(makeStores))
   describe('limits', () => limitsContract(makeStores))
   describe('turns', () => turnsContract(makeStores))
+  describe('failures', () => failuresContract(makeStores))
   describe('records', () => recordsContract(makeStores))
   describe('canvases', () => canvasesContract(makeStores))
   describe('targets', () => targetsContract(makeStores))

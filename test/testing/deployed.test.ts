@@ -61,8 +61,8 @@ test('a run by hand fails, is released, and its task is retried and removed', as
 test('types are paused, and schedules are set and read', async () => {
   const { t, system } = await behindAnApi()
 
-  expect(await timed(system, t.pause(jobs))).toEqual({ type: 'jobs', paused: true })
-  expect(await timed(system, t.resume('jobs'))).toEqual({ type: 'jobs', paused: false })
+  expect(await timed(system, t.pause(jobs))).toEqual({ type: 'jobs', paused: true, revision: 2 })
+  expect(await timed(system, t.resume('jobs'))).toEqual({ type: 'jobs', paused: false, revision: 3 })
   expect(await t.schedule('s', { everyMs: 60_000, task: { type: 'jobs' } })).toMatchObject({
     everyMs: 60_000,
   })

@@ -1,7 +1,7 @@
-import * as z from 'zod'
 import { taskPath } from '../../../shared/api/paths.ts'
 import type { Problem } from '../../../shared/api/problems.ts'
 import {
+  documentedPublishManyBody,
   type PublishResult,
   publishAnswer,
   publishBody,
@@ -31,22 +31,34 @@ export const publishRoutes = [
     method: 'post',
     path: '/v1/tasks',
     operation: 'publish',
-    summary: 'Publishes a task, or up to 100 as `tasks`; each of them has its own result',
-    documentedBody: z.union([publishBody, z.strictObject({ tasks: z.array(publishBody).max(100) })]),
+    summary: 'Publishes a task',
+    documentedBody: publishBody,
     answers: {
-      200: {
-        description: 'The key exists; for `tasks`, the results in their order',
-        schema: z.union([publishAnswer, publishManyAnswer]),
-      },
+      200: { description: 'The key exists', schema: publishAnswer },
       201: { description: 'Created', schema: publishAnswer },
     },
     problems: [404, 409, 413],
-    handle: call => (isMany(call.body) ? handleMany(call) : handleOne(call)),
+    handle: call => (isMany(call.body) ? refuseMany() : handleOne(call)),
+  }),
+  route({
+    method: 'post',
+    path: '/v1/tasks/batch',
+    operation: 'publishMany',
+    summary: 'Publishes up to 100 tasks; each of them has its own result, and a refused one harms no other',
+    documentedBody: documentedPublishManyBody,
+    answers: { 200: { description: 'The results, in the order of the tasks', schema: publishManyAnswer } },
+    problems: [413],
+    handle: handleMany,
   }),
 ]
 
 function isMany(body: unknown): boolean {
   return typeof body === 'object' && body !== null && Object.hasOwn(body, 'tasks')
+}
+
+async function refuseMany(): Promise<Answer> {
+  const message = 'is not a field of one task: publish many tasks with POST /v1/tasks/batch'
+  return answerProblem(invalid([{ path: 'tasks', message }]))
 }
 
 async function handleOne(call: PublishCall): Promise<Answer> {

@@ -1,5 +1,11 @@
 import { schedulePath, taskPath } from '../../../shared/api/paths.ts'
-import { emptyBody, type PageQuery, pageQuery } from '../../../shared/api/scalars.ts'
+import {
+  type ExpectedRevision,
+  emptyBody,
+  expectedRevision,
+  type PageQuery,
+  pageQuery,
+} from '../../../shared/api/scalars.ts'
 import {
   type ScheduleBody,
   scheduleAnswer,
@@ -9,14 +15,12 @@ import {
 } from '../../../shared/api/schedules.ts'
 import { KEY_CHARACTERS_MAX } from '../../../shared/core/bounds.ts'
 import { isName } from '../../../shared/core/name.ts'
-import { SCHEDULE_TYPE, type Schedule } from '../../../shared/core/task/schedule-state.ts'
+import { SCHEDULE_TYPE } from '../../../shared/core/task/schedule-state.ts'
 import { taskId } from '../../../shared/core/task/task.ts'
 import { invalid, problem } from '../../../shared/present/problems.ts'
-import { publishProblem, unknownTypes } from '../../../shared/present/refusal-problems.ts'
+import { publishProblem, staleProblem, unknownTypes } from '../../../shared/present/refusal-problems.ts'
 import { presentSchedule } from '../../../shared/present/schedules.ts'
 import { scheduleRequestOf } from '../../../shared/requests/schedule-requests.ts'
-import type { System } from '../../../shared/runtime/kernel/system.ts'
-import type { OperateOutcome } from '../../../shared/runtime/operate/operate.ts'
 import {
   pauseSchedule,
   removeSchedule,
@@ -61,7 +65,7 @@ export const scheduleRoutes = [
       200: { description: 'Replaced, or the same as before', schema: scheduleAnswer },
       201: { description: 'Created', schema: scheduleAnswer },
     },
-    problems: [404, 413],
+    problems: [404, 409, 413],
     handle: handlePut,
   }),
   route({
@@ -69,8 +73,9 @@ export const scheduleRoutes = [
     path: PATH,
     operation: 'removeSchedule',
     summary: 'Removes a schedule; the tasks that it has published stay',
+    query: expectedRevision,
     answers: { 204: { description: 'Removed' } },
-    problems: [404],
+    problems: [404, 409],
     handle: handleRemove,
   }),
   route({
@@ -79,7 +84,7 @@ export const scheduleRoutes = [
     operation: 'pauseSchedule',
     recordedAs: 'pause',
     summary: 'Pauses a schedule; may be repeated',
-    body: emptyBody,
+    body: expectedRevision,
     isBodyOptional: true,
     answers: THE_SCHEDULE,
     problems: [404, 409],
@@ -91,7 +96,7 @@ export const scheduleRoutes = [
     operation: 'resumeSchedule',
     recordedAs: 'resume',
     summary: 'Ends the pause of a schedule; may be repeated',
-    body: emptyBody,
+    body: expectedRevision,
     isBodyOptional: true,
     answers: THE_SCHEDULE,
     problems: [404, 409],
@@ -146,10 +151,11 @@ async function handlePut(call: OneCall<ScheduleBody>): Promise<Answer> {
   const { name = '' } = params
   const read = scheduleRequestOf(name, body, system.clock.now())
   if (!read.ok) return answerProblem(invalid(read.problems, read.kind))
-  const outcome = await putSchedule(system, name, read.request)
+  const outcome = await putSchedule(system, name, read.request, body)
   if (!outcome.ok && outcome.reason === 'unknown-type') {
     return answerProblem(unknownTypes(outcome.unknown, outcome.existing))
   }
+  if (!outcome.ok && outcome.reason === 'stale') return answerProblem(staleProblem(name, outcome.task))
   if (!outcome.ok) return answerProblem(invalid(outcome.problems))
   const { id } = outcome.task
   if (!outcome.created) return answerSchedule(call, id)
@@ -157,20 +163,20 @@ async function handlePut(call: OneCall<ScheduleBody>): Promise<Answer> {
   return answerSchedule(call, id, { status: 201, headers })
 }
 
-async function handleRemove(call: OneCall<unknown>): Promise<Answer> {
+async function handleRemove(call: Call<ExpectedRevision, unknown>): Promise<Answer> {
   const id = idIn(call)
-  const isRemoved = id !== undefined && (await removeSchedule(call.system, id)).ok
-  return isRemoved ? { status: 204 } : answerUnknown(call)
+  const outcome = id === undefined ? UNKNOWN : await removeSchedule(call.system, id, call.query)
+  if (outcome.ok) return { status: 204 }
+  if (outcome.reason === 'unknown') return answerUnknown(call)
+  return answerProblem(staleProblem(call.params.name ?? '', outcome.task))
 }
 
-async function handleChange(
-  call: OneCall<unknown>,
-  change: (system: System, id: string) => Promise<OperateOutcome<'finished', Schedule>>,
-): Promise<Answer> {
+async function handleChange(call: OneCall<ExpectedRevision>, change: typeof pauseSchedule): Promise<Answer> {
   const id = idIn(call)
-  const outcome = id === undefined ? UNKNOWN : await change(call.system, id)
+  const outcome = id === undefined ? UNKNOWN : await change(call.system, id, call.body)
   if (id !== undefined && outcome.ok) return answerSchedule(call, id)
   if (outcome.ok || outcome.reason === 'unknown') return answerUnknown(call)
+  if (outcome.reason === 'stale') return answerProblem(staleProblem(call.params.name ?? '', outcome.task))
   const detail = `${call.params.name} has had its last tick; replace it by a PUT to give it new ticks`
   return answerProblem(problem('conflict', detail))
 }

@@ -1,7 +1,7 @@
 import { taskPath } from '../../../shared/api/paths.ts'
-import { emptyBody } from '../../../shared/api/scalars.ts'
+import { type ExpectedRevision, expectedRevision } from '../../../shared/api/scalars.ts'
 import {
-  type ListFilter,
+  type ListQuery,
   listQuery,
   patchBody,
   type RetryTaskBody,
@@ -35,7 +35,7 @@ export const taskRoutes = [
     method: 'get',
     path: '/v1/tasks',
     operation: 'list',
-    summary: 'Lists the tasks of a type, a user or a canvas, without inputs and results',
+    summary: 'Lists the tasks of types, a user or a canvas, without inputs and results',
     query: listQuery,
     answers: { 200: { description: 'One page', schema: taskPage } },
     problems: [404],
@@ -66,8 +66,9 @@ export const taskRoutes = [
     path: PATH,
     operation: 'remove',
     summary: 'Removes a task: it never runs again, and a running handler is aborted',
+    query: expectedRevision,
     answers: { 204: { description: 'Removed' } },
-    problems: [404],
+    problems: [404, 409],
     handle: handleRemove,
   }),
   route({
@@ -76,7 +77,7 @@ export const taskRoutes = [
     operation: 'cancel',
     recordedAs: 'cancel',
     summary: 'Stops a task and keeps its record; may be repeated',
-    body: emptyBody,
+    body: expectedRevision,
     isBodyOptional: true,
     answers: { 200: { description: 'The cancelled task', schema: taskAnswer } },
     problems: [404, 409],
@@ -95,7 +96,7 @@ export const taskRoutes = [
   }),
 ]
 
-async function handleList(call: Call<ListFilter, unknown>): Promise<Answer> {
+async function handleList(call: Call<ListQuery, unknown>): Promise<Answer> {
   const listed = await listPage(call.system, call, call.query)
   return listed.ok ? { status: 200, body: listed.page } : answerProblem(listed.problem)
 }
@@ -116,21 +117,22 @@ async function handlePatch(call: OneCall<Parameters<typeof patchRequestOf>[0]>):
   if (problems.length > 0) return answerProblem(invalid(problems))
   const tooLarge = sizeProblem(body.input, 'input')
   if (tooLarge) return answerProblem(invalid([tooLarge], 'too-large'))
-  const outcome = await patchTask(system, id, patchRequestOf(body))
+  const outcome = await patchTask(system, id, patchRequestOf(body), body)
   if (!outcome.ok && outcome.reason === 'invalid') return answerProblem(invalid(outcome.problems))
   return answerOperated(call, id, outcome)
 }
 
-async function handleRemove({ system, params }: OneCall<unknown>): Promise<Answer> {
+async function handleRemove({ system, params, query }: Call<ExpectedRevision, unknown>): Promise<Answer> {
   const id = params.id ?? ''
-  const removed = isTaskId(id) && (await removeTask(system, id)).ok
-  return removed ? { status: 204 } : answerProblem(noSuchTask(id))
+  if (!isTaskId(id)) return answerProblem(noSuchTask(id))
+  const outcome = await removeTask(system, id, query)
+  return outcome.ok ? { status: 204 } : answerProblem(operationProblem(id, outcome))
 }
 
-async function handleCancel(call: OneCall<unknown>): Promise<Answer> {
+async function handleCancel(call: OneCall<ExpectedRevision>): Promise<Answer> {
   const id = call.params.id ?? ''
   if (!isTaskId(id)) return answerProblem(noSuchTask(id))
-  return answerOperated(call, id, await cancelTask(call.system, id))
+  return answerOperated(call, id, await cancelTask(call.system, id, call.body))
 }
 
 async function handleRetry(call: OneCall<RetryTaskBody>): Promise<Answer> {
@@ -142,7 +144,7 @@ async function handleRetry(call: OneCall<RetryTaskBody>): Promise<Answer> {
     return answerProblem(invalid([{ path: 'clean', message: 'is for action "restart" only' }]))
   }
   const operator = { by: principal, what: action === 'restart' ? 'retry' : action }
-  const outcome = await applyRetry({ ...system, operator }, id, action, clean)
+  const outcome = await applyRetry({ ...system, operator }, id, body)
   const answer = await answerOperated(call, id, outcome)
   return outcome.ok ? { ...answer, headers: { location: taskPath(id) } } : answer
 }
@@ -150,11 +152,12 @@ async function handleRetry(call: OneCall<RetryTaskBody>): Promise<Answer> {
 function applyRetry(
   system: Api['system'],
   id: string,
-  action: NonNullable<RetryTaskBody['action']>,
-  clean: RetryTaskBody['clean'],
+  { action = 'restart', clean, ...expected }: RetryTaskBody,
 ): Promise<OperateOutcome<Exclude<AnyRefusal['reason'], 'unknown'>>> {
-  if (action === 'restart') return restartTask(system, id, clean)
-  return action === 'retry-callbacks' ? retryCallbacks(system, id) : resumeTask(system, id, action)
+  if (action === 'restart') return restartTask(system, id, clean, expected)
+  return action === 'retry-callbacks'
+    ? retryCallbacks(system, id, expected)
+    : resumeTask(system, id, action, expected)
 }
 
 type AnyRefusal = Parameters<typeof operationProblem>[1]

@@ -1,6 +1,12 @@
 import { typePath } from '../../../shared/api/paths.ts'
 import type { Problem } from '../../../shared/api/problems.ts'
-import { emptyBody, type PageQuery, pageQuery, typeName } from '../../../shared/api/scalars.ts'
+import {
+  type ExpectedRevision,
+  expectedRevision,
+  type PageQuery,
+  pageQuery,
+  typeName,
+} from '../../../shared/api/scalars.ts'
 import {
   countsAnswer,
   type PurgeBody,
@@ -12,12 +18,13 @@ import {
   typeBody,
   typePage,
 } from '../../../shared/api/types.ts'
+import { defined } from '../../../shared/core/defined.ts'
 import { configurationProblems, typeNameProblems } from '../../../shared/core/rules/type-configuration.ts'
 import type { TaskType } from '../../../shared/core/types/task-type.ts'
 import { iso } from '../../../shared/present/iso.ts'
 import { invalid, problem } from '../../../shared/present/problems.ts'
-import { unknownType } from '../../../shared/present/refusal-problems.ts'
-import { presentType } from '../../../shared/present/types.ts'
+import { staleProblem, unknownType } from '../../../shared/present/refusal-problems.ts'
+import { presentPaused, presentType } from '../../../shared/present/types.ts'
 import { PURGES_MAX, startPurge } from '../../../shared/runtime/jobs/start-purge.ts'
 import { countTasks } from '../../../shared/runtime/list/count-tasks.ts'
 import { pauseType, resumeType } from '../../../shared/runtime/types/pause-type.ts'
@@ -67,10 +74,10 @@ export const typeRoutes = [
     operation: 'pauseType',
     recordedAs: 'pause',
     summary: 'Pauses a type; the answer comes when no run of it can start any more. May be repeated',
-    body: emptyBody,
+    body: expectedRevision,
     isBodyOptional: true,
     answers: { 200: { description: 'The type is paused', schema: pausedAnswer } },
-    problems: [404],
+    problems: [404, 409],
     handle: call => handlePause(call, pauseType),
   }),
   route({
@@ -79,10 +86,10 @@ export const typeRoutes = [
     operation: 'resumeType',
     recordedAs: 'resume',
     summary: 'Ends a pause: the waiting tasks run, in order. May be repeated',
-    body: emptyBody,
+    body: expectedRevision,
     isBodyOptional: true,
     answers: { 200: { description: 'The type is not paused', schema: pausedAnswer } },
-    problems: [404],
+    problems: [404, 409],
     handle: call => handlePause(call, resumeType),
   }),
   route({
@@ -131,10 +138,12 @@ async function handleCounts(call: OneCall<unknown>): Promise<Answer> {
   return type ? { status: 200, body: await countTasks(call.system, type) } : answerUnknown(call)
 }
 
-async function handlePause(call: OneCall<unknown>, change: typeof pauseType): Promise<Answer> {
+async function handlePause(call: OneCall<ExpectedRevision>, change: typeof pauseType): Promise<Answer> {
   const { type = '' } = call.params
-  const changed = typeName.safeParse(type).success ? await change(call.system, type) : undefined
-  return changed ? { status: 200, body: { type, paused: changed.paused } } : answerUnknown(call)
+  if (!typeName.safeParse(type).success) return answerUnknown(call)
+  const outcome = await change(call.system, type, call.body)
+  if (outcome.ok) return { status: 200, body: presentPaused(outcome.type) }
+  return outcome.reason === 'stale' ? answerProblem(staleProblem(type, outcome.type)) : answerUnknown(call)
 }
 
 /** Starts a purge. A `before` in the future would also remove tasks that are published later, so it is set to now. */
@@ -167,8 +176,8 @@ async function handlePut(call: OneCall<TypeBody>): Promise<Answer> {
   const { type = '' } = params
   const problems = [...typeNameProblems(type, 'type'), ...configurationProblems(body)]
   if (problems.length > 0) return answerProblem(invalid(problems))
-  const { defaults = {}, ...rest } = body
-  const outcome = await putType(system, type, { ...rest, defaults })
+  const { defaults = {}, ifRevision, ...rest } = body
+  const outcome = await putType(system, type, { ...rest, defaults }, defined({ ifRevision }))
   return outcome.ok ? answerPut(outcome.type, outcome.created) : answerProblem(putProblem(type, outcome))
 }
 
@@ -177,6 +186,8 @@ function putProblem(type: string, refusal: Extract<PutTypeOutcome, { ok: false }
   switch (refusal.reason) {
     case 'invalid':
       return invalid(refusal.problems)
+    case 'stale':
+      return staleProblem(type, refusal.type)
     case 'fewer-shards': {
       const { shards } = refusal
       return problem('conflict', `${type} has ${shards} shards; they may only grow`, {

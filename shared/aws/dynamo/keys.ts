@@ -120,3 +120,20 @@ export function definitionPartition(name: string): string {
   return `steps#${name}`
 }
 export const DEFINITION_SORT_KEY = 'steps'
+
+/** The partition of the failures of one type: one item for each hour and masked error. */
+export function failuresPartition(type: string): string {
+  return `failures#${type}`
+}
+
+/** The sort key of the failures with one error in one hour. Hours have 14 digits, so they sort as numbers. */
+export function failuresSortKey(hour: number, error: string): string {
+  return `${String(hour).padStart(HOUR_DIGITS, '0')}#${error}`
+}
+
+/** The hour and the error in a sort key of failures. */
+export function failureFrom(sortKey: string): { readonly hour: number; readonly error: string } {
+  return { hour: Number(sortKey.slice(0, HOUR_DIGITS)), error: sortKey.slice(HOUR_DIGITS + 1) }
+}
+
+const HOUR_DIGITS = 14

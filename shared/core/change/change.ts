@@ -9,17 +9,20 @@
  *
  * - `end-runs.ts`   ends runs
  * - `end-head.ts`   ends a head
+ * - `edits.ts`      counts the changes of people, for callers that must not overwrite one another
  * - `operations.ts` records the principals of changes that callers ask for
  */
 
 import { RECENT_RUNS_MAX } from '../bounds.ts'
+import { defined } from '../defined.ts'
 import { withIndexEntries } from '../place/place.ts'
 import type { ValueWrite } from '../task/body.ts'
 import { firstFence } from '../task/fence.ts'
-import { type Head, isTask } from '../task/head.ts'
+import { type Head, isCanvas, isTask } from '../task/head.ts'
 import type { HeadFields } from '../task/head-fields.ts'
 import type { EndedRun } from '../task/runs.ts'
 import type { Task } from '../task/task.ts'
+import { editsOf } from './edits.ts'
 
 /**
  * What must still hold in the store for a change to be written.
@@ -79,10 +82,11 @@ export function isOfTask(change: Change): change is Change<Task> {
  * The revision, fence and operation with which a birth begins. The revisions and fences of a key grow for ever (see
  * `task/fence.ts`).
  */
-export type Start = Pick<HeadFields, 'revision' | 'fence' | 'operation'>
+export type Start = Pick<HeadFields, 'revision' | 'fence' | 'operation' | 'edits'>
 
 /**
  * Begins a birth where no head exists, or over the remains of one that is gone. Guard: no item exists, or exactly those remains.
+ * A birth over remains counts as an edit, so a revision that was read before does not fit it.
  */
 export function beginBirth<H extends Head>(
   remains: H | undefined,
@@ -91,7 +95,12 @@ export function beginBirth<H extends Head>(
 ): Change<H> {
   const revision = (remains?.revision ?? 0) + 1
   const fence = Math.max(remains?.fence ?? 0, firstFence(now))
-  const { draft, bodies } = newborn({ revision, fence, operation: 'publish' })
+  const { draft, bodies } = newborn({
+    revision,
+    fence,
+    operation: 'publish',
+    ...(remains && !isCanvas(remains) && { edits: editsOf(remains) + 1 }),
+  })
   if (remains) return revise(remains, draft, now, { bodies }).change
   return { before: undefined, after: withIndexEntries(draft, now), guard: { kind: 'absent' }, bodies }
 }
@@ -108,7 +117,9 @@ export function revise<H extends Head>(
 ): { readonly ok: true; readonly change: Change<H> } {
   const { born, revision } = before
   const kept = isTask(before) && isTask(draft) ? withoutExcess(draft, before.live) : draft
-  const after = withIndexEntries({ ...kept, revision: revision + 1, updatedAt: now } as H, now)
+  const edits = kept.edits ?? before.edits
+  const fields = { ...kept, ...defined({ edits }), revision: revision + 1, updatedAt: now }
+  const after = withIndexEntries(fields as H, now)
   const guard: Guard = { kind: 'revision', born, revision, leases: more.leases ?? [] }
   return { ok: true, change: { before, after, guard, bodies: more.bodies ?? [] } }
 }

@@ -1,6 +1,7 @@
 import { OPERATIONS_KEPT_MAX } from '../bounds.ts'
 import type { HeadFields, Operation, OperationRecord } from '../task/head-fields.ts'
 import type { Change } from './change.ts'
+import { isEdit } from './edits.ts'
 
 /** The principal that asks for a change, and the name of the change. Without `what` the change is named after its operation. */
 export type Operator = { readonly by: string; readonly what?: string }
@@ -17,12 +18,32 @@ export function withOperation(change: Change, { by, what }: Operator, now: numbe
   const isCreation = after.operation === 'publish' && after.kind === 'schedule'
   if (!isCreation && !ASKED_FOR.has(after.operation)) return change
   const earlier = isCreation ? undefined : before?.operations
-  const operations = withRecord(earlier, { at: now, by, what: what ?? after.operation })
-  return { ...change, after: { ...after, operations } }
+  return {
+    ...change,
+    after: {
+      ...after,
+      ...withRecorded({ ...after, operations: earlier }, { at: now, by, what: what ?? after.operation }),
+    },
+  }
+}
+
+/** The records with one more, and the number of edits after it. */
+export function withRecorded(
+  earlier: {
+    readonly edits?: number | undefined
+    readonly operations?: HeadFields['operations'] | undefined
+  },
+  record: OperationRecord,
+): Pick<HeadFields, 'edits' | 'operations'> {
+  const { edits = 0, operations } = earlier
+  return {
+    ...((edits > 0 || isEdit(record.what)) && { edits: edits + (isEdit(record.what) ? 1 : 0) }),
+    operations: withRecord(operations, record),
+  }
 }
 
 /** The last `OPERATIONS_KEPT_MAX` records, oldest first. */
-export function withRecord(
+function withRecord(
   earlier: HeadFields['operations'] = [],
   record: OperationRecord,
 ): readonly OperationRecord[] {

@@ -25,6 +25,7 @@ export function update(task: Task, publication: Publication, now: number): Decis
       traceparent: task.traceparent,
       startedAt: task.startedAt,
       error: task.error,
+      operations: task.operations,
     }),
     // The same tenant keeps its turn.
     ...(task.place && (fresh.fairnessKey ?? task.fairnessKey) === task.fairnessKey && { place: task.place }),

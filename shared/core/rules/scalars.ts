@@ -19,6 +19,18 @@ export function duration(min = 0, max = DELAY_MS_MAX): Rule<number> {
   return whole(min, max, ' of milliseconds')
 }
 
+/** The revision that a change is meant for. Another present one refuses the request with 409; any one fits when left out. */
+export const revisionRule: Rule<number> = {
+  ...whole(0, Number.MAX_SAFE_INTEGER),
+  schema: {
+    type: 'integer',
+    minimum: 0,
+    maximum: Number.MAX_SAFE_INTEGER,
+    description:
+      'The revision that the change is meant for. Another present one refuses the request with 409; any one fits when left out.',
+  },
+}
+
 export function fraction(): Rule<number> {
   const expected = 'a number from 0 to 1'
   return {

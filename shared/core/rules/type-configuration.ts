@@ -21,7 +21,7 @@ import { anything, listOf, objectOf } from './compound.ts'
 import { flowOptionProblems } from './flow-options.ts'
 import { optionRules, priorityRule, retryRule } from './options.ts'
 import { inside, type Rule, shown } from './rules.ts'
-import { duration, flag, name, oneOf, text, whole } from './scalars.ts'
+import { duration, flag, name, oneOf, revisionRule, text, whole } from './scalars.ts'
 
 /** The longest timeout of a webhook's call. The call runs in the shipped webhook function, which Lambda ends after 5 minutes. */
 const WEBHOOK_TIMEOUT_MS_MAX = 240_000
@@ -123,6 +123,12 @@ const typeFields = {
 
 /** The configuration of a task type, field by field. `configurationProblems` checks the fields together. */
 export const typeRule = objectOf({ kind: oneOf(...TYPE_KINDS) }, typeFields)
+
+/** The body that sets a configuration over the HTTP API. `ifRevision` names the revision of the type that it is meant for. */
+export const givenTypeRule = objectOf(
+  { kind: oneOf(...TYPE_KINDS) },
+  { ...typeFields, ifRevision: revisionRule },
+)
 
 type GivenConfiguration = Pick<TypeConfiguration, 'kind'> & Partial<TypeConfiguration>
 

@@ -54,6 +54,8 @@ export type HeadFields = {
   readonly dueAt: number
   /** The options. The head of a flow holds those of its present step. */
   readonly options: Options
+  /** The number of changes that people asked for; 0 when left out. See `change/edits.ts`. */
+  readonly edits?: number
   /** The last changes that callers asked for over the HTTP API. */
   readonly operations?: readonly OperationRecord[]
   /** The fence of the last claim. A birth without a claim keeps the last fence of its key, since fences grow for ever. */

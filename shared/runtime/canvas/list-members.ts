@@ -7,14 +7,15 @@ import { readHead, readTasks, readTasksById } from '../kernel/read-heads.ts'
 import type { System } from '../kernel/system.ts'
 import type { ListAnswer } from '../list/list.ts'
 import { decodeCursor, encodeCursor } from '../list/list-cursor.ts'
-import type { ListOrder } from '../list/list-query.ts'
-import { sortKeyOf } from '../list/sorted-list.ts'
+import { filterName, type ListFilter, passes } from '../list/list-filter.ts'
+import { type ListOrder, sortKeyOf } from '../list/list-query.ts'
 import { type LoadedCanvas, loadCanvas, memberId } from './canvas.ts'
 
-export type MemberQuery = {
+export type MemberQuery = ListFilter & {
   /** The id of the canvas. */
   readonly canvasId: string
-  readonly type?: string
+  /** None means every type. */
+  readonly types: readonly string[]
   readonly userId?: string
   readonly statuses: readonly Status[]
   readonly order: ListOrder
@@ -42,10 +43,11 @@ export async function listMembers(system: System, query: MemberQuery): Promise<L
   const name = JSON.stringify([
     canvas.born,
     query.canvasId,
-    query.type ?? null,
+    query.types,
     query.userId ?? null,
     [...query.statuses].sort(),
     query.order,
+    filterName(query),
   ])
   const after = query.cursor === undefined ? undefined : decodeCursor(name, query.cursor)
   if (query.cursor !== undefined && !after)
@@ -127,9 +129,11 @@ function fill(
   return found.length
 }
 
-function matches(task: Task, { type, userId, statuses }: MemberQuery, now: number): boolean {
+function matches(task: Task, query: MemberQuery, now: number): boolean {
+  const { types, userId, statuses } = query
   if (isGone(task, now)) return false
-  if (type !== undefined && task.type !== type) return false
+  if (types.length > 0 && !types.includes(task.type)) return false
+  if (!passes(task, sortKeyOf(task, query.order), query)) return false
   if (userId !== undefined && task.userId !== userId) return false
   return statuses.length === 0 || statuses.includes(statusOf(task, now))
 }

@@ -5,6 +5,7 @@ import type { Chance, Clock, Log, Metrics } from '../../ports/machine.ts'
 import type { FarTimers, Messages } from '../../ports/messages.ts'
 import type {
   CanvasStore,
+  FailureStore,
   LimitStore,
   RecordStore,
   Targets,
@@ -27,6 +28,7 @@ export type System = {
   readonly records: RecordStore
   readonly limits: LimitStore
   readonly turns: TurnStore
+  readonly failures: FailureStore
   readonly targets: Targets
   readonly workers: WorkerStore
   readonly messages: Messages

@@ -8,6 +8,7 @@ import { shardNumbers, type TaskType } from '../../core/types/task-type.ts'
 import type { IndexRange } from '../../ports/stores.ts'
 import { readTasks } from '../kernel/read-heads.ts'
 import type { System } from '../kernel/system.ts'
+import { type ListFilter, passes, withinTimes } from './list-filter.ts'
 
 /**
  * `ended` sorts ended tasks by their end and all others by their due time, as the index of a type does. For
@@ -15,9 +16,11 @@ import type { System } from '../kernel/system.ts'
  */
 export type ListOrder = 'due' | '-due' | 'created' | '-created' | 'ended' | '-ended'
 
-/** Which tasks to list: those of a type, of a user, or of both. An empty `statuses` means any status. */
-export type ListQuery = {
-  readonly type?: TaskType
+/**
+ * Which tasks to list: those of some types, of a user, or of both. No type means every type, and an empty `statuses` any status.
+ */
+export type ListQuery = ListFilter & {
+  readonly types: readonly TaskType[]
   readonly userId?: string
   readonly statuses: readonly Status[]
   readonly order: ListOrder
@@ -40,17 +43,37 @@ export function areOpen(statuses: readonly Status[]): boolean {
   return statuses.length > 0 && !statuses.some(status => ENDED.some(ended => ended === status))
 }
 
-/** The partitions that a query reads, shard by shard, so that later added shards come last. */
-export function listRanges({ type, userId, statuses }: ListQuery, now: number): IndexRange[] {
+/**
+ * The partitions that a query reads, shard by shard, so that later added shards come last. Where the index keeps the order of the
+ * query, the times of the filter bound each range.
+ */
+export function listRanges(query: ListQuery, now: number): IndexRange[] {
+  const ranges = partitionsOf(query, now)
+  return isInIndexOrder(query) ? ranges.map(range => withinTimes(range, query)) : ranges
+}
+
+function partitionsOf({ types, userId, statuses }: ListQuery, now: number): IndexRange[] {
   if (userId !== undefined) return [{ index: 'owner', partition: ownerPartition(userId) }]
-  if (!type) return []
-  return shardNumbers(type).flatMap(shard =>
-    bucketsOf(statuses).map(bucket => ({
-      index: 'view' as const,
-      partition: viewPartition(type.type, bucket, shard),
-      ...(bucket === 'open' ? openBounds(statuses, now) : {}),
-    })),
+  const shards = [...Array(Math.max(0, ...types.map(type => shardNumbers(type).length))).keys()]
+  return shards.flatMap(shard =>
+    types
+      .filter(type => shard < shardNumbers(type).length)
+      .flatMap(({ type }) => viewRanges(type, shard, statuses, now)),
   )
+}
+
+function viewRanges(type: string, shard: number, statuses: readonly Status[], now: number): IndexRange[] {
+  return bucketsOf(statuses).map(bucket => ({
+    index: 'view' as const,
+    partition: viewPartition(type, bucket, shard),
+    ...(bucket === 'open' ? openBounds(statuses, now) : {}),
+  }))
+}
+
+/** The sort key of the task in an order. */
+export function sortKeyOf({ dueAt, createdAt, view }: Task, order: ListOrder): number {
+  if (order.endsWith('due')) return dueAt
+  return order.endsWith('created') ? createdAt : (view?.sort ?? 0)
 }
 
 function bucketsOf(statuses: readonly Status[]): Array<View['bucket']> {
@@ -83,9 +106,11 @@ export async function matchingHeads(
   return new Map(heads.filter(task => matches(task, query, system.clock.now())).map(task => [task.id, task]))
 }
 
-function matches(task: Task, { type, userId, statuses }: ListQuery, now: number): boolean {
+function matches(task: Task, query: ListQuery, now: number): boolean {
+  const { types, userId, statuses } = query
   if (isGone(task, now)) return false
-  if (type && task.type !== type.type) return false
+  if (types.length > 0 && !types.some(({ type }) => type === task.type)) return false
+  if (!passes(task, sortKeyOf(task, query.order), query)) return false
   if (userId !== undefined && task.userId !== userId) return false
   return statuses.length === 0 || statuses.includes(statusOf(task, now))
 }

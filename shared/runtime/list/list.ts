@@ -2,7 +2,8 @@
  * Lists show many tasks, a page at a time: those of a type or of a user, by status, in an order.
  *
  * Where an index keeps the order, a page follows the index (this file). Other orders sort a bounded number of
- * tasks in memory (`sorted-list.ts`). `list-query.ts` has the query, `list-cursor.ts` its opaque cursor, and
+ * tasks in memory (`sorted-list.ts`). `list-query.ts` has the query, `list-filter.ts` what narrows it, `list-cursor.ts` its opaque
+ * cursor, and
  * `count-tasks.ts` the counts.
  */
 import type { FieldProblem } from '../../core/errors.ts'
@@ -10,6 +11,7 @@ import type { Task } from '../../core/task/task.ts'
 import type { System } from '../kernel/system.ts'
 import { type MergedEntry, mergeRanges, take } from '../ready/merge-ranges.ts'
 import { decodeCursor, encodeCursor } from './list-cursor.ts'
+import { filterName } from './list-filter.ts'
 import { isInIndexOrder, type ListQuery, listRanges, matchingHeads } from './list-query.ts'
 import { type ListedTask, SORTED_TASKS_MAX, sortedRunning, sortedTasks, tasksAfter } from './sorted-list.ts'
 
@@ -34,7 +36,7 @@ export async function listTasks(system: System, query: ListQuery): Promise<ListA
   const after = query.cursor === undefined ? undefined : decodeCursor(name, query.cursor)
   if (query.cursor !== undefined && !after) return refused('cursor', FOREIGN_CURSOR)
   if (isRunningOfType(query)) {
-    const running = await sortedRunning(system, query, query.type)
+    const running = await sortedRunning(system, query)
     if (running) return sortedPage(running, query, name, after)
   }
   if (isInIndexOrder(query)) return indexPage(system, query, name, after)
@@ -60,13 +62,14 @@ function tooManyToSort({ order, userId, statuses }: ListQuery): string {
   return `${most}: ${which} are listed by ended or -ended; due and -due list any number of open ones (delayed, ready, running, compensating)`
 }
 
-function queryName({ type, userId, statuses, order }: ListQuery): string {
-  return JSON.stringify([type?.type ?? null, userId ?? null, [...new Set(statuses)].sort(), order])
+function queryName(query: ListQuery): string {
+  const { types, userId, statuses, order } = query
+  const names = types.map(({ type }) => type)
+  return JSON.stringify([names, userId ?? null, [...new Set(statuses)].sort(), order, filterName(query)])
 }
 
-function isRunningOfType(query: ListQuery): query is ListQuery & { type: NonNullable<ListQuery['type']> } {
-  const { type, userId, statuses } = query
-  return type !== undefined && userId === undefined && statuses.length > 0 && statuses.every(isRunning)
+function isRunningOfType({ types, userId, statuses }: ListQuery): boolean {
+  return types.length > 0 && userId === undefined && statuses.length > 0 && statuses.every(isRunning)
 }
 
 function isRunning(status: string): boolean {

@@ -1,10 +1,10 @@
 import { runningPlace } from '../../core/place/place-names.ts'
 import type { Task } from '../../core/task/task.ts'
-import { shardNumbers, type TaskType } from '../../core/types/task-type.ts'
+import { shardNumbers } from '../../core/types/task-type.ts'
 import type { IndexRange } from '../../ports/stores.ts'
 import type { System } from '../kernel/system.ts'
 import { type MergedEntry, mergeRanges, take } from '../ready/merge-ranges.ts'
-import { type ListOrder, type ListQuery, listRanges, matchingHeads } from './list-query.ts'
+import { type ListQuery, listRanges, matchingHeads, sortKeyOf } from './list-query.ts'
 
 /** At most this many matching tasks are sorted in memory, for an order that no index keeps. */
 export const SORTED_TASKS_MAX = 1_000
@@ -23,21 +23,19 @@ export async function sortedTasks(system: System, query: ListQuery): Promise<Lis
 }
 
 /**
- * The running tasks of a type, sorted, without reading all of its backlog; undefined when too many run.
+ * The running tasks of the query's types, sorted, without reading all of their backlog; undefined when too many run.
  *
  * Most running tasks are in the running places. A task that a handler runs enters them with its first heartbeat. A running
  * task that waits for more workers may be in its ready place or in the place of a limit instead. Such tasks are looked for among the open tasks of the type with the earliest due times, in
  * some 1,000 entries. Where a type has more open tasks, the list may lack a task outside of the running places.
  */
-export async function sortedRunning(
-  system: System,
-  query: ListQuery,
-  type: TaskType,
-): Promise<ListedTask[] | undefined> {
-  const places = shardNumbers(type).map(shard => ({
-    index: 'place' as const,
-    partition: runningPlace(type.type, shard),
-  }))
+export async function sortedRunning(system: System, query: ListQuery): Promise<ListedTask[] | undefined> {
+  const places = query.types.flatMap(type =>
+    shardNumbers(type).map(shard => ({
+      index: 'place' as const,
+      partition: runningPlace(type.type, shard),
+    })),
+  )
   const running = await collect(system, query, places, SORTED_TASKS_MAX)
   if (!running.isAll) return undefined
   const due = await collect(system, query, listRanges(query, system.clock.now()), SORTED_TASKS_MAX)
@@ -77,12 +75,6 @@ function sorted(tasks: readonly Task[], query: ListQuery): ListedTask[] {
   return tasks
     .map(task => ({ task, entry: { id: task.id, sort: sortKeyOf(task, query.order), range: 0 } }))
     .sort((a, b) => compare(a.entry, b.entry, query))
-}
-
-/** The sort key of the task in an order. */
-export function sortKeyOf({ dueAt, createdAt, view }: Task, order: ListOrder): number {
-  if (order.endsWith('due')) return dueAt
-  return order.endsWith('created') ? createdAt : (view?.sort ?? 0)
 }
 
 function compare(a: MergedEntry, b: MergedEntry, { order }: ListQuery): number {

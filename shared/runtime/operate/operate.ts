@@ -1,3 +1,4 @@
+import { type Expected, isStale } from '../../core/change/edits.ts'
 import { defined } from '../../core/defined.ts'
 import { BatonError } from '../../core/errors.ts'
 import { type ResumeAction, type ResumeRefusal, resume } from '../../core/flow/resume.ts'
@@ -29,26 +30,37 @@ export type OperateOutcome<Refusal extends string, H extends Head = Task> =
 export async function cancelTask(
   system: System,
   id: string,
-): Promise<OperateOutcome<'finished' | 'undoing'>> {
-  const { decision, head: task } = await transact(system, await readTask(system, id), current =>
-    isPresent(system, current) ? cancel(current, system.clock.now()) : UNKNOWN,
-  )
+  expected: Expected = {},
+): Promise<OperateOutcome<'finished' | 'undoing' | 'stale'>> {
+  const decide = asExpected(system, expected, current => cancel(current, system.clock.now()))
+  const { decision, head: task } = await transact(system, await readTask(system, id), decide)
   if (!task || (!decision.ok && decision.reason === 'unknown')) return UNKNOWN
   if (decision.ok || decision.reason === 'already-cancelled') return { ok: true, task }
   return { ok: false, reason: decision.reason, task }
 }
 
-/** Removes the task, even when its head cannot be read. It never runs again, and readers do not find it any more. */
+export type RemoveOutcome<H extends Head = Task> =
+  | { readonly ok: true }
+  | Extract<OperateOutcome<'stale', H>, { ok: false }>
+
+/**
+ * Removes the task, even when its head cannot be read and no revision is expected. It never runs again, and readers do not find it
+ * any more.
+ */
 export async function removeTask(
   system: System,
   id: string,
-): Promise<{ readonly ok: true } | { readonly ok: false; readonly reason: 'unknown' }> {
-  const seen = await readUnlessUnreadable(readTask(system, id))
+  expected: Expected = {},
+): Promise<RemoveOutcome> {
+  const reading = readTask(system, id)
+  const seen = await (expected.ifRevision === undefined ? readUnlessUnreadable(reading) : reading)
   if (seen === 'unreadable') return (await system.tasks.bury(id, system.clock.now())) ? { ok: true } : UNKNOWN
-  const { decision } = await transact(system, seen, current =>
-    isPresent(system, current) ? { ok: true as const, change: remove(current, system.clock.now()) } : UNKNOWN,
-  )
-  if (!decision.ok) return UNKNOWN
+  const decide = asExpected(system, expected, current => ({
+    ok: true as const,
+    change: remove(current, system.clock.now()),
+  }))
+  const { decision, head: task } = await transact(system, seen, decide)
+  if (!decision.ok) return task && decision.reason === 'stale' ? { ...decision, task } : UNKNOWN
   if (decision.change.before) await deleteLastingBodies(system, decision.change.before)
   return { ok: true }
 }
@@ -69,10 +81,11 @@ export async function resumeTask(
   system: System,
   id: string,
   action: ResumeAction,
-): Promise<OperateOutcome<ResumeRefusal>> {
-  const { decision, head: task } = await transact(system, await withoutOwedCallbacks(system, id), current =>
-    isPresent(system, current) ? resume(current, action, system.clock.now()) : UNKNOWN,
-  )
+  expected: Expected = {},
+): Promise<OperateOutcome<ResumeRefusal | 'stale'>> {
+  const decide = asExpected(system, expected, current => resume(current, action, system.clock.now()))
+  const seen = await withoutOwedCallbacks(system, id, expected)
+  const { decision, head: task } = await transact(system, seen, decide)
   return outcomeOf(decision, task)
 }
 
@@ -81,37 +94,41 @@ export async function restartTask(
   system: System,
   id: string,
   clean: Clean = ['failed', 'succeeded'],
-): Promise<OperateOutcome<RestartRefusal>> {
-  const seen = await withoutOwedCallbacks(system, id)
+  expected: Expected = {},
+): Promise<OperateOutcome<RestartRefusal | 'stale'>> {
+  const seen = await withoutOwedCallbacks(system, id, expected)
   if (!isPresent(system, seen)) return UNKNOWN
+  if (isStale(seen, expected)) return { ...STALE, task: seen }
   const draft = await republication(system, seen)
-  const { decision, head: task } = await transact(system, seen, current =>
-    isPresent(system, current)
-      ? restart(
-          current,
-          { publication: { ...withNewBirth(system, draft), ...kept(current) }, clean, keepInput: true },
-          system.clock.now(),
-        )
-      : UNKNOWN,
-  )
+  const decide = asExpected(system, expected, current => {
+    const publication = { ...withNewBirth(system, draft), ...kept(current) }
+    return restart(current, { publication, clean, keepInput: true }, system.clock.now())
+  })
+  const { decision, head: task } = await transact(system, seen, decide)
   return outcomeOf(decision, task)
 }
 
-/** Publishes the callbacks that the task owes, before the task opens again. Returns the head after that. */
-async function withoutOwedCallbacks(system: System, id: string): Promise<Task | undefined> {
+/** Publishes the callbacks that a task of the expected revision owes, before it opens again. Returns the head after that. */
+async function withoutOwedCallbacks(
+  system: System,
+  id: string,
+  expected: Expected,
+): Promise<Task | undefined> {
   const head = await readTask(system, id)
-  if (!head?.owes) return head
+  if (!head?.owes || isStale(head, expected)) return head
   await publishTaskCallbacks(system, head)
   return readTask(system, id)
 }
 
-/** Tries again to publish the callbacks that an ended task owes. */
+/** Tries again to publish the callbacks that an ended task owes. This is no edit: it changes nothing that a caller can set. */
 export async function retryCallbacks(
   system: System,
   id: string,
-): Promise<OperateOutcome<'owes-nothing' | 'owes'>> {
+  expected: Expected = {},
+): Promise<OperateOutcome<'owes-nothing' | 'owes' | 'stale'>> {
   const seen = await readTask(system, id)
   if (!isPresent(system, seen)) return UNKNOWN
+  if (isStale(seen, expected)) return { ...STALE, task: seen }
   if (!seen.owes) return { ok: false, reason: 'owes-nothing', task: seen }
   await publishTaskCallbacks(system, seen)
   const task = await readTask(system, id)
@@ -179,8 +196,23 @@ function optionsOfFlow({ retentionMs }: Options, { deadlineMs }: FlowState): Opt
 /** There is no such task, or readers do not find it any more. */
 export const UNKNOWN = { ok: false, reason: 'unknown' } as const
 
+/** A person has changed the task since the caller read it. */
+const STALE = { ok: false, reason: 'stale' } as const
+
+/** The decision about a task that readers can find and that has the expected revision, for `transact`. */
+export function asExpected<Decided>(
+  system: System,
+  expected: Expected,
+  decide: (task: Task) => Decided,
+): (current: Task | undefined) => Decided | typeof UNKNOWN | typeof STALE {
+  return current => {
+    if (!isPresent(system, current)) return UNKNOWN
+    return isStale(current, expected) ? STALE : decide(current)
+  }
+}
+
 /** Whether the task exists and readers can find it. */
-export function isPresent(system: System, task: Task | undefined): task is Task {
+function isPresent(system: System, task: Task | undefined): task is Task {
   return task !== undefined && !isGone(task, system.clock.now())
 }
 

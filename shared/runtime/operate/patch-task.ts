@@ -1,4 +1,5 @@
 import type { Change } from '../../core/change/change.ts'
+import type { Expected } from '../../core/change/edits.ts'
 import { defined } from '../../core/defined.ts'
 import type { FieldProblem } from '../../core/errors.ts'
 import { BatonError } from '../../core/errors.ts'
@@ -16,7 +17,7 @@ import { readTask } from '../kernel/read-heads.ts'
 import type { System } from '../kernel/system.ts'
 import { flowInputProblems } from '../publish/resolve-flow.ts'
 import { typeOptions } from '../publish/resolve-publication.ts'
-import { isPresent, type OperateOutcome, outcomeOf, UNKNOWN } from './operate.ts'
+import { asExpected, type OperateOutcome, outcomeOf } from './operate.ts'
 
 /** The changes that a patch asks for. `delayMs` counts from now; null resets a field to the default of its type. */
 export type PatchRequest = Omit<Patch, 'options' | 'allOptions' | 'removesDeadline' | 'priority'> & {
@@ -26,20 +27,24 @@ export type PatchRequest = Omit<Patch, 'options' | 'allOptions' | 'removesDeadli
 }
 
 export type PatchOutcome =
-  | OperateOutcome<'finished'>
+  | OperateOutcome<'finished' | 'stale'>
   | { readonly ok: false; readonly reason: 'invalid'; readonly problems: readonly FieldProblem[] }
 
 /** Changes an open task. A request without fields changes nothing. */
-export async function patchTask(system: System, id: string, request: PatchRequest): Promise<PatchOutcome> {
+export async function patchTask(
+  system: System,
+  id: string,
+  request: PatchRequest,
+  expected: Expected = {},
+): Promise<PatchOutcome> {
   const head = await readTask(system, id)
   const isWebhookInput = head?.kind === 'webhook' && request.input !== undefined
   const needsType = request.priority === null || clears(request.options ?? {}) || isWebhookInput
   const type = needsType && head ? await system.types.get(head.type) : undefined
-  const { decision, head: task } = await transact(system, head, current =>
-    isPresent(system, current)
-      ? decidePatch(current, request, type?.configuration, system.clock.now())
-      : UNKNOWN,
+  const decide = asExpected(system, expected, current =>
+    decidePatch(current, request, type?.configuration, system.clock.now()),
   )
+  const { decision, head: task } = await transact(system, head, decide)
   if (!decision.ok && decision.reason === 'invalid') return decision
   return outcomeOf(decision, task)
 }

@@ -1,5 +1,6 @@
 import type { ScheduledTask } from '../../api/schedules.ts'
 import type { Decision } from '../../core/change/change.ts'
+import { type Expected, isStale } from '../../core/change/edits.ts'
 import { BatonError } from '../../core/errors.ts'
 import { remove } from '../../core/operate/operate.ts'
 import { isGone } from '../../core/publish/publish.ts'
@@ -17,36 +18,41 @@ import { ofSameBirth, transact } from '../kernel/kernel.ts'
 import { bodyValue } from '../kernel/living-bodies.ts'
 import { readHead } from '../kernel/read-heads.ts'
 import type { System } from '../kernel/system.ts'
-import type { OperateOutcome } from '../operate/operate.ts'
+import type { OperateOutcome, RemoveOutcome } from '../operate/operate.ts'
 import { type PublishOutcome, publish } from '../publish/publish.ts'
 import { requestOfBody } from '../publish/request-of-body.ts'
 
 const UNKNOWN = { ok: false, reason: 'unknown' } as const
+const STALE = { ok: false, reason: 'stale' } as const
+
+type PauseOutcome = OperateOutcome<'finished' | 'stale', Schedule>
 
 /**
  * Pauses a schedule: when this returns, no tick that falls due later publishes anything. A tick that is due at the moment of
  * the pause may still publish its task just afterwards. Repeating the pause changes nothing.
  */
-export function pauseSchedule(system: System, id: string): Promise<OperateOutcome<'finished', Schedule>> {
-  return change(system, id, pause)
+export function pauseSchedule(system: System, id: string, expected: Expected = {}): Promise<PauseOutcome> {
+  return change(system, id, pause, expected)
 }
 
 /**
  * Resumes a schedule: it goes on with its next tick. Ticks that fell into the pause count as missed. Repeating
  * it changes nothing.
  */
-export function resumeSchedule(system: System, id: string): Promise<OperateOutcome<'finished', Schedule>> {
-  return change(system, id, resume)
+export function resumeSchedule(system: System, id: string, expected: Expected = {}): Promise<PauseOutcome> {
+  return change(system, id, resume, expected)
 }
 
 async function change(
   system: System,
   id: string,
   decide: (head: Schedule, now: number) => Decision<PauseRefusal, Schedule>,
-): Promise<OperateOutcome<'finished', Schedule>> {
-  const { decision, head } = await transact(system, await readHead(system, id, isSchedule), current =>
-    isPresent(system, current) ? decide(current, system.clock.now()) : UNKNOWN,
-  )
+  expected: Expected,
+): Promise<PauseOutcome> {
+  const { decision, head } = await transact(system, await readHead(system, id, isSchedule), current => {
+    if (!isPresent(system, current)) return UNKNOWN
+    return isStale(current, expected) ? STALE : decide(current, system.clock.now())
+  })
   if (!head || (!decision.ok && decision.reason === 'unknown')) return UNKNOWN
   if (decision.ok || decision.reason === 'nothing-to-change') return { ok: true, task: head }
   return { ok: false, reason: decision.reason, task: head }
@@ -59,11 +65,15 @@ async function change(
 export async function removeSchedule(
   system: System,
   id: string,
-): Promise<{ readonly ok: true } | { readonly ok: false; readonly reason: 'unknown' }> {
-  const { decision } = await transact(system, await readHead(system, id, isSchedule), current =>
-    isPresent(system, current) ? { ok: true as const, change: remove(current, system.clock.now()) } : UNKNOWN,
-  )
-  return decision.ok ? { ok: true } : UNKNOWN
+  expected: Expected = {},
+): Promise<RemoveOutcome<Schedule>> {
+  const { decision, head } = await transact(system, await readHead(system, id, isSchedule), current => {
+    if (!isPresent(system, current)) return UNKNOWN
+    if (isStale(current, expected)) return STALE
+    return { ok: true as const, change: remove<Schedule>(current, system.clock.now()) }
+  })
+  if (decision.ok) return { ok: true }
+  return head && decision.reason === 'stale' ? { ...decision, task: head } : UNKNOWN
 }
 
 export type Triggered =

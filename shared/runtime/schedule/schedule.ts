@@ -10,6 +10,7 @@
 
 import type { ScheduledTask } from '../../api/schedules.ts'
 import type { Change } from '../../core/change/change.ts'
+import { type Expected, isStale } from '../../core/change/edits.ts'
 import { BatonError, type FieldProblem } from '../../core/errors.ts'
 import type { Json } from '../../core/json.ts'
 import { isGone } from '../../core/publish/publish.ts'
@@ -50,6 +51,8 @@ export type PutScheduleOutcome =
       readonly existing: readonly string[]
     }
   | { readonly ok: false; readonly reason: 'invalid'; readonly problems: readonly FieldProblem[] }
+  /** A person has changed the schedule since the caller read it. `task` is left out when none exists. */
+  | { readonly ok: false; readonly reason: 'stale'; readonly task?: Schedule }
 
 /**
  * Creates a schedule or replaces what it publishes and when. An open schedule keeps its creation time and its pause,
@@ -60,19 +63,34 @@ export async function putSchedule(
   system: System,
   name: string,
   request: ScheduleRequest,
+  expected: Expected = {},
 ): Promise<PutScheduleOutcome> {
   const id = taskId(SCHEDULE_TYPE, name)
   const seen = await readHead(system, id, isSchedule)
   const definition = definitionOf(request)
+  if (isStale(presentIn(system, seen), expected)) return stale(system, seen)
   if (seen && (await isSame(system, seen, definition))) return { ok: true, created: false, task: seen }
   const refusal = await refusalOf(system, request)
   if (refusal) return refusal
   const { decision, head } = await transact(system, seen, current =>
-    decide(system, current, { name, definition }),
+    isStale(presentIn(system, current), expected) ? STALE : decide(system, current, { name, definition }),
   )
+  if (!decision.ok && decision.reason === 'stale') return stale(system, head)
   if (!decision.ok) return { ok: false, reason: 'invalid', problems: [neverTicksProblem(request.timing)] }
   if (!head) throw new BatonError('unavailable', `${id} was removed while it was being set`)
   return { ok: true, created: decision.created, task: head }
+}
+
+const STALE = { ok: false, reason: 'stale' } as const
+
+function stale(system: System, head: Schedule | undefined): PutScheduleOutcome {
+  const task = presentIn(system, head)
+  return { ...STALE, ...(task && { task }) }
+}
+
+/** The schedule, if readers can find it. */
+function presentIn({ clock }: System, head: Schedule | undefined): Schedule | undefined {
+  return isGone(head, clock.now()) ? undefined : head
 }
 
 function definitionOf({ timing, missed, graceMs, task }: ScheduleRequest): Definition {
@@ -110,7 +128,7 @@ async function refusalOf(
 
 type Decided =
   | { readonly ok: true; readonly created: boolean; readonly change: Change<Schedule> }
-  | { readonly ok: false; readonly change?: undefined }
+  | { readonly ok: false; readonly reason: 'never-ticks'; readonly change?: undefined }
 
 function decide(
   { clock, chance }: System,
@@ -121,7 +139,7 @@ function decide(
   const isPresent = current !== undefined && !isGone(current, now)
   const isOpen = isPresent && current.state === 'open'
   const next = ticksOfTiming(definition.timing, isOpen ? current.createdAt : now).next(now)
-  if (next === undefined) return { ok: false }
+  if (next === undefined) return { ok: false, reason: 'never-ticks' }
   const schedule = { name, born: chance.ulid(now), definition, next }
   if (!isPresent) return { ok: true, created: true, change: createSchedule(schedule, current, now) }
   const replaced = replaceSchedule(current, schedule, now)

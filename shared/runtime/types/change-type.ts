@@ -1,4 +1,4 @@
-import { type Operator, withRecord } from '../../core/change/operations.ts'
+import { type Operator, withRecorded } from '../../core/change/operations.ts'
 import { defined } from '../../core/defined.ts'
 import { BatonError } from '../../core/errors.ts'
 import {
@@ -56,10 +56,10 @@ function withOperator(
   before: TaskType | undefined,
   operator: Operator | undefined,
 ): TaskType {
-  const { operations } = before ?? {}
-  if (!operator?.what) return { ...after, ...(operations && { operations }) }
+  const { edits, operations } = before ?? {}
+  if (!operator?.what) return { ...after, ...defined({ edits, operations }) }
   const { by, what } = operator
-  return { ...after, operations: withRecord(operations, { at: after.updatedAt, by, what }) }
+  return { ...after, ...withRecorded({ edits, operations }, { at: after.updatedAt, by, what }) }
 }
 
 function successor(

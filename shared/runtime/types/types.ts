@@ -8,6 +8,7 @@
  * (`type-cache.ts`), so a change reaches every claim within that time.
  */
 
+import { type Expected, isStale } from '../../core/change/edits.ts'
 import type { FieldProblem } from '../../core/errors.ts'
 import { unknownTypeProblem } from '../../core/rules/nearest.ts'
 import type { TypeKind } from '../../core/states.ts'
@@ -25,6 +26,8 @@ const READS_AT_ONCE_MAX = 25
 export type PutTypeOutcome =
   | { readonly ok: true; readonly created: boolean; readonly type: TaskType }
   | { readonly ok: false; readonly reason: 'fewer-shards'; readonly shards: number }
+  /** A person has changed the type since the caller read it. `type` is left out when none exists. */
+  | { readonly ok: false; readonly reason: 'stale'; readonly type?: TaskType }
   /** The type is deployed with another kind. */
   | { readonly ok: false; readonly reason: 'deployed-kind'; readonly kind: TypeKind }
   | { readonly ok: false; readonly reason: 'invalid'; readonly problems: readonly FieldProblem[] }
@@ -43,21 +46,31 @@ export async function putType(
   system: Pick<System, 'types' | 'clock' | 'messages' | 'operator'>,
   name: string,
   configuration: TypeConfiguration,
+  expected: Expected = {},
 ): Promise<PutTypeOutcome> {
   const problems = await stepProblems(system, name, configuration)
   if (problems.length > 0) return { ok: false, reason: 'invalid', problems }
   const changed = await changeType(system, name, stored =>
-    refusalOf(configuration, stored) ? undefined : { ...stored, configuration, operator: system.operator },
+    refusalOf(configuration, stored, expected)
+      ? undefined
+      : { ...stored, configuration, operator: system.operator },
   )
   const { before, after } = changed
   await applyTypeChange(system, changed)
   // Only a refusal leaves the type as it is, and it was decided on `before`.
-  return after ? { ok: true, created: !before, type: after } : (refusalOf(configuration, before) as Refusal)
+  return after
+    ? { ok: true, created: !before, type: after }
+    : (refusalOf(configuration, before, expected) as Refusal)
 }
 
 type Refusal = Extract<PutTypeOutcome, { ok: false }>
 
-function refusalOf(configuration: TypeConfiguration, stored: TaskType | undefined): Refusal | undefined {
+function refusalOf(
+  configuration: TypeConfiguration,
+  stored: TaskType | undefined,
+  expected: Expected,
+): Refusal | undefined {
+  if (isStale(stored, expected)) return { ok: false, reason: 'stale', ...(stored && { type: stored }) }
   if (!stored) return undefined
   const { kind } = stored.configuration
   const shards = shardsOf(stored.configuration)

@@ -1,6 +1,7 @@
+import { addedUp, type FailureCount } from '../../core/failures/failures.ts'
 import type { Json } from '../../core/json.ts'
 import type { Clock } from '../../ports/machine.ts'
-import type { RecordStore } from '../../ports/stores.ts'
+import type { FailureStore, RecordStore } from '../../ports/stores.ts'
 
 /** Stores records of the machinery in memory. Expired records count as gone. */
 export function createMemoryRecordStore(clock: Pick<Clock, 'now'>): RecordStore {
@@ -20,5 +21,23 @@ export function createMemoryRecordStore(clock: Pick<Clock, 'now'>): RecordStore 
       if (stored === undefined) put(name, value, expiresAt)
       return stored
     },
+  }
+}
+
+/** Stores counts of failures in memory. */
+export function createMemoryFailureStore(): FailureStore {
+  const counts = new Map<string, FailureCount>()
+  return {
+    add: async count => {
+      const name = JSON.stringify([count.type, count.hour, count.error])
+      const earlier = counts.get(name)
+      const [sum = count] = addedUp(earlier ? [earlier, count] : [count], () => name)
+      counts.set(name, sum)
+    },
+    since: async (type, hour, most) =>
+      [...counts.values()]
+        .filter(one => one.type === type && one.hour >= hour)
+        .sort((a, b) => b.hour - a.hour || (a.error < b.error ? 1 : -1))
+        .slice(0, most),
   }
 }

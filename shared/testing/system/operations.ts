@@ -1,5 +1,5 @@
 import type { ApiCanvas } from '../../api/canvases.ts'
-import type { PageQuery } from '../../api/scalars.ts'
+import type { ExpectedRevision, PageQuery } from '../../api/scalars.ts'
 import type { ApiSchedule, ScheduleBody } from '../../api/schedules.ts'
 import type { ApiTask, PatchBody, RetryTaskBody } from '../../api/tasks.ts'
 import { ProblemError } from '../../client/problem-error.ts'
@@ -9,14 +9,15 @@ import { taskId } from '../../core/task/task.ts'
 import { iso } from '../../present/iso.ts'
 import { invalid, problem } from '../../present/problems.ts'
 import {
-  noSuchTask,
   operationProblem,
   publishProblem,
+  staleProblem,
   unknownType,
   unknownTypes,
 } from '../../present/refusal-problems.ts'
 import { presentSchedule } from '../../present/schedules.ts'
 import { presentTask } from '../../present/tasks.ts'
+import { presentPaused } from '../../present/types.ts'
 import { bodyProblems } from '../../requests/body-rules.ts'
 import { fieldProblems, patchRequestOf, sizeProblem } from '../../requests/publish-requests.ts'
 import { scheduleRequestOf } from '../../requests/schedule-requests.ts'
@@ -64,17 +65,21 @@ export function createOperations(plain: System, readers: StatusReaders) {
     return presentTask(await describeHead(plain, readers, outcome.task))
   }
   return {
-    cancel: async (id: string) => shown(id, await cancelTask(by('cancel'), id)),
-    remove: async (id: string) => {
-      if (!(await removeTask(plain, id)).ok) throw new ProblemError(noSuchTask(id))
+    cancel: async (id: string, expected: ExpectedRevision = {}) =>
+      shown(id, await cancelTask(by('cancel'), id, expected)),
+    remove: async (id: string, expected: ExpectedRevision = {}) => {
+      const outcome = await removeTask(plain, id, expected)
+      if (!outcome.ok) throw new ProblemError(operationProblem(id, outcome))
     },
-    retry: async (id: string, { action = 'restart', clean }: RetryTaskBody = {}) => {
+    retry: async (id: string, { action = 'restart', clean, ...expected }: RetryTaskBody = {}) => {
       const system = by(action === 'restart' ? 'retry' : action)
-      if (action === 'restart') return shown(id, await restartTask(system, id, clean))
+      if (action === 'restart') return shown(id, await restartTask(system, id, clean, expected))
       if (clean) throw refusedField('clean', 'is for action "restart" only')
       return shown(
         id,
-        await (action === 'retry-callbacks' ? retryCallbacks(system, id) : resumeTask(system, id, action)),
+        await (action === 'retry-callbacks'
+          ? retryCallbacks(system, id, expected)
+          : resumeTask(system, id, action, expected)),
       )
     },
     patch: async (id: string, given: PatchBody) => {
@@ -83,12 +88,14 @@ export function createOperations(plain: System, readers: StatusReaders) {
       if (problems.length > 0) throw new ProblemError(invalid(problems))
       const tooLarge = sizeProblem(body.input, 'input')
       if (tooLarge) throw new ProblemError(invalid([tooLarge], 'too-large'))
-      const outcome = await patchTask(by('patch'), id, patchRequestOf(body))
+      const outcome = await patchTask(by('patch'), id, patchRequestOf(body), body)
       if (!outcome.ok && outcome.reason === 'invalid') throw new ProblemError(invalid(outcome.problems))
       return shown(id, outcome)
     },
-    pause: async (type: string) => paused(plain, type, await pauseType(by('pause'), type)),
-    resume: async (type: string) => paused(plain, type, await resumeType(by('resume'), type)),
+    pause: async (type: string, expected: ExpectedRevision = {}) =>
+      paused(plain, type, await pauseType(by('pause'), type, expected)),
+    resume: async (type: string, expected: ExpectedRevision = {}) =>
+      paused(plain, type, await resumeType(by('resume'), type, expected)),
     canvas: (id: string, page: PageQuery = {}) => canvas(plain, id, page),
     cancelCanvas: async (id: string) => {
       const outcome = await cancelCanvas(plain, id)
@@ -104,9 +111,10 @@ function refusedField(path: string, message: string): ProblemError {
   return new ProblemError(invalid([{ path, message }]))
 }
 
-async function paused(system: System, type: string, changed: { readonly paused: boolean } | undefined) {
-  if (!changed) throw new ProblemError(unknownType(type, await registeredNames(system), 'type'))
-  return { type, paused: changed.paused }
+async function paused(system: System, type: string, outcome: Awaited<ReturnType<typeof pauseType>>) {
+  if (outcome.ok) return presentPaused(outcome.type)
+  if (outcome.reason === 'stale') throw new ProblemError(staleProblem(type, outcome.type))
+  throw new ProblemError(unknownType(type, await registeredNames(system), 'type'))
 }
 
 const CANVAS_MEMBERS_SHOWN = 100
@@ -137,6 +145,7 @@ function createScheduleOperations(plain: System, by: (what: string) => System) {
     const outcome = await changing
     if (outcome.ok) return read(name)
     if (outcome.reason === 'unknown') throw unknown(name)
+    if (outcome.reason === 'stale') throw new ProblemError(staleProblem(name, outcome.task))
     throw new ProblemError(
       problem('conflict', `${name} has had its last tick; set it again to give it new ticks`),
     )
@@ -146,11 +155,16 @@ function createScheduleOperations(plain: System, by: (what: string) => System) {
       if (given) await put(by('put'), name, given)
       return read(name)
     },
-    removeSchedule: async (name: string) => {
-      if (!(await removeSchedule(plain, idOf(name))).ok) throw unknown(name)
+    removeSchedule: async (name: string, expected: ExpectedRevision = {}) => {
+      const outcome = await removeSchedule(plain, idOf(name), expected)
+      if (outcome.ok) return
+      if (outcome.reason === 'stale') throw new ProblemError(staleProblem(name, outcome.task))
+      throw unknown(name)
     },
-    pauseSchedule: (name: string) => change(name, pauseSchedule(by('pause'), idOf(name))),
-    resumeSchedule: (name: string) => change(name, resumeSchedule(by('resume'), idOf(name))),
+    pauseSchedule: (name: string, expected: ExpectedRevision = {}) =>
+      change(name, pauseSchedule(by('pause'), idOf(name), expected)),
+    resumeSchedule: (name: string, expected: ExpectedRevision = {}) =>
+      change(name, resumeSchedule(by('resume'), idOf(name), expected)),
     triggerSchedule: async (name: string) => {
       const outcome = await triggerSchedule(by('trigger'), idOf(name))
       if (outcome.ok) return { taskId: outcome.task.id }
@@ -166,8 +180,9 @@ async function put(system: System, name: string, given: ScheduleBody): Promise<v
   if (problems.length > 0) throw new ProblemError(invalid(problems))
   const asked = scheduleRequestOf(name, body, system.clock.now())
   if (!asked.ok) throw new ProblemError(invalid(asked.problems, asked.kind))
-  const outcome = await putSchedule(system, name, asked.request)
+  const outcome = await putSchedule(system, name, asked.request, body)
   if (outcome.ok) return
   if (outcome.reason === 'invalid') throw new ProblemError(invalid(outcome.problems))
+  if (outcome.reason === 'stale') throw new ProblemError(staleProblem(name, outcome.task))
   throw new ProblemError(unknownTypes(outcome.unknown, outcome.existing))
 }

@@ -27,7 +27,7 @@ import { cachedTypeReader } from '../../runtime/types/type-cache.ts'
 import { createMemoryCanvasStore } from '../stores/canvas-store.ts'
 import { createSeededChance } from '../stores/chance.ts'
 import { createMemoryLimitStore } from '../stores/limit-store.ts'
-import { createMemoryRecordStore } from '../stores/record-store.ts'
+import { createMemoryFailureStore, createMemoryRecordStore } from '../stores/record-store.ts'
 import { createMemoryTargets } from '../stores/targets.ts'
 import { createMemoryTaskStore } from '../stores/task-store.ts'
 import { createMemoryTurnStore } from '../stores/turn-store.ts'
@@ -114,6 +114,7 @@ export function createWorld(settings: WorldSettings): World {
     canvases: createMemoryCanvasStore(),
     limits: createMemoryLimitStore(queues.pushLimit),
     turns: createMemoryTurnStore(),
+    failures: createMemoryFailureStore(),
     records: createMemoryRecordStore(clock),
     targets: createMemoryTargets(clock),
     workers: createMemoryWorkerStore(clock),

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { ScanCommand } from '@aws-sdk/lib-dynamodb'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { hourOf } from '../../../shared/core/failures/failures.ts'
 import { viewPartition } from '../../../shared/core/place/place-names.ts'
 import { sweepRecord } from '../../../shared/core/record-names.ts'
 import { workOnJob } from '../../../shared/runtime/jobs/jobs.ts'
@@ -78,6 +79,7 @@ const KIND_BY_PARTITION: Readonly<Record<string, string>> = {
   permits: 'permits',
   turns: 'turns of a tenant',
   front: 'front of a line',
+  failures: 'count of failures',
 }
 
 /** As the first column of the tables of docs/data-model.md names it. */
@@ -146,6 +148,10 @@ async function runLimited(): Promise<void> {
   const limits = { rate: { limit: 9, perMs: 60_000 }, concurrency: { max: 9 } }
   await api.call('PUT', '/v1/types/limited', { kind: 'http', limits })
   await api.call('POST', '/v1/tasks', { type: 'limited', fairnessKey: 'a' })
+  await stores.failures.add({
+    ...{ type: 'jobs', error: 'Error: #', hour: hourOf(api.system.clock.now()), count: 1 },
+    ...{ firstAt: 0, lastAt: api.system.clock.now(), exampleId: 'jobs:a' },
+  })
   await stores.turns.noteFront('limited#0', 1, api.system.clock.now() + 7 * DAY)
   const { body } = await passing(api.call('POST', '/v1/claims', { type: 'limited', workerId: 'w1' }))
   expect(body.claims).toHaveLength(1)

@@ -57,7 +57,7 @@ describe('baton dev', () => {
     const from = dev.lines.length
 
     for (let nth = 0; nth < 5; nth++) {
-      await dev.call('POST', '/v1/tasks', { tasks: round(nth) })
+      await dev.call('POST', '/v1/tasks/batch', { tasks: round(nth) })
       shop.write('tasks/version.ts', `export const VERSION: number = ${10 + nth}\n`)
     }
 

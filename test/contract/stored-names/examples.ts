@@ -153,6 +153,7 @@ const EVERYTHING: TaskParts = {
     revision: 2,
   },
   parentId: 'resize:k0',
+  edits: 1,
   operations: [{ at: NOW, by: 'someone', what: 'patch' }],
   live: [
     aRun({
@@ -272,6 +273,7 @@ const TYPE: Required<TaskType> = {
   handlerVersion: '1',
   purges: EVERY_JOB.filter(job => job.kind === 'purge'),
   unapplied: ['relimit', 'reorder'],
+  edits: 1,
   operations: [{ at: NOW, by: 'someone', what: 'pause' }],
   version: 1,
   createdAt: NOW,
@@ -314,6 +316,7 @@ async function writeOthers({
   types,
   limits,
   turns,
+  failures,
   records,
   workers,
   targets,
@@ -340,6 +343,8 @@ async function writeOthers({
   await turns.advance('resize#0#a', 1, NOW)
   await turns.join('resize#0#a', { front: 1, count: 1, far: 1 }, NOW)
   await turns.noteFront('resize#0', 1, NOW)
+  const failed = { type: 'resize', error: 'Error: #', hour: NOW, count: 1, firstAt: NOW, lastAt: NOW }
+  await failures.add({ ...failed, exampleId: 'resize:a' })
   await records.putNew('minute#1', { at: NOW }, NOW)
   await records.put('sweep#schedule#1', null, NOW)
   await canvases.addEnds({ canvasId: 'c1', born: BORN }, 0, { ok: [1], bad: [2] }, NOW)

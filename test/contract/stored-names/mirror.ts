@@ -1,5 +1,6 @@
 import type { EventBridgeClient } from '@aws-sdk/client-eventbridge'
 import { createCanvasStore } from '../../../shared/aws/dynamo/canvas/canvas-store.ts'
+import { createFailureStore } from '../../../shared/aws/dynamo/failures/failure-store.ts'
 import { createTurnStore } from '../../../shared/aws/dynamo/fair/turn-store.ts'
 import { headItem } from '../../../shared/aws/dynamo/head/items.ts'
 import { createTaskCodec } from '../../../shared/aws/dynamo/head/task-codec.ts'
@@ -30,6 +31,7 @@ export type Mirror = {
     | 'canvases'
     | 'limits'
     | 'turns'
+    | 'failures'
     | 'records'
     | 'targets'
     | 'workers'
@@ -70,6 +72,7 @@ export function createMirror(names: Names): Mirror {
       canvases: createCanvasStore(documents, settings),
       limits: createLimitStore(documents, settings),
       turns: createTurnStore(documents, settings),
+      failures: createFailureStore(documents, settings),
       records: createRecordStore(documents, settings),
       targets: createTargets(documents, settings),
       workers: createWorkerStore(documents, settings),

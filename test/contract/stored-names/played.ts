@@ -33,6 +33,7 @@ function mirrored(system: PlanningSystem, { ports, noteHead }: Mirror): Planning
     canvases: bothOf(system.canvases, ports.canvases),
     limits: bothOf(system.limits, ports.limits),
     turns: bothOf(system.turns, ports.turns),
+    failures: bothOf(system.failures, ports.failures),
     records: bothOf(system.records, ports.records),
     targets: bothOf(system.targets, ports.targets),
     workers: bothOf(system.workers, ports.workers),

@@ -75,16 +75,16 @@ describe('a body', () => {
   test('of more than 4 MB is a 413, with or without an announced length', async () => {
     const tooLong = JSON.stringify({ tasks: [{ type: 'jobs', input: 'é'.repeat(2_100_000) }] })
     const fitting = JSON.stringify({ tasks: [{ type: 'jobs', input: 'e'.repeat(4_000_000) }] })
-    const stream = new Request('http://localhost/v1/tasks', {
+    const stream = new Request('http://localhost/v1/tasks/batch', {
       method: 'POST',
       body: new Blob([tooLong]).stream(),
       headers: { 'content-type': 'application/json' },
       duplex: 'half',
     } as RequestInit)
 
-    expect((await api.call('POST', '/v1/tasks', tooLong)).status).toBe(413)
+    expect((await api.call('POST', '/v1/tasks/batch', tooLong)).status).toBe(413)
     expect((await api.app.request(stream)).status).toBe(413)
-    expect((await api.call('POST', '/v1/tasks', fitting)).status).toBe(200)
+    expect((await api.call('POST', '/v1/tasks/batch', fitting)).status).toBe(200)
   })
 })
 
@@ -282,7 +282,7 @@ describe('an error', () => {
       return store.apply(change)
     }
     const half = await anApi({ tasks: { ...store, apply } })
-    const { body } = await half.call('POST', '/v1/tasks', {
+    const { body } = await half.call('POST', '/v1/tasks/batch', {
       tasks: [
         { type: 'jobs', key: 'good' },
         { type: 'jobs', key: 'bad' },

@@ -272,7 +272,7 @@ describe('a batch', () => {
     })
     const tasks = Array.from({ length: 100 }, (_, n) => ({ type: 'jobs', key: `${n}`, tags: FAT_TAGS }))
 
-    const { status, body } = await api.call('POST', '/v1/tasks', { tasks })
+    const { status, body } = await api.call('POST', '/v1/tasks/batch', { tasks })
 
     expect(status).toBe(200)
     expect(body.results.map(({ id }: Shown) => id)).toEqual(tasks.map(({ key }) => `jobs:${key}`))
@@ -284,7 +284,7 @@ describe('a batch', () => {
     const nonsense = Object.fromEntries(Array.from({ length: 3_000 }, (_, n) => [`"${n}`, 1]))
     const tasks = Array.from({ length: 100 }, () => ({ type: 'jobs', ...nonsense }))
 
-    const { body } = await api.call('POST', '/v1/tasks', { tasks })
+    const { body } = await api.call('POST', '/v1/tasks/batch', { tasks })
     const one = await api.call('POST', '/v1/tasks', { type: 'jobs', ['"'.repeat(1_900_000)]: 1 })
 
     expect(body.results.every(({ status }: Shown) => status === 400)).toBe(true)

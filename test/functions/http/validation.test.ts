@@ -184,7 +184,7 @@ describe('other requests are refused by the path of the field', () => {
     ['type=jobs&limit=ten', 'limit'],
     ['type=jobs&limit=', 'limit'],
     ['type=jobs&limit=1&limit=2', 'limit'],
-    ['type=jobs&type=jobs', 'type'],
+    ['userId=u&userId=u', 'userId'],
     ['userId=', 'userId'],
     ['userId=%00', 'userId'],
     ['type=jobs&canvasId=', 'canvasId'],
@@ -214,7 +214,7 @@ describe('an unknown parameter of a query', () => {
 
 describe('a batch', () => {
   test('names the member and its field, and publishes the others', async () => {
-    const { status, body } = await api.call('POST', '/v1/tasks', {
+    const { status, body } = await api.call('POST', '/v1/tasks/batch', {
       tasks: [
         { type: 'jobs' },
         { type: 'jobs', retry: { maxRetries: 'three' } },
@@ -247,24 +247,32 @@ describe('a batch', () => {
   test('names a number that would lose digits', async () => {
     const body = '{"tasks":[{"type":"jobs","input":[9007199254740993]}]}'
 
-    const answer = await api.call('POST', '/v1/tasks', body)
+    const answer = await api.call('POST', '/v1/tasks/batch', body)
 
     expect(answer.body.results[0].problem.errors).toEqual([
       { path: 'tasks.0.input.0', message: expect.stringContaining('lose digits') },
     ])
   })
 
+  test('has a path of its own, which the path of a single publish names', async () => {
+    const { status, body } = await api.call('POST', '/v1/tasks', { tasks: [{ type: 'jobs', key: 'stray' }] })
+
+    expect(status).toBe(400)
+    expect(body.errors).toEqual([{ path: 'tasks', message: expect.stringContaining('POST /v1/tasks/batch') }])
+    expect((await api.call('GET', '/v1/tasks/jobs:stray')).status).toBe(404)
+  })
+
   test('without members is refused, and the answer names the field', async () => {
-    await expectRefused('POST', '/v1/tasks', { tasks: [] }, 'tasks')
+    await expectRefused('POST', '/v1/tasks/batch', { tasks: [] }, 'tasks')
     await expectRefused('POST', '/v1/runs/finish', { runs: [] }, 'runs')
     await expectRefused('POST', '/v1/runs/heartbeat', { runs: [] }, 'runs')
   })
 
   test('of more than 100 members, or beside other fields, is refused as a whole', async () => {
     const tasks = Array.from({ length: 101 }, () => ({ type: 'jobs' }))
-    await expectRefused('POST', '/v1/tasks', { tasks }, 'tasks')
-    await expectRefused('POST', '/v1/tasks', { tasks: [], type: 'jobs' }, 'type')
-    await expectRefused('POST', '/v1/tasks', { tasks: {} }, 'tasks')
+    await expectRefused('POST', '/v1/tasks/batch', { tasks }, 'tasks')
+    await expectRefused('POST', '/v1/tasks/batch', { tasks: [], type: 'jobs' }, 'type')
+    await expectRefused('POST', '/v1/tasks/batch', { tasks: {} }, 'tasks')
     await expectRefused('POST', '/v1/runs/finish', { runs: Array.from({ length: 101 }, () => null) }, 'runs')
   })
 })

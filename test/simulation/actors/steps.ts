@@ -1,6 +1,5 @@
 import { statusOf } from '../../../shared/core/status/status.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
-import type { TaskType } from '../../../shared/core/types/task-type.ts'
 import { startPurge } from '../../../shared/runtime/jobs/start-purge.ts'
 import type { PlanningSystem } from '../../../shared/runtime/kernel/system.ts'
 import { countTasks } from '../../../shared/runtime/list/count-tasks.ts'
@@ -144,8 +143,8 @@ async function put(
   return ok ? { ok } : { ok, reason: 'fewer shards' }
 }
 
-function answerOfType(type: TaskType | undefined): Answer {
-  return type ? { ok: true } : { ok: false, reason: 'unknown' }
+function answerOfType(outcome: Awaited<ReturnType<typeof pauseType>>): Answer {
+  return outcome.ok ? { ok: true } : { ok: false, reason: outcome.reason }
 }
 
 async function resume(
@@ -188,7 +187,7 @@ async function list(
   const type = await system.types.get(name)
   if (!type) return { ok: false, reason: 'unknown' }
   const begunAt = system.clock.now()
-  const answer = await listTasks(system, { type, statuses: [status], order: 'due', limit: 100 })
+  const answer = await listTasks(system, { types: [type], statuses: [status], order: 'due', limit: 100 })
   if (!answer.ok) return { ok: false, reason: answer.problem.message }
   const now = system.clock.now()
   const hasStatus = (task: Task) => [begunAt, now].some(time => statusOf(task, time) === status)

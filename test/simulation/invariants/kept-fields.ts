@@ -26,6 +26,17 @@ export const KEPT_FIELD_INVARIANTS: readonly Invariant[] = [
     },
   },
   {
+    name: 'the machinery never changes the revision that callers see',
+    watch: () => ({
+      on: event => {
+        if (event.what !== 'write') return undefined
+        const { before, after } = event
+        if (before?.born !== after.born || before.edits === after.edits) return undefined
+        return `${after.operation} changed the revision of ${after.id} from ${before.edits} to ${after.edits}`
+      },
+    }),
+  },
+  {
     name: 'limits count a task by the input that its handler is given',
     watch: () => {
       const heads = new Map<string, Task>()

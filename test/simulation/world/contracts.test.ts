@@ -15,9 +15,8 @@ const SETTLED_MS = 31
 async function simulatedStores(): Promise<Stores> {
   const driver = await createDrivenWorld({ startsAt: NOW })
   const { driven, clock } = driver
-  const { tasks, types, canvases, records, limits, turns, targets, workers } = driver.services.systemFor(
-    driver.process(),
-  )
+  const { tasks, types, canvases, records, limits, turns, failures, targets, workers } =
+    driver.services.systemFor(driver.process())
   return {
     clock,
     tasks: afterLag(driver, driven(tasks)),
@@ -26,6 +25,7 @@ async function simulatedStores(): Promise<Stores> {
     records: driven(records),
     limits: driven(limits),
     turns: driven(turns),
+    failures: driven(failures),
     targets: driven(targets),
     workers: driven(workers),
   }

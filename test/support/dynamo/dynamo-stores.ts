@@ -1,6 +1,7 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import { createCanvasStore } from '../../../shared/aws/dynamo/canvas/canvas-store.ts'
+import { createFailureStore } from '../../../shared/aws/dynamo/failures/failure-store.ts'
 import { createTurnStore } from '../../../shared/aws/dynamo/fair/turn-store.ts'
 import { createTaskStore } from '../../../shared/aws/dynamo/head/task-store.ts'
 import { createLimitStore } from '../../../shared/aws/dynamo/limits/limit-store.ts'
@@ -10,6 +11,7 @@ import { createTargets } from '../../../shared/aws/dynamo/worker/targets.ts'
 import { createWorkerStore } from '../../../shared/aws/dynamo/worker/worker-store.ts'
 import type {
   CanvasStore,
+  FailureStore,
   LimitStore,
   RecordStore,
   Targets,
@@ -29,6 +31,7 @@ export type Stores = {
   readonly records: RecordStore
   readonly limits: LimitStore
   readonly turns: TurnStore
+  readonly failures: FailureStore
   readonly targets: Targets
   readonly workers: WorkerStore
   readonly clock: ManualClock
@@ -55,6 +58,7 @@ export function dynamoStores(client: DynamoDBClient, table: string): DynamoStore
     canvases: createCanvasStore(documents, { table, clock, chance }),
     limits: createLimitStore(documents, { table, newWriteId }),
     turns: createTurnStore(documents, { table }),
+    failures: createFailureStore(documents, { table }),
     records: createRecordStore(documents, { table, clock }),
     targets: createTargets(documents, { table, clock, chance }),
     workers: createWorkerStore(documents, { table, clock }),

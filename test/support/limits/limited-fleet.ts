@@ -37,7 +37,7 @@ export function aLimitedFleet(): LimitedFleet {
   async function publishAll(type: string, bodies: readonly Body[]): Promise<void> {
     for (let start = 0; start < bodies.length; start += 100) {
       const tasks = bodies.slice(start, start + 100).map(body => ({ type, input: {}, ...body }))
-      const { status, body } = await system().call('POST', '/v1/tasks', { tasks })
+      const { status, body } = await system().call('POST', '/v1/tasks/batch', { tasks })
       expect([status, body.results.find((one: Given) => one.status > 201)]).toEqual([200, undefined])
     }
   }

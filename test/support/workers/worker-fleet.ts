@@ -46,7 +46,7 @@ export function aWorkerFleet(): WorkerFleet {
     publishAll: async (count, prefix, body) => {
       const tasks = Array.from({ length: count }, (_, i) => ({ ...body, key: `${prefix}${i}` }))
       for (let start = 0; start < count; start += 100) {
-        const { status } = await system().call('POST', '/v1/tasks', {
+        const { status } = await system().call('POST', '/v1/tasks/batch', {
           tasks: tasks.slice(start, start + 100),
         })
         expect(status).toBe(200)

@@ -15,7 +15,10 @@ import {
   createMemoryMessages,
   type MemoryMessages,
 } from '../../../shared/testing/stores/messages.ts'
-import { createMemoryRecordStore } from '../../../shared/testing/stores/record-store.ts'
+import {
+  createMemoryFailureStore,
+  createMemoryRecordStore,
+} from '../../../shared/testing/stores/record-store.ts'
 import { createMemoryTargets } from '../../../shared/testing/stores/targets.ts'
 import { createMemoryTaskStore } from '../../../shared/testing/stores/task-store.ts'
 import { createMemoryTurnStore } from '../../../shared/testing/stores/turn-store.ts'
@@ -46,6 +49,7 @@ export function aMemorySystem(): MemorySystem {
     canvases: createMemoryCanvasStore(),
     limits: createMemoryLimitStore(change => void planLimits({ messages, log: silent }, [change])),
     turns: createMemoryTurnStore(),
+    failures: createMemoryFailureStore(),
     records: createMemoryRecordStore(clock),
     targets: createMemoryTargets(clock),
     workers: createMemoryWorkerStore(clock),

@@ -30,7 +30,7 @@ async function plainTasks(count: number, prefix: string): Promise<number> {
     .map(number => ({ type: 'add', key: `${prefix}${number}`, input: [number] }))
   const pages = Array.from({ length: count / 100 }, (_, page) => tasks.slice(page * 100, page * 100 + 100))
   const before = await succeeded('add')
-  await Promise.all(pages.map(page => system.call('POST', '/v1/tasks', { tasks: page })))
+  await Promise.all(pages.map(page => system.call('POST', '/v1/tasks/batch', { tasks: page })))
   await until(async () => (await succeeded('add')) >= before + count)
   return Date.now() - begunAt
 }

@@ -168,7 +168,7 @@ describe('as deployed', () => {
     const before = deployed.cloud.meter.snapshot()
     const begunAt = Date.now()
     const tasks = Array.from({ length: count }, (_, key) => ({ type, key: `${key}` }))
-    await deployed.call('POST', '/v1/tasks', { tasks })
+    await deployed.call('POST', '/v1/tasks/batch', { tasks })
     const { body } = await deployed.call('POST', '/v1/claims', { type, workerId: 'w', limit: count })
     const runs = body.claims.map(
       ({ task, run }: { task: { id: string }; run: { id: string; fence: number } }) => ({

@@ -82,7 +82,7 @@ async function oneByOne(ids: readonly string[], read: (id: string) => Promise<Gi
 const numbers = Array.from({ length: EACH }, (_, number) => number)
 
 async function publishMany(tasks: object[]): Promise<void> {
-  const { status, body } = await system.call('POST', '/v1/tasks', { tasks })
+  const { status, body } = await system.call('POST', '/v1/tasks/batch', { tasks })
   expect([status, ...body.results.map((result: Given) => result.status)].every(code => code < 300)).toBe(true)
 }
 

@@ -113,7 +113,7 @@ describe('a saga of three steps, by a handler, a standalone worker and an HTTP w
     const stop = workOverHttp()
     const ids = CASES.map((_, index) => `provision:case-${index}`)
     const tasks = CASES.map((input, index) => ({ type: 'provision', key: `case-${index}`, input }))
-    await system().call('POST', '/v1/tasks', { tasks })
+    await system().call('POST', '/v1/tasks/batch', { tasks })
 
     const ended: Task[] = []
     for (const id of ids) ended.push(await system().taskWhen(id, hasEnded))

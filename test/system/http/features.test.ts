@@ -19,6 +19,23 @@ function linesAbout(functionName: string, taskId: string) {
   return logs.map(line => JSON.parse(line)).filter(line => line.taskId === taskId)
 }
 
+describe('failures', () => {
+  it('are grouped by error, with the failed runs of tasks that succeed later', async () => {
+    const keys = ['failing-1', 'failing-2']
+    const ids = await Promise.all(
+      keys.map(key => system.publish({ type: 'probe', key, input: { failures: 2 } })),
+    )
+    for (const id of ids) await system.taskWhen(id, ended)
+
+    const { items } = await system.answerWhen('/v1/failures?type=probe', ({ items }) =>
+      items.some(({ count, error }: { count: number; error: string }) => count >= 4 && error.includes(':')),
+    )
+
+    expect(items[0]).toMatchObject({ type: 'probe', exampleId: expect.stringMatching(/^probe:/) })
+    expect(items[0].error).not.toMatch(/\d/)
+  })
+})
+
 describe('a handler', () => {
   it.each([
     [
@@ -266,7 +283,7 @@ describe('a program that speaks HTTP', () => {
     const type = 'repeats'
     const keys = Array.from({ length: 30 }, (_, nth) => `k${(nth * 7) % 30}`)
     await system.call('PUT', `/v1/types/${type}`, { kind: 'http' })
-    await system.call('POST', '/v1/tasks', { tasks: keys.map(key => ({ type, key })) })
+    await system.call('POST', '/v1/tasks/batch', { tasks: keys.map(key => ({ type, key })) })
     const { claims } = (await system.call('POST', '/v1/claims', { type, workerId: 'w', limit: 100 })).body
     const report = ({ task, run }: (typeof claims)[number], route: string, more: object) =>
       system.call('POST', `/v1/tasks/${task.id}/runs/${run.id}/${route}`, { fence: run.fence, ...more })

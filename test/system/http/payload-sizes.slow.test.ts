@@ -46,9 +46,9 @@ test('a body of 4 MB is accepted; a longer one, and one whose event is too large
     })
   const plain = 'x'.repeat(340_000)
 
-  const taken = await system.call('POST', '/v1/tasks', tasks(12, plain))
-  const tooLong = await system.call('POST', '/v1/tasks', tasks(13, plain))
-  const tooLarge = await system.call('POST', '/v1/tasks', tasks(12, '"'.repeat(170_000)))
+  const taken = await system.call('POST', '/v1/tasks/batch', tasks(12, plain))
+  const tooLong = await system.call('POST', '/v1/tasks/batch', tasks(13, plain))
+  const tooLarge = await system.call('POST', '/v1/tasks/batch', tasks(12, '"'.repeat(170_000)))
 
   expect([taken.status, taken.body.results.length]).toEqual([200, 12])
   expect([tooLong.status, tooLong.body.type]).toEqual([413, 'urn:baton:problem:too-large'])

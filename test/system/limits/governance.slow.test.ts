@@ -87,7 +87,7 @@ async function fill(from: number, to: number): Promise<void> {
       input: {},
       dueAt,
     }))
-    expect((await system.call('POST', '/v1/tasks', { tasks })).status).toBe(200)
+    expect((await system.call('POST', '/v1/tasks/batch', { tasks })).status).toBe(200)
   }
   const inQueue = to - Math.ceil(to / NTH_OVER_HTTP)
   await expect.poll(() => messagesIn('Video').length, { interval: 100 }).toBeGreaterThanOrEqual(inQueue)

@@ -28,7 +28,7 @@ async function publishFor(tenants: readonly string[], count: number): Promise<vo
   const all = tenants.flatMap(fairnessKey => Array(count).fill({ type: 'bulk', fairnessKey }))
   for (let start = 0; start < all.length; start += 100) {
     const tasks = all.slice(start, start + 100)
-    expect((await system.call('POST', '/v1/tasks', { tasks })).status).toBe(200)
+    expect((await system.call('POST', '/v1/tasks/batch', { tasks })).status).toBe(200)
   }
 }
 

@@ -29,7 +29,7 @@ it('60 tasks of an ordered type run one by one, and no function is invoked 17 ti
     input: { sleepMs: RUN_MS },
   }))
 
-  await call('POST', '/v1/tasks', { tasks })
+  await call('POST', '/v1/tasks/batch', { tasks })
   await succeeded(TASKS)
   const spans = await Promise.all(tasks.map(({ key }) => spanOf(key)))
   const from = Math.min(...spans.map(span => span.from))

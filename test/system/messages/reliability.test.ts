@@ -38,7 +38,7 @@ describe('publishing', () => {
     const batches = [0, 1, 2].map(nth => tasks.slice((nth * MANY) / 3, ((nth + 1) * MANY) / 3))
 
     const answers = await Promise.all(
-      [...batches, ...batches].map(batch => system.call('POST', '/v1/tasks', { tasks: batch })),
+      [...batches, ...batches].map(batch => system.call('POST', '/v1/tasks/batch', { tasks: batch })),
     )
     const done = []
     for (const { key } of tasks) done.push(await system.taskWhen(`probe:${key}`, ended))
@@ -70,7 +70,7 @@ describe('a task that takes its process down', () => {
       input: { sleepMs: 100 },
       leaseMs: 5_000,
     }))
-    await system.call('POST', '/v1/tasks', { tasks: innocent })
+    await system.call('POST', '/v1/tasks/batch', { tasks: innocent })
 
     probe.resume()
     const tasks = await Promise.all(innocent.map(({ key }) => system.taskWhen(`probe:${key}`, ended)))

@@ -184,7 +184,7 @@ it(`${CROWD} tasks due in one far minute share one EventBridge schedule and are 
       input: {},
       dueAt: new Date(minute * MINUTE + (((start + nth) * 7) % MINUTE)).toISOString(),
     }))
-    expect((await system.call('POST', '/v1/tasks', { tasks })).status).toBe(200)
+    expect((await system.call('POST', '/v1/tasks/batch', { tasks })).status).toBe(200)
   }
   await expect.poll(() => entriesOf(minute)).toBe(CROWD)
   await scheduled(minute)

@@ -70,7 +70,7 @@ async function publishMany(prefix: string, type: string, input: (nth: number) =>
     input: input(nth),
   }))
   for (let at = 0; at < TASKS; at += PER_CALL) {
-    const { status } = await system.call('POST', '/v1/tasks', { tasks: tasks.slice(at, at + PER_CALL) })
+    const { status } = await system.call('POST', '/v1/tasks/batch', { tasks: tasks.slice(at, at + PER_CALL) })
     expect(status).toBeLessThan(300)
   }
   return tasks.map(task => `${type}:${task.key}`)

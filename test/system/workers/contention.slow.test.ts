@@ -16,7 +16,7 @@ beforeAll(async () => {
   await system.call('PUT', `/v1/types/${TYPE}`, { kind: 'http', defaults: { leaseMs: 600_000 } })
   const tasks = Array.from({ length: TASKS }, (_, n) => ({ type: TYPE, key: `${n}`, priority: n % 7 }))
   const batches = Array.from({ length: TASKS / 100 }, (_, n) => tasks.slice(n * 100, (n + 1) * 100))
-  await sideBySide(batches, 4, batch => system.call('POST', '/v1/tasks', { tasks: batch }))
+  await sideBySide(batches, 4, batch => system.call('POST', '/v1/tasks/batch', { tasks: batch }))
 })
 
 afterAll(() => system?.stop())

@@ -119,7 +119,7 @@ describe('a task for listed workers', () => {
       priority: 9,
       workerIds: ['absent'],
     }))
-    await system.call('POST', '/v1/tasks', { tasks: crowd })
+    await system.call('POST', '/v1/tasks/batch', { tasks: crowd })
     await system.publish({ type: TYPE, key: 'for-anybody' })
     await untilQuiet(system)
 

@@ -75,6 +75,7 @@ export const HEAD = attributesOf<Omit<HeadMembers, Derived>>()({
   member: optional('member', MEMBER),
   canvas: optional('canvas', CANVAS),
   schedule: optional('sched', schedule),
+  edits: optional('edits', number),
   operations: optional('ops', operations),
 
   dueAt: always('due', number),

@@ -344,7 +344,7 @@ describe('a claim', () => {
         key: `${first + n}`,
         priority: -first - n,
       }))
-      await api.call('POST', '/v1/tasks', { tasks })
+      await api.call('POST', '/v1/tasks/batch', { tasks })
       for (const { priority } of tasks) open.add(-priority)
     }
 

@@ -31,6 +31,7 @@ describe('PUT /v1/schedules/{name}', () => {
       nextRunAt: '2026-01-02T01:30:00.000Z',
       createdAt: '2026-01-01T12:00:00.000Z',
       updatedAt: '2026-01-01T12:00:00.000Z',
+      revision: 1,
       operations: [{ at: '2026-01-01T12:00:00.000Z', by: 'anonymous', what: 'put' }],
     })
     expect((await api.call('GET', PATH)).body).toEqual(answer.body)

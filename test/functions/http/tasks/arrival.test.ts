@@ -24,7 +24,7 @@ describe.each(['arrival', 'priority', 'aged'])('tasks with one due time, ordered
   test('are claimed in the order of their batch, and a second batch after the first', async () => {
     for (const keys of [KEYS.slice(0, 40), KEYS.slice(40)]) {
       const tasks = keys.map((key, nth) => ({ type: 'jobs', key, input: inputOf(nth) }))
-      await api.call('POST', '/v1/tasks', { tasks })
+      await api.call('POST', '/v1/tasks/batch', { tasks })
     }
 
     expect([...(await claimedKeys(25)), ...(await claimedKeys(100))]).toEqual(KEYS)
@@ -38,10 +38,10 @@ describe.each(['arrival', 'priority', 'aged'])('tasks with one due time, ordered
   })
 
   test('stand behind a released task, which keeps its position', async () => {
-    await api.call('POST', '/v1/tasks', { tasks: [{ type: 'jobs', key: 'first' }] })
+    await api.call('POST', '/v1/tasks/batch', { tasks: [{ type: 'jobs', key: 'first' }] })
     const { body } = await api.call('POST', '/v1/claims', { type: 'jobs', workerId: 'w1' })
     const [{ task, run }] = body.claims
-    await api.call('POST', '/v1/tasks', { tasks: KEYS.map(key => ({ type: 'jobs', key })) })
+    await api.call('POST', '/v1/tasks/batch', { tasks: KEYS.map(key => ({ type: 'jobs', key })) })
     await api.call('POST', `/v1/tasks/${task.id}/runs/${run.id}/release`, { fence: run.fence })
 
     expect(await claimedKeys(100)).toEqual(['first', ...KEYS])

@@ -29,7 +29,7 @@ async function listed(query: string): Promise<string[]> {
 test('lists page through tasks of one due time, each once, both ways', async () => {
   const keys = [...Array(90).keys()].map(n => `k${n}`)
   await api.call('PUT', '/v1/types/equal', { kind: 'handler' })
-  const { body } = await api.call('POST', '/v1/tasks', {
+  const { body } = await api.call('POST', '/v1/tasks/batch', {
     tasks: keys.map(key => ({ type: 'equal', key, delayMs: 3_600_000, userId: 'ü' })),
   })
   expect(body.results.every(({ status }: Shown) => status === 201)).toBe(true)
@@ -99,7 +99,7 @@ test('a lone surrogate is refused in a key and kept in an input, and harms no ot
   const text = `a${LONE_SURROGATE}b`
   const short = { text, [`member ${text}`]: 1 }
   const long = { text: text.repeat(2_000) }
-  const { status, body } = await api.call('POST', '/v1/tasks', {
+  const { status, body } = await api.call('POST', '/v1/tasks/batch', {
     tasks: [
       { type: 'texts', key: 'before', input: 'plain' },
       { type: 'texts', key: text, input: 'plain' },
@@ -135,4 +135,39 @@ test('two concurrent publishes of one key create one task', async () => {
 
   expect(answers.map(({ status }) => status).sort()).toEqual([...Array(9).fill(200), 201])
   expect((await api.call('GET', '/v1/tasks/jobs:race')).body.input).toBe(created?.body.task.input)
+})
+
+test('of twenty operators who have read the same revision, exactly one changes the task, while it is claimed', async () => {
+  const id = await published(api, { key: 'contested' })
+  const path = pathOf(id)
+  const changing = [...Array(20).keys()].map(priority => api.call('PATCH', path, { priority, ifRevision: 0 }))
+  const [answers] = await Promise.all([Promise.all(changing), claimed(api)])
+
+  const statuses = answers.map(({ status }) => status)
+  expect(statuses.toSorted()).toEqual([200, ...Array(19).fill(409)])
+  const { body: task } = await api.call('GET', path)
+  expect([task.revision, task.priority]).toEqual([1, statuses.indexOf(200)])
+  expect(answers.every(({ status, body }) => status === 200 || body.revision === 1)).toBe(true)
+})
+
+test('filters bound the reads of an index, and pages with equal times merge several types', async () => {
+  await api.call('PUT', '/v1/types/left', { kind: 'handler' })
+  await api.call('PUT', '/v1/types/right', { kind: 'handler' })
+  const dueAt = new Date(stores.clock.now() + 7_200_000).toISOString()
+  const keys = [...Array(30).keys()].map(n => `m${n}`)
+  const tasks = keys.map((key, n) => ({
+    type: n % 2 ? 'left' : 'right',
+    key,
+    dueAt,
+    tags: { n: `${n % 3}` },
+  }))
+  await api.call('POST', '/v1/tasks/batch', { tasks })
+
+  const types = 'type=left&type=right&status=delayed&limit=7'
+  const bounds = `since=${dueAt}&until=${new Date(Date.parse(dueAt) + 1).toISOString()}`
+
+  expect((await listed(`${types}&${bounds}`)).toSorted()).toEqual(keys.toSorted())
+  expect((await listed(`${types}&${bounds}&order=-due`)).toSorted()).toEqual(keys.toSorted())
+  expect(await listed(`${types}&until=${dueAt}`)).toEqual([])
+  expect(await listed(`${types}&tag=n:0`)).toHaveLength(10)
 })

@@ -27,7 +27,7 @@ const numbered = (count: number) => [...Array(count).keys()].map(n => `k${String
 
 async function publishMany(tasks: readonly object[]): Promise<void> {
   for (let start = 0; start < tasks.length; start += 100)
-    await api.call('POST', '/v1/tasks', { tasks: tasks.slice(start, start + 100) })
+    await api.call('POST', '/v1/tasks/batch', { tasks: tasks.slice(start, start + 100) })
 }
 
 describe('a list of a type', () => {

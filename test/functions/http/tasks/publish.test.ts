@@ -243,7 +243,7 @@ describe('a large input', () => {
 describe('a batch', () => {
   test('creates the first task of each key, and leaves inputs out of its answer', async () => {
     const tasks = [...Array(100).keys()].map(n => ({ type: 'jobs', key: `k${n % 50}`, input: n }))
-    const { status, body } = await api.call('POST', '/v1/tasks', { tasks })
+    const { status, body } = await api.call('POST', '/v1/tasks/batch', { tasks })
 
     expect(status).toBe(200)
     expect(body.results.map((result: Shown) => result.status)).toEqual([
@@ -267,7 +267,7 @@ describe('a batch', () => {
       },
     })
     reads = 0
-    await api.call('POST', '/v1/tasks', { tasks: Array(50).fill({ type: 'jobs' }) })
+    await api.call('POST', '/v1/tasks/batch', { tasks: Array(50).fill({ type: 'jobs' }) })
 
     expect(reads).toBe(1)
   })

@@ -131,7 +131,7 @@ describe('a pause', () => {
     })
     await api.system.clock.advance(2 * SECOND)
 
-    expect((await pausing).body).toEqual({ type: 'jobs', paused: true })
+    expect((await pausing).body).toEqual({ type: 'jobs', paused: true, revision: 2 })
     expect(answeredAt).toBe(NOW + 1_500)
     expect(await claimKeys()).toEqual([])
     expect(await get('jobs:k0')).toMatchObject({ status: 'ready', statusReason: 'paused' })
@@ -156,7 +156,7 @@ describe('a pause', () => {
 
     const resumed = await answerAfterWait('POST', '/v1/types/jobs/resume')
 
-    expect(resumed.body).toEqual({ type: 'jobs', paused: false })
+    expect(resumed.body).toEqual({ type: 'jobs', paused: false, revision: 3 })
     expect(api.system.messages.jobLooks.map(({ delaySeconds }) => delaySeconds)).toContain(5)
     expect(await claimKeys()).toHaveLength(3)
   })

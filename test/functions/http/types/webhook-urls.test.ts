@@ -92,7 +92,7 @@ describe('a password in the URL of an input', () => {
   })
 
   it('is refused for its own member of a batch only', async () => {
-    const { body } = await api.call('POST', '/v1/tasks', { tasks: [task, { type: 'jobs' }] })
+    const { body } = await api.call('POST', '/v1/tasks/batch', { tasks: [task, { type: 'jobs' }] })
 
     expect(body.results.map((one: { status: number }) => one.status)).toEqual([400, 201])
   })

@@ -19,7 +19,10 @@ import { CHANGE_HOOKS } from '../../../../shared/runtime/change-hooks.ts'
 import type { PlanningSystem } from '../../../../shared/runtime/kernel/system.ts'
 import { createMemoryCanvasStore } from '../../../../shared/testing/stores/canvas-store.ts'
 import { createMemoryLimitStore } from '../../../../shared/testing/stores/limit-store.ts'
-import { createMemoryRecordStore } from '../../../../shared/testing/stores/record-store.ts'
+import {
+  createMemoryFailureStore,
+  createMemoryRecordStore,
+} from '../../../../shared/testing/stores/record-store.ts'
 import { createMemoryTargets } from '../../../../shared/testing/stores/targets.ts'
 import { createMemoryTurnStore } from '../../../../shared/testing/stores/turn-store.ts'
 import { createMemoryTypeStore } from '../../../../shared/testing/stores/type-store.ts'
@@ -84,6 +87,7 @@ export function createServices(
     records: createMemoryRecordStore(clock),
     limits: watchedLimits(world, onLimit),
     turns: createMemoryTurnStore(),
+    failures: createMemoryFailureStore(),
     targets: createMemoryTargets(clock),
     workers: createMemoryWorkerStore(clock),
   }
@@ -113,6 +117,7 @@ export function createServices(
       records: reachedBy(process, 'records', stores.records),
       limits: reachedBy(process, 'limits', stores.limits),
       turns: reachedBy(process, 'turns', stores.turns),
+      failures: reachedBy(process, 'failures', stores.failures),
       targets: reachedBy(process, 'targets', stores.targets),
       workers: reachedBy(process, 'workers', stores.workers),
       messages: messagesFor(world, process, { wakes, jobs, queueOf: type => queues.get(type) }),

@@ -1,0 +1,60 @@
+import {
+  type ApiFailureGroup,
+  type FailuresQuery,
+  failuresPage,
+  failuresQuery,
+} from '../../../shared/api/failures.ts'
+import { FAILURES_SINCE_MS_MAX, HOUR_MS } from '../../../shared/core/failures/failures.ts'
+import { iso } from '../../../shared/present/iso.ts'
+import { invalid } from '../../../shared/present/problems.ts'
+import { unknownTypes } from '../../../shared/present/refusal-problems.ts'
+import {
+  FAILURE_COUNTS_MAX,
+  type FailureGroup,
+  readFailures,
+} from '../../../shared/runtime/failures/failures.ts'
+import { registeredNames } from '../../../shared/runtime/types/registered-names.ts'
+import { type Answer, answerProblem, type Call, route } from '../route.ts'
+
+const DEFAULT_LIMIT = 20
+const SINCE_DEFAULT_MS = 24 * HOUR_MS
+
+export const failureRoutes = [
+  route({
+    method: 'get',
+    path: '/v1/failures',
+    operation: 'listFailures',
+    summary: 'Failed tasks and runs, grouped by type and error, the most frequent first',
+    query: failuresQuery,
+    answers: { 200: { description: 'One page', schema: failuresPage } },
+    problems: [404],
+    handle: handleFailures,
+  }),
+]
+
+async function handleFailures({ system, query }: Call<FailuresQuery, unknown>): Promise<Answer> {
+  const { type = [], limit = DEFAULT_LIMIT, cursor = '0' } = query
+  const now = system.clock.now()
+  const since = query.since === undefined ? now - SINCE_DEFAULT_MS : Date.parse(query.since)
+  const existing = await registeredNames(system)
+  const unknown = type.filter(name => !existing.includes(name)).map(name => ({ type: name, path: 'type' }))
+  if (unknown.length > 0) return answerProblem(unknownTypes(unknown, existing))
+  if (since < now - FAILURES_SINCE_MS_MAX) return refused('since', 'must be at most 7 days ago')
+  if (!/^\d{1,4}$/.test(cursor)) return refused('cursor', 'must be a nextCursor of this list')
+  const groups = await readFailures(system, type.length > 0 ? [...new Set(type)] : existing, since)
+  if (!groups) {
+    const message = `must be later, or give a type: there are more than ${FAILURE_COUNTS_MAX} hourly counts to add up`
+    return refused('since', message)
+  }
+  const end = Number(cursor) + limit
+  const items = groups.slice(Number(cursor), end).map(presentGroup)
+  return { status: 200, body: { items, ...(end < groups.length && { nextCursor: String(end) }) } }
+}
+
+function refused(path: string, message: string): Answer {
+  return answerProblem(invalid([{ path, message }]))
+}
+
+function presentGroup({ firstAt, lastAt, ...group }: FailureGroup): ApiFailureGroup {
+  return { ...group, firstAt: iso(firstAt), lastAt: iso(lastAt) }
+}

@@ -1,0 +1,67 @@
+/**
+ * Failures are counted from the table's stream (`countFailures`) and read as groups of one type and error (`readFailures`).
+ * `core/failures/failures.ts` says what counts.
+ */
+
+import { addedUp, type FailureCount, failuresIn, hourOf } from '../../core/failures/failures.ts'
+import { type Head, isTask } from '../../core/task/head.ts'
+import { sideBySide } from '../kernel/side-by-side.ts'
+import type { System } from '../kernel/system.ts'
+
+const WRITES_AT_ONCE_MAX = 10
+const READS_AT_ONCE_MAX = 10
+/** One answer adds up at most this many hourly counts, of some 300 bytes each: some 190 read units. */
+export const FAILURE_COUNTS_MAX = 5_000
+
+type Change = { readonly task: Head; readonly position: string }
+type Batch = { readonly positions: readonly string[]; readonly failed: readonly string[] }
+
+/**
+ * Counts the failures in a batch of the stream. As outcomes are, they are counted up to the first record that Lambda must deliver
+ * again, so a failure counts once, unless the process dies before Lambda has its answer. A count that cannot be written is lost and
+ * logged: it must not hold up the stream.
+ */
+export async function countFailures(
+  { failures, log }: Pick<System, 'failures' | 'log'>,
+  changes: readonly Change[],
+  { positions, failed }: Batch,
+): Promise<void> {
+  const first = positions.findIndex(position => failed.includes(position))
+  const countable = new Set(first < 0 ? positions : positions.slice(0, first))
+  const found = changes.flatMap(({ task, position }) =>
+    countable.has(position) && isTask(task) ? failuresIn(task) : [],
+  )
+  const counts = addedUp(found, ({ type, hour, error }) => JSON.stringify([type, hour, error]))
+  await sideBySide(counts, WRITES_AT_ONCE_MAX, async count => {
+    try {
+      await failures.add(count)
+    } catch (error) {
+      log.warn('failures were not counted', { error, type: count.type, count: count.count })
+    }
+  })
+}
+
+export type FailureGroup = Omit<FailureCount, 'hour'>
+
+/**
+ * Reads the failures of these types since the beginning of an hour, in groups of one type and error, those with the most failures
+ * first. Undefined when there are too many counts to add up.
+ */
+export async function readFailures(
+  { failures }: Pick<System, 'failures'>,
+  types: readonly string[],
+  since: number,
+): Promise<FailureGroup[] | undefined> {
+  let left = FAILURE_COUNTS_MAX
+  const read = await sideBySide(types, READS_AT_ONCE_MAX, async type => {
+    if (left < 0) return []
+    const counts = await failures.since(type, hourOf(since), left + 1)
+    left -= counts.length
+    return counts
+  })
+  if (left < 0) return undefined
+  const groups = addedUp(read.flat(), ({ type, error }) => JSON.stringify([type, error]))
+  return groups
+    .sort((a, b) => b.count - a.count || b.lastAt - a.lastAt)
+    .map(({ hour: _hour, ...group }) => group)
+}
