@@ -59,6 +59,11 @@ const workers = createRoute({
   path: '/workers',
   component: lazyRouteComponent(() => import('./workers/workers-page.tsx'), 'WorkersPage'),
 })
+const failures = createRoute({
+  getParentRoute: under,
+  path: '/failures',
+  component: lazyRouteComponent(() => import('./failures/failures-page.tsx'), 'FailuresPage'),
+})
 const events = createRoute({
   getParentRoute: under,
   path: '/events',
@@ -66,7 +71,18 @@ const events = createRoute({
 })
 
 export const router = createRouter({
-  routeTree: root.addChildren([overview, tasks, task, canvas, types, type, schedules, workers, events]),
+  routeTree: root.addChildren([
+    overview,
+    tasks,
+    task,
+    canvas,
+    types,
+    type,
+    schedules,
+    workers,
+    failures,
+    events,
+  ]),
   parseSearch,
   stringifySearch,
   defaultPreload: 'intent',

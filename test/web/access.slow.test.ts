@@ -17,6 +17,7 @@ const PAGES = [
   '/tasks?type=probe',
   '/tasks/probe%3Afails',
   '/canvases/canvas%3Aalbum',
+  '/failures',
   '/types',
   '/types/probe',
   '/schedules',

@@ -35,6 +35,7 @@ describe.skipIf(chromiumPath === undefined)('the dashboard', () => {
     ['/tasks?type=by-hand', 'Tasks', 'letter-1'],
     ['/tasks/by-hand%3Aletter-1', 'letter-1', 'Timeline'],
     ['/canvases/canvas%3Aalbum', 'canvas:album', 'Graph'],
+    ['/failures', 'Failures', 'Nothing has failed'],
     ['/types', 'Types', 'by-hand'],
     ['/types/by-hand', 'by-hand', 'Configuration'],
     ['/schedules', 'Schedules', 'nightly'],

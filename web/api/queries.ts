@@ -1,7 +1,8 @@
 import { infiniteQueryOptions, QueryClient, type QueryKey, queryOptions } from '@tanstack/react-query'
+import type { ApiFailureGroup } from '../../shared/api/failures.ts'
 import type { Page } from '../../shared/api/scalars.ts'
 import type { ListFilter } from '../../shared/api/tasks.ts'
-import { baton, isStatus } from './baton.ts'
+import { ask, baton, isStatus } from './baton.ts'
 
 /**
  * What pages ask the API. The first member of a key names a kind of answer; `live.ts` says which events change which kinds. No
@@ -93,6 +94,12 @@ export const canvasQuery = (id: string) =>
       baton.canvas(id, { limit: PAGE_MAX, ...(pageParam !== undefined && { cursor: pageParam }) }),
     ...listed,
   })
+
+export const failuresQuery = queryOptions({
+  queryKey: ['failures'],
+  queryFn: () => ask<Page<ApiFailureGroup>>(`/v1/failures?limit=${PAGE_MAX}`),
+  refetchInterval: SLOW_MS,
+})
 
 export const schedulesQuery = queryOptions({
   queryKey: ['schedules'],

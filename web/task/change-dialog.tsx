@@ -11,6 +11,8 @@ export function ChangeDialog({ task, onClose }: { readonly task: ApiTask; readon
   const [priority, setPriority] = useState(String(task.priority))
   const [due, setDue] = useState(localTime(task.dueAt))
   const [options, setOptions] = useState('{}')
+  // That of the task as the reader saw it: what another person changes meanwhile is not overwritten.
+  const [revision] = useState(task.revision)
   const change = useAction({
     run: (patch: PatchBody) => baton.patch(task.id, patch),
     done: 'The task was changed',
@@ -20,6 +22,7 @@ export function ChangeDialog({ task, onClose }: { readonly task: ApiTask; readon
   const submit = (event: FormEvent) => {
     event.preventDefault()
     change.mutate({
+      ifRevision: revision,
       ...(Number(priority) !== task.priority && { priority: Number(priority) }),
       ...(due !== localTime(task.dueAt) && due !== '' && { dueAt: new Date(due).toISOString() }),
       ...(jsonOf(options) as PatchBody | undefined),

@@ -13,7 +13,7 @@ type Change = (next: Partial<Record<keyof TaskFilter, unknown>>) => void
 export function FilterBar({ filter }: { readonly filter: TaskFilter }) {
   const navigate = useNavigate()
   const change: Change = next => void navigate({ to: '/tasks', search: { ...filter, ...next } as TaskFilter })
-  const [isMore, setMore] = useState(filter.userId !== undefined || filter.canvasId !== undefined)
+  const [isMore, setMore] = useState(TEXT_FILTERS.some(([name]) => filter[name] !== undefined))
   return (
     <div className="filters">
       <IdSearch />
@@ -117,18 +117,23 @@ function StatusChips({ filter, change }: { readonly filter: TaskFilter; readonly
 }
 
 const TEXT_FILTERS = [
-  ['userId', 'User'],
-  ['canvasId', 'Canvas'],
+  ['userId', 'User', ''],
+  ['canvasId', 'Canvas', ''],
+  ['tag', 'Tag', 'name:value'],
+  ['error', 'Error contains', ''],
+  ['since', 'From', '2026-11-23T09:00:00Z'],
+  ['until', 'Until', '2026-11-23T10:00:00Z'],
 ] as const
 
 function MoreFilters({ filter, change }: { readonly filter: TaskFilter; readonly change: Change }) {
   return (
     <div className="more-filters">
-      {TEXT_FILTERS.map(([name, label]) => (
+      {TEXT_FILTERS.map(([name, label, placeholder]) => (
         <label key={name}>
           <span className="faint">{label}</span>
           <input
-            defaultValue={filter[name] ?? ''}
+            defaultValue={[filter[name] ?? ''].flat().join(' ')}
+            placeholder={placeholder}
             onBlur={({ target }) => change({ [name]: target.value.trim() || undefined })}
             onKeyDown={({ key, currentTarget }) => key === 'Enter' && currentTarget.blur()}
           />

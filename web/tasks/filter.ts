@@ -7,6 +7,12 @@ export type TaskFilter = {
   readonly status?: readonly Status[]
   readonly userId?: string
   readonly canvasId?: string
+  /** Tags, each as `name:value`. */
+  readonly tag?: readonly string[]
+  /** Text that the error contains. */
+  readonly error?: string
+  readonly since?: string
+  readonly until?: string
   readonly order?: Order
 }
 
@@ -22,17 +28,23 @@ export const ORDER_NAMES: Readonly<Record<Order, string>> = {
   ended: 'Ended first',
 }
 
+const TEXTS = ['userId', 'canvasId', 'error', 'since', 'until'] as const
+
 /** The filter in an address. What is not legal is left out. */
 export function readTaskFilter(search: Record<string, unknown>): TaskFilter {
   const type = manyOf(search.type)
   const status = manyOf(search.status).filter((one): one is Status => STATUSES.some(known => known === one))
   const order = ORDERS.find(one => one === search.order)
-  const [userId, canvasId] = [oneOf(search.userId), oneOf(search.canvasId)]
+  const texts = TEXTS.flatMap(name => {
+    const value = oneOf(search[name])
+    return value === undefined ? [] : [[name, value]]
+  })
+  const tag = manyOf(search.tag)
   return {
     ...(type.length > 0 && { type }),
     ...(status.length > 0 && { status }),
-    ...(userId !== undefined && { userId }),
-    ...(canvasId !== undefined && { canvasId }),
+    ...Object.fromEntries(texts),
+    ...(tag.length > 0 && { tag }),
     ...(order && { order }),
   }
 }

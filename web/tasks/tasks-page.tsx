@@ -37,14 +37,13 @@ function Waiting({ error, onRetry }: { readonly error: unknown; readonly onRetry
   return error ? <Failure error={error} onRetry={onRetry} /> : <Loading rows={12} />
 }
 
-/** The filter as the API takes it. The API lists the tasks of one type, of a user, or of a canvas. */
-function listFilter(
-  { order = '-created', type, ...filter }: TaskFilter,
-  types: readonly string[],
-): ListFilter {
-  const isNarrow = filter.userId !== undefined || filter.canvasId !== undefined
-  const chosen = type?.[0] ?? (isNarrow ? undefined : types[0])
-  return { order, ...filter, ...(chosen !== undefined && { type: chosen }) }
+/** The API merges the lists of so many types. */
+const TYPES_MAX = 10
+
+/** The filter as the API takes it: a list is that of some types, of a user, or of a canvas. */
+function listFilter({ order = '-created', ...filter }: TaskFilter, types: readonly string[]): ListFilter {
+  const isNarrow = filter.type ?? filter.userId ?? filter.canvasId
+  return { order, ...(isNarrow === undefined && { type: types.slice(0, TYPES_MAX) }), ...filter }
 }
 
 function FilteredTasks({ filter }: { readonly filter: ListFilter }) {

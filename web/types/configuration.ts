@@ -10,6 +10,7 @@ export function configurationOf(type: ApiType): TypeBody {
     updatedAt: _updatedAt,
     operations: _operations,
     warnings: _warnings,
+    revision: _revision,
     ...configuration
   } = type
   return configuration as TypeBody

@@ -10,6 +10,8 @@ import { configurationOf } from './configuration.ts'
 /** Replaces the configuration of a type. The API says which field is wrong, and the text stays as it is. */
 export function EditDialog({ type, onClose }: { readonly type: ApiType; readonly onClose: () => void }) {
   const [text, setText] = useState(() => JSON.stringify(configurationOf(type), undefined, 2))
+  // That of the text: what another person changes meanwhile is not overwritten.
+  const [revision] = useState(type.revision)
   const put = useAction({
     run: (body: TypeBody) => baton.putType(type.type, body),
     done: `${type.type} was changed`,
@@ -18,7 +20,7 @@ export function EditDialog({ type, onClose }: { readonly type: ApiType; readonly
   })
   const submit = (event: FormEvent) => {
     event.preventDefault()
-    put.mutate(jsonOf(text) as TypeBody)
+    put.mutate({ ...(jsonOf(text) as TypeBody), ifRevision: revision })
   }
   return (
     <Dialog title={`Edit ${type.type}`} look="wide" onClose={onClose}>
