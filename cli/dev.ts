@@ -15,6 +15,8 @@ export type DevOptions = {
   /** A task type, and the port for its debugger: `resize` or `resize:9230`. */
   readonly inspect?: string
   readonly allowHost: readonly string[]
+  /** `iam`: the HTTP API demands signatures, as the deployed one does. */
+  readonly auth?: 'iam'
   readonly verbose: boolean
   /** The folder of the built dashboard. Without it the system has none. */
   readonly dashboard?: string
@@ -40,6 +42,11 @@ export const dev: DefineCommand = command => {
       '--allow-host <name>',
       'accepts calls under this host name, too; may be repeated (also: BATON_ALLOWED_HOSTS)',
       repeated,
+    )
+    .addOption(
+      new Option('--auth <kind>', 'iam: the HTTP API demands signed calls, as the deployed one does').choices(
+        ['iam'],
+      ),
     )
     .option('--verbose', 'shows every line that functions and workers log')
     .action(async (given: Partial<DevOptions> & Pick<DevOptions, 'port'>) => {

@@ -7,6 +7,7 @@ import { endWithTheLog } from '../shared/worker/log-end.ts'
 import type { Worker } from '../shared/worker/run-worker.ts'
 import type { DefineCommand } from './command.ts'
 import { readDevRecord } from './dev-record.ts'
+import { loadableFile } from './worker-code.ts'
 
 type Options = {
   readonly url?: string
@@ -35,11 +36,12 @@ export const worker: DefineCommand = command => {
 }
 
 async function run(file: string, options: Options): Promise<void> {
-  const tasks = await definitionsIn(file)
+  const loadable = await loadableFile(file)
+  const tasks = await definitionsIn(loadable, file)
   findSystem(options.url)
   // The AWS SDK is loaded only now: it takes longer than all that can be refused before.
   const { createWorker } = await import('../shared/worker/create-worker.ts')
-  const served = createWorker(workerOptions(file, options, tasks))
+  const served = createWorker(workerOptions(loadable, options, tasks))
   stopOnSignals(served)
   outliveHandlers(served)
   served.start()

@@ -2,7 +2,8 @@ import { relative } from 'node:path'
 import type { Scaffolded } from './scaffold.ts'
 
 /** What the starter has written, and what to do next, as lines for a terminal. */
-export function report({ folder, written, kept, hadApp }: Scaffolded, cwd: string, manager: string): string {
+export function report(scaffolded: Scaffolded, cwd: string, manager: string): string {
+  const { folder, written, kept, hadApp, scripts } = scaffolded
   const where = relative(cwd, folder)
   const enter = where === '' ? [] : [`  cd ${where}`]
   return [
@@ -10,18 +11,32 @@ export function report({ folder, written, kept, hadApp }: Scaffolded, cwd: strin
     ...kept.map(file => `kept ${file}, which was there already`),
     '',
     ...(hadApp ? ADD_THE_STACK : []),
+    ...remarks(scaffolded),
     'Next:',
     ...enter,
     `  ${manager} install`,
-    `  ${manager} run dev`,
+    `  ${manager} run ${scripts.test}`,
+    `  ${manager} run ${scripts.dev}`,
     '',
     'The local system needs Java 17 or later on the PATH. The guides are in node_modules/baton-tasks/docs.',
   ].join('\n')
 }
 
+/** What an existing app has to change by itself, because no file of it is overwritten. */
+function remarks({ outdated, keepsGenerated }: Scaffolded): string[] {
+  const lines = [
+    ...outdated.map(
+      ({ name, own, needed }) =>
+        `Update ${name} first: baton-tasks needs ${needed} or later, and ${own} is older.`,
+    ),
+    ...(keepsGenerated ? ['Add .baton/ to .gitignore: it holds generated files.'] : []),
+  ]
+  return lines.length === 0 ? [] : [...lines, '']
+}
+
 const ADD_THE_STACK = [
   'Create the stack in your CDK app:',
-  "  import { TasksStack } from '…/tasks-stack.js'",
+  "  import { TasksStack } from '../tasks-stack'   // in an ES module: '../tasks-stack.js'",
   "  new TasksStack(app, 'Tasks')",
   '',
 ]

@@ -1,11 +1,21 @@
 /**
  * Writes the starter: a task, a flow, a stack, a test. `npm create baton-tasks` and `baton init` use it. A folder with a `cdk.json`
- * already has an app: it gets the tasks and their stack, but no second app. No file is ever overwritten.
+ * already has an app: it gets the tasks and their stack, but no second app. No file is ever overwritten. `manifest.ts` completes the
+ * app's `package.json`.
  */
 
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import {
+  type Manifest,
+  type Outdated,
+  outdatedIn,
+  type ScriptNames,
+  scriptNames,
+  TEST_BESIDE_OTHERS,
+  withMissing,
+} from './manifest.ts'
 
 export type Scaffolded = {
   /** Absolute path of the folder. */
@@ -16,6 +26,11 @@ export type Scaffolded = {
   readonly kept: readonly string[]
   /** Whether the folder had a CDK app, which has to create the stack. */
   readonly hadApp: boolean
+  readonly scripts: ScriptNames
+  /** The packages of the app that are too old for Baton. */
+  readonly outdated: readonly Outdated[]
+  /** Whether version control may take `.baton/`, the folder of generated files, for a part of the project. */
+  readonly keepsGenerated: boolean
 }
 
 /** A folder that cannot be used. The message says why. */
@@ -27,9 +42,10 @@ export class UnusableFolder extends Error {
  * Files with another path in the template than in the project: npm publishes no `.gitignore`, and checks of packages take a test for
  * one of the package.
  */
-const STORED_AS: Readonly<Record<string, string>> = {
-  '.gitignore': '_gitignore',
-  'test/order.test.ts': 'order-tests.ts',
+const TEST = 'order-tests.ts'
+const IN_PROJECT: Readonly<Record<string, string>> = {
+  _gitignore: '.gitignore',
+  [TEST]: 'test/order.test.ts',
 }
 
 /** What an existing CDK app has of its own. */
@@ -42,9 +58,6 @@ const APP_FILES: ReadonlySet<string> = new Set([
 ])
 
 const MANIFEST = 'package.json'
-
-/** The scripts that call the new app. An existing app has its own. */
-const APP_SCRIPTS: ReadonlySet<string> = new Set(['synth', 'deploy', 'check'])
 
 /**
  * Writes the starter into `folder`, which is created when it is missing.
@@ -60,13 +73,28 @@ export function scaffold(folder: string): Scaffolded {
       `${target} has a ${MANIFEST} but no cdk.json; give an empty folder, or one with a CDK app`,
     )
   }
-  const manifest = manifestFor(target, hadApp)
-  const files = templateFiles().filter(file => !(hadApp && APP_FILES.has(file)))
-  const kept = files.filter(file => existsSync(join(target, file)))
-  const written = files.filter(file => !kept.includes(file))
-  for (const file of written) write(join(target, file), templateText(file, target))
-  write(join(target, MANIFEST), manifest)
-  return { folder: target, written: [...written, MANIFEST], kept, hadApp }
+  const starter = JSON.parse(readFileSync(join(TEMPLATE, MANIFEST), 'utf8')) as Manifest
+  const own = hadApp ? readManifest(join(target, MANIFEST)) : undefined
+  const scripts = scriptNames(own ?? {}, starter)
+  const files = templateFiles(scripts).filter(({ file }) => !(hadApp && APP_FILES.has(file)))
+  const kept = files.filter(({ file }) => existsSync(join(target, file)))
+  const written = files.filter(one => !kept.includes(one))
+  for (const { file, stored } of written) write(join(target, file), templateText(stored, target))
+  const manifest = own ? withMissing(own, starter) : { ...starter, name: packageName(target) }
+  write(join(target, MANIFEST), `${JSON.stringify(manifest, null, 2)}\n`)
+  return {
+    ...{ folder: target, hadApp, scripts },
+    written: [...written.map(({ file }) => file), MANIFEST],
+    kept: kept.map(({ file }) => file),
+    outdated: outdatedIn(own ?? {}),
+    keepsGenerated: keepsGenerated(target),
+  }
+}
+
+/** A folder without a `.gitignore` may be a part of a repository that has one further up. */
+function keepsGenerated(target: string): boolean {
+  const file = join(target, '.gitignore')
+  return existsSync(file) && !/^\/?\.baton\b/m.test(readFileSync(file, 'utf8'))
 }
 
 function namesIn(folder: string): string[] {
@@ -78,21 +106,6 @@ function namesIn(folder: string): string[] {
   }
 }
 
-type Manifest = {
-  name?: string
-  scripts?: Record<string, string>
-  dependencies?: Record<string, string>
-  devDependencies?: Record<string, string>
-}
-
-/** The text of the project's manifest: the starter's, or the app's with the members that it lacks. */
-function manifestFor(target: string, hadApp: boolean): string {
-  const starter = JSON.parse(readFileSync(join(TEMPLATE, MANIFEST), 'utf8')) as Manifest
-  const own = hadApp ? readManifest(join(target, MANIFEST)) : undefined
-  const manifest = own ? withMissing(own, starter) : { ...starter, name: packageName(target) }
-  return `${JSON.stringify(manifest, null, 2)}\n`
-}
-
 function readManifest(file: string): Manifest | undefined {
   if (!existsSync(file)) return undefined
   try {
@@ -102,20 +115,6 @@ function readManifest(file: string): Manifest | undefined {
     // The refusal below says what is wrong.
   }
   throw new UnusableFolder(`${file} is not a JSON object; mend it first`)
-}
-
-/** Adds scripts and packages that the app lacks. A package that the app has in any list keeps its version and its list. */
-function withMissing(own: Manifest, starter: Manifest): Manifest {
-  const installed = { ...own.dependencies, ...own.devDependencies }
-  const missing = (packages: Record<string, string> = {}) =>
-    Object.fromEntries(Object.entries(packages).filter(([name]) => !Object.hasOwn(installed, name)))
-  const scripts = Object.entries(starter.scripts ?? {}).filter(([name]) => !APP_SCRIPTS.has(name))
-  return {
-    ...own,
-    scripts: { ...Object.fromEntries(scripts), ...own.scripts },
-    dependencies: { ...own.dependencies, ...missing(starter.dependencies) },
-    devDependencies: { ...own.devDependencies, ...missing(starter.devDependencies) },
-  }
 }
 
 /** A legal package name from the folder's name. */
@@ -130,21 +129,28 @@ function packageName(folder: string): string {
 /** The folder of the template. It stands beside this file, in the repository and in the packages. */
 const TEMPLATE = fileURLToPath(new URL('./template', import.meta.url))
 
-/** The files of the starter besides its manifest, as the project names them. */
-function templateFiles(): string[] {
-  return readdirSync(TEMPLATE, { recursive: true, withFileTypes: true })
+type TemplateFile = { readonly file: string; readonly stored: string }
+
+/** The files of the starter besides its manifest, each by its path in the project and in the template. */
+function templateFiles({ test }: ScriptNames): TemplateFile[] {
+  const names = readdirSync(TEMPLATE, { recursive: true, withFileTypes: true })
     .filter(entry => entry.isFile())
     .map(entry => relative(TEMPLATE, join(entry.parentPath, entry.name)))
     .filter(file => file !== MANIFEST)
-    .map(file => inProject.get(file) ?? file)
-    .sort()
+  const paths: Readonly<Record<string, string>> = {
+    ...IN_PROJECT,
+    ...(test !== 'test' && { [TEST]: TEST_BESIDE_OTHERS }),
+  }
+  return names.map(stored => ({ stored, file: paths[stored] ?? stored })).sort(byPath)
 }
 
-const inProject = new Map(Object.entries(STORED_AS).map(([project, stored]) => [stored, project]))
+function byPath(one: TemplateFile, other: TemplateFile): number {
+  return one.file < other.file ? -1 : 1
+}
 
-function templateText(file: string, target: string): string {
-  const text = readFileSync(join(TEMPLATE, STORED_AS[file] ?? file), 'utf8')
-  return file === 'README.md' ? text.replace('# my-tasks', `# ${packageName(target)}`) : text
+function templateText(stored: string, target: string): string {
+  const text = readFileSync(join(TEMPLATE, stored), 'utf8')
+  return stored === 'README.md' ? text.replace('# my-tasks', `# ${packageName(target)}`) : text
 }
 
 function write(file: string, text: string): void {

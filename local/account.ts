@@ -10,3 +10,12 @@ export const roleArnOf = (name: string) => `arn:aws:iam::${ACCOUNT_ID}:role/${na
 
 /** The name at the end of an ARN: `arn:aws:sqs:…:orders` and `arn:aws:lambda:…:function:planner` alike. */
 export const nameOfArn = (arn: string) => arn.slice(arn.lastIndexOf(':') + 1)
+
+/**
+ * Credentials for people and programs of this machine. They are no secret, because the local system serves this machine only. The IAM
+ * user that they belong to may call every route.
+ */
+export const LOCAL_CREDENTIALS = { accessKeyId: 'local', secretAccessKey: 'local' } as const
+
+/** The access key id with which tests and tools sign. It belongs to no role. */
+export const TESTER = 'tester'

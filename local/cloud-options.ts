@@ -10,6 +10,8 @@ export type LocalCloudOptions = {
   readonly allowedHosts?: readonly string[]
   /** The folder of the built dashboard, which the address of the HTTP API then serves at `/`. @default no dashboard */
   readonly dashboardDir?: string
+  /** `iam`: the HTTP API demands signatures, as the deployed one does. A wrong signature is refused in any case. @default none demanded */
+  readonly auth?: 'iam'
   /** The folder that keeps tables, queues, schedules, custom resources and the access key. Without it all is in memory. */
   readonly dataDir?: string
   /** How many processes a function may have. Its `ReservedConcurrentExecutions` may lower the number. @default 6 */

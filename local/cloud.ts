@@ -4,7 +4,7 @@
  * often as it changes. `closing.ts` ends the parts in order, and `account.ts` has the account, the region and the ARNs.
  */
 
-import { nameOfArn, REGION } from './account.ts'
+import { LOCAL_CREDENTIALS, nameOfArn, REGION, TESTER } from './account.ts'
 import { createClosing } from './closing.ts'
 import type { LocalCloudOptions } from './cloud-options.ts'
 import { type Deployment, deploy, type LocalResource } from './deployment/deployment.ts'
@@ -98,9 +98,6 @@ function oneAfterTheOther(run: (assemblyDir: string) => Promise<void>) {
   }
 }
 
-/** The access key id that the gateway attributes the calls of tests and tools to. */
-const TESTER = 'tester'
-
 /** The cloud as tests and tools see it. What depends on the template is read from the present deployment. */
 function openCloud(
   platform: Platform,
@@ -109,7 +106,8 @@ function openCloud(
 ): LocalCloud {
   const { functions, mappings, services, scheduler, meter, faults, denials, broken } = platform
   const { url: endpoint } = platform.gateway
-  const credentials = { accessKeyId: TESTER, secretAccessKey: 'local', sessionToken: platform.accessKey }
+  const { secretAccessKey } = LOCAL_CREDENTIALS
+  const credentials = { accessKeyId: TESTER, secretAccessKey, sessionToken: platform.accessKey }
   return {
     apiUrl: platform.api.url,
     endpoint,

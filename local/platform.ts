@@ -65,7 +65,13 @@ export async function startPlatform(options: LocalCloudOptions, closing: Closing
   const [meter, faults] = [createMeter(), createFaults()]
   const gateway = await startGateway(meter, faults, accessKey, log)
   closing.part(gateway.stop)
-  const api = await startApiServer(options.apiPort ?? DEFAULT_API_PORT, options)
+  const api = await startApiServer({
+    port: options.apiPort ?? DEFAULT_API_PORT,
+    allowedHosts: options.allowedHosts,
+    dashboardDir: options.dashboardDir,
+    authentication: { isDemanded: options.auth === 'iam', sessionToken: accessKey },
+    log,
+  })
   closing.part(api.stop)
   const queueUrl = (name: string) => `${gateway.url}/${ACCOUNT_ID}/${name}`
 

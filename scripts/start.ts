@@ -8,13 +8,14 @@ import { runDemonstration } from './demonstration/demonstration.ts'
 /**
  * `npm start`: `baton dev` on this repository's own app, with a demonstration workload. Each failed run is shown in one line, and
  * after the workload every run; `--verbose` shows all that handlers log. `--once` ends after the workload, with exit code 0 only
- * if every task ended as expected.
+ * if every task ended as expected. `--auth iam` demands signed calls, also of the demonstration.
  */
 const { values } = parseArgs({
   options: {
     once: { type: 'boolean', default: false },
     empty: { type: 'boolean', default: false },
     data: { type: 'string' },
+    auth: { type: 'string' },
     'allow-host': { type: 'string', multiple: true, default: [] },
     verbose: { type: 'boolean', default: false },
   },
@@ -24,6 +25,9 @@ const DEFAULT_PORT = 7070
 const port = Number(process.env.PORT ?? DEFAULT_PORT)
 if (!Number.isInteger(port) || port < 0 || port > 65_535)
   fail(`PORT is ${process.env.PORT}: give a number from 0 to 65535`)
+
+const { auth } = values
+if (auth !== undefined && auth !== 'iam') fail(`--auth is ${auth}; the only legal value is iam`)
 
 const terminal = createTerminal(values, values.empty ? 'runs' : 'failures')
 const session = await start()
@@ -45,6 +49,7 @@ async function start(): Promise<DevSession> {
     dashboard: await freshDashboard(),
     allowHost: [...values['allow-host'], ...hostsOfEnvironment()],
     ...(data !== undefined && { data }),
+    ...(auth === 'iam' && { auth: 'iam' as const }),
   }
   try {
     return await startDev(options, process.cwd(), terminal)

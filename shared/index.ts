@@ -1,6 +1,8 @@
 /** The public API of Baton, exported as `baton-tasks`. Everything that is not exported here may change without notice. */
 export { createClient } from './client/client.ts'
-export { ProblemError } from './client/problem-error.ts'
+export { type ProblemCode, ProblemError } from './client/problem-error.ts'
+export type { CanvasHandle, TaskHandle } from './client/publish.ts'
+export type { CallOptions } from './client/send.ts'
 export { BatonError, type ErrorCode, type FieldProblem } from './core/errors.ts'
 export type { EventType } from './core/events/event-types.ts'
 export type { Json } from './core/json.ts'

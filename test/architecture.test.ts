@@ -56,6 +56,7 @@ describe('clock, chance and environment', () => {
   const EDGES = [
     ...[
       'shared/client/',
+      'shared/signed-fetch/',
       'shared/aws/',
       'shared/testing/stores/clock.ts',
       'shared/testing/world/timeline.ts',

@@ -14,10 +14,11 @@
  */
 
 import { dirname } from 'node:path'
+import { LOCAL_CREDENTIALS, REGION } from '../../local/account.ts'
 import { BatonError } from '../../shared/core/errors.ts'
 import type { DevOptions } from '../dev.ts'
 import { messageOf } from '../say.ts'
-import { type Bundles, createBundles, type Rebuilt } from './bundles.ts'
+import { type Bundles, createBundles, type Rebuilt } from './bundles/bundles.ts'
 import { lockProject } from './project-lock.ts'
 import { refuseWithoutRequirements } from './requirements.ts'
 import {
@@ -94,8 +95,12 @@ async function startLocked(options: DevOptions, project: Project, terminal: Term
   const hasDashboard = options.dashboard !== undefined
   for (const { system, cloud } of running.all())
     terminal.say(`${system.label}\n${summaryOf(system, cloud.apiUrl, project.folder, hasDashboard)}`)
+  if (options.auth === 'iam') terminal.say(SIGNING)
   return { systems: running.all, broken: running.broken, ...follow(session) }
 }
+
+const { accessKeyId, secretAccessKey } = LOCAL_CREDENTIALS
+const SIGNING = `Calls must be signed. Sign with AWS_ACCESS_KEY_ID=${accessKeyId} AWS_SECRET_ACCESS_KEY=${secretAccessKey}, in the region ${REGION}; signedFetch of baton-tasks/aws does it.`
 
 function systemsIn(assembly: string): System[] {
   const systems = findSystems(assembly)

@@ -3,7 +3,7 @@ import { type LocalCloud, startLocalCloud } from '../../local/cloud.ts'
 import { BatonError } from '../../shared/core/errors.ts'
 import type { DevOptions } from '../dev.ts'
 import { leaveDevRecord } from '../dev-record.ts'
-import type { Bundles, Rebuilt } from './bundles.ts'
+import type { Bundles, Rebuilt } from './bundles/bundles.ts'
 import { BUNDLE_METADATA, type BundleSpec, type System } from './synthesis/systems.ts'
 import type { Terminal } from './terminal/terminal.ts'
 
@@ -40,6 +40,7 @@ export function createRunningSystems({ options, bundles, terminal }: Parts): Run
   const byName = new Map<string, Booted>()
   const broken = Promise.withResolvers<string>()
   let ports = 0
+  let preparing = Promise.resolve()
 
   async function start(system: System): Promise<Running> {
     const inspect = inspectedIn(system, options.inspect)
@@ -49,6 +50,7 @@ export function createRunningSystems({ options, bundles, terminal }: Parts): Run
       apiPort: options.port === 0 ? 0 : options.port + ports++,
       allowedHosts: options.allowHost,
       ...(options.dashboard !== undefined && { dashboardDir: options.dashboard }),
+      ...(options.auth && { auth: options.auth }),
       ...(options.data !== undefined && { dataDir: dataFolder(options.data, system, byName.size) }),
       environment: { BATON_DEV: '1' },
       code: (functionId, metadata) => codeOf(system, functionId, metadata),
@@ -87,7 +89,12 @@ export function createRunningSystems({ options, bundles, terminal }: Parts): Run
     replaceCode: ({ key }, folder) => {
       for (const { system, cloud } of byName.values()) {
         const handler = system.handlers.find(({ functionId }) => bundleKey(system, functionId) === key)
-        if (handler) cloud.functions.find(handler.functionId).replaceCode(folder)
+        if (!handler) continue
+        const served = cloud.functions.find(handler.functionId)
+        const hadProcesses = served.pids().length > 0
+        served.replaceCode(folder)
+        // The next run of a handler in use would wait for its process. A file of many handlers starts one process after the other.
+        if (hadProcesses) preparing = preparing.then(() => served.warm(1))
       }
     },
     stop: async ({ system, cloud }) => {

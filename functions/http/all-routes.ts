@@ -11,6 +11,7 @@ import { scheduleRoutes } from './routes/schedules.ts'
 import { serviceRoutes } from './routes/service.ts'
 import { taskRoutes } from './routes/tasks.ts'
 import { typeRoutes } from './routes/types.ts'
+import { whyRoutes } from './routes/why.ts'
 import { workerRoutes } from './routes/workers.ts'
 
 const domain: readonly Route[] = [
@@ -19,6 +20,7 @@ const domain: readonly Route[] = [
   ...runBatchRoutes,
   ...previousRoutes,
   ...taskRoutes,
+  ...whyRoutes,
   ...canvasRoutes,
   ...scheduleRoutes,
   ...claimRoutes,

@@ -80,7 +80,8 @@ export class TaskApi extends Construct {
       items: ['GetItem', 'BatchGetItem', 'PutItem', 'UpdateItem', 'DeleteItem'],
       queries: ['items', 'view', 'place', 'owner'],
     })
-    messages.openTo(this.function, { jobs: true })
+    // The reason why a task waits names the number of messages in the queue of its type.
+    messages.openTo(this.function, { jobs: true, measures: ['types'] })
     this.claims = new Claims(this, 'Claims', parts, props.claims ?? {}, reservedConcurrency.claims).function
     this.http = this.createHttp(parts, props)
     this.http.addRoutes({

@@ -9,6 +9,7 @@ import { generatedFile } from './generated-file.ts'
 import type { Cpu } from './native.ts'
 import { planModules } from './node-modules.ts'
 import { type BundlingProps, optionsOf } from './options.ts'
+import { runtimeModule } from './runtime-module.ts'
 
 /** Definitions in files of users, to be bundled with what runs them. */
 export type UserCode = {
@@ -54,6 +55,7 @@ export function describeBundle(resource: CfnResource, { name, definitions, bundl
   resource.addMetadata(BUNDLE_METADATA, {
     types: definitions.map(({ type }) => type),
     entry: generatedFile('entries', `${name}.ts`),
+    runtime: runtimeModule('executor'),
     options: optionsOf(bundling),
     nodeModules: bundling?.nodeModules ?? [],
     // Code in this folder finds the modules.

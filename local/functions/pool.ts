@@ -73,13 +73,15 @@ export function createPool({ source, maxProcesses, waitsForOldProcesses, onLine 
     pump()
   }
 
+  /** How many of the processes that the function may have are there. */
+  const counted = () => processes.present() + (waitsForOldProcesses ? processes.retired() : 0)
+
   function grow() {
     clearTimeout(growth)
     // The first invocations in the queue get the processes that are already starting.
     const next = queue[starting]
-    const present = processes.present()
-    if (!next || present + (waitsForOldProcesses ? processes.retired() : 0) >= maxProcesses()) return
-    const patience = present === 0 ? 0 : GROWTH_PATIENCE_MS - (performance.now() - next.since)
+    if (!next || counted() >= maxProcesses()) return
+    const patience = processes.present() === 0 ? 0 : GROWTH_PATIENCE_MS - (performance.now() - next.since)
     if (patience > 0) {
       growth = setTimeout(pump, patience)
       return
@@ -105,7 +107,7 @@ export function createPool({ source, maxProcesses, waitsForOldProcesses, onLine 
     },
     pids: processes.pids,
     warm: async count => {
-      const missing = Math.max(0, Math.min(count, maxProcesses()) - processes.present())
+      const missing = Math.max(0, Math.min(count, maxProcesses()) - counted())
       await Promise.all(Array.from({ length: missing }, startProcess))
     },
     renew: () => {

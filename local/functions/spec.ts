@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
-import { REGION } from '../account.ts'
+import { LOCAL_CREDENTIALS, REGION } from '../account.ts'
 import type { Stack } from '../template/stack.ts'
 import type { Assembly, TemplateResource } from '../template/template.ts'
 import type { FunctionSpec } from './sandbox.ts'
@@ -151,7 +151,7 @@ export function awsEnvironment(gatewayUrl: string, accessKey: string): Record<st
   return {
     AWS_REGION: REGION,
     AWS_DEFAULT_REGION: REGION,
-    AWS_SECRET_ACCESS_KEY: 'local',
+    AWS_SECRET_ACCESS_KEY: LOCAL_CREDENTIALS.secretAccessKey,
     AWS_SESSION_TOKEN: accessKey,
     AWS_EC2_METADATA_DISABLED: 'true',
     // The gateway refuses a call to a service that is not emulated, so the call never reaches the real service.

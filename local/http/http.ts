@@ -1,6 +1,7 @@
 /**
- * API Gateway's HTTP API. It admits a request (`admit.ts`), finds its route (`routes.ts`), identifies the caller (`caller.ts`),
- * writes the function's event (`event.ts`) and sends its answer (`answer.ts`). The dashboard has the same address (`pages.ts`).
+ * API Gateway's HTTP API. It admits a request (`admit.ts`), finds its route (`routes.ts`), identifies the caller (`caller.ts`) by the
+ * signature (`signature.ts`), writes the function's event (`event.ts`) and sends its answer (`answer.ts`). The dashboard
+ * has the same address (`pages.ts`).
  */
 
 import {
@@ -10,7 +11,6 @@ import {
   type Server,
   type ServerResponse,
 } from 'node:http'
-import type { LocalCloudOptions } from '../cloud-options.ts'
 import type { Functions } from '../functions/functions.ts'
 import { EVENT_BYTES_MAX, payloadBytes } from '../functions/payload-limits.ts'
 import { close, listen } from '../gateway/gateway.ts'
@@ -26,7 +26,7 @@ import {
   type RequestHandler,
   serverError,
 } from './answer.ts'
-import { callerOf, mayInvoke } from './caller.ts'
+import { type Authentication, callerOf, mayInvoke } from './caller.ts'
 import { httpEventOf } from './event.ts'
 import { servePages } from './pages.ts'
 import { findRoute, type Route } from './routes.ts'
@@ -69,6 +69,13 @@ const unavailable = gatewayAnswer(
 )
 const noRoute = gatewayAnswer('not-found', 404, 'Not Found', 'no route of the API fits this method and path')
 
+/** The answer of API Gateway to a request whose sender it does not recognise. It does not say why. */
+const unauthenticated: HttpAnswer = {
+  status: 403,
+  headers: { 'content-type': 'application/json', 'x-amzn-errortype': 'ForbiddenException' },
+  body: Buffer.from('{"message":"Forbidden"}'),
+}
+
 const forbidden = gatewayAnswer(
   'forbidden',
   403,
@@ -78,11 +85,17 @@ const forbidden = gatewayAnswer(
 
 type Serve = (request: IncomingMessage, body: Buffer) => Promise<HttpAnswer>
 
+export type ApiSettings = {
+  readonly port: number
+  readonly allowedHosts: readonly string[] | undefined
+  readonly dashboardDir: string | undefined
+  readonly authentication: Authentication
+  readonly log: (line: string) => void
+}
+
 /** Listens for the HTTP API at once, because functions' environments contain its address. */
-export async function startApiServer(
-  port: number,
-  { allowedHosts = [], dashboardDir }: Pick<LocalCloudOptions, 'allowedHosts' | 'dashboardDir'> = {},
-): Promise<ApiServer> {
+export async function startApiServer(settings: ApiSettings): Promise<ApiServer> {
+  const { port, allowedHosts = [], dashboardDir } = settings
   const pages = dashboardDir === undefined ? undefined : servePages(dashboardDir)
   let serve: Serve = async () => unavailable
   let stream: RequestHandler | undefined
@@ -102,8 +115,8 @@ export async function startApiServer(
   return {
     url,
     serve: served => {
-      serve = answeringHealth(served, createServe(served))
-      stream = served.stream
+      serve = answeringHealth(served, createServe(served, settings))
+      stream = served.stream && recognised(served.stream, served, settings)
     },
     stop: () => close(server),
   }
@@ -116,7 +129,21 @@ function explainPort(port: number) {
   }
 }
 
-function createServe({ routes: { routes, apiId }, functions, meter, permissions }: Served): Serve {
+/** Leaves the requests of unrecognised senders to the routes, which refuse them. */
+function recognised(
+  stream: RequestHandler,
+  { permissions }: Served,
+  { authentication }: ApiSettings,
+): RequestHandler {
+  const isRecognised = (request: IncomingMessage) =>
+    !('reason' in callerOf(request, Buffer.alloc(0), permissions, authentication))
+  return (request, response) => isRecognised(request) && stream(request, response)
+}
+
+function createServe(
+  { routes: { routes, apiId }, functions, meter, permissions }: Served,
+  { authentication, log }: ApiSettings,
+): Serve {
   return async (request, body) => {
     const { method = 'GET', url = '/' } = request
     const [path = '/'] = url.split('?')
@@ -129,7 +156,11 @@ function createServe({ routes: { routes, apiId }, functions, meter, permissions 
       resource: match.route.key,
     }
     meter.add(usageKey, { calls: 1, requests: Math.max(1, Math.ceil(body.length / BILLED_CHUNK_BYTES)) })
-    const caller = callerOf(request, permissions)
+    const caller = callerOf(request, body, permissions, authentication)
+    if ('reason' in caller) {
+      log(JSON.stringify({ level: 'WARN', message: 'a request was refused', method, path, ...caller }))
+      return unauthenticated
+    }
     if (!mayInvoke(caller, { method, path, apiId }, permissions)) return forbidden
     const event = httpEventOf(request, body, { match, apiId, caller })
     // Lambda refuses such an event with 413, and the API answers with the same status.

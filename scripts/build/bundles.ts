@@ -1,5 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { decode, encode, type SourceMapMappings, type SourceMapSegment } from '@jridgewell/sourcemap-codec'
 import { type BuildOptions, build, type Plugin } from 'esbuild'
 import { BUNDLE_OPTIONS, SYSTEM_OPTIONS } from '../../infra/bundling/options.ts'
@@ -20,13 +20,14 @@ async function inputsOf({ source, path, runsIn }: Bundle, folder: string): Promi
     ...OPTIONS[runsIn],
     absWorkingDir: ROOT,
     entryPoints: [source],
-    outfile: join(folder, path),
+    ...(runsIn === 'browser' ? { outdir: dirname(join(folder, path)) } : { outfile: join(folder, path) }),
+    ...(runsIn === 'browser' && { entryNames: basename(path, '.js') }),
     legalComments: 'none',
     metafile: true,
   })
   if (runsIn !== 'browser') keepOwnSources(join(folder, `${path}.map`))
-  const [output] = Object.values(metafile.outputs).filter(({ entryPoint }) => entryPoint !== undefined)
-  return Object.entries(output?.inputs ?? {})
+  return Object.values(metafile.outputs)
+    .flatMap(({ inputs }) => Object.entries(inputs))
     .filter(([, { bytesInOutput }]) => bytesInOutput > 0)
     .map(([input]) => input)
 }
@@ -41,9 +42,14 @@ const unchecked: Plugin = {
   },
 }
 
-/** The definitions and the client for a browser. Its bundler takes what it uses, and makes the code small. */
+/**
+ * The definitions and the client for a browser. Its bundler takes what it uses, and makes the code small. What few pages call is in files
+ * of its own, which a browser loads at the first call.
+ */
 export const IN_BROWSERS: BuildOptions = {
   bundle: true,
+  splitting: true,
+  chunkNames: 'browser-[hash]',
   platform: 'browser',
   format: 'esm',
   target: 'es2022',

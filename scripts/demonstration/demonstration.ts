@@ -9,6 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { LocalCloud } from '../../local/cloud.ts'
 import { type Client, createClient } from '../../shared/client/client.ts'
 import type { Status } from '../../shared/core/task/lifecycle.ts'
+import { signedFetch } from '../../shared/signed-fetch/signed-fetch.ts'
 import { type DemoCanvas, type DemoTask, type Types, taskCountOf } from './demo-task.ts'
 import { HTTP_TYPES, startHttpWorker } from './http-worker.ts'
 import { startReceiver } from './receiver.ts'
@@ -28,7 +29,8 @@ const BATCH_TASKS = 100
  */
 export async function runDemonstration(cloud: LocalCloud): Promise<boolean> {
   const texts = new Map(readdirSync(TEXTS).map(name => [name, readFileSync(new URL(name, TEXTS), 'utf8')]))
-  const client = createClient({ url: cloud.apiUrl })
+  const { credentials } = cloud.clientOptions
+  const client = createClient({ url: cloud.apiUrl, fetch: signedFetch({ credentials }) })
   const receiver = await startReceiver()
   const { demoTasks, canvases } = workload(texts, receiver.url)
   for (const [type, configuration] of Object.entries(typesAt(receiver.url)))

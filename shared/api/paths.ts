@@ -44,6 +44,10 @@ export function taskPath(id: string): string {
   return `/v1/tasks/${segmentOf(id)}`
 }
 
+export function whyPath(id: string): string {
+  return `${taskPath(id)}/why`
+}
+
 export function runPath(taskId: string, runId: string, report: string): string {
   return `${taskPath(taskId)}/runs/${segmentOf(runId)}/${report}`
 }

@@ -2,41 +2,37 @@
  * The typed client of the HTTP API. This file makes the client and holds the calls that need several requests.
  *
  * - `operations.ts`: the calls that are one request and one answer;
- * - `send.ts`: sends a request, and turns every failure into a `ProblemError` (`problem-error.ts`);
+ * - `publish.ts`, `publish-many.ts`: publishing, with the check of inputs (`refuse-input.ts`) and keys of the client's own (`new-key.ts`);
+ * - `send.ts`: sends a request within its time (`time-limit.ts`), again where that is safe (`repetition.ts`), and turns every failure
+ *   into a `ProblemError` (`problem-error.ts`);
  * - `wait-for-result.ts`, `events.ts`, `paced-claims.ts`: waiting for an end, following events, delaying claims.
  */
 
-import type { CanvasAnswer } from '../api/canvases.ts'
+import type { ApiCanvas } from '../api/canvases.ts'
 import type { ApiEvent } from '../api/events.ts'
-import type { PublishAnswer, PublishBody, PublishResult } from '../api/publish.ts'
+import type { PublishBody, PublishResult } from '../api/publish.ts'
 import type { Page } from '../api/scalars.ts'
+import type { ApiSchedule } from '../api/schedules.ts'
 import type { ApiTask, ListFilter } from '../api/tasks.ts'
-import { BATCH_TASKS_MAX, REQUEST_BYTES_MAX } from '../core/bounds.ts'
-import { escapedBytes, type Json, jsonBytes } from '../core/json.ts'
+import type { ApiType } from '../api/types.ts'
+import type { ApiWorker } from '../api/workers.ts'
+import type { Json } from '../core/json.ts'
 import type { AnyDefinition, OutputOf } from '../define/any-definition.ts'
 import type { Canvas, ResultOf } from '../define/canvases.ts'
-import type { NameOf, PublishArguments } from '../define/publishable.ts'
-import { type EventsOptions, followEvents } from './events.ts'
+import type { NameOf } from '../define/publishable.ts'
+import type { EventsOptions } from './events.ts'
 import { createOperations, type Operations } from './operations.ts'
-import { type ClientSettings, createOpen, createSend, type Send } from './send.ts'
+import { type ClientArguments, isRepeatable, type Published, publishAny, withKey } from './publish.ts'
+import type { Many, PublishManyOptions, TaskOf } from './publish-many.ts'
+import { refuseInput } from './refuse-input.ts'
+import { type CallOptions, type ClientSettings, createTransport } from './send.ts'
+import { sleep } from './sleep.ts'
 import { type ResultOptions, waitForResult } from './wait-for-result.ts'
 
-type PublishOptions = Omit<PublishBody, 'type' | 'input'>
+/** A task of a type, or a canvas: its id, or its key. */
+type Target = string | { readonly key: string }
 
-type CanvasOptions = {
-  /** The canvas's idempotency key: a second publish of the same key creates nothing. @default a new ULID */
-  readonly key?: string
-  /** How many of its tasks are published at a time. @default 25 */
-  readonly sendConcurrency?: number
-  /** The user of the tasks that name none of their own. @default none */
-  readonly userId?: string
-}
-
-type ClientArguments<What> = [What] extends [Canvas]
-  ? [What] extends [never]
-    ? []
-    : [options?: CanvasOptions]
-  : PublishArguments<What, PublishOptions>
+type Items<Item> = AsyncGenerator<Item, void, undefined>
 
 export type Client = Operations & {
   /**
@@ -47,16 +43,42 @@ export type Client = Operations & {
    * - a canvas, as `chain`, `group` and `chord` return it, and options: `publish(chain(…), { key: 'album-1' })`;
    * - a body, such as `resize.with({ width: 200 })` or `{ type: 'resize', input: { width: 200 } }`.
    *
-   * A second publish of the same key creates nothing: its answer is the existing task, with `created: false`.
+   * A second publish of the same key creates nothing: its answer is the existing task, with `created: false`. Without a key the client
+   * makes one, so that a request whose answer was lost may be sent again. The options of the call come last.
+   *
+   * @throws ProblemError `invalid` before anything is sent, when the input does not fit the definition's schema. `problem.errors`
+   * names the fields.
    */
   publish<What extends AnyDefinition | Canvas | string = never>(
     what: What | NameOf<What> | PublishBody,
-    ...given: ClientArguments<What>
-  ): Promise<[What] extends [never] ? PublishAnswer : [What] extends [Canvas] ? CanvasAnswer : PublishAnswer>
-  /** Publishes any number of tasks independently. The results are in the order of `bodies`, each with its own status. */
-  publishMany(bodies: readonly PublishBody[]): Promise<PublishResult[]>
+    ...given: [...ClientArguments<What>, call?: CallOptions]
+  ): Promise<Published<What>>
+  /**
+   * Publishes any number of tasks independently: bodies, or the inputs and options of one definition's tasks. It sends batches, several
+   * at a time, and takes no more from a stream than it can send. The results are in the order of the tasks, each with a status of its
+   * own: also a task whose input does not fit (400), and those of a batch that no try could deliver (0, 408, 429 or 5xx).
+   *
+   * @throws ProblemError when the API refuses whole requests, for example because of the caller (403).
+   */
+  publishMany(bodies: Many<PublishBody>, options?: PublishManyOptions): Promise<PublishResult[]>
+  /** Publishes many tasks of one definition. The inputs are checked by its schema. */
+  publishMany<Definition extends AnyDefinition>(
+    definition: Definition,
+    tasks: Many<TaskOf<Definition>>,
+    options?: PublishManyOptions,
+  ): Promise<PublishResult[]>
   /** Yields all tasks that match a filter. It reads the next page when the caller has taken all tasks of the present one. */
-  list(filter: ListFilter): AsyncGenerator<ApiTask, void, undefined>
+  list(filter: ListFilter, call?: CallOptions): Items<ApiTask>
+  /** Yields all task types, in the order of their names. */
+  allTypes(call?: CallOptions): Items<ApiType>
+  /** Yields all schedules, ordered by their next tick. */
+  allSchedules(call?: CallOptions): Items<ApiSchedule>
+  /** Yields all live workers. */
+  allWorkers(call?: CallOptions): Items<ApiWorker>
+  /** Yields all tasks of a canvas, in the order of its body. */
+  canvasItems(id: string, call?: CallOptions): Items<ApiCanvas['items'][number]>
+  /** Yields all results that earlier tasks of a canvas handed on to this task. */
+  allPrevious(id: string, call?: CallOptions): Items<Json>
   /**
    * Yields the events of the local system as they happen, until `signal` aborts. When a connection breaks, the client opens
    * another one and misses no event.
@@ -67,109 +89,93 @@ export type Client = Operations & {
   events(options?: EventsOptions): AsyncGenerator<ApiEvent, void, undefined>
   /**
    * Waits for a task's end and returns its result, as JSON gives it back: typed by its definition, or `unknown` for a name. The type of
-   * a definition is enough: `result<typeof resize>('resize', id)`.
+   * a definition is enough: `result<typeof resize>('resize', id)`. The task is named by its id or its key:
+   * `result(resize, { key: 'img-1' })`.
    *
-   * @throws ProblemError when the task failed or was cancelled (409), or did not end in time (408)
+   * @throws ProblemError `task-failed` when the task failed or was cancelled, `timeout` when it did not end in time, `aborted`
    */
   result<What extends AnyDefinition | string>(
     what: What | NameOf<What>,
-    id: string,
+    target: Target,
     options?: ResultOptions,
   ): Promise<OutputOf<What>>
   /**
    * Waits for a canvas's end and returns its result, typed by `canvas` if that is given. The result is undefined when it is
-   * too long for one answer (see `ApiCanvas`); then read the results of its tasks page by page with `canvas`.
+   * too long for one answer (see `ApiCanvas`); then read the results of its tasks with `canvasItems`.
    *
-   * @throws ProblemError when the canvas failed or was cancelled (409), or did not end in time (408)
+   * @throws ProblemError `task-failed` when the canvas failed or was cancelled, `timeout` when it did not end in time, `aborted`
    */
   canvasResult<C extends Canvas>(
     canvas: C | undefined,
-    id: string,
+    target: Target,
     options?: ResultOptions,
   ): Promise<ResultOf<C>>
 }
-
-/** Bytes of a batch's tasks: the API's limit of 4 MB, less 1 KB for the rest of the request. */
-const BATCH_BYTES_MAX = REQUEST_BYTES_MAX - 1_024
-/** Bytes of a batch as escaped text. Lambda's event holds the body in that form, and the event may have 6 MB (6,291,456 bytes). */
-const BATCH_ESCAPED_BYTES_MAX = 6_000_000
 
 /**
  * Creates a client of the HTTP API. It works wherever `fetch` does.
  *
  * ```ts
- * const baton = createClient({ url: 'http://127.0.0.1:7070' })
- * const { id } = await baton.publish(resize, { width: 200 })
- * const result = await baton.result(resize, id)
+ * const baton = createClient()   // the API at BATON_URL, else the local system
+ * const task = await baton.publish(resize, { width: 200 })
+ * const result = await task.result()
  * ```
  *
- * Every method throws `ProblemError`, and no other error, when the API refuses the request or does not answer.
+ * A deployed API demands signed calls: `createClient({ url, fetch: signedFetch() })`, with `signedFetch` of `baton-tasks/aws`.
+ * Every method throws `ProblemError`, and no other error, when the API refuses the request or does not answer. Its `code` says why.
  */
-export function createClient(settings: ClientSettings): Client {
-  const open = createOpen(settings)
-  const send = createSend(open)
+export function createClient(settings: ClientSettings = {}): Client {
+  const { open, send } = createTransport(settings)
   const operations = createOperations(send)
+  const tools = { send, refuseInput, withKey, isRepeatable }
+  const endOf = (id: string) => (read: CallOptions) => operations.get(id, read)
+  const canvasEnd = (id: string) => (read: CallOptions) => operations.canvas(id, { limit: 1 }, read)
   return {
     ...operations,
-    publish: (what: Publishable, ...given: unknown[]) =>
-      send<never>('POST', isCanvas(what) ? '/v1/canvases' : '/v1/tasks', { body: bodyOf(what, given) }),
-    publishMany: bodies => publishMany(send, bodies),
-    list: filter => list(send, filter),
-    events: (options = {}) => followEvents(open, options),
-    result: (_type: AnyDefinition | string, id: string, options: ResultOptions = {}) =>
-      waitForResult(() => operations.get(id), options) as Promise<never>,
-    canvasResult: (_canvas: Canvas | undefined, id: string, options: ResultOptions = {}) =>
-      waitForResult(() => operations.canvas(id, { limit: 1 }), options) as Promise<never>,
+    publish: (what: AnyDefinition | string | Canvas | PublishBody, ...given: unknown[]) =>
+      publishAny(send, operations, what, given) as Promise<never>,
+    // A browser loads the code of these two only when it calls them.
+    publishMany: async (what: AnyDefinition | Many<PublishBody>, ...given: readonly unknown[]) => {
+      const { publishMany } = await import('./publish-many.ts')
+      return 'kind' in what
+        ? publishMany(tools, given[0] as Many<PublishBody>, what, Object(given[1]))
+        : publishMany(tools, what, undefined, Object(given[0]))
+    },
+    events: async function* (options = {}) {
+      const { followEvents } = await import('./events.ts')
+      yield* followEvents({ open, sleep }, options)
+    },
+    list: (filter, call) =>
+      pages(cursor => operations.listPage({ ...filter, ...cursor }, call), filter.cursor),
+    allTypes: call => pages(cursor => operations.types({ ...LONGEST, ...cursor }, call)),
+    allSchedules: call => pages(cursor => operations.schedules({ ...LONGEST, ...cursor }, call)),
+    allWorkers: call => pages(cursor => operations.workers({ ...LONGEST, ...cursor }, call)),
+    canvasItems: (id, call) => pages(cursor => operations.canvas(id, { ...LONGEST, ...cursor }, call)),
+    allPrevious: (id, call) => pages(cursor => operations.previous(id, { ...LONGEST, ...cursor }, call)),
+    result: (what: AnyDefinition | string, target: Target, options: ResultOptions = {}) =>
+      waitForResult(
+        endOf(idOf(target, typeof what === 'string' ? what : what.type)),
+        options,
+      ) as Promise<never>,
+    canvasResult: (_canvas: Canvas | undefined, target: Target, options: ResultOptions = {}) =>
+      waitForResult(canvasEnd(idOf(target, 'canvas')), options) as Promise<never>,
   }
 }
 
-type Publishable = AnyDefinition | string | Canvas | PublishBody
+const LONGEST = { limit: 100 }
 
-function bodyOf(what: Publishable, given: readonly unknown[]): object {
-  if (typeof what !== 'string' && !('kind' in what)) return { ...Object(given[0]), ...what }
-  const [input, options] = given
-  return { ...Object(options), type: typeof what === 'string' ? what : what.type, input }
+function idOf(target: Target, type: string): string {
+  return typeof target === 'string' ? target : `${type}:${target.key}`
 }
 
-function isCanvas(what: Publishable): what is Canvas {
-  return typeof what === 'object' && ('chain' in what || 'group' in what || 'chord' in what)
-}
-
-async function publishMany(send: Send, bodies: readonly PublishBody[]): Promise<PublishResult[]> {
-  const results: PublishResult[] = []
-  for (const tasks of batchesOf(bodies)) {
-    const answer = await send<{ results: PublishResult[] }>('POST', '/v1/tasks/batch', { body: { tasks } })
-    results.push(...answer.results)
-  }
-  return results
-}
-
-/** Splits the bodies into batches that fit one request each. */
-function* batchesOf(bodies: readonly PublishBody[]): Generator<PublishBody[], void, undefined> {
-  let batch: PublishBody[] = []
-  let bytes = 0
-  let escaped = 0
-  for (const body of bodies) {
-    const json = body as unknown as Json
-    bytes += jsonBytes(json) + 1
-    escaped += escapedBytes(json) + 1
-    const isFull =
-      batch.length === BATCH_TASKS_MAX || bytes > BATCH_BYTES_MAX || escaped > BATCH_ESCAPED_BYTES_MAX
-    if (isFull && batch.length > 0) {
-      yield batch
-      batch = []
-      bytes = jsonBytes(json)
-      escaped = escapedBytes(json)
-    }
-    batch.push(body)
-  }
-  if (batch.length > 0) yield batch
-}
-
-async function* list(send: Send, filter: ListFilter): AsyncGenerator<ApiTask, void, undefined> {
-  let { cursor } = filter
+/** Yields the items of all pages. It reads the next page when the caller has taken all items of the present one. */
+async function* pages<Item>(
+  read: (cursor: { readonly cursor?: string }) => Promise<Page<Item>>,
+  first?: string,
+): Items<Item> {
+  let cursor = first
   do {
-    const page = await send<Page<ApiTask>>('GET', '/v1/tasks', { query: { ...filter, cursor } })
+    const page = await read(cursor === undefined ? {} : { cursor })
     yield* page.items
     cursor = page.nextCursor
   } while (cursor !== undefined)

@@ -1,7 +1,8 @@
 import type { ApiEvent } from '../api/events.ts'
 import type { EventType } from '../core/events/event-types.ts'
-import { ProblemError } from './problem-error.ts'
+import type { ProblemError } from './problem-error.ts'
 import type { Open } from './send.ts'
+import type { sleep } from './sleep.ts'
 
 export type EventsOptions = {
   /** Continues after this event. @default only events from now on */
@@ -19,6 +20,9 @@ export type EventsOptions = {
 const FIRST_PAUSE_MS = 250
 const LAST_PAUSE_MS = 10_000
 
+/** What the client gives to the events, so that a browser loads their code alone. */
+type EventTools = { readonly open: Open; readonly sleep: typeof sleep }
+
 /**
  * Yields events as they come, until `signal` aborts. When a connection breaks, it opens another one and continues after the last
  * event that it yielded.
@@ -26,7 +30,7 @@ const LAST_PAUSE_MS = 10_000
  * @throws ProblemError when the first connection fails, and whenever the API refuses. A deployed API always refuses (501).
  */
 export async function* followEvents(
-  open: Open,
+  { open, sleep: pauseFor }: EventTools,
   options: EventsOptions,
 ): AsyncGenerator<ApiEvent, void, undefined> {
   const { signal } = options
@@ -54,7 +58,7 @@ async function* connection(
   const headers = lastEventId === undefined ? {} : { 'last-event-id': lastEventId }
   let isOpen = false
   try {
-    const { body } = await open('GET', '/v1/events', { query, headers, ...(signal && { signal }) })
+    const { body } = await open('GET', '/v1/events', { query, headers, call: signal && { signal } })
     isOpen = true
     yield* messagesIn(body)
   } catch (error) {
@@ -65,8 +69,8 @@ async function* connection(
 
 /** Whether the API refused for good: the error is neither a broken connection nor a service that may answer later. */
 function isRefusal(error: unknown): boolean {
-  if (!(error instanceof ProblemError)) return false
-  const { status } = error
+  const { status = 0, code } = error as Partial<ProblemError>
+  if (code === 'timeout') return false
   return status === 501 || (status > 0 && status < 500 && status !== 429)
 }
 
@@ -98,17 +102,4 @@ function messageOf(block: string): Message {
   const [ids, data] = [valuesOf('id'), valuesOf('data')]
   const id = ids.at(-1)
   return { ...(id !== undefined && { id }), ...(data.length > 0 && { data: data.join('\n') }) }
-}
-
-function pauseFor(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise(resolve => {
-    const done = () => {
-      clearTimeout(timer)
-      signal?.removeEventListener('abort', done)
-      resolve()
-    }
-    const timer = setTimeout(done, ms)
-    signal?.addEventListener('abort', done, { once: true })
-    if (signal?.aborted) done()
-  })
 }

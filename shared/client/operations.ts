@@ -19,119 +19,188 @@ import type { ApiType, Counts, PausedType, PurgeAnswer, PurgeBody, TypeBody } fr
 import type { ApiWorker } from '../api/workers.ts'
 import type { Json } from '../core/json.ts'
 import { pacedClaims } from './paced-claims.ts'
-import type { Send } from './send.ts'
+import type { Ask, CallOptions, Send } from './send.ts'
+
+/** Options of a call that makes a change. */
+type ChangeOptions = CallOptions & ExpectedRevision
 
 /**
- * The calls of the API that are one request and one answer. Each throws `ProblemError` when the API refuses. A change with
+ * The calls of the API that are one request and one answer. Each takes the options of the call last, and throws `ProblemError` when the
+ * API refuses or does not answer. A change with
  * `ifRevision` is refused with status 409 when a person has changed the task, type or schedule since that revision was read.
  */
 export type Operations = {
   /** Reads a task with its runs, input and result. `id` is `type:key`. */
-  get(id: string): Promise<ApiTask>
+  get(id: string, call?: CallOptions): Promise<ApiTask>
   /** Reads one page of a list of tasks. `list` reads all pages. */
-  listPage(filter: ListFilter): Promise<Page<ApiTask>>
+  listPage(filter: ListFilter, call?: CallOptions): Promise<Page<ApiTask>>
   /** Reads one page of the results that earlier tasks of a canvas handed on to this task. */
-  previous(id: string, page?: PageQuery): Promise<Page<Json>>
+  previous(id: string, page?: PageQuery, call?: CallOptions): Promise<Page<Json>>
   /** Changes an open task. Throws with status 409 when the task has ended. */
-  patch(id: string, changes: PatchBody): Promise<ApiTask>
+  patch(id: string, changes: PatchBody, call?: CallOptions): Promise<ApiTask>
   /** Removes a task: it never runs again, and a running handler is aborted. */
-  remove(id: string, expected?: ExpectedRevision): Promise<void>
+  remove(id: string, change?: ChangeOptions): Promise<void>
   /** Stops an open task and keeps its record. */
-  cancel(id: string, expected?: ExpectedRevision): Promise<ApiTask>
+  cancel(id: string, change?: ChangeOptions): Promise<ApiTask>
   /** Starts an ended task over, resumes a failed flow, or publishes owed callbacks, as `how.action` says. */
-  retry(id: string, how?: RetryTaskBody): Promise<ApiTask>
+  retry(id: string, how?: RetryTaskBody, call?: CallOptions): Promise<ApiTask>
   /** Reads a canvas with one page of its tasks. */
-  canvas(id: string, page?: PageQuery): Promise<ApiCanvas>
+  canvas(id: string, page?: PageQuery, call?: CallOptions): Promise<ApiCanvas>
   /** Cancels a canvas and its open tasks. */
-  cancelCanvas(id: string): Promise<ApiCanvas>
+  cancelCanvas(id: string, call?: CallOptions): Promise<ApiCanvas>
   /** Reads one page of schedules, ordered by their next tick; paused schedules come last. Each shows only the type of its task. */
-  schedules(page?: PageQuery): Promise<Page<ApiSchedule>>
+  schedules(page?: PageQuery, call?: CallOptions): Promise<Page<ApiSchedule>>
   /** Reads one schedule with its last and next tick. */
-  schedule(name: string): Promise<ApiSchedule>
+  schedule(name: string, call?: CallOptions): Promise<ApiSchedule>
   /** Creates a schedule or replaces it. A paused schedule stays paused. */
-  putSchedule(name: string, schedule: ScheduleBody): Promise<ApiSchedule>
+  putSchedule(name: string, schedule: ScheduleBody, call?: CallOptions): Promise<ApiSchedule>
   /** Removes a schedule. Tasks that it has published stay. */
-  removeSchedule(name: string, expected?: ExpectedRevision): Promise<void>
+  removeSchedule(name: string, change?: ChangeOptions): Promise<void>
   /** Pauses a schedule. */
-  pauseSchedule(name: string, expected?: ExpectedRevision): Promise<ApiSchedule>
+  pauseSchedule(name: string, change?: ChangeOptions): Promise<ApiSchedule>
   /** Ends the pause of a schedule. */
-  resumeSchedule(name: string, expected?: ExpectedRevision): Promise<ApiSchedule>
+  resumeSchedule(name: string, change?: ChangeOptions): Promise<ApiSchedule>
   /** Publishes the schedule's task now, in addition to its ticks. */
-  triggerSchedule(name: string): Promise<TriggerAnswer>
+  triggerSchedule(name: string, call?: CallOptions): Promise<TriggerAnswer>
   /** Counts a type's tasks by status. */
-  counts(type: string): Promise<Counts>
+  counts(type: string, call?: CallOptions): Promise<Counts>
   /** Reads one page of task types, in the order of their names. */
-  types(page?: PageQuery): Promise<Page<ApiType>>
+  types(page?: PageQuery, call?: CallOptions): Promise<Page<ApiType>>
   /** Reads the configuration of a task type. */
-  type(type: string): Promise<ApiType>
+  type(type: string, call?: CallOptions): Promise<ApiType>
   /** Creates a task type or replaces its configuration. */
-  putType(type: string, configuration: TypeBody): Promise<ApiType>
+  putType(type: string, configuration: TypeBody, call?: CallOptions): Promise<ApiType>
   /** Pauses a type. When it returns, no task of the type can start any more; running tasks go on. */
-  pause(type: string, expected?: ExpectedRevision): Promise<PausedType>
+  pause(type: string, change?: ChangeOptions): Promise<PausedType>
   /** Ends the pause of a type. */
-  resume(type: string, expected?: ExpectedRevision): Promise<PausedType>
+  resume(type: string, change?: ChangeOptions): Promise<PausedType>
   /** Starts a background job that removes the type's tasks with the given statuses; see `PurgeBody`. */
-  purge(type: string, which: PurgeBody): Promise<PurgeAnswer>
+  purge(type: string, which: PurgeBody, call?: CallOptions): Promise<PurgeAnswer>
+  /** Whether the API answers. Locally, 503 names the parts that are down. */
+  health(call?: CallOptions): Promise<{ readonly status: string }>
+  /** Reads the description of the API, OpenAPI 3.1. */
+  openapi(call?: CallOptions): Promise<Readonly<Record<string, Json>>>
   /** Reads one page of live workers, in the order of their ids. Lambda workers are shown as one entry per type. */
-  workers(page?: PageQuery): Promise<Page<ApiWorker>>
+  workers(page?: PageQuery, call?: CallOptions): Promise<Page<ApiWorker>>
   /**
    * Claims tasks for a worker and returns them running, with their input. After an empty answer the client delays the next claim
    * of the same worker for as long as the API asks.
    */
-  claim(request: ClaimsBody): Promise<ClaimsAnswer>
+  claim(request: ClaimsBody, call?: CallOptions): Promise<ClaimsAnswer>
   /** Renews a run's lease. Throws with status 409 when the run is over. */
-  heartbeat(id: string, runId: string, body: HeartbeatBody): Promise<HeartbeatAnswer>
+  heartbeat(id: string, runId: string, body: HeartbeatBody, call?: CallOptions): Promise<HeartbeatAnswer>
   /** Reports that a run succeeded. The same report may be repeated. */
-  succeed(id: string, runId: string, body: SucceedBody): Promise<ApiTask>
+  succeed(id: string, runId: string, body: SucceedBody, call?: CallOptions): Promise<ApiTask>
   /** Reports that a run failed. The task is retried while it has retries left. */
-  fail(id: string, runId: string, body: FailBody): Promise<ApiTask>
+  fail(id: string, runId: string, body: FailBody, call?: CallOptions): Promise<ApiTask>
   /** Gives the task back. This costs no retry. */
-  release(id: string, runId: string, body: ReleaseBody): Promise<ApiTask>
+  release(id: string, runId: string, body: ReleaseBody, call?: CallOptions): Promise<ApiTask>
   /** Renews the leases of up to 100 runs. Each result has a status of its own, in the order of the runs. */
   heartbeatMany(
     runs: ReadonlyArray<RunName & HeartbeatBody>,
+    call?: CallOptions,
   ): Promise<Array<RunResult & Partial<HeartbeatAnswer>>>
   /** Reports the ends of up to 100 runs. Each result has a status of its own, in the order of the runs. */
-  finishMany(runs: readonly FinishMember[]): Promise<Array<RunResult & Partial<TaskAnswer>>>
+  finishMany(
+    runs: readonly FinishMember[],
+    call?: CallOptions,
+  ): Promise<Array<RunResult & Partial<TaskAnswer>>>
 }
 
 export function createOperations(send: Send): Operations {
-  const post = <Answer>(path: string, body: unknown = {}) => send<Answer>('POST', path, { body })
-  const postForTask = async (path: string, body?: unknown) => (await post<TaskAnswer>(path, body)).task
+  return { ...taskOperations(send), ...otherOperations(send), ...workerOperations(send) }
+}
+
+/** A second request of these does no harm: they read, or they set what stays set. */
+const REPEATABLE = { isRepeatable: true }
+/** Whether a second request does no harm. With `ifRevision` it would be refused because the first one has made its change. */
+function isUnconditional({ ifRevision }: ExpectedRevision): boolean {
+  return ifRevision === undefined
+}
+
+/** A second removal finds nothing, and that is what was wanted. */
+function removal({ ifRevision, ...call }: ChangeOptions = {}): Ask {
+  return { query: { ifRevision }, call, isRepeatable: true, isDoneIfGone: true }
+}
+
+function changeOf({ ifRevision, ...call }: ChangeOptions = {}): Ask {
+  const expected = ifRevision === undefined ? {} : { ifRevision }
+  return { body: expected, call, isRepeatable: isUnconditional(expected) }
+}
+
+type TaskOperation = 'get' | 'previous' | 'listPage' | 'patch' | 'remove' | 'cancel' | 'retry'
+type WorkerOperation = 'claim' | 'heartbeat' | 'succeed' | 'fail' | 'release' | 'heartbeatMany' | 'finishMany'
+
+function taskOperations(send: Send): Pick<Operations, TaskOperation> {
+  const taskIn = async (answer: Promise<TaskAnswer>) => (await answer).task
+  const read = readerOf(send)
   return {
-    get: id => send('GET', taskPath(id)),
-    previous: (id, page = {}) => send('GET', `${taskPath(id)}/previous`, { query: page }),
-    listPage: filter => send('GET', '/v1/tasks', { query: filter }),
-    patch: async (id, changes) => (await send<TaskAnswer>('PATCH', taskPath(id), { body: changes })).task,
-    remove: (id, expected = {}) => send('DELETE', taskPath(id), { query: expected }),
-    cancel: (id, expected) => postForTask(`${taskPath(id)}/cancel`, expected),
-    retry: (id, how) => postForTask(`${taskPath(id)}/retry`, how),
-    canvas: (id, page = {}) => send('GET', canvasPath(id), { query: page }),
-    cancelCanvas: id => post(`${canvasPath(id)}/cancel`),
-    schedules: (page = {}) => send('GET', '/v1/schedules', { query: page }),
-    schedule: name => send('GET', schedulePath(name)),
-    putSchedule: (name, schedule) => send('PUT', schedulePath(name), { body: schedule }),
-    removeSchedule: (name, expected = {}) => send('DELETE', schedulePath(name), { query: expected }),
-    pauseSchedule: (name, expected) => post(`${schedulePath(name)}/pause`, expected),
-    resumeSchedule: (name, expected) => post(`${schedulePath(name)}/resume`, expected),
-    triggerSchedule: name => post(`${schedulePath(name)}/trigger`),
-    counts: type => send('GET', `${typePath(type)}/counts`),
-    types: (page = {}) => send('GET', '/v1/types', { query: page }),
-    type: type => send('GET', typePath(type)),
-    putType: (type, configuration) => send('PUT', typePath(type), { body: configuration }),
-    pause: (type, expected) => post(`${typePath(type)}/pause`, expected),
-    resume: (type, expected) => post(`${typePath(type)}/resume`, expected),
-    purge: (type, which) => post(`${typePath(type)}/purge`, which),
-    workers: (page = {}) => send('GET', '/v1/workers', { query: page }),
-    claim: pacedClaims(request => post('/v1/claims', request)),
-    heartbeat: (id, runId, body) => post(runPath(id, runId, 'heartbeat'), body),
-    succeed: (id, runId, body) => postForTask(runPath(id, runId, 'succeed'), body),
-    fail: (id, runId, body) => postForTask(runPath(id, runId, 'fail'), body),
-    release: (id, runId, body) => postForTask(runPath(id, runId, 'release'), body),
-    heartbeatMany: async runs =>
-      (await post<{ results: Array<RunResult & Partial<HeartbeatAnswer>> }>('/v1/runs/heartbeat', { runs }))
-        .results,
-    finishMany: async runs =>
-      (await post<{ results: Array<RunResult & Partial<TaskAnswer>> }>('/v1/runs/finish', { runs })).results,
+    get: (id, call) => read(taskPath(id), {}, call),
+    previous: (id, page = {}, call) => read(`${taskPath(id)}/previous`, page, call),
+    listPage: (filter, call) => read('/v1/tasks', filter, call),
+    patch: (id, body, call) =>
+      taskIn(send('PATCH', taskPath(id), { body, call, isRepeatable: isUnconditional(body) })),
+    remove: (id, change) => send('DELETE', taskPath(id), removal(change)),
+    cancel: (id, change) => taskIn(send('POST', `${taskPath(id)}/cancel`, changeOf(change))),
+    // A second one could start the task over again, or be refused because the first one has.
+    retry: (id, body = {}, call) => taskIn(send('POST', `${taskPath(id)}/retry`, { body, call })),
   }
 }
+
+function readerOf(send: Send) {
+  return <Answer>(path: string, query: object, call?: CallOptions) =>
+    send<Answer>('GET', path, { query: { ...query }, call, ...REPEATABLE })
+}
+
+function otherOperations(send: Send): Omit<Operations, TaskOperation | WorkerOperation> {
+  const read = readerOf(send)
+  const post = <Answer>(path: string, change?: ChangeOptions) => send<Answer>('POST', path, changeOf(change))
+  const put = <Answer>(path: string, body: object & ExpectedRevision, call?: CallOptions) =>
+    send<Answer>('PUT', path, { body, call, isRepeatable: isUnconditional(body) })
+  return {
+    canvas: (id, page = {}, call) => read(canvasPath(id), page, call),
+    cancelCanvas: (id, call) => post(`${canvasPath(id)}/cancel`, call),
+    schedules: (page = {}, call) => read('/v1/schedules', page, call),
+    schedule: (name, call) => read(schedulePath(name), {}, call),
+    putSchedule: (name, schedule, call) => put(schedulePath(name), schedule, call),
+    removeSchedule: (name, change) => send('DELETE', schedulePath(name), removal(change)),
+    pauseSchedule: (name, change) => post(`${schedulePath(name)}/pause`, change),
+    resumeSchedule: (name, change) => post(`${schedulePath(name)}/resume`, change),
+    // A second one would publish a second task.
+    triggerSchedule: (name, call) => send('POST', `${schedulePath(name)}/trigger`, { body: {}, call }),
+    counts: (type, call) => read(`${typePath(type)}/counts`, {}, call),
+    types: (page = {}, call) => read('/v1/types', page, call),
+    type: (type, call) => read(typePath(type), {}, call),
+    putType: (type, configuration, call) => put(typePath(type), configuration, call),
+    pause: (type, change) => post(`${typePath(type)}/pause`, change),
+    resume: (type, change) => post(`${typePath(type)}/resume`, change),
+    // A second one would also remove the tasks that ended after the first.
+    purge: (type, body, call) => send('POST', `${typePath(type)}/purge`, { body, call }),
+    workers: (page = {}, call) => read('/v1/workers', page, call),
+    health: call => read('/healthz', {}, call),
+    openapi: call => read('/v1/openapi.json', {}, call),
+  }
+}
+
+/** The API accepts the same report of a run again, and answers the same claim again. */
+function workerOperations(send: Send): Pick<Operations, WorkerOperation> {
+  const post = <Answer>(path: string, body: object, call?: CallOptions) =>
+    send<Answer>('POST', path, { body, call, ...REPEATABLE })
+  const end = async (path: string, body: object, call?: CallOptions) =>
+    (await post<TaskAnswer>(path, body, call)).task
+  return {
+    claim: pacedClaims((body, call) =>
+      send('POST', '/v1/claims', { body, call, ...REPEATABLE, isPacedByCaller: true }),
+    ),
+    heartbeat: (id, runId, body, call) => post(runPath(id, runId, 'heartbeat'), body, call),
+    succeed: (id, runId, body, call) => end(runPath(id, runId, 'succeed'), body, call),
+    fail: (id, runId, body, call) => end(runPath(id, runId, 'fail'), body, call),
+    release: (id, runId, body, call) => end(runPath(id, runId, 'release'), body, call),
+    heartbeatMany: async (runs, call) =>
+      (await post<HeartbeatResults>('/v1/runs/heartbeat', { runs }, call)).results,
+    finishMany: async (runs, call) => (await post<FinishResults>('/v1/runs/finish', { runs }, call)).results,
+  }
+}
+
+type HeartbeatResults = { readonly results: Array<RunResult & Partial<HeartbeatAnswer>> }
+type FinishResults = { readonly results: Array<RunResult & Partial<TaskAnswer>> }

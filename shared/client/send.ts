@@ -1,70 +1,179 @@
 import type { Problem } from '../api/problems.ts'
-import { ProblemError } from './problem-error.ts'
+import { clientProblem, ProblemError } from './problem-error.ts'
+import { pauseAfter, type Repetition } from './repetition.ts'
+import { sleep } from './sleep.ts'
+import { startTimeLimit, type TimeLimit } from './time-limit.ts'
 
 type HeaderSource = Readonly<Record<string, string>>
 
 export type ClientSettings = {
-  /** The address of the API, such as `http://127.0.0.1:7070`. */
-  readonly url: string
-  /** Replaces the global `fetch`, for example to sign requests or to use a proxy. @default the global `fetch` */
+  /** The address of the API. @default `BATON_URL` of the environment, else the local system at `http://127.0.0.1:7070` */
+  readonly url?: string
+  /** Replaces the global `fetch`: `signedFetch()` of `baton-tasks/aws`, or one that uses a proxy. @default the global `fetch` */
   readonly fetch?: (request: Request) => Promise<Response>
   /** Headers of every request, or a function that the client calls before each request. @default none */
   readonly headers?: HeaderSource | (() => HeaderSource | Promise<HeaderSource>)
+  /** The bearer token of every request, or a function that the client calls before each request. @default none */
+  readonly token?: string | (() => string | Promise<string>)
+  /** How long a call may take, with its repetitions, in milliseconds. @default 30,000 */
+  readonly timeoutMs?: number
+  /** How often a request is sent at most: see `CallOptions`. @default 5 */
+  readonly tries?: number
 }
 
-type Query = Readonly<Record<string, string | number | readonly string[] | undefined>>
+/** Options of one call. They replace those of the client. */
+export type CallOptions = {
+  /** Ends the call when it aborts: it throws `ProblemError` with the code `aborted`. @default only `timeoutMs` ends it */
+  readonly signal?: AbortSignal
+  /** How long the call may take, with its repetitions, in milliseconds. @default that of the client */
+  readonly timeoutMs?: number
+  /**
+   * How often the request is sent at most. It is sent again, after a pause that grows, when the API refuses it for now (429), and when an
+   * outage hides what became of it and a second request does no harm. @default that of the client
+   */
+  readonly tries?: number
+}
 
-export type Send = <Answer>(
-  method: string,
-  path: string,
-  more?: { body?: unknown; query?: Query },
-) => Promise<Answer>
+type Query = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>
 
-/** Sends a request and returns the successful response without reading its body. */
-export type Open = (
-  method: string,
-  path: string,
-  more?: { body?: unknown; query?: Query; headers?: HeaderSource; signal?: AbortSignal },
-) => Promise<Response>
+/** A request, and what the client may do about it. */
+export type Ask = Repetition & {
+  readonly body?: unknown
+  readonly query?: Query
+  readonly headers?: HeaderSource
+  /** Whether a 404 means success if the request was sent before: the first one has removed it. */
+  readonly isDoneIfGone?: boolean
+  readonly call?: CallOptions | undefined
+}
 
-/** Makes the function that sends requests. It throws `ProblemError` when the answer is not a success, or when no answer arrives. */
-export function createOpen({ url, fetch: send = fetch, headers = {} }: ClientSettings): Open {
-  const base = url.replace(/\/+$/, '')
-  return async (method, path, { body, query, headers: more, signal } = {}) => {
+export type Send = <Answer>(method: string, path: string, ask?: Ask) => Promise<Answer>
+
+/** Sends a request once and returns the successful response without reading its body. The time limit ends with its first byte. */
+export type Open = (method: string, path: string, ask?: Ask) => Promise<Response>
+
+const LOCAL_URL = 'http://127.0.0.1:7070'
+const DEFAULT_TIMEOUT_MS = 30_000
+const DEFAULT_TRIES = 5
+
+/** Makes the functions that send requests. Both throw `ProblemError` when the answer is not a success, or when no answer arrives. */
+export function createTransport(settings: ClientSettings): { readonly open: Open; readonly send: Send } {
+  const { timeoutMs = DEFAULT_TIMEOUT_MS, tries = DEFAULT_TRIES } = settings
+  const request = createRequests(settings)
+  const limitOf = ({ call }: Ask) => startTimeLimit(call?.timeoutMs ?? timeoutMs, call?.signal)
+  const open: Open = async (method, path, ask = {}) => {
+    const limit = limitOf(ask)
+    try {
+      return await request(method, path, ask, limit)
+    } finally {
+      limit.stopClock()
+    }
+  }
+  const send: Send = async <Answer>(method: string, path: string, ask: Ask = {}) => {
+    const limit = limitOf(ask)
+    const once = async () =>
+      answerIn(await (await request(method, path, ask, limit)).text(), `${method} ${path}`)
+    try {
+      return (await repeated(once, ask, ask.call?.tries ?? tries, limit)) as Answer
+    } catch (error) {
+      throw limit.problemOf(error, `${method} ${path}`)
+    } finally {
+      limit.stopClock()
+    }
+  }
+  return { open, send }
+}
+
+/** Tries until the answer is a success, or another try would not help or take too long. */
+async function repeated(
+  once: () => Promise<unknown>,
+  ask: Ask,
+  tries: number,
+  limit: TimeLimit,
+): Promise<unknown> {
+  let isUncertain = false
+  for (let nth = 1; ; nth++) {
+    try {
+      return await once()
+    } catch (error) {
+      if (isUncertain && ask.isDoneIfGone && isMissing(error)) return undefined
+      const pause = nth < tries ? pauseAfter(error, nth, ask) : undefined
+      await pauseOrThrow(error, pause?.ms, limit)
+      isUncertain ||= pause?.isUncertain ?? false
+    }
+  }
+}
+
+async function pauseOrThrow(error: unknown, ms: number | undefined, limit: TimeLimit): Promise<void> {
+  if (ms === undefined || ms >= limit.leftMs()) throw error
+  await sleep(ms, limit.signal)
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof ProblemError && error.status === 404
+}
+
+function answerIn(text: string, call: string): unknown {
+  try {
+    return text === '' ? undefined : JSON.parse(text)
+  } catch (error) {
+    const detail = `${call} was answered with what is no JSON: ${text.slice(0, 100)}`
+    throw clientProblem('bad-answer', { title: 'The answer is not one of the API', status: 0, detail }, error)
+  }
+}
+
+function createRequests({ url, fetch: send = fetch, headers = {}, token }: ClientSettings) {
+  const base = (url ?? urlOfEnvironment() ?? LOCAL_URL).replace(/\/+$/, '')
+  return async (method: string, path: string, ask: Ask, limit: TimeLimit): Promise<Response> => {
+    if (!URL.canParse(base)) throw noUrl(base)
+    const { body, query, headers: more } = ask
+    const bearer = typeof token === 'function' ? await token() : token
     const request = new Request(`${base}${path}${queryText(query)}`, {
       method,
       headers: {
         ...(typeof headers === 'function' ? await headers() : headers),
+        ...(bearer !== undefined && { authorization: `Bearer ${bearer}` }),
         ...more,
         ...(body !== undefined && { 'content-type': 'application/json' }),
       },
       ...(body !== undefined && { body: JSON.stringify(body) }),
-      ...(signal && { signal }),
+      signal: limit.signal,
     })
     const response = await send(request).catch(error => {
-      throw new ProblemError(noAnswer(method, request.url, error), error)
+      throw limit.problemOf(error, `${method} ${request.url}`)
     })
     if (response.ok) return response
-    throw new ProblemError(problemIn(await response.text()) ?? plainFailure(response, `${method} ${path}`))
+    throw new ProblemError(problemOf(response, await response.text(), `${method} ${path}`, send !== fetch))
   }
 }
 
-/** Makes the function that sends requests and parses their answers as JSON. */
-export function createSend(open: Open): Send {
-  return async <Answer>(method: string, path: string, more: { body?: unknown; query?: Query } = {}) => {
-    const text = await (await open(method, path, more)).text()
-    return (text === '' ? undefined : JSON.parse(text)) as Answer
-  }
+/** The address in the environment. Browsers have no environment. */
+function urlOfEnvironment(): string | undefined {
+  const { process } = globalThis as { process?: { env?: Record<string, string | undefined> } }
+  return process?.env?.BATON_URL || undefined
 }
 
+function noUrl(url: string): ProblemError {
+  const detail = `url: '${url}' is not a URL; give one such as ${LOCAL_URL}`
+  return clientProblem('invalid', { title: 'The client has no address', status: 0, detail })
+}
+
+/** Writes a space as `%20`: a signature covers the query, and services read `+` in different ways. */
 function queryText(query: Query = {}): string {
   const pairs = Object.entries(query).flatMap(([name, value]) =>
     value === undefined ? [] : [value].flat().map((one): [string, string] => [name, String(one)]),
   )
-  return pairs.length === 0 ? '' : `?${new URLSearchParams(pairs)}`
+  return pairs.length === 0 ? '' : `?${new URLSearchParams(pairs)}`.replaceAll('+', '%20')
 }
 
 /** The problem document in an answer. A gateway or a proxy in front of the API answers without one. */
+function problemOf(response: Response, text: string, call: string, isOwnFetch: boolean): Problem {
+  const retryAfterMs = retryAfterMsIn(response.headers)
+  return {
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+    ...(problemIn(text) ?? plainFailure(response, call, isOwnFetch)),
+  }
+}
+
 function problemIn(text: string): Problem | undefined {
   try {
     const parsed: unknown = JSON.parse(text)
@@ -75,21 +184,26 @@ function problemIn(text: string): Problem | undefined {
   }
 }
 
-function plainFailure({ status, statusText }: Response, call: string): Problem {
+function retryAfterMsIn(headers: Headers): number | undefined {
+  const text = headers.get('retry-after')
+  if (!text) return undefined
+  const seconds = Number(text)
+  const ms = Number.isNaN(seconds) ? Date.parse(text) - Date.now() : seconds * 1_000
+  return Number.isNaN(ms) ? undefined : Math.max(0, ms)
+}
+
+function plainFailure({ status, statusText }: Response, call: string, isOwnFetch: boolean): Problem {
+  const hint = status === 401 || status === 403 ? REFUSED_CALLER[isOwnFetch ? 'own' : 'plain'] : ''
   return {
     type: 'about:blank',
     title: statusText || 'The request failed',
     status,
-    detail: `${call} was answered with status ${status}`,
+    detail: `${call} was answered with status ${status}${hint}`,
   }
 }
 
-function noAnswer(method: string, url: string, error: unknown): Problem {
-  const reason = error instanceof Error ? error.message : String(error)
-  return {
-    type: 'urn:baton:problem:no-answer',
-    title: 'No answer',
-    status: 0,
-    detail: `${method} ${url}: ${reason}`,
-  }
+const REFUSED_CALLER = {
+  plain:
+    '; a deployed API wants a token, or signed calls: createClient({ url, fetch: signedFetch() }), from baton-tasks/aws',
+  own: '; check the credentials, their permission for this route, and the clock',
 }

@@ -1,11 +1,14 @@
 import type { Json } from '../core/json.ts'
 import type { TaskError } from '../core/task/error.ts'
-import { ProblemError } from './problem-error.ts'
+import { clientProblem } from './problem-error.ts'
+import type { CallOptions } from './send.ts'
+import { sleep } from './sleep.ts'
+import { aborted } from './time-limit.ts'
 
 export type ResultOptions = {
   /** How long to wait for the end, in milliseconds. @default 30,000 */
   readonly timeoutMs?: number
-  /** Ends the waiting: the call then throws the signal's reason. @default only `timeoutMs` ends it */
+  /** Ends the waiting: the call then throws `ProblemError` with the code `aborted`. @default only `timeoutMs` ends it */
   readonly signal?: AbortSignal
 }
 
@@ -25,39 +28,38 @@ type Ending = {
 /**
  * Reads a task or a canvas until it has ended, and returns its result. The pauses between reads grow from 50 ms to 1 s.
  *
- * @throws ProblemError `urn:baton:problem:task-failed` when it failed or was cancelled, `urn:baton:problem:timeout` when it
- * did not end in time.
+ * @throws ProblemError `task-failed` when it failed or was cancelled, `timeout` when it did not end in time, `aborted`.
  */
 export async function waitForResult(
-  get: () => Promise<Ending>,
+  get: (call: CallOptions) => Promise<Ending>,
   { timeoutMs = DEFAULT_TIMEOUT_MS, signal }: ResultOptions,
 ): Promise<unknown> {
   const until = Date.now() + timeoutMs
   for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * GROWTH, LAST_PAUSE_MS)) {
-    signal?.throwIfAborted()
-    const seen = await get()
+    const seen = await get({ ...(signal && { signal }) })
     if (seen.status === 'succeeded') return seen.result
-    if (seen.status === 'failed' || seen.status === 'cancelled') throw new ProblemError(failureOf(seen))
+    if (seen.status === 'failed' || seen.status === 'cancelled') throw failureOf(seen)
     const left = until - Date.now()
-    if (left <= 0) throw new ProblemError(timeoutOf(seen, timeoutMs))
-    await new Promise(resolve => setTimeout(resolve, Math.min(pause, left)))
+    if (left <= 0) throw timeoutOf(seen, timeoutMs)
+    await sleep(Math.min(pause, left), signal)
+    if (signal?.aborted) throw aborted(`the wait for ${seen.id}`, signal.reason)
   }
 }
 
 function failureOf({ id, status, error }: Ending) {
-  return {
-    type: 'urn:baton:problem:task-failed',
+  const what = status === 'failed' ? 'has failed' : `was ${status}`
+  const why = error ? `: ${error.name}: ${error.message}` : ''
+  return clientProblem('task-failed', {
     title: 'The task did not succeed',
     status: 409,
-    detail: `${id} ${status === 'failed' ? 'has failed' : `was ${status}`}${error ? `: ${error.name}: ${error.message}` : ''}`,
-  }
+    detail: `${id} ${what}${why}`,
+  })
 }
 
 function timeoutOf({ id, status }: Ending, timeoutMs: number) {
-  return {
-    type: 'urn:baton:problem:timeout',
+  return clientProblem('timeout', {
     title: 'The task did not end in time',
     status: 408,
     detail: `${id} is still ${status} after ${timeoutMs} ms`,
-  }
+  })
 }

@@ -22,6 +22,40 @@ export const STATUS_REASONS = [
   'callbacks-owed',
 ] as const
 
+/**
+ * The reasons of `why`: every `statusReason`, and words for what a `statusReason` leaves open. Each answer has exactly one.
+ * `docs/waiting.md` has the table.
+ */
+export const WHY_REASONS = [
+  ...STATUS_REASONS,
+  /** The type of a flow's present step is paused; the type of the flow is not. */
+  'step-paused',
+  /** None of the listed workers shows a sign of life. */
+  'target-offline',
+  /** Every live worker has a lower version than the task asks for. */
+  'worker-version',
+  /** Every live worker has done its part of the task, or has spent its own retries. */
+  'workers-spent',
+  /** Its last run was lost: the process of its handler ended. */
+  'crashing',
+  /** Other tasks stand before it, or messages wait in its queue. */
+  'backlog',
+  /** Nothing delays it: a worker is about to take it. */
+  'dispatched',
+  /** It should run, and has shown no sign of life for 15 minutes. */
+  'stuck',
+  /** It is a member of a canvas, and waits for other members. */
+  'canvas',
+  /** It is a member of a canvas that never runs. */
+  'skipped',
+  'running',
+  /** An undo of a flow has failed for good, and an operator must decide. */
+  'undo-failed',
+  'succeeded',
+  'failed',
+  'cancelled',
+] as const
+
 export const ENDED_RUN_STATES = ['succeeded', 'failed', 'lost', 'released', 'cancelled'] as const
 
 export const RUN_GONE_REASONS = ['ended', 'lost', 'cancelled', 'removed', 'excluded', 'timed-out'] as const

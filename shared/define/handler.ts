@@ -1,8 +1,8 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { DerivedBody } from '../api/publish.ts'
-import { BatonError, type FieldProblem } from '../core/errors.ts'
+import { BatonError } from '../core/errors.ts'
 import { Fatal } from '../signals.ts'
-import { bodyOf, type Publishable } from './publishable.ts'
+import { bodyOf, inputProblems, type Publishable, problemsOf, textOf } from './publishable.ts'
 import type { RunContext, TaskContext } from './task-context.ts'
 
 type Handler = (input: never, context: TaskContext) => unknown
@@ -58,19 +58,7 @@ async function refuseInput(
   { type, input: schema }: Exclude<Publishable, string | DerivedBody>,
   input: unknown,
 ) {
-  const parsed = await schema?.['~standard'].validate(input)
-  if (!parsed?.issues) return
-  const problems = problemsOf(parsed.issues, 'input')
+  const problems = await inputProblems(schema, input)
+  if (!problems) return
   throw new BatonError('invalid', `the input does not fit ${type}: ${textOf(problems)}`, { problems })
-}
-
-function problemsOf(issues: readonly StandardSchemaV1.Issue[], root: string): FieldProblem[] {
-  return issues.map(({ path = [], message }) => ({
-    path: [root, ...path.map(part => String(typeof part === 'object' ? part.key : part))].join('.'),
-    message,
-  }))
-}
-
-function textOf(problems: readonly FieldProblem[]): string {
-  return problems.map(({ path, message }) => `${path}: ${message}`).join('; ')
 }

@@ -3,7 +3,9 @@
  * has one signature for all forms. With a signature per form the compiler would answer a wrong input with an error per form.
  */
 
+import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { DerivedBody } from '../api/publish.ts'
+import type { FieldProblem } from '../core/errors.ts'
 import type { AnyDefinition, InputOf } from './any-definition.ts'
 import type { Arguments } from './signature.ts'
 
@@ -32,4 +34,25 @@ export type PublishArguments<What, Options> = [What] extends [never]
 export function bodyOf(what: Publishable, [input, options]: readonly unknown[]): object {
   if (typeof what !== 'string' && !('kind' in what)) return what
   return { ...Object(options), type: typeof what === 'string' ? what : what.type, input }
+}
+
+/** What a schema finds wrong with an input, each with its dotted path below `input`. Undefined when the input fits. */
+export async function inputProblems(
+  schema: StandardSchemaV1 | undefined,
+  input: unknown,
+): Promise<FieldProblem[] | undefined> {
+  const parsed = await schema?.['~standard'].validate(input)
+  return parsed?.issues && problemsOf(parsed.issues, 'input')
+}
+
+/** The issues of a schema, each with its dotted path below `root`. */
+export function problemsOf(issues: readonly StandardSchemaV1.Issue[], root: string): FieldProblem[] {
+  return issues.map(({ path = [], message }) => ({
+    path: [root, ...path.map(part => String(typeof part === 'object' ? part.key : part))].join('.'),
+    message,
+  }))
+}
+
+export function textOf(problems: readonly FieldProblem[]): string {
+  return problems.map(({ path, message }) => `${path}: ${message}`).join('; ')
 }

@@ -1,3 +1,4 @@
+import type { ApiProblemCode } from '../api/problem-codes.ts'
 import type { Problem } from '../api/problems.ts'
 import { BatonError, type ErrorCode, type FieldProblem } from '../core/errors.ts'
 import { cut } from '../core/task/error.ts'
@@ -18,9 +19,9 @@ const KINDS = {
   unreadable: [500, 'The stored data cannot be read'],
   'newer-schema': [500, 'The data was written by a newer version'],
   unavailable: [503, 'The storage does not answer at the moment'],
-} as const satisfies Record<string, readonly [number, string]>
+} as const satisfies Record<ApiProblemCode, readonly [number, string]>
 
-export type ProblemKind = keyof typeof KINDS
+export type ProblemKind = ApiProblemCode
 
 type ProblemMembers = Pick<
   Problem,

@@ -8,24 +8,24 @@ import { distinctTasks } from '../define/distinct-tasks.ts'
 
 /**
  * Loads the tasks that a file exports, under any names, and the tasks of the steps of its exported flows. Each task is
- * returned once. `file` is relative to the working directory.
+ * returned once. `file` is relative to the working directory; errors name it as `title`.
  *
  * @throws BatonError `invalid` when the file does not exist, cannot be loaded, exports no task, or exports two definitions
  * of one type.
  */
-export async function definitionsIn(file: string): Promise<TaskDefinition[]> {
-  const tasks = distinctTasks(Object.values(await load(file)).filter(isDefinition))
+export async function definitionsIn(file: string, title: string = file): Promise<TaskDefinition[]> {
+  const tasks = distinctTasks(Object.values(await load(file, title)).filter(isDefinition))
   if (tasks.length > 0) return tasks
-  throw new BatonError('invalid', `${file} exports no task; export what defineTask or defineFlow returns`)
+  throw new BatonError('invalid', `${title} exports no task; export what defineTask or defineFlow returns`)
 }
 
-async function load(file: string): Promise<Record<string, unknown>> {
+async function load(file: string, title: string): Promise<Record<string, unknown>> {
   const path = resolve(file)
-  if (!existsSync(path)) throw new BatonError('invalid', `there is no file ${file} in ${process.cwd()}`)
+  if (!existsSync(path)) throw new BatonError('invalid', `there is no file ${title} in ${process.cwd()}`)
   try {
     return (await import(pathToFileURL(path).href)) as Record<string, unknown>
   } catch (cause) {
-    throw new BatonError('invalid', `${file} cannot be loaded: ${cause}`, { cause })
+    throw new BatonError('invalid', `${title} cannot be loaded: ${cause}`, { cause })
   }
 }
 

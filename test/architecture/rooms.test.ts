@@ -48,8 +48,10 @@ const CONCEPTS: Readonly<Record<string, string>> = {
   'shared/aws/dynamo/records/record-requests.ts':
     'requests of records, apart from sending them as in each room beside it',
   'shared/client/paced-claims.ts': 'claims that wait as long as the server asks',
+  'shared/client/repetition.ts': 'which requests may be sent again, and when',
   'shared/core/place/claim-order.ts': 'the order in which tasks of a ready place are claimed',
   'shared/runtime/limits/one-at-a-time.ts': 'simultaneous claims that run one after the other',
+  'shared/signed-fetch/region.ts': 'the region and the service that a signature names',
   'shared/testing/create-test-system.ts': 'the choice between a system in memory and one behind a URL',
   'shared/worker/console-log.ts': 'the log of a worker without one of its own',
   'shared/worker/worker-id.ts': 'the id of a worker without one of its own',

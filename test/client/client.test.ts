@@ -158,14 +158,18 @@ describe('the client throws a ProblemError', () => {
     [502, '<html>Bad Gateway</html>'],
     [403, '{"message":"Forbidden"}'],
   ])('for an answer of a gateway or proxy without a problem document, status %d', async (status, text) => {
-    const behind = createClient({ url: 'http://x', fetch: async () => new Response(text, { status }) })
+    const behind = createClient({
+      url: 'http://x',
+      tries: 1,
+      fetch: async () => new Response(text, { status }),
+    })
 
     await expect(behind.get('a:b')).rejects.toMatchObject({ status, problem: { type: 'about:blank' } })
   })
 
   test('for a failure of the network, with its cause', async () => {
     const cause = new TypeError('fetch failed')
-    const offline = createClient({ url: 'http://x', fetch: () => Promise.reject(cause) })
+    const offline = createClient({ url: 'http://x', tries: 1, fetch: () => Promise.reject(cause) })
 
     await expect(offline.get('a:b')).rejects.toMatchObject({ status: 0, cause })
   })

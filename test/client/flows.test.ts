@@ -16,6 +16,9 @@ const order = defineFlow('order', {
   steps: [{ name: 'resize', do: resize }],
 })
 
+/** The client makes a key where the caller gives none. */
+const NEW_KEY = expect.stringMatching(/^[0-9A-HJKMNP-TV-Z]{26}$/)
+
 let requests: Array<{ readonly call: string; readonly body: unknown }>
 let answers: unknown[]
 const client = createClient({
@@ -38,7 +41,7 @@ describe('a flow', () => {
 
     expect(requests).toEqual([
       { call: 'POST /v1/tasks', body: { type: 'order', input: { url: 'a' }, key: 'o1' } },
-      { call: 'POST /v1/tasks', body: { type: 'order', input: { url: 'b' } } },
+      { call: 'POST /v1/tasks', body: { type: 'order', input: { url: 'b' }, key: NEW_KEY } },
     ])
   })
 
@@ -82,7 +85,9 @@ describe('a canvas', () => {
   ])('that is a %s needs no options', async (name, canvas) => {
     await client.publish(canvas)
 
-    expect(requests).toEqual([{ call: 'POST /v1/canvases', body: { [name]: [{ type: 'montage' }] } }])
+    expect(requests).toEqual([
+      { call: 'POST /v1/canvases', body: { [name]: [{ type: 'montage' }], key: NEW_KEY } },
+    ])
   })
 
   test('has a result, typed by the canvas', async () => {
@@ -133,7 +138,7 @@ test('a signature is published as a task', async () => {
   await client.publish(resize.with({ url: 'a' }, { priority: 1 }))
 
   expect(requests).toEqual([
-    { call: 'POST /v1/tasks', body: { type: 'resize', input: { url: 'a' }, priority: 1 } },
+    { call: 'POST /v1/tasks', body: { type: 'resize', input: { url: 'a' }, priority: 1, key: NEW_KEY } },
   ])
 })
 

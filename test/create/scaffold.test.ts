@@ -3,10 +3,12 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { NEEDED } from '../../create/manifest.ts'
 import { packageManager, report } from '../../create/report.ts'
 import { scaffold, UnusableFolder } from '../../create/scaffold.ts'
 import starter from '../../create/template/package.json' with { type: 'json' }
 import manifest from '../../package.json' with { type: 'json' }
+import { PACKAGES } from '../../scripts/build/packages.ts'
 
 const MAIN = join(import.meta.dirname, '../../create/main.ts')
 
@@ -44,20 +46,74 @@ describe('the starter', () => {
     }
     const folder = aCdkApp(own)
 
-    const { written, hadApp } = scaffold(folder)
+    const { written, hadApp, scripts: names } = scaffold(folder)
 
     expect(hadApp).toBe(true)
     expect(written).toContain('tasks-stack.ts')
+    expect(names).toEqual({ dev: 'dev', test: 'test:tasks' })
     expect(filesIn(folder)).not.toContain('app.ts')
     expect(readFileSync(join(folder, 'cdk.json'), 'utf8')).toBe('{"app":"mine"}')
     const { scripts, dependencies, devDependencies } = read(folder, 'package.json')
-    expect(scripts).toEqual({ dev: 'baton dev', test: 'jest' })
+    expect(scripts).toEqual({
+      dev: 'baton dev',
+      test: 'jest',
+      'test:tasks': 'tsx --test test/order.node-test.ts',
+    })
     expect(dependencies).toEqual({
       'aws-cdk-lib': '2.200.0',
       'baton-tasks': starter.dependencies['baton-tasks'],
     })
     expect(devDependencies).toMatchObject({ zod: '^3.0.0', 'baton-tasks-local': expect.any(String) })
     expect(devDependencies).not.toHaveProperty('aws-cdk-lib')
+  })
+
+  test('in an app with a test runner and a dev script of its own touches neither', () => {
+    const folder = aCdkApp({ scripts: { dev: 'vite', test: 'jest' } })
+
+    const { written, scripts } = scaffold(folder)
+
+    expect(scripts).toEqual({ dev: 'dev:tasks', test: 'test:tasks' })
+    expect(written).toContain('test/order.node-test.ts')
+    expect(written).not.toContain('test/order.test.ts')
+    expect(read(folder, 'package.json').scripts).toMatchObject({
+      ...{ dev: 'vite', test: 'jest' },
+      'dev:tasks': 'baton dev',
+    })
+    expect(scaffold(folder).scripts).toEqual(scripts)
+  })
+
+  test.each([
+    ['2.200.0', true],
+    ['~2.275.1', true],
+    ['^2.200.0', false],
+    ['2.276.0', false],
+    ['^1.0.0', true],
+    ['~2.276', false],
+    ['>=2.100.0', false],
+    ['workspace:*', false],
+  ])('aws-cdk-lib %s in an app is too old: %s', (own, isTooOld) => {
+    const { outdated } = scaffold(aCdkApp({ dependencies: { 'aws-cdk-lib': own } }))
+
+    expect(outdated).toEqual(isTooOld ? [{ name: 'aws-cdk-lib', own, needed: '2.276.0' }] : [])
+  })
+
+  test.each([
+    ['^0.24.0', true],
+    ['^0.25.0', false],
+    ['0.24', true],
+    ['^1', false],
+  ])('esbuild %s in an app is too old: %s', (own, isTooOld) => {
+    const { outdated } = scaffold(aCdkApp({ devDependencies: { esbuild: own } }))
+
+    expect(outdated.map(({ name }) => name)).toEqual(isTooOld ? ['esbuild'] : [])
+  })
+
+  test('needs of an app what the package declares as its peers', () => {
+    const { peers = {} } = PACKAGES.find(({ name }) => name === 'baton-tasks') ?? {}
+
+    expect(NEEDED).toEqual(
+      Object.fromEntries(Object.entries(peers).map(([name, range]) => [name, range.replace(/^[^\d]+/, '')])),
+    )
   })
 
   test('names packages in the versions that Baton itself is tested with', () => {
@@ -97,6 +153,25 @@ describe('the report', () => {
 
     expect(lines).toContain("new TasksStack(app, 'Tasks')")
     expect(lines).toContain('pnpm install')
+  })
+
+  test('names the scripts of the project, what is too old, and what version control should leave out', () => {
+    const own = { scripts: { dev: 'vite', test: 'jest' }, dependencies: { zod: '3.25.0' } }
+    const folder = aFolderWith({
+      'cdk.json': '{}',
+      'package.json': JSON.stringify(own),
+      '.gitignore': 'node_modules',
+    })
+
+    const lines = report(scaffold(folder), '/', 'npm').split('\n')
+
+    expect(lines).toContain('Update zod first: baton-tasks needs 4.0.0 or later, and 3.25.0 is older.')
+    expect(lines).toContain('Add .baton/ to .gitignore: it holds generated files.')
+    expect(lines).toEqual(expect.arrayContaining(['  npm run test:tasks', '  npm run dev:tasks']))
+  })
+
+  test('of a new project has no remarks', () => {
+    expect(report(scaffold(anEmptyFolder()), '/', 'npm')).not.toMatch(/Update|Add /)
   })
 
   test.each([

@@ -1,5 +1,6 @@
+import { relative } from 'node:path'
 import { gzipSync } from 'node:zlib'
-import { type BuildOptions, build } from 'esbuild'
+import { type BuildOptions, build, type Metafile } from 'esbuild'
 import { describe, expect, it } from 'vitest'
 import { SYSTEM_OPTIONS } from '../../infra/bundling/options.ts'
 import { IN_BROWSERS } from '../../scripts/build/bundles.ts'
@@ -15,21 +16,35 @@ async function bundleOf(contents: string, options: BuildOptions) {
     write: false,
     metafile: true,
     sourcemap: false,
-    outfile: 'bundle.js',
+    outdir: 'bundle',
   })
-  const [output] = Object.values(metafile.outputs)
-  const sizes = Object.entries(output?.inputs ?? {}).map(
-    ([path, { bytesInOutput }]) => [path, bytesInOutput] as const,
+  const loaded = loadedAtOnce(metafile)
+  const outputs = Object.entries(metafile.outputs).filter(([path]) => loaded.has(path))
+  const sizes = outputs.flatMap(([, { inputs }]) =>
+    Object.entries(inputs).map(([path, { bytesInOutput }]) => [path, bytesInOutput] as const),
   )
-  const [file] = outputFiles ?? []
+  const files = (outputFiles ?? []).filter(({ path }) => loaded.has(relative(process.cwd(), path)))
   return {
-    bytes: file?.contents.byteLength ?? 0,
-    zippedBytes: gzipSync(file?.contents ?? '').byteLength,
+    bytes: files.reduce((sum, { contents }) => sum + contents.byteLength, 0),
+    zippedBytes: files.reduce((sum, { contents }) => sum + gzipSync(contents).byteLength, 0),
     inputs: sizes.filter(([, bytes]) => bytes > 0).map(([path]) => path),
     bytesOf: (part: RegExp) =>
       sizes.filter(([path]) => part.test(path)).reduce((sum, [, bytes]) => sum + bytes, 0),
-    outside: (output?.imports ?? []).map(({ path }) => path),
+    outside: Object.values(metafile.outputs)
+      .flatMap(({ imports }) => imports)
+      .filter(({ external }) => external)
+      .map(({ path }) => path),
   }
+}
+
+/** The files that load with the entry. A file that is imported by a call loads later. */
+function loadedAtOnce({ outputs }: Metafile): ReadonlySet<string> {
+  const loaded = new Set(Object.keys(outputs).filter(path => outputs[path]?.entryPoint === '<stdin>'))
+  for (const path of loaded) {
+    const statements = outputs[path]?.imports.filter(({ kind }) => kind === 'import-statement') ?? []
+    for (const one of statements) if (outputs[one.path]) loaded.add(one.path)
+  }
+  return loaded
 }
 
 describe('definitions and the client in a browser', () => {

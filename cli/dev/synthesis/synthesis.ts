@@ -116,10 +116,16 @@ function contextVariables({ context, generated }: Project): Record<string, strin
   return { CDK_CONTEXT_JSON: JSON.stringify(switches), CONTEXT_OVERFLOW_LOCATION_ENV: file }
 }
 
+/**
+ * Lowers the priority of a process and of all that it starts. Linux weighs a process within its session only, if it groups processes
+ * by sessions, and the app has a session of its own. So the session gets the lower priority, too.
+ */
 function lowerPriority(pid: number): void {
+  const priority = constants.priority.PRIORITY_BELOW_NORMAL
   try {
-    setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL)
+    setPriority(pid, priority)
+    if (process.platform === 'linux') writeFileSync(`/proc/${pid}/autogroup`, String(priority))
   } catch {
-    // It has ended already.
+    // The process has ended already, or this Linux has no such groups.
   }
 }

@@ -7,6 +7,8 @@ export type BundleSpec = {
   readonly types: readonly string[]
   /** Absolute path of the generated file that exports the handler. */
   readonly entry: string
+  /** Absolute path of the executor, as the entry imports it. */
+  readonly runtime?: string
   /** esbuild's options, as JSON. */
   readonly options: Readonly<Record<string, unknown>>
   /** Packages that stay outside of the bundle. */

@@ -11,6 +11,8 @@ import { durationMs } from '../world/duration.ts'
 
 /** The settings of a test system that is deployed, or that `baton dev` runs. */
 export type DeployedSettings = ClientSettings & {
+  /** The address of the system. */
+  readonly url: string
   /** Not needed here. They may be given, so that one test file has the same settings for a system in memory. */
   readonly tasks?: readonly AnyDefinition[]
   readonly flows?: readonly AnyDefinition[]
@@ -40,7 +42,7 @@ export function createDeployedSystem(settings: DeployedSettings): DeployedTestSy
     ...callsOf(client),
     ...readsOf(client),
     ...refusals(),
-    publish: publish as unknown as Client['publish'],
+    publish: publish as unknown as DeployedTestSystem['publish'],
     runUntilIdle: ({ within = IDLE_WITHIN } = {}) =>
       untilEnded(client, published, durationMs('runUntilIdle', within)),
   }

@@ -1,10 +1,15 @@
+import type { PublishBody } from '../../api/publish.ts'
 import type { ApiSchedule, ScheduleBody } from '../../api/schedules.ts'
 import type { ApiTask } from '../../api/tasks.ts'
 import type { Counts, PausedType } from '../../api/types.ts'
 import type { Client } from '../../client/client.ts'
+import type { AnswerTo, ClientArguments } from '../../client/publish.ts'
 import type { StatusReason } from '../../core/status/status.ts'
 import type { Status } from '../../core/task/lifecycle.ts'
 import type { TypeLimits } from '../../core/types/task-type.ts'
+import type { AnyDefinition } from '../../define/any-definition.ts'
+import type { Canvas } from '../../define/canvases.ts'
+import type { NameOf } from '../../define/publishable.ts'
 import type { Log, LogFields } from '../../ports/machine.ts'
 import type { Duration } from '../world/duration.ts'
 import type { Moment, Strikes } from '../world/serve-handler.ts'
@@ -51,7 +56,6 @@ export type WorkerFault = Strikes & {
 /** The calls of the client that a test system has under the same names, with the same answers and refusals. */
 type ClientCalls = Pick<
   Client,
-  | 'publish'
   | 'cancel'
   | 'retry'
   | 'remove'
@@ -66,6 +70,11 @@ type ClientCalls = Pick<
 
 /** What a test can do to a system, in memory or deployed. */
 export type SystemUnderTest = ClientCalls & {
+  /** Publishes a task or a canvas, given as to the client's `publish`, and returns the answer of the API. */
+  publish<What extends AnyDefinition | Canvas | string = never>(
+    what: What | NameOf<What> | PublishBody,
+    ...given: ClientArguments<What>
+  ): Promise<AnswerTo<What>>
   /** Pauses a type: none of its tasks starts any more. */
   pause(type: TypeName): Promise<PausedType>
   /** Ends the pause of a type. */

@@ -17,6 +17,8 @@ import type { FromProcess, PlainContext, PublishAnswer, ToProcess } from './prot
  * Whatever happens to this process, its worker goes on.
  */
 const [file = '', type = ''] = process.argv.slice(2)
+// The file may be a bundle. Its errors then name the sources.
+process.setSourceMapsEnabled(true)
 const aborting = new AbortController()
 const publishing = new Map<number, (answer: PublishAnswer) => void>()
 

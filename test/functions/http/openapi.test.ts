@@ -40,6 +40,7 @@ describe('the OpenAPI description', () => {
       'GET /v1/tasks',
       'GET /v1/tasks/{id}',
       'GET /v1/tasks/{id}/previous',
+      'GET /v1/tasks/{id}/why',
       'GET /v1/types',
       'GET /v1/types/{type}',
       'GET /v1/types/{type}/counts',

@@ -131,6 +131,7 @@ describe('A role allows exactly what is needed by', () => {
         ...onTable('BatchGetItem', 'DeleteItem', 'GetItem', 'PutItem', 'Query', 'UpdateItem'),
         ...queries('owner', 'place', 'view'),
         toJobs,
+        'sqs:GetQueueAttributes sqs/Baton-q-*',
       ],
     ],
     [

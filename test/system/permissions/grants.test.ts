@@ -15,6 +15,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { headItem } from '../../../shared/aws/dynamo/head/items.ts'
 import type { System } from '../../../shared/runtime/kernel/system.ts'
 import { publish } from '../../../shared/runtime/publish/publish.ts'
+import { signedFetch } from '../../../shared/signed-fetch/signed-fetch.ts'
 import { createTableClient, type TableClient } from '../../../shared/table-client/table-client.ts'
 import { dynamoStores } from '../../support/dynamo/dynamo-stores.ts'
 import { setEnvironment } from '../../support/process-environment.ts'
@@ -36,14 +37,13 @@ function roleOf(name: string): string {
 }
 
 async function statusOf(role: string, method: string, path: string, body?: unknown): Promise<number> {
-  const credential = `${roleOf(role)}/20260101/us-east-1/execute-api/aws4_request`
-  const { status } = await fetch(system().cloud.apiUrl + path, {
+  const credentials = { ...system().cloud.clientOptions.credentials, accessKeyId: roleOf(role) }
+  const { status } = await signedFetch({ credentials })(system().cloud.apiUrl + path, {
     method,
-    headers: {
-      authorization: `AWS4-HMAC-SHA256 Credential=${credential}, SignedHeaders=host, Signature=0`,
-      ...(body !== undefined && { 'content-type': 'application/json' }),
-    },
-    ...(body !== undefined && { body: JSON.stringify(body) }),
+    ...(body !== undefined && {
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    }),
   })
   return status
 }

@@ -14,7 +14,7 @@ await baton.publish(resize, { url: 'a' })
 // expect-error: 'height' does not exist in type '{ url: string; width: number; }'.
 await baton.publish(resize, { url: 'a', width: 1, height: 1 })
 
-// expect-error: Expected 2-3 arguments, but got 1.
+// expect-error: Expected 2-4 arguments, but got 1.
 await baton.publish(resize)
 
 // expect-error: Type 'string' is not assignable to type 'number'.
@@ -35,7 +35,7 @@ await baton.publish({ nonsense: true })
 // expect-error: 'delay' does not exist in type 'PublishBody | AnyDefinition | Canvas'.
 await baton.publish({ type: 'jobs', delay: 3 })
 
-// expect-error: Expected 1 arguments, but got 2.
+// expect-error: Object literal may only specify known properties, and 'key' does not exist in type 'CallOptions'.
 await baton.publish({ type: 'jobs' }, { key: 'k' })
 
 // expect-error: Property 'getTime' does not exist on type 'string'.

@@ -1,11 +1,20 @@
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterEach, expect, test } from 'vitest'
-import { type Bundles, createBundles, type Rebuilt } from '../../../cli/dev/bundles.ts'
-import type { BundleSpec } from '../../../cli/dev/synthesis/systems.ts'
+import { type Bundles, createBundles, type Rebuilt } from '../../../../cli/dev/bundles/bundles.ts'
+import type { BundleSpec } from '../../../../cli/dev/synthesis/systems.ts'
 
 const opened: Bundles[] = []
 afterEach(async () => {
@@ -180,4 +189,44 @@ test('old code is kept for the processes that run it, but not for ever', async (
   }
 
   expect(folders.map(folder => existsSync(folder))).toEqual([false, true, true, true])
+})
+
+test('handlers import the executor from a bundle that they share, and follow its changes', async () => {
+  const { bundles, write, spec, folder } = aProject({
+    'executor.ts': 'export const executorOf = (answer: string) => () => answer + ", executed"',
+    'a.ts': 'import { executorOf } from "./executor.ts"; export const handler = executorOf("a")',
+    'b.ts': 'import { executorOf } from "./executor.ts"; export const handler = executorOf("b")',
+  })
+  const runtime = join(folder, 'executor.ts')
+  const a = await bundles.folderOf('A', spec('a', { runtime }))
+  const b = await bundles.folderOf('B', spec('b', { runtime }))
+
+  expect([await answerOf(a), await answerOf(b)]).toEqual(['a, executed', 'b, executed'])
+  expect(readFileSync(join(a, 'index.mjs'), 'utf8')).not.toContain('executed')
+  expect(readdirSync(join(folder, '.baton/dev/executor'))).toHaveLength(1)
+  expect(bundles.inputs()).toContain(runtime)
+
+  const rebuilt = await bundles.rebuild(
+    write('executor.ts', 'export const executorOf = (answer: string) => () => answer + " anew"'),
+  )
+
+  expect(rebuilt.map(({ key }) => key)).toEqual(['A', 'B'])
+  expect(await answerOf(newFolder(rebuilt[1]))).toBe('b anew')
+})
+
+test('a broken executor is told by its place, and the next good save recovers', async () => {
+  const { bundles, write, spec, folder } = aProject({
+    'executor.ts': 'export const answer = 1',
+    'a.ts': 'import { answer } from "./executor.ts"; export const handler = () => answer',
+  })
+  await bundles.folderOf('A', spec('a', { runtime: join(folder, 'executor.ts') }))
+
+  const [broken] = await bundles.rebuild(write('executor.ts', 'export const answer = ='))
+  const [mended] = await bundles.rebuild(write('executor.ts', 'export const answer = 2'))
+
+  expect(broken?.outcome).toHaveProperty(
+    'problem',
+    expect.stringContaining('executor.ts:1:23: Unexpected "="'),
+  )
+  expect(await answerOf(newFolder(mended))).toBe(2)
 })

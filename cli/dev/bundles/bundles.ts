@@ -1,0 +1,111 @@
+/**
+ * The code of handlers. A handler is bundled when it gets its first message, so that 90 handlers do not delay the start. From then on
+ * esbuild keeps what it has parsed, and bundles again in some 50 ms when a file of the bundle changes (`bundle.ts`).
+ *
+ * The executor with its AWS SDK is most of a handler's code, and never changes in a user's project. It is a bundle of its own, which
+ * the bundles of all handlers import. On AWS it is a part of each of them.
+ */
+
+import { rmSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { messageOf } from '../../say.ts'
+import type { Project } from '../synthesis/project.ts'
+import type { BundleSpec } from '../synthesis/systems.ts'
+import { type Bundle, openBundle } from './bundle.ts'
+
+/** A bundle that has been made again. */
+export type Rebuilt = {
+  readonly key: string
+  readonly types: readonly string[]
+  /** The folder with its code, or why there is none. It is undefined when the code is the same as before. */
+  readonly outcome: { readonly folder: string } | { readonly problem: string } | undefined
+}
+
+export type Bundles = {
+  /**
+   * Returns the folder with the code of a function, and bundles it at the first call. `key` names the function.
+   *
+   * @throws BatonError `invalid` with file, line and message when esbuild refuses the code.
+   */
+  folderOf(key: string, spec: BundleSpec): Promise<string>
+  /** Bundles again what was made from one of these files, and what could not be bundled before. */
+  rebuild(files: ReadonlySet<string>): Promise<Rebuilt[]>
+  /** All files that bundles were made from. */
+  inputs(): string[]
+  stop(): Promise<void>
+}
+
+/** Files that change how code is bundled, and that no bundle lists. */
+const SETTINGS = /^(?:tsconfig.*\.json|package\.json)$/
+
+export function createBundles(project: Project): Bundles {
+  const root = join(project.generated, 'dev')
+  rmSync(root, { recursive: true, force: true })
+  const bundles = new Map<string, Bundle>()
+  const runtimes = createRuntimes(project, root)
+
+  function bundleOf(key: string, spec: BundleSpec): Bundle {
+    const known = bundles.get(key)
+    if (known && JSON.stringify(known.spec) === JSON.stringify(spec)) return known
+    void known?.dispose()
+    const fresh = openBundle({ project, root: join(root, key), spec, runtime: runtimes.of(spec) })
+    bundles.set(key, fresh)
+    return fresh
+  }
+
+  return {
+    folderOf: async (key, spec) => {
+      const bundle = bundleOf(key, spec)
+      return bundle.folder() ?? bundle.build()
+    },
+    rebuild: async files => {
+      const isForAll = [...files].some(file => SETTINGS.test(basename(file)))
+      const affected = [...bundles].filter(([, bundle]) => isForAll || bundle.dependsOn(files))
+      await runtimes.rebuild(files)
+      return Promise.all(affected.map(([key, bundle]) => again(key, bundle)))
+    },
+    inputs: () => [...bundles.values(), ...runtimes.all()].flatMap(bundle => bundle.inputs()),
+    stop: async () => {
+      await Promise.all([...bundles.values(), ...runtimes.all()].map(bundle => bundle.dispose()))
+    },
+  }
+}
+
+async function again(key: string, bundle: Bundle): Promise<Rebuilt> {
+  const { types } = bundle.spec
+  const before = bundle.latest()
+  try {
+    const folder = await bundle.build()
+    return { key, types, outcome: folder === before ? undefined : { folder } }
+  } catch (error) {
+    return { key, types, outcome: { problem: messageOf(error) } }
+  }
+}
+
+/** The options that belong to a handler's own code, and would make an executor of its own for each of them. */
+const OWN_OPTIONS = { define: undefined, loader: undefined, external: undefined, tsconfig: undefined }
+
+/** The bundles of the executor: one for all handlers, except for those with another language level or the like. */
+function createRuntimes(project: Project, root: string) {
+  const runtimes = new Map<string, Bundle>()
+  return {
+    all: () => [...runtimes.values()],
+    of: ({ runtime, options, root: from }: BundleSpec): Bundle | undefined => {
+      if (runtime === undefined) return undefined
+      const key = JSON.stringify([runtime, { ...options, ...OWN_OPTIONS }])
+      const place = join(root, 'executor', String(runtimes.size))
+      const spec = { types: ['the executor'], entry: runtime, nodeModules: [], root: from }
+      const known = runtimes.get(key)
+      const found =
+        known ??
+        openBundle({ project, root: place, spec: { ...spec, options: { ...options, ...OWN_OPTIONS } } })
+      runtimes.set(key, found)
+      return found
+    },
+    /** What is refused is told by the bundles that need it. */
+    rebuild: async (files: ReadonlySet<string>) => {
+      const affected = [...runtimes.values()].filter(one => one.dependsOn(files))
+      await Promise.all(affected.map(one => one.build().catch(() => undefined)))
+    },
+  }
+}

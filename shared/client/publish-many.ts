@@ -1,0 +1,150 @@
+import type { PublishBody, PublishResult } from '../api/publish.ts'
+import { BATCH_TASKS_MAX, REQUEST_BYTES_MAX } from '../core/bounds.ts'
+import type { AnyDefinition, InputOf } from '../define/any-definition.ts'
+import type { ProblemError } from './problem-error.ts'
+import type { isRepeatable, PublishOptions, withKey } from './publish.ts'
+import type { refuseInput } from './refuse-input.ts'
+import type { CallOptions, Send } from './send.ts'
+
+/** Many of something: a list, or what yields them one after the other, such as the lines of a file. */
+export type Many<Item> = Iterable<Item> | AsyncIterable<Item>
+
+/** A task of one definition: its input and its options. */
+export type TaskOf<Definition extends AnyDefinition> = PublishOptions & {
+  readonly input?: InputOf<Definition>
+}
+
+export type PublishManyOptions = CallOptions & {
+  /** How many requests are under way at a time. @default 4 */
+  readonly concurrency?: number
+}
+
+const DEFAULT_CONCURRENCY = 4
+/** Bytes of a batch's tasks: the API's limit of 4 MB, less 1 KB for the rest of the request. */
+const BATCH_BYTES_MAX = REQUEST_BYTES_MAX - 1_024
+/** Bytes of a batch as escaped text. Lambda's event holds the body in that form, and the event may have 6 MB (6,291,456 bytes). */
+const BATCH_ESCAPED_BYTES_MAX = 6_000_000
+/** What has a backslash more in a JSON string. JSON text has no other such characters. */
+const ESCAPED = /["\\]/
+
+type Member = { readonly index: number; readonly body: PublishBody }
+
+/** What the client gives to the batches, so that a browser loads their code alone. */
+export type BatchTools = {
+  readonly send: Send
+  readonly refuseInput: typeof refuseInput
+  readonly withKey: typeof withKey
+  readonly isRepeatable: typeof isRepeatable
+}
+
+/** Publishes bodies in batches, several at a time. It takes further bodies only as fast as they are sent. */
+export async function publishMany(
+  tools: BatchTools,
+  bodies: Many<PublishBody>,
+  definition: AnyDefinition | undefined,
+  { concurrency = DEFAULT_CONCURRENCY, ...call }: PublishManyOptions,
+): Promise<PublishResult[]> {
+  const results: PublishResult[] = []
+  const underWay = new Set<Promise<void>>()
+  const failures: unknown[] = []
+  const members = checked(tools, bodies, definition, (index, result) => {
+    results[index] = result
+  })
+  for await (const batch of batchesOf(members)) {
+    const sent: Promise<void> = sendBatch(tools, batch, call)
+      .then(
+        answers => {
+          for (const [at, { index }] of batch.entries()) results[index] = answers[at] as PublishResult
+        },
+        error => void failures.push(error),
+      )
+      .finally(() => underWay.delete(sent))
+    underWay.add(sent)
+    if (underWay.size >= concurrency) await Promise.race(underWay)
+    if (failures.length > 0) break
+  }
+  await Promise.all(underWay)
+  if (failures.length > 0) throw failures[0]
+  return results
+}
+
+/** The bodies whose input fits the definition. A wrong one gets its result here and is not sent. */
+async function* checked(
+  tools: BatchTools,
+  bodies: Many<PublishBody>,
+  definition: AnyDefinition | undefined,
+  refuse: (index: number, result: PublishResult) => void,
+): AsyncGenerator<Member, void, undefined> {
+  let index = 0
+  for await (const given of bodies) {
+    const body = tools.withKey(definition ? { ...given, type: definition.type } : given)
+    const refusal = definition && (await tools.refuseInput(definition, body.input).catch(problemIn))
+    if (refusal) refuse(index, { status: refusal.status, problem: refusal.problem })
+    else yield { index, body }
+    index += 1
+  }
+}
+
+function problemIn(error: unknown): ProblemError {
+  if (isProblem(error)) return error
+  throw error
+}
+
+/** Collects the members of batches that fit one request each. */
+async function* batchesOf(members: AsyncIterable<Member>): AsyncGenerator<Member[], void, undefined> {
+  let batch: Member[] = []
+  let bytes = 0
+  let escaped = 0
+  for await (const member of members) {
+    const text = JSON.stringify(member.body)
+    const ownBytes = new TextEncoder().encode(text).length + 1
+    const ownEscaped = ownBytes + text.split(ESCAPED).length - 1
+    const isFull =
+      batch.length === BATCH_TASKS_MAX ||
+      bytes + ownBytes > BATCH_BYTES_MAX ||
+      escaped + ownEscaped > BATCH_ESCAPED_BYTES_MAX
+    if (isFull && batch.length > 0) {
+      yield batch
+      ;[batch, bytes, escaped] = [[], 0, 0]
+    }
+    batch.push(member)
+    bytes += ownBytes
+    escaped += ownEscaped
+  }
+  if (batch.length > 0) yield batch
+}
+
+/**
+ * Sends one batch. After an outage that outlasts all tries, each member gets the problem as its result, because the other batches may
+ * have been published. A refusal of the whole request would be the same for every batch, so it is thrown.
+ */
+async function sendBatch(
+  { send, isRepeatable: mayRepeat }: BatchTools,
+  batch: readonly Member[],
+  call: CallOptions,
+): Promise<readonly PublishResult[]> {
+  const tasks = batch.map(({ body }) => body)
+  const ask = { body: { tasks }, call, isRepeatable: tasks.every(mayRepeat) }
+  try {
+    return (await send<{ results: PublishResult[] }>('POST', BATCH_PATH, ask)).results
+  } catch (error) {
+    if (!isOutage(error)) throw error
+    const { status, problem } = error
+    return tasks.map(({ type, key }) => ({
+      status,
+      ...(key !== undefined && { id: `${type}:${key}` }),
+      problem,
+    }))
+  }
+}
+
+const BATCH_PATH = '/v1/tasks/batch'
+
+function isOutage(error: unknown): error is ProblemError {
+  if (!isProblem(error) || error.code === 'aborted') return false
+  return error.status === 0 || error.status === 408 || error.status === 429 || error.status >= 500
+}
+
+function isProblem(error: unknown): error is ProblemError {
+  return error instanceof Error && error.name === 'ProblemError'
+}

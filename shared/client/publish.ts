@@ -1,0 +1,135 @@
+import type { CanvasAnswer } from '../api/canvases.ts'
+import type { PublishAnswer, PublishBody } from '../api/publish.ts'
+import type { ApiTask } from '../api/tasks.ts'
+import type { AnyDefinition, OutputOf } from '../define/any-definition.ts'
+import type { Canvas, ResultOf } from '../define/canvases.ts'
+import type { PublishArguments } from '../define/publishable.ts'
+import { newKey } from './new-key.ts'
+import type { Operations } from './operations.ts'
+import { refuseInput } from './refuse-input.ts'
+import type { CallOptions, Send } from './send.ts'
+import { type ResultOptions, waitForResult } from './wait-for-result.ts'
+
+export type PublishOptions = Omit<PublishBody, 'type' | 'input'>
+
+type CanvasOptions = {
+  /** The canvas's idempotency key: a second publish of the same key creates nothing. @default a new ULID */
+  readonly key?: string
+  /** How many of its tasks are published at a time. @default 25 */
+  readonly sendConcurrency?: number
+  /** The user of the tasks that name none of their own. @default none */
+  readonly userId?: string
+}
+
+/** The arguments of `publish` after what is published, without the options of the call. */
+export type ClientArguments<What> = [What] extends [Canvas]
+  ? [What] extends [never]
+    ? []
+    : [options?: CanvasOptions]
+  : PublishArguments<What, PublishOptions>
+
+/** What the API answers to a publish. */
+export type AnswerTo<What> = [What] extends [never]
+  ? PublishAnswer
+  : [What] extends [Canvas]
+    ? CanvasAnswer
+    : PublishAnswer
+
+/** A published task or canvas: the answer of the API, and what may be done with it. */
+export type Published<What> = [What] extends [never]
+  ? TaskHandle<unknown>
+  : [What] extends [Canvas]
+    ? CanvasHandle<ResultOf<What>>
+    : TaskHandle<OutputOf<What>>
+
+/** A task that was published or that had the key already. `created` tells which. */
+export type TaskHandle<Result> = PublishAnswer & {
+  /** Waits for the end of the task and returns its result: see `client.result`. */
+  result(options?: ResultOptions): Promise<Result>
+  /** Stops the task and keeps its record: see `client.cancel`. */
+  cancel(call?: CallOptions): Promise<ApiTask>
+}
+
+/** A canvas that was published or that had the key already. `created` tells which. */
+export type CanvasHandle<Result> = CanvasAnswer & {
+  /** Waits for the end of the canvas and returns its result: see `client.canvasResult`. */
+  result(options?: ResultOptions): Promise<Result>
+  /** Cancels the canvas and its open tasks: see `client.cancelCanvas`. */
+  cancel(call?: CallOptions): Promise<Awaited<ReturnType<Operations['cancelCanvas']>>>
+}
+
+type Publishable = AnyDefinition | string | Canvas | PublishBody
+
+/** Publishes what the caller gave: a canvas with options, a body, or a type with input and options. The options of the call come last. */
+export async function publishAny(
+  send: Send,
+  operations: Operations,
+  what: Publishable,
+  given: readonly unknown[],
+): Promise<TaskHandle<unknown> | CanvasHandle<unknown>> {
+  if (isCanvas(what)) {
+    const [options, call] = given
+    return publishCanvas(send, operations, { ...Object(options), ...what }, call as CallOptions)
+  }
+  if (typeof what === 'object' && !('kind' in what))
+    return publishTask(send, operations, what, given[0] as CallOptions)
+  const [input, options, call] = given
+  if (typeof what === 'object') await refuseInput(what, input)
+  const body = { ...Object(options), type: typeof what === 'string' ? what : what.type, input }
+  return publishTask(send, operations, body, call as CallOptions)
+}
+
+function isCanvas(what: Publishable): what is Canvas {
+  return typeof what === 'object' && ('chain' in what || 'group' in what || 'chord' in what)
+}
+
+async function publishTask(
+  send: Send,
+  operations: Operations,
+  given: PublishBody,
+  call: CallOptions | undefined,
+): Promise<TaskHandle<unknown>> {
+  const body = withKey(given)
+  const ask = { body, call, isRepeatable: isRepeatable(body) }
+  const answer = await send<PublishAnswer>('POST', '/v1/tasks', ask)
+  const { id } = answer
+  return {
+    ...answer,
+    // No other publish has a key that was made for this one. The API says false if an earlier try has created the task.
+    created: answer.created || given.key !== body.key,
+    result: (options = {}) => waitForResult(read => operations.get(id, read), options),
+    cancel: how => operations.cancel(id, how),
+  }
+}
+
+async function publishCanvas(
+  send: Send,
+  operations: Operations,
+  given: CanvasOptions,
+  call: CallOptions | undefined,
+): Promise<CanvasHandle<unknown>> {
+  const key = given.key ?? newKey()
+  const ask = { body: { ...given, key }, call, isRepeatable: true }
+  const answer = await send<CanvasAnswer>('POST', '/v1/canvases', ask)
+  const { id } = answer
+  return {
+    ...answer,
+    created: answer.created || given.key === undefined,
+    result: (options = {}) => waitForResult(read => operations.canvas(id, { limit: 1 }, read), options),
+    cancel: how => operations.cancelCanvas(id, how),
+  }
+}
+
+/**
+ * The body with a key of its own if it has none, so that it may be sent again. `debounce` and `throttle` need a key of the caller, and the
+ * API says so.
+ */
+export function withKey(body: PublishBody): PublishBody {
+  const isKeyed = body.key !== undefined || body.debounce !== undefined || body.throttle !== undefined
+  return isKeyed ? body : { ...body, key: newKey() }
+}
+
+/** Whether a second publish of the body changes nothing. With `reject` or `restart` it may meet the task that the first one started. */
+export function isRepeatable({ key, ifExists }: PublishBody): boolean {
+  return key !== undefined && ifExists !== 'reject' && ifExists !== 'restart'
+}

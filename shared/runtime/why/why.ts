@@ -1,0 +1,117 @@
+/**
+ * Answers why a task waits, runs, or has ended as it has. `core/why/why.ts` judges and writes the sentence; this room reads what
+ * it needs.
+ *
+ * An answer reads at most 10 read units for a task whose head has up to 4 KB, and makes one request to SQS:
+ *
+ * - the head: 1 unit. The types of the task and of its step: at most 2, cached for a second. The live workers: 1 for some 20.
+ * - for a task in a queue, the messages there (SQS) and the oldest open task: half a unit for each of up to 4 partitions
+ * - for a task that is taken in order, up to 100 tasks before it: at most 1 unit for each of up to 4 partitions
+ * - for a run without success, its record: at most 3
+ * - for a limit, its permits or slots: 1 for each 4 KB
+ *
+ * Larger heads, and limits with hundreds of holders, cost as many units more as they have 4 KB more.
+ */
+
+import { nextSlot } from '../../core/limits/slots.ts'
+import { isGone } from '../../core/publish/publish.ts'
+import { statusOf } from '../../core/status/status.ts'
+import { isTask } from '../../core/task/head.ts'
+import type { Status } from '../../core/task/lifecycle.ts'
+import { workOf } from '../../core/task/piece.ts'
+import type { Task } from '../../core/task/task.ts'
+import type { TaskType } from '../../core/types/task-type.ts'
+import { explain } from '../../core/why/explain.ts'
+import type { Explained, WhyFacts } from '../../core/why/facts.ts'
+import { lastRunOf, readyReason, type TaskReason, whyReasonOf } from '../../core/why/why.ts'
+import { readHead } from '../kernel/read-heads.ts'
+import type { System } from '../kernel/system.ts'
+import { limitRulesOf } from '../limits/limit-rules.ts'
+import { readServed, type StatusReaders } from '../read/describe-task.ts'
+import { type QueueFacts, readQueue } from './read-queue.ts'
+
+export type WhyDescription = Explained & {
+  readonly id: string
+  readonly status: Status
+  readonly reason: TaskReason
+}
+
+/** Reads why a task waits, runs or has ended. Undefined when there is no such task, or when it was removed. */
+export async function readWhy(
+  system: System,
+  readers: StatusReaders,
+  id: string,
+  path: string,
+): Promise<WhyDescription | undefined> {
+  const task = await readHead(system, id, isTask)
+  const now = system.clock.now()
+  if (!task || isGone(task, now)) return undefined
+  const served = await readServed(readers, task)
+  const types = await typesOf(readers, task)
+  const isOwnTypePaused = types.get(task.type)?.paused ?? false
+  const known = whyReasonOf(task, now, served, isOwnTypePaused)
+  const queue = known === undefined ? await readQueue(system, readers, task, types) : undefined
+  const reason = known ?? readyReason(task, now, readyFacts(queue))
+  const facts = await factsOf(system, readers, { task, now, path, types, reason, queue })
+  return { id, status: statusOf(task, now), reason, ...explain(reason, facts) }
+}
+
+function readyFacts(queue: QueueFacts | undefined) {
+  const { messages = 0, before = 0, since = 0 } = queue ?? {}
+  return { messages, before, since }
+}
+
+async function typesOf({ typeOf }: StatusReaders, task: Task): Promise<ReadonlyMap<string, TaskType>> {
+  const names = [...new Set([task.type, workOf(task).type])]
+  const types = await Promise.all(names.map(typeOf))
+  return new Map(types.flatMap(type => (type ? [[type.type, type] as const] : [])))
+}
+
+type Judged = Pick<WhyFacts, 'task' | 'now' | 'path' | 'types'> & {
+  readonly reason: TaskReason
+  readonly queue: QueueFacts | undefined
+}
+
+/** Reads what the sentence for this reason mentions, and nothing else. */
+async function factsOf(
+  system: System,
+  readers: StatusReaders,
+  { reason, queue, ...known }: Judged,
+): Promise<WhyFacts> {
+  const { task, now } = known
+  const [liveWorkers, lastRun, permits, nextStart] = await Promise.all([
+    NAMES_WORKERS.includes(reason) ? readers.liveWorkers() : [],
+    SHOWS_RUN.includes(reason) ? lastRecord(system, task) : undefined,
+    reason === 'concurrency-limit' && task.wait ? system.limits.permits(task.wait.limit) : undefined,
+    reason === 'rate-limit' && task.wait?.kind !== 'slot' ? nextStartAt(system, task, now) : undefined,
+  ])
+  return {
+    ...known,
+    ...queue,
+    liveWorkers,
+    ...(lastRun && { lastRun }),
+    ...(permits && { permits }),
+    ...(nextStart !== undefined && { nextStartAt: nextStart }),
+  }
+}
+
+const NAMES_WORKERS: readonly TaskReason[] = ['running', 'target-worker', 'worker-version', 'workers-spent']
+const SHOWS_RUN: readonly TaskReason[] = ['retry', 'crashing', 'failed']
+
+/** The newest record of a run without success. Only a head with such a run has records. */
+async function lastRecord({ tasks }: System, task: Task) {
+  const last = lastRunOf(task)
+  if (last === undefined || last.state === 'succeeded') return undefined
+  const [record = last] = await tasks.runRecords(task.id, task.born, 1)
+  return record.fence === last.fence ? record : last
+}
+
+/** The earliest time at which the rate limits of its types allow a start of a task that reserves no slot. */
+async function nextStartAt(system: System, task: Task, now: number): Promise<number> {
+  const { rates } = await limitRulesOf(system, task)
+  const starts = rates.map(async ({ name, limit }) => {
+    const { log } = await system.limits.slots(name)
+    return nextSlot(log, limit, now)
+  })
+  return Math.max(now, ...(await Promise.all(starts)))
+}
