@@ -184,7 +184,7 @@ describe.skipIf(chromiumPath === undefined)('a reader', () => {
     await system.call('POST', `/v1/tasks/${id}/cancel`, {})
     await page.context().setOffline(false)
 
-    await page.getByText('It was cancelled.').waitFor()
+    await page.getByText('cancelled', { exact: true }).first().waitFor()
     expect(await page.getByText('The system does not answer.').count()).toBe(0)
   })
 

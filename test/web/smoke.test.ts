@@ -70,7 +70,7 @@ describe.skipIf(chromiumPath === undefined)('the dashboard', () => {
 
     await system.call('POST', '/v1/tasks/by-hand:letter-1/cancel', {})
 
-    await page.getByText('It was cancelled.').waitFor()
+    await page.getByText('cancelled', { exact: true }).first().waitFor()
   })
 
   it('is complained of by the browser nowhere', () => {

@@ -1,7 +1,9 @@
 import { infiniteQueryOptions, QueryClient, type QueryKey, queryOptions } from '@tanstack/react-query'
+import type { WhyAnswer } from '../../shared/api/diagnosis/why.ts'
 import type { ApiFailureGroup } from '../../shared/api/failures.ts'
+import { whyPath } from '../../shared/api/paths.ts'
 import type { Page } from '../../shared/api/scalars.ts'
-import type { ListFilter } from '../../shared/api/tasks.ts'
+import type { ApiTask, ListFilter } from '../../shared/api/tasks.ts'
 import { ask, baton, isStatus } from './baton.ts'
 
 /**
@@ -35,6 +37,14 @@ export const taskQuery = (id: string) =>
     queryKey: ['task', id],
     queryFn: () => baton.get(id),
     refetchInterval: ({ state: { data } }) => (data?.finishedAt === undefined ? OPEN_MS : SLOW_MS),
+  })
+
+/** It is asked again when the task's status changes, and while the task is open. */
+export const whyQuery = ({ id, status, statusReason, finishedAt }: ApiTask) =>
+  queryOptions({
+    queryKey: ['why', id, status, statusReason],
+    queryFn: () => ask<WhyAnswer>(whyPath(id)),
+    refetchInterval: finishedAt === undefined ? OPEN_MS : false,
   })
 
 export const tasksQuery = (filter: ListFilter) =>

@@ -50,7 +50,7 @@ const REASONS: Readonly<Record<Reason, string>> = {
   'callbacks-owed': 'owes callbacks',
 }
 
-function reasonText(reason: Reason): string {
+export function reasonText(reason: Reason): string {
   return REASONS[reason] ?? reason
 }
 

@@ -8,14 +8,13 @@ import { duration, moment } from '../parts/format.ts'
 import { JsonView } from '../parts/json-view.tsx'
 import { Empty, Failure, Loading } from '../parts/notes.tsx'
 import { Card, Page } from '../parts/page.tsx'
-import { StatusBadge } from '../parts/status.tsx'
 import { CopyButton, Name, When } from '../parts/text.tsx'
 import { ErrorView } from './error-view.tsx'
-import { reasonSentence } from './reason.ts'
 import { History, Runs } from './runs.tsx'
 import { Steps } from './steps.tsx'
 import { TaskActions } from './task-actions.tsx'
 import { TimelineView } from './timeline-view.tsx'
+import { Why } from './why.tsx'
 
 const route = getRouteApi('/tasks/$id')
 
@@ -41,7 +40,7 @@ export function TaskPage() {
 }
 
 function TaskView({ task }: { readonly task: ApiTask }) {
-  const { id, type, key, status, steps, history, runs } = task
+  const { id, type, key, steps, history, runs } = task
   const heading = (
     <span className="heading-id">
       <Name>{key}</Name>
@@ -59,11 +58,7 @@ function TaskView({ task }: { readonly task: ApiTask }) {
       }
       actions={<TaskActions task={task} />}
     >
-      <div className="verdict" data-status={status}>
-        <StatusBadge state={status} />
-        <p className="isolated">{reasonSentence(task)}</p>
-        {task.needsAttention && <span className="tag bad">needs attention</span>}
-      </div>
+      <Why task={task} />
       {task.error && <ErrorView error={task.error} />}
       <div className="stack">
         <CallbackProblems task={task} />
