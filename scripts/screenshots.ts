@@ -15,8 +15,8 @@ const { values } = parseArgs({
   },
 })
 
-/** Pages whose content stands still after this time are drawn completely. */
-const DRAWN_MS = 1_200
+/** What is asked for last, such as a sentence, has been drawn after this time. */
+const DRAWN_MS = 800
 const SIZES = { desktop: { width: 1360, height: 850 }, phone: { width: 390, height: 844 } } as const
 
 mkdirSync(values.out, { recursive: true })
@@ -34,6 +34,8 @@ async function takeAll(of: Browser, colorScheme: 'light' | 'dark', size: keyof t
   const page = await context.newPage()
   for (const [name, path] of Object.entries(pages)) {
     await page.goto(path)
+    await page.locator('h1').waitFor()
+    await page.locator('.loading').first().waitFor({ state: 'detached' })
     await page.waitForTimeout(DRAWN_MS)
     await page.screenshot({ path: join(values.out, `${name}-${colorScheme}-${size}.png`) })
   }

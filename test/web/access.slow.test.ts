@@ -60,6 +60,21 @@ describe.skipIf(chromiumPath === undefined)('the dashboard', () => {
 
     expect(findings).toEqual([])
   })
+
+  it.each(['/', '/tasks?type=probe', '/types'])('draws %s without moving what is drawn', async path => {
+    const { page } = await openReader(browser, system.cloud.apiUrl)
+    await page.addInitScript(`
+      globalThis.moved = 0
+      new PerformanceObserver(list => {
+        for (const { value } of list.getEntries()) globalThis.moved += value
+      }).observe({ type: 'layout-shift', buffered: true })`)
+
+    await page.goto(path)
+    await page.getByRole('table').first().waitFor()
+    await page.waitForTimeout(1_000)
+
+    expect(await page.evaluate('globalThis.moved')).toBeLessThan(0.01)
+  })
 })
 
 type Page = Awaited<ReturnType<typeof openReader>>['page']

@@ -27,8 +27,8 @@ export function OverviewPage() {
 
 function Types({ types }: { readonly types: readonly ApiType[] }) {
   const answers = useQueries({ queries: types.map(({ type }) => countsQuery(type)) })
-  const { data: schedules = [] } = useQuery(schedulesQuery)
-  const { data: workers = [] } = useQuery(workersQuery)
+  const { data: schedules = [], isPending: isReadingSchedules } = useQuery(schedulesQuery)
+  const { data: workers = [], isPending: isReadingWorkers } = useQuery(workersQuery)
   const counts = new Map(
     types.flatMap(({ type }, index) => {
       const data = answers[index]?.data
@@ -41,6 +41,9 @@ function Types({ types }: { readonly types: readonly ApiType[] }) {
         A type appears when a handler is deployed, or when it is registered over the API.
       </Empty>
     )
+  // Drawn piece by piece, the page would jump, and would call a type unserved whose worker is not known yet.
+  const isReading = isReadingSchedules || isReadingWorkers || answers.some(({ isPending }) => isPending)
+  if (isReading) return <Loading rows={12} />
   return (
     <>
       <Totals counts={[...counts.values()]} isComplete={counts.size === types.length} />

@@ -13,6 +13,7 @@ export function TypesPage() {
   const { data: types, error, refetch } = useQuery(typesQuery)
   const answers = useQueries({ queries: (types ?? []).map(({ type }) => countsQuery(type)) })
   const [isPublishing, setPublishing] = useState(false)
+  const isCounting = answers.some(({ isPending }) => isPending)
   const counts = new Map(
     (types ?? []).flatMap(({ type }, index) => {
       const data = answers[index]?.data
@@ -28,13 +29,13 @@ export function TypesPage() {
         </Button>
       }
     >
-      {types && (
+      {types && !isCounting && (
         <Card>
           <TypesTable types={types} counts={counts} />
         </Card>
       )}
       {!types && error && <Failure error={error} onRetry={refetch} />}
-      {!types && !error && <Loading rows={10} />}
+      {!error && (!types || isCounting) && <Loading rows={10} />}
       {isPublishing && <PublishDialog onClose={() => setPublishing(false)} />}
     </Page>
   )
