@@ -35,7 +35,7 @@ async function takeAll(of: Browser, colorScheme: 'light' | 'dark', size: keyof t
   for (const [name, path] of Object.entries(pages)) {
     await page.goto(path)
     await page.locator('h1').waitFor()
-    await page.locator('.loading').first().waitFor({ state: 'detached' })
+    await page.locator('main').locator('.card, .rows, .note').first().waitFor()
     await page.waitForTimeout(DRAWN_MS)
     await page.screenshot({ path: join(values.out, `${name}-${colorScheme}-${size}.png`) })
   }
