@@ -40,6 +40,7 @@ const CONCEPTS: Readonly<Record<string, string>> = {
   'cli/local-package.ts': 'where the local system is installed',
   'functions/console-lines.ts': 'what a handler prints, with its task',
   'cli/init.ts': 'a command, a file each',
+  'cli/tasks/watch-task.ts': 'the picture of a task, beside that of a type',
   'functions/http/operator.ts': 'the principal that a request comes from',
   'functions/http/parse-exactly.ts': 'JSON whose whole numbers keep all their digits',
   'functions/lock-intrinsics.ts': 'what is locked before a handler is loaded',
