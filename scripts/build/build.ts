@@ -31,9 +31,15 @@ if (tarballs !== undefined) packInto(resolve(tarballs))
 async function build(one: Package): Promise<void> {
   compile(one)
   writeNotices(one, [...(await buildBundles(one)), ...(await dashboardOf(one))])
-  for (const path of one.copies) cpSync(join(ROOT, path), join(folderOf(one), path), { recursive: true })
+  for (const path of one.copies)
+    cpSync(join(ROOT, path), join(folderOf(one), path), { recursive: true, filter: isCopied })
   writeManifest(one)
   prune(one)
+}
+
+/** Pictures stay in the repository: they would add 2 MB to a package. */
+function isCopied(source: string): boolean {
+  return source !== join(ROOT, 'docs/images')
 }
 
 async function dashboardOf(one: Package): Promise<string[]> {

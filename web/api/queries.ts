@@ -1,6 +1,6 @@
 import { infiniteQueryOptions, QueryClient, type QueryKey, queryOptions } from '@tanstack/react-query'
+import type { ApiFailureGroup } from '../../shared/api/diagnosis/failures.ts'
 import type { WhyAnswer } from '../../shared/api/diagnosis/why.ts'
-import type { ApiFailureGroup } from '../../shared/api/failures.ts'
 import { whyPath } from '../../shared/api/paths.ts'
 import type { Page } from '../../shared/api/scalars.ts'
 import type { ApiTask, ListFilter } from '../../shared/api/tasks.ts'
