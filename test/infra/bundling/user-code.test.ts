@@ -118,6 +118,7 @@ describe('Under baton dev', () => {
       }),
       nodeModules: ['native'],
       root,
+      runtime: expect.stringMatching(/functions\/executor\.ts$/),
     })
     expect(isAbsolute(described.entry)).toBe(true)
     expect(readFileSync(described.entry, 'utf8')).toContain('executorOf(task0)')
