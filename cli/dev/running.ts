@@ -49,6 +49,7 @@ export function createRunningSystems({ options, bundles, terminal }: Parts): Run
       stackName: system.stackName,
       apiPort: options.port === 0 ? 0 : options.port + ports++,
       allowedHosts: options.allowHost,
+      ...(options.dashboard !== undefined && { dashboardDir: options.dashboard }),
       ...(options.auth && { auth: options.auth }),
       ...(options.data !== undefined && { dataDir: dataFolder(options.data, system, byName.size) }),
       environment: { BATON_DEV: '1' },
