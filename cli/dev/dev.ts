@@ -23,7 +23,6 @@ import { lockProject } from './project-lock.ts'
 import { refuseWithoutRequirements } from './requirements.ts'
 import {
   createRunningSystems,
-  keyOf,
   type Running,
   type RunningSystems,
   refuseUnknownInspection,
@@ -31,7 +30,7 @@ import {
 import { lookUpLines } from './synthesis/look-ups.ts'
 import { type Project, readProject } from './synthesis/project.ts'
 import { removeUnfinished, synthesise } from './synthesis/synthesis.ts'
-import { findSystems, type System, stackLabels } from './synthesis/systems.ts'
+import { findSystems, keyOf, type System, stackLabels } from './synthesis/systems.ts'
 import { changesBetween, summaryOf } from './terminal/summary.ts'
 import type { Terminal } from './terminal/terminal.ts'
 import { createReloader } from './watch/reload.ts'

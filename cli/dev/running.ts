@@ -1,10 +1,11 @@
 import { join } from 'node:path'
+import { BUNDLE_METADATA, type BundleSpec } from '../../infra/bundling/bundle-spec.ts'
 import { type LocalCloud, startLocalCloud } from '../../local/cloud.ts'
 import { BatonError } from '../../shared/core/errors.ts'
 import type { DevOptions } from '../dev.ts'
 import { leaveDevRecord } from '../dev-record.ts'
 import type { Bundles, Rebuilt } from './bundles/bundles.ts'
-import { BUNDLE_METADATA, type BundleSpec, type System } from './synthesis/systems.ts'
+import { keyOf, type System } from './synthesis/systems.ts'
 import type { Terminal } from './terminal/terminal.ts'
 
 /** A stack that runs here. */
@@ -113,13 +114,8 @@ export function createRunningSystems({ options, bundles, terminal }: Parts): Run
   }
 }
 
-/** Stages may have stacks of the same name, in folders of their own. */
-export function keyOf({ assemblyDir, stackName }: System): string {
-  return join(assemblyDir, stackName)
-}
-
-function bundleKey({ stackName }: System, functionId: string): string {
-  return join(stackName, functionId)
+function bundleKey(system: System, functionId: string): string {
+  return join(keyOf(system), functionId)
 }
 
 /** The first stack has the folder itself, as long as an app has only one. */

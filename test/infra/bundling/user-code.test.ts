@@ -116,6 +116,7 @@ describe('Under baton dev', () => {
         loader: { '.html': 'text' },
         define: { STAGE: '"live"' },
       }),
+      runtime: expect.stringMatching(/functions\/executor\.ts$/),
       nodeModules: ['native'],
       root,
     })
