@@ -5,6 +5,7 @@ import { BatonError } from '../../shared/core/errors.ts'
 import type { DevOptions } from '../dev.ts'
 import { leaveDevRecord } from '../dev-record.ts'
 import type { Bundles, Rebuilt } from './bundles/bundles.ts'
+import { dataFolderOf } from './data-folders.ts'
 import { keyOf, type System } from './synthesis/systems.ts'
 import type { Terminal } from './terminal/terminal.ts'
 
@@ -51,7 +52,7 @@ export function createRunningSystems({ options, bundles, terminal }: Parts): Run
       apiPort: options.port === 0 ? 0 : options.port + ports++,
       allowedHosts: options.allowHost,
       ...(options.auth && { auth: options.auth }),
-      ...(options.data !== undefined && { dataDir: dataFolder(options.data, system, byName.size) }),
+      ...(options.data !== undefined && { dataDir: dataFolderOf(options.data, system) }),
       environment: { BATON_DEV: '1' },
       code: (functionId, metadata) => codeOf(system, functionId, metadata),
       ...(inspect && { inspect }),
@@ -116,11 +117,6 @@ export function createRunningSystems({ options, bundles, terminal }: Parts): Run
 
 function bundleKey(system: System, functionId: string): string {
   return join(keyOf(system), functionId)
-}
-
-/** The first stack has the folder itself, as long as an app has only one. */
-function dataFolder(data: string, { stackName }: System, started: number): string {
-  return started === 0 ? data : join(data, stackName)
 }
 
 const DEBUGGER_PORT = 9229
