@@ -1,7 +1,14 @@
 import { type Command, InvalidArgumentError } from 'commander'
+import type { Io } from './terminal/io.ts'
 
-/** Gives a command its arguments, its options and its action. `baton.ts` has made it, with its name and its summary. */
-export type DefineCommand = (command: Command) => void
+/** One call of the command line: its terminal, and the exit code with which the process is to end. */
+export type Invocation = Io & {
+  /** Ends the process with this code when the command is done. @default 0 */
+  exitWith(code: number): void
+}
+
+/** Gives a command its arguments, its options and its action. `run-baton.ts` has made it, with its name, summary and examples. */
+export type DefineCommand = (command: Command, invocation: Invocation) => void
 
 /** Makes the reader of an option that must be a whole number. */
 export function wholeNumber(min: number, max: number): (text: string) => number {
@@ -15,4 +22,16 @@ export function wholeNumber(min: number, max: number): (text: string) => number 
 /** Collects the values of an option that may be repeated. */
 export function repeated(value: string, earlier: readonly string[] = []): string[] {
   return [...earlier, value]
+}
+
+/** Makes the reader of an option that takes some of a closed list of words: repeated, or with commas between them. */
+export function someOf<Word extends string>(
+  words: readonly Word[],
+): (text: string, earlier?: readonly Word[]) => Word[] {
+  return (text, earlier = []) => {
+    const given = text.split(',').map(word => word.trim())
+    const wrong = given.find(word => !words.includes(word as Word))
+    if (wrong !== undefined) throw new InvalidArgumentError(`Give some of ${words.join(', ')}.`)
+    return [...earlier, ...(given as Word[])]
+  }
 }

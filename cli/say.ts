@@ -1,13 +1,11 @@
 import { BatonError } from '../shared/core/errors.ts'
 
-/** Prints a line for people. Standard output stays free for what scripts read. */
-export function say(line: string): void {
-  process.stderr.write(`${line}\n`)
-}
-
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
+
+/** The exit code when what the caller wanted did not come about, such as a task that failed. */
+export const FAILED_EXIT_CODE = 1
 
 /** The exit code for a mistake of the caller. */
 export const WRONG_USE_EXIT_CODE = 2

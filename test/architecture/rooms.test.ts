@@ -39,6 +39,7 @@ const CONCEPTS: Readonly<Record<string, string>> = {
   'cli/dev/synthesis/local-place.ts': 'where a stack runs here, whatever its own account and region',
   'functions/console-lines.ts': 'what a handler prints, with its task',
   'cli/init.ts': 'a command, a file each',
+  'cli/tasks/watch-task.ts': 'the picture of a task, beside that of a type',
   'functions/http/operator.ts': 'the principal that a request comes from',
   'functions/http/parse-exactly.ts': 'JSON whose whole numbers keep all their digits',
   'functions/lock-intrinsics.ts': 'what is locked before a handler is loaded',

@@ -3,7 +3,7 @@ import {
   type FailuresQuery,
   failuresPage,
   failuresQuery,
-} from '../../../shared/api/failures.ts'
+} from '../../../shared/api/diagnosis/failures.ts'
 import { FAILURES_SINCE_MS_MAX, HOUR_MS } from '../../../shared/core/failures/failures.ts'
 import { iso } from '../../../shared/present/iso.ts'
 import { invalid } from '../../../shared/present/problems.ts'

@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { count, cursor, limit, optional, pageOf, shownTime, strict, time, typeName } from './scalars.ts'
-import type { TypeOf } from './type-of.ts'
+import { count, cursor, limit, optional, pageOf, shownTime, strict, time, typeName } from '../scalars.ts'
+import type { TypeOf } from '../type-of.ts'
 
 /** Failures of tasks and runs, grouped by type and error. */
 

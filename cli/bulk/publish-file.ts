@@ -1,0 +1,160 @@
+import { randomUUID } from 'node:crypto'
+import { type Command, Option } from 'commander'
+import type { PublishBody, PublishResult } from '../../shared/api/publish.ts'
+import { wholeNumber } from '../command.ts'
+import { FAILED_EXIT_CODE } from '../say.ts'
+import type { Context } from '../system/with-system.ts'
+import { createProgress } from '../terminal/progress.ts'
+import { forEachConcurrently } from './for-each.ts'
+import { type InputFormat, type InputLine, inputLines } from './input-lines.ts'
+import { createReport, type Report, reopenReport, reportName } from './report.ts'
+import { asProblem } from './task-action.ts'
+
+export type FileOptions = {
+  readonly from?: string
+  readonly format?: InputFormat
+  readonly keyField?: string
+  readonly report?: string
+  readonly resume?: string
+  readonly concurrency: number
+}
+
+const BATCH_TASKS = 100
+const DEFAULT_CONCURRENCY = 4
+const CONCURRENCY_MAX = 50
+
+export function addFileOptions(command: Command): void {
+  const options = [
+    new Option(
+      '--from <file>',
+      'publishes a task for each line of an .ndjson or .csv file; - reads the input',
+    ),
+    new Option('--format <format>', 'the format of the file (default: by its name)').choices([
+      'ndjson',
+      'csv',
+    ]),
+    new Option('--key-field <name>', 'the field of the input that is the key (default: keys of its own)'),
+    new Option('--report <file>', 'where the report is written (default: a file in this folder)'),
+    new Option('--resume <file>', 'goes on with the report of an interrupted command').conflicts('report'),
+    new Option('--concurrency <n>', `batches of ${BATCH_TASKS} at the same time`)
+      .default(DEFAULT_CONCURRENCY)
+      .argParser(wholeNumber(1, CONCURRENCY_MAX)),
+  ]
+  for (const option of options) command.addOption(option.helpGroup('Many tasks:'))
+}
+
+type Given = FileOptions & { readonly from: string }
+type Tally = { ok: number; existed: number; failed: number }
+
+/**
+ * Publishes a task for each line. Each task has a key that its line decides, so a command that goes on publishes none twice. The
+ * report says how each line ended.
+ */
+export async function publishFile(context: Context, body: PublishBody, options: Given): Promise<number> {
+  const { io } = context
+  const report = reportFor(context, body, options)
+  const tally: Tally = { ok: 0, existed: 0, failed: 0 }
+  const progress = createProgress(io.err, io.now)
+  const onInterrupt = () => {
+    progress.clear()
+    context.printer.warn(
+      `interrupted after ${tally.ok} tasks: repeat the command with --resume ${report.path}`,
+    )
+  }
+  io.signal.addEventListener('abort', onInterrupt, { once: true })
+  const batches = batchesOf(inputLines(options.from, options.format, io.input), report)
+  await forEachConcurrently(batches, options.concurrency, io.signal, async batch => {
+    for (const [line, result] of await publishBatch(context, body, options, batch, report.header.run))
+      note(report, tally, line, result)
+    progress.show(`published: ${tally.ok}${tally.failed > 0 ? `, failed: ${tally.failed}` : ''}`)
+  })
+  io.signal.removeEventListener('abort', onInterrupt)
+  progress.clear()
+  return showSummary(context, tally, report)
+}
+
+function reportFor({ url, io }: Context, { type }: PublishBody, { from, report, resume }: Given): Report {
+  const header = { action: 'publish', url, settings: { type, from } }
+  if (resume !== undefined) return reopenReport(resume, header)
+  const path = report ?? reportName('publish', io.now())
+  return createReport(path, { ...header, at: new Date(io.now()).toISOString(), run: randomUUID() })
+}
+
+/** The lines that the report does not know as published, in batches. */
+async function* batchesOf(
+  lines: AsyncIterable<InputLine>,
+  { succeeded }: Report,
+): AsyncGenerator<InputLine[]> {
+  let batch: InputLine[] = []
+  for await (const line of lines) {
+    if (succeeded.has(String(line.number))) continue
+    batch.push(line)
+    if (batch.length < BATCH_TASKS) continue
+    yield batch
+    batch = []
+  }
+  if (batch.length > 0) yield batch
+}
+
+type Ended = PublishResult | { readonly status: number; readonly detail: string }
+
+async function publishBatch(
+  { client }: Context,
+  body: PublishBody,
+  options: Given,
+  batch: readonly InputLine[],
+  run: string,
+): Promise<Array<[InputLine, Ended]>> {
+  const made = batch.map(line => [line, taskOf(line, body, options, run)] as const)
+  const bodies = made.flatMap(([, task]) => ('type' in task ? [task] : []))
+  const results: readonly Ended[] =
+    bodies.length === 0
+      ? []
+      : await client.publishMany(bodies).catch(error => {
+          const { status, problem } = asProblem(error)
+          return bodies.map(() => ({ status, detail: problem.detail }))
+        })
+  const waiting = [...results]
+  return made.map(([line, task]) => [line, 'type' in task ? (waiting.shift() ?? NO_RESULT) : task])
+}
+
+const NO_RESULT = { status: 0, detail: 'the answer has no result for this task' }
+
+/** The task of a line, or why it has none. */
+function taskOf(
+  { number, input, problem }: InputLine,
+  body: PublishBody,
+  { keyField }: Given,
+  run: string,
+): PublishBody | { readonly status: number; readonly detail: string } {
+  if (problem !== undefined) return { status: 400, detail: problem }
+  if (keyField === undefined) return { ...body, input: input ?? null, key: `${run}-${number}` }
+  const key = Object(input)[keyField] as unknown
+  if (typeof key === 'string' || typeof key === 'number')
+    return { ...body, input: input ?? null, key: String(key) }
+  return { status: 400, detail: `the field ${keyField} must be a text or a number: it is the key` }
+}
+
+function note(report: Report, tally: Tally, { number }: InputLine, result: Ended): void {
+  const ok = result.status === 200 || result.status === 201
+  tally[ok ? 'ok' : 'failed'] += 1
+  if (result.status === 200) tally.existed += 1
+  const detail = 'detail' in result ? result.detail : result.problem?.detail
+  const id = 'id' in result ? result.id : undefined
+  report.add({
+    ref: String(number),
+    ok,
+    status: result.status,
+    ...(id !== undefined && { id }),
+    ...(detail !== undefined && { detail }),
+  })
+}
+
+function showSummary({ printer }: Context, { ok, existed, failed }: Tally, { path }: Report): number {
+  const existing = existed > 0 ? ` (${existed} existed already)` : ''
+  if (printer.isJson) printer.document({ published: ok - existed, existed, failed, report: path })
+  else printer.line(`${ok} published${existing}${failed > 0 ? `, ${failed} failed` : ''}`)
+  if (failed > 0) printer.warn(`${path} says why; repeat the command with --resume ${path}`)
+  else printer.note(`the report is ${path}`)
+  return failed > 0 ? FAILED_EXIT_CODE : 0
+}

@@ -1,0 +1,24 @@
+import type { Client } from '../../shared/client/client.ts'
+import { ProblemError } from '../../shared/client/problem-error.ts'
+import type { FilterOptions } from '../tasks/list-filter.ts'
+
+/** What `retry`, `cancel` and `remove` do to each task. */
+export type TaskAction<Options> = {
+  /** The name of the command. */
+  readonly name: string
+  /** Begins the question, such as `Remove`. */
+  readonly verb: string
+  /** What has happened to the task then, such as `removed`. */
+  readonly done: string
+  /** The statuses that are selected when the user names none. @default all */
+  readonly defaultStatus?: NonNullable<FilterOptions['status']>
+  /** Statuses of refusals that say that there is nothing left to do. @default none */
+  readonly doneStatuses?: readonly number[]
+  apply(client: Client, id: string, options: Options): Promise<unknown>
+}
+
+/** The problem of a refused call. Any other error is a fault of this program. */
+export function asProblem(error: unknown): ProblemError {
+  if (error instanceof ProblemError) return error
+  throw error
+}

@@ -1,0 +1,39 @@
+/**
+ * `baton doctor`: checks a system, or says why one task does not run. Each check is a function that returns findings; a finding of
+ * level `wrong` ends the command with code 1. The checks read what every reader of the API may read, and change nothing.
+ */
+
+import type { DefineCommand } from '../command.ts'
+import { FAILED_EXIT_CODE } from '../say.ts'
+import { type Context, withSystem } from '../system/with-system.ts'
+import { safeLines } from '../terminal/safe-text.ts'
+import { checkClock } from './check-clock.ts'
+import { checkTask } from './check-task.ts'
+import { checkTypes } from './check-types.ts'
+import type { Finding } from './finding.ts'
+
+export const doctor: DefineCommand = (command, invocation) => {
+  command.argument('[id]', 'the id of a task; without it the whole system is checked')
+  withSystem(command, invocation, async (context, _options: object, id?: string) => {
+    const findings =
+      id === undefined
+        ? [...(await checkClock(context)), ...(await checkTypes(context))]
+        : await checkTask(context, id)
+    for (const finding of findings) show(context, finding)
+    return findings.some(({ level }) => level === 'wrong') ? FAILED_EXIT_CODE : 0
+  })
+}
+
+const MARKS = { fine: '✓', notice: '!', wrong: '✗' } as const
+const LOOKS = { fine: 'green', notice: 'yellow', wrong: 'red' } as const
+
+function show({ printer }: Context, finding: Finding): void {
+  if (printer.isJson) {
+    printer.record(finding)
+    return
+  }
+  const { level, text, next } = finding
+  const mark = printer.style[LOOKS[level]](MARKS[level])
+  printer.line(`${mark} ${safeLines(text).join(' ')}`)
+  if (next !== undefined) printer.line(`  ${printer.style.dim(safeLines(next).join(' '))}`)
+}

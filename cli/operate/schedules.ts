@@ -1,0 +1,122 @@
+import type { Command } from 'commander'
+import type { ApiSchedule, ScheduleBody } from '../../shared/api/schedules.ts'
+import type { DefineCommand, Invocation } from '../command.ts'
+import { jsonArgument } from '../json-argument.ts'
+import { printPages } from '../system/print-pages.ts'
+import { type Context, withSystem } from '../system/with-system.ts'
+import { factLines } from '../tasks/task-view.ts'
+import { oneLine, safeJson } from '../terminal/safe-text.ts'
+import type { Column } from '../terminal/table.ts'
+import { durationText, relativeTime } from '../terminal/times.ts'
+
+type Act = (context: Context, name: string, ...more: string[]) => Promise<number>
+
+/** `baton schedules`: a command for each operation; without one it lists them. */
+export const schedules: DefineCommand = (command, invocation) => {
+  const list = command
+    .command('list', { isDefault: true })
+    .description('lists all schedules, the next tick first')
+  withSystem(list, invocation, async context => {
+    await printPages(context, page => context.client.schedules(page), {
+      columns: columnsOf(context),
+      none: 'there are no schedules',
+    })
+    return 0
+  })
+  const put = onOne(command, invocation, 'put', 'creates or replaces a schedule', putSchedule)
+  put.argument('<json>', 'cron, everyMs or at, and the task, as JSON; - reads it from the input')
+  onOne(command, invocation, 'show', 'shows a schedule', async (context, name) =>
+    showOne(context, await context.client.schedule(name)),
+  )
+  onOne(command, invocation, 'pause', 'pauses a schedule', async (context, name) =>
+    showOne(context, await context.client.pauseSchedule(name)),
+  )
+  onOne(command, invocation, 'resume', 'ends the pause of a schedule', async (context, name) =>
+    showOne(context, await context.client.resumeSchedule(name)),
+  )
+  onOne(command, invocation, 'trigger', 'publishes the task now, in addition to the ticks', trigger)
+  onOne(command, invocation, 'remove', 'removes a schedule; its tasks stay', removeSchedule)
+}
+
+function onOne(
+  command: Command,
+  invocation: Invocation,
+  verb: string,
+  description: string,
+  act: Act,
+): Command {
+  const one = command.command(verb).description(description)
+  one.helpOption('-h, --help', 'shows this help').argument('<name>', 'the name of a schedule')
+  withSystem(one, invocation, (context, _options: object, name: string, ...more: string[]) =>
+    act(context, name, ...more),
+  )
+  return one
+}
+
+const putSchedule: Act = async (context, name, json = '') => {
+  const body = (await jsonArgument(json, 'the schedule', context.io.input)) as ScheduleBody
+  return showOne(context, await context.client.putSchedule(name, body))
+}
+
+const trigger: Act = async ({ client, printer }, name) => {
+  const answer = await client.triggerSchedule(name)
+  if (printer.isJson) printer.document(answer)
+  else printer.line(`${printer.style.bold(oneLine(answer.taskId))} published`)
+  return 0
+}
+
+const removeSchedule: Act = async ({ client, printer }, name) => {
+  await client.removeSchedule(name)
+  if (printer.isJson) printer.document({ name, removed: true })
+  else printer.line(`${printer.style.bold(oneLine(name))} removed`)
+  return 0
+}
+
+function columnsOf({ printer: { style, now } }: Context): Array<Column<ApiSchedule>> {
+  return [
+    { title: 'SCHEDULE', value: ({ name }) => name, paint: style.bold },
+    { title: 'WHEN', value: whenText },
+    { title: 'TYPE', value: ({ task }) => task.type },
+    { title: 'STATE', value: stateText },
+    { title: 'NEXT', value: ({ nextRunAt }) => relativeTime(nextRunAt, now()) },
+    { title: 'LAST', value: ({ lastRunAt }) => relativeTime(lastRunAt, now()) },
+    {
+      title: 'LAST ERROR',
+      value: ({ lastError }) => lastError?.message,
+      paint: text => (text === '-' ? text : style.red(text)),
+      mayShrink: true,
+    },
+  ]
+}
+
+/** `0 3 * * * Europe/Berlin`, `every 5 min`, or the only time. */
+function whenText({ cron, everyMs, at, timezone }: ApiSchedule): string {
+  if (cron !== undefined) return [cron, timezone].filter(text => text !== undefined).join(' ')
+  return everyMs === undefined ? (at ?? '') : `every ${durationText(everyMs)}`
+}
+
+function stateText({ paused, finishedAt }: ApiSchedule): string {
+  if (finishedAt !== undefined) return 'ended'
+  return paused ? 'paused' : 'active'
+}
+
+function showOne({ printer }: Context, schedule: ApiSchedule): number {
+  if (printer.isJson) {
+    printer.document(schedule)
+    return 0
+  }
+  const { style, now } = printer
+  const at = (time: string | undefined) => time && `${time}  ${style.dim(relativeTime(time, now()))}`
+  const facts = [
+    ['schedule', style.bold(oneLine(schedule.name))],
+    ['when', oneLine(whenText(schedule))],
+    ['state', stateText(schedule)],
+    ['next', at(schedule.nextRunAt)],
+    ['last', at(schedule.lastRunAt)],
+    ['missed ticks', safeJson(schedule.missed)],
+    ['task', safeJson(schedule.task)],
+    ['last error', schedule.lastError && style.red(oneLine(schedule.lastError.message))],
+  ] as const
+  for (const line of factLines(facts, style)) printer.line(line)
+  return 0
+}

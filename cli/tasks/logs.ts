@@ -1,0 +1,69 @@
+import type { ApiRun, ApiTask } from '../../shared/api/tasks.ts'
+import type { DefineCommand } from '../command.ts'
+import { type Context, withSystem } from '../system/with-system.ts'
+import { oneLine, safeLines } from '../terminal/safe-text.ts'
+import { duration, relativeTime } from '../terminal/times.ts'
+import { follow } from './watching.ts'
+
+type Options = { readonly follow?: boolean; readonly interval: number }
+
+const DEFAULT_INTERVAL_MS = 2_000
+
+/** `baton logs`: the logs that are stored with the failed runs of a task. */
+export const logs: DefineCommand = (command, invocation) => {
+  command
+    .argument('<id>', 'the id of a task, such as resize:img-1')
+    .option('--follow', 'goes on until the task has ended')
+    .option('--interval <duration>', 'how often --follow looks', duration, DEFAULT_INTERVAL_MS)
+    .addHelpText(
+      'after',
+      '\nA failed run is stored with the newest 4 KB of its log. All lines are in the terminal of baton dev, or in CloudWatch Logs.',
+    )
+  withSystem(command, invocation, async (context, options: Options, id: string) => {
+    const shown = new Set<string>()
+    const read = async () => {
+      const task = await context.client.get(id)
+      for (const run of task.runs) showOnce(context, run, shown)
+      return task
+    }
+    if (options.follow) await followQuietly(context, read, options.interval)
+    else await read()
+    if (shown.size === 0) context.printer.note('no failed run of this task has stored a log')
+    return 0
+  })
+}
+
+function showOnce({ printer }: Context, run: ApiRun, shown: Set<string>): void {
+  if (run.log === undefined || shown.has(run.id)) return
+  shown.add(run.id)
+  const { id, workerId, state, startedAt, log } = run
+  if (printer.isJson) {
+    printer.record({ runId: id, workerId, state, startedAt, log })
+    return
+  }
+  const { style, now } = printer
+  printer.line(
+    style.bold(oneLine(`run ${id} by ${workerId} ${state}, began ${relativeTime(startedAt, now())}`)),
+  )
+  for (const line of safeLines(log.trimEnd())) printer.line(`  ${line}`)
+}
+
+/** Reads until the task has ended. What is read shows itself. */
+async function followQuietly(
+  context: Context,
+  read: () => Promise<ApiTask>,
+  intervalMs: number,
+): Promise<void> {
+  const { out } = context.io
+  const quiet = { ...context, io: { ...context.io, out: { ...out, write: () => {}, isTTY: true } } }
+  await follow(
+    { ...quiet, printer: { ...context.printer, isJson: false } },
+    {
+      read,
+      picture: () => [],
+      line: () => '',
+      isOver: ({ finishedAt }) => finishedAt !== undefined,
+      intervalMs,
+    },
+  )
+}

@@ -1,0 +1,106 @@
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import type { PublishBody } from '../../shared/api/publish.ts'
+import { BatonError } from '../../shared/core/errors.ts'
+import type { Json } from '../../shared/core/json.ts'
+import { addFileOptions, type FileOptions, publishFile } from '../bulk/publish-file.ts'
+import { type DefineCommand, wholeNumber } from '../command.ts'
+import { jsonArgument } from '../json-argument.ts'
+import { type Context, withSystem } from '../system/with-system.ts'
+import { oneLine } from '../terminal/safe-text.ts'
+import { duration } from '../terminal/times.ts'
+
+type Tags = Readonly<Record<string, string>>
+
+type BodyOptions = {
+  readonly key?: string
+  readonly userId?: string
+  readonly tag?: Tags
+  readonly delay?: number
+  readonly dueAt?: string
+  readonly priority?: number
+  readonly ifExists?: NonNullable<PublishBody['ifExists']>
+  readonly options?: Partial<PublishBody>
+}
+
+type Options = BodyOptions & FileOptions & { readonly wait?: boolean; readonly timeout?: number }
+
+/** Longer than any task: `--wait` without `--timeout` ends with the task. */
+const UNLIMITED_MS = Number.MAX_SAFE_INTEGER
+const PRIORITY_MAX = 1_000_000_000
+
+/** `baton publish`: one task, whose result it can wait for, or a task for each line of a file. */
+export const publish: DefineCommand = (command, invocation) => {
+  command
+    .argument('<type>', 'the name of a type')
+    .argument('[json]', 'the input of the task as JSON; - reads it from the input')
+  addBodyOptions(command)
+  command
+    .option('--wait', 'waits for the end, and prints the result')
+    .option('--timeout <duration>', 'how long --wait waits (default: until the end)', duration)
+  addFileOptions(command)
+  withSystem(command, invocation, async (context, options: Options, type: string, json?: string) => {
+    const body = bodyOf(type, options)
+    if (options.from === undefined) return publishOne(context, await withInput(context, body, json), options)
+    if (json !== undefined) throw new BatonError('invalid', 'give either an input or --from, not both')
+    if (options.wait || options.key !== undefined)
+      throw new BatonError('invalid', '--from publishes many tasks: give neither --wait nor --key')
+    return publishFile(context, body, { ...options, from: options.from })
+  })
+}
+
+function addBodyOptions(command: Command): void {
+  const ways = ['keep', 'update', 'reject', 'restart']
+  command
+    .option('--key <key>', 'the idempotency key: a second publish of it creates nothing')
+    .option('--user-id <id>', 'the user whose task it is')
+    .option('--tag <name=value>', 'a tag; may be repeated', tag)
+    .option('--delay <duration>', 'how long until the task is due, such as 30s or 2h', duration)
+    .addOption(new Option('--due-at <time>', 'when the task is due, in ISO 8601').conflicts('delay'))
+    .option('--priority <n>', 'higher comes first', wholeNumber(-PRIORITY_MAX, PRIORITY_MAX))
+    .addOption(new Option('--if-exists <way>', 'what happens to a task that has the key').choices(ways))
+    .option('--options <json>', 'further fields of the task, such as {"timeoutMs": 60000}', jsonObject)
+}
+
+function tag(text: string, earlier: Tags = {}): Tags {
+  const [, name, value] = /^([^=]+)=(.*)$/s.exec(text) ?? []
+  if (name === undefined || value === undefined) throw new InvalidArgumentError('Give a tag as name=value.')
+  return { ...earlier, [name]: value }
+}
+
+function jsonObject(text: string): Partial<PublishBody> {
+  try {
+    const value: unknown = JSON.parse(text)
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value
+  } catch {}
+  throw new InvalidArgumentError('Give a JSON object.')
+}
+
+function bodyOf(type: string, given: BodyOptions): PublishBody {
+  const { key, userId, tag: tags, delay: delayMs, dueAt, priority, ifExists, options } = given
+  const named = { key, userId, tags, delayMs, dueAt, priority, ifExists }
+  const present = Object.fromEntries(Object.entries(named).filter(([, value]) => value !== undefined))
+  return { ...options, ...present, type }
+}
+
+async function withInput({ io }: Context, body: PublishBody, json: string | undefined): Promise<PublishBody> {
+  if (json === undefined) return body
+  const input: Json = await jsonArgument(json, 'the input', io.input)
+  return { ...body, input }
+}
+
+async function publishOne(
+  { client, printer, io }: Context,
+  body: PublishBody,
+  { wait, timeout = UNLIMITED_MS }: Options,
+): Promise<number> {
+  const { id, created, task } = await client.publish(body)
+  if (wait) {
+    printer.note(`${id} ${created ? 'published' : `exists, ${task.status}`}; waiting for its end`)
+    printer.document((await client.result(body.type, id, { timeoutMs: timeout, signal: io.signal })) ?? null)
+  } else if (printer.isJson) printer.document({ id, created, task })
+  else
+    printer.line(
+      `${printer.style.bold(oneLine(id))} ${created ? 'published' : `exists already (${task.status})`}`,
+    )
+  return 0
+}

@@ -1,0 +1,22 @@
+import type { DefineCommand } from '../command.ts'
+import { withSystem } from '../system/with-system.ts'
+import { duration } from '../terminal/times.ts'
+
+const DEFAULT_TIMEOUT_MS = 30_000
+
+type Options = { readonly timeout: number }
+
+/** `baton result`: prints the result as JSON. A task that failed, or did not end in time, ends it with code 1. */
+export const result: DefineCommand = (command, invocation) => {
+  command
+    .argument('<id>', 'the id of a task, such as resize:img-1')
+    .option('--timeout <duration>', 'how long to wait for the end', duration, DEFAULT_TIMEOUT_MS)
+  withSystem(command, invocation, async ({ client, printer, io }, { timeout }: Options, id: string) => {
+    printer.document((await client.result(typeOf(id), id, { timeoutMs: timeout, signal: io.signal })) ?? null)
+    return undefined
+  })
+}
+
+function typeOf(id: string): string {
+  return id.split(':', 1)[0] ?? ''
+}

@@ -1,0 +1,192 @@
+import { existsSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { COMMANDS } from '../../cli/commands.ts'
+import { runOn } from '../support/cli/a-terminal.ts'
+import { anApi, claimed, published, type TestApi } from '../support/http/an-api.ts'
+
+/** Commands that speak to no system. */
+const LOCAL = ['dev', 'init', 'worker', 'completion']
+
+let api: TestApi
+let folder: string
+beforeEach(async () => {
+  api = await anApi()
+  folder = mkdtempSync(join(tmpdir(), 'baton-cli-'))
+})
+
+const baton = (...args: string[]) => runOn(api, args)
+
+describe('every command', () => {
+  it.each(Object.keys(COMMANDS))('%s has a help with examples, and refuses an unknown option', async name => {
+    const help = await baton(name, '--help')
+    const required = name === 'purge' ? ['--status', 'failed'] : []
+    const wrong = await baton(name, ...required, '--no-such-option')
+
+    expect(help.code).toBe(0)
+    for (const example of COMMANDS[name]!.examples) expect(help.out).toContain(example)
+    expect(help.out.includes('--json')).toBe(!LOCAL.includes(name) && name !== 'schedules')
+    expect(wrong.code).toBe(2)
+    expect(wrong.err).toContain('--no-such-option')
+    expect(wrong.out).toBe('')
+  })
+
+  it.each([['get', 'jobs:a'], ['list', 'jobs'], ['types'], ['workers'], ['doctor']])(
+    '%s says in one line that no system answers',
+    async (...args) => {
+      const { code, err, out } = await runOn(undefined, args)
+
+      expect(err).toBe(
+        'no Baton system answers at http://127.0.0.1:7070: start it with baton dev, or name another one with --url\n',
+      )
+      expect({ code, out }).toEqual({ code: 1, out: '' })
+    },
+    60_000,
+  )
+})
+
+describe('a task', () => {
+  it('is published, shown, listed, cancelled, retried and removed', async () => {
+    expect(await baton('publish', 'jobs', '{"width":2}', '--key', 'a', '--tag', 'team=red')).toMatchObject({
+      code: 0,
+      out: 'jobs:a published\n',
+    })
+    expect((await baton('publish', 'jobs', '--key', 'a')).out).toBe('jobs:a exists already (ready)\n')
+    expect((await baton('get', 'jobs:a')).out).toContain('team=red')
+    expect(JSON.parse((await baton('get', 'jobs:a', '--json')).out)).toMatchObject({
+      id: 'jobs:a',
+      input: { width: 2 },
+    })
+    expect((await baton('list', 'jobs')).out).toMatch(/^ID +STATUS/)
+    expect(JSON.parse((await baton('list', 'jobs', '--json')).out)).toMatchObject({ id: 'jobs:a' })
+    expect((await baton('cancel', 'jobs:a')).out).toBe('jobs:a cancelled\n')
+    expect((await baton('retry', 'jobs:a')).out).toBe('jobs:a retried\n')
+    expect((await baton('remove', 'jobs:a')).out).toBe('jobs:a removed\n')
+    expect(await baton('get', 'jobs:a')).toMatchObject({ code: 1, out: '' })
+  })
+
+  it('that failed ends result and watch with code 1, and its log is shown', async () => {
+    await published(api, { key: 'a' })
+    const run = await claimed(api)
+    await api.call('POST', `${run.path}/fail`, {
+      fence: run.fence,
+      fatal: true,
+      error: { name: 'Odd', message: 'bad\u001b[2J\u202e' },
+      log: 'one\ntwo',
+    })
+
+    const watched = await baton('watch', 'jobs:a')
+    expect(watched.code).toBe(1)
+    expect(watched.out).toContain('Odd: bad\\x1b[2J\\u202e')
+    expect((await baton('result', 'jobs:a')).code).toBe(1)
+    expect((await baton('logs', 'jobs:a')).out).toContain('  one\n  two\n')
+    expect((await baton('doctor', 'jobs:a')).out).toContain('baton retry jobs:a')
+    expect((await baton('list', 'jobs', '--json')).out).not.toContain('\u202e')
+  })
+
+  it('that succeeded has its result printed as JSON', async () => {
+    await published(api, { key: 'a' })
+    const run = await claimed(api)
+    await api.call('POST', `${run.path}/succeed`, { fence: run.fence, result: { bytes: 4 } })
+
+    expect(JSON.parse((await baton('result', 'jobs:a')).out)).toEqual({ bytes: 4 })
+    expect(JSON.parse((await baton('publish', 'jobs', '--key', 'a', '--wait', '--json')).out)).toEqual({
+      bytes: 4,
+    })
+  })
+
+  it.each([
+    ['an input that is no JSON', ['publish', 'jobs', '{'], 'the input is not JSON'],
+    ['a list of nothing', ['list'], 'name a type'],
+    ['a status that there is not', ['list', 'jobs', '--status', 'odd'], 'Give some of delayed'],
+    ['ids and a filter', ['remove', 'jobs:a', '--type', 'jobs'], 'either ids or a filter'],
+    ['no number', ['list', 'jobs', '--limit', '0'], 'Give a whole number'],
+    ['no duration', ['publish', 'jobs', '--delay', 'soon'], 'Give a duration'],
+    ['no URL', ['types', '--url', 'here'], 'here is not a URL'],
+    ['a key that is too long', ['publish', 'jobs', '--key', 'k'.repeat(300)], 'key'],
+  ])('is not reached by %s: code 2', async (_name, args, message) => {
+    const { code, err } = await baton(...args)
+
+    expect(err).toContain(message)
+    expect(code).toBe(2)
+  })
+})
+
+describe('many tasks', () => {
+  it('are published from a file, and a second time none', async () => {
+    const [file, report] = [join(folder, 'in.csv'), join(folder, 'report.ndjson')]
+    writeFileSync(file, 'id,width:number,note\na,1,"x, ""y"""\nb,two,\nc,3,z\n')
+    const first = await baton('publish', 'jobs', '--from', file, '--key-field', 'id', '--report', report)
+    writeFileSync(file, 'id,width:number,note\na,1,x\nb,2,\nc,3,z\n')
+    const second = await baton('publish', 'jobs', '--from', file, '--key-field', 'id', '--resume', report)
+
+    expect(first).toMatchObject({ code: 1, out: '2 published, 1 failed\n' })
+    expect(readFileSync(report, 'utf8')).toContain('column width')
+    expect(second).toMatchObject({ code: 0, out: '1 published\n' })
+    expect(JSON.parse((await baton('get', 'jobs:a', '--json')).out).input).toEqual({
+      id: 'a',
+      width: 1,
+      note: 'x, "y"',
+    })
+  })
+
+  it('are removed by a filter: after a question, with a report', async () => {
+    for (const key of ['a', 'b', 'c']) await published(api, { key })
+    const report = join(folder, 'r.ndjson')
+    const args = ['remove', '--type', 'jobs', '--report', report]
+    const unasked = await baton(...args)
+    const refused = await runOn(api, args, { isTTY: true, input: 'n\n' })
+    const dry = await baton(...args, '--dry-run')
+
+    expect(unasked).toMatchObject({ code: 2 })
+    expect(unasked.err).toContain('Remove 3 tasks? Give --yes')
+    expect(refused.code).toBe(1)
+    expect(dry.out.trim().split('\n').toSorted()).toEqual(['jobs:a', 'jobs:b', 'jobs:c'])
+    expect(existsSync(report)).toBe(false)
+    expect(await runOn(api, args, { isTTY: true, input: 'y\n' })).toMatchObject({
+      code: 0,
+      out: '3 removed\n',
+    })
+    expect(await baton('remove', '--resume', report)).toMatchObject({ code: 0, out: '0 removed\n' })
+    expect(readdirSync(folder)).toEqual(['r.ndjson'])
+  })
+})
+
+describe('the system', () => {
+  it('shows types, purges one and keeps schedules', async () => {
+    expect((await baton('types')).out).toContain('resize')
+    expect((await baton('purge', 'jobs', '--status', 'failed', '--yes')).code).toBe(0)
+    const put = await baton('schedules', 'put', 'nightly', '{"cron":"0 3 * * *","task":{"type":"jobs"}}')
+    expect(put.out).toContain('0 3 * * *')
+    expect((await baton('schedules')).out).toContain('nightly')
+    expect((await baton('schedules', 'trigger', 'nightly')).code).toBe(0)
+    expect((await baton('schedules', 'remove', 'nightly')).out).toBe('nightly removed\n')
+    expect((await baton('workers')).code).toBe(0)
+    expect((await baton('doctor')).out).toContain('the API answers')
+  })
+
+  it('has colours on a terminal only, and not under NO_COLOR', async () => {
+    const coloured = await runOn(api, ['types'], { isTTY: true })
+    const plain = await runOn(api, ['types'], { isTTY: true, env: { NO_COLOR: '1' } })
+    const refused = await runOn(api, ['types', '--no-color'], { isTTY: true })
+
+    expect(coloured.out).toContain('\u001b[')
+    expect(plain.out + refused.out + (await baton('types')).out).not.toContain('\u001b')
+  })
+
+  it.each(['bash', 'zsh', 'fish'])('completion for %s knows every command', async shell => {
+    const { code, out } = await baton('completion', shell)
+
+    expect(code).toBe(0)
+    for (const name of Object.keys(COMMANDS)) expect(out).toContain(name)
+  })
+})
+
+it('docs/cli.md has an example for each command, and for no other', () => {
+  const page = readFileSync('docs/cli.md', 'utf8')
+  const rows = [...page.matchAll(/^\| `([a-z-]+)` \| `baton ([a-z-]+) ?/gm)]
+
+  expect(rows.map(([, name]) => name)).toEqual(Object.keys(COMMANDS))
+  for (const [, name, called] of rows) expect(called).toBe(name)
+})

@@ -1,0 +1,46 @@
+import { runBaton } from '../../../cli/run-baton.ts'
+import type { TestApi } from '../http/an-api.ts'
+
+/** What a command has printed, and its exit code. */
+export type Ran = { readonly code: number; readonly out: string; readonly err: string }
+
+type Terminal = {
+  readonly env?: Readonly<Record<string, string>>
+  /** What the user types or pipes into the command. */
+  readonly input?: string
+  readonly isTTY?: boolean
+  readonly signal?: AbortSignal
+}
+
+/** Runs a command in this process, on an API in memory. */
+export async function runOn(
+  api: Pick<TestApi, 'app'> | undefined,
+  args: readonly string[],
+  { env = {}, input = '', isTTY = false, signal = new AbortController().signal }: Terminal = {},
+): Promise<Ran> {
+  const printed = { out: '', err: '' }
+  const stream = (name: 'out' | 'err') => ({
+    write: (text: string) => {
+      printed[name] += text
+    },
+    isTTY,
+    columns: isTTY ? 100 : undefined,
+    rows: isTTY ? 30 : undefined,
+  })
+  async function* typed() {
+    yield input
+  }
+  const code = await runBaton(args, {
+    out: stream('out'),
+    err: stream('err'),
+    input: { isTTY, [Symbol.asyncIterator]: typed },
+    env,
+    now: Date.now,
+    signal,
+    fetch: async request => {
+      if (!api) throw new TypeError('fetch failed')
+      return api.app.request(request)
+    },
+  })
+  return { code, ...printed }
+}
