@@ -28,10 +28,11 @@ if (tarballs !== undefined) packInto(resolve(tarballs))
 
 async function build(one: Package): Promise<void> {
   compile(one)
-  writeNotices(one, await buildBundles(one))
+  const { inputs, outputs } = await buildBundles(one)
+  writeNotices(one, inputs)
   for (const path of one.copies) cpSync(join(ROOT, path), join(folderOf(one), path), { recursive: true })
   writeManifest(one)
-  prune(one)
+  prune(one, outputs)
 }
 
 function packInto(folder: string): void {

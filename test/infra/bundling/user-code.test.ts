@@ -119,7 +119,6 @@ describe('Under baton dev', () => {
       runtime: expect.stringMatching(/functions\/executor\.ts$/),
       nodeModules: ['native'],
       root,
-      runtime: expect.stringMatching(/functions\/executor\.ts$/),
     })
     expect(isAbsolute(described.entry)).toBe(true)
     expect(readFileSync(described.entry, 'utf8')).toContain('executorOf(task0)')
