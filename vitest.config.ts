@@ -14,6 +14,9 @@ const PATIENCE_MS = 120_000
 /** Thousands of simulated runs on all cores, beside the other tests. */
 const SIMULATION = ['test/simulation/{seeds,nightly}.test.ts']
 
+/** Tests on the whole local system. */
+const ON_THE_SYSTEM = ['test/system/**/*.test.ts', 'test/web/**/*.test.ts']
+
 /** The set-up of tests on the whole local system: its template is synthesised once for all of them. */
 const onTheSystem = {
   globalSetup: ['test/support/dynamo/one-dynamodb.ts', 'test/system/synthesise.ts'],
@@ -43,7 +46,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['test/**/*.test.ts'],
-          exclude: but('test/system/**', ...SIMULATION, ...SLOW),
+          exclude: but(...ON_THE_SYSTEM, ...SIMULATION, ...SLOW),
           sequence: { groupOrder: 0 },
         },
       },
@@ -51,7 +54,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'system',
-          include: ['test/system/**/*.test.ts'],
+          include: ON_THE_SYSTEM,
           exclude: but(...SLOW),
           sequence: { groupOrder: 0 },
           ...onTheSystem,

@@ -1,5 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { constants } from 'node:os'
+import { fileURLToPath } from 'node:url'
 import { Option } from 'commander'
 import { type DefineCommand, repeated, wholeNumber } from './command.ts'
 import { findLocalSystem } from './local-package.ts'
@@ -16,6 +18,8 @@ export type DevOptions = {
   /** `iam`: the HTTP API demands signatures, as the deployed one does. */
   readonly auth?: 'iam'
   readonly verbose: boolean
+  /** The folder of the built dashboard. Without it the system has none. */
+  readonly dashboard?: string
 }
 
 const DEFAULT_PORT = 7070
@@ -46,12 +50,18 @@ export const dev: DefineCommand = command => {
     )
     .option('--verbose', 'shows every line that functions and workers log')
     .action(async (given: Partial<DevOptions> & Pick<DevOptions, 'port'>) => {
-      process.exitCode = await runLocally({ ...given, ...complete(given) })
+      process.exitCode = await runLocally({ ...given, ...complete(given), ...builtDashboard() })
     })
 }
 
 function complete({ verbose = false, allowHost = [] }: Partial<DevOptions>) {
   return { verbose, allowHost: [...allowHost, ...hostsOfEnvironment()] }
+}
+
+/** The dashboard is a folder of this package. A checkout of the repository has it only after a build. */
+function builtDashboard(): Pick<DevOptions, 'dashboard'> {
+  const folder = fileURLToPath(new URL('../dashboard', import.meta.url))
+  return existsSync(folder) ? { dashboard: folder } : {}
 }
 
 /** The host names in `BATON_ALLOWED_HOSTS`, which commas separate. */

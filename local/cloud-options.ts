@@ -8,6 +8,8 @@ export type LocalCloudOptions = {
   readonly apiPort?: number
   /** Further host names under which the HTTP API is reached, e.g. from a container; with a port if it differs. */
   readonly allowedHosts?: readonly string[]
+  /** The folder of the built dashboard, which the address of the HTTP API then serves at `/`. @default no dashboard */
+  readonly dashboardDir?: string
   /** `iam`: the HTTP API demands signatures, as the deployed one does. A wrong signature is refused in any case. @default none demanded */
   readonly auth?: 'iam'
   /** The folder that keeps tables, queues, schedules, custom resources and the access key. Without it all is in memory. */

@@ -68,6 +68,7 @@ export async function startPlatform(options: LocalCloudOptions, closing: Closing
   const api = await startApiServer({
     port: options.apiPort ?? DEFAULT_API_PORT,
     allowedHosts: options.allowedHosts,
+    dashboardDir: options.dashboardDir,
     authentication: { isDemanded: options.auth === 'iam', sessionToken: accessKey },
     log,
   })

@@ -4,10 +4,18 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, statSync } from 'node:fs'
 
 const JAVA_VERSION_MIN = 17
+const CHROMIUM_PATHS = [
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+  '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
+  'C:\\Program Files\\Google\\Chrome\\Application\\chrome.exe',
+]
 const root = new URL('..', import.meta.url)
 
 installPackages()
 installJava()
+if (isTestRun()) installChromium()
 
 /** Runs `npm ci` if the installed packages are missing or older than the lock file. */
 function installPackages() {
@@ -31,6 +39,26 @@ function installJava() {
   )
 }
 
+/**
+ * The tests of the dashboard need a browser. Without one they are skipped, and one line says so: a machine on which nothing can be
+ * installed still runs all other tests.
+ */
+function installChromium() {
+  if (process.env.CHROMIUM || CHROMIUM_PATHS.some(path => existsSync(path))) return
+  if (has('apt-get') && (process.getuid?.() === 0 || has('sudo'))) {
+    console.log('Installing Chromium with apt-get, for the tests of the dashboard …')
+    for (const args of [
+      ['update', '-qq'],
+      ['install', '-y', '-qq', 'chromium'],
+    ]) {
+      const [command, ...rest] = [...asRoot(), 'apt-get', ...args]
+      spawnSync(command, rest, { stdio: 'inherit' })
+    }
+  }
+  if (CHROMIUM_PATHS.some(path => existsSync(path))) return
+  console.log('No Chromium was found: the tests of the dashboard are skipped. CHROMIUM=PATH names one.')
+}
+
 const INSTALLERS = [
   {
     tool: 'apt-get',
@@ -52,6 +80,11 @@ function asRoot() {
 function javaVersion() {
   const { stderr, status } = spawnSync('java', ['-version'], { encoding: 'utf8' })
   return status === 0 ? Number(/version "(\d+)/.exec(stderr)?.[1] ?? 0) : 0
+}
+
+/** Whether npm runs this for one of the test scripts. */
+function isTestRun() {
+  return /^(test|check)/.test(process.env.npm_lifecycle_event ?? '')
 }
 
 function has(tool) {

@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util'
 import { type DevSession, startDev } from '../cli/dev/dev.ts'
 import { createTerminal } from '../cli/dev/terminal/terminal.ts'
 import { hostsOfEnvironment } from '../cli/dev.ts'
+import { freshDashboard } from './build/dashboard.ts'
 import { runDemonstration } from './demonstration/demonstration.ts'
 
 /**
@@ -45,6 +46,7 @@ async function start(): Promise<DevSession> {
   const options = {
     port,
     verbose,
+    dashboard: await freshDashboard(),
     allowHost: [...values['allow-host'], ...hostsOfEnvironment()],
     ...(data !== undefined && { data }),
     ...(auth === 'iam' && { auth: 'iam' as const }),

@@ -92,8 +92,9 @@ async function startLocked(options: DevOptions, project: Project, terminal: Term
     throw cause
   }
   terminal.say(`Baton is up after ${seconds(begun)}.`)
+  const hasDashboard = options.dashboard !== undefined
   for (const { system, cloud } of running.all())
-    terminal.say(`${system.label}\n${summaryOf(system, cloud.apiUrl, project.folder)}`)
+    terminal.say(`${system.label}\n${summaryOf(system, cloud.apiUrl, project.folder, hasDashboard)}`)
   if (options.auth === 'iam') terminal.say(SIGNING)
   return { systems: running.all, broken: running.broken, ...follow(session) }
 }

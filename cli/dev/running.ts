@@ -51,6 +51,7 @@ export function createRunningSystems({ options, bundles, terminal }: Parts): Run
       stackName: system.stackName,
       apiPort: options.port === 0 ? 0 : options.port + ports++,
       allowedHosts: options.allowHost,
+      ...(options.dashboard !== undefined && { dashboardDir: options.dashboard }),
       ...(options.auth && { auth: options.auth }),
       ...(options.data !== undefined && { dataDir: dataFolderOf(options.data, system) }),
       environment: { BATON_DEV: '1' },

@@ -1,6 +1,7 @@
 /**
  * API Gateway's HTTP API. It admits a request (`admit.ts`), finds its route (`routes.ts`), identifies the caller (`caller.ts`) by the
- * signature (`signature.ts`), writes the function's event (`event.ts`) and sends its answer (`answer.ts`).
+ * signature (`signature.ts`), writes the function's event (`event.ts`) and sends its answer (`answer.ts`). The dashboard
+ * has the same address (`pages.ts`).
  */
 
 import {
@@ -27,6 +28,7 @@ import {
 } from './answer.ts'
 import { type Authentication, callerOf, mayInvoke } from './caller.ts'
 import { httpEventOf } from './event.ts'
+import { servePages } from './pages.ts'
 import { findRoute, type Route } from './routes.ts'
 
 /** Limits of an HTTP API: https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-quotas.html */
@@ -86,20 +88,22 @@ type Serve = (request: IncomingMessage, body: Buffer) => Promise<HttpAnswer>
 export type ApiSettings = {
   readonly port: number
   readonly allowedHosts: readonly string[] | undefined
+  readonly dashboardDir: string | undefined
   readonly authentication: Authentication
   readonly log: (line: string) => void
 }
 
 /** Listens for the HTTP API at once, because functions' environments contain its address. */
 export async function startApiServer(settings: ApiSettings): Promise<ApiServer> {
-  const { port, allowedHosts = [] } = settings
+  const { port, allowedHosts = [], dashboardDir } = settings
+  const pages = dashboardDir === undefined ? undefined : servePages(dashboardDir)
   let serve: Serve = async () => unavailable
   let stream: RequestHandler | undefined
   let admit: Admit = () => unavailable
   const server: Server = createServer((request, response) => {
     const refusal = admit(request)
     if (refusal) return send(response, refusal)
-    if (stream?.(request, response)) return
+    if (stream?.(request, response) || pages?.(request, response)) return
     readLimited(request)
       .then(body => (body ? serve(request, body) : tooLarge))
       .catch(() => serverError)

@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { buildBundles } from './bundles.ts'
 import { compile, prune } from './compile.ts'
+import { buildDashboard } from './dashboard.ts'
 import { writeManifest } from './manifest.ts'
 import { writeNotices } from './notices.ts'
 import { DIST, folderOf, PACKAGES, type Package, ROOT } from './packages.ts'
@@ -17,6 +18,7 @@ import { DIST, folderOf, PACKAGES, type Package, ROOT } from './packages.ts'
  * - `compile.ts`: what users import is compiled file by file, with its types, and keeps the layout of the repository. A file that
  *   nothing reaches is removed again, and a package that imports what it does not declare is refused;
  * - `bundles.ts`: what runs as a function, in a container, as a worker or in a browser is one file with its libraries inside;
+ * - `dashboard.ts`: the pages of the dashboard, as a browser loads them;
  * - `notices.ts`: the licences of these libraries;
  * - `manifest.ts`: package.json.
  */
@@ -29,10 +31,20 @@ if (tarballs !== undefined) packInto(resolve(tarballs))
 async function build(one: Package): Promise<void> {
   compile(one)
   const { inputs, outputs } = await buildBundles(one)
-  writeNotices(one, inputs)
-  for (const path of one.copies) cpSync(join(ROOT, path), join(folderOf(one), path), { recursive: true })
+  writeNotices(one, [...inputs, ...(await dashboardOf(one))])
+  for (const path of one.copies)
+    cpSync(join(ROOT, path), join(folderOf(one), path), { recursive: true, filter: isCopied })
   writeManifest(one)
   prune(one, outputs)
+}
+
+/** Pictures stay in the repository: they would add 2 MB to a package. */
+function isCopied(source: string): boolean {
+  return source !== join(ROOT, 'docs/images')
+}
+
+async function dashboardOf(one: Package): Promise<string[]> {
+  return one.dashboard === undefined ? [] : buildDashboard(join(folderOf(one), one.dashboard))
 }
 
 function packInto(folder: string): void {

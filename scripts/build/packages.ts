@@ -24,6 +24,8 @@ export type Package = {
   readonly bundles: readonly Bundle[]
   /** Files and folders that go with it as they are. */
   readonly copies: readonly string[]
+  /** The folder that gets the built dashboard. */
+  readonly dashboard?: string
   /** Packages that npm installs with it, in the versions that this repository uses. */
   readonly dependencies: readonly string[]
   /** The source that `baton dev` runs by its path. The package is then a program, and nothing can be imported from it. */
@@ -85,6 +87,7 @@ const MAIN_PACKAGE: Package = {
     { source: 'shared/index.ts', path: 'shared/browser.js', runsIn: 'browser' },
   ],
   copies: [...LEGAL, 'README.md', 'docs', 'create/template'],
+  dashboard: 'dashboard',
   dependencies: ['@standard-schema/spec', 'commander'],
   peers: { 'aws-cdk-lib': '^2.276.0', constructs: '^10.5.0', esbuild: '>=0.25.0', zod: '^4.0.0' },
   sameVersion: [],

@@ -54,7 +54,7 @@ export const PATIENCE_MS = 120_000
 export async function startLocalSystem(
   deployed: Pick<
     Partial<LocalCloudOptions>,
-    'assemblyDir' | 'dataDir' | 'services' | 'environment' | 'auth'
+    'assemblyDir' | 'dataDir' | 'services' | 'environment' | 'auth' | 'dashboardDir'
   > = {},
 ): Promise<LocalSystem> {
   const reports: Report[] = []

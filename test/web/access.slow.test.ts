@@ -1,0 +1,91 @@
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { LocalSystem } from '../support/local-system/local-system.ts'
+import { chromiumPath, openBrowser, openReader } from '../support/web/browser.ts'
+import { startSystemWithDashboard } from '../support/web/dashboard.ts'
+
+/** axe looks at each page, in both themes and both sizes. */
+
+const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
+
+type Violation = { readonly id: string; readonly impact: string; readonly nodes: Array<{ target: string[] }> }
+
+const PAGES = [
+  '/',
+  '/tasks?type=probe',
+  '/tasks/probe%3Afails',
+  '/canvases/canvas%3Aalbum',
+  '/failures',
+  '/types',
+  '/types/probe',
+  '/schedules',
+  '/workers',
+  '/events',
+]
+
+let system: LocalSystem
+let browser: Browser
+
+describe.skipIf(chromiumPath === undefined)('the dashboard', () => {
+  beforeAll(async () => {
+    ;[system, browser] = await Promise.all([startSystemWithDashboard(), openBrowser()])
+    await system.publish({ type: 'probe', key: 'fails', input: { failures: 1, how: 'fatal' } })
+    await system.publish({ type: 'probe', key: 'later', input: {}, delayMs: 3_600_000, userId: 'ada' })
+    await system.call('PUT', '/v1/schedules/nightly', { cron: '0 3 * * *', task: { type: 'probe' } })
+    await system.call('POST', '/v1/canvases', { key: 'album', group: [{ type: 'clip' }, { type: 'clip' }] })
+    await system.taskWhen('probe:fails', ({ status }) => status === 'failed')
+  })
+
+  afterAll(async () => {
+    await browser?.close()
+    await system?.stop()
+  })
+
+  it.each([
+    ['light', false],
+    ['dark', false],
+    ['light', true],
+    ['dark', true],
+  ] as const)('has no serious finding in %s, on a phone: %s', async (colorScheme, isPhone) => {
+    const { page } = await openReader(browser, system.cloud.apiUrl, { colorScheme, isPhone })
+    const findings: string[] = []
+    for (const path of PAGES) {
+      await page.goto(path)
+      await page.getByRole('heading', { level: 1 }).waitFor()
+      await page.locator('.loading').first().waitFor({ state: 'detached' })
+      findings.push(...(await findingsOf(page, path)))
+    }
+
+    expect(findings).toEqual([])
+  })
+
+  it.each(['/', '/tasks?type=probe', '/types'])('draws %s without moving what is drawn', async path => {
+    const { page } = await openReader(browser, system.cloud.apiUrl)
+    await page.addInitScript(`
+      globalThis.moved = 0
+      new PerformanceObserver(list => {
+        for (const { value } of list.getEntries()) globalThis.moved += value
+      }).observe({ type: 'layout-shift', buffered: true })`)
+
+    await page.goto(path)
+    await page.getByRole('table').first().waitFor()
+    await page.waitForTimeout(1_000)
+
+    expect(await page.evaluate('globalThis.moved')).toBeLessThan(0.01)
+  })
+})
+
+type Page = Awaited<ReturnType<typeof openReader>>['page']
+
+/** The serious findings on a page. The script of axe comes by the debugger, which the policy of the page does not concern. */
+async function findingsOf(page: Page, path: string): Promise<string[]> {
+  await page.evaluate(readFileSync(AXE, 'utf8'))
+  const violations = (await page.evaluate(
+    '(async () => { const { violations } = await axe.run(document); return violations })()',
+  )) as Violation[]
+  return violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .map(({ id, nodes }) => `${path}: ${id} at ${nodes.map(({ target }) => target.join(' ')).join(', ')}`)
+}

@@ -1,0 +1,148 @@
+import { describe, expect, it, test } from 'vitest'
+import { parseSearch, stringifySearch } from '../../web/api/search.ts'
+import { graphOf } from '../../web/canvases/graph.ts'
+import { searchedPart } from '../../web/failures/searched-part.ts'
+import { attentionOf } from '../../web/overview/attention.ts'
+import { duration, relative, visible } from '../../web/parts/format.ts'
+import { ticksOf, timelineOf } from '../../web/task/timeline.ts'
+
+/** What the pages of the dashboard compute before they draw. */
+
+const at = (seconds: number) => new Date(Date.UTC(2026, 0, 1) + seconds * 1_000).toISOString()
+const run = (from: number, to: number | undefined, state: string) => ({
+  ...{ id: `r${from}`, workerId: 'w', fence: from, state, startedAt: at(from) },
+  ...(to === undefined ? { leaseUntil: at(from + 15) } : { endedAt: at(to) }),
+})
+const task = (more: object) => ({ createdAt: at(0), dueAt: at(0), runs: [], ...more }) as never
+
+describe('the timeline', () => {
+  it('has a lane for the waits and one for each run, in the order of their starts', () => {
+    const { lanes, from, to } = timelineOf(
+      task({ runs: [run(5, 6, 'succeeded'), run(1, 2, 'failed')], finishedAt: at(6) }),
+      Date.parse(at(60)),
+    )
+
+    expect(lanes.map(({ state }) => state)).toEqual(['wait', 'failed', 'succeeded'])
+    expect(lanes[0]?.spans.map(span => [span.from - from, span.to - from])).toEqual([
+      [0, 1_000],
+      [2_000, 5_000],
+    ])
+    expect(to - from).toBe(6_000)
+  })
+
+  it('shows how long the lease of a running run still holds', () => {
+    const { lanes } = timelineOf(task({ runs: [run(1, undefined, 'running')] }), Date.parse(at(3)))
+
+    expect(lanes[1]?.spans.map(({ kind }) => kind)).toEqual(['run', 'lease'])
+  })
+
+  it('reaches to the due time of a task that waits for it', () => {
+    const { to, dueAt } = timelineOf(task({ dueAt: at(90) }), Date.parse(at(10)))
+
+    expect([to, dueAt]).toEqual([Date.parse(at(90)), Date.parse(at(90))])
+  })
+
+  it('has at most six marks at round distances, however long it is', () => {
+    for (const length of [1, 7, 900, 61_000, 5e6, 3e8, 3e11]) {
+      expect(ticksOf({ from: 0, to: length }).length).toBeLessThanOrEqual(6)
+    }
+    expect(ticksOf({ from: 0, to: 2_300 })).toEqual([0, 500, 1_000, 1_500, 2_000])
+  })
+})
+
+test('the graph of a canvas is rebuilt from the paths of its tasks, whatever their order', () => {
+  const leaf = (path: string) => ({ path, taskId: path, status: 'ready' as const })
+
+  const graph = graphOf([leaf('chain.1.chord.then'), leaf('chain.0'), leaf('chain.1.chord.group.0')])
+
+  expect(graph).toEqual({
+    kind: 'chain',
+    members: [
+      { kind: 'task', leaf: leaf('chain.0') },
+      {
+        kind: 'chord',
+        group: { kind: 'group', members: [{ kind: 'task', leaf: leaf('chain.1.chord.group.0') }] },
+        callback: { kind: 'task', leaf: leaf('chain.1.chord.then') },
+      },
+    ],
+  })
+  expect(graphOf([])).toBeUndefined()
+})
+
+test('characters that change the direction of text, or cannot be seen, are written out', () => {
+  expect(visible('a\u202Eb\u200Bc\nd é 漢')).toBe(String.raw`a\u202eb\u200bc\u000ad é 漢`)
+})
+
+test('an address keeps numbers as text, and repeats a name for a list', () => {
+  const search = { type: ['a', 'b'], userId: '0123' }
+
+  expect(parseSearch(stringifySearch(search))).toEqual(search)
+  expect(stringifySearch({ type: undefined })).toBe('')
+})
+
+test.each([
+  ['Error: http://# answered 403: never', 'answered 403: never'],
+  ['Error: #', undefined],
+  ['TimeoutError: no answer after # ms', 'no answer after'],
+])('the tasks of the failures %s are found by %s', (error, part) => {
+  expect(searchedPart(error)).toBe(part)
+})
+
+test.each([
+  [340, '340 ms'],
+  [1_240, '1.2 s'],
+  [245_000, '4 min 5 s'],
+  [7_800_000, '2 h 10 min'],
+  [273_600_000, '3 d 4 h'],
+])('%s ms are %s', (ms, text) => {
+  expect(duration(ms)).toBe(text)
+})
+
+test('a time is told by its distance', () => {
+  const now = Date.parse(at(100))
+
+  expect([at(100), at(112.5), at(40), at(-4_000)].map(one => relative(one, now))).toEqual([
+    'now',
+    'in 12 s',
+    '1 min ago',
+    '1 h ago',
+  ])
+})
+
+describe('what needs attention', () => {
+  const type = (more: object) => ({ type: 'render', kind: 'http', paused: false, ...more }) as never
+  const known = (more: object) =>
+    ({ types: [], counts: new Map(), schedules: [], workers: [], ...more }) as never
+  const counts = (more: object) => new Map([['render', { ready: 0, failed: 0, ...more }]])
+
+  it('is a type that no worker serves, while tasks wait', () => {
+    const found = attentionOf(known({ types: [type({})], counts: counts({ ready: 2 }) }))
+
+    expect(found.map(({ text }) => text)).toEqual([
+      'No worker serves render; 2 tasks wait. Start a worker of this type.',
+    ])
+  })
+
+  it('is nothing for a type that is served, or has nothing to do', () => {
+    const workers = [{ types: ['render'] }]
+
+    expect(attentionOf(known({ types: [type({})], counts: counts({}) }))).toEqual([])
+    expect(attentionOf(known({ types: [type({})], counts: counts({ ready: 2 }), workers }))).toEqual([])
+  })
+
+  it('is a pause before a failure, and a schedule between them', () => {
+    const found = attentionOf(
+      known({
+        types: [type({ paused: true })],
+        counts: counts({ ready: 1, failed: 3 }),
+        schedules: [{ name: 'nightly', lastError: { name: 'E', message: 'there is no such type' } }],
+      }),
+    )
+
+    expect(found.map(({ text }) => text)).toEqual([
+      'render is paused; 1 task waits.',
+      'The last tick of the schedule nightly published nothing: there is no such type',
+      '3 tasks of render have failed.',
+    ])
+  })
+})

@@ -1,0 +1,29 @@
+import { createStore } from './store.ts'
+
+/** `live`: by events. `polling`: by asking at a pace. `broken`: the system does not answer, and is tried again. */
+export type Connection = 'connecting' | 'live' | 'polling' | 'broken'
+
+export const connection = createStore<Connection>('connecting')
+
+const UNAVAILABLE = 503
+
+/** What the connection is while the system answers. */
+let whole: Connection = 'live'
+
+/** Says that the system has no event stream. */
+export function goOnWithoutEvents(): void {
+  whole = 'polling'
+  connection.set(whole)
+}
+
+/** Sends a request, and shows by its answer whether the system is there. */
+export async function watchedFetch(request: Request): Promise<Response> {
+  try {
+    const response = await fetch(request)
+    connection.set(response.status === UNAVAILABLE ? 'broken' : whole)
+    return response
+  } catch (error) {
+    if (!request.signal.aborted) connection.set('broken')
+    throw error
+  }
+}

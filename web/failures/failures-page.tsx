@@ -1,0 +1,142 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { RotateCcw } from 'lucide-react'
+import { useState } from 'react'
+import type { ApiFailureGroup } from '../../shared/api/diagnosis/failures.ts'
+import { baton } from '../api/baton.ts'
+import { failuresQuery } from '../api/queries.ts'
+import { Button } from '../parts/button.tsx'
+import { Confirm } from '../parts/confirm.tsx'
+import { cut, number, visible } from '../parts/format.ts'
+import { Empty, Failure, Loading } from '../parts/notes.tsx'
+import { Card, Page } from '../parts/page.tsx'
+import { Name, When } from '../parts/text.tsx'
+import { startBulk } from '../tasks/bulk.ts'
+import { searchedPart } from './searched-part.ts'
+
+const ERROR_CHARACTERS = 300
+
+/** The failures of the last 24 hours, grouped by type and error. */
+export function FailuresPage() {
+  const { data, error, refetch } = useQuery(failuresQuery)
+  return (
+    <Page title="Failures" lead="of the last 24 hours, by type and error; # stands for what differs">
+      {data?.items.length === 0 && <Empty title="Nothing has failed" />}
+      {data && data.items.length > 0 && (
+        <Card>
+          <Groups groups={data.items} />
+        </Card>
+      )}
+      {data?.nextCursor !== undefined && (
+        <p className="note soft">There are more groups than these {data.items.length}.</p>
+      )}
+      {!data && error && <Failure error={error} onRetry={refetch} />}
+      {!data && !error && <Loading />}
+    </Page>
+  )
+}
+
+function Groups({ groups }: { readonly groups: readonly ApiFailureGroup[] }) {
+  return (
+    <div className="table-frame">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Error</th>
+            <th scope="col" className="number">
+              Count
+            </th>
+            <th scope="col">First</th>
+            <th scope="col">Last</th>
+            <th scope="col">Example</th>
+            <th scope="col">
+              <span className="visually-hidden">Actions</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {groups.map(group => (
+            <GroupRow key={`${group.type} ${group.error}`} group={group} />
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+function GroupRow({ group }: { readonly group: ApiFailureGroup }) {
+  const { type, error, count, firstAt, lastAt, exampleId } = group
+  const part = searchedPart(error)
+  const search = { type: [type], status: ['failed' as const], ...(part !== undefined && { error: part }) }
+  return (
+    <tr>
+      <td className="failure-cell">
+        <Link to="/tasks" search={search} className="isolated">
+          {cut(visible(error), ERROR_CHARACTERS)}
+        </Link>
+        <span className="faint">
+          <Name mono={false}>{type}</Name>
+        </span>
+      </td>
+      <td className="number">{number(count)}</td>
+      <td className="soft">
+        <When at={firstAt} />
+      </td>
+      <td className="soft">
+        <When at={lastAt} />
+      </td>
+      <td>
+        <span className="cell-name">
+          <Link to="/tasks/$id" params={{ id: exampleId }} search={{}} className="cut">
+            <Name>{exampleId}</Name>
+          </Link>
+        </span>
+      </td>
+      <td>
+        <RetryAll type={type} part={part} />
+      </td>
+    </tr>
+  )
+}
+
+function RetryAll({ type, part }: { readonly type: string; readonly part: string | undefined }) {
+  const [isAsked, setAsked] = useState(false)
+  const retry = () =>
+    void startBulk({
+      verb: 'Retry',
+      ids: failedIds(type, part),
+      run: id => baton.retry(id),
+      isHarmless: true,
+    })
+  return (
+    <span className="cell-actions">
+      <Button onClick={() => setAsked(true)}>
+        <RotateCcw size={14} aria-hidden /> Retry all
+      </Button>
+      {isAsked && (
+        <Confirm
+          title="Retry the failed tasks?"
+          action="Retry"
+          onConfirm={retry}
+          onClose={() => setAsked(false)}
+        >
+          <p className="isolated">
+            All failed tasks of {type}
+            {part !== undefined && <> whose error contains “{visible(part)}”</>} start over, with a fresh
+            retry budget.
+          </p>
+        </Confirm>
+      )}
+    </span>
+  )
+}
+
+async function* failedIds(type: string, part: string | undefined): AsyncGenerator<string, void, undefined> {
+  const filter = {
+    type: [type],
+    status: ['failed' as const],
+    limit: 100,
+    ...(part !== undefined && { error: part }),
+  }
+  for await (const { id } of baton.list(filter)) yield id
+}

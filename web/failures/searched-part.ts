@@ -1,0 +1,14 @@
+const CHARACTERS_MIN = 4
+const CHARACTERS_MAX = 100
+
+/**
+ * The longest part of a group's error by which its tasks can be found: the error has `#` in place of what differs, so the whole of it
+ * is in no task. Undefined when each part is too short to tell errors apart.
+ */
+export function searchedPart(error: string): string | undefined {
+  // The name stands before the message, and tasks keep the two apart.
+  const message = error.includes(': ') ? error.slice(error.indexOf(': ') + 2) : error
+  const parts = message.split('#').map(part => part.trim())
+  const [longest = ''] = parts.sort((a, b) => b.length - a.length)
+  return longest.length < CHARACTERS_MIN ? undefined : longest.slice(0, CHARACTERS_MAX).trim()
+}

@@ -1,0 +1,73 @@
+import type { ApiSchedule } from '../../shared/api/schedules.ts'
+import type { ApiType, Counts } from '../../shared/api/types.ts'
+import type { ApiWorker } from '../../shared/api/workers.ts'
+import { counted } from '../parts/format.ts'
+
+/** What an operator should look at, each with the reason in one sentence, and what can be done about it. */
+export type Attention = {
+  readonly id: string
+  readonly tone: 'bad' | 'warn'
+  readonly text: string
+  readonly action:
+    | { readonly kind: 'tasks'; readonly type: string; readonly status: 'failed' | 'ready' | 'compensating' }
+    | { readonly kind: 'resume'; readonly type: string }
+    | { readonly kind: 'schedules' }
+}
+
+export type Known = {
+  readonly types: readonly ApiType[]
+  readonly counts: ReadonlyMap<string, Counts>
+  readonly schedules: readonly ApiSchedule[]
+  readonly workers: readonly ApiWorker[]
+}
+
+/** The most urgent comes first: what stands still, then what has failed. */
+export function attentionOf(known: Known): Attention[] {
+  return [
+    ...known.types.flatMap(type => standstillOf(type, known)),
+    ...known.schedules.flatMap(failedTickOf),
+    ...known.types.flatMap(type => failuresOf(type, known.counts.get(type.type))),
+  ]
+}
+
+function standstillOf({ type, kind, paused }: ApiType, { counts, workers }: Known): Attention[] {
+  const ready = counts.get(type)?.ready ?? 0
+  if (paused)
+    return [
+      {
+        id: `paused ${type}`,
+        tone: 'warn',
+        text: `${type} is paused; ${counted(ready, 'task waits', 'tasks wait')}.`,
+        action: { kind: 'resume', type },
+      },
+    ]
+  const isServed = kind !== 'http' || workers.some(({ types }) => types.includes(type))
+  if (isServed || ready === 0) return []
+  return [
+    {
+      id: `unserved ${type}`,
+      tone: 'bad',
+      text: `No worker serves ${type}; ${counted(ready, 'task waits', 'tasks wait')}. Start a worker of this type.`,
+      action: { kind: 'tasks', type, status: 'ready' },
+    },
+  ]
+}
+
+function failedTickOf({ name, lastError }: ApiSchedule): Attention[] {
+  if (!lastError) return []
+  const text = `The last tick of the schedule ${name} published nothing: ${lastError.message}`
+  return [{ id: `schedule ${name}`, tone: 'bad', text, action: { kind: 'schedules' } }]
+}
+
+function failuresOf({ type }: ApiType, counts: Counts | undefined): Attention[] {
+  const failed = counts?.failed ?? 0
+  if (failed === 0) return []
+  return [
+    {
+      id: `failed ${type}`,
+      tone: 'bad',
+      text: `${counted(failed, 'task')} of ${type} ${failed === 1 ? 'has' : 'have'} failed.`,
+      action: { kind: 'tasks', type, status: 'failed' },
+    },
+  ]
+}

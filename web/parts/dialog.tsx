@@ -1,0 +1,44 @@
+import { X } from 'lucide-react'
+import { type ReactNode, useEffect, useId, useRef } from 'react'
+
+/**
+ * A dialog of the browser itself: it keeps the focus, closes on Escape, and makes the page behind it inert. It is drawn only while
+ * it is open, so its state begins afresh each time.
+ */
+export function Dialog({
+  title,
+  onClose,
+  children,
+  look = 'middle',
+}: {
+  readonly title: string
+  readonly onClose: () => void
+  readonly children: ReactNode
+  readonly look?: 'middle' | 'wide' | 'side'
+}) {
+  const element = useRef<HTMLDialogElement>(null)
+  const titleId = useId()
+  useEffect(() => {
+    element.current?.showModal()
+  }, [])
+  return (
+    // biome-ignore lint/a11y/useKeyWithClickEvents: Escape closes the dialog; the click is one on the ground behind it
+    <dialog
+      ref={element}
+      className={`dialog ${look}`}
+      aria-labelledby={titleId}
+      onClose={onClose}
+      onClick={({ target }) => target === element.current && onClose()}
+    >
+      <div className="dialog-frame">
+        <header className="dialog-head">
+          <h2 id={titleId}>{title}</h2>
+          <button type="button" className="icon-button" onClick={onClose} aria-label="Close">
+            <X size={16} aria-hidden />
+          </button>
+        </header>
+        {children}
+      </div>
+    </dialog>
+  )
+}

@@ -1,0 +1,95 @@
+/** Numbers, durations and texts as readers see them. */
+
+const NUMBER = new Intl.NumberFormat('en')
+const SHORT_NUMBER = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 })
+
+export function number(value: number): string {
+  return value < 100_000 ? NUMBER.format(value) : SHORT_NUMBER.format(value)
+}
+
+export function counted(count: number, noun: string, plural = `${noun}s`): string {
+  return `${number(count)} ${count === 1 ? noun : plural}`
+}
+
+const SECOND = 1_000
+const MINUTE = 60 * SECOND
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
+
+/** `340 ms`, `1.2 s`, `4 min 5 s`, `2 h 10 min`, `3 d 4 h`. */
+export function duration(ms: number): string {
+  const size = Math.abs(ms)
+  if (size < SECOND) return `${Math.round(size)} ms`
+  if (size < 10 * SECOND) return `${(size / SECOND).toFixed(1)} s`
+  if (size < MINUTE) return `${Math.round(size / SECOND)} s`
+  if (size < HOUR) return pair(size, [MINUTE, 'min'], [SECOND, 's'])
+  if (size < DAY) return pair(size, [HOUR, 'h'], [MINUTE, 'min'])
+  return pair(size, [DAY, 'd'], [HOUR, 'h'])
+}
+
+function pair(ms: number, [large, largeName]: [number, string], [small, smallName]: [number, string]) {
+  const first = Math.floor(ms / large)
+  const second = Math.floor((ms % large) / small)
+  return second === 0 ? `${first} ${largeName}` : `${first} ${largeName} ${second} ${smallName}`
+}
+
+/** `in 12 s`, `3 min ago`, `now`. */
+export function relative(at: string, now: number): string {
+  const away = Date.parse(at) - now
+  const size = Math.abs(away)
+  if (size < SECOND) return 'now'
+  const rounded = size < MINUTE ? `${Math.floor(size / SECOND)} s` : coarse(size)
+  return away > 0 ? `in ${rounded}` : `${rounded} ago`
+}
+
+function coarse(ms: number): string {
+  if (ms < HOUR) return `${Math.floor(ms / MINUTE)} min`
+  if (ms < DAY) return `${Math.floor(ms / HOUR)} h`
+  return `${Math.floor(ms / DAY)} d`
+}
+
+const MOMENT = new Intl.DateTimeFormat(undefined, {
+  year: 'numeric',
+  month: 'short',
+  day: 'numeric',
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+  timeZoneName: 'short',
+})
+
+const CLOCK = new Intl.DateTimeFormat('en-GB', {
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+  fractionalSecondDigits: 3,
+})
+
+/** The whole time in the reader's time zone. */
+export function moment(at: string): string {
+  return MOMENT.format(new Date(at))
+}
+
+/** `14:03:09.120` */
+export function clockTime(at: string): string {
+  return CLOCK.format(new Date(at))
+}
+
+export function bytes(length: number): string {
+  if (length < 1_000) return `${length} B`
+  return length < 1_000_000 ? `${(length / 1_000).toFixed(0)} KB` : `${(length / 1_000_000).toFixed(1)} MB`
+}
+
+/** Characters that change the direction of text, or that are invisible. They can make one id look like another. */
+const UNSEEN = /\p{Cc}|\p{Cf}|\p{Zl}|\p{Zp}/gu
+
+/** The text with unseen characters written out, such as `\u202e`. */
+export function visible(text: string): string {
+  return text.replace(UNSEEN, one => `\\u${one.codePointAt(0)?.toString(16).padStart(4, '0')}`)
+}
+
+const CUT_MARK = '…'
+
+export function cut(text: string, charactersMax: number): string {
+  return text.length > charactersMax ? text.slice(0, charactersMax) + CUT_MARK : text
+}

@@ -1,0 +1,39 @@
+import { CircleAlert, Inbox } from 'lucide-react'
+import type { ReactNode } from 'react'
+import { problemText } from '../api/baton.ts'
+import { Button } from './button.tsx'
+
+/** What a page shows in place of its content: nothing there, not yet there, or not to be had. */
+
+export function Empty({ title, children }: { readonly title: string; readonly children?: ReactNode }) {
+  return (
+    <div className="note">
+      <Inbox size={22} aria-hidden className="faint" />
+      <p className="note-title">{title}</p>
+      {children && <div className="soft">{children}</div>}
+    </div>
+  )
+}
+
+export function Failure({ error, onRetry }: { readonly error: unknown; readonly onRetry?: () => void }) {
+  return (
+    <div className="note" role="alert">
+      <CircleAlert size={22} aria-hidden className="bad" />
+      <p className="note-title">This cannot be shown at the moment</p>
+      <p className="soft isolated">{problemText(error)}</p>
+      {onRetry && <Button onClick={onRetry}>Try again</Button>}
+    </div>
+  )
+}
+
+/** Grey rows of the height of the content, so that nothing moves when it arrives. */
+export function Loading({ rows = 6 }: { readonly rows?: number }) {
+  return (
+    <div className="loading" role="status" aria-label="Loading">
+      {Array.from({ length: rows }, (_, row) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: the rows are all alike
+        <div key={row} className="loading-row" />
+      ))}
+    </div>
+  )
+}

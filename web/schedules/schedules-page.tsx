@@ -1,0 +1,120 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { Pause, Play, Zap } from 'lucide-react'
+import type { ApiSchedule } from '../../shared/api/schedules.ts'
+import { baton } from '../api/baton.ts'
+import { schedulesQuery } from '../api/queries.ts'
+import { useAction } from '../parts/action.ts'
+import { Button } from '../parts/button.tsx'
+import { duration, moment } from '../parts/format.ts'
+import { Empty, Failure, Loading } from '../parts/notes.tsx'
+import { Card, Page } from '../parts/page.tsx'
+import { Name, When } from '../parts/text.tsx'
+
+/** All schedules, ordered by their next tick. */
+export function SchedulesPage() {
+  const { data: schedules, error, refetch } = useQuery(schedulesQuery)
+  return (
+    <Page title="Schedules">
+      {schedules?.length === 0 && (
+        <Empty title="There are no schedules yet">
+          A schedule publishes a task at each tick: PUT /v1/schedules/NAME creates one.
+        </Empty>
+      )}
+      {schedules && schedules.length > 0 && (
+        <Card>
+          <Schedules schedules={schedules} />
+        </Card>
+      )}
+      {!schedules && error && <Failure error={error} onRetry={refetch} />}
+      {!schedules && !error && <Loading />}
+    </Page>
+  )
+}
+
+function Schedules({ schedules }: { readonly schedules: readonly ApiSchedule[] }) {
+  return (
+    <div className="table-frame">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Schedule</th>
+            <th scope="col">Ticks</th>
+            <th scope="col">Task</th>
+            <th scope="col">Last run</th>
+            <th scope="col">Next tick</th>
+            <th scope="col">
+              <span className="visually-hidden">Actions</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {schedules.map(schedule => (
+            <ScheduleRow key={schedule.name} schedule={schedule} />
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+function ScheduleRow({ schedule }: { readonly schedule: ApiSchedule }) {
+  const { name, task, lastRunAt, nextRunAt, lastError, paused } = schedule
+  return (
+    <tr>
+      <td>
+        <span className="cell-name">
+          <Name mono={false}>{name}</Name>
+          {paused && <span className="tag warn">paused</span>}
+        </span>
+        {lastError && <span className="bad isolated">{lastError.message}</span>}
+      </td>
+      <td className="soft">{ticksText(schedule)}</td>
+      <td>
+        <Link to="/types/$type" params={{ type: task.type }}>
+          <Name mono={false}>{task.type}</Name>
+        </Link>
+      </td>
+      <td className="soft">
+        <When at={lastRunAt} />
+      </td>
+      <td>
+        <When at={nextRunAt} />
+      </td>
+      <td>
+        <ScheduleActions schedule={schedule} />
+      </td>
+    </tr>
+  )
+}
+
+function ticksText({ cron, timezone, everyMs, at }: ApiSchedule): string {
+  if (cron !== undefined) return timezone === undefined ? `${cron} (UTC)` : `${cron} (${timezone})`
+  return everyMs === undefined ? `once, ${moment(at ?? '')}` : `every ${duration(everyMs)}`
+}
+
+function ScheduleActions({ schedule: { name, paused, finishedAt } }: { readonly schedule: ApiSchedule }) {
+  const trigger = useAction({
+    run: () => baton.triggerSchedule(name),
+    done: ({ taskId }) => `${taskId} was published`,
+    changes: [['schedules'], ['tasks'], ['counts']],
+  })
+  const change = useAction({
+    run: () => (paused ? baton.resumeSchedule(name) : baton.pauseSchedule(name)),
+    done: paused ? `${name} ticks again` : `${name} is paused; ticks in the pause are missed`,
+    changes: [['schedules']],
+  })
+  return (
+    <span className="cell-actions">
+      <Button onClick={() => trigger.mutate()} disabled={trigger.isPending}>
+        <Zap size={14} aria-hidden /> Run now
+      </Button>
+      {finishedAt === undefined && (
+        <Button onClick={() => change.mutate()} disabled={change.isPending}>
+          {paused ? <Play size={14} aria-hidden /> : <Pause size={14} aria-hidden />}
+          {paused ? 'Resume' : 'Pause'}
+        </Button>
+      )}
+    </span>
+  )
+}

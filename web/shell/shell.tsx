@@ -1,0 +1,141 @@
+import { Link, Outlet } from '@tanstack/react-router'
+import { Menu, Monitor, Moon, Search, Sun } from 'lucide-react'
+import { useCallback, useState } from 'react'
+import { type Connection, connection } from '../api/connection.ts'
+import { useStore } from '../api/store.ts'
+import { Dialog } from '../parts/dialog.tsx'
+import { Toasts } from '../parts/toasts.tsx'
+import { BulkProgress } from '../tasks/bulk-progress.tsx'
+import { Help } from './help.tsx'
+import { Palette } from './palette.tsx'
+import { PLACES } from './places.ts'
+import { useShortcuts } from './shortcuts.ts'
+import { nextTheme, type Theme, theme } from './theme.ts'
+
+/** The frame around each page: navigation at the side, search and state at the top. */
+export function Shell() {
+  const [open, setOpen] = useState<'palette' | 'help' | 'menu'>()
+  const openPalette = useCallback(() => setOpen('palette'), [])
+  const openHelp = useCallback(() => setOpen('help'), [])
+  const close = useCallback(() => setOpen(undefined), [])
+  useShortcuts({ openPalette, openHelp })
+  return (
+    <div className="shell">
+      <a className="skip" href="#content">
+        Skip to the content
+      </a>
+      <aside className="side">
+        <Brand />
+        <Navigation />
+        <button type="button" className="help-button" onClick={openHelp}>
+          Keys <kbd>?</kbd>
+        </button>
+      </aside>
+      <div className="main">
+        <header className="top">
+          <button
+            type="button"
+            className="icon-button menu-button"
+            aria-label="Menu"
+            onClick={() => setOpen('menu')}
+          >
+            <Menu size={18} aria-hidden />
+          </button>
+          <button type="button" className="search-button" onClick={openPalette}>
+            <Search size={15} aria-hidden />
+            <span className="cut">Go to a task, a type, a page</span>
+            <kbd>Ctrl K</kbd>
+          </button>
+          <ConnectionState />
+          <ThemeButton />
+        </header>
+        <BrokenBanner />
+        <main id="content" className="content" tabIndex={-1}>
+          <Outlet />
+        </main>
+      </div>
+      {open === 'palette' && <Palette onClose={close} />}
+      {open === 'help' && <Help onClose={close} />}
+      {open === 'menu' && (
+        <Dialog title="Baton" look="side" onClose={close}>
+          <Navigation onGo={close} />
+        </Dialog>
+      )}
+      <BulkProgress />
+      <Toasts />
+    </div>
+  )
+}
+
+function Brand() {
+  return (
+    <Link to="/" className="brand">
+      <img src="/icon.svg" width={24} height={24} alt="" />
+      Baton
+    </Link>
+  )
+}
+
+function Navigation({ onGo }: { readonly onGo?: () => void }) {
+  return (
+    <nav aria-label="Pages">
+      {PLACES.map(({ to, name, icon: Icon }) => (
+        <Link
+          key={to}
+          to={to}
+          className="place"
+          activeOptions={{ exact: to === '/', includeSearch: false }}
+          {...(onGo && { onClick: onGo })}
+        >
+          <Icon size={16} aria-hidden />
+          {name}
+        </Link>
+      ))}
+    </nav>
+  )
+}
+
+const CONNECTIONS: Readonly<Record<Connection, { tone: string; text: string }>> = {
+  connecting: { tone: 'wait', text: 'Connecting' },
+  live: { tone: 'good', text: 'Live' },
+  polling: { tone: 'busy', text: 'Every 5 s' },
+  broken: { tone: 'bad', text: 'No answer' },
+}
+
+function ConnectionState() {
+  const { tone, text } = CONNECTIONS[useStore(connection)]
+  return (
+    <span className="status connection" data-tone={tone} role="status">
+      <span className="dot" aria-hidden />
+      <span className="connection-text">{text}</span>
+    </span>
+  )
+}
+
+function BrokenBanner() {
+  if (useStore(connection) !== 'broken') return null
+  return (
+    <p className="banner" role="alert">
+      The system does not answer. This page shows what was last known, and goes on by itself when the system
+      is back.
+    </p>
+  )
+}
+
+const THEME_ICONS: Readonly<Record<Theme, typeof Sun>> = { system: Monitor, light: Sun, dark: Moon }
+
+function ThemeButton() {
+  const chosen = useStore(theme)
+  const Icon = THEME_ICONS[chosen]
+  return (
+    <button
+      type="button"
+      className="icon-button"
+      onClick={nextTheme}
+      aria-label={`Theme: ${chosen}`}
+      title={`Theme: ${chosen}`}
+    >
+      <Icon size={17} aria-hidden />
+    </button>
+  )
+}

@@ -1,0 +1,184 @@
+import { useQuery } from '@tanstack/react-query'
+import { getRouteApi, Link } from '@tanstack/react-router'
+import type { ApiTask } from '../../shared/api/tasks.ts'
+import { isStatus } from '../api/baton.ts'
+import { taskQuery } from '../api/queries.ts'
+import { Facts } from '../parts/facts.tsx'
+import { duration, moment } from '../parts/format.ts'
+import { JsonView } from '../parts/json-view.tsx'
+import { Empty, Failure, Loading } from '../parts/notes.tsx'
+import { Card, Page } from '../parts/page.tsx'
+import { CopyButton, Name, When } from '../parts/text.tsx'
+import { ErrorView } from './error-view.tsx'
+import { History, Runs } from './runs.tsx'
+import { Steps } from './steps.tsx'
+import { TaskActions } from './task-actions.tsx'
+import { TimelineView } from './timeline-view.tsx'
+import { Why } from './why.tsx'
+
+const route = getRouteApi('/tasks/$id')
+
+/** One task with everything that is known of it. */
+export function TaskPage() {
+  const { id } = route.useParams()
+  const { data: task, error, refetch } = useQuery(taskQuery(id))
+  if (task) return <TaskView task={task} />
+  return (
+    <Page title={id} heading={<Name>{id}</Name>}>
+      {isStatus(error, 404) && (
+        <Empty title="There is no such task">It was removed, or its record has expired.</Empty>
+      )}
+      {isStatus(error, 400) && (
+        <Empty title="This is not the id of a task">An id has the form type:key.</Empty>
+      )}
+      {error && !isStatus(error, 404) && !isStatus(error, 400) ? (
+        <Failure error={error} onRetry={refetch} />
+      ) : null}
+      {!error && <Loading />}
+    </Page>
+  )
+}
+
+function TaskView({ task }: { readonly task: ApiTask }) {
+  const { id, type, key, steps, history, runs } = task
+  const heading = (
+    <span className="heading-id">
+      <Name>{key}</Name>
+      <CopyButton text={id} label="id" />
+    </span>
+  )
+  return (
+    <Page
+      title={id}
+      heading={heading}
+      lead={
+        <Link to="/types/$type" params={{ type }}>
+          {type}
+        </Link>
+      }
+      actions={<TaskActions task={task} />}
+    >
+      <Why task={task} />
+      {task.error && <ErrorView error={task.error} />}
+      <div className="stack">
+        <CallbackProblems task={task} />
+        <Card title="Timeline">
+          <TimelineView task={task} />
+        </Card>
+        {steps && (
+          <Card title="Steps">
+            <Steps task={task} />
+          </Card>
+        )}
+      </div>
+      <div className="columns">
+        <div className="column">
+          <Payload title="Input" value={task.input} />
+          <Payload title="Result" value={task.result} />
+          <Payload title="Parameters" value={task.params} />
+          <Payload title="Handed on" value={task.previous} />
+          {runs.length > 0 && (
+            <Card title="Runs">
+              <Runs task={task} />
+            </Card>
+          )}
+          {history.length > 0 && (
+            <Card title="History">
+              <History task={task} />
+            </Card>
+          )}
+        </div>
+        <Details task={task} />
+      </div>
+    </Page>
+  )
+}
+
+function CallbackProblems({ task: { callbackProblems } }: { readonly task: ApiTask }) {
+  if (!callbackProblems) return null
+  return (
+    <Card title="Callbacks that cannot be published">
+      <Facts rows={callbackProblems.map(({ path, message }) => [path, message])} />
+    </Card>
+  )
+}
+
+function Payload({ title, value }: { readonly title: string; readonly value: unknown }) {
+  if (value === undefined) return null
+  return (
+    <Card title={title}>
+      <JsonView value={value} label={title} />
+    </Card>
+  )
+}
+
+function Details({ task }: { readonly task: ApiTask }) {
+  const { options } = task
+  return (
+    <aside className="column" aria-label="Details">
+      <Card title="Times">
+        <Facts
+          rows={[
+            ['Created', <When key="created" at={task.createdAt} />],
+            ['Due', moment(task.dueAt)],
+            ['Started', task.startedAt && <When at={task.startedAt} />],
+            ['Ended', task.finishedAt && <When at={task.finishedAt} />],
+            ['Expires', task.expiresAt && <When at={task.expiresAt} />],
+          ]}
+        />
+      </Card>
+      <Card title="Relations">
+        <Facts rows={relationsOf(task)} />
+      </Card>
+      <Card title="Options">
+        <Facts
+          rows={[
+            ['Priority', task.priority],
+            ['Attempts', `${task.attempts.used} used, ${task.attempts.left} left`],
+            ['Retry', `${options.retry.backoff}, from ${duration(options.retry.delayMs)}`],
+            ['Concurrency', options.concurrency],
+            ['Lease', duration(options.leaseMs)],
+            ['Timeout', options.timeoutMs === undefined ? undefined : duration(options.timeoutMs)],
+            ['Deadline', options.deadlineMs === undefined ? undefined : duration(options.deadlineMs)],
+            ['Retention', duration(options.retentionMs)],
+          ]}
+        />
+      </Card>
+      {task.operations && task.operations.length > 0 && <Operations operations={task.operations} />}
+    </aside>
+  )
+}
+
+function relationsOf({ canvasId, parentId, userId, tags, traceId, stage, fairnessKey }: ApiTask) {
+  const idLink = (to: '/canvases/$id' | '/tasks/$id', id: string) => (
+    <Link to={to} params={{ id }} search={{}} className="cut">
+      <Name>{id}</Name>
+    </Link>
+  )
+  return [
+    ['User', userId !== undefined && <Name mono={false}>{userId}</Name>],
+    ['Tenant', fairnessKey !== undefined && <Name mono={false}>{fairnessKey}</Name>],
+    ['Stage', stage !== undefined && <Name mono={false}>{stage}</Name>],
+    ['Canvas', canvasId !== undefined && idLink('/canvases/$id', canvasId)],
+    ['Published by', parentId !== undefined && idLink('/tasks/$id', parentId)],
+    ['Trace', traceId !== undefined && <Name>{traceId}</Name>],
+    ...Object.entries(tags ?? {}).map(([name, value]) => [name, <Name key={name}>{value}</Name>] as const),
+  ].map(([name, value]) => [String(name), value === false ? undefined : value] as const)
+}
+
+function Operations({ operations }: { readonly operations: NonNullable<ApiTask['operations']> }) {
+  return (
+    <Card title="Changed by people">
+      <ol className="operations">
+        {operations.toReversed().map(({ at, by, what }) => (
+          <li key={`${at} ${what}`}>
+            <Name mono={false}>{what}</Name>
+            <span className="soft">
+              <Name mono={false}>{by}</Name> <When at={at} />
+            </span>
+          </li>
+        ))}
+      </ol>
+    </Card>
+  )
+}

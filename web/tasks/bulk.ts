@@ -1,0 +1,101 @@
+import { problemText } from '../api/baton.ts'
+import { renew } from '../api/queries.ts'
+import { createStore } from '../api/store.ts'
+
+/**
+ * The same action on many tasks, one request each. It waits for some seconds before it begins, because some actions cannot be taken
+ * back. It goes on while the reader looks at other pages, and can be stopped between two tasks.
+ */
+
+export type Bulk = {
+  /** The verb, such as `Cancel`. */
+  readonly verb: string
+  /** How many tasks there are; undefined while they are still being listed. */
+  readonly total: number | undefined
+  readonly done: number
+  readonly problems: ReadonlyArray<{ readonly id: string; readonly text: string }>
+  readonly state: 'waiting' | 'running' | 'stopped' | 'ended'
+  /** When it begins, in milliseconds since the epoch. */
+  readonly startsAt: number
+}
+
+export const bulk = createStore<Bulk | undefined>(undefined)
+
+const UNDO_MS = 5_000
+const AT_A_TIME = 4
+const PROBLEMS_MAX = 100
+
+let stopping = new AbortController()
+
+export type BulkAction = {
+  readonly verb: string
+  /** The tasks, or their list page by page. */
+  readonly ids: readonly string[] | AsyncIterable<string>
+  readonly run: (id: string) => Promise<unknown>
+  /** Whether the action can be taken back, so that it need not wait. */
+  readonly isHarmless: boolean
+}
+
+/** Begins an action unless another one is under way. */
+export async function startBulk({ verb, ids, run, isHarmless }: BulkAction): Promise<void> {
+  const present = bulk.get()?.state
+  if (present === 'waiting' || present === 'running') return
+  stopping = new AbortController()
+  const { signal } = stopping
+  const total = Array.isArray(ids) ? ids.length : undefined
+  const waitMs = isHarmless ? 0 : UNDO_MS
+  bulk.set({ verb, total, done: 0, problems: [], state: 'waiting', startsAt: Date.now() + waitMs })
+  await new Promise(resolve => setTimeout(resolve, waitMs))
+  if (signal.aborted) return
+  change({ state: 'running' })
+  await runAll(ids, run, signal)
+  if (!signal.aborted)
+    change({ state: 'ended', total: (bulk.get()?.done ?? 0) + (bulk.get()?.problems.length ?? 0) })
+  for (const key of [['tasks'], ['counts'], ['failures']]) renew(key)
+}
+
+/** Stops the action before its next task. What is done stays done. */
+export function stopBulk(): void {
+  stopping.abort()
+  const present = bulk.get()
+  if (present?.state === 'waiting') bulk.set(undefined)
+  else change({ state: 'stopped' })
+}
+
+export function dismissBulk(): void {
+  bulk.set(undefined)
+}
+
+function change(next: Partial<Bulk>): void {
+  const present = bulk.get()
+  if (present) bulk.set({ ...present, ...next })
+}
+
+async function runAll(ids: BulkAction['ids'], run: BulkAction['run'], signal: AbortSignal): Promise<void> {
+  const under = new Set<Promise<void>>()
+  try {
+    for await (const id of ids) {
+      if (signal.aborted) break
+      const one = runOne(id, run).finally(() => under.delete(one))
+      under.add(one)
+      if (under.size >= AT_A_TIME) await Promise.race(under)
+    }
+  } catch (error) {
+    addProblem('the list', error)
+  }
+  await Promise.all(under)
+}
+
+async function runOne(id: string, run: BulkAction['run']): Promise<void> {
+  try {
+    await run(id)
+    change({ done: (bulk.get()?.done ?? 0) + 1 })
+  } catch (error) {
+    addProblem(id, error)
+  }
+}
+
+function addProblem(id: string, error: unknown): void {
+  const problems = bulk.get()?.problems ?? []
+  change({ problems: [...problems, { id, text: problemText(error) }].slice(-PROBLEMS_MAX) })
+}

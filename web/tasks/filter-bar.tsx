@@ -1,0 +1,144 @@
+import { useQuery } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { ListFilter as FilterIcon } from 'lucide-react'
+import { type FormEvent, useState } from 'react'
+import { typesQuery } from '../api/queries.ts'
+import { Button } from '../parts/button.tsx'
+import { STATUSES, toneOf } from '../parts/status.tsx'
+import { ORDER_NAMES, type Order, type TaskFilter } from './filter.ts'
+
+type Change = (next: Partial<Record<keyof TaskFilter, unknown>>) => void
+
+/** What stands above the list of tasks. Every change is a change of the address, so Back takes it back. */
+export function FilterBar({ filter }: { readonly filter: TaskFilter }) {
+  const navigate = useNavigate()
+  const change: Change = next => void navigate({ to: '/tasks', search: { ...filter, ...next } as TaskFilter })
+  const [isMore, setMore] = useState(TEXT_FILTERS.some(([name]) => filter[name] !== undefined))
+  return (
+    <div className="filters">
+      <IdSearch />
+      <TypeChoice filter={filter} change={change} />
+      <label className="visually-hidden" htmlFor="order">
+        Order
+      </label>
+      <select
+        id="order"
+        value={filter.order ?? '-created'}
+        onChange={({ target }) => change({ order: target.value as Order })}
+      >
+        {Object.entries(ORDER_NAMES).map(([order, name]) => (
+          <option key={order} value={order}>
+            {name}
+          </option>
+        ))}
+      </select>
+      <Button look="quiet" aria-expanded={isMore} onClick={() => setMore(!isMore)}>
+        <FilterIcon size={14} aria-hidden /> More
+      </Button>
+      <StatusChips filter={filter} change={change} />
+      {isMore && <MoreFilters filter={filter} change={change} />}
+    </div>
+  )
+}
+
+/** A whole id leads to its task. */
+function IdSearch() {
+  const navigate = useNavigate()
+  const open = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault()
+    const id = String(new FormData(event.currentTarget).get('id') ?? '').trim()
+    if (id !== '') void navigate({ to: '/tasks/$id', params: { id }, search: {} })
+  }
+  return (
+    <form onSubmit={open} className="id-search">
+      <input
+        name="id"
+        type="search"
+        data-search
+        autoComplete="off"
+        aria-label="Open a task by its id"
+        placeholder="type:key  —  open by id"
+      />
+    </form>
+  )
+}
+
+const ALL = ''
+
+function TypeChoice({ filter, change }: { readonly filter: TaskFilter; readonly change: Change }) {
+  const { data: types = [] } = useQuery(typesQuery)
+  const [chosen = ALL] = filter.type ?? []
+  const names = [...new Set([...types.map(({ type }) => type), ...(filter.type ?? [])])]
+  return (
+    <>
+      <label className="visually-hidden" htmlFor="type">
+        Type
+      </label>
+      <select
+        id="type"
+        value={chosen}
+        onChange={({ target }) => change({ type: target.value === ALL ? undefined : [target.value] })}
+      >
+        <option value={ALL}>All types</option>
+        {names.map(name => (
+          <option key={name} value={name}>
+            {name}
+          </option>
+        ))}
+      </select>
+    </>
+  )
+}
+
+function StatusChips({ filter, change }: { readonly filter: TaskFilter; readonly change: Change }) {
+  const chosen = filter.status ?? []
+  const toggle = (status: (typeof STATUSES)[number]) => {
+    const next = chosen.includes(status) ? chosen.filter(one => one !== status) : [...chosen, status]
+    change({ status: next.length > 0 ? next : undefined })
+  }
+  return (
+    <fieldset className="chips">
+      <legend className="visually-hidden">Status</legend>
+      {STATUSES.map(status => (
+        <button
+          key={status}
+          type="button"
+          className="chip"
+          data-tone={toneOf(status)}
+          aria-pressed={chosen.includes(status)}
+          onClick={() => toggle(status)}
+        >
+          <span className="dot" aria-hidden />
+          {status}
+        </button>
+      ))}
+    </fieldset>
+  )
+}
+
+const TEXT_FILTERS = [
+  ['userId', 'User', ''],
+  ['canvasId', 'Canvas', ''],
+  ['tag', 'Tag', 'name:value'],
+  ['error', 'Error contains', ''],
+  ['since', 'From', '2026-11-23T09:00:00Z'],
+  ['until', 'Until', '2026-11-23T10:00:00Z'],
+] as const
+
+function MoreFilters({ filter, change }: { readonly filter: TaskFilter; readonly change: Change }) {
+  return (
+    <div className="more-filters">
+      {TEXT_FILTERS.map(([name, label, placeholder]) => (
+        <label key={name}>
+          <span className="faint">{label}</span>
+          <input
+            defaultValue={[filter[name] ?? ''].flat().join(' ')}
+            placeholder={placeholder}
+            onBlur={({ target }) => change({ [name]: target.value.trim() || undefined })}
+            onKeyDown={({ key, currentTarget }) => key === 'Enter' && currentTarget.blur()}
+          />
+        </label>
+      ))}
+    </div>
+  )
+}

@@ -1,0 +1,174 @@
+import { Link, useNavigate } from '@tanstack/react-router'
+import { useWindowVirtualizer } from '@tanstack/react-virtual'
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react'
+import type { ApiTask } from '../../shared/api/tasks.ts'
+import { number } from '../parts/format.ts'
+import { StatusBadge } from '../parts/status.tsx'
+import { Name, When } from '../parts/text.tsx'
+import type { useSelection } from './selection.ts'
+
+const ROW_PX = 44
+const PHONE_ROW_PX = 64
+const PHONE = '(max-width: 720px)'
+/** Rows outside the screen that are drawn, so that fast scrolling shows no gaps. */
+const OVERSCAN = 12
+
+type Selection = ReturnType<typeof useSelection>
+
+/** Rows of tasks. Only those on the screen are in the document, so a list of 10,000 scrolls as one of ten. */
+export function TaskList({
+  tasks,
+  selection,
+  onEnd,
+  scrollTo,
+}: {
+  readonly tasks: readonly ApiTask[]
+  readonly selection: Selection
+  /** Asks for more rows. */
+  readonly onEnd: () => void
+  /** Receives the function that scrolls to a row. */
+  readonly scrollTo: { current: (index: number) => void }
+}) {
+  const frame = useRef<HTMLDivElement>(null)
+  const [offset, setOffset] = useState(0)
+  useLayoutEffect(() => setOffset(frame.current?.offsetTop ?? 0), [])
+  const rowPx = useRowPx()
+  const rows = useWindowVirtualizer({
+    count: tasks.length,
+    estimateSize: () => rowPx,
+    overscan: OVERSCAN,
+    scrollMargin: offset,
+  })
+  const items = rows.getVirtualItems()
+  const last = items.at(-1)?.index ?? 0
+  useEffect(() => {
+    if (last >= tasks.length - OVERSCAN) onEnd()
+  }, [last, tasks.length, onEnd])
+  useEffect(() => rows.measure(), [rows])
+  scrollTo.current = index => rows.scrollToIndex(index)
+  return (
+    <div className="rows" role="table" aria-label="Tasks" aria-rowcount={tasks.length + 1}>
+      <div className="row row-head" role="row">
+        <span role="columnheader">
+          <SelectAll tasks={tasks} selection={selection} />
+        </span>
+        <span role="columnheader">Status</span>
+        <span role="columnheader">Task</span>
+        <span role="columnheader">User</span>
+        <span role="columnheader" className="number">
+          Runs
+        </span>
+        <span role="columnheader" className="number">
+          Due
+        </span>
+      </div>
+      <div ref={frame} role="rowgroup" style={{ height: rows.getTotalSize(), position: 'relative' }}>
+        {items.map(({ index, start }) => {
+          const task = tasks[index]
+          return (
+            task && (
+              <Row
+                key={task.id}
+                task={task}
+                index={index}
+                top={start - offset}
+                height={rowPx}
+                isCurrent={index === selection.current}
+                isSelected={selection.selected.has(task.id)}
+                onToggle={selection.toggle}
+              />
+            )
+          )
+        })}
+      </div>
+    </div>
+  )
+}
+
+function SelectAll({
+  tasks,
+  selection,
+}: {
+  readonly tasks: readonly ApiTask[]
+  readonly selection: Selection
+}) {
+  const isAll = tasks.length > 0 && selection.selected.size >= tasks.length
+  return (
+    <input
+      type="checkbox"
+      aria-label="Select all that are loaded"
+      checked={isAll}
+      onChange={() => selection.select(isAll ? [] : tasks.map(({ id }) => id))}
+    />
+  )
+}
+
+type RowProps = {
+  readonly task: ApiTask
+  readonly index: number
+  readonly top: number
+  readonly height: number
+  readonly isCurrent: boolean
+  readonly isSelected: boolean
+  readonly onToggle: (id: string) => void
+}
+
+function Row({ task, index, top, height, isCurrent, isSelected, onToggle }: RowProps) {
+  const navigate = useNavigate()
+  const { id, type, key, status, statusReason, userId, attempts, dueAt, needsAttention } = task
+  const open = useCallback(
+    () => void navigate({ to: '/tasks/$id', params: { id }, search: {} }),
+    [navigate, id],
+  )
+  return (
+    <div
+      className="row"
+      role="row"
+      aria-rowindex={index + 2}
+      data-current={isCurrent}
+      data-selected={isSelected}
+      style={{ position: 'absolute', top, left: 0, right: 0, height }}
+      onClick={({ target }) => !(target as Element).closest('a, input') && open()}
+    >
+      <span role="cell">
+        <input
+          type="checkbox"
+          aria-label={`Select ${id}`}
+          checked={isSelected}
+          onChange={() => onToggle(id)}
+        />
+      </span>
+      <span role="cell" className="cut">
+        <StatusBadge state={status} reason={statusReason} />
+        {needsAttention && <span className="tag bad">needs attention</span>}
+      </span>
+      <span role="cell" className="row-name">
+        <Link to="/tasks/$id" params={{ id }} search={{}} className="cut">
+          <Name>{key}</Name>
+        </Link>
+        <span className="faint cut">{type}</span>
+      </span>
+      <span role="cell" className="row-user soft cut">
+        {userId !== undefined && <Name mono={false}>{userId}</Name>}
+      </span>
+      <span role="cell" className="number row-runs soft">
+        {number(attempts.used)}
+      </span>
+      <span role="cell" className="number row-due soft">
+        <When at={dueAt} />
+      </span>
+    </div>
+  )
+}
+
+/** The height of a row: on a phone it has two lines. */
+function useRowPx(): number {
+  const [isPhone, setPhone] = useState(() => matchMedia(PHONE).matches)
+  useEffect(() => {
+    const query = matchMedia(PHONE)
+    const onChange = () => setPhone(query.matches)
+    query.addEventListener('change', onChange)
+    return () => query.removeEventListener('change', onChange)
+  }, [])
+  return isPhone ? PHONE_ROW_PX : ROW_PX
+}

@@ -1,0 +1,173 @@
+import { useQuery } from '@tanstack/react-query'
+import { getRouteApi, Link } from '@tanstack/react-router'
+import { Pause, Pencil, Play, Plus } from 'lucide-react'
+import { useState } from 'react'
+import type { ApiType } from '../../shared/api/types.ts'
+import { baton, isStatus } from '../api/baton.ts'
+import { countsQuery, typeQuery } from '../api/queries.ts'
+import { useAction } from '../parts/action.ts'
+import { Button } from '../parts/button.tsx'
+import { Facts } from '../parts/facts.tsx'
+import { duration, moment, number } from '../parts/format.ts'
+import { JsonView } from '../parts/json-view.tsx'
+import { Empty, Failure, Loading } from '../parts/notes.tsx'
+import { Card, Page } from '../parts/page.tsx'
+import { STATUSES, toneOf } from '../parts/status.tsx'
+import { Name, When } from '../parts/text.tsx'
+import { PublishDialog } from '../publish/publish-dialog.tsx'
+import { configurationOf } from './configuration.ts'
+import { EditDialog } from './edit-dialog.tsx'
+
+const route = getRouteApi('/types/$type')
+
+/** One task type: its tasks by status, its limits and its configuration. */
+export function TypePage() {
+  const { type: name } = route.useParams()
+  const { data: type, error, refetch } = useQuery(typeQuery(name))
+  if (type) return <TypeView type={type} />
+  return (
+    <Page title={name} heading={<Name>{name}</Name>}>
+      {isStatus(error, 404) && <Empty title="There is no such type">It was never registered.</Empty>}
+      {error && !isStatus(error, 404) ? <Failure error={error} onRetry={refetch} /> : null}
+      {!error && <Loading />}
+    </Page>
+  )
+}
+
+function TypeView({ type }: { readonly type: ApiType }) {
+  const [asked, setAsked] = useState<'edit' | 'publish'>()
+  const close = () => setAsked(undefined)
+  return (
+    <Page
+      title={type.type}
+      heading={<Name mono={false}>{type.type}</Name>}
+      lead={
+        <>
+          {type.kind}
+          {type.paused && <span className="tag warn">paused</span>}
+        </>
+      }
+      actions={
+        <>
+          <Button look="accent" onClick={() => setAsked('publish')}>
+            <Plus size={15} aria-hidden /> Publish a task
+          </Button>
+          <PauseButton type={type} />
+          <Button onClick={() => setAsked('edit')}>
+            <Pencil size={14} aria-hidden /> Edit
+          </Button>
+        </>
+      }
+    >
+      <CountTiles type={type.type} />
+      <div className="columns">
+        <div className="column">
+          <Card title="Configuration">
+            <JsonView value={configurationOf(type)} label="Configuration" />
+          </Card>
+          <Warnings warnings={type.warnings ?? []} />
+        </div>
+        <Side type={type} />
+      </div>
+      {asked === 'publish' && <PublishDialog type={type.type} onClose={close} />}
+      {asked === 'edit' && <EditDialog type={type} onClose={close} />}
+    </Page>
+  )
+}
+
+function CountTiles({ type }: { readonly type: string }) {
+  const { data: counts } = useQuery(countsQuery(type))
+  return (
+    <div className="tiles">
+      {STATUSES.map(status => (
+        <Link key={status} className="tile" to="/tasks" search={{ type: [type], status: [status] }}>
+          <span className="status soft" data-tone={toneOf(status)}>
+            <span className="dot" aria-hidden />
+            {status}
+          </span>
+          <strong>{counts ? number(counts[status]) : '–'}</strong>
+        </Link>
+      ))}
+    </div>
+  )
+}
+
+function PauseButton({ type: { type, paused } }: { readonly type: ApiType }) {
+  const change = useAction({
+    run: () => (paused ? baton.resume(type) : baton.pause(type)),
+    done: paused ? `${type} runs again` : `${type} is paused: no further task of it starts`,
+    changes: [['type', type], ['types'], ['tasks']],
+  })
+  return (
+    <Button onClick={() => change.mutate()} disabled={change.isPending}>
+      {paused ? <Play size={14} aria-hidden /> : <Pause size={14} aria-hidden />}
+      {paused ? 'Resume' : 'Pause'}
+    </Button>
+  )
+}
+
+function Warnings({ warnings }: { readonly warnings: readonly string[] }) {
+  if (warnings.length === 0) return null
+  return (
+    <Card title="Warnings">
+      <ul className="operations">
+        {warnings.map(warning => (
+          <li key={warning}>{warning}</li>
+        ))}
+      </ul>
+    </Card>
+  )
+}
+
+function Side({ type }: { readonly type: ApiType }) {
+  const { limits = {}, operations = [] } = type
+  const keyed = (key: string | undefined) => (key === undefined ? '' : ` for each ${key}`)
+  return (
+    <aside className="column" aria-label="Details">
+      <Card title="Limits">
+        <Facts
+          rows={[
+            [
+              'Rate',
+              limits.rate &&
+                `${number(limits.rate.limit)} per ${duration(limits.rate.perMs)}${keyed(limits.rate.key)}`,
+            ],
+            [
+              'At a time',
+              limits.concurrency && `${number(limits.concurrency.max)}${keyed(limits.concurrency.key)}`,
+            ],
+            [
+              'None',
+              limits.rate || limits.concurrency ? undefined : 'Tasks start as fast as workers take them.',
+            ],
+          ]}
+        />
+      </Card>
+      <Card title="About">
+        <Facts
+          rows={[
+            ['Order', type.ordering],
+            ['Shards', type.shards],
+            ['Served since', type.handlerSince && moment(type.handlerSince)],
+            ['Created', <When key="created" at={type.createdAt} />],
+            ['Changed', <When key="changed" at={type.updatedAt} />],
+          ]}
+        />
+      </Card>
+      {operations.length > 0 && (
+        <Card title="Changed by people">
+          <ol className="operations">
+            {operations.toReversed().map(({ at, by, what }) => (
+              <li key={`${at} ${what}`}>
+                <Name mono={false}>{what}</Name>
+                <span className="soft">
+                  <Name mono={false}>{by}</Name> <When at={at} />
+                </span>
+              </li>
+            ))}
+          </ol>
+        </Card>
+      )}
+    </aside>
+  )
+}
