@@ -19,11 +19,11 @@ import { BatonError } from '../../shared/core/errors.ts'
 import type { DevOptions } from '../dev.ts'
 import { messageOf } from '../say.ts'
 import { type Bundles, createBundles, type Rebuilt } from './bundles/bundles.ts'
+import { isDataFolder, refuseForeignData } from './data-folders.ts'
 import { lockProject } from './project-lock.ts'
 import { refuseWithoutRequirements } from './requirements.ts'
 import {
   createRunningSystems,
-  keyOf,
   type Running,
   type RunningSystems,
   refuseUnknownInspection,
@@ -31,12 +31,12 @@ import {
 import { lookUpLines } from './synthesis/look-ups.ts'
 import { type Project, readProject } from './synthesis/project.ts'
 import { removeUnfinished, synthesise } from './synthesis/synthesis.ts'
-import { findSystems, type System, stackLabels } from './synthesis/systems.ts'
+import { findSystems, keyOf, type System, stackLabels } from './synthesis/systems.ts'
 import { changesBetween, summaryOf } from './terminal/summary.ts'
 import type { Terminal } from './terminal/terminal.ts'
 import { createReloader } from './watch/reload.ts'
 import { watchFolders } from './watch/watch.ts'
-import { ignoredFolders, leftOutFolders, watchedFolders } from './watch/watched-folders.ts'
+import { ignoredFolders, watchedFolders } from './watch/watched-folders.ts'
 
 export type DevSession = {
   /** The stacks that run, in the order of the app. */
@@ -79,7 +79,7 @@ async function startLocked(options: DevOptions, project: Project, terminal: Term
   const begun = performance.now()
   removeUnfinished(project)
   const assembly = await synthesise(project)
-  const systems = systemsIn(assembly)
+  const systems = systemsIn(assembly, options)
   refuseUnknownInspection(systems, options.inspect)
   for (const line of lookUpLines(assembly)) terminal.say(line)
   const bundles = createBundles(project)
@@ -102,8 +102,10 @@ async function startLocked(options: DevOptions, project: Project, terminal: Term
 const { accessKeyId, secretAccessKey } = LOCAL_CREDENTIALS
 const SIGNING = `Calls must be signed. Sign with AWS_ACCESS_KEY_ID=${accessKeyId} AWS_SECRET_ACCESS_KEY=${secretAccessKey}, in the region ${REGION}; signedFetch of baton-tasks/aws does it.`
 
-function systemsIn(assembly: string): System[] {
+/** Also refuses a `--data` folder that cannot hold the data of these stacks. */
+function systemsIn(assembly: string, { data }: DevOptions): System[] {
   const systems = findSystems(assembly)
+  refuseForeignData(data, systems)
   if (systems.length > 0) return systems
   const labels = stackLabels(assembly).join(', ') || 'none'
   throw new BatonError(
@@ -125,9 +127,10 @@ function follow(session: Session): Pick<DevSession, 'idle' | 'stop'> {
     resynthesise: () => resynthesise(session, stopping.signal, told),
     onProblem: error => tellProblem(terminal, told, messageOf(error)),
   })
-  const watcher = watchFolders(watchedFolders(project.folder), {
+  const folders = watchedFolders(project.folder)
+  const watcher = watchFolders(folders, {
     ignored: ignoredFolders(project),
-    leftOut: leftOutFolders(project, session.options.data),
+    isLeftOut: isDataFolder(session.options.data, project.folder, folders),
     onChange: reloader.changed,
     onProblem: terminal.say,
   })
@@ -190,7 +193,7 @@ async function resynthesise(session: Session, signal: AbortSignal, told: Told): 
   try {
     const project = readProject(session.project.folder)
     const assembly = await synthesise(project, { signal, inBackground: true })
-    if (!signal.aborted) await deployChanges(session, systemsIn(assembly), begun)
+    if (!signal.aborted) await deployChanges(session, systemsIn(assembly, session.options), begun)
   } catch (error) {
     if (!signal.aborted) tellProblem(terminal, told, messageOf(error))
   }

@@ -1,20 +1,21 @@
 import { execFile } from 'node:child_process'
 import { createServer } from 'node:net'
 import { promisify } from 'node:util'
-import { openDataFolder } from '../../local/data-folder/data-folder.ts'
+import { openFolder } from '../../local/data-folder/data-folder.ts'
 import { BatonError } from '../../shared/core/errors.ts'
 import type { DevOptions } from '../dev.ts'
 
 const JAVA_VERSION_MIN = 17
 
 /**
- * Refuses a start that could not succeed, in a tenth of a second: the synthesis, which comes before the boot, takes seconds.
+ * Refuses a start that could not succeed, in a tenth of a second: the synthesis, which comes before the boot, takes seconds. Only the
+ * synthesis knows the stacks, each of which has a folder in that of `--data`.
  *
  * @throws BatonError `misconfigured` when Java, the port or the data folder is missing.
  */
 export async function refuseWithoutRequirements(options: Pick<DevOptions, 'port' | 'data'>): Promise<void> {
   await Promise.all([refuseOldJava(), refuseTakenPort(options.port)])
-  if (options.data !== undefined) openDataFolder(options.data)
+  if (options.data !== undefined) openFolder(options.data)
 }
 
 async function refuseOldJava(): Promise<void> {

@@ -1,10 +1,12 @@
 import { join } from 'node:path'
+import { BUNDLE_METADATA, type BundleSpec } from '../../infra/bundling/bundle-spec.ts'
 import { type LocalCloud, startLocalCloud } from '../../local/cloud.ts'
 import { BatonError } from '../../shared/core/errors.ts'
 import type { DevOptions } from '../dev.ts'
 import { leaveDevRecord } from '../dev-record.ts'
 import type { Bundles, Rebuilt } from './bundles/bundles.ts'
-import { BUNDLE_METADATA, type BundleSpec, type System } from './synthesis/systems.ts'
+import { dataFolderOf } from './data-folders.ts'
+import { keyOf, type System } from './synthesis/systems.ts'
 import type { Terminal } from './terminal/terminal.ts'
 
 /** A stack that runs here. */
@@ -51,7 +53,7 @@ export function createRunningSystems({ options, bundles, terminal }: Parts): Run
       allowedHosts: options.allowHost,
       ...(options.dashboard !== undefined && { dashboardDir: options.dashboard }),
       ...(options.auth && { auth: options.auth }),
-      ...(options.data !== undefined && { dataDir: dataFolder(options.data, system, byName.size) }),
+      ...(options.data !== undefined && { dataDir: dataFolderOf(options.data, system) }),
       environment: { BATON_DEV: '1' },
       code: (functionId, metadata) => codeOf(system, functionId, metadata),
       ...(inspect && { inspect }),
@@ -114,18 +116,8 @@ export function createRunningSystems({ options, bundles, terminal }: Parts): Run
   }
 }
 
-/** Stages may have stacks of the same name, in folders of their own. */
-export function keyOf({ assemblyDir, stackName }: System): string {
-  return join(assemblyDir, stackName)
-}
-
-function bundleKey({ stackName }: System, functionId: string): string {
-  return join(stackName, functionId)
-}
-
-/** The first stack has the folder itself, as long as an app has only one. */
-function dataFolder(data: string, { stackName }: System, started: number): string {
-  return started === 0 ? data : join(data, stackName)
+function bundleKey(system: System, functionId: string): string {
+  return join(keyOf(system), functionId)
 }
 
 const DEBUGGER_PORT = 9229

@@ -2,6 +2,7 @@ import { dirname } from 'node:path'
 import type { CfnResource } from 'aws-cdk-lib'
 import type { Code } from 'aws-cdk-lib/aws-lambda'
 import type { Construct } from 'constructs'
+import { BUNDLE_METADATA, type BundleSpec } from './bundle-spec.ts'
 import { type Contents, codeOf, placeholderCode } from './bundling.ts'
 import { type DefinitionPlace, writeExecutorEntry, writeWorkerEntry } from './entries.ts'
 import { bundle } from './esbuild.ts'
@@ -23,9 +24,6 @@ export type UserCode = {
 }
 
 type ServedPlace = DefinitionPlace & { readonly type: string }
-
-/** The key of the metadata by which `baton dev` bundles the code itself. */
-const BUNDLE_METADATA = 'baton:bundle'
 
 /** The code of the function that serves the definitions. Under `baton dev` it is a placeholder. */
 export function handlerCode(scope: Construct, code: UserCode): Code {
@@ -52,15 +50,16 @@ export function isDevelopment(scope: Construct): boolean {
 /** Writes to the template, for `baton dev` only, how the code of a function is bundled. */
 export function describeBundle(resource: CfnResource, { name, definitions, bundling }: UserCode): void {
   if (!isDevelopment(resource)) return
-  resource.addMetadata(BUNDLE_METADATA, {
+  const spec: BundleSpec = {
     types: definitions.map(({ type }) => type),
     entry: generatedFile('entries', `${name}.ts`),
     runtime: runtimeModule('executor'),
-    options: optionsOf(bundling),
+    options: { ...optionsOf(bundling) },
     nodeModules: bundling?.nodeModules ?? [],
     // Code in this folder finds the modules.
     root: dirname(definitions[0].file),
-  })
+  }
+  resource.addMetadata(BUNDLE_METADATA, spec)
 }
 
 function contentsOf({ title, name, definitions, cpu, bundling }: UserCode, entry: string): Contents {

@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto'
 import {
   chmodSync,
   closeSync,
+  existsSync,
   mkdirSync,
   openSync,
   readdirSync,
@@ -27,6 +28,8 @@ export type DataFolder = {
 }
 
 const KEY_FILE = 'access-key'
+const STORES = ['dynamodb', 'sqs']
+const STATE_FILES = ['checkpoints.json', 'schedules.json', 'deployed.json']
 const KEY = /^[0-9a-f]{32}$/
 /** The database of earlier versions, which had one for all access keys. SQLite may have left further files beside it. */
 const SHARED_DATABASE = 'shared-local-instance.db'
@@ -54,14 +57,41 @@ export function openDataFolder(path: string): DataFolder {
     // Schedules contain inputs of tasks, so only the owner may read them.
     for (const name of readdirSync(folder)) if (name.endsWith('.json')) chmodSync(file(name), 0o600)
   } catch (cause) {
-    throw new Error(
-      `the data folder ${folder} cannot be used (${(cause as Error).message}); give a folder that this user may write`,
-      { cause },
-    )
+    throw unusable(folder, cause)
   }
   const accessKey = keptKey(folder, dynamodb)
   adoptSharedDatabase(dynamodb, accessKey)
   return { accessKey, file, dynamodb, sqs }
+}
+
+/** Creates a folder if it is missing. @throws when this user cannot write into it; the message says in one line what to do. */
+export function openFolder(path: string): void {
+  const folder = resolve(path)
+  try {
+    makeFolder(folder)
+    tryToWrite(folder)
+  } catch (cause) {
+    throw unusable(folder, cause)
+  }
+}
+
+/** Whether a folder holds the data of a local system, of this version or an earlier one. */
+export function holdsData(path: string): boolean {
+  if (existsSync(join(path, KEY_FILE))) return true
+  const [dynamodb = ''] = STORES.map(name => join(path, name))
+  return existsSync(dynamodb) && readdirSync(dynamodb).some(name => name.endsWith('.db'))
+}
+
+/** The files and folders in `path` that have names of those of a data folder. */
+export function dataIn(path: string): string[] {
+  return [KEY_FILE, ...STORES, ...STATE_FILES].filter(name => existsSync(join(path, name)))
+}
+
+function unusable(folder: string, cause: unknown): Error {
+  return new Error(
+    `the data folder ${folder} cannot be used (${(cause as Error).message}); give a folder that this user may write`,
+    { cause },
+  )
 }
 
 /** Creates a folder and those above it. Node's `recursive` never ends on a file system that refuses new folders, e.g. `/proc`. */

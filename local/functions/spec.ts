@@ -24,7 +24,7 @@ export type Definition = Omit<FunctionSpec, 'inspectPort'> & {
   readonly maxProcesses: number
   readonly retryDelaysMs: readonly number[]
   readonly mayLoop: boolean
-  /** What names the code: it changes when, and only when, the code of the template changes. */
+  /** What names the code. It changes when the code of the template changes. The metadata may say how the code is made. */
   readonly code: unknown
   readonly metadata: Readonly<Record<string, unknown>>
   /** Why the function cannot run here. */
@@ -62,7 +62,7 @@ export function readFunction(
     maxProcesses: maxProcessesOf(stack, logicalId, setting.maxSandboxes),
     retryDelaysMs: ASYNC_RETRY_DELAYS_MS.slice(0, asyncRetriesOf(stack, name)),
     mayLoop: stack.read(logicalId, 'RecursiveLoop') === 'Allow',
-    code: [resource.Properties?.Code, resource.Metadata?.['baton:bundle']],
+    code: [resource.Properties?.Code, resource.Metadata],
     metadata: resource.Metadata ?? {},
     ...environmentOf(stack, logicalId, setting, unsupported),
   }

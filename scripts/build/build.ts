@@ -30,11 +30,12 @@ if (tarballs !== undefined) packInto(resolve(tarballs))
 
 async function build(one: Package): Promise<void> {
   compile(one)
-  writeNotices(one, [...(await buildBundles(one)), ...(await dashboardOf(one))])
+  const { inputs, outputs } = await buildBundles(one)
+  writeNotices(one, [...inputs, ...(await dashboardOf(one))])
   for (const path of one.copies)
     cpSync(join(ROOT, path), join(folderOf(one), path), { recursive: true, filter: isCopied })
   writeManifest(one)
-  prune(one)
+  prune(one, outputs)
 }
 
 /** Pictures stay in the repository: they would add 2 MB to a package. */

@@ -1,21 +1,25 @@
 import { readFileSync, writeFileSync } from 'node:fs'
-import { basename, dirname, join } from 'node:path'
+import { basename, dirname, join, relative } from 'node:path'
 import { decode, encode, type SourceMapMappings, type SourceMapSegment } from '@jridgewell/sourcemap-codec'
 import { type BuildOptions, build, type Plugin } from 'esbuild'
 import { BUNDLE_OPTIONS, SYSTEM_OPTIONS } from '../../infra/bundling/options.ts'
 import { type Bundle, folderOf, type Package, ROOT } from './packages.ts'
 
-/**
- * Bundles what runs as a function, in a container or as a worker, each into one file with its libraries inside. Returns the paths
- * of all files that the bundles contain, relative to the repository.
- */
-export async function buildBundles(one: Package): Promise<string[]> {
-  const inputs: string[] = []
-  for (const bundle of one.bundles) inputs.push(...(await inputsOf(bundle, folderOf(one))))
-  return inputs
+export type Bundled = {
+  /** The paths of all files that the bundles contain, relative to the repository. */
+  readonly inputs: readonly string[]
+  /** The paths of all files that were written, relative to the package. */
+  readonly outputs: readonly string[]
 }
 
-async function inputsOf({ source, path, runsIn }: Bundle, folder: string): Promise<string[]> {
+/** Bundles what runs as a function, in a container or as a worker, each into one file with its libraries inside. */
+export async function buildBundles(one: Package): Promise<Bundled> {
+  const all: Bundled[] = []
+  for (const bundle of one.bundles) all.push(await bundled(bundle, folderOf(one)))
+  return { inputs: all.flatMap(({ inputs }) => inputs), outputs: all.flatMap(({ outputs }) => outputs) }
+}
+
+async function bundled({ source, path, runsIn }: Bundle, folder: string): Promise<Bundled> {
   const { metafile } = await build({
     ...OPTIONS[runsIn],
     absWorkingDir: ROOT,
@@ -26,10 +30,11 @@ async function inputsOf({ source, path, runsIn }: Bundle, folder: string): Promi
     metafile: true,
   })
   if (runsIn !== 'browser') keepOwnSources(join(folder, `${path}.map`))
-  return Object.values(metafile.outputs)
-    .flatMap(({ inputs }) => Object.entries(inputs))
+  const inputs = Object.values(metafile.outputs)
+    .flatMap(one => Object.entries(one.inputs))
     .filter(([, { bytesInOutput }]) => bytesInOutput > 0)
     .map(([input]) => input)
+  return { inputs, outputs: Object.keys(metafile.outputs).map(file => relative(folder, join(ROOT, file))) }
 }
 
 /** In browsers a definition is not checked: see the file that takes the place of the rules. */

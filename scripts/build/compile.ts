@@ -42,12 +42,12 @@ function nameCompiledFiles(declaration: string): void {
 }
 
 /**
- * Removes the compiled files that no entry reaches. A bundle's source is compiled for its types only, so its imports remain.
+ * Removes the compiled files that no entry reaches, but none of `written`, the files of the bundles. A bundle's source is compiled for its types only, so its imports remain.
  * Refuses a package that imports what it does not declare: it would work here, but not at its users'.
  *
  * @throws Error that names the file and the package
  */
-export function prune(one: Package): void {
+export function prune(one: Package, written: readonly string[]): void {
   const folder = folderOf(one)
   const bundles = new Set(one.bundles.map(({ path }) => path))
   const code = sourcesOf(one).map(source => compiled(source, '.js'))
@@ -56,8 +56,9 @@ export function prune(one: Package): void {
     reachedFrom(code, folder, { types: false, bundles }),
     reachedFrom(types, folder, { types: true, bundles }),
   ]
+  const kept = new Set(written)
   for (const file of globSync('{shared,infra,cli,local}/**/*.{js,d.ts}', { cwd: folder })) {
-    if (!bundles.has(file) && !reached.some(({ files }) => files.has(file))) rmSync(join(folder, file))
+    if (!kept.has(file) && !reached.some(({ files }) => files.has(file))) rmSync(join(folder, file))
   }
   refuseUndeclared(
     one,

@@ -15,7 +15,8 @@ type Root = {
 }
 
 function manifestOf(one: Package) {
-  const { name, description, exports, bin, inBrowsers, main, dependencies, peers, optional } = one
+  const { name, description, exports, bin, inBrowsers, main, dependencies, peers, sameVersion, optional } =
+    one
   const root: Root = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
   const versions = { ...root.devDependencies, ...root.dependencies }
   return withoutEmpty({
@@ -39,7 +40,7 @@ function manifestOf(one: Package) {
     bin: mapValues(bin, source => compiled(source, '.js')),
     dependencies: Object.fromEntries(dependencies.map(name => [name, `^${versions[name]}`])),
     optionalDependencies: optional,
-    peerDependencies: peers,
+    peerDependencies: { ...peers, ...Object.fromEntries(sameVersion.map(name => [name, root.version])) },
     peerDependenciesMeta: mapValues(peers, () => ({ optional: true })),
   })
 }

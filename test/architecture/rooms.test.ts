@@ -37,7 +37,6 @@ const FEATURES = ['canvas', 'schedule', 'flow', 'limits', 'fair', 'events', 'job
 const CONCEPTS: Readonly<Record<string, string>> = {
   'bench/takeover.ts': 'a row of the benchmark, a file each',
   'cli/dev/synthesis/local-place.ts': 'where a stack runs here, whatever its own account and region',
-  'cli/local-package.ts': 'where the local system is installed',
   'functions/console-lines.ts': 'what a handler prints, with its task',
   'cli/init.ts': 'a command, a file each',
   'cli/tasks/watch-task.ts': 'the picture of a task, beside that of a type',

@@ -9,17 +9,26 @@ function aProject(): string {
   return realpathSync(mkdtempSync(join(tmpdir(), 'local-package-')))
 }
 
-function install(folder: string): string {
+const VERSION = '0.3.0'
+
+/** Installs the local system into a project. */
+function install(folder: string, version = VERSION): string {
   const place = join(folder, 'node_modules', 'baton-tasks-local')
   mkdirSync(place, { recursive: true })
-  const manifest = { name: 'baton-tasks-local', type: 'module', baton: { main: './cli/dev/main.js' } }
-  writeFileSync(join(place, 'package.json'), JSON.stringify(manifest))
+  const exports = { './package.json': './package.json' }
+  const manifest = { name: 'baton-tasks-local', version, exports, baton: { main: './cli/dev/main.js' } }
+  writeFileSync(join(place, 'package.json'), JSON.stringify({ ...manifest, type: 'module' }))
   writeFileSync(join(place, 'node-runtime.js'), "export const nodeBinary = () => '/node-24'")
   return place
 }
 
-const builtModule = (folder: string) =>
-  pathToFileURL(join(folder, 'node_modules', 'baton-tasks', 'cli', 'dev.js')).href
+/** Installs the package with the command, and returns the URL of the module that asks for the local system. */
+function builtModule(folder: string): string {
+  const place = join(folder, 'node_modules', 'baton-tasks')
+  mkdirSync(place, { recursive: true })
+  writeFileSync(join(place, 'package.json'), JSON.stringify({ name: 'baton-tasks', version: VERSION }))
+  return pathToFileURL(join(place, 'cli', 'dev.js')).href
+}
 
 test('the local system is the package of the project, run by the Node that it brings', async () => {
   const folder = aProject()
@@ -45,6 +54,18 @@ test('without it one line says how to install it', async () => {
   await expect(finding).rejects.toMatchObject({
     code: 'misconfigured',
     message: 'baton dev needs the package baton-tasks-local: npm install --save-dev baton-tasks-local',
+  })
+})
+
+test.each(['0.2.0', '0.3.1', '0.3.0-next.1'])('version %s is refused beside another one', async version => {
+  const folder = aProject()
+  install(folder, version)
+
+  const finding = findLocalSystem(builtModule(aProject()), folder)
+
+  await expect(finding).rejects.toMatchObject({
+    code: 'misconfigured',
+    message: `baton-tasks-local has version ${version} and baton-tasks has 0.3.0, but both must be the same: npm install --save-dev baton-tasks-local@0.3.0`,
   })
 })
 

@@ -75,12 +75,16 @@ describe('baton dev', () => {
 
   afterAll(() => dev?.stop())
 
-  it('runs a task that is published with curl, and then an edited handler', async () => {
+  it('runs a task that is published with curl and one of the client, and then an edited handler', async () => {
     dev = startDev()
     const url = await dev.wrote(/http:\/\/[\w.]+:\d+/)
 
     await publish(url, 'first', { name: 'Ada' })
     expect(await resultOf(url, 'welcome:first')).toMatchObject({ greeting: expect.stringContaining('Ada') })
+
+    expect(await resultOfPublishing(url, 'second', { name: 'Grace' })).toMatchObject({
+      greeting: expect.stringContaining('Grace'),
+    })
 
     const source = read('tasks/welcome.ts')
     write('tasks/welcome.ts', source.replace(/greeting: /, 'edited: true, greeting: '))
@@ -132,4 +136,20 @@ const RESULT_OF = `
 import { createClient } from 'baton-tasks'
 const [url, id] = process.argv.slice(2)
 console.log(JSON.stringify(await createClient({ url }).result('welcome', id)))
+`
+
+/** Publishes the starter's own definition with the client of the package, which checks its input, and waits for the result. */
+async function resultOfPublishing(url: string, key: string, input: object): Promise<unknown> {
+  write('publish.ts', PUBLISH)
+  const output = project.succeed('npx', '--no-install', 'tsx', 'publish.ts', url, key, JSON.stringify(input))
+  // What the tools write to standard error comes after it.
+  return JSON.parse(output.split('\n')[0] ?? '')
+}
+
+const PUBLISH = `
+import { createClient } from 'baton-tasks'
+import { welcome } from './tasks/welcome.ts'
+const [url = '', key = '', input = ''] = process.argv.slice(2)
+const handle = await createClient({ url }).publish(welcome, JSON.parse(input), { key })
+console.log(JSON.stringify(await handle.result()))
 `

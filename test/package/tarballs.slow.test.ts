@@ -85,6 +85,19 @@ describe('baton-tasks', () => {
   })
 })
 
+describe('baton-tasks-local', () => {
+  it('is a program for exactly this version of baton-tasks, and no module', () => {
+    const manifestOf = (name: string) =>
+      JSON.parse(readFileSync(join(unpack(files[name] ?? ''), 'package.json'), 'utf8'))
+
+    const { exports, peerDependencies, peerDependenciesMeta } = manifestOf('baton-tasks-local')
+
+    expect(exports).toEqual({ './package.json': './package.json' })
+    expect(peerDependencies).toEqual({ 'baton-tasks': manifestOf('baton-tasks').version })
+    expect(peerDependenciesMeta).toBeUndefined()
+  })
+})
+
 describe('without any other package, on the Node of the machine', () => {
   test('definitions, client and worker load, with import and with require', () => {
     const names =

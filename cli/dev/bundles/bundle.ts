@@ -3,10 +3,10 @@ import { existsSync, mkdirSync, realpathSync, rmSync, symlinkSync, writeFileSync
 import { basename, dirname, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { BuildContext, Metafile, OutputFile, Plugin } from 'esbuild'
+import type { BundleSpec } from '../../../infra/bundling/bundle-spec.ts'
 import { findEsbuild, inputFiles, refusalText } from '../../../infra/bundling/esbuild-parts.ts'
 import { BatonError } from '../../../shared/core/errors.ts'
 import type { Project } from '../synthesis/project.ts'
-import type { BundleSpec } from '../synthesis/systems.ts'
 
 /** The bundle of one function, or of the executor. Each version stands in a folder of its own: processes on old code still read theirs. */
 export type Bundle = {

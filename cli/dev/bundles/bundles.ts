@@ -8,9 +8,9 @@
 
 import { rmSync } from 'node:fs'
 import { basename, join } from 'node:path'
+import type { BundleSpec } from '../../../infra/bundling/bundle-spec.ts'
 import { messageOf } from '../../say.ts'
 import type { Project } from '../synthesis/project.ts'
-import type { BundleSpec } from '../synthesis/systems.ts'
 import { type Bundle, openBundle } from './bundle.ts'
 
 /** A bundle that has been made again. */

@@ -65,8 +65,10 @@ function runApp(project: Project, output: string, { signal, inBackground }: Synt
     env: appEnvironment(project, output),
   })
   const { pid } = app
-  const kill = () => pid !== undefined && process.kill(-pid, 'SIGKILL')
+  const kill = () => pid !== undefined && endGroup(pid)
   signal?.addEventListener('abort', kill)
+  // The app is in a group of its own, so the Ctrl-C of a terminal does not reach it.
+  process.once('exit', kill)
   if (inBackground && pid !== undefined) lowerPriority(pid)
   let text = ''
   for (const stream of [app.stdout, app.stderr]) {
@@ -74,13 +76,29 @@ function runApp(project: Project, output: string, { signal, inBackground }: Synt
       text += chunk
     })
   }
+  const forget = () => {
+    signal?.removeEventListener('abort', kill)
+    process.off('exit', kill)
+  }
   return new Promise((resolve, reject) => {
-    app.once('error', reject)
+    app.once('error', cause => {
+      forget()
+      reject(cause)
+    })
     app.once('close', (code, ended) => {
-      signal?.removeEventListener('abort', kill)
+      forget()
       resolve({ status: code ?? ended ?? 'unknown', text })
     })
   })
+}
+
+/** Ends a process with all that it has started. */
+function endGroup(pid: number): void {
+  try {
+    process.kill(-pid, 'SIGKILL')
+  } catch {
+    // It has ended already.
+  }
 }
 
 function appEnvironment(project: Project, output: string): NodeJS.ProcessEnv {

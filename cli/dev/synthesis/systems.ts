@@ -1,21 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { BUNDLE_METADATA, type BundleSpec } from '../../../infra/bundling/bundle-spec.ts'
 import { readInLocalPlace } from './local-place.ts'
-
-/** The bundle of a handler's function, as the constructs write it into the template in place of finished code. */
-export type BundleSpec = {
-  readonly types: readonly string[]
-  /** Absolute path of the generated file that exports the handler. */
-  readonly entry: string
-  /** Absolute path of the executor, as the entry imports it. */
-  readonly runtime?: string
-  /** esbuild's options, as JSON. */
-  readonly options: Readonly<Record<string, unknown>>
-  /** Packages that stay outside of the bundle. */
-  readonly nodeModules: readonly string[]
-  /** The folder from which these packages are found. */
-  readonly root: string
-}
 
 /** A type that the stack registers. */
 export type DeployedType = {
@@ -42,9 +28,6 @@ export type System = {
   /** All that the local cloud reads of the stack. Two equal texts need no new deployment. */
   readonly text: string
 }
-
-/** The key of the metadata in which the constructs describe a function's bundle. */
-export const BUNDLE_METADATA = 'baton:bundle'
 
 type Artifact = {
   readonly type: string
@@ -75,6 +58,11 @@ export function findSystems(assemblyDir: string): System[] {
 /** The paths of all stacks of an app, for a message. */
 export function stackLabels(assemblyDir: string): string[] {
   return stacksIn(assemblyDir).map(({ label }) => label)
+}
+
+/** Names a stack among all of the app. Stages may have stacks of one name, but each stack has a path in the app of its own. */
+export function keyOf({ label }: Pick<System, 'label'>): string {
+  return label
 }
 
 type FoundStack = {

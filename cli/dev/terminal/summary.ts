@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { dirname, relative, resolve } from 'node:path'
-import type { BundleSpec, DeployedType, System } from '../synthesis/systems.ts'
+import type { BundleSpec } from '../../../infra/bundling/bundle-spec.ts'
+import type { DeployedType, System } from '../synthesis/systems.ts'
 
 /** What a developer needs to know of a system that has just started: its address, its types, and how a worker joins it. */
 export function summaryOf(system: System, apiUrl: string, folder: string, hasDashboard = false): string {

@@ -19,8 +19,8 @@ export type Watcher = {
 export type Watching = {
   /** The names of folders that are left out wherever they stand. */
   readonly ignored: ReadonlySet<string>
-  /** The paths of further folders that are left out. */
-  readonly leftOut?: ReadonlySet<string>
+  /** Whether a further folder is left out, by its path. */
+  isLeftOut?(folder: string): boolean
   /** Receives the changed files of a burst. */
   onChange(files: ReadonlySet<string>): void
   /** Receives why a folder cannot be watched. */
@@ -77,7 +77,7 @@ export function watchFolders(folders: readonly string[], watching: Watching): Wa
 
   function isWanted(folder: string): boolean {
     const name = basename(folder)
-    return !name.startsWith('.') && !watching.ignored.has(name) && !watching.leftOut?.has(folder)
+    return !name.startsWith('.') && !watching.ignored.has(name) && !watching.isLeftOut?.(folder)
   }
 
   for (const folder of folders) add(folder, false, true)

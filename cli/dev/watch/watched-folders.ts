@@ -1,5 +1,5 @@
 import { existsSync, readFileSync, realpathSync } from 'node:fs'
-import { dirname, join, resolve, sep } from 'node:path'
+import { dirname, join, sep } from 'node:path'
 import type { Project } from '../synthesis/project.ts'
 
 /** Folders with generated or installed files, by their names. Names that begin with a dot are left out, too. */
@@ -9,13 +9,6 @@ const GENERATED = ['node_modules', 'dist', 'cdk.out', 'coverage']
 export function ignoredFolders({ app }: Project): Set<string> {
   const named = new Set(app.split(/[\s/\\]+/))
   return new Set(GENERATED.filter(name => name === 'node_modules' || !named.has(name)))
-}
-
-/** The paths of folders that are not watched: the state that `--data` keeps changes with each task. */
-export function leftOutFolders({ folder }: Pick<Project, 'folder'>, data: string | undefined): Set<string> {
-  if (data === undefined) return new Set()
-  const path = resolve(folder, data)
-  return new Set([existsSync(path) ? realpathSync(path) : path])
 }
 
 /** The project's folder, and the folders of packages that are linked into it, such as those of its workspace. */

@@ -116,9 +116,9 @@ describe('Under baton dev', () => {
         loader: { '.html': 'text' },
         define: { STAGE: '"live"' },
       }),
+      runtime: expect.stringMatching(/functions\/executor\.ts$/),
       nodeModules: ['native'],
       root,
-      runtime: expect.stringMatching(/functions\/executor\.ts$/),
     })
     expect(isAbsolute(described.entry)).toBe(true)
     expect(readFileSync(described.entry, 'utf8')).toContain('executorOf(task0)')

@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -5,6 +7,7 @@ import { App } from 'aws-cdk-lib'
 import { afterEach, expect, test, vi } from 'vitest'
 import { readProject } from '../../../../cli/dev/synthesis/project.ts'
 import { removeUnfinished, synthesise } from '../../../../cli/dev/synthesis/synthesis.ts'
+import { isAlive } from '../../../support/local-system/local-process.ts'
 
 afterEach(() => void vi.unstubAllEnvs())
 
@@ -91,6 +94,32 @@ test('an assembly whose synthesis was killed is removed before the next one', as
 
   expect(existsSync(manifest)).toBe(false)
 })
+
+test('an app whose synthesis is under way ends with the process that asked for it', async () => {
+  const folder = anApp(`
+    import { writeFileSync } from 'node:fs'
+    writeFileSync('pid', String(process.pid))
+    setInterval(() => {}, 1000)`)
+  const module = (name: string) =>
+    JSON.stringify(import.meta.resolve(`../../../../cli/dev/synthesis/${name}.ts`))
+  const script = `
+    import { synthesise } from ${module('synthesis')}
+    import { readProject } from ${module('project')}
+    process.on('SIGINT', () => process.exit(130))
+    await synthesise(readProject(${JSON.stringify(folder)}))`
+  const dev = spawn(process.execPath, ['--input-type=module', '--eval', script])
+  const pid = () => Number(readIfThere(join(folder, 'pid')))
+  await expect.poll(pid).toBeGreaterThan(0)
+
+  dev.kill('SIGINT')
+
+  expect(await once(dev, 'exit')).toEqual([130, null])
+  await expect.poll(() => isAlive(pid())).toBe(false)
+})
+
+function readIfThere(file: string): string {
+  return existsSync(file) ? readFileSync(file, 'utf8') : ''
+}
 
 test('a whole assembly stays: what has not changed is not staged again', async () => {
   const project = readProject(anApp(WRITE))

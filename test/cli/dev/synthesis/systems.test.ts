@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { findSystems, stackLabels } from '../../../../cli/dev/synthesis/systems.ts'
+import { findSystems, keyOf, stackLabels } from '../../../../cli/dev/synthesis/systems.ts'
 
 const OUTPUTS = { ApiUrl: {}, TableName: {}, SystemName: {}, WakeQueueUrl: {} }
 const stack = (templateFile: string, displayName: string) => ({
@@ -79,6 +79,24 @@ test('a stack of a stage is found in the assembly of its stage', () => {
   expect(findSystems(folder)).toMatchObject([
     { stackName: 'ProdShop1A', label: 'Prod/Shop', assemblyDir: join(folder, 'assembly-Prod') },
   ])
+})
+
+test('two stages whose stacks have templates of one name have two keys', () => {
+  const ofStage = (directoryName: string) => ({ type: 'cdk:cloud-assembly', properties: { directoryName } })
+  const folder = anAssembly({
+    'manifest.json': { artifacts: { T: ofStage('assembly-Test'), P: ofStage('assembly-Prod') } },
+  })
+  for (const stage of ['Test', 'Prod']) {
+    write(join(folder, `assembly-${stage}`), {
+      'manifest.json': { artifacts: { Shop: stack('Shop.template.json', `${stage}/Shop`) } },
+      'Shop.template.json': { Outputs: OUTPUTS },
+    })
+  }
+
+  const systems = findSystems(folder)
+
+  expect(systems.map(({ stackName }) => stackName)).toEqual(['Shop', 'Shop'])
+  expect(systems.map(keyOf)).toEqual(['Test/Shop', 'Prod/Shop'])
 })
 
 test('handlers in nested stacks belong to the system, and their changes are changes of its text', () => {

@@ -24,7 +24,7 @@ function watching(folder: string, leftOut: readonly string[] = []) {
   const bursts: string[][] = []
   const watcher = watchFolders([folder], {
     ignored: new Set(['node_modules', 'dist']),
-    leftOut: new Set(leftOut.map(name => join(folder, name))),
+    isLeftOut: path => leftOut.some(name => path === join(folder, name)),
     onChange: files => {
       const names = [...files].map(file => file.slice(folder.length + 1)).sort()
       seen.push(...names)

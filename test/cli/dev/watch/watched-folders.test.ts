@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, realpathSync, symlinkSync, writeFileSync } from
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
-import { ignoredFolders, leftOutFolders, watchedFolders } from '../../../../cli/dev/watch/watched-folders.ts'
+import { ignoredFolders, watchedFolders } from '../../../../cli/dev/watch/watched-folders.ts'
 
 test('the packages of a workspace that the project uses are watched, and installed ones are not', () => {
   const root = realpathSync(mkdtempSync(join(tmpdir(), 'workspace-')))
@@ -33,17 +33,4 @@ test('a generated folder from which the app runs is watched', () => {
   expect([...ignored('npx tsx infra/app.ts')]).toEqual(['node_modules', 'dist', 'cdk.out', 'coverage'])
   expect([...ignored('node dist/infra/app.js')]).toEqual(['node_modules', 'cdk.out', 'coverage'])
   expect([...ignored('node_modules/.bin/tsx app.ts')]).toContain('node_modules')
-})
-
-test('the folder of --data is left out, by its true path', () => {
-  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'with-data-')))
-  mkdirSync(join(folder, 'state'))
-  symlinkSync(join(folder, 'state'), join(folder, 'link'))
-
-  const leftOut = (data?: string) => [...leftOutFolders({ folder }, data)]
-
-  expect(leftOut('./state')).toEqual([join(folder, 'state')])
-  expect(leftOut(join(folder, 'link'))).toEqual([join(folder, 'state')])
-  expect(leftOut('new')).toEqual([join(folder, 'new')])
-  expect(leftOut()).toEqual([])
 })
