@@ -14,7 +14,10 @@ const REASONS: Readonly<
     `is tried again ${relativeTime(dueAt, now)}`,
     `see its last error: baton get ${id}`,
   ],
-  paused: ({ type, stepType }) => [`waits because its type is paused`, `baton resume ${stepType ?? type}`],
+  paused: ({ type, stepType }) => [
+    'waits because its type or the type of its step is paused',
+    [type, stepType].flatMap(one => (one === undefined ? [] : [`baton resume ${one}`])).join('; '),
+  ],
   'rate-limit': ({ type }) => ['waits for a slot of a rate limit', `see the limit: baton types ${type}`],
   'concurrency-limit': ({ type }) => [
     'waits for a permit of a concurrency limit',

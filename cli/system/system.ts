@@ -33,7 +33,7 @@ export type System = {
  * @throws BatonError `invalid` when the address is none.
  */
 export async function connect(options: SystemOptions, io: Invocation): Promise<System> {
-  const given = options.url ?? io.env.BATON_URL
+  const given = options.url ?? (io.env.BATON_URL || undefined)
   const url = checkedUrl(given ?? USUAL_URL)
   const fetch = io.fetch
   const headers: Readonly<Record<string, string>> = io.env.BATON_TOKEN

@@ -48,7 +48,7 @@ function factsOf(task: ApiTask, { style, now }: Viewing): Fact[] {
   return [
     ['id', style.bold(oneLine(task.id))],
     ['status', style.status(status) + (statusReason ? ` (${statusReason})` : '')],
-    ['attention', task.needsAttention && style.red('needs an operator: see baton why')],
+    ['attention', task.needsAttention && style.red('needs an operator: see baton doctor ID')],
     ['step', task.step && oneLine(`${task.direction === 'undo' ? 'undo ' : ''}${task.step}`)],
     ['stage', task.stage && oneLine(task.stage)],
     ['attempts', `${attempts.used} used, ${attempts.left} left`],

@@ -52,7 +52,8 @@ async function nextState<State>(
 }
 
 function isOutage(error: unknown): error is ProblemError {
-  return error instanceof ProblemError && (error.status === 0 || error.status === 429 || error.status >= 500)
+  if (!(error instanceof ProblemError)) return false
+  return [0, 408, 429].includes(error.status) || error.status >= 500
 }
 
 function shower<State>({ io, printer }: Context, { picture, line }: Watched<State>) {

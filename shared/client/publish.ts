@@ -129,7 +129,10 @@ export function withKey(body: PublishBody): PublishBody {
   return isKeyed ? body : { ...body, key: newKey() }
 }
 
-/** Whether a second publish of the body changes nothing. With `reject` or `restart` it may meet the task that the first one started. */
-export function isRepeatable({ key, ifExists }: PublishBody): boolean {
-  return key !== undefined && ifExists !== 'reject' && ifExists !== 'restart'
+/**
+ * Whether a second publish of the body changes nothing. With `reject` or `restart` it may meet the task that the first one started, and
+ * with `debounce` or `throttle` it counts as a publish of its own.
+ */
+export function isRepeatable({ key, ifExists, debounce, throttle }: PublishBody): boolean {
+  return key !== undefined && ifExists !== 'reject' && ifExists !== 'restart' && !debounce && !throttle
 }

@@ -90,8 +90,8 @@ const WITH_DIGIT = /[\p{L}\d_-]*\d[\p{L}\d_-]*/gu
 /** The name and the message of an error, with `#` in place of quoted texts and of words that have a digit. */
 export function maskedError({ name, message }: { readonly name: string; readonly message: string }): string {
   const line = message.slice(0, MESSAGE_CHARACTERS_MAX).replace(/\s+/g, ' ').trim()
-  const masked = line.replace(QUOTED, '#').replace(WITH_DIGIT, '#')
-  return `${name}: ${masked}`.slice(0, MASKED_CHARACTERS_MAX).toWellFormed()
+  const masked = `${name}: ${line}`.replace(QUOTED, '#').replace(WITH_DIGIT, '#')
+  return masked.slice(0, MASKED_CHARACTERS_MAX).toWellFormed()
 }
 
 /** The counts, with those of the same group added up. `groupOf` names the group of a count. */

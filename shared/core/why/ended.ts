@@ -44,7 +44,9 @@ export function explainUndoFailed({ task, now, path }: WhyFacts): Explained {
 }
 
 export function explainCancelled({ task, now, path }: WhyFacts): Explained {
-  const cancel = task.operations?.findLast(({ what }) => what === 'cancel')
+  // A record from before a restart is of an earlier end.
+  const last = task.operations?.findLast(({ what }) => ['cancel', 'retry', 'restart'].includes(what))
+  const cancel = last?.what === 'cancel' ? last : undefined
   const withCanvas = task.member ? ' with its canvas' : ''
   const by = cancel ? ` by ${cancel.by}` : withCanvas
   const undone = stepsIn(task, 'undone')

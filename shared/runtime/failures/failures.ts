@@ -28,9 +28,15 @@ export async function countFailures(
 ): Promise<void> {
   const first = positions.findIndex(position => failed.includes(position))
   const countable = new Set(first < 0 ? positions : positions.slice(0, first))
-  const found = changes.flatMap(({ task, position }) =>
-    countable.has(position) && isTask(task) ? failuresIn(task) : [],
-  )
+  const found = changes.flatMap(({ task, position }) => {
+    if (!countable.has(position) || !isTask(task)) return []
+    try {
+      return failuresIn(task)
+    } catch (error) {
+      log.warn('the failures of a task cannot be read', { error, taskId: task.id })
+      return []
+    }
+  })
   const counts = addedUp(found, ({ type, hour, error }) => JSON.stringify([type, hour, error]))
   await sideBySide(counts, WRITES_AT_ONCE_MAX, async count => {
     try {
