@@ -1,4 +1,6 @@
-import { type Context, Hono } from 'hono'
+import type { Context } from 'hono'
+// Baton finds its routes itself. This preset leaves out the routers that it does not use.
+import { Hono } from 'hono/tiny'
 import { SEGMENT_RULE } from '../../shared/api/paths.ts'
 import type { Problem } from '../../shared/api/problems.ts'
 import { strict } from '../../shared/api/scalars.ts'
