@@ -61,5 +61,10 @@ function streamOf(stream: NodeJS.WriteStream): Io['out'] {
   }
 }
 
-endWithTheReader()
-process.exitCode = await runBaton(process.argv.slice(2), io, endOnInterrupt)
+/** A command that runs until it is stopped, such as a worker, ends by rules of its own: it has runs to finish. */
+function endAtOnce(): void {
+  endOnInterrupt()
+  endWithTheReader()
+}
+
+process.exitCode = await runBaton(process.argv.slice(2), io, endAtOnce)

@@ -6,13 +6,13 @@ import { FAILED_EXIT_CODE, isWrongUse, WRONG_USE_EXIT_CODE } from './say.ts'
 import type { Io } from './terminal/io.ts'
 
 /**
- * Runs the command that the arguments name, and returns the exit code of the process. `ownInterrupts` is called before a command
- * that does not handle Ctrl-C by itself.
+ * Runs the command that the arguments name, and returns the exit code of the process. `endAtOnce` is called before a command
+ * that does not handle Ctrl-C and a closed output by itself.
  */
 export async function runBaton(
   args: readonly string[],
   io: Io,
-  ownInterrupts: () => void = () => {},
+  endAtOnce: () => void = () => {},
 ): Promise<number> {
   let exitCode: number | undefined
   const exitWith = (code: number) => {
@@ -22,7 +22,7 @@ export async function runBaton(
   try {
     const called = args.find(arg => !arg.startsWith('-')) ?? ''
     const program = await programFor(called, invocation)
-    if (!listedAs(called)?.handlesInterrupts) ownInterrupts()
+    if (!listedAs(called)?.handlesInterrupts) endAtOnce()
     await program.parseAsync(args, { from: 'user' })
     return exitCode ?? Number(process.exitCode ?? 0)
   } catch (error) {
