@@ -116,8 +116,8 @@ function answerIn(text: string, call: string): unknown {
   try {
     return text === '' ? undefined : JSON.parse(text)
   } catch (error) {
-    const detail = `${call} was not answered with JSON: ${text.slice(0, 100)}`
-    throw clientProblem('bad-answer', { title: 'No answer of the API', status: 0, detail }, error)
+    const detail = `${call} was answered with ${text.slice(0, 100)}`
+    throw clientProblem('bad-answer', { title: 'No answer', status: 0, detail }, error)
   }
 }
 
@@ -196,9 +196,9 @@ function plainFailure({ status, statusText }: Response, call: string, isOwnFetch
   const hint = status === 401 || status === 403 ? REFUSED_CALLER[isOwnFetch ? 'own' : 'plain'] : ''
   return {
     type: 'about:blank',
-    title: statusText || 'The request failed',
+    title: statusText || 'Refused',
     status,
-    detail: `${call} was answered with status ${status}${hint}`,
+    detail: `${call} was answered with ${status}${hint}`,
   }
 }
 

@@ -36,7 +36,7 @@ export async function waitForResult(
 ): Promise<unknown> {
   const until = Date.now() + timeoutMs
   for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * GROWTH, LAST_PAUSE_MS)) {
-    const seen = await get({ timeoutMs: Math.max(1, until - Date.now()), ...(signal && { signal }) })
+    const seen = await get({ timeoutMs: Math.max(1_000, until - Date.now()), ...(signal && { signal }) })
     if (seen.status === 'succeeded') return seen.result
     if (seen.status === 'failed' || seen.status === 'cancelled') throw failureOf(seen)
     const left = until - Date.now()
