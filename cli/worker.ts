@@ -7,6 +7,7 @@ import { endWithTheLog } from '../shared/worker/log-end.ts'
 import type { Worker } from '../shared/worker/run-worker.ts'
 import type { DefineCommand } from './command.ts'
 import { readDevRecord } from './dev-record.ts'
+import { USUAL_URL } from './system/usual-url.ts'
 import { loadableFile } from './worker-code.ts'
 
 type Options = {
@@ -50,8 +51,6 @@ async function run(file: string, options: Options): Promise<void> {
   module.flushCompileCache?.()
   console.log(`worker ${served.workerId} (process ${process.pid}) serves ${types}`)
 }
-
-const USUAL_URL = 'http://127.0.0.1:7070'
 
 /**
  * Names the system in the environment, unless that names one already. `createWorker` and the AWS SDK read it there.

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto'
 import type { Command } from 'commander'
 import { Option } from 'commander'
 import { BatonError } from '../../shared/core/errors.ts'
-import { wholeNumber } from '../command.ts'
 import { FAILED_EXIT_CODE } from '../say.ts'
 import type { Context } from '../system/with-system.ts'
 import { type FilterOptions, filterOf } from '../tasks/list-filter.ts'
@@ -11,6 +10,7 @@ import { createProgress } from '../terminal/progress.ts'
 import { oneLine } from '../terminal/safe-text.ts'
 import { forEachConcurrently } from './for-each.ts'
 import { createReport, type Report, reopenReport, reportName } from './report.ts'
+import { addReportOptions } from './report-options.ts'
 import { asProblem, type TaskAction } from './task-action.ts'
 
 export type BulkOptions = {
@@ -21,20 +21,12 @@ export type BulkOptions = {
   readonly concurrency: number
 }
 
-const DEFAULT_CONCURRENCY = 10
-const CONCURRENCY_MAX = 100
-
 export function addBulkOptions(command: Command): void {
-  const options = [
+  const own = [
     new Option('--yes', 'does not ask'),
     new Option('--dry-run', 'only shows which tasks are meant'),
-    new Option('--report <file>', 'where the report is written (default: a file in this folder)'),
-    new Option('--resume <file>', 'goes on with the report of an interrupted command').conflicts('report'),
-    new Option('--concurrency <n>', 'calls at the same time')
-      .default(DEFAULT_CONCURRENCY)
-      .argParser(wholeNumber(1, CONCURRENCY_MAX)),
   ]
-  for (const option of options) command.addOption(option.helpGroup('Many tasks:'))
+  addReportOptions(command, own, { what: 'calls', usual: 10, max: 100 })
 }
 
 /** Selects the tasks of a filter, asks, and acts on each of them. With `--resume` it goes on with the tasks of a report. */

@@ -1,13 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import { type Command, Option } from 'commander'
 import type { PublishBody, PublishResult } from '../../shared/api/publish.ts'
-import { wholeNumber } from '../command.ts'
+import { BATCH_TASKS_MAX } from '../../shared/core/bounds.ts'
 import { FAILED_EXIT_CODE } from '../say.ts'
 import type { Context } from '../system/with-system.ts'
 import { createProgress } from '../terminal/progress.ts'
 import { forEachConcurrently } from './for-each.ts'
 import { type InputFormat, type InputLine, inputLines } from './input-lines.ts'
 import { createReport, type Report, reopenReport, reportName } from './report.ts'
+import { addReportOptions } from './report-options.ts'
 import { asProblem } from './task-action.ts'
 
 export type FileOptions = {
@@ -19,12 +20,8 @@ export type FileOptions = {
   readonly concurrency: number
 }
 
-const BATCH_TASKS = 100
-const DEFAULT_CONCURRENCY = 4
-const CONCURRENCY_MAX = 50
-
 export function addFileOptions(command: Command): void {
-  const options = [
+  const own = [
     new Option(
       '--from <file>',
       'publishes a task for each line of an .ndjson or .csv file; - reads the input',
@@ -34,13 +31,8 @@ export function addFileOptions(command: Command): void {
       'csv',
     ]),
     new Option('--key-field <name>', 'the field of the input that is the key (default: keys of its own)'),
-    new Option('--report <file>', 'where the report is written (default: a file in this folder)'),
-    new Option('--resume <file>', 'goes on with the report of an interrupted command').conflicts('report'),
-    new Option('--concurrency <n>', `batches of ${BATCH_TASKS} at the same time`)
-      .default(DEFAULT_CONCURRENCY)
-      .argParser(wholeNumber(1, CONCURRENCY_MAX)),
   ]
-  for (const option of options) command.addOption(option.helpGroup('Many tasks:'))
+  addReportOptions(command, own, { what: `batches of ${BATCH_TASKS_MAX}`, usual: 4, max: 50 })
 }
 
 type Given = FileOptions & { readonly from: string }
@@ -89,7 +81,7 @@ async function* batchesOf(
   for await (const line of lines) {
     if (succeeded.has(String(line.number))) continue
     batch.push(line)
-    if (batch.length < BATCH_TASKS) continue
+    if (batch.length < BATCH_TASKS_MAX) continue
     yield batch
     batch = []
   }

@@ -9,9 +9,7 @@
 import { type Client, createClient } from '../../shared/client/client.ts'
 import { BatonError } from '../../shared/core/errors.ts'
 import type { Invocation } from '../command.ts'
-
-/** Where `baton dev` serves, unless it is told otherwise. */
-export const USUAL_URL = 'http://127.0.0.1:7070'
+import { USUAL_URL } from './usual-url.ts'
 
 /** The options by which a user names a system. */
 export type SystemOptions = {

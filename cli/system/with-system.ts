@@ -3,7 +3,8 @@ import { ProblemError } from '../../shared/client/problem-error.ts'
 import type { Invocation } from '../command.ts'
 import { createPrinter, type Printer } from '../terminal/printer.ts'
 import { reportFailure } from './failures.ts'
-import { connect, type System, type SystemOptions, USUAL_URL } from './system.ts'
+import { connect, type System, type SystemOptions } from './system.ts'
+import { USUAL_URL } from './usual-url.ts'
 
 /** What the action of a command works with. */
 export type Context = System & {

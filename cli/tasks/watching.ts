@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { ProblemError } from '../../shared/client/problem-error.ts'
+import { isOutage } from '../../shared/client/outage.ts'
 import type { Context } from '../system/with-system.ts'
 import { createLiveView } from '../terminal/live-view.ts'
 import { clockText } from '../terminal/times.ts'
@@ -49,11 +49,6 @@ async function nextState<State>(
     printer.note(`no answer, trying again: ${error.problem.detail}`)
     return last
   })
-}
-
-function isOutage(error: unknown): error is ProblemError {
-  if (!(error instanceof ProblemError)) return false
-  return [0, 408, 429].includes(error.status) || error.status >= 500
 }
 
 function shower<State>({ io, printer }: Context, { picture, line }: Watched<State>) {

@@ -1,5 +1,12 @@
 import * as z from 'zod'
-import { KEY_CHARACTERS_MAX, TYPE_CHARACTERS_MAX } from '../core/bounds.ts'
+import {
+  ERROR_FILTER_CHARACTERS_MAX,
+  KEY_CHARACTERS_MAX,
+  LIST_TYPES_MAX,
+  TAG_FILTER_CHARACTERS_MAX,
+  TAG_FILTERS_MAX,
+  TYPE_CHARACTERS_MAX,
+} from '../core/bounds.ts'
 import { patchedOptionRules } from '../core/rules/options.ts'
 import { ENDED_RUN_STATES, STATUS_REASONS, STATUSES, STEP_STATES } from '../core/states.ts'
 import { optionalFields } from './from-rule.ts'
@@ -25,13 +32,6 @@ import {
   userId,
 } from './scalars.ts'
 import type { TypeOf } from './type-of.ts'
-
-/** Each type of a list is read in the partitions of its own, so their number bounds the requests of a page. */
-const LIST_TYPES_MAX = 10
-const TAG_FILTERS_MAX = 10
-/** A tag's name of 128 characters, a colon, and its value of 256. */
-const TAG_FILTER_CHARACTERS_MAX = 385
-const ERROR_FILTER_CHARACTERS_MAX = 200
 
 /** Tasks: the bodies that change them, the queries that list them, and the answers that show them. */
 

@@ -91,21 +91,27 @@ type Stores = Pick<
   'tasks' | 'types' | 'canvases' | 'limits' | 'turns' | 'failures' | 'records' | 'targets' | 'workers'
 >
 
+type StoreSettings = Pick<System, 'clock' | 'chance'> & {
+  readonly table: string
+  /** @default what cannot be read is left out silently */
+  readonly log?: System['log']
+  /** @default a random id of 48 bits */
+  readonly newWriteId?: () => string
+}
+
 /** Creates the stores of one table. */
-export function storesOn(
-  documents: DynamoDBDocumentClient,
-  { table, clock, chance, log }: Pick<System, 'clock' | 'chance' | 'log'> & { readonly table: string },
-): Stores {
+export function storesOn(documents: DynamoDBDocumentClient, given: StoreSettings): Stores {
+  const settings = { newWriteId, ...given }
   return {
-    tasks: createTaskStore(documents, { table, newWriteId, clock, chance, log }),
-    types: createTypeStore(documents, { table, clock, log }),
-    canvases: createCanvasStore(documents, { table, clock, chance }),
-    limits: createLimitStore(documents, { table, newWriteId }),
-    turns: createTurnStore(documents, { table }),
-    failures: createFailureStore(documents, { table }),
-    records: createRecordStore(documents, { table, clock }),
-    targets: createTargets(documents, { table, clock, chance }),
-    workers: createWorkerStore(documents, { table, clock }),
+    tasks: createTaskStore(documents, settings),
+    types: createTypeStore(documents, settings),
+    canvases: createCanvasStore(documents, settings),
+    limits: createLimitStore(documents, settings),
+    turns: createTurnStore(documents, settings),
+    failures: createFailureStore(documents, settings),
+    records: createRecordStore(documents, settings),
+    targets: createTargets(documents, settings),
+    workers: createWorkerStore(documents, settings),
   }
 }
 

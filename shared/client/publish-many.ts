@@ -1,6 +1,7 @@
 import type { PublishBody, PublishResult } from '../api/publish.ts'
 import { BATCH_TASKS_MAX, REQUEST_BYTES_MAX } from '../core/bounds.ts'
 import type { AnyDefinition, InputOf } from '../define/any-definition.ts'
+import { isOutage, isProblem } from './outage.ts'
 import type { ProblemError } from './problem-error.ts'
 import type { isRepeatable, PublishOptions, withKey } from './publish.ts'
 import type { refuseInput } from './refuse-input.ts'
@@ -139,12 +140,3 @@ async function sendBatch(
 }
 
 const BATCH_PATH = '/v1/tasks/batch'
-
-function isOutage(error: unknown): error is ProblemError {
-  if (!isProblem(error) || error.code === 'aborted') return false
-  return error.status === 0 || error.status === 408 || error.status === 429 || error.status >= 500
-}
-
-function isProblem(error: unknown): error is ProblemError {
-  return error instanceof Error && error.name === 'ProblemError'
-}

@@ -190,3 +190,10 @@ export const SCHEMA_VERSION = 1
 export const OPERATIONS_KEPT_MAX = 10
 /** Characters of a principal's name. The ARN of an assumed role with its session has some 100. */
 export const PRINCIPAL_CHARACTERS_MAX = 128
+
+/** Each type of a list is read in the partitions of its own, so their number bounds the requests of a page. */
+export const LIST_TYPES_MAX = 10
+export const TAG_FILTERS_MAX = 10
+/** A tag's name of 128 characters, a colon, and its value of 256. */
+export const TAG_FILTER_CHARACTERS_MAX = 385
+export const ERROR_FILTER_CHARACTERS_MAX = 200

@@ -36,13 +36,14 @@ export function bodyOf(what: Publishable, [input, options]: readonly unknown[]):
   return { ...Object(options), type: typeof what === 'string' ? what : what.type, input }
 }
 
-/** What a schema finds wrong with an input, each with its dotted path below `input`. Undefined when the input fits. */
+/** What a schema finds wrong with an input, each with its dotted path below `root`. Undefined when the input fits. */
 export async function inputProblems(
   schema: StandardSchemaV1 | undefined,
   input: unknown,
+  root = 'input',
 ): Promise<FieldProblem[] | undefined> {
   const parsed = await schema?.['~standard'].validate(input)
-  return parsed?.issues && problemsOf(parsed.issues, 'input')
+  return parsed?.issues && problemsOf(parsed.issues, root)
 }
 
 /** The issues of a schema, each with its dotted path below `root`. */

@@ -2,10 +2,14 @@ import {
   CALLBACKS_MAX,
   CATCH_UP_TICKS_MAX,
   CRON_CHARACTERS_MAX,
+  ERROR_FILTER_CHARACTERS_MAX,
   EVERY_MS_MIN,
   KEY_CHARACTERS_MAX,
+  LIST_TYPES_MAX,
   SCHEDULE_GRACE_MS_MAX,
   SCHEDULE_GRACE_MS_MIN,
+  TAG_FILTER_CHARACTERS_MAX,
+  TAG_FILTERS_MAX,
   TYPE_CHARACTERS_MAX,
 } from '../core/bounds.ts'
 import type { FieldProblem } from '../core/errors.ts'
@@ -147,11 +151,6 @@ const canvasRule = objectOf(
   },
 )
 
-const LIST_TYPES_MAX = 10
-const LIST_TAGS_MAX = 10
-const TAG_FILTER_CHARACTERS_MAX = 385
-const ERROR_FILTER_CHARACTERS_MAX = 200
-
 /** The filter of a list. The HTTP API checks the same fields as a query (`shared/api/tasks.ts`). */
 const listRule = objectOf(
   {},
@@ -167,7 +166,7 @@ const listRule = objectOf(
         'name:value, such as team:red',
         value => value.length <= TAG_FILTER_CHARACTERS_MAX && /^.+:/s.test(value),
       ),
-      { max: LIST_TAGS_MAX },
+      { max: TAG_FILTERS_MAX },
     ),
     error: name(ERROR_FILTER_CHARACTERS_MAX),
     order: oneOf('due', '-due', 'created', '-created', 'ended', '-ended'),

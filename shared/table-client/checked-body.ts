@@ -4,7 +4,7 @@ import { ProblemError } from '../client/problem-error.ts'
 import type { FieldProblem } from '../core/errors.ts'
 import { joinPath } from '../core/rules/rules.ts'
 import type { AnyDefinition } from '../define/any-definition.ts'
-import { bodyOf, type Publishable } from '../define/publishable.ts'
+import { bodyOf, inputProblems, type Publishable } from '../define/publishable.ts'
 import { invalid } from '../present/problems.ts'
 import { bodyProblems } from '../requests/body-rules.ts'
 import { callbacksSizeProblem, fieldProblems, sizeProblem } from '../requests/publish-requests.ts'
@@ -22,11 +22,12 @@ export async function checkedBody(
 ): Promise<PublishBody> {
   refuse(canvasProblems(what, at))
   const body = asSent(bodyOf(what, given))
-  if (isDefinition(what)) refuse(await inputProblems(what, given[0], at))
+  const inputPath = joinPath(at, ['input'])
+  if (isDefinition(what)) refuse((await inputProblems(what.input, given[0], inputPath)) ?? [])
   refuse(bodyProblems('publish', body, at))
   const checked = body as PublishBody
   refuse(fieldProblems(checked, now, at))
-  const tooLarge = sizeProblem(checked.input, joinPath(at, ['input'])) ?? callbacksSizeProblem(checked, at)
+  const tooLarge = sizeProblem(checked.input, inputPath) ?? callbacksSizeProblem(checked, at)
   if (tooLarge) refuse([tooLarge], 'too-large')
   return checked
 }
@@ -54,17 +55,4 @@ const CANVASES = ['chain', 'group', 'chord']
 function canvasProblems(what: Publishable, path: string): FieldProblem[] {
   const isCanvas = typeof what === 'object' && CANVASES.some(name => name in what)
   return isCanvas ? [{ path, message: 'is a canvas, which only the client of the HTTP API publishes' }] : []
-}
-
-/** What the definition's schema says about an input, before anything is written. The worker parses the input again. */
-async function inputProblems(
-  { input: schema }: AnyDefinition,
-  input: unknown,
-  at: string,
-): Promise<FieldProblem[]> {
-  const parsed = await schema?.['~standard'].validate(input)
-  return (parsed?.issues ?? []).map(({ path = [], message }) => ({
-    path: joinPath(at, ['input', ...path.map(part => String(typeof part === 'object' ? part.key : part))]),
-    message,
-  }))
 }

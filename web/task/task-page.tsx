@@ -7,6 +7,7 @@ import { Facts } from '../parts/facts.tsx'
 import { duration, moment } from '../parts/format.ts'
 import { JsonView } from '../parts/json-view.tsx'
 import { Empty, Failure, Loading } from '../parts/notes.tsx'
+import { Operations } from '../parts/operations.tsx'
 import { Card, Page } from '../parts/page.tsx'
 import { CopyButton, Name, When } from '../parts/text.tsx'
 import { ErrorView } from './error-view.tsx'
@@ -144,7 +145,7 @@ function Details({ task }: { readonly task: ApiTask }) {
           ]}
         />
       </Card>
-      {task.operations && task.operations.length > 0 && <Operations operations={task.operations} />}
+      <Operations operations={task.operations} />
     </aside>
   )
 }
@@ -164,21 +165,4 @@ function relationsOf({ canvasId, parentId, userId, tags, traceId, stage, fairnes
     ['Trace', traceId !== undefined && <Name>{traceId}</Name>],
     ...Object.entries(tags ?? {}).map(([name, value]) => [name, <Name key={name}>{value}</Name>] as const),
   ].map(([name, value]) => [String(name), value === false ? undefined : value] as const)
-}
-
-function Operations({ operations }: { readonly operations: NonNullable<ApiTask['operations']> }) {
-  return (
-    <Card title="Changed by people">
-      <ol className="operations">
-        {operations.toReversed().map(({ at, by, what }) => (
-          <li key={`${at} ${what}`}>
-            <Name mono={false}>{what}</Name>
-            <span className="soft">
-              <Name mono={false}>{by}</Name> <When at={at} />
-            </span>
-          </li>
-        ))}
-      </ol>
-    </Card>
-  )
 }

@@ -11,6 +11,7 @@ import { Facts } from '../parts/facts.tsx'
 import { duration, moment, number } from '../parts/format.ts'
 import { JsonView } from '../parts/json-view.tsx'
 import { Empty, Failure, Loading } from '../parts/notes.tsx'
+import { Operations } from '../parts/operations.tsx'
 import { Card, Page } from '../parts/page.tsx'
 import { STATUSES, toneOf } from '../parts/status.tsx'
 import { Name, When } from '../parts/text.tsx'
@@ -120,7 +121,7 @@ function Warnings({ warnings }: { readonly warnings: readonly string[] }) {
 }
 
 function Side({ type }: { readonly type: ApiType }) {
-  const { limits = {}, operations = [] } = type
+  const { limits = {} } = type
   const keyed = (key: string | undefined) => (key === undefined ? '' : ` for each ${key}`)
   return (
     <aside className="column" aria-label="Details">
@@ -154,20 +155,7 @@ function Side({ type }: { readonly type: ApiType }) {
           ]}
         />
       </Card>
-      {operations.length > 0 && (
-        <Card title="Changed by people">
-          <ol className="operations">
-            {operations.toReversed().map(({ at, by, what }) => (
-              <li key={`${at} ${what}`}>
-                <Name mono={false}>{what}</Name>
-                <span className="soft">
-                  <Name mono={false}>{by}</Name> <When at={at} />
-                </span>
-              </li>
-            ))}
-          </ol>
-        </Card>
-      )}
+      <Operations operations={type.operations} />
     </aside>
   )
 }

@@ -1,10 +1,9 @@
 import * as z from 'zod'
+import { LIST_TYPES_MAX } from '../../core/bounds.ts'
 import { count, cursor, limit, optional, pageOf, shownTime, strict, time, typeName } from '../scalars.ts'
 import type { TypeOf } from '../type-of.ts'
 
 /** Failures of tasks and runs, grouped by type and error. */
-
-const LIST_TYPES_MAX = 10
 
 export const failuresQuery = strict({
   /** The types whose failures are shown; those of every type when left out. */

@@ -28,8 +28,9 @@ import { transact } from '../kernel/kernel.ts'
 import { bodyValue } from '../kernel/living-bodies.ts'
 import { readHead } from '../kernel/read-heads.ts'
 import type { System } from '../kernel/system.ts'
+import type { PublishRefusal } from '../publish/refusals.ts'
 import { requestOfBody } from '../publish/request-of-body.ts'
-import { resolvePublication, type UnknownType } from '../publish/resolve-publication.ts'
+import { resolvePublication } from '../publish/resolve-publication.ts'
 import { registeredNames } from '../types/registered-names.ts'
 import { batchTypeReader } from '../types/type-cache.ts'
 import { ticksOfTiming } from './cron-ticks.ts'
@@ -44,13 +45,7 @@ export type ScheduleRequest = {
 
 export type PutScheduleOutcome =
   | { readonly ok: true; readonly created: boolean; readonly task: Schedule }
-  | {
-      readonly ok: false
-      readonly reason: 'unknown-type'
-      readonly unknown: readonly UnknownType[]
-      readonly existing: readonly string[]
-    }
-  | { readonly ok: false; readonly reason: 'invalid'; readonly problems: readonly FieldProblem[] }
+  | PublishRefusal
   /** A person has changed the schedule since the caller read it. `task` is left out when none exists. */
   | { readonly ok: false; readonly reason: 'stale'; readonly task?: Schedule }
 

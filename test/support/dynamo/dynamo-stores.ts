@@ -1,14 +1,6 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
-import { createCanvasStore } from '../../../shared/aws/dynamo/canvas/canvas-store.ts'
-import { createFailureStore } from '../../../shared/aws/dynamo/failures/failure-store.ts'
-import { createTurnStore } from '../../../shared/aws/dynamo/fair/turn-store.ts'
-import { createTaskStore } from '../../../shared/aws/dynamo/head/task-store.ts'
-import { createLimitStore } from '../../../shared/aws/dynamo/limits/limit-store.ts'
-import { createRecordStore } from '../../../shared/aws/dynamo/records/record-store.ts'
-import { createTypeStore } from '../../../shared/aws/dynamo/types/type-store.ts'
-import { createTargets } from '../../../shared/aws/dynamo/worker/targets.ts'
-import { createWorkerStore } from '../../../shared/aws/dynamo/worker/worker-store.ts'
+import { storesOn } from '../../../shared/aws/system.ts'
 import type {
   CanvasStore,
   FailureStore,
@@ -53,14 +45,6 @@ export function dynamoStores(client: DynamoDBClient, table: string): DynamoStore
     documents,
     table,
     clock,
-    tasks: createTaskStore(documents, { table, newWriteId, clock, chance }),
-    types: createTypeStore(documents, { table, clock }),
-    canvases: createCanvasStore(documents, { table, clock, chance }),
-    limits: createLimitStore(documents, { table, newWriteId }),
-    turns: createTurnStore(documents, { table }),
-    failures: createFailureStore(documents, { table }),
-    records: createRecordStore(documents, { table, clock }),
-    targets: createTargets(documents, { table, clock, chance }),
-    workers: createWorkerStore(documents, { table, clock }),
+    ...storesOn(documents, { table, clock, chance, newWriteId }),
   }
 }

@@ -1,0 +1,26 @@
+import type { ApiOperation } from '../../shared/api/scalars.ts'
+import { Card } from './page.tsx'
+import { Name, When } from './text.tsx'
+
+/** The last changes that people made to a task or a type, newest first. Shows nothing when there are none. */
+export function Operations({
+  operations = [],
+}: {
+  readonly operations?: readonly ApiOperation[] | undefined
+}) {
+  if (operations.length === 0) return null
+  return (
+    <Card title="Changed by people">
+      <ol className="operations">
+        {operations.toReversed().map(({ at, by, what }) => (
+          <li key={`${at} ${what}`}>
+            <Name mono={false}>{what}</Name>
+            <span className="soft">
+              <Name mono={false}>{by}</Name> <When at={at} />
+            </span>
+          </li>
+        ))}
+      </ol>
+    </Card>
+  )
+}
