@@ -28,7 +28,12 @@ const BATCH_ESCAPED_BYTES_MAX = 6_000_000
 /** What has a backslash more in a JSON string. JSON text has no other such characters. */
 const ESCAPED = /["\\]/
 
-type Member = { readonly index: number; readonly body: PublishBody }
+type Member = {
+  readonly index: number
+  readonly body: PublishBody
+  /** Whether the client made the key. */
+  readonly isKeyOurs: boolean
+}
 
 /** What the client gives to the batches, so that a browser loads their code alone. */
 export type BatchTools = {
@@ -55,7 +60,7 @@ export async function publishMany(
     const sent: Promise<void> = sendBatch(tools, batch, call)
       .then(
         answers => {
-          for (const [at, { index }] of batch.entries()) results[index] = answers[at] as PublishResult
+          for (const [at, member] of batch.entries()) results[member.index] = resultOf(member, answers[at])
         },
         error => void failures.push(error),
       )
@@ -81,9 +86,15 @@ async function* checked(
     const body = tools.withKey(definition ? { ...given, type: definition.type } : given)
     const refusal = definition && (await tools.refuseInput(definition, body.input).catch(problemIn))
     if (refusal) refuse(index, { status: refusal.status, problem: refusal.problem })
-    else yield { index, body }
+    else yield { index, body, isKeyOurs: body.key !== given.key }
     index += 1
   }
+}
+
+/** As for a single publish: no other one has a key that was made for this one, so an earlier try has created the task. */
+function resultOf({ isKeyOurs }: Member, answer: PublishResult | undefined): PublishResult {
+  const result = answer as PublishResult
+  return isKeyOurs && result.created === false ? { ...result, status: 201, created: true } : result
 }
 
 function problemIn(error: unknown): ProblemError {

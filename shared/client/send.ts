@@ -1,7 +1,7 @@
 import type { Problem } from '../api/problems.ts'
+import { pauseFor } from './pause-for.ts'
 import { clientProblem, ProblemError } from './problem-error.ts'
 import { pauseAfter, type Repetition } from './repetition.ts'
-import { sleep } from './sleep.ts'
 import { startTimeLimit, type TimeLimit } from './time-limit.ts'
 
 type HeaderSource = Readonly<Record<string, string>>
@@ -60,25 +60,15 @@ export function createTransport(settings: ClientSettings): { readonly open: Open
   const { timeoutMs = DEFAULT_TIMEOUT_MS, tries = DEFAULT_TRIES } = settings
   const request = createRequests(settings)
   const limitOf = ({ call }: Ask) => startTimeLimit(call?.timeoutMs ?? timeoutMs, call?.signal)
-  const open: Open = async (method, path, ask = {}) => {
+  const open: Open = (method, path, ask = {}) => {
     const limit = limitOf(ask)
-    try {
-      return await request(method, path, ask, limit)
-    } finally {
-      limit.stopClock()
-    }
+    return request(method, path, ask, limit).finally(limit.stopClock)
   }
-  const send: Send = async <Answer>(method: string, path: string, ask: Ask = {}) => {
+  const send: Send = <Answer>(method: string, path: string, ask: Ask = {}) => {
     const limit = limitOf(ask)
-    const once = async () =>
-      answerIn(await (await request(method, path, ask, limit)).text(), `${method} ${path}`)
-    try {
-      return (await repeated(once, ask, ask.call?.tries ?? tries, limit)) as Answer
-    } catch (error) {
-      throw limit.problemOf(error, `${method} ${path}`)
-    } finally {
-      limit.stopClock()
-    }
+    const once = () => request(method, path, ask, limit, answerIn)
+    const answer = repeated(once, ask, ask.call?.tries ?? tries, limit) as Promise<Answer>
+    return answer.finally(limit.stopClock)
   }
   return { open, send }
 }
@@ -105,14 +95,15 @@ async function repeated(
 
 async function pauseOrThrow(error: unknown, ms: number | undefined, limit: TimeLimit): Promise<void> {
   if (ms === undefined || ms >= limit.leftMs()) throw error
-  await sleep(ms, limit.signal)
+  await pauseFor(ms, limit.signal)
 }
 
 function isMissing(error: unknown): boolean {
   return error instanceof ProblemError && error.status === 404
 }
 
-function answerIn(text: string, call: string): unknown {
+async function answerIn(response: Response, call: string): Promise<unknown> {
+  const text = await response.text()
   try {
     return text === '' ? undefined : JSON.parse(text)
   } catch (error) {
@@ -123,7 +114,7 @@ function answerIn(text: string, call: string): unknown {
 
 function createRequests({ url, fetch: send = fetch, headers = {}, token }: ClientSettings) {
   const base = (url ?? urlOfEnvironment() ?? LOCAL_URL).replace(/\/+$/, '')
-  return async (method: string, path: string, ask: Ask, limit: TimeLimit): Promise<Response> => {
+  async function responseTo(method: string, path: string, ask: Ask, signal: AbortSignal): Promise<Response> {
     if (!URL.canParse(base)) throw noUrl(base)
     const { body, query, headers: more } = ask
     const bearer = typeof token === 'function' ? await token() : token
@@ -136,13 +127,25 @@ function createRequests({ url, fetch: send = fetch, headers = {}, token }: Clien
         ...(body !== undefined && { 'content-type': 'application/json' }),
       },
       ...(body !== undefined && { body: JSON.stringify(body) }),
-      signal: limit.signal,
+      signal,
     })
-    const response = await send(request).catch(error => {
-      throw limit.problemOf(error, `${method} ${request.url}`)
-    })
+    const response = await send(request)
     if (response.ok) return response
     throw new ProblemError(problemOf(response, await response.text(), `${method} ${path}`, send !== fetch))
+  }
+  // What the functions of the caller throw, and a body that breaks off, become problems, too.
+  return async <Answer = Response>(
+    method: string,
+    path: string,
+    ask: Ask,
+    limit: TimeLimit,
+    read = async (response: Response, _call: string) => response as Answer,
+  ): Promise<Answer> => {
+    try {
+      return await read(await responseTo(method, path, ask, limit.signal), `${method} ${path}`)
+    } catch (error) {
+      throw limit.problemOf(error, `${method} ${base}${path}`)
+    }
   }
 }
 
