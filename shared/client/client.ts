@@ -28,7 +28,7 @@ import { clientProblem } from './problem-error.ts'
 import { type ClientArguments, isRepeatable, type Published, publishAny, withKey } from './publish.ts'
 import type { Many, PublishManyOptions, TaskOf } from './publish-many.ts'
 import { refuseInput } from './refuse-input.ts'
-import { type CallOptions, type ClientSettings, createTransport } from './send.ts'
+import { type CallOptions, type ClientSettings, createTransport, unsendable } from './send.ts'
 import { type ResultOptions, waitForResult } from './wait-for-result.ts'
 
 /** A task of a type, or a canvas: its id, or its key. */
@@ -131,7 +131,7 @@ export type Client = Operations & {
 export function createClient(settings: ClientSettings = {}): Client {
   const { open, send } = createTransport(settings)
   const operations = createOperations(send)
-  const tools = { send, refuseInput, withKey, isRepeatable }
+  const tools = { send, refuseInput, withKey, isRepeatable, unsendable }
   const endOf = (id: string) => (read: CallOptions) => operations.get(id, read)
   const canvasEnd = (id: string) => (read: CallOptions) => operations.canvas(id, { limit: 1 }, read)
   return {

@@ -118,17 +118,13 @@ function createRequests({ url, fetch: send = fetch, headers = {}, token }: Clien
     if (!URL.canParse(base)) throw noUrl(base)
     const { body, query, headers: more } = ask
     const bearer = typeof token === 'function' ? await token() : token
-    const request = new Request(`${base}${path}${queryText(query)}`, {
-      method,
-      headers: {
-        ...(typeof headers === 'function' ? await headers() : headers),
-        ...(bearer !== undefined && { authorization: `Bearer ${bearer}` }),
-        ...more,
-        ...(body !== undefined && { 'content-type': 'application/json' }),
-      },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-      signal,
-    })
+    const given = {
+      ...(typeof headers === 'function' ? await headers() : headers),
+      ...(bearer !== undefined && { authorization: `Bearer ${bearer}` }),
+      ...more,
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+    }
+    const request = requestOf(`${base}${path}${queryText(query)}`, { method, headers: given, signal }, body)
     const response = await send(request)
     if (response.ok) return response
     throw new ProblemError(problemOf(response, await response.text(), `${method} ${path}`, send !== fetch))
@@ -147,6 +143,21 @@ function createRequests({ url, fetch: send = fetch, headers = {}, token }: Clien
       throw limit.problemOf(error, `${method} ${base}${path}`)
     }
   }
+}
+
+/** @throws ProblemError for a body that JSON cannot hold, such as a bigint, and for a header that no request may have */
+function requestOf(url: string, init: RequestInit & { readonly method: string }, body: unknown): Request {
+  try {
+    return new Request(url, body === undefined ? init : { ...init, body: JSON.stringify(body) })
+  } catch (error) {
+    throw unsendable(`${init.method} ${url}`, error)
+  }
+}
+
+/** The error of a request that cannot be made from what the caller gave. */
+export function unsendable(what: string, error: unknown): ProblemError {
+  const detail = `${what} cannot be sent: ${(error as Error).message}`
+  return clientProblem('invalid', { title: 'The request is not valid', status: 400, detail }, error)
 }
 
 /** The address in the environment. Browsers have no environment. */

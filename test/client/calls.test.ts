@@ -173,9 +173,9 @@ describe('what the functions of the caller throw', () => {
   })
 
   test('becomes a problem when it sets a header that no request may have', async () => {
-    const { client, requests } = aClient([published], { headers: { 'not a header': 'x' }, tries: 1 })
+    const { client, requests } = aClient([published], { headers: { 'not a header': 'x' } })
 
-    expect(await errorOf(client.get('a:b'))).toMatchObject({ name: 'ProblemError', code: 'no-answer' })
+    expect(await errorOf(client.get('a:b'))).toMatchObject({ name: 'ProblemError', code: 'invalid' })
     expect(requests).toHaveLength(0)
   })
 })
@@ -223,6 +223,21 @@ describe('a publish', () => {
       problem: { errors: [{ path: 'input.width' }] },
     })
     expect(requests).toHaveLength(0)
+  })
+
+  test('with an input that JSON cannot hold is refused at once, and harms no other task of a batch', async () => {
+    const { client, requests } = aClient([answer({ results: [{ status: 201, id: 'a:2', created: true }] })])
+    const wrong = { type: 'a', key: '1', input: 1n as never }
+
+    const error = await errorOf(client.publish(wrong))
+    const many = await done(client.publishMany([wrong, { type: 'a', key: '2' }]))
+
+    expect(error).toMatchObject({ name: 'ProblemError', code: 'invalid', status: 400 })
+    expect(many).toMatchObject([
+      { status: 400, problem: { detail: expect.stringContaining('the task of a cannot') } },
+      { id: 'a:2' },
+    ])
+    expect(requests).toHaveLength(1)
   })
 
   test('sends the input as it was given, because the handler parses it', async () => {
