@@ -58,7 +58,7 @@ export class TaskSystem extends Construct {
       ...(props.warmThroughput && { warmThroughput: props.warmThroughput }),
     })
     const messages = new Messages(this, 'Messages', settings)
-    const timers = new FarTimers(this, 'FarTimers', settings, messages.wake.queue)
+    const timers = new FarTimers(this, 'FarTimers', messages)
     const events = new SystemEvents(this, 'Events', settings)
     this.eventBus = events.bus
     this.parts = { settings, table, messages, timers, events, reach: new TypeReach() }
@@ -176,7 +176,7 @@ export class TaskSystem extends Construct {
 
   /**
    * Grants `fn` to operate over the HTTP API at `BATON_URL`. It may read, retry, cancel, change and remove tasks; pause, resume
-   * and purge types; cancel canvases; and pause, resume and trigger schedules. With `types` it may operate on tasks of these
+   * and purge types; cancel canvases; pause, resume and trigger schedules; and send dead letters again. With `types` it may operate on tasks of these
    * types and on the types themselves. It may not list tasks then: the query names the type, and IAM does not see the query.
    *
    * @throws BatonError `invalid` when `types` is empty or names no type.

@@ -56,4 +56,5 @@ const NO_MESSAGES: Messages = {
   lookAtLimits: refuse,
   backlog: refuse,
   waitingJobs: refuse,
+  sendAgain: refuse,
 }

@@ -9,6 +9,7 @@
  */
 
 import type { ApiCanvas } from '../api/canvases.ts'
+import type { ApiDeadLetter, DeadLettersQuery } from '../api/diagnosis/dead-letters.ts'
 import type { ApiFailureGroup, FailuresQuery } from '../api/diagnosis/failures.ts'
 import type { ApiEvent } from '../api/events.ts'
 import type { PublishBody, PublishResult } from '../api/publish.ts'
@@ -72,6 +73,8 @@ export type Client = Operations & {
   list(filter: ListFilter, call?: CallOptions): Items<ApiTask>
   /** Yields all failures, grouped by type and error, those with the most failures first. */
   allFailures(query?: FailuresQuery, call?: CallOptions): Items<ApiFailureGroup>
+  /** Yields all dead letters: by queue, and within a queue the newest first. */
+  deadLetters(query?: DeadLettersQuery, call?: CallOptions): Items<ApiDeadLetter>
   /** Yields all task types, in the order of their names. */
   allTypes(call?: CallOptions): Items<ApiType>
   /** Yields all schedules, ordered by their next tick. */
@@ -152,6 +155,8 @@ export function createClient(settings: ClientSettings = {}): Client {
       pages(cursor => operations.listPage({ ...filter, ...cursor }, call), filter.cursor),
     allFailures: (query, call) =>
       pages(cursor => operations.failures({ ...LONGEST, ...query, ...cursor }, call), query?.cursor),
+    deadLetters: (query, call) =>
+      pages(cursor => operations.deadLettersPage({ ...LONGEST, ...query, ...cursor }, call), query?.cursor),
     allTypes: call => pages(cursor => operations.types({ ...LONGEST, ...cursor }, call)),
     allSchedules: call => pages(cursor => operations.schedules({ ...LONGEST, ...cursor }, call)),
     allWorkers: call => pages(cursor => operations.workers({ ...LONGEST, ...cursor }, call)),

@@ -1,4 +1,10 @@
 import type { ApiCanvas } from '../api/canvases.ts'
+import type {
+  ApiDeadLetter,
+  DeadLettersQuery,
+  ReplayAnswer,
+  ReplayBody,
+} from '../api/diagnosis/dead-letters.ts'
 import type { ApiFailureGroup, FailuresQuery } from '../api/diagnosis/failures.ts'
 import type { WhyAnswer, WhyQuery } from '../api/diagnosis/why.ts'
 import { canvasPath, runPath, schedulePath, taskPath, typePath, whyPath } from '../api/paths.ts'
@@ -71,6 +77,13 @@ export type Operations = {
   triggerSchedule(name: string, call?: CallOptions): Promise<TriggerAnswer>
   /** Reads one page of failures, grouped by type and error, those with the most failures first. `allFailures` reads all pages. */
   failures(query?: FailuresQuery, call?: CallOptions): Promise<Page<ApiFailureGroup>>
+  /** Reads one page of dead letters: by queue, and within a queue the newest first. `deadLetters` reads all pages. */
+  deadLettersPage(query?: DeadLettersQuery, call?: CallOptions): Promise<Page<ApiDeadLetter>>
+  /**
+   * Sends dead letters again: up to 100 by their ids, or the next 100 of a queue. Each has a result of its own. A `nextCursor` in the
+   * answer asks for the rest of the queue.
+   */
+  replayDeadLetters(which: ReplayBody, call?: CallOptions): Promise<ReplayAnswer>
   /** Counts a type's tasks by status. */
   counts(type: string, call?: CallOptions): Promise<Counts>
   /** Reads one page of task types, in the order of their names. */
@@ -179,6 +192,8 @@ function otherOperations(send: Send): Omit<Operations, TaskOperation | WorkerOpe
     // A second one would publish a second task.
     triggerSchedule: (name, call) => send('POST', `${schedulePath(name)}/trigger`, { body: {}, call }),
     failures: (query, call) => read('/v1/failures', query, call),
+    deadLettersPage: (query, call) => read('/v1/dead-letters', query, call),
+    replayDeadLetters: (body, call) => send('POST', '/v1/dead-letters/replay', { body, call }),
     counts: (type, call) => read(`${typePath(type)}/counts`, {}, call),
     types: (page, call) => read('/v1/types', page, call),
     type: (type, call) => read(typePath(type), {}, call),

@@ -1,5 +1,6 @@
 import { createMemoryCanvasStore } from '../../shared/testing/stores/canvas-store.ts'
 import { createManualClock } from '../../shared/testing/stores/clock.ts'
+import { createMemoryDeadLetterStore } from '../../shared/testing/stores/dead-letter-store.ts'
 import { createMemoryLimitStore } from '../../shared/testing/stores/limit-store.ts'
 import {
   createMemoryFailureStore,
@@ -24,6 +25,7 @@ async function memoryStores(): Promise<Stores> {
     limits: createMemoryLimitStore(),
     turns: createMemoryTurnStore(),
     failures: createMemoryFailureStore(),
+    deadLetters: createMemoryDeadLetterStore(clock),
     records: createMemoryRecordStore(clock),
     targets: createMemoryTargets(clock),
     workers: createMemoryWorkerStore(clock),

@@ -6,6 +6,7 @@ import {
   type SQSClient,
   SQSServiceException,
 } from '@aws-sdk/client-sqs'
+import { type ReplayQueue, typeOfQueue } from '../../core/dead-letters/dead-letters.ts'
 import { BatonError } from '../../core/errors.ts'
 import { groupBy } from '../../core/group-by.ts'
 import { textBytes } from '../../core/json.ts'
@@ -20,6 +21,7 @@ import {
   encodeLimitLook,
   encodeLook,
   encodeMinute,
+  freshBody,
 } from './wire.ts'
 
 export type QueueNames = {
@@ -60,7 +62,27 @@ export function createSqsMessages(sqs: SQSClient, names: QueueNames, codec: Task
     continueJobs: async looks => sendWakes(sqs, jobsQueueOf(names), looks, encodeJob),
     backlog: type => visibleMessages(sqs, urlOf(names, type)),
     waitingJobs: async () => (await visibleMessages(sqs, jobsQueueOf(names))) ?? 0,
+    sendAgain: letters => sendAgain(sqs, names, letters),
   }
+}
+
+/** Sends the bodies of dead letters to the queues that gave them up. */
+async function sendAgain(
+  sqs: SQSClient,
+  names: QueueNames,
+  letters: Parameters<Messages['sendAgain']>[0],
+): Promise<SendFailure[]> {
+  const byUrl = groupBy(
+    letters.map(({ queue, body }, index) => ({ queue, index, body: freshBody(body), delaySeconds: 0 })),
+    ({ queue }) => replayUrlOf(names, queue),
+  )
+  const sent = [...byUrl].map(([url, group]) => sendAll(sqs, url, group, missingQueue))
+  return (await Promise.all(sent)).flat()
+}
+
+function replayUrlOf(names: QueueNames, queue: ReplayQueue): string {
+  if (queue === 'wake') return names.wakeQueueUrl
+  return queue === 'jobs' ? jobsQueueOf(names) : urlOf(names, typeOfQueue(queue) ?? '')
 }
 
 function sendWakes<Look extends { readonly delaySeconds: number }>(
@@ -102,17 +124,31 @@ export function urlOf({ system, wakeQueueUrl }: QueueNames, type: string): strin
   return wakeQueueUrl.slice(0, wakeQueueUrl.lastIndexOf('/') + 1) + queueNameOf(system, type)
 }
 
+type OnMissingQueue = (batch: readonly Outgoing[]) => SendFailure[]
+
+/** A task of a type without a handler waits for its handler, so nothing has failed. */
+const noFailure: OnMissingQueue = () => []
+const missingQueue: OnMissingQueue = batch =>
+  batch.map(({ index }) => ({ index, reason: 'its queue does not exist any more', transient: false }))
+
 /** Sends messages in batches. Returns the messages that were not sent, by their `index`. */
 export async function sendAll(
   sqs: SQSClient,
   url: string,
   messages: readonly Outgoing[],
+  onMissingQueue = noFailure,
 ): Promise<SendFailure[]> {
-  const results = await Promise.all(batchesOf(messages).map(batch => sendBatch(sqs, url, batch)))
+  const batches = batchesOf(messages)
+  const results = await Promise.all(batches.map(batch => sendBatch(sqs, url, batch, onMissingQueue)))
   return results.flat()
 }
 
-async function sendBatch(sqs: SQSClient, url: string, batch: readonly Outgoing[]): Promise<SendFailure[]> {
+async function sendBatch(
+  sqs: SQSClient,
+  url: string,
+  batch: readonly Outgoing[],
+  onMissingQueue: OnMissingQueue,
+): Promise<SendFailure[]> {
   try {
     const answer = await sqs.send(
       new SendMessageBatchCommand({
@@ -130,7 +166,7 @@ async function sendBatch(sqs: SQSClient, url: string, batch: readonly Outgoing[]
       transient: SenderFault !== true,
     }))
   } catch (error) {
-    if (isMissingQueue(error)) return []
+    if (isMissingQueue(error)) return onMissingQueue(batch)
     return batch.map(({ index }) => ({ index, reason: String(error), transient: isTransient(error) }))
   }
 }

@@ -5,6 +5,7 @@ import type { Chance, Clock, Log, Metrics } from '../../ports/machine.ts'
 import type { FarTimers, Messages } from '../../ports/messages.ts'
 import type {
   CanvasStore,
+  DeadLetterStore,
   FailureStore,
   LimitStore,
   RecordStore,
@@ -29,6 +30,7 @@ export type System = {
   readonly limits: LimitStore
   readonly turns: TurnStore
   readonly failures: FailureStore
+  readonly deadLetters: DeadLetterStore
   readonly targets: Targets
   readonly workers: WorkerStore
   readonly messages: Messages

@@ -3,6 +3,7 @@ import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import { storesOn } from '../../../shared/aws/system.ts'
 import type {
   CanvasStore,
+  DeadLetterStore,
   FailureStore,
   LimitStore,
   RecordStore,
@@ -24,6 +25,7 @@ export type Stores = {
   readonly limits: LimitStore
   readonly turns: TurnStore
   readonly failures: FailureStore
+  readonly deadLetters: DeadLetterStore
   readonly targets: Targets
   readonly workers: WorkerStore
   readonly clock: ManualClock

@@ -9,6 +9,7 @@ import { planLimits } from '../../../shared/runtime/limits/serve-limit-looks.ts'
 import { createMemoryCanvasStore } from '../../../shared/testing/stores/canvas-store.ts'
 import { createSeededChance } from '../../../shared/testing/stores/chance.ts'
 import { createManualClock, type ManualClock } from '../../../shared/testing/stores/clock.ts'
+import { createMemoryDeadLetterStore } from '../../../shared/testing/stores/dead-letter-store.ts'
 import { createMemoryLimitStore } from '../../../shared/testing/stores/limit-store.ts'
 import {
   createMemoryFarTimers,
@@ -50,6 +51,7 @@ export function aMemorySystem(): MemorySystem {
     limits: createMemoryLimitStore(change => void planLimits({ messages, log: silent }, [change])),
     turns: createMemoryTurnStore(),
     failures: createMemoryFailureStore(),
+    deadLetters: createMemoryDeadLetterStore(clock),
     records: createMemoryRecordStore(clock),
     targets: createMemoryTargets(clock),
     workers: createMemoryWorkerStore(clock),
