@@ -141,9 +141,12 @@ const HOUR_DIGITS = 14
 /** The partition of all dead letters. They sort by their ids. */
 export const DEAD_LETTERS_PARTITION = 'dead-letters'
 
-/** The partition of the body of one dead letter, if it is too long for the letter's own item: one item for each chunk. */
-export function letterBodyPartition(id: string): string {
-  return `dead-letter#${id}`
+/**
+ * The partition of the body of one dead letter, if it is too long for the letter's own item: one item for each chunk. It has no colon, so
+ * no grant for partitions of tasks matches it.
+ */
+export function letterBodyPartition(messageId: string): string {
+  return `dead-letter#${messageId}`
 }
 
 /** The sort key of a chunk. A body has fewer than 100 chunks. */

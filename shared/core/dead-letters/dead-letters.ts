@@ -92,11 +92,6 @@ export function idsOfQueue(queue: string): string {
   return queue + SEPARATOR
 }
 
-/** The queue in the id of a dead letter. */
-export function queueOfId(id: string): string {
-  return id.slice(0, id.indexOf(SEPARATOR))
-}
-
 /** The queue to which a dead letter can be sent again: of a type, the wake queue or the jobs queue. */
 export type ReplayQueue = 'wake' | 'jobs' | `type:${string}`
 

@@ -18,7 +18,6 @@ import {
   type DeadLetter,
   idsOfQueue,
   letterId,
-  queueOfId,
   replayQueueOf,
 } from '../../core/dead-letters/dead-letters.ts'
 import { lostMessageOf } from '../../core/dead-letters/lost-message.ts'
@@ -131,15 +130,9 @@ async function replay(
   if (!found) return { id, outcome: 'unknown' }
   const { letter, body } = found
   const queue = replayQueueOf(letter)
-  if (queue === undefined)
-    return { id, outcome: 'impossible', queue: queueOfId(id), reason: reasonFor(letter) }
+  if (queue === undefined) return { id, outcome: 'impossible', reason: reasonFor(letter) }
   const [failure] = await messages.sendAgain([{ queue, body }])
-  if (failure) {
-    const { reason, transient } = failure
-    return transient
-      ? { id, outcome: 'failed', reason }
-      : { id, outcome: 'impossible', queue: letter.queue, reason }
-  }
+  if (failure) return { id, outcome: failure.transient ? 'failed' : 'impossible', reason: failure.reason }
   // The message is sent. A letter that stays may be sent again without harm.
   await deadLetters.remove(letter).catch(error => {
     log.warn('a dead letter was sent again, and is still listed', { error, letterId: id })

@@ -1,5 +1,6 @@
 import type { EventBridgeClient } from '@aws-sdk/client-eventbridge'
 import { createCanvasStore } from '../../../shared/aws/dynamo/canvas/canvas-store.ts'
+import { createDeadLetterStore } from '../../../shared/aws/dynamo/dead-letters/dead-letter-store.ts'
 import { createFailureStore } from '../../../shared/aws/dynamo/failures/failure-store.ts'
 import { createTurnStore } from '../../../shared/aws/dynamo/fair/turn-store.ts'
 import { headItem } from '../../../shared/aws/dynamo/head/items.ts'
@@ -32,6 +33,7 @@ export type Mirror = {
     | 'limits'
     | 'turns'
     | 'failures'
+    | 'deadLetters'
     | 'records'
     | 'targets'
     | 'workers'
@@ -73,6 +75,7 @@ export function createMirror(names: Names): Mirror {
       limits: createLimitStore(documents, settings),
       turns: createTurnStore(documents, settings),
       failures: createFailureStore(documents, settings),
+      deadLetters: createDeadLetterStore(documents, settings),
       records: createRecordStore(documents, settings),
       targets: createTargets(documents, settings),
       workers: createWorkerStore(documents, settings),

@@ -5,7 +5,6 @@ import {
   type LetterQueue,
   type LetterSubject,
   letterId,
-  queueOfId,
   replayQueueOf,
 } from '../../../shared/core/dead-letters/dead-letters.ts'
 import { explainLetter } from '../../../shared/core/dead-letters/explain-letter.ts'
@@ -14,7 +13,7 @@ import { aLetter } from '../../support/tasks/a-letter.ts'
 import { aTask, NOW } from '../../support/tasks/a-task.ts'
 
 describe('the id of a dead letter', () => {
-  test('sorts by queue and time, and names its queue', () => {
+  test('sorts by queue and time, and begins with its queue', () => {
     const ids = [
       letterId('type:resize', 2, 'b'),
       letterId('type:resize', 11, 'a'),
@@ -23,7 +22,6 @@ describe('the id of a dead letter', () => {
 
     expect([...ids].sort()).toEqual(ids)
     expect(ids.every(isLetterId)).toBe(true)
-    expect(ids.map(queueOfId)).toEqual(['type:resize', 'type:resize', 'wake'])
     expect(ids[0]?.startsWith(idsOfQueue('type:resize'))).toBe(true)
     expect(letterId('type:resize-2', 2, 'b').startsWith(idsOfQueue('type:resize'))).toBe(false)
   })

@@ -49,7 +49,7 @@ export function putChunk(
   letter: DeadLetter,
   { chunk, text }: { readonly chunk: number; readonly text: string },
 ): PutCommandInput {
-  const key = { pk: letterBodyPartition(letter.id), sk: chunkSortKey(chunk) }
+  const key = { pk: letterBodyPartition(letter.messageId), sk: chunkSortKey(chunk) }
   const Item = { ...key, ...SCHEMA, body: text, ttl: ttlSeconds(letterExpiresAt(letter)) }
   return { ...METERED, TableName: table, Item }
 }
@@ -61,8 +61,8 @@ export function getLetter(table: string, id: string): GetCommandInput {
 }
 
 /** Reads one chunk. Strongly consistent. */
-export function getChunk(table: string, id: string, chunk: number): GetCommandInput {
-  const Key = { pk: letterBodyPartition(id), sk: chunkSortKey(chunk) }
+export function getChunk(table: string, messageId: string, chunk: number): GetCommandInput {
+  const Key = { pk: letterBodyPartition(messageId), sk: chunkSortKey(chunk) }
   return { ...METERED, TableName: table, Key, ConsistentRead: true }
 }
 
@@ -94,8 +94,8 @@ export function deleteLetter(table: string, id: string): DeleteCommandInput {
 }
 
 /** Deletes one chunk. No guard: a repeated deletion changes nothing. */
-export function deleteChunk(table: string, id: string, chunk: number): DeleteCommandInput {
-  return { ...METERED, TableName: table, Key: { pk: letterBodyPartition(id), sk: chunkSortKey(chunk) } }
+export function deleteChunk(table: string, messageId: string, chunk: number): DeleteCommandInput {
+  return { ...METERED, TableName: table, Key: { pk: letterBodyPartition(messageId), sk: chunkSortKey(chunk) } }
 }
 
 /** Writes the note beside a task. No guard: the last note wins, and a note for another revision is void. */

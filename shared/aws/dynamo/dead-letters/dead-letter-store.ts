@@ -50,7 +50,7 @@ export function createDeadLetterStore(
       }
       await answerOf(documents.send(new DeleteCommand(requests.deleteLetter(table, letter.id))))
       for (let chunk = 0; chunk < Number(Item?.chunks ?? 0); chunk++) {
-        await answerOf(documents.send(new DeleteCommand(requests.deleteChunk(table, letter.id, chunk))))
+        await answerOf(documents.send(new DeleteCommand(requests.deleteChunk(table, letter.messageId, chunk))))
       }
     },
     note: async lost => {
@@ -72,12 +72,14 @@ function letterFrom(item: Item): DeadLetter {
 async function bodyOf(
   documents: DynamoDBDocumentClient,
   table: string,
-  { sk, body, chunks = 0 }: Item,
+  item: Item,
 ): Promise<string | undefined> {
+  const { body, chunks = 0 } = item
   if (body !== undefined) return body as string
+  const { messageId } = letterFrom(item)
   const texts: string[] = []
   for (let chunk = 0; chunk < Number(chunks); chunk++) {
-    const request = new GetCommand(requests.getChunk(table, sk as string, chunk))
+    const request = new GetCommand(requests.getChunk(table, messageId, chunk))
     const { Item } = await answerOf(documents.send(request))
     if (!Item) return undefined
     texts.push(Item.body as string)
