@@ -51,6 +51,8 @@ export async function collectDeadLetters(
     const written = arrived.filter((_, nth) => kept[nth])
     await queue.remove(written)
     moved += written.length
+    // What cannot be written would only arrive again.
+    if (written.length === 0) return moved
   }
   return moved
 }
@@ -108,10 +110,8 @@ export type Replayed = { readonly id: string } & (
   | { readonly outcome: 'sent' }
   /** There is no such letter. */
   | { readonly outcome: 'unknown' }
-  /** It can never be sent again. */
-  | { readonly outcome: 'impossible'; readonly queue: string; readonly reason: string }
-  /** It was not sent now, and may be sent later. */
-  | { readonly outcome: 'failed'; readonly reason: string }
+  /** `impossible`: it can never be sent again. `failed`: it was not sent now, and may be sent later. */
+  | { readonly outcome: 'impossible' | 'failed'; readonly reason: string }
 )
 
 /** Sends these dead letters again to the queues that gave them up, and removes them. The outcomes are in the order of the ids. */

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import {
@@ -52,13 +52,13 @@ async function aDyingFunction(name: string): Promise<() => void> {
   const assembly = await testAssembly()
   const { Resources } = JSON.parse(readFileSync(join(assembly, 'Baton.template.json'), 'utf8'))
   const fn = system.cloud.functions.find(name)
-  const own = join(assembly, Resources[fn.logicalId].Metadata['aws:asset:path'], 'index.mjs')
   const code = join(folder, name)
-  mkdirSync(code)
+  const own = join(assembly, Resources[fn.logicalId].Metadata['aws:asset:path'])
+  cpSync(own, join(code, 'code'), { recursive: true })
   writeFileSync(
     join(code, 'index.mjs'),
     `import { existsSync } from 'node:fs'
-const own = import(${JSON.stringify(own)})
+const own = import('./code/index.mjs')
 export const handler = async (event, context) =>
   existsSync(${JSON.stringify(killing)}) ? process.exit(1) : (await own).handler(event, context)
 `,
