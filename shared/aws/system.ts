@@ -7,7 +7,6 @@ import type { TaskCodec } from '../ports/messages.ts'
 import { CHANGE_HOOKS } from '../runtime/change-hooks.ts'
 import type { System } from '../runtime/kernel/system.ts'
 import { createCanvasStore } from './dynamo/canvas/canvas-store.ts'
-import { createDeadLetterStore } from './dynamo/dead-letters/dead-letter-store.ts'
 import { createFailureStore } from './dynamo/failures/failure-store.ts'
 import { createTurnStore } from './dynamo/fair/turn-store.ts'
 import { createHeadReader, type HeadReader } from './dynamo/head/head-reader.ts'
@@ -89,16 +88,7 @@ function systemOn(
 
 type Stores = Pick<
   System,
-  | 'tasks'
-  | 'types'
-  | 'canvases'
-  | 'limits'
-  | 'turns'
-  | 'failures'
-  | 'deadLetters'
-  | 'records'
-  | 'targets'
-  | 'workers'
+  'tasks' | 'types' | 'canvases' | 'limits' | 'turns' | 'failures' | 'records' | 'targets' | 'workers'
 >
 
 type StoreSettings = Pick<System, 'clock' | 'chance'> & {
@@ -119,7 +109,6 @@ export function storesOn(documents: DynamoDBDocumentClient, given: StoreSettings
     limits: createLimitStore(documents, settings),
     turns: createTurnStore(documents, settings),
     failures: createFailureStore(documents, settings),
-    deadLetters: createDeadLetterStore(documents, settings),
     records: createRecordStore(documents, settings),
     targets: createTargets(documents, settings),
     workers: createWorkerStore(documents, settings),

@@ -56,5 +56,4 @@ const NO_MESSAGES: Messages = {
   lookAtLimits: refuse,
   backlog: refuse,
   waitingJobs: refuse,
-  sendAgain: refuse,
 }

@@ -130,8 +130,12 @@ export type Operations = {
 }
 
 export function createOperations(send: Send): Operations {
-  return { ...taskOperations(send), ...otherOperations(send), ...workerOperations(send) }
+  const read: Read = (path, query, call) =>
+    send('GET', path, { query: query as Ask['query'], call, ...REPEATABLE })
+  return { ...taskOperations(send, read), ...otherOperations(send, read), ...workerOperations(send) }
 }
+
+type Read = <Answer>(path: string, query?: object, call?: CallOptions) => Promise<Answer>
 
 /** A second request of these does no harm: they read, or they set what stays set. */
 const REPEATABLE = { isRepeatable: true }
@@ -153,9 +157,8 @@ function changeOf({ ifRevision, ...call }: ChangeOptions = {}): Ask {
 type TaskOperation = 'get' | 'why' | 'previous' | 'listPage' | 'patch' | 'remove' | 'cancel' | 'retry'
 type WorkerOperation = 'claim' | 'heartbeat' | 'succeed' | 'fail' | 'release' | 'heartbeatMany' | 'finishMany'
 
-function taskOperations(send: Send): Pick<Operations, TaskOperation> {
+function taskOperations(send: Send, read: Read): Pick<Operations, TaskOperation> {
   const taskIn = async (answer: Promise<TaskAnswer>) => (await answer).task
-  const read = readerOf(send)
   return {
     get: (id, call) => read(taskPath(id), {}, call),
     why: (id, query, call) => read(whyPath(id), query, call),
@@ -170,13 +173,7 @@ function taskOperations(send: Send): Pick<Operations, TaskOperation> {
   }
 }
 
-function readerOf(send: Send) {
-  return <Answer>(path: string, query?: object, call?: CallOptions) =>
-    send<Answer>('GET', path, { query: { ...query }, call, ...REPEATABLE })
-}
-
-function otherOperations(send: Send): Omit<Operations, TaskOperation | WorkerOperation> {
-  const read = readerOf(send)
+function otherOperations(send: Send, read: Read): Omit<Operations, TaskOperation | WorkerOperation> {
   const post = <Answer>(path: string, change?: ChangeOptions) => send<Answer>('POST', path, changeOf(change))
   const put = <Answer>(path: string, body: object & ExpectedRevision, call?: CallOptions) =>
     send<Answer>('PUT', path, { body, call, isRepeatable: isUnconditional(body) })

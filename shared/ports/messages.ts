@@ -104,10 +104,6 @@ export type Messages = {
   backlog(servingType: string): Promise<number | undefined>
   /** The number of visible messages in the jobs queue. */
   waitingJobs(): Promise<number>
-  /** Sends the bodies of dead letters again. Here a missing queue is a failure that is not transient. */
-  sendAgain(
-    letters: ReadonlyArray<{ readonly queue: ReplayQueue; readonly body: string }>,
-  ): Promise<SendFailure[]>
 }
 
 /** A message as it arrived in the dead-letter queue. It stays there until it is removed. */
@@ -121,6 +117,13 @@ export type ArrivedLetter = {
   /** How often its queue delivered it; 0 when a service sent it to the dead-letter queue itself. */
   readonly receives: number
   readonly error?: string
+}
+
+/** Sends the bodies of dead letters again. A missing queue is a failure that is not transient. */
+export type Resender = {
+  sendAgain(
+    letters: ReadonlyArray<{ readonly queue: ReplayQueue; readonly body: string }>,
+  ): Promise<SendFailure[]>
 }
 
 /** The queue of all messages that were given up. */

@@ -5,7 +5,7 @@ import {
   replayQueueOf,
   typeOfQueue,
 } from '../core/dead-letters/dead-letters.ts'
-import { explainLetter } from '../core/dead-letters/explain-letter.ts'
+import { explainLetter } from '../core/why/explain-letter.ts'
 import { defined } from '../core/defined.ts'
 import { iso } from './iso.ts'
 

@@ -26,7 +26,7 @@ describe('every command', () => {
 
     expect(help.code).toBe(0)
     for (const example of COMMANDS[name]!.examples) expect(help.out).toContain(example)
-    expect(help.out.includes('--json')).toBe(!LOCAL.includes(name) && !['schedules', 'dead-letters'].includes(name))
+    expect(help.out.includes('--json')).toBe(!LOCAL.includes(name) && name !== 'schedules')
     expect(wrong.code).toBe(2)
     expect(wrong.err).toContain('--no-such-option')
     expect(wrong.out).toBe('')

@@ -1,8 +1,8 @@
 import { createMemoryCanvasStore } from '../../shared/testing/stores/canvas-store.ts'
 import { createManualClock } from '../../shared/testing/stores/clock.ts'
-import { createMemoryDeadLetterStore } from '../../shared/testing/stores/dead-letter-store.ts'
 import { createMemoryLimitStore } from '../../shared/testing/stores/limit-store.ts'
 import {
+  createMemoryDeadLetterStore,
   createMemoryFailureStore,
   createMemoryRecordStore,
 } from '../../shared/testing/stores/record-store.ts'

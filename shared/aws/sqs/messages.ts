@@ -6,7 +6,6 @@ import {
   type SQSClient,
   SQSServiceException,
 } from '@aws-sdk/client-sqs'
-import { type ReplayQueue, typeOfQueue } from '../../core/dead-letters/dead-letters.ts'
 import { BatonError } from '../../core/errors.ts'
 import { groupBy } from '../../core/group-by.ts'
 import { textBytes } from '../../core/json.ts'
@@ -21,7 +20,6 @@ import {
   encodeLimitLook,
   encodeLook,
   encodeMinute,
-  freshBody,
 } from './wire.ts'
 
 export type QueueNames = {
@@ -32,7 +30,7 @@ export type QueueNames = {
   readonly jobsQueueUrl?: string
 }
 
-type Outgoing = { readonly index: number; readonly body: string; readonly delaySeconds: number }
+export type Outgoing = { readonly index: number; readonly body: string; readonly delaySeconds: number }
 
 /** Sends messages over SQS to the queues of the types, to the wake queue and to the jobs queue. */
 export function createSqsMessages(sqs: SQSClient, names: QueueNames, codec: TaskCodec): Messages {
@@ -62,27 +60,7 @@ export function createSqsMessages(sqs: SQSClient, names: QueueNames, codec: Task
     continueJobs: async looks => sendWakes(sqs, jobsQueueOf(names), looks, encodeJob),
     backlog: type => visibleMessages(sqs, urlOf(names, type)),
     waitingJobs: async () => (await visibleMessages(sqs, jobsQueueOf(names))) ?? 0,
-    sendAgain: letters => sendAgain(sqs, names, letters),
   }
-}
-
-/** Sends the bodies of dead letters to the queues that gave them up. */
-async function sendAgain(
-  sqs: SQSClient,
-  names: QueueNames,
-  letters: Parameters<Messages['sendAgain']>[0],
-): Promise<SendFailure[]> {
-  const byUrl = groupBy(
-    letters.map(({ queue, body }, index) => ({ queue, index, body: freshBody(body), delaySeconds: 0 })),
-    ({ queue }) => replayUrlOf(names, queue),
-  )
-  const sent = [...byUrl].map(([url, group]) => sendAll(sqs, url, group, missingQueue))
-  return (await Promise.all(sent)).flat()
-}
-
-function replayUrlOf(names: QueueNames, queue: ReplayQueue): string {
-  if (queue === 'wake') return names.wakeQueueUrl
-  return queue === 'jobs' ? jobsQueueOf(names) : urlOf(names, typeOfQueue(queue) ?? '')
 }
 
 function sendWakes<Look extends { readonly delaySeconds: number }>(
@@ -99,7 +77,7 @@ function sendWakes<Look extends { readonly delaySeconds: number }>(
   return sendAll(sqs, queueUrl, outgoing)
 }
 
-function jobsQueueOf({ jobsQueueUrl }: QueueNames): string {
+export function jobsQueueOf({ jobsQueueUrl }: QueueNames): string {
   if (jobsQueueUrl !== undefined) return jobsQueueUrl
   throw new BatonError(
     'misconfigured',
@@ -124,12 +102,11 @@ export function urlOf({ system, wakeQueueUrl }: QueueNames, type: string): strin
   return wakeQueueUrl.slice(0, wakeQueueUrl.lastIndexOf('/') + 1) + queueNameOf(system, type)
 }
 
+/** What a batch to a queue that does not exist means. */
 type OnMissingQueue = (batch: readonly Outgoing[]) => SendFailure[]
 
 /** A task of a type without a handler waits for its handler, so nothing has failed. */
 const noFailure: OnMissingQueue = () => []
-const missingQueue: OnMissingQueue = batch =>
-  batch.map(({ index }) => ({ index, reason: 'its queue does not exist any more', transient: false }))
 
 /** Sends messages in batches. Returns the messages that were not sent, by their `index`. */
 export async function sendAll(

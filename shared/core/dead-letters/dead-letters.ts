@@ -5,7 +5,7 @@
  * them again (`runtime/dead-letters/`). A lost message loses no task: the table says what must happen, and the sweeper replaces the
  * message. A dead letter says that something is wrong, and sending it again saves the wait for the sweeper.
  *
- * This file says what a dead letter is and which of them can be sent again. `explain-letter.ts` writes its sentences. `lost-message.ts`
+ * This file says what a dead letter is and which of them can be sent again. `why/explain-letter.ts` writes its sentences. `lost-message.ts`
  * says when a dead letter is the reason why a task waits.
  */
 

@@ -24,13 +24,13 @@ import { lostMessageOf } from '../../core/dead-letters/lost-message.ts'
 import { textBytes } from '../../core/json.ts'
 import type { ArrivedLetter, DeadLetterQueue } from '../../ports/messages.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'
-import type { System } from '../kernel/system.ts'
+import type { DiagnosticSystem } from '../kernel/system.ts'
 
 const WRITES_AT_ONCE_MAX = 10
 /** Bodies have up to 1 MiB, so few are held in memory at a time. */
 const REPLAYS_AT_ONCE = 10
 
-type CollectingSystem = Pick<System, 'deadLetters' | 'clock' | 'log'>
+type CollectingSystem = Pick<DiagnosticSystem, 'deadLetters' | 'clock' | 'log'>
 
 /**
  * Moves all messages from the dead-letter queue into the table, until the queue is empty or `stopAt` has come. A message that cannot be
@@ -91,7 +91,7 @@ type LetterQuery = { readonly queue?: string; readonly after?: string; readonly 
  * next page begins. A letter costs half a read unit for each 4 KB, of which a short body takes up to 2.
  */
 export async function listDeadLetters(
-  { deadLetters }: Pick<System, 'deadLetters'>,
+  { deadLetters }: Pick<DiagnosticSystem, 'deadLetters'>,
   query: LetterQuery,
 ): Promise<LetterPage> {
   const { letters, next } = await deadLetters.page({ ...query, limit: query.limit + 1 })
@@ -116,14 +116,14 @@ export type Replayed = { readonly id: string } & (
 
 /** Sends these dead letters again to the queues that gave them up, and removes them. The outcomes are in the order of the ids. */
 export async function replayDeadLetters(
-  system: Pick<System, 'deadLetters' | 'messages' | 'log'>,
+  system: Pick<DiagnosticSystem, 'deadLetters' | 'resender' | 'log'>,
   ids: readonly string[],
 ): Promise<Replayed[]> {
   return sideBySide(ids, REPLAYS_AT_ONCE, id => replay(system, id))
 }
 
 async function replay(
-  { deadLetters, messages, log }: Pick<System, 'deadLetters' | 'messages' | 'log'>,
+  { deadLetters, resender, log }: Pick<DiagnosticSystem, 'deadLetters' | 'resender' | 'log'>,
   id: string,
 ): Promise<Replayed> {
   const found = await deadLetters.get(id)
@@ -131,7 +131,7 @@ async function replay(
   const { letter, body } = found
   const queue = replayQueueOf(letter)
   if (queue === undefined) return { id, outcome: 'impossible', reason: reasonFor(letter) }
-  const [failure] = await messages.sendAgain([{ queue, body }])
+  const [failure] = await resender.sendAgain([{ queue, body }])
   if (failure) return { id, outcome: failure.transient ? 'failed' : 'impossible', reason: failure.reason }
   // The message is sent. A letter that stays may be sent again without harm.
   await deadLetters.remove(letter).catch(error => {

@@ -27,7 +27,7 @@ import { explain } from '../../core/why/explain.ts'
 import type { Explained, WhyFacts } from '../../core/why/facts.ts'
 import { lastRunOf, readyReason, type TaskReason, whyReasonOf } from '../../core/why/why.ts'
 import { readHead } from '../kernel/read-heads.ts'
-import type { System } from '../kernel/system.ts'
+import type { DiagnosticSystem, System } from '../kernel/system.ts'
 import { limitRulesOf } from '../limits/limit-rules.ts'
 import { readServed, type StatusReaders } from '../read/describe-task.ts'
 import { type QueueFacts, readQueue } from './read-queue.ts'
@@ -40,7 +40,7 @@ export type WhyDescription = Explained & {
 
 /** Reads why a task waits, runs or has ended. Undefined when there is no such task, or when it was removed. */
 export async function readWhy(
-  system: System,
+  system: DiagnosticSystem,
   readers: StatusReaders,
   id: string,
   path: string,
@@ -60,7 +60,11 @@ export async function readWhy(
 }
 
 /** The note that the message for which the task waits was given up, if there is one and it still holds. */
-async function noteOf({ deadLetters }: System, task: Task, now: number): Promise<LostMessage | undefined> {
+async function noteOf(
+  { deadLetters }: DiagnosticSystem,
+  task: Task,
+  now: number,
+): Promise<LostMessage | undefined> {
   if (!canMissMessage(task, now)) return undefined
   const note = await deadLetters.noteOf(task.id)
   return isMissing(note, task, now) ? note : undefined

@@ -1,4 +1,3 @@
-import type { ReplayQueue } from '../../core/dead-letters/dead-letters.ts'
 import type { LimitLook } from '../../core/limits/held-permits.ts'
 import type { JobLook } from '../../core/types/type-job.ts'
 import type { CanvasLook, Dispatch, FarTimers, Look, Messages, MinuteLook } from '../../ports/messages.ts'
@@ -11,8 +10,6 @@ export type MemoryMessages = Messages & {
   readonly canvasLooks: CanvasLook[]
   readonly jobLooks: JobLook[]
   readonly limitLooks: LimitLook[]
-  /** The bodies of dead letters that were sent again. */
-  readonly sentAgain: Array<{ readonly queue: ReplayQueue; readonly body: string }>
   /** The backlog of each type. A type that is missing here has no queue. */
   readonly backlogs: Map<string, number>
   /** The number of messages in the jobs queue that `waitingJobs` reports. */
@@ -23,7 +20,6 @@ export function createMemoryMessages(): MemoryMessages {
   const [dispatches, looks, minuteLooks]: [Dispatch[], Look[], MinuteLook[]] = [[], [], []]
   const [canvasLooks, jobLooks, limitLooks]: [CanvasLook[], JobLook[], LimitLook[]] = [[], [], []]
   const backlogs = new Map<string, number>()
-  const sentAgain: MemoryMessages['sentAgain'] = []
   const messages: MemoryMessages = {
     jobsWaiting: 0,
     dispatches,
@@ -32,7 +28,6 @@ export function createMemoryMessages(): MemoryMessages {
     canvasLooks,
     jobLooks,
     limitLooks,
-    sentAgain,
     backlogs,
     dispatch: async sent => {
       dispatches.push(...sent)
@@ -59,10 +54,6 @@ export function createMemoryMessages(): MemoryMessages {
     },
     backlog: async type => backlogs.get(type),
     waitingJobs: async () => messages.jobsWaiting,
-    sendAgain: async letters => {
-      sentAgain.push(...letters)
-      return []
-    },
   }
   return messages
 }

@@ -84,8 +84,6 @@ function createMessages({ system, isServed, execute, timeline, run }: Receivers,
     lookAtLimits: looks => wakeAll(looks, look => ({ kind: 'limit', look })),
     backlog: async type => (isServed(type) ? 0 : undefined),
     waitingJobs: async () => 0,
-    // Nothing is given up here, so there is nothing to send again.
-    sendAgain: async () => [],
   }
 }
 

@@ -26,7 +26,6 @@ import type { PlanningSystem, System } from '../../runtime/kernel/system.ts'
 import { cachedTypeReader } from '../../runtime/types/type-cache.ts'
 import { createMemoryCanvasStore } from '../stores/canvas-store.ts'
 import { createSeededChance } from '../stores/chance.ts'
-import { createMemoryDeadLetterStore } from '../stores/dead-letter-store.ts'
 import { createMemoryLimitStore } from '../stores/limit-store.ts'
 import { createMemoryFailureStore, createMemoryRecordStore } from '../stores/record-store.ts'
 import { createMemoryTargets } from '../stores/targets.ts'
@@ -116,7 +115,6 @@ export function createWorld(settings: WorldSettings): World {
     limits: createMemoryLimitStore(queues.pushLimit),
     turns: createMemoryTurnStore(),
     failures: createMemoryFailureStore(),
-    deadLetters: createMemoryDeadLetterStore(clock),
     records: createMemoryRecordStore(clock),
     targets: createMemoryTargets(clock),
     workers: createMemoryWorkerStore(clock),

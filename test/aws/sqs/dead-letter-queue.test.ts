@@ -15,7 +15,7 @@ import type { HeadReader } from '../../../shared/aws/dynamo/head/head-reader.ts'
 import { createTaskCodec } from '../../../shared/aws/dynamo/head/task-codec.ts'
 import { createSqsDeadLetterQueue } from '../../../shared/aws/sqs/dead-letter-queue.ts'
 import { queueOfLetter, readLetter } from '../../../shared/aws/sqs/letter-subject.ts'
-import { createSqsMessages } from '../../../shared/aws/sqs/messages.ts'
+import { createSqsResender } from '../../../shared/aws/sqs/resender.ts'
 import {
   encodeCanvasLook,
   encodeDispatch,
@@ -187,10 +187,10 @@ describe('the dead-letter queue', () => {
 
 describe('messages that are sent again', () => {
   it('reach the queues that gave them up, and a dispatch begins a new chain', async () => {
-    const messages = createSqsMessages(sqs, names(), codec)
+    const resender = createSqsResender(sqs, names())
     const counted = encodeDispatch(codec, { task: aTask(), passedOn: 3, hops: 12 })
 
-    const failures = await messages.sendAgain([
+    const failures = await resender.sendAgain([
       { queue: 'wake', body: 'hello' },
       { queue: 'jobs', body: '{"v":1,"kind":"riddle","hops":3}' },
       { queue: 'type:resize', body: counted },

@@ -16,7 +16,7 @@ import { createLateEventQueue } from '../../../shared/aws/sqs/late-event-queue.t
 import type { BatonEvent } from '../../../shared/core/events/event-types.ts'
 import { eventsOf } from '../../../shared/core/events/events.ts'
 import type { Head } from '../../../shared/core/task/head.ts'
-import type { PlanningSystem } from '../../../shared/runtime/kernel/system.ts'
+import type { DiagnosticSystem, PlanningSystem } from '../../../shared/runtime/kernel/system.ts'
 import { createSeededChance } from '../../../shared/testing/stores/chance.ts'
 import { createManualClock } from '../../../shared/testing/stores/clock.ts'
 import { NOW } from '../../support/tasks/a-task.ts'
@@ -26,7 +26,7 @@ import { recordingDocuments, recordingMessages, recordingSqs, recordingTimers } 
 /** The AWS adapters. Their requests are not sent; only the names in them are recorded. */
 export type Mirror = {
   readonly ports: Pick<
-    PlanningSystem,
+    PlanningSystem & Pick<DiagnosticSystem, 'deadLetters'>,
     | 'tasks'
     | 'types'
     | 'canvases'

@@ -7,7 +7,7 @@ import {
   letterId,
   replayQueueOf,
 } from '../../../shared/core/dead-letters/dead-letters.ts'
-import { explainLetter } from '../../../shared/core/dead-letters/explain-letter.ts'
+import { explainLetter } from '../../../shared/core/why/explain-letter.ts'
 import { isMissing, lostMessageOf } from '../../../shared/core/dead-letters/lost-message.ts'
 import { aLetter } from '../../support/tasks/a-letter.ts'
 import { aTask, NOW } from '../../support/tasks/a-task.ts'

@@ -5,6 +5,7 @@ import type { Task } from '../../../shared/core/task/task.ts'
 import { anApi, published, type TestApi } from '../../support/http/an-api.ts'
 import { aLetter } from '../../support/tasks/a-letter.ts'
 import { MINUTE, NOW } from '../../support/tasks/a-task.ts'
+import { timed } from '../../support/worlds/memory-system.ts'
 
 let api: TestApi
 beforeEach(async () => {
@@ -77,13 +78,13 @@ describe('dead letters', () => {
     expect(body.results.map((result: { status: number }) => result.status)).toEqual([200, 409, 404])
     expect(body.results[1].problem.detail).toContain(`${stream.id} cannot be sent again: it has the position`)
     expect(body.results[2].problem.detail).toContain('there is no dead letter wake~1~none')
-    expect(api.system.messages).toMatchObject({ sentAgain: [{ queue: 'type:resize', body: '{"m":"m1"}' }] })
+    expect(api.system).toMatchObject({ sentAgain: [{ queue: 'type:resize', body: '{"m":"m1"}' }] })
   })
 
   test('stay listed when their queue does not answer', async () => {
     await put(aLetter())
     const sendAgain = async () => [{ index: 0, reason: 'no answer', transient: true }]
-    Object.assign(api.system.messages, { sendAgain })
+    Object.assign(api.system.resender, { sendAgain })
 
     const { body } = await replay({ ids: [aLetter().id] })
 
@@ -153,7 +154,7 @@ describe('why a task waits whose message was given up', () => {
   test('keeps the reason that would hold back the task anyway', async () => {
     const id = await published(api, { key: 'a' })
     await lostLetter(id)
-    await api.call('POST', '/v1/types/jobs/pause')
+    await timed(api.system, api.call('POST', '/v1/types/jobs/pause'))
 
     expect((await whyOf(id)).reason).toBe('paused')
   })

@@ -113,7 +113,7 @@ describe('sending again', () => {
     const outcomes = await replayDeadLetters(system, [idOf('m1'), idOf('m1').replace('m1', 'm2')])
 
     expect(outcomes.map(({ outcome }) => outcome)).toEqual(['sent', 'unknown'])
-    expect(system.messages.sentAgain).toEqual([{ queue: 'type:resize', body: '{"m":"m1"}' }])
+    expect(system.sentAgain).toEqual([{ queue: 'type:resize', body: '{"m":"m1"}' }])
     expect(await system.deadLetters.noteOf('resize:a')).toBeUndefined()
     expect((await listDeadLetters(system, { limit: 10 })).letters).toEqual([])
   })
@@ -138,7 +138,7 @@ describe('sending again', () => {
     [false, 'impossible'],
   ] as const)('keeps the letter when the send fails (transient: %s)', async (transient, outcome) => {
     const { system, idOf } = await collected(arrived('m1'))
-    Object.assign(system.messages, { sendAgain: async () => [{ index: 0, reason: 'no', transient }] })
+    Object.assign(system.resender, { sendAgain: async () => [{ index: 0, reason: 'no', transient }] })
 
     const outcomes = await replayDeadLetters(system, [idOf('m1')])
 

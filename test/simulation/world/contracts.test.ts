@@ -1,6 +1,7 @@
 import { describe } from 'vitest'
 import type { Inbox } from '../../../shared/ports/messages.ts'
 import type { TaskStore } from '../../../shared/ports/stores.ts'
+import { createMemoryDeadLetterStore } from '../../../shared/testing/stores/record-store.ts'
 import { inboxContract, type TriedInbox } from '../../contract/inbox.ts'
 import { storesContract } from '../../contract/task-store.ts'
 import type { Stores } from '../../support/dynamo/dynamo-stores.ts'
@@ -15,7 +16,7 @@ const SETTLED_MS = 31
 async function simulatedStores(): Promise<Stores> {
   const driver = await createDrivenWorld({ startsAt: NOW })
   const { driven, clock } = driver
-  const { tasks, types, canvases, records, limits, turns, failures, deadLetters, targets, workers } =
+  const { tasks, types, canvases, records, limits, turns, failures, targets, workers } =
     driver.services.systemFor(driver.process())
   return {
     clock,
@@ -26,7 +27,7 @@ async function simulatedStores(): Promise<Stores> {
     limits: driven(limits),
     turns: driven(turns),
     failures: driven(failures),
-    deadLetters: driven(deadLetters),
+    deadLetters: createMemoryDeadLetterStore(clock),
     targets: driven(targets),
     workers: driven(workers),
   }

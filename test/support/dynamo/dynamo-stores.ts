@@ -1,5 +1,6 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
+import { createDeadLetterStore } from '../../../shared/aws/dynamo/dead-letters/dead-letter-store.ts'
 import { storesOn } from '../../../shared/aws/system.ts'
 import type {
   CanvasStore,
@@ -48,5 +49,6 @@ export function dynamoStores(client: DynamoDBClient, table: string): DynamoStore
     table,
     clock,
     ...storesOn(documents, { table, clock, chance, newWriteId }),
+    deadLetters: createDeadLetterStore(documents, { table, clock }),
   }
 }

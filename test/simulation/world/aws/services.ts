@@ -18,7 +18,6 @@ import type { LimitStore, TypeStore } from '../../../../shared/ports/stores.ts'
 import { CHANGE_HOOKS } from '../../../../shared/runtime/change-hooks.ts'
 import type { PlanningSystem } from '../../../../shared/runtime/kernel/system.ts'
 import { createMemoryCanvasStore } from '../../../../shared/testing/stores/canvas-store.ts'
-import { createMemoryDeadLetterStore } from '../../../../shared/testing/stores/dead-letter-store.ts'
 import { createMemoryLimitStore } from '../../../../shared/testing/stores/limit-store.ts'
 import {
   createMemoryFailureStore,
@@ -89,7 +88,6 @@ export function createServices(
     limits: watchedLimits(world, onLimit),
     turns: createMemoryTurnStore(),
     failures: createMemoryFailureStore(),
-    deadLetters: createMemoryDeadLetterStore(clock),
     targets: createMemoryTargets(clock),
     workers: createMemoryWorkerStore(clock),
   }
@@ -120,7 +118,6 @@ export function createServices(
       limits: reachedBy(process, 'limits', stores.limits),
       turns: reachedBy(process, 'turns', stores.turns),
       failures: reachedBy(process, 'failures', stores.failures),
-      deadLetters: reachedBy(process, 'deadLetters', stores.deadLetters),
       targets: reachedBy(process, 'targets', stores.targets),
       workers: reachedBy(process, 'workers', stores.workers),
       messages: messagesFor(world, process, { wakes, jobs, queueOf: type => queues.get(type) }),
@@ -266,8 +263,6 @@ function messagesFor(
         jobs.send({ kind: 'job', look }, look.delaySeconds),
       ),
     backlog: type => process.call('read a backlog', () => queueOf(type)?.visible(), 'queues'),
-    // The simulation loses what a queue gives up, and sends nothing again.
-    sendAgain: async () => [],
     waitingJobs: () => process.call('read how many jobs wait', () => jobs.visible(), 'queues'),
   }
 }
