@@ -90,7 +90,7 @@ export class TaskSystem extends Construct {
   }
 
   /**
-   * Deploys the handler of the task that `props.entry` defines: function, queue with dead-letter queue, mapping, and
+   * Deploys the handler of the task that `props.entry` defines: function, queue, mapping, and
    * the registration of its type. From the 31st on (with `alarms: 'all'` from the 25th on) a handler stands in a nested stack,
    * and `cdk.context.json`, which you commit, records the place of each.
    *
@@ -105,7 +105,7 @@ export class TaskSystem extends Construct {
   }
 
   /**
-   * Deploys one function for all tasks that the files of `props.entries` define: a queue with dead-letter queue, a mapping and the
+   * Deploys one function for all tasks that the files of `props.entries` define: a queue, a mapping and the
    * registration per type. The types share role, memory and code, which saves four resources per type. It has a place like
    * one handler.
    *
@@ -120,7 +120,7 @@ export class TaskSystem extends Construct {
   }
 
   /**
-   * Deploys what your own workers need to serve the task that `props.entry` defines: its queue with dead-letter queue, and
+   * Deploys what your own workers need to serve the task that `props.entry` defines: its queue, and
    * the registration of its type.
    *
    * @throws BatonError `invalid` when the entry defines no task, or one that is served already.
@@ -132,7 +132,7 @@ export class TaskSystem extends Construct {
   }
 
   /**
-   * Deploys workers on Fargate for all tasks that `props.entry` defines: a queue with dead-letter queue and the
+   * Deploys workers on Fargate for all tasks that `props.entry` defines: a queue and the
    * registration per type, and one service that scales by the waiting tasks.
    *
    * @throws BatonError `invalid` when the entry defines no task, or one that is served already.

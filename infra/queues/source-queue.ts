@@ -49,6 +49,7 @@ export function concurrencyWithin(name: string, usual: number, reserved: number 
 /** A queue that feeds a function or workers. It gives its messages up to the system's dead-letter queue. */
 export class SourceQueue extends Construct {
   readonly queue: Queue
+  /** The dead-letter queue of the system. All queues share it. */
   readonly deadLetterQueue: Queue
 
   constructor(scope: Construct, id: string, deadLetters: DeadLetterQueue, spec: SourceQueueSpec) {

@@ -29,6 +29,7 @@ export type WorkerQueueProps = {
 export class WorkerQueue extends Construct {
   readonly type: string
   readonly queue: Queue
+  /** The dead-letter queue of the system. All queues share it. */
   readonly deadLetterQueue: Queue
 
   constructor(scope: Construct, id: string, parts: Parts, registrar: TypeRegistrar, props: WorkerQueueProps) {
