@@ -12,8 +12,8 @@ import { createMemoryTypeStore } from '../../shared/testing/stores/type-store.ts
 import { createMemoryWorkerStore } from '../../shared/testing/stores/worker-store.ts'
 import type { Stores } from '../support/dynamo/dynamo-stores.ts'
 import { NOW } from '../support/tasks/a-task.ts'
-import { storesContract } from './task-store.ts'
 import { createMemoryDeadLetterStore } from '../support/worlds/memory-dead-letters.ts'
+import { storesContract } from './task-store.ts'
 
 async function memoryStores(): Promise<Stores> {
   const clock = createManualClock(NOW)
