@@ -1,9 +1,5 @@
 import { expect, it } from 'vitest'
-import {
-  DEAD_LETTERS_KEPT_MS,
-  type DeadLetter,
-  letterId,
-} from '../../shared/core/dead-letters/dead-letters.ts'
+import { type DeadLetter, letterExpiresAt, letterId } from '../../shared/core/dead-letters/dead-letters.ts'
 import type { LostMessage } from '../../shared/core/dead-letters/lost-message.ts'
 import { aLetter } from '../support/tasks/a-letter.ts'
 import type { MakeStores } from './task-store.ts'
@@ -13,7 +9,7 @@ const LONG_BODY = '𝄞'.repeat(262_144)
 
 const noteOf = ({ id, arrivedAt }: DeadLetter, more: Partial<LostMessage> = {}): LostMessage => ({
   ...{ taskId: 'resize:a', born: '01', revision: 3, letterId: id, kind: 'dispatch', receives: 10 },
-  ...{ at: arrivedAt, expiresAt: arrivedAt + DEAD_LETTERS_KEPT_MS },
+  ...{ at: arrivedAt, expiresAt: letterExpiresAt({ arrivedAt }) },
   ...more,
 })
 
@@ -70,7 +66,7 @@ export function deadLettersContract(makeStores: MakeStores): void {
     await deadLetters.put(letter, '{}')
     await deadLetters.note(noteOf(letter))
 
-    await clock.advance(DEAD_LETTERS_KEPT_MS)
+    await clock.advance(letterExpiresAt({ arrivedAt: 0 }))
 
     expect(await deadLetters.get(letter.id)).toBeUndefined()
     expect((await deadLetters.page({ limit: 10 })).letters).toEqual([])

@@ -11,7 +11,7 @@ import { type DecodedDispatch, decodeDispatch, decodeWake } from './wire.ts'
 /** Finds out what a dead letter was about, and which queue gave it up. */
 
 /** What is known of a message: what it was about, and the type whose workers were to take the task. */
-export type ReadLetter = {
+type ReadLetter = {
   readonly subject: LetterSubject
   readonly servingType?: string
   readonly error?: string

@@ -2,7 +2,7 @@ import { type DeadLetter, letterExpiresAt, replayQueueOf, typeOfQueue } from '..
 import { countText, timeText } from './words.ts'
 
 /** One sentence that says what was given up and what replaces it, and one that says what a caller can do. */
-export type LetterText = { readonly sentence: string; readonly next: string }
+type LetterText = { readonly sentence: string; readonly next: string }
 
 /** Explains a dead letter. */
 export function explainLetter(letter: DeadLetter, now: number): LetterText {

@@ -77,7 +77,7 @@ function letterOf(arrived: ArrivedLetter, now: number): DeadLetter {
   }
 }
 
-export type LetterPage = { readonly letters: readonly DeadLetter[]; readonly next?: string }
+type LetterPage = { readonly letters: readonly DeadLetter[]; readonly next?: string }
 
 type LetterQuery = { readonly queue?: string; readonly after?: string; readonly limit: number }
 

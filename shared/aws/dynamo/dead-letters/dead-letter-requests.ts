@@ -13,7 +13,7 @@ import { type Item, SCHEMA, ttlSeconds } from '../stored-form.ts'
 /** Requests about dead letters, their bodies and their notes. */
 
 /** Bodies up to this length stand in the letter's own item, so that a list reads at most some 3 KB for each letter. */
-export const INLINE_CHARACTERS_MAX = 2_000
+const INLINE_CHARACTERS_MAX = 2_000
 /** A character takes up to 3 bytes, and an item at most 400 KB. Source: DynamoDB quotas. */
 const CHUNK_CHARACTERS_MAX = 120_000
 
