@@ -37,6 +37,7 @@ export async function runOn(
     env,
     now: Date.now,
     signal,
+    endAfter: () => {},
     fetch: async request => {
       if (!api) throw new TypeError('fetch failed')
       return api.app.request(request)
