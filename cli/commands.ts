@@ -40,11 +40,18 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
     examples: ['baton get resize:img-1', 'baton get resize:img-1 --json'],
     load: async () => (await import('./tasks/get.ts')).get,
   },
+  why: {
+    group: 'tasks',
+    summary: 'says in one sentence why a task waits, runs or has ended, and what to do',
+    examples: ['baton why resize:img-1', 'baton why resize:img-1 --json'],
+    load: async () => (await import('./tasks/why.ts')).why,
+  },
   list: {
     group: 'tasks',
     summary: 'lists the tasks of a type, a user or a canvas',
     examples: [
       'baton list resize --status failed --limit 50',
+      'baton list resize --since 2h --error timeout --tag team:red',
       'baton list --user-id alice --order -created',
       'baton list resize --all --json',
     ],
@@ -74,7 +81,7 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
     examples: [
       'baton retry resize:img-1',
       'baton retry order:42 --action skip-undo',
-      'baton retry --type resize --status failed',
+      'baton retry --type resize --status failed --since 2h --error timeout --dry-run',
     ],
     load: async () => (await import('./tasks/retry.ts')).retry,
   },
@@ -130,6 +137,12 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
     summary: 'lists the live workers',
     examples: ['baton workers'],
     load: async () => (await import('./operate/workers.ts')).workers,
+  },
+  failures: {
+    group: 'system',
+    summary: 'lists what has failed, grouped by type and error',
+    examples: ['baton failures', 'baton failures --type resize --since 6h'],
+    load: async () => (await import('./operate/failures.ts')).failures,
   },
   events: {
     group: 'system',

@@ -51,5 +51,8 @@ function refused(name: string, region: string, { code, message }: Refusal): Bato
       `there is no stack ${name} in ${region} of this account: give --region or --profile for another one`,
     )
   if (code === 'ValidationError') return new BatonError('invalid', `--stack ${name}: ${message}`)
-  return new BatonError('refused', `CloudFormation does not show the stack ${name} in ${region}: ${code}: ${message}`)
+  return new BatonError(
+    'refused',
+    `CloudFormation does not show the stack ${name} in ${region}: ${code}: ${message}`,
+  )
 }

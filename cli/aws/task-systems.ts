@@ -26,7 +26,10 @@ export function chooseSystem(stack: ReadStack, named: string | undefined): TaskS
   const names = systems.map(({ name }) => name).join(', ')
   const found = named === undefined ? 'several task systems' : `no task system ${named}`
   const example = `--stack ${stack.name}/${systems[0]?.name}`
-  throw new BatonError('invalid', `the stack ${stack.name} has ${found}, but ${names}: give for example ${example}`)
+  throw new BatonError(
+    'invalid',
+    `the stack ${stack.name} has ${found}, but ${names}: give for example ${example}`,
+  )
 }
 
 /** A system with a name of its own has outputs that begin with it, so all are found by the end of their keys. */
@@ -35,7 +38,12 @@ function systemsOf({ outputs }: ReadStack): TaskSystemOutputs[] {
     if (!key.endsWith(NAME_OUTPUT)) return []
     const prefix = key.slice(0, -NAME_OUTPUT.length)
     const output = (one: string) => outputs.get(prefix + one)
-    const [url, table, wakeQueueUrl, jobsQueueUrl] = ['ApiUrl', 'TableName', 'WakeQueueUrl', 'JobsQueueUrl'].map(output)
+    const [url, table, wakeQueueUrl, jobsQueueUrl] = [
+      'ApiUrl',
+      'TableName',
+      'WakeQueueUrl',
+      'JobsQueueUrl',
+    ].map(output)
     if (!url || !table || !wakeQueueUrl || !jobsQueueUrl) return []
     return [{ name, url, table, wakeQueueUrl, jobsQueueUrl }]
   })

@@ -69,7 +69,11 @@ function reopened<Options extends object>(
   const given = givenFilters(options)
   if (given.length > 0)
     throw new BatonError('invalid', `a report has its tasks: give either --resume or ${given.join(', ')}`)
-  return reopenReport(options.resume, { action: action.name, url, settings: action.settings?.(options) ?? {} })
+  return reopenReport(options.resume, {
+    action: action.name,
+    url,
+    settings: action.settings?.(options) ?? {},
+  })
 }
 
 function begun<Options extends object>(
@@ -131,7 +135,8 @@ async function actOnEach<Options extends object>(
   const interrupted = await interruptible(
     context,
     actOnAll,
-    () => `interrupted after ${tally.ok + tally.failed} of ${tasks.length}: ${resumption(action.name, report)}`,
+    () =>
+      `interrupted after ${tally.ok + tally.failed} of ${tasks.length}: ${resumption(action.name, report)}`,
   )
   return interrupted ?? showSummary(context, action, tally, report)
 }

@@ -11,7 +11,8 @@ export async function interruptible(
   calls: () => Promise<void>,
   resumption: () => string,
 ): Promise<number | undefined> {
-  const onInterrupt = () => printer.note('interrupted: the calls under way end first; Ctrl-C again ends at once')
+  const onInterrupt = () =>
+    printer.note('interrupted: the calls under way end first; Ctrl-C again ends at once')
   io.signal.addEventListener('abort', onInterrupt, { once: true })
   const whole = calls().then(() => {
     if (io.signal.aborted) printer.warn(resumption())

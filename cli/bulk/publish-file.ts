@@ -94,7 +94,10 @@ async function* batchesOf(lines: AsyncIterable<InputLine>, report: Report): Asyn
 }
 
 function digestOf({ input }: InputLine): string {
-  return createHash('sha256').update(JSON.stringify(input ?? null)).digest('base64url').slice(0, 16)
+  return createHash('sha256')
+    .update(JSON.stringify(input ?? null))
+    .digest('base64url')
+    .slice(0, 16)
 }
 
 function otherLine({ number }: InputLine, { path }: Report): BatonError {

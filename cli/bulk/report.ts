@@ -82,7 +82,10 @@ export function reopenReport(
   const found: ReportSettings = { action: header.action, url: header.url, ...header.settings }
   for (const name of new Set([...Object.keys(wanted), ...Object.keys(found)])) {
     if (found[name] === wanted[name]) continue
-    throw new BatonError('invalid', `${path} is about ${valueText(name, found)}, not ${valueText(name, wanted)}`)
+    throw new BatonError(
+      'invalid',
+      `${path} is about ${valueText(name, found)}, not ${valueText(name, wanted)}`,
+    )
   }
   const last = new Map(entries.map(entry => [entry.ref, entry]))
   return reportAt(path, header, new Map([...last].filter(([, { ok }]) => ok)), selected)

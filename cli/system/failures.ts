@@ -29,7 +29,7 @@ function failureLines(problem: ProblemError['problem'], system: System): string[
 
 function unreachable(detail: string, { url, isUsual }: System): string {
   if (!isUsual) return safeLines(`no Baton system answers at ${url}: ${reasonIn(detail)}`).join(' ')
-  return `no Baton system answers at ${url}: start it with baton dev, or name another one with --url`
+  return `no Baton system answers at ${url}: start it with baton dev, or name another one with --url or --stack`
 }
 
 /** The client's detail begins with the method and the URL of the call. */

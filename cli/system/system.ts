@@ -39,10 +39,18 @@ export type System = {
 /** The options of the choice, in the order of the help. */
 export function systemOptions(): Option[] {
   return [
-    new Option('--url <url>', `the address of the API (default: BATON_URL, else ${USUAL_URL})`).conflicts('stack'),
+    new Option('--url <url>', `the address of the API (default: BATON_URL, else ${USUAL_URL})`).conflicts(
+      'stack',
+    ),
     new Option('--stack <name>', 'a deployed stack, whose API is called with your AWS credentials'),
-    new Option('--profile <name>', 'the AWS profile that signs the calls (default: AWS_PROFILE, or as the AWS CLI)'),
-    new Option('--region <region>', 'the AWS region of the stack (default: AWS_REGION, or that of the profile)'),
+    new Option(
+      '--profile <name>',
+      'the AWS profile that signs the calls (default: AWS_PROFILE, or as the AWS CLI)',
+    ),
+    new Option(
+      '--region <region>',
+      'the AWS region of the stack (default: AWS_REGION, or that of the profile)',
+    ),
   ]
 }
 
@@ -65,7 +73,14 @@ async function deployedSystem(stack: string, options: SystemOptions, io: Io): Pr
   const { findDeployed } = await import('../aws/aws.ts')
   const { system, fetch } = await findDeployed(stack, options, io)
   const url = checkedUrl(system.url)
-  return { client: createClient({ url, fetch }), url, fetch, isUsual: false, isSigned: true, deployed: system }
+  return {
+    client: createClient({ url, fetch }),
+    url,
+    fetch,
+    isUsual: false,
+    isSigned: true,
+    deployed: system,
+  }
 }
 
 async function signerFor(url: string, options: SystemOptions, io: Io): Promise<System['fetch']> {

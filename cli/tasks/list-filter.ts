@@ -33,13 +33,15 @@ export function addFilterOptions(command: Command, now: number): void {
     new Option('--canvas-id <id>', 'tasks of this canvas'),
     new Option('--tag <name:value>', 'tasks with this tag; may be repeated').argParser(tagFilter),
     new Option('--error <text>', 'tasks whose error contains this text, in upper or lower case'),
-    new Option('--since <time>', 'tasks from this time on, such as 2h (before now) or 2026-11-23T10:00Z').argParser(
-      timeBefore(now),
-    ),
+    new Option(
+      '--since <time>',
+      'tasks from this time on, such as 2h (before now) or 2026-11-23T10:00Z',
+    ).argParser(timeBefore(now)),
     new Option('--until <time>', 'tasks before this time').argParser(timeBefore(now)),
-    new Option('--order <order>', `${order} (default: ended; due for open tasks; created for a user)`).choices(
-      ORDERS,
-    ),
+    new Option(
+      '--order <order>',
+      `${order} (default: ended; due for open tasks; created for a user)`,
+    ).choices(ORDERS),
   ]
   for (const option of options) command.addOption(option.helpGroup('Which tasks:'))
 }
@@ -63,7 +65,9 @@ export function filterOf(options: FilterOptions): ListFilter {
       'name a type, or give --user-id or --canvas-id: tasks are listed by one of them',
     )
   }
-  return Object.fromEntries(NAMES.flatMap(name => (options[name] === undefined ? [] : [[name, options[name]]])))
+  return Object.fromEntries(
+    NAMES.flatMap(name => (options[name] === undefined ? [] : [[name, options[name]]])),
+  )
 }
 
 const NAMES = ['type', 'status', 'userId', 'canvasId', 'tag', 'error', 'since', 'until', 'order'] as const
