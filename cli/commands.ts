@@ -100,7 +100,7 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
   types: {
     group: 'system',
     summary: 'lists the task types, or shows one with the counts of its tasks',
-    examples: ['baton types', 'baton types resize'],
+    examples: ['baton types', 'baton types resize --stack Shop --region eu-west-1'],
     load: async () => (await import('./operate/types.ts')).types,
   },
   pause: {
@@ -153,8 +153,14 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
   doctor: {
     group: 'system',
     summary: 'checks a system, or says why a task does not run',
-    examples: ['baton doctor', 'baton doctor resize:img-1'],
+    examples: ['baton doctor', 'baton doctor --stack Shop', 'baton doctor resize:img-1'],
     load: async () => (await import('./doctor/doctor.ts')).doctor,
+  },
+  dashboard: {
+    group: 'system',
+    summary: 'serves the dashboard of a system on this machine, for your browser only',
+    examples: ['baton dashboard', 'baton dashboard --stack Shop --profile live --read-only'],
+    load: async () => (await import('./dashboard/dashboard.ts')).dashboard,
   },
   dev: {
     group: 'development',
@@ -172,7 +178,7 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
   worker: {
     group: 'development',
     summary: 'serves the tasks that a file exports, from their queues',
-    examples: ['baton worker tasks/video.ts --concurrency 10'],
+    examples: ['baton worker tasks/video.ts --concurrency 10', 'baton worker tasks/video.ts --stack Shop'],
     handlesInterrupts: true,
     load: async () => (await import('./worker.ts')).worker,
   },

@@ -5,13 +5,15 @@
  * - `access.ts`: the region and the credentials of the user, found as the AWS CLI finds them;
  * - `query.ts`: calls of AWS services that answer in XML, signed by `signedFetch`;
  * - `stacks.ts`: reads a stack and its outputs from CloudFormation;
- * - `task-systems.ts`: the task systems that the outputs of a stack name.
+ * - `task-systems.ts`: the task systems that the outputs of a stack name;
+ * - `alarms.ts`: the alarms of a stack that have gone off.
  */
 
 import { regionOf } from '../../shared/signed-fetch/region.ts'
 import { signedFetch } from '../../shared/signed-fetch/signed-fetch.ts'
 import type { Io } from '../terminal/io.ts'
 import { type AccessOptions, credentialsOf, regionFor } from './access.ts'
+import { type RingingAlarm, readRingingAlarms } from './alarms.ts'
 import { readStack } from './stacks.ts'
 import { chooseSystem, type TaskSystemOutputs } from './task-systems.ts'
 
@@ -23,6 +25,8 @@ export type DeployedSystem = TaskSystemOutputs & {
   readonly region: string
   /** Such as `UPDATE_COMPLETE`. */
   readonly stackStatus: string
+  /** Reads its alarms that have gone off. @throws BatonError when CloudWatch refuses or does not answer */
+  ringingAlarms(): Promise<RingingAlarm[]>
 }
 
 /**
@@ -39,10 +43,17 @@ export async function findDeployed(
   const [stack = '', name] = named.startsWith('arn:') ? [named] : named.split('/', 2)
   const region = await regionFor(options, '--stack')
   const credentials = await credentialsOf(options)
-  const read = await readStack(stack, { region, credentials, io })
-  const outputs = chooseSystem(read, name)
+  const access = { region, credentials, io }
+  const read = await readStack(stack, access)
+  const ringingAlarms = () => readRingingAlarms(read.name, access)
   return {
-    system: { ...outputs, stack: read.name, region, stackStatus: read.status },
+    system: {
+      ...chooseSystem(read, name),
+      stack: read.name,
+      region,
+      stackStatus: read.status,
+      ringingAlarms,
+    },
     fetch: signedFetch({ region, credentials, fetch: io.fetch }),
   }
 }
