@@ -24,12 +24,10 @@ export function chooseSystem(stack: ReadStack, named: string | undefined): TaskS
   const [first] = fitting
   if (first && fitting.length === 1) return first
   const names = systems.map(({ name }) => name).join(', ')
-  const found = named === undefined ? 'several task systems' : `no task system ${named}`
+  const found =
+    named === undefined ? `several task systems, ${names}` : `no task system ${named}, only ${names}`
   const example = `--stack ${stack.name}/${systems[0]?.name}`
-  throw new BatonError(
-    'invalid',
-    `the stack ${stack.name} has ${found}, but ${names}: give for example ${example}`,
-  )
+  throw new BatonError('invalid', `the stack ${stack.name} has ${found}: give for example ${example}`)
 }
 
 /** A system with a name of its own has outputs that begin with it, so all are found by the end of their keys. */

@@ -11,13 +11,13 @@ import {
   type Server,
   type ServerResponse,
 } from 'node:http'
+import { type Admit, admitting } from '../../shared/loopback/admit.ts'
+import { servePages } from '../../shared/loopback/pages.ts'
 import type { Functions } from '../functions/functions.ts'
 import { EVENT_BYTES_MAX, payloadBytes } from '../functions/payload-limits.ts'
 import { close, listen } from '../gateway/gateway.ts'
 import type { Meter } from '../gateway/meter.ts'
 import type { Permissions } from '../permissions/permissions.ts'
-import { type Admit, admitting } from '../../shared/loopback/admit.ts'
-import { servePages } from '../../shared/loopback/pages.ts'
 import type { Stack } from '../template/stack.ts'
 import {
   gatewayAnswer,

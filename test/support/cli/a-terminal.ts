@@ -10,13 +10,15 @@ type Terminal = {
   readonly input?: string | (() => Promise<string>)
   readonly isTTY?: boolean
   readonly signal?: AbortSignal
+  /** Sends requests. By default they go to the API in memory. */
+  readonly fetch?: (request: Request) => Promise<Response>
 }
 
 /** Runs a command in this process, on an API in memory and by its clock. */
 export async function runOn(
   api: (Pick<TestApi, 'app'> & Partial<Pick<TestApi, 'system'>>) | undefined,
   args: readonly string[],
-  { env = {}, input = '', isTTY = false, signal = new AbortController().signal }: Terminal = {},
+  { env = {}, input = '', isTTY = false, signal = new AbortController().signal, fetch }: Terminal = {},
 ): Promise<Ran> {
   const printed = { out: '', err: '' }
   const stream = (name: 'out' | 'err') => ({
@@ -39,6 +41,7 @@ export async function runOn(
     signal,
     endAfter: () => {},
     fetch: async request => {
+      if (fetch) return fetch(request)
       if (!api) throw new TypeError('fetch failed')
       return api.app.request(request)
     },
