@@ -44,7 +44,7 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
     group: 'tasks',
     summary: 'says in one sentence why a task waits, runs or has ended, and what to do',
     examples: ['baton why resize:img-1', 'baton why resize:img-1 --json'],
-    load: async () => (await import('./tasks/why.ts')).why,
+    load: async () => (await import('./doctor/why.ts')).why,
   },
   list: {
     group: 'tasks',

@@ -4,17 +4,15 @@
  *
  * - `access.ts`: the region and the credentials of the user, found as the AWS CLI finds them;
  * - `query.ts`: calls of AWS services that answer in XML, signed by `signedFetch`;
- * - `stacks.ts`: reads a stack and its outputs from CloudFormation;
- * - `task-systems.ts`: the task systems that the outputs of a stack name;
- * - `alarms.ts`: the alarms of a stack that have gone off.
+ * - `stacks.ts`: reads a stack with its outputs from CloudFormation, and its alarms from CloudWatch;
+ * - `task-systems.ts`: the task systems that the outputs of a stack name.
  */
 
 import { regionOf } from '../../shared/signed-fetch/region.ts'
 import { signedFetch } from '../../shared/signed-fetch/signed-fetch.ts'
 import type { Io } from '../terminal/io.ts'
 import { type AccessOptions, credentialsOf, regionFor } from './access.ts'
-import { type RingingAlarm, readRingingAlarms } from './alarms.ts'
-import { readStack } from './stacks.ts'
+import { type RingingAlarm, readRingingAlarms, readStack } from './stacks.ts'
 import { chooseSystem, type TaskSystemOutputs } from './task-systems.ts'
 
 type Send = (request: Request) => Promise<Response>

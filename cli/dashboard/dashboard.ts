@@ -9,14 +9,16 @@
  * - `shared/loopback/pages.ts`: the files of the dashboard;
  * - `forward.ts`: a call of the API goes to the system; with `--read-only` only reads do.
  *
- * `server.ts` puts them together, and `open-browser.ts` shows the page.
+ * `server.ts` puts them together.
  */
 
+import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { BatonError } from '../../shared/core/errors.ts'
 import { type DefineCommand, wholeNumber } from '../command.ts'
 import { INTERRUPTED_EXIT_CODE } from '../say.ts'
 import { type Context, withSystem } from '../system/with-system.ts'
-import { dashboardFolder } from './dashboard-folder.ts'
-import { openBrowser } from './open-browser.ts'
 import { startDashboard } from './server.ts'
 
 type Options = { readonly port: number; readonly readOnly?: boolean; readonly open: boolean }
@@ -56,4 +58,33 @@ function interrupted({ io: { signal } }: Context): Promise<void> {
     if (signal.aborted) resolve()
     signal.addEventListener('abort', () => resolve(), { once: true })
   })
+}
+
+/** Where the built dashboard is: a folder of this package, or what the build of a checkout has left. */
+const PLACES = ['../../dashboard/', '../../dist/dashboard/']
+
+/**
+ * Returns the folder of the built dashboard.
+ *
+ * @throws BatonError `misconfigured` in a checkout of the repository that has not built it
+ */
+function dashboardFolder(): string {
+  const folders = PLACES.map(place => fileURLToPath(new URL(place, import.meta.url)))
+  const built = folders.find(folder => existsSync(`${folder}index.html`))
+  if (built !== undefined) return built
+  throw new BatonError('misconfigured', 'the dashboard is not built: npm start builds it in a checkout')
+}
+
+/** The command that shows an address in the browser of the user, per platform. */
+const OPENERS: Readonly<Record<string, readonly string[]>> = {
+  darwin: ['open'],
+  win32: ['cmd', '/c', 'start', ''],
+}
+
+/** Opens the address in a browser. A machine without one, such as a server, does nothing: the address is printed, too. */
+function openBrowser(url: string): void {
+  const [command = '', ...args] = OPENERS[process.platform] ?? ['xdg-open']
+  const child = spawn(command, [...args, url], { stdio: 'ignore', detached: true })
+  child.on('error', () => {})
+  child.unref()
 }

@@ -4,7 +4,7 @@ import { type HttpAnswer, problemAnswer } from '../../shared/loopback/answer.ts'
 import { API_PATH } from '../../shared/loopback/pages.ts'
 
 /**
- * Who may use a dashboard: the browser that has opened its printed address. The address holds a secret of this start. The first request
+ * The session of a dashboard is that of the browser that has opened its printed address. The address holds a secret of this start. The first request
  * with it gets a cookie, and is sent on to the address without it. From then on the secret is worth nothing, so an address that stays in
  * a history or in a log opens nothing.
  */

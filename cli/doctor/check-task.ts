@@ -1,6 +1,6 @@
 import type { WhyAnswer } from '../../shared/api/diagnosis/why.ts'
 import type { Context } from '../system/with-system.ts'
-import { adviceWithCommands } from '../tasks/advice.ts'
+import { adviceWithCommands } from './advice.ts'
 import type { Finding } from './finding.ts'
 
 /** Every other reason is a notice: the task waits for something, which may be intended. */

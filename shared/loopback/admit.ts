@@ -18,7 +18,7 @@ const LOOPBACK = ['localhost', '127.0.0.1', '[::1]']
 const OWN_SITES = ['same-origin', 'none']
 const HTTP_PORT = '80'
 
-/** How the refusals speak of the server, and what they advise to a user who calls it by another name. */
+/** How the refusals speak of the server, and what they advise to a user that calls it by another name. */
 type Server = { readonly name: string; readonly hint: string }
 
 const LOCAL_SYSTEM: Server = { name: 'the local system', hint: '; --allow-host NAME adds a name' }

@@ -188,25 +188,25 @@ describe('Ctrl-C', () => {
   it('in the middle of a bulk action leaves a report that goes on', async () => {
     const file = join(folder, 'many.ndjson')
     const [published, cancelled] = [join(folder, 'published.ndjson'), join(folder, 'cancelled.ndjson')]
-    writeFileSync(file, Array.from({ length: 600 }, (_, n) => `{"n":${n}}`).join('\n'))
+    writeFileSync(file, Array.from({ length: 400 }, (_, n) => `{"n":${n}}`).join('\n'))
     const options = ['--user-id', 'crowd', '--delay', '1h', '--report', published]
     await batonInPipes(['publish', 'video', '--from', file, ...options], environment)
 
     const args = ['cancel', '--user-id', 'crowd', '--concurrency', '1', '--report', cancelled]
     const terminal = batonInTerminal(args, environment)
-    await terminal.shows(/Cancel 600 tasks\? \[y\/N\]/)
+    await terminal.shows(/Cancel 400 tasks\? \[y\/N\]/)
     terminal.type('y\r')
-    await terminal.shows(/cancelled: \d+ of 600/)
+    await terminal.shows(/cancelled: \d+ of 400/)
     terminal.interrupt()
     const code = await terminal.exitCode
-    const [, done = ''] = /interrupted after (\d+) of 600/.exec(terminal.output()) ?? []
+    const [, done = ''] = /interrupted after (\d+) of 400/.exec(terminal.output()) ?? []
     const rest = await batonInPipes(['cancel', '--resume', cancelled, '--yes', '--json'], environment)
 
     expect(code).toBe(130)
     expect(terminal.output()).toContain(`go on with baton cancel --resume ${cancelled}`)
-    expect(Number(done)).toBeLessThan(600)
-    expect(JSON.parse(rest.out)).toEqual({ cancelled: 600 - Number(done), failed: 0, report: cancelled })
-    expect(readFileSync(cancelled, 'utf8').match(/"ok":true/g)).toHaveLength(600)
+    expect(Number(done)).toBeLessThan(400)
+    expect(JSON.parse(rest.out)).toEqual({ cancelled: 400 - Number(done), failed: 0, report: cancelled })
+    expect(readFileSync(cancelled, 'utf8').match(/"ok":true/g)).toHaveLength(400)
   })
 
   it('lets a worker finish, which has found its system by the stack', async () => {

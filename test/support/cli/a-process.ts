@@ -27,7 +27,7 @@ export function batonInTerminal(args: readonly string[], environment: Environmen
     Object.entries(environmentOf(environment)).filter(([, value]) => value !== undefined),
   )
   const terminal = spawnInTerminal(process.execPath, [BATON, ...args], {
-    name: 'xterm-256color',
+    name: environmentOf(environment).TERM ?? 'xterm-256color',
     cols: 100,
     rows: 30,
     env: env as Record<string, string>,
