@@ -51,7 +51,7 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
     summary: 'lists the tasks of a type, a user or a canvas',
     examples: [
       'baton list resize --status failed --limit 50',
-      'baton list resize --since 2h --error timeout --tag team:red',
+      'baton list resize --since 2h --error timeout --tag team=red',
       'baton list --user-id alice --order -created',
       'baton list resize --all --json',
     ],

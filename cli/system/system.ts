@@ -45,12 +45,9 @@ export function systemOptions(): Option[] {
     new Option('--stack <name>', 'a deployed stack, whose API is called with your AWS credentials'),
     new Option(
       '--profile <name>',
-      'the AWS profile that signs the calls (default: AWS_PROFILE, or as the AWS CLI)',
+      'the AWS profile that signs the calls, with --url, too (default: as the AWS CLI)',
     ),
-    new Option(
-      '--region <region>',
-      'the AWS region of the stack (default: AWS_REGION, or that of the profile)',
-    ),
+    new Option('--region <region>', 'the AWS region of the stack (default: as the AWS CLI)'),
   ]
 }
 

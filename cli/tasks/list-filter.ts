@@ -31,7 +31,7 @@ export function addFilterOptions(command: Command, now: number): void {
     ),
     new Option('--user-id <id>', 'tasks of this user'),
     new Option('--canvas-id <id>', 'tasks of this canvas'),
-    new Option('--tag <name:value>', 'tasks with this tag; may be repeated').argParser(tagFilter),
+    new Option('--tag <name=value>', 'tasks with this tag; may be repeated').argParser(tagFilter),
     new Option('--error <text>', 'tasks whose error contains this text, in upper or lower case'),
     new Option(
       '--since <time>',
@@ -46,7 +46,7 @@ export function addFilterOptions(command: Command, now: number): void {
   for (const option of options) command.addOption(option.helpGroup('Which tasks:'))
 }
 
-/** The API separates name and value by a colon. `publish --tag` sets a tag by `name=value`, so that is understood here, too. */
+/** `publish --tag` sets a tag by `name=value`. The API separates them by a colon, so that is understood, too. */
 function tagFilter(text: string, earlier?: readonly string[]): string[] {
   const isNamed = /^[^=:]+:/.test(text)
   return repeated(isNamed ? text : text.replace('=', ':'), earlier)
