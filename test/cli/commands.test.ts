@@ -149,6 +149,27 @@ describe('the system', () => {
     expect((await baton('doctor')).out).toContain('the API answers')
   })
 
+  it.each([['types'], ['doctor'], ['list', 'jobs'], ['events']])(
+    'gets the token with every call of %s',
+    async (...args) => {
+      const tokens: Array<string | null> = []
+      const request = (asked: Request) => {
+        tokens.push(asked.headers.get('authorization'))
+        return tokens.at(-1) === 'Bearer t' ? api.app.request(asked) : new Response(null, { status: 401 })
+      }
+      const guarded = { app: { request } as TestApi['app'] }
+      const without = await runOn(guarded, args)
+      tokens.length = 0
+      await runOn(guarded, args, { env: { BATON_TOKEN: 't' } })
+
+      expect(without).toMatchObject({
+        code: 1,
+        err: expect.stringContaining('wants a token: set BATON_TOKEN'),
+      })
+      expect(new Set(tokens)).toEqual(new Set(['Bearer t']))
+    },
+  )
+
   it('has colours on a terminal only, and not under NO_COLOR', async () => {
     const coloured = await runOn(api, ['types'], { isTTY: true })
     const plain = await runOn(api, ['types'], { isTTY: true, env: { NO_COLOR: '1' } })
@@ -175,10 +196,13 @@ it('docs/cli.md has an example for each command, and for no other', () => {
 })
 
 describe('the examples of the help', () => {
+  // A pause lasts until every worker has seen it, and the clock of this system stands. test/cli/terminal.slow.test.ts pauses a type.
   const examples = Object.values(COMMANDS)
     .filter(({ group }) => group !== 'development')
     .flatMap(one => one.examples)
-    .filter(example => !/--stack|^baton (dashboard|watch|events)|--follow/.test(example))
+    .filter(
+      example => !/--stack|^baton (dashboard|watch|events|pause|resume|dead-letters)|--follow/.test(example),
+    )
 
   it.each(examples)('run: %s', async example => {
     for (const type of ['mail', 'report', 'order'])
@@ -192,6 +216,7 @@ describe('the examples of the help', () => {
     const isMany = args.includes('--from') || args.includes('--type')
     const more =
       isMany && ['publish', 'cancel'].includes(args[0] ?? '') ? ['--report', join(folder, 'r')] : []
+    if (args[0] === 'purge') args.push('--yes')
     // A task of an example does not end here, so what waits for an end gets its end at once.
     const waits = args.includes('--wait') || args[0] === 'result'
     const { err, code } = await runOn(api, [...args, ...more], {

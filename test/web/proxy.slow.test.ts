@@ -14,6 +14,7 @@ let system: LocalSystem
 let cloudFormation: FakeCloudFormation
 let browser: Browser
 const terminals: InTerminal[] = []
+const sign = signedFetch({ credentials: LOCAL_CREDENTIALS })
 
 describe.skipIf(chromiumPath === undefined)('baton dashboard', () => {
   beforeAll(async () => {
@@ -21,7 +22,6 @@ describe.skipIf(chromiumPath === undefined)('baton dashboard', () => {
     ;[system, browser] = await Promise.all([startLocalSystem({ auth: 'iam' }), openBrowser()])
     cloudFormation = await aCloudFormation(() => LOCAL_CREDENTIALS)
     cloudFormation.stacks.Shop = { outputs: system.cloud.outputs as Record<string, string> }
-    const sign = signedFetch({ credentials: LOCAL_CREDENTIALS })
     await sign(`${system.cloud.apiUrl}/v1/tasks`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
@@ -59,9 +59,18 @@ describe.skipIf(chromiumPath === undefined)('baton dashboard', () => {
     const address = page.url()
     await page.goto('/tasks/probe%3Aseen')
     await page.getByRole('heading', { level: 1, name: 'seen' }).waitFor()
+    await page.getByRole('button', { name: 'Cancel', exact: true }).click()
+    await page.getByRole('button', { name: 'Cancel the task', exact: true }).click()
+    await page.getByText('The task was cancelled').waitFor()
+    const read = await sign(`${system.cloud.apiUrl}/v1/tasks/probe%3Aseen`)
+    const task = (await read.json()) as { operations: Array<{ by: string; what: string }> }
 
     expect(new URL(address).search).toBe('')
     expect(complaints).toEqual([])
+    expect(task.operations.at(-1)).toMatchObject({
+      what: 'cancel',
+      by: expect.stringMatching(/^arn:aws:iam::/),
+    })
     terminal.interrupt()
     expect(await terminal.exitCode).toBe(130)
   })

@@ -4,7 +4,7 @@ import { buffer } from 'node:stream/consumers'
 import { checkSignature, type FindCredentials } from '../../../local/http/signature.ts'
 
 /** What CloudFormation and CloudWatch answer: a stack by its name, a refusal by its code, or the names of alarms that have gone off. */
-export type FakeStacks = Record<
+type FakeStacks = Record<
   string,
   { readonly status?: string; readonly outputs: Readonly<Record<string, string>> }
 >
