@@ -9,6 +9,7 @@ import { FAILED_EXIT_CODE } from '../say.ts'
 import { type Context, withSystem } from '../system/with-system.ts'
 import { safeLines } from '../terminal/safe-text.ts'
 import { checkClock } from './check-clock.ts'
+import { checkDeadLetters } from './check-dead-letters.ts'
 import { checkStack } from './check-stack.ts'
 import { checkTask } from './check-task.ts'
 import { checkTypes } from './check-types.ts'
@@ -17,13 +18,19 @@ import type { Finding } from './finding.ts'
 export const doctor: DefineCommand = (command, invocation) => {
   command.argument('[id]', 'the id of a task; without it the whole system is checked')
   withSystem(command, invocation, async (context, _options: object, id?: string) => {
-    const findings =
-      id === undefined
-        ? [...(await checkClock(context)), ...(await checkStack(context)), ...(await checkTypes(context))]
-        : await checkTask(context, id)
+    const findings = id === undefined ? await checkSystem(context) : await checkTask(context, id)
     for (const finding of findings) show(context, finding)
     return findings.some(({ level }) => level === 'wrong') ? FAILED_EXIT_CODE : 0
   })
+}
+
+async function checkSystem(context: Context): Promise<Finding[]> {
+  return [
+    ...(await checkClock(context)),
+    ...(await checkStack(context)),
+    ...(await checkTypes(context)),
+    ...(await checkDeadLetters(context)),
+  ]
 }
 
 const MARKS = { fine: '✓', notice: '!', wrong: '✗' } as const
