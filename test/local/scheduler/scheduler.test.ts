@@ -153,7 +153,7 @@ test('an event for a target that cannot be reached is retried, and then sent to 
   sqs.destroy()
   expect(Messages?.[0]?.MessageAttributes).toMatchObject({
     ERROR_CODE: { StringValue: expect.any(String) },
-    ERROR_MESSAGE: { StringValue: expect.stringContaining('nowhere') },
+    ERROR_MESSAGE: { StringValue: expect.stringContaining('QueueDoesNotExist') },
     EXHAUSTED_RETRY_CONDITION: { StringValue: 'MaximumRetryAttempts' },
     RETRY_ATTEMPTS: { StringValue: '1' },
   })
