@@ -14,7 +14,8 @@ import { typeRoutes } from './routes/types.ts'
 import { whyRoutes } from './routes/why.ts'
 import { workerRoutes } from './routes/workers.ts'
 
-const domain: readonly Route[] = [
+/** Every route of the HTTP API. */
+export const allRoutes: readonly Route[] = [
   ...publishRoutes,
   ...runRoutes,
   ...runBatchRoutes,
@@ -28,7 +29,5 @@ const domain: readonly Route[] = [
   ...workerRoutes,
   ...eventRoutes,
   ...failureRoutes,
+  ...serviceRoutes,
 ]
-
-/** Every route of the HTTP API. */
-export const allRoutes: readonly Route[] = [...domain, ...serviceRoutes(domain)]

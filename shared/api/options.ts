@@ -33,12 +33,12 @@ const optionFields = {
   retry: z.object(retryFields),
 } satisfies Record<keyof Options, z.ZodType>
 
-export const optionsInForce = z
-  .object(optionFields)
-  .meta({ id: 'Options', description: 'Options in force, defaults included' })
+/** The options in force, defaults included. */
+export const optionsInForce = z.object(optionFields).meta({ id: 'Options' })
 
 /** The defaults of a type as they were given. Each member may be missing. */
 export const shownDefaults = z.object({
+  /** The priority; higher comes first. */
   priority: optional(z.int()),
   ...allOptional(optionFields),
   retry: optional(z.object(allOptional(retryFields))),
