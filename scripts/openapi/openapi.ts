@@ -1,7 +1,7 @@
 import type * as z from 'zod'
 import type { Route } from '../../functions/http/route.ts'
 import { problemAnswer } from '../../shared/api/problems.ts'
-import { type Documented, type Operation, TAGS } from './operations/operation.ts'
+import { type Documented, EXAMPLE_PATH, type Operation, TAGS } from './operations/operation.ts'
 import { OPERATIONS } from './operations/operations.ts'
 import { createRefusals, type Refusals } from './refusals.ts'
 import { openApiSchemas, type Schema, type Schemas } from './schemas.ts'
@@ -21,7 +21,7 @@ export async function openApiOf(routes: readonly Route[]): Promise<Schema> {
   refuseUndocumented(routes)
   const schemas = await openApiSchemas()
   const refusals = createRefusals()
-  schemas.schemaOf(problemAnswer, 'output')
+  schemas.schemaOf(problemAnswer)
   const paths: Record<string, Schema> = {}
   for (const route of routes) {
     paths[route.path] = { ...paths[route.path], [route.method]: operationOf(route, schemas, refusals) }
@@ -110,14 +110,23 @@ function operationOf(route: Route, schemas: Schemas, { refusalsOf }: Refusals): 
     tags: [tag],
     summary,
     description: [description, cost && `Cost: ${cost}`].filter(Boolean).join('\n\n') || summary,
-    parameters: [...pathParameters(route), ...queryParameters(route, schemas)],
-    ...(body && { requestBody: requestBodyOf(route, body, schemas) }),
+    parameters: [...pathParameters(route, operation), ...queryParameters(route, operation, schemas)],
+    ...(body && { requestBody: requestBodyOf(route, body, operation, schemas) }),
     responses: { ...answersOf(answers, schemas), ...refusalsOf(route.method, problems) },
   }
 }
 
-function requestBodyOf({ isBodyOptional = false }: Route, body: z.ZodType, { schemaOf }: Schemas): Schema {
-  return { required: !isBodyOptional, content: { 'application/json': { schema: schemaOf(body, 'input') } } }
+function requestBodyOf(
+  { isBodyOptional = false }: Route,
+  body: z.ZodType,
+  { example }: Operation,
+  { schemaOf }: Schemas,
+): Schema {
+  const content = {
+    schema: schemaOf(body),
+    ...(example?.body !== undefined && { example: example.body }),
+  }
+  return { required: !isBodyOptional, content: { 'application/json': content } }
 }
 
 const IN_PATH =
@@ -134,24 +143,26 @@ const PATH_PARAMETERS: Readonly<Record<string, string>> = {
   name: 'The name of the schedule.',
 }
 
-function pathParameters({ path }: Route): Schema[] {
+function pathParameters({ path }: Route, { example }: Operation): Schema[] {
   return [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
     name,
     in: 'path',
     required: true,
     description: `${PATH_PARAMETERS[name]} ${IN_PATH}`,
     schema: { type: 'string', minLength: 1 },
+    example: example?.path?.[name] ?? EXAMPLE_PATH[name],
   }))
 }
 
-function queryParameters({ query }: Route, { schemaOf }: Schemas): Schema[] {
+function queryParameters({ query }: Route, { example }: Operation, { schemaOf }: Schemas): Schema[] {
   if (!query) return []
-  const { properties = {} } = schemaOf(query, 'input') as { properties?: Readonly<Record<string, Schema>> }
+  const { properties = {} } = schemaOf(query) as { properties?: Readonly<Record<string, Schema>> }
   return Object.entries(properties).map(([name, { description, ...schema }]) => ({
     name,
     in: 'query',
     ...(description !== undefined && { description }),
     schema,
+    ...(example?.query?.[name] !== undefined && { example: example.query[name] }),
     ...(schema.type === 'array' && { style: 'form', explode: true }),
   }))
 }
@@ -163,7 +174,7 @@ function answersOf(answers: Operation['answers'], schemas: Schemas): Schema {
 function answerOf({ description, schema, contentType, location }: Documented, { schemaOf }: Schemas): Schema {
   const content = contentType
     ? { [contentType]: { schema: { type: 'string' } } }
-    : schema && { 'application/json': { schema: schemaOf(schema, 'output') } }
+    : schema && { 'application/json': { schema: schemaOf(schema) } }
   return {
     description,
     ...(location !== undefined && {

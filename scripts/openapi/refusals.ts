@@ -5,7 +5,7 @@ import type { Schema } from './schemas.ts'
 /** The answers that refuse a request: problem documents of the API, and the answers of API Gateway in front of a deployed one. */
 
 /** What each code means, and what its caller can do. `docs/problems.md` has the same words. */
-const PROBLEM_MEANINGS: Readonly<Record<ApiProblemCode, { means: string; todo: string }>> = {
+export const PROBLEM_MEANINGS: Readonly<Record<ApiProblemCode, { means: string; todo: string }>> = {
   invalid: {
     means:
       'A field of the body or of the query, or an id in the path, is not legal. `errors` names each and what is legal.',
@@ -126,7 +126,7 @@ function sentenceOf(code: ApiProblemCode): string {
   return `\`${typeOf(code)}\`: ${PROBLEM_MEANINGS[code].means}`
 }
 
-function typeOf(code: ApiProblemCode): string {
+export function typeOf(code: ApiProblemCode): string {
   return `urn:baton:problem:${code}`
 }
 

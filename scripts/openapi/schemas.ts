@@ -8,8 +8,8 @@ import { type Comments, type Member, readComments } from './comments.ts'
 export type Schema = { [name: string]: unknown }
 
 export type Schemas = {
-  /** The schema of what callers send (`input`) or get (`output`). Schemas with an id become components, and are referred to. */
-  schemaOf(schema: z.ZodType, io: 'input' | 'output'): Schema
+  /** The schema of what callers send or get. Schemas with an id become components, and are referred to. */
+  schemaOf(schema: z.ZodType): Schema
   /** The schemas with an id, by their ids. */
   readonly components: Readonly<Record<string, Schema>>
 }
@@ -25,7 +25,9 @@ export async function openApiSchemas(): Promise<Schemas> {
   const places = await placesOf(files)
   const components: Record<string, Schema> = {}
   const described = new Set<string>()
-  const schemaOf: Schemas['schemaOf'] = (schema, io) => {
+  const schemaOf: Schemas['schemaOf'] = schema => {
+    // As the library writes inputs: objects in answers then stay open, so that a later version may add fields.
+    const io = 'input'
     const { $schema: _dialect, $defs = {}, ...own } = z.toJSONSchema(schema, { io, unrepresentable: 'any' })
     for (const [name, definition] of Object.entries($defs)) components[name] ??= inOpenApi(definition)
     const translated = inOpenApi(own)

@@ -10,6 +10,7 @@ export const serviceOperations = {
     description:
       'Shows why tasks fail: groups of one type and one error, the most frequent first. Numbers, ids and quoted texts in the error are masked by `#`.',
     cost: '1 read unit per 4 KB of types, and half a unit for each type and for each 13 hourly counts of it; at most some 190 units.',
+    example: { query: { type: ['resize'], limit: 10 } },
     answers: { 200: { description: 'One page of groups.', schema: failuresPage } },
     problems: ['unknown-type'],
   },
@@ -18,6 +19,7 @@ export const serviceOperations = {
     summary: 'List live workers',
     description: 'Lists live workers by their ids. The Lambda functions of a type are one entry.',
     cost: '1 read unit per 4 KB of workers, some 200 bytes each.',
+    example: { query: { limit: 10 } },
     answers: { 200: { description: 'One page of workers.', schema: workerPage } },
   },
   events: {
@@ -25,6 +27,7 @@ export const serviceOperations = {
     summary: 'Follow events',
     description:
       "Streams events as server-sent events: only the local system does so. A deployed API answers 501, because there the events go to the system's bus of EventBridge. The header `Last-Event-ID`, or `lastEventId`, resumes after an event.",
+    example: { query: { type: 'task.failed' } },
     answers: {
       200: {
         description:

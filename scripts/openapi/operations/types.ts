@@ -7,6 +7,7 @@ export const typeOperations = {
     summary: 'List task types',
     description: 'Lists the registered types by their names.',
     cost: '1 read unit per 4 KB of all types.',
+    example: { query: { limit: 10 } },
     answers: { 200: { description: 'One page of types.', schema: typePage } },
   },
   getType: {
@@ -22,6 +23,13 @@ export const typeOperations = {
     summary: 'Create a task type, or replace its configuration',
     description:
       'Sets the whole configuration: what the body leaves out returns to its default. A paused type stays paused. Changed defaults hold for tasks that are published afterwards; limits and order hold at once. A type that was deployed changes its kind by a deployment only: another kind is refused with 409.',
+    example: {
+      body: {
+        kind: 'http',
+        defaults: { timeoutMs: 60_000, retry: { maxRetries: 5 } },
+        limits: { concurrency: { max: 20, key: 'userId' } },
+      },
+    },
     answers: {
       200: { description: 'The configuration was replaced.', schema: typeAnswer },
       201: { description: 'The type was created.', schema: typeAnswer, location: 'the type' },
@@ -57,6 +65,7 @@ export const typeOperations = {
     description:
       'Removes the tasks in the given statuses, in the background. Ended tasks are removed if they ended before `before`, open ones if they were published before it. Removed tasks never run again.',
     cost: 'Some 30 write units for a small type; half a read unit for each task that the purge examines.',
+    example: { body: { status: ['failed', 'cancelled'] } },
     answers: { 202: { description: 'The purge has begun.', schema: purgeAnswer } },
     problems: ['unknown-type', 'conflict'],
   },
