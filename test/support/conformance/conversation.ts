@@ -175,7 +175,8 @@ function linkedBody(
 ): unknown {
   if (typeof body !== 'object' || body === null) return body
   // A claim that waits would hold up the conversation, and for ever where the clock stands still.
-  if (name === 'claim') return { ...body, waitMs: 0, ...(third % 8 > 0 && { types: undefined, type: chosen(TYPES, first) }) }
+  if (name === 'claim')
+    return { ...body, waitMs: 0, ...(third % 8 > 0 && { types: undefined, type: chosen(TYPES, first) }) }
   if (third % 8 === 0) return body
   const run = chosen(known.runs, first)
   if (path.includes('{runId}') && run) return { ...body, fence: run.fence }
