@@ -126,7 +126,7 @@ function sentenceOf(code: ApiProblemCode): string {
   return `\`${typeOf(code)}\`: ${PROBLEM_MEANINGS[code].means}`
 }
 
-export function typeOf(code: ApiProblemCode): string {
+function typeOf(code: ApiProblemCode): string {
   return `urn:baton:problem:${code}`
 }
 

@@ -2,8 +2,7 @@ import * as z from 'zod'
 import type { Options } from '../core/options/options.ts'
 import { optionRules, priorityRule } from '../core/rules/options.ts'
 import { BACKOFFS } from '../core/states.ts'
-import { fromRule, optionalFields } from './from-rule.ts'
-import { count, optional } from './scalars.ts'
+import { count, fromRule, optional, optionalFields } from './scalars.ts'
 
 /** The options that can be set per task, or as defaults of its type: as requests give them, and as answers show them. */
 

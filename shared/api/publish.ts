@@ -1,10 +1,21 @@
 import * as z from 'zod'
 import { BATCH_TASKS_MAX, CALLBACKS_MAX, KEY_CHARACTERS_MAX } from '../core/bounds.ts'
 import { isTraceparent, text } from '../core/rules/scalars.ts'
-import { fromRule } from './from-rule.ts'
 import { givenOptions, priority } from './options.ts'
 import { problemAnswer } from './problems.ts'
-import { duration, json, key, name, optional, strict, tags, time, typeName, userId } from './scalars.ts'
+import {
+  duration,
+  fromRule,
+  json,
+  key,
+  name,
+  optional,
+  strict,
+  tags,
+  time,
+  typeName,
+  userId,
+} from './scalars.ts'
 import { clean, stage, task } from './tasks.ts'
 import type { TypeOf } from './type-of.ts'
 

@@ -54,11 +54,11 @@ const missed = z.union(
 )
 
 const timing = {
-  /** A cron expression of 5 fields, or of 6 with seconds first. Give exactly one of cron, everyMs and at. */
+  /** A cron expression of 5 fields, or of 6 with seconds first. Give exactly one of cron, everyMs and at. @default none */
   cron: optional(z.string().max(CRON_CHARACTERS_MAX)),
-  /** The interval of the ticks in milliseconds, counted from the creation of the schedule. Give exactly one of cron, everyMs and at. */
+  /** The interval of the ticks in milliseconds, counted from the creation of the schedule. Give exactly one of cron, everyMs and at. @default none */
   everyMs: optional(duration(EVERY_MS_MIN)),
-  /** The time of the only tick. Give exactly one of cron, everyMs and at. */
+  /** The time of the only tick. Give exactly one of cron, everyMs and at. @default none */
   at: optional(time),
   /** The time zone of cron, as an IANA name. @default UTC */
   timezone: optional(z.string()),

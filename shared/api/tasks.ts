@@ -7,16 +7,12 @@ import {
   TAG_FILTERS_MAX,
   TYPE_CHARACTERS_MAX,
 } from '../core/bounds.ts'
-import { patchedOptionRules } from '../core/rules/options.ts'
 import { ENDED_RUN_STATES, STATUS_REASONS, STATUSES, STEP_STATES } from '../core/states.ts'
-import { optionalFields } from './from-rule.ts'
 import { optionsInForce } from './options.ts'
 import { fieldProblem, taskError } from './problems.ts'
 import {
   count,
   cursor,
-  duration,
-  ifRevision,
   json,
   limit,
   name,
@@ -26,7 +22,6 @@ import {
   revision,
   shownTime,
   strict,
-  tags,
   time,
   typeName,
   userId,
@@ -37,41 +32,6 @@ import type { TypeOf } from './type-of.ts'
 
 export const clean = z.array(z.enum(['failed', 'succeeded'])).max(2)
 export const stage = name(TYPE_CHARACTERS_MAX)
-
-export const patchBody = strict({
-  /** When the task is due. `delayMs` may be given in its place. @default the present time */
-  dueAt: optional(time),
-  /** How long from now until the task is due, in milliseconds. @default the present due time */
-  delayMs: optional(duration()),
-  /** The input of the task, as JSON of at most 350 KB. @default the present input */
-  input: optional(json),
-  /** The stage in which the task goes on. @default the present stage */
-  stage: optional(stage),
-  /** Names and values by which people find the task; `null` removes them. @default the present tags */
-  tags: optional(z.nullable(tags)),
-  ...optionalFields(patchedOptionRules),
-  /** The revision that the change is meant for. Another present one refuses the request with 409. @default any */
-  ifRevision: optional(ifRevision),
-}).meta({ id: 'Patch' })
-
-/** A patch. Null returns an option to the default of the task's type, and removes all tags. */
-export type PatchBody = TypeOf<typeof patchBody>
-
-/** How a task is tried again. */
-export const retryBody = strict({
-  /**
-   * `restart` starts a finished task over. The others act on a failed flow: `retry-do` does the failed step again, `retry-undo` its failed
-   * undo, `skip-undo` treats that undo as done, `continue` treats the failed step as done. `retry-callbacks` publishes the callbacks that
-   * the task owes. @default restart
-   */
-  action: optional(z.enum(['restart', 'retry-do', 'retry-undo', 'skip-undo', 'continue', 'retry-callbacks'])),
-  /** For `restart`: the ended runs that the task forgets. Kept successes still count. @default all of them */
-  clean: optional(clean),
-  /** The revision that the change is meant for. Another present one refuses the request with 409. @default any */
-  ifRevision: optional(ifRevision),
-}).meta({ id: 'Retry' })
-
-export type RetryTaskBody = TypeOf<typeof retryBody>
 
 const tagFilter = z
   .string()

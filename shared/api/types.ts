@@ -1,9 +1,19 @@
 import * as z from 'zod'
 import { givenTypeRule } from '../core/rules/type-configuration.ts'
 import { ORDERINGS, STATUSES, TYPE_KINDS } from '../core/states.ts'
-import { fromRule } from './from-rule.ts'
 import { shownDefaults } from './options.ts'
-import { count, json, operations, optional, pageOf, revision, shownTime, strict, time } from './scalars.ts'
+import {
+  count,
+  fromRule,
+  json,
+  operations,
+  optional,
+  pageOf,
+  revision,
+  shownTime,
+  strict,
+  time,
+} from './scalars.ts'
 import type { TypeOf } from './type-of.ts'
 
 /** Task types: their configuration as requests give it and as answers show it, their counts, and the purge of their tasks. */

@@ -1,12 +1,7 @@
+import { patchBody, type RetryTaskBody, retryBody } from '../../../shared/api/changes.ts'
 import { taskPath } from '../../../shared/api/paths.ts'
 import { type ExpectedRevision, expectedRevision } from '../../../shared/api/scalars.ts'
-import {
-  type ListQuery,
-  listQuery,
-  patchBody,
-  type RetryTaskBody,
-  retryBody,
-} from '../../../shared/api/tasks.ts'
+import { type ListQuery, listQuery } from '../../../shared/api/tasks.ts'
 import { listPage } from '../../../shared/present/lists.ts'
 import { invalid } from '../../../shared/present/problems.ts'
 import { noSuchTask, operationProblem } from '../../../shared/present/refusal-problems.ts'

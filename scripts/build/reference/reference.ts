@@ -31,7 +31,7 @@ export function buildReference(folder: string): void {
 type Operation = { readonly method: string; readonly path: string; readonly operation: Part }
 
 /** The page as HTML. */
-export function referenceOf(document: Part, stylesPath: string): string {
+function referenceOf(document: Part, stylesPath: string): string {
   const operations: Operation[] = Object.entries<Part>(document.paths).flatMap(([path, methods]) =>
     Object.entries<Part>(methods).map(([method, operation]) => ({ path, method, operation })),
   )

@@ -5,7 +5,7 @@ import { converse, type Request, type Send, stepsOf } from '../../../support/con
 import { anApi } from '../../../support/http/an-api.ts'
 import { type LocalSystem, startLocalSystem } from '../../../support/local-system/local-system.ts'
 
-/** The API keeps its document in conversations that nobody has thought of. A failure prints its seed and the shortest conversation. */
+/** The API keeps its document in conversations that are drawn at random. A failure prints its seed and the shortest conversation. */
 
 const contract = readContract()
 const SEED = Number(process.env.CONVERSATION_SEED ?? 1)
