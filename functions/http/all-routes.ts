@@ -17,17 +17,17 @@ import { workerRoutes } from './routes/workers.ts'
 /** Every route of the HTTP API. */
 export const allRoutes: readonly Route[] = [
   ...publishRoutes,
-  ...runRoutes,
-  ...runBatchRoutes,
-  ...previousRoutes,
   ...taskRoutes,
   ...whyRoutes,
+  ...previousRoutes,
+  ...claimRoutes,
+  ...runRoutes,
+  ...runBatchRoutes,
+  ...typeRoutes,
   ...canvasRoutes,
   ...scheduleRoutes,
-  ...claimRoutes,
-  ...typeRoutes,
+  ...failureRoutes,
   ...workerRoutes,
   ...eventRoutes,
-  ...failureRoutes,
   ...serviceRoutes,
 ]
