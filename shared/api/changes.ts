@@ -6,8 +6,9 @@ import type { TypeOf } from './type-of.ts'
 
 /** The bodies that change a task. */
 
+/** What changes about an open task. What is left out stays as it is. */
 export const patchBody = strict({
-  /** When the task is due. `delayMs` may be given in its place. @default the present time */
+  /** When the task is due. `delayMs` may be given in its place. @default the present due time */
   dueAt: optional(time),
   /** How long from now until the task is due, in milliseconds. @default the present due time */
   delayMs: optional(duration()),

@@ -26,6 +26,7 @@ import type { TypeOf } from './type-of.ts'
 
 /** Claims, workers' reports about their runs, and the answers to both. */
 
+/** A worker's request for tasks. */
 export const claimsBody = strict({
   /** The type of the tasks. Either this or `types` is given. @default those in `types` */
   type: optional(typeName),
@@ -191,13 +192,13 @@ export type FinishMember = {
 /** The outcome of a member of a batch. It decides which of the `finishMembers` checks the member. */
 export const finishOutcome = z.object({ outcome: z.enum(['succeed', 'fail', 'release']) })
 
-/** The body of many heartbeats as callers see it, with the schema of its members. */
+/** Signs of life of many runs. Callers see this schema; the route checks each member by itself. */
 export const documentedHeartbeatsBody = strict({
   /** The runs whose leases are renewed. */
   runs: z.array(heartbeatMember).min(1).max(BATCH_TASKS_MAX),
 }).meta({ id: 'HeartbeatMany' })
 
-/** The body of many ends as callers see it, with the schemas of its members. */
+/** Reports about the ends of many runs. Callers see this schema; the route checks each member by itself. */
 export const documentedFinishBody = strict({
   /** The runs that have ended. */
   runs: z

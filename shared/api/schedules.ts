@@ -81,7 +81,7 @@ export const scheduleBody = strict({
   ifRevision: optional(ifRevision),
 }).meta({ id: 'ScheduleBody' })
 
-/** Exactly one of `cron`, `everyMs` and `at`. */
+/** When a schedule ticks, and the task that each tick publishes. It has exactly one of `cron`, `everyMs` and `at`. */
 export type ScheduleBody = TypeOf<typeof scheduleBody>
 
 /** A schedule, with its last and its next tick. */

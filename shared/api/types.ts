@@ -18,6 +18,7 @@ import type { TypeOf } from './type-of.ts'
 
 /** Task types: their configuration as requests give it and as answers show it, their counts, and the purge of their tasks. */
 
+/** The configuration of a task type. What is left out has its default. */
 export const typeBody = fromRule(givenTypeRule).meta({ id: 'TypeConfiguration', ...givenTypeRule.schema })
 
 export type TypeBody = TypeOf<typeof typeBody>
