@@ -94,7 +94,7 @@ function exampleOf({ path, parameters, name }: Operation): Example {
   const inPath = parameters.filter(one => one.in === 'path')
   const given = parameters.filter(one => one.in === 'query' && one.example !== undefined)
   const query = new URLSearchParams(
-    given.flatMap(one => [one.example].flat().map(value => [one.name, String(value)])),
+    given.flatMap(one => [one.example].flat().map((value): [string, string] => [one.name, String(value)])),
   )
   const filled = inPath.reduce(
     (text, one) => text.replace(`{${one.name}}`, encodeURIComponent(one.example)),

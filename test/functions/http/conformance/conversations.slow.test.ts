@@ -1,9 +1,11 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { ManualClock } from '../../../../shared/testing/stores/clock.ts'
 import { readContract } from '../../../support/conformance/contract.ts'
 import { converse, type Request, type Send, stepsOf } from '../../../support/conformance/conversation.ts'
 import { anApi } from '../../../support/http/an-api.ts'
 import { type LocalSystem, startLocalSystem } from '../../../support/local-system/local-system.ts'
+import { aMemorySystem } from '../../../support/worlds/memory-system.ts'
 
 /** The API keeps its document in conversations that are drawn at random. A failure prints its seed and the shortest conversation. */
 
@@ -16,7 +18,8 @@ describe('the API in memory', () => {
     const talk = fc.asyncProperty(
       fc.array(stepsOf(contract), { minLength: 20, maxLength: 60 }),
       async steps => {
-        const { app } = await anApi({ clock: hurried(createManualClock(NOW)) })
+        const { clock, ...system } = aMemorySystem()
+        const { app } = await anApi({ ...system, clock: hurried(clock) })
         const send: Send = async ({ method, target, body }) => {
           const [path = '/', rawQueryString = ''] = target.split(/\?(.*)/s)
           const event = { rawPath: decoded(path), rawQueryString, requestContext: { http: { method } } }
