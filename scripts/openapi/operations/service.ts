@@ -1,3 +1,4 @@
+import { deadLettersPage, replayAnswer } from '../../../shared/api/diagnosis/dead-letters.ts'
 import { failuresPage } from '../../../shared/api/diagnosis/failures.ts'
 import { descriptionAnswer, healthAnswer } from '../../../shared/api/diagnosis/health.ts'
 import { workerPage } from '../../../shared/api/workers.ts'
@@ -13,6 +14,22 @@ export const serviceOperations = {
     example: { query: { type: ['resize'], limit: 10 } },
     answers: { 200: { description: 'One page of groups.', schema: failuresPage } },
     problems: ['unknown-type'],
+  },
+  listDeadLetters: {
+    tag: 'Observing',
+    summary: 'List dead letters',
+    description:
+      'Lists messages that a queue, the stream or a schedule gave up, by queue, the newest first. Each says what was given up and what replaces it. A task does not wait for a dead letter: the sweeper sends its message again.',
+    cost: 'Half a read unit for each 4 KB of dead letters.',
+    example: { query: { queue: 'wake', limit: 10 } },
+    answers: { 200: { description: 'One page of dead letters.', schema: deadLettersPage } },
+  },
+  replayDeadLetters: {
+    tag: 'Observing',
+    summary: 'Send up to 100 dead letters again',
+    description: 'Each dead letter has its own result: by `ids` in their order, by `queue` the newest first.',
+    example: { body: { queue: 'wake' } },
+    answers: { 200: { description: 'The results.', schema: replayAnswer } },
   },
   listWorkers: {
     tag: 'Observing',

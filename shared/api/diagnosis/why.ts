@@ -72,6 +72,8 @@ export const whyAnswer = z
     lastWorkerSeenAt: optional(shownTime),
     /** The newest log lines of the last run without success. */
     log: optional(z.string()),
+    /** The dead letter that was the message for which the task waits. */
+    deadLetterId: optional(z.string()),
   })
   .meta({ id: 'Why' })
 
