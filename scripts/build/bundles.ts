@@ -68,8 +68,17 @@ export const IN_BROWSERS: BuildOptions = {
   plugins: [unchecked],
 }
 
+/** No function writes JSON Schema: the OpenAPI document is made beforehand. The schema library's code for it takes 18 KB. */
+const withoutJsonSchema: Plugin = {
+  name: 'without-json-schema',
+  setup: ({ onLoad }) => {
+    const filter = /[/\\]zod[/\\]v4[/\\]core[/\\](json-schema-processors|to-json-schema)\.js$/
+    onLoad({ filter }, () => ({ contents: 'module.exports = {}' }))
+  },
+}
+
 const OPTIONS: Readonly<Record<Bundle['runsIn'], BuildOptions>> = {
-  lambda: SYSTEM_OPTIONS,
+  lambda: { ...SYSTEM_OPTIONS, plugins: [withoutJsonSchema] },
   process: BUNDLE_OPTIONS,
   browser: IN_BROWSERS,
 }
