@@ -203,5 +203,5 @@ function parameterValue(name: string, values: readonly string[]): unknown {
   if (LIST_PARAMETERS.includes(name)) return values
   const [first = ''] = values
   if (values.length > 1) return values
-  return NUMBER_PARAMETERS.includes(name) && /^-?\d{1,15}$/.test(first) ? Number(first) : first
+  return NUMBER_PARAMETERS.includes(name) && /^-?\d{1,16}$/.test(first) ? Number(first) : first
 }

@@ -163,6 +163,11 @@ const GATEWAY_ANSWERS: Readonly<Record<number, GatewayAnswer>> = {
     message: 'Too Many Requests',
     description: 'Only a deployed API: API Gateway throttles the requests of the stage or of the account.',
   },
+  431: {
+    message: 'Request Header Fields Too Large',
+    description:
+      'The request line and the headers are longer than API Gateway takes: 10,240 bytes in all. The local system takes 16 KB, and answers without a body.',
+  },
   500: {
     message: 'Internal Server Error',
     description: 'API Gateway itself answers so when the function ends without an answer.',

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { BATCH_TASKS_MAX, CALLBACKS_MAX, KEY_CHARACTERS_MAX } from '../core/bounds.ts'
-import { isTraceparent, text } from '../core/rules/scalars.ts'
+import { traceparentRule } from '../core/rules/scalars.ts'
 import { givenOptions, priority } from './options.ts'
 import { problemAnswer } from './problems.ts'
 import {
@@ -40,7 +40,7 @@ const publishFields = {
   priority: optional(priority),
   ...givenOptions,
   /** The W3C trace context that the task continues. @default a new trace */
-  traceparent: optional(fromRule(text('a W3C traceparent', isTraceparent))),
+  traceparent: optional(fromRule(traceparentRule)),
   /** The stage in which the task begins. @default its first one */
   stage: optional(stage),
   /** Whether the task ignores the value that the task before it hands on. @default false */

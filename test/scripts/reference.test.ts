@@ -45,7 +45,7 @@ describe('the reference of the API', () => {
   })
 
   it('shows text of the document as text', () => {
-    expect(page).toContain('&lt;')
+    expect(page).toContain('&quot;type&quot;: &quot;resize&quot;')
     expect(page).not.toContain('undefined')
     expect(page).not.toContain('[object Object]')
   })
