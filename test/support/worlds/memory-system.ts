@@ -16,7 +16,6 @@ import {
   type MemoryMessages,
 } from '../../../shared/testing/stores/messages.ts'
 import {
-  createMemoryDeadLetterStore,
   createMemoryFailureStore,
   createMemoryRecordStore,
 } from '../../../shared/testing/stores/record-store.ts'
@@ -26,6 +25,7 @@ import { createMemoryTurnStore } from '../../../shared/testing/stores/turn-store
 import { createMemoryTypeStore } from '../../../shared/testing/stores/type-store.ts'
 import { createMemoryWorkerStore } from '../../../shared/testing/stores/worker-store.ts'
 import { aPublication, changeOf, NOW, taskIn } from '../tasks/a-task.ts'
+import { createMemoryDeadLetterStore } from './memory-dead-letters.ts'
 
 /** A whole system in memory, whose clock stands at `NOW`. The planner gets changes of limits at once, and changes of tasks never. */
 export type MemorySystem = PlanningSystem &
