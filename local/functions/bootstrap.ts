@@ -78,18 +78,33 @@ function contextOf({ requestId, timeoutMs, functionArn }: InvocationRequest) {
   }
 }
 
-/** A bundle may omit the SDK because Lambda's runtime has it. Here this repository's SDK takes its place. */
+/**
+ * Inline code, and a bundle that leaves the SDK out, may import the SDK because Lambda's runtime has it. Here the project's takes its
+ * place, or else one that is installed beside the local system. There is none of its own: the whole SDK would take hundreds of MB.
+ */
 function offerRuntimeSdk() {
   registerHooks({
     resolve: (specifier, context, nextResolve) => {
       try {
         return nextResolve(specifier, context)
       } catch (cause) {
-        if (!/^@(aws-sdk|smithy)\//.test(specifier)) throw cause
-        return nextResolve(specifier, { ...context, parentURL: import.meta.url })
+        const [name] = /^@(?:aws-sdk|smithy)\/[^/]+/.exec(specifier) ?? []
+        if (name === undefined) throw cause
+        try {
+          return nextResolve(specifier, { ...context, parentURL: import.meta.url })
+        } catch {
+          throw new Error(missingSdk(name), { cause })
+        }
       }
     },
   })
+}
+
+function missingSdk(name: string): string {
+  return (
+    `'${name}' is not installed here. On AWS the SDK of Lambda's runtime has it; ` +
+    `the local system takes the SDK of your project: npm install --save-dev ${name}`
+  )
 }
 
 /** A syntax error carries no place. Node names the place when it checks the file alone. */
