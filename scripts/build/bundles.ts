@@ -20,16 +20,16 @@ export async function buildBundles(one: Package): Promise<Bundled> {
 }
 
 async function bundled({ source, path, runsIn }: Bundle, folder: string): Promise<Bundled> {
+  const options = OPTIONS[runsIn]
   const { metafile } = await build({
-    ...OPTIONS[runsIn],
+    ...options,
     absWorkingDir: ROOT,
     entryPoints: [source],
-    ...(runsIn === 'browser' ? { outdir: dirname(join(folder, path)) } : { outfile: join(folder, path) }),
-    ...(runsIn === 'browser' && { entryNames: basename(path, '.js') }),
+    ...(options.splitting ? inParts(join(folder, path)) : { outfile: join(folder, path) }),
     legalComments: 'none',
     metafile: true,
   })
-  if (runsIn !== 'browser') keepOwnSources(join(folder, `${path}.map`))
+  if (options.sourcemap) keepOwnSources(join(folder, `${path}.map`))
   const inputs = Object.values(metafile.outputs)
     .flatMap(one => Object.entries(one.inputs))
     .filter(([, { bytesInOutput }]) => bytesInOutput > 0)
@@ -37,7 +37,12 @@ async function bundled({ source, path, runsIn }: Bundle, folder: string): Promis
   return { inputs, outputs: Object.keys(metafile.outputs).map(file => relative(folder, join(ROOT, file))) }
 }
 
-/** In browsers a definition is not checked: see the file that takes the place of the rules. */
+/** Writes a file, and its parts beside it. */
+function inParts(file: string): BuildOptions {
+  return { outdir: dirname(file), entryNames: basename(file, '.js') }
+}
+
+/** In browsers and in handlers a definition is not checked: see the file that takes the place of the rules. */
 const unchecked: Plugin = {
   name: 'unchecked',
   setup: ({ onResolve }) => {
@@ -61,10 +66,19 @@ export const IN_BROWSERS: BuildOptions = {
   plugins: [unchecked],
 }
 
+/** The definitions and the client in the bundle of a handler, which takes what the handler uses, and makes the code small. */
+export const IN_HANDLERS: BuildOptions = {
+  ...IN_BROWSERS,
+  chunkNames: 'handler-[hash]',
+  platform: 'neutral',
+  target: BUNDLE_OPTIONS.target,
+}
+
 const OPTIONS: Readonly<Record<Bundle['runsIn'], BuildOptions>> = {
   lambda: SYSTEM_OPTIONS,
   process: BUNDLE_OPTIONS,
   browser: IN_BROWSERS,
+  handler: IN_HANDLERS,
 }
 
 type SourceMap = { readonly sources: readonly string[]; readonly mappings: string }
