@@ -4,7 +4,7 @@
  */
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { flushCompileCache, registerHooks } from 'node:module'
+import { createRequire, flushCompileCache, registerHooks } from 'node:module'
 import { basename, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { InvocationError, InvocationRequest, SandboxMessage } from './protocol.ts'
@@ -16,6 +16,7 @@ const send = (message: SandboxMessage) => process.send?.(message)
 // A function must not outlive its cloud.
 process.on('disconnect', () => process.exit(0))
 
+const requireHere = createRequire(import.meta.url)
 const taskRoot = process.env.LAMBDA_TASK_ROOT ?? '.'
 const handlerName = process.env._HANDLER ?? 'index.handler'
 
@@ -89,9 +90,12 @@ function offerRuntimeSdk() {
         return nextResolve(specifier, context)
       } catch (cause) {
         const [name] = /^@(?:aws-sdk|smithy)\/[^/]+/.exec(specifier) ?? []
-        if (name === undefined) throw cause
+        if (name === undefined || context.parentURL === import.meta.url) throw cause
         try {
-          return nextResolve(specifier, { ...context, parentURL: import.meta.url })
+          // For `require`, Node does not look at another `parentURL`.
+          return context.conditions.includes('require')
+            ? { url: pathToFileURL(requireHere.resolve(specifier)).href, shortCircuit: true }
+            : nextResolve(specifier, { ...context, parentURL: import.meta.url })
         } catch {
           throw new Error(missingSdk(name), { cause })
         }

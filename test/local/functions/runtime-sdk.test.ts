@@ -31,9 +31,13 @@ describe("the SDK of Lambda's runtime", () => {
   })
 
   it('is missing by name where no package of it is installed, with what to install', async () => {
-    const error = await loadErrorOf("require('@aws-sdk/client-absent/commands')\nexports.handler = async () => 1")
+    const error = await loadErrorOf(
+      "require('@aws-sdk/client-absent/commands')\nexports.handler = async () => 1",
+    )
 
-    expect(error?.errorMessage).toContain("'@aws-sdk/client-absent' is not installed here. On AWS the SDK of Lambda's")
+    expect(error?.errorMessage).toContain(
+      "'@aws-sdk/client-absent' is not installed here. On AWS the SDK of Lambda's",
+    )
     expect(error?.errorMessage).toContain('npm install --save-dev @aws-sdk/client-absent')
   })
 
