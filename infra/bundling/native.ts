@@ -23,7 +23,9 @@ const CPU_WORDS: Readonly<Record<Cpu, readonly string[]>> = {
 export function refuseNative(title: string, inputs: readonly string[]): void {
   const file = inputs.find(input => input.endsWith('.node'))
   if (file !== undefined) throw isNativeError(title, packageOf(file)?.name, file)
-  const packages = [...new Map(inputs.map(packageOf).flatMap(one => (one ? [[one.folder, one]] : []))).values()]
+  const packages = [
+    ...new Map(inputs.map(packageOf).flatMap(one => (one ? [[one.folder, one]] : []))).values(),
+  ]
   const native = packages.find(isNative)
   if (native) throw isNativeError(title, native.name, native.folder)
   const finder = packages.find(({ name }) => MACHINE_CODE_FINDERS.has(name))

@@ -86,7 +86,9 @@ export class Placement extends Construct {
 
   /** All handlers that are recorded or present. One that is present counts as it is, or as the record has it if that is more. */
   private known(): Readonly<Record<string, Stand>> {
-    const recorded = Object.entries(this.entryOf(this.record)).map(([id, text]) => [id, standOf(text)] as const)
+    const recorded = Object.entries(this.entryOf(this.record)).map(
+      ([id, text]) => [id, standOf(text)] as const,
+    )
     const present = [...this.stands].map(([id, stand]) => [id, this.asRecorded(id, stand)] as const)
     return Object.fromEntries([...recorded, ...present])
   }
@@ -132,7 +134,9 @@ export class Placement extends Construct {
 
   /** Whether the entry may be of the system: it names one of its handlers, and no handler at another place. */
   private fits(entry: Places): boolean {
-    const named = [...this.stands].flatMap(([id, { place }]) => (entry[id] ? [[entry[id], place] as const] : []))
+    const named = [...this.stands].flatMap(([id, { place }]) =>
+      entry[id] ? [[entry[id], place] as const] : [],
+    )
     return named.length > 0 && named.every(([recorded, place]) => standOf(recorded).place === place)
   }
 

@@ -81,7 +81,11 @@ function placesIn(value: unknown = {}): PlaceRecord {
   for (const [system, places] of entriesOf(value, '')) {
     for (const [handler, place] of entriesOf(places, `.'${system}'`)) {
       if (!isPlace(place))
-        throw refusal(`.'${system}'.'${handler}'`, `'own' or 'Handlers' and a number, with ':' and a number of types for several`, place)
+        throw refusal(
+          `.'${system}'.'${handler}'`,
+          `'own' or 'Handlers' and a number, with ':' and a number of types for several`,
+          place,
+        )
     }
   }
   return value as PlaceRecord

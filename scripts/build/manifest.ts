@@ -49,7 +49,9 @@ function manifestOf(one: Package) {
 function conditionsOf({ inBrowsers, inHandlers }: Package, path: string): Record<string, string> {
   const files = { [HANDLER_CONDITION]: inHandlers[path], browser: inBrowsers[path] }
   return Object.fromEntries(
-    Object.entries(files).flatMap(([condition, file]) => (file === undefined ? [] : [[condition, `./${file}`]])),
+    Object.entries(files).flatMap(([condition, file]) =>
+      file === undefined ? [] : [[condition, `./${file}`]],
+    ),
   )
 }
 

@@ -112,7 +112,7 @@ describe('the starter', () => {
     const { peers = {} } = PACKAGES.find(({ name }) => name === 'baton-tasks') ?? {}
 
     expect(NEEDED).toEqual(
-      Object.fromEntries(Object.entries(peers).map(([name, range]) => [name, range.replace(/^[^\d]+/, '')])),
+      Object.fromEntries(Object.entries(peers).map(([name, range]) => [name, range.replace(/^[^\d]+/, '').split(' ')[0]])),
     )
   })
 

@@ -88,7 +88,10 @@ describe('the bundle of a handler of two lines', () => {
 
   it('has a definition of at most 7 KB, which is not checked again', async () => {
     const { bytes } = await bundleOf(definition, runnableOptionsOf())
-    const checked = await bundleOf(definition.replace(/'.*index.js'/, "'./shared/index.ts'"), runnableOptionsOf())
+    const checked = await bundleOf(
+      definition.replace(/'.*index.js'/, "'./shared/index.ts'"),
+      runnableOptionsOf(),
+    )
 
     expect(bytes).toBeLessThanOrEqual(7 * KB)
     expect(checked.bytes - bytes).toBeGreaterThan(5 * KB)

@@ -48,8 +48,8 @@ function add(
   const system = new Construct(stack, id)
   const placement = new Placement(system, 'Nested', new Construct(system, 'Handlers'), alarms)
   const standOf = (handler: Added) =>
-    Stack.of(placement.add(idOf(handler), typesOf(handler), scope => new Construct(scope, idOf(handler)))).node
-      .id
+    Stack.of(placement.add(idOf(handler), typesOf(handler), scope => new Construct(scope, idOf(handler))))
+      .node.id
   return Object.fromEntries(handlers.map(handler => [idOf(handler), standOf(handler)]))
 }
 

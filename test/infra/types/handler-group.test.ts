@@ -19,15 +19,18 @@ describe('Handlers in one function', () => {
   const { group, resources, ofType } = withGroup()
   const own = resources.filter(({ id }) => id.startsWith('TasksHandlersSmall'))
 
-  test.each(['none', 'essential', 'all'] as const)('take the resources that their place counts: alarms %s', alarms => {
-    const { stack, tasks } = aSystem({ webhook: false, alarms })
-    tasks.addHandlers('Small', { entries: [RESIZE, TWO_TASKS] })
+  test.each(['none', 'essential', 'all'] as const)(
+    'take the resources that their place counts: alarms %s',
+    alarms => {
+      const { stack, tasks } = aSystem({ webhook: false, alarms })
+      tasks.addHandlers('Small', { entries: [RESIZE, TWO_TASKS] })
 
-    const taken = readTemplate(stack).resources.filter(({ id }) => id.startsWith('TasksHandlersSmall'))
+      const taken = readTemplate(stack).resources.filter(({ id }) => id.startsWith('TasksHandlersSmall'))
 
-    const { perFunction, perType } = HANDLER_RESOURCES[alarms]
-    expect(taken).toHaveLength(perFunction + 3 * perType)
-  })
+      const { perFunction, perType } = HANDLER_RESOURCES[alarms]
+      expect(taken).toHaveLength(perFunction + 3 * perType)
+    },
+  )
 
   test('have a queue, a mapping and a registration for each type', () => {
     const functions = own.filter(({ Type }) => Type === 'AWS::Lambda::Function')

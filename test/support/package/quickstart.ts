@@ -34,7 +34,8 @@ export function describeQuickstart(title: string, way: Way, more?: (starter: () 
   })
 }
 
-function describeDev(starter: () => Starter): void {
+/** The part of the quickstart that runs the project's tasks. */
+export function describeDev(starter: () => Starter): void {
   describe('under baton dev', () => {
     let dev: Running | undefined
 
