@@ -42,13 +42,14 @@ function inParts(file: string): BuildOptions {
   return { outdir: dirname(file), entryNames: basename(file, '.js') }
 }
 
-/** In browsers and in handlers a definition is not checked: see the file that takes the place of the rules. */
+/** In browsers and in handlers a definition is not checked: see the files that take the place of the rules. */
 const unchecked: Plugin = {
   name: 'unchecked',
   setup: ({ onResolve }) => {
-    onResolve({ filter: /\/type-configuration\.ts$/ }, () => ({
-      path: join(ROOT, 'shared/core/rules/unchecked.ts'),
-    }))
+    const replace = (filter: RegExp, file: string) =>
+      onResolve({ filter }, () => ({ path: join(ROOT, file) }))
+    replace(/\/type-configuration\.ts$/, 'shared/core/rules/unchecked.ts')
+    replace(/\/refuse-flow\.ts$/, 'shared/define/flow/unchecked-flow.ts')
   },
 }
 
