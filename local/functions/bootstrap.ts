@@ -4,7 +4,14 @@
  */
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { createRequire, flushCompileCache, registerHooks } from 'node:module'
+import {
+  createRequire,
+  flushCompileCache,
+  type ResolveFnOutput,
+  type ResolveHookContext,
+  type ResolveHookSync,
+  registerHooks,
+} from 'node:module'
 import { basename, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { InvocationError, InvocationRequest, SandboxMessage } from './protocol.ts'
@@ -91,17 +98,27 @@ function offerRuntimeSdk() {
       } catch (cause) {
         const [name] = /^@(?:aws-sdk|smithy)\/[^/]+/.exec(specifier) ?? []
         if (name === undefined || context.parentURL === import.meta.url) throw cause
-        try {
-          // For `require`, Node does not look at another `parentURL`.
-          return context.conditions.includes('require')
-            ? { url: pathToFileURL(requireHere.resolve(specifier)).href, shortCircuit: true }
-            : nextResolve(specifier, { ...context, parentURL: import.meta.url })
-        } catch {
-          throw new Error(missingSdk(name), { cause })
-        }
+        return resolveHere(name, specifier, context, nextResolve)
       }
     },
   })
+}
+
+function resolveHere(
+  name: string,
+  specifier: string,
+  context: ResolveHookContext,
+  nextResolve: Parameters<ResolveHookSync>[2],
+): ResolveFnOutput {
+  try {
+    if (!context.conditions.includes('require')) {
+      return nextResolve(specifier, { ...context, parentURL: import.meta.url })
+    }
+    // For `require`, Node does not look at another `parentURL`.
+    return { url: pathToFileURL(requireHere.resolve(specifier)).href, shortCircuit: true }
+  } catch (cause) {
+    throw new Error(missingSdk(name), { cause })
+  }
 }
 
 function missingSdk(name: string): string {

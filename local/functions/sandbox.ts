@@ -185,7 +185,7 @@ function spawnRuntime(spec: FunctionSpec): ChildProcess {
         PATH: process.env.PATH,
         TZ: ':UTC',
         NODE_COMPILE_CACHE: spec.compileCacheDir,
-      ...SMALL_MALLOC,
+        ...SMALL_MALLOC,
         LAMBDA_TASK_ROOT: spec.codeDir,
         _HANDLER: spec.handler,
         AWS_EXECUTION_ENV: 'AWS_Lambda_nodejs24.x',

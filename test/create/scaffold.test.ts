@@ -112,7 +112,9 @@ describe('the starter', () => {
     const { peers = {} } = PACKAGES.find(({ name }) => name === 'baton-tasks') ?? {}
 
     expect(NEEDED).toEqual(
-      Object.fromEntries(Object.entries(peers).map(([name, range]) => [name, range.replace(/^[^\d]+/, '').split(' ')[0]])),
+      Object.fromEntries(
+        Object.entries(peers).map(([name, range]) => [name, range.replace(/^[^\d]+/, '').split(' ')[0]]),
+      ),
     )
   })
 
