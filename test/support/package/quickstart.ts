@@ -34,8 +34,7 @@ export function describeQuickstart(title: string, way: Way, more?: (starter: () 
   })
 }
 
-/** The part of the quickstart that runs the project's tasks. */
-export function describeDev(starter: () => Starter): void {
+function describeDev(starter: () => Starter): void {
   describe('under baton dev', () => {
     let dev: Running | undefined
 

@@ -30,11 +30,6 @@ export async function aStarter({ manager, fromFolders, inWorkspace }: Way): Prom
   const project = inWorkspace ? within(root, WORKSPACE_FOLDER) : root
   usePackages(project, fromFolders ? vendored(project, files) : files)
   install(root, manager)
-  return starterIn(project, manager)
-}
-
-/** A project that has the starter's files already. */
-export function starterIn(project: Project, manager: Manager): Starter {
   return {
     ...project,
     execute: manager === 'npm' ? ['npx', '--no-install'] : managerCommand('pnpm', 'exec'),
