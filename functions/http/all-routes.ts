@@ -1,6 +1,7 @@
 import type { Route } from './route.ts'
 import { canvasRoutes } from './routes/canvases.ts'
 import { claimRoutes } from './routes/claims.ts'
+import { deadLetterRoutes } from './routes/dead-letters.ts'
 import { eventRoutes } from './routes/events.ts'
 import { failureRoutes } from './routes/failures.ts'
 import { previousRoutes } from './routes/previous.ts'
@@ -28,6 +29,7 @@ const domain: readonly Route[] = [
   ...workerRoutes,
   ...eventRoutes,
   ...failureRoutes,
+  ...deadLetterRoutes,
 ]
 
 /** Every route of the HTTP API. */

@@ -1,7 +1,7 @@
 /**
- * The stack of each handler. CloudFormation allows 500 resources in a stack, and a handler takes 10 to 13 of them. So the first 30
+ * The stack of each handler. CloudFormation allows 500 resources in a stack, and a handler takes 8 to 10 of them. So the first 30
  * handlers stand in the system's own stack, and each further handler in one of 20 nested stacks, which a hash of its construct
- * id chooses. A function of many types counts as the resources that it takes: one of 30 types has as many as 20 handlers. So it may
+ * id chooses. A function of many types counts as the resources that it takes: one of 30 types has as many as 15 handlers. So it may
  * find its nested stack too full for it, and stands in the next one.
  *
  * A deployed handler must keep its stack. Its queue has a fixed name, so CloudFormation cannot create the queue in another stack

@@ -5,6 +5,8 @@
  */
 
 import type { BodyWrite, Change } from '../core/change/change.ts'
+import type { DeadLetter } from '../core/dead-letters/dead-letters.ts'
+import type { LostMessage } from '../core/dead-letters/lost-message.ts'
 import type { FailureCount } from '../core/failures/failures.ts'
 import type { Json } from '../core/json.ts'
 import type { HeldPermits, Holder } from '../core/limits/held-permits.ts'
@@ -192,6 +194,29 @@ export type FailureStore = {
   add(count: FailureCount): Promise<void>
   /** Reads at most `most` counts of a type from an hour on, newest hour first. Eventually consistent. */
   since(type: string, hour: number, most: number): Promise<FailureCount[]>
+}
+
+/** Stores dead letters with their bodies, and the notes that they leave beside tasks. Expired ones count as gone. */
+export type DeadLetterStore = {
+  /** Stores a letter with its whole body. A repeated call replaces what is stored. */
+  put(letter: DeadLetter, body: string): Promise<void>
+  /** Reads a letter with its whole body. Strongly consistent. */
+  get(id: string): Promise<{ readonly letter: DeadLetter; readonly body: string } | undefined>
+  /**
+   * Reads one page of letters, of one queue or of all: by queue, and within a queue the newest first. The page begins after `after`,
+   * which need not exist any more. Eventually consistent.
+   */
+  page(query: {
+    readonly queue?: string
+    readonly after?: string
+    readonly limit: number
+  }): Promise<{ readonly letters: readonly DeadLetter[]; readonly next?: string }>
+  /** Removes a letter with its body, and its note if a later letter has not replaced it. */
+  remove(letter: DeadLetter): Promise<void>
+  /** Notes beside a task that its message was given up, in place of an earlier note. */
+  note(lost: LostMessage): Promise<void>
+  /** Reads the note beside a task. Eventually consistent, for half a unit. */
+  noteOf(taskId: string): Promise<LostMessage | undefined>
 }
 
 /**

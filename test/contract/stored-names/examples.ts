@@ -24,6 +24,7 @@ import {
   NOW,
   type TaskParts,
 } from '../../support/tasks/a-task.ts'
+import { aLetter } from '../../support/tasks/a-letter.ts'
 import type { Mirror } from './mirror.ts'
 import type { Names } from './names.ts'
 import { recordingDocuments } from './recorder.ts'
@@ -317,6 +318,7 @@ async function writeOthers({
   limits,
   turns,
   failures,
+  deadLetters,
   records,
   workers,
   targets,
@@ -345,6 +347,13 @@ async function writeOthers({
   await turns.noteFront('resize#0', 1, NOW)
   const failed = { type: 'resize', error: 'Error: #', hour: NOW, count: 1, firstAt: NOW, lastAt: NOW }
   await failures.add({ ...failed, exampleId: 'resize:a' })
+  const letter = aLetter({ error: 'no' })
+  await deadLetters.put(letter, '{}')
+  await deadLetters.put(letter, 'x'.repeat(3_000))
+  await deadLetters.note({
+    ...{ taskId: 'resize:k1', born: BORN, revision: 1, letterId: letter.id, kind: 'dispatch', at: NOW },
+    ...{ receives: 1, expiresAt: NOW },
+  })
   await records.putNew('minute#1', { at: NOW }, NOW)
   await records.put('sweep#schedule#1', null, NOW)
   await canvases.addEnds({ canvasId: 'c1', born: BORN }, 0, { ok: [1], bad: [2] }, NOW)

@@ -1,8 +1,10 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
+import { createDeadLetterStore } from '../../../shared/aws/dynamo/dead-letters/dead-letter-store.ts'
 import { storesOn } from '../../../shared/aws/system.ts'
 import type {
   CanvasStore,
+  DeadLetterStore,
   FailureStore,
   LimitStore,
   RecordStore,
@@ -24,6 +26,7 @@ export type Stores = {
   readonly limits: LimitStore
   readonly turns: TurnStore
   readonly failures: FailureStore
+  readonly deadLetters: DeadLetterStore
   readonly targets: Targets
   readonly workers: WorkerStore
   readonly clock: ManualClock
@@ -46,5 +49,6 @@ export function dynamoStores(client: DynamoDBClient, table: string): DynamoStore
     table,
     clock,
     ...storesOn(documents, { table, clock, chance, newWriteId }),
+    deadLetters: createDeadLetterStore(documents, { table, clock }),
   }
 }
