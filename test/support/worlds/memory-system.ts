@@ -16,7 +16,6 @@ import {
   type MemoryMessages,
 } from '../../../shared/testing/stores/messages.ts'
 import {
-  createMemoryDeadLetterStore,
   createMemoryFailureStore,
   createMemoryRecordStore,
 } from '../../../shared/testing/stores/record-store.ts'
@@ -26,18 +25,19 @@ import { createMemoryTurnStore } from '../../../shared/testing/stores/turn-store
 import { createMemoryTypeStore } from '../../../shared/testing/stores/type-store.ts'
 import { createMemoryWorkerStore } from '../../../shared/testing/stores/worker-store.ts'
 import { aPublication, changeOf, NOW, taskIn } from '../tasks/a-task.ts'
+import { createMemoryDeadLetterStore } from './memory-dead-letters.ts'
 
 /** A whole system in memory, whose clock stands at `NOW`. The planner gets changes of limits at once, and changes of tasks never. */
 export type MemorySystem = PlanningSystem &
   DiagnosticSystem & {
-  readonly clock: ManualClock
-  readonly messages: MemoryMessages
-  readonly timers: ReturnType<typeof createMemoryFarTimers>
-  /** The bodies of dead letters that were sent again. */
-  readonly sentAgain: Parameters<DiagnosticSystem['resender']['sendAgain']>[0][number][]
-  /** The sum of a metric's values. */
-  counted(name: MetricName): number
-}
+    readonly clock: ManualClock
+    readonly messages: MemoryMessages
+    readonly timers: ReturnType<typeof createMemoryFarTimers>
+    /** The bodies of dead letters that were sent again. */
+    readonly sentAgain: Parameters<DiagnosticSystem['resender']['sendAgain']>[0][number][]
+    /** The sum of a metric's values. */
+    counted(name: MetricName): number
+  }
 
 const silent: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
 
