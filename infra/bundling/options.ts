@@ -67,6 +67,9 @@ export const SYSTEM_OPTIONS: BuildOptions = {
   },
 }
 
+/** Files in `functions/` that lie beside the bundle of a function of the system, which reads them while it runs. */
+export const FILES_BESIDE: Readonly<Record<string, readonly string[]>> = { api: ['http/openapi.json'] }
+
 /** The condition of `exports` under which a handler's bundle gets definitions that are not checked again. */
 export const HANDLER_CONDITION = 'baton-handler'
 

@@ -1,5 +1,6 @@
 import { type FormEvent, useState } from 'react'
-import type { ApiTask, PatchBody } from '../../shared/api/tasks.ts'
+import type { PatchBody } from '../../shared/api/changes.ts'
+import type { ApiTask } from '../../shared/api/tasks.ts'
 import { baton } from '../api/baton.ts'
 import { useAction } from '../parts/action.ts'
 import { Button } from '../parts/button.tsx'
