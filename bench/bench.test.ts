@@ -3,6 +3,7 @@ import { aWorkerFleet } from '../test/support/workers/worker-fleet.ts'
 import { chordRow } from './chord.ts'
 import { devRows } from './dev.ts'
 import { flowControlRows } from './flow-control.ts'
+import { memoryRows } from './memory.ts'
 import { type Row, tableOf } from './row.ts'
 import { takeoverRow } from './takeover.ts'
 import { latenessRows, startRows } from './timing.ts'
@@ -26,3 +27,4 @@ it('takeover', async () => void rows.push(await takeoverRow(fleet)))
 it('chord', async () => void rows.push(await chordRow(fleet)))
 it('flow control', async () => void rows.push(...(await flowControlRows(fleet))))
 it('baton dev', async () => void rows.push(...(await devRows())))
+it('memory', async () => void rows.push(...(await memoryRows())))

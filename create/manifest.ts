@@ -57,7 +57,8 @@ export const NEEDED: Readonly<Record<string, string>> = {
   'aws-cdk-lib': '2.276.0',
   constructs: '10.5.0',
   esbuild: '0.25.0',
-  zod: '4.0.0',
+  // The first version whose schemas are Standard Schemas. The starter writes what version 3 knows, too.
+  zod: '3.25.0',
 }
 
 /** Returns the packages of the app whose version is too old. A range that is not understood counts as new enough. */

@@ -162,13 +162,23 @@ export const STACK_OUTPUTS_MAX = 200
  * of 500 resources, and the app has the rest.
  */
 export const HANDLERS_IN_STACK_MAX = { none: 30, essential: 30, all: 24 } as const
+/** The resources of a handler's function, and of each type that it serves, by the system's level of alarms. */
+export const HANDLER_RESOURCES = {
+  none: { perFunction: 4, perType: 4 },
+  essential: { perFunction: 4, perType: 4 },
+  all: { perFunction: 6, perType: 4 },
+} as const
+/** With more resources a nested stack takes no further handler. This leaves a tenth of CloudFormation's 500 for what users add. */
+export const NESTED_RESOURCES_MAX = 450
+/** The record of places counts the types of a function in steps of this many, so that a new type seldom changes the record. */
+export const RECORDED_TYPES_STEP = 5
 /**
  * The number of nested stacks for further handlers. A hash fills them unevenly: of 300 handlers, one stack has 27 in the usual
  * case, and 34 fit with all alarms. The number may grow, because places are recorded.
  */
 export const NESTED_STACKS = 20
 /**
- * With this many handlers the record of their places begins. It begins before the first nested stack, because the handlers that
+ * With the resources of this many handlers the record of their places begins. It begins before the first nested stack, because the handlers that
  * stand in the system's own stack by then must stay there.
  */
 export const RECORDED_HANDLERS_MIN = 20

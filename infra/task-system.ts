@@ -28,7 +28,7 @@ import { refuseSystemProps, type TaskSystemProps } from './system-props.ts'
 import { TaskTable } from './task-table.ts'
 import { type FlowProps, FlowRegistration } from './types/flow-registration.ts'
 import { HandlerFunction, type HandlerProps } from './types/handler-function.ts'
-import { GroupedType, HandlerGroup, type HandlersProps } from './types/handler-group.ts'
+import { GroupedType, HandlerGroup, type HandlersProps, readGroup } from './types/handler-group.ts'
 import { TypeRegistrar } from './types/types.ts'
 import { WebhookHandler } from './types/webhook-handler.ts'
 import { WorkerQueue, type WorkerQueueProps } from './types/worker-queue.ts'
@@ -97,7 +97,7 @@ export class TaskSystem extends Construct {
    * @throws BatonError `invalid` when the entry defines no task, or one that has a handler already.
    */
   addHandler(id: string, props: HandlerProps): HandlerFunction {
-    return this.placement.add(id, scope => {
+    return this.placement.add(id, 1, scope => {
       const handler = new HandlerFunction(scope, id, this.parts, this.registrar, props)
       this.refuseSecondServer(handler)
       return handler
@@ -106,14 +106,15 @@ export class TaskSystem extends Construct {
 
   /**
    * Deploys one function for all tasks that the files of `props.entries` define: a queue, a mapping and the
-   * registration per type. The types share role, memory and code, which saves four resources per type. It has a place like
-   * one handler.
+   * registration per type. The types share role, memory and code, which saves four resources per type. Its place is found
+   * like that of a handler, and it counts as the resources that it takes.
    *
    * @throws BatonError `invalid` when no file matches, when a file defines no task, or when one is served already.
    */
   addHandlers(id: string, props: HandlersProps): HandlerGroup {
-    return this.placement.add(id, scope => {
-      const group = new HandlerGroup(scope, id, this.parts, this.registrar, props)
+    const read = readGroup(props)
+    return this.placement.add(id, read.definitions.length, scope => {
+      const group = new HandlerGroup(scope, id, this.parts, this.registrar, read)
       for (const one of group.types) this.refuseSecondServer(one)
       return group
     })

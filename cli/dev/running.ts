@@ -36,6 +36,9 @@ type Parts = {
   readonly terminal: Terminal
 }
 
+/** A burst starts as many processes of a function, each with some 40 MB. One serves up to 10 messages of a queue at once. */
+const PROCESSES_PER_FUNCTION_MAX = 4
+
 type Booted = { system: System; readonly cloud: LocalCloud; readonly forget: () => void }
 
 export function createRunningSystems({ options, bundles, terminal }: Parts): RunningSystems {
@@ -55,6 +58,7 @@ export function createRunningSystems({ options, bundles, terminal }: Parts): Run
       ...(options.auth && { auth: options.auth }),
       ...(options.data !== undefined && { dataDir: dataFolderOf(options.data, system) }),
       environment: { BATON_DEV: '1' },
+      maxSandboxesPerFunction: PROCESSES_PER_FUNCTION_MAX,
       code: (functionId, metadata) => codeOf(system, functionId, metadata),
       ...(inspect && { inspect }),
       log: line => {

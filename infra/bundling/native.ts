@@ -1,7 +1,7 @@
-import { closeSync, existsSync, openSync, readSync } from 'node:fs'
-import { join } from 'node:path'
+import { closeSync, existsSync, openSync, readFileSync, readSync } from 'node:fs'
+import { join, relative } from 'node:path'
 import { BatonError } from '../../shared/core/errors.ts'
-import { type InstalledPackage, packageOf } from './packages.ts'
+import { filesOf, type InstalledPackage, packageOf } from './packages.ts'
 
 /** The processors that Lambda has, as npm names them. */
 export type Cpu = 'arm64' | 'x64'
@@ -15,15 +15,49 @@ const CPU_WORDS: Readonly<Record<Cpu, readonly string[]>> = {
 /**
  * A native package runs machine code: `.node` files that are compiled when it is installed, that it carries for several platforms
  * (`prebuilds/`), or that come as one optional package per platform (`@img/sharp-linux-arm64`). esbuild cannot bundle such code. What
- * it bundles in its place fails when it is loaded, so a bundle with a native package is refused.
+ * it bundles in its place fails when it is loaded, so a bundle with a native package is refused. Often the path of the file is computed
+ * when the code runs, and esbuild does not see it. The package is then known by its files, or by a package that finds such files.
  *
- * @throws BatonError `invalid`, naming the package and where to list it.
+ * @throws BatonError `invalid`, naming the package and where to list it, or the file of the project and what to change.
  */
 export function refuseNative(title: string, inputs: readonly string[]): void {
   const file = inputs.find(input => input.endsWith('.node'))
   if (file !== undefined) throw isNativeError(title, packageOf(file)?.name, file)
-  const native = inputs.map(packageOf).find(one => one !== undefined && isNative(one))
+  const packages = [
+    ...new Map(inputs.map(packageOf).flatMap(one => (one ? [[one.folder, one]] : []))).values(),
+  ]
+  const native = packages.find(isNative)
   if (native) throw isNativeError(title, native.name, native.folder)
+  const finder = packages.find(({ name }) => MACHINE_CODE_FINDERS.has(name))
+  if (finder) throw loadsMachineCodeError(title, `'${finder.name}'`)
+  const loading = inputs.find(input => packageOf(input) === undefined && loadsByComputedPath(input))
+  if (loading !== undefined) throw loadsMachineCodeError(title, relative(process.cwd(), loading))
+}
+
+/** The packages that find machine code on the disk when they run, for the package that calls them. */
+const MACHINE_CODE_FINDERS: ReadonlySet<string> = new Set([
+  'bindings',
+  'node-gyp-build',
+  'node-gyp-build-optional-packages',
+  'node-pre-gyp',
+  '@mapbox/node-pre-gyp',
+  'pkg-prebuilds',
+  'node-bindings',
+  'node-cmake',
+])
+
+/** A call that loads a file whose path is computed, and whose name ends with `.node`. */
+const COMPUTED_LOAD = /\b(?:require|dlopen)\s*\((?!\s*['"`][^'"`]*['"`]\s*\))[^;\n]*\.node['"`]/
+
+function loadsByComputedPath(file: string): boolean {
+  return /\.[cm]?[jt]sx?$/.test(file) && COMPUTED_LOAD.test(readFileSync(file, 'utf8'))
+}
+
+function loadsMachineCodeError(title: string, what: string): BatonError {
+  const problem =
+    `${what} loads machine code by a path that is computed when the code runs, and a bundle does not contain that file; ` +
+    'move the code that loads it, with its .node files, to a package, and add the package to bundling.nodeModules'
+  return new BatonError('invalid', `${title}: ${problem}`)
 }
 
 function isNativeError(title: string, name: string | undefined, place: string): BatonError {
@@ -35,10 +69,21 @@ function isNativeError(title: string, name: string | undefined, place: string): 
   return new BatonError('invalid', `${title}: ${problem}`)
 }
 
-/** Whether a package has machine code, or an optional package with machine code for each platform. */
+/** Whether a package has machine code, needs one that finds it, or has an optional package with machine code for each platform. */
 export function isNative({ folder, manifest }: InstalledPackage): boolean {
   const signs = ['binding.gyp', 'prebuilds'].some(name => existsSync(join(folder, name)))
-  return signs || manifest.gypfile === true || platformPackagesOf(manifest).length > 0
+  if (signs || manifest.gypfile === true || platformPackagesOf(manifest).length > 0) return true
+  const needed = Object.keys(manifest.dependencies ?? {})
+  return needed.some(name => MACHINE_CODE_FINDERS.has(name)) || hasMachineCode(folder)
+}
+
+/** Whether machine code lies in a package, by its folder. A synthesis often asks again: many handlers contain the same packages. */
+const withMachineCode = new Map<string, boolean>()
+
+function hasMachineCode(folder: string): boolean {
+  const has = withMachineCode.get(folder) ?? filesOf(folder).some(file => file.endsWith('.node'))
+  withMachineCode.set(folder, has)
+  return has
 }
 
 /** The optional dependencies that hold machine code for one platform, by their names. */

@@ -70,6 +70,18 @@ export const SYSTEM_OPTIONS: BuildOptions = {
 /** Files in `functions/` that lie beside the bundle of a function of the system, which reads them while it runs. */
 export const FILES_BESIDE: Readonly<Record<string, readonly string[]>> = { api: ['http/openapi.json'] }
 
+/** The condition of `exports` under which a handler's bundle gets definitions that are not checked again. */
+export const HANDLER_CONDITION = 'baton-handler'
+
+/**
+ * The options for users' code that runs in a function or in a container. The synthesis has loaded its definitions before, with
+ * `optionsOf`, and has refused wrong ones.
+ */
+export function runnableOptionsOf(props: BundlingProps = {}): BuildOptions {
+  // esbuild knows the condition `module` only where no others are given.
+  return { ...optionsOf(props), conditions: ['module', HANDLER_CONDITION] }
+}
+
 /** The options for users' code, as JSON. `entryPoints` and `outfile` are missing. */
 export function optionsOf(props: BundlingProps = {}): BuildOptions {
   const {

@@ -9,7 +9,7 @@ import { bundle } from './esbuild.ts'
 import { generatedFile } from './generated-file.ts'
 import type { Cpu } from './native.ts'
 import { planModules } from './node-modules.ts'
-import { type BundlingProps, optionsOf } from './options.ts'
+import { type BundlingProps, runnableOptionsOf } from './options.ts'
 import { runtimeModule } from './runtime-module.ts'
 
 /** Definitions in files of users, to be bundled with what runs them. */
@@ -54,7 +54,7 @@ export function describeBundle(resource: CfnResource, { name, definitions, bundl
     types: definitions.map(({ type }) => type),
     entry: generatedFile('entries', `${name}.ts`),
     runtime: runtimeModule('executor'),
-    options: { ...optionsOf(bundling) },
+    options: { ...runnableOptionsOf(bundling) },
     nodeModules: bundling?.nodeModules ?? [],
     // Code in this folder finds the modules.
     root: dirname(definitions[0].file),
@@ -64,7 +64,7 @@ export function describeBundle(resource: CfnResource, { name, definitions, bundl
 
 function contentsOf({ title, name, definitions, cpu, bundling }: UserCode, entry: string): Contents {
   const { files } = bundle(title, {
-    ...optionsOf(bundling),
+    ...runnableOptionsOf(bundling),
     entryPoints: [entry],
     outfile: generatedFile('bundles', name, 'index.mjs'),
   })

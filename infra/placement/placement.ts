@@ -1,7 +1,8 @@
 /**
- * The stack of each handler. CloudFormation allows 500 resources in a stack, and a handler takes 10 to 13 of them. So the first 30
+ * The stack of each handler. CloudFormation allows 500 resources in a stack, and a handler takes 8 to 10 of them. So the first 30
  * handlers stand in the system's own stack, and each further handler in one of 20 nested stacks, which a hash of its construct
- * id chooses.
+ * id chooses. A function of many types counts as the resources that it takes: one of 30 types has as many as 15 handlers. So it may
+ * find its nested stack too full for it, and stands in the next one.
  *
  * A deployed handler must keep its stack. Its queue has a fixed name, so CloudFormation cannot create the queue in another stack
  * before it deletes the first one, and the deployment fails. But which handlers are the first 30 changes when the app removes,
@@ -15,34 +16,51 @@ import { createHash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { Annotations, NestedStack, Stack } from 'aws-cdk-lib'
 import { Construct } from 'constructs'
-import { HANDLERS_IN_STACK_MAX, NESTED_STACKS, RECORDED_HANDLERS_MIN } from '../bounds.ts'
+import {
+  HANDLER_RESOURCES,
+  HANDLERS_IN_STACK_MAX,
+  NESTED_RESOURCES_MAX,
+  NESTED_STACKS,
+  RECORDED_HANDLERS_MIN,
+} from '../bounds.ts'
 import { isDevelopment } from '../bundling/user-code.ts'
 import type { AlarmLevel } from '../settings.ts'
-import { CONTEXT_FILE, OWN_STACK, type PlaceRecord, type Places, readRecord, saveRecord } from './record.ts'
+import {
+  CONTEXT_FILE,
+  OWN_STACK,
+  type PlaceRecord,
+  type Places,
+  readRecord,
+  type Stand,
+  saveRecord,
+  standOf,
+  textOf,
+} from './record.ts'
 
 /** Chooses the stack of each handler of one system, and keeps the choice. */
 export class Placement extends Construct {
   private readonly system: Construct
   private readonly inOwnStack: Construct
-  private readonly inOwnStackMax: number
+  private readonly alarms: AlarmLevel
   private readonly record: PlaceRecord
-  private readonly places = new Map<string, string>()
+  private readonly stands = new Map<string, Stand>()
 
   /** `inOwnStack` is the scope of the handlers that stand in the system's own stack. */
   constructor(system: Construct, id: string, inOwnStack: Construct, alarms: AlarmLevel) {
     super(system, id)
     this.system = system
     this.inOwnStack = inOwnStack
-    this.inOwnStackMax = HANDLERS_IN_STACK_MAX[alarms]
+    this.alarms = alarms
     this.record = readRecord(system)
     this.node.addValidation({ validate: () => (this.isForeign() ? [this.refusal()] : this.keepPlaces()) })
   }
 
-  /** Creates a handler in its stack. */
-  add<Handler extends Construct>(id: string, create: (scope: Construct) => Handler): Handler {
-    const place = this.entryOf(this.record)[id] ?? this.placeOfNew(id)
+  /** Creates a handler in its stack. `types` is the number of types that its function serves. */
+  add<Handler extends Construct>(id: string, types: number, create: (scope: Construct) => Handler): Handler {
+    const recorded = this.entryOf(this.record)[id]
+    const place = recorded === undefined ? this.placeOfNew(id, types) : standOf(recorded).place
     const handler = create(place === OWN_STACK ? this.inOwnStack : this.nestedStack(place))
-    this.places.set(id, place)
+    this.stands.set(id, { place, types })
     return handler
   }
 
@@ -55,10 +73,36 @@ export class Placement extends Construct {
     return record[this.wholePath()] ?? record[this.pathInStack()] ?? {}
   }
 
-  private placeOfNew(id: string): string {
-    const known = Object.entries({ ...this.entryOf(this.record), ...Object.fromEntries(this.places) })
-    const inOwnStack = known.filter(([, place]) => place === OWN_STACK)
-    return inOwnStack.length < this.inOwnStackMax ? OWN_STACK : nestedPlaceOf(id)
+  private placeOfNew(id: string, types: number): string {
+    const known = Object.values(this.known())
+    const taken = (place: string) =>
+      known.filter(one => one.place === place).reduce((sum, one) => sum + this.resourcesOf(one.types), 0)
+    const own = this.resourcesOf(this.asRecorded(id, { place: '', types }).types)
+    const isRoomIn = (place: string, most: number) => taken(place) + own <= most
+    if (isRoomIn(OWN_STACK, HANDLERS_IN_STACK_MAX[this.alarms] * this.resourcesOf(1))) return OWN_STACK
+    const places = nestedPlacesOf(id)
+    return places.find(place => isRoomIn(place, NESTED_RESOURCES_MAX)) ?? (places[0] as string)
+  }
+
+  /** All handlers that are recorded or present. One that is present counts as it is, or as the record has it if that is more. */
+  private known(): Readonly<Record<string, Stand>> {
+    const recorded = Object.entries(this.entryOf(this.record)).map(
+      ([id, text]) => [id, standOf(text)] as const,
+    )
+    const present = [...this.stands].map(([id, stand]) => [id, this.asRecorded(id, stand)] as const)
+    return Object.fromEntries([...recorded, ...present])
+  }
+
+  /** A handler as the record holds it: the number of its types is never recorded smaller again, since a stage may still have them. */
+  private asRecorded(id: string, stand: Stand): Stand {
+    const before = this.entryOf(this.record)[id]
+    const types = before === undefined ? 1 : standOf(before).types
+    return { ...stand, types: Math.max(types, standOf(textOf(stand)).types) }
+  }
+
+  private resourcesOf(types: number): number {
+    const { perFunction, perType } = HANDLER_RESOURCES[this.alarms]
+    return perFunction + perType * types
   }
 
   private nestedStack(place: string): NestedStack {
@@ -82,25 +126,30 @@ export class Placement extends Construct {
   }
 
   private isWorthRecording(): boolean {
-    const places = [...this.places.values()]
-    return places.length >= RECORDED_HANDLERS_MIN || places.some(place => place !== OWN_STACK)
+    const stands = [...this.stands.values()]
+    const resources = stands.reduce((sum, { types }) => sum + this.resourcesOf(types), 0)
+    const isLarge = resources >= RECORDED_HANDLERS_MIN * this.resourcesOf(1)
+    return isLarge || stands.some(({ place }) => place !== OWN_STACK)
   }
 
   /** Whether the entry may be of the system: it names one of its handlers, and no handler at another place. */
   private fits(entry: Places): boolean {
-    const named = [...this.places].filter(([id]) => entry[id] !== undefined)
-    return named.length > 0 && named.every(([id, place]) => entry[id] === place)
+    const named = [...this.stands].flatMap(([id, { place }]) =>
+      entry[id] ? [[entry[id], place] as const] : [],
+    )
+    return named.length > 0 && named.every(([recorded, place]) => standOf(recorded).place === place)
   }
 
   /** Returns the record with the places of this system. */
   private recordedIn(record: PlaceRecord): PlaceRecord {
-    if (this.places.size === 0 || this.isForeign()) return record
+    if (this.stands.size === 0 || this.isForeign()) return record
     const [whole, inStack] = [this.wholePath(), this.pathInStack()]
     const shared = record[inStack]
     if (record[whole] === undefined && shared === undefined && !this.isWorthRecording()) return record
     const isOwn = record[whole] !== undefined || (shared !== undefined && !this.fits(shared))
     const key = isOwn ? whole : inStack
-    return { ...record, [key]: { ...record[key], ...Object.fromEntries(this.places) } }
+    const places = [...this.stands].map(([id, stand]) => [id, textOf(this.asRecorded(id, stand))])
+    return { ...record, [key]: { ...record[key], ...Object.fromEntries(places) } }
   }
 
   /** Records the places of all systems of the app together: a large system may take the entry that a small one would read. */
@@ -119,8 +168,8 @@ export class Placement extends Construct {
   /** Whether handlers were nested because of an entry that names none of them: the record of another system. */
   private isForeign(): boolean {
     const entry = this.entryOf(this.record)
-    const isNamed = [...this.places.keys()].some(id => entry[id] !== undefined)
-    const isNested = [...this.places.values()].some(place => place !== OWN_STACK)
+    const isNamed = [...this.stands.keys()].some(id => entry[id] !== undefined)
+    const isNested = [...this.stands.values()].some(({ place }) => place !== OWN_STACK)
     return Object.keys(entry).length > 0 && isNested && !isNamed
   }
 
@@ -132,10 +181,10 @@ export class Placement extends Construct {
   }
 }
 
-/** The nested stack of a handler. It depends on the handler's construct id only. */
-function nestedPlaceOf(id: string): string {
+/** The nested stacks in the order in which a handler takes the first with room. It depends on the handler's construct id only. */
+function nestedPlacesOf(id: string): string[] {
   const hash = createHash('sha256').update(id).digest().readUInt32BE()
-  return `Handlers${(hash % NESTED_STACKS) + 1}`
+  return Array.from({ length: NESTED_STACKS }, (_, nth) => `Handlers${((hash + nth) % NESTED_STACKS) + 1}`)
 }
 
 /** The stack that contains all nested stacks around a construct. */

@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import { OUTDIR_ENV } from 'aws-cdk-lib/cx-api'
 import type { Construct } from 'constructs'
 import { BatonError } from '../../shared/core/errors.ts'
+import { RECORDED_TYPES_STEP } from '../bounds.ts'
 import { writeGenerated } from '../bundling/generated-file.ts'
 
 /** The file in which CDK keeps what it has looked up. Projects commit it. */
@@ -13,8 +14,26 @@ const PLACES_KEY = 'baton-tasks:places'
 /** The place of a handler in the system's own stack. Other places are construct ids of nested stacks. */
 export const OWN_STACK = 'own'
 
-/** The places of a system's handlers, by their construct ids. */
+/**
+ * The places of a system's handlers, by their construct ids. The place of a function of several types also says how many types it
+ * counts as: `Handlers7:15`.
+ */
 export type Places = Readonly<Record<string, string>>
+
+/** Where a handler stands, and how many types it counts as. */
+export type Stand = { readonly place: string; readonly types: number }
+
+/** Reads a recorded place. */
+export function standOf(text: string): Stand {
+  const [place = '', types = '1'] = text.split(':')
+  return { place, types: Number(types) }
+}
+
+/** A place as it is recorded. A function of several types counts as up to four more, so that it can grow without a new record. */
+export function textOf({ place, types }: Stand): string {
+  const counted = Math.ceil(types / RECORDED_TYPES_STEP) * RECORDED_TYPES_STEP
+  return types === 1 ? place : `${place}:${counted}`
+}
 
 /** The places of each system, by its path in its stack, or by its whole path after a slash. */
 export type PlaceRecord = Readonly<Record<string, Places>>
@@ -62,7 +81,11 @@ function placesIn(value: unknown = {}): PlaceRecord {
   for (const [system, places] of entriesOf(value, '')) {
     for (const [handler, place] of entriesOf(places, `.'${system}'`)) {
       if (!isPlace(place))
-        throw refusal(`.'${system}'.'${handler}'`, `'own' or 'Handlers' and a number`, place)
+        throw refusal(
+          `.'${system}'.'${handler}'`,
+          `'own' or 'Handlers' and a number, with ':' and a number of types for several`,
+          place,
+        )
     }
   }
   return value as PlaceRecord
@@ -74,7 +97,7 @@ function entriesOf(value: unknown, path: string): Array<[string, unknown]> {
 }
 
 function isPlace(place: unknown): boolean {
-  return typeof place === 'string' && (place === OWN_STACK || /^Handlers[1-9]\d{0,3}$/.test(place))
+  return typeof place === 'string' && /^(?:own|Handlers[1-9]\d{0,3})(?::[1-9]\d?)?$/.test(place)
 }
 
 function refusal(path: string, legal: string, value: unknown): BatonError {

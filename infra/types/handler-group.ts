@@ -31,12 +31,9 @@ export class HandlerGroup extends Construct {
   /** The function of all the types. Grant it what their handlers need. */
   readonly function: LambdaFunction
 
-  constructor(scope: Construct, id: string, parts: Parts, registrar: TypeRegistrar, props: HandlersProps) {
+  constructor(scope: Construct, id: string, parts: Parts, registrar: TypeRegistrar, group: Group) {
     super(scope, id)
-    const entry = [props.entries].flat().join(', ')
-    refuseUnloadable(entry, props, GROUP_NAMES)
-    refuseFunctionProps(entry, props)
-    const definitions = definitionsIn(entry, props)
+    const { props, entry, definitions } = group
     const served = createUserFunction(this, parts, { entry, name: Names.uniqueId(this), definitions }, props)
     this.function = served.fn
     const types = new Construct(this, 'Types')
@@ -48,6 +45,26 @@ export class HandlerGroup extends Construct {
         }),
     )
   }
+}
+
+/** What a group serves, as its files say. */
+export type Group = {
+  readonly props: HandlersProps
+  /** The files, in errors. */
+  readonly entry: string
+  readonly definitions: Served
+}
+
+/**
+ * Reads the definitions of a group, whose number decides where its function stands.
+ *
+ * @throws BatonError `invalid` for options that are not legal, and for files that define no task, too many, or one twice.
+ */
+export function readGroup(props: HandlersProps): Group {
+  const entry = [props.entries].flat().join(', ')
+  refuseUnloadable(entry, props, GROUP_NAMES)
+  refuseFunctionProps(entry, props)
+  return { props, entry, definitions: definitionsIn(entry, props) }
 }
 
 type GroupedTypeSpec = {

@@ -4,7 +4,14 @@
  */
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { flushCompileCache, registerHooks } from 'node:module'
+import {
+  createRequire,
+  flushCompileCache,
+  type ResolveFnOutput,
+  type ResolveHookContext,
+  type ResolveHookSync,
+  registerHooks,
+} from 'node:module'
 import { basename, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { InvocationError, InvocationRequest, SandboxMessage } from './protocol.ts'
@@ -16,6 +23,7 @@ const send = (message: SandboxMessage) => process.send?.(message)
 // A function must not outlive its cloud.
 process.on('disconnect', () => process.exit(0))
 
+const requireHere = createRequire(import.meta.url)
 const taskRoot = process.env.LAMBDA_TASK_ROOT ?? '.'
 const handlerName = process.env._HANDLER ?? 'index.handler'
 
@@ -78,18 +86,46 @@ function contextOf({ requestId, timeoutMs, functionArn }: InvocationRequest) {
   }
 }
 
-/** A bundle may omit the SDK because Lambda's runtime has it. Here this repository's SDK takes its place. */
+/**
+ * Inline code, and a bundle that leaves the SDK out, may import the SDK because Lambda's runtime has it. Here the project's takes its
+ * place, or else one that is installed beside the local system. There is none of its own: the whole SDK would take hundreds of MB.
+ */
 function offerRuntimeSdk() {
   registerHooks({
     resolve: (specifier, context, nextResolve) => {
       try {
         return nextResolve(specifier, context)
       } catch (cause) {
-        if (!/^@(aws-sdk|smithy)\//.test(specifier)) throw cause
-        return nextResolve(specifier, { ...context, parentURL: import.meta.url })
+        const [name] = /^@(?:aws-sdk|smithy)\/[^/]+/.exec(specifier) ?? []
+        if (name === undefined || context.parentURL === import.meta.url) throw cause
+        return resolveHere(name, specifier, context, nextResolve)
       }
     },
   })
+}
+
+function resolveHere(
+  name: string,
+  specifier: string,
+  context: ResolveHookContext,
+  nextResolve: Parameters<ResolveHookSync>[2],
+): ResolveFnOutput {
+  try {
+    if (!context.conditions.includes('require')) {
+      return nextResolve(specifier, { ...context, parentURL: import.meta.url })
+    }
+    // For `require`, Node does not look at another `parentURL`.
+    return { url: pathToFileURL(requireHere.resolve(specifier)).href, shortCircuit: true }
+  } catch (cause) {
+    throw new Error(missingSdk(name), { cause })
+  }
+}
+
+function missingSdk(name: string): string {
+  return (
+    `'${name}' is not installed here. On AWS the SDK of Lambda's runtime has it; ` +
+    `the local system takes the SDK of your project: npm install --save-dev ${name}`
+  )
 }
 
 /** A syntax error carries no place. Node names the place when it checks the file alone. */

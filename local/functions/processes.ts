@@ -107,8 +107,8 @@ function missingCode(cause: unknown): InvocationError {
 
 /** An idle process is kept this long, as Lambda keeps sandboxes for minutes. Then the process ends and frees its memory. */
 const IDLE_KEPT_MS = 5 * 60_000
-/** A process beside others of its function is kept this long only: each has some 40 MB of its own. */
-const SPARE_KEPT_MS = 30_000
+/** A process beside others of its function is kept this long only: each has 20 to 50 MB of its own. */
+const SPARE_KEPT_MS = 10_000
 
 /** A list of idle items. `take` returns the item that was used last. An item that is idle for too long is retired. */
 type IdleList<T> = {

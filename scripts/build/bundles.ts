@@ -20,16 +20,16 @@ export async function buildBundles(one: Package): Promise<Bundled> {
 }
 
 async function bundled({ source, path, runsIn }: Bundle, folder: string): Promise<Bundled> {
+  const options = OPTIONS[runsIn]
   const { metafile } = await build({
-    ...OPTIONS[runsIn],
+    ...options,
     absWorkingDir: ROOT,
     entryPoints: [source],
-    ...(runsIn === 'browser' ? { outdir: dirname(join(folder, path)) } : { outfile: join(folder, path) }),
-    ...(runsIn === 'browser' && { entryNames: basename(path, '.js') }),
+    ...(options.splitting ? inParts(join(folder, path)) : { outfile: join(folder, path) }),
     legalComments: 'none',
     metafile: true,
   })
-  if (runsIn !== 'browser') keepOwnSources(join(folder, `${path}.map`))
+  if (options.sourcemap) keepOwnSources(join(folder, `${path}.map`))
   if (runsIn === 'lambda') copyFilesBeside(basename(source, '.ts'), dirname(join(folder, path)))
   const inputs = Object.values(metafile.outputs)
     .flatMap(one => Object.entries(one.inputs))
@@ -38,12 +38,17 @@ async function bundled({ source, path, runsIn }: Bundle, folder: string): Promis
   return { inputs, outputs: Object.keys(metafile.outputs).map(file => relative(folder, join(ROOT, file))) }
 }
 
+/** Writes a file, and its parts beside it. */
+function inParts(file: string): BuildOptions {
+  return { outdir: dirname(file), entryNames: basename(file, '.js') }
+}
+
 function copyFilesBeside(name: string, folder: string): void {
   for (const file of FILES_BESIDE[name] ?? [])
     cpSync(join(ROOT, 'functions', file), join(folder, basename(file)))
 }
 
-/** In browsers a definition is not checked: see the files that take the place of the rules. */
+/** In browsers and in handlers a definition is not checked: see the files that take the place of the rules. */
 const unchecked: Plugin = {
   name: 'unchecked',
   setup: ({ onResolve }) => {
@@ -68,6 +73,14 @@ export const IN_BROWSERS: BuildOptions = {
   plugins: [unchecked],
 }
 
+/** The definitions and the client in the bundle of a handler, which takes what the handler uses, and makes the code small. */
+export const IN_HANDLERS: BuildOptions = {
+  ...IN_BROWSERS,
+  chunkNames: 'handler-[hash]',
+  platform: 'neutral',
+  target: BUNDLE_OPTIONS.target,
+}
+
 /** No function writes JSON Schema: the OpenAPI document is made beforehand. The schema library's code for it takes 18 KB. */
 const withoutJsonSchema: Plugin = {
   name: 'without-json-schema',
@@ -81,6 +94,7 @@ const OPTIONS: Readonly<Record<Bundle['runsIn'], BuildOptions>> = {
   lambda: { ...SYSTEM_OPTIONS, plugins: [withoutJsonSchema] },
   process: BUNDLE_OPTIONS,
   browser: IN_BROWSERS,
+  handler: IN_HANDLERS,
 }
 
 type SourceMap = { readonly sources: readonly string[]; readonly mappings: string }

@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { HANDLER_CONDITION } from '../../infra/bundling/options.ts'
 import { compiled, folderOf, type Package, ROOT } from './packages.ts'
 
 /** Writes the package.json of a package. Version, licence and the versions of dependencies are those of the repository. */
@@ -15,8 +16,7 @@ type Root = {
 }
 
 function manifestOf(one: Package) {
-  const { name, description, exports, bin, inBrowsers, main, dependencies, peers, sameVersion, optional } =
-    one
+  const { name, description, exports, bin, main, dependencies, peers, sameVersion, optional } = one
   const root: Root = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
   const versions = { ...root.devDependencies, ...root.dependencies }
   return withoutEmpty({
@@ -31,7 +31,7 @@ function manifestOf(one: Package) {
     exports: {
       ...mapValues(exports, (source, path) => ({
         types: `./${compiled(source, '.d.ts')}`,
-        ...(inBrowsers[path] !== undefined && { browser: `./${inBrowsers[path]}` }),
+        ...conditionsOf(one, path),
         default: `./${compiled(source, '.js')}`,
       })),
       './package.json': './package.json',
@@ -43,6 +43,16 @@ function manifestOf(one: Package) {
     peerDependencies: { ...peers, ...Object.fromEntries(sameVersion.map(name => [name, root.version])) },
     peerDependenciesMeta: mapValues(peers, () => ({ optional: true })),
   })
+}
+
+/** Where a path leads under a condition of its own. */
+function conditionsOf({ inBrowsers, inHandlers }: Package, path: string): Record<string, string> {
+  const files = { [HANDLER_CONDITION]: inHandlers[path], browser: inBrowsers[path] }
+  return Object.fromEntries(
+    Object.entries(files).flatMap(([condition, file]) =>
+      file === undefined ? [] : [[condition, `./${file}`]],
+    ),
+  )
 }
 
 function withoutEmpty(manifest: object): object {

@@ -18,6 +18,8 @@ export type Package = {
   readonly bin: Readonly<Record<string, string>>
   /** The paths for which browsers get another file, and that file. */
   readonly inBrowsers: Readonly<Record<string, string>>
+  /** The paths for which the bundles of handlers get another file, and that file. */
+  readonly inHandlers: Readonly<Record<string, string>>
   /** Other sources that run by their path, such as a file that a module starts beside itself. */
   readonly byPath: readonly string[]
   /** The sources of which each becomes one file with its libraries inside. */
@@ -42,8 +44,8 @@ export type Bundle = {
   readonly source: string
   /** Path within the package. */
   readonly path: string
-  /** Where it runs. Lambda gives its code the credentials in the environment. */
-  readonly runsIn: 'lambda' | 'process' | 'browser'
+  /** Where it runs. Lambda gives its code the credentials in the environment. A handler's bundle takes what it uses. */
+  readonly runsIn: 'lambda' | 'process' | 'browser' | 'handler'
 }
 
 const LEGAL = ['LICENSE', 'CHANGELOG.md']
@@ -74,6 +76,7 @@ const MAIN_PACKAGE: Package = {
   },
   bin: { baton: 'cli/baton.ts' },
   inBrowsers: { '.': 'shared/browser.js' },
+  inHandlers: { '.': 'shared/handler.js' },
   byPath: [],
   bundles: [
     ...SYSTEM_FUNCTIONS.map(inLambda),
@@ -87,11 +90,18 @@ const MAIN_PACKAGE: Package = {
     inProcess('shared/worker/isolation/watchdog.ts', 'shared/worker/watchdog.js'),
     inProcess('shared/testing/index.ts', 'shared/testing/index.js'),
     { source: 'shared/index.ts', path: 'shared/browser.js', runsIn: 'browser' },
+    { source: 'shared/index.ts', path: 'shared/handler.js', runsIn: 'handler' },
   ],
   copies: [...LEGAL, 'README.md', 'docs', 'create/template'],
   dashboard: 'dashboard',
   dependencies: ['@standard-schema/spec', 'commander'],
-  peers: { 'aws-cdk-lib': '^2.276.0', constructs: '^10.5.0', esbuild: '>=0.25.0', zod: '^4.0.0' },
+  // Zod 3 has Standard Schema from 3.25 on. Only the path `/http` needs version 4.
+  peers: {
+    'aws-cdk-lib': '^2.276.0',
+    constructs: '^10.5.0',
+    esbuild: '>=0.25.0',
+    zod: '^3.25.0 || ^4.0.0',
+  },
   sameVersion: [],
   optional: {},
 }
@@ -103,6 +113,7 @@ const LOCAL_PACKAGE: Package = {
   main: 'cli/dev/main.ts',
   bin: {},
   inBrowsers: {},
+  inHandlers: {},
   byPath: ['local/functions/bootstrap.ts', 'local/services/leash.ts'],
   // `baton dev` runs it before it starts the local system with the Node that it names.
   bundles: [inProcess('cli/dev/node-runtime.ts', 'node-runtime.js')],
@@ -125,6 +136,7 @@ const STARTER_PACKAGE: Package = {
   exports: {},
   bin: { 'create-baton-tasks': 'create/main.ts' },
   inBrowsers: {},
+  inHandlers: {},
   byPath: [],
   bundles: [],
   copies: [...LEGAL, 'create/template'],

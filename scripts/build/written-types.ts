@@ -1,5 +1,5 @@
 import { globSync, readFileSync, writeFileSync } from 'node:fs'
-import { basename, join, resolve } from 'node:path'
+import { basename, dirname, join, posix, resolve } from 'node:path'
 import ts from 'typescript-5'
 
 /**
@@ -29,7 +29,7 @@ export function writeTypesOfApi(root: string, folder: string): void {
     const path = join(folder, file)
     const text = readFileSync(path, 'utf8')
     const isOfApi = file.startsWith('shared/api/') && basename(file) !== `${CONTRACT}.d.ts`
-    writeFileSync(path, isOfApi ? withoutOwn(text, contract.names) : withContract(file, text))
+    writeFileSync(path, isOfApi ? withoutOwn(file, text, contract.names) : withContract(file, text))
   }
 }
 
@@ -37,14 +37,14 @@ export function writeTypesOfApi(root: string, folder: string): void {
 function withContract(file: string, text: string): string {
   const api = file.startsWith('shared/') ? 'api' : 'shared/api'
   const source = new RegExp(
-    `(['"])((?:\\.{1,2}/)+${api})/(?!paths\\.|index\\.|${CONTRACT}\\.)[\\w-]+\\.js\\1`,
+    `(['"])((?:\\.{1,2}/)+${api})/(?!paths\\.|index\\.|${CONTRACT}\\.)(?:[\\w-]+/)*[\\w-]+\\.js\\1`,
     'g',
   )
   return text.replace(source, `$1$2/${CONTRACT}.js$1`)
 }
 
 /** A module of the API takes the types that it declares from the contract, and keeps its schemas. */
-function withoutOwn(text: string, names: ReadonlySet<string>): string {
+function withoutOwn(path: string, text: string, names: ReadonlySet<string>): string {
   const file = ts.createSourceFile('api.d.ts', text, ts.ScriptTarget.Latest, true)
   const own = file.statements
     .filter(one => ts.isTypeAliasDeclaration(one) || ts.isInterfaceDeclaration(one))
@@ -52,7 +52,8 @@ function withoutOwn(text: string, names: ReadonlySet<string>): string {
   if (own.length === 0) return text
   const list = own.map(({ name }) => name.text).join(', ')
   const kept = own.reduceRight((rest, one) => rest.slice(0, one.getFullStart()) + rest.slice(one.end), text)
-  const from = `'./${CONTRACT}.js'`
+  const place = posix.relative(dirname(path), 'shared/api') || '.'
+  const from = `'${place}/${CONTRACT}.js'`
   return `import type { ${list} } from ${from};\nexport type { ${list} } from ${from};\n${kept}`
 }
 
@@ -60,7 +61,7 @@ type Exported = { readonly name: string; readonly type: ts.Type; readonly symbol
 
 /** The text of the contract's declarations, and the names in it. */
 function contractOf(root: string): { text: string; names: ReadonlySet<string> } {
-  const files = globSync('shared/api/*.ts', { cwd: root }).filter(file => !OTHERS.includes(basename(file)))
+  const files = globSync('shared/api/**/*.ts', { cwd: root }).filter(file => !OTHERS.includes(basename(file)))
   const program = programOf(root, files)
   const checker = program.getTypeChecker()
   const exported = files.sort().flatMap(file => exportsOf(program, checker, resolve(root, file)))

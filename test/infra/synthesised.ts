@@ -56,12 +56,12 @@ export function readTemplate(stack: Stack) {
   return { template, json, resources, ofType }
 }
 
-/** A file that exports this many tasks under their types, and the types. The tasks double a number. */
-export function manyTasks(count: number) {
-  const types = Array.from({ length: count }, (_, nth) => `task${nth + 1}`)
+/** A file that exports this many tasks, and their types, which begin with `prefix`. The tasks double a number. */
+export function manyTasks(count: number, prefix = 'task') {
+  const types = Array.from({ length: count }, (_, nth) => `${prefix}${nth + 1}`)
   const entry = join(mkdtempSync(join(tmpdir(), 'tasks-')), 'tasks.ts')
   const task = (type: string) =>
-    `export const ${type} = defineTask('${type}', { run: ({ number }) => ({ doubled: 2 * number }) })`
+    `export const ${type.replaceAll('-', '_')} = defineTask('${type}', { run: ({ number }) => ({ doubled: 2 * number }) })`
   const definer = JSON.stringify(resolve('shared/define/define-task.ts'))
   writeFileSync(entry, [`import { defineTask } from ${definer}`, ...types.map(task)].join('\n'))
   return { entry, types }

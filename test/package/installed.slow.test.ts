@@ -5,85 +5,34 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { emptyProject, install, type Project, versionsOf } from '../support/package/a-project.ts'
 import { tarballs } from '../support/package/tarballs.ts'
 
-/** The ways to install the package that users have. Each makes a project, and returns the folder of its app. */
-const WAYS: Readonly<Record<string, (tarball: string) => Project>> = {
-  'by npm': tarball => {
-    const project = anApp(`file:${tarball}`)
-    install(project)
-    return project
-  },
-  'by pnpm': tarball => {
-    const project = anApp(`file:${tarball}`)
-    install(project, 'pnpm')
-    return project
-  },
-  'by npm from a folder of the project': tarball => {
-    const project = anApp('file:vendor/baton-tasks')
-    project.write({ 'vendor/baton-tasks/.keep': '' })
-    project.succeed('tar', '-xzf', tarball, '--strip-components=1', '--directory', 'vendor/baton-tasks')
-    install(project)
-    return project
-  },
-  'in a workspace of npm': tarball => {
-    const project = aWorkspace(`file:${tarball}`)
-    install(project)
-    return within(project, 'apps/tasks')
-  },
-  'in a workspace of pnpm': tarball => {
-    const project = aWorkspace(`file:${tarball}`)
-    project.write({ 'pnpm-workspace.yaml': 'packages:\n  - apps/*\n' })
-    install(project, 'pnpm')
-    return within(project, 'apps/tasks')
-  },
-}
-
-function anApp(specifier: string): Project {
-  const project = emptyProject()
-  project.write({ 'package.json': manifestOf('an-app', specifier), ...APP })
-  return project
-}
-
-function aWorkspace(specifier: string): Project {
-  const project = emptyProject()
-  const root = { name: 'a-workspace', private: true, workspaces: ['apps/*'] }
-  project.write({
-    'package.json': JSON.stringify(root),
-    'apps/tasks/package.json': manifestOf('tasks', specifier),
-    ...Object.fromEntries(Object.entries(APP).map(([name, text]) => [`apps/tasks/${name}`, text])),
-  })
-  return project
-}
-
-function within(project: Project, folder: string): Project {
-  const inFolder = (command: string, args: readonly string[]) =>
-    ['sh', '-c', 'cd "$0" && exec "$@"', folder, command, ...args] as const
-  return {
-    ...project,
-    folder: join(project.folder, folder),
-    run: (command, ...args) => project.run(...inFolder(command, args)),
-    succeed: (command, ...args) => project.succeed(...inFolder(command, args)),
-  }
-}
-
-function manifestOf(name: string, specifier: string): string {
+/** A project with its own versions of what it shares with the package, such as of its schema library. */
+function anApp(specifier: string, own: Readonly<Record<string, string>> = {}): Project {
   const others = versionsOf('zod', 'aws-cdk-lib', 'constructs', 'esbuild', '@types/node')
-  return JSON.stringify({
-    name,
-    private: true,
-    type: 'module',
-    dependencies: { 'baton-tasks': specifier, ...others },
-  })
+  const dependencies = { 'baton-tasks': specifier, ...others, ...own }
+  const project = emptyProject()
+  const manifest = { name: 'an-app', private: true, type: 'module', dependencies }
+  project.write({ 'package.json': JSON.stringify(manifest), ...APP })
+  install(project)
+  return project
+}
+
+/** `test/support/package/quickstart.ts` has the package managers, folders and workspaces. These are the schema libraries. */
+const ZODS: Readonly<Record<string, Record<string, string>>> = {
+  'zod 4': {},
+  'zod 3': { zod: '3.25.76' },
 }
 
 const APP = {
   'tasks/resize.ts': `
 import { defineTask, Fatal } from 'baton-tasks'
-import * as z from 'zod'
+import { z } from 'zod'
 
 export const resize = defineTask('resize', {
-  input: z.object({ url: z.url(), width: z.int().positive() }),
+  input: z.object({ url: z.string().url(), width: z.number().int().positive() }),
   run: ({ width }) => {
     if (width > 10_000) throw new Fatal('too wide')
+    // @ts-expect-error
+    if (width.length) throw new Fatal('no number')
     return { bytes: width * 3 }
   },
 })
@@ -116,16 +65,47 @@ app.synth()
 `,
 }
 
-describe.each(Object.entries(WAYS))('the package, installed %s', (_way, installed) => {
+const PARSE = `
+import { runTask } from 'baton-tasks/testing'
+import { resize } from './tasks/resize.js'
+
+const url = 'https://example.com/cat.png'
+const { outcome, result } = await runTask(resize, { url, width: 200 })
+console.log(outcome, result?.bytes)
+const refused = await runTask(resize, { url, width: -1 })
+console.log(refused.outcome, refused.error?.message)
+`
+const AS_MODULE = [
+  '--bundle',
+  '--packages=external',
+  '--format=esm',
+  '--platform=node',
+  '--outfile=parse.mjs',
+]
+
+describe.each(Object.entries(ZODS))('the package, in a project with %s', (_zod, own) => {
   let project: Project
 
   beforeAll(async () => {
     const { 'baton-tasks': tarball = '' } = await tarballs()
-    project = installed(tarball)
+    project = anApp(`file:${tarball}`, own)
   })
 
   it('type-checks', () => {
     expect(problemsOf(project, 'typescript', { module: 'esnext', moduleResolution: 'bundler' })).toBe('')
+    // The parsed input has the types of the schema. A misspelt name is found.
+    expect(APP['tasks/resize.ts']).toContain('@ts-expect-error')
+  })
+
+  it('parses the input by the schema', () => {
+    project.write({ 'parse.ts': PARSE })
+
+    const printed = project.succeed('npx', '--no-install', 'esbuild', 'parse.ts', ...AS_MODULE)
+    const [parsed, refused] = project.succeed('node', 'parse.mjs').trim().split('\n')
+
+    expect(printed).not.toContain('error')
+    expect(parsed).toBe('succeeded 600')
+    expect(refused).toMatch(/^failed input does not fit resize: width: /)
   })
 
   it('synthesises on the Node of the machine, without a lock file and without bundling the system itself', () => {
@@ -157,7 +137,7 @@ describe('the types of the package', () => {
 
   beforeAll(async () => {
     const { 'baton-tasks': tarball = '' } = await tarballs()
-    project = WAYS['by npm']?.(tarball) as Project
+    project = anApp(`file:${tarball}`)
   })
 
   const cases = [

@@ -140,6 +140,17 @@ describe('without any other package, on the Node of the machine', () => {
     expect(project.run('node', '--eval', script).output).toContain('retry.maxRetries must be')
   })
 
+  test('a worker of a TypeScript file says that it needs esbuild', () => {
+    project.write({ 'task.ts': "export const task = { kind: 'baton-task', type: 'a', run() {} }" })
+
+    const { status, output } = project.run('npx', '--no-install', 'baton', 'worker', 'task.ts')
+
+    expect(status).toBe(2)
+    expect(output).toContain(
+      'task.ts is bundled with esbuild, which is not installed: npm install esbuild; or give',
+    )
+  })
+
   test('the command lists its commands', () => {
     expect(project.run('npx', '--no-install', 'baton').output).toContain('worker')
   })

@@ -5,7 +5,7 @@ import { freeStock, reserveStock } from '../tasks/order-stock.js'
 
 /** When the charge fails for good, the reservation is undone. */
 export const order = defineFlow('order', {
-  input: z.object({ sku: z.string(), cents: z.int().positive() }),
+  input: z.object({ sku: z.string(), cents: z.number().int().positive() }),
   steps: [
     { name: 'reserve', do: reserveStock, undo: freeStock },
     { name: 'charge', do: charge },

@@ -1,7 +1,7 @@
 import { defineTask } from 'baton-tasks'
 import { z } from 'zod'
 
-const input = z.object({ sku: z.string(), cents: z.int().positive() })
+const input = z.object({ sku: z.string(), cents: z.number().int().positive() })
 
 /** Puts one piece aside. `idempotencyKey` is the same in every run of this step, so a repeated run reserves nothing twice. */
 export const reserveStock = defineTask('reserve-stock', {

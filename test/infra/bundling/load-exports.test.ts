@@ -144,6 +144,17 @@ describe('A native package that would be bundled is refused by name', () => {
         },
       },
     ],
+    [
+      'whose machine code it loads by a computed path',
+      {
+        'index.js': "require(require('node:path').join(__dirname, 'lib', process.platform))",
+        'lib/linux/a.node': elf('x64'),
+      },
+    ],
+    [
+      'whose machine code another package finds',
+      { 'index.js': '', 'package.json': { dependencies: { bindings: '^1.5.0' } } },
+    ],
   ])('%s', (_what, files) => {
     const inPackage = Object.entries({ 'package.json': {}, ...files }).map(([path, content]) => [
       `node_modules/native/${path}`,
@@ -166,5 +177,42 @@ describe('A native package that would be bundled is refused by name', () => {
     expect(() => readDefinition(join(root, 'resize.ts'))).toThrow(
       /a\.node is machine code.*move it to a package/,
     )
+  })
+
+  test.each([
+    [
+      'that it loads by a computed path',
+      "require(join(import.meta.dirname, platform() + '.node'))",
+      'resize\\.ts',
+    ],
+    ['that it opens by a computed path', 'process.dlopen(module, folder + "/a.node")', 'resize\\.ts'],
+    ['that another package finds', "import find from 'bindings'; find('a')", "'bindings'"],
+  ])('and machine code of the project itself %s', (_what, code, name) => {
+    const root = aProject({
+      'a.node': elf('x64'),
+      'node_modules/bindings/package.json': { main: 'index.js' },
+      'node_modules/bindings/index.js': 'module.exports = name => require(name)',
+      'resize.ts': aDefinition(
+        'resize',
+        `declare const join, platform, folder; if (join) { ${code} }`,
+      ).replace(/^(.*)\{ (import .*; )/, '$2$1{ '),
+    })
+
+    expect(() => readDefinition(join(root, 'resize.ts'))).toThrow(
+      new RegExp(
+        `resize\\.ts: \\S*${name} loads machine code by a path .* add the package to bundling\\.nodeModules`,
+      ),
+    )
+  })
+
+  test('but not a word of a page that ends like the name of such a file', () => {
+    const root = aProject({
+      'resize.ts': aDefinition(
+        'resize',
+        "const select = (name: string) => name; select('.node'); select('a.node')",
+      ),
+    })
+
+    expect(readDefinition(join(root, 'resize.ts')).type).toBe('resize')
   })
 })

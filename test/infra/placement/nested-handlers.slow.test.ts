@@ -21,11 +21,14 @@ function aNestedHandler(props: TaskSystemProps = {}) {
   return { app, stack, tasks, handler, nested: Stack.of(handler) }
 }
 
-/** The templates of a system with this many handlers and a dashboard. */
-function templatesOf(handlers: number, alarms: 'essential' | 'all') {
+/** The templates of a system with this many handlers, this many functions of 30 types and a dashboard. */
+function templatesOf(handlers: number, groups: number, alarms: 'essential' | 'all') {
   const { app, tasks } = aSystem({ alarms })
   const { entry, types } = manyTasks(handlers)
   for (const task of types) tasks.addHandler(task, { entry, task })
+  for (let nth = 1; nth <= groups; nth++) {
+    tasks.addHandlers(`Group${nth}`, { entries: manyTasks(30, `group${nth}-task`).entry })
+  }
   tasks.addDashboard()
   const { directory } = app.synth()
   const files = readdirSync(directory).filter(file => file.endsWith('.template.json'))
@@ -40,10 +43,11 @@ function templatesOf(handlers: number, alarms: 'essential' | 'all') {
 
 describe('A system of many handlers', () => {
   test.each([
-    ['90 handlers', 90, 'essential'],
-    ['28 handlers and all alarms', 28, 'all'],
-  ] as const)('fits CloudFormation in every stack: %s', (_what, handlers, alarms) => {
-    const templates = templatesOf(handlers, alarms)
+    ['90 handlers', 90, 0, 'essential'],
+    ['28 handlers and all alarms', 28, 0, 'all'],
+    ['40 handlers and 4 functions of 30 types', 40, 4, 'essential'],
+  ] as const)('fits CloudFormation in every stack: %s', (_what, handlers, groups, alarms) => {
+    const templates = templatesOf(handlers, groups, alarms)
 
     expect(templates.length).toBeGreaterThan(3)
     for (const { bytes, resources, parameters, outputs } of templates) {

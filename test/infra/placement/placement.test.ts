@@ -1,9 +1,10 @@
-import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type App, Stack, Stage } from 'aws-cdk-lib'
 import { Annotations, Match } from 'aws-cdk-lib/assertions'
 import { Construct } from 'constructs'
+import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { Placement } from '../../../infra/placement/placement.ts'
 import { anApp } from '../synthesised.ts'
@@ -31,18 +32,25 @@ afterEach(() => {
 
 const numbered = (count: number) => Array.from({ length: count }, (_, index) => `H${index + 1}`)
 
+/** A handler, or a function of several types with their number, such as `Small*12`. */
+type Added = string
+
+const idOf = (added: Added) => added.split('*')[0] as string
+const typesOf = (added: Added) => Number(added.split('*')[1] ?? 1)
+
 /** Adds a system with these handlers, and returns where they stand. */
 function add(
   stack: Stack,
-  ids: readonly string[],
+  handlers: readonly Added[],
   id = 'Tasks',
   alarms: 'all' | 'essential' = 'essential',
 ): Stands {
   const system = new Construct(stack, id)
   const placement = new Placement(system, 'Nested', new Construct(system, 'Handlers'), alarms)
-  const standOf = (handler: string) =>
-    Stack.of(placement.add(handler, scope => new Construct(scope, handler))).node.id
-  return Object.fromEntries(ids.map(handler => [handler, standOf(handler)]))
+  const standOf = (handler: Added) =>
+    Stack.of(placement.add(idOf(handler), typesOf(handler), scope => new Construct(scope, idOf(handler))))
+      .node.id
+  return Object.fromEntries(handlers.map(handler => [idOf(handler), standOf(handler)]))
 }
 
 /** Synthesises an app with one system, and returns where its handlers stand. */
@@ -130,6 +138,86 @@ describe('No handler moves', () => {
   })
 })
 
+describe('A function of several types', () => {
+  test('counts as the resources that it takes', () => {
+    const stands = deploy(['Small*30', ...numbered(20)])
+
+    const inOwnStack = Object.values(stands).filter(stack => stack === 'Baton')
+
+    // The function of 30 types takes 124 resources and a handler 8, of 240.
+    expect(inOwnStack).toHaveLength(1 + 14)
+  })
+
+  test('stands in the next nested stack when its own has no room for it', () => {
+    const stands = deploy([...numbered(30), ...Array.from({ length: 30 }, (_, nth) => `Group${nth}*30`)])
+
+    const groups = Object.values(stands).filter(stack => stack !== 'Baton')
+
+    const most = Math.max(...new Set(groups.map(stack => groups.filter(one => one === stack).length)))
+    expect(groups).toHaveLength(30)
+    // 450 resources have room for three of them.
+    expect(most).toBe(3)
+  })
+
+  test('is recorded with the types that it counts as, which leave it room to grow', () => {
+    deploy([...numbered(15), 'Small*12', 'Two*2'])
+    const first = recorded().Tasks
+    deploy([...numbered(15), 'Small*15', 'Two'])
+
+    expect(first).toMatchObject({ Small: 'own:15', Two: 'own:5', H1: 'own' })
+    expect(recorded().Tasks).toEqual(first)
+    deploy([...numbered(15), 'Small*16'])
+    expect(recorded().Tasks).toEqual({ ...first, Small: 'own:20' })
+  })
+
+  test('keeps its room while the app adds others before it', () => {
+    const first = deploy([...numbered(10), 'Small*25'])
+
+    const next = deploy([...Array.from({ length: 20 }, (_, nth) => `New${nth}`), ...numbered(10), 'Small*25'])
+
+    expectUnmoved(first, next)
+    expect(first.Small).toBe('Baton')
+    // Of 240 resources 80 and 104 are taken.
+    expect(Object.keys(next).filter(id => id.startsWith('New') && next[id] === 'Baton')).toHaveLength(7)
+  })
+})
+
+test('Whatever is added, removed or reordered, nothing moves, and no nested stack is overfull', () => {
+  const first = numbered(20)
+  const other = fc
+    .integer({ min: 1, max: 99 })
+    .map(nth => `Other${nth}*${nth % 3 === 0 ? (nth % RESOURCES.groupedMax) + 1 : 1}`)
+  const version = fc.uniqueArray(fc.oneof(other, fc.constantFrom(...first)), { maxLength: 60 })
+
+  fc.assert(
+    fc.property(fc.array(version, { minLength: 2, maxLength: 4 }), versions => {
+      rmSync(contextFile(), { force: true })
+      let stands = deploy(first)
+      for (const handlers of versions) {
+        const all = ['H1', ...handlers.filter(one => one !== 'H1')]
+        const next = deploy(all)
+        expectUnmoved(stands, next)
+        expect(fullest(all, next)).toBeLessThanOrEqual(RESOURCES.nestedMax)
+        stands = { ...stands, ...next }
+      }
+    }),
+    { numRuns: 15 },
+  )
+})
+
+const RESOURCES = { nestedMax: 450, groupedMax: 30, perFunction: 4, perType: 4 }
+
+/** The most resources that the handlers take in one nested stack. */
+function fullest(handlers: readonly Added[], stands: Stands): number {
+  const resources = new Map<string, number>()
+  for (const one of handlers) {
+    const stack = stands[idOf(one)] as string
+    const own = RESOURCES.perFunction + RESOURCES.perType * typesOf(one)
+    if (stack !== 'Baton') resources.set(stack, (resources.get(stack) ?? 0) + own)
+  }
+  return Math.max(0, ...resources.values())
+}
+
 describe('The record in cdk.context.json', () => {
   test('is not needed by a system of 19 handlers', () => {
     deploy(numbered(19))
@@ -178,7 +266,7 @@ describe('The record in cdk.context.json', () => {
     [
       'a place that does not exist',
       '{"baton-tasks:places": {"Tasks": {"H1": "elsewhere"}}}',
-      "'baton-tasks:places'.'Tasks'.'H1' of cdk.context.json, or of the app's context, must be 'own' or 'Handlers' and a number, not \"elsewhere\"",
+      "'baton-tasks:places'.'Tasks'.'H1' of cdk.context.json, or of the app's context, must be 'own' or 'Handlers' and a number, with ':' and a number of types for several, not \"elsewhere\"",
     ],
     ['a list of handlers', '{"baton-tasks:places": {"Tasks": ["H1"]}}', "'baton-tasks:places'.'Tasks' of"],
     ['no systems', '{"baton-tasks:places": 1}', "'baton-tasks:places' of cdk.context.json"],

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { HANDLER_RESOURCES } from '../../../infra/bounds.ts'
 import type { HandlersProps } from '../../../infra/index.ts'
 import { queueNameOf } from '../../../shared/core/types/queue-name.ts'
 import { aDefinition, aProject } from '../bundling/a-project.ts'
@@ -17,6 +18,19 @@ function withGroup(props: Partial<HandlersProps> = {}) {
 describe('Handlers in one function', () => {
   const { group, resources, ofType } = withGroup()
   const own = resources.filter(({ id }) => id.startsWith('TasksHandlersSmall'))
+
+  test.each(['none', 'essential', 'all'] as const)(
+    'take the resources that their place counts: alarms %s',
+    alarms => {
+      const { stack, tasks } = aSystem({ webhook: false, alarms })
+      tasks.addHandlers('Small', { entries: [RESIZE, TWO_TASKS] })
+
+      const taken = readTemplate(stack).resources.filter(({ id }) => id.startsWith('TasksHandlersSmall'))
+
+      const { perFunction, perType } = HANDLER_RESOURCES[alarms]
+      expect(taken).toHaveLength(perFunction + 3 * perType)
+    },
+  )
 
   test('have a queue, a mapping and a registration for each type', () => {
     const functions = own.filter(({ Type }) => Type === 'AWS::Lambda::Function')

@@ -7,7 +7,7 @@ const MINUTE = 60 * SECOND
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
-test('the last process of a function ends after five idle minutes, the others after half a minute', () => {
+test('the last process of a function ends after five idle minutes, the others after ten seconds', () => {
   const present = new Set(['first', 'second', 'third'])
   const idle = createIdleList<string>(
     name => present.delete(name),
@@ -15,7 +15,7 @@ test('the last process of a function ends after five idle minutes, the others af
   )
   for (const name of present) idle.put(name)
 
-  vi.advanceTimersByTime(31 * SECOND)
+  vi.advanceTimersByTime(11 * SECOND)
   expect([...present]).toEqual(['third'])
   vi.advanceTimersByTime(4 * MINUTE)
   expect([...present]).toEqual(['third'])

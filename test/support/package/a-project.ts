@@ -17,8 +17,10 @@ type ProjectSettings = {
   readonly files: Readonly<Record<string, string>>
   /** The packages to install: a name, with a version or a `file:` path. */
   readonly packages: Readonly<Record<string, string>>
-  readonly manager?: 'npm' | 'pnpm'
+  readonly manager?: Manager
 }
+
+export type Manager = 'npm' | 'pnpm'
 
 /** Creates a project, and installs its packages. */
 export function aProject({ files, packages, manager = 'npm' }: ProjectSettings): Project {
@@ -29,20 +31,27 @@ export function aProject({ files, packages, manager = 'npm' }: ProjectSettings):
   return project
 }
 
-export function install(project: Project, manager: 'npm' | 'pnpm' = 'npm'): void {
-  if (manager === 'npm') project.succeed('npm', 'install', '--prefer-offline', '--no-audit', '--no-fund')
-  else
-    project.succeed(
-      process.execPath,
-      resolve('node_modules/pnpm/bin/pnpm.cjs'),
-      'install',
-      '--prefer-offline',
-    )
+export function install(project: Project, manager: Manager = 'npm'): void {
+  const quietly = manager === 'npm' ? ['--no-audit', '--no-fund'] : []
+  project.succeed(...managerCommand(manager, 'install', '--prefer-offline', ...quietly))
+}
+
+/** A command of a package manager, on the Node of the machine. */
+export function managerCommand(manager: Manager, ...args: readonly string[]): [string, ...string[]] {
+  return manager === 'npm' ? ['npm', ...args] : ['node', resolve('node_modules/pnpm/bin/pnpm.cjs'), ...args]
+}
+
+/** A folder of a project as a project, such as one of a workspace. */
+export function within(project: Project, folder: string): Project {
+  return projectIn(join(project.folder, folder))
 }
 
 /** A folder outside the repository without anything in it. */
 export function emptyProject(): Project {
-  const folder = mkdtempSync(join(tmpdir(), 'project-'))
+  return projectIn(mkdtempSync(join(tmpdir(), 'project-')))
+}
+
+function projectIn(folder: string): Project {
   const run = (command: string, ...args: readonly string[]) => {
     const { status, stdout, stderr, error } = spawnSync(command, args, {
       cwd: folder,
