@@ -32,6 +32,9 @@ const tasks = createRoute({
 const task = createRoute({
   getParentRoute: under,
   path: '/tasks/$id',
+  // The canvas of a member, which knows why a task is not published yet.
+  validateSearch: ({ canvasId }: Record<string, unknown>): { canvasId?: string } =>
+    typeof canvasId === 'string' ? { canvasId } : {},
   component: lazyRouteComponent(() => import('./task/task-page.tsx'), 'TaskPage'),
 })
 const canvas = createRoute({

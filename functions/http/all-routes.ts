@@ -3,6 +3,7 @@ import { canvasRoutes } from './routes/canvases.ts'
 import { claimRoutes } from './routes/claims.ts'
 import { eventRoutes } from './routes/events.ts'
 import { failureRoutes } from './routes/failures.ts'
+import { loadRoutes } from './routes/load.ts'
 import { previousRoutes } from './routes/previous.ts'
 import { publishRoutes } from './routes/publish.ts'
 import { runBatchRoutes } from './routes/run-batches.ts'
@@ -28,6 +29,7 @@ const domain: readonly Route[] = [
   ...workerRoutes,
   ...eventRoutes,
   ...failureRoutes,
+  ...loadRoutes,
 ]
 
 /** Every route of the HTTP API. */

@@ -57,6 +57,10 @@ export const typeAnswer = z
       z.array(z.object({ name: z.string(), do: stepAction, undo: optional(stepAction) })),
     ).describe('The steps of a type of kind `flow`.'),
     onCancel: optional(z.enum(['undo', 'leave'])),
+    /** The JSON Schema of the input, from which forms are made. */
+    inputSchema: optional(z.record(z.string(), json)).describe(
+      'The JSON Schema of the input, from which forms are made.',
+    ),
     paused: z.boolean(),
     /** The time since which a deployed handler serves the type. */
     handlerSince: optional(shownTime).describe('The time since which a deployed handler serves the type.'),

@@ -5,6 +5,7 @@ import { useCallback, useMemo, useRef } from 'react'
 import type { ListFilter } from '../../shared/api/tasks.ts'
 import { baton } from '../api/baton.ts'
 import { queries, tasksQuery, typesQuery } from '../api/queries.ts'
+import { Acting } from '../parts/acting.tsx'
 import { Button } from '../parts/button.tsx'
 import { Empty, Failure, Loading } from '../parts/notes.tsx'
 import { Page } from '../parts/page.tsx'
@@ -83,11 +84,13 @@ function FilteredTasks({ filter }: { readonly filter: ListFilter }) {
       <TaskList tasks={tasks} selection={selection} onEnd={onEnd} scrollTo={scrollTo} />
       {hasNextPage && <Loading rows={2} />}
       {selection.selected.size > 0 && (
+        <Acting>
         <BulkBar
           ids={[...selection.selected]}
           everything={hasNextPage ? () => idsOf(filter) : undefined}
           onDone={() => selection.select([])}
         />
+        </Acting>
       )}
     </>
   )

@@ -1,3 +1,4 @@
+import { type CountsQuery, countsQuery } from '../../../shared/api/diagnosis/load.ts'
 import { typePath } from '../../../shared/api/paths.ts'
 import type { Problem } from '../../../shared/api/problems.ts'
 import {
@@ -97,6 +98,7 @@ export const typeRoutes = [
     path: `${PATH}/counts`,
     operation: 'counts',
     summary: 'Counts the tasks of the type by status',
+    query: countsQuery,
     answers: { 200: { description: 'Counts', schema: countsAnswer } },
     problems: [404],
     handle: handleCounts,
@@ -133,9 +135,10 @@ async function handleGet(call: OneCall<unknown>): Promise<Answer> {
   return type ? { status: 200, body: presentType(type) } : answerUnknown(call)
 }
 
-async function handleCounts(call: OneCall<unknown>): Promise<Answer> {
+async function handleCounts(call: Call<CountsQuery, unknown>): Promise<Answer> {
   const type = await findType(call)
-  return type ? { status: 200, body: await countTasks(call.system, type) } : answerUnknown(call)
+  if (!type) return answerUnknown(call)
+  return { status: 200, body: await countTasks(call.system, type, call.query.atMost) }
 }
 
 async function handlePause(call: OneCall<ExpectedRevision>, change: typeof pauseType): Promise<Answer> {

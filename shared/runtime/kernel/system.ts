@@ -4,6 +4,7 @@ import type { Head } from '../../core/task/head.ts'
 import type { Chance, Clock, Log, Metrics } from '../../ports/machine.ts'
 import type { FarTimers, Messages } from '../../ports/messages.ts'
 import type {
+  ActivityStore,
   CanvasStore,
   FailureStore,
   LimitStore,
@@ -29,6 +30,7 @@ export type System = {
   readonly limits: LimitStore
   readonly turns: TurnStore
   readonly failures: FailureStore
+  readonly activity: ActivityStore
   readonly targets: Targets
   readonly workers: WorkerStore
   readonly messages: Messages

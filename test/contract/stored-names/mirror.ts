@@ -1,4 +1,5 @@
 import type { EventBridgeClient } from '@aws-sdk/client-eventbridge'
+import { createActivityStore } from '../../../shared/aws/dynamo/activity/activity-store.ts'
 import { createCanvasStore } from '../../../shared/aws/dynamo/canvas/canvas-store.ts'
 import { createFailureStore } from '../../../shared/aws/dynamo/failures/failure-store.ts'
 import { createTurnStore } from '../../../shared/aws/dynamo/fair/turn-store.ts'
@@ -32,6 +33,7 @@ export type Mirror = {
     | 'limits'
     | 'turns'
     | 'failures'
+    | 'activity'
     | 'records'
     | 'targets'
     | 'workers'
@@ -73,6 +75,7 @@ export function createMirror(names: Names): Mirror {
       limits: createLimitStore(documents, settings),
       turns: createTurnStore(documents, settings),
       failures: createFailureStore(documents, settings),
+      activity: createActivityStore(documents, settings),
       records: createRecordStore(documents, settings),
       targets: createTargets(documents, settings),
       workers: createWorkerStore(documents, settings),

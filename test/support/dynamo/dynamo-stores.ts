@@ -2,6 +2,7 @@ import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import { storesOn } from '../../../shared/aws/system.ts'
 import type {
+  ActivityStore,
   CanvasStore,
   FailureStore,
   LimitStore,
@@ -24,6 +25,7 @@ export type Stores = {
   readonly limits: LimitStore
   readonly turns: TurnStore
   readonly failures: FailureStore
+  readonly activity: ActivityStore
   readonly targets: Targets
   readonly workers: WorkerStore
   readonly clock: ManualClock

@@ -16,6 +16,7 @@ import {
   type MemoryMessages,
 } from '../../../shared/testing/stores/messages.ts'
 import {
+  createMemoryActivityStore,
   createMemoryFailureStore,
   createMemoryRecordStore,
 } from '../../../shared/testing/stores/record-store.ts'
@@ -50,6 +51,7 @@ export function aMemorySystem(): MemorySystem {
     limits: createMemoryLimitStore(change => void planLimits({ messages, log: silent }, [change])),
     turns: createMemoryTurnStore(),
     failures: createMemoryFailureStore(),
+    activity: createMemoryActivityStore(),
     records: createMemoryRecordStore(clock),
     targets: createMemoryTargets(clock),
     workers: createMemoryWorkerStore(clock),

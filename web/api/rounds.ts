@@ -1,0 +1,44 @@
+import type { Query, QueryKey } from '@tanstack/react-query'
+import { PACE_MS } from './paces.ts'
+import { isShort, queries } from './queries.ts'
+
+/**
+ * Asks again what is on screen. Once in `PACE_MS` a round asks all questions that are due: those whose answers an event has changed,
+ * and those whose own pace has passed. A hidden tab asks nothing.
+ */
+
+const touched = new Map<string, QueryKey>()
+
+/** Marks the answers whose keys begin so. The next round asks them again. */
+export function touch(queryKey: QueryKey): void {
+  touched.set(JSON.stringify(queryKey), queryKey)
+}
+
+/** Has rounds follow each other for as long as the page is open. `before` runs at the beginning of each. */
+export function startRounds(before: () => void): void {
+  setInterval(() => {
+    if (document.visibilityState === 'hidden') return
+    before()
+    round()
+  }, PACE_MS)
+}
+
+function round(): void {
+  const keys = [...touched.values()]
+  touched.clear()
+  // A list with further pages only counts as outdated, and what is not on screen is asked when it is shown.
+  for (const queryKey of keys) void queries.invalidateQueries({ queryKey, refetchType: 'none' })
+  void queries.refetchQueries(
+    { type: 'active', predicate: query => isShort(query) && isDue(query) },
+    { cancelRefetch: false },
+  )
+}
+
+function isDue(query: Query): boolean {
+  if (query.state.isInvalidated) return true
+  const { pace } = query.meta ?? {}
+  const ms = typeof pace === 'function' ? pace(query.state.data) : pace
+  return (
+    ms !== undefined && Date.now() - Math.max(query.state.dataUpdatedAt, query.state.errorUpdatedAt) >= ms
+  )
+}
