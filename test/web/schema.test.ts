@@ -44,6 +44,14 @@ describe('a form', () => {
     })
   })
 
+  it('lets a reader choose among several objects', () => {
+    const form = formOf(
+      schemaOf(z.union([z.object({ text: z.string() }), z.object({ kind: z.literal('url'), url: z.url() })])),
+    )
+
+    expect(form).toMatchObject({ kind: 'union', variants: [{ title: 'text' }, { title: 'url, url' }] })
+  })
+
   it('shows titles and descriptions, and follows references', () => {
     const address = { type: 'object', properties: { street: { type: 'string' } }, title: 'Address' }
     const schema = {
@@ -81,7 +89,15 @@ describe('a form', () => {
 
   it('begins with what the schema presets', () => {
     const form = formOf(
-      schemaOf(z.object({ a: z.string(), b: z.int().default(3), c: z.boolean(), d: z.array(z.int()), e: z.literal('x') })),
+      schemaOf(
+        z.object({
+          a: z.string(),
+          b: z.int().default(3),
+          c: z.boolean(),
+          d: z.array(z.int()),
+          e: z.literal('x'),
+        }),
+      ),
     )
 
     expect(form && firstValue(form)).toEqual({ b: 3, c: false, d: [], e: 'x' })

@@ -36,7 +36,11 @@ describe('the slots of a chart', () => {
   })
 
   it('lead back from the open tasks of now to those of each minute', () => {
-    const minutes = [aMinute(0, { published: 9 }), aMinute(1, { published: 4, succeeded: 1 }), aMinute(2, { failed: 2 })]
+    const minutes = [
+      aMinute(0, { published: 9 }),
+      aMinute(1, { published: 4, succeeded: 1 }),
+      aMinute(2, { failed: 2 }),
+    ]
 
     expect(openAfter(slotsOf([{ type: 'a', minutes }], at(0), at(2)), 10)).toEqual([9, 12, 10])
   })

@@ -127,7 +127,7 @@ function Counts({ counts }: Pick<ApiCanvas, 'counts'>) {
     ([, count]) => count > 0,
   )
   return (
-    <div className="tiles">
+    <div className="tiles few">
       {shown.map(([status, count]) => (
         <div key={status} className="tile">
           <span className="status soft" data-tone={toneOf(status)}>

@@ -118,7 +118,11 @@ function Lines({ series, max }: Drawn): ReactNode {
     return (
       <g key={name} data-tone={tone}>
         {parts.map(part => (
-          <polyline key={part[0]} className="chart-line" points={withLength(part).join(' ')} />
+          <polyline
+            key={part[0]}
+            className={part.length === 1 ? 'chart-line lone' : 'chart-line'}
+            points={withLength(part).join(' ')}
+          />
         ))}
       </g>
     )

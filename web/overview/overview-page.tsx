@@ -67,7 +67,7 @@ function Overview({ activity, ...known }: Known) {
         <LatenessChart slots={slots} />
         <CostCard slots={slots} />
       </div>
-      <TypesTable types={types} counts={counts} activity={activity} />
+      <TypesTable title="Types" types={types} counts={counts} activity={activity} />
     </>
   )
 }

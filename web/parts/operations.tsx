@@ -26,7 +26,11 @@ export function Operations({
 }
 
 /** The last change that a person made, on one line. */
-export function LastChange({ operations = [] }: { readonly operations?: readonly ApiOperation[] | undefined }) {
+export function LastChange({
+  operations = [],
+}: {
+  readonly operations?: readonly ApiOperation[] | undefined
+}) {
   const last = operations.at(-1)
   if (!last) return null
   return (

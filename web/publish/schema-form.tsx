@@ -26,6 +26,8 @@ export function SchemaField({ field, value, onChange }: Props) {
       return <NumberField field={field} value={value} onChange={onChange} />
     case 'text':
       return <TextField field={field} value={value} onChange={onChange} />
+    case 'union':
+      return <UnionField field={field} value={value} onChange={onChange} />
     case 'json':
       return <FreeField field={field} value={value} onChange={onChange} />
   }
@@ -33,6 +35,7 @@ export function SchemaField({ field, value, onChange }: Props) {
 
 /** The members of the outermost object, without a frame of their own. */
 export function SchemaForm({ field, value, onChange }: Props) {
+  if (field.kind === 'union') return <UnionField field={field} value={value} onChange={onChange} />
   if (field.kind !== 'object') return <SchemaField field={field} value={value} onChange={onChange} />
   return <Members field={field} value={value} onChange={onChange} />
 }
@@ -81,6 +84,46 @@ function Members({ field, value, onChange }: Props<'object'>) {
       }}
     />
   ))
+}
+
+/** A choice among several objects, and the members of the chosen one. */
+function UnionField({ field, value, onChange }: Props<'union'>) {
+  const id = useId()
+  const [chosen, setChosen] = useState(() => variantOf(field.variants, value))
+  const variant = field.variants[chosen]
+  return (
+    <>
+      <div className="field">
+        <label htmlFor={id}>
+          <Title field={field} />
+        </label>
+        <select
+          id={id}
+          value={String(chosen)}
+          onChange={({ target }) => {
+            const next = Number(target.value)
+            setChosen(next)
+            onChange(field.variants[next] && firstValue(field.variants[next]))
+          }}
+        >
+          {field.variants.map(({ title }, index) => (
+            <option key={title} value={String(index)}>
+              {title}
+            </option>
+          ))}
+        </select>
+      </div>
+      {variant?.kind === 'object' && <Members field={variant} value={value} onChange={onChange} />}
+    </>
+  )
+}
+
+/** The first variant that has all members of the value. */
+function variantOf(variants: readonly Field[], value: JsonValue | undefined): number {
+  const names = typeof value === 'object' && value !== null ? Object.keys(value) : []
+  const fits = ({ kind, ...rest }: Field) =>
+    kind === 'object' && 'members' in rest && names.every(name => rest.members.some(([own]) => own === name))
+  return Math.max(0, variants.findIndex(fits))
 }
 
 function ListField({ field, value, onChange }: Props<'list'>) {

@@ -39,6 +39,8 @@ export type FieldKind =
     }
   | { readonly kind: 'flag' }
   | { readonly kind: 'choice'; readonly choices: readonly JsonValue[] }
+  /** One of several objects; a reader chooses which. */
+  | { readonly kind: 'union'; readonly variants: readonly Field[] }
   | { readonly kind: 'json' }
 
 export type TextLimits = {
@@ -83,6 +85,11 @@ function kindOf(schema: JsonSchema, place: Place): FieldKind {
   if (Array.isArray(schema.enum)) return { kind: 'choice', choices: schema.enum }
   const constants = constantsOf(schema, place.root)
   if (constants) return { kind: 'choice', choices: constants }
+  const variants = unionOf(schema)?.map((one, nth) =>
+    fieldOf(one, { ...place, title: `Form ${nth + 1}`, isRequired: true, depth: place.depth + 1 }),
+  )
+  if (variants?.every(({ kind }) => kind === 'object'))
+    return { kind: 'union', variants: variants.map(named) }
   switch (schema.type) {
     case 'object':
       return objectKind(schema, place)
@@ -108,6 +115,16 @@ function kindOf(schema: JsonSchema, place: Place): FieldKind {
     default:
       return { kind: 'json' }
   }
+}
+
+/** A variant without a title is named by the members that it needs. */
+function named(variant: Field): Field {
+  if (variant.kind !== 'object' || !/^Form \d+$/.test(variant.title)) return variant
+  const names = variant.members.map(([name, { kind, ...member }]) => {
+    const only = kind === 'choice' && 'choices' in member ? member.choices : []
+    return only.length === 1 ? String(only[0]) : name
+  })
+  return { ...variant, title: names.slice(0, 3).join(', ') }
 }
 
 /** An object whose members have names of their own. One with free names is a field for JSON. */
@@ -232,6 +249,8 @@ export function firstValue(field: Field): JsonValue | undefined {
       })
       return Object.fromEntries(members)
     }
+    case 'union':
+      return field.variants[0] && firstValue(field.variants[0])
     case 'list':
       return []
     case 'flag':

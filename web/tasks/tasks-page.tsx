@@ -85,11 +85,11 @@ function FilteredTasks({ filter }: { readonly filter: ListFilter }) {
       {hasNextPage && <Loading rows={2} />}
       {selection.selected.size > 0 && (
         <Acting>
-        <BulkBar
-          ids={[...selection.selected]}
-          everything={hasNextPage ? () => idsOf(filter) : undefined}
-          onDone={() => selection.select([])}
-        />
+          <BulkBar
+            ids={[...selection.selected]}
+            everything={hasNextPage ? () => idsOf(filter) : undefined}
+            onDone={() => selection.select([])}
+          />
         </Acting>
       )}
     </>

@@ -21,10 +21,12 @@ type Activity = {
 
 /** All types, page by page: how many of their tasks wait, run and have failed, and what they did in the last hour. */
 export function TypesTable({
+  title,
   types,
   counts,
   activity,
 }: {
+  readonly title?: string
   readonly types: readonly ApiType[]
   readonly counts: ReadonlyMap<string, Counts>
   readonly activity: Activity
@@ -34,7 +36,7 @@ export function TypesTable({
   const from = Math.min(page, pages - 1) * PAGE_TYPES
   const activities = new Map(activity.items.map(one => [one.type, one]))
   return (
-    <Card title="Types">
+    <Card {...(title !== undefined && { title })}>
       <div className="table-frame">
         <table>
           <thead>

@@ -1,9 +1,9 @@
 import { createServer } from 'node:http'
 import { afterEach, expect, test } from 'vitest'
+import { close, listen } from '../../../local/gateway/gateway.ts'
 import { createMeter } from '../../../local/gateway/meter.ts'
 import { prices } from '../../../local/gateway/prices.ts'
 import { COSTS_PATH, startCosts } from '../../../local/http/costs.ts'
-import { close, listen } from '../../../local/gateway/gateway.ts'
 
 const closing: Array<() => Promise<void>> = []
 afterEach(async () => {
