@@ -10,6 +10,7 @@ import type { Page } from '../../shared/api/scalars.ts'
 import type { ApiTask, ListFilter } from '../../shared/api/tasks.ts'
 import type { Counts } from '../../shared/api/types.ts'
 import { ask, askLocal, baton, isStatus } from './baton.ts'
+import { type TaskPage, taskPage } from './merged-lists.ts'
 import { ACTIVITY_MS, COUNTED_MAX, MANY_COUNTS_MS, OPEN_MS, PACE_MS, SLOW_MS } from './paces.ts'
 
 /**
@@ -17,19 +18,23 @@ import { ACTIVITY_MS, COUNTED_MAX, MANY_COUNTS_MS, OPEN_MS, PACE_MS, SLOW_MS } f
  * after how long an answer on screen is asked again; `rounds.ts` does so.
  */
 
+type PaceOf = (data: unknown) => number | undefined
 type Pace = number | ((data: never) => number | undefined)
 
 declare module '@tanstack/react-query' {
   interface Register {
-    queryMeta: { readonly pace?: number | ((data: unknown) => number | undefined) }
+    queryMeta: {
+      readonly pace?: number | ((data: unknown) => number | undefined)
+      /** So long it is not asked again, whatever happens. */
+      readonly restMs?: number
+    }
   }
 }
 
-function paced(pace: Pace): { meta: { pace: number | ((data: unknown) => number | undefined) } } {
-  return { meta: { pace: pace as number | ((data: unknown) => number | undefined) } }
+function paced(pace: Pace, restMs = 0) {
+  return { meta: { pace: pace as number | PaceOf, restMs } }
 }
 
-const PAGE_TASKS = 50
 const PAGE_MAX = 100
 
 export const queries = new QueryClient({
@@ -84,13 +89,10 @@ const listed = {
 export const tasksQuery = (filter: ListFilter) =>
   infiniteQueryOptions({
     queryKey: ['tasks', filter],
-    queryFn: ({ pageParam }) =>
-      baton.listPage({
-        limit: PAGE_TASKS,
-        ...filter,
-        ...(pageParam !== undefined && { cursor: pageParam }),
-      }),
+    queryFn: ({ pageParam }) => taskPage(baton.listPage, filter, pageParam),
     ...listed,
+    initialPageParam: undefined as TaskPage['next'],
+    getNextPageParam: (page: TaskPage) => page.next,
   })
 
 type List = { readonly state: { readonly data: unknown } }
@@ -122,7 +124,10 @@ export const allCountsQuery = queryOptions({
     allPages<TypeCounts>(cursor =>
       ask(`/v1/counts?${parameters({ atMost: COUNTED_MAX, limit: PAGE_MAX, ...cursor })}`),
     ),
-  ...paced((all: readonly TypeCounts[] | undefined) => paceOfCounts(all?.map(({ counts }) => counts) ?? [])),
+  ...paced(
+    (all: readonly TypeCounts[] | undefined) => paceOfCounts(all?.map(({ counts }) => counts) ?? []),
+    OPEN_MS,
+  ),
 })
 
 /** The counts of one type, each up to `COUNTED_MAX`. */
@@ -188,7 +193,11 @@ export type Cost = {
 /** Whether the system serves a page with the reference of its API. */
 export const referenceQuery = queryOptions({
   queryKey: ['reference'],
-  queryFn: async () => (await fetch('/docs', { method: 'HEAD', headers: { accept: '*/*' } })).ok,
+  queryFn: async () => {
+    const answer = await fetch('/docs', { headers: { accept: '*/*' } })
+    await answer.body?.cancel()
+    return answer.ok
+  },
   staleTime: Number.POSITIVE_INFINITY,
 })
 

@@ -4,7 +4,8 @@ import { isShort, queries } from './queries.ts'
 
 /**
  * Asks again what is on screen. Once in `PACE_MS` a round asks all questions that are due: those whose answers an event has changed,
- * and those whose own pace has passed. A hidden tab asks nothing.
+ * and those whose own pace has passed. What is expensive to answer
+ * rests for some time before an event has it asked again. A hidden tab asks nothing.
  */
 
 const touched = new Map<string, QueryKey>()
@@ -35,10 +36,9 @@ function round(): void {
 }
 
 function isDue(query: Query): boolean {
-  if (query.state.isInvalidated) return true
-  const { pace } = query.meta ?? {}
+  const { pace, restMs = 0 } = query.meta ?? {}
+  const age = Date.now() - Math.max(query.state.dataUpdatedAt, query.state.errorUpdatedAt)
+  if (query.state.isInvalidated) return age >= restMs
   const ms = typeof pace === 'function' ? pace(query.state.data) : pace
-  return (
-    ms !== undefined && Date.now() - Math.max(query.state.dataUpdatedAt, query.state.errorUpdatedAt) >= ms
-  )
+  return ms !== undefined && age >= ms
 }

@@ -24,7 +24,7 @@ import { type Answer, answerProblem, type Call, route } from '../route.ts'
 
 const MINUTES_DEFAULT = 60
 /** Each type counts its own ranges side by side. */
-const TYPES_AT_ONCE_MAX = 4
+const TYPES_AT_ONCE_MAX = 10
 
 /** What types have to do: their counts, their activity, and the usage of their limits. */
 export const loadRoutes = [

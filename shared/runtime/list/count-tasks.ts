@@ -12,18 +12,14 @@ const RANGES_AT_ONCE_MAX = 32
 /**
  * Counts the tasks of a type by status, in its indexes. Counts lag by up to two seconds, like lists. Finished
  * tasks count until DynamoDB deletes them, up to days after their retention. The cost grows with the number of
- * tasks: some 10 read units per thousand. With `atMost`, a count stops at this number in each shard, and is at most this number.
+ * tasks: some 10 read units per thousand. With `atMost`, a count stops at this number, and the shards are counted one after the other.
  */
 export async function countTasks(system: System, taskType: TaskType, atMost?: number): Promise<Counts> {
   const now = system.clock.now()
   const { type } = taskType
   const shards = shardNumbers(taskType)
-  const count = async (rangeOf: (shard: number) => IndexRange, most = atMost) => {
-    const counts = await sideBySide(shards, RANGES_AT_ONCE_MAX, shard =>
-      system.tasks.count(rangeOf(shard), most),
-    )
-    return counts.reduce((sum, one) => sum + one, 0)
-  }
+  const count = (rangeOf: (shard: number) => IndexRange, most = atMost) =>
+    countShards(system, shards.map(rangeOf), most)
   const view = (bucket: Parameters<typeof viewPartition>[1], bounds: { from?: number; to?: number } = {}) =>
     count(shard => ({ index: 'view', partition: viewPartition(type, bucket, shard), ...bounds }))
   const running = count(shard => ({ index: 'place', partition: runningPlace(type, shard) }))
@@ -46,6 +42,23 @@ export async function countTasks(system: System, taskType: TaskType, atMost?: nu
   const most = atMost ?? Number.POSITIVE_INFINITY
   const entries = Object.entries(found).map(([status, number]) => [status, Math.min(number, most)])
   return Object.fromEntries(entries)
+}
+
+async function countShards(
+  { tasks }: System,
+  ranges: readonly IndexRange[],
+  most: number | undefined,
+): Promise<number> {
+  if (most === undefined) {
+    const counts = await sideBySide(ranges, RANGES_AT_ONCE_MAX, range => tasks.count(range))
+    return counts.reduce((sum, one) => sum + one, 0)
+  }
+  let total = 0
+  for (const range of ranges) {
+    if (total >= most) return total
+    total += await tasks.count(range, most - total)
+  }
+  return total
 }
 
 async function allOf(counts: Record<Status, Promise<number>>): Promise<Record<Status, number>> {
