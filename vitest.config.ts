@@ -12,7 +12,7 @@ const BENCH = ['bench/**/*.test.ts']
 const PATIENCE_MS = 120_000
 
 /** Thousands of simulated runs on all cores, beside the other tests. */
-const SIMULATION = ['test/simulation/{seeds,nightly}.test.ts']
+const SIMULATION = ['test/simulation/seeds.test.ts']
 
 /** Tests on the whole local system. */
 const ON_THE_SYSTEM = ['test/system/**/*.test.ts', 'test/web/**/*.test.ts']
@@ -30,6 +30,7 @@ export default defineConfig({
     reporters: ['default', slowestFiles],
     testTimeout: 2 * PATIENCE_MS,
     hookTimeout: 2 * PATIENCE_MS,
+    teardownTimeout: PATIENCE_MS,
     expect: { poll: { timeout: PATIENCE_MS } },
     // Files in one process share their imports, which took a fifth of the time. The tests create all their state.
     isolate: false,

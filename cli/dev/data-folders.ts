@@ -4,10 +4,11 @@
  */
 
 import { existsSync, readdirSync, realpathSync } from 'node:fs'
-import { dirname, join, resolve, sep } from 'node:path'
+import { join, relative, resolve, sep } from 'node:path'
 import { dataIn, holdsData } from '../../local/data-folder/data-folder.ts'
 import { BatonError } from '../../shared/core/errors.ts'
 import type { System } from './synthesis/systems.ts'
+import { isWithin } from './watch/watched-folders.ts'
 
 type Named = Pick<System, 'stackName'>
 
@@ -62,7 +63,9 @@ export function isDataFolder(
   if (data === undefined) return () => false
   const given = resolve(from, data)
   const root = existsSync(given) ? realpathSync(given) : given
-  const holdsSources = watched.some(folder => `${folder}${sep}`.startsWith(`${root}${sep}`))
-  if (!holdsSources) return folder => folder === root
-  return folder => dirname(folder) === root && holdsData(folder)
+  if (!watched.some(folder => isWithin(folder, root))) return folder => isWithin(folder, root)
+  return folder => {
+    const [name] = relative(root, folder).split(sep)
+    return name !== undefined && name !== '' && name !== '..' && holdsData(join(root, name))
+  }
 }

@@ -13,7 +13,6 @@
  * What is broken is shown with its place, and what ran before runs on. The next good save recovers. `terminal/` prints all of it.
  */
 
-import { dirname } from 'node:path'
 import { LOCAL_CREDENTIALS, REGION } from '../../local/account.ts'
 import { BatonError } from '../../shared/core/errors.ts'
 import type { DevOptions } from '../dev.ts'
@@ -35,8 +34,8 @@ import { findSystems, keyOf, type System, stackLabels } from './synthesis/system
 import { changesBetween, summaryOf } from './terminal/summary.ts'
 import type { Terminal } from './terminal/terminal.ts'
 import { createReloader } from './watch/reload.ts'
-import { watchFolders } from './watch/watch.ts'
-import { ignoredFolders, watchedFolders } from './watch/watched-folders.ts'
+import { type Saves, watchSaves } from './watch/saves.ts'
+import { watchedFolders } from './watch/watched-folders.ts'
 
 export type DevSession = {
   /** The stacks that run, in the order of the app. */
@@ -54,6 +53,7 @@ type Session = {
   readonly bundles: Bundles
   readonly running: RunningSystems
   readonly terminal: Terminal
+  readonly saves: Saves
 }
 
 /**
@@ -77,26 +77,47 @@ export async function startDev(options: DevOptions, folder: string, terminal: Te
 /** Starts the app in a project that no other `baton dev` uses. */
 async function startLocked(options: DevOptions, project: Project, terminal: Terminal): Promise<DevSession> {
   const begun = performance.now()
-  removeUnfinished(project)
-  const assembly = await synthesise(project)
-  const systems = systemsIn(assembly, options)
-  refuseUnknownInspection(systems, options.inspect)
-  for (const line of lookUpLines(assembly)) terminal.say(line)
-  const bundles = createBundles(project)
-  const running = createRunningSystems({ options, bundles, terminal })
-  const session = { options, project, bundles, running, terminal }
+  // What is saved from here on is taken over, also while the app starts.
+  const folders = watchedFolders(project.folder)
+  const isLeftOut = isDataFolder(options.data, project.folder, folders)
+  const saves = watchSaves({ project, folders, isLeftOut, terminal })
+  try {
+    removeUnfinished(project)
+    const assembly = await synthesise(project)
+    const systems = systemsIn(assembly, options)
+    refuseUnknownInspection(systems, options.inspect)
+    for (const line of lookUpLines(assembly)) terminal.say(line)
+    const bundles = createBundles(project, saves.alsoBeside)
+    const running = createRunningSystems({ options, bundles, terminal })
+    await startAll(running, systems)
+    tellStart(begun, { options, project, running, terminal })
+    const session = { options, project, bundles, running, terminal, saves }
+    return { systems: running.all, broken: running.broken, ...follow(session) }
+  } catch (cause) {
+    saves.stop()
+    throw cause
+  }
+}
+
+/** Starts all systems, or none. */
+async function startAll(running: RunningSystems, systems: readonly System[]): Promise<void> {
   try {
     for (const system of systems) await running.start(system)
   } catch (cause) {
     await running.stopAll()
     throw cause
   }
+}
+
+function tellStart(
+  begun: number,
+  { options, project, running, terminal }: Omit<Session, 'bundles' | 'saves'>,
+): void {
   terminal.say(`Baton is up after ${seconds(begun)}.`)
   const hasDashboard = options.dashboard !== undefined
   for (const { system, cloud } of running.all())
     terminal.say(`${system.label}\n${summaryOf(system, cloud.apiUrl, project.folder, hasDashboard)}`)
   if (options.auth === 'iam') terminal.say(SIGNING)
-  return { systems: running.all, broken: running.broken, ...follow(session) }
 }
 
 const { accessKeyId, secretAccessKey } = LOCAL_CREDENTIALS
@@ -116,37 +137,24 @@ function systemsIn(assembly: string, { data }: DevOptions): System[] {
 
 /** Takes over changes until it is stopped. */
 function follow(session: Session): Pick<DevSession, 'idle' | 'stop'> {
-  const { project, bundles, running, terminal } = session
+  const { bundles, running, terminal, saves } = session
   const stopping = new AbortController()
   const told = { problem: '' }
   const reloader = createReloader({
-    rebuild: async files => {
-      await rebuild(session, files, told)
-      for (const input of bundles.inputs()) if (!isInstalled(input)) watcher.also(dirname(input))
-    },
+    rebuild: files => rebuild(session, files, told),
     resynthesise: () => resynthesise(session, stopping.signal, told),
     onProblem: error => tellProblem(terminal, told, messageOf(error)),
   })
-  const folders = watchedFolders(project.folder)
-  const watcher = watchFolders(folders, {
-    ignored: ignoredFolders(project),
-    isLeftOut: isDataFolder(session.options.data, project.folder, folders),
-    onChange: reloader.changed,
-    onProblem: terminal.say,
-  })
+  saves.giveTo(reloader.changed)
   return {
     idle: reloader.idle,
     stop: async () => {
       stopping.abort()
-      watcher.stop()
+      saves.stop()
       await running.stopAll()
       await bundles.stop()
     },
   }
-}
-
-function isInstalled(file: string): boolean {
-  return file.includes('node_modules')
 }
 
 /** What was last told as broken. The same fault often breaks a bundle and the synthesis; it is told once. */
@@ -186,13 +194,16 @@ function tellProblem(terminal: Terminal, told: Told, problem: string): void {
   terminal.say(`✗ ${problem}\n  What ran before runs on.`)
 }
 
+/** The new code of a handler has its first run within this time, also when a synthesis begins with the same save. */
+const GIVE_WAY_MS = 5_000
+
 async function resynthesise(session: Session, signal: AbortSignal, told: Told): Promise<void> {
   const { terminal } = session
   const begun = performance.now()
   if (signal.aborted) return
   try {
     const project = readProject(session.project.folder)
-    const assembly = await synthesise(project, { signal, inBackground: true })
+    const assembly = await synthesise(project, { signal, giveWayMs: GIVE_WAY_MS })
     if (!signal.aborted) await deployChanges(session, systemsIn(assembly, session.options), begun)
   } catch (error) {
     if (!signal.aborted) tellProblem(terminal, told, messageOf(error))

@@ -37,13 +37,14 @@ async function bundled({ source, path, runsIn }: Bundle, folder: string): Promis
   return { inputs, outputs: Object.keys(metafile.outputs).map(file => relative(folder, join(ROOT, file))) }
 }
 
-/** In browsers a definition is not checked: see the file that takes the place of the rules. */
+/** In browsers a definition is not checked: see the files that take the place of the rules. */
 const unchecked: Plugin = {
   name: 'unchecked',
   setup: ({ onResolve }) => {
-    onResolve({ filter: /\/type-configuration\.ts$/ }, () => ({
-      path: join(ROOT, 'shared/core/rules/unchecked.ts'),
-    }))
+    const replace = (filter: RegExp, file: string) =>
+      onResolve({ filter }, () => ({ path: join(ROOT, file) }))
+    replace(/\/type-configuration\.ts$/, 'shared/core/rules/unchecked.ts')
+    replace(/\/refuse-flow\.ts$/, 'shared/define/flow/unchecked-flow.ts')
   },
 }
 

@@ -23,11 +23,12 @@ import type { Canvas, ResultOf } from '../define/canvases.ts'
 import type { NameOf } from '../define/publishable.ts'
 import type { EventsOptions } from './events.ts'
 import { createOperations, type Operations } from './operations.ts'
+import { pauseFor } from './pause-for.ts'
+import { clientProblem } from './problem-error.ts'
 import { type ClientArguments, isRepeatable, type Published, publishAny, withKey } from './publish.ts'
 import type { Many, PublishManyOptions, TaskOf } from './publish-many.ts'
 import { refuseInput } from './refuse-input.ts'
-import { type CallOptions, type ClientSettings, createTransport } from './send.ts'
-import { sleep } from './sleep.ts'
+import { type CallOptions, type ClientSettings, createTransport, unsendable } from './send.ts'
 import { type ResultOptions, waitForResult } from './wait-for-result.ts'
 
 /** A task of a type, or a canvas: its id, or its key. */
@@ -130,7 +131,7 @@ export type Client = Operations & {
 export function createClient(settings: ClientSettings = {}): Client {
   const { open, send } = createTransport(settings)
   const operations = createOperations(send)
-  const tools = { send, refuseInput, withKey, isRepeatable }
+  const tools = { send, refuseInput, withKey, isRepeatable, unsendable }
   const endOf = (id: string) => (read: CallOptions) => operations.get(id, read)
   const canvasEnd = (id: string) => (read: CallOptions) => operations.canvas(id, { limit: 1 }, read)
   return {
@@ -146,7 +147,7 @@ export function createClient(settings: ClientSettings = {}): Client {
     },
     events: async function* (options = {}) {
       const { followEvents } = await import('./events.ts')
-      yield* followEvents({ open, sleep }, options)
+      yield* followEvents({ open, pauseFor, clientProblem }, options)
     },
     list: (filter, call) =>
       pages(cursor => operations.listPage({ ...filter, ...cursor }, call), filter.cursor),

@@ -1,8 +1,8 @@
 import type { ApiEvent } from '../api/events.ts'
 import type { EventType } from '../core/events/event-types.ts'
-import type { ProblemError } from './problem-error.ts'
+import type { pauseFor } from './pause-for.ts'
+import type { clientProblem, ProblemError } from './problem-error.ts'
 import type { Open } from './send.ts'
-import type { sleep } from './sleep.ts'
 
 export type EventsOptions = {
   /** Continues after this event. @default only events from now on */
@@ -21,35 +21,40 @@ const FIRST_PAUSE_MS = 250
 const LAST_PAUSE_MS = 10_000
 
 /** What the client gives to the events, so that a browser loads their code alone. */
-type EventTools = { readonly open: Open; readonly sleep: typeof sleep }
+type EventTools = {
+  readonly open: Open
+  readonly pauseFor: typeof pauseFor
+  readonly clientProblem: typeof clientProblem
+}
 
 /**
  * Yields events as they come, until `signal` aborts. When a connection breaks, it opens another one and continues after the last
  * event that it yielded.
  *
- * @throws ProblemError when the first connection fails, and whenever the API refuses. A deployed API always refuses (501).
+ * @throws ProblemError when the first connection fails, and whenever another one would fail, too: the API refuses, the answer has no
+ * events, or a signer or a token fails for another reason than the network. A deployed API always refuses (501).
  */
 export async function* followEvents(
-  { open, sleep: pauseFor }: EventTools,
+  tools: EventTools,
   options: EventsOptions,
 ): AsyncGenerator<ApiEvent, void, undefined> {
   const { signal } = options
   let { lastEventId } = options
   let isFirst = true
   for (let pause = FIRST_PAUSE_MS; !signal?.aborted; pause = Math.min(pause * 2, LAST_PAUSE_MS)) {
-    for await (const { id, data } of connection(open, options, lastEventId, isFirst)) {
+    for await (const { id, data } of connection(tools, options, lastEventId, isFirst)) {
       lastEventId = id ?? lastEventId
       pause = FIRST_PAUSE_MS
-      if (data !== undefined) yield JSON.parse(data) as ApiEvent
+      if (data !== undefined) yield eventIn(data, tools)
     }
     isFirst = false
-    await pauseFor(pause, signal)
+    await tools.pauseFor(pause, signal)
   }
 }
 
 /** Yields the messages of one connection until it breaks. @throws ProblemError when another try would fail as well */
 async function* connection(
-  open: Open,
+  tools: EventTools,
   { types, taskTypes, taskIds, signal }: EventsOptions,
   lastEventId: string | undefined,
   isFirst: boolean,
@@ -58,20 +63,41 @@ async function* connection(
   const headers = lastEventId === undefined ? {} : { 'last-event-id': lastEventId }
   let isOpen = false
   try {
-    const { body } = await open('GET', '/v1/events', { query, headers, call: signal && { signal } })
+    const response = await tools.open('GET', '/v1/events', { query, headers, call: signal && { signal } })
     isOpen = true
-    yield* messagesIn(body)
+    yield* messagesIn(streamIn(response, tools))
   } catch (error) {
-    const isFinal = (isFirst && !isOpen) || isRefusal(error)
+    const isFinal = (isFirst && !isOpen) || !mayHeal(error)
     if (isFinal && !signal?.aborted) throw error
   }
 }
 
-/** Whether the API refused for good: the error is neither a broken connection nor a service that may answer later. */
-function isRefusal(error: unknown): boolean {
-  const { status = 0, code } = error as Partial<ProblemError>
-  if (code === 'timeout') return false
-  return status === 501 || (status > 0 && status < 500 && status !== 429)
+/** Whether another connection may succeed: this one broke, or the service may answer later. `fetch` throws a TypeError for the network. */
+function mayHeal(error: unknown): boolean {
+  const { status = 0, code, cause } = error as Partial<ProblemError>
+  if (code === 'no-answer') return cause instanceof TypeError
+  return code === undefined || code === 'timeout' || status === 429 || (status >= 500 && status !== 501)
+}
+
+/** A proxy may answer with a page of its own. */
+function streamIn({ headers, body }: Response, tools: EventTools): Response['body'] {
+  const type = headers.get('content-type') ?? 'no content type'
+  if (type.startsWith('text/event-stream')) return body
+  void body?.cancel()
+  throw noEvents(tools, `with ${type}`)
+}
+
+function eventIn(data: string, tools: EventTools): ApiEvent {
+  try {
+    return JSON.parse(data)
+  } catch (error) {
+    throw noEvents(tools, `with the event ${data.slice(0, 100)}`, error)
+  }
+}
+
+function noEvents({ clientProblem: problem }: EventTools, how: string, cause?: unknown): ProblemError {
+  const detail = `GET /v1/events was answered ${how}`
+  return problem('bad-answer', { title: 'No answer', status: 0, detail }, cause)
 }
 
 type Message = { readonly id?: string; readonly data?: string }

@@ -1,8 +1,8 @@
 import type { ClaimsAnswer, ClaimsBody } from '../api/runs.ts'
 import { newKey } from './new-key.ts'
+import { pauseFor } from './pause-for.ts'
 import { ProblemError } from './problem-error.ts'
 import type { CallOptions } from './send.ts'
-import { sleep } from './sleep.ts'
 import { aborted } from './time-limit.ts'
 
 /** The pause after a refusal (429) that does not name one. */
@@ -22,7 +22,7 @@ export function pacedClaims(send: Claim): Claim {
     const pause = pauses.get(workerId)
     // A clock that is set back must not make the pause longer.
     const pauseMs = pause ? Math.min(pause.ms, pause.from + pause.ms - Date.now()) : 0
-    if (pauseMs > 0) await sleep(pauseMs, call?.signal)
+    if (pauseMs > 0) await pauseFor(pauseMs, call?.signal)
     if (call?.signal?.aborted) throw aborted('POST /v1/claims', call.signal.reason)
     const answer = await send({ requestId: newKey(), ...request }, call).catch(emptyAnswerOf)
     if (answer.retryAfterMs === undefined) pauses.delete(workerId)

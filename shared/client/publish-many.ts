@@ -5,7 +5,7 @@ import { isOutage, isProblem } from './outage.ts'
 import type { ProblemError } from './problem-error.ts'
 import type { isRepeatable, PublishOptions, withKey } from './publish.ts'
 import type { refuseInput } from './refuse-input.ts'
-import type { CallOptions, Send } from './send.ts'
+import type { CallOptions, Send, unsendable } from './send.ts'
 
 /** Many of something: a list, or what yields them one after the other, such as the lines of a file. */
 export type Many<Item> = Iterable<Item> | AsyncIterable<Item>
@@ -28,7 +28,14 @@ const BATCH_ESCAPED_BYTES_MAX = 6_000_000
 /** What has a backslash more in a JSON string. JSON text has no other such characters. */
 const ESCAPED = /["\\]/
 
-type Member = { readonly index: number; readonly body: PublishBody }
+type Member = {
+  readonly index: number
+  readonly body: PublishBody
+  /** The body as JSON. */
+  readonly text: string
+  /** Whether the client made the key. */
+  readonly isKeyOurs: boolean
+}
 
 /** What the client gives to the batches, so that a browser loads their code alone. */
 export type BatchTools = {
@@ -36,6 +43,7 @@ export type BatchTools = {
   readonly refuseInput: typeof refuseInput
   readonly withKey: typeof withKey
   readonly isRepeatable: typeof isRepeatable
+  readonly unsendable: typeof unsendable
 }
 
 /** Publishes bodies in batches, several at a time. It takes further bodies only as fast as they are sent. */
@@ -55,7 +63,7 @@ export async function publishMany(
     const sent: Promise<void> = sendBatch(tools, batch, call)
       .then(
         answers => {
-          for (const [at, { index }] of batch.entries()) results[index] = answers[at] as PublishResult
+          for (const [at, member] of batch.entries()) results[member.index] = resultOf(member, answers[at])
         },
         error => void failures.push(error),
       )
@@ -80,10 +88,25 @@ async function* checked(
   for await (const given of bodies) {
     const body = tools.withKey(definition ? { ...given, type: definition.type } : given)
     const refusal = definition && (await tools.refuseInput(definition, body.input).catch(problemIn))
-    if (refusal) refuse(index, { status: refusal.status, problem: refusal.problem })
-    else yield { index, body }
+    const text = refusal ?? jsonOf(body, tools)
+    if (typeof text !== 'string') refuse(index, { status: text.status, problem: text.problem })
+    else yield { index, body, text, isKeyOurs: body.key !== given.key }
     index += 1
   }
+}
+
+function jsonOf(body: PublishBody, { unsendable: problemOf }: BatchTools): string | ProblemError {
+  try {
+    return JSON.stringify(body)
+  } catch (error) {
+    return problemOf(`the task of ${body.type}`, error)
+  }
+}
+
+/** As for a single publish: no other one has a key that was made for this one, so an earlier try has created the task. */
+function resultOf({ isKeyOurs }: Member, answer: PublishResult | undefined): PublishResult {
+  const result = answer as PublishResult
+  return isKeyOurs && result.created === false ? { ...result, status: 201, created: true } : result
 }
 
 function problemIn(error: unknown): ProblemError {
@@ -97,7 +120,7 @@ async function* batchesOf(members: AsyncIterable<Member>): AsyncGenerator<Member
   let bytes = 0
   let escaped = 0
   for await (const member of members) {
-    const text = JSON.stringify(member.body)
+    const { text } = member
     const ownBytes = new TextEncoder().encode(text).length + 1
     const ownEscaped = ownBytes + text.split(ESCAPED).length - 1
     const isFull =

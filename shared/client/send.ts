@@ -1,7 +1,7 @@
 import type { Problem } from '../api/problems.ts'
+import { pauseFor } from './pause-for.ts'
 import { clientProblem, ProblemError } from './problem-error.ts'
 import { pauseAfter, type Repetition } from './repetition.ts'
-import { sleep } from './sleep.ts'
 import { startTimeLimit, type TimeLimit } from './time-limit.ts'
 
 type HeaderSource = Readonly<Record<string, string>>
@@ -60,25 +60,15 @@ export function createTransport(settings: ClientSettings): { readonly open: Open
   const { timeoutMs = DEFAULT_TIMEOUT_MS, tries = DEFAULT_TRIES } = settings
   const request = createRequests(settings)
   const limitOf = ({ call }: Ask) => startTimeLimit(call?.timeoutMs ?? timeoutMs, call?.signal)
-  const open: Open = async (method, path, ask = {}) => {
+  const open: Open = (method, path, ask = {}) => {
     const limit = limitOf(ask)
-    try {
-      return await request(method, path, ask, limit)
-    } finally {
-      limit.stopClock()
-    }
+    return request(method, path, ask, limit).finally(limit.stopClock)
   }
-  const send: Send = async <Answer>(method: string, path: string, ask: Ask = {}) => {
+  const send: Send = <Answer>(method: string, path: string, ask: Ask = {}) => {
     const limit = limitOf(ask)
-    const once = async () =>
-      answerIn(await (await request(method, path, ask, limit)).text(), `${method} ${path}`)
-    try {
-      return (await repeated(once, ask, ask.call?.tries ?? tries, limit)) as Answer
-    } catch (error) {
-      throw limit.problemOf(error, `${method} ${path}`)
-    } finally {
-      limit.stopClock()
-    }
+    const once = () => request(method, path, ask, limit, answerIn)
+    const answer = repeated(once, ask, ask.call?.tries ?? tries, limit) as Promise<Answer>
+    return answer.finally(limit.stopClock)
   }
   return { open, send }
 }
@@ -105,14 +95,15 @@ async function repeated(
 
 async function pauseOrThrow(error: unknown, ms: number | undefined, limit: TimeLimit): Promise<void> {
   if (ms === undefined || ms >= limit.leftMs()) throw error
-  await sleep(ms, limit.signal)
+  await pauseFor(ms, limit.signal)
 }
 
 function isMissing(error: unknown): boolean {
   return error instanceof ProblemError && error.status === 404
 }
 
-function answerIn(text: string, call: string): unknown {
+async function answerIn(response: Response, call: string): Promise<unknown> {
+  const text = await response.text()
   try {
     return text === '' ? undefined : JSON.parse(text)
   } catch (error) {
@@ -123,27 +114,50 @@ function answerIn(text: string, call: string): unknown {
 
 function createRequests({ url, fetch: send = fetch, headers = {}, token }: ClientSettings) {
   const base = (url ?? urlOfEnvironment() ?? LOCAL_URL).replace(/\/+$/, '')
-  return async (method: string, path: string, ask: Ask, limit: TimeLimit): Promise<Response> => {
+  async function responseTo(method: string, path: string, ask: Ask, signal: AbortSignal): Promise<Response> {
     if (!URL.canParse(base)) throw noUrl(base)
     const { body, query, headers: more } = ask
     const bearer = typeof token === 'function' ? await token() : token
-    const request = new Request(`${base}${path}${queryText(query)}`, {
-      method,
-      headers: {
-        ...(typeof headers === 'function' ? await headers() : headers),
-        ...(bearer !== undefined && { authorization: `Bearer ${bearer}` }),
-        ...more,
-        ...(body !== undefined && { 'content-type': 'application/json' }),
-      },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-      signal: limit.signal,
-    })
-    const response = await send(request).catch(error => {
-      throw limit.problemOf(error, `${method} ${request.url}`)
-    })
+    const given = {
+      ...(typeof headers === 'function' ? await headers() : headers),
+      ...(bearer !== undefined && { authorization: `Bearer ${bearer}` }),
+      ...more,
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+    }
+    const request = requestOf(`${base}${path}${queryText(query)}`, { method, headers: given, signal }, body)
+    const response = await send(request)
     if (response.ok) return response
     throw new ProblemError(problemOf(response, await response.text(), `${method} ${path}`, send !== fetch))
   }
+  // What the functions of the caller throw, and a body that breaks off, become problems, too.
+  return async <Answer = Response>(
+    method: string,
+    path: string,
+    ask: Ask,
+    limit: TimeLimit,
+    read = async (response: Response, _call: string) => response as Answer,
+  ): Promise<Answer> => {
+    try {
+      return await read(await responseTo(method, path, ask, limit.signal), `${method} ${path}`)
+    } catch (error) {
+      throw limit.problemOf(error, `${method} ${base}${path}`)
+    }
+  }
+}
+
+/** @throws ProblemError for a body that JSON cannot hold, such as a bigint, and for a header that no request may have */
+function requestOf(url: string, init: RequestInit & { readonly method: string }, body: unknown): Request {
+  try {
+    return new Request(url, body === undefined ? init : { ...init, body: JSON.stringify(body) })
+  } catch (error) {
+    throw unsendable(`${init.method} ${url}`, error)
+  }
+}
+
+/** The error of a request that cannot be made from what the caller gave. */
+export function unsendable(what: string, error: unknown): ProblemError {
+  const detail = `${what} cannot be sent: ${(error as Error).message}`
+  return clientProblem('invalid', { title: 'The request is not valid', status: 400, detail }, error)
 }
 
 /** The address in the environment. Browsers have no environment. */

@@ -1,8 +1,8 @@
 import type { Json } from '../core/json.ts'
 import type { TaskError } from '../core/task/error.ts'
+import { pauseFor } from './pause-for.ts'
 import { clientProblem } from './problem-error.ts'
 import type { CallOptions } from './send.ts'
-import { sleep } from './sleep.ts'
 import { aborted } from './time-limit.ts'
 
 export type ResultOptions = {
@@ -41,7 +41,7 @@ export async function waitForResult(
     if (seen.status === 'failed' || seen.status === 'cancelled') throw failureOf(seen)
     const left = until - Date.now()
     if (left <= 0) throw timeoutOf(seen, timeoutMs)
-    await sleep(Math.min(pause, left), signal)
+    await pauseFor(Math.min(pause, left), signal)
     if (signal?.aborted) throw aborted(`the wait for ${seen.id}`, signal.reason)
   }
 }

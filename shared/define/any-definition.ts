@@ -1,7 +1,7 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { AsJson } from './as-json.ts'
-import type { Flow } from './define-flow.ts'
 import type { TaskDefinition } from './define-task.ts'
+import type { Flow } from './flow/define-flow.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: a task of any input may be named
 export type AnyTask = TaskDefinition<any, any, any, string, any>

@@ -9,10 +9,11 @@
 import type { Claim } from '../api/runs.ts'
 import { type Client, createClient } from '../client/client.ts'
 import { newKey } from '../client/new-key.ts'
+import { defined } from '../core/defined.ts'
 import { BatonError } from '../core/errors.ts'
-import type { Flow } from '../define/define-flow.ts'
 import type { TaskDefinition } from '../define/define-task.ts'
 import { distinctTasks } from '../define/distinct-tasks.ts'
+import type { Flow } from '../define/flow/define-flow.ts'
 import type { Clock, Log } from '../ports/machine.ts'
 import { createHeldRuns } from './held-runs.ts'
 import { serveClaim } from './serve-claim.ts'
@@ -57,6 +58,9 @@ const DEFAULT_WAIT_MS = 5_000
 const DEFAULT_DRAIN_MS = 25_000
 const CLAIM_TYPES_MAX = 20
 const CLAIM_TASKS_MAX = 100
+const CLAIM_WAIT_MS_MAX = 20_000
+/** The time for a claim besides its wait, also for a client whose other calls have less. */
+const CLAIM_TIMEOUT_MS = 15_000
 /** The pause after a claim that failed. */
 const PAUSE_MS = 1_000
 
@@ -66,7 +70,9 @@ export type HttpWorkerMachine = { readonly clock: Clock; readonly log: Log; read
 export function runHttpWorker(options: HttpWorkerOptions, machine: HttpWorkerMachine): HttpWorker {
   const { concurrency = DEFAULT_CONCURRENCY, waitMs = DEFAULT_WAIT_MS, drainMs = DEFAULT_DRAIN_MS } = options
   const { clock, log, workerId } = machine
-  refuseWrong(concurrency)
+  refuseWrong('concurrency', concurrency, 1)
+  refuseWrong('waitMs', waitMs, 0, CLAIM_WAIT_MS_MAX)
+  refuseWrong('drainMs', drainMs, 0)
   const client = options.client ?? createClient(options.url === undefined ? {} : { url: options.url })
   const definitions = new Map(distinctTasks(options.tasks).map(task => [task.type, task]))
   if (definitions.size === 0) throw new BatonError('invalid', 'a worker needs at least one task to serve')
@@ -90,15 +96,11 @@ export function runHttpWorker(options: HttpWorkerOptions, machine: HttpWorkerMac
     running.add(ran)
   }
 
+  const claim = repeatedClaims(client, { workerId, workerVersion: options.version })
+
   const claimOnce = async (some: readonly string[], wait: number) => {
-    const { claims, retryAfterMs = 0 } = await client.claim({
-      types: [...some],
-      workerId,
-      limit: Math.min(concurrency - running.size, CLAIM_TASKS_MAX),
-      waitMs: wait,
-      requestId: newKey(),
-      ...(options.version !== undefined && { workerVersion: options.version }),
-    })
+    const limit = Math.min(concurrency - running.size, CLAIM_TASKS_MAX)
+    const { claims, retryAfterMs = 0 } = await claim({ types: [...some], limit, waitMs: wait })
     if (draining.signal.aborted) return giveBack(client, claims)
     for (const claim of claims) begin(claim)
     if (retryAfterMs > 0) await clock.sleep(retryAfterMs, draining.signal)
@@ -136,6 +138,29 @@ export function runHttpWorker(options: HttpWorkerOptions, machine: HttpWorkerMac
   }
 }
 
+/**
+ * Sends claims. A claim whose answer was lost is sent with the same `requestId` at the next turn of its types, and the API answers it with
+ * the same claims. So a lost answer costs no retry.
+ */
+function repeatedClaims(
+  client: Client,
+  { workerId, workerVersion }: { readonly workerId: string; readonly workerVersion: string | undefined },
+) {
+  const unanswered = new Map<string, string>()
+  return async (request: { readonly types: string[]; readonly limit: number; readonly waitMs: number }) => {
+    const name = request.types.join()
+    const requestId = unanswered.get(name) ?? newKey()
+    unanswered.set(name, requestId)
+    const call = { timeoutMs: request.waitMs + CLAIM_TIMEOUT_MS }
+    const answer = await client.claim(
+      { ...request, workerId, requestId, ...defined({ workerVersion }) },
+      call,
+    )
+    unanswered.delete(name)
+    return answer
+  }
+}
+
 /** Releases what a claim brought after the worker was stopped. */
 async function giveBack(client: Client, claims: readonly Claim[]): Promise<void> {
   const runs = claims.map(({ task, run }) => ({
@@ -145,7 +170,8 @@ async function giveBack(client: Client, claims: readonly Claim[]): Promise<void>
   if (runs.length > 0) await client.finishMany(runs)
 }
 
-function refuseWrong(concurrency: number): void {
-  if (Number.isInteger(concurrency) && concurrency >= 1) return
-  throw new BatonError('invalid', `concurrency is ${concurrency}; give a whole number from 1 up`)
+function refuseWrong(name: string, value: number, min: number, max = Number.POSITIVE_INFINITY): void {
+  if (Number.isInteger(value) && value >= min && value <= max) return
+  const legal = max === Number.POSITIVE_INFINITY ? `from ${min} up` : `from ${min} to ${max}`
+  throw new BatonError('invalid', `${name} is ${value}; give a whole number ${legal}`)
 }

@@ -4,7 +4,6 @@ import type { HttpRequest } from '@smithy/types'
 export type RequestParts = Omit<HttpRequest, 'body'> & {
   readonly body?: Uint8Array<ArrayBuffer>
   readonly host: string
-  readonly signal: AbortSignal
 }
 
 /** Takes a request apart. Its body is read whole, because the signature covers it. */
@@ -21,20 +20,26 @@ export async function signablePartsOf(request: Request): Promise<RequestParts> {
     query: queryOf(search),
     headers: { ...Object.fromEntries(request.headers), host },
     ...(body && { body }),
-    signal: request.signal,
   }
 }
 
-/** Puts a signed request together. `fetch` sets the host by itself. */
-export function requestOf(parts: RequestParts): Request {
-  const { method, protocol, host, path, query, headers, body, signal } = parts
+/** What a request says about how it is sent. No signature covers it. */
+const UNSIGNED = [
+  ...(['cache', 'credentials', 'integrity', 'keepalive', 'mode'] as const),
+  ...(['redirect', 'referrer', 'referrerPolicy', 'signal'] as const),
+]
+
+/**
+ * Puts a signed request together. `fetch` sets the host by itself. All that is not signed is as in the original `request` and its
+ * `init`. What a runtime adds to both, such as the `dispatcher` of Node, is passed on, too: by `init`, or by the request itself.
+ */
+export function requestOf(parts: RequestParts, request: Request, init: RequestInit = {}): Request {
+  const { method, protocol, host, path, query, headers, body } = parts
   const { host: _host, ...sent } = headers
-  return new Request(`${protocol}//${host}${path}${searchOf(query)}`, {
-    method,
-    headers: sent,
-    signal,
-    ...(body !== undefined && { body }),
-  })
+  const url = `${protocol}//${host}${path}${searchOf(query)}`
+  const unsigned = Object.fromEntries(UNSIGNED.map(name => [name, request[name]]))
+  const members = { ...init, ...unsigned, method, headers: sent, body: body ?? null }
+  return new Request(url === request.url ? request : url, members)
 }
 
 /** The parameters of a query, decoded. A repeated name has a list of values. */

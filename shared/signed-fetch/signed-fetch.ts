@@ -55,9 +55,10 @@ export function signedFetch(
   const { fetch: send = fetch, credentials = defaultProvider() } = options
   let skewMs = 0
   return async (input, init) => {
-    const parts = await signablePartsOf(new Request(input, init))
+    const request = new Request(input, init)
+    const parts = await signablePartsOf(request)
     const sign = signerOf(parts, options, credentials as AwsCredentialIdentity)
-    const sendSigned = async () => send(requestOf(await sign(new Date(Date.now() + skewMs))))
+    const sendSigned = async () => send(requestOf(await sign(new Date(Date.now() + skewMs)), request, init))
     const response = await sendSigned()
     const correction = correctionOf(response, skewMs)
     if (correction === undefined) return response

@@ -21,7 +21,7 @@ export async function checkedBody(
   at = '',
 ): Promise<PublishBody> {
   refuse(canvasProblems(what, at))
-  const body = asSent(bodyOf(what, given))
+  const body = asSent(bodyOf(what, given), at)
   const inputPath = joinPath(at, ['input'])
   if (isDefinition(what)) refuse((await inputProblems(what.input, given[0], inputPath)) ?? [])
   refuse(bodyProblems('publish', body, at))
@@ -41,9 +41,13 @@ export function refusal(problem: Problem): ProblemError {
   return new ProblemError(problem)
 }
 
-/** A body as JSON text brings it. */
-function asSent(body: object): object {
-  return JSON.parse(JSON.stringify(body))
+/** A body as JSON text brings it. @throws ProblemError for one that JSON cannot hold, such as a bigint */
+function asSent(body: object, path: string): object {
+  try {
+    return JSON.parse(JSON.stringify(body))
+  } catch (error) {
+    throw refusal(invalid([{ path, message: `is no JSON: ${(error as Error).message}` }]))
+  }
 }
 
 function isDefinition(what: Publishable): what is AnyDefinition {

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { createClient } from '../../shared/client/client.ts'
-import type { ProblemError } from '../../shared/client/problem-error.ts'
+import { ProblemError } from '../../shared/client/problem-error.ts'
 import type { ClientSettings } from '../../shared/client/send.ts'
 import { chain } from '../../shared/define/canvases.ts'
 import { defineTask } from '../../shared/define/define-task.ts'
@@ -39,6 +39,12 @@ function aClient(steps: readonly Step[], settings: ClientSettings = {}) {
 const answer = (body: object, status = 200, headers = {}) => Response.json(body, { status, headers })
 const published = answer({ id: 'resize:a', created: false, task: {} })
 const network = new TypeError('fetch failed')
+/** An answer whose body never arrives. */
+const broken = (status: number) => {
+  const text = () => Promise.reject(new TypeError('terminated'))
+  const response = Object.assign(new Response('', { status }), { text })
+  return Object.assign(response, { clone: () => response })
+}
 const outage = answer({ message: 'Service Unavailable' }, 503)
 
 beforeEach(() => {
@@ -107,6 +113,15 @@ describe('a request is sent again', () => {
     expect(handle.created).toBe(true)
   })
 
+  test('when the answer breaks off, as after any failure of the network', async () => {
+    for (const status of [200, 404]) {
+      const { client, requests } = aClient([broken(status), answer({ id: 'resize:a' })])
+
+      expect(await done(client.get('resize:a'))).toEqual({ id: 'resize:a' })
+      expect(requests).toHaveLength(2)
+    }
+  })
+
   test('a removal that finds nothing the second time has succeeded', async () => {
     const gone = answer({ type: 'urn:baton:problem:not-found', title: 't', status: 404, detail: 'd' }, 404)
 
@@ -135,6 +150,33 @@ describe('a request is not sent again', () => {
 
     expect(await errorOf(client.get('a:b'))).toMatchObject({ code: 'no-answer', cause })
     expect(requests).toHaveLength(1)
+  })
+})
+
+describe('what the functions of the caller throw', () => {
+  const cause = new Error('the refresh token has expired')
+  const fail = () => Promise.reject(cause)
+
+  test.each<[string, ClientSettings]>([
+    ['token', { token: fail }],
+    ['headers', { headers: fail }],
+    ['fetch', { fetch: fail }],
+  ])('becomes a problem with its cause: %s', async (_name, settings) => {
+    const { client } = aClient([published], settings)
+    const events = client.events()
+
+    for (const call of [client.get('a:b'), client.publish('resize', {}), events.next()]) {
+      const error = await errorOf(call)
+      expect(error).toBeInstanceOf(ProblemError)
+      expect(error).toMatchObject({ code: 'no-answer', cause, message: expect.stringContaining('expired') })
+    }
+  })
+
+  test('becomes a problem when it sets a header that no request may have', async () => {
+    const { client, requests } = aClient([published], { headers: { 'not a header': 'x' } })
+
+    expect(await errorOf(client.get('a:b'))).toMatchObject({ name: 'ProblemError', code: 'invalid' })
+    expect(requests).toHaveLength(0)
   })
 })
 
@@ -181,6 +223,21 @@ describe('a publish', () => {
       problem: { errors: [{ path: 'input.width' }] },
     })
     expect(requests).toHaveLength(0)
+  })
+
+  test('with an input that JSON cannot hold is refused at once, and harms no other task of a batch', async () => {
+    const { client, requests } = aClient([answer({ results: [{ status: 201, id: 'a:2', created: true }] })])
+    const wrong = { type: 'a', key: '1', input: 1n as never }
+
+    const error = await errorOf(client.publish(wrong))
+    const many = await done(client.publishMany([wrong, { type: 'a', key: '2' }]))
+
+    expect(error).toMatchObject({ name: 'ProblemError', code: 'invalid', status: 400 })
+    expect(many).toMatchObject([
+      { status: 400, problem: { detail: expect.stringContaining('the task of a cannot') } },
+      { id: 'a:2' },
+    ])
+    expect(requests).toHaveLength(1)
   })
 
   test('sends the input as it was given, because the handler parses it', async () => {
@@ -242,6 +299,17 @@ describe('many publishes', () => {
     expect(all).toHaveLength(150)
     expect(all.filter(({ status }) => status !== 201)).toMatchObject([{ status: 400, problem: {} }])
     expect(all[7]?.status).toBe(400)
+  })
+
+  test('count as created when an earlier try of a task without a key has created it', async () => {
+    const existing = { status: 200, id: 'a:1', created: false }
+    const { client, bodies } = aClient([network, answer({ results: [existing, existing] })])
+
+    const all = await done(client.publishMany([{ type: 'a' }, { type: 'a', key: '1' }]))
+
+    const [first, second] = await bodies()
+    expect(second).toEqual(first)
+    expect(all).toEqual([{ status: 201, id: 'a:1', created: true }, existing])
   })
 
   test('give each task of a batch that no try could deliver its problem', async () => {

@@ -103,6 +103,41 @@ describe('events', () => {
     expect(requests[1]?.headers.get('last-event-id')).toBe('z')
   })
 
+  test.each<[string, Answer]>([
+    ['the API refuses', refusing(403)],
+    [
+      'the signer fails',
+      () => {
+        throw new Error('the session has expired')
+      },
+    ],
+    [
+      'a proxy answers with a page',
+      () => new Response('<html>', { headers: { 'content-type': 'text/html' } }),
+    ],
+    ['an event is no JSON', streaming(['data: {no\n\n'], 'stays')],
+  ])('end with a problem when %s on a later connection', async (_name, answer) => {
+    const { client, requests } = aClient(streaming([told('a')]), answer)
+
+    const error = await take(client.events(), 2).catch(problem => problem)
+
+    expect(error).toBeInstanceOf(ProblemError)
+    expect(requests).toHaveLength(2)
+  })
+
+  test('go on after an outage and a network that fails', async () => {
+    const { client } = aClient(
+      streaming([told('a')]),
+      refusing(503),
+      () => {
+        throw new TypeError('fetch failed')
+      },
+      streaming([told('b')], 'stays'),
+    )
+
+    expect(await take(client.events(), 2)).toEqual(['a', 'b'])
+  })
+
   test('end without an error when they are aborted, on a connection or between two connections', async () => {
     for (const answers of [[streaming([told('a')], 'stays')], [streaming([told('a')])]]) {
       const { client } = aClient(...answers)

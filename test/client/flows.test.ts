@@ -2,8 +2,8 @@ import { beforeEach, describe, expect, expectTypeOf, test } from 'vitest'
 import { z } from 'zod'
 import { createClient } from '../../shared/client/client.ts'
 import { chain, chord, group } from '../../shared/define/canvases.ts'
-import { defineFlow } from '../../shared/define/define-flow.ts'
 import { defineTask } from '../../shared/define/define-task.ts'
+import { defineFlow } from '../../shared/define/flow/define-flow.ts'
 import { anApi } from '../support/http/an-api.ts'
 
 const resize = defineTask('resize', {

@@ -1,8 +1,8 @@
 import { describe, expect, expectTypeOf, test } from 'vitest'
 import { z } from 'zod'
 import { chain, chord, group, type ResultOf } from '../../shared/define/canvases.ts'
-import { defineFlow } from '../../shared/define/define-flow.ts'
 import { defineTask } from '../../shared/define/define-task.ts'
+import { defineFlow } from '../../shared/define/flow/define-flow.ts'
 
 const resize = defineTask('resize', {
   input: z.object({ url: z.string() }),

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { defineFlow } from '../../shared/define/define-flow.ts'
 import { defineTask } from '../../shared/define/define-task.ts'
 import { distinctTasks } from '../../shared/define/distinct-tasks.ts'
+import { defineFlow } from '../../shared/define/flow/define-flow.ts'
 
 const one = defineTask('one', { run: () => 1 })
 const two = defineTask('two', { run: () => 2 })

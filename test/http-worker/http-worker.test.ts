@@ -3,9 +3,9 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { allRoutes } from '../../functions/http/all-routes.ts'
 import { createApi } from '../../functions/http/create-api.ts'
 import { type Client, createClient } from '../../shared/client/client.ts'
-import type { Flow } from '../../shared/define/define-flow.ts'
-import { defineFlow } from '../../shared/define/define-flow.ts'
 import { defineTask, type TaskDefinition } from '../../shared/define/define-task.ts'
+import type { Flow } from '../../shared/define/flow/define-flow.ts'
+import { defineFlow } from '../../shared/define/flow/define-flow.ts'
 import { type HttpWorker, runHttpWorker } from '../../shared/http-worker/http-worker.ts'
 import { Fatal } from '../../shared/signals.ts'
 import { anApi, type TestApi } from '../support/http/an-api.ts'
@@ -172,6 +172,34 @@ describe('an HTTP worker', () => {
     expect((await client.get(id)).runs).toHaveLength(1)
   })
 
+  test('claims once also when no try of a claim gets an answer, and later ones do', async () => {
+    let lost = 0
+    const impatient = createClient({
+      url: 'http://baton.test',
+      tries: 1,
+      fetch: async request => {
+        const isClaim = request.url.endsWith('/v1/claims')
+        const answer = await createApi(api.system, allRoutes, { retryAfterMs: 20, maxWaiting: 50 }).request(
+          request,
+        )
+        const { claims = [] } = isClaim ? await answer.clone().json() : {}
+        if (claims.length === 0 || lost++ > 2) return answer
+        throw new TypeError('fetch failed')
+      },
+    })
+    await client.putType('echo', { kind: 'http' })
+    const { result, id } = await client.publish('echo', {}, { leaseMs: 600_000 })
+    worker = runHttpWorker(
+      { tasks: [echo], client: impatient, waitMs: 100 },
+      { clock: api.system.clock, log: silent, workerId: 'w1' },
+    )
+    worker.start()
+
+    expect(await result()).toMatchObject({ attempt: 1 })
+    expect(lost).toBeGreaterThan(2)
+    expect((await client.get(id)).runs).toHaveLength(1)
+  })
+
   test('aborts the handler when its lease ends during an outage, and reports no end', async () => {
     let reason: unknown
     const begun = Promise.withResolvers<void>()
@@ -253,9 +281,14 @@ describe('an HTTP worker', () => {
     expect(() => stopping.start()).toThrow(/was stopped/)
   })
 
-  test('refuses to serve nothing, or nothing at a time', () => {
+  test('refuses to serve nothing, or nothing at a time, and names a wrong option', () => {
     const machine = { clock: api.system.clock, log: silent, workerId: 'w' }
     expect(() => runHttpWorker({ tasks: [], client }, machine)).toThrow(/at least one task/)
     expect(() => runHttpWorker({ tasks: [echo], client, concurrency: 0 }, machine)).toThrow(/from 1 up/)
+    const wrong = { waitMs: 30_000, drainMs: -1 }
+    for (const [name, value] of Object.entries(wrong))
+      expect(() => runHttpWorker({ tasks: [echo], client, [name]: value }, machine)).toThrow(
+        `${name} is ${value}; give`,
+      )
   })
 })

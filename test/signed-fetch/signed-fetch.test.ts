@@ -115,6 +115,54 @@ describe('a signed request', () => {
   })
 })
 
+describe('what a signature does not cover is passed on', () => {
+  const members = {
+    ...{ redirect: 'manual', credentials: 'omit', keepalive: true, cache: 'no-store' },
+    ...{ integrity: 'sha256-x', referrer: '', referrerPolicy: 'no-referrer', mode: 'same-origin' },
+  } as const
+
+  it.each(['/a', '/a?odd=a+b'])('of a request to %s and of its init', async path => {
+    const sent: Request[] = []
+    const keep = async (signed: Request) => {
+      sent.push(signed)
+      return new Response()
+    }
+    const sign = signedFetch({ credentials: plain, fetch: keep })
+    const stopping = new AbortController()
+
+    await sign(new Request(url + path, { ...members, signal: stopping.signal }))
+    await sign(url + path, { ...members, method: 'POST', body: 'text', signal: stopping.signal })
+    stopping.abort()
+
+    for (const signed of sent) {
+      expect(signed).toMatchObject({ ...members, referrer: '' })
+      expect(signed.signal.aborted).toBe(true)
+    }
+    expect(await sent[1]?.text()).toBe('text')
+  })
+
+  it('also the dispatcher of Node, by which a program uses a proxy', async () => {
+    await fetch(url)
+    const ofNode = (globalThis as Record<symbol, unknown>)[Symbol.for('undici.globalDispatcher.1')] as {
+      dispatch(...given: unknown[]): boolean
+    }
+    const used: string[] = []
+    const init = (name: string) => {
+      const dispatch = (...given: unknown[]) => {
+        used.push(name)
+        return ofNode.dispatch(...given)
+      }
+      return { dispatcher: { dispatch } } as RequestInit
+    }
+    const sign = signedFetch({ credentials: plain })
+
+    await sign(`${url}/a?odd=a+b`, init('of init'))
+    await sign(new Request(`${url}/a`, init('of a request')))
+
+    expect(used).toEqual(['of init', 'of a request'])
+  })
+})
+
 const withHeader = (name: string, value: string | undefined) => (signed: Request) => {
   const headers = new Headers(signed.headers)
   if (value === undefined) headers.delete(name)

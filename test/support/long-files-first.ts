@@ -9,7 +9,6 @@ const FIRST = [
   /^test\/simulation\/seeds\.test/,
   /^test\/(local|infra\/functions|worker)\//,
   /^test\/system\//,
-  /^test\/simulation\/nightly\.test/,
 ]
 
 /** Orders the files of all projects so that both cores are busy until the end. Within a rank Vitest's own order holds. */

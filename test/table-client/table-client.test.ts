@@ -74,6 +74,15 @@ describe('a publish', () => {
     })
   })
 
+  it('refuses an input that JSON cannot hold', async () => {
+    const publish = world.client.publish({ type: 'resize', input: { size: 1n } } as never)
+
+    await expect(publish).rejects.toMatchObject({
+      ...{ name: 'ProblemError', status: 400 },
+      problem: { detail: expect.stringContaining('the body is no JSON: ') },
+    })
+  })
+
   it('says what the schema of the definition does not accept', async () => {
     const publish = world.client.publish(resize, {} as never)
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { defineFlow } from '../../shared/define/define-flow.ts'
 import { defineTask } from '../../shared/define/define-task.ts'
+import { defineFlow } from '../../shared/define/flow/define-flow.ts'
 import { Fatal } from '../../shared/signals.ts'
 import { createTestSystem } from '../../shared/testing/index.ts'
 

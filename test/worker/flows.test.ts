@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { defineFlow } from '../../shared/define/define-flow.ts'
+import { defineFlow } from '../../shared/define/flow/define-flow.ts'
 import { definitionsIn } from '../../shared/worker/definitions-in.ts'
 import { SECOND } from '../support/tasks/a-task.ts'
 import { aDefinition, aWorkerWorld, ended } from './a-worker-world.ts'

@@ -15,7 +15,6 @@ export type Bundle = {
   folder(): string | undefined
   /** The folder of the last success. */
   latest(): string | undefined
-  inputs(): readonly string[]
   dependsOn(files: ReadonlySet<string>): boolean
   /** Bundles, and returns the folder of the code: a new one if the code is new. */
   build(): Promise<string>
@@ -29,6 +28,8 @@ type Setting = {
   readonly spec: BundleSpec
   /** The bundle of `spec.runtime`, which this bundle imports. */
   readonly runtime?: Bundle | undefined
+  /** Receives the files that the bundle was made from, after each build. */
+  onInputs(files: readonly string[]): void
 }
 
 /** The folders of a bundle that are kept: processes on old code may still read their source maps. */
@@ -37,7 +38,7 @@ const FOLDERS_KEPT = 3
 /** The file in the folder of a bundle that exports what the bundle is for. */
 const MAIN = 'index.mjs'
 
-export function openBundle({ project, root, spec, runtime }: Setting): Bundle {
+export function openBundle({ project, root, spec, runtime, onInputs }: Setting): Bundle {
   const versions = keepVersions(root, spec)
   let context: Promise<BuildContext> | undefined
   let inputs: ReadonlySet<string> = new Set()
@@ -52,6 +53,7 @@ export function openBundle({ project, root, spec, runtime }: Setting): Bundle {
       const made = await (await context).rebuild()
       isBroken = false
       inputs = new Set(inputFiles(made.metafile as Metafile, project.folder))
+      onInputs([...inputs])
       return versions.keep(made.outputFiles ?? [])
     } catch (cause) {
       isBroken = true
@@ -63,7 +65,6 @@ export function openBundle({ project, root, spec, runtime }: Setting): Bundle {
     spec,
     folder: () => (isBroken ? undefined : versions.latest()),
     latest: versions.latest,
-    inputs: () => [...inputs],
     dependsOn: files => isBroken || runtime?.dependsOn(files) || [...files].some(file => inputs.has(file)),
     build: () => {
       const next = last.then(build)

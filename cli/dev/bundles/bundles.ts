@@ -30,25 +30,27 @@ export type Bundles = {
   folderOf(key: string, spec: BundleSpec): Promise<string>
   /** Bundles again what was made from one of these files, and what could not be bundled before. */
   rebuild(files: ReadonlySet<string>): Promise<Rebuilt[]>
-  /** All files that bundles were made from. */
-  inputs(): string[]
   stop(): Promise<void>
 }
 
 /** Files that change how code is bundled, and that no bundle lists. */
 const SETTINGS = /^(?:tsconfig.*\.json|package\.json)$/
 
-export function createBundles(project: Project): Bundles {
+/** `onInputs` receives the files that a bundle was made from, after each time that it was made. */
+export function createBundles(
+  project: Project,
+  onInputs: (files: readonly string[]) => void = () => undefined,
+): Bundles {
   const root = join(project.generated, 'dev')
   rmSync(root, { recursive: true, force: true })
   const bundles = new Map<string, Bundle>()
-  const runtimes = createRuntimes(project, root)
+  const runtimes = createRuntimes(project, root, onInputs)
 
   function bundleOf(key: string, spec: BundleSpec): Bundle {
     const known = bundles.get(key)
     if (known && JSON.stringify(known.spec) === JSON.stringify(spec)) return known
     void known?.dispose()
-    const fresh = openBundle({ project, root: join(root, key), spec, runtime: runtimes.of(spec) })
+    const fresh = openBundle({ project, root: join(root, key), spec, runtime: runtimes.of(spec), onInputs })
     bundles.set(key, fresh)
     return fresh
   }
@@ -64,7 +66,6 @@ export function createBundles(project: Project): Bundles {
       await runtimes.rebuild(files)
       return Promise.all(affected.map(([key, bundle]) => again(key, bundle)))
     },
-    inputs: () => [...bundles.values(), ...runtimes.all()].flatMap(bundle => bundle.inputs()),
     stop: async () => {
       await Promise.all([...bundles.values(), ...runtimes.all()].map(bundle => bundle.dispose()))
     },
@@ -86,7 +87,7 @@ async function again(key: string, bundle: Bundle): Promise<Rebuilt> {
 const OWN_OPTIONS = { define: undefined, loader: undefined, external: undefined, tsconfig: undefined }
 
 /** The bundles of the executor: one for all handlers, except for those with another language level or the like. */
-function createRuntimes(project: Project, root: string) {
+function createRuntimes(project: Project, root: string, onInputs: (files: readonly string[]) => void) {
   const runtimes = new Map<string, Bundle>()
   return {
     all: () => [...runtimes.values()],
@@ -98,7 +99,12 @@ function createRuntimes(project: Project, root: string) {
       const known = runtimes.get(key)
       const found =
         known ??
-        openBundle({ project, root: place, spec: { ...spec, options: { ...options, ...OWN_OPTIONS } } })
+        openBundle({
+          project,
+          root: place,
+          onInputs,
+          spec: { ...spec, options: { ...options, ...OWN_OPTIONS } },
+        })
       runtimes.set(key, found)
       return found
     },

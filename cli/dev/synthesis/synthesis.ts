@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
-import { constants, setPriority } from 'node:os'
+import { setPriority } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { ACCOUNT_ID, REGION } from '../../../local/account.ts'
 import { appProblem } from './app-problem.ts'
@@ -9,8 +9,11 @@ import type { Project } from './project.ts'
 export type Synthesis = {
   /** Aborts a synthesis that is no longer wanted. */
   readonly signal?: AbortSignal
-  /** Whether the synthesis leaves the processor to the functions that run beside it. */
-  readonly inBackground?: boolean
+  /**
+   * The synthesis leaves the processor to the functions that run beside it, for this time. A synthesis takes some 3 s on an idle
+   * machine. On a busy one it would get almost no time at a low priority, and a save would go live after minutes.
+   */
+  readonly giveWayMs?: number
 }
 
 /**
@@ -55,7 +58,7 @@ function assemblyFolder({ generated }: Project): string {
 type Ended = { readonly status: number | string; readonly text: string }
 
 /** Runs the app as the CDK's own command does, by the shell and with the same variables. */
-function runApp(project: Project, output: string, { signal, inBackground }: Synthesis): Promise<Ended> {
+function runApp(project: Project, output: string, { signal, giveWayMs }: Synthesis): Promise<Ended> {
   const app = spawn(project.app, {
     cwd: project.folder,
     shell: true,
@@ -69,7 +72,7 @@ function runApp(project: Project, output: string, { signal, inBackground }: Synt
   signal?.addEventListener('abort', kill)
   // The app is in a group of its own, so the Ctrl-C of a terminal does not reach it.
   process.once('exit', kill)
-  if (inBackground && pid !== undefined) lowerPriority(pid)
+  const raising = giveWayMs === undefined ? undefined : giveWay(pid, giveWayMs)
   let text = ''
   for (const stream of [app.stdout, app.stderr]) {
     stream.on('data', chunk => {
@@ -77,6 +80,7 @@ function runApp(project: Project, output: string, { signal, inBackground }: Synt
     })
   }
   const forget = () => {
+    clearTimeout(raising)
     signal?.removeEventListener('abort', kill)
     process.off('exit', kill)
   }
@@ -134,14 +138,26 @@ function contextVariables({ context, generated }: Project): Record<string, strin
   return { CDK_CONTEXT_JSON: JSON.stringify(switches), CONTEXT_OVERFLOW_LOCATION_ENV: file }
 }
 
+/** About a quarter of a processor that others could fill. At 10, `PRIORITY_BELOW_NORMAL`, it would be a tenth. */
+const LOW_PRIORITY = 5
+
 /**
- * Lowers the priority of a process and of all that it starts. Linux weighs a process within its session only, if it groups processes
- * by sessions, and the app has a session of its own. So the session gets the lower priority, too.
+ * Lowers the priority of a process and of all that it starts, and raises it again after `ms`. Only Linux lets us raise it, where it
+ * groups processes by sessions: the app has a session of its own, whose priority counts there. Elsewhere the process keeps its own.
  */
-function lowerPriority(pid: number): void {
-  const priority = constants.priority.PRIORITY_BELOW_NORMAL
+function giveWay(pid: number | undefined, ms: number): NodeJS.Timeout | undefined {
+  if (pid === undefined) return undefined
   try {
-    setPriority(pid, priority)
+    setPriority(pid, LOW_PRIORITY)
+  } catch {
+    // The process has ended already.
+  }
+  setSessionPriority(pid, LOW_PRIORITY)
+  return setTimeout(() => setSessionPriority(pid, 0), ms)
+}
+
+function setSessionPriority(pid: number, priority: number): void {
+  try {
     if (process.platform === 'linux') writeFileSync(`/proc/${pid}/autogroup`, String(priority))
   } catch {
     // The process has ended already, or this Linux has no such groups.

@@ -3,12 +3,14 @@
  *
  * Node's recursive watch is no choice on Linux: it takes a watch for each file, also below `node_modules`, and has no way to leave a
  * folder out. Watching folders one by one costs some 100 µs and one inotify watch each, sees editors that replace a file by
- * renaming, and needs no package. A file counts as changed when its content has: editors and tools often only touch it.
+ * renaming, and needs no package. A file counts as changed when its content has: editors and tools often only touch it. A watch stays
+ * with its folder when that is removed, so a folder that is removed and made again, as a switch of branches does, is watched anew.
  */
 
 import { createHash } from 'node:crypto'
 import { type Dirent, type FSWatcher, readdirSync, readFileSync, statSync, watch } from 'node:fs'
-import { basename, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
+import { isWithin } from './watched-folders.ts'
 
 export type Watcher = {
   /** Watches one more folder, without the folders in it. */
@@ -19,8 +21,8 @@ export type Watcher = {
 export type Watching = {
   /** The names of folders that are left out wherever they stand. */
   readonly ignored: ReadonlySet<string>
-  /** Whether a further folder is left out, by its path. */
-  isLeftOut?(folder: string): boolean
+  /** Whether a further folder is left out, by its path. A folder that is watched may be left out later. */
+  readonly isLeftOut?: ((folder: string) => boolean) | undefined
   /** Receives the changed files of a burst. */
   onChange(files: ReadonlySet<string>): void
   /** Receives why a folder cannot be watched. */
@@ -37,16 +39,24 @@ const TEMPORARY = /^(?:\.#.*|#.*#|4913|.*~|.*\.(?:sw[a-z]|tmp|log|tsbuildinfo))$
 
 export function watchFolders(folders: readonly string[], watching: Watching): Watcher {
   const watchers = new Map<string, FSWatcher>()
+  /** The folders that are watched by name, each with whether the folders in it are watched, too. */
+  const roots = new Map<string, boolean>()
+  const guards = createGuards(root => look(root, false))
+  let isStopped = false
   const contents = rememberContents()
   const burst = collectBursts(files => {
-    const changed = new Set([...files].filter(contents.hasChanged))
+    const watched = [...files].filter(file => !watching.isLeftOut?.(dirname(file)))
+    const changed = new Set(watched.filter(contents.hasChanged))
     if (changed.size > 0) watching.onChange(changed)
   })
 
   function add(folder: string, isNew: boolean, isDeep: boolean): void {
     if (watchers.has(folder)) return
     try {
-      const watcher = watch(folder, (_event, name) => name !== null && look(join(folder, name), isDeep))
+      const watcher = watch(folder, (_event, name) => {
+        if (watching.isLeftOut?.(folder)) remove(folder)
+        else if (name !== null) look(join(folder, name), isDeep)
+      })
       watcher.on('error', () => remove(folder))
       watchers.set(folder, watcher)
       for (const entry of readdirSync(folder, { withFileTypes: true })) meet(folder, entry, isNew, isDeep)
@@ -60,14 +70,33 @@ export function watchFolders(folders: readonly string[], watching: Watching): Wa
   function meet(folder: string, entry: Dirent, isNew: boolean, isDeep: boolean): void {
     const path = join(folder, entry.name)
     if (entry.isDirectory() && isDeep && isWanted(path)) add(path, isNew, isDeep)
-    if (entry.isFile() && isNew) look(path, false)
+    if (entry.isFile() && isNew) burst.add(path)
     if (entry.isFile() && !isNew) contents.know(path)
   }
 
   function look(path: string, isDeep: boolean): void {
     if (TEMPORARY.test(basename(path))) return
+    forget(path)
     if (!isFolder(path)) burst.add(path)
     else if (isDeep && isWanted(path)) add(path, true, isDeep)
+    for (const [root, isRootDeep] of roots) if (isWithin(root, path)) add(root, true, isRootDeep)
+  }
+
+  /**
+   * An event that names a watched folder means that the folder was removed or replaced. Its watch has stayed with what stood there
+   * before, and would see no further save. Its files may be gone, or be others.
+   */
+  function forget(path: string): void {
+    if (!watchers.has(path)) return
+    for (const folder of [...watchers.keys()]) if (isWithin(folder, path)) remove(folder)
+    for (const file of contents.files()) if (isWithin(file, path)) burst.add(file)
+  }
+
+  function addRoot(root: string, isDeep: boolean): void {
+    if (isStopped || watchers.has(root)) return
+    roots.set(root, isDeep)
+    add(root, false, isDeep)
+    if (!watchers.has(dirname(root))) guards.add(root)
   }
 
   function remove(folder: string): void {
@@ -80,12 +109,36 @@ export function watchFolders(folders: readonly string[], watching: Watching): Wa
     return !name.startsWith('.') && !watching.ignored.has(name) && !watching.isLeftOut?.(folder)
   }
 
-  for (const folder of folders) add(folder, false, true)
+  for (const folder of folders) addRoot(folder, true)
   return {
-    also: folder => add(folder, false, false),
+    also: folder => addRoot(folder, false),
     stop: () => {
+      isStopped = true
       burst.stop()
       for (const folder of [...watchers.keys()]) remove(folder)
+      guards.stop()
+    },
+  }
+}
+
+/** Watches the parents of folders, because only the parent's watch sees that a folder is replaced. */
+function createGuards(onReplaced: (folder: string) => void) {
+  const guards = new Map<string, FSWatcher>()
+  return {
+    add: (folder: string) => {
+      if (guards.has(folder)) return
+      try {
+        const guard = watch(dirname(folder), (_event, name) => {
+          if (name === basename(folder)) onReplaced(folder)
+        })
+        guards.set(folder, guard)
+        guard.on('error', () => guard.close())
+      } catch {
+        // The parent cannot be read. Saves in the folder are seen all the same.
+      }
+    },
+    stop: () => {
+      for (const guard of guards.values()) guard.close()
     },
   }
 }
@@ -121,6 +174,7 @@ function rememberContents() {
   const known = new Map<string, string>()
   return {
     know: (file: string) => void known.set(file, UNREAD),
+    files: () => known.keys(),
     hasChanged: (file: string) => {
       const before = known.get(file) ?? GONE
       const now = digestOf(file)

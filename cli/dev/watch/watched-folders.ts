@@ -26,7 +26,8 @@ export function watchedFolders(folder: string): string[] {
   return [...found]
 }
 
-function isWithin(place: string, folder: string): boolean {
+/** Whether a place is the folder, or stands in it. */
+export function isWithin(place: string, folder: string): boolean {
   return place === folder || place.startsWith(folder + sep)
 }
 

@@ -1,5 +1,5 @@
 import { type WhyQuery, whyAnswer, whyQuery } from '../../../shared/api/diagnosis/why.ts'
-import { taskPath } from '../../../shared/api/paths.ts'
+import { canvasPath, taskPath, typePath } from '../../../shared/api/paths.ts'
 import { problem } from '../../../shared/present/problems.ts'
 import { noSuchTask } from '../../../shared/present/refusal-problems.ts'
 import { presentWhy } from '../../../shared/present/why.ts'
@@ -22,15 +22,17 @@ export const whyRoutes = [
   }),
 ]
 
+const PATHS = { task: taskPath, type: typePath, canvas: canvasPath }
+
 async function handleWhy(call: Call<WhyQuery, unknown>): Promise<Answer> {
   const { system, params, query } = call
   const id = params.id ?? ''
   if (!isTaskId(id)) return answerProblem(noSuchTask(id))
-  const why = await readWhy(system, call, id, taskPath(id))
+  const why = await readWhy(system, call, id, PATHS)
   if (why) return { status: 200, body: presentWhy(why) }
   const { canvasId } = query
   if (canvasId === undefined) return answerProblem(unpublishedMember(id))
-  const member = await readWhyMember(system, id, canvasId)
+  const member = await readWhyMember(system, id, canvasId, PATHS.canvas)
   if (member) return { status: 200, body: member }
   return answerProblem(
     problem('not-found', `there is no task ${id}, and ${canvasId} has no member of this id`),

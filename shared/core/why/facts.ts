@@ -4,12 +4,20 @@ import type { Task } from '../task/task.ts'
 import type { TaskType } from '../types/task-type.ts'
 import type { Worker } from '../worker/worker.ts'
 
+/** The paths of the HTTP API that a next step names. Ids and names may need another form in a path than in a sentence. */
+export type WhyPaths = {
+  task(id: string): string
+  type(name: string): string
+  canvas(id: string): string
+}
+
 /** What is known of a task when its sentence is written. The use case reads the optional parts only for reasons that need them. */
 export type WhyFacts = {
   readonly task: Task
   readonly now: number
   /** The path of the task in the HTTP API, for the next step. */
   readonly path: string
+  readonly paths: WhyPaths
   /** The task's type, and the type of a flow's present step. */
   readonly types: ReadonlyMap<string, TaskType>
   readonly liveWorkers: readonly Worker[]

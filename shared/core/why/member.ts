@@ -4,6 +4,8 @@ import { countText } from './words.ts'
 export type MemberFacts = {
   readonly id: string
   readonly canvasId: string
+  /** The path of the canvas in the HTTP API. */
+  readonly path: string
   readonly members: number
   /** How many members have ended; undefined when the canvas has too many to count them for one answer. */
   readonly ended?: number
@@ -11,12 +13,12 @@ export type MemberFacts = {
 }
 
 /** The reason, the sentence and the next step of a member of a canvas that is not published. */
-export function explainMember({ id, canvasId, members, ended, state }: MemberFacts) {
+export function explainMember({ id, canvasId, path, members, ended, state }: MemberFacts) {
   const counted =
     ended === undefined
       ? ` of ${countText(members, 'member')}`
       : `: ${ended} of ${countText(members, 'member')} have ended`
-  const read = `GET /v1/canvases/${canvasId} shows its members.`
+  const read = `GET ${path} shows its members.`
   switch (state) {
     case 'pending':
       return {

@@ -5,7 +5,7 @@ import { pieceOf, workOf } from '../task/piece.ts'
 import { successes } from '../task/task.ts'
 import { servingType } from '../types/task-type.ts'
 import type { Explained, WhyFacts, WhyLimit } from './facts.ts'
-import { lastRunOf } from './why.ts'
+import { lastRunOf, standsBehind } from './why.ts'
 import { countText, errorText, namesText, spanText, timeText } from './words.ts'
 
 /** The sentences about tasks that wait for a time, for an operator, for a limit, or behind other tasks. */
@@ -45,8 +45,9 @@ export function explainCrashing(facts: WhyFacts): Explained {
   const when = lastRun ? `, which was recorded at ${timeText(lastRun.endedAt, now)}` : ''
   const again = task.dueAt > now ? `it runs again at ${timeText(task.dueAt, now)}` : 'it may run again now'
   const { left } = attempts(task)
+  const ahead = isBehindOthers(facts) ? `; before it, ${aheadText(facts)}` : ''
   return {
-    sentence: `${task.id} waits after ${countText(lost, 'lost run')}:${cause}${when}; ${again}, and ${countText(left, 'run is', 'runs are')} left.`,
+    sentence: `${task.id} waits after ${countText(lost, 'lost run')}:${cause}${when}; ${again}, and ${countText(left, 'run is', 'runs are')} left${ahead}.`,
     next: `Look for the crash in the log of the handler: too little memory, a timeout, or a process that exits. POST ${path}/cancel stops the task.`,
     ...defined({
       since: lastRun?.endedAt,
@@ -55,6 +56,18 @@ export function explainCrashing(facts: WhyFacts): Explained {
       holder: lastRun?.workerId,
     }),
   }
+}
+
+/** What is known of a queue is read only for a task that is ready. */
+function isBehindOthers({ messages = 0, before = 0 }: WhyFacts): boolean {
+  return standsBehind({ messages, before })
+}
+
+/** A past loss is no reason for the present wait, but the reader wants to know of it. */
+function lossText({ task, now }: WhyFacts): string {
+  const last = lastRunOf(task)
+  if (last?.state !== 'lost') return ''
+  return `; its last run, of ${last.workerId}, was lost at ${timeText(last.endedAt, now)}`
 }
 
 export function explainPaused(facts: WhyFacts): Explained {
@@ -68,17 +81,17 @@ export function explainStepPaused(facts: WhyFacts): Explained {
   return pausedAs(facts, type, `its step ${pieceOf(task) ?? type} is of type ${type}, which is paused`)
 }
 
-function pausedAs({ task, now, types }: WhyFacts, type: string, cause: string): Explained {
+function pausedAs({ task, now, types, paths }: WhyFacts, type: string, cause: string): Explained {
   const pause = types.get(type)?.operations?.findLast(({ what }) => what === 'pause')
   const byWhom = pause ? `, by ${pause.by} since ${timeText(pause.at, now)}` : ''
   return {
     sentence: `${task.id} waits because ${cause}${byWhom}.`,
-    next: `POST /v1/types/${type}/resume lets its tasks run.`,
+    next: `POST ${paths.type(type)}/resume lets its tasks run.`,
     ...defined({ since: pause?.at }),
   }
 }
 
-export function explainRate({ task, now, types, nextStartAt }: WhyFacts): Explained {
+export function explainRate({ task, now, types, paths, nextStartAt }: WhyFacts): Explained {
   const { wait } = task
   const until = wait?.kind === 'slot' ? wait.at : nextStartAt
   const limit = rateOf(wait?.kind === 'slot' ? wait.limit : workOf(task).type, types)
@@ -89,7 +102,7 @@ export function explainRate({ task, now, types, nextStartAt }: WhyFacts): Explai
   const slot = wait?.kind === 'slot' ? 'its slot' : 'the next free start'
   return {
     sentence: `${task.id} waits for ${slot} under the rate limit of ${text}${until === undefined ? '' : `, at ${timeText(until, now)}`}.`,
-    next: `Nothing need be done. PUT /v1/types/${typeOfLimit(limit.name)} with a larger limit lets more tasks start.`,
+    next: `Nothing need be done. PUT ${paths.type(typeOfLimit(limit.name))} with a larger limit lets more tasks start.`,
     limit,
     ...defined({ until }),
   }
@@ -101,7 +114,7 @@ function rateOf(name: string, types: WhyFacts['types']): WhyLimit {
 }
 
 /** The holders hold permits, so they run. The wait ends when one of them ends. */
-export function explainPermit({ task, now, types, permits }: WhyFacts): Explained {
+export function explainPermit({ task, now, types, paths, permits }: WhyFacts): Explained {
   const name = task.wait?.limit ?? workOf(task).type
   const type = typeOfLimit(name)
   const max = types.get(type)?.configuration.limits?.concurrency?.max
@@ -111,10 +124,10 @@ export function explainPermit({ task, now, types, permits }: WhyFacts): Explaine
     ? ` held by ${namesText(holders.map(({ taskId }) => taskId))}; the oldest since ${timeText(oldest.since, now)}`
     : '; none is held any more, and the next look at the limit admits it'
   const one = max === undefined ? 'a permit' : `one of ${countText(max, 'permit')}`
-  const ending = oldest ? `, or end a holder: POST /v1/tasks/${oldest.taskId}/cancel` : ''
+  const ending = oldest ? `, or end a holder: POST ${paths.task(oldest.taskId)}/cancel` : ''
   return {
     sentence: `${task.id} waits for ${one} of ${name}${held}.`,
-    next: `Wait, or raise max with PUT /v1/types/${type}${ending}.`,
+    next: `Wait, or raise max with PUT ${paths.type(type)}${ending}.`,
     limit: {
       kind: 'concurrency',
       name,
@@ -128,7 +141,18 @@ export function explainPermit({ task, now, types, permits }: WhyFacts): Explaine
 
 /** Messages, or tasks in the order of claims, stand before it. */
 export function explainBacklog(facts: WhyFacts): Explained {
-  const { task, now, messages, before, oldestDueAt } = facts
+  const { task, messages, before, oldestDueAt } = facts
+  const type = queueTypeOf(facts)
+  return {
+    sentence: `${task.id} can be claimed, and waits behind others: ${aheadText(facts)}${lossText(facts)}.`,
+    next: `Nothing need be done while workers keep up. Give ${type} more workers, or more maxConcurrency, if the number grows.`,
+    since: task.dueAt,
+    queue: { type, ...defined({ messages, before, oldestDueAt }) },
+  }
+}
+
+function aheadText(facts: WhyFacts): string {
+  const { now, messages, before, oldestDueAt } = facts
   const type = queueTypeOf(facts)
   const oldest =
     oldestDueAt === undefined ? '' : `; the oldest open task was due at ${timeText(oldestDueAt, now)}`
@@ -136,12 +160,7 @@ export function explainBacklog(facts: WhyFacts): Explained {
     before === undefined
       ? `about ${countText(messages ?? 0, 'message waits', 'messages wait')} in the queue of ${type}`
       : `at least ${countText(Math.min(before, BEFORE_MAX), 'task comes', 'tasks come')} before it among those of ${type}`
-  return {
-    sentence: `${task.id} can be claimed, and waits behind others: ${ahead}${oldest}.`,
-    next: `Nothing need be done while workers keep up. Give ${type} more workers, or more maxConcurrency, if the number grows.`,
-    since: task.dueAt,
-    queue: { type, ...defined({ messages, before, oldestDueAt }) },
-  }
+  return ahead + oldest
 }
 
 export function explainDispatched(facts: WhyFacts): Explained {
@@ -167,7 +186,7 @@ export function explainStuck(facts: WhyFacts): Explained {
     ? `the lease of ${run.workerId} ended at ${timeText(run.leaseUntil, now)}, and nothing has recorded the loss`
     : `a worker of ${type} could take it since ${timeText(Math.max(task.dueAt, task.updatedAt), now)}, and none has`
   return {
-    sentence: `${task.id} is stuck: ${what}.`,
+    sentence: `${task.id} is stuck: ${what}${lossText(facts)}.`,
     next: 'Read the log of the handler, then the dead letters of its queue, then the errors of the waker; docs/operations.md says more under "Stuck tasks".',
     since: Math.max(task.dueAt, task.updatedAt),
     ...defined({ holder: run?.workerId }),

@@ -50,13 +50,24 @@ export function whyReasonOf(
   return undefined
 }
 
-/** The reason of a task that is ready and that no `statusReason` delays. */
+/**
+ * The reason of a task that is ready and that no `statusReason` delays. A run that was lost a moment ago is the best hint, also in a
+ * queue: a handler that crashes is often why the queue grows. After 15 minutes without a sign of life it explains the wait no more.
+ */
 export function readyReason(task: Task, now: number, facts: ReadyFacts): TaskReason {
   const { messages, before, since } = facts
-  if (lastRunOf(task)?.state === 'lost') return 'crashing'
   const wait = { reason: undefined, isPaused: false, isBehindOthers: messages + before > 0, since }
-  if (isQuiet(task, now) && isStuck(task, wait, now)) return 'stuck'
-  return messages > 1 || before > 0 ? 'backlog' : 'dispatched'
+  const isQuietNow = isQuiet(task, now)
+  if (isQuietNow && isStuck(task, wait, now)) return 'stuck'
+  const isBehindOthers = standsBehind(facts)
+  const wasLost = lastRunOf(task)?.state === 'lost'
+  if (wasLost && !(isQuietNow && isBehindOthers)) return 'crashing'
+  return isBehindOthers ? 'backlog' : 'dispatched'
+}
+
+/** Whether others come before a task. One message may be its own. */
+export function standsBehind({ messages, before }: Pick<ReadyFacts, 'messages' | 'before'>): boolean {
+  return messages > 1 || before > 0
 }
 
 /** The newest ended run of the present piece; undefined before its first run has ended. */

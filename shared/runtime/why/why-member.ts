@@ -3,6 +3,7 @@ import { isGone } from '../../core/publish/publish.ts'
 import { CANVAS_TYPE, type Canvas } from '../../core/task/canvas-state.ts'
 import { isCanvas } from '../../core/task/head.ts'
 import { splitTaskId, taskId } from '../../core/task/task.ts'
+import type { WhyPaths } from '../../core/why/facts.ts'
 import { explainMember, type MemberFacts } from '../../core/why/member.ts'
 import { type LoadedCanvas, loadCanvas, memberId } from '../canvas/canvas.ts'
 import { readAllEnds } from '../canvas/known-ends.ts'
@@ -22,6 +23,7 @@ export async function readWhyMember(
   system: System,
   id: string,
   canvasId: string,
+  pathOf: WhyPaths['canvas'],
 ): Promise<WhyMember | undefined> {
   const head = await readHead(system, canvasId, isCanvas)
   if (!head?.canvas || isGone(head, system.clock.now())) return undefined
@@ -29,7 +31,8 @@ export async function readWhyMember(
   const leaf = canvas && leafOf(canvas, id)
   if (!canvas || leaf === undefined) return undefined
   const facts = await memberFacts(system, canvas, head, leaf)
-  return { id, ...explainMember({ id, canvasId: taskId(CANVAS_TYPE, head.key), ...facts }) }
+  const ownId = taskId(CANVAS_TYPE, head.key)
+  return { id, ...explainMember({ id, canvasId: ownId, path: pathOf(ownId), ...facts }) }
 }
 
 /** The number of the leaf whose task has this id. */

@@ -22,7 +22,7 @@ import { workOf } from '../../core/task/piece.ts'
 import type { Task } from '../../core/task/task.ts'
 import type { TaskType } from '../../core/types/task-type.ts'
 import { explain } from '../../core/why/explain.ts'
-import type { Explained, WhyFacts } from '../../core/why/facts.ts'
+import type { Explained, WhyFacts, WhyPaths } from '../../core/why/facts.ts'
 import { lastRunOf, readyReason, type TaskReason, whyReasonOf } from '../../core/why/why.ts'
 import { readHead } from '../kernel/read-heads.ts'
 import type { System } from '../kernel/system.ts'
@@ -41,7 +41,7 @@ export async function readWhy(
   system: System,
   readers: StatusReaders,
   id: string,
-  path: string,
+  paths: WhyPaths,
 ): Promise<WhyDescription | undefined> {
   const task = await readHead(system, id, isTask)
   const now = system.clock.now()
@@ -52,7 +52,15 @@ export async function readWhy(
   const known = whyReasonOf(task, now, served, isOwnTypePaused)
   const queue = known === undefined ? await readQueue(system, readers, task, types) : undefined
   const reason = known ?? readyReason(task, now, readyFacts(queue))
-  const facts = await factsOf(system, readers, { task, now, path, types, reason, queue })
+  const facts = await factsOf(system, readers, {
+    task,
+    now,
+    path: paths.task(id),
+    paths,
+    types,
+    reason,
+    queue,
+  })
   return { id, status: statusOf(task, now), reason, ...explain(reason, facts) }
 }
 
@@ -67,7 +75,7 @@ async function typesOf({ typeOf }: StatusReaders, task: Task): Promise<ReadonlyM
   return new Map(types.flatMap(type => (type ? [[type.type, type] as const] : [])))
 }
 
-type Judged = Pick<WhyFacts, 'task' | 'now' | 'path' | 'types'> & {
+type Judged = Pick<WhyFacts, 'task' | 'now' | 'path' | 'paths' | 'types'> & {
   readonly reason: TaskReason
   readonly queue: QueueFacts | undefined
 }

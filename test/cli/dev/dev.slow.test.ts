@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { type DevProcess, spawnBaton, startDevProcess } from '../../support/dev/dev-process.ts'
 import { aShop, aTask, type Shop } from '../../support/dev/shop.ts'
 import { isAlive, processesOf } from '../../support/local-system/local-process.ts'
@@ -15,6 +15,11 @@ beforeAll(async () => {
 })
 
 afterAll(() => dev?.stop())
+
+/** What the system has printed says why it took no change over. */
+afterEach(({ task }) => {
+  if (task.result?.state === 'fail') console.error(dev?.lines.join('\n'))
+})
 
 describe('baton dev', () => {
   test('says where it serves, what it serves from which file, and how a worker joins', () => {
@@ -63,7 +68,7 @@ describe('baton dev', () => {
 
     const counts = async () => (await dev.call('GET', '/v1/types/resize/counts')).body
     await expect.poll(counts).toMatchObject({ ready: 0, running: 0, failed: 0, succeeded: 503 })
-    expect(dev.lines.slice(from).filter(line => line.includes('was lost'))).toEqual([])
+    expect(lostRuns(dev.lines.slice(from))).toEqual([])
     let asked = 0
     const liveVersion = async () => (await dev.run('resize', `settled-${asked++}`)).result.version
     await expect.poll(liveVersion).toBe(14)
@@ -87,10 +92,9 @@ describe('baton dev', () => {
     shop.edit('tasks/resize.ts', 'async run', 'retry: { maxRetries: 7 },\n  async run')
     shop.edit('infra/app.ts', '// more', "tasks.addHandler('Thumb', { entry: 'tasks/thumb.ts' })\n// more")
 
-    const retry = async () => (await dev.call('GET', '/v1/types/resize')).body.defaults.retry
-    await expect.poll(retry).toEqual({ maxRetries: 7 })
     await dev.line(/↻ Shop is deployed anew after .*new: thumb/, from)
 
+    expect((await dev.call('GET', '/v1/types/resize')).body.defaults.retry).toEqual({ maxRetries: 7 })
     expect((await dev.run('thumb', 'first')).result).toEqual({ version: 3 })
     expect((await dev.call('GET', '/v1/tasks/resize:first')).body.result).toEqual({ version: 1 })
   })
@@ -132,6 +136,13 @@ describe('baton dev', () => {
     await expect.poll(() => below.filter(({ pid }) => isAlive(pid))).toEqual([])
   })
 })
+
+/** The runs that were lost, except for those that a slow store has lost: then no change of code was the cause. */
+function lostRuns(lines: readonly string[]): readonly string[] {
+  const idIn = (line: string) => /resize:\S+/.exec(line)?.[0]
+  const unanswered = new Set(lines.filter(line => line.includes('the table does not answer')).map(idIn))
+  return lines.filter(line => line.includes('was lost') && !unanswered.has(idIn(line)))
+}
 
 test('what was published before a restart with --data is still there', async () => {
   const other = aShop()

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { canvasPath, taskPath, typePath } from '../../../shared/api/paths.ts'
 import { STATUS_REASONS, WHY_REASONS } from '../../../shared/core/states.ts'
 import { type Served, statusReasonOf } from '../../../shared/core/status/status.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
@@ -15,6 +16,7 @@ const FREE: Served = {
   isRateUsedUp: false,
 }
 const NONE = { messages: 0, before: 0, since: 0 }
+const PATHS = { task: taskPath, type: typePath, canvas: canvasPath }
 
 describe('the reason', () => {
   test.each<[TaskReason | undefined, string, Task, Partial<Served>]>([
@@ -81,14 +83,22 @@ describe('the reason', () => {
     expect(WHY_REASONS).toEqual(expect.arrayContaining([...STATUS_REASONS]))
   })
 
-  const quiet = aTask({ updatedAt: NOW - HOUR, dueAt: NOW - HOUR })
+  const lost = { ended: [anEndedRun({ state: 'lost' })] }
+  const crashed = aTask(lost)
+  const anHourAgo = { updatedAt: NOW - HOUR, dueAt: NOW - HOUR }
+  const quiet = aTask(anHourAgo)
+  const quietCrashed = aTask({ ...anHourAgo, ...lost })
   test.each<[TaskReason, string, Task, Partial<typeof NONE>]>([
     ['dispatched', 'with nothing before it', aTask(), {}],
     ['dispatched', 'with one message, which may be its own', aTask(), { messages: 1 }],
     ['backlog', 'behind messages', aTask(), { messages: 2 }],
     ['backlog', 'behind tasks', aTask(), { before: 1 }],
-    ['crashing', 'after a lost run', aTask({ ended: [anEndedRun({ state: 'lost' })] }), { messages: 9 }],
+    ['crashing', 'after a lost run, behind messages', crashed, { messages: 9 }],
+    ['crashing', 'after a lost run, with nothing before it', crashed, {}],
     ['stuck', 'quiet for an hour', quiet, {}],
+    ['stuck', 'quiet for an hour after a lost run', quietCrashed, {}],
+    ['backlog', 'quiet for an hour after a lost run, behind others', quietCrashed, { messages: 5 }],
+    ['crashing', 'quiet after a lost run, of a type that was changed', quietCrashed, { since: NOW - MINUTE }],
     ['backlog', 'quiet for an hour behind others', quiet, { messages: 5 }],
     ['dispatched', 'quiet, of a type that was changed a minute ago', quiet, { since: NOW - MINUTE }],
   ])('of a ready task is %s: %s', (reason, _name, task, facts) => {
@@ -98,7 +108,10 @@ describe('the reason', () => {
 
 describe('the sentence', () => {
   const said = (reason: TaskReason, task: Task, more: object = {}) =>
-    explain(reason, { task, now: NOW, path: '/v1/tasks/x', types: new Map(), liveWorkers: [], ...more })
+    explain(reason, {
+      ...{ task, now: NOW, path: PATHS.task(task.id), paths: PATHS },
+      ...{ types: new Map(), liveWorkers: [], ...more },
+    })
 
   test('is one sentence, with a next step, for every reason and any task', () => {
     const reasons = WHY_REASONS.filter((one): one is TaskReason => one !== 'canvas' && one !== 'skipped')
@@ -121,8 +134,38 @@ describe('the sentence', () => {
     )
   })
 
+  test.each<TaskReason>(['stuck', 'backlog'])('of a task that is %s mentions its lost run', reason => {
+    const task = aTask({ ended: [anEndedRun({ state: 'lost', workerId: 'w7', endedAt: NOW - HOUR })] })
+
+    expect(said(reason, task, { messages: 5 }).sentence).toContain('; its last run, of w7, was lost at ')
+    expect(said(reason, aTask(), { messages: 5 }).sentence).not.toContain('lost')
+  })
+
+  test('of a crashing task mentions what stands before it', () => {
+    const task = aTask({ ended: [anEndedRun({ state: 'lost' })] })
+
+    expect(said('crashing', task, { messages: 5 }).sentence).toMatch(
+      /; before it, about 5 messages wait in the queue of resize\.$/,
+    )
+    expect(said('crashing', task, { messages: 1 }).sentence).not.toContain('before it')
+  })
+
+  test('names ids in paths in the form that a path takes', () => {
+    const id = 'resize:a/b?c'
+    const task = aTask({ key: 'a/b?c' })
+    const permits = { holders: [{ taskId: id, since: NOW - SECOND }] }
+
+    expect(said('due', task).next).toContain(`PATCH ${taskPath(id)} with`)
+    expect(said('concurrency-limit', task, { permits }).next).toContain(`POST ${taskPath(id)}/cancel`)
+    expect(said('concurrency-limit', task, { permits }).next).not.toContain('a/b')
+    const canvasId = 'canvas:a/b'
+    const about = { id: 'a:1', canvasId, path: PATHS.canvas(canvasId), members: 3, state: 'pending' as const }
+    expect(explainMember(about).next).toContain(`GET ${canvasPath(canvasId)} shows`)
+    expect(explainMember(about).sentence).toContain(canvasId)
+  })
+
   test('of a member of a canvas says what it waits for', () => {
-    const about = { id: 'a:1', canvasId: 'canvas:c', members: 3, ended: 1 }
+    const about = { id: 'a:1', canvasId: 'canvas:c', path: PATHS.canvas('canvas:c'), members: 3, ended: 1 }
     const states = ['pending', 'about-to-start', 'skipped', 'cancelled'] as const
     expect(states.map(state => explainMember({ ...about, state }).reason)).toEqual([
       ...['canvas', 'canvas'],

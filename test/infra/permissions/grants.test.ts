@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import type { Grantee } from '../../../infra/index.ts'
 import { aSystem, readTemplate } from '../synthesised.ts'
 
-/** The policies that programs of users get. test/system/permissions/grants.test.ts tries what they allow. */
+/** The policies that programs of users get. test/system/permissions/grants.slow.test.ts tries what they allow. */
 
 type Statement = {
   readonly Action: string | string[]

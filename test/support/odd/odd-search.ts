@@ -38,10 +38,10 @@ export async function sendOddRequests({
     const api = await anOddApi(await stores?.())
     const count = Math.min(REQUESTS_A_SYSTEM, requests - done)
     for (const request of generated(count, seed + done)) {
-      const answer = await answered(api, request)
+      const answer = await answeredByStore(api, request, stores !== undefined)
       if (answer.status < 300) accepted += 1
       const fault = faultOf(request, answer)
-      if (fault !== undefined) faults.push(`${fault}: ${shown(request)}`)
+      if (fault !== undefined) faults.push(`${fault}: ${shown(request)}${logged(api)}`)
     }
   }
   return { faults, accepted }
@@ -62,6 +62,20 @@ async function answered({ app }: TestApi, { method, target, headers, body }: Odd
     type: response.headers.get('content-type') ?? '',
     text: await response.text(),
   }
+}
+
+const UNAVAILABLE = 503
+const TRIES_MAX = 5
+
+/**
+ * Sends a request again, as clients do, when a real store did not answer. DynamoDB Local, which all files of a test run share, fails
+ * single requests on a busy machine. A request that fails each time is a fault of ours.
+ */
+async function answeredByStore(api: TestApi, request: OddRequest, isReal: boolean): Promise<Answered> {
+  let answer = await answered(api, request)
+  for (let tries = 1; isReal && answer.status === UNAVAILABLE && tries < TRIES_MAX; tries++)
+    answer = await answered(api, request)
+  return answer
 }
 
 function decodedOnce(path: string): string {
@@ -99,6 +113,12 @@ function parsed(text: string): unknown {
 
 function shown({ method, target, headers, body }: OddRequest): string {
   return `${method} ${target} ${JSON.stringify(headers)} ${body?.slice(0, 2_000)}`
+}
+
+/** The last line that the API logged: it has the cause of an answer of 500 or more. */
+function logged({ complaints }: TestApi): string {
+  const last = complaints.at(-1)
+  return last ? `; logged ${last.message} ${JSON.stringify(last.fields)}` : ''
 }
 
 /** An API, and the changes of its system that the table's stream would show. */
@@ -156,7 +176,8 @@ export async function surviveOddTasks({
     const every = Math.ceil(others.length / tasks.length)
     const writing = tasks.flatMap((task, at) => [task, ...others.slice(at * every, (at + 1) * every)])
     while (writing.length > 0 && total < accepted) {
-      const sent = await acceptedAmong(api, writing, Math.min(REQUESTS_A_CHECK, accepted - total))
+      const count = Math.min(REQUESTS_A_CHECK, accepted - total)
+      const sent = await acceptedAmong(api, writing, { count, isReal: stores !== undefined })
       total += sent.length
       const found = await brokenWork(api)
       faults.push(...found.map(what => `${what} after ${sent.map(shown).join('\n')}`))
@@ -166,12 +187,16 @@ export async function surviveOddTasks({
 }
 
 /** Takes and sends requests from the list until `count` of them have been accepted. Returns the accepted ones. */
-async function acceptedAmong(api: TestApi, requests: OddRequest[], count: number): Promise<OddRequest[]> {
+async function acceptedAmong(
+  api: TestApi,
+  requests: OddRequest[],
+  { count, isReal }: { count: number; isReal: boolean },
+): Promise<OddRequest[]> {
   const accepted: OddRequest[] = []
   while (accepted.length < count) {
     const request = requests.shift()
     if (!request) break
-    if ((await answered(api, request)).status < 300) accepted.push(request)
+    if ((await answeredByStore(api, request, isReal)).status < 300) accepted.push(request)
   }
   return accepted
 }

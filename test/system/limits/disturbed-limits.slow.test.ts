@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import type { Given } from '../../support/http/http-workers.ts'
 import {
@@ -61,6 +60,10 @@ function lostRuns(tasks: readonly Given[]): LostRun[] {
 function nextStart(tasks: readonly Given[], userId: string, after: number): number {
   const starts = spansOf(tasks.filter(task => task.userId === userId)).map(({ from }) => from)
   return Math.min(...starts.filter(from => from >= after))
+}
+
+async function counts(type: string): Promise<{ running: number; succeeded: number }> {
+  return (await system().call('GET', `/v1/types/${type}/counts`)).body
 }
 
 let occupations = 0
@@ -126,7 +129,7 @@ describe('a pause', () => {
       'probe',
       many(count, 'pause-', () => ({ input: { sleepMs: 150 } })),
     )
-    if (isFullScale) await sleep(300)
+    if (isFullScale) await expect.poll(async () => (await counts('probe')).succeeded).toBeGreaterThan(0)
     else await publishing
     const paused = await system().call('POST', '/v1/types/probe/pause')
     const acknowledgedAt = Date.now()
@@ -136,8 +139,12 @@ describe('a pause', () => {
       'probe',
       many(1, 'pause-late', () => ({})),
     )
-    await sleep(500)
-    const { body: waiting } = await system().call('GET', '/v1/tasks/probe:pause-late0')
+    // Now a start would be possible, but for the pause.
+    await expect.poll(async () => (await counts('probe')).running).toBe(0)
+    const waiting = await system().taskWhen(
+      'probe:pause-late0',
+      ({ statusReason }) => statusReason === 'paused',
+    )
     const resumedAt = Date.now()
     const resumed = await system().call('POST', '/v1/types/probe/resume')
     await succeeded('probe', 'pause-late', 1, 240_000)

@@ -1,7 +1,6 @@
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type LocalSystem, startLocalSystem } from '../../support/local-system/local-system.ts'
 import { aShiftedClock, type ShiftedClock } from '../../support/local-system/shifted-clock.ts'
@@ -58,13 +57,12 @@ describe('tasks are found', () => {
     const handlers = system.cloud.mapping('Probe')
     handlers.pause()
     for (const key of keys('paused')) await system.publish({ type: 'probe', key, input: {} })
-    await sleep(500)
-    const waiting = await system.call('GET', '/v1/types/probe/counts')
+    const counts = async () => (await system.call('GET', '/v1/types/probe/counts')).body
+    await expect.poll(counts).toMatchObject({ ready: 5, succeeded: 0 })
 
     handlers.resume()
     const done = await Promise.all(keys('paused').map(key => system.taskWhen(`probe:${key}`, succeeded)))
 
-    expect(waiting.body).toMatchObject({ ready: 5, succeeded: 0 })
     expect(done.map(({ runs }) => runs.length)).toEqual([1, 1, 1, 1, 1])
   })
 
@@ -95,7 +93,7 @@ describe('tasks are found', () => {
     })
     ids.push(await system.publish({ type: 'probe', key: 'dropped', input: {} }))
     await expect.poll(() => dropped).toBe(1)
-    await sleep(1_000)
+    await Promise.all(ids.map(id => system.taskWhen(id, ({ status }) => status === 'ready')))
     clock.moveTo(clock.now() + GRACE_MS)
     const before = await Promise.all(ids.map(id => system.call('GET', `/v1/tasks/${id}`)))
 
@@ -143,8 +141,9 @@ describe('a type whose handler is deployed later', () => {
     await earlier.call('PUT', '/v1/types/probe', { kind: 'handler' })
     const ids = await Promise.all(
       keys('later').map(key => earlier.publish({ type: 'probe', key, input: {} })),
-    ).finally(() => sleep(300))
-    const waiting = await earlier.call('GET', `/v1/tasks/${ids[0]}`)
+    )
+    const isWaiting = ({ statusReason }: { readonly statusReason?: string }) => statusReason === 'no-handler'
+    const waiting = await earlier.taskWhen(ids[0] ?? '', isWaiting)
     await earlier.stop()
 
     const later = await startLocalSystem({ dataDir, environment })
@@ -153,7 +152,7 @@ describe('a type whose handler is deployed later', () => {
       await later.cloud.scheduler.fire('Sweep')
       const done = await Promise.all(ids.map(id => later.taskWhen(id, succeeded, 20_000)))
 
-      expect(waiting.body).toMatchObject({ status: 'ready', statusReason: 'no-handler' })
+      expect(waiting).toMatchObject({ status: 'ready', statusReason: 'no-handler' })
       expect(done.map(({ attempts }) => attempts.used)).toEqual([1, 1, 1, 1, 1])
     } finally {
       await later.stop()

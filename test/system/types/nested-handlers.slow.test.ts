@@ -28,7 +28,7 @@ function synthesise(): string {
 }
 
 function flowBeside(entry: string): string {
-  const definer = JSON.stringify(resolve('shared/define/define-flow.ts'))
+  const definer = JSON.stringify(resolve('shared/define/flow/define-flow.ts'))
   const steps = [IN_OWN_STACK, NESTED].map(type => ({ name: type, do: type }))
   const file = join(dirname(entry), 'flow.ts')
   writeFileSync(

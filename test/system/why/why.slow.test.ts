@@ -1,5 +1,10 @@
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
+import { DeleteMessageCommand, ReceiveMessageCommand, SQSClient } from '@aws-sdk/client-sqs'
+import { DynamoDBDocumentClient, UpdateCommand } from '@aws-sdk/lib-dynamodb'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { whyPath } from '../../../shared/api/paths.ts'
+import { canvasPath, taskPath, whyPath } from '../../../shared/api/paths.ts'
+import { HEAD_SORT_KEY, PRIMARY_KEY } from '../../../shared/aws/dynamo/keys.ts'
+import { createTypeStore } from '../../../shared/aws/dynamo/types/type-store.ts'
 import { type LocalSystem, startLocalSystem } from '../../support/local-system/local-system.ts'
 
 /** Every reason of `GET /v1/tasks/{id}/why` that the local system can show, and the cost of each answer. */
@@ -135,6 +140,21 @@ describe('a task that a limit holds back says so', () => {
     expect(answer.sentence).toContain('under the rate limit of 1 start per 10 min of slow, at ')
   })
 
+  it('concurrency-limit, with the path of a holder whose id needs another form', async () => {
+    await put('single', { limits: { concurrency: { max: 1 } } })
+    const holder = await system.publish({ type: 'single', key: 'a/b?c', leaseMs: 600_000 })
+    await claim('single')
+    const id = await system.publish({ type: 'single', key: 'next/one' })
+    await claim('single', 'ben')
+    await system.taskWhen(id, ({ statusReason }) => statusReason === 'concurrency-limit')
+
+    const { next } = await why(id)
+
+    const [, path = ''] = /POST (\S+)\/cancel/.exec(next) ?? []
+    expect(path).toBe(taskPath(holder))
+    expect((await system.call('POST', `${path}/cancel`)).status).toBe(200)
+  })
+
   it('concurrency-limit, with the tasks that hold the permits', async () => {
     await put('narrow', { limits: { concurrency: { max: 2 } } })
     for (const key of ['one', 'two']) await system.publish({ type: 'narrow', key, leaseMs: 600_000 })
@@ -233,21 +253,102 @@ describe('a task that can be claimed says what stands before it', () => {
   })
 })
 
+describe('a task that nothing has taken for an hour', () => {
+  const longAgo = Date.now() - HOUR_MS
+
+  it('stuck, when its message is gone', async () => {
+    const mapping = system.cloud.mapping('WordCount')
+    mapping.pause()
+    await backdateType('word-count', longAgo)
+    const id = await system.publish({ type: 'word-count', key: 'forgotten', input: { text: 'a' } })
+    await system.answerWhen(whyPath(id), ({ queue }) => queue?.messages === 1)
+    await backdateTask(id, longAgo)
+
+    // The sweeper may send the message again, since it is due for so long.
+    await expect
+      .poll(async () => {
+        await dropMessages('WordCountTasksQueue')
+        return (await why(id)).reason
+      })
+      .toBe('stuck')
+    const answer = await why(id)
+    await system.call('DELETE', `/v1/tasks/${id}`)
+    mapping.resume()
+
+    expect(answer).toMatchObject({ status: 'ready', reason: 'stuck', since: new Date(longAgo).toISOString() })
+    expect(answer.sentence).toMatch(
+      /is stuck: a worker of word-count could take it since .* \(60 min ago\), and none has\.$/,
+    )
+    expect(answer.next).toContain('docs/operations.md')
+  })
+
+  it('not stuck, but behind others, when messages wait in its queue', async () => {
+    const mapping = system.cloud.mapping('WordCount')
+    mapping.pause()
+    const ids: string[] = []
+    for (const key of ['kept', 'also-kept'])
+      ids.push(await system.publish({ type: 'word-count', key, input: { text: 'a' } }))
+    const [id = ''] = ids
+    await system.answerWhen(whyPath(id), ({ queue }) => queue?.messages >= 2)
+    await backdateTask(id, longAgo)
+
+    const answer = await why(id)
+    mapping.resume()
+
+    expect(answer.reason).toBe('backlog')
+  })
+})
+
+/** Moves all times of a task back, as if nothing had touched it since. */
+async function backdateTask(id: string, at: number): Promise<void> {
+  const Key = { [PRIMARY_KEY.partition]: id, [PRIMARY_KEY.sort]: HEAD_SORT_KEY }
+  await documents().send(
+    new UpdateCommand({
+      ...{ TableName: tableName(), Key, UpdateExpression: 'SET updated = :at, due = :at' },
+      ExpressionAttributeValues: { ':at': at },
+    }),
+  )
+}
+
+/** Moves the registration of a type back: no task is stuck soon after its type changed. */
+async function backdateType(type: string, at: number): Promise<void> {
+  const store = createTypeStore(documents(), { table: tableName(), clock: Date })
+  const present = await store.get(type)
+  if (!present) throw new Error(`there is no type ${type}`)
+  const next = { ...present, version: present.version + 1, updatedAt: at, handlerSince: at }
+  expect(await store.put(next, present.version)).toBe(true)
+}
+
+/** Takes all messages out of a queue. */
+async function dropMessages(queue: string): Promise<void> {
+  const QueueUrl = system.cloud.resource('AWS::SQS::Queue', queue).physicalId
+  const sqs = new SQSClient(system.cloud.clientOptions)
+  const { Messages = [] } = await sqs.send(new ReceiveMessageCommand({ QueueUrl, MaxNumberOfMessages: 10 }))
+  for (const { ReceiptHandle } of Messages)
+    await sqs.send(new DeleteMessageCommand({ QueueUrl, ReceiptHandle }))
+}
+
+const documents = () => DynamoDBDocumentClient.from(new DynamoDBClient(system.cloud.clientOptions))
+const tableName = () => String(system.cloud.outputs.TableName)
+
 describe('a member of a canvas that is not published yet', () => {
   it('says for which canvas it waits, and what to ask without it', async () => {
     await put('link')
     const chain = [{ type: 'link', delayMs: HOUR_MS }, { type: 'link' }]
+    const odd = await system.call('POST', '/v1/canvases', { key: 'a/b', chain })
     const { body } = await system.call('POST', '/v1/canvases', { key: 'waits', chain })
     const member: string = body.taskIds[1]
 
     const answer = await why(member, '?canvasId=canvas:waits')
     const without = await system.call('GET', whyPath(member))
     const other = await system.call('GET', `${whyPath('link:1')}?canvasId=canvas:waits`)
+    const ofOdd = await why(odd.body.taskIds[1], '?canvasId=canvas:a%2Fb')
 
     expect(answer).toMatchObject({ id: member, status: 'pending', reason: 'canvas' })
     expect(answer.sentence).toContain('waits for other members of canvas:waits: 0 of 2 members have ended')
     expect(without).toMatchObject({ status: 404, body: { detail: expect.stringContaining('canvasId') } })
     expect(other.status).toBe(404)
+    expect(ofOdd.next).toContain(`GET ${canvasPath('canvas:a/b')} shows its members.`)
   })
 })
 

@@ -1,6 +1,5 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { type LocalSystem, startLocalSystem } from '../../support/local-system/local-system.ts'
 
@@ -99,7 +98,6 @@ describe.skipIf(!hasPython)('the worker in Python', () => {
 
     expect(code).toBe(0)
     expect((await system.call('GET', `/v1/tasks/${id}`)).body).toMatchObject({ status: 'succeeded' })
-    await sleep(300)
     expect((await system.call('GET', `/v1/tasks/${TYPE}:nobody`)).body.status).toBe('ready')
   })
 

@@ -1,9 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { scaled } from '../../support/scale.ts'
 import { aWorkerFleet, hasEnded, measured, statesOf } from '../../support/workers/worker-fleet.ts'
 
-const { system, aWorker, publishAll } = aWorkerFleet()
+const { system, aWorker, publishAll, startsOf } = aWorkerFleet()
 
 async function counts(type: string): Promise<{ open: number }> {
   const { body } = await system().call('GET', `/v1/types/${type}/counts`)
@@ -14,15 +13,23 @@ it('worker processes are restarted one after the other, and every task succeeds 
   const args = ['--concurrency', '10', '--drain-ms', '500']
   let [oldest, youngest] = await Promise.all([aWorker(args), aWorker(args)])
   const begunAt = Date.now()
-  const short = await publishAll(scaled(90, 480), 'rolling-', { type: 'video', input: { sleepMs: 100 } })
-  const long = await publishAll(scaled(12, 20), 'rolling-long-', {
-    type: 'video',
-    input: { sleepMs: 1_500 },
-  })
+  const ids: string[] = []
+  const publish = async (count: number, sleepMs: number) => {
+    const input = { report: system().reportUrl, sleepMs }
+    ids.push(...(await publishAll(count, `rolling-${ids.length}-`, { type: 'video', input })))
+  }
+  await publish(scaled(90, 480), 100)
+  await publish(scaled(12, 20), 1_500)
 
   const stops: number[] = []
   for (let round = 0; round < 3; round++) {
-    await sleep(400)
+    // The worker that is to stop has work, however fast the others are.
+    await expect
+      .poll(async () => {
+        await publish(5, 100)
+        return startsOf('rolling-').some(({ pid }) => pid === oldest.pid)
+      })
+      .toBe(true)
     const stoppedAt = Date.now()
     oldest.signal('SIGTERM')
     const [code, next] = await Promise.all([oldest.ended, aWorker(args)])
@@ -31,9 +38,9 @@ it('worker processes are restarted one after the other, and every task succeeds 
     ;[oldest, youngest] = [youngest, next]
   }
   await expect.poll(async () => (await counts('video')).open, { interval: 500 }).toBe(0)
-  measured(`${short.length + long.length} tasks over three rolling restarts`, Date.now() - begunAt)
+  measured(`${ids.length} tasks over three rolling restarts`, Date.now() - begunAt)
   const tasks = []
-  for (const id of [...short, ...long]) tasks.push(await system().taskWhen(id, hasEnded, 0))
+  for (const id of ids) tasks.push(await system().taskWhen(id, hasEnded, 0))
   measured('longest restart of a worker', Math.max(...stops))
 
   expect(new Set(tasks.map(({ status }) => status))).toEqual(new Set(['succeeded']))

@@ -37,7 +37,11 @@ function aProject(files: Readonly<Record<string, string>> = {}) {
     ...files,
   }
   for (const [name, text] of Object.entries(all)) write(name, text)
-  const bundles = createBundles({ folder, app: 'true', context: {}, generated: join(folder, '.baton') })
+  const inputs = new Set<string>()
+  const project = { folder, app: 'true', context: {}, generated: join(folder, '.baton') }
+  const bundles = createBundles(project, files => {
+    for (const file of files) inputs.add(file)
+  })
   opened.push(bundles)
   const spec = (name: string, more: Partial<BundleSpec> = {}): BundleSpec => ({
     types: [name],
@@ -47,7 +51,7 @@ function aProject(files: Readonly<Record<string, string>> = {}) {
     root: folder,
     ...more,
   })
-  return { folder, bundles, write, spec }
+  return { folder, bundles, inputs, write, spec }
 }
 
 /** The folder of a bundle that was made again with new code. */
@@ -91,7 +95,7 @@ test('stack traces name the files of the project', async () => {
 })
 
 test('a shared file reaches all of them; a file of none reaches none', async () => {
-  const { bundles, write, spec, folder } = aProject()
+  const { bundles, write, spec } = aProject()
   await bundles.folderOf('A', spec('a'))
   await bundles.folderOf('B', spec('b'))
 
@@ -100,7 +104,15 @@ test('a shared file reaches all of them; a file of none reaches none', async () 
 
   expect(byShared.map(({ key }) => key)).toEqual(['A', 'B'])
   expect(byOther).toEqual([])
-  expect(bundles.inputs()).toContain(join(folder, 'shared.ts'))
+})
+
+test('the files of a bundle are told when it is first made, so that they are watched from then on', async () => {
+  const { bundles, inputs, spec, folder } = aProject()
+  expect([...inputs]).toEqual([])
+
+  await bundles.folderOf('A', spec('a'))
+
+  expect([...inputs].sort()).toEqual([join(folder, 'a.ts'), join(folder, 'shared.ts')])
 })
 
 test('a change that changes no code replaces nothing', async () => {
@@ -192,7 +204,7 @@ test('old code is kept for the processes that run it, but not for ever', async (
 })
 
 test('handlers import the executor from a bundle that they share, and follow its changes', async () => {
-  const { bundles, write, spec, folder } = aProject({
+  const { bundles, inputs, write, spec, folder } = aProject({
     'executor.ts': 'export const executorOf = (answer: string) => () => answer + ", executed"',
     'a.ts': 'import { executorOf } from "./executor.ts"; export const handler = executorOf("a")',
     'b.ts': 'import { executorOf } from "./executor.ts"; export const handler = executorOf("b")',
@@ -204,7 +216,7 @@ test('handlers import the executor from a bundle that they share, and follow its
   expect([await answerOf(a), await answerOf(b)]).toEqual(['a, executed', 'b, executed'])
   expect(readFileSync(join(a, 'index.mjs'), 'utf8')).not.toContain('executed')
   expect(readdirSync(join(folder, '.baton/dev/executor'))).toHaveLength(1)
-  expect(bundles.inputs()).toContain(runtime)
+  expect([...inputs]).toContain(runtime)
 
   const rebuilt = await bundles.rebuild(
     write('executor.ts', 'export const executorOf = (answer: string) => () => answer + " anew"'),

@@ -86,7 +86,7 @@ test('an assembly whose synthesis was killed is removed before the next one', as
   const stopping = new AbortController()
   const manifest = join(folder, '.baton/cdk.out/manifest.json')
 
-  const synthesis = synthesise(project, { signal: stopping.signal, inBackground: true })
+  const synthesis = synthesise(project, { signal: stopping.signal, giveWayMs: 5_000 })
   await expect.poll(() => existsSync(manifest)).toBe(true)
   stopping.abort()
   await expect(synthesis).rejects.toThrow('ended with status SIGKILL')
@@ -94,6 +94,32 @@ test('an assembly whose synthesis was killed is removed before the next one', as
 
   expect(existsSync(manifest)).toBe(false)
 })
+
+/** Writes its priorities as they become known: those of its session, as Linux has them. */
+const WATCH_PRIORITY = `
+import { appendFileSync, existsSync, readFileSync } from 'node:fs'
+let last = ''
+setInterval(() => {
+  const now = /nice (.+)/.exec(readFileSync('/proc/self/autogroup', 'utf8'))[1]
+  if (now !== last) appendFileSync('priorities', now + ' ')
+  last = now
+  if (existsSync('end')) process.exit()
+}, 5)`
+
+test.runIf(existsSync('/proc/self/autogroup'))(
+  'a synthesis in the background gives way to handlers, and then gets its full share of a busy machine',
+  async () => {
+    const folder = anApp(WATCH_PRIORITY)
+    const priorities = () => readIfThere(join(folder, 'priorities')).trim().split(' ')
+
+    const synthesis = synthesise(readProject(folder), { giveWayMs: 500 })
+
+    await expect.poll(() => priorities().at(-1)).toBe('0')
+    writeFileSync(join(folder, 'end'), '')
+    await synthesis
+    expect(priorities().slice(-2)).toEqual(['5', '0'])
+  },
+)
 
 test('an app whose synthesis is under way ends with the process that asked for it', async () => {
   const folder = anApp(`

@@ -69,6 +69,62 @@ test('files of a new folder are seen, and a removed file is', async () => {
   await expect.poll(() => seen).toContain('new/inner/d.ts')
 })
 
+test.each([
+  ['removed and made again', (folder: string) => rmSync(folder, { recursive: true })],
+  ['replaced by another', (folder: string) => renameSync(folder, `${folder}-before`)],
+])('a folder that is %s is watched as before, with the folders in it', async (_how, takeAway) => {
+  const folder = aFolder({ 'tasks/a.ts': '1', 'tasks/in/b.ts': '1', 'tasks/gone.ts': '1' })
+  const { seen, write } = watching(folder)
+  const forgetSeen = () => void seen.splice(0)
+
+  takeAway(join(folder, 'tasks'))
+  await expect
+    .poll(() => seen)
+    .toEqual(expect.arrayContaining(['tasks/a.ts', 'tasks/in/b.ts', 'tasks/gone.ts']))
+  forgetSeen()
+  mkdirSync(join(folder, 'tasks/in'), { recursive: true })
+  for (const name of ['tasks/a.ts', 'tasks/in/b.ts']) write(name, '2')
+  await expect.poll(() => seen).toEqual(expect.arrayContaining(['tasks/a.ts', 'tasks/in/b.ts']))
+  forgetSeen()
+
+  for (const name of ['tasks/a.ts', 'tasks/in/b.ts']) write(name, '3')
+
+  await expect.poll(() => seen).toEqual(expect.arrayContaining(['tasks/a.ts', 'tasks/in/b.ts']))
+})
+
+test('saves in a folder that was replaced within one burst are seen', async () => {
+  const folder = aFolder({ 'tasks/in/a.ts': '1' })
+  const { seen, write, settled } = watching(folder)
+
+  for (const text of ['2', '3']) {
+    rmSync(join(folder, 'tasks'), { recursive: true })
+    mkdirSync(join(folder, 'tasks/in'), { recursive: true })
+    write('tasks/in/a.ts', text)
+  }
+  expect(await settled()).toContain('tasks/in/a.ts')
+  seen.splice(0)
+  write('tasks/in/a.ts', '4')
+
+  await expect.poll(() => seen).toContain('tasks/in/a.ts')
+})
+
+test('a further folder that is removed and made again is watched as before', async () => {
+  const { watcher, seen } = watching(aFolder())
+  const other = aFolder({ 'built/b.ts': '1' })
+  const built = join(other, 'built')
+  watcher.also(built)
+
+  rmSync(built, { recursive: true })
+  await expect.poll(() => seen.filter(name => name.endsWith('b.ts'))).toHaveLength(1)
+  mkdirSync(built)
+  writeFileSync(join(built, 'b.ts'), '2')
+  await expect.poll(() => seen.filter(name => name.endsWith('b.ts')).length).toBeGreaterThan(1)
+  const before = seen.length
+  writeFileSync(join(built, 'b.ts'), '3')
+
+  await expect.poll(() => seen.length).toBeGreaterThan(before)
+})
+
 test('generated and installed folders, and files of editors, are not seen', async () => {
   const folder = aFolder({
     'node_modules/x/i.js': '1',
@@ -94,6 +150,21 @@ test('a folder that is left out by its path is not seen, also when it is new', a
   write('in/state/a.ts', '2')
 
   expect(await settled()).toEqual(['in/state/a.ts'])
+})
+
+test('a watched folder that is left out later is not seen from then on', async () => {
+  const folder = aFolder()
+  const leftOut: string[] = []
+  const { write, seen, settled } = watching(folder, leftOut)
+  mkdirSync(join(folder, 'state/deep'), { recursive: true })
+  for (const name of ['state/a.json', 'state/deep/b.json']) write(name, '1')
+  await expect.poll(() => seen).toEqual(expect.arrayContaining(['state/a.json', 'state/deep/b.json']))
+
+  leftOut.push('state', 'state/deep')
+  seen.splice(0)
+  for (const name of ['state/a.json', 'state/deep/b.json']) write(name, '2')
+
+  expect(await settled()).toEqual([])
 })
 
 test('a file that is written with the same content has not changed', async () => {

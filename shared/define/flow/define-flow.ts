@@ -1,13 +1,14 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import { defined } from '../core/defined.ts'
-import type { TypeConfiguration, TypeLimits } from '../core/types/task-type.ts'
-import type { AsJson } from './as-json.ts'
-import type { TaskDefinition } from './define-task.ts'
-import { distinctTasks } from './distinct-tasks.ts'
-import { configuredSteps, type FlowStep, refuseFlow, tasksOf } from './flow-steps.ts'
+import { defined } from '../../core/defined.ts'
+import type { TypeConfiguration, TypeLimits } from '../../core/types/task-type.ts'
+import type { AsJson } from '../as-json.ts'
+import type { TaskDefinition } from '../define-task.ts'
+import { distinctTasks } from '../distinct-tasks.ts'
+import { type Signature, type SignatureOptions, signatureOf, type WithArguments } from '../signature.ts'
+import { refuseTypeName } from '../type-name.ts'
+import { configuredSteps, type FlowStep, tasksOf } from './flow-steps.ts'
 import type { CheckedSteps, FlowOutput, ParamsOf } from './flow-types.ts'
-import { type Signature, type SignatureOptions, signatureOf, type WithArguments } from './signature.ts'
-import { refuseTypeName } from './type-name.ts'
+import { refuseFlow } from './refuse-flow.ts'
 
 /** A task type whose tasks run as a list of steps, as `defineFlow` returns it. Each step is done by a task type. */
 export type Flow<Input = unknown, Output = unknown, Name extends string = string> = {

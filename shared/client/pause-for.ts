@@ -1,5 +1,5 @@
 /** Resolves after `ms`, or as soon as `signal` aborts. */
-export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
+export function pauseFor(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise(resolve => {
     const done = () => {
       clearTimeout(timer)

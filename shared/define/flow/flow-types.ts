@@ -1,6 +1,6 @@
-import type { AnyTask, InputOf, OutputOf } from './any-definition.ts'
+import type { AnyTask, InputOf, OutputOf } from '../any-definition.ts'
+import type { Known, Wrong } from '../wrong.ts'
 import type { FlowStep } from './flow-steps.ts'
-import type { Known, Wrong } from './wrong.ts'
 
 /**
  * The type that the steps must have, so that each task accepts its input. That input is the step's own `input`, or else
