@@ -162,14 +162,13 @@ describe.skipIf(chromiumPath === undefined)('a reader', () => {
   })
 
   it('asks in rounds that are two seconds apart, whatever happens meanwhile', async () => {
-    await page.goto('/types/by-hand')
-    await page.getByRole('region', { name: 'Lateness' }).waitFor()
-    await page.waitForLoadState('networkidle', { timeout: 5_000 }).catch(() => undefined)
     const asked = new Map<string, number[]>()
     page.on('request', request => {
       const { pathname } = new URL(request.url())
       if (pathname !== '/v1/events') asked.set(pathname, [...(asked.get(pathname) ?? []), Date.now()])
     })
+    await page.goto('/types/by-hand')
+    await page.getByRole('region', { name: 'Lateness' }).waitFor()
 
     for (let nth = 0; nth < 20; nth++) {
       await system.publish({ type: 'by-hand', delayMs: 60_000 })

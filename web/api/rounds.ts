@@ -9,6 +9,10 @@ import { isShort, queries } from './queries.ts'
  */
 
 const touched = new Map<string, QueryKey>()
+/** When each question was last asked, by its hash. */
+const askedAt = new Map<string, number>()
+/** Timers of browsers are late by some milliseconds, so that two rounds may be a little nearer to each other than their pace. */
+const TIMER_MS = 100
 
 /** Marks the answers whose keys begin so. The next round asks them again. */
 export function touch(queryKey: QueryKey): void {
@@ -17,6 +21,11 @@ export function touch(queryKey: QueryKey): void {
 
 /** Has rounds follow each other for as long as the page is open. `before` runs at the beginning of each. */
 export function startRounds(before: () => void): void {
+  queries.getQueryCache().subscribe(({ type, query, ...event }) => {
+    if (type === 'updated' && 'action' in event && event.action.type === 'fetch') {
+      askedAt.set(query.queryHash, Date.now())
+    }
+  })
   setInterval(() => {
     if (document.visibilityState === 'hidden') return
     before()
@@ -37,8 +46,8 @@ function round(): void {
 
 function isDue(query: Query): boolean {
   const { pace, restMs = 0 } = query.meta ?? {}
-  const age = Date.now() - Math.max(query.state.dataUpdatedAt, query.state.errorUpdatedAt)
-  if (query.state.isInvalidated) return age >= restMs
+  const age = Date.now() - (askedAt.get(query.queryHash) ?? 0) + TIMER_MS
+  if (query.state.isInvalidated) return age >= Math.max(restMs, PACE_MS)
   const ms = typeof pace === 'function' ? pace(query.state.data) : pace
   return ms !== undefined && age >= ms
 }
