@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
+import type { ApiTask } from '../../shared/api/tasks.ts'
 import { type ReadList, taskPage } from '../../web/api/merged-lists.ts'
 
 /** The list of tasks of many types. The API's lists are made up. */
@@ -9,7 +10,7 @@ const TASKS_OF_TYPE = 12
 
 const at = (minute: number) => new Date(minute * 60_000).toISOString()
 
-const listPage = (async ({ type = [], limit = 20, cursor = '0' }) => {
+const listPage: ReadList = async ({ type = [], limit = 20, cursor = '0' }) => {
   asked.push([type].flat())
   const all = [type]
     .flat()
@@ -21,9 +22,9 @@ const listPage = (async ({ type = [], limit = 20, cursor = '0' }) => {
     )
     .sort((a, b) => (a.createdAt < b.createdAt ? 1 : -1))
   const next = Number(cursor) + limit
-  const items = all.slice(Number(cursor), next)
+  const items = all.slice(Number(cursor), next) as unknown as ApiTask[]
   return { items, ...(next < all.length && { nextCursor: String(next) }) }
-}) as unknown as ReadList
+}
 
 const types = (count: number) => Array.from({ length: count }, (_, nth) => `t${nth}`)
 

@@ -92,15 +92,13 @@ async function putAll({ documents, table }: DynamoStores, items: readonly object
   const batches = many(Math.ceil(items.length / 25), nth => items.slice(nth * 25, nth * 25 + 25))
   for (let at = 0; at < batches.length; at += 8) {
     await Promise.all(
-      batches
-        .slice(at, at + 8)
-        .map(batch =>
-          documents.send(
-            new BatchWriteCommand({
-              RequestItems: { [table]: batch.map(Item => ({ PutRequest: { Item } })) },
-            }),
-          ),
+      batches.slice(at, at + 8).map(batch =>
+        documents.send(
+          new BatchWriteCommand({
+            RequestItems: { [table]: batch.map(Item => ({ PutRequest: { Item } })) },
+          }),
         ),
+      ),
     )
   }
 }

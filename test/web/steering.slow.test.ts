@@ -165,7 +165,8 @@ describe.skipIf(chromiumPath === undefined)('a reader', () => {
     const asked = new Map<string, number[]>()
     page.on('request', request => {
       const { pathname } = new URL(request.url())
-      if (pathname !== '/v1/events') asked.set(pathname, [...(asked.get(pathname) ?? []), Date.now()])
+      if (pathname.startsWith('/v1/') && pathname !== '/v1/events')
+        asked.set(pathname, [...(asked.get(pathname) ?? []), Date.now()])
     })
     await page.goto('/types/by-hand')
     await page.getByRole('region', { name: 'Lateness' }).waitFor()

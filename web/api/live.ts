@@ -63,7 +63,8 @@ async function readEvents(signal: AbortSignal): Promise<boolean> {
     }
     return false
   } catch (error) {
-    return !signal.aborted && isStatus(error, 501)
+    // A system that demands signatures refuses the stream, too.
+    return !signal.aborted && (isStatus(error, 501) || isStatus(error, 403))
   }
 }
 

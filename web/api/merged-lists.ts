@@ -45,7 +45,8 @@ export async function taskPage(
   return { items, ...(rest.length > 0 && { next: rest }) }
 }
 
-function partsOf({ type = [] }: ListFilter): Part[] {
+function partsOf({ type: given = [] }: ListFilter): Part[] {
+  const type = [given].flat()
   const count = Math.max(1, Math.ceil(type.length / LISTED_TYPES_MAX))
   return Array.from({ length: count }, (_, nth) => ({
     type: type.slice(nth * LISTED_TYPES_MAX, (nth + 1) * LISTED_TYPES_MAX),

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
-import { useMemo, useState } from 'react'
+import { useEffect, useMemo, useState } from 'react'
 import type { PublishBody } from '../../shared/api/publish.ts'
 import type { ApiTask } from '../../shared/api/tasks.ts'
 import { baton } from '../api/baton.ts'
@@ -112,6 +112,9 @@ function InputFields({
   const [isText, setText] = useState(form === undefined)
   const [value, setValue] = useState(() => given ?? (form && firstValue(form)))
   const [text, setInputText] = useState(() => textOf(given ?? (form && firstValue(form))))
+  // Without a change, what the form begins with is published.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: later changes are told as they happen
+  useEffect(() => onChange({ value }), [])
   const change = (changed: JsonValue | undefined) => {
     setValue(changed)
     onChange({ value: changed })
@@ -131,7 +134,7 @@ function InputFields({
   return (
     <div className="stack">
       {form && (
-        <fieldset className="segments" aria-label="How to enter the input">
+        <fieldset className="segments" aria-label="Input as">
           <button type="button" aria-pressed={!isText} onClick={() => showText(false)}>
             Form
           </button>
