@@ -137,6 +137,17 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
     examples: ['baton events', 'baton events --type task.failed --task-type resize --json'],
     load: async () => (await import('./operate/events.ts')).events,
   },
+  'dead-letters': {
+    group: 'system',
+    summary: 'lists the messages that were given up, and sends them again',
+    examples: [
+      'baton dead-letters',
+      'baton dead-letters --queue type:resize --all --json',
+      "baton dead-letters replay 'type:resize~00001764000000~0f1c2d3e-4b5a-6978-8796-a5b4c3d2e1f0'",
+      'baton dead-letters replay --queue wake',
+    ],
+    load: async () => (await import('./operate/dead-letters.ts')).deadLetters,
+  },
   doctor: {
     group: 'system',
     summary: 'checks a system, or says why a task does not run',

@@ -1,9 +1,9 @@
-import { composeSystem } from './compose/compose.ts'
+import { composeDiagnosticSystem } from './compose/compose-dead-letters.ts'
 import { allRoutes } from './http/all-routes.ts'
 import { createApi } from './http/create-api.ts'
 import { serveHttp } from './serve-http.ts'
 
-const system = composeSystem()
+const system = composeDiagnosticSystem()
 
 /** The HTTP API behind API Gateway. */
 export const handler = serveHttp(system, createApi(system, allRoutes))

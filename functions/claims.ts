@@ -1,10 +1,10 @@
 import { requiredVariable } from '../shared/aws/environment.ts'
-import { composeSystem } from './compose/compose.ts'
+import { composeDiagnosticSystem } from './compose/compose-dead-letters.ts'
 import { createApi } from './http/create-api.ts'
 import { claimRoutes } from './http/routes/claims.ts'
 import { serveHttp } from './serve-http.ts'
 
-const system = composeSystem()
+const system = composeDiagnosticSystem()
 const pace = {
   retryAfterMs: Number(requiredVariable('BATON_CLAIM_RETRY_MS')),
   maxWaiting: Number(requiredVariable('BATON_CLAIM_MAX_WAITING')),

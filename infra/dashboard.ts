@@ -72,7 +72,7 @@ export function createDashboard(scope: Construct, id: string, parts: Parts, titl
       ],
       [
         graph('Messages that were given up', () =>
-          findAll(scope, isDeadLetterQueue).map(queue => visible(scope, queue)),
+          findAll(scope, isDeadLetterQueue).map(queue => received(scope, queue)),
         ),
         graph('What needs attention, and what was repaired', () => TROUBLE.map(name => outcome(name))),
       ],
@@ -162,4 +162,9 @@ function namedIn({ queue }: QueueConstruct): MetricOptions {
 function labelled(scope: Construct, one: IConstruct) {
   const path = one.node.path.slice(scope.node.path.length + 1)
   return { period: PERIOD, label: path.replace(/\/(Function|Tasks|Queue)$/, '') }
+}
+
+/** The dead-letter queue is emptied within a minute, so the graph shows what arrives. */
+function received(scope: Construct, one: QueueConstruct): IMetric {
+  return one.queue.metricNumberOfMessagesReceived({ ...labelled(scope, one), statistic: 'Sum' })
 }

@@ -58,7 +58,7 @@ export class TaskSystem extends Construct {
       ...(props.warmThroughput && { warmThroughput: props.warmThroughput }),
     })
     const messages = new Messages(this, 'Messages', settings)
-    const timers = new FarTimers(this, 'FarTimers', settings, messages.wake.queue)
+    const timers = new FarTimers(this, 'FarTimers', messages)
     const events = new SystemEvents(this, 'Events', settings)
     this.eventBus = events.bus
     this.parts = { settings, table, messages, timers, events, reach: new TypeReach() }
@@ -90,7 +90,7 @@ export class TaskSystem extends Construct {
   }
 
   /**
-   * Deploys the handler of the task that `props.entry` defines: function, queue with dead-letter queue, mapping, and
+   * Deploys the handler of the task that `props.entry` defines: function, queue, mapping, and
    * the registration of its type. From the 31st on (with `alarms: 'all'` from the 25th on) a handler stands in a nested stack,
    * and `cdk.context.json`, which you commit, records the place of each.
    *
@@ -105,7 +105,7 @@ export class TaskSystem extends Construct {
   }
 
   /**
-   * Deploys one function for all tasks that the files of `props.entries` define: a queue with dead-letter queue, a mapping and the
+   * Deploys one function for all tasks that the files of `props.entries` define: a queue, a mapping and the
    * registration per type. The types share role, memory and code, which saves four resources per type. It has a place like
    * one handler.
    *
@@ -120,7 +120,7 @@ export class TaskSystem extends Construct {
   }
 
   /**
-   * Deploys what your own workers need to serve the task that `props.entry` defines: its queue with dead-letter queue, and
+   * Deploys what your own workers need to serve the task that `props.entry` defines: its queue, and
    * the registration of its type.
    *
    * @throws BatonError `invalid` when the entry defines no task, or one that is served already.
@@ -132,7 +132,7 @@ export class TaskSystem extends Construct {
   }
 
   /**
-   * Deploys workers on Fargate for all tasks that `props.entry` defines: a queue with dead-letter queue and the
+   * Deploys workers on Fargate for all tasks that `props.entry` defines: a queue and the
    * registration per type, and one service that scales by the waiting tasks.
    *
    * @throws BatonError `invalid` when the entry defines no task, or one that is served already.
@@ -176,7 +176,7 @@ export class TaskSystem extends Construct {
 
   /**
    * Grants `fn` to operate over the HTTP API at `BATON_URL`. It may read, retry, cancel, change and remove tasks; pause, resume
-   * and purge types; cancel canvases; and pause, resume and trigger schedules. With `types` it may operate on tasks of these
+   * and purge types; cancel canvases; pause, resume and trigger schedules; and send dead letters again. With `types` it may operate on tasks of these
    * types and on the types themselves. It may not list tasks then: the query names the type, and IAM does not see the query.
    *
    * @throws BatonError `invalid` when `types` is empty or names no type.

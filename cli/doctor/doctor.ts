@@ -8,6 +8,7 @@ import { FAILED_EXIT_CODE } from '../say.ts'
 import { type Context, withSystem } from '../system/with-system.ts'
 import { safeLines } from '../terminal/safe-text.ts'
 import { checkClock } from './check-clock.ts'
+import { checkDeadLetters } from './check-dead-letters.ts'
 import { checkTask } from './check-task.ts'
 import { checkTypes } from './check-types.ts'
 import type { Finding } from './finding.ts'
@@ -17,7 +18,11 @@ export const doctor: DefineCommand = (command, invocation) => {
   withSystem(command, invocation, async (context, _options: object, id?: string) => {
     const findings =
       id === undefined
-        ? [...(await checkClock(context)), ...(await checkTypes(context))]
+        ? [
+            ...(await checkClock(context)),
+            ...(await checkTypes(context)),
+            ...(await checkDeadLetters(context)),
+          ]
         : await checkTask(context, id)
     for (const finding of findings) show(context, finding)
     return findings.some(({ level }) => level === 'wrong') ? FAILED_EXIT_CODE : 0

@@ -1,6 +1,7 @@
 import type { Route } from './route.ts'
 import { canvasRoutes } from './routes/canvases.ts'
 import { claimRoutes } from './routes/claims.ts'
+import { deadLetterRoutes } from './routes/dead-letters.ts'
 import { eventRoutes } from './routes/events.ts'
 import { failureRoutes } from './routes/failures.ts'
 import { loadRoutes } from './routes/load.ts'
@@ -30,6 +31,7 @@ const domain: readonly Route[] = [
   ...eventRoutes,
   ...failureRoutes,
   ...loadRoutes,
+  ...deadLetterRoutes,
 ]
 
 /** Every route of the HTTP API. */

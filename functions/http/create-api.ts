@@ -6,7 +6,7 @@ import type { Problem } from '../../shared/api/problems.ts'
 import { strict } from '../../shared/api/scalars.ts'
 import { invalid, problem, problemOfError } from '../../shared/present/problems.ts'
 import { type ClaimPace, DEFAULT_PACE } from '../../shared/runtime/claim/wait-for-work.ts'
-import type { System } from '../../shared/runtime/kernel/system.ts'
+import type { DiagnosticSystem } from '../../shared/runtime/kernel/system.ts'
 import { cachedAllowance } from '../../shared/runtime/limits/allows-start.ts'
 import { cachedTypeReader } from '../../shared/runtime/types/type-cache.ts'
 import { createHttpWorkers } from '../../shared/runtime/worker/announce-http-workers.ts'
@@ -40,7 +40,7 @@ type Environment = {
  * `fit-answer.ts` keeps the answer below Lambda's limit. `openapi.ts` documents the same routes.
  */
 export function createApi(
-  system: System,
+  system: DiagnosticSystem,
   routes: readonly Route[],
   claimPace: ClaimPace = DEFAULT_PACE,
 ): Hono<Environment> {

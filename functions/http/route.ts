@@ -1,13 +1,13 @@
 import type * as z from 'zod'
 import type { Problem } from '../../shared/api/problems.ts'
 import type { ClaimPace } from '../../shared/runtime/claim/wait-for-work.ts'
-import type { System } from '../../shared/runtime/kernel/system.ts'
+import type { DiagnosticSystem } from '../../shared/runtime/kernel/system.ts'
 import type { StatusReaders } from '../../shared/runtime/read/describe-task.ts'
 import type { HttpWorkers } from '../../shared/runtime/worker/announce-http-workers.ts'
 
 /** The system and the caches that every route works with. */
 export type Api = StatusReaders & {
-  readonly system: System
+  readonly system: DiagnosticSystem
   readonly httpWorkers: HttpWorkers
   readonly claimPace: ClaimPace
 }

@@ -80,8 +80,13 @@ export class TaskApi extends Construct {
       items: ['GetItem', 'BatchGetItem', 'PutItem', 'UpdateItem', 'DeleteItem'],
       queries: ['items', 'view', 'place', 'owner'],
     })
-    // The reason why a task waits names the number of messages in the queue of its type.
-    messages.openTo(this.function, { jobs: true, measures: ['types'] })
+    // The reason why a task waits names the number of messages in the queue of its type. Dead letters are sent again to the queues.
+    messages.openTo(this.function, {
+      wakes: true,
+      jobs: true,
+      dispatchesTo: 'every-type',
+      measures: ['types'],
+    })
     this.claims = new Claims(this, 'Claims', parts, props.claims ?? {}, reservedConcurrency.claims).function
     this.http = this.createHttp(parts, props)
     this.http.addRoutes({

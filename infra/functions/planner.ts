@@ -28,7 +28,6 @@ import { systemCode } from '../bundling/system-code.ts'
 import { watchAttention, watchIteratorAge } from '../monitoring/alarms.ts'
 import type { Parts } from '../parts.ts'
 import { allow } from '../permissions/permissions.ts'
-import { DeadLetterQueue } from '../queues/dead-letter-queue.ts'
 import { PUBLISHER_ACCESS } from '../task-table.ts'
 import { createFunction, reserving } from './functions.ts'
 
@@ -61,8 +60,8 @@ export class Planner extends Construct {
    * The mapping takes minutes to begin. It reads from the start of the stream, so that it misses no record from before. Lambda
    * reports a batch that it gives up only by its position in the stream. The sweeper repairs from the table itself.
    */
-  private readStream({ settings, table }: Parts): void {
-    const failures = new DeadLetterQueue(this, 'Failures', settings).queue
+  private readStream({ messages, table }: Parts): void {
+    const failures = messages.deadLetters.queue
     allow(this.function, { actions: ['sqs:SendMessage'], resources: [failures.queueArn] })
     table.openStreamTo(this.function)
     new EventSourceMapping(this, 'Mapping', {

@@ -11,7 +11,7 @@ import type { FarTimers } from '../queues/far-timers.ts'
 import { PUBLISHER_ACCESS } from '../task-table.ts'
 import { createFunction, reserving } from './functions.ts'
 
-/** The function that repairs, every minute, what lost messages have left behind. */
+/** The function that repairs, every minute, what lost messages have left behind. It also collects the messages that were given up. */
 export class Sweeper extends Construct {
   readonly function: LambdaFunction
 
@@ -40,6 +40,7 @@ export class Sweeper extends Construct {
       dispatchesTo: 'every-type',
       measures: ['types', 'jobs'],
     })
+    messages.deadLetters.openTo(this.function)
     timers.openTo(this.function)
     this.scheduleRounds(timers)
     watchInvocations(this, settings, this.function)

@@ -24,15 +24,16 @@ import { taskMetric } from './monitoring.ts'
 
 const PERIOD = Duration.minutes(ALARM_PERIOD_MINUTES)
 
-/** Adds an alarm on any message in a dead-letter queue. An operator must look at such a message. */
+/**
+ * Adds an alarm on messages that arrive in the dead-letter queue. It counts what the sweeper receives there: the queue is empty again
+ * within a minute, and SQS counts no message as sent that it has moved itself. When the sweeper does not receive, the alarms on its
+ * errors and invocations say so.
+ */
 export function watchDeadLetters(scope: Construct, settings: Settings, queue: IQueue): void {
   addAlarm(scope, 'DeadLetterAlarm', settings, {
-    metric: queue.metricApproximateNumberOfMessagesVisible({
-      period: Duration.minutes(1),
-      statistic: 'Maximum',
-    }),
+    metric: queue.metricNumberOfMessagesReceived({ period: PERIOD, statistic: 'Sum' }),
     isEssential: true,
-    description: 'Messages were given up; look at the dead-letter queue, then redrive or purge it',
+    description: 'Messages were given up; baton dead-letters says which and why, and sends them again',
   })
 }
 

@@ -17,8 +17,9 @@ const PUBLISHING: readonly AllowedRoute[] = [
   route('POST', '/v1/canvases'),
 ]
 
-/** Operations on canvases and schedules, which belong to no type. */
+/** Operations on canvases, schedules and dead letters, which belong to no type. */
 const OPERATING: readonly AllowedRoute[] = [
+  route('POST', '/v1/dead-letters/replay'),
   route('POST', '/v1/canvases/*/cancel'),
   route('POST', '/v1/schedules/*'),
 ]

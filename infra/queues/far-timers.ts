@@ -5,12 +5,11 @@ import { CfnScheduleGroup } from 'aws-cdk-lib/aws-scheduler'
 import type { IQueue } from 'aws-cdk-lib/aws-sqs'
 import { Construct } from 'constructs'
 import { allow } from '../permissions/permissions.ts'
-import type { Settings } from '../settings.ts'
-import { DeadLetterQueue } from './dead-letter-queue.ts'
+import type { Messages } from './queues.ts'
 
 /**
- * The group of the system's EventBridge schedules, and what these need: a role that may send to the wake queue, and a queue
- * for undelivered messages. Deleting the group deletes the schedules in it.
+ * The group of the system's EventBridge schedules, and what these need: a role that may send to the wake queue, and the
+ * dead-letter queue for undelivered messages. Deleting the group deletes the schedules in it.
  */
 export class FarTimers extends Construct {
   readonly group: CfnScheduleGroup
@@ -18,16 +17,16 @@ export class FarTimers extends Construct {
   private readonly wakeQueue: IQueue
   private readonly role: Role
 
-  constructor(scope: Construct, id: string, settings: Settings, wakeQueue: IQueue) {
+  constructor(scope: Construct, id: string, { wake, deadLetters }: Messages) {
     super(scope, id)
-    this.wakeQueue = wakeQueue
+    this.wakeQueue = wake.queue
     this.group = new CfnScheduleGroup(this, 'Group')
-    this.undelivered = new DeadLetterQueue(this, 'Undelivered', settings).queue
+    this.undelivered = deadLetters.queue
     this.role = this.createRole('Role')
-    allowSending(this.role, wakeQueue)
+    allowSending(this.role, this.wakeQueue)
   }
 
-  /** Creates a role that only schedules of this group can assume. It may send to the queue for undelivered messages. */
+  /** Creates a role that only schedules of this group can assume. It may send to the dead-letter queue. */
   createRole(id: string, scope: Construct = this): Role {
     const role = new Role(scope, id, {
       assumedBy: new ServicePrincipal('scheduler.amazonaws.com', {

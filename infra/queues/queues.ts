@@ -1,5 +1,5 @@
 /**
- * The SQS queues of a system. Each is a `source-queue.ts` with a `dead-letter-queue.ts`. `far-timers.ts` holds the EventBridge
+ * The SQS queues of a system. Each is a `source-queue.ts`. All of them share one `dead-letter-queue.ts`. `far-timers.ts` holds the EventBridge
  * schedules for messages that are due later than an SQS delay reaches (15 minutes). This file names the queues and grants
  * their use.
  */
@@ -11,6 +11,7 @@ import { queueNameOf } from '../../shared/core/types/queue-name.ts'
 import { JOBS_TIMEOUT_S, WAKER_TIMEOUT_S } from '../bounds.ts'
 import { allow, type Grantee } from '../permissions/permissions.ts'
 import type { Settings } from '../settings.ts'
+import { DeadLetterQueue } from './dead-letter-queue.ts'
 import { SourceQueue, visibilityFor } from './source-queue.ts'
 
 export type MessageUse = {
@@ -29,6 +30,7 @@ export type MessageUse = {
  * and the queues of the types, which functions find by name.
  */
 export class Messages extends Construct {
+  readonly deadLetters: DeadLetterQueue
   readonly wake: SourceQueue
   readonly jobs: SourceQueue
   private readonly typeQueueArns: string
@@ -37,10 +39,11 @@ export class Messages extends Construct {
   constructor(scope: Construct, id: string, settings: Settings) {
     super(scope, id)
     this.system = settings.system
-    this.wake = new SourceQueue(this, 'Wake', settings, {
+    this.deadLetters = new DeadLetterQueue(this, 'DeadLetters', settings)
+    this.wake = new SourceQueue(this, 'Wake', this.deadLetters, {
       visibilityTimeout: visibilityFor(Duration.seconds(WAKER_TIMEOUT_S)),
     })
-    this.jobs = new SourceQueue(this, 'Jobs', settings, {
+    this.jobs = new SourceQueue(this, 'Jobs', this.deadLetters, {
       visibilityTimeout: visibilityFor(Duration.seconds(JOBS_TIMEOUT_S)),
     })
     // The ARN is a prefix, because policies have at most 10,240 characters. Also, SQS must answer a send to the queue of a type

@@ -11,8 +11,7 @@ import {
   RECEIVES_MAX,
   TIMEOUTS_PER_VISIBILITY,
 } from '../bounds.ts'
-import type { Settings } from '../settings.ts'
-import { DeadLetterQueue } from './dead-letter-queue.ts'
+import type { DeadLetterQueue } from './dead-letter-queue.ts'
 
 export type SourceQueueSpec = {
   /** The physical name, if functions must derive it. @default generated */
@@ -47,14 +46,15 @@ export function concurrencyWithin(name: string, usual: number, reserved: number 
   )
 }
 
-/** A queue that feeds a function or workers, with its dead-letter queue. */
+/** A queue that feeds a function or workers. It gives its messages up to the system's dead-letter queue. */
 export class SourceQueue extends Construct {
   readonly queue: Queue
+  /** The dead-letter queue of the system. All queues share it. */
   readonly deadLetterQueue: Queue
 
-  constructor(scope: Construct, id: string, settings: Settings, spec: SourceQueueSpec) {
+  constructor(scope: Construct, id: string, deadLetters: DeadLetterQueue, spec: SourceQueueSpec) {
     super(scope, id)
-    this.deadLetterQueue = new DeadLetterQueue(this, 'DeadLetters', settings).queue
+    this.deadLetterQueue = deadLetters.queue
     this.queue = new Queue(this, 'Queue', {
       ...(spec.queueName !== undefined && { queueName: spec.queueName }),
       visibilityTimeout: spec.visibilityTimeout,

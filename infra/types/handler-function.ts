@@ -32,6 +32,7 @@ export class HandlerFunction extends Construct {
   /** The handler's function. Grant it what the handler needs. */
   readonly function: LambdaFunction
   readonly queue: Queue
+  /** The dead-letter queue of the system. All queues share it. */
   readonly deadLetterQueue: Queue
 
   constructor(scope: Construct, id: string, parts: Parts, registrar: TypeRegistrar, given: AnyHandlerProps) {

@@ -61,6 +61,7 @@ type GroupedTypeSpec = {
 export class GroupedType extends Construct {
   readonly type: string
   readonly queue: Queue
+  /** The dead-letter queue of the system. All queues share it. */
   readonly deadLetterQueue: Queue
 
   constructor(scope: Construct, id: string, parts: Parts, registrar: TypeRegistrar, spec: GroupedTypeSpec) {

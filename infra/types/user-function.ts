@@ -72,7 +72,7 @@ export function feedFrom(
   registrar: TypeRegistrar,
   { definition, served: { fn, timeout }, props, share = 1 }: Feed,
 ): SourceQueue {
-  const source = new SourceQueue(scope, 'Tasks', settings, {
+  const source = new SourceQueue(scope, 'Tasks', messages.deadLetters, {
     queueName: queueNameOf(settings.system, definition.type),
     visibilityTimeout: visibilityFor(timeout),
   })

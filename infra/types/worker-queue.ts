@@ -23,12 +23,13 @@ export type WorkerQueueProps = {
 }
 
 /**
- * The queue, the dead-letter queue and the registration of a type that your own workers serve, wherever they run. A worker
+ * The queue and the registration of a type that your own workers serve, wherever they run. A worker
  * deletes a message once it has claimed the task, so a run may take hours.
  */
 export class WorkerQueue extends Construct {
   readonly type: string
   readonly queue: Queue
+  /** The dead-letter queue of the system. All queues share it. */
   readonly deadLetterQueue: Queue
 
   constructor(scope: Construct, id: string, parts: Parts, registrar: TypeRegistrar, props: WorkerQueueProps) {
@@ -37,7 +38,7 @@ export class WorkerQueue extends Construct {
     const definition = withEvents(readDefinition(props.entry, props.task, props.bundling), props.events)
     refuseHttp(definition)
     this.type = definition.type
-    const source = new SourceQueue(this, 'Tasks', parts.settings, {
+    const source = new SourceQueue(this, 'Tasks', parts.messages.deadLetters, {
       queueName: queueNameOf(parts.settings.system, this.type),
       visibilityTimeout: Duration.seconds(WORKER_VISIBILITY_S),
     })

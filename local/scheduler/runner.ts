@@ -16,6 +16,15 @@ const EVENT_AGE_S_MAX = 86_400
 
 const retryDelayMs = (attempt: number) => Math.min(1000 * 2 ** (attempt - 1), 60_000)
 
+/** An event that Scheduler gives up, as it tells the dead-letter queue. */
+export type Undelivered = {
+  readonly input: string
+  /** Why the last attempt failed. */
+  readonly error: string
+  readonly attempts: number
+  readonly exhausted: 'MaximumRetryAttempts' | 'MaximumEventAgeInSeconds'
+}
+
 export type ScheduleRunner = {
   /** Scheduler time in Unix ms: the machine's clock plus the time that tests have added. */
   now(): number
@@ -32,7 +41,7 @@ type Parts = {
   readonly store: ScheduleStore
   /** Throws when the target could not be reached. */
   invoke(target: Target, input: string, schedule: Schedule): Promise<void>
-  deadLetter(queueArn: string, input: string, schedule: Schedule): Promise<void>
+  deadLetter(queueArn: string, lost: Undelivered, schedule: Schedule): Promise<void>
   readonly log: (line: string) => void
 }
 
@@ -82,10 +91,9 @@ export function createScheduleRunner(parts: Parts): ScheduleRunner {
       await parts.invoke(target, input, schedule)
     } catch (cause) {
       parts.log(`schedule ${schedule.Name} could not invoke its target: ${cause}`)
-      const policy = target.RetryPolicy ?? {}
-      const exhausted = attempt > (policy.MaximumRetryAttempts ?? RETRIES_MAX)
-      const tooOld = now() - at > (policy.MaximumEventAgeInSeconds ?? EVENT_AGE_S_MAX) * 1000
-      if (exhausted || tooOld) return giveUp(schedule, input, parts)
+      const exhausted = exhaustedBy(target.RetryPolicy, attempt, now() - at)
+      if (exhausted)
+        return giveUp(schedule, { input, error: String(cause), attempts: attempt, exhausted }, parts)
       retryLater(schedule, at, attempt)
     }
   }
@@ -115,11 +123,23 @@ export function createScheduleRunner(parts: Parts): ScheduleRunner {
   }
 }
 
-async function giveUp(schedule: Schedule, input: string, { deadLetter, log }: Parts) {
+/** The condition of the policy under which an event is given up. Undefined when it is tried again. */
+function exhaustedBy(
+  { MaximumRetryAttempts = RETRIES_MAX, MaximumEventAgeInSeconds = EVENT_AGE_S_MAX }: Policy = {},
+  attempt: number,
+  ageMs: number,
+): Undelivered['exhausted'] | undefined {
+  if (attempt > MaximumRetryAttempts) return 'MaximumRetryAttempts'
+  return ageMs > MaximumEventAgeInSeconds * 1000 ? 'MaximumEventAgeInSeconds' : undefined
+}
+
+type Policy = NonNullable<Target['RetryPolicy']>
+
+async function giveUp(schedule: Schedule, lost: Undelivered, { deadLetter, log }: Parts) {
   const { Name, Target } = schedule
   const queueArn = Target.DeadLetterConfig?.Arn
   if (!queueArn) return log(`schedule ${Name} lost an event: it has no dead-letter queue`)
-  await deadLetter(queueArn, input, schedule).catch(cause =>
+  await deadLetter(queueArn, lost, schedule).catch(cause =>
     log(`schedule ${Name} could not send a dead letter: ${cause}`),
   )
 }

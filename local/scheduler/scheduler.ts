@@ -12,7 +12,7 @@ import type { Meter } from '../gateway/meter.ts'
 import type { Permissions } from '../permissions/permissions.ts'
 import type { Stack } from '../template/stack.ts'
 import { createSchedulerApi } from './api.ts'
-import { createScheduleRunner } from './runner.ts'
+import { createScheduleRunner, type Undelivered } from './runner.ts'
 import type { Schedule, ScheduleRequest, Target } from './schedule.ts'
 import { createScheduleStore, type KeptSchedules } from './schedule-store.ts'
 
@@ -55,9 +55,14 @@ export function startScheduler(parts: Parts): RunningScheduler {
     store,
     log: parts.log,
     invoke: (target, input, schedule) => invokeTarget(target, input, schedule, { ...parts, permissions }),
-    deadLetter: async (queueArn, input, { Name, Target: { RoleArn } }) => {
-      const message = { QueueUrl: parts.queueUrl(nameOfArn(queueArn)), MessageBody: input }
-      await parts.gateway.call(`schedule/${Name}`, 'sqs', 'SendMessage', message, RoleArn)
+    deadLetter: async (queueArn, lost, schedule) => {
+      const message = {
+        QueueUrl: parts.queueUrl(nameOfArn(queueArn)),
+        MessageBody: lost.input,
+        MessageAttributes: attributesOf(lost, schedule),
+      }
+      const { Name, Target } = schedule
+      await parts.gateway.call(`schedule/${Name}`, 'sqs', 'SendMessage', message, Target.RoleArn)
     },
   })
   parts.gateway.serve('scheduler', createSchedulerApi(store, runner))
@@ -103,6 +108,22 @@ export function startScheduler(parts: Parts): RunningScheduler {
     deploy,
     stop: runner.stop,
   }
+}
+
+/** What Scheduler writes beside an event that it gives up. Source: EventBridge Scheduler, dead-letter queues. */
+function attributesOf({ error, attempts, exhausted }: Undelivered, { Arn, Target }: Schedule) {
+  const texts = {
+    ERROR_CODE: 'AWS.Scheduler.InternalServerError',
+    ERROR_MESSAGE: error,
+    EXHAUSTED_RETRY_CONDITION: exhausted,
+    RETRY_ATTEMPTS: String(attempts - 1),
+    SCHEDULE_ARN: Arn,
+    TARGET_ARN: Target.Arn,
+    IS_PAYLOAD_TRUNCATED: 'false',
+  }
+  return Object.fromEntries(
+    Object.entries(texts).map(([name, StringValue]) => [name, { DataType: 'String', StringValue }]),
+  )
 }
 
 /** The groups and schedules of a stack. */

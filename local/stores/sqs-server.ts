@@ -42,6 +42,7 @@ export async function startSqsServer(gatewayUrl: string, dataDir: string | undef
   const app = buildApp({ logger: false, stores })
   await app.ready()
   const traces = new Map<string, string>()
+  const sources = noteSources(stores.sqsStore)
   const { host } = new URL(gatewayUrl)
 
   const wakeReceivers = (name: string) => stores.sqsStore.getQueueByName(name)?.cancelWaiters()
@@ -69,7 +70,7 @@ export async function startSqsServer(gatewayUrl: string, dataDir: string | undef
         body: answer.rawPayload,
       }
       keepTraces(traces, call, result)
-      return result
+      return call.operation === 'ReceiveMessage' ? withSources(sources, call, result) : result
     },
     inspect: name => ({
       messages: inspect(stores.sqsStore, name).map(message => ({
@@ -130,6 +131,51 @@ async function openStores(gatewayUrl: string, dataDir: string | undefined): Prom
     Object.assign(queue, { url: new URL(new URL(queue.url).pathname, gatewayUrl).href })
   }
   return { stores, save: () => persistence.close() }
+}
+
+/**
+ * Notes which queue has moved a message to its dead-letter queue. fauxqs does not tell receivers, and SQS does. The notes do not outlive
+ * this process.
+ */
+function noteSources(store: SqsStore): ReadonlyMap<string, string> {
+  const sources = new Map<string, string>()
+  const addMessage = ({ status, messageId, queueName }: Spied) => {
+    if (status !== 'dlq') return
+    const arn = store.getQueueByName(queueName)?.arn
+    if (arn !== undefined) sources.set(messageId, arn)
+    forgetOldest(sources)
+  }
+  // The store hands its spy to the queues that it creates from now on.
+  Object.assign(store, { spy: { addMessage } })
+  for (const queue of store.allQueues()) Object.assign(queue, { spy: { addMessage } })
+  return sources
+}
+
+type Spied = { readonly status: string; readonly messageId: string; readonly queueName: string }
+
+type Received = { MessageId: string; Attributes?: Record<string, string> }
+
+/** Adds the attribute that names the source queue, if the receiver asks for it. */
+function withSources(sources: ReadonlyMap<string, string>, call: Call, answer: Answer): Answer {
+  const { MessageSystemAttributeNames: names = [] } = bodyOf(call) as {
+    MessageSystemAttributeNames?: string[]
+  }
+  const isAsked = ['All', SOURCE_ATTRIBUTE].some(name => names.includes(name))
+  if (answer.status !== 200 || !isAsked) return answer
+  const body = bodyOf(answer) as { Messages?: readonly Received[] }
+  if (!body.Messages?.some(({ MessageId }) => sources.has(MessageId))) return answer
+  const Messages = body.Messages.map(message => withSource(message, sources.get(message.MessageId)))
+  return { ...answer, body: Buffer.from(JSON.stringify({ ...body, Messages })) }
+}
+
+const SOURCE_ATTRIBUTE = 'DeadLetterQueueSourceArn'
+
+/** fauxqs counts the move as a receive; SQS does not. */
+function withSource(message: Received, source: string | undefined): Received {
+  if (source === undefined) return message
+  const { ApproximateReceiveCount: count, ...rest } = message.Attributes ?? {}
+  const counted = count === undefined ? {} : { ApproximateReceiveCount: String(Number(count) - 1) }
+  return { ...message, Attributes: { ...rest, ...counted, [SOURCE_ATTRIBUTE]: source } }
 }
 
 function headersOf(headers: Record<string, unknown>): Record<string, string> {

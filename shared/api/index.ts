@@ -1,5 +1,6 @@
 /** The public entry `baton-tasks/http`: the schemas of the HTTP contract, and the types of its requests and answers. */
 export * from './canvases.ts'
+export * from './diagnosis/dead-letters.ts'
 export * from './diagnosis/failures.ts'
 export * from './diagnosis/load.ts'
 export * from './diagnosis/why.ts'

@@ -9,10 +9,11 @@
  */
 
 import type { ApiCanvas } from '../api/canvases.ts'
+import type { ApiDeadLetter, DeadLettersQuery } from '../api/diagnosis/dead-letters.ts'
 import type { ApiFailureGroup, FailuresQuery } from '../api/diagnosis/failures.ts'
 import type { ApiEvent } from '../api/events.ts'
 import type { PublishBody, PublishResult } from '../api/publish.ts'
-import type { Page } from '../api/scalars.ts'
+import type { Page, PageQuery } from '../api/scalars.ts'
 import type { ApiSchedule } from '../api/schedules.ts'
 import type { ApiTask, ListFilter } from '../api/tasks.ts'
 import type { ApiType } from '../api/types.ts'
@@ -73,6 +74,8 @@ export type Client = Operations & {
   list(filter: ListFilter, call?: CallOptions): Items<ApiTask>
   /** Yields all failures, grouped by type and error, those with the most failures first. */
   allFailures(query?: FailuresQuery, call?: CallOptions): Items<ApiFailureGroup>
+  /** Yields all dead letters: by queue, and within a queue the newest first. */
+  deadLetters(query?: DeadLettersQuery, call?: CallOptions): Items<ApiDeadLetter>
   /** Yields all task types, in the order of their names. */
   allTypes(call?: CallOptions): Items<ApiType>
   /** Yields all schedules, ordered by their next tick. */
@@ -149,15 +152,14 @@ export function createClient(settings: ClientSettings = {}): Client {
       const { followEvents } = await import('./events.ts')
       yield* followEvents({ open, pauseFor, clientProblem }, options)
     },
-    list: (filter, call) =>
-      pages(cursor => operations.listPage({ ...filter, ...cursor }, call), filter.cursor),
-    allFailures: (query, call) =>
-      pages(cursor => operations.failures({ ...LONGEST, ...query, ...cursor }, call), query?.cursor),
-    allTypes: call => pages(cursor => operations.types({ ...LONGEST, ...cursor }, call)),
-    allSchedules: call => pages(cursor => operations.schedules({ ...LONGEST, ...cursor }, call)),
-    allWorkers: call => pages(cursor => operations.workers({ ...LONGEST, ...cursor }, call)),
-    canvasItems: (id, call) => pages(cursor => operations.canvas(id, { ...LONGEST, ...cursor }, call)),
-    allPrevious: (id, call) => pages(cursor => operations.previous(id, { ...LONGEST, ...cursor }, call)),
+    list: allPages(operations.listPage, {}),
+    allFailures: allPages(operations.failures),
+    deadLetters: allPages(operations.deadLettersPage),
+    allTypes: call => allPages(operations.types)({}, call),
+    allSchedules: call => allPages(operations.schedules)({}, call),
+    allWorkers: call => allPages(operations.workers)({}, call),
+    canvasItems: (id, call) => allPages(page => operations.canvas(id, page, call))(),
+    allPrevious: (id, call) => allPages(page => operations.previous(id, page, call))(),
     result: (what: AnyDefinition | string, target: Target, options: ResultOptions = {}) =>
       waitForResult(
         endOf(idOf(target, typeof what === 'string' ? what : what.type)),
@@ -168,21 +170,25 @@ export function createClient(settings: ClientSettings = {}): Client {
   }
 }
 
-const LONGEST = { limit: 100 }
-
 function idOf(target: Target, type: string): string {
   return typeof target === 'string' ? target : `${type}:${target.key}`
 }
 
-/** Yields the items of all pages. It reads the next page when the caller has taken all items of the present one. */
-async function* pages<Item>(
-  read: (cursor: { readonly cursor?: string }) => Promise<Page<Item>>,
-  first?: string,
-): Items<Item> {
-  let cursor = first
-  do {
-    const page = await read(cursor === undefined ? {} : { cursor })
-    yield* page.items
-    cursor = page.nextCursor
-  } while (cursor !== undefined)
+/**
+ * Makes the call that yields the items of all pages. It reads the next page when the caller has taken all items of the present one.
+ * `usual` is what a query is that says nothing else.
+ */
+function allPages<Query extends PageQuery, Item>(
+  read: (query: Query, call?: CallOptions) => Promise<Page<Item>>,
+  usual: PageQuery = { limit: 100 },
+) {
+  return async function* (query?: Query, call?: CallOptions): Items<Item> {
+    let cursor = query?.cursor
+    do {
+      // The client leaves out what is undefined.
+      const page = await read({ ...usual, ...query, cursor } as Query, call)
+      yield* page.items
+      cursor = page.nextCursor
+    } while (cursor !== undefined)
+  }
 }

@@ -1,4 +1,10 @@
 import type { ApiCanvas } from '../api/canvases.ts'
+import type {
+  ApiDeadLetter,
+  DeadLettersQuery,
+  ReplayAnswer,
+  ReplayBody,
+} from '../api/diagnosis/dead-letters.ts'
 import type { ApiFailureGroup, FailuresQuery } from '../api/diagnosis/failures.ts'
 import type { WhyAnswer, WhyQuery } from '../api/diagnosis/why.ts'
 import { canvasPath, runPath, schedulePath, taskPath, typePath, whyPath } from '../api/paths.ts'
@@ -71,6 +77,13 @@ export type Operations = {
   triggerSchedule(name: string, call?: CallOptions): Promise<TriggerAnswer>
   /** Reads one page of failures, grouped by type and error, those with the most failures first. `allFailures` reads all pages. */
   failures(query?: FailuresQuery, call?: CallOptions): Promise<Page<ApiFailureGroup>>
+  /** Reads one page of dead letters: by queue, and within a queue the newest first. `deadLetters` reads all pages. */
+  deadLettersPage(query?: DeadLettersQuery, call?: CallOptions): Promise<Page<ApiDeadLetter>>
+  /**
+   * Sends dead letters again: up to 100 by their ids, or the next 100 of a queue. Each has a result of its own. A `nextCursor` in the
+   * answer asks for the rest of the queue.
+   */
+  replayDeadLetters(which: ReplayBody, call?: CallOptions): Promise<ReplayAnswer>
   /** Counts a type's tasks by status. */
   counts(type: string, call?: CallOptions): Promise<Counts>
   /** Reads one page of task types, in the order of their names. */
@@ -117,8 +130,12 @@ export type Operations = {
 }
 
 export function createOperations(send: Send): Operations {
-  return { ...taskOperations(send), ...otherOperations(send), ...workerOperations(send) }
+  const read: Read = (path, query, call) =>
+    send('GET', path, { query: query as Ask['query'], call, ...REPEATABLE })
+  return { ...taskOperations(send, read), ...otherOperations(send, read), ...workerOperations(send) }
 }
+
+type Read = <Answer>(path: string, query?: object, call?: CallOptions) => Promise<Answer>
 
 /** A second request of these does no harm: they read, or they set what stays set. */
 const REPEATABLE = { isRepeatable: true }
@@ -140,9 +157,8 @@ function changeOf({ ifRevision, ...call }: ChangeOptions = {}): Ask {
 type TaskOperation = 'get' | 'why' | 'previous' | 'listPage' | 'patch' | 'remove' | 'cancel' | 'retry'
 type WorkerOperation = 'claim' | 'heartbeat' | 'succeed' | 'fail' | 'release' | 'heartbeatMany' | 'finishMany'
 
-function taskOperations(send: Send): Pick<Operations, TaskOperation> {
+function taskOperations(send: Send, read: Read): Pick<Operations, TaskOperation> {
   const taskIn = async (answer: Promise<TaskAnswer>) => (await answer).task
-  const read = readerOf(send)
   return {
     get: (id, call) => read(taskPath(id), {}, call),
     why: (id, query, call) => read(whyPath(id), query, call),
@@ -157,13 +173,7 @@ function taskOperations(send: Send): Pick<Operations, TaskOperation> {
   }
 }
 
-function readerOf(send: Send) {
-  return <Answer>(path: string, query?: object, call?: CallOptions) =>
-    send<Answer>('GET', path, { query: { ...query }, call, ...REPEATABLE })
-}
-
-function otherOperations(send: Send): Omit<Operations, TaskOperation | WorkerOperation> {
-  const read = readerOf(send)
+function otherOperations(send: Send, read: Read): Omit<Operations, TaskOperation | WorkerOperation> {
   const post = <Answer>(path: string, change?: ChangeOptions) => send<Answer>('POST', path, changeOf(change))
   const put = <Answer>(path: string, body: object & ExpectedRevision, call?: CallOptions) =>
     send<Answer>('PUT', path, { body, call, isRepeatable: isUnconditional(body) })
@@ -179,6 +189,8 @@ function otherOperations(send: Send): Omit<Operations, TaskOperation | WorkerOpe
     // A second one would publish a second task.
     triggerSchedule: (name, call) => send('POST', `${schedulePath(name)}/trigger`, { body: {}, call }),
     failures: (query, call) => read('/v1/failures', query, call),
+    deadLettersPage: (query, call) => read('/v1/dead-letters', query, call),
+    replayDeadLetters: (body, call) => send('POST', '/v1/dead-letters/replay', { body, call }),
     counts: (type, call) => read(`${typePath(type)}/counts`, {}, call),
     types: (page, call) => read('/v1/types', page, call),
     type: (type, call) => read(typePath(type), {}, call),

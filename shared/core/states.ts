@@ -44,6 +44,8 @@ export const WHY_REASONS = [
   'dispatched',
   /** It should run, and has shown no sign of life for 15 minutes. */
   'stuck',
+  /** The message that it waits for was given up. */
+  'dead-lettered',
   /** It is a member of a canvas, and waits for other members. */
   'canvas',
   /** It is a member of a canvas that never runs. */
@@ -86,3 +88,20 @@ export const ORDERINGS = ['arrival', 'priority', 'aged'] as const
 export type Ordering = (typeof ORDERINGS)[number]
 
 export const BACKOFFS = ['exponential', 'fixed', 'fibonacci', 'ladder'] as const
+
+/** Where messages are given up, besides the queues of the types. */
+export const SYSTEM_QUEUES = ['wake', 'jobs', 'stream', 'schedules', 'unknown'] as const
+
+/** What a dead letter was about. */
+export const DEAD_LETTER_KINDS = [
+  'dispatch',
+  'look',
+  'limit',
+  'minute',
+  'events',
+  'canvas',
+  'job',
+  'changes',
+  'round',
+  'unreadable',
+] as const

@@ -3,6 +3,7 @@
  * when its service does not answer.
  */
 
+import type { LetterQueue, LetterSubject, ReplayQueue } from '../core/dead-letters/dead-letters.ts'
 import type { BatonEvent } from '../core/events/event-types.ts'
 import type { Json } from '../core/json.ts'
 import type { LimitLook } from '../core/limits/held-permits.ts'
@@ -103,6 +104,34 @@ export type Messages = {
   backlog(servingType: string): Promise<number | undefined>
   /** The number of visible messages in the jobs queue. */
   waitingJobs(): Promise<number>
+}
+
+/** A message as it arrived in the dead-letter queue. It stays there until it is removed. */
+export type ArrivedLetter = {
+  readonly messageId: string
+  readonly queue: LetterQueue
+  readonly subject: LetterSubject
+  readonly body: string
+  /** When it was sent first, in ms. */
+  readonly sentAt: number
+  /** How often its queue delivered it; 0 when a service sent it to the dead-letter queue itself. */
+  readonly receives: number
+  readonly error?: string
+}
+
+/** Sends the bodies of dead letters again. A missing queue is a failure that is not transient. */
+export type Resender = {
+  sendAgain(
+    letters: ReadonlyArray<{ readonly queue: ReplayQueue; readonly body: string }>,
+  ): Promise<SendFailure[]>
+}
+
+/** The queue of all messages that were given up. */
+export type DeadLetterQueue = {
+  /** Receives up to 10 messages that are there now. */
+  receive(): Promise<ArrivedLetter[]>
+  /** Removes received messages. One that is not removed arrives again after its visibility timeout. */
+  remove(letters: readonly ArrivedLetter[]): Promise<void>
 }
 
 /** Publishes events to their subscribers. */

@@ -6,6 +6,8 @@
 
 import type { ActivityCount } from '../core/activity/activity.ts'
 import type { BodyWrite, Change } from '../core/change/change.ts'
+import type { DeadLetter } from '../core/dead-letters/dead-letters.ts'
+import type { LostMessage } from '../core/dead-letters/lost-message.ts'
 import type { FailureCount } from '../core/failures/failures.ts'
 import type { Json } from '../core/json.ts'
 import type { HeldPermits, Holder } from '../core/limits/held-permits.ts'
@@ -201,6 +203,29 @@ export type ActivityStore = {
   add(count: ActivityCount): Promise<void>
   /** Reads the counts of a type from a minute on, oldest first: at most those of some two hours. Eventually consistent. */
   since(type: string, minute: number): Promise<ActivityCount[]>
+}
+
+/** Stores dead letters with their bodies, and the notes that they leave beside tasks. Expired ones count as gone. */
+export type DeadLetterStore = {
+  /** Stores a letter with its whole body. A repeated call replaces what is stored. */
+  put(letter: DeadLetter, body: string): Promise<void>
+  /** Reads a letter with its whole body. Strongly consistent. */
+  get(id: string): Promise<{ readonly letter: DeadLetter; readonly body: string } | undefined>
+  /**
+   * Reads one page of letters, of one queue or of all: by queue, and within a queue the newest first. The page begins after `after`,
+   * which need not exist any more. Eventually consistent.
+   */
+  page(query: {
+    readonly queue?: string
+    readonly after?: string
+    readonly limit: number
+  }): Promise<{ readonly letters: readonly DeadLetter[]; readonly next?: string }>
+  /** Removes a letter with its body, and its note if a later letter has not replaced it. */
+  remove(letter: DeadLetter): Promise<void>
+  /** Notes beside a task that its message was given up, in place of an earlier note. */
+  note(lost: LostMessage): Promise<void>
+  /** Reads the note beside a task. Eventually consistent, for half a unit. */
+  noteOf(taskId: string): Promise<LostMessage | undefined>
 }
 
 /**

@@ -5,7 +5,8 @@ import { iso, isoOf } from './iso.ts'
 
 /** Why a task waits, runs or has ended, as the API shows it. */
 export function presentWhy(why: WhyDescription): WhyAnswer {
-  const { id, status, reason, sentence, next, since, until, holder, lastWorkerSeenAt, log } = why
+  const { id, status, reason, sentence, next, since, until, holder, lastWorkerSeenAt, log, deadLetterId } =
+    why
   return {
     id,
     status,
@@ -15,7 +16,7 @@ export function presentWhy(why: WhyDescription): WhyAnswer {
     ...defined({ since: isoOf(since), until: isoOf(until), holder }),
     ...presentLimit(why),
     ...presentQueue(why),
-    ...defined({ lastWorkerSeenAt: isoOf(lastWorkerSeenAt), log }),
+    ...defined({ lastWorkerSeenAt: isoOf(lastWorkerSeenAt), log, deadLetterId }),
   }
 }
 

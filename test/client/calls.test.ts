@@ -163,10 +163,10 @@ describe('what the functions of the caller throw', () => {
     ['fetch', { fetch: fail }],
   ])('becomes a problem with its cause: %s', async (_name, settings) => {
     const { client } = aClient([published], settings)
-    const events = client.events()
+    const calls = [() => client.get('a:b'), () => client.publish('resize', {}), () => client.events().next()]
 
-    for (const call of [client.get('a:b'), client.publish('resize', {}), events.next()]) {
-      const error = await errorOf(call)
+    for (const call of calls) {
+      const error = await errorOf(call())
       expect(error).toBeInstanceOf(ProblemError)
       expect(error).toMatchObject({ code: 'no-answer', cause, message: expect.stringContaining('expired') })
     }

@@ -3,6 +3,7 @@ import { createManualClock } from '../../shared/testing/stores/clock.ts'
 import { createMemoryLimitStore } from '../../shared/testing/stores/limit-store.ts'
 import {
   createMemoryActivityStore,
+  createMemoryDeadLetterStore,
   createMemoryFailureStore,
   createMemoryRecordStore,
 } from '../../shared/testing/stores/record-store.ts'
@@ -26,6 +27,7 @@ async function memoryStores(): Promise<Stores> {
     turns: createMemoryTurnStore(),
     failures: createMemoryFailureStore(),
     activity: createMemoryActivityStore(),
+    deadLetters: createMemoryDeadLetterStore(clock),
     records: createMemoryRecordStore(clock),
     targets: createMemoryTargets(clock),
     workers: createMemoryWorkerStore(clock),

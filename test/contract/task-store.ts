@@ -2,6 +2,7 @@ import { describe } from 'vitest'
 import type { Stores } from '../support/dynamo/dynamo-stores.ts'
 import { activityContract } from './activity.ts'
 import { canvasesContract } from './canvas/canvases.ts'
+import { deadLettersContract } from './dead-letters.ts'
 import { failuresContract } from './failures.ts'
 import { limitsContract } from './limits/limits.ts'
 import { turnsContract } from './limits/turns.ts'
@@ -32,6 +33,7 @@ export function storesContract(makeStores: MakeStores): void {
   describe('turns', () => turnsContract(makeStores))
   describe('failures', () => failuresContract(makeStores))
   describe('activity', () => activityContract(makeStores))
+  describe('dead letters', () => deadLettersContract(makeStores))
   describe('records', () => recordsContract(makeStores))
   describe('canvases', () => canvasesContract(makeStores))
   describe('targets', () => targetsContract(makeStores))

@@ -182,7 +182,7 @@ describe('an HTTP worker', () => {
         const answer = await createApi(api.system, allRoutes, { retryAfterMs: 20, maxWaiting: 50 }).request(
           request,
         )
-        const { claims = [] } = isClaim ? await answer.clone().json() : {}
+        const { claims = [] } = (isClaim ? await answer.clone().json() : {}) as { claims?: unknown[] }
         if (claims.length === 0 || lost++ > 2) return answer
         throw new TypeError('fetch failed')
       },

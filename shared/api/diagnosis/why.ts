@@ -75,6 +75,10 @@ export const whyAnswer = z
     ),
     /** The newest log lines of the last run without success. */
     log: optional(z.string()).describe('The newest log lines of the last run without success.'),
+    /** The dead letter that was the message for which the task waits. */
+    deadLetterId: optional(z.string()).describe(
+      'The dead letter that was the message for which the task waits.',
+    ),
   })
   .meta({ id: 'Why' })
 

@@ -147,3 +147,22 @@ export function activityPartition(type: string): string {
 export function activitySortKey(minute: number): string {
   return String(minute).padStart(TIME_DIGITS, '0')
 }
+
+/** The partition of all dead letters. They sort by their ids. */
+export const DEAD_LETTERS_PARTITION = 'dead-letters'
+
+/**
+ * The partition of the body of one dead letter, if it is too long for the letter's own item: one item for each chunk. It has no colon, so
+ * no grant for partitions of tasks matches it.
+ */
+export function letterBodyPartition(messageId: string): string {
+  return `dead-letter#${messageId}`
+}
+
+/** The sort key of a chunk. A body has fewer than 100 chunks. */
+export function chunkSortKey(chunk: number): string {
+  return `body#${String(chunk).padStart(2, '0')}`
+}
+
+/** The sort key of the note beside a task that its message was given up; its partition key is the task's id. */
+export const LOST_MESSAGE_SORT_KEY = 'lost'

@@ -30,7 +30,7 @@ export type QueueNames = {
   readonly jobsQueueUrl?: string
 }
 
-type Outgoing = { readonly index: number; readonly body: string; readonly delaySeconds: number }
+export type Outgoing = { readonly index: number; readonly body: string; readonly delaySeconds: number }
 
 /** Sends messages over SQS to the queues of the types, to the wake queue and to the jobs queue. */
 export function createSqsMessages(sqs: SQSClient, names: QueueNames, codec: TaskCodec): Messages {
@@ -77,7 +77,7 @@ function sendWakes<Look extends { readonly delaySeconds: number }>(
   return sendAll(sqs, queueUrl, outgoing)
 }
 
-function jobsQueueOf({ jobsQueueUrl }: QueueNames): string {
+export function jobsQueueOf({ jobsQueueUrl }: QueueNames): string {
   if (jobsQueueUrl !== undefined) return jobsQueueUrl
   throw new BatonError(
     'misconfigured',
@@ -102,17 +102,30 @@ export function urlOf({ system, wakeQueueUrl }: QueueNames, type: string): strin
   return wakeQueueUrl.slice(0, wakeQueueUrl.lastIndexOf('/') + 1) + queueNameOf(system, type)
 }
 
+/** What a batch to a queue that does not exist means. */
+type OnMissingQueue = (batch: readonly Outgoing[]) => SendFailure[]
+
+/** A task of a type without a handler waits for its handler, so nothing has failed. */
+const noFailure: OnMissingQueue = () => []
+
 /** Sends messages in batches. Returns the messages that were not sent, by their `index`. */
 export async function sendAll(
   sqs: SQSClient,
   url: string,
   messages: readonly Outgoing[],
+  onMissingQueue = noFailure,
 ): Promise<SendFailure[]> {
-  const results = await Promise.all(batchesOf(messages).map(batch => sendBatch(sqs, url, batch)))
+  const batches = batchesOf(messages)
+  const results = await Promise.all(batches.map(batch => sendBatch(sqs, url, batch, onMissingQueue)))
   return results.flat()
 }
 
-async function sendBatch(sqs: SQSClient, url: string, batch: readonly Outgoing[]): Promise<SendFailure[]> {
+async function sendBatch(
+  sqs: SQSClient,
+  url: string,
+  batch: readonly Outgoing[],
+  onMissingQueue: OnMissingQueue,
+): Promise<SendFailure[]> {
   try {
     const answer = await sqs.send(
       new SendMessageBatchCommand({
@@ -130,7 +143,7 @@ async function sendBatch(sqs: SQSClient, url: string, batch: readonly Outgoing[]
       transient: SenderFault !== true,
     }))
   } catch (error) {
-    if (isMissingQueue(error)) return []
+    if (isMissingQueue(error)) return onMissingQueue(batch)
     return batch.map(({ index }) => ({ index, reason: String(error), transient: isTransient(error) }))
   }
 }

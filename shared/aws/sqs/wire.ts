@@ -71,6 +71,17 @@ export function decodeDispatch(body: string): DecodedDispatch {
   }
 }
 
+/** The body of a message that begins a new chain: a dispatch counts its hops and passes from 0 again. */
+export function freshBody(body: string): string {
+  try {
+    decodeDispatch(body)
+  } catch {
+    return body
+  }
+  const { passedOn, hops, ...rest } = parsed(body)
+  return passedOn === undefined && hops === undefined ? body : asciiJson(rest)
+}
+
 /** A count in a message. 0 for any other value. */
 function countIn(value: unknown): number {
   const count = Number(value)

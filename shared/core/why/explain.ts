@@ -18,6 +18,7 @@ import {
 import {
   explainBacklog,
   explainCrashing,
+  explainDeadLettered,
   explainDispatched,
   explainDue,
   explainPaused,
@@ -47,6 +48,7 @@ const SENTENCES: Readonly<Record<TaskReason, (facts: WhyFacts) => Explained>> = 
   backlog: explainBacklog,
   dispatched: explainDispatched,
   stuck: explainStuck,
+  'dead-lettered': explainDeadLettered,
   running: explainRunning,
   'undo-failed': explainUndoFailed,
   succeeded: explainSucceeded,

@@ -1,3 +1,4 @@
+import type { LostMessage } from '../dead-letters/lost-message.ts'
 import type { HeldPermits } from '../limits/held-permits.ts'
 import type { EndedRun } from '../task/runs.ts'
 import type { Task } from '../task/task.ts'
@@ -32,6 +33,8 @@ export type WhyFacts = {
   readonly before?: number
   /** The record of its last run without success, with its whole error and its log. */
   readonly lastRun?: EndedRun
+  /** The note that the message for which it waits was given up. */
+  readonly lostMessage?: LostMessage
 }
 
 /** The limit for which a task waits. */
@@ -61,4 +64,5 @@ export type Explained = {
   }
   readonly lastWorkerSeenAt?: number
   readonly log?: string
+  readonly deadLetterId?: string
 }

@@ -193,6 +193,30 @@ export function explainStuck(facts: WhyFacts): Explained {
   }
 }
 
+/** The message that it waits for was given up. The sweeper sends another one, ever more rarely. */
+export function explainDeadLettered(facts: WhyFacts): Explained {
+  const { task, now, lostMessage } = facts
+  const type = queueTypeOf(facts)
+  const [run] = Object.values(task.live)
+  const since = Math.max(task.dueAt, task.updatedAt)
+  const what =
+    lostMessage?.kind === 'look'
+      ? `the message to look at ${run ? `it when the lease of ${run.workerId} ended` : 'it'}`
+      : `the message that tells workers of ${type} to take it`
+  const deliveries = lostMessage
+    ? `, after ${countText(lostMessage.receives, 'delivery', 'deliveries')}, by ${timeText(lostMessage.at, now)}`
+    : ''
+  const reader =
+    lostMessage?.kind === 'look' ? 'the errors of the waker' : `the log of the handler of ${type}`
+  const id = lostMessage?.letterId ?? ''
+  return {
+    sentence: `${task.id} waits since ${timeText(since, now)}: ${what} was given up${deliveries}; the sweeper sends another one within some minutes.`,
+    next: `Read ${reader}: its process does not start, or ends early. Then POST /v1/dead-letters/replay with {"ids": ["${id}"]} sends the message again: baton dead-letters replay '${id}'.`,
+    since,
+    deadLetterId: id,
+  }
+}
+
 /** The type whose queue, or whose ready place, leads workers to the task. */
 function queueTypeOf({ task }: WhyFacts): string {
   const { type, kind } = workOf(task)

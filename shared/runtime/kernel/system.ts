@@ -2,10 +2,11 @@ import type { Change } from '../../core/change/change.ts'
 import type { Operator } from '../../core/change/operations.ts'
 import type { Head } from '../../core/task/head.ts'
 import type { Chance, Clock, Log, Metrics } from '../../ports/machine.ts'
-import type { FarTimers, Messages } from '../../ports/messages.ts'
+import type { FarTimers, Messages, Resender } from '../../ports/messages.ts'
 import type {
   ActivityStore,
   CanvasStore,
+  DeadLetterStore,
   FailureStore,
   LimitStore,
   RecordStore,
@@ -44,6 +45,12 @@ export type System = {
 
 /** A `System` for processes that set timers further ahead than a queue can delay a message. */
 export type PlanningSystem = System & { readonly timers: FarTimers }
+
+/** A `System` for processes that explain dead letters and send them again. Handlers and workers need not load the code for them. */
+export type DiagnosticSystem = System & {
+  readonly deadLetters: DeadLetterStore
+  readonly resender: Resender
+}
 
 /** A feature's part in each change of a head. The kernel calls the hooks without knowing the features. */
 export type ChangeHook = {

@@ -5,6 +5,7 @@
  * An answer reads at most 10 read units for a task whose head has up to 4 KB, and makes one request to SQS:
  *
  * - the head: 1 unit. The types of the task and of its step: at most 2, cached for a second. The live workers: 1 for some 20.
+ * - for a task that is due, the note that its message was given up: half a unit. If there is one, its queue is not read
  * - for a task in a queue, the messages there (SQS) and the oldest open task: half a unit for each of up to 4 partitions
  * - for a task that is taken in order, up to 100 tasks before it: at most 1 unit for each of up to 4 partitions
  * - for a run without success, its record: at most 3
@@ -13,6 +14,7 @@
  * Larger heads, and limits with hundreds of holders, cost as many units more as they have 4 KB more.
  */
 
+import { canMissMessage, isMissing, type LostMessage } from '../../core/dead-letters/lost-message.ts'
 import { nextSlot } from '../../core/limits/slots.ts'
 import { isGone } from '../../core/publish/publish.ts'
 import { statusOf } from '../../core/status/status.ts'
@@ -25,7 +27,7 @@ import { explain } from '../../core/why/explain.ts'
 import type { Explained, WhyFacts, WhyPaths } from '../../core/why/facts.ts'
 import { lastRunOf, readyReason, type TaskReason, whyReasonOf } from '../../core/why/why.ts'
 import { readHead } from '../kernel/read-heads.ts'
-import type { System } from '../kernel/system.ts'
+import type { DiagnosticSystem, System } from '../kernel/system.ts'
 import { limitRulesOf } from '../limits/limit-rules.ts'
 import { readServed, type StatusReaders } from '../read/describe-task.ts'
 import { type QueueFacts, readQueue } from './read-queue.ts'
@@ -38,7 +40,7 @@ export type WhyDescription = Explained & {
 
 /** Reads why a task waits, runs or has ended. Undefined when there is no such task, or when it was removed. */
 export async function readWhy(
-  system: System,
+  system: DiagnosticSystem,
   readers: StatusReaders,
   id: string,
   paths: WhyPaths,
@@ -47,21 +49,33 @@ export async function readWhy(
   const now = system.clock.now()
   if (!task || isGone(task, now)) return undefined
   const served = await readServed(readers, task)
-  const types = await typesOf(readers, task)
+  const [types, lostMessage] = await Promise.all([typesOf(readers, task), noteOf(system, task, now)])
   const isOwnTypePaused = types.get(task.type)?.paused ?? false
   const known = whyReasonOf(task, now, served, isOwnTypePaused)
-  const queue = known === undefined ? await readQueue(system, readers, task, types) : undefined
-  const reason = known ?? readyReason(task, now, readyFacts(queue))
+  const isLost = lostMessage !== undefined && isReplaceable(known)
+  const queue = known === undefined && !isLost ? await readQueue(system, readers, task, types) : undefined
+  const reason = isLost ? 'dead-lettered' : (known ?? readyReason(task, now, readyFacts(queue)))
   const facts = await factsOf(system, readers, {
-    task,
-    now,
-    path: paths.task(id),
-    paths,
-    types,
-    reason,
-    queue,
+    ...{ task, now, path: paths.task(id), paths, types },
+    ...{ reason, queue, lostMessage },
   })
   return { id, status: statusOf(task, now), reason, ...explain(reason, facts) }
+}
+
+/** The note that the message for which the task waits was given up, if there is one and it still holds. */
+async function noteOf(
+  { deadLetters }: DiagnosticSystem,
+  task: Task,
+  now: number,
+): Promise<LostMessage | undefined> {
+  if (!canMissMessage(task, now)) return undefined
+  const note = await deadLetters.noteOf(task.id)
+  return isMissing(note, task, now) ? note : undefined
+}
+
+/** Whether a lost message says more than this reason. Every other reason would hold back the task with its message, too. */
+function isReplaceable(reason: TaskReason | undefined): boolean {
+  return reason === undefined || reason === 'running' || reason === 'stuck'
 }
 
 function readyFacts(queue: QueueFacts | undefined) {
@@ -78,13 +92,14 @@ async function typesOf({ typeOf }: StatusReaders, task: Task): Promise<ReadonlyM
 type Judged = Pick<WhyFacts, 'task' | 'now' | 'path' | 'paths' | 'types'> & {
   readonly reason: TaskReason
   readonly queue: QueueFacts | undefined
+  readonly lostMessage: LostMessage | undefined
 }
 
 /** Reads what the sentence for this reason mentions, and nothing else. */
 async function factsOf(
   system: System,
   readers: StatusReaders,
-  { reason, queue, ...known }: Judged,
+  { reason, queue, lostMessage, ...known }: Judged,
 ): Promise<WhyFacts> {
   const { task, now } = known
   const [liveWorkers, lastRun, permits, nextStart] = await Promise.all([
@@ -97,6 +112,7 @@ async function factsOf(
     ...known,
     ...queue,
     liveWorkers,
+    ...(lostMessage && { lostMessage }),
     ...(lastRun && { lastRun }),
     ...(permits && { permits }),
     ...(nextStart !== undefined && { nextStartAt: nextStart }),

@@ -25,6 +25,7 @@ import {
   NOW,
   type TaskParts,
 } from '../../support/tasks/a-task.ts'
+import { aLetter } from '../../support/tasks/a-letter.ts'
 import type { Mirror } from './mirror.ts'
 import type { Names } from './names.ts'
 import { recordingDocuments } from './recorder.ts'
@@ -319,6 +320,7 @@ async function writeOthers({
   turns,
   failures,
   activity,
+  deadLetters,
   records,
   workers,
   targets,
@@ -349,6 +351,13 @@ async function writeOthers({
   await failures.add({ ...failed, exampleId: 'resize:a' })
   const everyKind = Object.fromEntries(ACTIVITY_KINDS.map(kind => [kind, 1]))
   await activity.add({ type: 'resize', minute: NOW, counts: everyKind, lateness: { 3: 1 } })
+  const letter = aLetter({ error: 'no' })
+  await deadLetters.put(letter, '{}')
+  await deadLetters.put(letter, 'x'.repeat(3_000))
+  await deadLetters.note({
+    ...{ taskId: 'resize:k1', born: BORN, revision: 1, letterId: letter.id, kind: 'dispatch', at: NOW },
+    ...{ receives: 1, expiresAt: NOW },
+  })
   await records.putNew('minute#1', { at: NOW }, NOW)
   await records.put('sweep#schedule#1', null, NOW)
   await canvases.addEnds({ canvasId: 'c1', born: BORN }, 0, { ok: [1], bad: [2] }, NOW)

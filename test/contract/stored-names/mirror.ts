@@ -1,6 +1,7 @@
 import type { EventBridgeClient } from '@aws-sdk/client-eventbridge'
 import { createActivityStore } from '../../../shared/aws/dynamo/activity/activity-store.ts'
 import { createCanvasStore } from '../../../shared/aws/dynamo/canvas/canvas-store.ts'
+import { createDeadLetterStore } from '../../../shared/aws/dynamo/dead-letters/dead-letter-store.ts'
 import { createFailureStore } from '../../../shared/aws/dynamo/failures/failure-store.ts'
 import { createTurnStore } from '../../../shared/aws/dynamo/fair/turn-store.ts'
 import { headItem } from '../../../shared/aws/dynamo/head/items.ts'
@@ -16,7 +17,7 @@ import { createLateEventQueue } from '../../../shared/aws/sqs/late-event-queue.t
 import type { BatonEvent } from '../../../shared/core/events/event-types.ts'
 import { eventsOf } from '../../../shared/core/events/events.ts'
 import type { Head } from '../../../shared/core/task/head.ts'
-import type { PlanningSystem } from '../../../shared/runtime/kernel/system.ts'
+import type { DiagnosticSystem, PlanningSystem } from '../../../shared/runtime/kernel/system.ts'
 import { createSeededChance } from '../../../shared/testing/stores/chance.ts'
 import { createManualClock } from '../../../shared/testing/stores/clock.ts'
 import { NOW } from '../../support/tasks/a-task.ts'
@@ -26,7 +27,7 @@ import { recordingDocuments, recordingMessages, recordingSqs, recordingTimers } 
 /** The AWS adapters. Their requests are not sent; only the names in them are recorded. */
 export type Mirror = {
   readonly ports: Pick<
-    PlanningSystem,
+    PlanningSystem & Pick<DiagnosticSystem, 'deadLetters'>,
     | 'tasks'
     | 'types'
     | 'canvases'
@@ -34,6 +35,7 @@ export type Mirror = {
     | 'turns'
     | 'failures'
     | 'activity'
+    | 'deadLetters'
     | 'records'
     | 'targets'
     | 'workers'
@@ -76,6 +78,7 @@ export function createMirror(names: Names): Mirror {
       turns: createTurnStore(documents, settings),
       failures: createFailureStore(documents, settings),
       activity: createActivityStore(documents, settings),
+      deadLetters: createDeadLetterStore(documents, settings),
       records: createRecordStore(documents, settings),
       targets: createTargets(documents, settings),
       workers: createWorkerStore(documents, settings),

@@ -43,6 +43,7 @@ function noteKey(names: Names, key: Input): void {
 function sortKey(kind: string, { sk }: Input): string {
   if (kind === 'types') return '<type>'
   if (kind === 'workers') return '<worker id>'
+  if (kind === 'dead-letters') return '<letter id>'
   return kind === 'target' ? '<task id>' : plainKey(String(sk))
 }
 

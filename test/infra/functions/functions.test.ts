@@ -108,7 +108,7 @@ test('Functions that create schedules have variables for the group, its role, an
     const { Variables } = Properties.Environment
     expect(targetOf(Variables.BATON_SCHEDULE_ROLE_ARN)).toMatch(/^TasksFarTimersRole/)
     expect(targetOf(Variables.BATON_WAKE_QUEUE_ARN)).toBe(targetOf(Variables.BATON_WAKE_QUEUE_URL))
-    expect(targetOf(Variables.BATON_SCHEDULE_DLQ_ARN)).toMatch(/^TasksFarTimersUndelivered/)
+    expect(targetOf(Variables.BATON_SCHEDULE_DLQ_ARN)).toMatch(/^TasksMessagesDeadLetters/)
   }
 })
 
@@ -123,7 +123,7 @@ test('The sweeper is invoked every minute, retried only within that minute, and 
     Target: { RetryPolicy: { MaximumRetryAttempts: 3, MaximumEventAgeInSeconds: 60 } },
   })
   expect(targetOf(schedule!.Properties.Target.Arn)).toMatch(/^TasksSweeperFunction/)
-  expect(targetOf(schedule!.Properties.Target.DeadLetterConfig.Arn)).toMatch(/^TasksFarTimersUndelivered/)
+  expect(targetOf(schedule!.Properties.Target.DeadLetterConfig.Arn)).toMatch(/^TasksMessagesDeadLetters/)
   expect(targetOf(asynchronous!.Properties.FunctionName)).toMatch(/^TasksSweeperFunction/)
   expect(asynchronous!.Properties.MaximumRetryAttempts).toBe(0)
 })

@@ -130,7 +130,7 @@ describe('A role allows exactly what is needed by', () => {
       [
         ...onTable('BatchGetItem', 'DeleteItem', 'GetItem', 'PutItem', 'Query', 'UpdateItem'),
         ...queries('owner', 'place', 'view'),
-        toJobs,
+        ...send,
         'sqs:GetQueueAttributes sqs/Baton-q-*',
       ],
     ],
@@ -159,7 +159,7 @@ describe('A role allows exactly what is needed by', () => {
           action => `dynamodb:${action} {TasksTable}`,
         ),
         'dynamodb:ListStreams {TasksTable}/stream/*',
-        'sqs:SendMessage {TasksPlannerFailuresQueue}',
+        'sqs:SendMessage {TasksMessagesDeadLettersQueue}',
         'events:PutEvents {TasksEventsBus}',
         ...planAhead,
         ...send,
@@ -183,6 +183,8 @@ describe('A role allows exactly what is needed by', () => {
         ...queries('place', 'view'),
         'sqs:GetQueueAttributes sqs/Baton-q-*',
         'sqs:GetQueueAttributes {TasksMessagesJobsQueue}',
+        'sqs:DeleteMessage {TasksMessagesDeadLettersQueue}',
+        'sqs:ReceiveMessage {TasksMessagesDeadLettersQueue}',
         ...planAhead,
         ...send,
       ],
@@ -207,11 +209,11 @@ describe('A role allows exactly what is needed by', () => {
     ],
     [
       'FarTimers',
-      ['sqs:SendMessage {TasksFarTimersUndeliveredQueue}', 'sqs:SendMessage {TasksMessagesWakeQueue}'],
+      ['sqs:SendMessage {TasksMessagesDeadLettersQueue}', 'sqs:SendMessage {TasksMessagesWakeQueue}'],
     ],
     [
       'SweeperSchedule',
-      ['lambda:InvokeFunction {TasksSweeperFunction}', 'sqs:SendMessage {TasksFarTimersUndeliveredQueue}'],
+      ['lambda:InvokeFunction {TasksSweeperFunction}', 'sqs:SendMessage {TasksMessagesDeadLettersQueue}'],
     ],
   ])('%s', (name, expected) => {
     expect(allowedTo(name)).toEqual([...expected].sort())

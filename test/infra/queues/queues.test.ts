@@ -63,17 +63,29 @@ test('Long jobs have their own queue and at most five concurrent functions', () 
   expect(targetOf(jobs.FunctionName)).toMatch(/^TasksJobsFunction/)
 })
 
-describe('Every dead-letter queue', () => {
+describe('The only dead-letter queue', () => {
+  test('is in the system itself', () => {
+    expect(deadLetters.map(([id]) => id)).toEqual([expect.stringMatching(/^TasksMessagesDeadLettersQueue/)])
+  })
+
   test.each(deadLetters)('%s keeps messages for 14 days', (_id, { Properties }) => {
     expect(Properties.MessageRetentionPeriod).toBe(14 * DAY_S)
   })
 
-  test.each(deadLetters)('%s is the target of a redrive policy or of a failed delivery', (id, _queue) => {
-    const mentioned = JSON.stringify(
-      [queues, mappings, ofType('AWS::Scheduler::Schedule')].flat().map(r => r.Properties),
+  test.each(deadLetters)('%s takes what queues, the stream and the schedules give up', (id, _queue) => {
+    for (const sources of [queues, mappings, ofType('AWS::Scheduler::Schedule')])
+      expect(JSON.stringify(sources.map(({ Properties }) => Properties))).toContain(`"${id}"`)
+  })
+
+  test.each(deadLetters)('%s is emptied by the sweeper only', (id, _queue) => {
+    const readers = ofType('AWS::IAM::Policy').filter(({ Properties }) =>
+      Properties.PolicyDocument.Statement.some(
+        ({ Action, Resource }: { Action: unknown; Resource: unknown }) =>
+          JSON.stringify(Action).includes('sqs:ReceiveMessage') && JSON.stringify(Resource).includes(`"${id}"`),
+      ),
     )
 
-    expect(mentioned).toContain(`"${id}"`)
+    expect(readers.map(reader => reader.id)).toEqual([expect.stringMatching(/^TasksSweeperRole/)])
   })
 })
 

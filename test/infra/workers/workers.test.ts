@@ -315,17 +315,14 @@ describe('Synthesis refuses', () => {
   })
 })
 
-test('addWorkerQueue deploys a queue, a dead-letter queue and a registration, and no compute', () => {
+test('addWorkerQueue deploys a queue and a registration, and no compute', () => {
   const { stack, tasks } = aSystem()
   const worker = tasks.addWorkerQueue('Resize', { entry: RESIZE })
   const added = readTemplate(stack).resources.filter(({ id }) => id.startsWith('TasksHandlersResize'))
 
   expect(worker.type).toBe('resize')
   expect(added.map(({ Type }) => Type).sort()).toEqual([
-    'AWS::CloudWatch::Alarm',
     'AWS::SQS::Queue',
-    'AWS::SQS::Queue',
-    'AWS::SQS::QueuePolicy',
     'AWS::SQS::QueuePolicy',
     'Custom::BatonType',
   ])

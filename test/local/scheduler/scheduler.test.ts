@@ -11,6 +11,7 @@ import {
   UpdateScheduleCommand,
   ValidationException,
 } from '@aws-sdk/client-scheduler'
+import { ReceiveMessageCommand, SQSClient } from '@aws-sdk/client-sqs'
 import { Duration } from 'aws-cdk-lib'
 import { PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
 import { CfnSchedule, CfnScheduleGroup } from 'aws-cdk-lib/aws-scheduler'
@@ -141,6 +142,17 @@ test('an event for a target that cannot be reached is retried, and then sent to 
 
   await eventually('the dead letter', () => bodiesOf('Dead').includes('{"lost":true}'))
   expect(Date.now() - begun).toBeGreaterThan(900)
+  const sqs = new SQSClient(cloud.clientOptions)
+  const QueueUrl = cloud.resource('AWS::SQS::Queue', 'Dead').physicalId
+  const receive = new ReceiveMessageCommand({ QueueUrl, MessageAttributeNames: ['All'], VisibilityTimeout: 0 })
+  const { Messages } = await sqs.send(receive)
+  sqs.destroy()
+  expect(Messages?.[0]?.MessageAttributes).toMatchObject({
+    ERROR_CODE: { StringValue: expect.any(String) },
+    ERROR_MESSAGE: { StringValue: expect.stringContaining('nowhere') },
+    EXHAUSTED_RETRY_CONDITION: { StringValue: 'MaximumRetryAttempts' },
+    RETRY_ATTEMPTS: { StringValue: '1' },
+  })
 })
 
 test("a group can be created once, and its deletion deletes the group's schedules", async () => {

@@ -1,9 +1,11 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
+import { createDeadLetterStore } from '../../../shared/aws/dynamo/dead-letters/dead-letter-store.ts'
 import { storesOn } from '../../../shared/aws/system.ts'
 import type {
   ActivityStore,
   CanvasStore,
+  DeadLetterStore,
   FailureStore,
   LimitStore,
   RecordStore,
@@ -26,6 +28,7 @@ export type Stores = {
   readonly turns: TurnStore
   readonly failures: FailureStore
   readonly activity: ActivityStore
+  readonly deadLetters: DeadLetterStore
   readonly targets: Targets
   readonly workers: WorkerStore
   readonly clock: ManualClock
@@ -48,5 +51,6 @@ export function dynamoStores(client: DynamoDBClient, table: string): DynamoStore
     table,
     clock,
     ...storesOn(documents, { table, clock, chance, newWriteId }),
+    deadLetters: createDeadLetterStore(documents, { table, clock }),
   }
 }

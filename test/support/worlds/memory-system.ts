@@ -4,7 +4,7 @@ import type { Task } from '../../../shared/core/task/task.ts'
 import type { TaskType } from '../../../shared/core/types/task-type.ts'
 import type { Log, MetricName } from '../../../shared/ports/machine.ts'
 import { CHANGE_HOOKS } from '../../../shared/runtime/change-hooks.ts'
-import type { PlanningSystem } from '../../../shared/runtime/kernel/system.ts'
+import type { DiagnosticSystem, PlanningSystem } from '../../../shared/runtime/kernel/system.ts'
 import { planLimits } from '../../../shared/runtime/limits/serve-limit-looks.ts'
 import { createMemoryCanvasStore } from '../../../shared/testing/stores/canvas-store.ts'
 import { createSeededChance } from '../../../shared/testing/stores/chance.ts'
@@ -17,6 +17,7 @@ import {
 } from '../../../shared/testing/stores/messages.ts'
 import {
   createMemoryActivityStore,
+  createMemoryDeadLetterStore,
   createMemoryFailureStore,
   createMemoryRecordStore,
 } from '../../../shared/testing/stores/record-store.ts'
@@ -28,10 +29,13 @@ import { createMemoryWorkerStore } from '../../../shared/testing/stores/worker-s
 import { aPublication, changeOf, NOW, taskIn } from '../tasks/a-task.ts'
 
 /** A whole system in memory, whose clock stands at `NOW`. The planner gets changes of limits at once, and changes of tasks never. */
-export type MemorySystem = PlanningSystem & {
+export type MemorySystem = PlanningSystem &
+  DiagnosticSystem & {
   readonly clock: ManualClock
   readonly messages: MemoryMessages
   readonly timers: ReturnType<typeof createMemoryFarTimers>
+  /** The bodies of dead letters that were sent again. */
+  readonly sentAgain: Parameters<DiagnosticSystem['resender']['sendAgain']>[0][number][]
   /** The sum of a metric's values. */
   counted(name: MetricName): number
 }
@@ -42,6 +46,7 @@ export function aMemorySystem(): MemorySystem {
   const clock = createManualClock(NOW)
   const counts = new Map<MetricName, number>()
   const messages = createMemoryMessages()
+  const sentAgain: MemorySystem['sentAgain'] = []
   return {
     clock,
     chance: createSeededChance(1),
@@ -52,6 +57,7 @@ export function aMemorySystem(): MemorySystem {
     turns: createMemoryTurnStore(),
     failures: createMemoryFailureStore(),
     activity: createMemoryActivityStore(),
+    deadLetters: createMemoryDeadLetterStore(clock),
     records: createMemoryRecordStore(clock),
     targets: createMemoryTargets(clock),
     workers: createMemoryWorkerStore(clock),
@@ -60,6 +66,13 @@ export function aMemorySystem(): MemorySystem {
     changeHooks: CHANGE_HOOKS,
     log: silent,
     metrics: { add: (name, value) => counts.set(name, (counts.get(name) ?? 0) + value) },
+    sentAgain,
+    resender: {
+      sendAgain: async letters => {
+        sentAgain.push(...letters)
+        return []
+      },
+    },
     counted: name => counts.get(name) ?? 0,
   }
 }

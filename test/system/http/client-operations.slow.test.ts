@@ -156,6 +156,17 @@ const OPERATIONS: { readonly [Operation in keyof Client]: () => Promise<void> } 
   failures: async () => {
     expect(await client.failures({ type: ['sheet'] })).toEqual({ items: [] })
   },
+  deadLettersPage: async () => {
+    expect(await client.deadLettersPage({ queue: 'jobs' })).toEqual({ items: [] })
+  },
+  deadLetters: async () => {
+    expect(await taken(client.deadLetters({ queue: 'jobs' }))).toEqual([])
+  },
+  replayDeadLetters: async () => {
+    expect(await client.replayDeadLetters({ queue: 'jobs' })).toEqual({ results: [] })
+    const { results } = await client.replayDeadLetters({ ids: ['none'] })
+    expect(results).toMatchObject([{ id: 'none', status: 404 }])
+  },
   allFailures: async () => {
     expect(await taken(client.allFailures({ type: ['sheet'] }))).toEqual([])
   },

@@ -1,9 +1,4 @@
-import {
-  DeleteMessageCommand,
-  ReceiveMessageCommand,
-  SendMessageCommand,
-  SQSClient,
-} from '@aws-sdk/client-sqs'
+import { ReceiveMessageCommand, SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { totalOf } from '../../../local/gateway/meter.ts'
 import { DEFAULT_SHARDS } from '../../../shared/core/bounds.ts'
@@ -96,9 +91,7 @@ async function fill(from: number, to: number): Promise<void> {
 function queue(...parts: readonly string[]) {
   const all = Object.entries(system.cloud.resources).filter(([, { type }]) => type === 'AWS::SQS::Queue')
   const found = all.filter(([id]) => parts.every(part => id.includes(part)))
-  const [only, second] = parts.includes('DeadLetters')
-    ? found
-    : found.filter(([id]) => !id.includes('DeadLetters'))
+  const [only, second] = found
   if (!only || second)
     throw new Error(`no single queue ${parts.join(' ')}: ${found.map(([id]) => id).join(', ')}`)
   return only[1]
@@ -178,11 +171,11 @@ describe('a purge', () => {
   }, 700_000)
 })
 
-describe('a dead letter', () => {
+describe('a dispatch', () => {
   /** Receives the messages of a queue so often that SQS moves the one with `key` to the dead-letter queue. Returns its body. */
   async function giveUp(key: string, ...parts: readonly string[]): Promise<string> {
     const QueueUrl = queue(...parts).physicalId
-    const dead = () => messagesIn(...parts, 'DeadLetters').filter(({ body }) => body.includes(key))
+    const dead = () => messagesIn('DeadLetters').filter(({ body }) => body.includes(key))
     await expect
       .poll(
         async () => {
@@ -195,18 +188,6 @@ describe('a dead letter', () => {
       )
       .toBeGreaterThan(0)
     return dead()[0]?.body ?? ''
-  }
-
-  /** Moves dead letters back to their queue, as a message move task of SQS does. */
-  async function moveBack(...parts: readonly string[]): Promise<void> {
-    const [from, to] = [queue(...parts, 'DeadLetters').physicalId, queue(...parts).physicalId]
-    const { Messages = [] } = await sqs.send(
-      new ReceiveMessageCommand({ QueueUrl: from, MaxNumberOfMessages: 10 }),
-    )
-    for (const { Body, ReceiptHandle } of Messages) {
-      await sqs.send(new SendMessageCommand({ QueueUrl: to, MessageBody: Body }))
-      await sqs.send(new DeleteMessageCommand({ QueueUrl: from, ReceiptHandle }))
-    }
   }
 
   it.each([
@@ -224,53 +205,4 @@ describe('a dead letter', () => {
 
     expect((await system.taskWhen(id, hasEnded)).status).toBe('succeeded')
   })
-
-  it('of a type is served when it is moved back; a second copy is stale and runs nothing', async () => {
-    const probe = system.cloud.mapping('Probe')
-    probe.pause()
-    const id = await system.publish({ type: 'probe', key: 'dead', input: { report: system.reportUrl } })
-    const body = await giveUp('probe:dead', 'Probe')
-    const before = (await system.call('GET', `/v1/tasks/${id}`)).body.status
-
-    probe.resume()
-    await moveBack('Probe')
-    const task = await system.taskWhen(id, hasEnded)
-    const again = new SendMessageCommand({ QueueUrl: queue('Probe').physicalId, MessageBody: body })
-    await sqs.send(again)
-    await expect.poll(() => messagesIn('Probe').length).toBe(0)
-
-    expect(JSON.parse(body).id).toBe(id)
-    expect(before).toBe('ready')
-    expect(task.status).toBe('succeeded')
-    expect((await system.call('GET', `/v1/tasks/${id}`)).body.runs).toHaveLength(1)
-    expect(system.reports.filter(({ key, event }) => key === 'dead' && event === 'started')).toHaveLength(1)
-  }, 30_000)
-
-  it('of the wake queue is served when it is moved back; a look for an earlier birth does nothing', async () => {
-    const waker = system.cloud.mapping('Waker')
-    const publish = () => system.publish({ type: 'later', key: 'dead', delayMs: 500 })
-    const claim = async () =>
-      (await system.call('POST', '/v1/claims', { type: 'later', workerId: 'w' })).body.claims
-    await system.call('PUT', '/v1/types/later', { kind: 'http' })
-    waker.pause()
-    const id = await publish()
-    const body = await giveUp('later:dead', 'Wake')
-    const whileDead = await claim()
-
-    waker.resume()
-    await moveBack('Wake')
-    await expect.poll(async () => (await claim()).length).toBe(1)
-    await system.call('DELETE', `/v1/tasks/${id}`)
-    await system.publish({ type: 'later', key: 'dead', delayMs: 60_000 })
-    const next = (await system.call('GET', `/v1/tasks/${id}`)).body
-    const again = new SendMessageCommand({ QueueUrl: queue('Wake').physicalId, MessageBody: body })
-    await sqs.send(again)
-    const looks = () => messagesIn('Wake').filter(message => message.body === body).length
-    await expect.poll(looks).toBe(0)
-
-    expect(JSON.parse(body)).toMatchObject({ kind: 'look', id })
-    expect(whileDead).toEqual([])
-    expect((await system.call('GET', `/v1/tasks/${id}`)).body).toEqual(next)
-    expect(await claim()).toEqual([])
-  }, 30_000)
 })

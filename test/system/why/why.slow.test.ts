@@ -222,6 +222,24 @@ describe('a task that no worker takes says so', () => {
   })
 })
 
+/** Pauses the handler of word-count. A request for messages that is under way may still bring one, so the queue is empty afterwards. */
+async function pausedMapping() {
+  const mapping = system.cloud.mapping('WordCount')
+  mapping.pause()
+  for (let isTaken = true; isTaken; ) {
+    const id = await system.publish({ type: 'word-count', input: { text: 'a' } })
+    const seen = await system.answerWhen(
+      whyPath(id),
+      ({ reason, queue }) => reason === 'succeeded' || queue?.messages >= 1,
+    )
+    isTaken = seen.reason === 'succeeded'
+    // Its message would be sent again.
+    await system.call('DELETE', taskPath(id))
+  }
+  await expect.poll(() => dropMessages('WordCountTasksQueue')).toBe(0)
+  return mapping
+}
+
 describe('a task that can be claimed says what stands before it', () => {
   it('backlog of tasks that are claimed in order', async () => {
     await put('busy')
@@ -237,8 +255,7 @@ describe('a task that can be claimed says what stands before it', () => {
   })
 
   it('dispatched, and then the backlog of its queue', async () => {
-    const mapping = system.cloud.mapping('WordCount')
-    mapping.pause()
+    const mapping = await pausedMapping()
     const id = await system.publish({ type: 'word-count', key: 'q1', input: { text: 'a' } })
     const alone = await system.answerWhen(whyPath(id), ({ queue }) => queue?.messages === 1)
     for (const key of ['q2', 'q3']) await system.publish({ type: 'word-count', key, input: { text: 'a' } })
@@ -257,11 +274,10 @@ describe('a task that nothing has taken for an hour', () => {
   const longAgo = Date.now() - HOUR_MS
 
   it('stuck, when its message is gone', async () => {
-    const mapping = system.cloud.mapping('WordCount')
-    mapping.pause()
+    const mapping = await pausedMapping()
     await backdateType('word-count', longAgo)
     const id = await system.publish({ type: 'word-count', key: 'forgotten', input: { text: 'a' } })
-    await system.answerWhen(whyPath(id), ({ queue }) => queue?.messages === 1)
+    await system.answerWhen(whyPath(id), ({ queue }) => queue?.messages >= 1)
     await backdateTask(id, longAgo)
 
     // The sweeper may send the message again, since it is due for so long.
@@ -277,14 +293,13 @@ describe('a task that nothing has taken for an hour', () => {
 
     expect(answer).toMatchObject({ status: 'ready', reason: 'stuck', since: new Date(longAgo).toISOString() })
     expect(answer.sentence).toMatch(
-      /is stuck: a worker of word-count could take it since .* \(60 min ago\), and none has\.$/,
+      /is stuck: a worker of word-count could take it since .* \(\d+ min ago\), and none has\.$/,
     )
     expect(answer.next).toContain('docs/operations.md')
   })
 
   it('not stuck, but behind others, when messages wait in its queue', async () => {
-    const mapping = system.cloud.mapping('WordCount')
-    mapping.pause()
+    const mapping = await pausedMapping()
     const ids: string[] = []
     for (const key of ['kept', 'also-kept'])
       ids.push(await system.publish({ type: 'word-count', key, input: { text: 'a' } }))
@@ -319,13 +334,14 @@ async function backdateType(type: string, at: number): Promise<void> {
   expect(await store.put(next, present.version)).toBe(true)
 }
 
-/** Takes all messages out of a queue. */
-async function dropMessages(queue: string): Promise<void> {
+/** Takes up to ten messages out of a queue, and returns how many there were. */
+async function dropMessages(queue: string): Promise<number> {
   const QueueUrl = system.cloud.resource('AWS::SQS::Queue', queue).physicalId
   const sqs = new SQSClient(system.cloud.clientOptions)
   const { Messages = [] } = await sqs.send(new ReceiveMessageCommand({ QueueUrl, MaxNumberOfMessages: 10 }))
   for (const { ReceiptHandle } of Messages)
     await sqs.send(new DeleteMessageCommand({ QueueUrl, ReceiptHandle }))
+  return Messages.length
 }
 
 const documents = () => DynamoDBDocumentClient.from(new DynamoDBClient(system.cloud.clientOptions))

@@ -1,0 +1,121 @@
+import type { ApiDeadLetter, ReplayAnswer, ReplayBody } from '../../shared/api/diagnosis/dead-letters.ts'
+import { BatonError } from '../../shared/core/errors.ts'
+import { type DefineCommand, wholeNumber } from '../command.ts'
+import { FAILED_EXIT_CODE } from '../say.ts'
+import { printPages } from '../system/print-pages.ts'
+import { type Context, withSystem } from '../system/with-system.ts'
+import { confirm } from '../terminal/confirm.ts'
+import { oneLine } from '../terminal/safe-text.ts'
+import type { Column } from '../terminal/table.ts'
+import { relativeTime } from '../terminal/times.ts'
+
+/** One request of the API sends at most this many dead letters again. */
+const REPLAYED_AT_ONCE = 100
+const DEFAULT_LIMIT = 20
+const LIMIT_MAX = 1_000_000
+
+const QUEUE_HELP = 'wake, jobs, stream, schedules, unknown, or type: and a type, such as type:resize'
+
+type ListOptions = { readonly queue?: string; readonly limit: number; readonly all?: boolean }
+type ReplayOptions = { readonly queue?: string; readonly yes?: boolean }
+
+/** `baton dead-letters`: lists the messages that were given up, and sends them again. */
+export const deadLetters: DefineCommand = (command, invocation) => {
+  const list = command
+    .command('list', { isDefault: true })
+    .description('lists the messages that were given up, by queue, the newest first')
+    .option('--queue <queue>', `only those of this queue: ${QUEUE_HELP}`)
+    .option('--limit <n>', 'shows at most so many', wholeNumber(1, LIMIT_MAX), DEFAULT_LIMIT)
+    .option('--all', 'shows all of them')
+  withSystem(list, invocation, listLetters)
+  const replay = command
+    .command('replay')
+    .description('sends dead letters again: by their ids, or all of a queue')
+    .helpOption('-h, --help', 'shows this help')
+    .argument('[ids...]', 'the ids of dead letters')
+    .option('--queue <queue>', `all of this queue: ${QUEUE_HELP}`)
+    .option('--yes', 'does not ask')
+  withSystem(replay, invocation, (context, options: ReplayOptions, ids: readonly string[]) =>
+    replayLetters(context, options, ids),
+  )
+}
+
+async function listLetters(context: Context, { queue, limit, all }: ListOptions): Promise<number> {
+  const ofQueue = queue === undefined ? {} : { queue }
+  await printPages(context, page => context.client.deadLettersPage({ ...ofQueue, ...page }), {
+    columns: columnsOf(context),
+    none: 'no message was given up within the last 14 days',
+    ...(!all && { limit }),
+  })
+  return 0
+}
+
+function columnsOf({ printer: { style, now } }: Context): Array<Column<ApiDeadLetter>> {
+  return [
+    { title: 'DEAD LETTER', value: ({ id }) => id, paint: style.bold },
+    { title: 'KIND', value: ({ kind }) => kind },
+    { title: 'ABOUT', value: ({ taskId, canvasId, type }) => taskId ?? canvasId ?? type },
+    { title: 'ARRIVED', value: ({ arrivedAt }) => relativeTime(arrivedAt, now()) },
+    { title: 'REPLAY', value: ({ replayable }) => (replayable ? 'possible' : 'impossible') },
+    { title: 'WHAT HAPPENED', value: ({ sentence }) => sentence, mayShrink: true },
+  ]
+}
+
+/** Returns the exit code: 1 when one of them was not sent, or when the user said no. */
+async function replayLetters(
+  context: Context,
+  { queue, yes = false }: ReplayOptions,
+  ids: readonly string[],
+): Promise<number> {
+  if (ids.length > 0 === (queue !== undefined))
+    throw new BatonError('invalid', 'give either ids of dead letters or --queue')
+  if (queue === undefined) return replayIds(context, ids)
+  if (!yes && !(await isSure(context, queue))) return FAILED_EXIT_CODE
+  return replayQueue(context, queue)
+}
+
+async function isSure({ client, io, printer }: Context, queue: string): Promise<boolean> {
+  const { items, nextCursor } = await client.deadLettersPage({ queue, limit: REPLAYED_AT_ONCE })
+  const number = nextCursor === undefined ? `${items.length}` : `more than ${items.length}`
+  const question = `Send ${number} dead ${items.length === 1 ? 'letter' : 'letters'} of ${oneLine(queue)} again?`
+  if (await confirm(io, question)) return true
+  printer.warn('nothing was done')
+  return false
+}
+
+async function replayIds(context: Context, ids: readonly string[]): Promise<number> {
+  let exitCode = 0
+  for (let at = 0; at < ids.length && !context.io.signal.aborted; at += REPLAYED_AT_ONCE) {
+    const answer = await replayed(context, { ids: ids.slice(at, at + REPLAYED_AT_ONCE) })
+    exitCode = Math.max(exitCode, report(context, answer))
+  }
+  return exitCode
+}
+
+async function replayQueue(context: Context, queue: string): Promise<number> {
+  let exitCode = 0
+  let found = 0
+  let cursor: string | undefined
+  do {
+    const answer = await replayed(context, { queue, ...(cursor !== undefined && { cursor }) })
+    exitCode = Math.max(exitCode, report(context, answer))
+    found += answer.results.length
+    cursor = answer.nextCursor
+  } while (cursor !== undefined && !context.io.signal.aborted)
+  if (found === 0) context.printer.note(`${queue} has no dead letters`)
+  return exitCode
+}
+
+function replayed({ client, io }: Context, which: ReplayBody): Promise<ReplayAnswer> {
+  return client.replayDeadLetters(which, { signal: io.signal })
+}
+
+function report({ printer }: Context, { results }: ReplayAnswer): number {
+  for (const result of results) {
+    const { id, problem } = result
+    if (printer.isJson) printer.record(result)
+    else if (problem) printer.warn(problem.detail ?? problem.title)
+    else printer.line(`${printer.style.bold(oneLine(id))} sent again`)
+  }
+  return results.some(({ status }) => status !== 200) ? FAILED_EXIT_CODE : 0
+}

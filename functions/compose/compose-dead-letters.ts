@@ -1,0 +1,38 @@
+import { SQSClient } from '@aws-sdk/client-sqs'
+import { createDeadLetterStore } from '../../shared/aws/dynamo/dead-letters/dead-letter-store.ts'
+import { createTaskCodec } from '../../shared/aws/dynamo/head/task-codec.ts'
+import { requiredVariable, systemOfEnvironment } from '../../shared/aws/environment.ts'
+import { systemClock } from '../../shared/aws/machine.ts'
+import { withConnectionQueue } from '../../shared/aws/requests.ts'
+import { createSqsDeadLetterQueue } from '../../shared/aws/sqs/dead-letter-queue.ts'
+import { createSqsResender } from '../../shared/aws/sqs/resender.ts'
+import { createDocuments } from '../../shared/aws/system.ts'
+import type { DeadLetterQueue } from '../../shared/ports/messages.ts'
+import type { DeadLetterStore } from '../../shared/ports/stores.ts'
+import type { DiagnosticSystem } from '../../shared/runtime/kernel/system.ts'
+import { composeHeadReader, composeSystem } from './compose.ts'
+
+/** Composes the system of a function that explains dead letters and sends them again. Other functions do not load this file. */
+export function composeDiagnosticSystem(): DiagnosticSystem {
+  const resender = createSqsResender(createSqs(), systemOfEnvironment())
+  return { ...composeSystem(), deadLetters: composeDeadLetterStore(), resender }
+}
+
+/** Composes the store of dead letters. */
+export function composeDeadLetterStore(): DeadLetterStore {
+  const { table } = systemOfEnvironment()
+  return createDeadLetterStore(createDocuments(), { table, clock: systemClock })
+}
+
+/** Composes the queue of dead letters for the function that empties it. */
+export function composeDeadLetterQueue(): DeadLetterQueue {
+  return createSqsDeadLetterQueue(createSqs(), {
+    queueUrl: requiredVariable('BATON_DEAD_LETTER_QUEUE_URL'),
+    names: systemOfEnvironment(),
+    codec: createTaskCodec(composeHeadReader()),
+  })
+}
+
+function createSqs(): SQSClient {
+  return withConnectionQueue(requestHandler => new SQSClient({ requestHandler }))
+}

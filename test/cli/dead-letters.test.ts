@@ -1,0 +1,107 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import { runOn } from '../support/cli/a-terminal.ts'
+import { anApi, type TestApi } from '../support/http/an-api.ts'
+import { aLetter } from '../support/tasks/a-letter.ts'
+import { NOW } from '../support/tasks/a-task.ts'
+
+let api: TestApi
+beforeEach(async () => {
+  api = await anApi()
+})
+
+const baton = (...args: string[]) => runOn(api, ['dead-letters', ...args])
+
+const LETTERS = Array.from({ length: 120 }, (_, nth) => aLetter({ messageId: `m${nth}`, sentAt: NOW - nth }))
+const STREAM = aLetter({
+  ...{ queue: 'stream', messageId: 's' },
+  subject: { kind: 'changes', count: 1, shardId: 's' },
+})
+
+async function put(...letters: typeof LETTERS): Promise<void> {
+  for (const letter of letters) await api.system.deadLetters.put(letter, '{}')
+}
+
+describe('baton dead-letters', () => {
+  it('lists what was given up, with what happened', async () => {
+    await put(...LETTERS.slice(0, 2), STREAM)
+
+    const { code, out } = await baton('--queue', 'type:resize')
+    const all = await baton('list', '--json')
+
+    expect(code).toBe(0)
+    expect(out).toMatch(/^DEAD LETTER +KIND +ABOUT/)
+    expect(out).toContain(`${LETTERS[0]?.id}  dispatch  resize:a`)
+    expect(out).toContain('The message that resize:a can be claimed was given up')
+    expect(out).not.toContain('stream')
+    expect(all.out.trim().split('\n').map(line => JSON.parse(line).replayable)).toEqual([true, true, false])
+    expect((await baton('--queue', 'wake')).err).toBe('no message was given up within the last 14 days\n')
+  })
+
+  it('says which queues there are, when a queue is wrong', async () => {
+    const { code, err } = await baton('--queue', 'resize')
+
+    expect(code).toBe(2)
+    expect(err).toContain('queue must be one of wake, jobs, stream, schedules, unknown, or type: and')
+  })
+
+  it('sends dead letters again by their ids, and says which could not be sent', async () => {
+    const [letter] = LETTERS
+    await put(LETTERS[0]!, STREAM)
+
+    const { code, out, err } = await baton('replay', letter!.id, STREAM.id, 'none')
+    const asJson = await baton('replay', 'none', '--json')
+
+    expect(code).toBe(1)
+    expect(out).toBe(`${letter?.id} sent again\n`)
+    expect(err).toContain(`${STREAM.id} cannot be sent again`)
+    expect(err).toContain('there is no dead letter none')
+    expect(JSON.parse(asJson.out)).toMatchObject({ id: 'none', status: 404 })
+  })
+
+  it('sends all of a queue again, page by page, after a question', async () => {
+    await put(...LETTERS)
+    const args = ['dead-letters', 'replay', '--queue', 'type:resize']
+
+    const no = await runOn(api, args, { isTTY: true, input: 'n\n' })
+    const unasked = await runOn(api, args)
+    const yes = await runOn(api, args, { isTTY: true, input: 'y\n' })
+
+    expect(no.err).toContain('Send more than 100 dead letters of type:resize again? [y/N]')
+    expect([no.code, unasked.code, yes.code]).toEqual([1, 2, 0])
+    expect(unasked.err).toContain('Give --yes')
+    expect(yes.out.trim().split('\n')).toHaveLength(LETTERS.length)
+    expect((await baton('replay', '--queue', 'type:resize', '--yes')).err).toBe(
+      'type:resize has no dead letters\n',
+    )
+  })
+
+  it.each([[['replay']], [['replay', 'a', '--queue', 'wake']]])('refuses %j', async args => {
+    expect(await baton(...args)).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('give either ids of dead letters or --queue'),
+    })
+  })
+})
+
+describe('baton doctor', () => {
+  const doctor = () => runOn(api, ['doctor', '--json'])
+  const found = (out: string) =>
+    out
+      .trim()
+      .split('\n')
+      .map(line => JSON.parse(line))
+      .find(({ check }) => check === 'dead letters')
+
+  it('is content without dead letters, and reports those that wait to be sent again', async () => {
+    const fine = found((await doctor()).out)
+    await put(STREAM)
+    const noticed = found((await doctor()).out)
+    await put(LETTERS[0]!)
+    const { code, out } = await doctor()
+
+    expect(fine).toMatchObject({ level: 'fine' })
+    expect(noticed).toMatchObject({ level: 'notice', next: expect.stringContaining('baton dead-letters') })
+    expect(found(out)).toMatchObject({ level: 'wrong', text: expect.stringContaining('not sent again: 1, ') })
+    expect(code).toBe(1)
+  })
+})
