@@ -67,6 +67,11 @@ const failures = createRoute({
   path: '/failures',
   component: lazyRouteComponent(() => import('./failures/failures-page.tsx'), 'FailuresPage'),
 })
+const deadLetters = createRoute({
+  getParentRoute: under,
+  path: '/dead-letters',
+  component: lazyRouteComponent(() => import('./dead-letters/dead-letters-page.tsx'), 'DeadLettersPage'),
+})
 const events = createRoute({
   getParentRoute: under,
   path: '/events',
@@ -84,6 +89,7 @@ export const router = createRouter({
     schedules,
     workers,
     failures,
+    deadLetters,
     events,
   ]),
   parseSearch,

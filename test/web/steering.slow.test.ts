@@ -133,6 +133,28 @@ describe.skipIf(chromiumPath === undefined)('a reader', () => {
     await page.getByText('pending', { exact: true }).first().waitFor()
   })
 
+  it('reads what was given up, and sends it again', async () => {
+    const letter = {
+      ...{ id: 'type:letter~1~m1', queue: 'type:letter', kind: 'dispatch', taskId: 'letter:form-1', type: 'letter' },
+      ...{ sentAt: '2026-01-01T00:00:00.000Z', arrivedAt: '2026-01-01T00:01:00.000Z' },
+      ...{ expiresAt: '2026-01-15T00:01:00.000Z', receives: 5, bytes: 120, replayable: true },
+      ...{ sentence: 'The dispatch of letter:form-1 was given up.', next: 'Send it again.' },
+    }
+    const asked: unknown[] = []
+    await page.route('**/v1/dead-letters?*', route => route.fulfill({ json: { items: [letter] } }))
+    await page.route('**/v1/dead-letters/replay', (route, request) => {
+      asked.push(request.postDataJSON())
+      return route.fulfill({ json: { results: [{ id: letter.id, status: 200 }] } })
+    })
+    await page.goto('/dead-letters')
+
+    await page.getByText('The dispatch of letter:form-1 was given up.').waitFor()
+    await press('Send again')
+    await told('1 message sent again')
+
+    expect(asked).toEqual([{ ids: [letter.id] }])
+  })
+
   it('finds no action on a page that may only read', async () => {
     await page.route('**/v1/**', async route => {
       const response = await route.fetch()

@@ -215,6 +215,14 @@ export const failuresQuery = queryOptions({
   ...paced(SLOW_MS),
 })
 
+export const deadLettersQuery = infiniteQueryOptions({
+  queryKey: ['dead-letters'],
+  queryFn: ({ pageParam }) =>
+    baton.deadLettersPage({ limit: PAGE_MAX, ...(pageParam !== undefined && { cursor: pageParam }) }),
+  ...listed,
+  ...paced(SLOW_MS),
+})
+
 export const schedulesQuery = queryOptions({
   queryKey: ['schedules'],
   queryFn: () => allPages(cursor => baton.schedules({ limit: PAGE_MAX, ...cursor })),
