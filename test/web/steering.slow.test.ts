@@ -69,7 +69,7 @@ describe.skipIf(chromiumPath === undefined)('a reader', () => {
     await press('Publish a task')
 
     const dialog = page.getByRole('dialog')
-    await dialog.getByLabel('to').fill('Ada')
+    await dialog.getByRole('textbox', { name: 'to', exact: true }).fill('Ada')
     await dialog.getByLabel('copies').fill('3')
     await dialog.getByLabel('colour').selectOption('blue')
     await dialog.getByLabel('isUrgent').check()
@@ -87,7 +87,7 @@ describe.skipIf(chromiumPath === undefined)('a reader', () => {
     await page.goto('/types/letter')
     await press('Publish a task')
     const dialog = page.getByRole('dialog')
-    await dialog.getByLabel('to').fill('Ada')
+    await dialog.getByRole('textbox', { name: 'to', exact: true }).fill('Ada')
 
     await press('JSON')
     const text = dialog.getByRole('textbox', { name: 'Input' })
@@ -95,7 +95,7 @@ describe.skipIf(chromiumPath === undefined)('a reader', () => {
     await text.fill('{"to": "Grace", "copies": 2}')
     await press('Form')
 
-    expect(await dialog.getByLabel('to').inputValue()).toBe('Grace')
+    expect(await dialog.getByRole('textbox', { name: 'to', exact: true }).inputValue()).toBe('Grace')
     expect(await dialog.getByLabel('copies').inputValue()).toBe('2')
   })
 
