@@ -39,7 +39,7 @@ type Query = Readonly<Record<string, string | number | boolean | readonly string
 /** A request, and what the client may do about it. */
 export type Ask = Repetition & {
   readonly body?: unknown
-  readonly query?: Query
+  readonly query?: Query | undefined
   readonly headers?: HeaderSource
   /** Whether a 404 means success if the request was sent before: the first one has removed it. */
   readonly isDoneIfGone?: boolean

@@ -55,7 +55,8 @@ export function signedFetch(
   const { fetch: send = fetch, credentials = defaultProvider() } = options
   let skewMs = 0
   return async (input, init) => {
-    const request = new Request(input, init)
+    // Node's copy of a request loses the referrer.
+    const request = input instanceof Request && init === undefined ? input : new Request(input, init)
     const parts = await signablePartsOf(request)
     const sign = signerOf(parts, options, credentials as AwsCredentialIdentity)
     const sendSigned = async () => send(requestOf(await sign(new Date(Date.now() + skewMs)), request, init))
