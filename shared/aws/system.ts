@@ -6,7 +6,6 @@ import type { Chance, Clock, Log, Metrics } from '../ports/machine.ts'
 import type { TaskCodec } from '../ports/messages.ts'
 import { CHANGE_HOOKS } from '../runtime/change-hooks.ts'
 import type { System } from '../runtime/kernel/system.ts'
-import { createActivityStore } from './dynamo/activity/activity-store.ts'
 import { createCanvasStore } from './dynamo/canvas/canvas-store.ts'
 import { createFailureStore } from './dynamo/failures/failure-store.ts'
 import { createTurnStore } from './dynamo/fair/turn-store.ts'
@@ -95,7 +94,6 @@ type Stores = Pick<
   | 'limits'
   | 'turns'
   | 'failures'
-  | 'activity'
   | 'records'
   | 'targets'
   | 'workers'
@@ -119,7 +117,6 @@ export function storesOn(documents: DynamoDBDocumentClient, given: StoreSettings
     limits: createLimitStore(documents, settings),
     turns: createTurnStore(documents, settings),
     failures: createFailureStore(documents, settings),
-    activity: createActivityStore(documents, settings),
     records: createRecordStore(documents, settings),
     targets: createTargets(documents, settings),
     workers: createWorkerStore(documents, settings),

@@ -135,7 +135,13 @@ describe.skipIf(chromiumPath === undefined)('a reader', () => {
 
   it('reads what was given up, and sends it again', async () => {
     const letter = {
-      ...{ id: 'type:letter~1~m1', queue: 'type:letter', kind: 'dispatch', taskId: 'letter:form-1', type: 'letter' },
+      ...{
+        id: 'type:letter~1~m1',
+        queue: 'type:letter',
+        kind: 'dispatch',
+        taskId: 'letter:form-1',
+        type: 'letter',
+      },
       ...{ sentAt: '2026-01-01T00:00:00.000Z', arrivedAt: '2026-01-01T00:01:00.000Z' },
       ...{ expiresAt: '2026-01-15T00:01:00.000Z', receives: 5, bytes: 120, replayable: true },
       ...{ sentence: 'The dispatch of letter:form-1 was given up.', next: 'Send it again.' },

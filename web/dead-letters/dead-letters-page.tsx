@@ -142,8 +142,8 @@ function ReplayShown({ ids }: { readonly ids: readonly string[] }) {
           onClose={() => setAsked(false)}
         >
           <p>
-            {counted(sent.length, 'message')} return to where they came from. If the cause is not repaired, they
-            come back here.
+            {counted(sent.length, 'message')} return to where they came from. If the cause is not repaired,
+            they come back here.
           </p>
         </Confirm>
       )}

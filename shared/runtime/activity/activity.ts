@@ -12,7 +12,7 @@ import {
 } from '../../core/activity/activity.ts'
 import { type Head, isTask } from '../../core/task/head.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'
-import type { System } from '../kernel/system.ts'
+import type { ActivitySystem, System } from '../kernel/system.ts'
 import { type Batch, countableChanges } from '../stream/countable-changes.ts'
 
 const WRITES_AT_ONCE_MAX = 10
@@ -41,7 +41,7 @@ type Held = {
  * meter holds are written with a later batch. Those that it still holds when its process ends are lost: at most the last second of a
  * burst.
  */
-export function createActivityMeter(system: Pick<System, 'activity' | 'clock' | 'log'>): ActivityMeter {
+export function createActivityMeter(system: ActivitySystem & Pick<System, 'clock' | 'log'>): ActivityMeter {
   const held = new Map<string, Held>()
   return {
     count: async (changes, batch) => {
@@ -89,7 +89,7 @@ function takeDue(held: Map<string, Held>, type: string, of: Held, now: number): 
   return due
 }
 
-async function write({ activity, log }: Pick<System, 'activity' | 'log'>, count: ActivityCount) {
+async function write({ activity, log }: ActivitySystem & Pick<System, 'log'>, count: ActivityCount) {
   try {
     await activity.add(count)
   } catch (error) {
@@ -107,7 +107,7 @@ export function firstMinute(now: number, minutes: number): number {
 
 /** Reads the activity of these types from a minute on: some 0.5 read units for 20 minutes of a type. */
 export async function readActivity(
-  { activity }: Pick<System, 'activity'>,
+  { activity }: ActivitySystem,
   types: readonly string[],
   from: number,
 ): Promise<TypeActivity[]> {

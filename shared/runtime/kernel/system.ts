@@ -31,7 +31,6 @@ export type System = {
   readonly limits: LimitStore
   readonly turns: TurnStore
   readonly failures: FailureStore
-  readonly activity: ActivityStore
   readonly targets: Targets
   readonly workers: WorkerStore
   readonly messages: Messages
@@ -43,11 +42,14 @@ export type System = {
   readonly operator?: Operator
 }
 
-/** A `System` for processes that set timers further ahead than a queue can delay a message. */
-export type PlanningSystem = System & { readonly timers: FarTimers }
+/** The part of a system that counts the activity of types, or shows it. Handlers and workers need not load the code for it. */
+export type ActivitySystem = { readonly activity: ActivityStore }
 
-/** A `System` for processes that explain dead letters and send them again. Handlers and workers need not load the code for them. */
-export type DiagnosticSystem = System & {
+/** A `System` for processes that set timers further ahead than a queue can delay a message, and count what has changed. */
+export type PlanningSystem = System & ActivitySystem & { readonly timers: FarTimers }
+
+/** A `System` for processes that show activity, explain dead letters and send them again. Handlers and workers need not load the code for them. */
+export type DiagnosticSystem = System & ActivitySystem & {
   readonly deadLetters: DeadLetterStore
   readonly resender: Resender
 }
