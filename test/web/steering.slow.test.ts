@@ -74,7 +74,7 @@ describe.skipIf(chromiumPath === undefined)('a reader', () => {
     await dialog.getByLabel('colour').selectOption('blue')
     await dialog.getByLabel('isUrgent').check()
     await press('Add')
-    await dialog.getByLabel('pages 1').fill('first')
+    await dialog.getByRole('textbox', { name: 'pages 1' }).fill('first')
     await dialog.getByLabel('Key').fill('form-1')
     await press('Publish')
     await told('The task was published')
