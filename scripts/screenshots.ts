@@ -70,7 +70,13 @@ async function findPages(): Promise<Record<string, string>> {
   const path = (place: string, id: string | undefined) => `/${place}/${encodeURIComponent(id ?? 'none')}`
   return {
     ...{ overview: '/', tasks: '/tasks', types: '/types', type: '/types/edition' },
-    ...{ schedules: '/schedules', workers: '/workers', failures: '/failures', events: '/events', 'dead-letters': '/dead-letters' },
+    ...{
+      schedules: '/schedules',
+      workers: '/workers',
+      failures: '/failures',
+      events: '/events',
+      'dead-letters': '/dead-letters',
+    },
     task: path('tasks', failed?.id),
     flow: path('tasks', flow?.id),
     canvas: path('canvases', member?.canvasId),

@@ -88,15 +88,7 @@ function systemOn(
 
 type Stores = Pick<
   System,
-  | 'tasks'
-  | 'types'
-  | 'canvases'
-  | 'limits'
-  | 'turns'
-  | 'failures'
-  | 'records'
-  | 'targets'
-  | 'workers'
+  'tasks' | 'types' | 'canvases' | 'limits' | 'turns' | 'failures' | 'records' | 'targets' | 'workers'
 >
 
 type StoreSettings = Pick<System, 'clock' | 'chance'> & {

@@ -5,8 +5,8 @@ import {
   replayQueueOf,
   typeOfQueue,
 } from '../core/dead-letters/dead-letters.ts'
-import { explainLetter } from '../core/why/explain-letter.ts'
 import { defined } from '../core/defined.ts'
+import { explainLetter } from '../core/why/explain-letter.ts'
 import { iso } from './iso.ts'
 
 /** A dead letter as the API shows it: without its body, and with a sentence. */

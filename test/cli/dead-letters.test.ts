@@ -33,7 +33,12 @@ describe('baton dead-letters', () => {
     expect(out).toContain(`${LETTERS[0]?.id}  dispatch  resize:a`)
     expect(out).toContain('The message that resize:a can be claimed was given up')
     expect(out).not.toContain('stream')
-    expect(all.out.trim().split('\n').map(line => JSON.parse(line).replayable)).toEqual([true, true, false])
+    expect(
+      all.out
+        .trim()
+        .split('\n')
+        .map(line => JSON.parse(line).replayable),
+    ).toEqual([true, true, false])
     expect((await baton('--queue', 'wake')).err).toBe('no message was given up within the last 14 days\n')
   })
 

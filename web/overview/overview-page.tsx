@@ -3,7 +3,14 @@ import { Link } from '@tanstack/react-router'
 import { CircleCheck } from 'lucide-react'
 import type { Counts } from '../../shared/api/types.ts'
 import { baton } from '../api/baton.ts'
-import { allActivityQuery, allCountsQuery, costQuery, schedulesQuery, typesQuery, workersQuery } from '../api/queries.ts'
+import {
+  allActivityQuery,
+  allCountsQuery,
+  costQuery,
+  schedulesQuery,
+  typesQuery,
+  workersQuery,
+} from '../api/queries.ts'
 import { LatenessChart, ThroughputChart } from '../charts/activity-charts.tsx'
 import { slotsOf } from '../charts/series.ts'
 import { Acting } from '../parts/acting.tsx'
@@ -30,7 +37,8 @@ export function OverviewPage() {
   const failed = Object.values(known).find(({ error, data }) => error && !data)
   const { types, counts, activity, schedules, workers, cost } = known
   // Drawn piece by piece, the page would jump, and would call a type unserved whose worker is not known yet.
-  const isWhole = types.data && counts.data && activity.data && schedules.data && workers.data && cost.data !== undefined
+  const isWhole =
+    types.data && counts.data && activity.data && schedules.data && workers.data && cost.data !== undefined
   return (
     <Page title="Overview">
       {failed && <Failure error={failed.error} onRetry={failed.refetch} />}

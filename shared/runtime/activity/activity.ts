@@ -19,6 +19,8 @@ const WRITES_AT_ONCE_MAX = 10
 const READS_AT_ONCE_MAX = 10
 /** A meter writes the counts of a type this often at once. A type with few tasks is thus shown at once. */
 export const WRITES_IN_A_ROW_MAX = 10
+/** Publishes and starts are held until a task of the type ends, or until a batch comes after this time. So a lone task costs one write. */
+export const HELD_WITHOUT_END_MS = 5_000
 /** After those, a meter writes the counts of a type at most this often, and holds what comes in between. */
 export const WRITE_INTERVAL_MS = 1_000
 
@@ -31,14 +33,16 @@ export type ActivityMeter = {
 
 type Held = {
   counts: ActivityCount[]
+  /** The time of the first count that is held. */
+  since: number
   /** How many writes may follow at once at the time `at`. */
   writes: number
   at: number
 }
 
 /**
- * Creates the meter of one process. A busy type costs one write a second and process, however many of its tasks change. Counts that a
- * meter holds are written with a later batch. Those that it still holds when its process ends are lost: at most the last second of a
+ * Creates the meter of one process. A lone task costs one write. A busy type costs one write a second and process, however many of its tasks
+ * change. Counts that a meter holds are written with a later batch. Those that it still holds when its process ends are lost: at most the last second of a
  * burst.
  */
 export function createActivityMeter(system: ActivitySystem & Pick<System, 'clock' | 'log'>): ActivityMeter {
@@ -66,7 +70,8 @@ function found({ log }: Pick<System, 'log'>, changes: readonly Change[]): Activi
 }
 
 function hold(held: Map<string, Held>, count: ActivityCount, now: number): void {
-  const of = held.get(count.type) ?? { counts: [], writes: WRITES_IN_A_ROW_MAX, at: now }
+  const of = held.get(count.type) ?? { counts: [], since: now, writes: WRITES_IN_A_ROW_MAX, at: now }
+  if (of.counts.length === 0) of.since = now
   of.counts = activityAddedUp([...of.counts, count])
   held.set(count.type, of)
 }
@@ -82,11 +87,16 @@ function takeDue(held: Map<string, Held>, type: string, of: Held, now: number): 
     if (of.writes === WRITES_IN_A_ROW_MAX) held.delete(type)
     return []
   }
-  if (of.writes === 0) return []
+  const isDue = of.counts.some(hasEnd) || now - of.since >= HELD_WITHOUT_END_MS
+  if (of.writes === 0 || !isDue) return []
   const due = of.counts
   of.writes -= 1
   of.counts = []
   return due
+}
+
+function hasEnd({ counts }: ActivityCount): boolean {
+  return [counts.succeeded, counts.failed, counts.cancelled].some(count => count !== undefined)
 }
 
 async function write({ activity, log }: ActivitySystem & Pick<System, 'log'>, count: ActivityCount) {

@@ -14,12 +14,7 @@
  * its own, so it costs no write of the head, and never conflicts with the work on the task.
  */
 
-import {
-  type DeadLetter,
-  idsOfQueue,
-  letterId,
-  replayQueueOf,
-} from '../../core/dead-letters/dead-letters.ts'
+import { type DeadLetter, idsOfQueue, letterId, replayQueueOf } from '../../core/dead-letters/dead-letters.ts'
 import { lostMessageOf } from '../../core/dead-letters/lost-message.ts'
 import { textBytes } from '../../core/json.ts'
 import type { ArrivedLetter, DeadLetterQueue } from '../../ports/messages.ts'

@@ -49,10 +49,11 @@ export type ActivitySystem = { readonly activity: ActivityStore }
 export type PlanningSystem = System & ActivitySystem & { readonly timers: FarTimers }
 
 /** A `System` for processes that show activity, explain dead letters and send them again. Handlers and workers need not load the code for them. */
-export type DiagnosticSystem = System & ActivitySystem & {
-  readonly deadLetters: DeadLetterStore
-  readonly resender: Resender
-}
+export type DiagnosticSystem = System &
+  ActivitySystem & {
+    readonly deadLetters: DeadLetterStore
+    readonly resender: Resender
+  }
 
 /** A feature's part in each change of a head. The kernel calls the hooks without knowing the features. */
 export type ChangeHook = {

@@ -79,7 +79,12 @@ const SCHEDULED = '{"version":"0","source":"aws.scheduler","detail-type":"Schedu
 describe('the subject of a dead letter', () => {
   it.each<[string, string, Partial<LetterSubject>, LetterQueue]>([
     ['a dispatch', DISPATCH, { kind: 'dispatch', taskId: aTask().id, revision: 3 }, 'type:resize'],
-    ['a dispatch of other code', '{"v":9,"id":"resize:a"}', { kind: 'dispatch', taskId: 'resize:a' }, 'type:resize'],
+    [
+      'a dispatch of other code',
+      '{"v":9,"id":"resize:a"}',
+      { kind: 'dispatch', taskId: 'resize:a' },
+      'type:resize',
+    ],
     ['a look', encodeLook(LOOK), { kind: 'look', taskId: 'resize:a', born: BORN, revision: 4 }, 'wake'],
     ['a limit', encodeLimitLook({ limit: 'a', delaySeconds: 0 }), { kind: 'limit', limit: 'a' }, 'wake'],
     ['a minute', encodeMinute({ minute: 7 }), { kind: 'minute', dueAt: minuteStart(7) }, 'wake'],
@@ -199,6 +204,10 @@ describe('messages that are sent again', () => {
 
     const bodies = ['wake', 'jobs', TYPE_QUEUE].map(name => server.inspect(name).messages.at(-1)?.body)
     expect(failures).toEqual([{ index: 3, reason: 'its queue does not exist any more', transient: false }])
-    expect(bodies).toEqual(['hello', '{"v":1,"kind":"riddle","hops":3}', encodeDispatch(codec, { task: aTask() })])
+    expect(bodies).toEqual([
+      'hello',
+      '{"v":1,"kind":"riddle","hops":3}',
+      encodeDispatch(codec, { task: aTask() }),
+    ])
   })
 })

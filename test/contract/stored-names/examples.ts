@@ -13,6 +13,7 @@ import type { EndedRun, EndedRunState } from '../../../shared/core/task/runs.ts'
 import type { ScheduleState, Timing } from '../../../shared/core/task/schedule-state.ts'
 import type { TaskType } from '../../../shared/core/types/task-type.ts'
 import type { TypeJob } from '../../../shared/core/types/type-job.ts'
+import { aLetter } from '../../support/tasks/a-letter.ts'
 import {
   aCanvas,
   aFlow,
@@ -25,7 +26,6 @@ import {
   NOW,
   type TaskParts,
 } from '../../support/tasks/a-task.ts'
-import { aLetter } from '../../support/tasks/a-letter.ts'
 import type { Mirror } from './mirror.ts'
 import type { Names } from './names.ts'
 import { recordingDocuments } from './recorder.ts'

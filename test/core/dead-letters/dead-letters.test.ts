@@ -7,18 +7,14 @@ import {
   letterId,
   replayQueueOf,
 } from '../../../shared/core/dead-letters/dead-letters.ts'
-import { explainLetter } from '../../../shared/core/why/explain-letter.ts'
 import { isMissing, lostMessageOf } from '../../../shared/core/dead-letters/lost-message.ts'
+import { explainLetter } from '../../../shared/core/why/explain-letter.ts'
 import { aLetter } from '../../support/tasks/a-letter.ts'
 import { aTask, NOW } from '../../support/tasks/a-task.ts'
 
 describe('the id of a dead letter', () => {
   test('sorts by queue and time, and begins with its queue', () => {
-    const ids = [
-      letterId('type:resize', 2, 'b'),
-      letterId('type:resize', 11, 'a'),
-      letterId('wake', 1, 'c'),
-    ]
+    const ids = [letterId('type:resize', 2, 'b'), letterId('type:resize', 11, 'a'), letterId('wake', 1, 'c')]
 
     expect([...ids].sort()).toEqual(ids)
     expect(ids.every(isLetterId)).toBe(true)
@@ -81,7 +77,12 @@ describe('the sentences about a dead letter', () => {
       /^A batch of 3 changes of the table .* plans these tasks from the table/,
       /planner\. It cannot be sent again, and disappears at .* \(in 14 days\)\.$/,
     ],
-    ['schedules', { kind: 'round' }, /^A round of the sweeper .* within a minute\.$/, /errors of the sweeper/],
+    [
+      'schedules',
+      { kind: 'round' },
+      /^A round of the sweeper .* within a minute\.$/,
+      /errors of the sweeper/,
+    ],
     ['unknown', { kind: 'unreadable' }, /that this version cannot read/, /cannot be sent again/],
   ])('of %s with %j', (queue, subject, sentence, next) => {
     const letter = aLetter({ queue, subject })

@@ -88,7 +88,9 @@ describe('dead letters', () => {
 
     const { body } = await replay({ ids: [aLetter().id] })
 
-    expect(body.results).toMatchObject([{ status: 503, problem: { detail: expect.stringContaining('no answer') } }])
+    expect(body.results).toMatchObject([
+      { status: 503, problem: { detail: expect.stringContaining('no answer') } },
+    ])
     expect((await list()).body.items).toHaveLength(1)
   })
 
@@ -108,9 +110,12 @@ describe('dead letters', () => {
     expect(answer.body.errors[0].path).toBe(path)
   })
 
-  test.each(['?queue=resize', '?cursor=x', '?limit=0', '?type=resize'])('are not listed for %s', async query => {
-    expect((await list(query)).status).toBe(400)
-  })
+  test.each(['?queue=resize', '?cursor=x', '?limit=0', '?type=resize'])(
+    'are not listed for %s',
+    async query => {
+      expect((await list(query)).status).toBe(400)
+    },
+  )
 })
 
 describe('why a task waits whose message was given up', () => {
@@ -133,7 +138,9 @@ describe('why a task waits whose message was given up', () => {
     const after = await whyOf(id)
 
     expect(before).toMatchObject({ reason: 'dead-lettered', deadLetterId: letter.id, status: 'ready' })
-    expect(before.sentence).toMatch(/^jobs:a waits since .*: the message that tells workers of jobs to take it/)
+    expect(before.sentence).toMatch(
+      /^jobs:a waits since .*: the message that tells workers of jobs to take it/,
+    )
     expect(after.reason).toBe('dispatched')
   })
 

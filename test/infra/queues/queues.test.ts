@@ -81,7 +81,8 @@ describe('The only dead-letter queue', () => {
     const readers = ofType('AWS::IAM::Policy').filter(({ Properties }) =>
       Properties.PolicyDocument.Statement.some(
         ({ Action, Resource }: { Action: unknown; Resource: unknown }) =>
-          JSON.stringify(Action).includes('sqs:ReceiveMessage') && JSON.stringify(Resource).includes(`"${id}"`),
+          JSON.stringify(Action).includes('sqs:ReceiveMessage') &&
+          JSON.stringify(Resource).includes(`"${id}"`),
       ),
     )
 

@@ -144,7 +144,11 @@ test('an event for a target that cannot be reached is retried, and then sent to 
   expect(Date.now() - begun).toBeGreaterThan(900)
   const sqs = new SQSClient(cloud.clientOptions)
   const QueueUrl = cloud.resource('AWS::SQS::Queue', 'Dead').physicalId
-  const receive = new ReceiveMessageCommand({ QueueUrl, MessageAttributeNames: ['All'], VisibilityTimeout: 0 })
+  const receive = new ReceiveMessageCommand({
+    QueueUrl,
+    MessageAttributeNames: ['All'],
+    VisibilityTimeout: 0,
+  })
   const { Messages } = await sqs.send(receive)
   sqs.destroy()
   expect(Messages?.[0]?.MessageAttributes).toMatchObject({

@@ -2,10 +2,11 @@ import { describe, expect, test } from 'vitest'
 import { latenessAt, latenessClass } from '../../../shared/core/activity/activity.ts'
 import {
   createActivityMeter,
+  HELD_WITHOUT_END_MS,
   WRITE_INTERVAL_MS,
   WRITES_IN_A_ROW_MAX,
 } from '../../../shared/runtime/activity/activity.ts'
-import { anApi, claimed, published } from '../../support/http/an-api.ts'
+import { anApi, claimed, published, type TestApi } from '../../support/http/an-api.ts'
 import { MINUTE } from '../../support/tasks/a-task.ts'
 
 /** A system, and the meter of one planner in it. `count` lets it see the present change of a task. */
@@ -30,6 +31,14 @@ async function aMeteredApi() {
   }
   const shown = async () => (await api.call('GET', '/v1/activity?type=jobs')).body.items[0]
   return { api, meter, writes, count, shown }
+}
+
+/** Publishes a task that succeeds, and returns its id. */
+async function ended(api: TestApi): Promise<string> {
+  const id = await published(api, { key: 'k' })
+  const { path, fence } = await claimed(api)
+  await api.call('POST', `${path}/succeed`, { fence })
+  return id
 }
 
 describe('activity', () => {
@@ -65,24 +74,52 @@ describe('activity', () => {
     })
     await claimed(api)
     await count(id)
+    await api.system.clock.advance(HELD_WITHOUT_END_MS)
+    await count(id)
 
     expect((await shown()).lateness).toEqual({ p50Ms: 1, p95Ms: 1 })
   })
 
   test('is counted when the stream delivers a change for the last time', async () => {
     const { api, count, shown } = await aMeteredApi()
-    const id = await published(api, { key: 'k' })
+    const id = await ended(api)
 
     await count(id, ['1'])
     expect((await shown()).minutes).toEqual([])
 
     await count(id)
-    expect((await shown()).minutes).toMatchObject([{ published: 1 }])
+    expect((await shown()).minutes).toMatchObject([{ succeeded: 1 }])
+  })
+
+  test('of a lone task is written once, at its end', async () => {
+    const { api, writes, count } = await aMeteredApi()
+    const id = await published(api, { key: 'k' })
+    await count(id)
+    const { path, fence } = await claimed(api)
+    await count(id)
+    expect(writes).toEqual([])
+
+    await api.call('POST', `${path}/succeed`, { fence })
+    await count(id)
+
+    expect(writes).toEqual([3])
+  })
+
+  test('without an end is written with a later change', async () => {
+    const { api, writes, count, shown } = await aMeteredApi()
+    const id = await published(api, { key: 'k' })
+    await count(id)
+
+    await api.system.clock.advance(HELD_WITHOUT_END_MS)
+    await count(id)
+
+    expect(writes).toEqual([2])
+    expect((await shown()).minutes).toMatchObject([{ published: 2 }])
   })
 
   test('of a busy type is written once a second, and nothing of it is lost', async () => {
     const { api, writes, count, shown } = await aMeteredApi()
-    const id = await published(api, { key: 'k' })
+    const id = await ended(api)
 
     for (let nth = 0; nth < WRITES_IN_A_ROW_MAX + 5; nth++) await count(id)
     expect(writes).toEqual(Array(WRITES_IN_A_ROW_MAX).fill(1))
@@ -90,7 +127,7 @@ describe('activity', () => {
     await api.system.clock.advance(WRITE_INTERVAL_MS)
     await count(id)
     expect(writes.at(-1)).toBe(6)
-    expect((await shown()).minutes).toMatchObject([{ published: WRITES_IN_A_ROW_MAX + 6 }])
+    expect((await shown()).minutes).toMatchObject([{ succeeded: WRITES_IN_A_ROW_MAX + 6 }])
   })
 
   test('that cannot be written is logged, and holds nothing up', async () => {
@@ -102,7 +139,7 @@ describe('activity', () => {
         since: async () => [],
       },
     })
-    const id = await published(api)
+    const id = await ended(api)
     const task = await api.system.tasks.head(id)
 
     await createActivityMeter(api.system).count(task ? [{ task, position: '1' }] : [], {

@@ -10,7 +10,10 @@ import { aLetter } from '../../support/tasks/a-letter.ts'
 import { aMemorySystem } from '../../support/worlds/memory-system.ts'
 
 /** A queue in memory that delivers every message until it is removed. */
-function aQueue(letters: readonly ArrivedLetter[], removes = true): DeadLetterQueue & { left: ArrivedLetter[] } {
+function aQueue(
+  letters: readonly ArrivedLetter[],
+  removes = true,
+): DeadLetterQueue & { left: ArrivedLetter[] } {
   const queue = {
     left: [...letters],
     receive: async () => queue.left.slice(0, 10),
@@ -150,10 +153,9 @@ describe('sending again', () => {
     const { system, idOf } = await collected(arrived('m1'))
     const remove = async () => Promise.reject(new BatonError('unavailable', 'no answer'))
 
-    const outcomes = await replayDeadLetters(
-      { ...system, deadLetters: { ...system.deadLetters, remove } },
-      [idOf('m1')],
-    )
+    const outcomes = await replayDeadLetters({ ...system, deadLetters: { ...system.deadLetters, remove } }, [
+      idOf('m1'),
+    ])
 
     expect(outcomes).toEqual([{ id: idOf('m1'), outcome: 'sent' }])
   })

@@ -31,14 +31,14 @@ import { aPublication, changeOf, NOW, taskIn } from '../tasks/a-task.ts'
 /** A whole system in memory, whose clock stands at `NOW`. The planner gets changes of limits at once, and changes of tasks never. */
 export type MemorySystem = PlanningSystem &
   DiagnosticSystem & {
-  readonly clock: ManualClock
-  readonly messages: MemoryMessages
-  readonly timers: ReturnType<typeof createMemoryFarTimers>
-  /** The bodies of dead letters that were sent again. */
-  readonly sentAgain: Parameters<DiagnosticSystem['resender']['sendAgain']>[0][number][]
-  /** The sum of a metric's values. */
-  counted(name: MetricName): number
-}
+    readonly clock: ManualClock
+    readonly messages: MemoryMessages
+    readonly timers: ReturnType<typeof createMemoryFarTimers>
+    /** The bodies of dead letters that were sent again. */
+    readonly sentAgain: Parameters<DiagnosticSystem['resender']['sendAgain']>[0][number][]
+    /** The sum of a metric's values. */
+    counted(name: MetricName): number
+  }
 
 const silent: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
 

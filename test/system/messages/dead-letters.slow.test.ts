@@ -309,9 +309,11 @@ describe('a batch of the stream that the planner gave up', () => {
     expect(letter.sentence).toContain('the sweeper plans these tasks from the table')
     expect(answer.body.results).toMatchObject([{ status: 409, problem: { status: 409 } }])
     expect(await letters('&queue=stream')).not.toEqual([])
-    await expect.poll(async () => {
-      await sweep()
-      return (await system.call('GET', `/v1/tasks/${id}`)).body.status
-    }, PATIENCE).toBe('succeeded')
+    await expect
+      .poll(async () => {
+        await sweep()
+        return (await system.call('GET', `/v1/tasks/${id}`)).body.status
+      }, PATIENCE)
+      .toBe('succeeded')
   }, 240_000)
 })

@@ -95,7 +95,11 @@ export function deleteLetter(table: string, id: string): DeleteCommandInput {
 
 /** Deletes one chunk. No guard: a repeated deletion changes nothing. */
 export function deleteChunk(table: string, messageId: string, chunk: number): DeleteCommandInput {
-  return { ...METERED, TableName: table, Key: { pk: letterBodyPartition(messageId), sk: chunkSortKey(chunk) } }
+  return {
+    ...METERED,
+    TableName: table,
+    Key: { pk: letterBodyPartition(messageId), sk: chunkSortKey(chunk) },
+  }
 }
 
 /** Writes the note beside a task. No guard: the last note wins, and a note for another revision is void. */

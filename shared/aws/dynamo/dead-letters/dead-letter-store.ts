@@ -50,7 +50,9 @@ export function createDeadLetterStore(
       }
       await answerOf(documents.send(new DeleteCommand(requests.deleteLetter(table, letter.id))))
       for (let chunk = 0; chunk < Number(Item?.chunks ?? 0); chunk++) {
-        await answerOf(documents.send(new DeleteCommand(requests.deleteChunk(table, letter.messageId, chunk))))
+        await answerOf(
+          documents.send(new DeleteCommand(requests.deleteChunk(table, letter.messageId, chunk))),
+        )
       }
     },
     note: async lost => {
