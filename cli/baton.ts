@@ -8,21 +8,29 @@
 
 import module from 'node:module'
 import { runBaton } from './run-baton.ts'
+import { INTERRUPTED_EXIT_CODE, TERMINATED_EXIT_CODE } from './say.ts'
 import type { Io } from './terminal/io.ts'
 
 // The next start reuses this start's compiled code. Compiling is half of a worker's start. Node 20 has no such cache.
 module.enableCompileCache?.()
 
-const INTERRUPTED_EXIT_CODE = 130
-
 const interruption = new AbortController()
 
-/** Ends the process at a Ctrl-C, after what listens to the signal has put the terminal right. */
+/** What an interrupted process lets end first. */
+const underWay = new Set<Promise<unknown>>()
+
+/**
+ * Ends the process at a Ctrl-C or SIGTERM, after what listens to the signal has put the terminal right, and after the work that must end
+ * first. A second signal ends it at once.
+ */
 function endOnInterrupt(): void {
-  process.on('SIGINT', () => {
+  const end = (code: number) => () => {
+    if (interruption.signal.aborted) process.exit(code)
     interruption.abort()
-    process.exit(INTERRUPTED_EXIT_CODE)
-  })
+    void Promise.allSettled(underWay).then(() => process.exit(code))
+  }
+  process.on('SIGINT', end(INTERRUPTED_EXIT_CODE))
+  process.on('SIGTERM', end(TERMINATED_EXIT_CODE))
 }
 
 /** A reader such as `head` closes the pipe when it has enough. That is no failure. */
@@ -45,6 +53,7 @@ const io: Io = {
   env: process.env,
   now: Date.now,
   signal: interruption.signal,
+  endAfter: work => void underWay.add(work),
   fetch: request => fetch(request),
 }
 

@@ -1,5 +1,6 @@
-import { type Command, InvalidArgumentError } from 'commander'
+import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { Io } from './terminal/io.ts'
+import { duration } from './terminal/times.ts'
 
 /** One call of the command line: its terminal, and the exit code with which the process is to end. */
 export type Invocation = Io & {
@@ -17,6 +18,11 @@ export function wholeNumber(min: number, max: number): (text: string) => number 
     if (text.trim() !== '' && Number.isInteger(number) && number >= min && number <= max) return number
     throw new InvalidArgumentError(`Give a whole number from ${min} to ${max}.`)
   }
+}
+
+/** An option that is a duration, whose default the help shows as the user would write it. */
+export function durationOption(flags: string, description: string, usualMs: number): Option {
+  return new Option(flags, description).argParser(duration).default(usualMs, `${usualMs / 1_000}s`)
 }
 
 /** Collects the values of an option that may be repeated. */

@@ -40,11 +40,18 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
     examples: ['baton get resize:img-1', 'baton get resize:img-1 --json'],
     load: async () => (await import('./tasks/get.ts')).get,
   },
+  why: {
+    group: 'tasks',
+    summary: 'says in one sentence why a task waits, runs or has ended, and what to do',
+    examples: ['baton why resize:img-1', 'baton why resize:img-1 --json'],
+    load: async () => (await import('./doctor/why.ts')).why,
+  },
   list: {
     group: 'tasks',
     summary: 'lists the tasks of a type, a user or a canvas',
     examples: [
       'baton list resize --status failed --limit 50',
+      'baton list resize --since 2h --error timeout --tag team=red',
       'baton list --user-id alice --order -created',
       'baton list resize --all --json',
     ],
@@ -74,7 +81,7 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
     examples: [
       'baton retry resize:img-1',
       'baton retry order:42 --action skip-undo',
-      'baton retry --type resize --status failed',
+      'baton retry --type resize --status failed --since 2h --error timeout --dry-run',
     ],
     load: async () => (await import('./tasks/retry.ts')).retry,
   },
@@ -93,7 +100,7 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
   types: {
     group: 'system',
     summary: 'lists the task types, or shows one with the counts of its tasks',
-    examples: ['baton types', 'baton types resize'],
+    examples: ['baton types', 'baton types resize --stack Shop --region eu-west-1'],
     load: async () => (await import('./operate/types.ts')).types,
   },
   pause: {
@@ -131,6 +138,12 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
     examples: ['baton workers'],
     load: async () => (await import('./operate/workers.ts')).workers,
   },
+  failures: {
+    group: 'system',
+    summary: 'lists what has failed, grouped by type and error',
+    examples: ['baton failures', 'baton failures --type resize --since 6h'],
+    load: async () => (await import('./operate/failures.ts')).failures,
+  },
   events: {
     group: 'system',
     summary: 'prints what happens, as it happens',
@@ -151,8 +164,14 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
   doctor: {
     group: 'system',
     summary: 'checks a system, or says why a task does not run',
-    examples: ['baton doctor', 'baton doctor resize:img-1'],
+    examples: ['baton doctor', 'baton doctor --stack Shop', 'baton doctor resize:img-1'],
     load: async () => (await import('./doctor/doctor.ts')).doctor,
+  },
+  dashboard: {
+    group: 'system',
+    summary: 'serves the dashboard of a system on this machine, for your browser only',
+    examples: ['baton dashboard', 'baton dashboard --stack Shop --profile live --read-only'],
+    load: async () => (await import('./dashboard/dashboard.ts')).dashboard,
   },
   dev: {
     group: 'development',
@@ -170,7 +189,7 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
   worker: {
     group: 'development',
     summary: 'serves the tasks that a file exports, from their queues',
-    examples: ['baton worker tasks/video.ts --concurrency 10'],
+    examples: ['baton worker tasks/video.ts --concurrency 10', 'baton worker tasks/video.ts --stack Shop'],
     handlesInterrupts: true,
     load: async () => (await import('./worker.ts')).worker,
   },

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
 import { BatonError } from '../shared/core/errors.ts'
 import type { Invocation } from './command.ts'
@@ -41,6 +42,7 @@ async function programFor(called: string, invocation: Invocation): Promise<Comma
   const program = new Command('baton')
     .description('Baton: tasks on DynamoDB, SQS and Lambda, in your AWS account and on your machine')
     .helpOption('-h, --help', 'shows this help')
+    .version(ownVersion(), '-V, --version', 'shows the version')
     .helpCommand(false)
     .exitOverride()
     .configureOutput({
@@ -61,6 +63,12 @@ async function programFor(called: string, invocation: Invocation): Promise<Comma
 }
 
 const HELP_COLUMNS = 100
+
+/** The version of this package. It is that of the whole repository. */
+function ownVersion(): string {
+  const manifest = readFileSync(new URL('../package.json', import.meta.url), 'utf8')
+  return (JSON.parse(manifest) as { readonly version: string }).version
+}
 
 function describe(command: Command, { summary, examples }: Listed): void {
   const name = command.name()

@@ -10,6 +10,10 @@ export const FAILED_EXIT_CODE = 1
 /** The exit code for a mistake of the caller. */
 export const WRONG_USE_EXIT_CODE = 2
 
+/** The exit codes after a Ctrl-C and after SIGTERM: 128 and the number of the signal, as shells have it. */
+export const INTERRUPTED_EXIT_CODE = 130
+export const TERMINATED_EXIT_CODE = 143
+
 /** Whether the caller can correct the error: a wrong number, a missing file, a variable that is not set, a port that is taken. */
 export function isWrongUse(error: unknown): error is BatonError {
   return error instanceof BatonError && ['invalid', 'misconfigured'].includes(error.code)

@@ -1,5 +1,5 @@
 import module from 'node:module'
-import { InvalidArgumentError } from 'commander'
+import { InvalidArgumentError, Option } from 'commander'
 import { BatonError } from '../shared/core/errors.ts'
 import type { WorkerOptions } from '../shared/worker/create-worker.ts'
 import { definitionsIn } from '../shared/worker/definitions-in.ts'
@@ -8,10 +8,14 @@ import type { Worker } from '../shared/worker/run-worker.ts'
 import type { DefineCommand } from './command.ts'
 import { readDevRecord } from './dev-record.ts'
 import { USUAL_URL } from './system/usual-url.ts'
+import type { Io } from './terminal/io.ts'
 import { loadableFile } from './worker-code.ts'
 
 type Options = {
   readonly url?: string
+  readonly stack?: string
+  readonly profile?: string
+  readonly region?: string
   readonly concurrency?: number
   readonly workerId?: string
   readonly workerVersion?: string
@@ -20,10 +24,17 @@ type Options = {
 }
 
 /** `baton worker`: the first SIGTERM or SIGINT stops it gracefully, a second one releases its runs at once. */
-export const worker: DefineCommand = command => {
+export const worker: DefineCommand = (command, invocation) => {
+  const url = new Option(
+    '--url <url>',
+    "a running baton dev (default: BATON_URL, else baton dev's usual address)",
+  )
   command
     .argument('<file>', 'a file that exports tasks or flows')
-    .option('--url <url>', "a running baton dev (default: BATON_URL, else baton dev's usual address)")
+    .addOption(url.conflicts('stack'))
+    .option('--stack <name>', 'a deployed stack, which it serves with your AWS credentials')
+    .option('--profile <name>', 'the AWS profile (default: as the AWS CLI)')
+    .option('--region <region>', 'the AWS region of the stack (default: as the AWS CLI)')
     .option('--concurrency <n>', 'runs at the same time, of all types together', Number)
     .option('--worker-id <id>', 'a stable name, to which tasks can be directed')
     .option('--worker-version <v>', 'the version under which it claims tasks')
@@ -31,15 +42,16 @@ export const worker: DefineCommand = command => {
     .option('--isolate', 'runs each handler in a process of its own')
     .addHelpText(
       'after',
-      '\nBATON_TABLE, BATON_SYSTEM and BATON_WAKE_QUEUE_URL name a deployed system; they are outputs of its stack.',
+      '\nWithout --stack, BATON_TABLE, BATON_SYSTEM and BATON_WAKE_QUEUE_URL name a deployed system; they are outputs of its stack.',
     )
-    .action(run)
+    .action((file: string, options: Options) => run(file, options, invocation))
 }
 
-async function run(file: string, options: Options): Promise<void> {
+async function run(file: string, options: Options, io: Io): Promise<void> {
   const loadable = await loadableFile(file)
   const tasks = await definitionsIn(loadable, file)
-  findSystem(options.url)
+  if (options.stack === undefined) findSystem(options.url)
+  else Object.assign(process.env, await environmentOf(options.stack, options, io))
   // The AWS SDK is loaded only now: it takes longer than all that can be refused before.
   const { createWorker } = await import('../shared/worker/create-worker.ts')
   const served = createWorker(workerOptions(loadable, options, tasks))
@@ -65,6 +77,20 @@ function findSystem(given: string | undefined): void {
   if (record) return void Object.assign(process.env, record.environment)
   const unset = given === undefined ? 'the environment variable BATON_TABLE is not set, and ' : ''
   throw new BatonError('misconfigured', `${unset}no baton dev of this user runs at ${url}`)
+}
+
+/** What `createWorker` and the AWS SDK read in the environment about a deployed system. */
+async function environmentOf(stack: string, options: Options, io: Io): Promise<Record<string, string>> {
+  const { findDeployed } = await import('./aws/aws.ts')
+  const { system } = await findDeployed(stack, options, io)
+  return {
+    BATON_TABLE: system.table,
+    BATON_SYSTEM: system.name,
+    BATON_WAKE_QUEUE_URL: system.wakeQueueUrl,
+    BATON_JOBS_QUEUE_URL: system.jobsQueueUrl,
+    AWS_REGION: system.region,
+    ...(options.profile !== undefined && { AWS_PROFILE: options.profile }),
+  }
 }
 
 function workerOptions(file: string, options: Options, tasks: WorkerOptions['tasks']): WorkerOptions {

@@ -4,12 +4,13 @@ import { Option } from 'commander'
 import { BatonError } from '../../shared/core/errors.ts'
 import { FAILED_EXIT_CODE } from '../say.ts'
 import type { Context } from '../system/with-system.ts'
-import { type FilterOptions, filterOf } from '../tasks/list-filter.ts'
+import { type FilterOptions, filterOf, givenFilters } from '../tasks/list-filter.ts'
 import { confirm } from '../terminal/confirm.ts'
 import { createProgress } from '../terminal/progress.ts'
 import { oneLine } from '../terminal/safe-text.ts'
 import { forEachConcurrently } from './for-each.ts'
-import { createReport, type Report, reopenReport, reportName } from './report.ts'
+import { interruptible } from './interruptible.ts'
+import { createReport, type Report, reopenReport, reportName, type Selected } from './report.ts'
 import { addReportOptions } from './report-options.ts'
 import { asProblem, type TaskAction } from './task-action.ts'
 
@@ -35,23 +36,23 @@ export async function actOnSelected<Options extends object>(
   action: TaskAction<Options>,
   options: Options & FilterOptions & BulkOptions,
 ): Promise<number> {
-  const { io, printer } = context
-  const resumed = options.resume === undefined ? undefined : reopened(context, action, options.resume)
-  const selected = resumed
-    ? resumed.selected
+  const resumed = reopened(context, action, options)
+  const tasks = resumed
+    ? resumed.selected.filter(({ id }) => !resumed.succeeded.has(id))
     : await select(context, { ...options, ...statusOf(action, options) })
-  const ids = resumed ? selected.filter(id => !resumed.succeeded.has(id)) : selected
-  if (options.dryRun) return showIds(context, ids)
-  if (ids.length === 0) return showSummary(context, action, { ok: 0, failed: 0 })
-  const count = `${ids.length} task${ids.length === 1 ? '' : 's'}`
-  const isSure = options.yes || (await confirm(io, `${action.verb} ${count}?`))
-  if (!isSure) {
-    printer.warn('nothing was done')
+  if (options.dryRun) return showIds(context, tasks)
+  if (tasks.length === 0) return showSummary(context, action, { ok: 0, failed: 0 })
+  if (!options.yes && !(await confirm(context.io, `${action.verb} ${countText(tasks)}?`))) {
+    context.printer.warn('nothing was done')
     return FAILED_EXIT_CODE
   }
-  const report = resumed ?? begun(context, action, options.report)
-  if (!resumed) report.select(ids)
-  return showSummary(context, action, await actOnEach(context, action, options, ids, report), report)
+  const report = resumed ?? begun(context, action, options)
+  if (!resumed) report.select(tasks)
+  return actOnEach(context, action, options, tasks, report)
+}
+
+function countText({ length }: readonly unknown[]): string {
+  return `${length} task${length === 1 ? '' : 's'}`
 }
 
 function statusOf(action: { readonly defaultStatus?: FilterOptions['status'] }, { status }: FilterOptions) {
@@ -59,66 +60,85 @@ function statusOf(action: { readonly defaultStatus?: FilterOptions['status'] }, 
   return chosen === undefined ? {} : { status: chosen }
 }
 
-function reopened({ url }: Context, { name }: { readonly name: string }, path: string): Report {
-  return reopenReport(path, { action: name, url, settings: {} })
+function reopened<Options extends object>(
+  { url }: Context,
+  action: TaskAction<Options>,
+  options: Options & FilterOptions & BulkOptions,
+): Report | undefined {
+  if (options.resume === undefined) return undefined
+  const given = givenFilters(options)
+  if (given.length > 0)
+    throw new BatonError('invalid', `a report has its tasks: give either --resume or ${given.join(', ')}`)
+  return reopenReport(options.resume, {
+    action: action.name,
+    url,
+    settings: action.settings?.(options) ?? {},
+  })
 }
 
-function begun({ url, io }: Context, { name }: { readonly name: string }, path: string | undefined): Report {
-  const header = { action: name, url, at: new Date(io.now()).toISOString(), run: randomUUID(), settings: {} }
-  return createReport(path ?? reportName(name, io.now()), header)
+function begun<Options extends object>(
+  { url, io }: Context,
+  action: TaskAction<Options>,
+  options: Options & BulkOptions,
+): Report {
+  return createReport(options.report ?? reportName(action.name, io.now()), {
+    action: action.name,
+    url,
+    at: new Date(io.now()).toISOString(),
+    run: randomUUID(),
+    selects: true,
+    settings: action.settings?.(options) ?? {},
+  })
 }
 
-async function select({ client, io }: Context, options: FilterOptions): Promise<string[]> {
+async function select({ client, io }: Context, options: FilterOptions): Promise<Selected[]> {
   const progress = createProgress(io.err, io.now)
-  const ids: string[] = []
-  for await (const { id } of client.list({ ...filterOf(options), limit: 100 })) {
-    ids.push(id)
-    progress.show(`selecting: ${ids.length} tasks`)
+  const tasks: Selected[] = []
+  for await (const { id, revision } of client.list({ ...filterOf(options), limit: 100 })) {
+    tasks.push({ id, revision })
+    progress.show(`selecting: ${tasks.length} tasks`)
   }
   progress.clear()
-  return ids
+  return tasks
 }
 
-function showIds({ printer }: Context, ids: readonly string[]): number {
-  for (const id of ids) printer.isJson ? printer.record({ id }) : printer.line(oneLine(id))
-  printer.note(`${ids.length} tasks are meant; nothing was done`)
+function showIds({ printer }: Context, tasks: readonly Selected[]): number {
+  for (const { id } of tasks) printer.isJson ? printer.record({ id }) : printer.line(oneLine(id))
+  printer.note(`${countText(tasks)} ${tasks.length === 1 ? 'is' : 'are'} meant; nothing was done`)
   return 0
 }
 
 type Tally = { ok: number; failed: number }
 
 async function actOnEach<Options extends object>(
-  { client, io, printer }: Context,
+  context: Context,
   action: TaskAction<Options>,
   options: Options & BulkOptions,
-  ids: readonly string[],
+  tasks: readonly Selected[],
   report: Report,
-): Promise<Tally> {
+): Promise<number> {
+  const { client, io } = context
   const tally: Tally = { ok: 0, failed: 0 }
   const progress = createProgress(io.err, io.now)
-  const onInterrupt = () => {
-    progress.clear()
-    printer.warn(
-      `interrupted after ${tally.ok + tally.failed} of ${ids.length}: ${resumption(action.name, report)}`,
-    )
-  }
-  io.signal.addEventListener('abort', onInterrupt, { once: true })
-  await forEachConcurrently(ids, options.concurrency, io.signal, async id => {
-    const problem = await action.apply(client, id, options).then(() => undefined, asProblem)
+  const act = async ({ id, revision }: Selected) => {
+    const call = action.apply(client, id, { ...options, ifRevision: revision })
+    const problem = await call.then(() => undefined, asProblem)
     const isOk = !problem || (action.doneStatuses ?? []).includes(problem.status)
     tally[isOk ? 'ok' : 'failed'] += 1
-    report.add({
-      ref: id,
-      ok: isOk,
-      ...(problem && { status: problem.status, detail: problem.problem.detail }),
-    })
-    progress.show(
-      `${action.done}: ${tally.ok} of ${ids.length}${tally.failed ? `, failed: ${tally.failed}` : ''}`,
-    )
-  })
-  io.signal.removeEventListener('abort', onInterrupt)
-  progress.clear()
-  return tally
+    const why = problem && { status: problem.status, detail: problem.problem.detail }
+    report.add({ ref: id, ok: isOk, ...why })
+    const failures = tally.failed > 0 ? `, failed: ${tally.failed}` : ''
+    progress.show(`${action.done}: ${tally.ok} of ${tasks.length}${failures}`)
+  }
+  const actOnAll = () =>
+    forEachConcurrently(tasks, options.concurrency, io.signal, act).finally(() => progress.clear())
+  const interrupted = await interruptible(
+    context,
+    actOnAll,
+    () =>
+      `interrupted after ${tally.ok + tally.failed} of ${tasks.length}: ${resumption(action.name, report)}`,
+  )
+  return interrupted ?? showSummary(context, action, tally, report)
 }
 
 /** How to go on with a report. */
@@ -141,14 +161,10 @@ function showSummary(
 }
 
 /** Refuses a filter beside ids: it would not be clear which tasks are meant. */
-export function refuseFilter({
-  type,
-  status,
-  userId,
-  canvasId,
-  resume,
-  dryRun,
-}: FilterOptions & BulkOptions): void {
-  const isGiven = [type, status, userId, canvasId, resume, dryRun].some(one => one !== undefined)
-  if (isGiven) throw new BatonError('invalid', 'give either ids or a filter, not both')
+export function refuseFilter(options: FilterOptions & BulkOptions): void {
+  const own = [options.resume !== undefined && '--resume', options.dryRun && '--dry-run'].filter(
+    one => typeof one === 'string',
+  )
+  const given = [...givenFilters(options), ...own]
+  if (given.length > 0) throw new BatonError('invalid', `give either ids or ${given.join(', ')}, not both`)
 }

@@ -21,7 +21,7 @@ export function actOnTasks<Options extends object>(
   action: TaskAction<Options>,
 ): void {
   command.argument('[ids...]', 'the ids of tasks, such as resize:img-1')
-  addFilterOptions(command)
+  addFilterOptions(command, invocation.now())
   addBulkOptions(command)
   type Given = Options & FilterOptions & BulkOptions
   withSystem(command, invocation, async (context, options: Given, ids: readonly string[]) => {

@@ -1,12 +1,14 @@
-import { randomUUID } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import { type Command, Option } from 'commander'
 import type { PublishBody, PublishResult } from '../../shared/api/publish.ts'
 import { BATCH_TASKS_MAX } from '../../shared/core/bounds.ts'
+import { BatonError } from '../../shared/core/errors.ts'
 import { FAILED_EXIT_CODE } from '../say.ts'
 import type { Context } from '../system/with-system.ts'
 import { createProgress } from '../terminal/progress.ts'
 import { forEachConcurrently } from './for-each.ts'
 import { type InputFormat, type InputLine, inputLines } from './input-lines.ts'
+import { interruptible } from './interruptible.ts'
 import { createReport, type Report, reopenReport, reportName } from './report.ts'
 import { addReportOptions } from './report-options.ts'
 import { asProblem } from './task-action.ts'
@@ -47,45 +49,60 @@ export async function publishFile(context: Context, body: PublishBody, options: 
   const report = reportFor(context, body, options)
   const tally: Tally = { ok: 0, existed: 0, failed: 0 }
   const progress = createProgress(io.err, io.now)
-  const onInterrupt = () => {
-    progress.clear()
-    context.printer.warn(
-      `interrupted after ${tally.ok} tasks: repeat the command with --resume ${report.path}`,
-    )
-  }
-  io.signal.addEventListener('abort', onInterrupt, { once: true })
   const batches = batchesOf(inputLines(options.from, options.format, io.input), report)
-  await forEachConcurrently(batches, options.concurrency, io.signal, async batch => {
-    for (const [line, result] of await publishBatch(context, body, options, batch, report.header.run))
-      note(report, tally, line, result)
-    progress.show(`published: ${tally.ok}${tally.failed > 0 ? `, failed: ${tally.failed}` : ''}`)
-  })
-  io.signal.removeEventListener('abort', onInterrupt)
-  progress.clear()
-  return showSummary(context, tally, report)
+  const publishAll = () =>
+    forEachConcurrently(batches, options.concurrency, io.signal, async batch => {
+      for (const [line, result] of await publishBatch(context, body, options, batch, report.header.run))
+        note(report, tally, line, result)
+      progress.show(`published: ${tally.ok}${tally.failed > 0 ? `, failed: ${tally.failed}` : ''}`)
+    }).finally(() => progress.clear())
+  const interrupted = await interruptible(
+    context,
+    publishAll,
+    () => `interrupted after ${tally.ok} tasks: repeat the command with --resume ${report.path}`,
+  )
+  return interrupted ?? showSummary(context, tally, report)
 }
 
-function reportFor({ url, io }: Context, { type }: PublishBody, { from, report, resume }: Given): Report {
-  const header = { action: 'publish', url, settings: { type, from } }
+function reportFor({ url, io }: Context, body: PublishBody, options: Given): Report {
+  const { from, format, keyField, report, resume } = options
+  const settings = { from, format, keyField, task: JSON.stringify(body) }
+  const header = { action: 'publish', url, settings }
   if (resume !== undefined) return reopenReport(resume, header)
   const path = report ?? reportName('publish', io.now())
-  return createReport(path, { ...header, at: new Date(io.now()).toISOString(), run: randomUUID() })
+  const at = new Date(io.now()).toISOString()
+  return createReport(path, { ...header, at, run: randomUUID(), selects: false })
 }
 
-/** The lines that the report does not know as published, in batches. */
-async function* batchesOf(
-  lines: AsyncIterable<InputLine>,
-  { succeeded }: Report,
-): AsyncGenerator<InputLine[]> {
+/**
+ * The lines that the report does not know as published, in batches.
+ *
+ * @throws BatonError `invalid` when a published line has another input now: the numbers of the lines mean other tasks.
+ */
+async function* batchesOf(lines: AsyncIterable<InputLine>, report: Report): AsyncGenerator<InputLine[]> {
   let batch: InputLine[] = []
   for await (const line of lines) {
-    if (succeeded.has(String(line.number))) continue
+    const earlier = report.succeeded.get(String(line.number))
+    if (earlier && earlier.digest !== digestOf(line)) throw otherLine(line, report)
+    if (earlier) continue
     batch.push(line)
     if (batch.length < BATCH_TASKS_MAX) continue
     yield batch
     batch = []
   }
   if (batch.length > 0) yield batch
+}
+
+function digestOf({ input }: InputLine): string {
+  return createHash('sha256')
+    .update(JSON.stringify(input ?? null))
+    .digest('base64url')
+    .slice(0, 16)
+}
+
+function otherLine({ number }: InputLine, { path }: Report): BatonError {
+  const advice = `lines that ${path} knows as published must stay as they are. Publish other lines without --resume`
+  return new BatonError('invalid', `line ${number} was published with another input: ${advice}`)
 }
 
 type Ended = PublishResult | { readonly status: number; readonly detail: string }
@@ -127,16 +144,17 @@ function taskOf(
   return { status: 400, detail: `the field ${keyField} must be a text or a number: it is the key` }
 }
 
-function note(report: Report, tally: Tally, { number }: InputLine, result: Ended): void {
+function note(report: Report, tally: Tally, line: InputLine, result: Ended): void {
   const ok = result.status === 200 || result.status === 201
   tally[ok ? 'ok' : 'failed'] += 1
   if (result.status === 200) tally.existed += 1
   const detail = 'detail' in result ? result.detail : result.problem?.detail
   const id = 'id' in result ? result.id : undefined
   report.add({
-    ref: String(number),
+    ref: String(line.number),
     ok,
     status: result.status,
+    ...(ok && { digest: digestOf(line) }),
     ...(id !== undefined && { id }),
     ...(detail !== undefined && { detail }),
   })

@@ -1,20 +1,29 @@
-import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { appendFileSync, writeFileSync } from 'node:fs'
 import { BatonError } from '../../shared/core/errors.ts'
 import { messageOf } from '../say.ts'
+import { readReport } from './read-report.ts'
 
 /**
  * The report of a long command: a file of JSON lines, which the command appends to as it goes. A command that was interrupted goes
- * on with its report, and repeats only what has not succeeded.
+ * on with its report, and repeats only what has not succeeded. `read-report.ts` says which reports can be trusted.
  */
 export type Report = {
   readonly path: string
   readonly header: ReportHeader
-  /** What has succeeded already, by its reference. */
-  readonly succeeded: ReadonlySet<string>
-  /** Everything that the command is to do, as far as the report says it. */
-  readonly selected: readonly string[]
-  select(refs: readonly string[]): void
+  /** How what has succeeded already did, by its reference. */
+  readonly succeeded: ReadonlyMap<string, ReportEntry>
+  /** Everything that the command is to do; empty for a command that reads it from elsewhere. */
+  readonly selected: readonly Selected[]
+  /** Writes what the command is to do, whole, before anything is done. */
+  select(tasks: readonly Selected[]): void
   add(entry: ReportEntry): void
+}
+
+/** A task that a command is to act on, as it was when it was selected. */
+export type Selected = {
+  readonly id: string
+  /** Counts changes by people: a task that was changed meanwhile is left alone. */
+  readonly revision: number
 }
 
 /** The first line: what the command does, and to which system. */
@@ -25,23 +34,27 @@ export type ReportHeader = {
   readonly at: string
   /** Names the run: generated keys of tasks begin with it. */
   readonly run: string
+  /** Whether the report says what is to be done. Otherwise the command reads it from elsewhere, such as a file of inputs. */
+  readonly selects: boolean
   /** Further settings, which must be the same when the command goes on. */
-  readonly settings: Readonly<Record<string, string>>
+  readonly settings: ReportSettings
 }
 
+/** Settings by their names. A setting that is not given has no entry. */
+export type ReportSettings = Readonly<Record<string, string | undefined>>
+
 /** How one piece ended. A later line about the same piece replaces an earlier one. */
-type ReportEntry = {
+export type ReportEntry = {
   /** The id of a task, or the number of a line. */
   readonly ref: string
   readonly ok: boolean
   readonly id?: string
-  readonly created?: boolean
+  /** A digest of the line's input. */
+  readonly digest?: string
   /** The HTTP status of a refusal; 0 when no answer came. */
   readonly status?: number
   readonly detail?: string
 }
-
-type Line = ReportEntry | { readonly selected: readonly string[] }
 
 const SELECTED_IN_A_LINE = 1_000
 
@@ -51,85 +64,72 @@ const SELECTED_IN_A_LINE = 1_000
  * @throws BatonError `invalid` when the file exists or cannot be written.
  */
 export function createReport(path: string, header: ReportHeader): Report {
-  if (existsSync(path)) {
-    throw new BatonError(
-      'invalid',
-      `${path} exists: give another --report, or go on with it by --resume ${path}`,
-    )
-  }
-  write(path, header, writeFileSync)
-  return reportAt(path, header, [])
+  write(path, header, (file, text) => writeFileSync(file, text, { flag: 'wx' }))
+  return reportAt(path, header, new Map(), [])
 }
 
 /**
  * Reads the report of a command that is to go on.
  *
- * @throws BatonError `invalid` when the file is no report of this action on this system.
+ * @throws BatonError `invalid` when the file is no report of this action on this system with these settings, or is damaged.
  */
 export function reopenReport(
   path: string,
-  { action, url, settings }: Omit<ReportHeader, 'at' | 'run'>,
+  { action, url, settings }: Pick<ReportHeader, 'action' | 'url' | 'settings'>,
 ): Report {
-  const [header, ...lines] = linesIn(path)
-  if (!isHeader(header)) throw new BatonError('invalid', `${path} is no report of baton ${action}`)
-  const wanted = { action, url, ...settings }
-  const found: Readonly<Record<string, string>> = {
-    action: header.action,
-    url: header.url,
-    ...header.settings,
+  const { header, entries, selected } = readReport(path, action)
+  const wanted: ReportSettings = { action, url, ...settings }
+  const found: ReportSettings = { action: header.action, url: header.url, ...header.settings }
+  for (const name of new Set([...Object.keys(wanted), ...Object.keys(found)])) {
+    if (found[name] === wanted[name]) continue
+    throw new BatonError(
+      'invalid',
+      `${path} is about ${valueText(name, found)}, not ${valueText(name, wanted)}`,
+    )
   }
-  for (const [name, value] of Object.entries(wanted)) {
-    if (found[name] === value) continue
-    throw new BatonError('invalid', `${path} is about ${name} ${found[name] ?? '-'}, not ${value}`)
-  }
-  return reportAt(path, header, lines as Line[])
+  const last = new Map(entries.map(entry => [entry.ref, entry]))
+  return reportAt(path, header, new Map([...last].filter(([, { ok }]) => ok)), selected)
 }
 
-function reportAt(path: string, header: ReportHeader, lines: readonly Line[]): Report {
-  const entries = lines.filter(line => 'ref' in line)
-  const last = new Map(entries.map(entry => [entry.ref, entry]))
-  const selected = lines.flatMap(line => ('selected' in line ? line.selected : []))
+function valueText(name: string, settings: ReportSettings): string {
+  return settings[name] === undefined ? `no ${name}` : `${name} ${settings[name]}`
+}
+
+function reportAt(
+  path: string,
+  header: ReportHeader,
+  succeeded: ReadonlyMap<string, ReportEntry>,
+  earlier: readonly Selected[],
+): Report {
+  const selected = [...earlier]
+  const append = (line: object) => write(path, line, appendFileSync)
   return {
     path,
     header,
-    succeeded: new Set([...last.values()].filter(({ ok }) => ok).map(({ ref }) => ref)),
+    succeeded,
     selected,
-    select: refs => {
-      for (let at = 0; at < refs.length; at += SELECTED_IN_A_LINE)
-        write(path, { selected: refs.slice(at, at + SELECTED_IN_A_LINE) }, appendFileSync)
-      selected.push(...refs)
+    select: tasks => {
+      for (let at = 0; at < tasks.length; at += SELECTED_IN_A_LINE)
+        append({ selected: tasks.slice(at, at + SELECTED_IN_A_LINE) })
+      append({ selectedInAll: tasks.length })
+      selected.push(...tasks)
     },
-    add: entry => write(path, entry, appendFileSync),
+    add: append,
   }
 }
 
-function write(path: string, line: object, by: typeof appendFileSync): void {
+function write(path: string, line: object, by: (path: string, text: string) => void): void {
   try {
     by(path, `${JSON.stringify(line)}\n`)
   } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'EEXIST')
+      throw new BatonError(
+        'invalid',
+        `${path} exists: give another --report, or go on with it by --resume ${path}`,
+        { cause },
+      )
     throw new BatonError('invalid', `the report ${path} cannot be written: ${messageOf(cause)}`, { cause })
   }
-}
-
-/** The lines of a report. A process that was killed may have left the last one incomplete. */
-function linesIn(path: string): unknown[] {
-  try {
-    return readFileSync(path, 'utf8').split('\n').flatMap(parsed)
-  } catch (cause) {
-    throw new BatonError('invalid', `the report ${path} cannot be read: ${messageOf(cause)}`, { cause })
-  }
-}
-
-function parsed(line: string): unknown[] {
-  try {
-    return [JSON.parse(line)]
-  } catch {
-    return []
-  }
-}
-
-function isHeader(line: unknown): line is ReportHeader {
-  return typeof line === 'object' && line !== null && 'action' in line && 'url' in line && 'settings' in line
 }
 
 /** The default name of a report in the present folder, such as `baton-remove-20261123-101500.ndjson`. */

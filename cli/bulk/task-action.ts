@@ -1,6 +1,7 @@
 import type { Client } from '../../shared/client/client.ts'
 import { ProblemError } from '../../shared/client/problem-error.ts'
 import type { FilterOptions } from '../tasks/list-filter.ts'
+import type { ReportSettings } from './report.ts'
 
 /** What `retry`, `cancel` and `remove` do to each task. */
 export type TaskAction<Options> = {
@@ -14,7 +15,10 @@ export type TaskAction<Options> = {
   readonly defaultStatus?: NonNullable<FilterOptions['status']>
   /** Statuses of refusals that say that there is nothing left to do. @default none */
   readonly doneStatuses?: readonly number[]
-  apply(client: Client, id: string, options: Options): Promise<unknown>
+  /** Options of the command that must be the same when it goes on with a report. @default none */
+  settings?(options: Options): ReportSettings
+  /** `ifRevision` is that of a selected task. The API refuses to change the task if a person has changed it since. */
+  apply(client: Client, id: string, options: Options & { readonly ifRevision?: number }): Promise<unknown>
 }
 
 /** The problem of a refused call. Any other error is a fault of this program. */

@@ -1,6 +1,7 @@
 /**
  * `baton doctor`: checks a system, or says why one task does not run. Each check is a function that returns findings; a finding of
- * level `wrong` ends the command with code 1. The checks read what every reader of the API may read, and change nothing.
+ * level `wrong` ends the command with code 1. The checks read what every reader of the API may read, and for a
+ * deployed stack its status and its alarms. They change nothing.
  */
 
 import type { DefineCommand } from '../command.ts'
@@ -9,6 +10,7 @@ import { type Context, withSystem } from '../system/with-system.ts'
 import { safeLines } from '../terminal/safe-text.ts'
 import { checkClock } from './check-clock.ts'
 import { checkDeadLetters } from './check-dead-letters.ts'
+import { checkStack } from './check-stack.ts'
 import { checkTask } from './check-task.ts'
 import { checkTypes } from './check-types.ts'
 import type { Finding } from './finding.ts'
@@ -16,17 +18,19 @@ import type { Finding } from './finding.ts'
 export const doctor: DefineCommand = (command, invocation) => {
   command.argument('[id]', 'the id of a task; without it the whole system is checked')
   withSystem(command, invocation, async (context, _options: object, id?: string) => {
-    const findings =
-      id === undefined
-        ? [
-            ...(await checkClock(context)),
-            ...(await checkTypes(context)),
-            ...(await checkDeadLetters(context)),
-          ]
-        : await checkTask(context, id)
+    const findings = id === undefined ? await checkSystem(context) : await checkTask(context, id)
     for (const finding of findings) show(context, finding)
     return findings.some(({ level }) => level === 'wrong') ? FAILED_EXIT_CODE : 0
   })
+}
+
+async function checkSystem(context: Context): Promise<Finding[]> {
+  return [
+    ...(await checkClock(context)),
+    ...(await checkStack(context)),
+    ...(await checkTypes(context)),
+    ...(await checkDeadLetters(context)),
+  ]
 }
 
 const MARKS = { fine: '✓', notice: '!', wrong: '✗' } as const

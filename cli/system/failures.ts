@@ -29,7 +29,7 @@ function failureLines(problem: ProblemError['problem'], system: System): string[
 
 function unreachable(detail: string, { url, isUsual }: System): string {
   if (!isUsual) return safeLines(`no Baton system answers at ${url}: ${reasonIn(detail)}`).join(' ')
-  return `no Baton system answers at ${url}: start it with baton dev, or name another one with --url`
+  return `no Baton system answers at ${url}: start it with baton dev, or name another one with --url or --stack`
 }
 
 /** The client's detail begins with the method and the URL of the call. */
@@ -37,7 +37,9 @@ function reasonIn(detail: string): string {
   return detail.replace(/^[A-Z]+ \S+: /, '')
 }
 
-function adviceFor(status: number, { url }: System): string[] {
+function adviceFor(status: number, { url, isSigned }: System): string[] {
   if (status === 401) return [`${url} wants a token: set BATON_TOKEN`]
+  if (status === 403 && !isSigned)
+    return ['calls of a deployed API are signed: give --stack NAME, or --profile NAME with --url']
   return []
 }

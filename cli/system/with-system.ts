@@ -3,8 +3,7 @@ import { ProblemError } from '../../shared/client/problem-error.ts'
 import type { Invocation } from '../command.ts'
 import { createPrinter, type Printer } from '../terminal/printer.ts'
 import { reportFailure } from './failures.ts'
-import { connect, type System, type SystemOptions } from './system.ts'
-import { USUAL_URL } from './usual-url.ts'
+import { connect, type System, type SystemOptions, systemOptions } from './system.ts'
 
 /** What the action of a command works with. */
 export type Context = System & {
@@ -43,9 +42,8 @@ export function withSystem<Options extends object, Args extends readonly unknown
 
 function addCommonOptions(command: Command): Command {
   const group = 'Options of every command:'
-  const url = new Option('--url <url>', `the address of the API (default: BATON_URL, else ${USUAL_URL})`)
   const options = [
-    url,
+    ...systemOptions(),
     new Option('--json', 'prints JSON: one document, or one a line for lists and streams'),
     new Option('--no-color', 'prints without colours (also: NO_COLOR)'),
   ]

@@ -8,6 +8,6 @@ export const cancel: DefineCommand = (command, invocation) => {
     verb: 'Cancel',
     done: 'cancelled',
     defaultStatus: ['delayed', 'ready', 'running', 'compensating'],
-    apply: (client, id) => client.cancel(id),
+    apply: (client, id, { ifRevision }) => client.cancel(id, ifRevision === undefined ? {} : { ifRevision }),
   })
 }

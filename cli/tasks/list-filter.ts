@@ -1,27 +1,55 @@
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import type { ListFilter } from '../../shared/api/tasks.ts'
 import { BatonError } from '../../shared/core/errors.ts'
 import { STATUSES } from '../../shared/core/states.ts'
-import { someOf } from '../command.ts'
+import { repeated, someOf } from '../command.ts'
+import { timeBefore } from '../terminal/times.ts'
 
 /** The options that say which tasks are meant. */
 export type FilterOptions = {
-  readonly type?: string
+  readonly type?: readonly string[]
   readonly status?: ReadonlyArray<(typeof STATUSES)[number]>
   readonly userId?: string
   readonly canvasId?: string
+  readonly tag?: readonly string[]
+  readonly error?: string
+  readonly since?: string
+  readonly until?: string
+  readonly order?: NonNullable<ListFilter['order']>
 }
 
-export function addFilterOptions(command: Command): void {
-  command
-    .option('--type <type>', 'tasks of this type')
-    .option(
-      '--status <status>',
-      `tasks with this status: ${STATUSES.join(', ')}; may be repeated`,
+const ORDERS = ['due', '-due', 'created', '-created', 'ended', '-ended']
+
+/** Adds the options. A duration counts back from `now`. */
+export function addFilterOptions(command: Command, now: number): void {
+  const statuses = STATUSES.join(', ')
+  const order = 'the time by which tasks are sorted, and which --since and --until mean'
+  const options = [
+    new Option('--type <type>', 'tasks of this type; may be repeated').argParser(repeated),
+    new Option('--status <status>', `tasks with this status: ${statuses}; may be repeated`).argParser(
       someOf(STATUSES),
-    )
-    .option('--user-id <id>', 'tasks of this user')
-    .option('--canvas-id <id>', 'tasks of this canvas')
+    ),
+    new Option('--user-id <id>', 'tasks of this user'),
+    new Option('--canvas-id <id>', 'tasks of this canvas'),
+    new Option('--tag <name=value>', 'tasks with this tag; may be repeated').argParser(tagFilter),
+    new Option('--error <text>', 'tasks whose error contains this text, in upper or lower case'),
+    new Option(
+      '--since <time>',
+      'tasks from this time on, such as 2h (before now) or 2026-11-23T10:00Z',
+    ).argParser(timeBefore(now)),
+    new Option('--until <time>', 'tasks before this time').argParser(timeBefore(now)),
+    new Option(
+      '--order <order>',
+      `${order} (default: ended; due for open tasks; created for a user)`,
+    ).choices(ORDERS),
+  ]
+  for (const option of options) command.addOption(option.helpGroup('Which tasks:'))
+}
+
+/** `publish --tag` sets a tag by `name=value`. The API separates them by a colon, so that is understood, too. */
+function tagFilter(text: string, earlier?: readonly string[]): string[] {
+  const isNamed = /^[^=:]+:/.test(text)
+  return repeated(isNamed ? text : text.replace('=', ':'), earlier)
 }
 
 /**
@@ -29,17 +57,23 @@ export function addFilterOptions(command: Command): void {
  *
  * @throws BatonError `invalid` when the options name neither a type nor a user nor a canvas.
  */
-export function filterOf({ type, status, userId, canvasId }: FilterOptions): ListFilter {
+export function filterOf(options: FilterOptions): ListFilter {
+  const { type, userId, canvasId } = options
   if (type === undefined && userId === undefined && canvasId === undefined) {
     throw new BatonError(
       'invalid',
       'name a type, or give --user-id or --canvas-id: tasks are listed by one of them',
     )
   }
-  return {
-    ...(type !== undefined && { type }),
-    ...(userId !== undefined && { userId }),
-    ...(canvasId !== undefined && { canvasId }),
-    ...(status !== undefined && { status: [...status] }),
-  }
+  return Object.fromEntries(
+    NAMES.flatMap(name => (options[name] === undefined ? [] : [[name, options[name]]])),
+  )
+}
+
+const NAMES = ['type', 'status', 'userId', 'canvasId', 'tag', 'error', 'since', 'until', 'order'] as const
+
+/** The filters that are given, as the user writes them. */
+export function givenFilters(options: FilterOptions): string[] {
+  const given = NAMES.filter(name => options[name] !== undefined)
+  return given.map(name => `--${name.replace(/[A-Z]/g, letter => `-${letter.toLowerCase()}`)}`)
 }

@@ -1,8 +1,8 @@
 import type { ApiRun, ApiTask } from '../../shared/api/tasks.ts'
-import type { DefineCommand } from '../command.ts'
+import { type DefineCommand, durationOption } from '../command.ts'
 import { type Context, withSystem } from '../system/with-system.ts'
 import { oneLine, safeLines } from '../terminal/safe-text.ts'
-import { duration, relativeTime } from '../terminal/times.ts'
+import { relativeTime } from '../terminal/times.ts'
 import { follow } from './watching.ts'
 
 type Options = { readonly follow?: boolean; readonly interval: number }
@@ -14,10 +14,10 @@ export const logs: DefineCommand = (command, invocation) => {
   command
     .argument('<id>', 'the id of a task, such as resize:img-1')
     .option('--follow', 'goes on until the task has ended')
-    .option('--interval <duration>', 'how often --follow looks', duration, DEFAULT_INTERVAL_MS)
+    .addOption(durationOption('--interval <duration>', 'how often --follow looks', DEFAULT_INTERVAL_MS))
     .addHelpText(
       'after',
-      '\nA failed run is stored with the newest 4 KB of its log. All lines are in the terminal of baton dev, or in CloudWatch Logs.',
+      '\nOnly failed runs are stored with their logs: the newest 4 KB of each. All lines are in the terminal of baton dev. For a deployed stack they are in CloudWatch Logs, in the log groups of its functions.',
     )
   withSystem(command, invocation, async (context, options: Options, id: string) => {
     const shown = new Set<string>()
@@ -29,8 +29,17 @@ export const logs: DefineCommand = (command, invocation) => {
     if (options.follow) await followQuietly(context, read, options.interval)
     else await read()
     if (shown.size === 0) context.printer.note('no failed run of this task has stored a log')
+    noteOfDeployed(context)
     return 0
   })
+}
+
+function noteOfDeployed({ printer, deployed }: Context): void {
+  if (!deployed) return
+  const { stack, region } = deployed
+  printer.note(
+    `logs of other runs are in CloudWatch Logs, in the log groups of the functions of ${stack} in ${region}: the API does not have them`,
+  )
 }
 
 function showOnce({ printer }: Context, run: ApiRun, shown: Set<string>): void {

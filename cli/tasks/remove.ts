@@ -11,6 +11,6 @@ export const remove: DefineCommand = (command, invocation) => {
     verb: 'Remove',
     done: 'removed',
     doneStatuses: [GONE],
-    apply: (client, id) => client.remove(id),
+    apply: (client, id, { ifRevision }) => client.remove(id, ifRevision === undefined ? {} : { ifRevision }),
   })
 }

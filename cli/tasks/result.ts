@@ -1,6 +1,5 @@
-import type { DefineCommand } from '../command.ts'
+import { type DefineCommand, durationOption } from '../command.ts'
 import { withSystem } from '../system/with-system.ts'
-import { duration } from '../terminal/times.ts'
 
 const DEFAULT_TIMEOUT_MS = 30_000
 
@@ -10,7 +9,7 @@ type Options = { readonly timeout: number }
 export const result: DefineCommand = (command, invocation) => {
   command
     .argument('<id>', 'the id of a task, such as resize:img-1')
-    .option('--timeout <duration>', 'how long to wait for the end', duration, DEFAULT_TIMEOUT_MS)
+    .addOption(durationOption('--timeout <duration>', 'how long to wait for the end', DEFAULT_TIMEOUT_MS))
   withSystem(command, invocation, async ({ client, printer, io }, { timeout }: Options, id: string) => {
     printer.document((await client.result(typeOf(id), id, { timeoutMs: timeout, signal: io.signal })) ?? null)
     return undefined

@@ -22,7 +22,12 @@ export const retry: DefineCommand = (command, invocation) => {
     verb: 'Retry',
     done: 'retried',
     defaultStatus: ['failed'],
-    apply: (client, id, { action, clean }) =>
-      client.retry(id, { ...(action && { action }), ...(clean && { clean }) }),
+    settings: ({ action, clean }) => ({ retry: action, clean: clean?.join() }),
+    apply: (client, id, { action, clean, ifRevision }) =>
+      client.retry(id, {
+        ...(action && { action }),
+        ...(clean && { clean }),
+        ...(ifRevision !== undefined && { ifRevision }),
+      }),
   })
 }

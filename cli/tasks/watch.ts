@@ -1,6 +1,5 @@
-import type { DefineCommand } from '../command.ts'
+import { type DefineCommand, durationOption } from '../command.ts'
 import { withSystem } from '../system/with-system.ts'
-import { duration } from '../terminal/times.ts'
 import { watchTask } from './watch-task.ts'
 import { watchType } from './watch-type.ts'
 
@@ -15,7 +14,7 @@ const DEFAULT_INTERVAL_MS = 1_000
 export const watch: DefineCommand = (command, invocation) => {
   command
     .argument('<id>', 'the id of a task, such as resize:img-1, or the name of a type')
-    .option('--interval <duration>', 'how often it looks', duration, DEFAULT_INTERVAL_MS)
+    .addOption(durationOption('--interval <duration>', 'how often it looks', DEFAULT_INTERVAL_MS))
   withSystem(command, invocation, (context, { interval }: Options, id: string) =>
     // The name of a type has no colon.
     id.includes(':') ? watchTask(context, id, interval) : watchType(context, id, interval),

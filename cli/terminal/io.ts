@@ -20,6 +20,8 @@ export type Io = {
   now(): number
   /** Aborts when the user interrupts the command with Ctrl-C. */
   readonly signal: AbortSignal
+  /** Lets an interrupted process go on until this work has ended. A second Ctrl-C ends it at once. */
+  endAfter(work: Promise<unknown>): void
   fetch(request: Request): Promise<Response>
 }
 

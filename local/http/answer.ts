@@ -1,30 +1,6 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import { type HttpAnswer, problemAnswer } from '../../shared/loopback/answer.ts'
 
-/** The response of the server. */
-export type HttpAnswer = {
-  readonly status: number
-  readonly headers: Record<string, string | string[]>
-  readonly body: Buffer
-}
-
-/** Writes the response and returns true, or returns false and leaves the request to the routes. */
-export type RequestHandler = (request: IncomingMessage, response: ServerResponse) => boolean
-
-/** A problem document, like those of the API itself. */
-export function problemAnswer(
-  kind: string,
-  status: number,
-  title: string,
-  detail: string,
-  more: { readonly headers?: Record<string, string>; readonly members?: object } = {},
-): HttpAnswer {
-  const problem = { type: `urn:baton:problem:${kind}`, title, status, detail, ...more.members }
-  return {
-    status,
-    headers: { 'content-type': 'application/problem+json', ...more.headers },
-    body: Buffer.from(JSON.stringify(problem)),
-  }
-}
+export { type HttpAnswer, problemAnswer, type RequestHandler } from '../../shared/loopback/answer.ts'
 
 /** An answer of API Gateway itself: its `message`, in a problem document. */
 export function gatewayAnswer(kind: string, status: number, message: string, detail: string): HttpAnswer {

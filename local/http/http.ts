@@ -1,7 +1,7 @@
 /**
- * API Gateway's HTTP API. It admits a request (`admit.ts`), finds its route (`routes.ts`), identifies the caller (`caller.ts`) by the
+ * API Gateway's HTTP API. It admits a request (`shared/loopback/admit.ts`), finds its route (`routes.ts`), identifies the caller (`caller.ts`) by the
  * signature (`signature.ts`), writes the function's event (`event.ts`) and sends its answer (`answer.ts`). The dashboard
- * has the same address (`pages.ts`).
+ * has the same address (`shared/loopback/pages.ts`).
  */
 
 import {
@@ -11,13 +11,14 @@ import {
   type Server,
   type ServerResponse,
 } from 'node:http'
+import { type Admit, admitting } from '../../shared/loopback/admit.ts'
+import { servePages } from '../../shared/loopback/pages.ts'
 import type { Functions } from '../functions/functions.ts'
 import { EVENT_BYTES_MAX, payloadBytes } from '../functions/payload-limits.ts'
 import { close, listen } from '../gateway/gateway.ts'
 import type { Meter } from '../gateway/meter.ts'
 import type { Permissions } from '../permissions/permissions.ts'
 import type { Stack } from '../template/stack.ts'
-import { type Admit, admitting } from './admit.ts'
 import {
   gatewayAnswer,
   type HttpAnswer,
@@ -28,7 +29,6 @@ import {
 } from './answer.ts'
 import { type Authentication, callerOf, mayInvoke } from './caller.ts'
 import { httpEventOf } from './event.ts'
-import { servePages } from './pages.ts'
 import { findRoute, type Route } from './routes.ts'
 
 /** Limits of an HTTP API: https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-quotas.html */

@@ -27,12 +27,13 @@ const TERMINATOR = 'aws4_request'
 /** A request reaches AWS within five minutes of the time in its signature. Source: IAM User Guide. */
 const SKEW_MS_MAX = 5 * 60_000
 
-/** Checks the signature of a request, if it has one. */
+/** Checks the signature of a request to a service, by default to API Gateway, if it has one. */
 export function checkSignature(
   request: IncomingMessage,
   body: Buffer,
   credentialsOf: FindCredentials,
   now: number,
+  service = SERVICE,
 ): Signature {
   const { authorization = '' } = request.headers
   if (/[?&]X-Amz-Signature=/i.test(request.url ?? ''))
@@ -40,7 +41,9 @@ export function checkSignature(
   if (!authorization.startsWith(ALGORITHM)) return { kind: 'unsigned' }
   const parts = partsOf(authorization)
   if (!parts) return refused('the header Authorization is incomplete')
-  const reason = problemOf(request, body, parts, credentialsOf, now)
+  const reason =
+    problemOfTime(String(request.headers['x-amz-date']), parts.scope, service, now) ??
+    problemOf(request, body, parts, credentialsOf)
   return reason === undefined ? { kind: 'valid', accessKeyId: parts.accessKeyId } : refused(reason)
 }
 
@@ -73,12 +76,9 @@ function problemOf(
   body: Buffer,
   parts: Parts,
   credentialsOf: FindCredentials,
-  now: number,
 ): string | undefined {
   const { accessKeyId, scope, signedHeaders, signature } = parts
   const time = String(request.headers['x-amz-date'])
-  const timeProblem = problemOfTime(time, scope, now)
-  if (timeProblem !== undefined) return timeProblem
   const unsigned = mustBeSigned(request).filter(name => !signedHeaders.includes(name))
   if (unsigned.length > 0) return `the signature does not cover ${unsigned.join(', ')}`
   const credentials = credentialsOf(accessKeyId)
@@ -95,10 +95,10 @@ function problemOf(
     : `the signature is wrong; the canonical request was ${JSON.stringify(canonical)}`
 }
 
-function problemOfTime(time: string, scope: string, now: number): string | undefined {
+function problemOfTime(time: string, scope: string, service: string, now: number): string | undefined {
   const at = Date.parse(time.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/, '$1-$2-$3T$4:$5:$6Z'))
   if (Number.isNaN(at)) return 'x-amz-date is missing, or is no time such as 20261123T095000Z'
-  const wanted = [time.slice(0, 8), REGION, SERVICE, TERMINATOR].join('/')
+  const wanted = [time.slice(0, 8), REGION, service, TERMINATOR].join('/')
   if (scope !== wanted) return `the scope is ${scope}; it must be ${wanted}`
   if (Math.abs(now - at) > SKEW_MS_MAX) return `x-amz-date differs by more than five minutes: ${time}`
   return undefined

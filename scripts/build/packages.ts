@@ -79,6 +79,8 @@ const MAIN_PACKAGE: Package = {
     ...SYSTEM_FUNCTIONS.map(inLambda),
     inProcess('functions/worker.ts', 'functions/worker/index.mjs'),
     inProcess('shared/aws-entry.ts', 'shared/aws-entry.js'),
+    // The command line loads it for a deployed system.
+    inProcess('cli/aws/aws.ts', 'cli/aws/aws.js'),
     inProcess('shared/worker/create-worker.ts', 'shared/worker/create-worker.js'),
     // The worker starts these two by their paths beside its own.
     inProcess('shared/worker/isolation/process.ts', 'shared/worker/process.js'),

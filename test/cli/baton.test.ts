@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync } from 'node:fs'
+import { mkdtempSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -67,7 +67,8 @@ describe('wrong use ends with code 2 and says what is legal:', () => {
 })
 
 it.each([
-  [['--help'], ['dev ', 'worker ']],
+  [['--help'], ['dev ', 'worker ', 'dashboard ']],
+  [['--version'], [JSON.parse(readFileSync('package.json', 'utf8')).version]],
   [
     ['dev', '--help'],
     ['--port <n>', '--data <dir>', '--inspect', '--allow-host', '--verbose'],
@@ -76,7 +77,7 @@ it.each([
     ['worker', '--help'],
     ['--url <url>', '--concurrency <n>', 'BATON_WAKE_QUEUE_URL'],
   ],
-])('%s lists what there is, and ends with code 0', (args, words) => {
+])('%s says what there is, and ends with code 0', (args, words) => {
   const { status, stdout } = baton(args)
 
   for (const word of words) expect(stdout).toContain(word)

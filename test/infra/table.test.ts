@@ -78,7 +78,7 @@ test('The planner reads the stream from its start, and a bad record cannot block
   expect(planner.Properties.MaximumRecordAgeInSeconds).toBeGreaterThan(0)
   expect(planner.Properties.MaximumRecordAgeInSeconds).toBeLessThan(86_400)
   expect(targetOf(planner.Properties.DestinationConfig.OnFailure.Destination)).toMatch(
-    /^TasksPlannerFailures/,
+    /^TasksMessagesDeadLetters/,
   )
 })
 

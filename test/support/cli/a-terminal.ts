@@ -6,17 +6,19 @@ export type Ran = { readonly code: number; readonly out: string; readonly err: s
 
 type Terminal = {
   readonly env?: Readonly<Record<string, string>>
-  /** What the user types or pipes into the command. */
-  readonly input?: string
+  /** What the user types or pipes into the command. A function is called when the command reads it. */
+  readonly input?: string | (() => Promise<string>)
   readonly isTTY?: boolean
   readonly signal?: AbortSignal
+  /** Sends requests. By default they go to the API in memory. */
+  readonly fetch?: (request: Request) => Promise<Response>
 }
 
-/** Runs a command in this process, on an API in memory. */
+/** Runs a command in this process, on an API in memory and by its clock. */
 export async function runOn(
-  api: Pick<TestApi, 'app'> | undefined,
+  api: (Pick<TestApi, 'app'> & Partial<Pick<TestApi, 'system'>>) | undefined,
   args: readonly string[],
-  { env = {}, input = '', isTTY = false, signal = new AbortController().signal }: Terminal = {},
+  { env = {}, input = '', isTTY = false, signal = new AbortController().signal, fetch }: Terminal = {},
 ): Promise<Ran> {
   const printed = { out: '', err: '' }
   const stream = (name: 'out' | 'err') => ({
@@ -28,16 +30,18 @@ export async function runOn(
     rows: isTTY ? 30 : undefined,
   })
   async function* typed() {
-    yield input
+    yield typeof input === 'string' ? input : await input()
   }
   const code = await runBaton(args, {
     out: stream('out'),
     err: stream('err'),
     input: { isTTY, [Symbol.asyncIterator]: typed },
     env,
-    now: Date.now,
+    now: () => api?.system?.clock.now() ?? Date.now(),
     signal,
+    endAfter: () => {},
     fetch: async request => {
+      if (fetch) return fetch(request)
       if (!api) throw new TypeError('fetch failed')
       return api.app.request(request)
     },

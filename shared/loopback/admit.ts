@@ -1,3 +1,12 @@
+/**
+ * What the servers on a developer's machine share: the API of the local system, and `baton dashboard` for a deployed one. Both listen on
+ * 127.0.0.1, and a browser on this machine may show pages that would like to use them.
+ *
+ * - `admit.ts` refuses the requests of foreign pages;
+ * - `pages.ts` serves the files of the dashboard, under a policy that lets nothing else run;
+ * - `answer.ts`: the form of an answer.
+ */
+
 import type { IncomingMessage } from 'node:http'
 import { type HttpAnswer, problemAnswer } from './answer.ts'
 
@@ -9,13 +18,22 @@ const LOOPBACK = ['localhost', '127.0.0.1', '[::1]']
 const OWN_SITES = ['same-origin', 'none']
 const HTTP_PORT = '80'
 
+/** How the refusals speak of the server, and what they advise to a user that calls it by another name. */
+type Server = { readonly name: string; readonly hint: string }
+
+const LOCAL_SYSTEM: Server = { name: 'the local system', hint: '; --allow-host NAME adds a name' }
+
 /**
  * Refuses requests of foreign web pages in the developer's browser. The browser marks every such request, preflights included: it
  * sends the page's origin, or a header that says that the request is cross-site. A page whose host name was pointed at this
  * machine (DNS rebinding) counts as the same origin, but it sends that name as the host. Programs send only `Host` of these
  * headers.
  */
-export function admitting(port: string, allowedHosts: readonly string[]): Admit {
+export function admitting(
+  port: string,
+  allowedHosts: readonly string[],
+  { name, hint }: Server = LOCAL_SYSTEM,
+): Admit {
   const hosts = new Set([...LOOPBACK, ...allowedHosts].flatMap(host => spellingsOf(host.toLowerCase(), port)))
   const known = [...hosts].join(', ')
 
@@ -23,15 +41,13 @@ export function admitting(port: string, allowedHosts: readonly string[]): Admit 
     const host = (headers.host ?? '').toLowerCase()
     if (!hosts.has(host)) {
       const asked = host === '' ? 'without a host' : `for the host ${host}`
-      return forbidden(
-        `the local system answers requests for ${known}, and this one is ${asked}; --allow-host NAME adds a name`,
-      )
+      return forbidden(name, `${name} answers requests for ${known}, and this one is ${asked}${hint}`)
     }
     const { origin, 'sec-fetch-site': site } = headers
     if (origin !== undefined && origin.toLowerCase() !== `http://${host}`)
-      return forbidden(`a page of ${origin} must not use the local system`)
+      return forbidden(name, `a page of ${origin} must not use ${name}`)
     if (site !== undefined && !OWN_SITES.includes(String(site)))
-      return forbidden(`a page of another site must not use the local system (Sec-Fetch-Site: ${site})`)
+      return forbidden(name, `a page of another site must not use ${name} (Sec-Fetch-Site: ${site})`)
     return undefined
   }
 }
@@ -42,6 +58,7 @@ function spellingsOf(host: string, port: string): string[] {
   return port === HTTP_PORT ? [host, `${host}:${port}`] : [`${host}:${port}`]
 }
 
-function forbidden(detail: string): HttpAnswer {
-  return problemAnswer('forbidden', 403, 'The local system does not answer this', detail)
+function forbidden(name: string, detail: string): HttpAnswer {
+  const title = `${name.charAt(0).toUpperCase()}${name.slice(1)} does not answer this`
+  return problemAnswer('forbidden', 403, title, detail)
 }

@@ -45,7 +45,7 @@ const SECURITY_HEADERS = {
 }
 
 /** The paths of the API. Every other path is a page of the dashboard, when a browser asks for a document. */
-const API_PATH = /^\/(v1|healthz)(\/|$)/
+export const API_PATH = /^\/(v1|healthz)(\/|$)/
 
 /**
  * Serves the dashboard from the folder of its built files. It reads them once. A path that names no file is answered with the one

@@ -1,0 +1,64 @@
+import { defaultProvider } from '@aws-sdk/credential-provider-node'
+import { loadConfig } from '@smithy/core/config'
+import { BatonError } from '../../shared/core/errors.ts'
+import { messageOf } from '../say.ts'
+
+/** The options by which a user names an account and a region. */
+export type AccessOptions = { readonly profile?: string; readonly region?: string }
+
+/** Access keys and, for temporary ones, the session token. */
+type Credentials = {
+  readonly accessKeyId: string
+  readonly secretAccessKey: string
+  readonly sessionToken?: string
+}
+
+export type LoadCredentials = () => Promise<Credentials>
+
+/**
+ * The region: given, else of the environment, else of the profile. `what` says in the error for what it is needed.
+ *
+ * @throws BatonError `misconfigured` when none of them names one.
+ */
+export async function regionFor({ region, profile }: AccessOptions, what: string): Promise<string> {
+  if (region !== undefined) return region
+  const found = await loadConfig<string>(
+    {
+      environmentVariableSelector: env => env.AWS_REGION || env.AWS_DEFAULT_REGION,
+      configFileSelector: settings => settings.region,
+      default: '',
+    },
+    profile === undefined ? {} : { profile },
+  )()
+  if (found !== '') return found
+  throw new BatonError(
+    'misconfigured',
+    `${what} needs a region, and neither the environment nor ${profileText(profile)} names one: give --region, or set AWS_REGION`,
+  )
+}
+
+/**
+ * Finds the credentials of the user as the AWS CLI does: environment, profile, single sign-on, containers, instances. The answer loads
+ * them again before they end.
+ *
+ * @throws BatonError `misconfigured` when there are none.
+ */
+export async function credentialsOf({ profile }: AccessOptions): Promise<LoadCredentials> {
+  // A profile that is given goes before the keys of the environment, and the SDK would print a warning about that.
+  const logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
+  const load = defaultProvider({ ...(profile !== undefined && { profile }), logger })
+  try {
+    await load()
+    return load
+  } catch (cause) {
+    throw new BatonError(
+      'misconfigured',
+      `no AWS credentials: ${messageOf(cause)}; give --profile, log in with aws sso login, or set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY`,
+      { cause },
+    )
+  }
+}
+
+function profileText(profile: string | undefined): string {
+  return profile === undefined ? 'the profile' : `the profile ${profile}`
+}

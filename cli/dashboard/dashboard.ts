@@ -1,0 +1,90 @@
+/**
+ * `baton dashboard`: the dashboard for any system, served by a proxy on this machine. Nothing of it is public, and a deployed system needs
+ * nothing for it: the proxy signs each call with the credentials of the user.
+ *
+ * A request passes, in this order:
+ *
+ * - `shared/loopback/admit.ts`: requests of foreign pages are refused by `Host`, `Origin` and `Sec-Fetch-Site`;
+ * - `session.ts`: other programs and users of this machine do not know the secret of the printed address;
+ * - `shared/loopback/pages.ts`: the files of the dashboard;
+ * - `forward.ts`: a call of the API goes to the system; with `--read-only` only reads do.
+ *
+ * `server.ts` puts them together.
+ */
+
+import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { BatonError } from '../../shared/core/errors.ts'
+import { type DefineCommand, wholeNumber } from '../command.ts'
+import { INTERRUPTED_EXIT_CODE } from '../say.ts'
+import { type Context, withSystem } from '../system/with-system.ts'
+import { startDashboard } from './server.ts'
+
+type Options = { readonly port: number; readonly readOnly?: boolean; readonly open: boolean }
+
+const PORT_MAX = 65_535
+
+export const dashboard: DefineCommand = (command, invocation) => {
+  command
+    .option('--port <n>', 'port of the page on this machine; 0 takes a free one', wholeNumber(0, PORT_MAX), 0)
+    .option('--read-only', 'refuses every change')
+    .option('--no-open', 'opens no browser')
+  withSystem(command, invocation, async (context, { port, readOnly = false, open }: Options) => {
+    // The first call shows whether the system answers and admits the user, before a browser does.
+    await context.client.types({ limit: 1 })
+    const folder = dashboardFolder()
+    const server = await startDashboard({ folder, port, isReadOnly: readOnly, system: context })
+    show(context, server.url, readOnly)
+    if (open && context.io.out.isTTY) openBrowser(server.url)
+    await interrupted(context)
+    await server.stop()
+    return INTERRUPTED_EXIT_CODE
+  })
+}
+
+function show({ printer, url, deployed }: Context, address: string, isReadOnly: boolean): void {
+  const system = deployed ? `${deployed.stack} in ${deployed.region}` : url
+  if (printer.isJson) printer.record({ url: address, system: url, readOnly: isReadOnly })
+  else
+    printer.line(
+      `the dashboard of ${system}${isReadOnly ? ', read-only' : ''}: ${printer.style.bold(address)}`,
+    )
+  printer.note('the address works once, in one browser; Ctrl-C ends the dashboard')
+}
+
+function interrupted({ io: { signal } }: Context): Promise<void> {
+  return new Promise(resolve => {
+    if (signal.aborted) resolve()
+    signal.addEventListener('abort', () => resolve(), { once: true })
+  })
+}
+
+/** Where the built dashboard is: a folder of this package, or what the build of a checkout has left. */
+const PLACES = ['../../dashboard/', '../../dist/dashboard/']
+
+/**
+ * Returns the folder of the built dashboard.
+ *
+ * @throws BatonError `misconfigured` in a checkout of the repository that has not built it
+ */
+function dashboardFolder(): string {
+  const folders = PLACES.map(place => fileURLToPath(new URL(place, import.meta.url)))
+  const built = folders.find(folder => existsSync(`${folder}index.html`))
+  if (built !== undefined) return built
+  throw new BatonError('misconfigured', 'the dashboard is not built: npm start builds it in a checkout')
+}
+
+/** The command that shows an address in the browser of the user, per platform. */
+const OPENERS: Readonly<Record<string, readonly string[]>> = {
+  darwin: ['open'],
+  win32: ['cmd', '/c', 'start', ''],
+}
+
+/** Opens the address in a browser. A machine without one, such as a server, does nothing: the address is printed, too. */
+function openBrowser(url: string): void {
+  const [command = '', ...args] = OPENERS[process.platform] ?? ['xdg-open']
+  const child = spawn(command, [...args, url], { stdio: 'ignore', detached: true })
+  child.on('error', () => {})
+  child.unref()
+}

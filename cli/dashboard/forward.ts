@@ -1,0 +1,161 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { type HttpAnswer, problemAnswer } from '../../shared/loopback/answer.ts'
+import { API_PATH } from '../../shared/loopback/pages.ts'
+import { messageOf } from '../say.ts'
+import type { DashboardSettings } from './server.ts'
+
+/** The API takes bodies of 4 MB. */
+const BODY_BYTES_MAX = 5 * 1024 * 1024
+/** The answers of the API stay below 6,291,556 bytes. */
+const ANSWER_BYTES_MAX = 10 * 1024 * 1024
+/** API Gateway answers within 30 s. */
+const TIMEOUT_MS = 35_000
+const NO_CONTENT = 204
+const EVENTS_PATH = '/v1/events'
+const READS = ['GET', 'HEAD']
+/** The headers that go to the system. The cookie stays here. */
+const SENT_HEADERS = ['accept', 'content-type', 'last-event-id']
+/** The headers that come back. */
+const RETURNED_HEADERS = ['content-type', 'location', 'retry-after']
+
+type Forward = (request: IncomingMessage, response: ServerResponse) => Promise<void>
+
+/** Makes the function that sends a call of the API to the system and answers with its answer. It never throws. */
+export function createForward({ system, isReadOnly }: DashboardSettings): Forward {
+  return async (request, response) => {
+    const path = pathOf(request)
+    const refusal = refusalOf(request, path, isReadOnly)
+    if (refusal) return send(response, refusal)
+    const leaving = leavingWith(response)
+    try {
+      const body = await bodyOf(request)
+      if (body === undefined) return send(response, tooLarge)
+      const answer = await system.fetch(requestFor(request, system.url + path, body, leaving.signal))
+      if (!isEventStream(path, answer)) return send(response, await wholeAnswer(answer))
+      leaving.stopClock()
+      await stream(answer, response)
+    } catch (error) {
+      refuse(response, noAnswer(system.url, leaving.signal.reason ?? error))
+    } finally {
+      leaving.stopClock()
+    }
+  }
+}
+
+function isEventStream(path: string, { ok }: Response): boolean {
+  return ok && path.split('?')[0] === EVENTS_PATH
+}
+
+function refuse(response: ServerResponse, answer: HttpAnswer): void {
+  if (response.headersSent) response.destroy()
+  else send(response, answer)
+}
+
+/** Aborts the call of the system when the browser leaves, or when the answer is not there in time. */
+function leavingWith(response: ServerResponse): { readonly signal: AbortSignal; stopClock(): void } {
+  const controller = new AbortController()
+  const late = () => controller.abort(new Error(`no answer within ${TIMEOUT_MS / 1_000} s`))
+  const timer = setTimeout(late, TIMEOUT_MS)
+  response.once('close', () => controller.abort())
+  return { signal: controller.signal, stopClock: () => clearTimeout(timer) }
+}
+
+/** The path and the query, with all dot segments resolved; empty for what is no path. */
+function pathOf({ url = '/' }: IncomingMessage): string {
+  if (!url.startsWith('/') || url.startsWith('//') || !URL.canParse(url, 'http://system')) return ''
+  const { pathname, search } = new URL(url, 'http://system')
+  return pathname + search
+}
+
+function refusalOf(
+  { method = 'GET' }: IncomingMessage,
+  path: string,
+  isReadOnly: boolean,
+): HttpAnswer | undefined {
+  if (!API_PATH.test(path.split('?')[0] ?? '')) return noPath
+  return isReadOnly && !READS.includes(method) ? readOnly : undefined
+}
+
+const noPath = problemAnswer(
+  'not-found',
+  404,
+  'Not Found',
+  'the dashboard passes on calls of /v1 and /healthz, and has no such page',
+)
+
+const readOnly = problemAnswer(
+  'forbidden',
+  403,
+  'This dashboard only reads',
+  'it was started with --read-only, which refuses every change; start it without that',
+)
+
+const tooLarge = problemAnswer('too-large', 413, 'Too large', 'the request has more than 5 MB')
+
+function noAnswer(url: string, error: unknown): HttpAnswer {
+  const cause = error instanceof Error && error.cause !== undefined ? error.cause : error
+  return problemAnswer('unavailable', 503, 'The system does not answer', `${url}: ${messageOf(cause)}`)
+}
+
+/** The body; undefined when it is too long. It is read to its end, because a browser sees an earlier answer as a broken connection. */
+async function bodyOf(request: IncomingMessage): Promise<Buffer | undefined> {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of request) {
+    bytes += (chunk as Buffer).length
+    if (bytes <= BODY_BYTES_MAX) chunks.push(chunk as Buffer)
+  }
+  return bytes <= BODY_BYTES_MAX ? Buffer.concat(chunks) : undefined
+}
+
+function requestFor(
+  { method = 'GET', headers }: IncomingMessage,
+  url: string,
+  body: Buffer,
+  signal: AbortSignal,
+): Request {
+  const sent = SENT_HEADERS.flatMap(name =>
+    headers[name] === undefined ? [] : [[name, String(headers[name])]],
+  )
+  return new Request(url, {
+    method,
+    headers: Object.fromEntries(sent),
+    redirect: 'manual',
+    signal,
+    ...(body.length > 0 && { body: new Uint8Array(body) }),
+  })
+}
+
+async function wholeAnswer(answer: Response): Promise<HttpAnswer> {
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  for await (const chunk of answer.body ?? []) {
+    bytes += chunk.length
+    if (bytes > ANSWER_BYTES_MAX) throw new Error('its answer has more than 10 MB')
+    chunks.push(chunk)
+  }
+  return { status: answer.status, headers: headersOf(answer), body: Buffer.concat(chunks) }
+}
+
+function headersOf({ headers }: Response): Record<string, string> {
+  const returned = RETURNED_HEADERS.flatMap(name => {
+    const value = headers.get(name)
+    return value === null ? [] : [[name, value]]
+  })
+  return { ...Object.fromEntries(returned), 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' }
+}
+
+/** Passes the events on as they come, until one side ends. */
+async function stream(answer: Response, response: ServerResponse): Promise<void> {
+  response.writeHead(answer.status, { ...headersOf(answer), 'cache-control': 'no-cache, no-transform' })
+  response.flushHeaders()
+  if (answer.body) await pipeline(Readable.fromWeb(answer.body as never), response)
+}
+
+function send(response: ServerResponse, { status, headers, body }: HttpAnswer): void {
+  if (response.destroyed) return
+  response.writeHead(status, { ...headers, ...(status !== NO_CONTENT && { 'content-length': body.length }) })
+  response.end(body)
+}

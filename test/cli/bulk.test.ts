@@ -1,0 +1,280 @@
+import { existsSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { runOn } from '../support/cli/a-terminal.ts'
+import { anApi, claimed, published, type TestApi } from '../support/http/an-api.ts'
+
+let api: TestApi
+let folder: string
+let report: string
+beforeEach(async () => {
+  api = await anApi()
+  folder = mkdtempSync(join(tmpdir(), 'baton-bulk-'))
+  report = join(folder, 'report.ndjson')
+})
+
+const baton = (...args: string[]) => runOn(api, args)
+const inputs = (text: string, name = 'in.ndjson') => {
+  writeFileSync(join(folder, name), text)
+  return join(folder, name)
+}
+const linesOf = (path: string) =>
+  readFileSync(path, 'utf8')
+    .trimEnd()
+    .split('\n')
+    .map(line => JSON.parse(line))
+
+async function failedTask(key: string): Promise<void> {
+  await published(api, { key })
+  const run = await claimed(api)
+  await api.call('POST', `${run.path}/fail`, {
+    fence: run.fence,
+    fatal: true,
+    error: { name: 'E', message: key },
+  })
+}
+
+/** Retries a task as another operator does, and lets it succeed. */
+async function succeedMeanwhile(key: string): Promise<void> {
+  await api.call('POST', `/v1/tasks/jobs:${key}/retry`, {})
+  const run = await claimed(api)
+  await api.call('POST', `${run.path}/succeed`, { fence: run.fence })
+}
+
+const statusOf = async (key: string) => (await api.call('GET', `/v1/tasks/jobs:${key}`)).body.status
+
+/** The API, but the user interrupts the command when it has sent its nth request of a method. */
+function interrupting(nth: number, method: string) {
+  const interruption = new AbortController()
+  let sent = 0
+  const request = (asked: Request) => {
+    if (asked.method === method && ++sent === nth) interruption.abort()
+    return api.app.request(asked)
+  }
+  return { app: { request } as TestApi['app'], signal: interruption.signal }
+}
+
+describe('tasks of a filter', () => {
+  it('are removed after a question, with a report', async () => {
+    for (const key of ['a', 'b', 'c']) await published(api, { key })
+    const args = ['remove', '--type', 'jobs', '--report', report]
+    const unasked = await baton(...args)
+    const refused = await runOn(api, args, { isTTY: true, input: 'n\n' })
+    const dry = await baton(...args, '--dry-run')
+
+    expect(unasked).toMatchObject({ code: 2 })
+    expect(unasked.err).toContain('Remove 3 tasks? Give --yes')
+    expect(refused.code).toBe(1)
+    expect(dry.out.trim().split('\n').toSorted()).toEqual(['jobs:a', 'jobs:b', 'jobs:c'])
+    expect(existsSync(report)).toBe(false)
+    expect(await runOn(api, args, { isTTY: true, input: 'y\n' })).toMatchObject({
+      code: 0,
+      out: '3 removed\n',
+    })
+    expect(await baton('remove', '--resume', report)).toMatchObject({ code: 0, out: '0 removed\n' })
+    expect(readdirSync(folder)).toEqual(['report.ndjson'])
+  })
+
+  it('are chosen by tag, error and time, too', async () => {
+    await failedTask('a')
+    await failedTask('b')
+    const retried = await baton(
+      'retry',
+      '--type',
+      'jobs',
+      '--error',
+      'B',
+      '--since',
+      '1h',
+      '--yes',
+      '--report',
+      report,
+    )
+
+    expect(retried.out).toBe('1 retried\n')
+    expect([await statusOf('a'), await statusOf('b')]).toEqual(['failed', 'ready'])
+    expect((await baton('retry', '--type', 'jobs', '--until', '1h', '--yes')).out).toBe('0 retried\n')
+    expect((await baton('retry', '--type', 'jobs', '--tag', 'team:red', '--yes')).out).toBe('0 retried\n')
+  })
+
+  it('that another operator has changed since are left alone', async () => {
+    await failedTask('a')
+    await failedTask('b')
+    const answered = async () => {
+      await succeedMeanwhile('a')
+      return 'y\n'
+    }
+
+    const args = ['retry', '--type', 'jobs', '--report', report]
+    const { code, out, err } = await runOn(api, args, { isTTY: true, input: answered })
+
+    expect({ code, out }).toEqual({ code: 1, out: '1 retried, 1 failed\n' })
+    expect(err).toContain(`baton retry --resume ${report}`)
+    expect([await statusOf('a'), await statusOf('b')]).toEqual(['succeeded', 'ready'])
+    expect(linesOf(report)).toContainEqual(expect.objectContaining({ ref: 'jobs:a', ok: false, status: 409 }))
+  })
+
+  it.each(['cancel', 'remove'])('are left alone by %s after a change by another operator', async name => {
+    await published(api, { key: 'a' })
+    const answered = async () => {
+      await api.call('PATCH', '/v1/tasks/jobs:a', { priority: 5 })
+      return 'y\n'
+    }
+
+    const args = [name, '--type', 'jobs', '--report', report]
+    await runOn(api, args, { isTTY: true, input: answered })
+
+    expect(await statusOf('a')).toBe('ready')
+  })
+
+  it('are done in part when the user interrupts, and the rest with the report', async () => {
+    for (const key of ['a', 'b', 'c', 'd']) await published(api, { key })
+    const { app, signal } = interrupting(2, 'DELETE')
+    const args = ['remove', '--type', 'jobs', '--yes', '--concurrency', '1', '--report', report]
+    const first = await runOn({ app }, args, { signal })
+    const second = await baton('remove', '--resume', report, '--yes', '--json')
+
+    expect(first).toMatchObject({ code: 130, out: '' })
+    expect(first.err).toContain(`interrupted after 2 of 4: go on with baton remove --resume ${report}`)
+    expect(JSON.parse(second.out)).toEqual({ removed: 2, failed: 0, report })
+  })
+})
+
+describe('a report', () => {
+  const begin = async () => {
+    await failedTask('a')
+    await failedTask('b')
+    await baton('retry', '--type', 'jobs', '--yes', '--report', report)
+    return readFileSync(report, 'utf8')
+  }
+  const resume = (...more: string[]) => baton('retry', '--resume', report, '--yes', ...more)
+
+  it('without the end of its selection is refused, and nothing is done', async () => {
+    const [header = '', selection = ''] = (await begin()).split('\n')
+    for (const text of [
+      `${header}\n`,
+      `${header}\n${selection}\n`,
+      `${header}\n${selection}\n{"selectedInAll":3}\n`,
+    ]) {
+      writeFileSync(report, text)
+      const { code, err, out } = await resume()
+      expect({ code, out }).toEqual({ code: 2, out: '' })
+      expect(err).toContain('give the filter again')
+    }
+  })
+
+  it('with a torn last line goes on, and its next line stands alone', async () => {
+    const text = await begin()
+    const whole = text.slice(0, text.trimEnd().lastIndexOf('\n') + 1)
+    writeFileSync(report, `${whole}{"ref":"jobs:`)
+
+    await resume()
+
+    expect(linesOf(report)).toHaveLength(5)
+    expect((await resume()).out).toContain('0 retried')
+  })
+
+  it('with a damaged line is refused', async () => {
+    const lines = (await begin()).split('\n')
+    writeFileSync(report, [lines[0], '{"sel', ...lines.slice(1)].join('\n'))
+
+    expect(await resume()).toMatchObject({ code: 2, err: expect.stringContaining('line 2 of') })
+  })
+
+  it.each([
+    ['another action', ['cancel', '--resume'], 'about action retry, not action cancel'],
+    ['another system', ['retry', '--url', 'http://127.0.0.1:1', '--resume'], 'not url http://127.0.0.1:1'],
+    ['other options', ['retry', '--action', 'continue', '--resume'], 'about no retry, not retry continue'],
+    [
+      'a filter',
+      ['retry', '--type', 'jobs', '--since', '1h', '--resume'],
+      'either --resume or --type, --since',
+    ],
+    ['ids', ['retry', 'jobs:a', '--resume'], 'either ids or --resume'],
+  ])('is refused for %s', async (_name, args, message) => {
+    await begin()
+    const { code, err } = await baton(...args, report)
+
+    expect(err).toContain(message)
+    expect(code).toBe(2)
+  })
+
+  it.each([
+    ['that is not there', undefined, 'cannot be read'],
+    ['that is something else', '[1]\n', 'is no report of baton retry'],
+    ['that is empty', '', 'is no report of baton retry'],
+    ['that is no JSON', 'hello\n', 'is no report of baton retry'],
+  ])('%s is refused', async (_name, text, message) => {
+    if (text !== undefined) writeFileSync(report, text)
+
+    expect(await resume()).toMatchObject({ code: 2, err: expect.stringContaining(message) })
+  })
+
+  it('that exists is never overwritten', async () => {
+    await published(api, { key: 'a' })
+    writeFileSync(report, 'precious')
+    const { code, err } = await baton('remove', '--type', 'jobs', '--yes', '--report', report)
+
+    expect(code).toBe(2)
+    expect(err).toContain('exists: give another --report')
+    expect(readFileSync(report, 'utf8')).toBe('precious')
+    expect(await statusOf('a')).toBe('ready')
+  })
+})
+
+describe('publish --from', () => {
+  const publish = (...args: string[]) => baton('publish', 'jobs', ...args)
+
+  it('publishes from a file, and a second time only what is left', async () => {
+    const file = inputs('id,width:number,note\na,1,"x, ""y"""\nb,two,\nc,3,z\n', 'in.csv')
+    const first = await publish('--from', file, '--key-field', 'id', '--report', report)
+    inputs('id,width:number,note\na,1,"x, ""y"""\nb,2,\nc,3,z\n', 'in.csv')
+    const second = await publish('--from', file, '--key-field', 'id', '--resume', report)
+
+    expect(first).toMatchObject({ code: 1, out: '2 published, 1 failed\n' })
+    expect(readFileSync(report, 'utf8')).toContain('column width')
+    expect(second).toMatchObject({ code: 0, out: '1 published\n' })
+    expect((await api.call('GET', '/v1/tasks/jobs:a')).body.input).toEqual({
+      id: 'a',
+      width: 1,
+      note: 'x, "y"',
+    })
+  })
+
+  it('publishes no line twice after an interruption', async () => {
+    const file = inputs(Array.from({ length: 250 }, (_, n) => `{"n":${n}}`).join('\n'))
+    const { app, signal } = interrupting(1, 'POST')
+    const args = ['publish', 'jobs', '--from', file, '--report', report, '--concurrency', '1']
+    const first = await runOn({ app }, args, { signal })
+    const second = await publish('--from', file, '--resume', report)
+
+    expect(first.code).toBe(130)
+    expect(first.err).toContain(`interrupted after 100 tasks: repeat the command with --resume ${report}`)
+    expect(second).toMatchObject({ code: 0, out: '150 published\n' })
+    expect((await api.call('GET', '/v1/types/jobs/counts')).body.ready).toBe(250)
+  })
+
+  it.each([
+    [['--key-field', 'name'], 'about no keyField, not keyField name'],
+    [['--format', 'csv'], 'about no format, not format csv'],
+    [['--priority', '5'], 'not task {"priority":5,"type":"jobs"}'],
+  ])('refuses to go on with %s that the report does not know', async (options, message) => {
+    const file = inputs('{"n":1}\n')
+    await publish('--from', file, '--report', report)
+    const { code, err } = await publish('--from', file, '--resume', report, ...options)
+
+    expect(err).toContain(message)
+    expect(code).toBe(2)
+  })
+
+  it('refuses to go on with a file whose published lines are others now', async () => {
+    const file = inputs('{"n":1}\n{"n":2}\n')
+    await publish('--from', file, '--report', report)
+    inputs('{"n":0}\n{"n":1}\n{"n":2}\n')
+    const { code, err } = await publish('--from', file, '--resume', report)
+
+    expect(err).toContain('line 1 was published with another input')
+    expect(code).toBe(2)
+  })
+})

@@ -1,0 +1,305 @@
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
+import { type IncomingHttpHeaders, request as send } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { type DashboardServer, startDashboard } from '../../cli/dashboard/server.ts'
+import { anApi, published, type TestApi } from '../support/http/an-api.ts'
+
+const SYSTEM_URL = 'https://api.example'
+
+let folder: string
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'dashboard-'))
+  mkdirSync(join(folder, 'assets'))
+  writeFileSync(join(folder, 'index.html'), '<title>the dashboard</title>')
+  writeFileSync(join(folder, 'assets/main-AB12.js'), 'start()')
+})
+
+let api: TestApi
+/** The calls that the system has got. */
+let calls: Request[]
+/** Answers in place of the API. */
+let instead: ((request: Request) => Promise<Response> | Response) | undefined
+let running: DashboardServer[]
+
+beforeEach(async () => {
+  api = await anApi()
+  calls = []
+  instead = undefined
+  running = []
+})
+afterEach(async () => {
+  for (const server of running) await server.stop()
+})
+
+async function start(isReadOnly = false): Promise<DashboardServer & { readonly base: string }> {
+  const fetch = async (request: Request) => {
+    calls.push(request)
+    return (await instead?.(request)) ?? api.app.request(request)
+  }
+  const server = await startDashboard({ folder, port: 0, isReadOnly, system: { url: SYSTEM_URL, fetch } })
+  running.push(server)
+  return { ...server, base: new URL(server.url).origin }
+}
+
+type Answer = { readonly status: number; readonly headers: IncomingHttpHeaders; readonly body: string }
+type Asked = {
+  readonly method?: string
+  readonly headers?: Record<string, string>
+  readonly body?: string | Buffer
+}
+
+/** Sends a request as it stands: `fetch` would not let a test choose the host, and would clean the path. */
+function ask(
+  base: string,
+  path: string,
+  { method = 'GET', headers = {}, body }: Asked = {},
+): Promise<Answer> {
+  const { hostname, port } = new URL(base)
+  return new Promise((resolve, reject) => {
+    const request = send({ hostname, port, path, method, headers }, async response => {
+      resolve({ status: response.statusCode ?? 0, headers: response.headers, body: await text(response) })
+    })
+    request.on('error', reject)
+    request.end(body)
+  })
+}
+
+/** Opens the printed address as a browser does. Returns the cookie. */
+async function enter({ url, base }: { readonly url: string; readonly base: string }): Promise<string> {
+  const { pathname, search } = new URL(url)
+  const { headers } = await ask(base, pathname + search)
+  return (headers['set-cookie']?.[0] ?? '').split(';')[0] ?? ''
+}
+
+describe('the printed address', () => {
+  it('is exchanged once for a cookie, and the address is clean then', async () => {
+    const { url, base } = await start()
+    const { pathname, search } = new URL(url)
+
+    const first = await ask(base, pathname + search)
+    const cookie = first.headers['set-cookie']?.[0] ?? ''
+    const page = await ask(base, '/', {
+      headers: { cookie: cookie.split(';')[0] ?? '', accept: 'text/html' },
+    })
+    const again = await ask(base, pathname + search)
+
+    expect(search.length).toBeGreaterThan(40)
+    expect(first).toMatchObject({ status: 303, headers: { location: '/' } })
+    expect(cookie).toMatch(/^baton-dashboard-\d+=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict$/)
+    expect(cookie).not.toContain(search.slice('?secret='.length))
+    expect(page).toMatchObject({ status: 200, body: '<title>the dashboard</title>' })
+    expect(again.status).toBe(401)
+    expect(again.body).toContain('works once')
+  })
+
+  it('opened again in the same browser leads to the clean address', async () => {
+    const server = await start()
+    const cookie = await enter(server)
+    const { pathname, search } = new URL(server.url)
+
+    expect(await ask(server.base, pathname + search, { headers: { cookie } })).toMatchObject({
+      status: 303,
+      headers: { location: '/' },
+    })
+  })
+
+  it('is not used up by a preview, or by a wrong guess', async () => {
+    const { url, base } = await start()
+    const { pathname, search } = new URL(url)
+
+    expect((await ask(base, pathname + search, { method: 'HEAD' })).status).toBe(401)
+    expect((await ask(base, '/?secret=guess')).body).toContain('is not that of this dashboard')
+    expect((await ask(base, `/tasks${search}`)).status).toBe(401)
+    expect((await ask(base, pathname + search)).status).toBe(303)
+  })
+
+  it('opens the dashboard of this start only', async () => {
+    const [one, other] = [await start(), await start()]
+
+    expect((await ask(other.base, new URL(one.url).search.replace(/^/, '/'))).status).toBe(401)
+    expect((await ask(other.base, '/v1/types', { headers: { cookie: await enter(one) } })).status).toBe(401)
+  })
+})
+
+describe('without the cookie', () => {
+  it.each(['/', '/tasks', '/assets/main-AB12.js', '/icon.svg'])('%s is a plain page with 401', async path => {
+    const { base } = await start()
+    const { status, headers, body } = await ask(base, path, { headers: { accept: 'text/html' } })
+
+    expect({ status, type: headers['content-type'] }).toEqual({
+      status: 401,
+      type: 'text/plain; charset=utf-8',
+    })
+    expect(body).toContain('Start baton dashboard again')
+    expect(body).not.toContain('<')
+  })
+
+  it('a call of the API is refused with a problem document, and does not reach the system', async () => {
+    const { base } = await start()
+    const wrong = `baton-dashboard-${new URL(base).port}=x`
+    for (const headers of [{}, { cookie: wrong }]) {
+      const { status, body } = await ask(base, '/v1/types', { headers })
+      expect(status).toBe(401)
+      expect(JSON.parse(body)).toMatchObject({ type: 'urn:baton:problem:unauthorized', status: 401 })
+    }
+    expect(calls).toEqual([])
+  })
+})
+
+describe('foreign pages', () => {
+  it.each([
+    ['another host', { host: 'evil.example' }],
+    ['a host that is pointed at this machine', { host: 'rebound.example:80' }],
+    ['another origin', { origin: 'https://evil.example' }],
+    ['no origin of its own', { origin: 'null' }],
+    ['a page of another site', { 'sec-fetch-site': 'cross-site' }],
+    ['a page of the same site', { 'sec-fetch-site': 'same-site' }],
+  ])('%s are refused, even with the cookie and the secret', async (_name, headers) => {
+    const server = await start()
+    const entry = server.url.slice(server.base.length)
+    const withoutCookie = await ask(server.base, entry, { headers })
+    const cookie = await enter(server)
+    const withCookie = await ask(server.base, '/v1/types', { headers: { ...headers, cookie } })
+
+    expect([withoutCookie.status, withCookie.status]).toEqual([403, 403])
+    expect(JSON.parse(withCookie.body)).toMatchObject({ title: 'The dashboard does not answer this' })
+    expect(calls).toEqual([])
+  })
+})
+
+describe('calls of the API', () => {
+  const entered = async (isReadOnly = false) => {
+    const server = await start(isReadOnly)
+    const cookie = await enter(server)
+    return (path: string, asked: Asked = {}) =>
+      ask(server.base, path, { ...asked, headers: { cookie, ...asked.headers } })
+  }
+  const json = (body: unknown) => ({
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+
+  it('reach the system as they are, without the cookie', async () => {
+    const call = await entered()
+    const created = await call('/v1/tasks', {
+      method: 'POST',
+      ...json({ type: 'jobs', key: 'a', input: 'ü' }),
+    })
+    const listed = await call('/v1/tasks?type=jobs&status=ready&status=delayed')
+    const removed = await call('/v1/tasks/jobs%3Aa', { method: 'DELETE' })
+
+    expect(created).toMatchObject({ status: 201, headers: { location: '/v1/tasks/jobs%3Aa' } })
+    expect(JSON.parse(created.body).task.input).toBe('ü')
+    expect(JSON.parse(listed.body).items).toHaveLength(1)
+    expect(removed).toMatchObject({ status: 204, body: '' })
+    expect(calls.map(({ method, url }) => `${method} ${url}`)).toEqual([
+      `POST ${SYSTEM_URL}/v1/tasks`,
+      `GET ${SYSTEM_URL}/v1/tasks?type=jobs&status=ready&status=delayed`,
+      `DELETE ${SYSTEM_URL}/v1/tasks/jobs%3Aa`,
+    ])
+    for (const { headers } of calls) expect(headers.get('cookie')).toBeNull()
+  })
+
+  it('give the problems of the system unchanged', async () => {
+    const call = await entered()
+    const { status, headers, body } = await call('/v1/tasks/jobs%3Anone')
+
+    expect(status).toBe(404)
+    expect(headers['content-type']).toContain('application/problem+json')
+    expect(JSON.parse(body).type).toBe('urn:baton:problem:not-found')
+  })
+
+  it.each(['/local/cost', '/v1/../admin', '//evil.example/v1/types', '/v2/types', '/v1x'])(
+    'are only those of the API: %s is not passed on',
+    async path => {
+      const call = await entered()
+
+      expect((await call(path)).status).toBe(404)
+      expect(calls).toEqual([])
+    },
+  )
+
+  it.each(['POST', 'PUT', 'PATCH', 'DELETE'])(
+    'that change something (%s) are refused with --read-only',
+    async method => {
+      const id = await published(api)
+      const call = await entered(true)
+      const { status, headers, body } = await call(`/v1/tasks/${encodeURIComponent(id)}`, {
+        method,
+        ...json({}),
+      })
+
+      expect({ status, told: headers['baton-read-only'] }).toEqual({ status: 403, told: 'true' })
+      expect(JSON.parse(body)).toMatchObject({ title: 'This dashboard only reads', status: 403 })
+      expect(calls).toEqual([])
+    },
+  )
+
+  it('that read are answered with --read-only, and the dashboard is told', async () => {
+    const call = await entered(true)
+    const answer = await call('/v1/types')
+
+    expect(answer).toMatchObject({ status: 200, headers: { 'baton-read-only': 'true' } })
+    expect((await (await entered())('/v1/types')).headers['baton-read-only']).toBeUndefined()
+  })
+
+  it('that are too long are refused, and those of a system that is gone or answers too much fail', async () => {
+    const call = await entered()
+    const long = await call('/v1/tasks', { method: 'POST', body: Buffer.alloc(5 * 1024 * 1024 + 1) })
+    instead = () =>
+      Promise.reject(new TypeError('fetch failed', { cause: new Error('connect ECONNREFUSED') }))
+    const gone = await call('/v1/types')
+    instead = () => new Response(Buffer.alloc(10 * 1024 * 1024 + 1))
+    const tooMuch = await call('/v1/types')
+
+    expect(long.status).toBe(413)
+    expect(calls).toHaveLength(2)
+    expect(gone.status).toBe(503)
+    expect(JSON.parse(gone.body).detail).toBe(`${SYSTEM_URL}: connect ECONNREFUSED`)
+    expect(JSON.parse(tooMuch.body)).toMatchObject({
+      status: 503,
+      detail: expect.stringContaining('more than 10 MB'),
+    })
+  })
+
+  it('for events pass on what comes while it comes, and end with the browser', async () => {
+    const upstream = Promise.withResolvers<AbortSignal>()
+    instead = ({ signal }) => {
+      upstream.resolve(signal)
+      const body = new ReadableStream({
+        start: stream => stream.enqueue(new TextEncoder().encode('id: 1\n\n')),
+      })
+      return new Response(body, { headers: { 'content-type': 'text/event-stream' } })
+    }
+    const server = await start()
+    const cookie = await enter(server)
+    const leaving = new AbortController()
+    const answer = await fetch(`${server.base}/v1/events`, { headers: { cookie }, signal: leaving.signal })
+    const { value } = (await answer.body?.getReader().read()) ?? {}
+    const signal = await upstream.promise
+    leaving.abort()
+
+    expect(new TextDecoder().decode(value)).toBe('id: 1\n\n')
+    expect(answer.headers.get('content-type')).toBe('text/event-stream')
+    await expect.poll(() => signal.aborted).toBe(true)
+  })
+
+  it('for events of a deployed system get its 501, and the page polls', async () => {
+    const call = await entered()
+
+    expect((await call('/v1/events')).status).toBe(501)
+  })
+})
+
+it('a port that is taken is named', async () => {
+  const { base } = await start()
+  const port = Number(new URL(base).port)
+  const system = { url: SYSTEM_URL, fetch }
+
+  await expect(startDashboard({ folder, port, isReadOnly: false, system })).rejects.toThrow(
+    `port ${port} cannot be used (EADDRINUSE): give another --port`,
+  )
+})

@@ -1,0 +1,102 @@
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { LOCAL_CREDENTIALS } from '../../local/account.ts'
+import { freshDashboard } from '../../scripts/build/dashboard.ts'
+import { signedFetch } from '../../shared/signed-fetch/signed-fetch.ts'
+import { aCloudFormation, type FakeCloudFormation } from '../support/cli/a-cloudformation.ts'
+import { batonInTerminal, type InTerminal } from '../support/cli/a-process.ts'
+import { type LocalSystem, startLocalSystem } from '../support/local-system/local-system.ts'
+import { chromiumPath, openBrowser, openReader } from '../support/web/browser.ts'
+
+/** `baton dashboard --stack` in a real browser, for a system that demands signatures. */
+
+let system: LocalSystem
+let cloudFormation: FakeCloudFormation
+let browser: Browser
+const terminals: InTerminal[] = []
+const sign = signedFetch({ credentials: LOCAL_CREDENTIALS })
+
+describe.skipIf(chromiumPath === undefined)('baton dashboard', () => {
+  beforeAll(async () => {
+    await freshDashboard()
+    ;[system, browser] = await Promise.all([startLocalSystem({ auth: 'iam' }), openBrowser()])
+    cloudFormation = await aCloudFormation(() => LOCAL_CREDENTIALS)
+    cloudFormation.stacks.Shop = { outputs: system.cloud.outputs as Record<string, string> }
+    await sign(`${system.cloud.apiUrl}/v1/tasks`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ type: 'probe', key: 'seen', input: {}, delayMs: 3_600_000 }),
+    })
+  })
+
+  afterAll(async () => {
+    for (const terminal of terminals) terminal.interrupt()
+    await Promise.all(terminals.map(({ exitCode }) => exitCode))
+    await browser?.close()
+    await system?.stop()
+    await cloudFormation?.stop()
+  })
+
+  async function start(...options: string[]): Promise<{ terminal: InTerminal; url: string }> {
+    const terminal = batonInTerminal(['dashboard', '--stack', 'Shop', '--no-open', ...options], {
+      AWS_ENDPOINT_URL_CLOUDFORMATION: cloudFormation.url,
+      AWS_REGION: 'us-east-1',
+      AWS_ACCESS_KEY_ID: LOCAL_CREDENTIALS.accessKeyId,
+      AWS_SECRET_ACCESS_KEY: LOCAL_CREDENTIALS.secretAccessKey,
+      NO_COLOR: '1',
+    })
+    terminals.push(terminal)
+    await terminal.shows(/\?secret=[\w-]{43}/)
+    return { terminal, url: /http:\S+secret=[\w-]{43}/.exec(terminal.output())?.[0] ?? '' }
+  }
+
+  it('shows and cancels tasks of the deployed system, at an address without the secret', async () => {
+    const { url, terminal } = await start()
+    const { page, complaints } = await openReader(browser, new URL(url).origin)
+
+    await page.goto(url)
+    await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
+    const address = page.url()
+    await page.goto('/tasks/probe%3Aseen')
+    await page.getByRole('heading', { level: 1, name: 'seen' }).waitFor()
+    await page.getByRole('button', { name: 'Cancel', exact: true }).click()
+    await page.getByRole('button', { name: 'Cancel the task', exact: true }).click()
+    await page.getByText('The task was cancelled').waitFor()
+    const read = await sign(`${system.cloud.apiUrl}/v1/tasks/probe%3Aseen`)
+    const task = (await read.json()) as { operations: Array<{ by: string; what: string }> }
+
+    expect(new URL(address).search).toBe('')
+    expect(complaints).toEqual([])
+    expect(task.operations.at(-1)).toMatchObject({
+      what: 'cancel',
+      by: expect.stringMatching(/^arn:aws:iam::/),
+    })
+    terminal.interrupt()
+    expect(await terminal.exitCode).toBe(130)
+  })
+
+  it('lets no other browser in', async () => {
+    const { url } = await start()
+    const [first, second] = [await openReader(browser, url), await openReader(browser, url)]
+    await first.page.goto(url)
+    await first.page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
+
+    const answer = await second.page.goto(url)
+
+    expect(answer?.status()).toBe(401)
+    expect(await second.page.textContent('body')).toContain('works once')
+  })
+
+  it('with --read-only changes nothing', async () => {
+    const { url } = await start('--read-only')
+    const { page } = await openReader(browser, new URL(url).origin)
+    await page.goto(url)
+    await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
+
+    const status = await page.evaluate(
+      "fetch('/v1/tasks/probe%3Aseen/cancel', { method: 'POST' }).then(answer => answer.status)",
+    )
+
+    expect(status).toBe(403)
+  })
+})
