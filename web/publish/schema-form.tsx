@@ -12,7 +12,7 @@ type Props<Kind extends Field['kind'] = Field['kind']> = {
 }
 
 /** The fields of a form, made from a schema. What a reader leaves empty is left out of the value. */
-export function SchemaField({ field, value, onChange }: Props) {
+function SchemaField({ field, value, onChange }: Props) {
   switch (field.kind) {
     case 'object':
       return <ObjectField field={field} value={value} onChange={onChange} />

@@ -22,7 +22,7 @@ export type Field = {
   readonly preset: JsonValue | undefined
 } & FieldKind
 
-export type FieldKind =
+type FieldKind =
   | { readonly kind: 'object'; readonly members: ReadonlyArray<readonly [name: string, field: Field]> }
   | { readonly kind: 'list'; readonly item: Field }
   | {
@@ -43,7 +43,7 @@ export type FieldKind =
   | { readonly kind: 'union'; readonly variants: readonly Field[] }
   | { readonly kind: 'json' }
 
-export type TextLimits = {
+type TextLimits = {
   readonly minLength: number | undefined
   readonly maxLength: number | undefined
   readonly pattern: string | undefined

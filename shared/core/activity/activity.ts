@@ -19,7 +19,7 @@ const LATENESS_CLASS_MAX = 31
 
 /** What a count of activity counts. */
 export const ACTIVITY_KINDS = ['published', 'started', 'succeeded', 'failed', 'cancelled'] as const
-export type ActivityKind = (typeof ACTIVITY_KINDS)[number]
+type ActivityKind = (typeof ACTIVITY_KINDS)[number]
 
 /** The activity of one type in one minute. */
 export type ActivityCount = {
