@@ -61,11 +61,7 @@ it('the claim, heartbeat and finish of a task cost the same with 50 KB of input 
   // A worker announces itself every ten seconds by a put of 1 unit. The puts follow the clock, not the task.
   const unitsOfTask = async (work: () => Promise<unknown>) => {
     const before = system.cloud.meter.snapshot()
-    const units = await unitsIn(
-      system,
-      work,
-      line => line.operation !== 'PutItem' && !isOfActivity(line),
-    )
+    const units = await unitsIn(system, work, line => line.operation !== 'PutItem' && !isOfActivity(line))
     const put = system.cloud.meter.since(before).filter(({ operation }) => operation === 'PutItem')
     for (const line of put) expect(line.writeUnits).toBe(line.calls)
     return units
