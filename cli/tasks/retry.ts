@@ -1,5 +1,5 @@
 import { Option } from 'commander'
-import type { RetryTaskBody } from '../../shared/api/tasks.ts'
+import type { RetryTaskBody } from '../../shared/api/changes.ts'
 import { actOnTasks } from '../bulk/act-on-tasks.ts'
 import { type DefineCommand, someOf } from '../command.ts'
 

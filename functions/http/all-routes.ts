@@ -16,23 +16,22 @@ import { typeRoutes } from './routes/types.ts'
 import { whyRoutes } from './routes/why.ts'
 import { workerRoutes } from './routes/workers.ts'
 
-const domain: readonly Route[] = [
+/** Every route of the HTTP API. */
+export const allRoutes: readonly Route[] = [
   ...publishRoutes,
-  ...runRoutes,
-  ...runBatchRoutes,
-  ...previousRoutes,
   ...taskRoutes,
   ...whyRoutes,
+  ...previousRoutes,
+  ...claimRoutes,
+  ...runRoutes,
+  ...runBatchRoutes,
+  ...typeRoutes,
   ...canvasRoutes,
   ...scheduleRoutes,
-  ...claimRoutes,
-  ...typeRoutes,
+  ...failureRoutes,
   ...workerRoutes,
   ...eventRoutes,
-  ...failureRoutes,
   ...loadRoutes,
   ...deadLetterRoutes,
+  ...serviceRoutes,
 ]
-
-/** Every route of the HTTP API. */
-export const allRoutes: readonly Route[] = [...domain, ...serviceRoutes(domain)]

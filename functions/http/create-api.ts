@@ -37,7 +37,7 @@ type Environment = {
  * A request goes through these files: `find-route.ts` finds its route (`route.ts`), `read-body.ts` reads the body,
  * `check.ts` checks query and body against the route's schemas. The handler in `routes/` builds a use case's request
  * (`requests/` here and in `shared/`), calls the use case and shows its result or its refusal (`shared/present/`).
- * `fit-answer.ts` keeps the answer below Lambda's limit. `openapi.ts` documents the same routes.
+ * `fit-answer.ts` keeps the answer below Lambda's limit. `description.ts` reads the OpenAPI document of the same routes.
  */
 export function createApi(
   system: DiagnosticSystem,
@@ -176,7 +176,7 @@ type CheckedBody =
 async function checkedBody(route: Route, request: Request): Promise<CheckedBody> {
   const read = await readBody(request)
   if (!read.ok) return { ok: false, answer: answerProblem(read.problem) }
-  if (!route.body && !route.documentedBody) return { ok: true, value: undefined }
+  if (!route.body && !route.handlerChecksBody) return { ok: true, value: undefined }
   const value = read.value === undefined && route.isBodyOptional ? {} : read.value
   if (!route.body) return { ok: true, value }
   const checked = check(route.body, value)
@@ -203,5 +203,5 @@ function parameterValue(name: string, values: readonly string[]): unknown {
   if (LIST_PARAMETERS.includes(name)) return values
   const [first = ''] = values
   if (values.length > 1) return values
-  return NUMBER_PARAMETERS.includes(name) && /^-?\d{1,15}$/.test(first) ? Number(first) : first
+  return NUMBER_PARAMETERS.includes(name) && /^-?\d{1,16}$/.test(first) ? Number(first) : first
 }

@@ -30,27 +30,21 @@ export type Call<Query, Body> = Api & {
   readonly principal: string
 }
 
-type Documented = { readonly description: string; readonly schema?: z.ZodType }
-
-/** One route: the data that says how requests are served, refused and documented. */
+/** One route: the data that says how requests are served and refused. `scripts/openapi` describes each by its operation. */
 export type Route = {
   readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete'
   /** The path in OpenAPI's notation: `/v1/tasks/{id}`. */
   readonly path: string
+  /** Its name in the OpenAPI document. Generated clients name their functions after it, so it does not change. */
   readonly operation: string
-  readonly summary: string
   /** The name under which the changed task, type or schedule records the operation and its caller. */
   readonly recordedAs?: string
   readonly query?: z.ZodType
   readonly body?: z.ZodType
   /** Whether a request without a body counts as `{}`. */
   readonly isBodyOptional?: boolean
-  /** The schema of a body that the route checks itself. It is only documented. */
-  readonly documentedBody?: z.ZodType
-  /** The successful answers by status. */
-  readonly answers: Readonly<Record<number, Documented>>
-  /** The statuses of its problems, in addition to 400, 405, 500 and 503. */
-  readonly problems?: ReadonlyArray<404 | 409 | 413 | 429 | 501>
+  /** Whether the handler gets the body as it was sent, and checks it itself. */
+  readonly handlerChecksBody?: boolean
   // biome-ignore lint/suspicious/noExplicitAny: `route` has compared each handler's types with its schemas
   handle(call: Call<any, any>): Promise<Answer>
 }

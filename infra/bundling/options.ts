@@ -67,6 +67,9 @@ export const SYSTEM_OPTIONS: BuildOptions = {
   },
 }
 
+/** Files in `functions/` that lie beside the bundle of a function of the system, which reads them while it runs. */
+export const FILES_BESIDE: Readonly<Record<string, readonly string[]>> = { api: ['http/openapi.json'] }
+
 /** The options for users' code, as JSON. `entryPoints` and `outfile` are missing. */
 export function optionsOf(props: BundlingProps = {}): BuildOptions {
   const {

@@ -1,10 +1,11 @@
-import { dirname } from 'node:path'
+import { readFileSync } from 'node:fs'
+import { basename, dirname } from 'node:path'
 import { Code } from 'aws-cdk-lib/aws-lambda'
 import type { Construct } from 'constructs'
 import { codeOf } from './bundling.ts'
 import { bundle } from './esbuild.ts'
 import { generatedFile } from './generated-file.ts'
-import { SYSTEM_OPTIONS } from './options.ts'
+import { FILES_BESIDE, SYSTEM_OPTIONS } from './options.ts'
 import { prebuilt, sourceFile } from './runtime-module.ts'
 
 /** The functions of the system itself: `functions/<name>.ts` exports the handler of each. */
@@ -24,10 +25,16 @@ export function systemCode(scope: Construct, name: SystemFunction): Code {
   if (file) return Code.fromAsset(dirname(file))
   return codeOf(scope, () => {
     const outfile = generatedFile('bundles', name, 'index.mjs')
-    return bundle(`the function '${name}'`, {
+    const { files } = bundle(`the function '${name}'`, {
       ...SYSTEM_OPTIONS,
       entryPoints: [sourceFile(`${name}.ts`)],
       outfile,
     })
+    return { files: [...files, ...filesBeside(name)] }
   })
+}
+
+function filesBeside(name: SystemFunction) {
+  const files = FILES_BESIDE[name] ?? []
+  return files.map(file => ({ path: basename(file), contents: readFileSync(sourceFile(file)) }))
 }

@@ -1,8 +1,8 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join, relative } from 'node:path'
 import { decode, encode, type SourceMapMappings, type SourceMapSegment } from '@jridgewell/sourcemap-codec'
 import { type BuildOptions, build, type Plugin } from 'esbuild'
-import { BUNDLE_OPTIONS, SYSTEM_OPTIONS } from '../../infra/bundling/options.ts'
+import { BUNDLE_OPTIONS, FILES_BESIDE, SYSTEM_OPTIONS } from '../../infra/bundling/options.ts'
 import { type Bundle, folderOf, type Package, ROOT } from './packages.ts'
 
 export type Bundled = {
@@ -30,11 +30,17 @@ async function bundled({ source, path, runsIn }: Bundle, folder: string): Promis
     metafile: true,
   })
   if (runsIn !== 'browser') keepOwnSources(join(folder, `${path}.map`))
+  if (runsIn === 'lambda') copyFilesBeside(basename(source, '.ts'), dirname(join(folder, path)))
   const inputs = Object.values(metafile.outputs)
     .flatMap(one => Object.entries(one.inputs))
     .filter(([, { bytesInOutput }]) => bytesInOutput > 0)
     .map(([input]) => input)
   return { inputs, outputs: Object.keys(metafile.outputs).map(file => relative(folder, join(ROOT, file))) }
+}
+
+function copyFilesBeside(name: string, folder: string): void {
+  for (const file of FILES_BESIDE[name] ?? [])
+    cpSync(join(ROOT, 'functions', file), join(folder, basename(file)))
 }
 
 /** In browsers a definition is not checked: see the files that take the place of the rules. */
@@ -62,8 +68,17 @@ export const IN_BROWSERS: BuildOptions = {
   plugins: [unchecked],
 }
 
+/** No function writes JSON Schema: the OpenAPI document is made beforehand. The schema library's code for it takes 18 KB. */
+const withoutJsonSchema: Plugin = {
+  name: 'without-json-schema',
+  setup: ({ onLoad }) => {
+    const filter = /[/\\]zod[/\\]v4[/\\]core[/\\](json-schema-processors|to-json-schema)\.js$/
+    onLoad({ filter }, () => ({ contents: 'module.exports = {}' }))
+  },
+}
+
 const OPTIONS: Readonly<Record<Bundle['runsIn'], BuildOptions>> = {
-  lambda: SYSTEM_OPTIONS,
+  lambda: { ...SYSTEM_OPTIONS, plugins: [withoutJsonSchema] },
   process: BUNDLE_OPTIONS,
   browser: IN_BROWSERS,
 }

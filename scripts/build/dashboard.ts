@@ -2,16 +2,20 @@ import { globSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } fr
 import { basename, join, relative } from 'node:path'
 import { type BuildOptions, build, type Metafile } from 'esbuild'
 import { ROOT } from './packages.ts'
+import { buildReference, REFERENCE_SOURCES } from './reference/reference.ts'
 
 /**
  * The build of the dashboard: one document, one style sheet, the code that each page needs, and the code of other pages in files of
- * their own. A browser loads these when a reader goes there.
+ * their own. A browser loads these when a reader goes there. The reference of the HTTP API is a page beside it.
  */
 
 /** Where a checkout of the repository keeps its built dashboard. */
 const DASHBOARD = join(ROOT, 'dist/dashboard')
 
-const SOURCES = ['web/**/*.*', 'shared/client/**/*.ts', 'shared/api/paths.ts', 'package-lock.json']
+const SOURCES = [
+  ...['web/**/*.*', 'shared/client/**/*.ts', 'shared/api/paths.ts', 'package-lock.json'],
+  ...REFERENCE_SOURCES,
+]
 const DOCUMENT = 'web/index.html'
 
 const OPTIONS: BuildOptions = {
@@ -55,6 +59,7 @@ export async function buildDashboard(folder: string): Promise<string[]> {
   const outputs = { ...pages.metafile?.outputs, ...first.metafile?.outputs }
   writeFileSync(join(folder, 'index.html'), documentWith(outputs))
   writeFileSync(join(folder, 'icon.svg'), readFileSync(join(ROOT, 'web/icon.svg')))
+  buildReference(folder)
   return inputsOf(outputs)
 }
 

@@ -13,7 +13,7 @@ import ts from 'typescript-5'
 const CONTRACT = 'contract'
 
 /** Files of `shared/api` that export no types of the contract. */
-const OTHERS = ['from-rule.ts', 'type-of.ts', 'paths.ts', 'index.ts']
+const OTHERS = ['type-of.ts', 'paths.ts', 'index.ts']
 
 /** The file whose types have the comments of the options of tasks, which the schemas get from rules. */
 const OPTIONS = 'shared/core/options/options.ts'

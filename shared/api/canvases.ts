@@ -22,84 +22,151 @@ export const leafBody = strict(leafFields).meta({ id: 'CanvasTask' })
 
 /** The fields of a canvas beside its chain, group or chord. */
 export const canvasFields = strict({
-  key: optional(pathName(KEY_CHARACTERS_MAX).meta({ description: 'Idempotency key' })),
-  userId: optional(userId).meta({ description: 'The user of tasks that name none' }),
-  /** How many of its tasks are published at a time; 25 when left out. */
-  sendConcurrency: optional(whole(1, 100)).describe(
-    'How many of its tasks are published at a time; 25 when left out.',
-  ),
+  /** Idempotency key of the canvas. A second publish of it creates nothing. @default a new one */
+  key: optional(pathName(KEY_CHARACTERS_MAX)),
+  /** The user of the tasks that name none. @default none */
+  userId: optional(userId),
+  /** How many of its tasks are published at a time. @default 25 */
+  sendConcurrency: optional(whole(1, 100)),
 })
 
-type MemberBody =
-  | TypeOf<typeof leafBody>
-  | { chain: MemberBody[] }
-  | { group: MemberBody[] }
-  | { chord: { group: MemberBody[]; then: MemberBody; onError?: MemberBody } }
+type MemberBody = TypeOf<typeof leafBody> | ChainBody | GroupBody | ChordBody
 
+type ChainBody = {
+  /** The members that run one after the other. Each gets the result of the one before it. */
+  chain: MemberBody[]
+}
+
+type GroupBody = {
+  /** The members that run side by side. */
+  group: MemberBody[]
+}
+
+type ChordBody = {
+  /** A group, and what runs after it. */
+  chord: {
+    /** The members that run side by side. */
+    group: MemberBody[]
+    /** What runs when all members of the group have succeeded. It gets their results, in their order. */
+    then: MemberBody
+    /** What runs when all members of the group have ended and one has failed. It gets the first failure. @default nothing */
+    onError?: MemberBody
+  }
+}
+
+/** A member of a canvas: a task, or a canvas. */
 const member: z.ZodType<MemberBody> = z
   .lazy(() => z.union([leafBody, ...canvasForms({})]))
   .meta({ id: 'CanvasMember' })
-const members = z.array(member).min(1)
+/** The members of a chain or a group, in their order. */
+const members = z.array(member).min(1).meta({ id: 'CanvasMembers' })
 
-// biome-ignore lint/suspicious/noThenProperty: the word of the API
-const chordBody = strict({ group: members, then: member, onError: optional(member) })
+const chordBody = strict({
+  /** The members that run side by side. */
+  group: members,
+  /** What runs when all members of the group have succeeded. It gets their results, in their order. */
+  // biome-ignore lint/suspicious/noThenProperty: the word of the API
+  then: member,
+  /** What runs when all members of the group have ended and one has failed. It gets the first failure. @default nothing */
+  onError: optional(member),
+})
 
 /** The three forms of a canvas, each with these fields. */
 function canvasForms<Shape extends z.core.$ZodShape>(fields: Shape) {
   return [
-    strict({ ...fields, chain: members }),
-    strict({ ...fields, group: members }),
-    strict({ ...fields, chord: chordBody }),
+    strict({
+      ...fields,
+      /** The members that run one after the other. Each gets the result of the one before it. */
+      chain: members,
+    }),
+    strict({
+      ...fields,
+      /** The members that run side by side. */
+      group: members,
+    }),
+    strict({
+      ...fields,
+      /** A group, and what runs after it. */
+      chord: chordBody,
+    }),
   ] as const
 }
 
-/** The body as the OpenAPI document shows it. The route checks it by a walk of its own, to name the path to each task. */
+/** A chain, a group or a chord of tasks. Callers see this schema; the route walks the body itself, to name the path to each task. */
 export const canvasBody = z.union(canvasForms(canvasFields.shape)).meta({ id: 'Canvas' })
 
 /** The answer to a published canvas. It leaves out the ids of its tasks when they are more than 1,000. */
 export type CanvasAnswer = TypeOf<typeof canvasPublished>
 
-export const canvasPublished = z.object({
-  id: z.string(),
-  created: z.boolean(),
-  taskIds: optional(z.array(z.string())),
-})
+export const canvasPublished = z
+  .object({
+    /** The id of the canvas. */
+    id: z.string(),
+    /** Whether this call created the canvas. */
+    created: z.boolean(),
+    /** The ids of its tasks, in the order of the body. Left out when they are more than 1,000. */
+    taskIds: optional(z.array(z.string())),
+  })
+  .meta({ id: 'PublishedCanvas' })
 
 const memberStatus = z.enum(MEMBER_STATUSES)
 
+const memberCounts = z.object({
+  /** Tasks that wait for other members. */
+  pending: count,
+  /** Tasks that are not due yet, or wait for a retry. */
+  delayed: count,
+  /** Tasks that are due and wait for a worker, a limit or the end of a pause. */
+  ready: count,
+  /** Tasks that a worker runs. */
+  running: count,
+  /** Flows that undo their steps. */
+  compensating: count,
+  /** Tasks that have ended with success. */
+  succeeded: count,
+  /** Tasks that have ended with a failure. */
+  failed: count,
+  /** Tasks that were cancelled. */
+  cancelled: count,
+  /** Tasks that never run, because a member before them failed, or an error callback that was not needed. */
+  skipped: count,
+} satisfies Record<(typeof MEMBER_STATUSES)[number], typeof count>)
+
 export const canvasAnswer = z
   .object({
+    /** The id of the canvas. */
     id: z.string(),
+    /** How far the canvas is. */
     status: z.enum(['running', 'succeeded', 'failed', 'cancelled']),
     /**
      * Only the first page shows the result. It is left out when it is too long for an answer: above some 4 MB, where each quote and
      * backslash counts twice.
      */
     result: optional(json),
+    /** Why the canvas failed: the error of its first failed member. */
     error: optional(taskError),
     /** How many tasks have each status. Above 1,000 tasks, each one that may be published and has not ended counts as running. */
-    counts: z
-      .object(
-        Object.fromEntries(memberStatus.options.map(name => [name, count])) as Record<
-          (typeof memberStatus.options)[number],
-          typeof count
-        >,
-      )
-      .describe(
-        'How many tasks have each status. Above 1,000 tasks, each one that may be published and has not ended counts as running.',
-      ),
+    counts: memberCounts,
+    /** A page of the tasks, in the order of the body. */
     items: z.array(
       z.object({
         /** The path of the task in the body, such as `chord.group.3`. */
-        path: z.string().describe('The path of the task in the body, such as `chord.group.3`.'),
+        path: z.string(),
+        /** The id of the task. */
         taskId: z.string(),
+        /** The status of the task. `pending`: it waits for other members. `skipped`: it never runs. */
         status: memberStatus,
+        /** The result of the task. */
         result: optional(json),
+        /** Why the task failed. */
         error: optional(taskError),
       }),
     ),
+    /** When the canvas was published. */
     createdAt: shownTime,
+    /** When the canvas ended. */
     finishedAt: optional(shownTime),
+    /** The `cursor` of the next page of tasks. Left out on the last one. */
     nextCursor: optional(z.string()),
   })
   .meta({ id: 'CanvasState' })

@@ -1,7 +1,9 @@
 /** The public entry `baton-tasks/http`: the schemas of the HTTP contract, and the types of its requests and answers. */
 export * from './canvases.ts'
+export * from './changes.ts'
 export * from './diagnosis/dead-letters.ts'
 export * from './diagnosis/failures.ts'
+export * from './diagnosis/health.ts'
 export * from './diagnosis/load.ts'
 export * from './diagnosis/why.ts'
 export * from './events.ts'

@@ -2,8 +2,7 @@ import * as z from 'zod'
 import type { Options } from '../core/options/options.ts'
 import { optionRules, priorityRule } from '../core/rules/options.ts'
 import { BACKOFFS } from '../core/states.ts'
-import { fromRule, optionalFields } from './from-rule.ts'
-import { count, optional } from './scalars.ts'
+import { count, fromRule, optional, optionalFields } from './scalars.ts'
 
 /** The options that can be set per task, or as defaults of its type: as requests give them, and as answers show them. */
 
@@ -33,12 +32,12 @@ const optionFields = {
   retry: z.object(retryFields),
 } satisfies Record<keyof Options, z.ZodType>
 
-export const optionsInForce = z
-  .object(optionFields)
-  .meta({ id: 'Options', description: 'Options in force, defaults included' })
+/** The options in force, defaults included. */
+export const optionsInForce = z.object(optionFields).meta({ id: 'Options' })
 
 /** The defaults of a type as they were given. Each member may be missing. */
 export const shownDefaults = z.object({
+  /** The priority; higher comes first. */
   priority: optional(z.int()),
   ...allOptional(optionFields),
   retry: optional(z.object(allOptional(retryFields))),

@@ -1,10 +1,21 @@
 import * as z from 'zod'
 import { BATCH_TASKS_MAX, CALLBACKS_MAX, KEY_CHARACTERS_MAX } from '../core/bounds.ts'
-import { isTraceparent, text } from '../core/rules/scalars.ts'
-import { fromRule } from './from-rule.ts'
+import { traceparentRule } from '../core/rules/scalars.ts'
 import { givenOptions, priority } from './options.ts'
 import { problemAnswer } from './problems.ts'
-import { duration, json, key, name, optional, strict, tags, time, typeName, userId } from './scalars.ts'
+import {
+  duration,
+  fromRule,
+  json,
+  key,
+  name,
+  optional,
+  strict,
+  tags,
+  time,
+  typeName,
+  userId,
+} from './scalars.ts'
 import { clean, stage, task } from './tasks.ts'
 import type { TypeOf } from './type-of.ts'
 
@@ -12,44 +23,30 @@ import type { TypeOf } from './type-of.ts'
 
 const publishFields = {
   /** The name of the task type. */
-  type: typeName.describe('The name of the task type.'),
-  /** Idempotency key, unique within the type; a new one when left out. A second publish of it creates nothing. */
-  key: optional(key).describe(
-    'Idempotency key, unique within the type; a new one when left out. A second publish of it creates nothing.',
-  ),
-  /** The input of the task, as JSON of at most 350 KB; none when left out. */
-  input: optional(json).describe('The input of the task, as JSON of at most 350 KB; none when left out.'),
-  /** The user whose task it is, by which tasks are listed; that of the parent, or none, when left out. */
-  userId: optional(userId).describe(
-    'The user whose task it is, by which tasks are listed; that of the parent, or none, when left out.',
-  ),
-  /** Names and values by which people find the task: at most 50; none when left out. */
-  tags: optional(tags).describe(
-    'Names and values by which people find the task: at most 50; none when left out.',
-  ),
-  /** When the task is due. `delayMs` may be given in its place; the task is due now when both are left out. */
-  dueAt: optional(time).describe(
-    'When the task is due. `delayMs` may be given in its place; the task is due now when both are left out.',
-  ),
-  /** How long until the task is due, in milliseconds; 0 when left out. */
-  delayMs: optional(duration()).describe('How long until the task is due, in milliseconds; 0 when left out.'),
-  /** Higher comes first; that of the type, or 0, when left out. */
-  priority: optional(priority).describe('Higher comes first; that of the type, or 0, when left out.'),
+  type: typeName,
+  /** Idempotency key, unique within the type. A second publish of it creates nothing. @default a new one */
+  key: optional(key),
+  /** The input of the task, as JSON of at most 350 KB. @default none */
+  input: optional(json),
+  /** The user whose task it is, by which tasks are listed. @default that of the parent, or none */
+  userId: optional(userId),
+  /** Names and values by which people find the task: at most 50. @default none */
+  tags: optional(tags),
+  /** When the task is due. `delayMs` may be given in its place. @default the time of the publish */
+  dueAt: optional(time),
+  /** How long until the task is due, in milliseconds. @default 0 */
+  delayMs: optional(duration()),
+  /** Higher comes first. @default that of the type, else 0 */
+  priority: optional(priority),
   ...givenOptions,
-  /** The W3C trace context that the task continues; a new trace when left out. */
-  traceparent: optional(fromRule(text('a W3C traceparent', isTraceparent))).describe(
-    'The W3C trace context that the task continues; a new trace when left out.',
-  ),
-  /** The stage in which the task begins; its first one when left out. */
-  stage: optional(stage).describe('The stage in which the task begins; its first one when left out.'),
-  /** Whether the task ignores the value that the task before it hands on; false when left out. */
-  immutable: optional(z.boolean()).describe(
-    'Whether the task ignores the value that the task before it hands on; false when left out.',
-  ),
-  /** The tenant of the task; none when left out. Tasks of different tenants take turns. */
-  fairnessKey: optional(name(KEY_CHARACTERS_MAX)).describe(
-    'The tenant of the task; none when left out. Tasks of different tenants take turns.',
-  ),
+  /** The W3C trace context that the task continues. @default a new trace */
+  traceparent: optional(fromRule(traceparentRule)),
+  /** The stage in which the task begins. @default its first one */
+  stage: optional(stage),
+  /** Whether the task ignores the value that the task before it hands on. @default false */
+  immutable: optional(z.boolean()),
+  /** The tenant of the task. Tasks of different tenants take turns. @default none */
+  fairnessKey: optional(name(KEY_CHARACTERS_MAX)),
 }
 
 /**
@@ -57,49 +54,54 @@ const publishFields = {
  * task of its key, such as `ifExists`. A callback without a key gets one derived from the task that owes it.
  */
 export interface DerivedBody extends TypeOf<z.ZodObject<typeof publishFields>> {
-  /** Tasks that are published once when this one has succeeded; none when left out. They inherit its user and trace. */
+  /** Tasks that are published once when this one has succeeded. They inherit its user and trace. @default none */
   readonly onSuccess?: readonly DerivedBody[]
-  /** Tasks that are published once when this one has failed; none when left out. They inherit its user and trace. */
+  /** Tasks that are published once when this one has failed. They inherit its user and trace. @default none */
   readonly onError?: readonly DerivedBody[]
 }
 
+/** A task that is published when another one has ended. */
 const callbackBody: z.ZodType<DerivedBody> = z.lazy(() =>
   strict({ ...publishFields, onSuccess: optional(callbacks), onError: optional(callbacks) }).meta({
     id: 'Callback',
   }),
 )
 
-const callbacks = z.array(callbackBody).max(CALLBACKS_MAX)
+/** Tasks that are published when another one has ended. */
+const callbacks = z.array(callbackBody).max(CALLBACKS_MAX).meta({ id: 'Callbacks' })
 
+/** A task to publish. What is left out comes from the type's configuration, then from the system. */
 export const publishBody = strict({
   ...publishFields,
-  /** Tasks that are published once when this one has succeeded; none when left out. They inherit its user and trace. */
-  onSuccess: optional(callbacks).describe(
-    'Tasks that are published once when this one has succeeded; none when left out. They inherit its user and trace.',
-  ),
-  /** Tasks that are published once when this one has failed; none when left out. They inherit its user and trace. */
-  onError: optional(callbacks).describe(
-    'Tasks that are published once when this one has failed; none when left out. They inherit its user and trace.',
-  ),
+  /** Tasks that are published once when this one has succeeded. They inherit its user and trace. @default none */
+  onSuccess: optional(callbacks),
+  /** Tasks that are published once when this one has failed. They inherit its user and trace. @default none */
+  onError: optional(callbacks),
   /**
    * What happens to a task that has the key already. `keep`: nothing. `update`: an open task that does not run gets this input, due time
-   * and options. `reject`: 409 while it runs, otherwise as keep. `restart`: 409 while it runs, otherwise it starts over. `keep` when left out.
+   * and options. `reject`: 409 while it runs, otherwise as keep. `restart`: 409 while it runs, otherwise it starts over. @default keep
    */
-  ifExists: optional(z.enum(['keep', 'update', 'reject', 'restart'])).describe(
-    'What happens to a task that has the key already. `keep`: nothing. `update`: an open task that does not run gets this input, due time and options. `reject`: 409 while it runs, otherwise as keep. `restart`: 409 while it runs, otherwise it starts over. `keep` when left out.',
-  ),
-  /** The ended runs that a restart forgets; all of them when left out. */
-  clean: optional(clean).describe('The ended runs that a restart forgets; all of them when left out.'),
+  ifExists: optional(z.enum(['keep', 'update', 'reject', 'restart'])),
+  /** The ended runs that a restart forgets. @default all of them */
+  clean: optional(clean),
   /**
    * The task is due `ms` milliseconds after the last publish of its key, and at most `maxWaitMs` milliseconds after the first. The last
-   * publish counts; each counts when left out.
+   * publish counts. @default each publish counts
    */
-  debounce: optional(strict({ ms: duration(1), maxWaitMs: optional(duration(1)) })).describe(
-    'The task is due `ms` milliseconds after the last publish of its key, and at most `maxWaitMs` milliseconds after the first. The last publish counts; each counts when left out.',
+  debounce: optional(
+    strict({
+      /** How long no publish of the key may come before the task is due, in milliseconds. */
+      ms: duration(1),
+      /** The longest time from the first publish until the task is due, in milliseconds. @default no bound */
+      maxWaitMs: optional(duration(1)),
+    }),
   ),
-  /** At most one task with this key begins in any `perMs` milliseconds. The first publish counts; each counts when left out. */
-  throttle: optional(strict({ perMs: duration(1) })).describe(
-    'At most one task with this key begins in any `perMs` milliseconds. The first publish counts; each counts when left out.',
+  /** At most one task with this key begins in any `perMs` milliseconds. The first publish counts. @default each publish counts */
+  throttle: optional(
+    strict({
+      /** The period in which one task with the key begins, in milliseconds. */
+      perMs: duration(1),
+    }),
   ),
 }).meta({ id: 'Publish' })
 
@@ -108,28 +110,48 @@ export interface PublishBody extends TypeOf<typeof publishBody> {}
 /** The route checks members one by one, so an illegal member does not refuse the others. */
 export const publishManyBody = strict({ tasks: z.array(z.unknown()).min(1).max(BATCH_TASKS_MAX) })
 
-/** The body of a batch as callers see it, with the schema of its members. */
+/** Many tasks to publish. Callers see this schema; the route checks each member by itself. */
 export const documentedPublishManyBody = strict({
+  /** The tasks to publish. */
   tasks: z.array(publishBody).min(1).max(BATCH_TASKS_MAX),
 }).meta({ id: 'PublishMany' })
 
-export const publishAnswer = z.object({ id: z.string(), created: z.boolean(), task })
+/** The task that has the key now. */
+export const publishAnswer = z
+  .object({
+    /** The id of the task: its type, a colon and its key. */
+    id: z.string(),
+    /** Whether this call created the task. */
+    created: z.boolean(),
+    /** The task as it is now. */
+    task,
+  })
+  .meta({ id: 'Published' })
 
 export type PublishAnswer = TypeOf<typeof publishAnswer>
 
-const publishResult = z.object({
-  /** What `POST /v1/tasks` would have answered: 201 for a new task, 200 for an existing key, or the status of `problem`. */
-  status: z
-    .int()
-    .describe(
-      'What `POST /v1/tasks` would have answered: 201 for a new task, 200 for an existing key, or the status of `problem`.',
-    ),
-  id: optional(z.string()),
-  created: optional(z.boolean()),
-  task: optional(task),
-  problem: optional(problemAnswer),
-})
+/** What became of one task of a batch. */
+const publishResult = z
+  .object({
+    /** What `POST /v1/tasks` would have answered: 201 for a new task, 200 for an existing key, or the status of `problem`. */
+    status: z.int(),
+    /** The id of the task. */
+    id: optional(z.string()),
+    /** Whether this call created the task. */
+    created: optional(z.boolean()),
+    /** The task as it is now, without input and result. Left out when the answer would be too long. */
+    task: optional(task),
+    /** Why the task was refused. */
+    problem: optional(problemAnswer),
+  })
+  .meta({ id: 'PublishResult' })
 
 export type PublishResult = TypeOf<typeof publishResult>
 
-export const publishManyAnswer = z.object({ results: z.array(publishResult) })
+/** What became of the tasks of a batch. */
+export const publishManyAnswer = z
+  .object({
+    /** The result of each task, in the order of the request. */
+    results: z.array(publishResult),
+  })
+  .meta({ id: 'PublishedMany' })

@@ -3,10 +3,37 @@ import { KEY_CHARACTERS_MAX } from '../core/bounds.ts'
 import type { Json } from '../core/json.ts'
 import { unknownFieldMessages } from '../core/rules/compound.ts'
 import { versionRule, workerIdRule } from '../core/rules/options.ts'
+import type { Rule } from '../core/rules/rules.ts'
 import * as rules from '../core/rules/scalars.ts'
 import { typeNameRule } from '../core/rules/type-configuration.ts'
-import { fromRule } from './from-rule.ts'
 import type { TypeOf } from './type-of.ts'
+
+/** Makes a schema of a rule of the core. Refusals use the words of the rule, and the OpenAPI document shows its JSON Schema. */
+export function fromRule<Value>(rule: Rule<Value>): z.ZodType<Value> {
+  return z
+    .unknown()
+    .superRefine((value, context) => {
+      for (const { path, message } of rule.problems(value, '')) {
+        context.addIssue({ code: 'custom', message, path: path === '' ? [] : path.split('.') })
+      }
+    })
+    .meta({ ...rule.schema }) as unknown as z.ZodType<Value>
+}
+
+type OptionalFields<Rules> = {
+  readonly [Name in keyof Rules]: Rules[Name] extends Rule<infer Value>
+    ? z.ZodExactOptional<z.ZodType<Value>>
+    : never
+}
+
+/** Makes the schemas of fields that may be left out. */
+export function optionalFields<Rules extends Readonly<Record<string, Rule>>>(
+  rules: Rules,
+): OptionalFields<Rules> {
+  return Object.fromEntries(
+    Object.entries(rules).map(([name, rule]) => [name, z.exactOptional(fromRule(rule))]),
+  ) as unknown as OptionalFields<Rules>
+}
 
 /** Makes the schema of an object without unknown members. Its message has one line for each unknown member. */
 export function strict<Shape extends z.core.$ZodShape>(shape: Shape) {
@@ -20,7 +47,7 @@ export function strict<Shape extends z.core.$ZodShape>(shape: Shape) {
 export const optional = z.exactOptional
 
 /** Any JSON. Values that cannot be stored exactly are refused before any schema sees them. */
-export const json = z.unknown().meta({ description: 'Any JSON' }) as unknown as z.ZodType<Json>
+export const json = z.unknown() as unknown as z.ZodType<Json>
 
 export const typeName = fromRule(typeNameRule)
 
@@ -34,7 +61,7 @@ export function pathName(maxCharacters: number) {
   return fromRule(rules.pathName(maxCharacters))
 }
 
-export const key = name(KEY_CHARACTERS_MAX).meta({ description: 'Idempotency key, unique within the type' })
+export const key = name(KEY_CHARACTERS_MAX)
 export const workerId = fromRule(workerIdRule)
 export const userId = name(KEY_CHARACTERS_MAX)
 
@@ -61,7 +88,14 @@ export const shownTime = z.string().meta({ format: 'date-time' })
 /** A whole number in an answer, such as a count or a number of milliseconds. */
 export const count = z.int().min(0)
 
-const operation = z.object({ at: shownTime, by: z.string(), what: z.string() })
+const operation = z.object({
+  /** When the caller made the change. */
+  at: shownTime,
+  /** The caller: an IAM principal, the subject of a token, or the local user as `local:NAME`. */
+  by: z.string(),
+  /** The change, such as `cancel`. */
+  what: z.string(),
+})
 
 /**
  * A change that a caller made over the HTTP API. `by` is an IAM principal, the subject of a token, or the local user as
@@ -72,15 +106,18 @@ export type ApiOperation = TypeOf<typeof operation>
 export const operations = z.array(operation)
 
 /** How often people have changed it; 0 when there was no change. Work of the machinery does not count. */
-export const revision = count.describe(
-  'How often people have changed it; 0 when there was no change. Work of the machinery does not count.',
-)
+export const revision = z.int().min(0)
 
 /** The revision that the change is meant for. Another present one refuses the request with 409; any one fits when left out. */
 export const ifRevision = fromRule(rules.revisionRule)
 
 /** The body, or the query, of requests that take only the expected revision. */
-export const expectedRevision = strict({ ifRevision: optional(ifRevision) })
+export const expectedRevision = strict({
+  /**
+   * The revision that the change is meant for. Another present one refuses the request with 409. @default any
+   */
+  ifRevision: optional(ifRevision),
+})
 
 export type ExpectedRevision = TypeOf<typeof expectedRevision>
 
@@ -91,13 +128,23 @@ export const limit = whole(1, 100)
 export const cursor = z.string().max(2_048)
 
 /** The query of a list without filters. */
-export const pageQuery = strict({ limit: optional(limit), cursor: optional(cursor) })
+export const pageQuery = strict({
+  /** The number of items on a page. @default 20 */
+  limit: optional(limit),
+  /** The `nextCursor` of the page before. @default the first page */
+  cursor: optional(cursor),
+})
 
 export type PageQuery = TypeOf<typeof pageQuery>
 
 /** One page of a list, as answers show it. */
 export function pageOf<Item extends z.ZodType>(item: Item) {
-  return z.object({ items: z.array(item), nextCursor: optional(z.string()) })
+  return z.object({
+    /** The items of this page. */
+    items: z.array(item),
+    /** The `cursor` of the next page. Left out on the last one. */
+    nextCursor: optional(z.string()),
+  })
 }
 
 /** One page of a list. `nextCursor` asks for the next page, and is left out on the last one. */

@@ -3,7 +3,6 @@ import {
   CATCH_UP_TICKS_MAX,
   CRON_CHARACTERS_MAX,
   EVERY_MS_MIN,
-  SCHEDULE_GRACE_MS,
   SCHEDULE_GRACE_MS_MAX,
   SCHEDULE_GRACE_MS_MIN,
 } from '../core/bounds.ts'
@@ -41,26 +40,28 @@ const scheduledTask = strict(taskFields).meta({ id: 'ScheduledTask' })
 /** The task that each tick publishes. Its key and its due time follow from the tick. */
 export type ScheduledTask = TypeOf<typeof scheduledTask>
 
-const missed = z.union([z.literal('skip'), strict({ catchUp: whole(1, CATCH_UP_TICKS_MAX) })], {
-  error: `must be "skip" or {catchUp: n} with n from 1 to ${CATCH_UP_TICKS_MAX}`,
-})
+const missed = z.union(
+  [
+    z.literal('skip'),
+    strict({
+      /** How many of the latest due ticks publish their tasks. */
+      catchUp: whole(1, CATCH_UP_TICKS_MAX),
+    }),
+  ],
+  {
+    error: `must be "skip" or {catchUp: n} with n from 1 to ${CATCH_UP_TICKS_MAX}`,
+  },
+)
 
 const timing = {
-  /** A cron expression of 5 fields, or of 6 with seconds first. Give exactly one of cron, everyMs and at. */
-  cron: optional(z.string().max(CRON_CHARACTERS_MAX)).meta({
-    description:
-      'A cron expression of 5 fields, or of 6 with seconds first. Give exactly one of cron, everyMs and at.',
-  }),
-  /** The interval of the ticks, counted from the creation of the schedule. */
-  everyMs: optional(duration(EVERY_MS_MIN)).meta({
-    description: 'The interval of the ticks, counted from the creation of the schedule.',
-  }),
-  /** The time of the only tick. */
-  at: optional(time).meta({ description: 'The time of the only tick.' }),
-  /** The time zone of cron, as an IANA name; UTC when left out. */
-  timezone: optional(z.string()).meta({
-    description: 'The time zone of cron, as an IANA name; UTC when left out.',
-  }),
+  /** A cron expression of 5 fields, or of 6 with seconds first. Give exactly one of cron, everyMs and at. @default none */
+  cron: optional(z.string().max(CRON_CHARACTERS_MAX)),
+  /** The interval of the ticks in milliseconds, counted from the creation of the schedule. Give exactly one of cron, everyMs and at. @default none */
+  everyMs: optional(duration(EVERY_MS_MIN)),
+  /** The time of the only tick. Give exactly one of cron, everyMs and at. @default none */
+  at: optional(time),
+  /** The time zone of cron, as an IANA name. @default UTC */
+  timezone: optional(z.string()),
 }
 
 const graceMs = duration(SCHEDULE_GRACE_MS_MIN, SCHEDULE_GRACE_MS_MAX)
@@ -69,53 +70,57 @@ export const scheduleBody = strict({
   ...timing,
   /**
    * Which due ticks publish their tasks. `skip`: only the latest one, unless it fell into a pause or is later than graceMs.
-   * `catchUp`: the latest n, however late they are. When left out: {catchUp: 1} with at, otherwise skip.
+   * `catchUp`: the latest n, however late they are. @default `{"catchUp": 1}` with at, otherwise `skip`
    */
-  missed: optional(missed).meta({
-    description:
-      'Which due ticks publish their tasks. `skip`: only the latest one, unless it fell into a pause or is later than graceMs. `catchUp`: the latest n, however late they are. When left out: {catchUp: 1} with at, otherwise skip.',
-  }),
-  /** How late a tick may be and still publish its task with `skip`; 300000 when left out. */
-  graceMs: optional(graceMs).meta({
-    description: `How late a tick may be and still publish its task with \`skip\`; ${SCHEDULE_GRACE_MS} when left out.`,
-  }),
+  missed: optional(missed),
+  /** How late a tick may be and still publish its task with `skip`, in milliseconds. @default 300,000 */
+  graceMs: optional(graceMs),
+  /** The task that each tick publishes. */
   task: scheduledTask,
+  /** The revision that the change is meant for. Another present one refuses the request with 409. @default any */
   ifRevision: optional(ifRevision),
 }).meta({ id: 'ScheduleBody' })
 
-/** Exactly one of `cron`, `everyMs` and `at`. */
+/** When a schedule ticks, and the task that each tick publishes. It has exactly one of `cron`, `everyMs` and `at`. */
 export type ScheduleBody = TypeOf<typeof scheduleBody>
 
+/** A schedule, with its last and its next tick. */
 export const scheduleAnswer = z
   .object({
+    /** The name of the schedule. */
     name: z.string(),
+    /** The cron expression of the ticks. */
     cron: optional(z.string()),
+    /** The interval of the ticks, in milliseconds. */
     everyMs: optional(z.int()),
+    /** The time of the only tick. */
     at: optional(shownTime),
+    /** The time zone of `cron`. */
     timezone: optional(z.string()),
+    /** Which due ticks publish their tasks. */
     missed,
+    /** How late a tick may be and still publish its task with `skip`, in milliseconds. */
     graceMs: z.int(),
     /** Lists show only the type of the task. */
-    task: scheduledTask.describe('Lists show only the type of the task.'),
+    task: scheduledTask,
+    /** Whether the schedule is paused. */
     paused: z.boolean(),
     /** The last tick that published a task, or the time at which a caller last triggered the schedule. */
-    lastRunAt: optional(shownTime).describe(
-      'The last tick that published a task, or the time at which a caller last triggered the schedule.',
-    ),
+    lastRunAt: optional(shownTime),
     /** The next tick. Left out while the schedule is paused, and after its last tick. */
-    nextRunAt: optional(shownTime).describe(
-      'The next tick. Left out while the schedule is paused, and after its last tick.',
-    ),
+    nextRunAt: optional(shownTime),
     /** Why the last tick could not publish a task. */
-    lastError: optional(taskError).describe('Why the last tick could not publish a task.'),
+    lastError: optional(taskError),
+    /** When the schedule was created. */
     createdAt: shownTime,
+    /** When the schedule was last changed. */
     updatedAt: shownTime,
+    /** How often people have changed the schedule. */
     revision,
+    /** The last ten changes that callers made over the HTTP API, oldest first. */
     operations: optional(operations),
     /** When the schedule ended, at its last tick. It is kept for a week. */
-    finishedAt: optional(shownTime).describe(
-      'When the schedule ended, at its last tick. It is kept for a week.',
-    ),
+    finishedAt: optional(shownTime),
   })
   .meta({ id: 'Schedule' })
 
@@ -123,6 +128,12 @@ export type ApiSchedule = TypeOf<typeof scheduleAnswer>
 
 export const schedulePage = pageOf(scheduleAnswer)
 
-export const triggerAnswer = z.object({ taskId: z.string() })
+/** The task that a trigger has published. */
+export const triggerAnswer = z
+  .object({
+    /** The id of the published task. */
+    taskId: z.string(),
+  })
+  .meta({ id: 'Triggered' })
 
 export type TriggerAnswer = TypeOf<typeof triggerAnswer>

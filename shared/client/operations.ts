@@ -1,4 +1,5 @@
 import type { ApiCanvas } from '../api/canvases.ts'
+import type { PatchBody, RetryTaskBody } from '../api/changes.ts'
 import type {
   ApiDeadLetter,
   DeadLettersQuery,
@@ -22,7 +23,7 @@ import type {
 } from '../api/runs.ts'
 import type { ExpectedRevision, Page, PageQuery } from '../api/scalars.ts'
 import type { ApiSchedule, ScheduleBody, TriggerAnswer } from '../api/schedules.ts'
-import type { ApiTask, ListFilter, PatchBody, RetryTaskBody, TaskAnswer } from '../api/tasks.ts'
+import type { ApiTask, ListFilter, TaskAnswer } from '../api/tasks.ts'
 import type { ApiType, Counts, PausedType, PurgeAnswer, PurgeBody, TypeBody } from '../api/types.ts'
 import type { ApiWorker } from '../api/workers.ts'
 import type { Json } from '../core/json.ts'

@@ -49,7 +49,7 @@ export const API_PATH = /^\/(v1|healthz)(\/|$)/
 
 /**
  * Serves the dashboard from the folder of its built files. It reads them once. A path that names no file is answered with the one
- * document of the dashboard, which shows the page of that path.
+ * document of the dashboard, which shows the page of that path. `/docs` is the file `docs.html`, the reference of the API.
  *
  * @throws Error when the folder has no `index.html`
  */
@@ -61,7 +61,8 @@ export function servePages(folder: string): RequestHandler {
     const { method = 'GET', url = '/' } = request
     const [path = '/'] = url.split('?')
     if ((method !== 'GET' && method !== 'HEAD') || API_PATH.test(path)) return false
-    const page = pages.get(path) ?? (wantsDocument(request) ? document : undefined)
+    const page =
+      pages.get(path) ?? pages.get(`${path}.html`) ?? (wantsDocument(request) ? document : undefined)
     if (page) send(page, request, response)
     return page !== undefined
   }

@@ -4,7 +4,7 @@ import { BatonError, type ErrorCode, type FieldProblem } from '../core/errors.ts
 import { cut } from '../core/task/error.ts'
 
 /** The kinds of problems, each with its status and title. A problem's `type` ends with its kind. */
-const KINDS = {
+export const PROBLEM_KINDS = {
   invalid: [400, 'The request is not valid'],
   'not-found': [404, 'The resource does not exist'],
   'unknown-type': [404, 'The task type is not registered'],
@@ -38,7 +38,7 @@ export function problem(
   detail: string,
   { errors, ...more }: ProblemMembers = {},
 ): Problem {
-  const [status, title] = KINDS[kind]
+  const [status, title] = PROBLEM_KINDS[kind]
   return {
     type: `urn:baton:problem:${kind}`,
     title,

@@ -20,13 +20,13 @@ import { inside, type Rule, wrong } from '../core/rules/rules.ts'
 import {
   duration,
   flag,
-  isTraceparent,
   name,
   oneOf,
   pathName,
   revisionRule,
   text,
   time,
+  traceparentRule,
   whole,
 } from '../core/rules/scalars.ts'
 import { typeNameRule } from '../core/rules/type-configuration.ts'
@@ -70,7 +70,7 @@ const memberFields = {
   delayMs: duration(),
   priority: priorityRule,
   ...optionRules,
-  traceparent: text('a W3C traceparent', isTraceparent),
+  traceparent: traceparentRule,
   stage: name(TYPE_CHARACTERS_MAX),
   immutable: flag(),
   fairnessKey: name(KEY_CHARACTERS_MAX),

@@ -1,5 +1,5 @@
+import type { PatchBody } from '../api/changes.ts'
 import type { DerivedBody, PublishBody } from '../api/publish.ts'
-import type { PatchBody } from '../api/tasks.ts'
 import { BODY_BYTES_MAX, DELAY_MS_MAX } from '../core/bounds.ts'
 import { defined } from '../core/defined.ts'
 import type { FieldProblem } from '../core/errors.ts'

@@ -1,5 +1,6 @@
 import { useState } from 'react'
-import type { ApiTask, PatchBody } from '../../shared/api/tasks.ts'
+import type { PatchBody } from '../../shared/api/changes.ts'
+import type { ApiTask } from '../../shared/api/tasks.ts'
 import { baton } from '../api/baton.ts'
 import { JsonField, jsonOf, jsonProblem } from '../json/json-field.tsx'
 import { useAction } from '../parts/action.ts'

@@ -1,4 +1,3 @@
-import { canvasAnswer, canvasBody, canvasPublished } from '../../../shared/api/canvases.ts'
 import { canvasPath } from '../../../shared/api/paths.ts'
 import { emptyBody, type PageQuery, pageQuery } from '../../../shared/api/scalars.ts'
 import { KEY_CHARACTERS_MAX } from '../../../shared/core/bounds.ts'
@@ -22,38 +21,22 @@ export const canvasRoutes = [
     method: 'post',
     path: '/v1/canvases',
     operation: 'publishCanvas',
-    summary: 'Publishes a chain, a group or a chord of tasks, nested freely',
-    documentedBody: canvasBody,
-    answers: {
-      200: { description: 'A canvas with this key exists', schema: canvasPublished },
-      201: { description: 'Created', schema: canvasPublished },
-      202: {
-        description: 'Stored; it has more than 1,000 tasks, which are being published',
-        schema: canvasPublished,
-      },
-    },
-    problems: [404, 413],
+    handlerChecksBody: true,
     handle: handlePublish,
   }),
   route({
     method: 'get',
     path: PATH,
     operation: 'getCanvas',
-    summary: 'A canvas with a page of its tasks, in the order of its body',
     query: pageQuery,
-    answers: { 200: { description: 'The canvas', schema: canvasAnswer } },
-    problems: [404],
     handle: handleGet,
   }),
   route({
     method: 'post',
     path: `${PATH}/cancel`,
     operation: 'cancelCanvas',
-    summary: 'Cancels a canvas and its tasks; may be repeated',
     body: emptyBody,
     isBodyOptional: true,
-    answers: { 200: { description: 'The cancelled canvas', schema: canvasAnswer } },
-    problems: [404, 409],
     handle: handleCancel,
   }),
 ]

@@ -1,4 +1,4 @@
-import { type Claim, type ClaimsBody, claimsAnswer, claimsBody } from '../../../shared/api/runs.ts'
+import { type Claim, type ClaimsBody, claimsBody } from '../../../shared/api/runs.ts'
 import { defined } from '../../../shared/core/defined.ts'
 import { isItemFault } from '../../../shared/core/errors.ts'
 import { presentClaim } from '../../../shared/present/claims.ts'
@@ -17,10 +17,7 @@ export const claimRoutes = [
     method: 'post',
     path: '/v1/claims',
     operation: 'claim',
-    summary: 'Claims tasks for a worker that speaks HTTP; the answer has the running tasks with their input',
     body: claimsBody,
-    answers: { 200: { description: 'The claimed tasks, in the order of their type', schema: claimsAnswer } },
-    problems: [404, 409, 429],
     handle: handleClaim,
   }),
 ]

@@ -1,10 +1,8 @@
 import {
   type DeadLettersQuery,
-  deadLettersPage,
   deadLettersQuery,
   REPLAYED_LETTERS_MAX,
   type ReplayBody,
-  replayAnswer,
   replayBody,
 } from '../../../shared/api/diagnosis/dead-letters.ts'
 import type { Problem } from '../../../shared/api/problems.ts'
@@ -26,20 +24,14 @@ export const deadLetterRoutes = [
     method: 'get',
     path: '/v1/dead-letters',
     operation: 'listDeadLetters',
-    summary:
-      'Messages that a queue, the stream or a schedule gave up, by queue, the newest first; half a read unit for each 4 KB',
     query: deadLettersQuery,
-    answers: { 200: { description: 'One page', schema: deadLettersPage } },
     handle: handleList,
   }),
   route({
     method: 'post',
     path: '/v1/dead-letters/replay',
     operation: 'replayDeadLetters',
-    summary: 'Sends up to 100 dead letters again; each of them has its own result',
     body: replayBody,
-    answers: { 200: { description: 'The results', schema: replayAnswer } },
-    problems: [413],
     handle: handleReplay,
   }),
 ]

@@ -10,10 +10,7 @@ export const eventRoutes = [
     method: 'get',
     path: '/v1/events',
     operation: 'events',
-    summary: 'Streams events as server-sent events; only the local system does so',
     query: eventsQuery,
-    answers: { 200: { description: 'In the local system: events as they happen, as text/event-stream' } },
-    problems: [501],
     handle: async () => answerProblem(problem('not-here', HINT)),
   }),
 ]

@@ -1,7 +1,6 @@
 import {
   type ApiFailureGroup,
   type FailuresQuery,
-  failuresPage,
   failuresQuery,
 } from '../../../shared/api/diagnosis/failures.ts'
 import { FAILURES_SINCE_MS_MAX, HOUR_MS } from '../../../shared/core/failures/failures.ts'
@@ -24,10 +23,7 @@ export const failureRoutes = [
     method: 'get',
     path: '/v1/failures',
     operation: 'listFailures',
-    summary: 'Failed tasks and runs, grouped by type and error, the most frequent first',
     query: failuresQuery,
-    answers: { 200: { description: 'One page', schema: failuresPage } },
-    problems: [404],
     handle: handleFailures,
   }),
 ]

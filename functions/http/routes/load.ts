@@ -1,12 +1,9 @@
 import {
   type ActivityQuery,
   type AllCountsQuery,
-  activityPage,
   activityQuery,
-  allCountsPage,
   allCountsQuery,
   type LimitUsageQuery,
-  limitUsage,
   limitUsageQuery,
 } from '../../../shared/api/diagnosis/load.ts'
 import { typeName } from '../../../shared/api/scalars.ts'
@@ -32,30 +29,21 @@ export const loadRoutes = [
     method: 'get',
     path: '/v1/counts',
     operation: 'listCounts',
-    summary: 'Counts the tasks of all types by status',
     query: allCountsQuery,
-    answers: { 200: { description: 'One page', schema: allCountsPage } },
     handle: handleCounts,
   }),
   route({
     method: 'get',
     path: '/v1/activity',
     operation: 'listActivity',
-    summary: 'What the tasks of each type did, minute by minute',
     query: activityQuery,
-    answers: { 200: { description: 'One page', schema: activityPage } },
-    problems: [404],
     handle: handleActivity,
   }),
   route({
     method: 'get',
     path: '/v1/types/{type}/limits',
     operation: 'limitUsage',
-    summary:
-      'How much of the limits of a type is used: the permits and their holders, and the next free slot',
     query: limitUsageQuery,
-    answers: { 200: { description: 'The limits', schema: limitUsage } },
-    problems: [404],
     handle: handleLimits,
   }),
 ]

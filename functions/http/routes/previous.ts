@@ -1,5 +1,5 @@
 import type { PageQuery } from '../../../shared/api/scalars.ts'
-import { previousPage as pageSchema, previousQuery } from '../../../shared/api/tasks.ts'
+import { previousQuery } from '../../../shared/api/tasks.ts'
 import { ANSWER_BYTES_MAX } from '../../../shared/core/bounds.ts'
 import { problem } from '../../../shared/present/problems.ts'
 import { noSuchTask } from '../../../shared/present/refusal-problems.ts'
@@ -17,10 +17,7 @@ export const previousRoutes = [
     method: 'get',
     path: '/v1/tasks/{id}/previous',
     operation: 'previous',
-    summary: 'A page of the results that earlier tasks of a canvas handed on to the task, in their order',
     query: previousQuery,
-    answers: { 200: { description: 'One page', schema: pageSchema } },
-    problems: [404, 409],
     handle: handlePrevious,
   }),
 ]

@@ -1,13 +1,6 @@
 import { taskPath } from '../../../shared/api/paths.ts'
 import type { Problem } from '../../../shared/api/problems.ts'
-import {
-  documentedPublishManyBody,
-  type PublishResult,
-  publishAnswer,
-  publishBody,
-  publishManyAnswer,
-  publishManyBody,
-} from '../../../shared/api/publish.ts'
+import { type PublishResult, publishBody, publishManyBody } from '../../../shared/api/publish.ts'
 import { joinPath } from '../../../shared/core/rules/rules.ts'
 import { invalid } from '../../../shared/present/problems.ts'
 import { publishProblem } from '../../../shared/present/refusal-problems.ts'
@@ -31,23 +24,14 @@ export const publishRoutes = [
     method: 'post',
     path: '/v1/tasks',
     operation: 'publish',
-    summary: 'Publishes a task',
-    documentedBody: publishBody,
-    answers: {
-      200: { description: 'The key exists', schema: publishAnswer },
-      201: { description: 'Created', schema: publishAnswer },
-    },
-    problems: [404, 409, 413],
+    handlerChecksBody: true,
     handle: call => (isMany(call.body) ? refuseMany() : handleOne(call)),
   }),
   route({
     method: 'post',
     path: '/v1/tasks/batch',
     operation: 'publishMany',
-    summary: 'Publishes up to 100 tasks; each of them has its own result, and a refused one harms no other',
-    documentedBody: documentedPublishManyBody,
-    answers: { 200: { description: 'The results, in the order of the tasks', schema: publishManyAnswer } },
-    problems: [413],
+    handlerChecksBody: true,
     handle: handleMany,
   }),
 ]

@@ -1,14 +1,5 @@
-import * as z from 'zod'
 import type { Problem } from '../../../shared/api/problems.ts'
-import {
-  finishesAnswer,
-  finishMembers,
-  heartbeatMember,
-  heartbeatsAnswer,
-  type RunName,
-  type RunResult,
-  runsBody,
-} from '../../../shared/api/runs.ts'
+import { type RunName, type RunResult, runsBody } from '../../../shared/api/runs.ts'
 import { DERIVED_KEY_CHARACTERS_MAX, TYPE_CHARACTERS_MAX } from '../../../shared/core/bounds.ts'
 import { cut } from '../../../shared/core/task/error.ts'
 import { presentHeartbeat } from '../../../shared/present/claims.ts'
@@ -29,10 +20,7 @@ export const runBatchRoutes = [
     method: 'post',
     path: '/v1/runs/heartbeat',
     operation: 'heartbeatMany',
-    summary: 'Records heartbeats of many runs; each of them has its own result',
-    documentedBody: z.strictObject({ runs: z.array(heartbeatMember).max(100) }),
-    answers: { 200: { description: 'The results, in the order of the runs', schema: heartbeatsAnswer } },
-    problems: [413],
+    handlerChecksBody: true,
     handle: call =>
       answerEach(call, parseHeartbeat, async (update, until) => {
         const renewed = await heartbeatRun(call, update, until)
@@ -44,16 +32,7 @@ export const runBatchRoutes = [
     method: 'post',
     path: '/v1/runs/finish',
     operation: 'finishMany',
-    summary: 'Records the ends of many runs; each of them has its own result',
-    documentedBody: z.strictObject({
-      runs: z
-        .array(
-          z.discriminatedUnion('outcome', [finishMembers.succeed, finishMembers.fail, finishMembers.release]),
-        )
-        .max(100),
-    }),
-    answers: { 200: { description: 'The results, in the order of the runs', schema: finishesAnswer } },
-    problems: [413],
+    handlerChecksBody: true,
     handle: call =>
       answerEach(call, parseFinish, async (update, until) => {
         const ended = await finishRun(call.system, update, until)

@@ -1,11 +1,4 @@
-import {
-  failBody,
-  heartbeatAnswer,
-  heartbeatBody,
-  releaseBody,
-  succeedBody,
-} from '../../../shared/api/runs.ts'
-import { taskAnswer } from '../../../shared/api/tasks.ts'
+import { failBody, heartbeatBody, releaseBody, succeedBody } from '../../../shared/api/runs.ts'
 import type { Json } from '../../../shared/core/json.ts'
 import type { Outcome } from '../../../shared/core/run/run.ts'
 import { hasResultOf } from '../../../shared/core/task/result.ts'
@@ -17,47 +10,34 @@ import { failureOf, releaseOf, successOf } from '../requests/parse-run-update.ts
 import { type Answer, answerProblem, type Call, route } from '../route.ts'
 
 const PATH = '/v1/tasks/{id}/runs/{runId}'
-const TASK_ANSWER = { 200: { description: 'The task as it is now', schema: taskAnswer } }
 
 export const runRoutes = [
   route({
     method: 'post',
     path: `${PATH}/heartbeat`,
     operation: 'heartbeat',
-    summary: 'Records a heartbeat, which extends the lease of the run',
     body: heartbeatBody,
-    answers: { 200: { description: 'The new lease, and the options now in force', schema: heartbeatAnswer } },
-    problems: [404, 409, 413],
     handle: handleHeartbeat,
   }),
   route({
     method: 'post',
     path: `${PATH}/succeed`,
     operation: 'succeed',
-    summary: 'Records that the run has succeeded; may be repeated',
     body: succeedBody,
-    answers: TASK_ANSWER,
-    problems: [404, 409, 413],
     handle: call => handleFinish(call, successOf(call.body)),
   }),
   route({
     method: 'post',
     path: `${PATH}/fail`,
     operation: 'fail',
-    summary: 'Records that the run has failed; the task is retried while it has retries left',
     body: failBody,
-    answers: TASK_ANSWER,
-    problems: [404, 409, 413],
     handle: call => handleFinish(call, failureOf(call.body)),
   }),
   route({
     method: 'post',
     path: `${PATH}/release`,
     operation: 'release',
-    summary: 'Gives the task back without counting a retry',
     body: releaseBody,
-    answers: TASK_ANSWER,
-    problems: [404, 409],
     handle: call => handleFinish(call, releaseOf(call.body)),
   }),
 ]

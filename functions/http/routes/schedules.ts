@@ -6,13 +6,7 @@ import {
   type PageQuery,
   pageQuery,
 } from '../../../shared/api/scalars.ts'
-import {
-  type ScheduleBody,
-  scheduleAnswer,
-  scheduleBody,
-  schedulePage,
-  triggerAnswer,
-} from '../../../shared/api/schedules.ts'
+import { type ScheduleBody, scheduleBody } from '../../../shared/api/schedules.ts'
 import { KEY_CHARACTERS_MAX } from '../../../shared/core/bounds.ts'
 import { isName } from '../../../shared/core/name.ts'
 import { SCHEDULE_TYPE } from '../../../shared/core/task/schedule-state.ts'
@@ -33,25 +27,19 @@ import { type Answer, answerProblem, type Call, route } from '../route.ts'
 
 const DEFAULT_LIMIT = 20
 const PATH = '/v1/schedules/{name}'
-const THE_SCHEDULE = { 200: { description: 'The schedule', schema: scheduleAnswer } }
 
 export const scheduleRoutes = [
   route({
     method: 'get',
     path: '/v1/schedules',
     operation: 'listSchedules',
-    summary: 'Lists schedules by their next tick, paused ones last; each shows only the type of its task',
     query: pageQuery,
-    answers: { 200: { description: 'One page', schema: schedulePage } },
     handle: handleList,
   }),
   route({
     method: 'get',
     path: PATH,
     operation: 'getSchedule',
-    summary: 'A schedule, with its last and its next tick',
-    answers: THE_SCHEDULE,
-    problems: [404],
     handle: handleGet,
   }),
   route({
@@ -59,23 +47,14 @@ export const scheduleRoutes = [
     path: PATH,
     operation: 'putSchedule',
     recordedAs: 'put',
-    summary: 'Creates or replaces a schedule; a paused schedule stays paused',
     body: scheduleBody,
-    answers: {
-      200: { description: 'Replaced, or the same as before', schema: scheduleAnswer },
-      201: { description: 'Created', schema: scheduleAnswer },
-    },
-    problems: [404, 409, 413],
     handle: handlePut,
   }),
   route({
     method: 'delete',
     path: PATH,
     operation: 'removeSchedule',
-    summary: 'Removes a schedule; the tasks that it has published stay',
     query: expectedRevision,
-    answers: { 204: { description: 'Removed' } },
-    problems: [404, 409],
     handle: handleRemove,
   }),
   route({
@@ -83,11 +62,8 @@ export const scheduleRoutes = [
     path: `${PATH}/pause`,
     operation: 'pauseSchedule',
     recordedAs: 'pause',
-    summary: 'Pauses a schedule; may be repeated',
     body: expectedRevision,
     isBodyOptional: true,
-    answers: THE_SCHEDULE,
-    problems: [404, 409],
     handle: call => handleChange(call, pauseSchedule),
   }),
   route({
@@ -95,11 +71,8 @@ export const scheduleRoutes = [
     path: `${PATH}/resume`,
     operation: 'resumeSchedule',
     recordedAs: 'resume',
-    summary: 'Ends the pause of a schedule; may be repeated',
     body: expectedRevision,
     isBodyOptional: true,
-    answers: THE_SCHEDULE,
-    problems: [404, 409],
     handle: call => handleChange(call, resumeSchedule),
   }),
   route({
@@ -107,11 +80,8 @@ export const scheduleRoutes = [
     path: `${PATH}/trigger`,
     operation: 'triggerSchedule',
     recordedAs: 'trigger',
-    summary: 'Publishes the task of a schedule at once, in addition to its ticks',
     body: emptyBody,
     isBodyOptional: true,
-    answers: { 202: { description: 'Published', schema: triggerAnswer } },
-    problems: [404],
     handle: handleTrigger,
   }),
 ]

@@ -1,15 +1,7 @@
+import { patchBody, type RetryTaskBody, retryBody } from '../../../shared/api/changes.ts'
 import { taskPath } from '../../../shared/api/paths.ts'
 import { type ExpectedRevision, expectedRevision } from '../../../shared/api/scalars.ts'
-import {
-  type ListQuery,
-  listQuery,
-  patchBody,
-  type RetryTaskBody,
-  retryBody,
-  taskAnswer,
-  taskPage,
-  task as taskSchema,
-} from '../../../shared/api/tasks.ts'
+import { type ListQuery, listQuery } from '../../../shared/api/tasks.ts'
 import { listPage } from '../../../shared/present/lists.ts'
 import { invalid } from '../../../shared/present/problems.ts'
 import { noSuchTask, operationProblem } from '../../../shared/present/refusal-problems.ts'
@@ -35,19 +27,13 @@ export const taskRoutes = [
     method: 'get',
     path: '/v1/tasks',
     operation: 'list',
-    summary: 'Lists the tasks of types, a user or a canvas, without inputs and results',
     query: listQuery,
-    answers: { 200: { description: 'One page', schema: taskPage } },
-    problems: [404],
     handle: handleList,
   }),
   route({
     method: 'get',
     path: PATH,
     operation: 'get',
-    summary: 'A task with its input, its result and its runs',
-    answers: { 200: { description: 'The task', schema: taskSchema } },
-    problems: [404],
     handle: handleGet,
   }),
   route({
@@ -55,20 +41,14 @@ export const taskRoutes = [
     path: PATH,
     operation: 'patch',
     recordedAs: 'patch',
-    summary: 'Changes an open task',
     body: patchBody,
-    answers: { 200: { description: 'The task as it is now', schema: taskAnswer } },
-    problems: [404, 409, 413],
     handle: handlePatch,
   }),
   route({
     method: 'delete',
     path: PATH,
     operation: 'remove',
-    summary: 'Removes a task: it never runs again, and a running handler is aborted',
     query: expectedRevision,
-    answers: { 204: { description: 'Removed' } },
-    problems: [404, 409],
     handle: handleRemove,
   }),
   route({
@@ -76,22 +56,16 @@ export const taskRoutes = [
     path: `${PATH}/cancel`,
     operation: 'cancel',
     recordedAs: 'cancel',
-    summary: 'Stops a task and keeps its record; may be repeated',
     body: expectedRevision,
     isBodyOptional: true,
-    answers: { 200: { description: 'The cancelled task', schema: taskAnswer } },
-    problems: [404, 409],
     handle: handleCancel,
   }),
   route({
     method: 'post',
     path: `${PATH}/retry`,
     operation: 'retry',
-    summary: 'Starts a finished task over, resumes a failed flow, or publishes owed callbacks',
     body: retryBody,
     isBodyOptional: true,
-    answers: { 200: { description: 'The task as it is now', schema: taskAnswer } },
-    problems: [404, 409],
     handle: handleRetry,
   }),
 ]

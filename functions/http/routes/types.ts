@@ -8,17 +8,7 @@ import {
   pageQuery,
   typeName,
 } from '../../../shared/api/scalars.ts'
-import {
-  countsAnswer,
-  type PurgeBody,
-  pausedAnswer,
-  purgeAnswer,
-  purgeBody,
-  type TypeBody,
-  typeAnswer,
-  typeBody,
-  typePage,
-} from '../../../shared/api/types.ts'
+import { type PurgeBody, purgeBody, type TypeBody, typeBody } from '../../../shared/api/types.ts'
 import { defined } from '../../../shared/core/defined.ts'
 import { configurationProblems, typeNameProblems } from '../../../shared/core/rules/type-configuration.ts'
 import type { TaskType } from '../../../shared/core/types/task-type.ts'
@@ -41,18 +31,13 @@ export const typeRoutes = [
     method: 'get',
     path: '/v1/types',
     operation: 'listTypes',
-    summary: 'Lists task types by name',
     query: pageQuery,
-    answers: { 200: { description: 'One page', schema: typePage } },
     handle: handleList,
   }),
   route({
     method: 'get',
     path: PATH,
     operation: 'getType',
-    summary: 'The configuration of a task type',
-    answers: { 200: { description: 'The type', schema: typeAnswer } },
-    problems: [404],
     handle: handleGet,
   }),
   route({
@@ -60,13 +45,7 @@ export const typeRoutes = [
     path: PATH,
     operation: 'putType',
     recordedAs: 'put',
-    summary: 'Creates a task type or replaces its configuration',
     body: typeBody,
-    answers: {
-      200: { description: 'Replaced', schema: typeAnswer },
-      201: { description: 'Created', schema: typeAnswer },
-    },
-    problems: [409],
     handle: handlePut,
   }),
   route({
@@ -74,11 +53,8 @@ export const typeRoutes = [
     path: `${PATH}/pause`,
     operation: 'pauseType',
     recordedAs: 'pause',
-    summary: 'Pauses a type; the answer comes when no run of it can start any more. May be repeated',
     body: expectedRevision,
     isBodyOptional: true,
-    answers: { 200: { description: 'The type is paused', schema: pausedAnswer } },
-    problems: [404, 409],
     handle: call => handlePause(call, pauseType),
   }),
   route({
@@ -86,21 +62,15 @@ export const typeRoutes = [
     path: `${PATH}/resume`,
     operation: 'resumeType',
     recordedAs: 'resume',
-    summary: 'Ends a pause: the waiting tasks run, in order. May be repeated',
     body: expectedRevision,
     isBodyOptional: true,
-    answers: { 200: { description: 'The type is not paused', schema: pausedAnswer } },
-    problems: [404, 409],
     handle: call => handlePause(call, resumeType),
   }),
   route({
     method: 'get',
     path: `${PATH}/counts`,
     operation: 'counts',
-    summary: 'Counts the tasks of the type by status',
     query: countsQuery,
-    answers: { 200: { description: 'Counts', schema: countsAnswer } },
-    problems: [404],
     handle: handleCounts,
   }),
   route({
@@ -108,10 +78,7 @@ export const typeRoutes = [
     path: `${PATH}/purge`,
     operation: 'purge',
     recordedAs: 'purge',
-    summary: 'Removes tasks of the type in some statuses, in the background',
     body: purgeBody,
-    answers: { 202: { description: 'Begun; these tasks are being removed', schema: purgeAnswer } },
-    problems: [404, 409],
     handle: handlePurge,
   }),
 ]

@@ -1,4 +1,4 @@
-import { type WhyQuery, whyAnswer, whyQuery } from '../../../shared/api/diagnosis/why.ts'
+import { type WhyQuery, whyQuery } from '../../../shared/api/diagnosis/why.ts'
 import { canvasPath, taskPath, typePath } from '../../../shared/api/paths.ts'
 import { problem } from '../../../shared/present/problems.ts'
 import { noSuchTask } from '../../../shared/present/refusal-problems.ts'
@@ -13,11 +13,7 @@ export const whyRoutes = [
     method: 'get',
     path: '/v1/tasks/{id}/why',
     operation: 'why',
-    summary:
-      'Why a task waits, runs or has ended as it has, in one sentence, and what to do; at most 10 read units',
     query: whyQuery,
-    answers: { 200: { description: 'One reason and one sentence', schema: whyAnswer } },
-    problems: [404],
     handle: handleWhy,
   }),
 ]

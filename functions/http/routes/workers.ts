@@ -1,5 +1,5 @@
 import { type PageQuery, pageQuery } from '../../../shared/api/scalars.ts'
-import { type ApiWorker, workerPage } from '../../../shared/api/workers.ts'
+import type { ApiWorker } from '../../../shared/api/workers.ts'
 import { KEY_CHARACTERS_MAX } from '../../../shared/core/bounds.ts'
 import { isName } from '../../../shared/core/name.ts'
 import { iso } from '../../../shared/present/iso.ts'
@@ -13,9 +13,7 @@ export const workerRoutes = [
     method: 'get',
     path: '/v1/workers',
     operation: 'listWorkers',
-    summary: 'Lists live workers by id; the Lambda functions of a type are one entry',
     query: pageQuery,
-    answers: { 200: { description: 'One page', schema: workerPage } },
     handle: handleList,
   }),
 ]

@@ -15,78 +15,94 @@ const QUEUE = new RegExp(`^(${SYSTEM_QUEUES.join('|')}|type:[A-Za-z0-9._-]{1,100
 const queue = z
   .string()
   .regex(QUEUE, `must be one of ${SYSTEM_QUEUES.join(', ')}, or type: and the name of a type`)
-  .describe(
-    'The queue that gave the message up: `wake`, `jobs`, `type:` and the name of a type, `stream` for the planner, `schedules` for EventBridge Scheduler, or `unknown`.',
-  )
 
 export const deadLettersQuery = strict({
-  /** The dead letters of this queue; those of every queue when left out. */
+  /**
+   * The queue that gave the messages up: `wake`, `jobs`, `type:` and the name of a type, `stream` for the planner, `schedules` for
+   * EventBridge Scheduler, or `unknown`. @default every queue
+   */
   queue: optional(queue),
+  /** The number of dead letters on a page. @default 20 */
   limit: optional(limit),
+  /** The `nextCursor` of the page before. @default the first page */
   cursor: optional(cursor),
 })
 
 export type DeadLettersQuery = TypeOf<typeof deadLettersQuery>
 
+/** A message that was given up, and what replaces it. */
 const deadLetter = z
   .object({
-    id: z.string().describe('The id, by which the dead letter is sent again.'),
-    queue: z.string().describe('The queue that gave the message up.'),
-    kind: z.enum(DEAD_LETTER_KINDS).describe('What the message was about.'),
+    /** The id, by which the dead letter is sent again. */
+    id: z.string(),
+    /** The queue that gave the message up. */
+    queue: z.string(),
+    /** What the message was about. */
+    kind: z.enum(DEAD_LETTER_KINDS),
     /** The task that the message names, or the first one. */
-    taskId: optional(z.string()).describe('The task that the message names, or the first one.'),
-    canvasId: optional(z.string()).describe('The canvas that the message was to continue.'),
+    taskId: optional(z.string()),
+    /** The canvas that the message was to continue. */
+    canvasId: optional(z.string()),
     /** The type whose workers were to take the task, or whose job was to continue. */
-    type: optional(z.string()).describe(
-      'The type whose workers were to take the task, or whose job was to continue.',
-    ),
-    sentAt: shownTime.describe('When the message was sent first.'),
-    arrivedAt: shownTime.describe('When the sweeper found it, within a minute after it was given up.'),
-    expiresAt: shownTime.describe('When the dead letter is deleted: 14 days after it arrived.'),
-    receives: count.describe(
-      'How often its queue delivered it; 0 when a service gave it up before a queue delivered it.',
-    ),
-    bytes: count.describe('The size of the message in bytes of UTF-8.'),
-    error: optional(z.string()).describe('What the service that gave it up said about the last failure.'),
-    replayable: z.boolean().describe('Whether it can be sent again.'),
-    sentence: z.string().describe('One sentence: what was given up, when, and what replaces it.'),
-    next: z.string().describe('What a caller can do.'),
+    type: optional(z.string()),
+    /** When the message was sent first. */
+    sentAt: shownTime,
+    /** When the sweeper found it, within a minute after it was given up. */
+    arrivedAt: shownTime,
+    /** When the dead letter is deleted: 14 days after it arrived. */
+    expiresAt: shownTime,
+    /** How often its queue delivered it; 0 when a service gave it up before a queue delivered it. */
+    receives: count,
+    /** The size of the message in bytes of UTF-8. */
+    bytes: count,
+    /** What the service that gave it up said about the last failure. */
+    error: optional(z.string()),
+    /** Whether it can be sent again. */
+    replayable: z.boolean(),
+    /** One sentence: what was given up, when, and what replaces it. */
+    sentence: z.string(),
+    /** What a caller can do. */
+    next: z.string(),
   })
   .meta({ id: 'DeadLetter' })
 
 export type ApiDeadLetter = TypeOf<typeof deadLetter>
 
-export const deadLettersPage = pageOf(deadLetter)
+/** One page of dead letters. */
+export const deadLettersPage = pageOf(deadLetter).meta({ id: 'DeadLetterPage' })
 
-/** Either `ids` or `queue` is given. */
+/** Which dead letters are sent again. It has either `ids` or `queue`. */
 export const replayBody = strict({
-  /** The dead letters that are sent again. */
-  ids: optional(
-    z.array(z.string().min(1).max(LETTER_ID_CHARACTERS_MAX)).min(1).max(REPLAYED_LETTERS_MAX),
-  ).describe('The dead letters that are sent again. Either these or a queue must be given.'),
-  queue: optional(queue).describe(
-    'Sends the newest dead letters of this queue again, up to 100. Either this or ids must be given.',
-  ),
-  /** With a queue: the `nextCursor` of the answer before. */
-  cursor: optional(cursor).describe('With a queue: the nextCursor of the answer before.'),
-})
+  /** The dead letters that are sent again. Either these or a queue must be given. @default those of `queue` */
+  ids: optional(z.array(z.string().min(1).max(LETTER_ID_CHARACTERS_MAX)).min(1).max(REPLAYED_LETTERS_MAX)),
+  /** Sends the newest dead letters of this queue again, up to 100. Either this or ids must be given. @default those in `ids` */
+  queue: optional(queue),
+  /** With a queue: the `nextCursor` of the answer before. @default the newest dead letters */
+  cursor: optional(cursor),
+}).meta({ id: 'Replay' })
 
 export type ReplayBody = TypeOf<typeof replayBody>
 
-const replayResult = z.object({
-  id: z.string(),
-  /** 200: sent. 404: there is no such dead letter. 409: it can never be sent again. 503: try again. */
-  status: z
-    .int()
-    .describe(
-      '200: sent again. 404: there is no such dead letter. 409: it can never be sent again. 503: try again.',
-    ),
-  problem: optional(problemAnswer),
-})
+/** What became of one dead letter. */
+const replayResult = z
+  .object({
+    /** The id of the dead letter. */
+    id: z.string(),
+    /** 200: sent again. 404: there is no such dead letter. 409: it can never be sent again. 503: try again. */
+    status: z.int(),
+    /** Why it was not sent. */
+    problem: optional(problemAnswer),
+  })
+  .meta({ id: 'ReplayResult' })
 
-export const replayAnswer = z.object({
-  results: z.array(replayResult).describe('The results, in the order of the ids or of the list.'),
-  nextCursor: optional(z.string()).describe('Set when the queue has more dead letters.'),
-})
+/** What became of the dead letters that were to be sent again. */
+export const replayAnswer = z
+  .object({
+    /** The results, in the order of the ids or of the list. */
+    results: z.array(replayResult),
+    /** Set when the queue has more dead letters: the `cursor` of the next request. */
+    nextCursor: optional(z.string()),
+  })
+  .meta({ id: 'Replayed' })
 
 export type ReplayAnswer = TypeOf<typeof replayAnswer>

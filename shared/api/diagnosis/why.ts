@@ -7,78 +7,73 @@ import type { TypeOf } from '../type-of.ts'
 /** Why a task waits, runs or has ended: the query and the answer of `GET /v1/tasks/{id}/why`. */
 
 export const whyQuery = strict({
-  canvasId: optional(name(KEY_CHARACTERS_MAX + 20)).meta({
-    description:
-      'The canvas of a member that is not published yet. Its answer has the reason `canvas` or `skipped`',
-  }),
+  /** The canvas of a member that is not published yet. Its answer has the reason `canvas` or `skipped`. @default none */
+  canvasId: optional(name(KEY_CHARACTERS_MAX + 20)),
 })
 
 export type WhyQuery = TypeOf<typeof whyQuery>
 
 const whyHolder = z.object({
   /** The task that holds a permit. */
-  taskId: z.string().describe('The task that holds a permit.'),
+  taskId: z.string(),
+  /** Since when the task holds it. */
   since: shownTime,
 })
 
 const whyLimit = z.object({
+  /** Whether the limit bounds starts per period, or runs at a time. */
   kind: z.enum(['rate', 'concurrency']),
   /** The type, or the type and the value of the limit's key: `resize`, `resize=shop-7`. */
-  name: z
-    .string()
-    .describe("The type, or the type and the value of the limit's key: `resize`, `resize=shop-7`."),
+  name: z.string(),
   /** How many starts a period allows, or how many runs at a time. */
-  max: optional(count).describe('How many starts a period allows, or how many runs at a time.'),
+  max: optional(count),
   /** The period of a rate limit, in milliseconds. */
-  perMs: optional(count).describe('The period of a rate limit, in milliseconds.'),
+  perMs: optional(count),
   /** How many permits are held. */
-  held: optional(count).describe('How many permits are held.'),
+  held: optional(count),
   /** The holders of permits, longest first: at most ten. */
-  holders: optional(z.array(whyHolder)).describe('The holders of permits, longest first: at most ten.'),
+  holders: optional(z.array(whyHolder)),
 })
 
 const whyQueue = z.object({
   /** The type whose queue or whose ready tasks the task stands among. */
-  type: z.string().describe('The type whose queue or whose ready tasks the task stands among.'),
+  type: z.string(),
   /** About how many messages wait in the queue. */
-  messages: optional(count).describe('About how many messages wait in the queue.'),
+  messages: optional(count),
   /** When the open task of the type that was due first was due. */
-  oldestDueAt: optional(shownTime).describe('When the open task of the type that was due first was due.'),
+  oldestDueAt: optional(shownTime),
   /** For types that are claimed from the index: at least so many tasks come before it, counted up to 100. */
-  before: optional(count).describe(
-    'For types that are claimed from the index: at least so many tasks come before it, counted up to 100.',
-  ),
+  before: optional(count),
 })
 
 export const whyAnswer = z
   .object({
+    /** The id of the task. */
     id: z.string(),
+    /** How far the task is. `pending` and `skipped` are of members of a canvas that are not published. */
     status: z.enum(MEMBER_STATUSES),
+    /** The reason. The guide on waiting has a table of all. */
     reason: z.enum(WHY_REASONS),
     /** One sentence: for what the task waits, since when, until when, and which task or worker is in the way. */
-    sentence: z
-      .string()
-      .describe(
-        'One sentence: for what the task waits, since when, until when, and which task or worker is in the way.',
-      ),
+    sentence: z.string(),
     /** What a caller can do, or that nothing need be done. */
-    next: z.string().describe('What a caller can do, or that nothing need be done.'),
+    next: z.string(),
+    /** Since when the reason holds. */
     since: optional(shownTime),
+    /** Until when the task waits at least, or the lease of its run lasts. */
     until: optional(shownTime),
+    /** The limit that the task waits for. */
     limit: optional(whyLimit),
     /** The worker that runs the task, or that is to take it. */
-    holder: optional(z.string()).describe('The worker that runs the task, or that is to take it.'),
+    holder: optional(z.string()),
+    /** What stands before the task. */
     queue: optional(whyQueue),
     /** The last sign of life of a worker that may take the task, or that runs it. */
-    lastWorkerSeenAt: optional(shownTime).describe(
-      'The last sign of life of a worker that may take the task, or that runs it.',
-    ),
+    lastWorkerSeenAt: optional(shownTime),
     /** The newest log lines of the last run without success. */
-    log: optional(z.string()).describe('The newest log lines of the last run without success.'),
+    log: optional(z.string()),
     /** The dead letter that was the message for which the task waits. */
-    deadLetterId: optional(z.string()).describe(
-      'The dead letter that was the message for which the task waits.',
-    ),
+    deadLetterId: optional(z.string()),
   })
   .meta({ id: 'Why' })
 

@@ -9,7 +9,7 @@
  * says when a dead letter is the reason why a task waits.
  */
 
-import type { DEAD_LETTER_KINDS, SYSTEM_QUEUES } from '../states.ts'
+import type { SYSTEM_QUEUES } from '../states.ts'
 
 const DAY_MS = 24 * 3_600_000
 /** A dead letter is kept this long after it arrived in the table: as long as SQS keeps a message at most. */
@@ -54,8 +54,6 @@ export type LetterSubject =
   /** A round of the sweeper that EventBridge Scheduler could not start. */
   | { readonly kind: 'round' }
   | { readonly kind: 'unreadable' }
-
-export type LetterKind = (typeof DEAD_LETTER_KINDS)[number]
 
 /** A dead letter without its body. Times in ms. */
 export type DeadLetter = {

@@ -91,5 +91,6 @@ function clearable<Rules extends Readonly<Record<string, Rule>>>(rules: Rules): 
 export const patchedOptionRules = {
   ...clearable(optionRules),
   retry: orNull(objectOf({}, clearable(retryFields))),
+  /** Higher comes first. @default the present priority */
   priority: orNull(priorityRule),
 }

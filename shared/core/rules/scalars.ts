@@ -104,6 +104,8 @@ function isTime(text: string): boolean {
   return exists && Date.parse(text) >= 0
 }
 
+export const traceparentRule = text('a W3C traceparent', isTraceparent, { pattern: TRACEPARENT.source })
+
 export function isTraceparent(value: string): boolean {
   return TRACEPARENT.test(value)
 }

@@ -53,16 +53,32 @@ const receiverUrl: Rule<string> = {
 const webhook = objectOf(
   {},
   {
+    /** The URL of the receiver. @default the URL in each task's input */
     url: receiverUrl,
+    /** How long a call may take, in milliseconds. @default 10,000 */
     timeoutMs: duration(1, WEBHOOK_TIMEOUT_MS_MAX),
+    /** The name of the secret in Secrets Manager that signs the calls. @default calls are not signed */
     secretName: name(SECRET_NAME_CHARACTERS_MAX),
+    /** Whether private and loopback addresses may be called. @default false */
     allowPrivate: flag(),
   },
 )
 
 const stepAction = objectOf(
-  { type: typeNameRule },
-  { input: anything<Json>('Any JSON'), timeoutMs: duration(1), deadlineMs: duration(1), retry: retryRule },
+  {
+    /** The type whose workers do it. */
+    type: typeNameRule,
+  },
+  {
+    /** The input in place of the flow's parameters. @default the parameters */
+    input: anything<Json>('Any JSON'),
+    /** Time limit of one run, in milliseconds. @default that of the type */
+    timeoutMs: duration(1),
+    /** Time limit from the first claim, in milliseconds, retries included. @default that of the type */
+    deadlineMs: duration(1),
+    /** How failures are retried, where it differs from the type. @default as the type says */
+    retry: retryRule,
+  },
 )
 
 const stepName: Rule<string> = text(
@@ -71,7 +87,20 @@ const stepName: Rule<string> = text(
   { minLength: 1, maxLength: TYPE_CHARACTERS_MAX },
 )
 
-const steps = listOf(objectOf({ name: stepName, do: stepAction }, { undo: stepAction }), {
+const step = objectOf(
+  {
+    /** The name of the step, unique in the flow. */
+    name: stepName,
+    /** What does the step. */
+    do: stepAction,
+  },
+  {
+    /** What undoes the step, after a later step has failed for good. @default nothing */
+    undo: stepAction,
+  },
+)
+
+const steps = listOf(step, {
   min: 1,
   max: STEPS_MAX,
   together: stepNameProblems,
@@ -111,41 +140,79 @@ const inputSchema: Rule<{ readonly [name: string]: Json }> = {
 
 const limitKey: Rule<string> = name(TYPE_CHARACTERS_MAX)
 
+const kindField = {
+  /**
+   * What serves the tasks: `handler` a deployed function or worker, `http` workers that claim over HTTP, `webhook` a call of a URL,
+   * `flow` the types of its steps.
+   */
+  kind: oneOf(...TYPE_KINDS),
+}
+
 const typeFields = {
-  defaults: objectOf({}, { priority: priorityRule, ...optionRules }),
+  /** The options of tasks that do not set their own. @default those of the system */
+  defaults: objectOf(
+    {},
+    {
+      /** Higher comes first. @default 0 */
+      priority: priorityRule,
+      ...optionRules,
+    },
+  ),
+  /** The order in which its tasks run. @default `priority` for kind `http`, else `arrival` */
   ordering: oneOf(...ORDERINGS),
-  /** With `key` (an input field, `userId` or `fairnessKey`), each value of that field has this limit of its own. */
+  /** With `key` (an input field, `userId` or `fairnessKey`), each value of that field has this limit of its own. @default no limits */
   limits: objectOf(
     {},
     {
-      /** At most `limit` starts in any `perMs`. */
+      /** At most `limit` starts in any `perMs`. @default no limit */
       rate: objectOf(
-        { limit: whole(1, RATE_STARTS_MAX), perMs: duration(RATE_PERIOD_MS_MIN, RATE_PERIOD_MS_MAX) },
-        { key: limitKey },
+        {
+          /** How many runs may start in any span of `perMs`. */
+          limit: whole(1, RATE_STARTS_MAX),
+          /** The span, in milliseconds. */
+          perMs: duration(RATE_PERIOD_MS_MIN, RATE_PERIOD_MS_MAX),
+        },
+        {
+          /** A field of the input, `userId` or `fairnessKey`. @default one limit for the type */
+          key: limitKey,
+        },
       ),
-      /** At most `max` runs at a time. */
-      concurrency: objectOf({ max: whole(1, PERMITS_MAX) }, { key: limitKey }),
+      /** At most `max` runs at a time. @default no limit */
+      concurrency: objectOf(
+        {
+          /** How many runs may be under way at a time. */
+          max: whole(1, PERMITS_MAX),
+        },
+        {
+          /** A field of the input, `userId` or `fairnessKey`. @default one limit for the type */
+          key: limitKey,
+        },
+      ),
     },
   ),
+  /** The partitions of its indexes. The number may only grow. @default 4 */
   shards: whole(1, SHARDS_MAX),
-  /** Whether changes of its tasks are published as events. */
+  /** Whether changes of its tasks are published as events. @default false */
   events: flag(),
+  /** For kind `webhook`: how the receiver is called. @default each task's input has the URL */
   webhook,
-  /** The steps of a type of kind `flow`. */
+  /** For kind `flow`: the steps, in order. @default none */
   steps,
+  /** For kind `flow`: whether a cancelled task undoes the steps that were done. @default undo */
   onCancel: oneOf('undo', 'leave'),
   /** The JSON Schema of the input, from which forms are made. Nothing is checked against it. */
   inputSchema,
 }
 
 /** The configuration of a task type, field by field. `configurationProblems` checks the fields together. */
-export const typeRule = objectOf({ kind: oneOf(...TYPE_KINDS) }, typeFields)
+export const typeRule = objectOf(kindField, typeFields)
 
 /** The body that sets a configuration over the HTTP API. `ifRevision` names the revision of the type that it is meant for. */
-export const givenTypeRule = objectOf(
-  { kind: oneOf(...TYPE_KINDS) },
-  { ...typeFields, ifRevision: revisionRule },
-)
+export const givenTypeRule = objectOf(kindField, {
+  ...typeFields,
+  /** The revision that the change is meant for. Another present one refuses the request with 409. @default any */
+  ifRevision: revisionRule,
+})
 
 type GivenConfiguration = Pick<TypeConfiguration, 'kind'> & Partial<TypeConfiguration>
 

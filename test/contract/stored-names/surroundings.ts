@@ -1,8 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Topic } from 'aws-cdk-lib/aws-sns'
-import { allRoutes } from '../../../functions/http/all-routes.ts'
-import { openApiOf } from '../../../functions/http/openapi.ts'
 import type { MetricName } from '../../../shared/ports/machine.ts'
 import { aSystem, readTemplate } from '../../infra/synthesised.ts'
 import { type Names, walk } from './names.ts'
@@ -127,7 +125,7 @@ type Schema = Readonly<Record<string, unknown>>
 
 /** The names in the OpenAPI document: operations with their parameters, and every property of requests and answers. */
 export function noteHttp(names: Names): void {
-  const { paths, components } = openApiOf(allRoutes) as {
+  const { paths, components } = JSON.parse(readFileSync('functions/http/openapi.json', 'utf8')) as {
     paths: Record<string, Record<string, Schema>>
     components: { schemas: Record<string, Schema> }
   }

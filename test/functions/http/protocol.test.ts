@@ -10,6 +10,13 @@ beforeAll(async () => {
   api = await anApi()
 })
 
+test('a whole number of 16 digits in the query is a number', async () => {
+  const remove = (revision: string) => api.call('DELETE', `${pathOf('jobs:none')}?ifRevision=${revision}`)
+
+  expect((await remove('9007199254740991')).status).toBe(404)
+  expect((await remove('9007199254740993')).status).toBe(400)
+})
+
 describe('a body', () => {
   const json = JSON.stringify({ type: 'jobs' })
 

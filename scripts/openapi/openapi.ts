@@ -1,0 +1,185 @@
+import type * as z from 'zod'
+import type { Route } from '../../functions/http/route.ts'
+import { problemAnswer } from '../../shared/api/problems.ts'
+import { type Documented, EXAMPLE_PATH, type Operation, TAGS } from './operations/operation.ts'
+import { OPERATIONS } from './operations/operations.ts'
+import { createRefusals, type Refusals } from './refusals.ts'
+import { openApiSchemas, type Schema, type Schemas } from './schemas.ts'
+
+/**
+ * Makes the OpenAPI 3.1 document of the HTTP API. It has four sources:
+ *
+ * - the routes (`functions/http`): methods, paths, the names of the operations, the schemas of queries and bodies;
+ * - the schemas (`shared/api`), with the comments on their members as descriptions (`schemas.ts`, `comments.ts`);
+ * - the operations (`operations/`): the words about each, the schemas of its answers, and its problems;
+ * - the problems (`refusals.ts`): what each code means, and what API Gateway answers by itself.
+ *
+ * `write.ts` writes the document to `functions/http/openapi.json`. The bundle of the API has it as a file beside itself, so a running
+ * function contains none of these words.
+ */
+export async function openApiOf(routes: readonly Route[]): Promise<Schema> {
+  refuseUndocumented(routes)
+  const schemas = await openApiSchemas()
+  const refusals = createRefusals()
+  schemas.schemaOf(problemAnswer)
+  const paths: Record<string, Schema> = {}
+  for (const route of routes) {
+    paths[route.path] = { ...paths[route.path], [route.method]: operationOf(route, schemas, refusals) }
+  }
+  return {
+    openapi: '3.1.0',
+    info: INFO,
+    servers: SERVERS,
+    tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
+    paths,
+    components: {
+      schemas: { ...sorted(schemas.components), GatewayRefusal: GATEWAY_REFUSAL },
+      responses: sorted(refusals.responses),
+      headers: HEADERS,
+      securitySchemes: SECURITY_SCHEMES,
+    },
+    security: [{}, { SigV4: [] }, { Bearer: [] }],
+  }
+}
+
+const INFO = {
+  title: 'Baton',
+  version: '1',
+  summary: 'Tasks that are published, claimed, run and finished.',
+  description:
+    'Bodies are JSON. Unknown fields are refused by name. Times are ISO 8601 in UTC. Durations are milliseconds, in fields that end in `Ms`. A refused request is answered with a problem document (RFC 9457); its `type` is stable, and a program may decide by it. Lists have pages: `nextCursor` of an answer is the `cursor` of the next request.',
+  license: { name: 'Apache 2.0', identifier: 'Apache-2.0' },
+}
+
+const SERVERS = [
+  { url: '/', description: 'The API that serves this document.' },
+  { url: 'http://127.0.0.1:7070', description: 'The local system on its usual port.' },
+]
+
+const SECURITY_SCHEMES = {
+  SigV4: {
+    type: 'apiKey',
+    in: 'header',
+    name: 'Authorization',
+    description:
+      'A signature of AWS, version 4, for the service `execute-api`: for a deployed API with `auth: iam`, and for the local system with `--auth iam`. The local system takes unsigned calls, too.',
+    'x-amazon-apigateway-authtype': 'awsSigv4',
+  },
+  Bearer: {
+    type: 'http',
+    scheme: 'bearer',
+    bearerFormat: 'JWT',
+    description: 'A token, for a deployed API to which its owner has added an authorizer for tokens.',
+  },
+}
+
+const GATEWAY_REFUSAL = {
+  type: 'object',
+  description: 'What API Gateway answers by itself. It is no problem document.',
+  properties: { message: { type: 'string', description: 'What API Gateway says.' } },
+  required: ['message'],
+}
+
+const HEADERS = {
+  RetryAfter: {
+    description: 'After how many seconds to try again.',
+    schema: { type: 'integer', minimum: 0 },
+  },
+}
+
+function refuseUndocumented(routes: readonly Route[]): void {
+  const served = routes.map(({ operation }) => operation)
+  const missing = served.filter(name => !OPERATIONS[name])
+  const extra = Object.keys(OPERATIONS).filter(name => !served.includes(name))
+  if (missing.length > 0)
+    throw new Error(`scripts/openapi/operations does not describe ${missing.join(', ')}`)
+  if (extra.length > 0)
+    throw new Error(`scripts/openapi/operations describes what has no route: ${extra.join(', ')}`)
+}
+
+function sorted(members: Readonly<Record<string, Schema>>): Record<string, Schema> {
+  return Object.fromEntries(Object.entries(members).sort(([one], [other]) => (one < other ? -1 : 1)))
+}
+
+function operationOf(route: Route, schemas: Schemas, { refusalsOf }: Refusals): Schema {
+  const operation = OPERATIONS[route.operation] as Operation
+  const { tag, summary, description, cost, answers, problems } = operation
+  const body = route.body ?? operation.body
+  return {
+    operationId: route.operation,
+    tags: [tag],
+    summary,
+    description: [description, cost && `Cost: ${cost}`].filter(Boolean).join('\n\n') || summary,
+    parameters: [...pathParameters(route, operation), ...queryParameters(route, operation, schemas)],
+    ...(body && { requestBody: requestBodyOf(route, body, operation, schemas) }),
+    responses: { ...answersOf(answers, schemas), ...refusalsOf(route.method, problems) },
+  }
+}
+
+function requestBodyOf(
+  { isBodyOptional = false }: Route,
+  body: z.ZodType,
+  { example }: Operation,
+  { schemaOf }: Schemas,
+): Schema {
+  const content = {
+    schema: schemaOf(body),
+    ...(example?.body !== undefined && { example: example.body }),
+  }
+  return { required: !isBodyOptional, content: { 'application/json': content } }
+}
+
+const IN_PATH =
+  'Percent-encode an id of letters, digits and . _ : @ , = + - (after the first colon also spaces and other letters). ' +
+  'Give every other id as ~ and the base64url of its UTF-8; any id may have this form. ' +
+  'Percent-encoded, an id with ? would end at the ?, and an id that ends in / and the name of an operation would name that operation. ' +
+  'The header Location has the right form.'
+
+/** What the parameters of paths name. */
+const PATH_PARAMETERS: Readonly<Record<string, string>> = {
+  id: 'The id of the task or of the canvas, such as `resize:img-1`.',
+  runId: 'The id of the run, from the claim.',
+  type: 'The name of the task type.',
+  name: 'The name of the schedule.',
+}
+
+function pathParameters({ path }: Route, { example }: Operation): Schema[] {
+  return [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
+    name,
+    in: 'path',
+    required: true,
+    description: `${PATH_PARAMETERS[name]} ${IN_PATH}`,
+    schema: { type: 'string', minLength: 1 },
+    example: example?.path?.[name] ?? EXAMPLE_PATH[name],
+  }))
+}
+
+function queryParameters({ query }: Route, { example }: Operation, { schemaOf }: Schemas): Schema[] {
+  if (!query) return []
+  const { properties = {} } = schemaOf(query) as { properties?: Readonly<Record<string, Schema>> }
+  return Object.entries(properties).map(([name, { description, ...schema }]) => ({
+    name,
+    in: 'query',
+    ...(description !== undefined && { description }),
+    schema,
+    ...(example?.query?.[name] !== undefined && { example: example.query[name] }),
+    ...(schema.type === 'array' && { style: 'form', explode: true }),
+  }))
+}
+
+function answersOf(answers: Operation['answers'], schemas: Schemas): Schema {
+  return Object.fromEntries(Object.entries(answers).map(([status, one]) => [status, answerOf(one, schemas)]))
+}
+
+function answerOf({ description, schema, contentType, location }: Documented, { schemaOf }: Schemas): Schema {
+  const content = contentType
+    ? { [contentType]: { schema: { type: 'string' } } }
+    : schema && { 'application/json': { schema: schemaOf(schema) } }
+  return {
+    description,
+    ...(location !== undefined && {
+      headers: { Location: { description: `The path of ${location}.`, schema: { type: 'string' } } },
+    }),
+    ...(content && { content }),
+  }
+}

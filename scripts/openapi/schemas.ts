@@ -1,0 +1,166 @@
+import { globSync } from 'node:fs'
+import { resolve } from 'node:path'
+import type ts from 'typescript-5'
+import * as z from 'zod'
+import { type Comments, type Member, readComments } from './comments.ts'
+
+/** A schema of the OpenAPI document: JSON Schema 2020-12. */
+export type Schema = { [name: string]: unknown }
+
+export type Schemas = {
+  /** The schema of what callers send or get. Schemas with an id become components, and are referred to. */
+  schemaOf(schema: z.ZodType): Schema
+  /** The schemas with an id, by their ids. */
+  readonly components: Readonly<Record<string, Schema>>
+}
+
+const ROOT = resolve(import.meta.dirname, '../..')
+
+/** Translates the schemas of `shared/api`. The comments on their members become descriptions. */
+export async function openApiSchemas(): Promise<Schemas> {
+  const files = globSync('shared/api/{*,*/*}.ts', { cwd: ROOT })
+    .filter(file => !file.endsWith('/index.ts'))
+    .sort()
+  const comments = readComments(ROOT, files)
+  const places = await placesOf(files)
+  const components: Record<string, Schema> = {}
+  const described = new Set<string>()
+  const schemaOf: Schemas['schemaOf'] = schema => {
+    // As the library writes inputs: objects in answers then stay open, so that a later version may add fields.
+    const io = 'input'
+    const { $schema: _dialect, $defs = {}, ...own } = z.toJSONSchema(schema, { io, unrepresentable: 'any' })
+    for (const [name, definition] of Object.entries($defs)) components[name] ??= inOpenApi(definition)
+    const translated = inOpenApi(own)
+    const place = places.get(schema)
+    if (!place) return translated
+    const type = comments.typeOf(place.file, place.name)
+    describe(translated, type, { comments, components, described, optionsOf: 'nothing' })
+    return translated
+  }
+  return { schemaOf, components }
+}
+
+type Place = { readonly file: string; readonly name: string }
+
+/** The file and the name under which each schema is exported. */
+async function placesOf(files: readonly string[]): Promise<ReadonlyMap<unknown, Place>> {
+  const places = new Map<unknown, Place>()
+  for (const file of files) {
+    const module: Record<string, unknown> = await import(resolve(ROOT, file))
+    for (const [name, value] of Object.entries(module)) {
+      if (value instanceof z.ZodType && !places.has(value)) places.set(value, { file, name })
+    }
+  }
+  return places
+}
+
+const REFERENCE = '#/components/schemas/'
+
+/** Changes references to definitions: OpenAPI keeps definitions in another place than JSON Schema. */
+function inOpenApi(schema: unknown): Schema {
+  return JSON.parse(JSON.stringify(schema).replaceAll('"#/$defs/', `"${REFERENCE}`))
+}
+
+type Describing = {
+  readonly comments: Comments
+  readonly components: Record<string, Schema>
+  /** The components that have their descriptions. */
+  readonly described: Set<string>
+  /** What sets the options of tasks among the members: it decides what holds for an option that is left out. */
+  readonly optionsOf: 'task' | 'patch' | 'type' | 'nothing'
+}
+
+/** The schemas of requests that set options of tasks. Answers show options in force, which have no defaults. */
+const SETS_OPTIONS: Readonly<Record<string, Describing['optionsOf']>> = {
+  Publish: 'task',
+  Callback: 'task',
+  CanvasTask: 'task',
+  ScheduledTask: 'task',
+  Patch: 'patch',
+  TypeConfiguration: 'type',
+}
+
+/** Writes the comments on the members of a type into the schema of its values, at every depth. */
+function describe(schema: Schema, type: ts.Type, all: Describing): void {
+  const { $ref, properties = {}, items, additionalProperties, anyOf, oneOf } = schema as Parts
+  if ($ref) describeComponent($ref.slice(REFERENCE.length), type, all)
+  for (const [name, member] of Object.entries(properties)) describeMember(member, name, type, all)
+  for (const part of [items, additionalProperties].filter(isSchema)) {
+    for (const element of all.comments.elementsOf(type)) describe(part, element, all)
+  }
+  for (const alternative of [...(anyOf ?? []), ...(oneOf ?? [])]) describe(alternative, type, all)
+  const discriminator = oneOf && discriminatorOf(oneOf, all.components)
+  if (discriminator) schema.discriminator = discriminator
+}
+
+/** The member whose constant tells the alternatives apart, if there is one. */
+function discriminatorOf(
+  alternatives: readonly Schema[],
+  components: Record<string, Schema>,
+): Schema | undefined {
+  const references = alternatives.map(({ $ref }) => String($ref))
+  const members = references.map(
+    reference => (components[reference.slice(REFERENCE.length)]?.properties ?? {}) as Record<string, Schema>,
+  )
+  const propertyName = Object.keys(members[0] ?? {}).find(name =>
+    members.every(one => one[name]?.const !== undefined),
+  )
+  if (propertyName === undefined) return undefined
+  const mapping = references.map((reference, index) => [members[index]?.[propertyName]?.const, reference])
+  return { propertyName, mapping: Object.fromEntries(mapping) }
+}
+
+type Parts = {
+  readonly $ref?: string
+  readonly properties?: Readonly<Record<string, Schema>>
+  readonly items?: unknown
+  readonly additionalProperties?: unknown
+  readonly anyOf?: readonly Schema[]
+  readonly oneOf?: readonly Schema[]
+}
+
+function isSchema(value: unknown): value is Schema {
+  return typeof value === 'object' && value !== null
+}
+
+function describeComponent(id: string, type: ts.Type, all: Describing): void {
+  const component = all.components[id]
+  if (!component || all.described.has(id)) return
+  all.described.add(id)
+  const description = all.comments.schema(id)
+  if (description !== undefined) component.description = description
+  describe(component, type, { ...all, optionsOf: SETS_OPTIONS[id] ?? 'nothing' })
+}
+
+function describeMember(member: Schema, name: string, type: ts.Type, all: Describing): void {
+  const documented = all.comments.memberOf(type, name)
+  if (!documented) return
+  const { comment } = documented
+  const whenLeftOut = defaultOf(documented, all.optionsOf)
+  const ending = whenLeftOut === undefined ? '' : ` Default: ${whenLeftOut}.`
+  if (comment !== undefined) member.description = `${comment}${ending}`
+  // The actions of a flow's step are of other types, whose options hold for them.
+  const isAction = all.optionsOf === 'type' && ['do', 'undo'].includes(name)
+  describe(member, documented.type, isAction ? { ...all, optionsOf: 'task' } : all)
+}
+
+/**
+ * What holds when a member is left out, in words. The document has no keyword `default`: what a type configures would be overridden by
+ * clients that send the defaults of the document, and generators make a field with a default required.
+ */
+function defaultOf(
+  { default: words, isOption }: Member,
+  optionsOf: Describing['optionsOf'],
+): string | undefined {
+  if (!isOption || words === undefined) return words
+  switch (optionsOf) {
+    case 'task':
+      return `that of the type, else ${words}`
+    case 'patch':
+      return 'the present value'
+    case 'type':
+      return words
+    case 'nothing':
+      return undefined
+  }
+}
