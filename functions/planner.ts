@@ -2,6 +2,7 @@ import type { DynamoDBBatchResponse, DynamoDBRecord, DynamoDBStreamEvent } from 
 import { limitChangeIn } from '../shared/aws/dynamo/limits/limit-changes.ts'
 import { workerChangeIn } from '../shared/aws/dynamo/worker/worker-changes.ts'
 import { BatonError } from '../shared/core/errors.ts'
+import { createActivityMeter } from '../shared/runtime/activity/activity.ts'
 import { countOutcomes } from '../shared/runtime/events/count-outcomes.ts'
 import { createEventPublisher, type StreamChange } from '../shared/runtime/events/events.ts'
 import { countFailures } from '../shared/runtime/failures/failures.ts'
@@ -14,8 +15,9 @@ import { composePlanningSystem } from './compose/compose-timers.ts'
 const system = composePlanningSystem()
 const heads = composeHeadReader()
 const publishEvents = createEventPublisher(composeEventSystem(system))
+const activity = createActivityMeter(system)
 
-/** The planner, which reads the table's stream. It plans what each change calls for, publishes events, and counts outcomes and failures. */
+/** The planner, which reads the table's stream. It plans what each change calls for, publishes events, and counts outcomes, failures and activity. */
 export async function handler(event: DynamoDBStreamEvent): Promise<DynamoDBBatchResponse> {
   const changes = (await Promise.all(event.Records.map(readChange))).flat()
   const tasks = changes.filter(change => 'task' in change)
@@ -28,7 +30,7 @@ export async function handler(event: DynamoDBStreamEvent): Promise<DynamoDBBatch
   const failed = planned.flatMap(positions => positions ?? [])
   const batch = { positions: event.Records.map(positionOf), failed }
   countOutcomes(system, tasks, batch)
-  await countFailures(system, tasks, batch)
+  await Promise.all([countFailures(system, tasks, batch), activity.count(tasks, batch)])
   flushMetrics()
   return { batchItemFailures: failed.map(itemIdentifier => ({ itemIdentifier })) }
 }

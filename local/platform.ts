@@ -11,6 +11,7 @@ import { awsEnvironment } from './functions/spec.ts'
 import { createFaults, type Faults } from './gateway/faults.ts'
 import { type Gateway, startGateway } from './gateway/gateway.ts'
 import { createMeter, type Meter } from './gateway/meter.ts'
+import { startCosts } from './http/costs.ts'
 import { type ApiServer, startApiServer } from './http/http.ts'
 import { cloudLog } from './log-line.ts'
 import { createMappings, type KeptCheckpoints, type Mappings } from './mappings/mappings.ts'
@@ -65,7 +66,11 @@ export async function startPlatform(options: LocalCloudOptions, closing: Closing
   const [meter, faults] = [createMeter(), createFaults()]
   const gateway = await startGateway(meter, faults, accessKey, log)
   closing.part(gateway.stop)
+  // A system that demands signatures serves no costs: they would be its only answer without one.
+  const costs = options.auth === 'iam' ? undefined : startCosts(meter)
+  if (costs) closing.part(costs.stop)
   const api = await startApiServer({
+    costs: costs?.serve,
     port: options.apiPort ?? DEFAULT_API_PORT,
     allowedHosts: options.allowedHosts,
     dashboardDir: options.dashboardDir,

@@ -24,6 +24,7 @@ const browser = await chromium.launch({
   executablePath: values.chromium,
   args: process.getuid?.() === 0 ? ['--no-sandbox'] : [],
 })
+await putSchedules()
 const pages = await findPages()
 for (const theme of ['light', 'dark'] as const)
   for (const size of ['desktop', 'phone'] as const) await takeAll(browser, theme, size)
@@ -42,6 +43,23 @@ async function takeAll(of: Browser, colorScheme: 'light' | 'dark', size: keyof t
   await context.close()
 }
 
+/** Schedules for the pictures. The demonstration has none that stay. */
+async function putSchedules(): Promise<void> {
+  const task = { type: 'word-count', input: { text: 'The baton passes from hand to hand.' } }
+  const schedules = {
+    'morning-edition': { cron: '0 6 * * *', timezone: 'Europe/Berlin', task },
+    'weekly-digest': { cron: '30 9 * * 1', task },
+    'every-four-hours': { everyMs: 4 * 3_600_000, task },
+  }
+  for (const [name, body] of Object.entries(schedules)) {
+    await fetch(`${values.url}/v1/schedules/${name}`, {
+      method: 'PUT',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    })
+  }
+}
+
 /** The pages, with tasks of the demonstration that show much. */
 async function findPages(): Promise<Record<string, string>> {
   const [failed, flow, member] = await Promise.all([
@@ -52,7 +70,13 @@ async function findPages(): Promise<Record<string, string>> {
   const path = (place: string, id: string | undefined) => `/${place}/${encodeURIComponent(id ?? 'none')}`
   return {
     ...{ overview: '/', tasks: '/tasks', types: '/types', type: '/types/edition' },
-    ...{ schedules: '/schedules', workers: '/workers', failures: '/failures', events: '/events' },
+    ...{
+      schedules: '/schedules',
+      workers: '/workers',
+      failures: '/failures',
+      events: '/events',
+      'dead-letters': '/dead-letters',
+    },
     task: path('tasks', failed?.id),
     flow: path('tasks', flow?.id),
     canvas: path('canvases', member?.canvasId),

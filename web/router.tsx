@@ -32,6 +32,9 @@ const tasks = createRoute({
 const task = createRoute({
   getParentRoute: under,
   path: '/tasks/$id',
+  // The canvas of a member, which knows why a task is not published yet.
+  validateSearch: ({ canvasId }: Record<string, unknown>): { canvasId?: string } =>
+    typeof canvasId === 'string' ? { canvasId } : {},
   component: lazyRouteComponent(() => import('./task/task-page.tsx'), 'TaskPage'),
 })
 const canvas = createRoute({
@@ -64,6 +67,11 @@ const failures = createRoute({
   path: '/failures',
   component: lazyRouteComponent(() => import('./failures/failures-page.tsx'), 'FailuresPage'),
 })
+const deadLetters = createRoute({
+  getParentRoute: under,
+  path: '/dead-letters',
+  component: lazyRouteComponent(() => import('./dead-letters/dead-letters-page.tsx'), 'DeadLettersPage'),
+})
 const events = createRoute({
   getParentRoute: under,
   path: '/events',
@@ -81,6 +89,7 @@ export const router = createRouter({
     schedules,
     workers,
     failures,
+    deadLetters,
     events,
   ]),
   parseSearch,

@@ -11,11 +11,13 @@ import type { DeadLetterQueue } from '../../shared/ports/messages.ts'
 import type { DeadLetterStore } from '../../shared/ports/stores.ts'
 import type { DiagnosticSystem } from '../../shared/runtime/kernel/system.ts'
 import { composeHeadReader, composeSystem } from './compose.ts'
+import { composeActivityStore } from './compose-activity.ts'
 
-/** Composes the system of a function that explains dead letters and sends them again. Other functions do not load this file. */
+/** Composes the system of a function that shows activity, explains dead letters and sends them again. Other functions do not load this file. */
 export function composeDiagnosticSystem(): DiagnosticSystem {
   const resender = createSqsResender(createSqs(), systemOfEnvironment())
-  return { ...composeSystem(), deadLetters: composeDeadLetterStore(), resender }
+  const [activity, deadLetters] = [composeActivityStore(), composeDeadLetterStore()]
+  return { ...composeSystem(), activity, deadLetters, resender }
 }
 
 /** Composes the store of dead letters. */

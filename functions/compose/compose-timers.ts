@@ -6,6 +6,7 @@ import { createFarTimers } from '../../shared/aws/scheduler/far-timers.ts'
 import { encodeMinute } from '../../shared/aws/sqs/wire.ts'
 import type { PlanningSystem } from '../../shared/runtime/kernel/system.ts'
 import { composeSystem } from './compose.ts'
+import { composeActivityStore } from './compose-activity.ts'
 
 /**
  * Scheduler throttles above 250 to 5,000 new schedules a second, by region. After a throttled attempt the SDK waits a random
@@ -33,5 +34,5 @@ export function composePlanningSystem(): PlanningSystem {
       message: minute => encodeMinute({ minute }),
     },
   )
-  return { ...composeSystem(), timers }
+  return { ...composeSystem(), activity: composeActivityStore(), timers }
 }

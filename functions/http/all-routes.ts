@@ -4,6 +4,7 @@ import { claimRoutes } from './routes/claims.ts'
 import { deadLetterRoutes } from './routes/dead-letters.ts'
 import { eventRoutes } from './routes/events.ts'
 import { failureRoutes } from './routes/failures.ts'
+import { loadRoutes } from './routes/load.ts'
 import { previousRoutes } from './routes/previous.ts'
 import { publishRoutes } from './routes/publish.ts'
 import { runBatchRoutes } from './routes/run-batches.ts'
@@ -30,6 +31,7 @@ export const allRoutes: readonly Route[] = [
   ...failureRoutes,
   ...workerRoutes,
   ...eventRoutes,
+  ...loadRoutes,
   ...deadLetterRoutes,
   ...serviceRoutes,
 ]

@@ -191,7 +191,7 @@ function respond({ status, body, headers = {} }: Answer): Response {
 /** Query parameters that may be repeated. */
 const LIST_PARAMETERS = ['status', 'tag', 'type']
 /** Query parameters that are numbers. All others are texts. */
-const NUMBER_PARAMETERS = ['limit', 'ifRevision']
+const NUMBER_PARAMETERS = ['limit', 'ifRevision', 'atMost', 'minutes']
 
 /** Returns the query as an object. If a caller repeats a single parameter, it becomes a list, and the schema refuses the list. */
 function readQuery(search: URLSearchParams): Record<string, unknown> {

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { INPUT_SCHEMA_BYTES_MAX } from '../../shared/core/bounds.ts'
 import { BatonError } from '../../shared/core/errors.ts'
 import { refuseConfiguration } from '../../shared/core/rules/type-configuration.ts'
 import type { TypeConfiguration } from '../../shared/core/types/task-type.ts'
@@ -28,7 +29,7 @@ const WORDS = {
 
 type Kind = keyof typeof WORDS
 
-type Exported = TaskSpec & { readonly kind: Kind }
+type Exported = TaskSpec & { readonly kind: Kind; readonly input?: InputSchema }
 
 /**
  * Loads `entry` (a path relative to the working directory) and returns the task definition that it exports: its only one, or
@@ -100,7 +101,12 @@ function allOf(kind: Kind, exported: ReadonlyMap<string, Exported>): Map<string,
   return new Map([...exported].filter(([, one]) => one.kind === kind))
 }
 
-function found(entry: string, exportName: string, { type, config, tasks }: TaskSpec): FoundDefinition {
+function found(
+  entry: string,
+  exportName: string,
+  { type, config: given, input, tasks }: Exported,
+): FoundDefinition {
+  const config = withInputSchema(given, input)
   refuseUnserialisable(config, `${entry}, ${exportName}`)
   // `defineTask` and `defineFlow` have checked theirs. A definition written by hand is checked here.
   refuseConfiguration(`${entry}, '${type}'`, config)
@@ -184,4 +190,37 @@ function refuseUnserialisable(config: TypeConfiguration, place: string): void {
     }
     return value
   })
+}
+
+/** A Standard Schema. Libraries such as zod, from 4.2 on, say by `jsonSchema` what their schemas are as JSON Schema. */
+type InputSchema = {
+  readonly '~standard'?: {
+    readonly jsonSchema?: { input(options: { readonly target: string }): unknown }
+  }
+}
+
+const TARGET = 'draft-2020-12'
+
+/**
+ * The configuration with the JSON Schema of the input, from which the dashboard makes its form. It is left out when the library gives
+ * none, when JSON Schema cannot express the input, and when it is too large: a form is a convenience, and never stops a deployment.
+ */
+function withInputSchema(config: TypeConfiguration, input: InputSchema | undefined): TypeConfiguration {
+  const schema = jsonSchemaOf(input)
+  return schema === undefined || config.inputSchema ? config : { ...config, inputSchema: schema }
+}
+
+function jsonSchemaOf(input: InputSchema | undefined): TypeConfiguration['inputSchema'] {
+  try {
+    const schema = input?.['~standard']?.jsonSchema?.input({ target: TARGET })
+    if (typeof schema !== 'object' || schema === null) return undefined
+    // What JSON cannot hold, such as functions that a library attaches, is dropped.
+    const { $schema: _dialect, ...plain } = JSON.parse(JSON.stringify(schema)) as NonNullable<
+      TypeConfiguration['inputSchema']
+    >
+    const bytes = Buffer.byteLength(JSON.stringify(plain))
+    return bytes <= INPUT_SCHEMA_BYTES_MAX ? plain : undefined
+  } catch {
+    return undefined
+  }
 }

@@ -89,13 +89,15 @@ export type ApiSettings = {
   readonly port: number
   readonly allowedHosts: readonly string[] | undefined
   readonly dashboardDir: string | undefined
+  /** Serves the metered costs to the dashboard. */
+  readonly costs: RequestHandler | undefined
   readonly authentication: Authentication
   readonly log: (line: string) => void
 }
 
 /** Listens for the HTTP API at once, because functions' environments contain its address. */
 export async function startApiServer(settings: ApiSettings): Promise<ApiServer> {
-  const { port, allowedHosts = [], dashboardDir } = settings
+  const { port, allowedHosts = [], dashboardDir, costs } = settings
   const pages = dashboardDir === undefined ? undefined : servePages(dashboardDir)
   let serve: Serve = async () => unavailable
   let stream: RequestHandler | undefined
@@ -103,7 +105,7 @@ export async function startApiServer(settings: ApiSettings): Promise<ApiServer> 
   const server: Server = createServer((request, response) => {
     const refusal = admit(request)
     if (refusal) return send(response, refusal)
-    if (stream?.(request, response) || pages?.(request, response)) return
+    if ([stream, costs, pages].some(handle => handle?.(request, response))) return
     readLimited(request)
       .then(body => (body ? serve(request, body) : tooLarge))
       .catch(() => serverError)

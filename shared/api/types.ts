@@ -104,6 +104,10 @@ export const typeAnswer = z
     ),
     /** Whether a cancelled flow undoes the steps that were done. */
     onCancel: optional(z.enum(['undo', 'leave'])),
+    /** The JSON Schema of the input, from which forms are made. */
+    inputSchema: optional(z.record(z.string(), json)).describe(
+      'The JSON Schema of the input, from which forms are made.',
+    ),
     /** Whether the type is paused. */
     paused: z.boolean(),
     /** The time since which a deployed handler serves the type. */

@@ -55,6 +55,10 @@ export const RETRIES_MAX = 1_000
 /** Steps of a flow. The flow's head keeps a record of each step and is written twice per step. */
 export const STEPS_MAX = 100
 /** Bytes of all steps of a flow type as JSON. They are stored in the item of their type. */
+/** The minutes of activity that an answer shows. */
+export const ACTIVITY_MINUTES_MAX = 120
+/** The JSON Schema of a type's input. */
+export const INPUT_SCHEMA_BYTES_MAX = 32 * KB
 export const STEPS_BYTES_MAX = 100 * KB
 /** Bytes of a flow's resolved steps. They are one item, which each process that works on such flows reads once. */
 export const FLOW_DEFINITION_BYTES_MAX = 180 * KB

@@ -4,6 +4,7 @@
  * when its service does not answer.
  */
 
+import type { ActivityCount } from '../core/activity/activity.ts'
 import type { BodyWrite, Change } from '../core/change/change.ts'
 import type { DeadLetter } from '../core/dead-letters/dead-letters.ts'
 import type { LostMessage } from '../core/dead-letters/lost-message.ts'
@@ -62,8 +63,8 @@ export type TaskStore = {
   runRecords(id: string, born: string, limit: number): Promise<EndedRun[]>
   /** Reads one page of an index partition, in its order. The page may be stale by seconds. */
   page(query: IndexQuery): Promise<IndexPage>
-  /** Counts the entries in a range of an index partition. */
-  count(range: IndexRange): Promise<number>
+  /** Counts the entries in a range of an index partition, up to `atMost` of them. */
+  count(range: IndexRange, atMost?: number): Promise<number>
 }
 
 export type IndexRange = {
@@ -194,6 +195,14 @@ export type FailureStore = {
   add(count: FailureCount): Promise<void>
   /** Reads at most `most` counts of a type from an hour on, newest hour first. Eventually consistent. */
   since(type: string, hour: number, most: number): Promise<FailureCount[]>
+}
+
+/** Stores how many tasks of a type were published, started and ended, by minute. */
+export type ActivityStore = {
+  /** Adds to the counts of a minute. A repeated call counts again. */
+  add(count: ActivityCount): Promise<void>
+  /** Reads the counts of a type from a minute on, oldest first: at most those of some two hours. Eventually consistent. */
+  since(type: string, minute: number): Promise<ActivityCount[]>
 }
 
 /** Stores dead letters with their bodies, and the notes that they leave beside tasks. Expired ones count as gone. */

@@ -9,7 +9,7 @@ import { presentOperations } from './tasks.ts'
 
 /** A task type as the API shows it, with the system's defaults filled in. */
 export function presentType(type: TaskType): ApiType {
-  const { kind, defaults, limits, webhook, steps, onCancel } = type.configuration
+  const { kind, defaults, limits, webhook, steps, onCancel, inputSchema } = type.configuration
   const warnings = scaleWarnings(type.configuration)
   return {
     ...defined({
@@ -23,6 +23,7 @@ export function presentType(type: TaskType): ApiType {
       webhook: webhook && shownWebhook(webhook),
       steps,
       onCancel: kind === 'flow' ? (onCancel ?? 'undo') : undefined,
+      inputSchema,
       paused: type.paused,
       handlerSince: isoOf(type.handlerSince),
       createdAt: iso(type.createdAt),

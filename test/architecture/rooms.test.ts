@@ -56,6 +56,7 @@ const CONCEPTS: Readonly<Record<string, string>> = {
   'shared/worker/console-log.ts': 'the log of a worker without one of its own',
   'web/api/task-rows.ts': 'rows of lists that take their statuses from events',
   'web/failures/searched-part.ts': 'the part of an error by which its tasks are found',
+  'web/types/edit-dialog.tsx': 'the dialog that changes a type',
   'web/shell/help.tsx': 'the list of all keys',
 }
 

@@ -2,6 +2,7 @@ import { createMemoryCanvasStore } from '../../shared/testing/stores/canvas-stor
 import { createManualClock } from '../../shared/testing/stores/clock.ts'
 import { createMemoryLimitStore } from '../../shared/testing/stores/limit-store.ts'
 import {
+  createMemoryActivityStore,
   createMemoryFailureStore,
   createMemoryRecordStore,
 } from '../../shared/testing/stores/record-store.ts'
@@ -25,6 +26,7 @@ async function memoryStores(): Promise<Stores> {
     limits: createMemoryLimitStore(),
     turns: createMemoryTurnStore(),
     failures: createMemoryFailureStore(),
+    activity: createMemoryActivityStore(),
     deadLetters: createMemoryDeadLetterStore(clock),
     records: createMemoryRecordStore(clock),
     targets: createMemoryTargets(clock),

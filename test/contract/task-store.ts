@@ -1,5 +1,6 @@
 import { describe } from 'vitest'
 import type { Stores } from '../support/dynamo/dynamo-stores.ts'
+import { activityContract } from './activity.ts'
 import { canvasesContract } from './canvas/canvases.ts'
 import { deadLettersContract } from './dead-letters.ts'
 import { failuresContract } from './failures.ts'
@@ -31,6 +32,7 @@ export function storesContract(makeStores: MakeStores): void {
   describe('limits', () => limitsContract(makeStores))
   describe('turns', () => turnsContract(makeStores))
   describe('failures', () => failuresContract(makeStores))
+  describe('activity', () => activityContract(makeStores))
   describe('dead letters', () => deadLettersContract(makeStores))
   describe('records', () => recordsContract(makeStores))
   describe('canvases', () => canvasesContract(makeStores))

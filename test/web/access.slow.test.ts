@@ -18,6 +18,7 @@ const PAGES = [
   '/tasks/probe%3Afails',
   '/canvases/canvas%3Aalbum',
   '/failures',
+  '/dead-letters',
   '/types',
   '/types/probe',
   '/schedules',

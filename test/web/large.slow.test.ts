@@ -4,7 +4,7 @@ import type { LocalSystem } from '../support/local-system/local-system.ts'
 import { chromiumPath, openBrowser, openReader } from '../support/web/browser.ts'
 import { startSystemWithDashboard } from '../support/web/dashboard.ts'
 
-/** Lists and groups of 10,000 tasks. The API's answers are made up: the pages are under test, not the table. */
+/** Lists and groups of 10,000 tasks. Answers are made up where the pages are under test, not the table. */
 
 const TASKS = 10_000
 const PAGE_TASKS = 50
@@ -78,10 +78,27 @@ describe.skipIf(chromiumPath === undefined)('10,000 tasks', () => {
     await page.locator('.member').first().waitFor()
 
     while ((await page.locator('.member').count()) < 1_000) {
-      await page.getByRole('button', { name: 'Show more of 10,000 tasks' }).click()
+      await page.getByRole('button', { name: 'Show more: ' }).click()
       await page.waitForTimeout(5)
     }
 
     expect(await page.getByText('10,000').first().isVisible()).toBe(true)
+  })
+
+  it('that one group has published are shown as a whole, and a thousand at a time', async () => {
+    await system.call('PUT', '/v1/types/by-hand', { kind: 'http' })
+    const group = Array.from({ length: TASKS }, () => ({ type: 'by-hand' }))
+    const { status } = await system.call('POST', '/v1/canvases', { key: 'crowd', group })
+    expect(status).toBe(202)
+    const { page } = await openReader(browser, system.cloud.apiUrl)
+
+    await page.goto('/canvases/canvas%3Acrowd')
+    await page.locator('.tile strong').getByText('10,000').waitFor()
+    await page.getByRole('button', { name: 'Show more: 100 of 10,000 tasks' }).click()
+    await page.getByRole('button', { name: 'Show more: 1,100 of 10,000 tasks' }).waitFor()
+
+    expect(await page.locator('.member').count()).toBe(1_100)
+    await page.locator('.member').nth(1_050).click()
+    await page.waitForURL('**/tasks/by-hand*')
   })
 })

@@ -36,6 +36,7 @@ describe.skipIf(chromiumPath === undefined)('the dashboard', () => {
     ['/tasks/by-hand%3Aletter-1', 'letter-1', 'Timeline'],
     ['/canvases/canvas%3Aalbum', 'canvas:album', 'Graph'],
     ['/failures', 'Failures', 'Nothing has failed'],
+    ['/dead-letters', 'Dead letters', 'No message was given up'],
     ['/types', 'Types', 'by-hand'],
     ['/types/by-hand', 'by-hand', 'Configuration'],
     ['/schedules', 'Schedules', 'nightly'],

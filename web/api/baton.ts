@@ -5,12 +5,25 @@ import { watchedFetch } from './connection.ts'
 /** The API that serves this page. */
 export const baton = createClient({ url: location.origin, fetch: watchedFetch })
 
-/** Reads a path that the client has no method for. */
+/** Reads a path of the API that the client has no method for. The client for browsers carries only what applications need. */
 export async function ask<Answer>(path: string): Promise<Answer> {
   const answer = await watchedFetch(new Request(path))
-  const body = await answer.json()
-  if (!answer.ok) throw new ProblemError(body)
-  return body
+  if (answer.ok) return answer.json()
+  const problem = await answer.json().catch(() => ({}))
+  throw new ProblemError({
+    type: 'about:blank',
+    title: answer.statusText,
+    detail: '',
+    status: answer.status,
+    ...problem,
+  })
+}
+
+/** Reads a path that only the local system serves. Undefined elsewhere. */
+export async function askLocal<Answer>(path: string): Promise<Answer | undefined> {
+  const answer = await fetch(path, { headers: { accept: 'application/json' } })
+  const isThere = answer.ok && answer.headers.get('content-type')?.startsWith('application/json')
+  return isThere ? answer.json() : undefined
 }
 
 /** Why a request failed, in one sentence for a reader. */

@@ -7,6 +7,11 @@ export const connection = createStore<Connection>('connecting')
 
 const UNAVAILABLE = 503
 
+/** Whether this page may only read, because `baton dashboard` was started with `--read-only`. Each answer of it says so. */
+export const readOnly = createStore(false)
+
+const READ_ONLY_HEADER = 'baton-read-only'
+
 /** What the connection is while the system answers. */
 let whole: Connection = 'live'
 
@@ -21,6 +26,7 @@ export async function watchedFetch(request: Request): Promise<Response> {
   try {
     const response = await fetch(request)
     connection.set(response.status === UNAVAILABLE ? 'broken' : whole)
+    readOnly.set(response.headers.get(READ_ONLY_HEADER) === 'true')
     return response
   } catch (error) {
     if (!request.signal.aborted) connection.set('broken')

@@ -3,22 +3,21 @@ import type { ApiEvent } from '../../shared/api/events.ts'
 import { baton, isStatus } from './baton.ts'
 import { connection, goOnWithoutEvents } from './connection.ts'
 import { logEvent } from './event-log.ts'
-import { PACE_MS, renew } from './queries.ts'
+import { renew } from './queries.ts'
+import { startRounds, touch } from './rounds.ts'
 import { patchRows } from './task-rows.ts'
 
 /**
  * Keeps what is shown up to date. One connection reads the events of the system. Each event marks the questions whose answers it
- * changes, and every 2 s the marked ones that are on screen are asked again. A deployed system has no event stream, and a type may be
- * without events; then the slower pace of `queries.ts` alone applies. A hidden tab reads and asks nothing, and catches up when it is
+ * changes, and the next round (`rounds.ts`) asks the marked ones that are on screen again. A deployed system has no event stream, and a
+ * type may be without events; then the slower pace of `queries.ts` alone applies. A hidden tab reads and asks nothing, and catches up when it is
  * shown.
  */
 
 const RECONNECT_MS = 2_000
 
 let lastEventId: string | undefined
-let touched = new Map<string, QueryKey>()
 let statuses = new Map<string, ApiEvent['status']>()
-let _flushing: ReturnType<typeof setTimeout> | undefined
 
 /** Follows the system for as long as the page is open. */
 export function startLive(): void {
@@ -34,6 +33,7 @@ export function startLive(): void {
   }
   document.addEventListener('visibilitychange', follow)
   renewAfterBreaks()
+  startRounds(patchSeenRows)
   follow()
 }
 
@@ -63,31 +63,36 @@ async function readEvents(signal: AbortSignal): Promise<boolean> {
     }
     return false
   } catch (error) {
-    return !signal.aborted && isStatus(error, 501)
+    // A system that demands signatures refuses the stream, too.
+    return !signal.aborted && (isStatus(error, 501) || isStatus(error, 403))
   }
 }
 
 function take(event: ApiEvent): void {
   logEvent(event)
-  for (const key of keysTouchedBy(event)) touched.set(JSON.stringify(key), key)
+  for (const key of keysTouchedBy(event)) touch(key)
   if (event.taskId !== undefined && event.status) statuses.set(event.taskId, event.status)
-  _flushing ??= setTimeout(flush, PACE_MS)
 }
 
-function flush(): void {
-  const keys = [...touched.values()]
+function patchSeenRows(): void {
   patchRows(statuses)
-  touched = new Map()
   statuses = new Map()
-  _flushing = undefined
-  for (const key of keys) renew(key)
 }
 
 /** The beginnings of the keys of all answers that an event changes. */
-function keysTouchedBy({ type, taskId = '', taskType = '' }: ApiEvent): QueryKey[] {
+function keysTouchedBy({ type, taskId = '' }: ApiEvent): QueryKey[] {
   const [kind] = type.split('.')
   if (kind === 'task')
-    return [['task', taskId], ['tasks'], ['counts', taskType], ['canvas'], ['why', taskId], ['failures']]
+    return [
+      ['task', taskId],
+      ['tasks'],
+      ['counts'],
+      ['activity'],
+      ['limits'],
+      ['canvas'],
+      ['why', taskId],
+      ['failures'],
+    ]
   if (kind === 'canvas') return [['canvas', taskId]]
   if (kind === 'schedule') return [['schedules']]
   return [['workers']]

@@ -1,22 +1,40 @@
 import { infiniteQueryOptions, QueryClient, type QueryKey, queryOptions } from '@tanstack/react-query'
-import type { ApiFailureGroup } from '../../shared/api/diagnosis/failures.ts'
-import type { WhyAnswer } from '../../shared/api/diagnosis/why.ts'
-import { whyPath } from '../../shared/api/paths.ts'
+import type {
+  ActivityPage,
+  ApiTypeActivity,
+  LimitUsage,
+  TypeCounts,
+} from '../../shared/api/diagnosis/load.ts'
+import { typePath } from '../../shared/api/paths.ts'
 import type { Page } from '../../shared/api/scalars.ts'
 import type { ApiTask, ListFilter } from '../../shared/api/tasks.ts'
-import { ask, baton, isStatus } from './baton.ts'
+import type { Counts } from '../../shared/api/types.ts'
+import { ask, askLocal, baton, isStatus } from './baton.ts'
+import { type TaskPage, taskPage } from './merged-lists.ts'
+import { ACTIVITY_MS, COUNTED_MAX, MANY_COUNTS_MS, OPEN_MS, PACE_MS, SLOW_MS } from './paces.ts'
 
 /**
- * What pages ask the API. The first member of a key names a kind of answer; `live.ts` says which events change which kinds. No
- * question is asked more often than every `PACE_MS`.
+ * What pages ask the API. The first member of a key names a kind of answer; `live.ts` says which events change which kinds. `pace` says
+ * after how long an answer on screen is asked again; `rounds.ts` does so.
  */
 
-export const PACE_MS = 2_000
-/** A type may be without events, so what is open is also asked again after this time. */
-const OPEN_MS = 5_000
-/** What hardly changes is asked again after this time. */
-const SLOW_MS = 15_000
-const PAGE_TASKS = 50
+type PaceOf = (data: unknown) => number | undefined
+type Pace = number | ((data: never) => number | undefined)
+
+declare module '@tanstack/react-query' {
+  interface Register {
+    queryMeta: {
+      readonly pace?: number | ((data: unknown) => number | undefined)
+      /** So long it is not asked again, whatever happens. */
+      readonly restMs?: number
+    }
+  }
+}
+
+function paced(pace: Pace, restMs = 0) {
+  return { meta: { pace: pace as number | PaceOf, restMs } }
+}
+
 const PAGE_MAX = 100
 
 export const queries = new QueryClient({
@@ -36,27 +54,23 @@ export const taskQuery = (id: string) =>
   queryOptions({
     queryKey: ['task', id],
     queryFn: () => baton.get(id),
-    refetchInterval: ({ state: { data } }) => (data?.finishedAt === undefined ? OPEN_MS : SLOW_MS),
+    ...paced((task: ApiTask | undefined) => (task?.finishedAt === undefined ? OPEN_MS : SLOW_MS)),
   })
 
 /** It is asked again when the task's status changes, and while the task is open. */
 export const whyQuery = ({ id, status, statusReason, finishedAt }: ApiTask) =>
   queryOptions({
     queryKey: ['why', id, status, statusReason],
-    queryFn: () => ask<WhyAnswer>(whyPath(id)),
-    refetchInterval: finishedAt === undefined ? OPEN_MS : false,
+    queryFn: () => baton.why(id),
+    ...(finishedAt === undefined && paced(OPEN_MS)),
   })
 
-export const tasksQuery = (filter: ListFilter) =>
-  infiniteQueryOptions({
-    queryKey: ['tasks', filter],
-    queryFn: ({ pageParam }) =>
-      baton.listPage({
-        limit: PAGE_TASKS,
-        ...filter,
-        ...(pageParam !== undefined && { cursor: pageParam }),
-      }),
-    ...listed,
+/** Why a member of a canvas waits, also one that is not published yet. */
+export const whyMemberQuery = (id: string, canvasId: string) =>
+  queryOptions({
+    queryKey: ['why', id, canvasId],
+    queryFn: () => baton.why(id, { canvasId }),
+    ...paced(OPEN_MS),
   })
 
 /**
@@ -67,14 +81,23 @@ const listed = {
   initialPageParam: undefined as string | undefined,
   getNextPageParam: (page: { readonly nextCursor?: string }) => page.nextCursor,
   staleTime: Number.POSITIVE_INFINITY,
-  refetchInterval: (list: List) => (isShort(list) ? OPEN_MS : false),
   refetchOnMount: isShort,
   refetchOnWindowFocus: isShort,
+  ...paced(OPEN_MS),
 }
+
+export const tasksQuery = (filter: ListFilter) =>
+  infiniteQueryOptions({
+    queryKey: ['tasks', filter],
+    queryFn: ({ pageParam }) => taskPage(baton.listPage, filter, pageParam),
+    ...listed,
+    initialPageParam: undefined as TaskPage['next'],
+    getNextPageParam: (page: TaskPage) => page.next,
+  })
 
 type List = { readonly state: { readonly data: unknown } }
 
-function isShort({ state: { data } }: List): boolean {
+export function isShort({ state: { data } }: List): boolean {
   const { pages } = (data ?? {}) as { readonly pages?: readonly unknown[] }
   return (pages?.length ?? 0) <= 1
 }
@@ -88,14 +111,95 @@ export function renew(queryKey: QueryKey = []): void {
 export const typesQuery = queryOptions({
   queryKey: ['types'],
   queryFn: () => allPages(cursor => baton.types({ limit: PAGE_MAX, ...cursor })),
-  refetchInterval: SLOW_MS,
+  ...paced(SLOW_MS),
 })
 
 export const typeQuery = (type: string) =>
-  queryOptions({ queryKey: ['type', type], queryFn: () => baton.type(type) })
+  queryOptions({ queryKey: ['type', type], queryFn: () => baton.type(type), ...paced(SLOW_MS) })
 
+/** The counts of all types, each up to `COUNTED_MAX`. */
+export const allCountsQuery = queryOptions({
+  queryKey: ['counts'],
+  queryFn: () =>
+    allPages<TypeCounts>(cursor =>
+      ask(`/v1/counts?${parameters({ atMost: COUNTED_MAX, limit: PAGE_MAX, ...cursor })}`),
+    ),
+  ...paced(
+    (all: readonly TypeCounts[] | undefined) => paceOfCounts(all?.map(({ counts }) => counts) ?? []),
+    OPEN_MS,
+  ),
+})
+
+/** The counts of one type, each up to `COUNTED_MAX`. */
 export const countsQuery = (type: string) =>
-  queryOptions({ queryKey: ['counts', type], queryFn: () => baton.counts(type), refetchInterval: OPEN_MS })
+  queryOptions({
+    queryKey: ['counts', type],
+    queryFn: () => ask<Counts>(`${typePath(type)}/counts?${parameters({ atMost: COUNTED_MAX })}`),
+    ...paced((counts: Counts | undefined) => paceOfCounts(counts ? [counts] : [])),
+  })
+
+/** The whole counts of a type. They cost some 10 read units for each thousand tasks, so only a reader asks for them. */
+export const exactCountsQuery = (type: string) =>
+  queryOptions({ queryKey: ['exact-counts', type], queryFn: () => baton.counts(type), enabled: false })
+
+function paceOfCounts(counts: readonly Counts[]): number {
+  const isMany = counts.some(one => Object.values(one).some(count => count >= COUNTED_MAX))
+  return isMany ? MANY_COUNTS_MS : OPEN_MS
+}
+
+/** What the tasks of all types did in the last hour. */
+export const allActivityQuery = queryOptions({
+  queryKey: ['activity'],
+  queryFn: async () => {
+    let last: ActivityPage | undefined
+    const items = await allPages<ApiTypeActivity>(async cursor => {
+      last = await ask<ActivityPage>(`/v1/activity?${parameters({ limit: PAGE_MAX, ...cursor })}`)
+      return last
+    })
+    return { from: last?.from ?? '', to: last?.to ?? '', items }
+  },
+  ...paced(ACTIVITY_MS),
+})
+
+export const activityQuery = (type: string) =>
+  queryOptions({
+    queryKey: ['activity', type],
+    queryFn: () => ask<ActivityPage>(`/v1/activity?${parameters({ type })}`),
+    ...paced(ACTIVITY_MS),
+  })
+
+export const limitUsageQuery = (type: string, value: string | undefined) =>
+  queryOptions({
+    queryKey: ['limits', type, value],
+    queryFn: () =>
+      ask<LimitUsage>(`${typePath(type)}/limits?${parameters({ ...(value !== undefined && { value }) })}`),
+    ...paced(OPEN_MS),
+  })
+
+/** What the system would cost on AWS. Only the local system knows; undefined elsewhere. */
+export const costQuery = queryOptions({
+  queryKey: ['cost'],
+  queryFn: async () => (await askLocal<Cost>('/local/cost')) ?? null,
+  ...paced(SLOW_MS),
+})
+
+/** The metered cost since `from`, in USD at AWS list prices, in all and for each of the last minutes. */
+export type Cost = {
+  readonly from: string
+  readonly usd: number
+  readonly minutes: ReadonlyArray<{ readonly at: string; readonly usd: number }>
+}
+
+/** Whether the system serves a page with the reference of its API. */
+export const referenceQuery = queryOptions({
+  queryKey: ['reference'],
+  queryFn: async () => {
+    const answer = await fetch('/docs', { headers: { accept: '*/*' } })
+    await answer.body?.cancel()
+    return answer.ok
+  },
+  staleTime: Number.POSITIVE_INFINITY,
+})
 
 export const canvasQuery = (id: string) =>
   infiniteQueryOptions({
@@ -107,20 +211,32 @@ export const canvasQuery = (id: string) =>
 
 export const failuresQuery = queryOptions({
   queryKey: ['failures'],
-  queryFn: () => ask<Page<ApiFailureGroup>>(`/v1/failures?limit=${PAGE_MAX}`),
-  refetchInterval: SLOW_MS,
+  queryFn: () => baton.failures({ limit: PAGE_MAX }),
+  ...paced(SLOW_MS),
+})
+
+export const deadLettersQuery = infiniteQueryOptions({
+  queryKey: ['dead-letters'],
+  queryFn: ({ pageParam }) =>
+    baton.deadLettersPage({ limit: PAGE_MAX, ...(pageParam !== undefined && { cursor: pageParam }) }),
+  ...listed,
+  ...paced(SLOW_MS),
 })
 
 export const schedulesQuery = queryOptions({
   queryKey: ['schedules'],
   queryFn: () => allPages(cursor => baton.schedules({ limit: PAGE_MAX, ...cursor })),
-  refetchInterval: SLOW_MS,
+  ...paced(SLOW_MS),
 })
+
+/** One schedule with its whole task. */
+export const scheduleQuery = (name: string) =>
+  queryOptions({ queryKey: ['schedule', name], queryFn: () => baton.schedule(name), staleTime: 0 })
 
 export const workersQuery = queryOptions({
   queryKey: ['workers'],
   queryFn: () => allPages(cursor => baton.workers({ limit: PAGE_MAX, ...cursor })),
-  refetchInterval: SLOW_MS,
+  ...paced(SLOW_MS),
 })
 
 /** Reads short lists whole: types, schedules and workers. */
@@ -133,4 +249,8 @@ async function allPages<Item>(read: (cursor: { cursor?: string }) => Promise<Pag
     next = page.nextCursor === undefined ? undefined : { cursor: page.nextCursor }
   }
   return items
+}
+
+function parameters(given: Readonly<Record<string, string | number>>): URLSearchParams {
+  return new URLSearchParams(Object.entries(given).map(([name, value]) => [name, String(value)]))
 }

@@ -5,11 +5,11 @@ import { useMemo, useState } from 'react'
 import type { ApiCanvas } from '../../shared/api/canvases.ts'
 import { baton, isStatus } from '../api/baton.ts'
 import { canvasQuery } from '../api/queries.ts'
+import { JsonView } from '../json/json-view.tsx'
 import { useAction } from '../parts/action.ts'
 import { Button } from '../parts/button.tsx'
 import { Confirm } from '../parts/confirm.tsx'
 import { number } from '../parts/format.ts'
-import { JsonView } from '../parts/json-view.tsx'
 import { Empty, Failure, Loading } from '../parts/notes.tsx'
 import { Card, Page } from '../parts/page.tsx'
 import { StatusBadge, toneOf } from '../parts/status.tsx'
@@ -42,13 +42,23 @@ export function CanvasPage() {
     <CanvasView canvas={canvas} items={items}>
       {hasNextPage && (
         <div className="more">
-          <Button onClick={() => void fetchNextPage()} disabled={isFetchingNextPage}>
-            Show more of {number(totalOf(canvas))} tasks
+          <Button onClick={() => void showMore(fetchNextPage)} disabled={isFetchingNextPage}>
+            Show more: {number(items.length)} of {number(totalOf(canvas))} tasks
           </Button>
         </div>
       )}
     </CanvasView>
   )
+}
+
+/** Pages of 100 tasks that one click loads. */
+const PAGES_AT_ONCE = 10
+
+async function showMore(fetchNextPage: () => Promise<{ readonly hasNextPage: boolean }>): Promise<void> {
+  for (let page = 0; page < PAGES_AT_ONCE; page++) {
+    const { hasNextPage } = await fetchNextPage()
+    if (!hasNextPage) return
+  }
 }
 
 type Items = ApiCanvas['items']
@@ -92,9 +102,10 @@ function CanvasView({
       </div>
       {error && <ErrorView error={error} />}
       <Counts counts={canvas.counts} />
+      <Progress counts={canvas.counts} />
       <div className="stack">
         <Card title="Graph">
-          <GraphView graph={graph} />
+          <GraphView graph={graph} canvasId={id} />
           {children}
         </Card>
         {result !== undefined && (
@@ -116,7 +127,7 @@ function Counts({ counts }: Pick<ApiCanvas, 'counts'>) {
     ([, count]) => count > 0,
   )
   return (
-    <div className="tiles">
+    <div className="tiles few">
       {shown.map(([status, count]) => (
         <div key={status} className="tile">
           <span className="status soft" data-tone={toneOf(status)}>
@@ -127,6 +138,22 @@ function Counts({ counts }: Pick<ApiCanvas, 'counts'>) {
         </div>
       ))}
     </div>
+  )
+}
+
+/** How the tasks of the whole canvas are spread over the statuses. It stays readable for 10,000 tasks. */
+function Progress({ counts }: Pick<ApiCanvas, 'counts'>) {
+  const entries = Object.entries(counts) as Array<[keyof ApiCanvas['counts'], number]>
+  const total = entries.reduce((sum, [, count]) => sum + count, 0)
+  if (total < 2) return null
+  return (
+    <span className="share whole" aria-hidden>
+      {entries
+        .filter(([, count]) => count > 0)
+        .map(([status, count]) => (
+          <span key={status} data-tone={toneOf(status)} style={{ flexGrow: count / total }} />
+        ))}
+    </span>
   )
 }
 

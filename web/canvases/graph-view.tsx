@@ -1,4 +1,5 @@
 import { Link } from '@tanstack/react-router'
+import { createContext, useContext } from 'react'
 import { StatusBadge, toneOf } from '../parts/status.tsx'
 import { Name } from '../parts/text.tsx'
 import type { Graph, Leaf } from './graph.ts'
@@ -7,15 +8,26 @@ import type { Graph, Leaf } from './graph.ts'
 const CARDS_MAX = 8
 
 /** A canvas as a graph: chains go to the right, groups go down. */
-export function GraphView({ graph }: { readonly graph: Graph | undefined }) {
+export function GraphView({
+  graph,
+  canvasId,
+}: {
+  readonly graph: Graph | undefined
+  readonly canvasId: string
+}) {
   if (!graph) return <p className="note soft">It has no tasks yet.</p>
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a reader without a mouse must be able to scroll it
     <section className="graph" aria-label="Graph of the canvas" tabIndex={0}>
-      <Node graph={graph} />
+      <CanvasId value={canvasId}>
+        <Node graph={graph} />
+      </CanvasId>
     </section>
   )
 }
+
+/** The canvas that the nodes belong to. It explains why a member is not published yet. */
+const CanvasId = createContext('')
 
 function Node({ graph }: { readonly graph: Graph }) {
   switch (graph.kind) {
@@ -31,13 +43,14 @@ function Node({ graph }: { readonly graph: Graph }) {
 }
 
 function TaskNode({ leaf: { taskId, status } }: { readonly leaf: Leaf }) {
+  const canvasId = useContext(CanvasId)
   return (
     <Link
       className="graph-task"
       data-tone={toneOf(status)}
       to="/tasks/$id"
       params={{ id: taskId }}
-      search={{}}
+      search={{ canvasId }}
     >
       <Name>{taskId}</Name>
       <StatusBadge state={status} />
@@ -72,6 +85,7 @@ function Group({ members }: { readonly members: readonly Graph[] }) {
 }
 
 function Crowd({ leaves }: { readonly leaves: readonly Leaf[] }) {
+  const canvasId = useContext(CanvasId)
   return (
     <div className="members">
       {leaves.map(({ taskId, status }) => (
@@ -83,7 +97,7 @@ function Crowd({ leaves }: { readonly leaves: readonly Leaf[] }) {
           aria-label={`${taskId}: ${status}`}
           to="/tasks/$id"
           params={{ id: taskId }}
-          search={{}}
+          search={{ canvasId }}
           preload={false}
         />
       ))}

@@ -5,6 +5,8 @@ import { useState } from 'react'
 import type { ApiFailureGroup } from '../../shared/api/diagnosis/failures.ts'
 import { baton } from '../api/baton.ts'
 import { failuresQuery } from '../api/queries.ts'
+import { Sparkline } from '../charts/chart.tsx'
+import { Acting } from '../parts/acting.tsx'
 import { Button } from '../parts/button.tsx'
 import { Confirm } from '../parts/confirm.tsx'
 import { cut, number, visible } from '../parts/format.ts'
@@ -46,6 +48,9 @@ function Groups({ groups }: { readonly groups: readonly ApiFailureGroup[] }) {
             <th scope="col" className="number">
               Count
             </th>
+            <th scope="col" className="narrow-hidden">
+              24 hours
+            </th>
             <th scope="col">First</th>
             <th scope="col">Last</th>
             <th scope="col">Example</th>
@@ -65,7 +70,7 @@ function Groups({ groups }: { readonly groups: readonly ApiFailureGroup[] }) {
 }
 
 function GroupRow({ group }: { readonly group: ApiFailureGroup }) {
-  const { type, error, count, firstAt, lastAt, exampleId } = group
+  const { type, error, count, hours, firstAt, lastAt, exampleId } = group
   const part = searchedPart(error)
   const search = { type: [type], status: ['failed' as const], ...(part !== undefined && { error: part }) }
   return (
@@ -79,6 +84,12 @@ function GroupRow({ group }: { readonly group: ApiFailureGroup }) {
         </span>
       </td>
       <td className="number">{number(count)}</td>
+      <td className="narrow-hidden">
+        <Sparkline
+          label={`Failures in each of the last 24 hours, ${number(count)} in all`}
+          series={[{ name: 'failed', tone: 'bad', values: perHour(hours) }]}
+        />
+      </td>
       <td className="soft">
         <When at={firstAt} />
       </td>
@@ -93,10 +104,22 @@ function GroupRow({ group }: { readonly group: ApiFailureGroup }) {
         </span>
       </td>
       <td>
-        <RetryAll type={type} part={part} />
+        <Acting>
+          <RetryAll type={type} part={part} />
+        </Acting>
       </td>
     </tr>
   )
+}
+
+const HOUR_MS = 3_600_000
+const HOURS = 24
+
+/** The failures of each of the last 24 hours; the present one comes last. */
+function perHour(hours: ApiFailureGroup['hours']): number[] {
+  const present = Math.floor(Date.now() / HOUR_MS)
+  const counts = new Map(hours.map(({ at, count }) => [Math.floor(Date.parse(at) / HOUR_MS), count]))
+  return Array.from({ length: HOURS }, (_, index) => counts.get(present - HOURS + 1 + index) ?? 0)
 }
 
 function RetryAll({ type, part }: { readonly type: string; readonly part: string | undefined }) {

@@ -1,71 +1,87 @@
-import { useQueries, useQuery } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { CircleCheck } from 'lucide-react'
-import type { ApiType, Counts } from '../../shared/api/types.ts'
+import type { Counts } from '../../shared/api/types.ts'
 import { baton } from '../api/baton.ts'
-import { countsQuery, schedulesQuery, typesQuery, workersQuery } from '../api/queries.ts'
+import {
+  allActivityQuery,
+  allCountsQuery,
+  costQuery,
+  schedulesQuery,
+  typesQuery,
+  workersQuery,
+} from '../api/queries.ts'
+import { LatenessChart, ThroughputChart } from '../charts/activity-charts.tsx'
+import { slotsOf } from '../charts/series.ts'
+import { Acting } from '../parts/acting.tsx'
 import { useAction } from '../parts/action.ts'
 import { Button } from '../parts/button.tsx'
-import { number } from '../parts/format.ts'
+import { sumText } from '../parts/count.tsx'
 import { Empty, Failure, Loading } from '../parts/notes.tsx'
 import { Card, Page } from '../parts/page.tsx'
-import { STATUSES, type Status, toneOf } from '../parts/status.tsx'
+import { STATUSES, toneOf } from '../parts/status.tsx'
 import { TypesTable } from '../types/types-table.tsx'
 import { type Attention, attentionOf } from './attention.ts'
+import { CostCard } from './cost-card.tsx'
 
 /** The whole system on one page: what needs attention first, then every type. */
 export function OverviewPage() {
-  const { data: types, error, refetch } = useQuery(typesQuery)
+  const known = {
+    types: useQuery(typesQuery),
+    counts: useQuery(allCountsQuery),
+    activity: useQuery(allActivityQuery),
+    schedules: useQuery(schedulesQuery),
+    workers: useQuery(workersQuery),
+    cost: useQuery(costQuery),
+  }
+  const failed = Object.values(known).find(({ error, data }) => error && !data)
+  const { types, counts, activity, schedules, workers, cost } = known
+  // Drawn piece by piece, the page would jump, and would call a type unserved whose worker is not known yet.
+  const isWhole =
+    types.data && counts.data && activity.data && schedules.data && workers.data && cost.data !== undefined
   return (
     <Page title="Overview">
-      {types && <Types types={types} />}
-      {!types && error && <Failure error={error} onRetry={refetch} />}
-      {!types && !error && <Loading rows={10} />}
+      {failed && <Failure error={failed.error} onRetry={failed.refetch} />}
+      {!failed && !isWhole && <Loading rows={12} />}
+      {isWhole && (
+        <Overview
+          types={types.data}
+          counts={new Map(counts.data.map(one => [one.type, one.counts]))}
+          activity={activity.data}
+          schedules={schedules.data}
+          workers={workers.data}
+        />
+      )}
     </Page>
   )
 }
 
-function Types({ types }: { readonly types: readonly ApiType[] }) {
-  const answers = useQueries({ queries: types.map(({ type }) => countsQuery(type)) })
-  const { data: schedules = [], isPending: isReadingSchedules } = useQuery(schedulesQuery)
-  const { data: workers = [], isPending: isReadingWorkers } = useQuery(workersQuery)
-  const counts = new Map(
-    types.flatMap(({ type }, index) => {
-      const data = answers[index]?.data
-      return data ? [[type, data] as const] : []
-    }),
-  )
+type Known = Parameters<typeof attentionOf>[0] & Pick<Parameters<typeof TypesTable>[0], 'activity'>
+
+function Overview({ activity, ...known }: Known) {
+  const { types, counts } = known
   if (types.length === 0)
     return (
       <Empty title="There are no task types yet">
         A type appears when a handler is deployed, or when it is registered over the API.
       </Empty>
     )
-  // Drawn piece by piece, the page would jump, and would call a type unserved whose worker is not known yet.
-  const isReading = isReadingSchedules || isReadingWorkers || answers.some(({ isPending }) => isPending)
-  if (isReading) return <Loading rows={12} />
+  const slots = slotsOf(activity.items, activity.from, activity.to)
   return (
     <>
-      <Totals counts={[...counts.values()]} isComplete={counts.size === types.length} />
-      <NeedsAttention
-        items={attentionOf({ types, counts, schedules, workers })}
-        isComplete={counts.size === types.length}
-      />
-      <Card title="Types">
-        <TypesTable types={types} counts={counts} />
-      </Card>
+      <Totals counts={[...counts.values()]} />
+      <NeedsAttention items={attentionOf(known)} />
+      <div className="charts">
+        <ThroughputChart slots={slots} />
+        <LatenessChart slots={slots} />
+        <CostCard slots={slots} />
+      </div>
+      <TypesTable title="Types" types={types} counts={counts} activity={activity} />
     </>
   )
 }
 
-function Totals({
-  counts,
-  isComplete,
-}: {
-  readonly counts: readonly Counts[]
-  readonly isComplete: boolean
-}) {
-  const total = (status: Status) => counts.reduce((sum, one) => sum + one[status], 0)
+function Totals({ counts }: { readonly counts: readonly Counts[] }) {
   return (
     <div className="tiles">
       {STATUSES.map(status => (
@@ -74,27 +90,21 @@ function Totals({
             <span className="dot" aria-hidden />
             {status}
           </span>
-          <strong>{isComplete ? number(total(status)) : '–'}</strong>
+          <strong>{sumText(counts.map(one => one[status]))}</strong>
         </Link>
       ))}
     </div>
   )
 }
 
-function NeedsAttention({
-  items,
-  isComplete,
-}: {
-  readonly items: readonly Attention[]
-  readonly isComplete: boolean
-}) {
+function NeedsAttention({ items }: { readonly items: readonly Attention[] }) {
   return (
     <div className="attention">
       <Card title="Needs attention">
         {items.length === 0 ? (
           <p className="all-well">
-            {isComplete && <CircleCheck size={18} aria-hidden />}
-            {isComplete ? 'Nothing stands still, and nothing has failed.' : 'Reading the types …'}
+            <CircleCheck size={18} aria-hidden />
+            Nothing stands still, and nothing has failed.
           </p>
         ) : (
           <ul>
@@ -115,7 +125,12 @@ function NeedsAttention({
 }
 
 function AttentionAction({ action }: Pick<Attention, 'action'>) {
-  if (action.kind === 'resume') return <Resume type={action.type} />
+  if (action.kind === 'resume')
+    return (
+      <Acting>
+        <Resume type={action.type} />
+      </Acting>
+    )
   if (action.kind === 'schedules')
     return (
       <Link className="button plain" to="/schedules">
@@ -133,7 +148,7 @@ function Resume({ type }: { readonly type: string }) {
   const resume = useAction({
     run: () => baton.resume(type),
     done: `${type} runs again`,
-    changes: [['types'], ['type', type], ['counts', type]],
+    changes: [['types'], ['type', type], ['counts']],
   })
   return (
     <Button onClick={() => resume.mutate()} disabled={resume.isPending}>

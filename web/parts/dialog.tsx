@@ -1,5 +1,6 @@
 import { X } from 'lucide-react'
-import { type ReactNode, useEffect, useId, useRef } from 'react'
+import { type FormEvent, type ReactNode, useEffect, useId, useRef } from 'react'
+import { Button } from './button.tsx'
 
 /**
  * A dialog of the browser itself: it keeps the focus, closes on Escape, and makes the page behind it inert. It is drawn only while
@@ -40,5 +41,45 @@ export function Dialog({
         {children}
       </div>
     </dialog>
+  )
+}
+
+/** The frame of dialogs that send a form: its fields, and the two buttons below them. */
+export function FormDialog({
+  title,
+  look = 'wide',
+  action,
+  refusal = 'Close',
+  isReady = true,
+  onSubmit,
+  onClose,
+  children,
+}: {
+  readonly title: string
+  readonly look?: 'middle' | 'wide'
+  /** What the button does that sends the form. */
+  readonly action: string
+  readonly refusal?: string
+  readonly isReady?: boolean
+  readonly onSubmit: (form: FormData) => void
+  readonly onClose: () => void
+  readonly children: ReactNode
+}) {
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault()
+    onSubmit(new FormData(event.currentTarget))
+  }
+  return (
+    <Dialog title={title} look={look} onClose={onClose}>
+      <form onSubmit={submit}>
+        <div className="dialog-body">{children}</div>
+        <footer className="dialog-foot">
+          <Button onClick={onClose}>{refusal}</Button>
+          <Button look="accent" type="submit" disabled={!isReady}>
+            {action}
+          </Button>
+        </footer>
+      </form>
+    </Dialog>
   )
 }

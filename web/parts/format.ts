@@ -11,6 +11,24 @@ export function counted(count: number, noun: string, plural = `${noun}s`): strin
   return `${number(count)} ${count === 1 ? noun : plural}`
 }
 
+/** A number per minute: `0.4`, `12`, `1,204`. */
+export function rate(value: number): string {
+  return value < 10 ? String(Number(value.toFixed(1))) : number(Math.round(value))
+}
+
+/** `$0.0042`, `$1.27`, `$1,204` */
+export function usd(value: number): string {
+  if (value >= 100) return `$${NUMBER.format(Math.round(value))}`
+  return value >= 0.01 || value === 0
+    ? `$${value.toFixed(2)}`
+    : `$${Number(value.toPrecision(2)).toFixed(decimals(value))}`
+}
+
+/** So many decimals that two digits of a small number show. */
+function decimals(value: number): number {
+  return Math.min(8, 1 - Math.floor(Math.log10(value)))
+}
+
 const SECOND = 1_000
 const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE

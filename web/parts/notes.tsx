@@ -1,6 +1,6 @@
-import { CircleAlert, Inbox } from 'lucide-react'
+import { CircleAlert, Inbox, KeyRound } from 'lucide-react'
 import type { ReactNode } from 'react'
-import { problemText } from '../api/baton.ts'
+import { isStatus, problemText } from '../api/baton.ts'
 import { Button } from './button.tsx'
 
 /** What a page shows in place of its content: nothing there, not yet there, or not to be had. */
@@ -16,12 +16,31 @@ export function Empty({ title, children }: { readonly title: string; readonly ch
 }
 
 export function Failure({ error, onRetry }: { readonly error: unknown; readonly onRetry?: () => void }) {
+  if (isStatus(error, 403)) return <Unsigned />
   return (
     <div className="note" role="alert">
       <CircleAlert size={22} aria-hidden className="bad" />
       <p className="note-title">This cannot be shown at the moment</p>
       <p className="soft isolated">{problemText(error)}</p>
       {onRetry && <Button onClick={onRetry}>Try again</Button>}
+    </div>
+  )
+}
+
+/** What a system answers that demands a signature with each request. A browser cannot sign, so a proxy on this machine does. */
+function Unsigned() {
+  return (
+    <div className="note" role="alert">
+      <KeyRound size={22} aria-hidden className="warn" />
+      <p className="note-title">This system answers signed requests only</p>
+      <p className="soft">
+        A browser does not sign its requests. Open this page through the command line, which signs them with
+        your own AWS credentials:
+      </p>
+      <p>
+        <code className="mono command">npx baton dashboard --stack NAME</code>
+      </p>
+      <p className="faint">If you came that way, your credentials do not allow what this page asks.</p>
     </div>
   )
 }

@@ -24,3 +24,21 @@ export function Operations({
     </Card>
   )
 }
+
+/** The last change that a person made, on one line. */
+export function LastChange({
+  operations = [],
+}: {
+  readonly operations?: readonly ApiOperation[] | undefined
+}) {
+  const last = operations.at(-1)
+  if (!last) return null
+  return (
+    <span className="last-change faint isolated">
+      <Name mono={false}>{last.what}</Name> by <Name mono={false}>{last.by}</Name>
+      <span>
+        <When at={last.at} />
+      </span>
+    </span>
+  )
+}

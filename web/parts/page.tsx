@@ -1,4 +1,5 @@
 import { type ReactNode, useEffect } from 'react'
+import { Acting } from './acting.tsx'
 
 /** A page: its title, what can be done on it, and its content. */
 export function Page({
@@ -25,7 +26,7 @@ export function Page({
           <h1>{heading ?? title}</h1>
           {lead && <div className="soft">{lead}</div>}
         </div>
-        {actions && <div className="page-actions">{actions}</div>}
+        <Acting>{actions && <div className="page-actions">{actions}</div>}</Acting>
       </header>
       {children}
     </>

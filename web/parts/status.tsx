@@ -28,15 +28,7 @@ export function toneOf(state: State): string {
 }
 
 /** All statuses of a task, in the order in which a task takes them. */
-export const STATUSES = [
-  'delayed',
-  'ready',
-  'running',
-  'compensating',
-  'succeeded',
-  'failed',
-  'cancelled',
-] as const satisfies readonly Status[]
+export { STATUSES } from '../../shared/core/states.ts'
 
 const REASONS: Readonly<Record<Reason, string>> = {
   due: 'waits for its time',

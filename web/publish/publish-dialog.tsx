@@ -1,18 +1,19 @@
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
-import { type FormEvent, useState } from 'react'
+import { useEffect, useMemo, useState } from 'react'
 import type { PublishBody } from '../../shared/api/publish.ts'
 import type { ApiTask } from '../../shared/api/tasks.ts'
 import { baton } from '../api/baton.ts'
 import { typesQuery } from '../api/queries.ts'
+import { JsonField, jsonOf, jsonProblem } from '../json/json-field.tsx'
 import { useAction } from '../parts/action.ts'
-import { Button } from '../parts/button.tsx'
-import { Dialog } from '../parts/dialog.tsx'
-import { JsonField, jsonOf, jsonProblem } from '../parts/json-field.tsx'
+import { FormDialog } from '../parts/dialog.tsx'
+import { firstValue, formOf, type JsonValue } from './schema.ts'
+import { SchemaForm } from './schema-form.tsx'
 
 /** Publishes a task: one of a type, or a copy of another one under a new key. */
 export function PublishDialog({
-  type,
+  type: given,
   copyOf,
   onClose,
 }: {
@@ -21,9 +22,13 @@ export function PublishDialog({
   readonly onClose: () => void
 }) {
   const navigate = useNavigate()
-  const [input, setInput] = useState(
-    copyOf?.input === undefined ? '' : JSON.stringify(copyOf.input, undefined, 2),
-  )
+  const { data: types = [] } = useQuery(typesQuery)
+  const [chosen, setChosen] = useState(given ?? copyOf?.type)
+  const type = chosen ?? types[0]?.type
+  const [input, setInput] = useState<{
+    readonly value: JsonValue | undefined
+    readonly problem?: string | undefined
+  }>()
   const [options, setOptions] = useState(JSON.stringify(copyOf ? optionsOf(copyOf) : {}, undefined, 2))
   const publish = useAction({
     run: (body: PublishBody) => baton.publish(body),
@@ -34,76 +39,137 @@ export function PublishDialog({
       void navigate({ to: '/tasks/$id', params: { id }, search: {} })
     },
   })
-  const submit = (event: FormEvent<HTMLFormElement>) => {
-    event.preventDefault()
-    publish.mutate(bodyOf(new FormData(event.currentTarget), input, options))
+  const problem = input?.problem ?? jsonProblem(options)
+  return (
+    <FormDialog
+      title={copyOf ? 'Publish a copy' : 'Publish a task'}
+      action="Publish"
+      isReady={!publish.isPending && problem === undefined && type !== undefined}
+      onSubmit={form => publish.mutate(bodyOf(form, input?.value, options))}
+      onClose={onClose}
+    >
+      <div className="field-row">
+        <label className="field">
+          Type
+          <select
+            name="type"
+            value={type ?? ''}
+            required
+            onChange={({ target }) => {
+              setChosen(target.value)
+              setInput(undefined)
+            }}
+          >
+            {types.map(({ type: name }) => (
+              <option key={name} value={name}>
+                {name}
+              </option>
+            ))}
+          </select>
+        </label>
+        <label className="field">
+          Key
+          <input name="key" autoComplete="off" maxLength={200} placeholder="a new one" />
+        </label>
+        <label className="field">
+          Delay in seconds
+          <input name="delay" type="number" min={0} step="any" placeholder="0" />
+        </label>
+      </div>
+      {types.length > 0 && (
+        <InputFields
+          key={type}
+          schema={types.find(one => one.type === type)?.inputSchema}
+          given={copyOf?.type === type ? (copyOf?.input as JsonValue | undefined) : undefined}
+          onChange={setInput}
+        />
+      )}
+      <JsonField
+        label="Options"
+        text={options}
+        onChange={setOptions}
+        rows={4}
+        hint='For example {"priority": 5, "userId": "ada", "tags": {"team": "video"}, "retry": {"maxRetries": 0}}.'
+      />
+    </FormDialog>
+  )
+}
+
+/** The input: a form where the type has registered a schema that one can be made from, and JSON otherwise. */
+function InputFields({
+  schema,
+  given,
+  onChange,
+}: {
+  readonly schema: { readonly [name: string]: unknown } | undefined
+  readonly given: JsonValue | undefined
+  readonly onChange: (input: {
+    readonly value: JsonValue | undefined
+    readonly problem?: string | undefined
+  }) => void
+}) {
+  const form = useMemo(() => formOf(schema), [schema])
+  const [isText, setText] = useState(form === undefined)
+  const [value, setValue] = useState(() => given ?? (form && firstValue(form)))
+  const [text, setInputText] = useState(() => textOf(given ?? (form && firstValue(form))))
+  // Without a change, what the form begins with is published.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: later changes are told as they happen
+  useEffect(() => onChange({ value }), [])
+  const change = (changed: JsonValue | undefined) => {
+    setValue(changed)
+    onChange({ value: changed })
   }
-  const hasProblem = [input, options].some(text => jsonProblem(text) !== undefined)
+  const changeText = (changed: string) => {
+    setInputText(changed)
+    const problem = jsonProblem(changed)
+    const parsed = problem === undefined ? (jsonOf(changed) as JsonValue | undefined) : undefined
+    if (problem === undefined) setValue(parsed)
+    onChange({ value: parsed, problem })
+  }
+  const showText = (isShown: boolean) => {
+    setText(isShown)
+    setInputText(textOf(value))
+    onChange({ value })
+  }
   return (
-    <Dialog title={copyOf ? 'Publish a copy' : 'Publish a task'} look="wide" onClose={onClose}>
-      <form onSubmit={submit}>
-        <div className="dialog-body">
-          <div className="field-row">
-            <TypeField type={type ?? copyOf?.type} />
-            <label className="field">
-              Key
-              <input name="key" autoComplete="off" maxLength={200} placeholder="a new one" />
-            </label>
-            <label className="field">
-              Delay in seconds
-              <input name="delay" type="number" min={0} step="any" placeholder="0" />
-            </label>
-          </div>
-          <JsonField
-            label="Input"
-            text={input}
-            onChange={setInput}
-            rows={10}
-            hint="JSON; empty for no input."
-          />
-          <JsonField
-            label="Options"
-            text={options}
-            onChange={setOptions}
-            rows={4}
-            hint='For example {"priority": 5, "userId": "ada", "tags": {"team": "video"}, "retry": {"maxRetries": 0}}.'
-          />
-        </div>
-        <footer className="dialog-foot">
-          <Button onClick={onClose}>Close</Button>
-          <Button look="accent" type="submit" disabled={publish.isPending || hasProblem}>
-            Publish
-          </Button>
-        </footer>
-      </form>
-    </Dialog>
+    <div className="stack">
+      {form && (
+        <fieldset className="segments" aria-label="Input as">
+          <button type="button" aria-pressed={!isText} onClick={() => showText(false)}>
+            Form
+          </button>
+          <button type="button" aria-pressed={isText} onClick={() => showText(true)}>
+            JSON
+          </button>
+        </fieldset>
+      )}
+      {form && !isText ? (
+        <SchemaForm field={form} value={value} onChange={change} />
+      ) : (
+        <JsonField
+          label="Input"
+          text={text}
+          onChange={changeText}
+          rows={10}
+          hint="JSON; empty for no input."
+        />
+      )}
+    </div>
   )
 }
 
-function TypeField({ type }: { readonly type: string | undefined }) {
-  const { data: types = [] } = useQuery(typesQuery)
-  return (
-    <label className="field">
-      Type
-      <select name="type" defaultValue={type} key={types.length} required>
-        {types.map(({ type: name }) => (
-          <option key={name} value={name}>
-            {name}
-          </option>
-        ))}
-      </select>
-    </label>
-  )
+function textOf(value: JsonValue | undefined): string {
+  return value === undefined ? '' : JSON.stringify(value, undefined, 2)
 }
 
-function bodyOf(form: FormData, input: string, options: string): PublishBody {
+function bodyOf(form: FormData, input: JsonValue | undefined, options: string): PublishBody {
   const text = (name: string) => String(form.get(name) ?? '').trim()
   return {
     ...(jsonOf(options) as Partial<PublishBody> | undefined),
     type: text('type'),
     ...(text('key') !== '' && { key: text('key') }),
     ...(text('delay') !== '' && { delayMs: Math.round(Number(text('delay')) * 1_000) }),
-    ...(input.trim() !== '' && { input: jsonOf(input) as NonNullable<PublishBody['input']> }),
+    ...(input !== undefined && { input: input as NonNullable<PublishBody['input']> }),
   }
 }
 

@@ -1,33 +1,51 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { Pause, Play, Zap } from 'lucide-react'
+import { Pause, Pencil, Play, Plus, Zap } from 'lucide-react'
+import { useState } from 'react'
 import type { ApiSchedule } from '../../shared/api/schedules.ts'
 import { baton } from '../api/baton.ts'
-import { schedulesQuery } from '../api/queries.ts'
+import { schedulesQuery, typesQuery } from '../api/queries.ts'
+import { Acting } from '../parts/acting.tsx'
 import { useAction } from '../parts/action.ts'
 import { Button } from '../parts/button.tsx'
 import { duration, moment } from '../parts/format.ts'
 import { Empty, Failure, Loading } from '../parts/notes.tsx'
+import { LastChange } from '../parts/operations.tsx'
 import { Card, Page } from '../parts/page.tsx'
 import { Name, When } from '../parts/text.tsx'
+import { Calendar } from './calendar.tsx'
+import { EditSchedule, NewSchedule } from './schedule-dialog.tsx'
 
 /** All schedules, ordered by their next tick. */
 export function SchedulesPage() {
   const { data: schedules, error, refetch } = useQuery(schedulesQuery)
+  const { data: types = [] } = useQuery(typesQuery)
+  const [isCreating, setCreating] = useState(false)
   return (
-    <Page title="Schedules">
+    <Page
+      title="Schedules"
+      actions={
+        <Button look="accent" onClick={() => setCreating(true)}>
+          <Plus size={15} aria-hidden /> New schedule
+        </Button>
+      }
+    >
       {schedules?.length === 0 && (
         <Empty title="There are no schedules yet">
           A schedule publishes a task at each tick: PUT /v1/schedules/NAME creates one.
         </Empty>
       )}
       {schedules && schedules.length > 0 && (
-        <Card>
-          <Schedules schedules={schedules} />
-        </Card>
+        <div className="stack">
+          <Card>
+            <Schedules schedules={schedules} />
+          </Card>
+          <Calendar schedules={schedules} />
+        </div>
       )}
       {!schedules && error && <Failure error={error} onRetry={refetch} />}
       {!schedules && !error && <Loading />}
+      {isCreating && <NewSchedule type={types[0]?.type ?? ''} onClose={() => setCreating(false)} />}
     </Page>
   )
 }
@@ -68,6 +86,7 @@ function ScheduleRow({ schedule }: { readonly schedule: ApiSchedule }) {
           {paused && <span className="tag warn">paused</span>}
         </span>
         {lastError && <span className="bad isolated">{lastError.message}</span>}
+        <LastChange operations={schedule.operations} />
       </td>
       <td className="soft">{ticksText(schedule)}</td>
       <td>
@@ -82,7 +101,9 @@ function ScheduleRow({ schedule }: { readonly schedule: ApiSchedule }) {
         <When at={nextRunAt} />
       </td>
       <td>
-        <ScheduleActions schedule={schedule} />
+        <Acting>
+          <ScheduleActions schedule={schedule} />
+        </Acting>
       </td>
     </tr>
   )
@@ -104,6 +125,7 @@ function ScheduleActions({ schedule: { name, paused, finishedAt } }: { readonly 
     done: paused ? `${name} ticks again` : `${name} is paused; ticks in the pause are missed`,
     changes: [['schedules']],
   })
+  const [isEditing, setEditing] = useState(false)
   return (
     <span className="cell-actions">
       <Button onClick={() => trigger.mutate()} disabled={trigger.isPending}>
@@ -115,6 +137,10 @@ function ScheduleActions({ schedule: { name, paused, finishedAt } }: { readonly 
           {paused ? 'Resume' : 'Pause'}
         </Button>
       )}
+      <Button onClick={() => setEditing(true)} aria-label={`Edit ${name}`}>
+        <Pencil size={14} aria-hidden />
+      </Button>
+      {isEditing && <EditSchedule name={name} onClose={() => setEditing(false)} />}
     </span>
   )
 }

@@ -1,7 +1,9 @@
+import { useQuery } from '@tanstack/react-query'
 import { Link, Outlet } from '@tanstack/react-router'
-import { Menu, Monitor, Moon, Search, Sun } from 'lucide-react'
+import { BookOpen, Menu, Monitor, Moon, Search, Sun } from 'lucide-react'
 import { useCallback, useState } from 'react'
-import { type Connection, connection } from '../api/connection.ts'
+import { type Connection, connection, readOnly } from '../api/connection.ts'
+import { referenceQuery } from '../api/queries.ts'
 import { useStore } from '../api/store.ts'
 import { Dialog } from '../parts/dialog.tsx'
 import { Toasts } from '../parts/toasts.tsx'
@@ -27,6 +29,7 @@ export function Shell() {
       <aside className="side">
         <Brand />
         <Navigation />
+        <ReferenceLink />
         <button type="button" className="help-button" onClick={openHelp}>
           Keys <kbd>?</kbd>
         </button>
@@ -50,6 +53,7 @@ export function Shell() {
           <ThemeButton />
         </header>
         <BrokenBanner />
+        <ReadOnlyNote />
         <main id="content" className="content" tabIndex={-1}>
           <Outlet />
         </main>
@@ -59,6 +63,7 @@ export function Shell() {
       {open === 'menu' && (
         <Dialog title="Baton" look="side" onClose={close}>
           <Navigation onGo={close} />
+          <ReferenceLink />
         </Dialog>
       )}
       <BulkProgress />
@@ -95,10 +100,21 @@ function Navigation({ onGo }: { readonly onGo?: () => void }) {
   )
 }
 
+/** A link to the reference of the API, where the system serves one. */
+function ReferenceLink() {
+  const { data: isThere } = useQuery(referenceQuery)
+  if (!isThere) return null
+  return (
+    <a className="help-button" href="/docs">
+      API reference <BookOpen size={15} aria-hidden />
+    </a>
+  )
+}
+
 const CONNECTIONS: Readonly<Record<Connection, { tone: string; text: string }>> = {
   connecting: { tone: 'wait', text: 'Connecting' },
   live: { tone: 'good', text: 'Live' },
-  polling: { tone: 'busy', text: 'Every 5 s' },
+  polling: { tone: 'busy', text: 'By asking' },
   broken: { tone: 'bad', text: 'No answer' },
 }
 
@@ -118,6 +134,15 @@ function BrokenBanner() {
     <p className="banner" role="alert">
       The system does not answer. This page shows what was last known, and goes on by itself when the system
       is back.
+    </p>
+  )
+}
+
+function ReadOnlyNote() {
+  if (!useStore(readOnly)) return null
+  return (
+    <p className="read-only">
+      This dashboard only reads: it was started with --read-only, so it has no actions.
     </p>
   )
 }

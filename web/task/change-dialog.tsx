@@ -1,11 +1,10 @@
-import { type FormEvent, useState } from 'react'
+import { useState } from 'react'
 import type { PatchBody } from '../../shared/api/changes.ts'
 import type { ApiTask } from '../../shared/api/tasks.ts'
 import { baton } from '../api/baton.ts'
+import { JsonField, jsonOf, jsonProblem } from '../json/json-field.tsx'
 import { useAction } from '../parts/action.ts'
-import { Button } from '../parts/button.tsx'
-import { Dialog } from '../parts/dialog.tsx'
-import { JsonField, jsonOf, jsonProblem } from '../parts/json-field.tsx'
+import { FormDialog } from '../parts/dialog.tsx'
 
 /** Changes an open task. Only what differs is sent. */
 export function ChangeDialog({ task, onClose }: { readonly task: ApiTask; readonly onClose: () => void }) {
@@ -20,60 +19,47 @@ export function ChangeDialog({ task, onClose }: { readonly task: ApiTask; readon
     changes: [['task', task.id], ['tasks']],
     after: onClose,
   })
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
+  const submit = () =>
     change.mutate({
       ifRevision: revision,
       ...(Number(priority) !== task.priority && { priority: Number(priority) }),
       ...(due !== localTime(task.dueAt) && due !== '' && { dueAt: new Date(due).toISOString() }),
       ...(jsonOf(options) as PatchBody | undefined),
     })
-  }
   return (
-    <Dialog title="Change the task" onClose={onClose}>
-      <form onSubmit={submit}>
-        <div className="dialog-body">
-          <div className="field-row">
-            <label className="field">
-              Priority
-              <input
-                type="number"
-                step={1}
-                value={priority}
-                onChange={event => setPriority(event.target.value)}
-                required
-              />
-            </label>
-            <label className="field">
-              Due
-              <input
-                type="datetime-local"
-                step={1}
-                value={due}
-                onChange={event => setDue(event.target.value)}
-              />
-            </label>
-          </div>
-          <JsonField
-            label="Other fields"
-            text={options}
-            onChange={setOptions}
-            rows={6}
-            hint='For example {"timeoutMs": 60000, "tags": {"team": "video"}}; null returns an option to its default.'
+    <FormDialog
+      title="Change the task"
+      look="middle"
+      action="Change"
+      refusal="Keep as it is"
+      isReady={!change.isPending && jsonProblem(options) === undefined}
+      onSubmit={submit}
+      onClose={onClose}
+    >
+      <div className="field-row">
+        <label className="field">
+          Priority
+          <input
+            type="number"
+            step={1}
+            value={priority}
+            onChange={event => setPriority(event.target.value)}
+            required
           />
-        </div>
-        <footer className="dialog-foot">
-          <Button onClick={onClose}>Keep as it is</Button>
-          <Button
-            look="accent"
-            type="submit"
-            disabled={change.isPending || jsonProblem(options) !== undefined}
-          >
-            Change
-          </Button>
-        </footer>
-      </form>
-    </Dialog>
+        </label>
+        <label className="field">
+          Due
+          <input type="datetime-local" step={1} value={due} onChange={event => setDue(event.target.value)} />
+        </label>
+      </div>
+      <JsonField
+        label="Other fields"
+        text={options}
+        onChange={setOptions}
+        rows={6}
+        hint='For example {"timeoutMs": 60000, "tags": {"team": "video"}}; null returns an option to its default.'
+      />
+    </FormDialog>
   )
 }
 

@@ -1,6 +1,6 @@
 import type { ApiRun, ApiTask } from '../../shared/api/tasks.ts'
+import { JsonView } from '../json/json-view.tsx'
 import { duration } from '../parts/format.ts'
-import { JsonView } from '../parts/json-view.tsx'
 import { StatusBadge } from '../parts/status.tsx'
 import { Name, When } from '../parts/text.tsx'
 import { ErrorView, Plain } from './error-view.tsx'

@@ -1,6 +1,6 @@
 import type { ApiStep, ApiTask } from '../../shared/api/tasks.ts'
+import { JsonView } from '../json/json-view.tsx'
 import { counted, duration } from '../parts/format.ts'
-import { JsonView } from '../parts/json-view.tsx'
 import { StatusBadge, toneOf } from '../parts/status.tsx'
 import { Name } from '../parts/text.tsx'
 import { ErrorView } from './error-view.tsx'

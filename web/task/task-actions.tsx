@@ -128,7 +128,7 @@ function Remove({ task, onClose }: Asking) {
   const remove = useAction({
     run: () => baton.remove(task.id),
     done: 'The task was removed',
-    changes: [['tasks'], ['counts', task.type]],
+    changes: [['tasks'], ['counts']],
     after: () => void navigate({ to: '/tasks', search: { type: [task.type] } }),
   })
   return (
@@ -147,6 +147,6 @@ function Remove({ task, onClose }: Asking) {
   )
 }
 
-function changesOf({ id, type }: ApiTask) {
-  return [['task', id], ['tasks'], ['counts', type]]
+function changesOf({ id }: ApiTask) {
+  return [['task', id], ['tasks'], ['counts']]
 }

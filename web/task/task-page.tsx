@@ -2,10 +2,10 @@ import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import type { ApiTask } from '../../shared/api/tasks.ts'
 import { isStatus } from '../api/baton.ts'
-import { taskQuery } from '../api/queries.ts'
+import { taskQuery, whyMemberQuery } from '../api/queries.ts'
+import { JsonView } from '../json/json-view.tsx'
 import { Facts } from '../parts/facts.tsx'
 import { duration, moment } from '../parts/format.ts'
-import { JsonView } from '../parts/json-view.tsx'
 import { Empty, Failure, Loading } from '../parts/notes.tsx'
 import { Operations } from '../parts/operations.tsx'
 import { Card, Page } from '../parts/page.tsx'
@@ -15,7 +15,7 @@ import { History, Runs } from './runs.tsx'
 import { Steps } from './steps.tsx'
 import { TaskActions } from './task-actions.tsx'
 import { TimelineView } from './timeline-view.tsx'
-import { Why } from './why.tsx'
+import { MemberWhy, Why } from './why.tsx'
 
 const route = getRouteApi('/tasks/$id')
 
@@ -26,9 +26,7 @@ export function TaskPage() {
   if (task) return <TaskView task={task} />
   return (
     <Page title={id} heading={<Name>{id}</Name>}>
-      {isStatus(error, 404) && (
-        <Empty title="There is no such task">It was removed, or its record has expired.</Empty>
-      )}
+      {isStatus(error, 404) && <Missing id={id} />}
       {isStatus(error, 400) && (
         <Empty title="This is not the id of a task">An id has the form type:key.</Empty>
       )}
@@ -38,6 +36,18 @@ export function TaskPage() {
       {!error && <Loading />}
     </Page>
   )
+}
+
+/** A task that does not exist: it is gone, or it is a member of a canvas that is not published yet. */
+function Missing({ id }: { readonly id: string }) {
+  const { canvasId } = route.useSearch()
+  const { data: why, isLoading } = useQuery({
+    ...whyMemberQuery(id, canvasId ?? ''),
+    enabled: canvasId !== undefined,
+  })
+  if (isLoading) return <Loading rows={2} />
+  if (why && canvasId !== undefined) return <MemberWhy why={why} canvasId={canvasId} />
+  return <Empty title="There is no such task">It was removed, or its record has expired.</Empty>
 }
 
 function TaskView({ task }: { readonly task: ApiTask }) {

@@ -28,6 +28,24 @@ export function Why({ task }: { readonly task: ApiTask }) {
   )
 }
 
+/** Why a member of a canvas is not published. */
+export function MemberWhy({ why, canvasId }: { readonly why: WhyAnswer; readonly canvasId: string }) {
+  return (
+    <div className="verdict">
+      <StatusBadge state={why.status} />
+      <div className="verdict-text isolated">
+        <p>{visible(why.sentence)}</p>
+        <p className="soft">{visible(why.next)}</p>
+        <p>
+          <Link to="/canvases/$id" params={{ id: canvasId }}>
+            Show the canvas
+          </Link>
+        </p>
+      </div>
+    </div>
+  )
+}
+
 type Holder = NonNullable<NonNullable<WhyAnswer['limit']>['holders']>[number]
 
 function Holders({ holders }: { readonly holders: readonly Holder[] }) {

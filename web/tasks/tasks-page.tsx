@@ -4,7 +4,9 @@ import { RefreshCw } from 'lucide-react'
 import { useCallback, useMemo, useRef } from 'react'
 import type { ListFilter } from '../../shared/api/tasks.ts'
 import { baton } from '../api/baton.ts'
+import { taskPage } from '../api/merged-lists.ts'
 import { queries, tasksQuery, typesQuery } from '../api/queries.ts'
+import { Acting } from '../parts/acting.tsx'
 import { Button } from '../parts/button.tsx'
 import { Empty, Failure, Loading } from '../parts/notes.tsx'
 import { Page } from '../parts/page.tsx'
@@ -37,13 +39,10 @@ function Waiting({ error, onRetry }: { readonly error: unknown; readonly onRetry
   return error ? <Failure error={error} onRetry={onRetry} /> : <Loading rows={12} />
 }
 
-/** The API merges the lists of so many types. */
-const TYPES_MAX = 10
-
 /** The filter as the API takes it: a list is that of some types, of a user, or of a canvas. */
 function listFilter({ order = '-created', ...filter }: TaskFilter, types: readonly string[]): ListFilter {
   const isNarrow = filter.type ?? filter.userId ?? filter.canvasId
-  return { order, ...(isNarrow === undefined && { type: types.slice(0, TYPES_MAX) }), ...filter }
+  return { order, ...(isNarrow === undefined && { type: [...types] }), ...filter }
 }
 
 function FilteredTasks({ filter }: { readonly filter: ListFilter }) {
@@ -83,16 +82,23 @@ function FilteredTasks({ filter }: { readonly filter: ListFilter }) {
       <TaskList tasks={tasks} selection={selection} onEnd={onEnd} scrollTo={scrollTo} />
       {hasNextPage && <Loading rows={2} />}
       {selection.selected.size > 0 && (
-        <BulkBar
-          ids={[...selection.selected]}
-          everything={hasNextPage ? () => idsOf(filter) : undefined}
-          onDone={() => selection.select([])}
-        />
+        <Acting>
+          <BulkBar
+            ids={[...selection.selected]}
+            everything={hasNextPage ? () => idsOf(filter) : undefined}
+            onDone={() => selection.select([])}
+          />
+        </Acting>
       )}
     </>
   )
 }
 
 async function* idsOf(filter: ListFilter): AsyncGenerator<string, void, undefined> {
-  for await (const { id } of baton.list({ ...filter, limit: 100 })) yield id
+  let page = await taskPage(baton.listPage, filter)
+  for (;;) {
+    for (const { id } of page.items) yield id
+    if (!page.next) return
+    page = await taskPage(baton.listPage, filter, page.next)
+  }
 }

@@ -4,20 +4,25 @@ import { Pause, Pencil, Play, Plus } from 'lucide-react'
 import { useState } from 'react'
 import type { ApiType } from '../../shared/api/types.ts'
 import { baton, isStatus } from '../api/baton.ts'
-import { countsQuery, typeQuery } from '../api/queries.ts'
+import { COUNTED_MAX } from '../api/paces.ts'
+import { activityQuery, countsQuery, exactCountsQuery, typeQuery } from '../api/queries.ts'
+import { BacklogChart, LatenessChart, ThroughputChart } from '../charts/activity-charts.tsx'
+import { openAfter, slotsOf } from '../charts/series.ts'
+import { JsonView } from '../json/json-view.tsx'
 import { useAction } from '../parts/action.ts'
 import { Button } from '../parts/button.tsx'
+import { countText } from '../parts/count.tsx'
 import { Facts } from '../parts/facts.tsx'
-import { duration, moment, number } from '../parts/format.ts'
-import { JsonView } from '../parts/json-view.tsx'
+import { moment, number } from '../parts/format.ts'
 import { Empty, Failure, Loading } from '../parts/notes.tsx'
 import { Operations } from '../parts/operations.tsx'
 import { Card, Page } from '../parts/page.tsx'
-import { STATUSES, toneOf } from '../parts/status.tsx'
+import { STATUSES, type Status, toneOf } from '../parts/status.tsx'
 import { Name, When } from '../parts/text.tsx'
 import { PublishDialog } from '../publish/publish-dialog.tsx'
 import { configurationOf } from './configuration.ts'
 import { EditDialog } from './edit-dialog.tsx'
+import { LimitsCard } from './limits-card.tsx'
 
 const route = getRouteApi('/types/$type')
 
@@ -61,6 +66,7 @@ function TypeView({ type }: { readonly type: ApiType }) {
       }
     >
       <CountTiles type={type.type} />
+      <Charts type={type.type} />
       <div className="columns">
         <div className="column">
           <Card title="Configuration">
@@ -76,22 +82,68 @@ function TypeView({ type }: { readonly type: ApiType }) {
   )
 }
 
+/** The counts, which stop at a number. A reader may ask for the whole ones. */
 function CountTiles({ type }: { readonly type: string }) {
   const { data: counts } = useQuery(countsQuery(type))
+  const exact = useQuery(exactCountsQuery(type))
+  const isMany = counts && Object.values(counts).some(count => count >= COUNTED_MAX)
+  const text = (status: Status) => {
+    if (exact.data && counts && counts[status] >= COUNTED_MAX) return number(exact.data[status])
+    return counts ? countText(counts[status]) : '–'
+  }
   return (
-    <div className="tiles">
-      {STATUSES.map(status => (
-        <Link key={status} className="tile" to="/tasks" search={{ type: [type], status: [status] }}>
-          <span className="status soft" data-tone={toneOf(status)}>
-            <span className="dot" aria-hidden />
-            {status}
-          </span>
-          <strong>{counts ? number(counts[status]) : '–'}</strong>
-        </Link>
-      ))}
+    <>
+      <div className="tiles">
+        {STATUSES.map(status => (
+          <Link key={status} className="tile" to="/tasks" search={{ type: [type], status: [status] }}>
+            <span className="status soft" data-tone={toneOf(status)}>
+              <span className="dot" aria-hidden />
+              {status}
+            </span>
+            <strong>{text(status)}</strong>
+          </Link>
+        ))}
+      </div>
+      {isMany && (
+        <p className="count-note faint">
+          {exact.data ? (
+            <>
+              Counted <When at={new Date(exact.dataUpdatedAt).toISOString()} />.{' '}
+            </>
+          ) : (
+            'Counts stop at 1,000. '
+          )}
+          <button
+            type="button"
+            className="link-button"
+            onClick={() => void exact.refetch()}
+            disabled={exact.isFetching}
+          >
+            {exact.isFetching ? 'Counting …' : 'Count all'}
+          </button>
+        </p>
+      )}
+    </>
+  )
+}
+
+function Charts({ type }: { readonly type: string }) {
+  const { data: activity } = useQuery(activityQuery(type))
+  const { data: counts } = useQuery(countsQuery(type))
+  if (!activity || !counts) return <Loading rows={4} />
+  const slots = slotsOf(activity.items, activity.from, activity.to)
+  const open = counts.delayed + counts.ready + counts.running + counts.compensating
+  const isMany = OPEN.some(status => counts[status] >= COUNTED_MAX)
+  return (
+    <div className="charts">
+      <ThroughputChart slots={slots} />
+      <LatenessChart slots={slots} />
+      {!isMany && <BacklogChart slots={slots} open={openAfter(slots, open)} />}
     </div>
   )
 }
+
+const OPEN = ['delayed', 'ready', 'running', 'compensating'] as const
 
 function PauseButton({ type: { type, paused } }: { readonly type: ApiType }) {
   const change = useAction({
@@ -121,29 +173,9 @@ function Warnings({ warnings }: { readonly warnings: readonly string[] }) {
 }
 
 function Side({ type }: { readonly type: ApiType }) {
-  const { limits = {} } = type
-  const keyed = (key: string | undefined) => (key === undefined ? '' : ` for each ${key}`)
   return (
     <aside className="column" aria-label="Details">
-      <Card title="Limits">
-        <Facts
-          rows={[
-            [
-              'Rate',
-              limits.rate &&
-                `${number(limits.rate.limit)} per ${duration(limits.rate.perMs)}${keyed(limits.rate.key)}`,
-            ],
-            [
-              'At a time',
-              limits.concurrency && `${number(limits.concurrency.max)}${keyed(limits.concurrency.key)}`,
-            ],
-            [
-              'None',
-              limits.rate || limits.concurrency ? undefined : 'Tasks start as fast as workers take them.',
-            ],
-          ]}
-        />
-      </Card>
+      <LimitsCard type={type} />
       <Card title="About">
         <Facts
           rows={[

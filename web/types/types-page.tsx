@@ -1,25 +1,21 @@
-import { useQueries, useQuery } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { Plus } from 'lucide-react'
 import { useState } from 'react'
-import { countsQuery, typesQuery } from '../api/queries.ts'
+import { allActivityQuery, allCountsQuery, typesQuery } from '../api/queries.ts'
 import { Button } from '../parts/button.tsx'
-import { Failure, Loading } from '../parts/notes.tsx'
-import { Card, Page } from '../parts/page.tsx'
+import { Empty, Failure, Loading } from '../parts/notes.tsx'
+import { Page } from '../parts/page.tsx'
 import { PublishDialog } from '../publish/publish-dialog.tsx'
 import { TypesTable } from './types-table.tsx'
 
 /** All task types. */
 export function TypesPage() {
-  const { data: types, error, refetch } = useQuery(typesQuery)
-  const answers = useQueries({ queries: (types ?? []).map(({ type }) => countsQuery(type)) })
+  const types = useQuery(typesQuery)
+  const counts = useQuery(allCountsQuery)
+  const activity = useQuery(allActivityQuery)
   const [isPublishing, setPublishing] = useState(false)
-  const isCounting = answers.some(({ isPending }) => isPending)
-  const counts = new Map(
-    (types ?? []).flatMap(({ type }, index) => {
-      const data = answers[index]?.data
-      return data ? [[type, data] as const] : []
-    }),
-  )
+  const failed = [types, counts, activity].find(({ error, data }) => error && !data)
+  const isWhole = types.data && counts.data && activity.data
   return (
     <Page
       title="Types"
@@ -29,13 +25,16 @@ export function TypesPage() {
         </Button>
       }
     >
-      {types && !isCounting && (
-        <Card>
-          <TypesTable types={types} counts={counts} />
-        </Card>
+      {isWhole && types.data.length === 0 && <Empty title="There are no task types yet" />}
+      {isWhole && types.data.length > 0 && (
+        <TypesTable
+          types={types.data}
+          counts={new Map(counts.data.map(one => [one.type, one.counts]))}
+          activity={activity.data}
+        />
       )}
-      {!types && error && <Failure error={error} onRetry={refetch} />}
-      {!error && (!types || isCounting) && <Loading rows={10} />}
+      {failed && <Failure error={failed.error} onRetry={failed.refetch} />}
+      {!failed && !isWhole && <Loading rows={10} />}
       {isPublishing && <PublishDialog onClose={() => setPublishing(false)} />}
     </Page>
   )

@@ -51,6 +51,7 @@ function refused(path: string, message: string): Answer {
   return answerProblem(invalid([{ path, message }]))
 }
 
-function presentGroup({ firstAt, lastAt, ...group }: FailureGroup): ApiFailureGroup {
-  return { ...group, firstAt: iso(firstAt), lastAt: iso(lastAt) }
+function presentGroup({ firstAt, lastAt, hours, ...group }: FailureGroup): ApiFailureGroup {
+  const shownHours = hours.map(({ hour, count }) => ({ at: iso(hour), count }))
+  return { ...group, firstAt: iso(firstAt), lastAt: iso(lastAt), hours: shownHours }
 }

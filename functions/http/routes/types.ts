@@ -1,3 +1,4 @@
+import { type CountsQuery, countsQuery } from '../../../shared/api/diagnosis/load.ts'
 import { typePath } from '../../../shared/api/paths.ts'
 import type { Problem } from '../../../shared/api/problems.ts'
 import {
@@ -69,6 +70,7 @@ export const typeRoutes = [
     method: 'get',
     path: `${PATH}/counts`,
     operation: 'counts',
+    query: countsQuery,
     handle: handleCounts,
   }),
   route({
@@ -100,9 +102,10 @@ async function handleGet(call: OneCall<unknown>): Promise<Answer> {
   return type ? { status: 200, body: presentType(type) } : answerUnknown(call)
 }
 
-async function handleCounts(call: OneCall<unknown>): Promise<Answer> {
+async function handleCounts(call: Call<CountsQuery, unknown>): Promise<Answer> {
   const type = await findType(call)
-  return type ? { status: 200, body: await countTasks(call.system, type) } : answerUnknown(call)
+  if (!type) return answerUnknown(call)
+  return { status: 200, body: await countTasks(call.system, type, call.query.atMost) }
 }
 
 async function handlePause(call: OneCall<ExpectedRevision>, change: typeof pauseType): Promise<Answer> {

@@ -1,3 +1,4 @@
+import { activityPage, allCountsPage, limitUsage as limitUsageAnswer } from '../../../shared/api/diagnosis/load.ts'
 import { countsAnswer, pausedAnswer, purgeAnswer, typeAnswer, typePage } from '../../../shared/api/types.ts'
 import type { Operation } from './operation.ts'
 
@@ -57,6 +58,32 @@ export const typeOperations = {
     description: 'Counts the tasks by their status. Counts may lag 2 seconds behind.',
     cost: 'Half a read unit per 4 KB of index entries, some 50 tasks.',
     answers: { 200: { description: 'The number of tasks in each status.', schema: countsAnswer } },
+    problems: ['unknown-type'],
+  },
+  listCounts: {
+    tag: 'Types',
+    summary: 'Count the tasks of all types',
+    description: 'Counts the tasks of each type by their status. Counts may lag 2 seconds behind.',
+    cost: 'Some 10 read units for each thousand tasks; with `atMost=1000` at most some 80 units for each type.',
+    example: { query: { atMost: 1000 } },
+    answers: { 200: { description: 'One page of types with their counts.', schema: allCountsPage } },
+  },
+  listActivity: {
+    tag: 'Types',
+    summary: 'Show what the tasks of each type did, minute by minute',
+    description:
+      'Shows how many tasks were published, started and ended in each of the last minutes, and how late runs started.',
+    cost: '1 read unit per 4 KB of types, and for each type half a unit per 4 KB of minutes.',
+    example: { query: { minutes: 60 } },
+    answers: { 200: { description: 'One page of types with their activity.', schema: activityPage } },
+    problems: ['unknown-type'],
+  },
+  limitUsage: {
+    tag: 'Types',
+    summary: 'Show how much of the limits of a type is used',
+    description: 'Shows the permits that are held with their holders, and the time of the next free slot.',
+    cost: '1 read unit for the type, and 1 per 4 KB of permits or slots for each limit.',
+    answers: { 200: { description: 'The limits and their usage.', schema: limitUsageAnswer } },
     problems: ['unknown-type'],
   },
   purge: {

@@ -31,6 +31,10 @@ const failureGroup = z
     firstAt: shownTime,
     /** When the last of these failures was counted. */
     lastAt: shownTime,
+    /** The count of each hour that has failures, oldest first. */
+    hours: z
+      .array(z.object({ at: shownTime, count }))
+      .describe('The count of each hour that has failures, oldest first.'),
     /** The id of the task that failed so last. It may have been removed since. */
     exampleId: z.string(),
   })

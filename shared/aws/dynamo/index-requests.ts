@@ -20,9 +20,18 @@ export function queryIndex(table: string, query: IndexQuery): QueryCommandInput 
   }
 }
 
-/** Counts the entries in a range from `start` on. One request counts at most 1 MB of keys. */
-export function countIndex(table: string, range: IndexRange, start?: Item): QueryCommandInput {
-  return { ...rangeOf(table, range), Select: 'COUNT', ...(start && { ExclusiveStartKey: start }) }
+/** Counts the entries in a range from `start` on, up to `limit` of them. One request counts at most 1 MB of keys. */
+export function countIndex(
+  table: string,
+  range: IndexRange,
+  { start, limit }: { readonly start?: Item | undefined; readonly limit?: number | undefined } = {},
+): QueryCommandInput {
+  return {
+    ...rangeOf(table, range),
+    Select: 'COUNT',
+    ...(start && { ExclusiveStartKey: start }),
+    ...(limit !== undefined && { Limit: limit }),
+  }
 }
 
 /**

@@ -128,15 +128,25 @@ export function failuresPartition(type: string): string {
 
 /** The sort key of the failures with one error in one hour. Hours have 14 digits, so they sort as numbers. */
 export function failuresSortKey(hour: number, error: string): string {
-  return `${String(hour).padStart(HOUR_DIGITS, '0')}#${error}`
+  return `${String(hour).padStart(TIME_DIGITS, '0')}#${error}`
 }
 
 /** The hour and the error in a sort key of failures. */
 export function failureFrom(sortKey: string): { readonly hour: number; readonly error: string } {
-  return { hour: Number(sortKey.slice(0, HOUR_DIGITS)), error: sortKey.slice(HOUR_DIGITS + 1) }
+  return { hour: Number(sortKey.slice(0, TIME_DIGITS)), error: sortKey.slice(TIME_DIGITS + 1) }
 }
 
-const HOUR_DIGITS = 14
+const TIME_DIGITS = 14
+
+/** The partition of the activity of one type: one item for each minute. */
+export function activityPartition(type: string): string {
+  return `activity#${type}`
+}
+
+/** The sort key of the activity in one minute, in ms. Minutes have 14 digits, so they sort as numbers. */
+export function activitySortKey(minute: number): string {
+  return String(minute).padStart(TIME_DIGITS, '0')
+}
 
 /** The partition of all dead letters. They sort by their ids. */
 export const DEAD_LETTERS_PARTITION = 'dead-letters'

@@ -1,4 +1,5 @@
 import {
+  INPUT_SCHEMA_BYTES_MAX,
   PERMITS_MAX,
   RATE_PERIOD_MS_MAX,
   RATE_PERIOD_MS_MIN,
@@ -20,7 +21,7 @@ import { NO_USER_IN_WEBHOOK, namesUser } from '../types/webhook-url.ts'
 import { anything, listOf, objectOf } from './compound.ts'
 import { flowOptionProblems } from './flow-options.ts'
 import { optionRules, priorityRule, retryRule } from './options.ts'
-import { inside, type Rule, shown } from './rules.ts'
+import { inside, type Rule, shown, wrong } from './rules.ts'
 import { duration, flag, name, oneOf, revisionRule, text, whole } from './scalars.ts'
 
 /** The longest timeout of a webhook's call. The call runs in the shipped webhook function, which Lambda ends after 5 minutes. */
@@ -123,6 +124,20 @@ function stepNameProblems(list: ReadonlyArray<{ readonly name: string }>, path: 
   })
 }
 
+/** Forms are made from it. The API lists all types at once, so it is bounded. */
+const inputSchema: Rule<{ readonly [name: string]: Json }> = {
+  expected: 'a JSON Schema: an object',
+  schema: { type: 'object', description: 'A JSON Schema of the input, of at most 32 KB' },
+  problems: (value, path) => {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+      return [{ path, message: wrong('a JSON Schema: an object', value) }]
+    }
+    const bytes = jsonBytes(value as Json)
+    if (bytes <= INPUT_SCHEMA_BYTES_MAX) return []
+    return [{ path, message: `must have at most ${INPUT_SCHEMA_BYTES_MAX} bytes as JSON, not ${bytes}` }]
+  },
+}
+
 const limitKey: Rule<string> = name(TYPE_CHARACTERS_MAX)
 
 const kindField = {
@@ -185,6 +200,8 @@ const typeFields = {
   steps,
   /** For kind `flow`: whether a cancelled task undoes the steps that were done. @default undo */
   onCancel: oneOf('undo', 'leave'),
+  /** The JSON Schema of the input, from which forms are made. Nothing is checked against it. */
+  inputSchema,
 }
 
 /** The configuration of a task type, field by field. `configurationProblems` checks the fields together. */

@@ -80,6 +80,8 @@ export type TypeConfiguration = {
   readonly steps?: readonly StepConfiguration[]
   /** For kind `flow`: whether a cancelled task undoes the steps that were done. @default 'undo' */
   readonly onCancel?: 'undo' | 'leave'
+  /** The JSON Schema of the input, from which forms are made. Nothing is checked against it. At most 32 KB. */
+  readonly inputSchema?: { readonly [name: string]: Json }
 }
 
 /** Jobs by which changed limits, or another order, reach the tasks that wait. */

@@ -4,6 +4,7 @@ import { failuresOf } from '../../core/task/attempts.ts'
 import { type Head, isTask } from '../../core/task/head.ts'
 import type { Task } from '../../core/task/task.ts'
 import type { Log, MetricName, Metrics } from '../../ports/machine.ts'
+import { type Batch, countableChanges } from '../stream/countable-changes.ts'
 
 type Change = { readonly task: Head; readonly position: string }
 type Outputs = { readonly metrics: Metrics; readonly log: Log }
@@ -17,12 +18,6 @@ const METRIC_OF_EVENT: Partial<Record<EventType, MetricName>> = {
 }
 
 /**
- * A batch of the stream: the positions of all its records in order, and those of the records that Lambda must
- * deliver again.
- */
-type Batch = { readonly positions: readonly string[]; readonly failed: readonly string[] }
-
-/**
  * Counts the outcomes of tasks from the changes in the table's stream, which has every change, whichever process
  * wrote it.
  *
@@ -31,15 +26,8 @@ type Batch = { readonly positions: readonly string[]; readonly failed: readonly 
  * exception: the batch counts twice if the process dies after it has written its metrics and before Lambda has its
  * answer.
  */
-export function countOutcomes(
-  { metrics, log }: Outputs,
-  changes: readonly Change[],
-  { positions, failed }: Batch,
-): void {
-  const first = positions.findIndex(position => failed.includes(position))
-  const countable = new Set(first < 0 ? positions : positions.slice(0, first))
-  for (const { task, position } of changes) {
-    if (!countable.has(position)) continue
+export function countOutcomes({ metrics, log }: Outputs, changes: readonly Change[], batch: Batch): void {
+  for (const { task } of countableChanges(changes, batch)) {
     try {
       for (const name of metricsOf(task)) metrics.add(name, 1, task.type)
     } catch (error) {

@@ -7,6 +7,7 @@ import { addedUp, type FailureCount, failuresIn, hourOf } from '../../core/failu
 import { type Head, isTask } from '../../core/task/head.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'
 import type { System } from '../kernel/system.ts'
+import { type Batch, countableChanges } from '../stream/countable-changes.ts'
 
 const WRITES_AT_ONCE_MAX = 10
 const READS_AT_ONCE_MAX = 10
@@ -14,7 +15,6 @@ const READS_AT_ONCE_MAX = 10
 export const FAILURE_COUNTS_MAX = 5_000
 
 type Change = { readonly task: Head; readonly position: string }
-type Batch = { readonly positions: readonly string[]; readonly failed: readonly string[] }
 
 /**
  * Counts the failures in a batch of the stream. As outcomes are, they are counted up to the first record that Lambda must deliver
@@ -24,12 +24,10 @@ type Batch = { readonly positions: readonly string[]; readonly failed: readonly 
 export async function countFailures(
   { failures, log }: Pick<System, 'failures' | 'log'>,
   changes: readonly Change[],
-  { positions, failed }: Batch,
+  batch: Batch,
 ): Promise<void> {
-  const first = positions.findIndex(position => failed.includes(position))
-  const countable = new Set(first < 0 ? positions : positions.slice(0, first))
-  const found = changes.flatMap(({ task, position }) => {
-    if (!countable.has(position) || !isTask(task)) return []
+  const found = countableChanges(changes, batch).flatMap(({ task }) => {
+    if (!isTask(task)) return []
     try {
       return failuresIn(task)
     } catch (error) {
@@ -47,7 +45,10 @@ export async function countFailures(
   })
 }
 
-export type FailureGroup = Omit<FailureCount, 'hour'>
+/** Failures of one type with one error: their sum, and the numbers of the hours with failures, oldest first. */
+export type FailureGroup = Omit<FailureCount, 'hour'> & {
+  readonly hours: ReadonlyArray<{ readonly hour: number; readonly count: number }>
+}
 
 /**
  * Reads the failures of these types since the beginning of an hour, in groups of one type and error, those with the most failures
@@ -66,8 +67,17 @@ export async function readFailures(
     return counts
   })
   if (left < 0) return undefined
-  const groups = addedUp(read.flat(), ({ type, error }) => JSON.stringify([type, error]))
-  return groups
+  const counts = read.flat()
+  const hours = Map.groupBy(counts, groupOf)
+  return addedUp(counts, groupOf)
     .sort((a, b) => b.count - a.count || b.lastAt - a.lastAt)
-    .map(({ hour: _hour, ...group }) => group)
+    .map(({ hour: _hour, ...group }) => ({ ...group, hours: hoursOf(hours.get(groupOf(group)) ?? []) }))
+}
+
+function groupOf({ type, error }: Pick<FailureCount, 'type' | 'error'>): string {
+  return JSON.stringify([type, error])
+}
+
+function hoursOf(counts: readonly FailureCount[]): FailureGroup['hours'] {
+  return counts.map(({ hour, count }) => ({ hour, count })).sort((a, b) => a.hour - b.hour)
 }

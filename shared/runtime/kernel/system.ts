@@ -4,6 +4,7 @@ import type { Head } from '../../core/task/head.ts'
 import type { Chance, Clock, Log, Metrics } from '../../ports/machine.ts'
 import type { FarTimers, Messages, Resender } from '../../ports/messages.ts'
 import type {
+  ActivityStore,
   CanvasStore,
   DeadLetterStore,
   FailureStore,
@@ -41,14 +42,18 @@ export type System = {
   readonly operator?: Operator
 }
 
-/** A `System` for processes that set timers further ahead than a queue can delay a message. */
-export type PlanningSystem = System & { readonly timers: FarTimers }
+/** The part of a system that counts the activity of types, or shows it. Handlers and workers need not load the code for it. */
+export type ActivitySystem = { readonly activity: ActivityStore }
 
-/** A `System` for processes that explain dead letters and send them again. Handlers and workers need not load the code for them. */
-export type DiagnosticSystem = System & {
-  readonly deadLetters: DeadLetterStore
-  readonly resender: Resender
-}
+/** A `System` for processes that set timers further ahead than a queue can delay a message, and count what has changed. */
+export type PlanningSystem = System & ActivitySystem & { readonly timers: FarTimers }
+
+/** A `System` for processes that show activity, explain dead letters and send them again. Handlers and workers need not load the code for them. */
+export type DiagnosticSystem = System &
+  ActivitySystem & {
+    readonly deadLetters: DeadLetterStore
+    readonly resender: Resender
+  }
 
 /** A feature's part in each change of a head. The kernel calls the hooks without knowing the features. */
 export type ChangeHook = {

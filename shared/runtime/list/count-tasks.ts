@@ -1,6 +1,7 @@
 import { runningPlace, viewPartition } from '../../core/place/place-names.ts'
 import type { Status } from '../../core/task/lifecycle.ts'
 import { shardNumbers, type TaskType } from '../../core/types/task-type.ts'
+import type { IndexRange } from '../../ports/stores.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'
 import type { System } from '../kernel/system.ts'
 
@@ -11,42 +12,56 @@ const RANGES_AT_ONCE_MAX = 32
 /**
  * Counts the tasks of a type by status, in its indexes. Counts lag by up to two seconds, like lists. Finished
  * tasks count until DynamoDB deletes them, up to days after their retention. The cost grows with the number of
- * tasks: some 5 read units per thousand.
+ * tasks: some 10 read units per thousand. With `atMost`, a count stops at this number, and the shards are counted one after the other.
  */
-export async function countTasks(system: System, taskType: TaskType): Promise<Counts> {
+export async function countTasks(system: System, taskType: TaskType, atMost?: number): Promise<Counts> {
   const now = system.clock.now()
   const { type } = taskType
   const shards = shardNumbers(taskType)
+  const count = (rangeOf: (shard: number) => IndexRange, most = atMost) =>
+    countShards(system, shards.map(rangeOf), most)
   const view = (bucket: Parameters<typeof viewPartition>[1], bounds: { from?: number; to?: number } = {}) =>
-    shards.map(shard => ({
-      index: 'view' as const,
-      partition: viewPartition(type, bucket, shard),
-      ...bounds,
-    }))
-  const ranges = {
+    count(shard => ({ index: 'view', partition: viewPartition(type, bucket, shard), ...bounds }))
+  const running = count(shard => ({ index: 'place', partition: runningPlace(type, shard) }))
+  // Running tasks are due, too. They must not use up what is counted of the due ones.
+  const due = running.then(tasks =>
+    count(
+      shard => ({ index: 'view', partition: viewPartition(type, 'open', shard), to: now }),
+      atMost && atMost + tasks,
+    ),
+  )
+  const found: Record<Status, number> = await allOf({
     delayed: view('open', { from: now + 1 }),
-    due: view('open', { to: now }),
+    ready: Promise.all([due, running]).then(([all, begun]) => Math.max(0, all - begun)),
+    running,
     compensating: view('compensating'),
-    running: shards.map(shard => ({ index: 'place' as const, partition: runningPlace(type, shard) })),
     succeeded: view('succeeded'),
     failed: view('failed'),
     cancelled: view('cancelled'),
+  })
+  const most = atMost ?? Number.POSITIVE_INFINITY
+  const entries = Object.entries(found).map(([status, number]) => [status, Math.min(number, most)])
+  return Object.fromEntries(entries)
+}
+
+async function countShards(
+  { tasks }: System,
+  ranges: readonly IndexRange[],
+  most: number | undefined,
+): Promise<number> {
+  if (most === undefined) {
+    const counts = await sideBySide(ranges, RANGES_AT_ONCE_MAX, range => tasks.count(range))
+    return counts.reduce((sum, one) => sum + one, 0)
   }
-  const jobs = Object.entries(ranges).flatMap(([name, parts]) => parts.map(range => ({ name, range })))
-  const counted = await sideBySide(jobs, RANGES_AT_ONCE_MAX, async ({ name, range }) => ({
-    name,
-    count: await system.tasks.count(range),
-  }))
-  const sum = (name: keyof typeof ranges) =>
-    counted.filter(part => part.name === name).reduce((total, { count }) => total + count, 0)
-  const running = sum('running')
-  return {
-    delayed: sum('delayed'),
-    ready: Math.max(0, sum('due') - running),
-    running,
-    compensating: sum('compensating'),
-    succeeded: sum('succeeded'),
-    failed: sum('failed'),
-    cancelled: sum('cancelled'),
+  let total = 0
+  for (const range of ranges) {
+    if (total >= most) return total
+    total += await tasks.count(range, most - total)
   }
+  return total
+}
+
+async function allOf(counts: Record<Status, Promise<number>>): Promise<Record<Status, number>> {
+  const entries = Object.entries(counts).map(async ([status, count]) => [status, await count])
+  return Object.fromEntries(await Promise.all(entries))
 }

@@ -1,7 +1,8 @@
+import { type ActivityCount, activityAddedUp } from '../../core/activity/activity.ts'
 import { addedUp, type FailureCount } from '../../core/failures/failures.ts'
 import type { Json } from '../../core/json.ts'
 import type { Clock } from '../../ports/machine.ts'
-import type { FailureStore, RecordStore } from '../../ports/stores.ts'
+import type { ActivityStore, FailureStore, RecordStore } from '../../ports/stores.ts'
 
 /** Stores records of the machinery in memory. Expired records count as gone. */
 export function createMemoryRecordStore(clock: Pick<Clock, 'now'>): RecordStore {
@@ -39,5 +40,17 @@ export function createMemoryFailureStore(): FailureStore {
         .filter(one => one.type === type && one.hour >= hour)
         .sort((a, b) => b.hour - a.hour || (a.error < b.error ? 1 : -1))
         .slice(0, most),
+  }
+}
+
+/** Stores the activity of types in memory. */
+export function createMemoryActivityStore(): ActivityStore {
+  let counts: ActivityCount[] = []
+  return {
+    add: async count => {
+      counts = activityAddedUp([...counts, count])
+    },
+    since: async (type, minute) =>
+      counts.filter(one => one.type === type && one.minute >= minute).sort((a, b) => a.minute - b.minute),
   }
 }

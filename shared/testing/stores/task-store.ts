@@ -22,6 +22,7 @@ export function createMemoryTaskStore(): TaskStore {
     },
     recordLook: async (task, record, now) => heads.recordLook(task, record, now),
     page: async query => pageOf(heads.all(), query),
-    count: async range => entriesIn(heads.all(), range).length,
+    count: async (range, atMost = Number.POSITIVE_INFINITY) =>
+      Math.min(entriesIn(heads.all(), range).length, atMost),
   }
 }

@@ -27,7 +27,11 @@ import { cachedTypeReader } from '../../runtime/types/type-cache.ts'
 import { createMemoryCanvasStore } from '../stores/canvas-store.ts'
 import { createSeededChance } from '../stores/chance.ts'
 import { createMemoryLimitStore } from '../stores/limit-store.ts'
-import { createMemoryFailureStore, createMemoryRecordStore } from '../stores/record-store.ts'
+import {
+  createMemoryActivityStore,
+  createMemoryFailureStore,
+  createMemoryRecordStore,
+} from '../stores/record-store.ts'
 import { createMemoryTargets } from '../stores/targets.ts'
 import { createMemoryTaskStore } from '../stores/task-store.ts'
 import { createMemoryTurnStore } from '../stores/turn-store.ts'
@@ -115,6 +119,7 @@ export function createWorld(settings: WorldSettings): World {
     limits: createMemoryLimitStore(queues.pushLimit),
     turns: createMemoryTurnStore(),
     failures: createMemoryFailureStore(),
+    activity: createMemoryActivityStore(),
     records: createMemoryRecordStore(clock),
     targets: createMemoryTargets(clock),
     workers: createMemoryWorkerStore(clock),

@@ -1,4 +1,5 @@
 import { buryHead } from '../../../shared/aws/dynamo/head/unreadable-heads.ts'
+import { ACTIVITY_KINDS } from '../../../shared/core/activity/activity.ts'
 import { canvasRef } from '../../../shared/core/canvas/canvas.ts'
 import { EVENT_TYPES } from '../../../shared/core/events/event-types.ts'
 import type { Ordering, TypeKind } from '../../../shared/core/states.ts'
@@ -318,6 +319,7 @@ async function writeOthers({
   limits,
   turns,
   failures,
+  activity,
   deadLetters,
   records,
   workers,
@@ -347,6 +349,8 @@ async function writeOthers({
   await turns.noteFront('resize#0', 1, NOW)
   const failed = { type: 'resize', error: 'Error: #', hour: NOW, count: 1, firstAt: NOW, lastAt: NOW }
   await failures.add({ ...failed, exampleId: 'resize:a' })
+  const everyKind = Object.fromEntries(ACTIVITY_KINDS.map(kind => [kind, 1]))
+  await activity.add({ type: 'resize', minute: NOW, counts: everyKind, lateness: { 3: 1 } })
   const letter = aLetter({ error: 'no' })
   await deadLetters.put(letter, '{}')
   await deadLetters.put(letter, 'x'.repeat(3_000))

@@ -1,4 +1,5 @@
 import type { EventBridgeClient } from '@aws-sdk/client-eventbridge'
+import { createActivityStore } from '../../../shared/aws/dynamo/activity/activity-store.ts'
 import { createCanvasStore } from '../../../shared/aws/dynamo/canvas/canvas-store.ts'
 import { createDeadLetterStore } from '../../../shared/aws/dynamo/dead-letters/dead-letter-store.ts'
 import { createFailureStore } from '../../../shared/aws/dynamo/failures/failure-store.ts'
@@ -33,6 +34,7 @@ export type Mirror = {
     | 'limits'
     | 'turns'
     | 'failures'
+    | 'activity'
     | 'deadLetters'
     | 'records'
     | 'targets'
@@ -75,6 +77,7 @@ export function createMirror(names: Names): Mirror {
       limits: createLimitStore(documents, settings),
       turns: createTurnStore(documents, settings),
       failures: createFailureStore(documents, settings),
+      activity: createActivityStore(documents, settings),
       deadLetters: createDeadLetterStore(documents, settings),
       records: createRecordStore(documents, settings),
       targets: createTargets(documents, settings),

@@ -34,6 +34,7 @@ function mirrored(system: PlanningSystem, { ports, noteHead }: Mirror): Planning
     limits: bothOf(system.limits, ports.limits),
     turns: bothOf(system.turns, ports.turns),
     failures: bothOf(system.failures, ports.failures),
+    activity: bothOf(system.activity, ports.activity),
     records: bothOf(system.records, ports.records),
     targets: bothOf(system.targets, ports.targets),
     workers: bothOf(system.workers, ports.workers),

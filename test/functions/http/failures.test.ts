@@ -43,6 +43,7 @@ describe('failures', () => {
           count: 2,
           firstAt: at(0),
           lastAt: at(MINUTE),
+          hours: [{ at: at(0), count: 2 }],
           exampleId: 'jobs:flaky',
         },
         {
@@ -51,6 +52,7 @@ describe('failures', () => {
           count: 1,
           firstAt: at(MINUTE),
           lastAt: at(MINUTE),
+          hours: [{ at: at(0), count: 1 }],
           exampleId: 'jobs:other',
         },
       ],

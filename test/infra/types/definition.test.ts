@@ -18,6 +18,17 @@ test('One of several tasks is chosen by its export', () => {
   expect(readDefinition(`${FIXTURES}/two-tasks.ts`, 'second').type).toBe('images.second')
 })
 
+test('The JSON Schema of an input is registered, if its library gives one', () => {
+  const { config } = readDefinition(`${FIXTURES}/with-input.ts`, 'label')
+
+  expect(config.inputSchema).toMatchObject({
+    type: 'object',
+    properties: { text: { type: 'string' } },
+    required: ['text'],
+  })
+  expect(readDefinition(`${FIXTURES}/with-input.ts`, 'dated').config.inputSchema).toBeUndefined()
+})
+
 describe('An entry is refused', () => {
   test.each([
     ['that is not there', 'absent.ts', undefined, `there is no file ${FIXTURES}/absent.ts`],

@@ -16,7 +16,7 @@ const SETTLED_MS = 31
 async function simulatedStores(): Promise<Stores> {
   const driver = await createDrivenWorld({ startsAt: NOW })
   const { driven, clock } = driver
-  const { tasks, types, canvases, records, limits, turns, failures, targets, workers } =
+  const { tasks, types, canvases, records, limits, turns, failures, activity, targets, workers } =
     driver.services.systemFor(driver.process())
   return {
     clock,
@@ -27,6 +27,7 @@ async function simulatedStores(): Promise<Stores> {
     limits: driven(limits),
     turns: driven(turns),
     failures: driven(failures),
+    activity: driven(activity),
     deadLetters: createMemoryDeadLetterStore(clock),
     targets: driven(targets),
     workers: driven(workers),

@@ -1,8 +1,10 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
+import { createActivityStore } from '../../../shared/aws/dynamo/activity/activity-store.ts'
 import { createDeadLetterStore } from '../../../shared/aws/dynamo/dead-letters/dead-letter-store.ts'
 import { storesOn } from '../../../shared/aws/system.ts'
 import type {
+  ActivityStore,
   CanvasStore,
   DeadLetterStore,
   FailureStore,
@@ -26,6 +28,7 @@ export type Stores = {
   readonly limits: LimitStore
   readonly turns: TurnStore
   readonly failures: FailureStore
+  readonly activity: ActivityStore
   readonly deadLetters: DeadLetterStore
   readonly targets: Targets
   readonly workers: WorkerStore
@@ -49,6 +52,7 @@ export function dynamoStores(client: DynamoDBClient, table: string): DynamoStore
     table,
     clock,
     ...storesOn(documents, { table, clock, chance, newWriteId }),
+    activity: createActivityStore(documents, { table }),
     deadLetters: createDeadLetterStore(documents, { table, clock }),
   }
 }

@@ -4,7 +4,7 @@ import { createApi } from '../../../functions/http/create-api.ts'
 import { taskPath } from '../../../shared/api/paths.ts'
 import { jsonBytes } from '../../../shared/core/json.ts'
 import type { LogFields } from '../../../shared/ports/machine.ts'
-import type { System } from '../../../shared/runtime/kernel/system.ts'
+import type { DiagnosticSystem } from '../../../shared/runtime/kernel/system.ts'
 import { aMemorySystem, type MemorySystem } from '../worlds/memory-system.ts'
 
 /** Tests read answers as their users do, without types. */
@@ -30,7 +30,7 @@ export type TestApi = {
  * Makes the API of a system in memory, with a type `jobs` of kind `http` and a type `resize` of kind `handler`. `parts` replace
  * parts of the system.
  */
-export async function anApi(parts: Partial<System> = {}): Promise<TestApi> {
+export async function anApi(parts: Partial<DiagnosticSystem> = {}): Promise<TestApi> {
   const complaints: Array<{ message: string; fields: LogFields }> = []
   const complain = (message: string, fields: LogFields = {}) => void complaints.push({ message, fields })
   const log = { debug: () => {}, info: () => {}, warn: complain, error: complain }

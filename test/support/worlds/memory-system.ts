@@ -16,6 +16,7 @@ import {
   type MemoryMessages,
 } from '../../../shared/testing/stores/messages.ts'
 import {
+  createMemoryActivityStore,
   createMemoryFailureStore,
   createMemoryRecordStore,
 } from '../../../shared/testing/stores/record-store.ts'
@@ -55,6 +56,7 @@ export function aMemorySystem(): MemorySystem {
     limits: createMemoryLimitStore(change => void planLimits({ messages, log: silent }, [change])),
     turns: createMemoryTurnStore(),
     failures: createMemoryFailureStore(),
+    activity: createMemoryActivityStore(),
     deadLetters: createMemoryDeadLetterStore(clock),
     records: createMemoryRecordStore(clock),
     targets: createMemoryTargets(clock),

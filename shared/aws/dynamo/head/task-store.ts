@@ -81,7 +81,7 @@ export function createTaskStore(
     },
     runRecords: (id, born, limit) => readRuns(on, id, born, limit),
     page: query => readPage(on, query),
-    count: range => countEntries(on, range),
+    count: (range, atMost) => countEntries(on, range, atMost),
   }
 }
 
@@ -204,15 +204,20 @@ async function readPage({ documents, table }: TaskTable, query: IndexQuery): Pro
   return { entries, more: LastEvaluatedKey !== undefined }
 }
 
-async function countEntries({ documents, table }: TaskTable, range: IndexRange): Promise<number> {
+async function countEntries(
+  { documents, table }: TaskTable,
+  range: IndexRange,
+  atMost?: number,
+): Promise<number> {
   if (!withinBounds({ ...range, limit: 1 })) return 0
   let total = 0
   let start: Item | undefined
   do {
-    const request = countIndex(table, range, start)
+    const limit = atMost === undefined ? undefined : atMost - total
+    const request = countIndex(table, range, { start, limit })
     const { Count, LastEvaluatedKey } = await answerOf(documents.send(new QueryCommand(request)))
     total += Count ?? 0
     start = LastEvaluatedKey
-  } while (start)
+  } while (start && (atMost === undefined || total < atMost))
   return total
 }

@@ -20,6 +20,7 @@ import type { PlanningSystem } from '../../../../shared/runtime/kernel/system.ts
 import { createMemoryCanvasStore } from '../../../../shared/testing/stores/canvas-store.ts'
 import { createMemoryLimitStore } from '../../../../shared/testing/stores/limit-store.ts'
 import {
+  createMemoryActivityStore,
   createMemoryFailureStore,
   createMemoryRecordStore,
 } from '../../../../shared/testing/stores/record-store.ts'
@@ -88,6 +89,7 @@ export function createServices(
     limits: watchedLimits(world, onLimit),
     turns: createMemoryTurnStore(),
     failures: createMemoryFailureStore(),
+    activity: createMemoryActivityStore(),
     targets: createMemoryTargets(clock),
     workers: createMemoryWorkerStore(clock),
   }
@@ -118,6 +120,7 @@ export function createServices(
       limits: reachedBy(process, 'limits', stores.limits),
       turns: reachedBy(process, 'turns', stores.turns),
       failures: reachedBy(process, 'failures', stores.failures),
+      activity: reachedBy(process, 'activity', stores.activity),
       targets: reachedBy(process, 'targets', stores.targets),
       workers: reachedBy(process, 'workers', stores.workers),
       messages: messagesFor(world, process, { wakes, jobs, queueOf: type => queues.get(type) }),

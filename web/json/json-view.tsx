@@ -1,7 +1,7 @@
 import { ChevronRight, Download } from 'lucide-react'
 import { useState } from 'react'
-import { bytes, cut, visible } from './format.ts'
-import { CopyButton } from './text.tsx'
+import { bytes, cut, visible } from '../parts/format.ts'
+import { CopyButton } from '../parts/text.tsx'
 
 /** Inputs, results and other JSON: a tree of text. What is long is cut, and shown when a reader asks for it. */
 

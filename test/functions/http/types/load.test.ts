@@ -1,0 +1,119 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import { anApi, claimed, published, type TestApi } from '../../../support/http/an-api.ts'
+import { NOW } from '../../../support/tasks/a-task.ts'
+
+let api: TestApi
+beforeEach(async () => {
+  api = await anApi()
+})
+
+/** Configures the type `jobs`. The answer waits until every claiming process knows of the change. */
+async function configured(limits: object): Promise<void> {
+  const answer = api.call('PUT', '/v1/types/jobs', { kind: 'http', limits })
+  await api.system.clock.advance(2_000)
+  await answer
+}
+
+/** Claims one task. A start under a limit takes some time. */
+async function claimOne(): Promise<void> {
+  const claiming = claimed(api)
+  await api.system.clock.advance(100)
+  await claiming
+}
+
+const get = async (path: string) => (await api.call('GET', path)).body
+
+describe('counts', () => {
+  test('stop at the number that is asked for, and running tasks use up nothing of it', async () => {
+    for (let nth = 0; nth < 5; nth++) await published(api)
+    await claimed(api)
+    await claimed(api)
+
+    expect(await get('/v1/types/jobs/counts?atMost=2')).toMatchObject({ ready: 2, running: 2, delayed: 0 })
+    expect(await get('/v1/types/jobs/counts?atMost=3')).toMatchObject({ ready: 3, running: 2 })
+    expect(await get('/v1/types/jobs/counts')).toMatchObject({ ready: 3, running: 2 })
+  })
+
+  test('of all types come page by page', async () => {
+    await published(api)
+
+    const first = await get('/v1/counts?limit=1')
+    const rest = await get(`/v1/counts?limit=1&cursor=${first.nextCursor}`)
+
+    expect(first.items).toMatchObject([{ type: 'jobs', counts: { ready: 1 } }])
+    expect(rest).toMatchObject({ items: [{ type: 'resize', counts: { ready: 0 } }] })
+    expect(rest.nextCursor).toBeUndefined()
+  })
+
+  test.each([
+    ['/v1/counts?atMost=0', 'atMost', 'from 1 to'],
+    ['/v1/types/jobs/counts?atMost=x', 'atMost', 'number'],
+    ['/v1/counts?cursor=!', 'cursor', 'nextCursor'],
+    ['/v1/counts?type=jobs', 'type', 'atMost'],
+  ])('refuse %s', async (path, field, legal) => {
+    const { status, body } = await api.call('GET', path)
+
+    expect(status).toBe(400)
+    expect(body.errors).toMatchObject([{ path: field, message: expect.stringContaining(legal) }])
+  })
+})
+
+describe('activity', () => {
+  test('shows all types page by page, or those that are asked for', async () => {
+    expect((await get('/v1/activity?limit=1')).items).toMatchObject([{ type: 'jobs', minutes: [] }])
+    expect((await get('/v1/activity')).items).toHaveLength(2)
+    expect((await get('/v1/activity?type=resize&minutes=5')).items).toMatchObject([{ type: 'resize' }])
+  })
+
+  test('says which time it shows', async () => {
+    expect(await get('/v1/activity?minutes=2')).toMatchObject({
+      from: new Date(NOW - (NOW % 60_000) - 60_000).toISOString(),
+      to: new Date(NOW).toISOString(),
+    })
+  })
+
+  test.each([
+    ['/v1/activity?minutes=0', 400],
+    ['/v1/activity?minutes=121', 400],
+    ['/v1/activity?cursor=!', 400],
+    ['/v1/activity?type=none', 404],
+  ])('refuses %s with %d', async (path, status) => {
+    expect((await api.call('GET', path)).status).toBe(status)
+  })
+})
+
+describe('the usage of limits', () => {
+  test('shows who holds permits, and when the next slot begins', async () => {
+    await configured({ rate: { limit: 1, perMs: 60_000 }, concurrency: { max: 2 } })
+    const now = api.system.clock.now()
+    const id = await published(api)
+    expect(await get('/v1/types/jobs/limits')).toEqual({
+      type: 'jobs',
+      rate: { limit: 1, perMs: 60_000, nextSlotAt: new Date(now).toISOString() },
+      concurrency: { max: 2, held: 0, holders: [] },
+    })
+
+    await claimOne()
+
+    const used = await get('/v1/types/jobs/limits')
+    expect(used.concurrency).toMatchObject({ held: 1, holders: [{ taskId: id }] })
+    expect(Date.parse(used.rate.nextSlotAt)).toBeGreaterThan(api.system.clock.now())
+  })
+
+  test('of a limit with a key is shown for one value', async () => {
+    await configured({ concurrency: { max: 1, key: 'shop' } })
+    const id = await published(api, { input: { shop: 'a' } })
+    await claimOne()
+
+    expect(await get('/v1/types/jobs/limits')).toEqual({ type: 'jobs', concurrency: { max: 1, key: 'shop' } })
+    expect((await get('/v1/types/jobs/limits?value=a')).concurrency).toMatchObject({
+      holders: [{ taskId: id }],
+    })
+    expect((await get('/v1/types/jobs/limits?value=b')).concurrency).toMatchObject({ held: 0 })
+  })
+
+  test('of a type without limits is empty, and of an unknown type is unknown', async () => {
+    expect(await get('/v1/types/jobs/limits')).toEqual({ type: 'jobs' })
+    expect((await api.call('GET', '/v1/types/none/limits')).status).toBe(404)
+  })
+})

@@ -1,0 +1,35 @@
+import { createServer } from 'node:http'
+import { afterEach, expect, test } from 'vitest'
+import { close, listen } from '../../../local/gateway/gateway.ts'
+import { createMeter } from '../../../local/gateway/meter.ts'
+import { prices } from '../../../local/gateway/prices.ts'
+import { COSTS_PATH, startCosts } from '../../../local/http/costs.ts'
+
+const closing: Array<() => Promise<void>> = []
+afterEach(async () => {
+  for (const stop of closing.splice(0)) await stop()
+})
+
+test('the costs are those of what was metered since the start, and of each minute', async () => {
+  const meter = createMeter()
+  const costs = startCosts(meter, () => 60_000)
+  const server = createServer((request, response) => {
+    if (!costs.serve(request, response)) response.writeHead(404).end()
+  })
+  const url = await listen(server, 0)
+  closing.push(costs.stop, () => close(server))
+  meter.add(
+    { caller: 'api', service: 'dynamodb', operation: 'PutItem', resource: 'tasks' },
+    { calls: 1, writeUnits: 1_000_000 },
+  )
+
+  const answer = await fetch(url + COSTS_PATH)
+
+  expect(await answer.json()).toEqual({
+    from: '1970-01-01T00:01:00.000Z',
+    usd: prices.writeUnit * 1e6,
+    minutes: [{ at: '1970-01-01T00:01:00.000Z', usd: prices.writeUnit * 1e6 }],
+  })
+  expect((await fetch(`${url}/v1/tasks`)).status).toBe(404)
+  expect((await fetch(url + COSTS_PATH, { method: 'POST' })).status).toBe(404)
+})

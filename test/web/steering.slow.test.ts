@@ -1,0 +1,214 @@
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { LocalSystem } from '../support/local-system/local-system.ts'
+import { chromiumPath, openBrowser, openReader } from '../support/web/browser.ts'
+import { startSystemWithDashboard } from '../support/web/dashboard.ts'
+
+/** What the pages of types and schedules show of the present load, and how a reader steers it. */
+
+const PACE_MS = 2_000
+
+let system: LocalSystem
+let browser: Browser
+let page: Page
+
+const press = (name: string) => page.getByRole('button', { name, exact: true }).first().click()
+const told = (text: string) => page.locator('.toasts').getByText(text).first().waitFor()
+
+describe.skipIf(chromiumPath === undefined)('a reader', () => {
+  beforeAll(async () => {
+    ;[system, browser] = await Promise.all([startSystemWithDashboard(), openBrowser()])
+    await system.call('PUT', '/v1/types/by-hand', { kind: 'http', limits: { concurrency: { max: 2 } } })
+    await system.call('PUT', '/v1/types/letter', {
+      kind: 'http',
+      inputSchema: {
+        type: 'object',
+        required: ['to', 'copies'],
+        properties: {
+          to: { type: 'string', minLength: 1, description: 'The receiver' },
+          copies: { type: 'integer', minimum: 1 },
+          colour: { enum: ['black', 'blue'] },
+          isUrgent: { type: 'boolean' },
+          pages: { type: 'array', items: { type: 'string' } },
+        },
+      },
+    })
+  })
+
+  beforeEach(async () => {
+    await page?.context().close()
+    page = (await openReader(browser, system.cloud.apiUrl)).page
+  })
+
+  afterAll(async () => {
+    await browser?.close()
+    await system?.stop()
+  })
+
+  it('sees what a type did in the last hour, without a reload', async () => {
+    await page.goto('/types/by-hand')
+    await page.getByRole('region', { name: 'Ended per minute' }).waitFor()
+
+    const id = await system.publish({ type: 'by-hand', key: 'seen' })
+    const { body } = await system.call('POST', '/v1/claims', {
+      type: 'by-hand',
+      workerId: 'w1',
+      waitMs: 20_000,
+    })
+    const [{ run }] = body.claims
+    await page.getByRole('link', { name: id }).waitFor()
+    await page.getByText('1 of 2').waitFor()
+    await system.call('POST', `/v1/tasks/${id}/runs/${run.id}/succeed`, { fence: run.fence })
+
+    await page.getByRole('img', { name: /succeeded at most 1/ }).waitFor()
+    await page.getByText('0 of 2').waitFor()
+  })
+
+  it('publishes a task by a form that is made from the schema of its type', async () => {
+    await page.goto('/types/letter')
+    await press('Publish a task')
+
+    const dialog = page.getByRole('dialog')
+    await dialog.getByRole('textbox', { name: 'to', exact: true }).fill('Ada')
+    await dialog.getByLabel('copies').fill('3')
+    await dialog.getByLabel('colour').selectOption('blue')
+    await dialog.getByLabel('isUrgent').check()
+    await press('Add')
+    await dialog.getByRole('textbox', { name: 'pages 1' }).fill('first')
+    await dialog.getByLabel('Key').fill('form-1')
+    await press('Publish')
+    await told('The task was published')
+
+    const { body } = await system.call('GET', '/v1/tasks/letter:form-1')
+    expect(body.input).toEqual({ to: 'Ada', copies: 3, colour: 'blue', isUrgent: true, pages: ['first'] })
+  })
+
+  it('switches between form and JSON, and loses nothing', async () => {
+    await page.goto('/types/letter')
+    await press('Publish a task')
+    const dialog = page.getByRole('dialog')
+    await dialog.getByRole('textbox', { name: 'to', exact: true }).fill('Ada')
+
+    await press('JSON')
+    const text = dialog.getByRole('textbox', { name: 'Input' })
+    expect(JSON.parse(await text.inputValue())).toMatchObject({ to: 'Ada' })
+    await text.fill('{"to": "Grace", "copies": 2}')
+    await press('Form')
+
+    expect(await dialog.getByRole('textbox', { name: 'to', exact: true }).inputValue()).toBe('Grace')
+    expect(await dialog.getByLabel('copies').inputValue()).toBe('2')
+  })
+
+  it('creates a schedule, sees its next ticks, and edits it', async () => {
+    await page.goto('/schedules')
+    await press('New schedule')
+    await page.getByLabel('Name').fill('nightly')
+    await page
+      .getByRole('textbox', { name: 'Schedule' })
+      .fill('{"cron": "0 3 * * *", "task": {"type": "letter"}}')
+    await press('Create')
+    await told('The schedule was created')
+
+    await page.getByRole('region', { name: 'Next ticks' }).getByText('nightly').nth(4).waitFor()
+    await press('Edit nightly')
+    await page
+      .getByRole('textbox', { name: 'Schedule' })
+      .fill('{"everyMs": 3600000, "task": {"type": "letter"}}')
+    await press('Save')
+    await told('nightly was changed')
+
+    expect((await system.call('GET', '/v1/schedules/nightly')).body.everyMs).toBe(3_600_000)
+  })
+
+  it('is told why a member of a canvas is not published yet', async () => {
+    const { body } = await system.call('POST', '/v1/canvases', {
+      key: 'waiting',
+      chain: [{ type: 'letter' }, { type: 'by-hand' }],
+    })
+    await page.goto('/canvases/canvas%3Awaiting')
+
+    await page.getByRole('link', { name: body.taskIds[1] }).click()
+
+    await page.getByText('Show the canvas').waitFor()
+    await page.getByText('pending', { exact: true }).first().waitFor()
+  })
+
+  it('reads what was given up, and sends it again', async () => {
+    const letter = {
+      ...{
+        id: 'type:letter~1~m1',
+        queue: 'type:letter',
+        kind: 'dispatch',
+        taskId: 'letter:form-1',
+        type: 'letter',
+      },
+      ...{ sentAt: '2026-01-01T00:00:00.000Z', arrivedAt: '2026-01-01T00:01:00.000Z' },
+      ...{ expiresAt: '2026-01-15T00:01:00.000Z', receives: 5, bytes: 120, replayable: true },
+      ...{ sentence: 'The dispatch of letter:form-1 was given up.', next: 'Send it again.' },
+    }
+    const asked: unknown[] = []
+    await page.route('**/v1/dead-letters?*', route => route.fulfill({ json: { items: [letter] } }))
+    await page.route('**/v1/dead-letters/replay', (route, request) => {
+      asked.push(request.postDataJSON())
+      return route.fulfill({ json: { results: [{ id: letter.id, status: 200 }] } })
+    })
+    await page.goto('/dead-letters')
+
+    await page.getByText('The dispatch of letter:form-1 was given up.').waitFor()
+    await press('Send again')
+    await told('1 message sent again')
+
+    expect(asked).toEqual([{ ids: [letter.id] }])
+  })
+
+  it('finds no action on a page that may only read', async () => {
+    await page.route('**/v1/**', async route => {
+      const response = await route.fetch()
+      await route.fulfill({ response, headers: { ...response.headers(), 'baton-read-only': 'true' } })
+    })
+    await page.route('**/v1/events*', route => route.fulfill({ status: 501, json: { status: 501 } }))
+
+    for (const path of ['/types/letter', '/schedules', '/failures', '/tasks/letter%3Aform-1']) {
+      await page.goto(path)
+      await page.getByText('This dashboard only reads').waitFor()
+      expect(
+        await page
+          .locator('main')
+          .getByRole('button', { name: /Publish|Pause|Edit|Retry|Run now|Remove|New/ })
+          .count(),
+      ).toBe(0)
+    }
+  })
+
+  it('of a system that demands signatures is told how to come in', async () => {
+    await page.route('**/v1/**', route => route.fulfill({ status: 403, json: { message: 'Forbidden' } }))
+
+    for (const path of ['/', '/tasks', '/types', '/schedules', '/workers', '/failures', '/tasks/a%3A1']) {
+      await page.goto(path)
+      await page.getByText('baton dashboard --stack').waitFor()
+    }
+  })
+
+  it('asks in rounds that are two seconds apart, whatever happens meanwhile', async () => {
+    const asked = new Map<string, number[]>()
+    page.on('request', request => {
+      const { pathname } = new URL(request.url())
+      if (pathname.startsWith('/v1/') && pathname !== '/v1/events')
+        asked.set(pathname, [...(asked.get(pathname) ?? []), Date.now()])
+    })
+    await page.goto('/types/by-hand')
+    await page.getByRole('region', { name: 'Lateness' }).waitFor()
+
+    for (let nth = 0; nth < 20; nth++) {
+      await system.publish({ type: 'by-hand', delayMs: 60_000 })
+      await page.waitForTimeout(400)
+    }
+
+    const gaps = [...asked.values()].flatMap(times =>
+      times.slice(1).map((time, nth) => time - (times[nth] ?? 0)),
+    )
+    expect(gaps.length).toBeGreaterThan(0)
+    // A timer of the browser is late by some milliseconds, so two rounds may be a little nearer to each other.
+    expect(Math.min(...gaps)).toBeGreaterThan(PACE_MS * 0.75)
+  })
+})

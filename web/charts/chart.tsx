@@ -1,0 +1,192 @@
+import { type ReactNode, useState } from 'react'
+
+/** One line or one kind of bars of a chart, with a value for each slot. Undefined: there is none. */
+export type Series = {
+  readonly name: string
+  readonly tone: string
+  readonly values: ReadonlyArray<number | undefined>
+}
+
+type Props = {
+  /** What the chart shows, in words: screen readers read them. */
+  readonly label: string
+  /** The time of each slot, in ms. */
+  readonly times: readonly number[]
+  readonly series: readonly Series[]
+  /** `bars` are stacked in the order of the series. */
+  readonly kind: 'bars' | 'line'
+  readonly format: (value: number) => string
+}
+
+const WIDTH = 600
+const HEIGHT = 120
+const CLOCK = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' })
+
+/** A small chart of minutes. Pointing at a minute shows its values. */
+export function Chart({ label, times, series, kind, format }: Props) {
+  const [pointed, setPointed] = useState<number>()
+  const max = roundUp(maxOf(series, kind))
+  const last = times.length - 1
+  const shown = pointed === undefined || pointed > last ? undefined : pointed
+  return (
+    <div className="chart">
+      <p className="chart-legend">
+        {shown === undefined
+          ? series.map(({ name, tone }) => (
+              <span key={name} data-tone={tone}>
+                <span className="dot" aria-hidden /> {name}
+              </span>
+            ))
+          : series.map(({ name, tone, values }) => (
+              <span key={name} data-tone={tone}>
+                <span className="dot" aria-hidden /> {name} {valueText(values[shown], format)}
+              </span>
+            ))}
+        <span className="faint chart-time">{shown === undefined ? '' : clock(times[shown])}</span>
+      </p>
+      <div className="chart-plot">
+        <span className="chart-max faint">{format(max)}</span>
+        <svg
+          viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+          preserveAspectRatio="none"
+          role="img"
+          aria-label={`${label}: ${summary(series, format)}`}
+          onPointerMove={event => {
+            const { left, width } = event.currentTarget.getBoundingClientRect()
+            setPointed(Math.min(last, Math.floor(((event.clientX - left) / width) * times.length)))
+          }}
+          onPointerLeave={() => setPointed(undefined)}
+        >
+          <line className="chart-line-max" x1={0} x2={WIDTH} y1={0.5} y2={0.5} />
+          {shown !== undefined && (
+            <rect
+              className="chart-pointed"
+              x={(shown * WIDTH) / times.length}
+              width={WIDTH / times.length}
+              height={HEIGHT}
+            />
+          )}
+          {kind === 'bars' ? <Bars series={series} max={max} /> : <Lines series={series} max={max} />}
+        </svg>
+      </div>
+      <p className="chart-axis faint">
+        <span>{clock(times[0])}</span>
+        <span>{clock(times[Math.floor(last / 2)])}</span>
+        <span>now</span>
+      </p>
+    </div>
+  )
+}
+
+type Drawn = { readonly series: readonly Series[]; readonly max: number }
+
+function Bars({ series, max }: Drawn): ReactNode {
+  const count = series[0]?.values.length ?? 0
+  const width = WIDTH / Math.max(1, count)
+  return Array.from({ length: count }, (_, slot) => {
+    let top = HEIGHT
+    const x = slot * width + width * 0.12
+    return series.map(({ name, tone, values }) => {
+      const value = values[slot] ?? 0
+      if (value === 0) return null
+      const height = Math.max(1.5, (value / max) * HEIGHT)
+      top -= height
+      return (
+        <rect
+          key={`${name} ${x}`}
+          data-tone={tone}
+          className="chart-bar"
+          x={x}
+          width={width * 0.76}
+          y={top}
+          height={height}
+        />
+      )
+    })
+  })
+}
+
+function Lines({ series, max }: Drawn): ReactNode {
+  return series.map(({ name, tone, values }) => {
+    const slot = WIDTH / Math.max(1, values.length)
+    const points = values.map((value, index) =>
+      value === undefined
+        ? undefined
+        : `${(index + 0.5) * slot},${HEIGHT - (value / max) * (HEIGHT - 3) - 1}`,
+    )
+    const parts = partsOf(points)
+    return (
+      <g key={name} data-tone={tone}>
+        {parts.map(part => (
+          <polyline
+            key={part[0]}
+            className={part.length === 1 ? 'chart-line lone' : 'chart-line'}
+            points={withLength(part).join(' ')}
+          />
+        ))}
+      </g>
+    )
+  })
+}
+
+/** A single minute between minutes without a value is drawn as a dot. */
+function withLength(part: readonly string[]): readonly string[] {
+  return part.length === 1 ? [part[0] ?? '', part[0] ?? ''] : part
+}
+
+/** The runs of neighbouring points. */
+function partsOf(points: ReadonlyArray<string | undefined>): string[][] {
+  const parts: string[][] = [[]]
+  for (const point of points) {
+    if (point !== undefined) parts.at(-1)?.push(point)
+    else if (parts.at(-1)?.length !== 0) parts.push([])
+  }
+  return parts.filter(({ length }) => length > 0)
+}
+
+/** A chart without axes, for a row of a table. */
+export function Sparkline({ label, series }: { readonly label: string; readonly series: readonly Series[] }) {
+  const max = maxOf(series, 'bars')
+  if (max === 0) return <span className="spark-empty" title="Nothing happened in the last hour" />
+  return (
+    <svg
+      className="spark"
+      viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+      preserveAspectRatio="none"
+      role="img"
+      aria-label={label}
+    >
+      <Bars series={series} max={max} />
+    </svg>
+  )
+}
+
+function maxOf(series: readonly Series[], kind: Props['kind']): number {
+  const slots = series[0]?.values ?? []
+  const tops = slots.map((_, slot) => {
+    const values = series.map(({ values }) => values[slot] ?? 0)
+    return kind === 'bars' ? values.reduce((sum, value) => sum + value, 0) : Math.max(...values)
+  })
+  return Math.max(0, ...tops)
+}
+
+/** The next of 1, 2, 5, 10, 20 … */
+function roundUp(value: number): number {
+  if (value <= 1) return 1
+  const unit = 10 ** Math.floor(Math.log10(value))
+  return [1, 2, 5, 10].map(times => times * unit).find(round => round >= value) ?? value
+}
+
+function valueText(value: number | undefined, format: (value: number) => string): string {
+  return value === undefined ? '–' : format(value)
+}
+
+function clock(at: number | undefined): string {
+  return at === undefined ? '' : CLOCK.format(at)
+}
+
+function summary(series: readonly Series[], format: Props['format']): string {
+  return series
+    .map(({ name, values }) => `${name} at most ${format(Math.max(0, ...values.map(value => value ?? 0)))}`)
+    .join(', ')
+}
