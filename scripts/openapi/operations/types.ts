@@ -1,4 +1,8 @@
-import { activityPage, allCountsPage, limitUsage as limitUsageAnswer } from '../../../shared/api/diagnosis/load.ts'
+import {
+  activityPage,
+  allCountsPage,
+  limitUsage as limitUsageAnswer,
+} from '../../../shared/api/diagnosis/load.ts'
 import { countsAnswer, pausedAnswer, purgeAnswer, typeAnswer, typePage } from '../../../shared/api/types.ts'
 import type { Operation } from './operation.ts'
 
