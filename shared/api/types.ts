@@ -104,10 +104,8 @@ export const typeAnswer = z
     ),
     /** Whether a cancelled flow undoes the steps that were done. */
     onCancel: optional(z.enum(['undo', 'leave'])),
-    /** The JSON Schema of the input, from which forms are made. */
-    inputSchema: optional(z.record(z.string(), json)).describe(
-      'The JSON Schema of the input, from which forms are made.',
-    ),
+    /** The JSON Schema of the input, from which forms are made: at most 32 KB. */
+    inputSchema: optional(z.record(z.string(), json)),
     /** Whether the type is paused. */
     paused: z.boolean(),
     /** The time since which a deployed handler serves the type. */

@@ -32,9 +32,14 @@ const failureGroup = z
     /** When the last of these failures was counted. */
     lastAt: shownTime,
     /** The count of each hour that has failures, oldest first. */
-    hours: z
-      .array(z.object({ at: shownTime, count }))
-      .describe('The count of each hour that has failures, oldest first.'),
+    hours: z.array(
+      z.object({
+        /** When the hour begins. */
+        at: shownTime,
+        /** How many of these failures were counted in the hour. */
+        count,
+      }),
+    ),
     /** The id of the task that failed so last. It may have been removed since. */
     exampleId: z.string(),
   })

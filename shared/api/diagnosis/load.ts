@@ -19,19 +19,34 @@ import { countsAnswer } from '../types.ts'
 
 const COUNTED_MAX = 1_000_000
 
-const atMost = optional(whole(1, COUNTED_MAX)).describe(
-  'Counts up to this number. A count of this number means so many tasks or more. Every task is counted when left out.',
-)
+const atMost = optional(whole(1, COUNTED_MAX))
 
-export const countsQuery = strict({ atMost })
+export const countsQuery = strict({
+  /** Counts up to this number. A count of this number means so many tasks or more. @default every task is counted */
+  atMost,
+})
 
 export type CountsQuery = TypeOf<typeof countsQuery>
 
-export const allCountsQuery = strict({ atMost, limit: optional(limit), cursor: optional(cursor) })
+export const allCountsQuery = strict({
+  /** Counts up to this number. A count of this number means so many tasks or more. @default every task is counted */
+  atMost,
+  /** The number of types on a page. @default 20 */
+  limit: optional(limit),
+  /** The `nextCursor` of the page before. @default the first page */
+  cursor: optional(cursor),
+})
 
 export type AllCountsQuery = TypeOf<typeof allCountsQuery>
 
-const typeCounts = z.object({ type: z.string(), counts: countsAnswer }).meta({ id: 'TypeCounts' })
+const typeCounts = z
+  .object({
+    /** The name of the type. */
+    type: z.string(),
+    /** The numbers of the type's tasks, by status. */
+    counts: countsAnswer,
+  })
+  .meta({ id: 'TypeCounts' })
 
 /** The numbers of the tasks of a type, by status. */
 export type TypeCounts = TypeOf<typeof typeCounts>
@@ -39,43 +54,50 @@ export type TypeCounts = TypeOf<typeof typeCounts>
 export const allCountsPage = pageOf(typeCounts)
 
 export const activityQuery = strict({
-  /** The types whose activity is shown; all types, page by page, when left out. */
-  type: optional(z.array(typeName).max(LIST_TYPES_MAX)).describe(
-    'The types whose activity is shown; all types, page by page, when left out.',
-  ),
-  /** How many minutes are shown. The present minute, which has not ended, is the last of them. 60 when left out. */
-  minutes: optional(whole(1, ACTIVITY_MINUTES_MAX)).describe(
-    'How many minutes are shown. The present minute, which has not ended, is the last of them. 60 when left out.',
-  ),
+  /** The types whose activity is shown. @default all types, page by page */
+  type: optional(z.array(typeName).max(LIST_TYPES_MAX)),
+  /** How many minutes are shown. The present minute, which has not ended, is the last of them. @default 60 */
+  minutes: optional(whole(1, ACTIVITY_MINUTES_MAX)),
+  /** The number of types on a page. @default 20 */
   limit: optional(limit),
+  /** The `nextCursor` of the page before. @default the first page */
   cursor: optional(cursor),
 })
 
 export type ActivityQuery = TypeOf<typeof activityQuery>
 
-const lateness = z.object({ p50Ms: count, p95Ms: count })
+const lateness = z.object({
+  /** Half of the runs started within this many milliseconds of the time at which they could. */
+  p50Ms: count,
+  /** 95 of 100 runs started within this many milliseconds of the time at which they could. */
+  p95Ms: count,
+})
 
 const minute = z.object({
+  /** When the minute begins. */
   at: shownTime,
+  /** Tasks that were published. */
   published: count,
   /** Runs that started, of new tasks and of retries. */
-  started: count.describe('Runs that started, of new tasks and of retries.'),
+  started: count,
+  /** Tasks that succeeded. */
   succeeded: count,
+  /** Tasks that failed for good. */
   failed: count,
+  /** Tasks that were cancelled. */
   cancelled: count,
   /** How long runs could have started before they did. Each number is rounded up to a power of two. Left out when no run started. */
-  lateness: optional(lateness).describe(
-    'How long runs could have started before they did. Each number is rounded up to a power of two. Left out when no run started.',
-  ),
+  lateness: optional(lateness),
 })
 
 const typeActivity = z
   .object({
+    /** The name of the type. */
     type: z.string(),
     /** Minutes without activity are left out. */
-    minutes: z.array(minute).describe('Minutes without activity are left out.'),
+    minutes: z.array(minute),
     /** The lateness over all minutes that are shown. */
-    lateness: optional(lateness).describe('The lateness over all minutes that are shown.'),
+    lateness: optional(lateness),
   })
   .meta({ id: 'TypeActivity' })
 
@@ -90,40 +112,50 @@ export type ActivityPage = TypeOf<typeof activityPage>
 const VALUE_CHARACTERS_MAX = 1_000
 
 export const limitUsageQuery = strict({
-  /** The value of the limits' key. A limit with a key has permits and slots of its own for each value. */
-  value: optional(name(VALUE_CHARACTERS_MAX)).describe(
-    "The value of the limits' key. A limit with a key has permits and slots of its own for each value.",
-  ),
+  /**
+   * The value of the limits' key. A limit with a key has permits and slots of its own for each value.
+   * @default the usage of limits with a key is left out
+   */
+  value: optional(name(VALUE_CHARACTERS_MAX)),
 })
 
 export type LimitUsageQuery = TypeOf<typeof limitUsageQuery>
 
-const permitHolder = z.object({ taskId: z.string(), since: shownTime })
+const permitHolder = z.object({
+  /** The id of the task whose run holds the permit. */
+  taskId: z.string(),
+  /** When the run took the permit. */
+  since: shownTime,
+})
 
 export const limitUsage = z
   .object({
+    /** The name of the type. */
     type: z.string(),
+    /** The rate limit. Left out when the type has none. */
     rate: optional(
       z.object({
+        /** How many runs may start within `perMs`. */
         limit: count,
+        /** The time within which `limit` runs may start, in milliseconds. */
         perMs: count,
+        /** The field whose values have slots of their own: a field of the input, `userId` or `fairnessKey`. */
         key: optional(z.string()),
         /** When the next free slot begins; the time of the answer when a task may start at once. Left out while the key has no value. */
-        nextSlotAt: optional(shownTime).describe(
-          'When the next free slot begins; the time of the answer when a task may start at once. Left out while the key has no value.',
-        ),
+        nextSlotAt: optional(shownTime),
       }),
     ),
+    /** The concurrency limit. Left out when the type has none. */
     concurrency: optional(
       z.object({
+        /** How many runs may hold a permit at the same time. */
         max: count,
+        /** The field whose values have permits of their own: a field of the input, `userId` or `fairnessKey`. */
         key: optional(z.string()),
         /** How many permits are held. Left out while the key has no value. */
-        held: optional(count).describe('How many permits are held. Left out while the key has no value.'),
+        held: optional(count),
         /** The holders of permits, longest first: at most 100. */
-        holders: optional(z.array(permitHolder)).describe(
-          'The holders of permits, longest first: at most 100.',
-        ),
+        holders: optional(z.array(permitHolder)),
       }),
     ),
   })

@@ -127,7 +127,7 @@ function stepNameProblems(list: ReadonlyArray<{ readonly name: string }>, path: 
 /** Forms are made from it. The API lists all types at once, so it is bounded. */
 const inputSchema: Rule<{ readonly [name: string]: Json }> = {
   expected: 'a JSON Schema: an object',
-  schema: { type: 'object', description: 'A JSON Schema of the input, of at most 32 KB' },
+  schema: { type: 'object' },
   problems: (value, path) => {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) {
       return [{ path, message: wrong('a JSON Schema: an object', value) }]
@@ -200,7 +200,7 @@ const typeFields = {
   steps,
   /** For kind `flow`: whether a cancelled task undoes the steps that were done. @default undo */
   onCancel: oneOf('undo', 'leave'),
-  /** The JSON Schema of the input, from which forms are made. Nothing is checked against it. */
+  /** The JSON Schema of the input, from which forms are made: at most 32 KB. Nothing is checked against it. @default none */
   inputSchema,
 }
 
