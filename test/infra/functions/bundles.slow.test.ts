@@ -1,12 +1,9 @@
 import { execFileSync, spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, statSync } from 'node:fs'
+import { mkdtempSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { readAssembly } from '../../../local/template/template.ts'
-
-/** The largest bundle of a system function: a cold start reads all of it. Bundles of handlers have no limit. */
-const SYSTEM_BUNDLE_BYTES_MAX = 700 * 1_024
 
 const folder = mkdtempSync(join(tmpdir(), 'baton-bundles-'))
 
@@ -25,11 +22,6 @@ const assembly = readAssembly(folder, 'Baton')
 const functions = Object.entries(assembly.template.Resources)
   .filter(([, { Type }]) => Type === 'AWS::Lambda::Function')
   .map(([id, resource]) => [id, join(assembly.codeDirOf(resource), 'index.mjs'), resource] as const)
-const ofTheSystem = functions.filter(([id]) => !id.startsWith('TasksHandlers'))
-
-test.each(ofTheSystem)('The bundle of %s has at most 700 KB', (_id, bundle) => {
-  expect(statSync(bundle).size).toBeLessThanOrEqual(SYSTEM_BUNDLE_BYTES_MAX)
-})
 
 test.each(functions)(
   '%s starts with nothing but the environment of its template',
