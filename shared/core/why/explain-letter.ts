@@ -70,7 +70,7 @@ function replacementText({ subject }: DeadLetter): string {
 }
 
 /** Where the cause shows. */
-function causeText({ queue, subject }: DeadLetter): string {
+function causeText({ queue }: DeadLetter): string {
   const type = typeOfQueue(queue)
   if (type !== undefined) return `Read the log of the handler of ${type}: it does not start, or ends early.`
   const reader = { wake: 'waker', jobs: 'jobs function', stream: 'planner' } as const
