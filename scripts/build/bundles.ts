@@ -93,6 +93,7 @@ const withoutJsonSchema: Plugin = {
 const OPTIONS: Readonly<Record<Bundle['runsIn'], BuildOptions>> = {
   lambda: { ...SYSTEM_OPTIONS, plugins: [withoutJsonSchema] },
   process: BUNDLE_OPTIONS,
+  library: { ...BUNDLE_OPTIONS, sourcemap: false },
   browser: IN_BROWSERS,
   handler: IN_HANDLERS,
 }

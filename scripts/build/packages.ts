@@ -44,8 +44,11 @@ export type Bundle = {
   readonly source: string
   /** Path within the package. */
   readonly path: string
-  /** Where it runs. Lambda gives its code the credentials in the environment. A handler's bundle takes what it uses. */
-  readonly runsIn: 'lambda' | 'process' | 'browser' | 'handler'
+  /**
+   * Where it runs. Lambda gives its code the credentials in the environment. A handler's bundle takes what it uses. A library has no
+   * source map, because few of its stack traces are read, and the package has a bound of size.
+   */
+  readonly runsIn: 'lambda' | 'process' | 'library' | 'browser' | 'handler'
 }
 
 const LEGAL = ['LICENSE', 'CHANGELOG.md']
@@ -81,14 +84,14 @@ const MAIN_PACKAGE: Package = {
   bundles: [
     ...SYSTEM_FUNCTIONS.map(inLambda),
     inProcess('functions/worker.ts', 'functions/worker/index.mjs'),
-    inProcess('shared/aws-entry.ts', 'shared/aws-entry.js'),
+    { source: 'shared/aws-entry.ts', path: 'shared/aws-entry.js', runsIn: 'library' },
     // The command line loads it for a deployed system.
-    inProcess('cli/aws/aws.ts', 'cli/aws/aws.js'),
+    { source: 'cli/aws/aws.ts', path: 'cli/aws/aws.js', runsIn: 'library' },
     inProcess('shared/worker/create-worker.ts', 'shared/worker/create-worker.js'),
     // The worker starts these two by their paths beside its own.
     inProcess('shared/worker/isolation/process.ts', 'shared/worker/process.js'),
     inProcess('shared/worker/isolation/watchdog.ts', 'shared/worker/watchdog.js'),
-    inProcess('shared/testing/index.ts', 'shared/testing/index.js'),
+    { source: 'shared/testing/index.ts', path: 'shared/testing/index.js', runsIn: 'library' },
     { source: 'shared/index.ts', path: 'shared/browser.js', runsIn: 'browser' },
     { source: 'shared/index.ts', path: 'shared/handler.js', runsIn: 'handler' },
   ],

