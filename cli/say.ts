@@ -4,6 +4,11 @@ export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
+/** A text as one word of a shell. */
+export function shellWord(text: string): string {
+  return /^[\w.:@,=+/-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
+}
+
 /** The exit code when what the caller wanted did not come about, such as a task that failed. */
 export const FAILED_EXIT_CODE = 1
 

@@ -1,7 +1,7 @@
 import { defaultProvider } from '@aws-sdk/credential-provider-node'
 import { loadConfig } from '@smithy/core/config'
 import { BatonError } from '../../shared/core/errors.ts'
-import { messageOf } from '../say.ts'
+import { messageOf, shellWord } from '../say.ts'
 
 /** The options by which a user names an account and a region. */
 export type AccessOptions = { readonly profile?: string; readonly region?: string }
@@ -39,7 +39,7 @@ export async function regionFor({ region, profile }: AccessOptions, what: string
 
 /**
  * Finds the credentials of the user as the AWS CLI does: environment, profile, single sign-on, containers, instances. The answer loads
- * them again before they end.
+ * them again before they end, and throws the same error when that fails.
  *
  * @throws BatonError `misconfigured` when there are none.
  */
@@ -47,16 +47,22 @@ export async function credentialsOf({ profile }: AccessOptions): Promise<LoadCre
   // A profile that is given goes before the keys of the environment, and the SDK would print a warning about that.
   const logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
   const load = defaultProvider({ ...(profile !== undefined && { profile }), logger })
-  try {
-    await load()
-    return load
-  } catch (cause) {
-    throw new BatonError(
-      'misconfigured',
-      `no AWS credentials: ${messageOf(cause)}; give --profile, log in with aws sso login, or set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY`,
-      { cause },
-    )
-  }
+  const checked = () => load().catch(cause => Promise.reject(noCredentials(cause, profile)))
+  await checked()
+  return checked
+}
+
+/** Credentials that are there at the start may end later: a login of single sign-on, or a profile that is edited. */
+function noCredentials(cause: unknown, given: string | undefined): BatonError {
+  const profile = given ?? (process.env.AWS_PROFILE || undefined)
+  const [of, advice] =
+    profile === undefined
+      ? ['', 'give --profile, log in with aws sso login, or set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY']
+      : [
+          ` of the profile ${profile}`,
+          `log in with aws sso login --profile ${shellWord(profile)}, or give another --profile`,
+        ]
+  return new BatonError('misconfigured', `no AWS credentials${of}: ${messageOf(cause)}; ${advice}`, { cause })
 }
 
 function profileText(profile: string | undefined): string {

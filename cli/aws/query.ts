@@ -93,6 +93,20 @@ export function textsIn(xml: string, name: string): string[] {
   return partsIn(xml, name).map(unescaped)
 }
 
+/** The contents of the direct members of the list of this name. A member may have lists with members, too. */
+export function membersIn(xml: string, list: string): string[] {
+  const [content = ''] = partsIn(xml, list)
+  const members: string[] = []
+  let [depth, from] = [0, 0]
+  for (const tag of content.matchAll(/<(\/?)member>/g)) {
+    const isEnd = tag[1] === '/'
+    depth += isEnd ? -1 : 1
+    if (!isEnd && depth === 1) from = tag.index + tag[0].length
+    if (isEnd && depth === 0) members.push(content.slice(from, tag.index))
+  }
+  return members
+}
+
 /** The contents of all elements of this name, none of which contains another one of this name. */
 export function partsIn(xml: string, name: string): string[] {
   return [...xml.matchAll(new RegExp(`<${name}>(.*?)</${name}>`, 'gs'))].map(([, content = '']) => content)

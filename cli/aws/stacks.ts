@@ -1,5 +1,5 @@
 import { BatonError } from '../../shared/core/errors.ts'
-import { type Access, partsIn, query, type Refusal, textsIn } from './query.ts'
+import { type Access, membersIn, partsIn, query, type Refusal, textsIn } from './query.ts'
 
 /** What CloudFormation says about a stack. */
 export type ReadStack = {
@@ -61,9 +61,10 @@ function refused(name: string, region: string, { code, message }: Refusal): Bato
 export type RingingAlarm = { readonly name: string; readonly reason: string }
 
 /**
- * Reads the alarms of a stack that have gone off, at most 100. CloudFormation names alarms after their stack.
+ * Reads the alarms of a stack that have gone off, at most 100. The names of alarms begin with that of their stack, but `Shop-` also begins the
+ * names of alarms of `Shop-staging`. So when some have gone off, the resources of the stack say which are its own.
  *
- * @throws BatonError `refused` when the credentials may not read them, `unavailable` when CloudWatch does not answer
+ * @throws BatonError `refused` when the credentials may not read alarms or resources, `unavailable` when a service does not answer
  */
 export async function readRingingAlarms(stack: string, access: Access): Promise<RingingAlarm[]> {
   const answer = await query(
@@ -77,8 +78,32 @@ export async function readRingingAlarms(stack: string, access: Access): Promise<
   )
   if (typeof answer !== 'string')
     throw new BatonError('refused', `CloudWatch does not show its alarms: ${answer.code}: ${answer.message}`)
-  return partsIn(answer, 'AlarmName').map((name, at) => ({
-    name,
-    reason: textsIn(answer, 'StateReason')[at] ?? '',
+  const ringing = membersIn(answer, 'MetricAlarms').map(member => ({
+    name: textsIn(member, 'AlarmName')[0] ?? '',
+    reason: textsIn(member, 'StateReason')[0] ?? '',
   }))
+  if (ringing.length === 0) return []
+  const own = await readResources(stack, access)
+  return ringing.filter(({ name }) => own.has(name))
+}
+
+/** The physical ids of the resources of a stack: for an alarm, its name. */
+async function readResources(stack: string, access: Access): Promise<ReadonlySet<string>> {
+  const ids = new Set<string>()
+  let next: string | undefined
+  do {
+    const parameters = { StackName: stack, ...(next !== undefined && { NextToken: next }) }
+    const answer = await query(
+      { service: 'cloudformation', version: '2010-05-15', action: 'ListStackResources', parameters },
+      access,
+    )
+    if (typeof answer !== 'string')
+      throw new BatonError(
+        'refused',
+        `CloudFormation does not show which alarms are of the stack ${stack}: ${answer.code}: ${answer.message}`,
+      )
+    for (const id of textsIn(answer, 'PhysicalResourceId')) ids.add(id)
+    ;[next] = textsIn(answer, 'NextToken')
+  } while (next !== undefined)
+  return ids
 }

@@ -41,7 +41,7 @@ export async function actOnSelected<Options extends object>(
     ? resumed.selected.filter(({ id }) => !resumed.succeeded.has(id))
     : await select(context, { ...options, ...statusOf(action, options) })
   if (options.dryRun) return showIds(context, tasks)
-  if (tasks.length === 0) return showSummary(context, action, { ok: 0, failed: 0 })
+  if (tasks.length === 0) return showSummary(context, action, options, { ok: 0, failed: 0 })
   if (!options.yes && !(await confirm(context.io, `${action.verb} ${countText(tasks)}?`))) {
     context.printer.warn('nothing was done')
     return FAILED_EXIT_CODE
@@ -136,26 +136,36 @@ async function actOnEach<Options extends object>(
     context,
     actOnAll,
     () =>
-      `interrupted after ${tally.ok + tally.failed} of ${tasks.length}: ${resumption(action.name, report)}`,
+      `interrupted after ${tally.ok + tally.failed} of ${tasks.length}: ${resumption(context, action, options, report)}`,
   )
-  return interrupted ?? showSummary(context, action, tally, report)
+  return interrupted ?? showSummary(context, action, options, tally, report)
 }
 
-/** How to go on with a report. */
-function resumption(name: string, { path }: Report): string {
-  return `go on with baton ${name} --resume ${path}`
+/** How to go on with a report: it takes only the settings with which it began. */
+function resumption<Options extends object>(
+  { followUp }: Context,
+  { name, words }: TaskAction<Options>,
+  options: Options & BulkOptions,
+  { path }: Report,
+): string {
+  const settings = [...(words?.(options) ?? []), ...(options.yes ? ['--yes'] : [])]
+  return `go on with ${followUp(name, '--resume', path, ...settings)}`
 }
 
-function showSummary(
-  { printer }: Context,
-  { name, done }: { readonly name: string; readonly done: string },
+function showSummary<Options extends object>(
+  context: Context,
+  action: TaskAction<Options>,
+  options: Options & BulkOptions,
   { ok, failed }: Tally,
   report?: Report,
 ): number {
+  const { printer } = context
+  const { done } = action
   const path = report && { report: report.path }
   if (printer.isJson) printer.document({ [done]: ok, failed, ...path })
   else printer.line(`${ok} ${done}${failed > 0 ? `, ${failed} failed` : ''}`)
-  if (report && failed > 0) printer.warn(`${report.path} says why; ${resumption(name, report)}`)
+  if (report && failed > 0)
+    printer.warn(`${report.path} says why; ${resumption(context, action, options, report)}`)
   else if (report) printer.note(`the report is ${report.path}`)
   return failed > 0 ? FAILED_EXIT_CODE : 0
 }

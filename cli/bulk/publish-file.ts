@@ -3,7 +3,7 @@ import { type Command, Option } from 'commander'
 import type { PublishBody, PublishResult } from '../../shared/api/publish.ts'
 import { BATCH_TASKS_MAX } from '../../shared/core/bounds.ts'
 import { BatonError } from '../../shared/core/errors.ts'
-import { FAILED_EXIT_CODE } from '../say.ts'
+import { FAILED_EXIT_CODE, shellWord } from '../say.ts'
 import type { Context } from '../system/with-system.ts'
 import { createProgress } from '../terminal/progress.ts'
 import { forEachConcurrently } from './for-each.ts'
@@ -59,7 +59,7 @@ export async function publishFile(context: Context, body: PublishBody, options: 
   const interrupted = await interruptible(
     context,
     publishAll,
-    () => `interrupted after ${tally.ok} tasks: repeat the command with --resume ${report.path}`,
+    () => `interrupted after ${tally.ok} tasks: repeat the command with --resume ${shellWord(report.path)}`,
   )
   return interrupted ?? showSummary(context, tally, report)
 }
@@ -164,7 +164,7 @@ function showSummary({ printer }: Context, { ok, existed, failed }: Tally, { pat
   const existing = existed > 0 ? ` (${existed} existed already)` : ''
   if (printer.isJson) printer.document({ published: ok - existed, existed, failed, report: path })
   else printer.line(`${ok} published${existing}${failed > 0 ? `, ${failed} failed` : ''}`)
-  if (failed > 0) printer.warn(`${path} says why; repeat the command with --resume ${path}`)
+  if (failed > 0) printer.warn(`${path} says why; repeat the command with --resume ${shellWord(path)}`)
   else printer.note(`the report is ${path}`)
   return failed > 0 ? FAILED_EXIT_CODE : 0
 }

@@ -1,6 +1,6 @@
 import { appendFileSync, writeFileSync } from 'node:fs'
 import { BatonError } from '../../shared/core/errors.ts'
-import { messageOf } from '../say.ts'
+import { messageOf, shellWord } from '../say.ts'
 import { readReport } from './read-report.ts'
 
 /**
@@ -125,7 +125,7 @@ function write(path: string, line: object, by: (path: string, text: string) => v
     if ((cause as NodeJS.ErrnoException).code === 'EEXIST')
       throw new BatonError(
         'invalid',
-        `${path} exists: give another --report, or go on with it by --resume ${path}`,
+        `${path} exists: give another --report, or go on with it by --resume ${shellWord(path)}`,
         { cause },
       )
     throw new BatonError('invalid', `the report ${path} cannot be written: ${messageOf(cause)}`, { cause })

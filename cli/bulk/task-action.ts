@@ -17,6 +17,8 @@ export type TaskAction<Options> = {
   readonly doneStatuses?: readonly number[]
   /** Options of the command that must be the same when it goes on with a report. @default none */
   settings?(options: Options): ReportSettings
+  /** The words of the command that give these settings again. @default none */
+  words?(options: Options): readonly string[]
   /** `ifRevision` is that of a selected task. The API refuses to change the task if a person has changed it since. */
   apply(client: Client, id: string, options: Options & { readonly ifRevision?: number }): Promise<unknown>
 }

@@ -5,7 +5,7 @@
  * A request passes, in this order:
  *
  * - `shared/loopback/admit.ts`: requests of foreign pages are refused by `Host`, `Origin` and `Sec-Fetch-Site`;
- * - `session.ts`: other programs and users of this machine do not know the secret of the printed address;
+ * - `session.ts`: other programs and users of this machine do not know the secret of the printed address, nor the token of the page;
  * - `shared/loopback/pages.ts`: the files of the dashboard;
  * - `forward.ts`: a call of the API goes to the system; with `--read-only` only reads do.
  *
@@ -17,7 +17,7 @@ import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { BatonError } from '../../shared/core/errors.ts'
 import { type DefineCommand, wholeNumber } from '../command.ts'
-import { INTERRUPTED_EXIT_CODE } from '../say.ts'
+import { FAILED_EXIT_CODE, INTERRUPTED_EXIT_CODE } from '../say.ts'
 import { type Context, withSystem } from '../system/with-system.ts'
 import { startDashboard } from './server.ts'
 
@@ -29,7 +29,7 @@ export const dashboard: DefineCommand = (command, invocation) => {
   command
     .option('--port <n>', 'port of the page on this machine; 0 takes a free one', wholeNumber(0, PORT_MAX), 0)
     .option('--read-only', 'refuses every change')
-    .option('--no-open', 'opens no browser')
+    .option('--no-open', 'opens no browser; for machines with other users, who see its command')
   withSystem(command, invocation, async (context, { port, readOnly = false, open }: Options) => {
     // The first call shows whether the system answers and admits the user, before a browser does.
     await context.client.types({ limit: 1 })
@@ -37,9 +37,11 @@ export const dashboard: DefineCommand = (command, invocation) => {
     const server = await startDashboard({ folder, port, isReadOnly: readOnly, system: context })
     show(context, server.url, readOnly)
     if (open && context.io.out.isTTY) openBrowser(server.url)
-    await interrupted(context)
+    const isInterrupted = await Promise.race([interrupted(context), server.usedTwice.then(() => false)])
     await server.stop()
-    return INTERRUPTED_EXIT_CODE
+    if (isInterrupted) return INTERRUPTED_EXIT_CODE
+    context.printer.warn(USED_TWICE)
+    return FAILED_EXIT_CODE
   })
 }
 
@@ -53,10 +55,16 @@ function show({ printer, url, deployed }: Context, address: string, isReadOnly: 
   printer.note('the address works once, in one browser; Ctrl-C ends the dashboard')
 }
 
-function interrupted({ io: { signal } }: Context): Promise<void> {
+const USED_TWICE = [
+  'the dashboard has ended, because its address was opened twice: by a second browser, or by somebody else, who may have been the first.',
+  'Other users of this machine see the address in the list of processes while it opens your browser: start again with --no-open, and open it yourself.',
+].join('\n')
+
+/** Resolves to true. */
+function interrupted({ io: { signal } }: Context): Promise<boolean> {
   return new Promise(resolve => {
-    if (signal.aborted) resolve()
-    signal.addEventListener('abort', () => resolve(), { once: true })
+    if (signal.aborted) resolve(true)
+    signal.addEventListener('abort', () => resolve(true), { once: true })
   })
 }
 

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { BatonError } from '../../shared/core/errors.ts'
 import { type HttpAnswer, problemAnswer } from '../../shared/loopback/answer.ts'
 import { API_PATH } from '../../shared/loopback/pages.ts'
 import { messageOf } from '../say.ts'
@@ -94,7 +95,10 @@ const readOnly = problemAnswer(
 
 const tooLarge = problemAnswer('too-large', 413, 'Too large', 'the request has more than 5 MB')
 
+/** Without credentials no call leaves this machine. The operator has to log in: asking again is no help. */
 function noAnswer(url: string, error: unknown): HttpAnswer {
+  if (error instanceof BatonError && error.code === 'misconfigured')
+    return problemAnswer('unauthorized', 401, 'The dashboard has no AWS credentials', error.message)
   const cause = error instanceof Error && error.cause !== undefined ? error.cause : error
   return problemAnswer('unavailable', 503, 'The system does not answer', `${url}: ${messageOf(cause)}`)
 }

@@ -20,6 +20,8 @@ export type DashboardSettings = {
 export type DashboardServer = {
   /** The address to open, with its secret. */
   readonly url: string
+  /** Resolves when the secret was used a second time, after the answer to that. The server then refuses everything. */
+  readonly usedTwice: Promise<void>
   stop(): Promise<void>
 }
 
@@ -43,14 +45,17 @@ export async function startDashboard(settings: DashboardSettings): Promise<Dashb
   const taken = String(await listen(server, port))
   const admit = admitting(taken, [], { name: 'the dashboard', hint: '' })
   const session = createSession(taken)
+  const usedTwice = Promise.withResolvers<void>()
   server.on('request', (request: IncomingMessage, response: ServerResponse) => {
     if (isReadOnly) response.setHeader('baton-read-only', 'true')
     const refusal = admit(request) ?? session.check(request)
+    if (session.isOver()) response.once('close', usedTwice.resolve)
     if (refusal) send(response, refusal)
     else if (!pages(request, response)) void forward(request, response)
   })
   return {
     url: `http://${HOST}:${taken}${session.entry}`,
+    usedTwice: usedTwice.promise,
     stop: () => stop(server),
   }
 }

@@ -5,40 +5,59 @@ import { API_PATH } from '../../shared/loopback/pages.ts'
 
 /**
  * The session of a dashboard is that of the browser that has opened its printed address. The address holds a secret of this start. The first request
- * with it gets a cookie, and is sent on to the address without it. From then on the secret is worth nothing, so an address that stays in
- * a history or in a log opens nothing.
+ * with it gets a cookie, and a small page that stores a token and goes on to the address without the secret. From then on the secret is worth
+ * nothing, so an address that stays in a history or in a log opens nothing. When the secret comes a second time, another one has it, and may
+ * have been the first: the session ends.
+ *
+ * The cookie admits to the files of the dashboard. A call of the API also needs the token in a header: a browser sends cookies to every port of
+ * this machine, but gives what a page has stored only to that page.
  */
 export type Session = {
   /** The path that the printed address has. */
   readonly entry: string
   /** The answer to a request that is not of the browser that has the cookie; undefined if it is. */
   check(request: IncomingMessage): HttpAnswer | undefined
+  /** Whether the secret has come a second time. Then every request is refused. */
+  isOver(): boolean
 }
+
+/** The header with the token of the page, and the name under which the page stores it. `web/api/connection.ts` has the same. */
+export const PAGE_TOKEN = 'baton-dashboard-page'
 
 const SECRET_BYTES = 32
 const PARAMETER = 'secret'
+/** The description of the API says nothing of the system. The reference links to it, and a link sends no header. */
+const OPEN_PATH = '/v1/openapi.json'
+
+type State = 'new' | 'entered' | 'over'
 
 /** Makes the session of a dashboard at this port. Cookies know no ports, so the name of the cookie has it. */
 export function createSession(port: string): Session {
-  const [secret, key] = [newSecret(), newSecret()]
+  const [secret, key, token] = [newSecret(), newSecret(), newSecret()]
   const cookie = `baton-dashboard-${port}`
-  let isEntered = false
+  let state: State = 'new'
+  /** Takes the secret. Only the first request with it is let in. */
+  const enter = (request: IncomingMessage, given: string): HttpAnswer => {
+    if (!isSame(given, secret)) return refusal(request, OTHER_ADDRESS)
+    const isFirst = state === 'new'
+    state = isFirst ? 'entered' : 'over'
+    return isFirst ? entering(`${cookie}=${key}`, token) : refusal(request, USED_TWICE)
+  }
   return {
     entry: `/?${PARAMETER}=${secret}`,
+    isOver: () => state === 'over',
     check: request => {
+      if (state === 'over') return refusal(request, USED_TWICE)
       const given = secretIn(request)
       const isKnown = isSame(cookieOf(request, cookie), key)
-      if (isKnown) return given === undefined ? undefined : entering()
-      if (given === undefined)
-        return refusal(request, 'This page is for the browser that has opened its address.')
-      if (isEntered)
-        return refusal(request, 'The address of this dashboard was opened before, and works once.')
-      if (!isSame(given, secret)) return refusal(request, 'The address is not that of this dashboard.')
-      isEntered = true
-      return entering(`${cookie}=${key}; Path=/; HttpOnly; SameSite=Strict`)
+      if (isKnown) return given === undefined ? tokenProblem(request, token) : withoutSecret
+      return given === undefined ? refusal(request, OTHER_BROWSER) : enter(request, given)
     },
   }
 }
+
+const OTHER_BROWSER = 'This page is for the browser that has opened its address.'
+const OTHER_ADDRESS = 'The address is not that of this dashboard.'
 
 function newSecret(): string {
   return randomBytes(SECRET_BYTES).toString('base64url')
@@ -62,17 +81,41 @@ function secretIn({ method, url = '/' }: IncomingMessage): string | undefined {
   return new URLSearchParams(query).get(PARAMETER) ?? undefined
 }
 
-/** Sends the browser on to the address without the secret. */
-function entering(cookie?: string): HttpAnswer {
-  const headers = {
-    location: '/',
-    'cache-control': 'no-store',
-    'referrer-policy': 'no-referrer',
-    ...(cookie !== undefined && { 'set-cookie': cookie }),
-  }
-  return { status: 303, headers, body: Buffer.alloc(0) }
+function tokenProblem(request: IncomingMessage, token: string): HttpAnswer | undefined {
+  const { url = '/', headers } = request
+  const [path = '/'] = url.split('?')
+  if (!API_PATH.test(path) || path === OPEN_PATH) return undefined
+  if (isSame(headers[PAGE_TOKEN]?.toString(), token)) return undefined
+  return refusal(request, 'A call of the API must come from the page that the printed address has opened.')
 }
 
+const ENTRY_HEADERS = { 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' }
+
+/** Sends the browser that is in already on to the address without the secret. */
+const withoutSecret: HttpAnswer = {
+  status: 303,
+  headers: { ...ENTRY_HEADERS, location: '/' },
+  body: Buffer.alloc(0),
+}
+
+/** A page that stores the token and goes on to the address without the secret. Its policy lets only its own script run. */
+function entering(cookie: string, token: string): HttpAnswer {
+  const nonce = newSecret()
+  const script = `localStorage.setItem('${PAGE_TOKEN}', '${token}'); location.replace('/')`
+  const headers = {
+    ...ENTRY_HEADERS,
+    'content-type': 'text/html; charset=utf-8',
+    'content-security-policy': `default-src 'none'; script-src 'nonce-${nonce}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+    'cross-origin-opener-policy': 'same-origin',
+    'x-content-type-options': 'nosniff',
+    'set-cookie': `${cookie}; Path=/; HttpOnly; SameSite=Strict`,
+  }
+  const page = `<!doctype html><title>Baton</title><script nonce="${nonce}">${script}</script>`
+  return { status: 200, headers, body: Buffer.from(page) }
+}
+
+const USED_TWICE =
+  'The address of this dashboard works once, and was opened a second time, so the dashboard has ended.'
 const ADVICE = 'Start baton dashboard again, and open the address that it prints.'
 
 /** A call of the API gets a problem document, and anything else a page of text. */

@@ -1,27 +1,29 @@
+import type { FollowUp } from '../system/follow-up.ts'
+
 /**
  * The advice of the API names calls of the API. This file names the commands that make these calls, so that a reader at a terminal can
  * paste them. A call without a command stays as it is.
  */
 
-type Translation = readonly [call: RegExp, command: (id: string, action: string) => string]
+/** `first` and `second` are what the call has in its places. */
+type Translation = readonly [call: RegExp, words: (first: string, second: string) => readonly string[]]
 
 const TRANSLATIONS: readonly Translation[] = [
   [
     /POST \/v1\/tasks\/([^/\s]+)\/retry with \{"action": "([a-z-]+)"\}/g,
-    (id, action) => `baton retry ${id} --action ${action}`,
+    (path, action) => ['retry', idInPath(path), '--action', action],
   ],
-  [/POST \/v1\/tasks\/([^/\s]+)\/retry/g, id => `baton retry ${id}`],
-  [/POST \/v1\/tasks\/([^/\s]+)\/cancel/g, id => `baton cancel ${id}`],
-  [/DELETE \/v1\/tasks\/([^/\s]+)/g, id => `baton remove ${id}`],
-  [/POST \/v1\/types\/([^/\s]+)\/resume/g, type => `baton resume ${type}`],
+  [/POST \/v1\/tasks\/([^/\s]+)\/retry/g, path => ['retry', idInPath(path)]],
+  [/POST \/v1\/tasks\/([^/\s]+)\/cancel/g, path => ['cancel', idInPath(path)]],
+  [/DELETE \/v1\/tasks\/([^/\s]+)/g, path => ['remove', idInPath(path)]],
+  [/POST \/v1\/types\/([^/\s]+)\/resume/g, path => ['resume', idInPath(path)]],
+  [/POST \/v1\/dead-letters\/replay with \{"ids": \["([^"]+)"\]\}/g, id => ['dead-letters', 'replay', id]],
 ]
 
-export function adviceWithCommands(advice: string): string {
+export function adviceWithCommands(advice: string, followUp: FollowUp): string {
   return TRANSLATIONS.reduce(
-    (text, [call, command]) =>
-      text.replace(call, (_call, segment: string, action: string) =>
-        command(quoted(idInPath(segment)), action),
-      ),
+    (text, [call, words]) =>
+      text.replace(call, (_call, first: string, second: string) => followUp(...words(first, second))),
     advice,
   )
 }
@@ -34,9 +36,4 @@ function idInPath(segment: string): string {
   } catch {
     return segment
   }
-}
-
-/** A text as one word of a shell. */
-function quoted(text: string): string {
-  return /^[\w.:@,=+/-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
 }

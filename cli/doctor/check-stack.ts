@@ -32,7 +32,7 @@ async function alarmsOf(deployed: Deployed): Promise<Finding[]> {
       ({ name, reason }): Finding => ({
         level: 'wrong',
         check,
-        text: `the alarm ${name} has gone off: ${reason}`,
+        text: `the alarm ${name} has gone off${reason === '' ? '' : `: ${reason}`}`,
         next: 'docs/operations.md says what each alarm means',
       }),
     )
@@ -45,7 +45,7 @@ async function alarmsOf(deployed: Deployed): Promise<Finding[]> {
         level: 'notice',
         check,
         text: messageOf(error),
-        next: 'grant cloudwatch:DescribeAlarms to check them',
+        next: 'grant cloudwatch:DescribeAlarms and cloudformation:ListStackResources to check them',
       },
     ]
   }

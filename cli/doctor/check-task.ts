@@ -17,9 +17,8 @@ const LEVELS: Partial<Readonly<Record<WhyAnswer['reason'], Finding['level']>>> =
 }
 
 /** Why a task does not run, or how it ended. The API knows. */
-export async function checkTask({ client }: Context, id: string): Promise<Finding[]> {
+export async function checkTask({ client, followUp }: Context, id: string): Promise<Finding[]> {
   const { reason, sentence, next } = await client.why(id)
-  return [
-    { level: LEVELS[reason] ?? 'notice', check: 'task', text: sentence, next: adviceWithCommands(next) },
-  ]
+  const advice = adviceWithCommands(next, followUp)
+  return [{ level: LEVELS[reason] ?? 'notice', check: 'task', text: sentence, next: advice }]
 }

@@ -7,7 +7,10 @@ import type { Finding } from './finding.ts'
 /** A ready task that has waited for longer is shown. */
 const LONG_WAIT_MS = 15 * 60_000
 
-/** Whether every type has something that serves it, and whether a ready task has waited for long. */
+/**
+ * Whether a type is paused, whether ready tasks of a type wait without a worker, and whether a ready task has waited for long. A type
+ * without a ready task may have no worker: it is not looked at.
+ */
 export async function checkTypes(context: Context): Promise<Finding[]> {
   const types = await all(page => context.client.types(page))
   const workers = await all(page => context.client.workers(page))
@@ -16,7 +19,7 @@ export async function checkTypes(context: Context): Promise<Finding[]> {
   const fine: Finding = {
     level: 'fine',
     check: 'types',
-    text: `${types.length} types are served, and none waits`,
+    text: `no type (of ${types.length}) is paused, no ready task waits without a worker, and none has been ready for more than ${durationText(LONG_WAIT_MS)}`,
   }
   return findings.length > 0 ? findings : [fine]
 }
@@ -38,7 +41,7 @@ async function all<Item>(read: ReadPage<Item>): Promise<Item[]> {
 }
 
 async function checkType(
-  { client, io }: Context,
+  { client, io, followUp }: Context,
   type: ApiType,
   workers: readonly ApiWorker[],
 ): Promise<Finding[]> {
@@ -53,7 +56,7 @@ async function checkType(
       level: 'notice',
       check: 'types',
       text: `${name} is paused`,
-      next: `baton resume ${name}`,
+      next: followUp('resume', name),
     })
   if (oldest && !isServed)
     findings.push({
@@ -67,7 +70,7 @@ async function checkType(
       level: 'wrong',
       check: 'waiting',
       text: `${oldest.id} has been ready for ${durationText(waitMs)}${oldest.statusReason ? ` (${oldest.statusReason})` : ''}`,
-      next: `baton doctor ${oldest.id}`,
+      next: followUp('doctor', oldest.id),
     })
   return findings
 }

@@ -19,13 +19,16 @@ export const why: DefineCommand = (command, invocation) => {
   })
 }
 
-function show({ printer }: Context, { status, reason, sentence, next, limit, log }: WhyAnswer): void {
+function show(
+  { printer, followUp }: Context,
+  { status, reason, sentence, next, limit, log }: WhyAnswer,
+): void {
   const { style } = printer
   const because = reason === status ? '' : ` (${reason})`
   printer.line(`${style.status(status)}${because}: ${oneLine(sentence)}`)
   for (const { taskId, since } of limit?.holders ?? [])
     printer.line(`  ${oneLine(taskId)} holds a permit since ${since}`)
-  printer.line(style.dim(oneLine(adviceWithCommands(next))))
+  printer.line(style.dim(oneLine(adviceWithCommands(next, followUp))))
   if (log === undefined) return
   printer.line()
   printer.line(style.bold('Log of the last run without success'))

@@ -76,8 +76,13 @@ async function replayLetters(
 
 async function isSure({ client, io, printer }: Context, queue: string): Promise<boolean> {
   const { items, nextCursor } = await client.deadLettersPage({ queue, limit: REPLAYED_AT_ONCE })
-  const number = nextCursor === undefined ? `${items.length}` : `more than ${items.length}`
-  const question = `Send ${number} dead ${items.length === 1 ? 'letter' : 'letters'} of ${oneLine(queue)} again?`
+  const able = items.filter(({ replayable }) => replayable).length
+  if (able === 0 && items.length > 0 && nextCursor === undefined) {
+    printer.warn(`no dead letter of ${oneLine(queue)} can be sent again`)
+    return false
+  }
+  const number = nextCursor === undefined ? `${able}` : `${able} or more`
+  const question = `Send ${number} dead ${number === '1' ? 'letter' : 'letters'} of ${oneLine(queue)} again?`
   if (await confirm(io, question)) return true
   printer.warn('nothing was done')
   return false

@@ -3,11 +3,14 @@ import { ProblemError } from '../../shared/client/problem-error.ts'
 import type { Invocation } from '../command.ts'
 import { createPrinter, type Printer } from '../terminal/printer.ts'
 import { reportFailure } from './failures.ts'
+import { type FollowUp, followUpOf } from './follow-up.ts'
 import { connect, type System, type SystemOptions, systemOptions } from './system.ts'
 
 /** What the action of a command works with. */
 export type Context = System & {
   readonly printer: Printer
+  /** Writes a command for the same system, which a reader can paste. */
+  readonly followUp: FollowUp
   readonly io: Invocation
 }
 
@@ -29,6 +32,7 @@ export function withSystem<Options extends object, Args extends readonly unknown
     const context = {
       ...(await connect(options, invocation)),
       printer: createPrinter(invocation, options),
+      followUp: followUpOf(options),
       io: invocation,
     }
     try {

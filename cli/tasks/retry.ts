@@ -23,6 +23,10 @@ export const retry: DefineCommand = (command, invocation) => {
     done: 'retried',
     defaultStatus: ['failed'],
     settings: ({ action, clean }) => ({ retry: action, clean: clean?.join() }),
+    words: ({ action, clean }) => [
+      ...(action === undefined ? [] : ['--action', action]),
+      ...(clean === undefined ? [] : ['--clean', clean.join()]),
+    ],
     apply: (client, id, { action, clean, ifRevision }) =>
       client.retry(id, {
         ...(action && { action }),

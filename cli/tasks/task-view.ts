@@ -1,4 +1,5 @@
 import type { ApiRun, ApiStep, ApiTask } from '../../shared/api/tasks.ts'
+import type { FollowUp } from '../system/follow-up.ts'
 import { oneLine, safeJson, safeLines } from '../terminal/safe-text.ts'
 import type { Style } from '../terminal/style.ts'
 import { type Column, tableLines } from '../terminal/table.ts'
@@ -10,6 +11,7 @@ export type Viewing = {
   readonly now: number
   /** Columns of the terminal. Without it no cell is cut. */
   readonly columns?: number | undefined
+  readonly followUp: FollowUp
 }
 
 /** A task in lines: what it is, its steps, its runs, and why it failed. Input and result are not among them. */
@@ -42,13 +44,16 @@ export function factLines(facts: readonly Fact[], style: Style): string[] {
   return shown.map(([name, text]) => `${style.dim(name.padEnd(width))}${text}`)
 }
 
-function factsOf(task: ApiTask, { style, now }: Viewing): Fact[] {
+function factsOf(task: ApiTask, { style, now, followUp }: Viewing): Fact[] {
   const at = (time: string | undefined) => time && `${time}  ${style.dim(relativeTime(time, now))}`
   const { status, statusReason, attempts } = task
   return [
     ['id', style.bold(oneLine(task.id))],
     ['status', style.status(status) + (statusReason ? ` (${statusReason})` : '')],
-    ['attention', task.needsAttention && style.red('needs an operator: see baton doctor ID')],
+    [
+      'attention',
+      task.needsAttention && style.red(`needs an operator: see ${oneLine(followUp('doctor', task.id))}`),
+    ],
     ['step', task.step && oneLine(`${task.direction === 'undo' ? 'undo ' : ''}${task.step}`)],
     ['stage', task.stage && oneLine(task.stage)],
     ['attempts', `${attempts.used} used, ${attempts.left} left`],

@@ -7,11 +7,11 @@ import { follow } from './watching.ts'
 
 /** Shows a task until its end. Returns the exit code: 1 when it did not succeed. */
 export async function watchTask(context: Context, id: string, intervalMs: number): Promise<number> {
-  const { client, printer, io } = context
+  const { client, printer, io, followUp } = context
   const last = await follow(context, {
     read: () => client.get(id),
     picture: task => {
-      const viewing = { style: printer.style, now: io.now(), columns: io.out.columns }
+      const viewing = { style: printer.style, now: io.now(), columns: io.out.columns, followUp }
       return [...taskLines(task, viewing), ...(isOver(task) ? contentLines(task, viewing) : [])]
     },
     line: taskLine,

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { adviceWithCommands } from '../../cli/doctor/advice.ts'
+import { followUpOf } from '../../cli/system/follow-up.ts'
 import { taskPath } from '../../shared/api/paths.ts'
 
 it.each([
@@ -14,8 +15,23 @@ it.each([
     `then baton retry 'order:ü' --action retry-undo, or with "skip-undo".`,
   ],
   ['POST /v1/types/jobs/resume lets its tasks run.', 'baton resume jobs lets its tasks run.'],
+  [
+    `POST /v1/dead-letters/replay with {"ids": ["type:jobs~1~a"]} sends the message again.`,
+    "baton dead-letters replay 'type:jobs~1~a' sends the message again.",
+  ],
   ['PUT /v1/types/jobs with a larger limit.', 'PUT /v1/types/jobs with a larger limit.'],
   ['POST /v1/tasks/%E0%A4%A/cancel', "baton cancel '%E0%A4%A'"],
 ])('%s names the command: %s', (advice, command) => {
-  expect(adviceWithCommands(advice)).toBe(command)
+  expect(adviceWithCommands(advice, followUpOf({}))).toBe(command)
+})
+
+it('the commands name the system as the present one did, each word as the shell takes it', () => {
+  const followUp = followUpOf({ stack: 'Shop/orders', profile: 'my live', region: 'eu-west-1' })
+
+  expect(adviceWithCommands(`POST ${taskPath('jobs:a b')}/cancel stops it.`, followUp)).toBe(
+    "baton cancel 'jobs:a b' --stack Shop/orders --profile 'my live' --region eu-west-1 stops it.",
+  )
+  expect(followUpOf({ url: 'https://api.example/?a=b' })('types')).toBe(
+    "baton types --url 'https://api.example/?a=b'",
+  )
 })

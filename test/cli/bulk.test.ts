@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -138,6 +139,39 @@ describe('tasks of a filter', () => {
     expect(first).toMatchObject({ code: 130, out: '' })
     expect(first.err).toContain(`interrupted after 2 of 4: go on with baton remove --resume ${report}`)
     expect(JSON.parse(second.out)).toEqual({ removed: 2, failed: 0, report })
+  })
+})
+
+describe('the printed command that goes on', () => {
+  it('has the options of the report and of the system, and runs as it stands', async () => {
+    for (const key of ['a', 'b', 'c']) await failedTask(key)
+    const { app, signal } = interrupting(1, 'POST')
+    const odd = join(folder, "it's a report.ndjson")
+    const args = ['retry', '--type', 'jobs', '--yes', '--concurrency', '1', '--report', odd]
+    const more = ['--clean', 'failed', '--url', 'http://127.0.0.1:1']
+    const { err } = await runOn({ app }, [...args, ...more], { signal })
+    const [, command = ''] = /go on with (baton .*)/.exec(err) ?? []
+    const words = JSON.parse(
+      execFileSync(
+        'bash',
+        ['-c', `baton() { node -p 'JSON.stringify(process.argv.slice(1))' -- "$@"; }; ${command}`],
+        {
+          encoding: 'utf8',
+        },
+      ),
+    )
+
+    expect(words).toEqual([
+      'retry',
+      '--resume',
+      odd,
+      '--clean',
+      'failed',
+      '--yes',
+      '--url',
+      'http://127.0.0.1:1',
+    ])
+    expect(await baton(...words)).toMatchObject({ code: 0, out: '2 retried\n' })
   })
 })
 

@@ -5,6 +5,8 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type DashboardServer, startDashboard } from '../../cli/dashboard/server.ts'
+import { PAGE_TOKEN } from '../../cli/dashboard/session.ts'
+import { BatonError } from '../../shared/core/errors.ts'
 import { anApi, published, type TestApi } from '../support/http/an-api.ts'
 
 const SYSTEM_URL = 'https://api.example'
@@ -67,15 +69,21 @@ function ask(
   })
 }
 
-/** Opens the printed address as a browser does. Returns the cookie. */
-async function enter({ url, base }: { readonly url: string; readonly base: string }): Promise<string> {
+/** What a browser keeps after it has opened the printed address, as the headers of a call by its page. */
+type Entered = { readonly cookie: string; readonly [PAGE_TOKEN]: string }
+
+/** Opens the printed address as a browser does. */
+async function enter({ url, base }: { readonly url: string; readonly base: string }): Promise<Entered> {
   const { pathname, search } = new URL(url)
-  const { headers } = await ask(base, pathname + search)
-  return (headers['set-cookie']?.[0] ?? '').split(';')[0] ?? ''
+  const { headers, body } = await ask(base, pathname + search)
+  return {
+    cookie: (headers['set-cookie']?.[0] ?? '').split(';')[0] ?? '',
+    [PAGE_TOKEN]: /setItem\('[\w-]+', '([\w-]+)'\)/.exec(body)?.[1] ?? '',
+  }
 }
 
 describe('the printed address', () => {
-  it('is exchanged once for a cookie, and the address is clean then', async () => {
+  it('is exchanged once for a cookie and a token, and the address is clean then', async () => {
     const { url, base } = await start()
     const { pathname, search } = new URL(url)
 
@@ -87,7 +95,14 @@ describe('the printed address', () => {
     const again = await ask(base, pathname + search)
 
     expect(search.length).toBeGreaterThan(40)
-    expect(first).toMatchObject({ status: 303, headers: { location: '/' } })
+    expect(first.status).toBe(200)
+    expect(first.body).toMatch(/localStorage\.setItem\('[\w-]+', '[\w-]{43}'\); location\.replace\('\/'\)/)
+    expect(first.headers).toMatchObject({
+      'cache-control': 'no-store',
+      'referrer-policy': 'no-referrer',
+      'content-security-policy': expect.stringMatching(/^default-src 'none'; script-src 'nonce-[\w-]{43}';/),
+    })
+    expect(first.body).not.toContain(search.slice('?secret='.length))
     expect(cookie).toMatch(/^baton-dashboard-\d+=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict$/)
     expect(cookie).not.toContain(search.slice('?secret='.length))
     expect(page).toMatchObject({ status: 200, body: '<title>the dashboard</title>' })
@@ -97,7 +112,7 @@ describe('the printed address', () => {
 
   it('opened again in the same browser leads to the clean address', async () => {
     const server = await start()
-    const cookie = await enter(server)
+    const { cookie } = await enter(server)
     const { pathname, search } = new URL(server.url)
 
     expect(await ask(server.base, pathname + search, { headers: { cookie } })).toMatchObject({
@@ -113,14 +128,32 @@ describe('the printed address', () => {
     expect((await ask(base, pathname + search, { method: 'HEAD' })).status).toBe(401)
     expect((await ask(base, '/?secret=guess')).body).toContain('is not that of this dashboard')
     expect((await ask(base, `/tasks${search}`)).status).toBe(401)
-    expect((await ask(base, pathname + search)).status).toBe(303)
+    expect((await ask(base, pathname + search)).status).toBe(200)
+  })
+
+  it('that comes a second time ends the session, also of the browser that came first', async () => {
+    const server = await start()
+    const entered = await enter(server)
+    const entry = server.url.slice(server.base.length)
+    expect((await ask(server.base, '/v1/types', { headers: entered })).status).toBe(200)
+
+    const second = await ask(server.base, entry)
+    await server.usedTwice
+    const first = await ask(server.base, '/v1/types', { headers: entered })
+
+    expect(second.status).toBe(401)
+    expect(second.body).toContain('was opened a second time, so the dashboard has ended')
+    expect(second.headers['set-cookie']).toBeUndefined()
+    expect(first.status).toBe(401)
+    expect(JSON.parse(first.body).detail).toContain('was opened a second time')
+    expect(calls).toHaveLength(1)
   })
 
   it('opens the dashboard of this start only', async () => {
     const [one, other] = [await start(), await start()]
 
     expect((await ask(other.base, new URL(one.url).search.replace(/^/, '/'))).status).toBe(401)
-    expect((await ask(other.base, '/v1/types', { headers: { cookie: await enter(one) } })).status).toBe(401)
+    expect((await ask(other.base, '/v1/types', { headers: await enter(one) })).status).toBe(401)
   })
 })
 
@@ -149,6 +182,39 @@ describe('without the cookie', () => {
   })
 })
 
+describe('without the token of the page', () => {
+  it.each([
+    ['none', {}],
+    ['a wrong one', { [PAGE_TOKEN]: 'x'.repeat(43) }],
+    ['the headers of a browser', { 'sec-fetch-site': 'same-origin' }],
+  ])('the cookie, which goes to every port, opens no call of the API: %s', async (_name, headers) => {
+    const server = await start()
+    const { cookie } = await enter(server)
+    const call = await ask(server.base, '/v1/types', { headers: { cookie, ...headers } })
+    const health = await ask(server.base, '/healthz', { headers: { cookie, ...headers } })
+
+    expect([call.status, health.status]).toEqual([401, 401])
+    expect(JSON.parse(call.body).detail).toContain('must come from the page')
+    expect(calls).toEqual([])
+  })
+
+  it('the cookie opens the files, and the description of the API, to which the reference links', async () => {
+    const server = await start()
+    const { cookie } = await enter(server)
+
+    expect((await ask(server.base, '/assets/main-AB12.js', { headers: { cookie } })).status).toBe(200)
+    expect((await ask(server.base, '/v1/openapi.json', { headers: { cookie } })).status).toBe(200)
+    expect((await ask(server.base, '/v1/openapi.json')).status).toBe(401)
+  })
+
+  it('the token without the cookie opens nothing', async () => {
+    const server = await start()
+    const { [PAGE_TOKEN]: token } = await enter(server)
+
+    expect((await ask(server.base, '/v1/types', { headers: { [PAGE_TOKEN]: token } })).status).toBe(401)
+  })
+})
+
 describe('foreign pages', () => {
   it.each([
     ['another host', { host: 'evil.example' }],
@@ -161,8 +227,8 @@ describe('foreign pages', () => {
     const server = await start()
     const entry = server.url.slice(server.base.length)
     const withoutCookie = await ask(server.base, entry, { headers })
-    const cookie = await enter(server)
-    const withCookie = await ask(server.base, '/v1/types', { headers: { ...headers, cookie } })
+    const entered = await enter(server)
+    const withCookie = await ask(server.base, '/v1/types', { headers: { ...headers, ...entered } })
 
     expect([withoutCookie.status, withCookie.status]).toEqual([403, 403])
     expect(JSON.parse(withCookie.body)).toMatchObject({ title: 'The dashboard does not answer this' })
@@ -173,9 +239,9 @@ describe('foreign pages', () => {
 describe('calls of the API', () => {
   const entered = async (isReadOnly = false) => {
     const server = await start(isReadOnly)
-    const cookie = await enter(server)
+    const own = await enter(server)
     return (path: string, asked: Asked = {}) =>
-      ask(server.base, path, { ...asked, headers: { cookie, ...asked.headers } })
+      ask(server.base, path, { ...asked, headers: { ...own, ...asked.headers } })
   }
   const json = (body: unknown) => ({
     headers: { 'content-type': 'application/json' },
@@ -200,7 +266,8 @@ describe('calls of the API', () => {
       `GET ${SYSTEM_URL}/v1/tasks?type=jobs&status=ready&status=delayed`,
       `DELETE ${SYSTEM_URL}/v1/tasks/jobs%3Aa`,
     ])
-    for (const { headers } of calls) expect(headers.get('cookie')).toBeNull()
+    for (const { headers } of calls)
+      expect([headers.get('cookie'), headers.get(PAGE_TOKEN)]).toEqual([null, null])
   })
 
   it('give the problems of the system unchanged', async () => {
@@ -265,6 +332,18 @@ describe('calls of the API', () => {
     })
   })
 
+  it('without credentials are 401 and say how to log in, because asking again is no help', async () => {
+    const call = await entered()
+    const detail = 'no AWS credentials of the profile live: expired; log in with aws sso login --profile live'
+    instead = () => Promise.reject(new BatonError('misconfigured', detail))
+    const { status, body } = await call('/v1/types')
+    instead = undefined
+
+    expect(status).toBe(401)
+    expect(JSON.parse(body)).toMatchObject({ title: 'The dashboard has no AWS credentials', detail })
+    expect((await call('/v1/types')).status).toBe(200)
+  })
+
   it('for events pass on what comes while it comes, and end with the browser', async () => {
     const upstream = Promise.withResolvers<AbortSignal>()
     instead = ({ signal }) => {
@@ -275,9 +354,9 @@ describe('calls of the API', () => {
       return new Response(body, { headers: { 'content-type': 'text/event-stream' } })
     }
     const server = await start()
-    const cookie = await enter(server)
+    const headers = await enter(server)
     const leaving = new AbortController()
-    const answer = await fetch(`${server.base}/v1/events`, { headers: { cookie }, signal: leaving.signal })
+    const answer = await fetch(`${server.base}/v1/events`, { headers, signal: leaving.signal })
     const { value } = (await answer.body?.getReader().read()) ?? {}
     const signal = await upstream.promise
     leaving.abort()

@@ -71,13 +71,27 @@ describe('baton dead-letters', () => {
     const unasked = await runOn(api, args)
     const yes = await runOn(api, args, { isTTY: true, input: 'y\n' })
 
-    expect(no.err).toContain('Send more than 100 dead letters of type:resize again? [y/N]')
+    expect(no.err).toContain('Send 100 or more dead letters of type:resize again? [y/N]')
     expect([no.code, unasked.code, yes.code]).toEqual([1, 2, 0])
     expect(unasked.err).toContain('Give --yes')
     expect(yes.out.trim().split('\n')).toHaveLength(LETTERS.length)
     expect((await baton('replay', '--queue', 'type:resize', '--yes')).err).toBe(
       'type:resize has no dead letters\n',
     )
+  })
+
+  it('counts in its question only those that can be sent, and asks nothing when there are none', async () => {
+    const inSchedules = (messageId: string, kind: 'round' | 'minute') =>
+      aLetter({ queue: 'schedules', messageId, subject: { kind, minute: NOW } as never })
+    const replay = (queue: string) =>
+      runOn(api, ['dead-letters', 'replay', '--queue', queue], { isTTY: true, input: 'n\n' })
+    await put(inSchedules('a', 'minute'), inSchedules('b', 'round'), STREAM)
+
+    expect((await replay('schedules')).err).toContain('Send 1 dead letter of schedules again?')
+    expect(await replay('stream')).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('no dead letter of stream can be sent again'),
+    })
   })
 
   it.each([[['replay']], [['replay', 'a', '--queue', 'wake']]])('refuses %j', async args => {
@@ -108,5 +122,27 @@ describe('baton doctor', () => {
     expect(noticed).toMatchObject({ level: 'notice', next: expect.stringContaining('baton dead-letters') })
     expect(found(out)).toMatchObject({ level: 'wrong', text: expect.stringContaining('not sent again: 1, ') })
     expect(code).toBe(1)
+  })
+
+  it('names a command for each queue, which runs as it stands', async () => {
+    await put(
+      LETTERS[0]!,
+      aLetter({
+        queue: 'wake',
+        messageId: 'w',
+        subject: { kind: 'look', taskId: 'resize:a', born: '01' } as never,
+      }),
+    )
+    const { next } = found((await runOn(api, ['doctor', '--json', '--url', 'http://127.0.0.1:7070'])).out)
+    const [causes = '', ...replays] = [...next.matchAll(/baton (.*? --url http:\/\/127\.0\.0\.1:7070)/g)].map(
+      ([, words]) => words,
+    )
+
+    expect(replays.toSorted()).toEqual([
+      'dead-letters replay --queue type:resize --url http://127.0.0.1:7070',
+      'dead-letters replay --queue wake --url http://127.0.0.1:7070',
+    ])
+    for (const words of [causes, ...replays])
+      expect(await runOn(api, words.split(' '), { isTTY: true, input: 'y\n' })).toMatchObject({ code: 0 })
   })
 })

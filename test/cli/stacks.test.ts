@@ -168,7 +168,11 @@ describe('--stack', () => {
       code: 2,
       err: expect.stringMatching(/^no AWS credentials: .*; give --profile/),
     })
-    expect(unknown).toMatchObject({ code: 2, err: expect.stringContaining('no AWS credentials: ') })
+    expect(unknown).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('no AWS credentials of the profile unknown: '),
+    })
+    expect(unknown.err).toContain('log in with aws sso login --profile unknown')
   })
 
   it('says that no region is known, and that an endpoint does not answer', async () => {
@@ -190,7 +194,7 @@ describe('--stack', () => {
 
   it('is checked by doctor: the deployment, and the alarms that have gone off', async () => {
     const fine = await baton('doctor', '--stack', 'Shop')
-    cloudFormation.alarms.push('Shop-TasksDeadLetters1A2B')
+    cloudFormation.alarms.push('Shop-SetByHand', 'Shop-staging-Late-1', 'Shop-TasksDeadLetters1A2B')
     const ringing = await baton('doctor', '--stack', 'Shop')
     cloudFormation.alarms.length = 0
     vi.stubEnv('AWS_PROFILE', 'live')
@@ -202,10 +206,29 @@ describe('--stack', () => {
     expect(fine.out).toContain('the stack Shop in us-east-1 is CREATE_COMPLETE')
     expect(fine.out).toContain('no alarm of the stack has gone off')
     expect(fine.code).toBe(0)
-    expect(ringing.out).toContain('✗ the alarm Shop-TasksDeadLetters1A2B has gone off: 1 > 0')
+    expect(ringing.out).toContain(
+      '✗ the alarm Shop-TasksDeadLetters1A2B has gone off: Shop-TasksDeadLetters1A2B: 1 > 0',
+    )
+    expect(ringing.out).toContain('✗ the alarm Shop-SetByHand has gone off\n')
+    expect(ringing.out).not.toContain('staging')
     expect(ringing.code).toBe(1)
     expect(withSilentAlarms.out).toContain('! DescribeAlarms got no answer from')
     expect(withSilentAlarms.code).toBe(0)
+  })
+
+  it('is named by each command that why and doctor advise, which run as they stand', async () => {
+    const options = ['--stack', 'Shop', '--profile', 'live', '--region', 'us-east-1']
+    await baton('publish', 'jobs', '--key', 'a', '--delay', '1h', ...options)
+    await baton('cancel', 'jobs:a', ...options)
+    const why = await baton('why', 'jobs:a', ...options)
+    const doctor = await baton('doctor', 'jobs:a', ...options)
+    const command = `retry jobs:a ${options.join(' ')}`
+
+    expect(why.out).toContain(`baton ${command} `)
+    expect(doctor.out).toContain(`baton ${command} `)
+    expect(await baton(...command.split(' '))).toMatchObject({ code: 0, out: 'jobs:a retried\n' })
+    const system = await baton('doctor', ...options)
+    expect(system.out).toContain(`baton doctor jobs:a ${options.join(' ')}\n`)
   })
 
   it('tells where the logs of a deployed system are', async () => {

@@ -1,5 +1,6 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { PAGE_TOKEN } from '../../cli/dashboard/session.ts'
 import { LOCAL_CREDENTIALS } from '../../local/account.ts'
 import { freshDashboard } from '../../scripts/build/dashboard.ts'
 import { signedFetch } from '../../shared/signed-fetch/signed-fetch.ts'
@@ -75,8 +76,8 @@ describe.skipIf(chromiumPath === undefined)('baton dashboard', () => {
     expect(await terminal.exitCode).toBe(130)
   })
 
-  it('lets no other browser in', async () => {
-    const { url } = await start()
+  it('ends when a second browser opens its address', async () => {
+    const { url, terminal } = await start()
     const [first, second] = [await openReader(browser, url), await openReader(browser, url)]
     await first.page.goto(url)
     await first.page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
@@ -84,7 +85,10 @@ describe.skipIf(chromiumPath === undefined)('baton dashboard', () => {
     const answer = await second.page.goto(url)
 
     expect(answer?.status()).toBe(401)
-    expect(await second.page.textContent('body')).toContain('works once')
+    expect(await second.page.textContent('body')).toContain('was opened a second time')
+    expect(await terminal.exitCode).toBe(1)
+    expect(terminal.output()).toContain('the dashboard has ended, because its address was opened twice')
+    expect(terminal.output()).toContain('--no-open')
   })
 
   it('with --read-only changes nothing', async () => {
@@ -94,7 +98,9 @@ describe.skipIf(chromiumPath === undefined)('baton dashboard', () => {
     await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
 
     const status = await page.evaluate(
-      "fetch('/v1/tasks/probe%3Aseen/cancel', { method: 'POST' }).then(answer => answer.status)",
+      `fetch('/v1/tasks/probe%3Aseen/cancel', {
+        method: 'POST', headers: { '${PAGE_TOKEN}': localStorage.getItem('${PAGE_TOKEN}') },
+      }).then(answer => answer.status)`,
     )
 
     expect(status).toBe(403)

@@ -21,8 +21,18 @@ export function goOnWithoutEvents(): void {
   connection.set(whole)
 }
 
+/** The header and the name in the storage that `cli/dashboard/session.ts` reads and writes. */
+const PAGE_TOKEN = 'baton-dashboard-page'
+
+/** Proves to `baton dashboard` that this is its page. No other server has put a token here. */
+function prove({ headers }: Request): void {
+  const token = localStorage.getItem(PAGE_TOKEN)
+  if (token !== null) headers.set(PAGE_TOKEN, token)
+}
+
 /** Sends a request, and shows by its answer whether the system is there. */
 export async function watchedFetch(request: Request): Promise<Response> {
+  prove(request)
   try {
     const response = await fetch(request)
     connection.set(response.status === UNAVAILABLE ? 'broken' : whole)

@@ -6,12 +6,18 @@ import type { DeployedType, System } from '../synthesis/systems.ts'
 /** What a developer needs to know of a system that has just started: its address, its types, and how a worker joins it. */
 export function summaryOf(system: System, apiUrl: string, folder: string, hasDashboard = false): string {
   const files = new Map(system.handlers.flatMap(({ bundle }) => [...handlerFiles(bundle, folder)]))
-  const width = Math.max(...system.types.map(({ type }) => type.length), 'HTTP API'.length) + 2
+  const width =
+    Math.max(
+      ...system.types.map(({ type }) => type.length),
+      ...(hasDashboard ? ['dashboard'.length] : []),
+      'HTTP API'.length,
+    ) + 2
   const row = (name: string, text: string) => `  ${name.padEnd(width)}${text}`
   const types = system.types.toSorted((a, b) => a.type.localeCompare(b.type))
   return [
     ...(hasDashboard ? [row('dashboard', `${apiUrl}/`)] : []),
     row('HTTP API', `${apiUrl}  (OpenAPI: ${apiUrl}/v1/openapi.json)`),
+    ...(hasDashboard ? [row('reference', `${apiUrl}/docs`)] : []),
     ...types.map(one => row(one.type, serverOf(one, files))),
     `A worker of your own joins with: npx baton worker FILE --url ${apiUrl}`,
   ].join('\n')

@@ -211,7 +211,7 @@ export function explainDeadLettered(facts: WhyFacts): Explained {
   const id = lostMessage?.letterId ?? ''
   return {
     sentence: `${task.id} waits since ${timeText(since, now)}: ${what} was given up${deliveries}; the sweeper sends another one within some minutes.`,
-    next: `Read ${reader}: its process does not start, or ends early. Then POST /v1/dead-letters/replay with {"ids": ["${id}"]} sends the message again: baton dead-letters replay '${id}'.`,
+    next: `Read ${reader}: its process does not start, or ends early. Then POST /v1/dead-letters/replay with {"ids": ["${id}"]} sends the message again.`,
     since,
     deadLetterId: id,
   }

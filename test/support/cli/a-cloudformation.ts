@@ -70,6 +70,7 @@ function answerTo(form: URLSearchParams, { stacks, alarms, refusals }: Fake): An
   const refused = refusals.shift()
   if (refused) return refusal(refused[0], refused[1], `refused as ${refused[1]}`)
   if (form.get('Action') === 'DescribeAlarms') return { status: 200, xml: alarmsXml(alarms) }
+  if (form.get('Action') === 'ListStackResources') return { status: 200, xml: resourcesXml(form, alarms) }
   const name = (form.get('StackName') ?? '').replace(/^arn:.*:stack\/([^/]+)\/.*$/, '$1')
   const stack = stacks[name]
   if (!stack) return refusal(400, 'ValidationError', `Stack with id ${name} does not exist`)
@@ -96,10 +97,26 @@ function stackXml(name: string, { status = 'CREATE_COMPLETE', outputs }: FakeSta
 }
 
 function alarmsXml(names: readonly string[]): string {
+  const dimensions = '<Dimensions><member><Name>QueueName</Name><Value>q</Value></member></Dimensions>'
+  // An alarm that was set off by hand may have no reason.
+  const reason = (name: string) =>
+    name.includes('SetByHand') ? '' : `<StateReason>${name}: 1 &gt; 0</StateReason>`
   const members = names.map(
-    name => `<member><AlarmName>${name}</AlarmName><StateReason>1 &gt; 0</StateReason></member>`,
+    name => `<member>${dimensions}<AlarmName>${name}</AlarmName>${reason(name)}</member>`,
   )
   return `<DescribeAlarmsResponse><DescribeAlarmsResult><MetricAlarms>${members.join('')}</MetricAlarms></DescribeAlarmsResult></DescribeAlarmsResponse>`
+}
+
+/** The alarms that CloudFormation has named after the stack, a resource on each page. */
+function resourcesXml(form: URLSearchParams, alarms: readonly string[]): string {
+  const own = alarms.filter(name =>
+    new RegExp(`^${form.get('StackName')}-[A-Za-z0-9]+(-[A-Z0-9]+)?$`).test(name),
+  )
+  const ids = [`${form.get('StackName')}-table`, ...own]
+  const at = Number(form.get('NextToken') ?? 0)
+  const next = at + 1 < ids.length ? `<NextToken>${at + 1}</NextToken>` : ''
+  const member = `<member><PhysicalResourceId>${ids[at]}</PhysicalResourceId></member>`
+  return `<ListStackResourcesResponse><ListStackResourcesResult><StackResourceSummaries>${member}</StackResourceSummaries>${next}</ListStackResourcesResult></ListStackResourcesResponse>`
 }
 
 function escaped(text: string): string {

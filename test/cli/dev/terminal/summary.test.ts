@@ -50,6 +50,15 @@ test('the summary has the address, each type with its file, and how a worker joi
   ])
 })
 
+test('the summary has the dashboard and the reference of the API, where they are served', () => {
+  expect(summaryOf(aSystem([]), 'http://127.0.0.1:7070', '/', true).split('\n')).toEqual([
+    '  dashboard  http://127.0.0.1:7070/',
+    '  HTTP API   http://127.0.0.1:7070  (OpenAPI: http://127.0.0.1:7070/v1/openapi.json)',
+    '  reference  http://127.0.0.1:7070/docs',
+    'A worker of your own joins with: npx baton worker FILE --url http://127.0.0.1:7070',
+  ])
+})
+
 test('a deployment is told by the types that it adds, changes and removes', () => {
   const before = aSystem([aType('resize'), aType('mail'), aType('old')])
   const after = aSystem([aType('resize', { defaults: {} }), aType('mail'), aType('thumb')])
