@@ -45,9 +45,9 @@ async function takeAll(of: Browser, colorScheme: 'light' | 'dark', size: keyof t
   await context.close()
 }
 
-/** Waits until no part of the page stands for what is still loading. */
+/** Waits until no part of the page stands for what is still loading. Below a list such a part stands for its further pages. */
 async function nothingLoads(page: Page): Promise<void> {
-  await page.waitForFunction("document.querySelector('.loading') === null")
+  await page.locator('main .loading:not(.rows ~ *)').first().waitFor({ state: 'detached' })
 }
 
 /** Schedules for the pictures. The demonstration has none that stay. */

@@ -37,6 +37,7 @@ describe.skipIf(chromiumPath === undefined)('a reader', () => {
   })
 
   beforeEach(async () => {
+    await page?.unrouteAll({ behavior: 'ignoreErrors' })
     await page?.context().close()
     page = (await openReader(browser, system.cloud.apiUrl)).page
   })

@@ -43,10 +43,12 @@ export function byDay(
   now = Date.now(),
 ): Array<readonly [day: string, ticks: readonly Tick[]]> {
   const thisYear = new Date(now).getFullYear()
-  const dayOf = (at: number) => (new Date(at).getFullYear() === thisYear ? DAY : DAY_AND_YEAR).format(at)
-  return [...Map.groupBy(ticks, ({ at }) => dayOf(at))]
+  return [...Map.groupBy(ticks, ({ at }) => dayOf(at, thisYear))]
 }
 
-const DAY_PARTS = { weekday: 'long', day: 'numeric', month: 'short' } as const
-const DAY = new Intl.DateTimeFormat('en-GB', DAY_PARTS)
-const DAY_AND_YEAR = new Intl.DateTimeFormat('en-GB', { ...DAY_PARTS, year: 'numeric' })
+function dayOf(at: number, thisYear: number): string {
+  const year = new Date(at).getFullYear()
+  return year === thisYear ? DAY.format(at) : `${DAY.format(at)} ${year}`
+}
+
+const DAY = new Intl.DateTimeFormat('en-GB', { weekday: 'long', day: 'numeric', month: 'short' })
