@@ -11,14 +11,15 @@ const refused = (status: number) =>
 describe('an answer on screen that is asked again', () => {
   let client: QueryClient
   let answer: () => unknown
-  let observer: QueryObserver
+  let observer: ReturnType<typeof observed>
   let leave: () => void
+  const observed = () => new QueryObserver(client, { queryKey: ['types'], queryFn: async () => answer() })
 
   beforeEach(async () => {
     client = new QueryClient({ defaultOptions: { queries: { retry: false } } })
     watchRefusals(client)
     answer = () => 'first'
-    observer = new QueryObserver(client, { queryKey: ['types'], queryFn: async () => answer() })
+    observer = observed()
     leave = observer.subscribe(() => {})
     await observer.refetch()
   })
