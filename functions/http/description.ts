@@ -8,5 +8,9 @@ let description: Promise<unknown> | undefined
  */
 export function readDescription(): Promise<unknown> {
   description ??= readFile(new URL('openapi.json', import.meta.url), 'utf8').then(JSON.parse)
+  // A read that failed may succeed the next time.
+  description.catch(() => {
+    description = undefined
+  })
   return description
 }

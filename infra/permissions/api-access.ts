@@ -44,6 +44,7 @@ export function operatingRoutes(types: GrantedTypes): readonly AllowedRoute[] {
     ...taskRoutes('GET', type),
     route('GET', `/v1/types/${type}`),
     route('GET', `/v1/types/${type}/counts`),
+    route('GET', `/v1/types/${type}/limits`),
     ...routesToOperateOn(type),
   ])
 }

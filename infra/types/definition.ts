@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { INPUT_SCHEMA_BYTES_MAX } from '../../shared/core/bounds.ts'
 import { BatonError } from '../../shared/core/errors.ts'
 import { refuseConfiguration } from '../../shared/core/rules/type-configuration.ts'
 import type { TypeConfiguration } from '../../shared/core/types/task-type.ts'
@@ -200,6 +199,8 @@ type InputSchema = {
 }
 
 const TARGET = 'draft-2020-12'
+/** The schemas stand in the template, which may have 1 MB, beside up to a hundred others. Each publish reads them with the type. */
+const REGISTERED_BYTES_MAX = 4_096
 
 /**
  * The configuration with the JSON Schema of the input, from which the dashboard makes its form. It is left out when the library gives
@@ -219,7 +220,7 @@ function jsonSchemaOf(input: InputSchema | undefined): TypeConfiguration['inputS
       TypeConfiguration['inputSchema']
     >
     const bytes = Buffer.byteLength(JSON.stringify(plain))
-    return bytes <= INPUT_SCHEMA_BYTES_MAX ? plain : undefined
+    return bytes <= REGISTERED_BYTES_MAX ? plain : undefined
   } catch {
     return undefined
   }

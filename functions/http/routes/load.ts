@@ -20,6 +20,8 @@ import { pageByName } from '../page-by-name.ts'
 import { type Answer, answerProblem, type Call, route } from '../route.ts'
 
 const MINUTES_DEFAULT = 60
+/** Where a count of each type stops. The counts of one type go on to the end, unless the caller bounds them. */
+const COUNTED_DEFAULT = 1_000
 /** Each type counts its own ranges side by side. */
 const TYPES_AT_ONCE_MAX = 10
 
@@ -54,7 +56,7 @@ async function handleCounts({ system, query }: Call<AllCountsQuery, unknown>): P
   const { ok: _ok, items: types, ...rest } = page
   const items = await sideBySide(types, TYPES_AT_ONCE_MAX, async type => ({
     type: type.type,
-    counts: await countTasks(system, type, query.atMost),
+    counts: await countTasks(system, type, query.atMost ?? COUNTED_DEFAULT),
   }))
   return { status: 200, body: { items, ...rest } }
 }

@@ -47,7 +47,7 @@ const deadLetter = z
     type: optional(z.string()),
     /** When the message was sent first. */
     sentAt: shownTime,
-    /** When the sweeper found it, within a minute after it was given up. */
+    /** When the sweeper found it, usually within a minute after it was given up. */
     arrivedAt: shownTime,
     /** When the dead letter is deleted: 14 days after it arrived. */
     expiresAt: shownTime,

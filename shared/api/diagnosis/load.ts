@@ -29,7 +29,7 @@ export const countsQuery = strict({
 export type CountsQuery = TypeOf<typeof countsQuery>
 
 export const allCountsQuery = strict({
-  /** Counts up to this number. A count of this number means so many tasks or more. @default every task is counted */
+  /** Counts up to this number. A count of this number means so many tasks or more. @default 1000 */
   atMost,
   /** The number of types on a page. @default 20 */
   limit: optional(limit),

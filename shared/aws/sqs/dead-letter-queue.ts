@@ -20,8 +20,8 @@ const ERROR_CHARACTERS_MAX = 500
 type ReceivedLetter = ArrivedLetter & { readonly receipt: string }
 
 /**
- * Receives from the queue of all dead letters. A receive does not wait: it costs the same when it finds nothing, and the sweeper asks
- * again within a minute.
+ * Receives from the queue of all dead letters. A receive does not wait, so SQS asks only some of its servers and may miss a message. It
+ * costs the same when it finds nothing, and the sweeper asks again within a minute.
  */
 export function createSqsDeadLetterQueue(
   sqs: SQSClient,

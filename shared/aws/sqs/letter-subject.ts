@@ -20,9 +20,9 @@ type ReadLetter = {
 /** Reads the body of a dead letter. A body of any kind has a subject, so that no message is lost. */
 export async function readLetter(codec: TaskCodec, body: string): Promise<ReadLetter> {
   const content = objectIn(body)
-  if ('DDBStreamBatchInfo' in content) return changesIn(content as StreamFailure)
   if (content.source === 'aws.scheduler' || body.trim() === '{}') return { subject: { kind: 'round' } }
   try {
+    if ('DDBStreamBatchInfo' in content) return changesIn(content as StreamFailure)
     return 'kind' in content ? { subject: wakeSubject(body) } : await dispatchIn(codec, decodeDispatch(body))
   } catch {
     return { subject: { kind: 'unreadable' } }

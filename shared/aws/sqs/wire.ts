@@ -71,14 +71,17 @@ export function decodeDispatch(body: string): DecodedDispatch {
   }
 }
 
-/** The body of a message that begins a new chain: a dispatch counts its hops and passes from 0 again. */
+/** The body of a message that begins a new chain: a dispatch counts its hops and passes from 0 again, and late events their hops. */
 export function freshBody(body: string): string {
+  let message: Record<string, unknown>
   try {
+    message = parsed(body)
+    if (message.kind === 'events') return asciiJson({ ...message, hops: 0 })
     decodeDispatch(body)
   } catch {
     return body
   }
-  const { passedOn, hops, ...rest } = parsed(body)
+  const { passedOn, hops, ...rest } = message
   return passedOn === undefined && hops === undefined ? body : asciiJson(rest)
 }
 

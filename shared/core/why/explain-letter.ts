@@ -70,13 +70,13 @@ function replacementText({ subject }: DeadLetter): string {
 }
 
 /** Where the cause shows. */
-function causeText({ queue, subject }: DeadLetter): string {
+function causeText({ queue }: DeadLetter): string {
   const type = typeOfQueue(queue)
   if (type !== undefined) return `Read the log of the handler of ${type}: it does not start, or ends early.`
-  if (subject.kind === 'round') return 'Read the errors of the sweeper.'
   const reader = { wake: 'waker', jobs: 'jobs function', stream: 'planner' } as const
   if (queue in reader) return `Read the errors of the ${reader[queue as keyof typeof reader]}.`
-  return 'Compare the error with the permissions of the schedule.'
+  if (queue === 'schedules') return 'Compare the error with the permissions of the schedule.'
+  return 'Nothing says where it came from.'
 }
 
 function replayText(letter: DeadLetter, now: number): string {

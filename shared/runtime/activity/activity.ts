@@ -42,8 +42,8 @@ type Held = {
 
 /**
  * Creates the meter of one process. A lone task costs one write. A busy type costs one write a second and process, however many of its tasks
- * change. Counts that a meter holds are written with a later batch. Those that it still holds when its process ends are lost: at most the last second of a
- * burst.
+ * change. Counts that a meter holds are written with a later batch. Those that it still holds when its process ends are lost: at most the
+ * last second of a burst, and publishes and starts after the last end.
  */
 export function createActivityMeter(system: ActivitySystem & Pick<System, 'clock' | 'log'>): ActivityMeter {
   const held = new Map<string, Held>()

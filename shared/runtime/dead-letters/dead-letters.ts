@@ -16,6 +16,7 @@
 
 import { type DeadLetter, idsOfQueue, letterId, replayQueueOf } from '../../core/dead-letters/dead-letters.ts'
 import { lostMessageOf } from '../../core/dead-letters/lost-message.ts'
+import { isItemFault } from '../../core/errors.ts'
 import { textBytes } from '../../core/json.ts'
 import type { ArrivedLetter, DeadLetterQueue } from '../../ports/messages.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'
@@ -59,13 +60,19 @@ async function keep({ deadLetters, clock, log }: CollectingSystem, arrived: Arri
   try {
     await deadLetters.put(letter, body)
     const lost = lostMessageOf(letter)
-    if (lost) await deadLetters.note(lost)
+    if (lost) await deadLetters.note(lost).catch(error => ignoreItemFault(error, letter, log))
     log.warn('a message was given up', { letterId: letter.id, queue: letter.queue, subject: rest.subject })
     return true
   } catch (error) {
     log.error('a dead letter was not stored; it stays in its queue', { error, letterId: letter.id })
     return false
   }
+}
+
+/** A note that can never be stored, of a message that no code of ours made, holds back no letter. */
+function ignoreItemFault(error: unknown, { id }: DeadLetter, log: DiagnosticSystem['log']): void {
+  if (!isItemFault(error)) throw error
+  log.warn('no note of a dead letter can stand beside its task', { error, letterId: id })
 }
 
 function letterOf(arrived: ArrivedLetter, now: number): DeadLetter {
@@ -121,7 +128,8 @@ async function replay(
   { deadLetters, resender, log }: Pick<DiagnosticSystem, 'deadLetters' | 'resender' | 'log'>,
   id: string,
 ): Promise<Replayed> {
-  const found = await deadLetters.get(id)
+  const found = await deadLetters.get(id).catch(messageOf)
+  if (typeof found === 'string') return { id, outcome: 'failed', reason: found }
   if (!found) return { id, outcome: 'unknown' }
   const { letter, body } = found
   const queue = replayQueueOf(letter)
@@ -133,6 +141,10 @@ async function replay(
     log.warn('a dead letter was sent again, and is still listed', { error, letterId: id })
   })
   return { id, outcome: 'sent' }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
 }
 
 function reasonFor({ subject, queue }: DeadLetter): string {

@@ -12,18 +12,19 @@ const RANGES_AT_ONCE_MAX = 32
 /**
  * Counts the tasks of a type by status, in its indexes. Counts lag by up to two seconds, like lists. Finished
  * tasks count until DynamoDB deletes them, up to days after their retention. The cost grows with the number of
- * tasks: some 10 read units per thousand. With `atMost`, a count stops at this number, and the shards are counted one after the other.
+ * tasks: some 10 read units per thousand. With `atMost`, each count but that of running tasks stops at this number, and the shards are
+ * counted one after the other.
  */
 export async function countTasks(system: System, taskType: TaskType, atMost?: number): Promise<Counts> {
   const now = system.clock.now()
   const { type } = taskType
   const shards = shardNumbers(taskType)
-  const count = (rangeOf: (shard: number) => IndexRange, most = atMost) =>
+  const count = (rangeOf: (shard: number) => IndexRange, most: number | undefined) =>
     countShards(system, shards.map(rangeOf), most)
   const view = (bucket: Parameters<typeof viewPartition>[1], bounds: { from?: number; to?: number } = {}) =>
-    count(shard => ({ index: 'view', partition: viewPartition(type, bucket, shard), ...bounds }))
-  const running = count(shard => ({ index: 'place', partition: runningPlace(type, shard) }))
-  // Running tasks are due, too. They must not use up what is counted of the due ones.
+    count(shard => ({ index: 'view', partition: viewPartition(type, bucket, shard), ...bounds }), atMost)
+  // Running tasks are due, too. All of them are counted, so that they can be taken off the due ones.
+  const running = count(shard => ({ index: 'place', partition: runningPlace(type, shard) }), undefined)
   const due = running.then(tasks =>
     count(
       shard => ({ index: 'view', partition: viewPartition(type, 'open', shard), to: now }),

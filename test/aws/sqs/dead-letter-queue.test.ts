@@ -113,6 +113,13 @@ describe('the subject of a dead letter', () => {
     ['a newer kind', '{"v":1,"kind":"riddle"}', { kind: 'unreadable' }, 'unknown'],
     ['no JSON', 'hello', { kind: 'unreadable' }, 'unknown'],
     ['other JSON', '[1]', { kind: 'unreadable' }, 'unknown'],
+    ['a batch of nothing', '{"DDBStreamBatchInfo":null}', { kind: 'unreadable' }, 'unknown'],
+    [
+      'a batch without its context',
+      '{"DDBStreamBatchInfo":{},"requestContext":null}',
+      { kind: 'unreadable' },
+      'unknown',
+    ],
   ])('%s', async (_name, body, subject, queue) => {
     const read = await readLetter(codec, body)
 

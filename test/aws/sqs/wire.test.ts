@@ -11,6 +11,7 @@ import {
   encodeLimitLook,
   encodeLook,
   encodeMinute,
+  freshBody,
 } from '../../../shared/aws/sqs/wire.ts'
 import { BatonError } from '../../../shared/core/errors.ts'
 import type { Json } from '../../../shared/core/json.ts'
@@ -124,4 +125,14 @@ describe('batches', () => {
       { numRuns: 30 },
     )
   })
+})
+
+it('a message that is sent again begins a new chain', () => {
+  const late = encodeLateEvents({ events: [], hops: 200, delaySeconds: 0 })
+  const dispatch = encodeDispatch(plainCodec, { task: aTask(), passedOn: 2, hops: 3 })
+
+  expect(decodeWake(freshBody(late))).toMatchObject({ late: { hops: 0 } })
+  expect(decodeDispatch(freshBody(dispatch))).toMatchObject({ passedOn: 0 })
+  expect(decodeDispatch(freshBody(dispatch))).not.toHaveProperty('hops')
+  expect(freshBody('no JSON')).toBe('no JSON')
 })

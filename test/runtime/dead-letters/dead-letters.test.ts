@@ -83,6 +83,21 @@ describe('collecting', () => {
   })
 })
 
+test('a letter is kept, and leaves its queue, when no note can stand beside its task', async () => {
+  const system = aMemorySystem()
+  const note = async () => Promise.reject(new BatonError('unstorable', 'the key is empty'))
+  const queue = aQueue([arrived('m1')])
+
+  const moved = await collectDeadLetters(
+    { ...system, deadLetters: { ...system.deadLetters, note } },
+    queue,
+    system.clock.now() + 1,
+  )
+
+  expect([moved, queue.left]).toEqual([1, []])
+  expect((await listDeadLetters(system, { limit: 100 })).letters).toHaveLength(1)
+})
+
 describe('listing', () => {
   test('reads pages of which only the last has no next', async () => {
     const system = aMemorySystem()
@@ -147,6 +162,25 @@ describe('sending again', () => {
 
     expect(outcomes).toEqual([{ id: idOf('m1'), outcome, reason: 'no' }])
     expect((await listDeadLetters(system, { limit: 10 })).letters).toHaveLength(1)
+  })
+
+  test('fails for a letter that cannot be read, and goes on with the others', async () => {
+    const { system, idOf } = await collected(arrived('m1'), arrived('m2'))
+    const { get } = system.deadLetters
+    const deadLetters = {
+      ...system.deadLetters,
+      get: async (id: string) => {
+        if (id === idOf('m1')) throw new BatonError('newer-schema', 'a newer version wrote it')
+        return get(id)
+      },
+    }
+
+    const outcomes = await replayDeadLetters({ ...system, deadLetters }, [idOf('m1'), idOf('m2')])
+
+    expect(outcomes).toEqual([
+      { id: idOf('m1'), outcome: 'failed', reason: 'a newer version wrote it' },
+      { id: idOf('m2'), outcome: 'sent' },
+    ])
   })
 
   test('counts as sent when the letter cannot be removed after it', async () => {

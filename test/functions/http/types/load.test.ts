@@ -34,6 +34,13 @@ describe('counts', () => {
     expect(await get('/v1/types/jobs/counts')).toMatchObject({ ready: 3, running: 2 })
   })
 
+  test('leave no running task among the ready ones, however many run', async () => {
+    for (let nth = 0; nth < 3; nth++) await published(api)
+    for (let nth = 0; nth < 3; nth++) await claimed(api)
+
+    expect(await get('/v1/types/jobs/counts?atMost=2')).toMatchObject({ ready: 0, running: 2 })
+  })
+
   test('of all types come page by page', async () => {
     await published(api)
 
