@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { type Browser, chromium } from 'playwright-core'
+import { type Browser, chromium, type Page } from 'playwright-core'
 
 /**
  * `node scripts/screenshots.ts --url http://127.0.0.1:7070`: takes a picture of each page of the dashboard of a running system, such
@@ -37,10 +37,17 @@ async function takeAll(of: Browser, colorScheme: 'light' | 'dark', size: keyof t
     await page.goto(path)
     await page.locator('h1').waitFor()
     await page.locator('main').locator('.card, .rows, .note').first().waitFor()
+    await nothingLoads(page)
     await page.waitForTimeout(DRAWN_MS)
+    await nothingLoads(page)
     await page.screenshot({ path: join(values.out, `${name}-${colorScheme}-${size}.png`) })
   }
   await context.close()
+}
+
+/** Waits until no part of the page stands for what is still loading. Below a list such a part stands for its further pages. */
+async function nothingLoads(page: Page): Promise<void> {
+  await page.locator('main .loading:not(.rows ~ *)').first().waitFor({ state: 'detached' })
 }
 
 /** Schedules for the pictures. The demonstration has none that stay. */

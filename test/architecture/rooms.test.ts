@@ -55,7 +55,6 @@ const CONCEPTS: Readonly<Record<string, string>> = {
   'shared/testing/create-test-system.ts': 'the choice between a system in memory and one behind a URL',
   'shared/worker/console-log.ts': 'the log of a worker without one of its own',
   'web/api/task-rows.ts': 'rows of lists that take their statuses from events',
-  'web/failures/searched-part.ts': 'the part of an error by which its tasks are found',
   'web/types/edit-dialog.tsx': 'the dialog that changes a type',
   'web/shell/help.tsx': 'the list of all keys',
 }

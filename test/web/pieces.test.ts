@@ -1,9 +1,10 @@
 import { describe, expect, it, test } from 'vitest'
 import { parseSearch, stringifySearch } from '../../web/api/search.ts'
 import { graphOf } from '../../web/canvases/graph.ts'
-import { searchedPart } from '../../web/failures/searched-part.ts'
+import { searchedPart, tasksOfGroup } from '../../web/failures/searched-part.ts'
 import { attentionOf } from '../../web/overview/attention.ts'
 import { duration, relative, visible } from '../../web/parts/format.ts'
+import { byDay, nextTicks } from '../../web/schedules/next-ticks.ts'
 import { ticksOf, timelineOf } from '../../web/task/timeline.ts'
 
 /** What the pages of the dashboard compute before they draw. */
@@ -86,6 +87,45 @@ test.each([
   ['TimeoutError: no answer after # ms', 'no answer after'],
 ])('the tasks of the failures %s are found by %s', (error, part) => {
   expect(searchedPart(error)).toBe(part)
+})
+
+test('the tasks of a group of failures failed no earlier than its first failure', () => {
+  const group = { type: 'mail', firstAt: at(0) }
+
+  expect(tasksOfGroup({ ...group, error: 'Error: no answer after # ms' })).toEqual({
+    ...{ type: ['mail'], status: ['failed'], since: at(0), order: '-ended' },
+    error: 'no answer after',
+  })
+  expect(tasksOfGroup({ ...group, error: 'Error: #' })).toBeUndefined()
+})
+
+describe('the next ticks', () => {
+  const schedule = (more: object) =>
+    ({ name: 's', task: { type: 't' }, paused: false, timezone: 'Europe/Berlin', ...more }) as never
+  const times = (more: object) =>
+    nextTicks([schedule(more)], 9).map(({ at }) => new Date(at).toISOString().slice(0, 16))
+
+  it('leave out a time that a clock change skips, as the system does', () => {
+    expect(times({ cron: '30 2 * * *', nextRunAt: '2026-03-28T01:30:00Z' }).slice(0, 2)).toEqual([
+      '2026-03-28T01:30',
+      '2026-03-30T00:30',
+    ])
+  })
+
+  it('have a time that a clock change repeats once, as the system does', () => {
+    expect(times({ cron: '30 2 * * *', nextRunAt: '2026-10-24T00:30:00Z' }).slice(0, 3)).toEqual([
+      '2026-10-24T00:30',
+      '2026-10-25T00:30',
+      '2026-10-26T01:30',
+    ])
+  })
+
+  it('are told with the year when it is another one', () => {
+    const noon = (year: number) => Date.UTC(year, 10, 23, 12)
+    const ticks = [2026, 2037].map(year => ({ name: 's', type: 't', at: noon(year) }))
+
+    expect(byDay(ticks, noon(2026)).map(([day]) => day)).toEqual(['Monday 23 Nov', 'Monday 23 Nov 2037'])
+  })
 })
 
 test.each([

@@ -30,12 +30,14 @@ describe.skipIf(chromiumPath === undefined)('a reader', () => {
           colour: { enum: ['black', 'blue'] },
           isUrgent: { type: 'boolean' },
           pages: { type: 'array', items: { type: 'string' } },
+          extras: { type: 'array', items: {} },
         },
       },
     })
   })
 
   beforeEach(async () => {
+    await page?.unrouteAll({ behavior: 'ignoreErrors' })
     await page?.context().close()
     page = (await openReader(browser, system.cloud.apiUrl)).page
   })
@@ -73,7 +75,7 @@ describe.skipIf(chromiumPath === undefined)('a reader', () => {
     await dialog.getByLabel('copies').fill('3')
     await dialog.getByLabel('colour').selectOption('blue')
     await dialog.getByLabel('isUrgent').check()
-    await press('Add')
+    await dialog.getByRole('group', { name: 'pages' }).getByRole('button', { name: 'Add' }).click()
     await dialog.getByRole('textbox', { name: 'pages 1' }).fill('first')
     await dialog.getByLabel('Key').fill('form-1')
     await press('Publish')
@@ -99,6 +101,103 @@ describe.skipIf(chromiumPath === undefined)('a reader', () => {
     expect(await dialog.getByLabel('copies').inputValue()).toBe('2')
   })
 
+  it('cannot publish while a part of the form holds text that is not JSON', async () => {
+    await page.goto('/types/letter')
+    await press('Publish a task')
+    const dialog = page.getByRole('dialog')
+    const publish = dialog.getByRole('button', { name: 'Publish', exact: true })
+    const add = dialog.getByRole('group', { name: 'extras' }).getByRole('button', { name: 'Add' })
+    await dialog.getByRole('textbox', { name: 'to', exact: true }).fill('Ada')
+    await dialog.getByLabel('copies').fill('1')
+    await dialog.getByLabel('Key').fill('form-2')
+    await add.click()
+    await add.click()
+    await dialog.getByRole('textbox', { name: 'extras 1' }).fill('{"nth": 1}')
+    await dialog.getByRole('textbox', { name: 'extras 2' }).fill('{"nth": 2')
+
+    await dialog.getByText('This is not JSON yet').waitFor()
+    expect(await publish.isDisabled()).toBe(true)
+
+    await dialog.getByRole('button', { name: 'Remove extras 1' }).click()
+    const left = dialog.getByRole('textbox', { name: 'extras 1' })
+    expect(await left.inputValue()).toBe('{"nth": 2')
+    await left.fill('{"nth": 2}')
+    await publish.click()
+    await told('The task was published')
+
+    const { body } = await system.call('GET', '/v1/tasks/letter:form-2')
+    expect(body.input).toEqual({ to: 'Ada', copies: 1, extras: [{ nth: 2 }] })
+  })
+
+  it('retries the failed tasks of a group that are as they were seen', async () => {
+    const fail = async (key: string, type = 'by-hand') => {
+      const id = await system.publish({ type, key, retry: { maxRetries: 0 } })
+      const { body } = await system.call('POST', '/v1/claims', { type, workerId: 'w1', waitMs: 20_000 })
+      const [{ run }] = body.claims
+      await system.call('POST', `/v1/tasks/${id}/runs/${run.id}/fail`, {
+        fence: run.fence,
+        error: { name: 'Error', message: 'the letter box is full' },
+      })
+      return id
+    }
+    const id = await fail('full')
+    await page.goto('/failures')
+    await page.getByText('the letter box is full').waitFor()
+
+    await press('Retry all')
+    await page.getByRole('dialog').getByText('1 task at present.').waitFor()
+    await page.getByRole('dialog').getByRole('button', { name: 'Retry' }).click()
+    await page.getByText('Retry: 1 of 1 done').waitFor()
+    expect((await system.call('GET', `/v1/tasks/${id}`)).body.status).not.toBe('failed')
+
+    await press('Retry all')
+    await page.getByText('there is nothing to retry').waitFor()
+    expect(await page.getByRole('dialog').getByRole('button', { name: 'Retry' }).isDisabled()).toBe(true)
+  })
+
+  it('sees that what is shown is old while its questions are refused', async () => {
+    await page.goto('/types/by-hand')
+    await page.getByRole('region', { name: 'Lateness' }).waitFor()
+    await page.getByText('Live', { exact: true }).waitFor()
+
+    await page.route('**/v1/types/by-hand*', route =>
+      route.fulfill({
+        status: 401,
+        json: { title: 'Unauthorized', status: 401, detail: 'the token is over' },
+      }),
+    )
+    await page.getByRole('alert').getByText('the token is over').waitFor()
+    await page.getByText('Outdated').waitFor()
+    await page.unroute('**/v1/types/by-hand*')
+
+    await page.getByText('Live', { exact: true }).waitFor()
+    expect(await page.getByText('the token is over').count()).toBe(0)
+  })
+
+  it('asks for the usage of each limit by the value of its own key', async () => {
+    await system.call('PUT', '/v1/types/keyed', {
+      kind: 'http',
+      limits: {
+        rate: { limit: 5, perMs: 60_000, key: 'shop' },
+        concurrency: { max: 2, key: 'user' },
+      },
+    })
+    const values: Array<string | null> = []
+    page.on('request', request => {
+      const { pathname, searchParams } = new URL(request.url())
+      if (pathname.endsWith('/limits')) values.push(searchParams.get('value'))
+    })
+    await page.goto('/types/keyed')
+
+    await page.getByLabel('Usage for shop').pressSequentially('north')
+    await page.getByText('free now').waitFor()
+    expect(await page.getByText('0 of 2').count()).toBe(0)
+    await page.getByLabel('Usage for user').pressSequentially('ada')
+    await page.getByText('0 of 2').waitFor()
+
+    expect([...new Set(values)]).toEqual([null, 'north', 'ada'])
+  })
+
   it('creates a schedule, sees its next ticks, and edits it', async () => {
     await page.goto('/schedules')
     await press('New schedule')
@@ -110,6 +209,14 @@ describe.skipIf(chromiumPath === undefined)('a reader', () => {
     await told('The schedule was created')
 
     await page.getByRole('region', { name: 'Next ticks' }).getByText('nightly').nth(4).waitFor()
+    await press('New schedule')
+    await page.getByLabel('Name').fill('nightly')
+    await page.getByText('There is a schedule nightly already.').waitFor()
+    expect(await page.getByRole('button', { name: 'Create', exact: true }).isDisabled()).toBe(true)
+    await page.getByRole('dialog').getByRole('button', { name: 'Close' }).first().click()
+    await press('Pause')
+    await told('nightly is paused')
+
     await press('Edit nightly')
     await page
       .getByRole('textbox', { name: 'Schedule' })

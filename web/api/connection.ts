@@ -1,6 +1,9 @@
 import { createStore } from './store.ts'
 
-/** `live`: by events. `polling`: by asking at a pace. `broken`: the system does not answer, and is tried again. */
+/**
+ * `connecting`: the event stream is not open yet. `live`: by events. `polling`: by asking at a pace. `broken`: the system does not answer,
+ * and is tried again.
+ */
 export type Connection = 'connecting' | 'live' | 'polling' | 'broken'
 
 export const connection = createStore<Connection>('connecting')
@@ -13,7 +16,7 @@ export const readOnly = createStore(false)
 const READ_ONLY_HEADER = 'baton-read-only'
 
 /** What the connection is while the system answers. */
-let whole: Connection = 'live'
+let whole: Connection = 'connecting'
 
 /** Says that the system has no event stream. */
 export function goOnWithoutEvents(): void {
@@ -33,8 +36,12 @@ function prove({ headers }: Request): void {
 /** Sends a request, and shows by its answer whether the system is there. */
 export async function watchedFetch(request: Request): Promise<Response> {
   prove(request)
+  const isStream = new URL(request.url).pathname === EVENTS_PATH
+  // The client opens a stream when it has none: the one before has ended.
+  if (isStream && whole === 'live') become('connecting')
   try {
     const response = await fetch(request)
+    if (isStream) whole = response.ok ? 'live' : 'polling'
     connection.set(response.status === UNAVAILABLE ? 'broken' : whole)
     readOnly.set(response.headers.get(READ_ONLY_HEADER) === 'true')
     return response
@@ -42,4 +49,11 @@ export async function watchedFetch(request: Request): Promise<Response> {
     if (!request.signal.aborted) connection.set('broken')
     throw error
   }
+}
+
+const EVENTS_PATH = '/v1/events'
+
+function become(next: Connection): void {
+  whole = next
+  if (connection.get() !== 'broken') connection.set(next)
 }

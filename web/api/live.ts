@@ -3,7 +3,8 @@ import type { ApiEvent } from '../../shared/api/events.ts'
 import { baton, isStatus } from './baton.ts'
 import { connection, goOnWithoutEvents } from './connection.ts'
 import { logEvent } from './event-log.ts'
-import { renew } from './queries.ts'
+import { queries, renew } from './queries.ts'
+import { watchRefusals } from './refusals.ts'
 import { startRounds, touch } from './rounds.ts'
 import { patchRows } from './task-rows.ts'
 
@@ -22,17 +23,20 @@ let statuses = new Map<string, ApiEvent['status']>()
 /** Follows the system for as long as the page is open. */
 export function startLive(): void {
   let following: AbortController | undefined
+  let isFirst = true
   const follow = () => {
     const isHidden = document.visibilityState === 'hidden'
     if (isHidden === (following === undefined)) return
     following?.abort()
     following = isHidden ? undefined : new AbortController()
     if (!following) return
-    if (connection.get() !== 'connecting') renew()
+    if (!isFirst) renew()
+    isFirst = false
     void followEvents(following.signal)
   }
   document.addEventListener('visibilitychange', follow)
   renewAfterBreaks()
+  watchRefusals(queries)
   startRounds(patchSeenRows)
   follow()
 }

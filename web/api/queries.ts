@@ -229,9 +229,14 @@ export const schedulesQuery = queryOptions({
   ...paced(SLOW_MS),
 })
 
-/** One schedule with its whole task. */
+/** One schedule with its whole task. It is not kept, so what opens to change it begins with the present text and revision. */
 export const scheduleQuery = (name: string) =>
-  queryOptions({ queryKey: ['schedule', name], queryFn: () => baton.schedule(name), staleTime: 0 })
+  queryOptions({
+    queryKey: ['schedule', name],
+    queryFn: () => baton.schedule(name),
+    staleTime: 0,
+    gcTime: 0,
+  })
 
 export const workersQuery = queryOptions({
   queryKey: ['workers'],

@@ -3,7 +3,7 @@ import { Card } from '../parts/page.tsx'
 import { Chart } from './chart.tsx'
 import type { Slot } from './series.ts'
 
-const perMinuteText = (value: number) => number(Math.round(value))
+const countText = (value: number) => number(Math.round(value))
 
 /** Done and failed tasks per minute. */
 export function ThroughputChart({ slots }: { readonly slots: readonly Slot[] }) {
@@ -13,7 +13,7 @@ export function ThroughputChart({ slots }: { readonly slots: readonly Slot[] }) 
         label="Tasks that ended in each minute"
         kind="bars"
         times={slots.map(({ at }) => at)}
-        format={perMinuteText}
+        format={countText}
         series={[
           { name: 'succeeded', tone: 'good', values: slots.map(({ succeeded }) => succeeded) },
           { name: 'failed', tone: 'bad', values: slots.map(({ failed }) => failed) },
@@ -39,7 +39,22 @@ export function LatenessChart({ slots }: { readonly slots: readonly Slot[] }) {
   )
 }
 
-/** How many tasks were open, and how many were published. */
+/** Published tasks per minute. */
+export function PublishedChart({ slots }: { readonly slots: readonly Slot[] }) {
+  return (
+    <Card title="Published per minute">
+      <Chart
+        label="Tasks that were published in each minute"
+        kind="bars"
+        times={slots.map(({ at }) => at)}
+        format={countText}
+        series={[{ name: 'published', tone: 'busy', values: slots.map(({ published }) => published) }]}
+      />
+    </Card>
+  )
+}
+
+/** How many tasks were open. */
 export function BacklogChart({
   slots,
   open,
@@ -53,11 +68,8 @@ export function BacklogChart({
         label="Tasks that were open after each minute"
         kind="line"
         times={slots.map(({ at }) => at)}
-        format={perMinuteText}
-        series={[
-          { name: 'open', tone: 'wait', values: open },
-          { name: 'published', tone: 'busy', values: slots.map(({ published }) => published) },
-        ]}
+        format={countText}
+        series={[{ name: 'open', tone: 'wait', values: open }]}
       />
     </Card>
   )

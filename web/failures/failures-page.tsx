@@ -1,20 +1,15 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { RotateCcw } from 'lucide-react'
-import { useState } from 'react'
 import type { ApiFailureGroup } from '../../shared/api/diagnosis/failures.ts'
-import { baton } from '../api/baton.ts'
 import { failuresQuery } from '../api/queries.ts'
 import { Sparkline } from '../charts/chart.tsx'
 import { Acting } from '../parts/acting.tsx'
-import { Button } from '../parts/button.tsx'
-import { Confirm } from '../parts/confirm.tsx'
 import { cut, number, visible } from '../parts/format.ts'
 import { Empty, Failure, Loading } from '../parts/notes.tsx'
 import { Card, Page } from '../parts/page.tsx'
 import { Name, When } from '../parts/text.tsx'
-import { startBulk } from '../tasks/bulk.ts'
-import { searchedPart } from './searched-part.ts'
+import { RetryAll } from './retry-all.tsx'
+import { tasksOfGroup } from './searched-part.ts'
 
 const ERROR_CHARACTERS = 300
 
@@ -71,8 +66,13 @@ function Groups({ groups }: { readonly groups: readonly ApiFailureGroup[] }) {
 
 function GroupRow({ group }: { readonly group: ApiFailureGroup }) {
   const { type, error, count, hours, firstAt, lastAt, exampleId } = group
-  const part = searchedPart(error)
-  const search = { type: [type], status: ['failed' as const], ...(part !== undefined && { error: part }) }
+  const tasks = tasksOfGroup(group)
+  const search = tasks ?? {
+    type: [type],
+    status: ['failed' as const],
+    since: firstAt,
+    order: '-ended' as const,
+  }
   return (
     <tr>
       <td className="failure-cell">
@@ -104,9 +104,11 @@ function GroupRow({ group }: { readonly group: ApiFailureGroup }) {
         </span>
       </td>
       <td>
-        <Acting>
-          <RetryAll type={type} part={part} />
-        </Acting>
+        {tasks && (
+          <Acting>
+            <RetryAll tasks={tasks} />
+          </Acting>
+        )}
       </td>
     </tr>
   )
@@ -120,46 +122,4 @@ function perHour(hours: ApiFailureGroup['hours']): number[] {
   const present = Math.floor(Date.now() / HOUR_MS)
   const counts = new Map(hours.map(({ at, count }) => [Math.floor(Date.parse(at) / HOUR_MS), count]))
   return Array.from({ length: HOURS }, (_, index) => counts.get(present - HOURS + 1 + index) ?? 0)
-}
-
-function RetryAll({ type, part }: { readonly type: string; readonly part: string | undefined }) {
-  const [isAsked, setAsked] = useState(false)
-  const retry = () =>
-    void startBulk({
-      verb: 'Retry',
-      ids: failedIds(type, part),
-      run: id => baton.retry(id),
-      isHarmless: true,
-    })
-  return (
-    <span className="cell-actions">
-      <Button onClick={() => setAsked(true)}>
-        <RotateCcw size={14} aria-hidden /> Retry all
-      </Button>
-      {isAsked && (
-        <Confirm
-          title="Retry the failed tasks?"
-          action="Retry"
-          onConfirm={retry}
-          onClose={() => setAsked(false)}
-        >
-          <p className="isolated">
-            All failed tasks of {type}
-            {part !== undefined && <> whose error contains “{visible(part)}”</>} start over, with a fresh
-            retry budget.
-          </p>
-        </Confirm>
-      )}
-    </span>
-  )
-}
-
-async function* failedIds(type: string, part: string | undefined): AsyncGenerator<string, void, undefined> {
-  const filter = {
-    type: [type],
-    status: ['failed' as const],
-    limit: 100,
-    ...(part !== undefined && { error: part }),
-  }
-  for await (const { id } of baton.list(filter)) yield id
 }

@@ -1,3 +1,5 @@
+import type { ApiFailureGroup } from '../../shared/api/diagnosis/failures.ts'
+
 const CHARACTERS_MIN = 4
 const CHARACTERS_MAX = 100
 
@@ -11,4 +13,26 @@ export function searchedPart(error: string): string | undefined {
   const parts = message.split('#').map(part => part.trim())
   const [longest = ''] = parts.sort((a, b) => b.length - a.length)
   return longest.length < CHARACTERS_MIN ? undefined : longest.slice(0, CHARACTERS_MAX).trim()
+}
+
+/** The filter of the list of tasks that finds the failed tasks of a group. */
+export type TasksOfGroup = {
+  readonly type: readonly [string]
+  readonly status: readonly ['failed']
+  /** The first failure of the group. No task of it failed earlier. */
+  readonly since: string
+  /** `since` is about the time at which tasks ended. */
+  readonly order: '-ended'
+  readonly error: string
+}
+
+/** The failed tasks of a group; undefined when its error has no part by which they can be found. */
+export function tasksOfGroup({
+  type,
+  error,
+  firstAt,
+}: Pick<ApiFailureGroup, 'type' | 'error' | 'firstAt'>): TasksOfGroup | undefined {
+  const part = searchedPart(error)
+  if (part === undefined) return undefined
+  return { type: [type], status: ['failed'], since: firstAt, order: '-ended', error: part }
 }

@@ -1,6 +1,7 @@
-import { useId } from 'react'
+import { useEffect, useId, useRef } from 'react'
+import { useUnsendable } from '../parts/dialog.tsx'
 
-/** A field for JSON. `problem` says why the text is none. */
+/** A field for JSON. While its text is none, it says why, and the form around it cannot be sent. */
 export function JsonField({
   label,
   text,
@@ -16,10 +17,14 @@ export function JsonField({
 }) {
   const id = useId()
   const problem = jsonProblem(text)
+  const area = useRef<HTMLTextAreaElement>(null)
+  useEffect(() => area.current?.setCustomValidity(problem ?? ''), [problem])
+  useUnsendable(problem !== undefined)
   return (
     <div className="field">
       <label htmlFor={id}>{label}</label>
       <textarea
+        ref={area}
         id={id}
         className="mono"
         rows={rows}

@@ -10,12 +10,13 @@ export function CostCard({ slots }: { readonly slots: readonly Slot[] }) {
   const { data: cost } = useQuery(costQuery)
   if (!cost) return null
   const perMillion = costPerMillion(cost, slots)
+  const span = meteredMs(cost) < HOUR_MS ? 'the metered time' : 'the last hour'
   return (
     <Card title="Cost on AWS">
       <div className="cost">
-        <p className="soft">A million tasks like those of the last hour</p>
+        <p className="soft">A million tasks like those of {span}</p>
         <strong>{perMillion === undefined ? '–' : usd(perMillion)}</strong>
-        <p className="soft">A day at the pace of the last hour</p>
+        <p className="soft">A day at the pace of {span}</p>
         <strong>{usd(costPerDay(cost))}</strong>
         <p className="faint">
           Metered since <When at={cost.from} />: {usd(cost.usd)}. List prices of us-east-1 without free tiers,
@@ -26,7 +27,8 @@ export function CostCard({ slots }: { readonly slots: readonly Slot[] }) {
   )
 }
 
-const DAY_MS = 86_400_000
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
 /** A pace that was measured over less says little about a day. */
 const SPAN_MS_MIN = 60_000
 
@@ -36,10 +38,15 @@ function costPerMillion({ minutes }: Cost, slots: readonly Slot[]): number | und
   return ended === 0 ? undefined : (spent(minutes) / ended) * 1e6
 }
 
-/** What a day would cost at the pace of the last hour, in USD. */
-function costPerDay({ minutes }: Cost, now = Date.now()): number {
+/** What a day would cost at the pace of the metered part of the last hour, in USD. */
+function costPerDay(cost: Cost): number {
+  return (spent(cost.minutes) / meteredMs(cost)) * DAY_MS
+}
+
+/** How much of the last hour is metered: less than all of it while the system is young. */
+function meteredMs({ minutes }: Cost, now = Date.now()): number {
   const first = Date.parse(minutes[0]?.at ?? '')
-  return (spent(minutes) / Math.max(SPAN_MS_MIN, now - first || SPAN_MS_MIN)) * DAY_MS
+  return Math.max(SPAN_MS_MIN, now - first || SPAN_MS_MIN)
 }
 
 function spent(minutes: Cost['minutes']): number {

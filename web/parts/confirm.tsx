@@ -8,6 +8,7 @@ export function Confirm({
   action,
   children,
   isDanger = false,
+  isReady = true,
   onConfirm,
   onClose,
 }: {
@@ -16,6 +17,7 @@ export function Confirm({
   readonly action: string
   readonly children: ReactNode
   readonly isDanger?: boolean
+  readonly isReady?: boolean
   readonly onConfirm: () => void
   readonly onClose: () => void
 }) {
@@ -30,7 +32,7 @@ export function Confirm({
         <Button onClick={onClose} autoFocus>
           Keep as it is
         </Button>
-        <Button look={isDanger ? 'danger' : 'accent'} onClick={confirm}>
+        <Button look={isDanger ? 'danger' : 'accent'} onClick={confirm} disabled={!isReady}>
           {action}
         </Button>
       </footer>

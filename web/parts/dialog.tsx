@@ -1,5 +1,16 @@
 import { X } from 'lucide-react'
-import { type FormEvent, type ReactNode, useEffect, useId, useRef } from 'react'
+import {
+  createContext,
+  type FormEvent,
+  type ReactNode,
+  useCallback,
+  useContext,
+  useEffect,
+  useId,
+  useMemo,
+  useRef,
+  useState,
+} from 'react'
 import { Button } from './button.tsx'
 
 /**
@@ -44,6 +55,43 @@ export function Dialog({
   )
 }
 
+type FormState = {
+  /** Whether a field holds a text that has no value. */
+  readonly isUnsendable: boolean
+  readonly tell: (field: string, isUnsendable: boolean) => void
+}
+
+const FormContext = createContext<FormState>({ isUnsendable: false, tell: () => {} })
+
+/** Whether a field of the form around holds a text that has no value, so that the form would send an earlier one. */
+export function useFormUnsendable(): boolean {
+  return useContext(FormContext).isUnsendable
+}
+
+/** Keeps the form around from being sent for as long as this field holds a text that has no value. */
+export function useUnsendable(isUnsendable: boolean): void {
+  const field = useId()
+  const { tell } = useContext(FormContext)
+  useEffect(() => {
+    tell(field, isUnsendable)
+    return () => tell(field, false)
+  }, [tell, field, isUnsendable])
+}
+
+function useFormState(): FormState {
+  const [fields, setFields] = useState<ReadonlySet<string>>(new Set())
+  const tell = useCallback((field: string, isUnsendable: boolean) => {
+    setFields(known => {
+      if (known.has(field) === isUnsendable) return known
+      const others = new Set(known)
+      if (isUnsendable) others.add(field)
+      else others.delete(field)
+      return others
+    })
+  }, [])
+  return useMemo(() => ({ isUnsendable: fields.size > 0, tell }), [fields, tell])
+}
+
 /** The frame of dialogs that send a form: its fields, and the two buttons below them. */
 export function FormDialog({
   title,
@@ -65,6 +113,7 @@ export function FormDialog({
   readonly onClose: () => void
   readonly children: ReactNode
 }) {
+  const state = useFormState()
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault()
     onSubmit(new FormData(event.currentTarget))
@@ -72,10 +121,12 @@ export function FormDialog({
   return (
     <Dialog title={title} look={look} onClose={onClose}>
       <form onSubmit={submit}>
-        <div className="dialog-body">{children}</div>
+        <div className="dialog-body">
+          <FormContext value={state}>{children}</FormContext>
+        </div>
         <footer className="dialog-foot">
           <Button onClick={onClose}>{refusal}</Button>
-          <Button look="accent" type="submit" disabled={!isReady}>
+          <Button look="accent" type="submit" disabled={!isReady || state.isUnsendable}>
             {action}
           </Button>
         </footer>

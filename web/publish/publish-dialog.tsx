@@ -7,7 +7,7 @@ import { baton } from '../api/baton.ts'
 import { typesQuery } from '../api/queries.ts'
 import { JsonField, jsonOf, jsonProblem } from '../json/json-field.tsx'
 import { useAction } from '../parts/action.ts'
-import { FormDialog } from '../parts/dialog.tsx'
+import { FormDialog, useFormUnsendable } from '../parts/dialog.tsx'
 import { firstValue, formOf, type JsonValue } from './schema.ts'
 import { SchemaForm } from './schema-form.tsx'
 
@@ -110,6 +110,8 @@ function InputFields({
 }) {
   const form = useMemo(() => formOf(schema), [schema])
   const [isText, setText] = useState(form === undefined)
+  // To leave a text that has no value would lose it.
+  const isStuck = useFormUnsendable()
   const [value, setValue] = useState(() => given ?? (form && firstValue(form)))
   const [text, setInputText] = useState(() => textOf(given ?? (form && firstValue(form))))
   // Without a change, what the form begins with is published.
@@ -135,10 +137,10 @@ function InputFields({
     <div className="stack">
       {form && (
         <fieldset className="segments" aria-label="Input as">
-          <button type="button" aria-pressed={!isText} onClick={() => showText(false)}>
+          <button type="button" aria-pressed={!isText} disabled={isStuck} onClick={() => showText(false)}>
             Form
           </button>
-          <button type="button" aria-pressed={isText} onClick={() => showText(true)}>
+          <button type="button" aria-pressed={isText} disabled={isStuck} onClick={() => showText(true)}>
             JSON
           </button>
         </fieldset>

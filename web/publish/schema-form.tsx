@@ -1,18 +1,20 @@
 import { Plus, X } from 'lucide-react'
 import { useId, useState } from 'react'
-import { JsonField, jsonOf, jsonProblem } from '../json/json-field.tsx'
 import { Button } from '../parts/button.tsx'
 import { type Field, firstValue, type JsonValue } from './schema.ts'
-
-type Props<Kind extends Field['kind'] = Field['kind']> = {
-  readonly field: Extract<Field, { kind: Kind }>
-  /** Undefined: left out. */
-  readonly value: JsonValue | undefined
-  readonly onChange: (value: JsonValue | undefined) => void
-}
+import {
+  ChoiceField,
+  type FieldProps,
+  FlagField,
+  FreeField,
+  Hint,
+  NumberField,
+  TextField,
+  Title,
+} from './value-fields.tsx'
 
 /** The fields of a form, made from a schema. What a reader leaves empty is left out of the value. */
-function SchemaField({ field, value, onChange }: Props) {
+function SchemaField({ field, value, onChange }: FieldProps) {
   switch (field.kind) {
     case 'object':
       return <ObjectField field={field} value={value} onChange={onChange} />
@@ -34,13 +36,13 @@ function SchemaField({ field, value, onChange }: Props) {
 }
 
 /** The members of the outermost object, without a frame of their own. */
-export function SchemaForm({ field, value, onChange }: Props) {
+export function SchemaForm({ field, value, onChange }: FieldProps) {
   if (field.kind === 'union') return <UnionField field={field} value={value} onChange={onChange} />
   if (field.kind !== 'object') return <SchemaField field={field} value={value} onChange={onChange} />
   return <Members field={field} value={value} onChange={onChange} />
 }
 
-function ObjectField(props: Props<'object'>) {
+function ObjectField(props: FieldProps<'object'>) {
   const { field, value, onChange } = props
   if (!field.isRequired && value === undefined)
     return (
@@ -69,7 +71,7 @@ function ObjectField(props: Props<'object'>) {
   )
 }
 
-function Members({ field, value, onChange }: Props<'object'>) {
+function Members({ field, value, onChange }: FieldProps<'object'>) {
   const object = (
     typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {}
   ) as Record<string, JsonValue>
@@ -87,7 +89,7 @@ function Members({ field, value, onChange }: Props<'object'>) {
 }
 
 /** A choice among several objects, and the members of the chosen one. */
-function UnionField({ field, value, onChange }: Props<'union'>) {
+function UnionField({ field, value, onChange }: FieldProps<'union'>) {
   const id = useId()
   const [chosen, setChosen] = useState(() => variantOf(field.variants, value))
   const variant = field.variants[chosen]
@@ -126,13 +128,27 @@ function variantOf(variants: readonly Field[], value: JsonValue | undefined): nu
   return Math.max(0, variants.findIndex(fits))
 }
 
-function ListField({ field, value, onChange }: Props<'list'>) {
+let lastKey = 0
+
+function newKey(): string {
+  lastKey += 1
+  return `item ${lastKey}`
+}
+
+/** Items have no names of their own. Each has a key beside it, so that its text stays with it when an earlier item is removed. */
+function ListField({ field, value, onChange }: FieldProps<'list'>) {
   const items = Array.isArray(value) ? (value as readonly JsonValue[]) : []
+  const [keys, setKeys] = useState<readonly string[]>(() => items.map(newKey))
   const replace = (at: number, item: JsonValue | undefined) =>
     onChange(items.map((one, index) => (index === at ? (item ?? null) : one)))
   const without = (at: number) => {
     const rest = items.filter((_, index) => index !== at)
+    setKeys(keys.filter((_, index) => index !== at))
     onChange(rest.length === 0 && !field.isRequired ? undefined : rest)
+  }
+  const add = () => {
+    setKeys([...keys, newKey()])
+    onChange([...items, firstValue(field.item) ?? null])
   }
   return (
     <fieldset className="form-group">
@@ -141,8 +157,7 @@ function ListField({ field, value, onChange }: Props<'list'>) {
       </legend>
       <Hint field={field} />
       {items.map((item, index) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: items have no names of their own
-        <div key={index} className="form-item">
+        <div key={keys[index] ?? index} className="form-item">
           <SchemaField
             field={{ ...field.item, title: `${field.title} ${index + 1}` }}
             value={item ?? undefined}
@@ -159,141 +174,10 @@ function ListField({ field, value, onChange }: Props<'list'>) {
         </div>
       ))}
       <span>
-        <Button onClick={() => onChange([...items, firstValue(field.item) ?? null])}>
+        <Button onClick={add}>
           <Plus size={14} aria-hidden /> Add
         </Button>
       </span>
     </fieldset>
   )
-}
-
-function FlagField({ field, value, onChange }: Props<'flag'>) {
-  return (
-    <div className="field">
-      <label className="check-field">
-        <input type="checkbox" checked={value === true} onChange={event => onChange(event.target.checked)} />
-        <Title field={{ ...field, isRequired: false }} />
-      </label>
-      <Hint field={field} />
-    </div>
-  )
-}
-
-const LEFT_OUT = ''
-
-function ChoiceField({ field, value, onChange }: Props<'choice'>) {
-  const id = useId()
-  const chosen = field.choices.findIndex(choice => JSON.stringify(choice) === JSON.stringify(value))
-  return (
-    <div className="field">
-      <label htmlFor={id}>
-        <Title field={field} />
-      </label>
-      <select
-        id={id}
-        required={field.isRequired}
-        value={chosen < 0 ? LEFT_OUT : String(chosen)}
-        onChange={({ target }) =>
-          onChange(target.value === LEFT_OUT ? undefined : field.choices[Number(target.value)])
-        }
-      >
-        <option value={LEFT_OUT}>{field.isRequired ? 'choose' : 'left out'}</option>
-        {field.choices.map((choice, index) => (
-          <option key={JSON.stringify(choice)} value={String(index)}>
-            {typeof choice === 'string' ? choice : JSON.stringify(choice)}
-          </option>
-        ))}
-      </select>
-      <Hint field={field} />
-    </div>
-  )
-}
-
-function NumberField({ field, value, onChange }: Props<'number'>) {
-  const id = useId()
-  return (
-    <div className="field">
-      <label htmlFor={id}>
-        <Title field={field} />
-      </label>
-      <input
-        id={id}
-        type="number"
-        required={field.isRequired && !field.isNullable}
-        step={field.isWhole ? 1 : 'any'}
-        min={field.min}
-        max={field.max}
-        value={typeof value === 'number' ? value : ''}
-        onChange={({ target }) => onChange(target.value === '' ? emptyOf(field) : target.valueAsNumber)}
-      />
-      <Hint field={field} />
-    </div>
-  )
-}
-
-function TextField({ field, value, onChange }: Props<'text'>) {
-  const id = useId()
-  const { minLength, maxLength, pattern } = field.limits
-  const common = {
-    id,
-    required: field.isRequired && !field.isNullable,
-    minLength,
-    maxLength,
-    value: typeof value === 'string' ? value : '',
-    onChange: ({ target }: { target: { value: string } }) =>
-      onChange(target.value === '' ? emptyOf(field) : target.value),
-  }
-  return (
-    <div className="field">
-      <label htmlFor={id}>
-        <Title field={field} />
-      </label>
-      {field.isLong ? (
-        <textarea rows={4} {...common} />
-      ) : (
-        <input type={field.type} pattern={pattern} {...common} />
-      )}
-      <Hint field={field} />
-    </div>
-  )
-}
-
-/** A part of the input that a form cannot express. */
-function FreeField({ field, value, onChange }: Props<'json'>) {
-  const [text, setText] = useState(value === undefined ? '' : JSON.stringify(value, undefined, 2))
-  return (
-    <JsonField
-      label={field.title}
-      text={text}
-      rows={3}
-      hint={field.hint ?? 'JSON; empty to leave it out.'}
-      onChange={changed => {
-        setText(changed)
-        if (jsonProblem(changed) === undefined) onChange(jsonOf(changed) as JsonValue | undefined)
-      }}
-    />
-  )
-}
-
-/** What an emptied field stands for: null where the schema allows it and demands a value, else nothing. */
-function emptyOf({ isRequired, isNullable }: Field): JsonValue | undefined {
-  return isRequired && isNullable ? null : undefined
-}
-
-function Title({ field: { title, isRequired } }: { readonly field: Pick<Field, 'title' | 'isRequired'> }) {
-  return (
-    <span>
-      {title}
-      {isRequired && (
-        <span className="required" aria-hidden>
-          {' '}
-          *
-        </span>
-      )}
-    </span>
-  )
-}
-
-function Hint({ field: { hint } }: { readonly field: Pick<Field, 'hint'> }) {
-  return hint === undefined ? null : <p className="faint">{hint}</p>
 }

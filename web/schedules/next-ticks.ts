@@ -1,5 +1,5 @@
-import { Cron } from 'croner'
 import type { ApiSchedule } from '../../shared/api/schedules.ts'
+import { cronTicks } from '../../shared/runtime/schedule/cron-ticks.ts'
 
 /** A tick to come. */
 export type Tick = { readonly name: string; readonly type: string; readonly at: number }
@@ -23,19 +23,32 @@ function timesOf({ paused, nextRunAt, cron, timezone = 'UTC', everyMs }: ApiSche
   return cron === undefined ? [first] : [first, ...laterTicks(cron, timezone, first)]
 }
 
+/** The ticks by the rule of the system itself: a time that a clock change skips does not tick, and one that it repeats ticks once. */
 function laterTicks(cron: string, timezone: string, first: number): number[] {
   try {
-    const pattern = new Cron(cron, { mode: '5-or-6-parts', timezone, paused: true })
-    return pattern.nextRuns(TICKS_OF_ONE - 1, new Date(first)).map(date => date.getTime())
+    const ticks = cronTicks(cron, timezone)
+    const times: number[] = []
+    for (let at = ticks.next(first); at !== undefined && times.length < TICKS_OF_ONE - 1; at = ticks.next(at))
+      times.push(at)
+    return times
   } catch {
     // The API knows the zone; this browser may not.
     return []
   }
 }
 
-/** Ticks by the reader's day, such as `Mon 23 Nov`, in order. */
-export function byDay(ticks: readonly Tick[]): Array<readonly [day: string, ticks: readonly Tick[]]> {
-  return [...Map.groupBy(ticks, ({ at }) => DAY.format(at))]
+/** Ticks by the reader's day, in order: such as `Monday 23 Nov`, or `Monday 23 Nov 2026` when it is in another year than now. */
+export function byDay(
+  ticks: readonly Tick[],
+  now = Date.now(),
+): Array<readonly [day: string, ticks: readonly Tick[]]> {
+  const thisYear = new Date(now).getFullYear()
+  return [...Map.groupBy(ticks, ({ at }) => dayOf(at, thisYear))]
+}
+
+function dayOf(at: number, thisYear: number): string {
+  const year = new Date(at).getFullYear()
+  return year === thisYear ? DAY.format(at) : `${DAY.format(at)} ${year}`
 }
 
 const DAY = new Intl.DateTimeFormat('en-GB', { weekday: 'long', day: 'numeric', month: 'short' })

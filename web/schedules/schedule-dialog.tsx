@@ -1,20 +1,27 @@
 import { useQuery } from '@tanstack/react-query'
-import { useState } from 'react'
+import { useEffect, useId, useRef, useState } from 'react'
 import type { ApiSchedule, ScheduleBody } from '../../shared/api/schedules.ts'
 import { baton } from '../api/baton.ts'
-import { scheduleQuery } from '../api/queries.ts'
+import { scheduleQuery, schedulesQuery } from '../api/queries.ts'
 import { JsonDialog } from '../json/json-dialog.tsx'
 import { JsonField, jsonOf, jsonProblem } from '../json/json-field.tsx'
 import { useAction } from '../parts/action.ts'
-import { FormDialog } from '../parts/dialog.tsx'
+import { Dialog, FormDialog } from '../parts/dialog.tsx'
+import { Failure } from '../parts/notes.tsx'
 
 const HINT =
   'One of cron, everyMs and at; timezone, missed and graceMs may be left out. task is what each tick publishes.'
 
-/** Replaces a schedule. The list of schedules shows only the type of the task, so the whole one is read first. */
+/** Replaces a schedule. The list of schedules shows only the type of the task, so the whole one is read when the dialog opens. */
 export function EditSchedule({ name, onClose }: { readonly name: string; readonly onClose: () => void }) {
-  const { data: schedule } = useQuery(scheduleQuery(name))
-  return schedule ? <EditRead schedule={schedule} onClose={onClose} /> : null
+  const { data: schedule, error, refetch } = useQuery(scheduleQuery(name))
+  if (schedule) return <EditRead schedule={schedule} onClose={onClose} />
+  if (!error) return null
+  return (
+    <Dialog title={`Edit ${name}`} onClose={onClose}>
+      <Failure error={error} onRetry={refetch} />
+    </Dialog>
+  )
 }
 
 function EditRead({ schedule, onClose }: { readonly schedule: ApiSchedule; readonly onClose: () => void }) {
@@ -36,24 +43,61 @@ function EditRead({ schedule, onClose }: { readonly schedule: ApiSchedule; reado
 
 const EXAMPLE = { cron: '0 3 * * *', timezone: 'UTC', task: { type: '' } }
 
-/** Creates a schedule. */
+/** Creates a schedule. The API would replace one of the same name, so a name that is taken is refused. */
 export function NewSchedule({ type, onClose }: { readonly type: string; readonly onClose: () => void }) {
   const [text, setText] = useState(() => JSON.stringify({ ...EXAMPLE, task: { type } }, undefined, 2))
-  const put = usePut('', 'The schedule was created', onClose)
+  const [name, setName] = useState('')
+  const { data: schedules = [] } = useQuery(schedulesQuery)
+  const isTaken = schedules.some(schedule => schedule.name === name)
+  const put = usePut(name, 'The schedule was created', onClose)
   return (
     <FormDialog
       title="New schedule"
       action="Create"
-      isReady={!put.isPending && jsonProblem(text) === undefined && text.trim() !== ''}
-      onSubmit={form => put.mutate({ name: String(form.get('name')), body: jsonOf(text) as ScheduleBody })}
+      isReady={!put.isPending && !isTaken && jsonProblem(text) === undefined && text.trim() !== ''}
+      onSubmit={() => put.mutate({ name, body: jsonOf(text) as ScheduleBody })}
       onClose={onClose}
     >
-      <label className="field">
-        Name
-        <input name="name" required maxLength={200} autoComplete="off" />
-      </label>
+      <NameField
+        name={name}
+        onChange={setName}
+        problem={isTaken ? `There is a schedule ${name} already. Edit it, or give another name.` : undefined}
+      />
       <JsonField label="Schedule" text={text} onChange={setText} rows={9} hint={HINT} />
     </FormDialog>
+  )
+}
+
+function NameField({
+  name,
+  onChange,
+  problem,
+}: {
+  readonly name: string
+  readonly onChange: (name: string) => void
+  readonly problem: string | undefined
+}) {
+  const id = useId()
+  const input = useRef<HTMLInputElement>(null)
+  useEffect(() => input.current?.setCustomValidity(problem ?? ''), [problem])
+  return (
+    <div className="field">
+      <label htmlFor={id}>Name</label>
+      <input
+        ref={input}
+        id={id}
+        required
+        maxLength={200}
+        autoComplete="off"
+        value={name}
+        aria-invalid={problem !== undefined}
+        aria-describedby={`${id}-note`}
+        onChange={event => onChange(event.target.value)}
+      />
+      <p id={`${id}-note`} className="bad isolated">
+        {problem}
+      </p>
+    </div>
   )
 }
 

@@ -118,12 +118,12 @@ function ScheduleActions({ schedule: { name, paused, finishedAt } }: { readonly 
   const trigger = useAction({
     run: () => baton.triggerSchedule(name),
     done: ({ taskId }) => `${taskId} was published`,
-    changes: [['schedules'], ['tasks'], ['counts']],
+    changes: [['schedules'], ['schedule', name], ['tasks'], ['counts']],
   })
   const change = useAction({
     run: () => (paused ? baton.resumeSchedule(name) : baton.pauseSchedule(name)),
     done: paused ? `${name} ticks again` : `${name} is paused; ticks in the pause are missed`,
-    changes: [['schedules']],
+    changes: [['schedules'], ['schedule', name]],
   })
   const [isEditing, setEditing] = useState(false)
   return (

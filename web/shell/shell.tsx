@@ -4,6 +4,7 @@ import { BookOpen, Menu, Monitor, Moon, Search, Sun } from 'lucide-react'
 import { useCallback, useState } from 'react'
 import { type Connection, connection, readOnly } from '../api/connection.ts'
 import { referenceQuery } from '../api/queries.ts'
+import { refusal } from '../api/refusals.ts'
 import { useStore } from '../api/store.ts'
 import { Dialog } from '../parts/dialog.tsx'
 import { Toasts } from '../parts/toasts.tsx'
@@ -118,8 +119,12 @@ const CONNECTIONS: Readonly<Record<Connection, { tone: string; text: string }>> 
   broken: { tone: 'bad', text: 'No answer' },
 }
 
+const OLD = { tone: 'warn', text: 'Outdated' }
+
 function ConnectionState() {
-  const { tone, text } = CONNECTIONS[useStore(connection)]
+  const state = useStore(connection)
+  const isOld = useStore(refusal) !== undefined && state !== 'broken'
+  const { tone, text } = isOld ? OLD : CONNECTIONS[state]
   return (
     <span className="status connection" data-tone={tone} role="status">
       <span className="dot" aria-hidden />
@@ -129,7 +134,15 @@ function ConnectionState() {
 }
 
 function BrokenBanner() {
-  if (useStore(connection) !== 'broken') return null
+  const isBroken = useStore(connection) === 'broken'
+  const refused = useStore(refusal)
+  if (!isBroken && refused === undefined) return null
+  if (!isBroken)
+    return (
+      <p className="banner isolated" role="alert">
+        This page shows what was last known, because the system refuses to be asked again: {refused}
+      </p>
+    )
   return (
     <p className="banner" role="alert">
       The system does not answer. This page shows what was last known, and goes on by itself when the system

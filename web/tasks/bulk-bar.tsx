@@ -3,13 +3,13 @@ import { baton } from '../api/baton.ts'
 import { Button } from '../parts/button.tsx'
 import { Confirm } from '../parts/confirm.tsx'
 import { counted } from '../parts/format.ts'
-import { type BulkAction, startBulk } from './bulk.ts'
+import { type BulkAction, type BulkTask, startBulk } from './bulk.ts'
 
-type Verb = Omit<BulkAction, 'ids'> & { readonly explanation: string }
+type Verb = Omit<BulkAction, 'tasks'> & { readonly explanation: string }
 
 const RETRY: Verb = {
   verb: 'Retry',
-  run: id => baton.retry(id),
+  run: (id, expected) => baton.retry(id, expected),
   isHarmless: true,
   explanation:
     'Each task that has ended starts over with a fresh retry budget. An open task is left as it is.',
@@ -19,14 +19,14 @@ const VERBS: readonly Verb[] = [
   RETRY,
   {
     verb: 'Cancel',
-    run: id => baton.cancel(id),
+    run: (id, expected) => baton.cancel(id, expected),
     isHarmless: false,
     explanation:
       'Open tasks stop, and running handlers are told to. The tasks keep their records and can be retried.',
   },
   {
     verb: 'Remove',
-    run: id => baton.remove(id),
+    run: (id, expected) => baton.remove(id, expected),
     isHarmless: false,
     explanation:
       'The tasks never run again, running handlers are told to stop, and the records are deleted. This cannot be undone.',
@@ -40,8 +40,8 @@ export function BulkBar({
   onDone,
 }: {
   readonly ids: readonly string[]
-  /** Lists the ids of all tasks of the filter; undefined when the selection holds all of them. */
-  readonly everything: (() => AsyncIterable<string>) | undefined
+  /** Lists all tasks of the filter; undefined when the selection holds all of them. */
+  readonly everything: (() => AsyncIterable<BulkTask>) | undefined
   readonly onDone: () => void
 }) {
   const [asked, setAsked] = useState<Verb>()
@@ -49,7 +49,7 @@ export function BulkBar({
   const subject = isAll && everything ? 'all matching tasks' : counted(ids.length, 'task')
   const begin = (verb: Verb) => {
     onDone()
-    void startBulk({ ...verb, ids: isAll && everything ? everything() : [...ids] })
+    void startBulk({ ...verb, tasks: isAll && everything ? everything() : ids.map(id => ({ id })) })
   }
   return (
     <section className="bulk-bar" aria-label="Actions on the selection">

@@ -27,28 +27,31 @@ const PROBLEMS_MAX = 100
 
 let stopping = new AbortController()
 
+/** A task that is acted on. With a revision, the API refuses the action when a person has changed the task since. */
+export type BulkTask = { readonly id: string; readonly revision?: number }
+
 export type BulkAction = {
   readonly verb: string
   /** The tasks, or their list page by page. */
-  readonly ids: readonly string[] | AsyncIterable<string>
-  readonly run: (id: string) => Promise<unknown>
+  readonly tasks: readonly BulkTask[] | AsyncIterable<BulkTask>
+  readonly run: (id: string, expected: { readonly ifRevision?: number }) => Promise<unknown>
   /** Whether the action can be taken back, so that it need not wait. */
   readonly isHarmless: boolean
 }
 
 /** Begins an action unless another one is under way. */
-export async function startBulk({ verb, ids, run, isHarmless }: BulkAction): Promise<void> {
+export async function startBulk({ verb, tasks, run, isHarmless }: BulkAction): Promise<void> {
   const present = bulk.get()?.state
   if (present === 'waiting' || present === 'running') return
   stopping = new AbortController()
   const { signal } = stopping
-  const total = Array.isArray(ids) ? ids.length : undefined
+  const total = Array.isArray(tasks) ? tasks.length : undefined
   const waitMs = isHarmless ? 0 : UNDO_MS
   bulk.set({ verb, total, done: 0, problems: [], state: 'waiting', startsAt: Date.now() + waitMs })
   await new Promise(resolve => setTimeout(resolve, waitMs))
   if (signal.aborted) return
   change({ state: 'running' })
-  await runAll(ids, run, signal)
+  await runAll(tasks, run, signal)
   if (!signal.aborted)
     change({ state: 'ended', total: (bulk.get()?.done ?? 0) + (bulk.get()?.problems.length ?? 0) })
   for (const key of [['tasks'], ['counts'], ['failures']]) renew(key)
@@ -71,12 +74,16 @@ function change(next: Partial<Bulk>): void {
   if (present) bulk.set({ ...present, ...next })
 }
 
-async function runAll(ids: BulkAction['ids'], run: BulkAction['run'], signal: AbortSignal): Promise<void> {
+async function runAll(
+  tasks: BulkAction['tasks'],
+  run: BulkAction['run'],
+  signal: AbortSignal,
+): Promise<void> {
   const under = new Set<Promise<void>>()
   try {
-    for await (const id of ids) {
+    for await (const task of tasks) {
       if (signal.aborted) break
-      const one = runOne(id, run).finally(() => under.delete(one))
+      const one = runOne(task, run).finally(() => under.delete(one))
       under.add(one)
       if (under.size >= AT_A_TIME) await Promise.race(under)
     }
@@ -86,9 +93,9 @@ async function runAll(ids: BulkAction['ids'], run: BulkAction['run'], signal: Ab
   await Promise.all(under)
 }
 
-async function runOne(id: string, run: BulkAction['run']): Promise<void> {
+async function runOne({ id, revision }: BulkTask, run: BulkAction['run']): Promise<void> {
   try {
-    await run(id)
+    await run(id, revision === undefined ? {} : { ifRevision: revision })
     change({ done: (bulk.get()?.done ?? 0) + 1 })
   } catch (error) {
     addProblem(id, error)

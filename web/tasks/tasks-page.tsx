@@ -10,6 +10,7 @@ import { Acting } from '../parts/acting.tsx'
 import { Button } from '../parts/button.tsx'
 import { Empty, Failure, Loading } from '../parts/notes.tsx'
 import { Page } from '../parts/page.tsx'
+import type { BulkTask } from './bulk.ts'
 import { BulkBar } from './bulk-bar.tsx'
 import type { TaskFilter } from './filter.ts'
 import { FilterBar } from './filter-bar.tsx'
@@ -85,7 +86,7 @@ function FilteredTasks({ filter }: { readonly filter: ListFilter }) {
         <Acting>
           <BulkBar
             ids={[...selection.selected]}
-            everything={hasNextPage ? () => idsOf(filter) : undefined}
+            everything={hasNextPage ? () => tasksOf(filter) : undefined}
             onDone={() => selection.select([])}
           />
         </Acting>
@@ -94,10 +95,10 @@ function FilteredTasks({ filter }: { readonly filter: ListFilter }) {
   )
 }
 
-async function* idsOf(filter: ListFilter): AsyncGenerator<string, void, undefined> {
+async function* tasksOf(filter: ListFilter): AsyncGenerator<BulkTask, void, undefined> {
   let page = await taskPage(baton.listPage, filter)
   for (;;) {
-    for (const { id } of page.items) yield id
+    for (const { id } of page.items) yield { id }
     if (!page.next) return
     page = await taskPage(baton.listPage, filter, page.next)
   }

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import type { LimitUsage } from '../../shared/api/diagnosis/load.ts'
 import type { ApiType } from '../../shared/api/types.ts'
 import { limitUsageQuery } from '../api/queries.ts'
@@ -10,15 +10,14 @@ import { duration, number } from '../parts/format.ts'
 import { Card } from '../parts/page.tsx'
 import { Name, When } from '../parts/text.tsx'
 
-/** The limits of a type, and how much of them is used at present. */
+/** The limits of a type, and how much of them is used at present. The two limits may have different keys, and so different values. */
 export function LimitsCard({ type: { type, limits = {} } }: { readonly type: ApiType }) {
   const { rate, concurrency } = limits
-  const key = rate?.key ?? concurrency?.key
-  const [value, setValue] = useState('')
-  const { data: usage } = useQuery({
-    ...limitUsageQuery(type, value === '' ? undefined : value),
-    enabled: rate !== undefined || concurrency !== undefined,
-  })
+  const [values, setValues] = useState<Readonly<Record<string, string>>>({})
+  const chosen = (key: string | undefined) => (key === undefined ? undefined : values[key] || undefined)
+  const enabled = rate !== undefined || concurrency !== undefined
+  const { data: ofRate } = useQuery({ ...limitUsageQuery(type, chosen(rate?.key)), enabled })
+  const { data: ofConcurrency } = useQuery({ ...limitUsageQuery(type, chosen(concurrency?.key)), enabled })
   if (!rate && !concurrency)
     return (
       <Card title="Limits">
@@ -30,25 +29,46 @@ export function LimitsCard({ type: { type, limits = {} } }: { readonly type: Api
       <Facts
         rows={[
           ['Rate', rate && `${number(rate.limit)} per ${duration(rate.perMs)}${keyed(rate.key)}`],
-          ['Next slot', usage?.rate?.nextSlotAt && <NextSlot at={usage.rate.nextSlotAt} />],
+          ['Next slot', ofRate?.rate?.nextSlotAt && <NextSlot at={ofRate.rate.nextSlotAt} />],
           ['At a time', concurrency && `${number(concurrency.max)}${keyed(concurrency.key)}`],
-          ['Permits held', heldText(usage)],
+          ['Permits held', heldText(ofConcurrency)],
         ]}
       />
-      {key !== undefined && (
-        <div className="usage">
-          <label className="field">
-            Usage for {key}
-            <input
-              value={value}
-              placeholder={`a value of ${key}`}
-              onChange={event => setValue(event.target.value)}
-            />
-          </label>
-        </div>
-      )}
-      {usage?.concurrency?.holders && <Permits concurrency={usage.concurrency} />}
+      {keysOf(rate, concurrency).map(key => (
+        <KeyField key={key} name={key} onValue={value => setValues(all => ({ ...all, [key]: value }))} />
+      ))}
+      {ofConcurrency?.concurrency?.holders && <Permits concurrency={ofConcurrency.concurrency} />}
     </Card>
+  )
+}
+
+type Keyed = { readonly key?: string | undefined } | undefined
+
+/** The keys of both limits, each once. */
+function keysOf(...limits: readonly Keyed[]): string[] {
+  return [...new Set(limits.flatMap(limit => limit?.key ?? []))]
+}
+
+/** After so long without a key press, the value counts as typed. */
+const TYPED_MS = 400
+
+/** Takes a value of a key, and tells it when the reader has typed it. */
+function KeyField({ name, onValue }: { readonly name: string; readonly onValue: (value: string) => void }) {
+  const [text, setText] = useState('')
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
+  useEffect(() => () => clearTimeout(timer.current), [])
+  const type = (value: string) => {
+    setText(value)
+    clearTimeout(timer.current)
+    timer.current = setTimeout(onValue, TYPED_MS, value)
+  }
+  return (
+    <div className="usage">
+      <label className="field">
+        Usage for {name}
+        <input value={text} placeholder={`a value of ${name}`} onChange={event => type(event.target.value)} />
+      </label>
+    </div>
   )
 }
 

@@ -6,7 +6,7 @@ import type { ApiType } from '../../shared/api/types.ts'
 import { baton, isStatus } from '../api/baton.ts'
 import { COUNTED_MAX } from '../api/paces.ts'
 import { activityQuery, countsQuery, exactCountsQuery, typeQuery } from '../api/queries.ts'
-import { BacklogChart, LatenessChart, ThroughputChart } from '../charts/activity-charts.tsx'
+import { BacklogChart, LatenessChart, PublishedChart, ThroughputChart } from '../charts/activity-charts.tsx'
 import { openAfter, slotsOf } from '../charts/series.ts'
 import { JsonView } from '../json/json-view.tsx'
 import { useAction } from '../parts/action.ts'
@@ -138,6 +138,7 @@ function Charts({ type }: { readonly type: string }) {
     <div className="charts">
       <ThroughputChart slots={slots} />
       <LatenessChart slots={slots} />
+      <PublishedChart slots={slots} />
       {!isMany && <BacklogChart slots={slots} open={openAfter(slots, open)} />}
     </div>
   )
