@@ -12,8 +12,8 @@ import { BUNDLE_OPTIONS } from '../../infra/bundling/options.ts'
 import { aTableWorld, ORDERS, type TableWorld } from '../support/worlds/a-table-world.ts'
 
 /**
- * Kills the process of a user around the send of a transaction, 1,000 times with `MEASURE=1`, and then compares the orders with the tasks. Some kills
- * come before the request, some while it is under way, some before its answer, and some after it.
+ * Kills the process of a user around the send of a transaction, 200 times, or 1,000 times with `MEASURE=1`. Then compares the orders with
+ * the tasks. Some kills come before the request, some while it is under way, some before its answer, and some after it.
  */
 
 const KILLS = process.env.MEASURE ? 1_000 : 200
