@@ -79,6 +79,7 @@ describe('the connection', () => {
     vi.resetModules()
     answers = () => new Response('{}')
     vi.stubGlobal('fetch', async ({ url }: Request) => answers(new URL(url).pathname))
+    vi.stubGlobal('localStorage', { getItem: () => null })
   })
 
   afterEach(() => void vi.unstubAllGlobals())

@@ -81,7 +81,7 @@ describe('the sentences about a dead letter', () => {
       'schedules',
       { kind: 'round' },
       /^A round of the sweeper .* within a minute\.$/,
-      /errors of the sweeper/,
+      /error with the permissions of the schedule/,
     ],
     ['unknown', { kind: 'unreadable' }, /that this version cannot read/, /cannot be sent again/],
   ])('of %s with %j', (queue, subject, sentence, next) => {
