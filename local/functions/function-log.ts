@@ -27,7 +27,7 @@ export function keepLines(
     log({ source: logicalId, line })
     lines.push(line)
     if (lines.length > LINES_KEPT) lines.shift()
-    meter.add(usageKey, { calls: 1, logBytes: Buffer.byteLength(line) })
+    meter.add(usageKey, { calls: 1, logBytes: Buffer.byteLength(line) }, meter.owners.ofLine(line))
   }
 
   return {

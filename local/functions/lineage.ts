@@ -16,7 +16,7 @@ const CHAIN_INVOCATIONS_MAX = 16
 const FIELD = 'Lineage='
 
 /** The trace header of a new chain. */
-function newTrace(): string {
+export function newTrace(): string {
   const seconds = Math.floor(Date.now() / 1000).toString(16)
   return `Root=1-${seconds}-${randomBytes(12).toString('hex')};Parent=${randomBytes(8).toString('hex')};Sampled=0`
 }

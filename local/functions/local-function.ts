@@ -105,7 +105,8 @@ export function createLocalFunction(first: Definition, setting: FunctionSetting)
     const result = deliverable(await pool.invoke(event, chain))
     const usageKey = { caller: logicalId, service: 'lambda', operation: 'Invoke', resource: logicalId }
     const gbMs = (Math.ceil(result.durationMs) * definition.memoryMb) / 1024
-    setting.meter.add(usageKey, { calls: 1, requests: 1, gbMs })
+    const owners = setting.meter.owners.ofInvocation(event, chain)
+    setting.meter.add(usageKey, { calls: 1, requests: 1, gbMs }, owners)
     if (!result.ok) logs.addFailure(result.error)
     return result
   }

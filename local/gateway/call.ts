@@ -57,11 +57,27 @@ export function bodyOf(message: { readonly body: Buffer }): Record<string, unkno
  * are escaped, and DynamoDB's attributes are typed objects. So only fields of the request itself can match.
  */
 export function textFields(body: Buffer, name: string): string[] {
-  const opening = `"${name}":"`
+  return textsAfter(body, `"${name}":"`)
+}
+
+/** All text values of an attribute of DynamoDB in the body. They are found like those of a field. */
+export function textAttributes(body: Buffer, name: string): string[] {
+  return textsAfter(body, `"${name}":{"S":"`)
+}
+
+function textsAfter(body: Buffer, opening: string): string[] {
   const found: string[] = []
-  for (let at = body.indexOf(opening); at >= 0; at = body.indexOf(opening, at + 1)) {
-    const begin = at + opening.length
-    found.push(body.toString('utf8', begin, body.indexOf('"', begin)))
-  }
+  for (let at = body.indexOf(opening); at >= 0; at = body.indexOf(opening, at + 1))
+    found.push(textFrom(body, at + opening.length))
   return found
+}
+
+const [QUOTE, BACKSLASH] = [0x22, 0x5c]
+
+/** The JSON text that begins here, after its quote. */
+function textFrom(body: Buffer, begin: number): string {
+  let end = begin
+  while (end < body.length && body[end] !== QUOTE) end += body[end] === BACKSLASH ? 2 : 1
+  const raw = body.toString('utf8', begin, end)
+  return raw.includes('\\') ? (JSON.parse(`"${raw}"`) as string) : raw
 }

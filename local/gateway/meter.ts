@@ -1,5 +1,9 @@
+import { createLedger, type Ledger } from './ledger.ts'
+import { createOwners, type Owners } from './owners.ts'
+import { usageIn } from './usage.ts'
+
 /** The usage by one caller of one operation on one resource. */
-type MeterLine = {
+export type MeterLine = {
   readonly caller: string
   readonly service: string
   readonly operation: string
@@ -25,7 +29,12 @@ type UsageKey = Pick<MeterLine, 'caller' | 'service' | 'operation' | 'resource'>
 type Amounts = Omit<MeterLine, keyof UsageKey>
 
 export type Meter = {
-  add(usageKey: UsageKey, amounts: Partial<Amounts>): void
+  /** Counts a usage, and charges it to its owners (`owners.ts`). */
+  add(usageKey: UsageKey, amounts: Partial<Amounts>, owners?: readonly string[]): void
+  /** Charges a usage that was counted before. */
+  charge(usageKey: UsageKey, amounts: Partial<Amounts>, owners: readonly string[]): void
+  readonly owners: Owners
+  readonly ledger: Pick<Ledger, 'ofTask' | 'types'>
   snapshot(): MeterSnapshot
   /** The usage since `before` was taken. */
   since(before: MeterSnapshot): MeterSnapshot
@@ -48,15 +57,23 @@ const amountNames = Object.keys(none) as readonly (keyof Amounts)[]
 
 export function createMeter(): Meter {
   const lines = new Map<string, UsageKey & Writable<Amounts>>()
+  const ledger = createLedger()
 
   const snapshot = () => [...lines.values()].map(line => ({ ...line }))
 
+  const charge: Meter['charge'] = (usageKey, amounts, owners) =>
+    ledger.charge(owners, usageIn({ ...usageKey, ...amounts }))
+
   return {
-    add: (usageKey, amounts) => {
+    ledger,
+    owners: createOwners(ledger.hasType),
+    charge,
+    add: (usageKey, amounts, owners = []) => {
       const key = keyOf(usageKey)
       const line = lines.get(key) ?? { ...usageKey, ...none }
       lines.set(key, line)
       for (const name of amountNames) line[name] += amounts[name] ?? 0
+      charge(usageKey, amounts, owners)
     },
     snapshot,
     since: before => {

@@ -13,7 +13,9 @@ export const isMeteredDynamoCall = ({ operation }: Call) =>
   dynamoReads.has(operation) || dynamoWrites.has(operation)
 
 /** Records the usage of a call. The gateway calls it once for every call that reached a service. */
-export function meterCall(meter: Meter, call: Call, answer: Answer) {
+export function meterCall({ add, owners }: Meter, call: Call, answer: Answer) {
+  const charged = owners.ofCall(call, answer)
+  const meter: MeterOfCall = { add: (usageKey, amounts) => add(usageKey, amounts, charged) }
   switch (call.service) {
     case 'dynamodb':
       return meterDynamo(meter, call, answer)
@@ -25,6 +27,9 @@ export function meterCall(meter: Meter, call: Call, answer: Answer) {
       return meter.add({ ...usageKeyOf(call), resource: '' }, { calls: 1, requests: 1 })
   }
 }
+
+/** A meter that charges all it counts to the owners of one call. */
+type MeterOfCall = Pick<Meter, 'add'>
 
 const usageKeyOf = ({ caller, service, operation }: Call) => ({ caller, service, operation })
 
@@ -38,7 +43,7 @@ type Capacity = {
   LocalSecondaryIndexes?: IndexUsage
 }
 
-function meterDynamo(meter: Meter, call: Call, answer: Answer) {
+function meterDynamo(meter: MeterOfCall, call: Call, answer: Answer) {
   if (answer.status !== 200) return meterRefusal(meter, call, answer)
   const used = answer.body.includes('"ConsumedCapacity"') ? bodyOf(answer).ConsumedCapacity : undefined
   const capacities = [used].flat().filter(Boolean) as readonly Capacity[]
@@ -64,7 +69,7 @@ function unitsByResource(capacity: Capacity): [string, number][] {
 }
 
 // A condition that fails is billed by the size of the item on which it failed. The answer does not report that.
-function meterRefusal(meter: Meter, call: Call, answer: Answer) {
+function meterRefusal(meter: MeterOfCall, call: Call, answer: Answer) {
   const refusal = bodyOf(answer)
   const resource = textFields(call.body, 'TableName')[0] ?? ''
   const units = refusedUnits(refusal)
@@ -82,12 +87,12 @@ function refusedUnits(refusal: Record<string, unknown>) {
 }
 
 /** Every started 64 KB of an entry is billed. No entry here exceeds 64 KB. */
-function meterEvents(meter: Meter, call: Call) {
+function meterEvents(meter: MeterOfCall, call: Call) {
   const { Entries = [] } = bodyOf(call) as { Entries?: readonly unknown[] }
   meter.add({ ...usageKeyOf(call), resource: '' }, { calls: 1, requests: Entries.length })
 }
 
-function meterSqs(meter: Meter, call: Call, answer: Answer) {
+function meterSqs(meter: MeterOfCall, call: Call, answer: Answer) {
   const size = Math.max(call.body.length, answer.body.length)
   const url = textFields(call.body, 'QueueUrl')[0] ?? ''
   const empty = call.operation === 'ReceiveMessage' && !answer.body.includes('"Messages"')

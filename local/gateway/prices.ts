@@ -1,4 +1,5 @@
-import { type MeterSnapshot, totalOf } from './meter.ts'
+import type { MeterSnapshot } from './meter.ts'
+import { addedUp, type Usage, usageIn } from './usage.ts'
 
 /**
  * List prices in USD, us-east-1, November 2026, without free tiers, each with its page. Events ($1 per million) are left
@@ -36,19 +37,18 @@ export type Cost = {
 
 /** What the metered usage would cost on AWS, in USD. */
 export function costOf(lines: MeterSnapshot): Cost {
-  const of = (service: string) => totalOf(lines.filter(line => line.service === service))
-  const dynamo = of('dynamodb')
-  const lambda = of('lambda')
-  const fired = totalOf(
-    lines.filter(line => line.service === 'scheduler' && line.operation === 'InvokeTarget'),
-  )
+  return costOfUsage(lines.map(usageIn).reduce<Usage>(addedUp, addedUp()))
+}
+
+/** What a usage would cost on AWS, in USD. */
+export function costOfUsage(usage: Usage): Cost {
   const parts = {
-    dynamodb: dynamo.readUnits * prices.readUnit + dynamo.writeUnits * prices.writeUnit,
-    sqs: of('sqs').requests * prices.sqsRequest,
-    lambda: lambda.requests * prices.lambdaInvocation + (lambda.gbMs / 1000) * prices.lambdaGbSecond,
-    scheduler: fired.requests * prices.schedulerInvocation,
-    api: of('execute-api').requests * prices.apiRequest,
-    logs: (of('logs').logBytes / 1e9) * prices.logGigabyte,
+    dynamodb: usage.readUnits * prices.readUnit + usage.writeUnits * prices.writeUnit,
+    sqs: usage.sqsRequests * prices.sqsRequest,
+    lambda: usage.invocations * prices.lambdaInvocation + (usage.gbMs / 1000) * prices.lambdaGbSecond,
+    scheduler: usage.firedSchedules * prices.schedulerInvocation,
+    api: usage.apiRequests * prices.apiRequest,
+    logs: (usage.logBytes / 1e9) * prices.logGigabyte,
   }
   return { ...parts, total: Object.values(parts).reduce((sum, part) => sum + part, 0) }
 }

@@ -1,5 +1,5 @@
 import type { Meter } from '../gateway/meter.ts'
-import { costOf } from '../gateway/prices.ts'
+import { costOf, costOfUsage } from '../gateway/prices.ts'
 import type { HttpAnswer, RequestHandler } from './answer.ts'
 
 /** Where the dashboard reads what the system would cost on AWS. It is no path of the API: a deployed system does not have it. */
@@ -8,37 +8,42 @@ export const COSTS_PATH = '/local/cost'
 const MINUTE_MS = 60_000
 const MINUTES_KEPT = 60
 
-type Cost = { readonly at: number; readonly usd: number }
+/** What was spent up to a time, in USD: in all, and for each type. */
+type Spent = { readonly at: number; readonly usd: number; readonly types: ReadonlyMap<string, number> }
 
 export type Costs = {
-  /** Answers requests for the costs. */
+  /** Answers requests for the costs: those of the system, or with `?task=ID` those of one task. */
   readonly serve: RequestHandler
   stop(): Promise<void>
 }
 
 /**
  * Notes once a minute what the metered usage would cost at AWS list prices. The answer has the cost since the start of the system, and
- * the cost of each of the last 60 minutes. The prices leave out free tiers, alarms and events.
+ * the cost of each of the last 60 minutes, in all and for each type. The prices leave out free tiers, alarms and events. What a type costs
+ * is what `gateway/owners.ts` charges to it. The rest is the system's own.
  */
 export function startCosts(meter: Meter, now: () => number = Date.now): Costs {
   const from = now()
-  const noted: Cost[] = [{ at: from, usd: 0 }]
+  const noted: Spent[] = [{ at: from, usd: 0, types: new Map() }]
+  const present = (): Spent => ({
+    at: now(),
+    usd: costOf(meter.snapshot()).total,
+    types: new Map([...meter.ledger.types()].map(([type, usage]) => [type, costOfUsage(usage).total])),
+  })
   const note = () => {
-    noted.push({ at: now(), usd: costOf(meter.snapshot()).total })
+    noted.push(present())
     noted.splice(0, noted.length - MINUTES_KEPT - 1)
   }
   const timer = setInterval(note, MINUTE_MS)
   timer.unref()
   return {
     serve: (request, response) => {
-      const [path] = (request.url ?? '/').split('?')
-      if (path !== COSTS_PATH || request.method !== 'GET') return false
-      const usd = costOf(meter.snapshot()).total
-      const { status, headers, body } = answerWith({
-        from: new Date(from).toISOString(),
-        usd,
-        minutes: differences([...noted, { at: now(), usd }]),
-      })
+      const { pathname, searchParams } = new URL(request.url ?? '/', 'http://local')
+      if (pathname !== COSTS_PATH || request.method !== 'GET') return false
+      const task = searchParams.get('task')
+      const { status, headers, body } = answerWith(
+        task === null ? costsOf(from, noted, present()) : costOfTask(meter, task),
+      )
       response.writeHead(status, headers).end(body)
       return true
     },
@@ -46,12 +51,32 @@ export function startCosts(meter: Meter, now: () => number = Date.now): Costs {
   }
 }
 
+function costsOf(from: number, noted: readonly Spent[], present: Spent) {
+  const first = noted[0]?.types
+  return {
+    from: new Date(from).toISOString(),
+    usd: present.usd,
+    minutes: differences([...noted, present]),
+    types: [...present.types].map(([type, usd]) => ({
+      type,
+      usd,
+      lastHourUsd: Math.max(0, usd - (first?.get(type) ?? 0)),
+    })),
+  }
+}
+
 /** What each noted span has cost; `at` is its beginning. */
-function differences(costs: readonly Cost[]): Array<{ readonly at: string; readonly usd: number }> {
+function differences(costs: readonly Spent[]): Array<{ readonly at: string; readonly usd: number }> {
   return costs.slice(1).map(({ usd }, index) => {
     const before = costs[index] ?? { at: 0, usd: 0 }
     return { at: new Date(before.at).toISOString(), usd: usd - before.usd }
   })
+}
+
+/** The cost and the usage of one task. An older task is not kept, and the answer has neither. */
+function costOfTask(meter: Meter, id: string) {
+  const usage = meter.ledger.ofTask(id)
+  return usage ? { usd: costOfUsage(usage).total, usage } : {}
 }
 
 function answerWith(value: unknown): HttpAnswer {

@@ -14,6 +14,7 @@ import {
 import { type Admit, admitting } from '../../shared/loopback/admit.ts'
 import { servePages } from '../../shared/loopback/pages.ts'
 import type { Functions } from '../functions/functions.ts'
+import { newTrace } from '../functions/lineage.ts'
 import { EVENT_BYTES_MAX, payloadBytes } from '../functions/payload-limits.ts'
 import { close, listen } from '../gateway/gateway.ts'
 import type { Meter } from '../gateway/meter.ts'
@@ -157,7 +158,8 @@ function createServe(
       operation: 'Request',
       resource: match.route.key,
     }
-    meter.add(usageKey, { calls: 1, requests: Math.max(1, Math.ceil(body.length / BILLED_CHUNK_BYTES)) })
+    const usage = { calls: 1, requests: Math.max(1, Math.ceil(body.length / BILLED_CHUNK_BYTES)) }
+    meter.add(usageKey, usage)
     const caller = callerOf(request, body, permissions, authentication)
     if ('reason' in caller) {
       log(JSON.stringify({ level: 'WARN', message: 'a request was refused', method, path, ...caller }))
@@ -167,12 +169,29 @@ function createServe(
     const event = httpEventOf(request, body, { match, apiId, caller })
     // Lambda refuses such an event with 413, and the API answers with the same status.
     if (payloadBytes(event) >= EVENT_BYTES_MAX) return tooLarge
-    const trace = request.headers['x-amzn-trace-id']
-    const invocation = functions.find(match.route.functionArn).invoke(event, trace?.toString())
-    const result = await within(TIMEOUT_MS, invocation)
+    const invoke = (trace: string) => functions.find(match.route.functionArn).invoke(event, trace)
+    const { result, owners } = await following(request, meter, trace => within(TIMEOUT_MS, invoke(trace)))
+    meter.charge(usageKey, usage, owners)
     if (!result) return unavailable
     return result.ok ? httpAnswerOf(result.payload) : serverError
   }
+}
+
+/** Does the work of a request, and finds the tasks that it is for. */
+async function following<Result>(
+  request: IncomingMessage,
+  { owners }: Meter,
+  work: (trace: string) => Promise<Result>,
+): Promise<{ readonly result: Result; readonly owners: readonly string[] }> {
+  const trace = request.headers['x-amzn-trace-id']?.toString() ?? newTrace()
+  const followed = owners.follow(trace, isReadByDashboard(request))
+  const result = await work(trace)
+  return { result, owners: followed.end() }
+}
+
+/** Whether a page of this address reads, which is the dashboard. What it shows does not become more expensive by being shown. */
+function isReadByDashboard({ method, headers }: IncomingMessage): boolean {
+  return method === 'GET' && headers['sec-fetch-site'] === 'same-origin'
 }
 
 /** Answers `/healthz` with the parts that are down. While all parts run, the route's function answers; it reads no store. */

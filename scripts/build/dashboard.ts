@@ -1,5 +1,5 @@
 import { globSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { basename, join, relative } from 'node:path'
+import { basename, join } from 'node:path'
 import { type BuildOptions, build, type Metafile, stop } from 'esbuild'
 import { ROOT } from './packages.ts'
 import { buildReference, REFERENCE_SOURCES } from './reference/reference.ts'
@@ -17,6 +17,8 @@ const SOURCES = [
   ...REFERENCE_SOURCES,
 ]
 const DOCUMENT = 'web/index.html'
+const MAIN = 'web/main.tsx'
+const FIRST_PAGES = [MAIN, 'web/overview/overview-page.tsx']
 
 const OPTIONS: BuildOptions = {
   absWorkingDir: ROOT,
@@ -56,7 +58,7 @@ export async function buildDashboard(folder: string): Promise<string[]> {
   mkdirSync(folder, { recursive: true })
   const outdir = join(folder, 'assets')
   const [pages, first] = await Promise.all([
-    build({ ...OPTIONS, outdir, splitting: true, entryPoints: ['web/main.tsx', 'web/styles/styles.css'] }),
+    build({ ...OPTIONS, outdir, splitting: true, entryPoints: [MAIN, 'web/styles/styles.css'] }),
     // It runs before the first paint, so it is a file of its own, without imports.
     build({ ...OPTIONS, outdir, format: 'iife', entryPoints: ['web/first-paint.ts'] }),
   ])
@@ -74,16 +76,25 @@ function documentWith(outputs: Metafile['outputs']): string {
       .filter(([, output]) => output.entryPoint === entryPoint)
       .map(([file]) => `/assets/${basename(file)}`)
       .join()
-  const [main] = Object.values(outputs).filter(({ entryPoint }) => entryPoint === 'web/main.tsx')
-  const needed = (main?.imports ?? []).filter(({ kind }) => kind === 'import-statement')
-  const preloads = needed.map(
-    ({ path }) => `<link rel="modulepreload" href="/assets/${basename(relative(ROOT, path))}">`,
+  const preloads = neededAtFirst(outputs).map(
+    path => `<link rel="modulepreload" href="/assets/${basename(path)}">`,
   )
   return readFileSync(join(ROOT, DOCUMENT), 'utf8')
     .replace('%FIRST_PAINT%', pathOf('web/first-paint.ts'))
     .replace('%STYLES%', pathOf('web/styles/styles.css'))
-    .replace('%MAIN%', pathOf('web/main.tsx'))
+    .replace('%MAIN%', pathOf(MAIN))
     .replace('<!-- %PRELOADS% -->', preloads.join('\n    '))
+}
+
+/** The files of the code that every page needs, and of the overview, which is opened most often. */
+function neededAtFirst(outputs: Metafile['outputs']): string[] {
+  const first = Object.entries(outputs).filter(([, { entryPoint }]) => FIRST_PAGES.includes(entryPoint ?? ''))
+  const imported = first.flatMap(([, { imports }]) =>
+    imports.filter(({ kind }) => kind === 'import-statement'),
+  )
+  const [main] = first.find(([, { entryPoint }]) => entryPoint === MAIN) ?? []
+  const files = new Set([...imported.map(({ path }) => path), ...first.map(([file]) => file)])
+  return [...files].filter(file => file !== main)
 }
 
 function inputsOf(outputs: Metafile['outputs']): string[] {

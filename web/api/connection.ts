@@ -1,3 +1,4 @@
+import { prove, takeEarly } from './early.ts'
 import { createStore } from './store.ts'
 
 /**
@@ -24,15 +25,6 @@ export function goOnWithoutEvents(): void {
   connection.set(whole)
 }
 
-/** The header and the name in the storage that `cli/dashboard/session.ts` reads and writes. */
-const PAGE_TOKEN = 'baton-dashboard-page'
-
-/** Proves to `baton dashboard` that this is its page. No other server has put a token here. */
-function prove({ headers }: Request): void {
-  const token = localStorage.getItem(PAGE_TOKEN)
-  if (token !== null) headers.set(PAGE_TOKEN, token)
-}
-
 /** Sends a request, and shows by its answer whether the system is there. */
 export async function watchedFetch(request: Request): Promise<Response> {
   prove(request)
@@ -40,7 +32,7 @@ export async function watchedFetch(request: Request): Promise<Response> {
   // The client opens a stream when it has none: the one before has ended.
   if (isStream && whole === 'live') become('connecting')
   try {
-    const response = await fetch(request)
+    const response = await (takeEarly(request) ?? fetch(request))
     if (isStream) whole = response.ok ? 'live' : 'polling'
     connection.set(response.status === UNAVAILABLE ? 'broken' : whole)
     readOnly.set(response.headers.get(READ_ONLY_HEADER) === 'true')

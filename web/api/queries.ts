@@ -180,23 +180,48 @@ export const limitUsageQuery = (type: string, value: string | undefined) =>
 export const costQuery = queryOptions({
   queryKey: ['cost'],
   queryFn: async () => (await askLocal<Cost>('/local/cost')) ?? null,
-  ...paced(SLOW_MS),
+  ...whereMetered(SLOW_MS),
 })
 
-/** The metered cost since `from`, in USD at AWS list prices, in all and for each of the last minutes. */
+/** The metered cost since `from`, in USD at AWS list prices, in all, for each of the last minutes, and for each type. */
 export type Cost = {
   readonly from: string
   readonly usd: number
   readonly minutes: ReadonlyArray<{ readonly at: string; readonly usd: number }>
+  readonly types: ReadonlyArray<{
+    readonly type: string
+    readonly usd: number
+    readonly lastHourUsd: number
+  }>
+}
+
+/** What one task would cost on AWS. Undefined where nothing meters. */
+export const taskCostQuery = ({ id, finishedAt }: ApiTask) =>
+  queryOptions({
+    queryKey: ['task-cost', id],
+    queryFn: async () => (await askLocal<TaskCost>(`/local/cost?${parameters({ task: id })}`)) ?? null,
+    ...whereMetered(finishedAt === undefined ? OPEN_MS : SLOW_MS),
+  })
+
+/** The cost of a task in USD, and what it has used. Both are missing when the meter has forgotten the task. */
+export type TaskCost = {
+  readonly usd?: number
+  readonly usage?: Readonly<
+    Record<'writeUnits' | 'readUnits' | 'sqsRequests' | 'apiRequests' | 'invocations' | 'gbMs', number>
+  >
+}
+
+/** Where nothing meters, nothing is asked again. */
+function whereMetered(paceMs: number) {
+  return paced((data: unknown) => (data === null ? undefined : paceMs))
 }
 
 /** Whether the system serves a page with the reference of its API. */
 export const referenceQuery = queryOptions({
   queryKey: ['reference'],
   queryFn: async () => {
-    const answer = await fetch('/docs', { headers: { accept: '*/*' } })
-    await answer.body?.cancel()
-    return answer.ok
+    const { ok } = await fetch('/docs', { method: 'HEAD', headers: { accept: '*/*' } })
+    return ok
   },
   staleTime: Number.POSITIVE_INFINITY,
 })

@@ -83,27 +83,29 @@ function GroupRow({ group }: { readonly group: ApiFailureGroup }) {
           <Name mono={false}>{type}</Name>
         </span>
       </td>
-      <td className="number">{number(count)}</td>
+      <td className="number" data-label="Count">
+        {number(count)}
+      </td>
       <td className="narrow-hidden">
         <Sparkline
           label={`Failures in each of the last 24 hours, ${number(count)} in all`}
           series={[{ name: 'failed', tone: 'bad', values: perHour(hours) }]}
         />
       </td>
-      <td className="soft">
+      <td className="soft" data-label="First">
         <When at={firstAt} />
       </td>
-      <td className="soft">
+      <td className="soft" data-label="Last">
         <When at={lastAt} />
       </td>
-      <td>
+      <td className="wide-cell" data-label="Example">
         <span className="cell-name">
           <Link to="/tasks/$id" params={{ id: exampleId }} search={{}} className="cut">
             <Name>{exampleId}</Name>
           </Link>
         </span>
       </td>
-      <td>
+      <td className="action-cell">
         {tasks && (
           <Acting>
             <RetryAll tasks={tasks} />

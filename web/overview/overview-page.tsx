@@ -13,6 +13,7 @@ import {
 } from '../api/queries.ts'
 import { LatenessChart, ThroughputChart } from '../charts/activity-charts.tsx'
 import { slotsOf } from '../charts/series.ts'
+import { CostCard } from '../cost/cost-card.tsx'
 import { Acting } from '../parts/acting.tsx'
 import { useAction } from '../parts/action.ts'
 import { Button } from '../parts/button.tsx'
@@ -22,7 +23,6 @@ import { Card, Page } from '../parts/page.tsx'
 import { STATUSES, toneOf } from '../parts/status.tsx'
 import { TypesTable } from '../types/types-table.tsx'
 import { type Attention, attentionOf } from './attention.ts'
-import { CostCard } from './cost-card.tsx'
 
 /** The whole system on one page: what needs attention first, then every type. */
 export function OverviewPage() {
@@ -50,15 +50,16 @@ export function OverviewPage() {
           activity={activity.data}
           schedules={schedules.data}
           workers={workers.data}
+          cost={cost.data ?? undefined}
         />
       )}
     </Page>
   )
 }
 
-type Known = Parameters<typeof attentionOf>[0] & Pick<Parameters<typeof TypesTable>[0], 'activity'>
+type Known = Parameters<typeof attentionOf>[0] & Pick<Parameters<typeof TypesTable>[0], 'activity' | 'cost'>
 
-function Overview({ activity, ...known }: Known) {
+function Overview({ activity, cost, ...known }: Known) {
   const { types, counts } = known
   if (types.length === 0)
     return (
@@ -76,7 +77,7 @@ function Overview({ activity, ...known }: Known) {
         <LatenessChart slots={slots} />
         <CostCard slots={slots} />
       </div>
-      <TypesTable title="Types" types={types} counts={counts} activity={activity} />
+      <TypesTable title="Types" types={types} counts={counts} activity={activity} cost={cost} />
     </>
   )
 }

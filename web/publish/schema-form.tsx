@@ -1,5 +1,5 @@
 import { Plus, X } from 'lucide-react'
-import { useId, useState } from 'react'
+import { useState } from 'react'
 import { Button } from '../parts/button.tsx'
 import { type Field, firstValue, type JsonValue } from './schema.ts'
 import {
@@ -9,6 +9,7 @@ import {
   FreeField,
   Hint,
   NumberField,
+  SelectField,
   TextField,
   Title,
 } from './value-fields.tsx'
@@ -90,31 +91,19 @@ function Members({ field, value, onChange }: FieldProps<'object'>) {
 
 /** A choice among several objects, and the members of the chosen one. */
 function UnionField({ field, value, onChange }: FieldProps<'union'>) {
-  const id = useId()
   const [chosen, setChosen] = useState(() => variantOf(field.variants, value))
   const variant = field.variants[chosen]
   return (
     <>
-      <div className="field">
-        <label htmlFor={id}>
-          <Title field={field} />
-        </label>
-        <select
-          id={id}
-          value={String(chosen)}
-          onChange={({ target }) => {
-            const next = Number(target.value)
-            setChosen(next)
-            onChange(field.variants[next] && firstValue(field.variants[next]))
-          }}
-        >
-          {field.variants.map(({ title }, index) => (
-            <option key={title} value={String(index)}>
-              {title}
-            </option>
-          ))}
-        </select>
-      </div>
+      <SelectField
+        field={field}
+        names={field.variants.map(({ title }) => title)}
+        chosen={chosen}
+        onChoose={(next = 0) => {
+          setChosen(next)
+          onChange(field.variants[next] && firstValue(field.variants[next]))
+        }}
+      />
       {variant?.kind === 'object' && <Members field={variant} value={value} onChange={onChange} />}
     </>
   )

@@ -26,8 +26,34 @@ export function FlagField({ field, value, onChange }: FieldProps<'flag'>) {
 const LEFT_OUT = ''
 
 export function ChoiceField({ field, value, onChange }: FieldProps<'choice'>) {
-  const id = useId()
   const chosen = field.choices.findIndex(choice => JSON.stringify(choice) === JSON.stringify(value))
+  return (
+    <SelectField
+      field={field}
+      names={field.choices.map(choice => (typeof choice === 'string' ? choice : JSON.stringify(choice)))}
+      chosen={chosen < 0 ? undefined : chosen}
+      none={field.isRequired ? 'choose' : 'left out'}
+      onChoose={index => onChange(index === undefined ? undefined : field.choices[index])}
+    />
+  )
+}
+
+/** A choice among names, by their positions. */
+export function SelectField({
+  field,
+  names,
+  chosen,
+  none,
+  onChoose,
+}: {
+  readonly field: Field
+  readonly names: readonly string[]
+  readonly chosen: number | undefined
+  /** What stands for no choice. Without it a reader cannot choose nothing. */
+  readonly none?: string
+  readonly onChoose: (index: number | undefined) => void
+}) {
+  const id = useId()
   return (
     <div className="field">
       <label htmlFor={id}>
@@ -35,16 +61,14 @@ export function ChoiceField({ field, value, onChange }: FieldProps<'choice'>) {
       </label>
       <select
         id={id}
-        required={field.isRequired}
-        value={chosen < 0 ? LEFT_OUT : String(chosen)}
-        onChange={({ target }) =>
-          onChange(target.value === LEFT_OUT ? undefined : field.choices[Number(target.value)])
-        }
+        required={none !== undefined && field.isRequired}
+        value={chosen === undefined ? LEFT_OUT : String(chosen)}
+        onChange={({ target: { value } }) => onChoose(value === LEFT_OUT ? undefined : Number(value))}
       >
-        <option value={LEFT_OUT}>{field.isRequired ? 'choose' : 'left out'}</option>
-        {field.choices.map((choice, index) => (
-          <option key={JSON.stringify(choice)} value={String(index)}>
-            {typeof choice === 'string' ? choice : JSON.stringify(choice)}
+        {none !== undefined && <option value={LEFT_OUT}>{none}</option>}
+        {names.map((name, index) => (
+          <option key={name} value={String(index)}>
+            {name}
           </option>
         ))}
       </select>

@@ -88,19 +88,21 @@ function ScheduleRow({ schedule }: { readonly schedule: ApiSchedule }) {
         {lastError && <span className="bad isolated">{lastError.message}</span>}
         <LastChange operations={schedule.operations} />
       </td>
-      <td className="soft">{ticksText(schedule)}</td>
-      <td>
+      <td className="soft" data-label="Ticks">
+        {ticksText(schedule)}
+      </td>
+      <td data-label="Task">
         <Link to="/types/$type" params={{ type: task.type }}>
           <Name mono={false}>{task.type}</Name>
         </Link>
       </td>
-      <td className="soft">
+      <td className="soft" data-label="Last run">
         <When at={lastRunAt} />
       </td>
-      <td>
+      <td data-label="Next tick">
         <When at={nextRunAt} />
       </td>
-      <td>
+      <td className="action-cell">
         <Acting>
           <ScheduleActions schedule={schedule} />
         </Acting>

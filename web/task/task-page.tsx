@@ -3,6 +3,7 @@ import { getRouteApi, Link } from '@tanstack/react-router'
 import type { ApiTask } from '../../shared/api/tasks.ts'
 import { isStatus } from '../api/baton.ts'
 import { taskQuery, whyMemberQuery } from '../api/queries.ts'
+import { TaskCostCard } from '../cost/task-cost.tsx'
 import { JsonView } from '../json/json-view.tsx'
 import { Facts } from '../parts/facts.tsx'
 import { duration, moment } from '../parts/format.ts'
@@ -155,6 +156,7 @@ function Details({ task }: { readonly task: ApiTask }) {
           ]}
         />
       </Card>
+      <TaskCostCard task={task} />
       <Operations operations={task.operations} />
     </aside>
   )

@@ -135,7 +135,7 @@ function Charts({ type }: { readonly type: string }) {
   const open = counts.delayed + counts.ready + counts.running + counts.compensating
   const isMany = OPEN.some(status => counts[status] >= COUNTED_MAX)
   return (
-    <div className="charts">
+    <div className="charts in-pairs">
       <ThroughputChart slots={slots} />
       <LatenessChart slots={slots} />
       <PublishedChart slots={slots} />

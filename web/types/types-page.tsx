@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { Plus } from 'lucide-react'
 import { useState } from 'react'
-import { allActivityQuery, allCountsQuery, typesQuery } from '../api/queries.ts'
+import { allActivityQuery, allCountsQuery, costQuery, typesQuery } from '../api/queries.ts'
 import { Button } from '../parts/button.tsx'
 import { Empty, Failure, Loading } from '../parts/notes.tsx'
 import { Page } from '../parts/page.tsx'
@@ -13,9 +13,10 @@ export function TypesPage() {
   const types = useQuery(typesQuery)
   const counts = useQuery(allCountsQuery)
   const activity = useQuery(allActivityQuery)
+  const cost = useQuery(costQuery)
   const [isPublishing, setPublishing] = useState(false)
-  const failed = [types, counts, activity].find(({ error, data }) => error && !data)
-  const isWhole = types.data && counts.data && activity.data
+  const failed = [types, counts, activity, cost].find(({ error, data }) => error && !data)
+  const isWhole = types.data && counts.data && activity.data && cost.data !== undefined
   return (
     <Page
       title="Types"
@@ -31,6 +32,7 @@ export function TypesPage() {
           types={types.data}
           counts={new Map(counts.data.map(one => [one.type, one.counts]))}
           activity={activity.data}
+          cost={cost.data ?? undefined}
         />
       )}
       {failed && <Failure error={failed.error} onRetry={failed.refetch} />}

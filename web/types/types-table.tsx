@@ -2,11 +2,13 @@ import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { ApiTypeActivity } from '../../shared/api/diagnosis/load.ts'
 import type { ApiType, Counts } from '../../shared/api/types.ts'
+import type { Cost } from '../api/queries.ts'
 import { Sparkline } from '../charts/chart.tsx'
 import { perMinute, type Slot, slotsOf } from '../charts/series.ts'
+import { type Rates, ratesOfType } from '../cost/cost.ts'
 import { Button } from '../parts/button.tsx'
 import { countText } from '../parts/count.tsx'
-import { duration, rate } from '../parts/format.ts'
+import { duration, rate, usd } from '../parts/format.ts'
 import { Card } from '../parts/page.tsx'
 import type { Status } from '../parts/status.tsx'
 import { Name } from '../parts/text.tsx'
@@ -25,11 +27,14 @@ export function TypesTable({
   types,
   counts,
   activity,
+  cost,
 }: {
   readonly title?: string
   readonly types: readonly ApiType[]
   readonly counts: ReadonlyMap<string, Counts>
   readonly activity: Activity
+  /** Only the local system meters what its work would cost. */
+  readonly cost: Cost | undefined
 }) {
   const [page, setPage] = useState(0)
   const pages = Math.ceil(types.length / PAGE_TYPES)
@@ -39,35 +44,7 @@ export function TypesTable({
     <Card {...(title !== undefined && { title })}>
       <div className="table-frame">
         <table>
-          <thead>
-            <tr>
-              <th scope="col">Type</th>
-              <th scope="col" className="narrow-hidden">
-                Kind
-              </th>
-              <th scope="col" className="number">
-                Waiting
-              </th>
-              <th scope="col" className="number">
-                Running
-              </th>
-              <th scope="col" className="number">
-                Done/min
-              </th>
-              <th scope="col" className="number">
-                Failed/min
-              </th>
-              <th scope="col" className="number">
-                Lateness
-              </th>
-              <th scope="col" className="number">
-                Failed
-              </th>
-              <th scope="col" className="narrow-hidden">
-                Last hour
-              </th>
-            </tr>
-          </thead>
+          <Head hasCost={cost !== undefined} />
           <tbody>
             {types.slice(from, from + PAGE_TYPES).map(type => (
               <TypeRow
@@ -76,6 +53,7 @@ export function TypesTable({
                 counts={counts.get(type.type)}
                 activity={activities.get(type.type)}
                 slots={slotsOf([activities.get(type.type) ?? []].flat(), activity.from, activity.to)}
+                cost={cost}
               />
             ))}
           </tbody>
@@ -100,14 +78,50 @@ export function TypesTable({
   )
 }
 
+function Head({ hasCost }: { readonly hasCost: boolean }) {
+  const names = ['Waiting', 'Running', 'Done/min', 'Failed/min', 'Lateness', 'Failed']
+  return (
+    <thead>
+      <tr>
+        <th scope="col">Type</th>
+        <th scope="col" className="narrow-hidden">
+          Kind
+        </th>
+        {names.map(name => (
+          <th key={name} scope="col" className="number">
+            {name}
+          </th>
+        ))}
+        {hasCost && (
+          <th scope="col" className="number" title={COST}>
+            Per million
+          </th>
+        )}
+        {hasCost && (
+          <th scope="col" className="number" title={COST}>
+            A day
+          </th>
+        )}
+        <th scope="col" className="narrow-hidden">
+          Last hour
+        </th>
+      </tr>
+    </thead>
+  )
+}
+
+const COST =
+  "What tasks of this type would cost on AWS, as the local system meters them: a million like those that ended in the last hour, and a day at the pace of that hour. List prices of us-east-1 without free tiers, without what is the system's own."
+
 type Row = {
   readonly type: ApiType
   readonly counts: Counts | undefined
   readonly activity: ApiTypeActivity | undefined
   readonly slots: readonly Slot[]
+  readonly cost: Cost | undefined
 }
 
-function TypeRow({ type: { type, kind, paused }, counts, activity, slots }: Row) {
+function TypeRow({ type: { type, kind, paused }, counts, activity, slots, cost }: Row) {
   const waiting = counts && counts.ready + counts.delayed
   return (
     <tr>
@@ -120,10 +134,10 @@ function TypeRow({ type: { type, kind, paused }, counts, activity, slots }: Row)
         </span>
       </td>
       <td className="soft narrow-hidden">{kind}</td>
-      <td className="number">
+      <td className="number" data-label="Waiting">
         <CountLink type={type} statuses={['ready', 'delayed']} word="waiting" count={waiting} />
       </td>
-      <td className="number">
+      <td className="number" data-label="Running">
         <CountLink
           type={type}
           statuses={['running', 'compensating']}
@@ -131,12 +145,15 @@ function TypeRow({ type: { type, kind, paused }, counts, activity, slots }: Row)
           count={counts && counts.running + counts.compensating}
         />
       </td>
-      <RateCell value={perMinute(slots, 'succeeded')} />
-      <RateCell value={perMinute(slots, 'failed')} isBad />
-      <td className="number soft">{activity?.lateness ? `≤ ${duration(activity.lateness.p95Ms)}` : '–'}</td>
-      <td className="number">
+      <RateCell label="Done/min" value={perMinute(slots, 'succeeded')} />
+      <RateCell label="Failed/min" value={perMinute(slots, 'failed')} isBad />
+      <td className="number soft" data-label="Lateness">
+        {activity?.lateness ? `≤ ${duration(activity.lateness.p95Ms)}` : '–'}
+      </td>
+      <td className="number" data-label="Failed">
         <CountLink type={type} statuses={['failed']} word="failed" count={counts?.failed} />
       </td>
+      {cost && <CostCells rates={ratesOfType(cost, type, slots)} />}
       <td className="narrow-hidden">
         <Sparkline
           label={`Tasks of ${type} that ended in each minute of the last hour`}
@@ -150,9 +167,34 @@ function TypeRow({ type: { type, kind, paused }, counts, activity, slots }: Row)
   )
 }
 
-function RateCell({ value, isBad = false }: { readonly value: number; readonly isBad?: boolean }) {
-  if (value === 0) return <td className="number zero">0</td>
-  return <td className={isBad ? 'number bad' : 'number'}>{rate(value)}</td>
+function CostCells({ rates }: { readonly rates: Rates | undefined }) {
+  return (
+    <>
+      <td className="number soft" data-label="Per million">
+        {rates?.perMillion === undefined ? '–' : usd(rates.perMillion)}
+      </td>
+      <td className="number soft" data-label="A day">
+        {rates ? usd(rates.perDay) : '–'}
+      </td>
+    </>
+  )
+}
+
+function RateCell({
+  label,
+  value,
+  isBad = false,
+}: {
+  readonly label: string
+  readonly value: number
+  readonly isBad?: boolean
+}) {
+  const look = value === 0 ? 'number zero' : isBad ? 'number bad' : 'number'
+  return (
+    <td className={look} data-label={label}>
+      {value === 0 ? '0' : rate(value)}
+    </td>
+  )
 }
 
 function CountLink({

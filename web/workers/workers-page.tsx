@@ -52,12 +52,16 @@ function Workers({ workers }: { readonly workers: readonly ApiWorker[] }) {
                   {worker.version !== undefined && <span className="tag">{worker.version}</span>}
                 </span>
               </td>
-              <td className="soft">{worker.kind}</td>
-              <td>
+              <td className="soft" data-label="Kind">
+                {worker.kind}
+              </td>
+              <td data-label="Types" className="wide-cell">
                 <TypeLinks types={worker.types} />
               </td>
-              <td className="number">{number(worker.running)}</td>
-              <td className="soft">
+              <td className="number" data-label="Running">
+                {number(worker.running)}
+              </td>
+              <td className="soft" data-label="Last seen">
                 <When at={worker.lastSeen} />
               </td>
             </tr>

@@ -13,7 +13,8 @@ const RANGES_AT_ONCE_MAX = 32
  * Counts the tasks of a type by status, in its indexes. Counts lag by up to two seconds, like lists. Finished
  * tasks count until DynamoDB deletes them, up to days after their retention. The cost grows with the number of
  * tasks: some 10 read units per thousand. With `atMost`, each count but that of running tasks stops at this number, and the shards are
- * counted one after the other.
+ * counted one after the other. A type without open tasks, as most types are at most times, is asked for one of them and then for no
+ * status that open tasks have.
  */
 export async function countTasks(system: System, taskType: TaskType, atMost?: number): Promise<Counts> {
   const now = system.clock.now()
@@ -23,16 +24,21 @@ export async function countTasks(system: System, taskType: TaskType, atMost?: nu
     countShards(system, shards.map(rangeOf), most)
   const view = (bucket: Parameters<typeof viewPartition>[1], bounds: { from?: number; to?: number } = {}) =>
     count(shard => ({ index: 'view', partition: viewPartition(type, bucket, shard), ...bounds }), atMost)
+  const openRange = (shard: number): IndexRange => ({
+    index: 'view',
+    partition: viewPartition(type, 'open', shard),
+  })
+  const isOpen = count(openRange, 1).then(tasks => tasks > 0)
+  const ifOpen = (work: () => Promise<number>) => isOpen.then(has => (has ? work() : 0))
   // Running tasks are due, too. All of them are counted, so that they can be taken off the due ones.
-  const running = count(shard => ({ index: 'place', partition: runningPlace(type, shard) }), undefined)
+  const running = ifOpen(() =>
+    count(shard => ({ index: 'place', partition: runningPlace(type, shard) }), undefined),
+  )
   const due = running.then(tasks =>
-    count(
-      shard => ({ index: 'view', partition: viewPartition(type, 'open', shard), to: now }),
-      atMost && atMost + tasks,
-    ),
+    ifOpen(() => count(shard => ({ ...openRange(shard), to: now }), atMost && atMost + tasks)),
   )
   const found: Record<Status, number> = await allOf({
-    delayed: view('open', { from: now + 1 }),
+    delayed: ifOpen(() => view('open', { from: now + 1 })),
     ready: Promise.all([due, running]).then(([all, begun]) => Math.max(0, all - begun)),
     running,
     compensating: view('compensating'),

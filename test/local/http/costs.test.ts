@@ -10,7 +10,7 @@ afterEach(async () => {
   for (const stop of closing.splice(0)) await stop()
 })
 
-test('the costs are those of what was metered since the start, and of each minute', async () => {
+test('the costs are those of what was metered since the start, of each minute, of each type, and of one task', async () => {
   const meter = createMeter()
   const costs = startCosts(meter, () => 60_000)
   const server = createServer((request, response) => {
@@ -21,6 +21,7 @@ test('the costs are those of what was metered since the start, and of each minut
   meter.add(
     { caller: 'api', service: 'dynamodb', operation: 'PutItem', resource: 'tasks' },
     { calls: 1, writeUnits: 1_000_000 },
+    ['mail:a', 'pay'],
   )
 
   const answer = await fetch(url + COSTS_PATH)
@@ -29,7 +30,15 @@ test('the costs are those of what was metered since the start, and of each minut
     from: '1970-01-01T00:01:00.000Z',
     usd: prices.writeUnit * 1e6,
     minutes: [{ at: '1970-01-01T00:01:00.000Z', usd: prices.writeUnit * 1e6 }],
+    types: [
+      { type: 'mail', usd: prices.writeUnit * 5e5, lastHourUsd: prices.writeUnit * 5e5 },
+      { type: 'pay', usd: prices.writeUnit * 5e5, lastHourUsd: prices.writeUnit * 5e5 },
+    ],
   })
+  const task = await fetch(`${url}${COSTS_PATH}?task=${encodeURIComponent('mail:a')}`)
+  expect(await task.json()).toMatchObject({ usd: prices.writeUnit * 5e5, usage: { writeUnits: 5e5 } })
+  const old = await fetch(`${url}${COSTS_PATH}?task=mail:b`)
+  expect(await old.json()).toEqual({})
   expect((await fetch(`${url}/v1/tasks`)).status).toBe(404)
   expect((await fetch(url + COSTS_PATH, { method: 'POST' })).status).toBe(404)
 })

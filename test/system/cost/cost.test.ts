@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { prices } from '../../../local/gateway/prices.ts'
 import { unitsOf as unitsIn } from '../../support/dynamo/unit-bill.ts'
 import { type LocalSystem, startLocalSystem } from '../../support/local-system/local-system.ts'
 
@@ -29,6 +30,22 @@ it('a plain task costs exactly 6 write units, indexes included', async () => {
   )
 
   expect({ writeUnits, failedWriteUnits }).toEqual({ writeUnits: 6, failedWriteUnits: 0 })
+})
+
+it('the cost of a plain task has its own units, requests and invocations', async () => {
+  await unitsOf(() => runOne('charged', { text: 'to be or not to be' }))
+  const { body } = await system.call('GET', '/local/cost?task=word-count:charged')
+  const { writeUnits, apiRequests, invocations, sqsRequests, gbMs } = body.usage
+
+  // The reads by which this test waits are requests, too.
+  expect(writeUnits).toBe(6)
+  expect(apiRequests).toBeGreaterThanOrEqual(1)
+  // A publish, its dispatch to the executor, and the changes at the planner, where a batch of the stream is one invocation.
+  expect(invocations).toBeGreaterThanOrEqual(apiRequests + 1)
+  // A dispatch is sent, received and deleted.
+  expect(sqsRequests).toBeGreaterThanOrEqual(3)
+  expect(gbMs).toBeGreaterThan(0)
+  expect(body.usd).toBeGreaterThan(6 * prices.writeUnit)
 })
 
 it('the activity of a lone task costs 1 write unit, or 2 if it begins and ends in different minutes', async () => {

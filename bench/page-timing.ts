@@ -1,0 +1,106 @@
+import type { Browser } from 'playwright-core'
+import { quantile } from './row.ts'
+
+/** What a reader meets who opens a page with an empty cache. Times are in ms since the navigation began. */
+export type PageTiming = {
+  /** First contentful paint. */
+  readonly firstPaintMs: number
+  /** Largest contentful paint. */
+  readonly largestPaintMs: number
+  /** When the content stood on the page, in place of what is shown while it loads. */
+  readonly contentMs: number
+  /** Total blocking time: what each task of the page's thread took beyond 50 ms, after the first paint. */
+  readonly blockedMs: number
+  /** Cumulative layout shift. */
+  readonly layoutShift: number
+  /** Bytes of all answers, with their headers. */
+  readonly transferredBytes: number
+  /** Bytes of its code, compressed. */
+  readonly codeBytes: number
+  /** The time from the request of the document to its last byte. */
+  readonly documentMs: number
+}
+
+/** What was drawn last, such as a chart, may still shift the page for so long. */
+const SETTLING_MS = 1_500
+
+/** Opens a page several times, each time with an empty cache, and returns the median of each figure. */
+export async function timePage(
+  browser: Browser,
+  url: string,
+  content: string,
+  times: number,
+): Promise<PageTiming> {
+  const timings: PageTiming[] = []
+  // The first visit is not counted: it starts processes and compiles code.
+  for (let nth = -1; nth < times; nth++) {
+    const timing = await timeOnce(browser, url, content)
+    if (nth >= 0) timings.push(timing)
+  }
+  return medianOf(timings)
+}
+
+async function timeOnce(browser: Browser, url: string, content: string): Promise<PageTiming> {
+  const context = await browser.newContext({ viewport: { width: 1360, height: 850 } })
+  try {
+    const page = await context.newPage()
+    await page.addInitScript(observing(content))
+    await page.goto(url)
+    await page.locator(content).first().waitFor()
+    await page.waitForTimeout(SETTLING_MS)
+    return await page.evaluate<PageTiming>(READING)
+  } finally {
+    await context.close()
+  }
+}
+
+/** Runs in the page before its own code. The page has the types of a browser, which this project has not. */
+const observing = (content: string) => `
+  const seen = { largestPaintMs: 0, contentMs: 0, layoutShift: 0, tasks: [] }
+  window.seen = seen
+  const on = (type, take) =>
+    new PerformanceObserver(list => list.getEntries().forEach(take)).observe({ type, buffered: true })
+  on('largest-contentful-paint', ({ startTime }) => { seen.largestPaintMs = startTime })
+  on('layout-shift', ({ value }) => { seen.layoutShift += value })
+  on('longtask', ({ startTime, duration }) => seen.tasks.push([startTime, duration]))
+  const look = () => {
+    if (document.querySelector(${JSON.stringify(content)})) seen.contentMs = performance.now()
+    else requestAnimationFrame(look)
+  }
+  look()`
+
+const READING = `(() => {
+  const firstPaintMs = performance.getEntriesByName('first-contentful-paint')[0].startTime
+  const [document] = performance.getEntriesByType('navigation')
+  const resources = performance.getEntriesByType('resource')
+  const bytesOf = all => all.reduce((sum, { transferSize }) => sum + transferSize, 0)
+  const { tasks, ...seen } = window.seen
+  return {
+    ...seen,
+    firstPaintMs,
+    blockedMs: tasks
+      .filter(([at]) => at >= firstPaintMs)
+      .reduce((sum, [, ms]) => sum + Math.max(0, ms - 50), 0),
+    transferredBytes: bytesOf([...resources, document]),
+    codeBytes: bytesOf(resources.filter(({ name }) => name.endsWith('.js'))),
+    documentMs: document.responseEnd,
+  }
+})()`
+
+function medianOf(timings: readonly PageTiming[]): PageTiming {
+  const median = (name: keyof PageTiming) =>
+    quantile(
+      timings.map(timing => timing[name]),
+      0.5,
+    )
+  return {
+    firstPaintMs: median('firstPaintMs'),
+    largestPaintMs: median('largestPaintMs'),
+    contentMs: median('contentMs'),
+    blockedMs: median('blockedMs'),
+    layoutShift: median('layoutShift'),
+    transferredBytes: median('transferredBytes'),
+    codeBytes: median('codeBytes'),
+    documentMs: median('documentMs'),
+  }
+}

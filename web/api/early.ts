@@ -1,0 +1,39 @@
+/**
+ * What the overview asks first is asked while its code is still on its way. A script in the head of the document sends these requests
+ * (`first-paint.ts`), and the code of the page takes their answers in place of its own first requests.
+ */
+
+declare global {
+  /** The answers that are on their way, by the address of their question. */
+  var earlyAnswers: Map<string, Promise<Response>> | undefined
+}
+
+/** Asks these questions of the API ahead of the code that needs their answers. */
+export function askEarly(addresses: readonly string[]): void {
+  globalThis.earlyAnswers = new Map(addresses.map(address => [address, askOne(address)]))
+}
+
+function askOne(address: string): Promise<Response> {
+  const request = new Request(address)
+  prove(request)
+  const answer = fetch(request)
+  // The page reports the failure when it takes the answer.
+  answer.catch(() => {})
+  return answer
+}
+
+/** The early answer to this request. Each is given once; undefined when there is none. */
+export function takeEarly({ method, url }: Request): Promise<Response> | undefined {
+  const answer = method === 'GET' ? globalThis.earlyAnswers?.get(url) : undefined
+  if (answer) globalThis.earlyAnswers?.delete(url)
+  return answer
+}
+
+/** The header and the name in the storage that `cli/dashboard/session.ts` reads and writes. */
+const PAGE_TOKEN = 'baton-dashboard-page'
+
+/** Proves to `baton dashboard` that this is its page. No other server has put a token here. */
+export function prove({ headers }: Request): void {
+  const token = localStorage.getItem(PAGE_TOKEN)
+  if (token !== null) headers.set(PAGE_TOKEN, token)
+}
