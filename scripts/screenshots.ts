@@ -1,15 +1,21 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
+import { ReceiveMessageCommand, SQSClient } from '@aws-sdk/client-sqs'
 import { type Browser, chromium, type Page } from 'playwright-core'
+import { startDev } from '../cli/dev/dev.ts'
+import { createTerminal } from '../cli/dev/terminal/terminal.ts'
+import type { LocalCloud } from '../local/cloud.ts'
+import { freshDashboard } from './build/dashboard.ts'
+import { runDemonstration } from './demonstration/demonstration.ts'
 
 /**
- * `node scripts/screenshots.ts --url http://127.0.0.1:7070`: takes a picture of each page of the dashboard of a running system, such
- * as `npm start` after its workload, in both themes and both sizes. The pictures go to `docs/images/dashboard`.
+ * `node scripts/screenshots.ts`: takes a picture of each page of the dashboard, in both themes and both sizes. They show a system of its own
+ * that has run the demonstration. The pictures go to `docs/images/dashboard`.
  */
 const { values } = parseArgs({
   options: {
-    url: { type: 'string', default: 'http://127.0.0.1:7070' },
     out: { type: 'string', default: 'docs/images/dashboard' },
     chromium: { type: 'string', default: '/usr/bin/chromium' },
   },
@@ -17,6 +23,9 @@ const { values } = parseArgs({
 
 /** What is asked for last, such as a sentence, has been drawn after this time. */
 const DRAWN_MS = 800
+const TEXT = 'The baton passes from hand to hand.'
+/** Tasks whose messages are given up. */
+const LOST_KEYS = ['letter-17', 'letter-18', 'letter-19']
 const SIZES = { desktop: { width: 1360, height: 850 }, phone: { width: 390, height: 844 } } as const
 
 mkdirSync(values.out, { recursive: true })
@@ -24,14 +33,27 @@ const browser = await chromium.launch({
   executablePath: values.chromium,
   args: process.getuid?.() === 0 ? ['--no-sandbox'] : [],
 })
+const session = await startDev(
+  { port: 0, dashboard: await freshDashboard(), verbose: false, allowHost: [] },
+  process.cwd(),
+  createTerminal({ verbose: false }, 'failures'),
+)
+const [{ cloud } = none()] = session.systems()
+await runDemonstration(cloud)
 await putSchedules()
+await giveUpMessages(cloud)
 const pages = await findPages()
 for (const theme of ['light', 'dark'] as const)
   for (const size of ['desktop', 'phone'] as const) await takeAll(browser, theme, size)
 await browser.close()
+await session.stop()
+
+function none(): never {
+  throw new Error('the app has no task system')
+}
 
 async function takeAll(of: Browser, colorScheme: 'light' | 'dark', size: keyof typeof SIZES): Promise<void> {
-  const context = await of.newContext({ baseURL: values.url, viewport: SIZES[size], colorScheme })
+  const context = await of.newContext({ baseURL: cloud.apiUrl, viewport: SIZES[size], colorScheme })
   const page = await context.newPage()
   for (const [name, path] of Object.entries(pages)) {
     await page.goto(path)
@@ -52,19 +74,43 @@ async function nothingLoads(page: Page): Promise<void> {
 
 /** Schedules for the pictures. The demonstration has none that stay. */
 async function putSchedules(): Promise<void> {
-  const task = { type: 'word-count', input: { text: 'The baton passes from hand to hand.' } }
+  const task = { type: 'word-count', input: { text: TEXT } }
   const schedules = {
     'morning-edition': { cron: '0 6 * * *', timezone: 'Europe/Berlin', task },
     'weekly-digest': { cron: '30 9 * * 1', task },
     'every-four-hours': { everyMs: 4 * 3_600_000, task },
   }
   for (const [name, body] of Object.entries(schedules)) {
-    await fetch(`${values.url}/v1/schedules/${name}`, {
+    await fetch(`${cloud.apiUrl}/v1/schedules/${name}`, {
       method: 'PUT',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(body),
     })
   }
+}
+
+/** Dead letters for the pictures: SQS gives up messages that are received again and again, and never deleted. */
+async function giveUpMessages({ mapping, resources, inspectQueue, ...local }: LocalCloud): Promise<void> {
+  const receiver = mapping('WordCount')
+  const queue = Object.values(resources).find(({ arn }) => arn === receiver.sourceArn)
+  const waiting = () => inspectQueue(receiver.sourceArn).messages.length
+  const sqs = new SQSClient(local.clientOptions)
+  receiver.pause()
+  for (const key of LOST_KEYS) await publish('word-count', key)
+  while (waiting() < LOST_KEYS.length) await sleep(50)
+  const receive = { QueueUrl: queue?.physicalId, VisibilityTimeout: 0, MaxNumberOfMessages: 10 }
+  while (waiting() > 0) await sqs.send(new ReceiveMessageCommand(receive))
+  await local.functions.find('Sweeper').invoke({})
+  receiver.resume()
+  sqs.destroy()
+}
+
+async function publish(type: string, key: string): Promise<void> {
+  await fetch(`${cloud.apiUrl}/v1/tasks`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ type, key, input: { text: TEXT } }),
+  })
 }
 
 /** The pages, with tasks of the demonstration that show much. */
@@ -91,7 +137,7 @@ async function findPages(): Promise<Record<string, string>> {
 }
 
 async function firstTask(query: string): Promise<{ id: string; canvasId?: string } | undefined> {
-  const answer = await fetch(`${values.url}/v1/tasks?limit=1&${query}`)
+  const answer = await fetch(`${cloud.apiUrl}/v1/tasks?limit=1&${query}`)
   const { items = [] } = (await answer.json()) as { items?: Array<{ id: string; canvasId?: string }> }
   return items[0]
 }

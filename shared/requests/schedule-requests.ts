@@ -4,9 +4,9 @@ import type { FieldProblem } from '../core/errors.ts'
 import type { Json } from '../core/json.ts'
 import { pathName } from '../core/rules/scalars.ts'
 import type { Missed, Timing } from '../core/task/schedule-state.ts'
-import { cronProblem } from '../runtime/schedule/cron-ticks.ts'
+import { cronProblem } from '../cron/cron-ticks.ts'
+import { isTimezone } from '../cron/wall-clock.ts'
 import type { ScheduleRequest } from '../runtime/schedule/schedule.ts'
-import { isTimezone } from '../runtime/schedule/wall-clock.ts'
 import { callbacksSizeProblem, fieldProblems, sizeProblem } from './publish-requests.ts'
 
 type Read =

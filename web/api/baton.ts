@@ -34,6 +34,11 @@ export function problemText(error: unknown): string {
   return problem.detail || problem.title
 }
 
+/** Whether a change was refused because another person has changed the thing since it was read. */
+export function isStale(error: unknown): boolean {
+  return error instanceof ProblemError && error.problem.type === 'urn:baton:problem:stale-revision'
+}
+
 export function isStatus(error: unknown, status: number): boolean {
   return error instanceof ProblemError && error.status === status
 }

@@ -10,6 +10,7 @@ export type Connection = 'connecting' | 'live' | 'polling' | 'broken'
 export const connection = createStore<Connection>('connecting')
 
 const UNAVAILABLE = 503
+const FORBIDDEN = 403
 
 /** Whether this page may only read, because `baton dashboard` was started with `--read-only`. Each answer of it says so. */
 export const readOnly = createStore(false)
@@ -18,6 +19,9 @@ const READ_ONLY_HEADER = 'baton-read-only'
 
 /** What the connection is while the system answers. */
 let whole: Connection = 'connecting'
+
+/** Whether the event stream was refused because the request was not signed, or because the reader may not read it. */
+export const isStreamForbidden = createStore(false)
 
 /** Says that the system has no event stream. */
 export function goOnWithoutEvents(): void {
@@ -33,7 +37,10 @@ export async function watchedFetch(request: Request): Promise<Response> {
   if (isStream && whole === 'live') become('connecting')
   try {
     const response = await (takeEarly(request) ?? fetch(request))
-    if (isStream) whole = response.ok ? 'live' : 'polling'
+    if (isStream) {
+      whole = response.ok ? 'live' : 'polling'
+      isStreamForbidden.set(response.status === FORBIDDEN)
+    }
     connection.set(response.status === UNAVAILABLE ? 'broken' : whole)
     readOnly.set(response.headers.get(READ_ONLY_HEADER) === 'true')
     return response

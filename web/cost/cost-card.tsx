@@ -7,7 +7,13 @@ import { When } from '../parts/text.tsx'
 import { isYoung, ownUsd, ratesOfAll } from './cost.ts'
 
 /** What the work would cost on AWS. Only the local system meters it; a deployed one does not show this card. */
-export function CostCard({ slots }: { readonly slots: readonly Slot[] }) {
+export function CostCard({
+  slots,
+  types,
+}: {
+  readonly slots: readonly Slot[]
+  readonly types: readonly string[]
+}) {
   const { data: cost } = useQuery(costQuery)
   if (!cost) return null
   const { perMillion, perDay } = ratesOfAll(cost, slots)
@@ -20,8 +26,8 @@ export function CostCard({ slots }: { readonly slots: readonly Slot[] }) {
         <p className="soft">A day at the pace of {span}</p>
         <strong>{usd(perDay)}</strong>
         <p className="faint" title={OWN}>
-          Metered since <When at={cost.from} />: {usd(cost.usd)}. Of {span}, {usd(ownUsd(cost))} are the
-          system's own. List prices of us-east-1 without free tiers.
+          Metered since <When at={cost.from} />: {usd(cost.usd)}. Of {span}, {usd(ownUsd(cost, types))} are of
+          no type. List prices of us-east-1 without free tiers.
         </p>
       </div>
     </Card>
@@ -29,4 +35,4 @@ export function CostCard({ slots }: { readonly slots: readonly Slot[] }) {
 }
 
 const OWN =
-  "The system's own: sweeps and receives that find nothing, items that all tasks share, and what this page reads. No type is charged with it."
+  'Sweeps and receives that find nothing, items that all tasks share, canvases and schedules themselves, and what this page reads.'

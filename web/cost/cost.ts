@@ -35,10 +35,10 @@ export function ratesOfAll(cost: Cost, slots: readonly Slot[], now = Date.now())
   return ratesOf(spent(cost), slots, meteredMs(cost, now))
 }
 
-/** What the system has spent in the last hour that no type is charged with, in USD. */
-export function ownUsd(cost: Cost): number {
-  const charged = cost.types.reduce((sum, { lastHourUsd }) => sum + lastHourUsd, 0)
-  return Math.max(0, spent(cost) - charged)
+/** What was spent in the last hour and charged to none of these types, in USD. */
+export function ownUsd(cost: Cost, types: readonly string[]): number {
+  const charged = cost.types.filter(({ type }) => types.includes(type))
+  return Math.max(0, spent(cost) - charged.reduce((sum, { lastHourUsd }) => sum + lastHourUsd, 0))
 }
 
 /** Whether the metered time is shorter than the last hour, because the system is young. */

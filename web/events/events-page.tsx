@@ -2,12 +2,12 @@ import { Link } from '@tanstack/react-router'
 import { Pause, Play } from 'lucide-react'
 import { useMemo, useState } from 'react'
 import type { ApiEvent } from '../../shared/api/events.ts'
-import { connection } from '../api/connection.ts'
+import { connection, isStreamForbidden } from '../api/connection.ts'
 import { eventLog } from '../api/event-log.ts'
 import { useStore } from '../api/store.ts'
 import { Button } from '../parts/button.tsx'
 import { clockTime, cut, visible } from '../parts/format.ts'
-import { Empty } from '../parts/notes.tsx'
+import { Empty, Unsigned } from '../parts/notes.tsx'
 import { Card, Page } from '../parts/page.tsx'
 import { type Status, toneOf } from '../parts/status.tsx'
 import { Name } from '../parts/text.tsx'
@@ -19,6 +19,7 @@ const ERROR_CHARACTERS = 160
 export function EventsPage() {
   const events = useStore(eventLog)
   const isPolling = useStore(connection) === 'polling'
+  const isForbidden = useStore(isStreamForbidden)
   const [held, setHeld] = useState<readonly ApiEvent[]>()
   const [text, setText] = useState('')
   const shown = useMemo(() => matching(held ?? events, text), [held, events, text])
@@ -43,12 +44,13 @@ export function EventsPage() {
         </>
       }
     >
-      {isPolling && (
+      {isForbidden && <Unsigned />}
+      {isPolling && !isForbidden && (
         <Empty title="This system has no event stream">
           A deployed system sends its events to EventBridge.
         </Empty>
       )}
-      {!isPolling && shown.length === 0 && (
+      {!isPolling && !isForbidden && shown.length === 0 && (
         <Empty title={text === '' ? 'Nothing has happened yet' : 'No event fits'}>
           Events appear here as they happen, from the moment at which this page was opened.
         </Empty>

@@ -1,5 +1,5 @@
 import { useState } from 'react'
-import { FormDialog } from '../parts/dialog.tsx'
+import { FormDialog, type Stale } from '../parts/dialog.tsx'
 import { JsonField, jsonOf, jsonProblem } from './json-field.tsx'
 
 /** Edits one JSON value as text. The API says which field is wrong, and the text stays as it is. */
@@ -9,6 +9,7 @@ export function JsonDialog<Value>({
   value,
   hint,
   isSending,
+  stale,
   onSave,
   onClose,
 }: {
@@ -17,6 +18,7 @@ export function JsonDialog<Value>({
   readonly value: Value
   readonly hint: string
   readonly isSending: boolean
+  readonly stale: Stale
   readonly onSave: (value: Value) => void
   readonly onClose: () => void
 }) {
@@ -28,6 +30,7 @@ export function JsonDialog<Value>({
       action="Save"
       refusal="Keep as it is"
       isReady={!isSending && isWhole}
+      stale={stale}
       onSubmit={() => onSave(jsonOf(text) as Value)}
       onClose={onClose}
     >

@@ -75,7 +75,7 @@ function Overview({ activity, cost, ...known }: Known) {
       <div className="charts">
         <ThroughputChart slots={slots} />
         <LatenessChart slots={slots} />
-        <CostCard slots={slots} />
+        <CostCard slots={slots} types={types.map(({ type }) => type)} />
       </div>
       <TypesTable title="Types" types={types} counts={counts} activity={activity} cost={cost} />
     </>

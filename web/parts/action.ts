@@ -8,6 +8,7 @@ export function useAction<Argument = void, Answer = unknown>({
   done,
   changes,
   after,
+  onRefused,
 }: {
   readonly run: (argument: Argument) => Promise<Answer>
   /** What to tell when it has succeeded. */
@@ -15,6 +16,7 @@ export function useAction<Argument = void, Answer = unknown>({
   /** The beginnings of the keys of the answers that it changes. */
   readonly changes: readonly QueryKey[]
   readonly after?: (answer: Answer) => void
+  readonly onRefused?: ((error: unknown) => void) | undefined
 }) {
   return useMutation({
     mutationFn: run,
@@ -22,7 +24,10 @@ export function useAction<Argument = void, Answer = unknown>({
       say(typeof done === 'string' ? done : done(answer))
       after?.(answer)
     },
-    onError: sayProblem,
+    onError: error => {
+      sayProblem(error)
+      onRefused?.(error)
+    },
     onSettled: () => {
       for (const key of changes) renew(key)
     },

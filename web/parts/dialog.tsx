@@ -11,7 +11,10 @@ import {
   useRef,
   useState,
 } from 'react'
+import { isStale, problemText } from '../api/baton.ts'
 import { Button } from './button.tsx'
+import { visible } from './format.ts'
+import { sayProblem } from './toasts.tsx'
 
 /**
  * A dialog of the browser itself: it keeps the focus, closes on Escape, and makes the page behind it inert. It is drawn only while
@@ -92,6 +95,20 @@ function useFormState(): FormState {
   return useMemo(() => ({ isUnsendable: fields.size > 0, tell }), [fields, tell])
 }
 
+export type Stale = { readonly error: unknown; readonly onStartOver: () => Promise<void> }
+
+/** Tells who was faster. What the reader has written stays until they start over. */
+function StaleNote({ error, onStartOver }: Stale) {
+  return (
+    <div className="stale-note" role="alert">
+      <p className="isolated">
+        <strong>Another person was faster.</strong> {visible(problemText(error))}
+      </p>
+      <Button onClick={() => void onStartOver().catch(sayProblem)}>Start over from the present state</Button>
+    </div>
+  )
+}
+
 /** The frame of dialogs that send a form: its fields, and the two buttons below them. */
 export function FormDialog({
   title,
@@ -99,6 +116,7 @@ export function FormDialog({
   action,
   refusal = 'Close',
   isReady = true,
+  stale,
   onSubmit,
   onClose,
   children,
@@ -109,6 +127,8 @@ export function FormDialog({
   readonly action: string
   readonly refusal?: string
   readonly isReady?: boolean
+  /** Why the form was refused, and what shows the present state in it. The form tells when another person was faster. */
+  readonly stale?: Stale
   readonly onSubmit: (form: FormData) => void
   readonly onClose: () => void
   readonly children: ReactNode
@@ -122,6 +142,7 @@ export function FormDialog({
     <Dialog title={title} look={look} onClose={onClose}>
       <form onSubmit={submit}>
         <div className="dialog-body">
+          {stale && isStale(stale.error) && <StaleNote {...stale} />}
           <FormContext value={state}>{children}</FormContext>
         </div>
         <footer className="dialog-foot">

@@ -28,7 +28,7 @@ export function Failure({ error, onRetry }: { readonly error: unknown; readonly 
 }
 
 /** What a system answers that demands a signature with each request. A browser cannot sign, so a proxy on this machine does. */
-function Unsigned() {
+export function Unsigned() {
   return (
     <div className="note" role="alert">
       <KeyRound size={22} aria-hidden className="warn" />

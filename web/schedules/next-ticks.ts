@@ -1,5 +1,5 @@
 import type { ApiSchedule } from '../../shared/api/schedules.ts'
-import { cronTicks } from '../../shared/runtime/schedule/cron-ticks.ts'
+import { cronTicks } from '../../shared/cron/cron-ticks.ts'
 
 /** A tick to come. */
 export type Tick = { readonly name: string; readonly type: string; readonly at: number }

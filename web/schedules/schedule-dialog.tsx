@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
 import { useEffect, useId, useRef, useState } from 'react'
 import type { ApiSchedule, ScheduleBody } from '../../shared/api/schedules.ts'
-import { baton } from '../api/baton.ts'
-import { scheduleQuery, schedulesQuery } from '../api/queries.ts'
+import { baton, isStale } from '../api/baton.ts'
+import { queries, scheduleQuery, schedulesQuery } from '../api/queries.ts'
 import { JsonDialog } from '../json/json-dialog.tsx'
 import { JsonField, jsonOf, jsonProblem } from '../json/json-field.tsx'
 import { useAction } from '../parts/action.ts'
@@ -26,16 +26,22 @@ export function EditSchedule({ name, onClose }: { readonly name: string; readonl
 
 function EditRead({ schedule, onClose }: { readonly schedule: ApiSchedule; readonly onClose: () => void }) {
   // That of the text: what another person changes meanwhile is not overwritten.
-  const [revision] = useState(schedule.revision)
+  const [begun, setBegun] = useState(schedule)
   const put = usePut(schedule.name, `${schedule.name} was changed`, onClose)
+  const startOver = async () => {
+    setBegun(await queries.fetchQuery(scheduleQuery(schedule.name)))
+    put.reset()
+  }
   return (
     <JsonDialog
+      key={begun.revision}
+      stale={{ error: put.error, onStartOver: startOver }}
       title={`Edit ${schedule.name}`}
       label="Schedule"
-      value={bodyOf(schedule)}
+      value={bodyOf(begun)}
       hint={HINT}
       isSending={put.isPending}
-      onSave={body => put.mutate({ name: schedule.name, body: { ...body, ifRevision: revision } })}
+      onSave={body => put.mutate({ name: schedule.name, body: { ...body, ifRevision: begun.revision } })}
       onClose={onClose}
     />
   )
@@ -43,19 +49,31 @@ function EditRead({ schedule, onClose }: { readonly schedule: ApiSchedule; reado
 
 const EXAMPLE = { cron: '0 3 * * *', timezone: 'UTC', task: { type: '' } }
 
-/** Creates a schedule. The API would replace one of the same name, so a name that is taken is refused. */
+/** A schedule that does not exist has this revision, so a request that expects it replaces none. */
+const ABSENT_REVISION = 0
+
+/**
+ * Creates a schedule. A name that is taken is refused: by the form if the list has it, else by the API, which may know of one that
+ * another person has just created.
+ */
 export function NewSchedule({ type, onClose }: { readonly type: string; readonly onClose: () => void }) {
   const [text, setText] = useState(() => JSON.stringify({ ...EXAMPLE, task: { type } }, undefined, 2))
   const [name, setName] = useState('')
   const { data: schedules = [] } = useQuery(schedulesQuery)
-  const isTaken = schedules.some(schedule => schedule.name === name)
-  const put = usePut(name, 'The schedule was created', onClose)
+  const [refused, setRefused] = useState<string>()
+  const isTaken = name === refused || schedules.some(schedule => schedule.name === name)
+  const put = usePut(name, 'The schedule was created', onClose, error => {
+    if (isStale(error)) setRefused(name)
+  })
   return (
     <FormDialog
       title="New schedule"
       action="Create"
       isReady={!put.isPending && !isTaken && jsonProblem(text) === undefined && text.trim() !== ''}
-      onSubmit={() => put.mutate({ name, body: jsonOf(text) as ScheduleBody })}
+      onSubmit={() => {
+        const body = { ...(jsonOf(text) as ScheduleBody), ifRevision: ABSENT_REVISION }
+        put.mutate({ name, body })
+      }}
       onClose={onClose}
     >
       <NameField
@@ -101,12 +119,13 @@ function NameField({
   )
 }
 
-function usePut(name: string, done: string, onClose: () => void) {
+function usePut(name: string, done: string, onClose: () => void, onRefused?: (error: unknown) => void) {
   return useAction({
     run: ({ name, body }: { name: string; body: ScheduleBody }) => baton.putSchedule(name, body),
     done,
     changes: [['schedules'], ['schedule', name]],
     after: onClose,
+    onRefused,
   })
 }
 

@@ -2,17 +2,31 @@ import { useState } from 'react'
 import type { PatchBody } from '../../shared/api/changes.ts'
 import type { ApiTask } from '../../shared/api/tasks.ts'
 import { baton } from '../api/baton.ts'
+import { queries, taskQuery } from '../api/queries.ts'
 import { JsonField, jsonOf, jsonProblem } from '../json/json-field.tsx'
 import { useAction } from '../parts/action.ts'
-import { FormDialog } from '../parts/dialog.tsx'
+import { FormDialog, type Stale } from '../parts/dialog.tsx'
 
 /** Changes an open task. Only what differs is sent. */
 export function ChangeDialog({ task, onClose }: { readonly task: ApiTask; readonly onClose: () => void }) {
+  // That of the task as the reader saw it: what another person changes meanwhile is not overwritten.
+  const [begun, setBegun] = useState(task)
+  const startOver = async () => setBegun(await queries.fetchQuery({ ...taskQuery(task.id), staleTime: 0 }))
+  return <ChangeForm key={begun.revision} task={begun} onStartOver={startOver} onClose={onClose} />
+}
+
+function ChangeForm({
+  task,
+  onStartOver,
+  onClose,
+}: {
+  readonly task: ApiTask
+  readonly onStartOver: Stale['onStartOver']
+  readonly onClose: () => void
+}) {
   const [priority, setPriority] = useState(String(task.priority))
   const [due, setDue] = useState(localTime(task.dueAt))
   const [options, setOptions] = useState('{}')
-  // That of the task as the reader saw it: what another person changes meanwhile is not overwritten.
-  const [revision] = useState(task.revision)
   const change = useAction({
     run: (patch: PatchBody) => baton.patch(task.id, patch),
     done: 'The task was changed',
@@ -21,7 +35,7 @@ export function ChangeDialog({ task, onClose }: { readonly task: ApiTask; readon
   })
   const submit = () =>
     change.mutate({
-      ifRevision: revision,
+      ifRevision: task.revision,
       ...(Number(priority) !== task.priority && { priority: Number(priority) }),
       ...(due !== localTime(task.dueAt) && due !== '' && { dueAt: new Date(due).toISOString() }),
       ...(jsonOf(options) as PatchBody | undefined),
@@ -33,6 +47,7 @@ export function ChangeDialog({ task, onClose }: { readonly task: ApiTask; readon
       action="Change"
       refusal="Keep as it is"
       isReady={!change.isPending && jsonProblem(options) === undefined}
+      stale={{ error: change.error, onStartOver }}
       onSubmit={submit}
       onClose={onClose}
     >

@@ -4,12 +4,12 @@ import { viewPartition } from '../../core/place/place-names.ts'
 import { isTicking } from '../../core/schedule/schedule.ts'
 import { isSchedule } from '../../core/task/head.ts'
 import { type PresentSchedule, SCHEDULE_TYPE } from '../../core/task/schedule-state.ts'
+import { ticksOfTiming } from '../../cron/cron-ticks.ts'
 import type { IndexRange } from '../../ports/stores.ts'
 import { readHead } from '../kernel/read-heads.ts'
 import type { System } from '../kernel/system.ts'
 import { decodeCursor, encodeCursor } from '../list/list-cursor.ts'
 import { mergeRanges, take } from '../ready/merge-ranges.ts'
-import { ticksOfTiming } from './cron-ticks.ts'
 import { isPresent, readScheduledTask } from './operate-schedule.ts'
 
 /**

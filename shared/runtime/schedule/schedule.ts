@@ -2,7 +2,7 @@
  * A schedule publishes a task at given times; each such time is a tick. A schedule has a head like a task, so
  * looks, sweeps and conditional writes work as they do for tasks.
  *
- * This file sets and changes schedules. `cron-ticks.ts` and `wall-clock.ts` compute ticks in a time zone.
+ * This file sets and changes schedules. `shared/cron` computes ticks in a time zone.
  * `tick-schedule.ts` publishes what is due, and `sweep-schedules.ts` ticks schedules whose message was lost.
  * `operate-schedule.ts` pauses, resumes, removes and triggers; `read-schedules.ts` reads. Read this file, then
  * `tick-schedule.ts`.
@@ -24,6 +24,7 @@ import {
 import { isSchedule } from '../../core/task/head.ts'
 import { type Missed, SCHEDULE_TYPE, type Schedule, type Timing } from '../../core/task/schedule-state.ts'
 import { taskId } from '../../core/task/task.ts'
+import { ticksOfTiming } from '../../cron/cron-ticks.ts'
 import { transact } from '../kernel/kernel.ts'
 import { bodyValue } from '../kernel/living-bodies.ts'
 import { readHead } from '../kernel/read-heads.ts'
@@ -33,7 +34,6 @@ import { requestOfBody } from '../publish/request-of-body.ts'
 import { resolvePublication } from '../publish/resolve-publication.ts'
 import { registeredNames } from '../types/registered-names.ts'
 import { batchTypeReader } from '../types/type-cache.ts'
-import { ticksOfTiming } from './cron-ticks.ts'
 
 /** A schedule as a caller asks for it. The caller has already validated each field, including the cron expression. */
 export type ScheduleRequest = {

@@ -7,7 +7,7 @@ import {
   ticksAt,
   ticksEvery,
 } from '../../../shared/core/schedule/due-ticks.ts'
-import { cronTicks } from '../../../shared/runtime/schedule/cron-ticks.ts'
+import { cronTicks } from '../../../shared/cron/cron-ticks.ts'
 
 const ANCHOR = 1_000_000
 const SECOND = 1_000

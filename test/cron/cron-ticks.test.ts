@@ -1,8 +1,8 @@
 import { Cron } from 'croner'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { cronProblem, cronTicks } from '../../../shared/runtime/schedule/cron-ticks.ts'
-import { createWallClock, isTimezone } from '../../../shared/runtime/schedule/wall-clock.ts'
+import { cronProblem, cronTicks } from '../../shared/cron/cron-ticks.ts'
+import { createWallClock, isTimezone } from '../../shared/cron/wall-clock.ts'
 
 const DAY = 86_400_000
 
