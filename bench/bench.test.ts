@@ -2,6 +2,7 @@ import { afterAll, beforeAll, it } from 'vitest'
 import { aWorkerFleet } from '../test/support/workers/worker-fleet.ts'
 import { chordRow } from './chord.ts'
 import { devRows } from './dev.ts'
+import { firstViewRows } from './first-view.ts'
 import { flowControlRows } from './flow-control.ts'
 import { memoryRows } from './memory.ts'
 import { type Row, tableOf } from './row.ts'
@@ -27,4 +28,5 @@ it('takeover', async () => void rows.push(await takeoverRow(fleet)))
 it('chord', async () => void rows.push(await chordRow(fleet)))
 it('flow control', async () => void rows.push(...(await flowControlRows(fleet))))
 it('baton dev', async () => void rows.push(...(await devRows())))
+it('dashboard', async () => void rows.push(...(await firstViewRows())))
 it('memory', async () => void rows.push(...(await memoryRows())))

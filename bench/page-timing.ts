@@ -1,7 +1,7 @@
 import type { Browser } from 'playwright-core'
 import { quantile } from './row.ts'
 
-/** What a reader meets who opens a page with an empty cache. Times are in ms since the navigation began. */
+/** What a reader meets on opening a page with an empty cache. Times are in ms since the navigation began. */
 export type PageTiming = {
   /** First contentful paint. */
   readonly firstPaintMs: number

@@ -3,7 +3,7 @@ export type Row = {
   readonly name: string
   readonly value: number
   /** The unit of both figures and of the bound. @default 'ms' */
-  readonly unit?: 'ms' | 'MB'
+  readonly unit?: 'ms' | 'MB' | 'KB' | 'points'
   readonly control: { readonly name: string; readonly value: number }
   /** What must hold: the largest value, or the largest ratio of value and control. */
   readonly bound?: { readonly of: 'value' | 'ratio'; readonly max: number }
@@ -14,7 +14,7 @@ const COLUMNS = ['what', 'measured', 'control', 'measured', 'ratio', 'must hold'
 /** The table of `npm run bench`, as Markdown. Its bounds hold for a machine that does nothing else. */
 export function tableOf(rows: readonly Row[]): string {
   const cells = rows.map(({ name, value, control, bound, unit = 'ms' }) => {
-    const inUnit = unit === 'MB' ? inMb : inMs
+    const inUnit = unit === 'ms' ? inMs : (figure: number) => `${Math.round(figure)} ${unit}`
     const ratio = `${(value / control.value).toFixed(2)} ×`
     return [name, inUnit(value), control.name, inUnit(control.value), ratio, boundOf(bound, inUnit)]
   })
@@ -25,10 +25,6 @@ export function tableOf(rows: readonly Row[]): string {
 function boundOf(bound: Row['bound'], inUnit: (value: number) => string): string {
   if (!bound) return '–'
   return bound.of === 'ratio' ? `≤ ${bound.max} ×` : `≤ ${inUnit(bound.max)}`
-}
-
-function inMb(value: number): string {
-  return `${Math.round(value)} MB`
 }
 
 function inMs(value: number): string {

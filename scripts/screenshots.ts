@@ -24,6 +24,7 @@ const { values } = parseArgs({
 /** What is asked for last, such as a sentence, has been drawn after this time. */
 const DRAWN_MS = 800
 const TEXT = 'The baton passes from hand to hand.'
+let nextNews = 1
 /** Tasks whose messages are given up. */
 const LOST_KEYS = ['letter-17', 'letter-18', 'letter-19']
 const SIZES = { desktop: { width: 1360, height: 850 }, phone: { width: 390, height: 844 } } as const
@@ -58,6 +59,7 @@ async function takeAll(of: Browser, colorScheme: 'light' | 'dark', size: keyof t
   for (const [name, path] of Object.entries(pages)) {
     await page.goto(path)
     await page.locator('h1').waitFor()
+    if (name === 'events') await causeEvents(page)
     await page.locator('main').locator('.card, .rows, .note').first().waitFor()
     await nothingLoads(page)
     await page.waitForTimeout(DRAWN_MS)
@@ -65,6 +67,13 @@ async function takeAll(of: Browser, colorScheme: 'light' | 'dark', size: keyof t
     await page.screenshot({ path: join(values.out, `${name}-${colorScheme}-${size}.png`) })
   }
   await context.close()
+}
+
+/** The page of events shows those that happen while it is open. */
+async function causeEvents(page: Page): Promise<void> {
+  await page.getByText('Live', { exact: true }).first().waitFor({ state: 'attached' })
+  for (let nth = 0; nth < 5; nth++) await publish('word-count', `news-${nextNews++}`)
+  await page.getByText('task.succeeded').nth(4).waitFor()
 }
 
 /** Waits until no part of the page stands for what is still loading. Below a list such a part stands for its further pages. */

@@ -71,7 +71,7 @@ export function createOwners(hasType: (name: string) => boolean): Owners {
     follow: (trace, isOwn) => {
       const root = rootOf(trace)
       const chain = { isOwn, owners: new Set<string>() }
-      // The header comes from the caller, who may send any text.
+      // The header comes from the caller, and may be any text.
       if (root !== '') chains.set(root, chain)
       return {
         end: () => {

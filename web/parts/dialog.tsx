@@ -97,7 +97,7 @@ function useFormState(): FormState {
 
 export type Stale = { readonly error: unknown; readonly onStartOver: () => Promise<void> }
 
-/** Tells who was faster. What the reader has written stays until they start over. */
+/** Says by the API's words which person was faster. What the reader has written stays until the reader starts over. */
 function StaleNote({ error, onStartOver }: Stale) {
   return (
     <div className="stale-note" role="alert">

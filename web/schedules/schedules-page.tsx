@@ -88,7 +88,7 @@ function ScheduleRow({ schedule }: { readonly schedule: ApiSchedule }) {
         {lastError && <span className="bad isolated">{lastError.message}</span>}
         <LastChange operations={schedule.operations} />
       </td>
-      <td className="soft" data-label="Ticks">
+      <td className="soft wide-cell" data-label="Ticks">
         {ticksText(schedule)}
       </td>
       <td data-label="Task">

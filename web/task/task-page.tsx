@@ -139,6 +139,7 @@ function Details({ task }: { readonly task: ApiTask }) {
           ]}
         />
       </Card>
+      <TaskCostCard task={task} />
       <Card title="Relations">
         <Facts rows={relationsOf(task)} />
       </Card>
@@ -156,7 +157,6 @@ function Details({ task }: { readonly task: ApiTask }) {
           ]}
         />
       </Card>
-      <TaskCostCard task={task} />
       <Operations operations={task.operations} />
     </aside>
   )
