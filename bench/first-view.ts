@@ -6,8 +6,8 @@ import type { Row } from './row.ts'
 const VIEWS = 7
 const TYPES = 12
 const TASKS_OF_TYPE = 10
-/** What stands on the overview once its answers are there. */
-const CONTENT = '.tiles'
+/** The overview is drawn without its counts. What needs attention follows from them. */
+const MARKS = { content: '.tiles', whole: '.attention ul, .all-well' }
 
 /** Measures what a reader meets on opening the overview with an empty cache. Without Chromium there are no rows. */
 export async function firstViewRows(): Promise<Row[]> {
@@ -19,7 +19,7 @@ export async function firstViewRows(): Promise<Row[]> {
       const tasks = Array.from({ length: TASKS_OF_TYPE }, () => ({ type: `type-${nth}`, input: {} }))
       await system.call('POST', '/v1/tasks/batch', { tasks })
     }
-    return rowsOf(await timePage(browser, system.cloud.apiUrl, CONTENT, VIEWS))
+    return rowsOf(await timePage(browser, system.cloud.apiUrl, MARKS, VIEWS))
   } finally {
     await browser.close()
     await system.stop()
@@ -32,12 +32,8 @@ function rowsOf(timing: Awaited<ReturnType<typeof timePage>>): Row[] {
   return [
     { name: 'dashboard: first contentful paint', value: timing.firstPaintMs, control: document, bound },
     { name: 'dashboard: largest contentful paint', value: timing.largestPaintMs, control: document, bound },
-    {
-      name: `dashboard: overview of ${TYPES} types with all its answers`,
-      value: timing.contentMs,
-      control: document,
-      bound,
-    },
+    { name: `dashboard: overview of ${TYPES} types`, value: timing.contentMs, control: document, bound },
+    { name: 'dashboard: overview with its counts', value: timing.wholeMs, control: document },
     { name: 'dashboard: total blocking time', value: timing.blockedMs, control: document },
     {
       name: 'dashboard: layout shift of the first view, times 1,000',

@@ -9,6 +9,8 @@ export type PageTiming = {
   readonly largestPaintMs: number
   /** When the content stood on the page, in place of what is shown while it loads. */
   readonly contentMs: number
+  /** When the content had all its answers. */
+  readonly wholeMs: number
   /** Total blocking time: what each task of the page's thread took beyond 50 ms, after the first paint. */
   readonly blockedMs: number
   /** Cumulative layout shift. */
@@ -24,29 +26,32 @@ export type PageTiming = {
 /** What was drawn last, such as a chart, may still shift the page for so long. */
 const SETTLING_MS = 1_500
 
+/** What stands on a page: `content` when it is drawn first, and `whole` when it has all its answers. Both are selectors. */
+export type Marks = { readonly content: string; readonly whole: string }
+
 /** Opens a page several times, each time with an empty cache, and returns the median of each figure. */
 export async function timePage(
   browser: Browser,
   url: string,
-  content: string,
+  marks: Marks,
   times: number,
 ): Promise<PageTiming> {
   const timings: PageTiming[] = []
   // The first visit is not counted: it starts processes and compiles code.
   for (let nth = -1; nth < times; nth++) {
-    const timing = await timeOnce(browser, url, content)
+    const timing = await timeOnce(browser, url, marks)
     if (nth >= 0) timings.push(timing)
   }
   return medianOf(timings)
 }
 
-async function timeOnce(browser: Browser, url: string, content: string): Promise<PageTiming> {
+async function timeOnce(browser: Browser, url: string, marks: Marks): Promise<PageTiming> {
   const context = await browser.newContext({ viewport: { width: 1360, height: 850 } })
   try {
     const page = await context.newPage()
-    await page.addInitScript(observing(content))
+    await page.addInitScript(observing(marks))
     await page.goto(url)
-    await page.locator(content).first().waitFor()
+    await page.locator(marks.whole).first().waitFor()
     await page.waitForTimeout(SETTLING_MS)
     return await page.evaluate<PageTiming>(READING)
   } finally {
@@ -55,19 +60,20 @@ async function timeOnce(browser: Browser, url: string, content: string): Promise
 }
 
 /** Runs in the page before its own code. The page has the types of a browser, which this project has not. */
-const observing = (content: string) => `
-  const seen = { largestPaintMs: 0, contentMs: 0, layoutShift: 0, tasks: [] }
+const observing = ({ content, whole }: Marks) => `
+  const seen = { largestPaintMs: 0, contentMs: 0, wholeMs: 0, layoutShift: 0, tasks: [] }
   window.seen = seen
   const on = (type, take) =>
     new PerformanceObserver(list => list.getEntries().forEach(take)).observe({ type, buffered: true })
   on('largest-contentful-paint', ({ startTime }) => { seen.largestPaintMs = startTime })
   on('layout-shift', ({ value }) => { seen.layoutShift += value })
   on('longtask', ({ startTime, duration }) => seen.tasks.push([startTime, duration]))
-  const look = () => {
-    if (document.querySelector(${JSON.stringify(content)})) seen.contentMs = performance.now()
-    else requestAnimationFrame(look)
+  const note = (selector, name) => {
+    if (document.querySelector(selector)) seen[name] = performance.now()
+    else requestAnimationFrame(() => note(selector, name))
   }
-  look()`
+  note(${JSON.stringify(content)}, 'contentMs')
+  note(${JSON.stringify(whole)}, 'wholeMs')`
 
 const READING = `(() => {
   const firstPaintMs = performance.getEntriesByName('first-contentful-paint')[0].startTime
@@ -97,6 +103,7 @@ function medianOf(timings: readonly PageTiming[]): PageTiming {
     firstPaintMs: median('firstPaintMs'),
     largestPaintMs: median('largestPaintMs'),
     contentMs: median('contentMs'),
+    wholeMs: median('wholeMs'),
     blockedMs: median('blockedMs'),
     layoutShift: median('layoutShift'),
     transferredBytes: median('transferredBytes'),

@@ -13,8 +13,10 @@ const FIRST_QUESTIONS = [
   '/v1/activity?limit=100',
   '/v1/schedules?limit=100',
   '/v1/workers?limit=100',
-  '/v1/counts?atMost=1000&limit=100',
 ]
+const LAST_QUESTION = '/v1/counts?atMost=1000&limit=100'
+
+const addressOf = (path: string) => new URL(path, location.href).href
 
 if (location.pathname === '/' && document.visibilityState !== 'hidden')
-  askEarly(FIRST_QUESTIONS.map(path => new URL(path, location.href).href))
+  askEarly(FIRST_QUESTIONS.map(addressOf), addressOf(LAST_QUESTION))

@@ -74,7 +74,57 @@ describe.skipIf(chromiumPath === undefined)('the dashboard', () => {
     await page.getByRole('table').first().waitFor()
     await page.waitForTimeout(1_000)
 
-    expect(await page.evaluate('globalThis.moved')).toBeLessThan(0.01)
+    expect(await page.evaluate('globalThis.moved')).toBe(0)
+  })
+
+  it('asks nothing in vain before the code of the overview is there', async () => {
+    const { page } = await openReader(browser, system.cloud.apiUrl)
+
+    await page.goto('/')
+    await page.getByRole('table').first().waitFor()
+
+    expect(await page.evaluate('globalThis.earlyAnswers.size')).toBe(0)
+  })
+
+  it('shows what each type and each task would cost', async () => {
+    const { page } = await openReader(browser, system.cloud.apiUrl)
+    const id = await system.publish({ type: 'probe', key: 'costs', input: {} })
+    await system.taskWhen(id, ({ status }) => status === 'succeeded')
+
+    await page.goto(`/tasks/${encodeURIComponent(id)}`)
+    const card = page.getByRole('region', { name: 'Cost on AWS' })
+    await card.getByText('A million like it').waitFor()
+    await page.goto('/types')
+    await page.getByRole('columnheader', { name: 'Per million' }).waitFor()
+
+    const row = page.getByRole('row').filter({ has: page.getByRole('link', { name: 'probe', exact: true }) })
+    await row.getByText('$').first().waitFor()
+  })
+
+  it('says that the cost of a task is not kept', async () => {
+    const { page } = await openReader(browser, system.cloud.apiUrl)
+    const id = await system.publish({ type: 'probe', key: 'forgotten', input: {} })
+    await page.route('**/local/cost?task=*', route => route.fulfill({ json: {} }))
+
+    await page.goto(`/tasks/${encodeURIComponent(id)}`)
+
+    await page.getByText('Not kept').waitFor()
+  })
+
+  it('shows no cost where nothing meters, and does not ask for it again', async () => {
+    const { page } = await openReader(browser, system.cloud.apiUrl)
+    let asked = 0
+    await page.route('**/local/cost*', route => {
+      asked += 1
+      return route.fulfill({ status: 404, json: { status: 404 } })
+    })
+
+    await page.goto('/')
+    await page.getByRole('table').first().waitFor()
+
+    expect(await page.getByText('Cost on AWS').count()).toBe(0)
+    expect(await page.getByRole('columnheader', { name: 'Per million' }).count()).toBe(0)
+    expect(asked).toBe(1)
   })
 })
 

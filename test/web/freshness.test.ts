@@ -98,6 +98,41 @@ describe('the connection', () => {
     expect(await send('/v1/types')).toBe('polling')
   })
 
+  it('gives the answer to a question that was asked early once, and then asks', async () => {
+    const { watchedFetch } = await import('../../web/api/connection.ts')
+    const address = 'http://system.test/v1/types?limit=100'
+    vi.stubGlobal('earlyAnswers', new Map([[address, Promise.resolve(new Response('early'))]]))
+    answers = () => new Response('asked')
+    const textOf = async (request: Request) => (await watchedFetch(request)).text()
+
+    expect(await textOf(new Request(address, { method: 'POST' }))).toBe('asked')
+    expect(await textOf(new Request(address))).toBe('early')
+    expect(await textOf(new Request(address))).toBe('asked')
+  })
+
+  it('breaks when a question that was asked early had no answer', async () => {
+    const { connection, watchedFetch } = await import('../../web/api/connection.ts')
+    const failed = Promise.reject(new TypeError('fetch failed'))
+    failed.catch(() => {})
+    vi.stubGlobal('earlyAnswers', new Map([['http://system.test/v1/types', failed]]))
+
+    await watchedFetch(new Request('http://system.test/v1/types')).catch(() => {})
+
+    expect(connection.get()).toBe('broken')
+  })
+
+  it('tells a forbidden event stream from none', async () => {
+    const { isStreamForbidden } = await import('../../web/api/connection.ts')
+    answers = () => new Response('{}', { status: 501 })
+    await send('/v1/events')
+    expect(isStreamForbidden.get()).toBe(false)
+
+    answers = () => new Response('{}', { status: 403 })
+    await send('/v1/events')
+
+    expect(isStreamForbidden.get()).toBe(true)
+  })
+
   test('breaks with the system, and is live again only with the stream', async () => {
     await send('/v1/events')
     answers = () => {

@@ -1,6 +1,7 @@
 import { describe, expect, it, test } from 'vitest'
 import { parseSearch, stringifySearch } from '../../web/api/search.ts'
 import { graphOf } from '../../web/canvases/graph.ts'
+import { ownUsd, ratesOfAll, ratesOfType } from '../../web/cost/cost.ts'
 import { searchedPart, tasksOfGroup } from '../../web/failures/searched-part.ts'
 import { attentionOf } from '../../web/overview/attention.ts'
 import { duration, relative, visible } from '../../web/parts/format.ts'
@@ -15,6 +16,37 @@ const run = (from: number, to: number | undefined, state: string) => ({
   ...(to === undefined ? { leaseUntil: at(from + 15) } : { endedAt: at(to) }),
 })
 const task = (more: object) => ({ createdAt: at(0), dueAt: at(0), runs: [], ...more }) as never
+
+describe('the cost', () => {
+  const now = Date.parse(at(3_600))
+  const slot = { at: now, published: 0, started: 0, succeeded: 3, failed: 1, cancelled: 0, lateMs: undefined }
+  const cost = {
+    from: at(0),
+    usd: 4,
+    minutes: [
+      { at: at(0), usd: 3 },
+      { at: at(1_800), usd: 1 },
+    ],
+    types: [
+      { type: 'mail', usd: 2, lastHourUsd: 2 },
+      { type: 'canvas', usd: 1, lastHourUsd: 1 },
+    ],
+  }
+
+  it('of a million tasks and of a day follows from the metered part of the last hour', () => {
+    expect(ratesOfType(cost, 'mail', [slot], now)).toEqual({ perMillion: 500_000, perDay: 48 })
+    expect(ratesOfAll(cost, [slot], now)).toEqual({ perMillion: 1_000_000, perDay: 96 })
+  })
+
+  it('of a type without ended tasks has no cost per million, and one without usage has none', () => {
+    expect(ratesOfType(cost, 'mail', [], now)).toEqual({ perMillion: undefined, perDay: 48 })
+    expect(ratesOfType(cost, 'pay', [slot], now)).toBeUndefined()
+  })
+
+  it('of no type is what remains beside the types on the page', () => {
+    expect(ownUsd(cost, ['mail'])).toBe(2)
+  })
+})
 
 describe('the timeline', () => {
   it('has a lane for the waits and one for each run, in the order of their starts', () => {

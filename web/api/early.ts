@@ -8,18 +8,26 @@ declare global {
   var earlyAnswers: Map<string, Promise<Response>> | undefined
 }
 
-/** Asks these questions of the API ahead of the code that needs their answers. */
-export function askEarly(addresses: readonly string[]): void {
-  globalThis.earlyAnswers = new Map(addresses.map(address => [address, askOne(address)]))
+/**
+ * Asks these questions of the API ahead of the code that needs their answers. The last one, which takes longest, is asked when the others
+ * are answered: the page can be drawn without it.
+ */
+export function askEarly(first: readonly string[], last: string): void {
+  const answers = first.map(askOne)
+  const lastAnswer = Promise.allSettled(answers).then(() => askOne(last))
+  const asked = [
+    ...first.map((address, nth) => [address, answers[nth]] as const),
+    [last, lastAnswer] as const,
+  ]
+  globalThis.earlyAnswers = new Map(asked.flatMap(([address, answer]) => (answer ? [[address, answer]] : [])))
+  // The page reports a failure when it takes the answer.
+  for (const answer of globalThis.earlyAnswers.values()) answer.catch(() => {})
 }
 
 function askOne(address: string): Promise<Response> {
   const request = new Request(address)
   prove(request)
-  const answer = fetch(request)
-  // The page reports the failure when it takes the answer.
-  answer.catch(() => {})
-  return answer
+  return fetch(request)
 }
 
 /** The early answer to this request. Each is given once; undefined when there is none. */

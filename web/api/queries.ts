@@ -10,6 +10,7 @@ import type { Page } from '../../shared/api/scalars.ts'
 import type { ApiTask, ListFilter } from '../../shared/api/tasks.ts'
 import type { Counts } from '../../shared/api/types.ts'
 import { ask, askLocal, baton, isStatus } from './baton.ts'
+import type { Cost, TaskCost } from './cost-answers.ts'
 import { type TaskPage, taskPage } from './merged-lists.ts'
 import { ACTIVITY_MS, COUNTED_MAX, MANY_COUNTS_MS, OPEN_MS, PACE_MS, SLOW_MS } from './paces.ts'
 
@@ -183,18 +184,6 @@ export const costQuery = queryOptions({
   ...whereMetered(SLOW_MS),
 })
 
-/** The metered cost since `from`, in USD at AWS list prices, in all, for each of the last minutes, and for each type. */
-export type Cost = {
-  readonly from: string
-  readonly usd: number
-  readonly minutes: ReadonlyArray<{ readonly at: string; readonly usd: number }>
-  readonly types: ReadonlyArray<{
-    readonly type: string
-    readonly usd: number
-    readonly lastHourUsd: number
-  }>
-}
-
 /** What one task would cost on AWS. Undefined where nothing meters. */
 export const taskCostQuery = ({ id, finishedAt }: ApiTask) =>
   queryOptions({
@@ -203,17 +192,14 @@ export const taskCostQuery = ({ id, finishedAt }: ApiTask) =>
     ...whereMetered(finishedAt === undefined ? OPEN_MS : SLOW_MS),
   })
 
-/** The cost of a task in USD, and what it has used. Both are missing when the meter has forgotten the task. */
-export type TaskCost = {
-  readonly usd?: number
-  readonly usage?: Readonly<
-    Record<'writeUnits' | 'readUnits' | 'sqsRequests' | 'apiRequests' | 'invocations' | 'gbMs', number>
-  >
-}
-
 /** Where nothing meters, nothing is asked again. */
 function whereMetered(paceMs: number) {
-  return paced((data: unknown) => (data === null ? undefined : paceMs))
+  const isUnmetered = (data: unknown) => data === null
+  return {
+    staleTime: ({ state }: { readonly state: { readonly data: unknown } }) =>
+      isUnmetered(state.data) ? Number.POSITIVE_INFINITY : PACE_MS,
+    ...paced((data: unknown) => (isUnmetered(data) ? undefined : paceMs)),
+  }
 }
 
 /** Whether the system serves a page with the reference of its API. */

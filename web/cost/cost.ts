@@ -1,4 +1,4 @@
-import type { Cost } from '../api/queries.ts'
+import type { Cost } from '../api/cost-answers.ts'
 import type { Slot } from '../charts/series.ts'
 
 /**

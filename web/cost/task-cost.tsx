@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import type { ApiTask } from '../../shared/api/tasks.ts'
-import { type TaskCost, taskCostQuery } from '../api/queries.ts'
+import type { TaskCost } from '../api/cost-answers.ts'
+import { taskCostQuery } from '../api/queries.ts'
 import { Facts } from '../parts/facts.tsx'
 import { number, usd } from '../parts/format.ts'
 import { Card } from '../parts/page.tsx'

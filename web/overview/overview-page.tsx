@@ -18,6 +18,7 @@ import { Acting } from '../parts/acting.tsx'
 import { useAction } from '../parts/action.ts'
 import { Button } from '../parts/button.tsx'
 import { sumText } from '../parts/count.tsx'
+import { number } from '../parts/format.ts'
 import { Empty, Failure, Loading } from '../parts/notes.tsx'
 import { Card, Page } from '../parts/page.tsx'
 import { STATUSES, toneOf } from '../parts/status.tsx'
@@ -36,9 +37,8 @@ export function OverviewPage() {
   }
   const failed = Object.values(known).find(({ error, data }) => error && !data)
   const { types, counts, activity, schedules, workers, cost } = known
-  // Drawn piece by piece, the page would jump, and would call a type unserved whose worker is not known yet.
-  const isWhole =
-    types.data && counts.data && activity.data && schedules.data && workers.data && cost.data !== undefined
+  // Drawn piece by piece, the page would jump. Counts take longest, and what they fill has its size without them.
+  const isWhole = types.data && activity.data && schedules.data && workers.data && cost.data !== undefined
   return (
     <Page title="Overview">
       {failed && <Failure error={failed.error} onRetry={failed.refetch} />}
@@ -46,7 +46,7 @@ export function OverviewPage() {
       {isWhole && (
         <Overview
           types={types.data}
-          counts={new Map(counts.data.map(one => [one.type, one.counts]))}
+          counts={counts.data && new Map(counts.data.map(one => [one.type, one.counts]))}
           activity={activity.data}
           schedules={schedules.data}
           workers={workers.data}
@@ -57,7 +57,10 @@ export function OverviewPage() {
   )
 }
 
-type Known = Parameters<typeof attentionOf>[0] & Pick<Parameters<typeof TypesTable>[0], 'activity' | 'cost'>
+type Known = Omit<Parameters<typeof attentionOf>[0], 'counts'> & {
+  /** Undefined until they are counted. */
+  readonly counts: ReadonlyMap<string, Counts> | undefined
+} & Pick<Parameters<typeof TypesTable>[0], 'activity' | 'cost'>
 
 function Overview({ activity, cost, ...known }: Known) {
   const { types, counts } = known
@@ -70,19 +73,21 @@ function Overview({ activity, cost, ...known }: Known) {
   const slots = slotsOf(activity.items, activity.from, activity.to)
   return (
     <>
-      <Totals counts={[...counts.values()]} />
-      <NeedsAttention items={attentionOf(known)} />
+      <Totals counts={counts && [...counts.values()]} />
+      <div className={cost ? 'watch with-cost' : 'watch'}>
+        <NeedsAttention items={counts && attentionOf({ ...known, counts })} />
+        <CostCard slots={slots} types={types.map(({ type }) => type)} />
+      </div>
       <div className="charts">
         <ThroughputChart slots={slots} />
         <LatenessChart slots={slots} />
-        <CostCard slots={slots} types={types.map(({ type }) => type)} />
       </div>
-      <TypesTable title="Types" types={types} counts={counts} activity={activity} cost={cost} />
+      <TypesTable title="Types" types={types} counts={counts ?? new Map()} activity={activity} cost={cost} />
     </>
   )
 }
 
-function Totals({ counts }: { readonly counts: readonly Counts[] }) {
+function Totals({ counts }: { readonly counts: readonly Counts[] | undefined }) {
   return (
     <div className="tiles">
       {STATUSES.map(status => (
@@ -91,23 +96,26 @@ function Totals({ counts }: { readonly counts: readonly Counts[] }) {
             <span className="dot" aria-hidden />
             {status}
           </span>
-          <strong>{sumText(counts.map(one => one[status]))}</strong>
+          <strong>{counts ? sumText(counts.map(one => one[status])) : '–'}</strong>
         </Link>
       ))}
     </div>
   )
 }
 
-function NeedsAttention({ items }: { readonly items: readonly Attention[] }) {
+/** Its height does not depend on what it shows: a long list scrolls in it. Undefined while it is not known. */
+function NeedsAttention({ items }: { readonly items: readonly Attention[] | undefined }) {
   return (
     <div className="attention">
-      <Card title="Needs attention">
-        {items.length === 0 ? (
+      <Card title="Needs attention" tools={items && items.length > 1 && <AttentionCount items={items} />}>
+        {items === undefined && <Loading rows={2} />}
+        {items?.length === 0 && (
           <p className="all-well">
             <CircleCheck size={18} aria-hidden />
             Nothing stands still, and nothing has failed.
           </p>
-        ) : (
+        )}
+        {items && items.length > 0 && (
           <ul>
             {items.map(item => (
               <li key={item.id}>
@@ -123,6 +131,10 @@ function NeedsAttention({ items }: { readonly items: readonly Attention[] }) {
       </Card>
     </div>
   )
+}
+
+function AttentionCount({ items }: { readonly items: readonly Attention[] }) {
+  return <span className="faint">{number(items.length)}</span>
 }
 
 function AttentionAction({ action }: Pick<Attention, 'action'>) {
