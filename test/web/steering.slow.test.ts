@@ -155,55 +155,6 @@ describe.skipIf(chromiumPath === undefined)('a reader', () => {
     expect(await page.getByRole('dialog').getByRole('button', { name: 'Retry' }).isDisabled()).toBe(true)
   })
 
-  it('leaves a failed task alone that another person has changed meanwhile', async () => {
-    await system.call('PUT', '/v1/types/lost', { kind: 'http' })
-    const id = await system.publish({ type: 'lost', key: 'twice', retry: { maxRetries: 0 } })
-    const { body } = await system.call('POST', '/v1/claims', { type: 'lost', workerId: 'w1', waitMs: 20_000 })
-    const [{ run }] = body.claims
-    await system.call('POST', `/v1/tasks/${id}/runs/${run.id}/fail`, {
-      fence: run.fence,
-      error: { name: 'Error', message: 'the stamp is missing' },
-    })
-    const sent: unknown[] = []
-    await page.route('**/retry', async (route, request) => {
-      sent.push(request.postDataJSON())
-      await system.call('POST', `/v1/tasks/${id}/retry`, {})
-      await route.continue()
-    })
-    await page.goto('/failures')
-    const row = page.getByRole('row').filter({ hasText: 'the stamp is missing' })
-
-    await row.getByRole('button', { name: 'Retry all' }).click()
-    await page.getByRole('dialog').getByRole('button', { name: 'Retry' }).click()
-
-    await page.getByText('Retry: 0 of 1 done').waitFor()
-    await page.getByText('1 task refused').click()
-    await page.getByText('not the one in ifRevision').first().waitFor()
-    expect(sent).toEqual([{ ifRevision: expect.any(Number) }])
-    expect((await system.call('GET', `/v1/tasks/${id}`)).body.operations).toHaveLength(1)
-  })
-
-  it('is told that another person has changed the type that is edited, and starts over', async () => {
-    await system.call('PUT', '/v1/types/edited', { kind: 'http', shards: 2 })
-    await page.goto('/types/edited')
-    await press('Edit')
-    const text = page.getByRole('dialog').getByRole('textbox', { name: 'Configuration' })
-    await text.fill('{"kind": "http", "shards": 2, "events": true}')
-    await system.call('PUT', '/v1/types/edited', { kind: 'http', shards: 2, ordering: 'priority' })
-
-    await press('Save')
-    const note = page.getByRole('dialog').getByRole('alert')
-    await note.getByText('changed it last').waitFor()
-    expect(await text.inputValue()).toContain('events')
-    await press('Start over from the present state')
-    await expect.poll(() => text.inputValue()).toContain('"ordering": "priority"')
-    await text.fill('{"kind": "http", "shards": 2, "events": true}')
-    await press('Save')
-
-    await told('edited was changed')
-    expect((await system.call('GET', '/v1/types/edited')).body).toMatchObject({ events: true })
-  })
-
   it('sees that what is shown is old while its questions are refused', async () => {
     await page.goto('/types/by-hand')
     await page.getByRole('region', { name: 'Lateness' }).waitFor()
@@ -274,25 +225,6 @@ describe.skipIf(chromiumPath === undefined)('a reader', () => {
     await told('nightly was changed')
 
     expect((await system.call('GET', '/v1/schedules/nightly')).body.everyMs).toBe(3_600_000)
-  })
-
-  it('does not replace a schedule that another person has just created', async () => {
-    await page.route('**/v1/schedules?*', route => route.fulfill({ json: { items: [] } }))
-    await page.goto('/schedules')
-    await press('New schedule')
-    await page.getByLabel('Name').fill('weekly')
-    await page
-      .getByRole('textbox', { name: 'Schedule' })
-      .fill('{"everyMs": 60000, "task": {"type": "letter"}}')
-    await system.call('PUT', '/v1/schedules/weekly', {
-      cron: '0 3 * * 1',
-      task: { type: 'letter', input: {} },
-    })
-
-    await press('Create')
-
-    await page.getByText('There is a schedule weekly already.').waitFor()
-    expect((await system.call('GET', '/v1/schedules/weekly')).body.cron).toBe('0 3 * * 1')
   })
 
   it('is told why a member of a canvas is not published yet', async () => {

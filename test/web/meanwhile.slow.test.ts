@@ -1,0 +1,100 @@
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { LocalSystem } from '../support/local-system/local-system.ts'
+import { chromiumPath, openBrowser, openReader } from '../support/web/browser.ts'
+import { startSystemWithDashboard } from '../support/web/dashboard.ts'
+
+/** What a reader meets when another person changes the same thing meanwhile. */
+
+let system: LocalSystem
+let browser: Browser
+let page: Page
+
+const press = (name: string) => page.getByRole('button', { name, exact: true }).first().click()
+const told = (text: string) => page.locator('.toasts').getByText(text).first().waitFor()
+
+describe.skipIf(chromiumPath === undefined)('a reader', () => {
+  beforeAll(async () => {
+    ;[system, browser] = await Promise.all([startSystemWithDashboard(), openBrowser()])
+    await system.call('PUT', '/v1/types/letter', { kind: 'http' })
+  })
+
+  beforeEach(async () => {
+    await page?.unrouteAll({ behavior: 'ignoreErrors' })
+    await page?.context().close()
+    page = (await openReader(browser, system.cloud.apiUrl)).page
+  })
+
+  afterAll(async () => {
+    await browser?.close()
+    await system?.stop()
+  })
+
+  it('leaves a failed task alone that another person has changed meanwhile', async () => {
+    await system.call('PUT', '/v1/types/lost', { kind: 'http' })
+    const id = await system.publish({ type: 'lost', key: 'twice', retry: { maxRetries: 0 } })
+    const { body } = await system.call('POST', '/v1/claims', { type: 'lost', workerId: 'w1', waitMs: 20_000 })
+    const [{ run }] = body.claims
+    await system.call('POST', `/v1/tasks/${id}/runs/${run.id}/fail`, {
+      fence: run.fence,
+      error: { name: 'Error', message: 'the stamp is missing' },
+    })
+    const sent: unknown[] = []
+    await page.route('**/retry', async (route, request) => {
+      sent.push(request.postDataJSON())
+      await system.call('POST', `/v1/tasks/${id}/retry`, {})
+      await route.continue()
+    })
+    await page.goto('/failures')
+    const row = page.getByRole('row').filter({ hasText: 'the stamp is missing' })
+
+    await row.getByRole('button', { name: 'Retry all' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Retry' }).click()
+
+    await page.getByText('Retry: 0 of 1 done').waitFor()
+    await page.getByText('1 task refused').click()
+    await page.getByText('not the one in ifRevision').first().waitFor()
+    expect(sent).toEqual([{ ifRevision: expect.any(Number) }])
+    expect((await system.call('GET', `/v1/tasks/${id}`)).body.operations).toHaveLength(1)
+  })
+
+  it('is told that another person has changed the type that is edited, and starts over', async () => {
+    await system.call('PUT', '/v1/types/edited', { kind: 'http', shards: 2 })
+    await page.goto('/types/edited')
+    await press('Edit')
+    const text = page.getByRole('dialog').getByRole('textbox', { name: 'Configuration' })
+    await text.fill('{"kind": "http", "shards": 2, "events": true}')
+    await system.call('PUT', '/v1/types/edited', { kind: 'http', shards: 2, ordering: 'priority' })
+
+    await press('Save')
+    const note = page.getByRole('dialog').getByRole('alert')
+    await note.getByText('changed it last').waitFor()
+    expect(await text.inputValue()).toContain('events')
+    await press('Start over from the present state')
+    await expect.poll(() => text.inputValue()).toContain('"ordering": "priority"')
+    await text.fill('{"kind": "http", "shards": 2, "events": true}')
+    await press('Save')
+
+    await told('edited was changed')
+    expect((await system.call('GET', '/v1/types/edited')).body).toMatchObject({ events: true })
+  })
+
+  it('does not replace a schedule that another person has just created', async () => {
+    await page.route('**/v1/schedules?*', route => route.fulfill({ json: { items: [] } }))
+    await page.goto('/schedules')
+    await press('New schedule')
+    await page.getByLabel('Name').fill('weekly')
+    await page
+      .getByRole('textbox', { name: 'Schedule' })
+      .fill('{"everyMs": 60000, "task": {"type": "letter"}}')
+    await system.call('PUT', '/v1/schedules/weekly', {
+      cron: '0 3 * * 1',
+      task: { type: 'letter', input: {} },
+    })
+
+    await press('Create')
+
+    await page.getByText('There is a schedule weekly already.').waitFor()
+    expect((await system.call('GET', '/v1/schedules/weekly')).body.cron).toBe('0 3 * * 1')
+  })
+})
