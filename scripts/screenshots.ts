@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
@@ -9,6 +9,7 @@ import { createTerminal } from '../cli/dev/terminal/terminal.ts'
 import type { LocalCloud } from '../local/cloud.ts'
 import { freshDashboard } from './build/dashboard.ts'
 import { runDemonstration } from './demonstration/demonstration.ts'
+import { smallerPng } from './smaller-png.ts'
 
 /**
  * `node scripts/screenshots.ts`: takes a picture of each page of the dashboard, in both themes and both sizes. They show a system of its own
@@ -64,7 +65,8 @@ async function takeAll(of: Browser, colorScheme: 'light' | 'dark', size: keyof t
     await nothingLoads(page)
     await page.waitForTimeout(DRAWN_MS)
     await nothingLoads(page)
-    await page.screenshot({ path: join(values.out, `${name}-${colorScheme}-${size}.png`) })
+    const file = join(values.out, `${name}-${colorScheme}-${size}.png`)
+    writeFileSync(file, smallerPng(await page.screenshot()))
   }
   await context.close()
 }

@@ -128,7 +128,10 @@ function ConnectionState() {
   return (
     <span className="status connection" data-tone={tone} role="status">
       <span className="dot" aria-hidden />
-      <span className="connection-text">{text}</span>
+      {/* A page that connects within a moment shows its dot alone, so that no text is replaced. */}
+      <span key={text} className={state === 'connecting' ? 'visually-hidden' : 'connection-text'}>
+        {text}
+      </span>
     </span>
   )
 }
