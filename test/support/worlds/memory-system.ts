@@ -15,18 +15,13 @@ import {
   createMemoryMessages,
   type MemoryMessages,
 } from '../../../shared/testing/stores/messages.ts'
-import {
-  createMemoryActivityStore,
-  createMemoryFailureStore,
-  createMemoryRecordStore,
-} from '../../../shared/testing/stores/record-store.ts'
+import { createMemoryActivityStore, createMemoryDeadLetterStore, createMemoryFailureStore, createMemoryRecordStore } from '../../../shared/testing/stores/record-store.ts'
 import { createMemoryTargets } from '../../../shared/testing/stores/targets.ts'
 import { createMemoryTaskStore } from '../../../shared/testing/stores/task-store.ts'
 import { createMemoryTurnStore } from '../../../shared/testing/stores/turn-store.ts'
 import { createMemoryTypeStore } from '../../../shared/testing/stores/type-store.ts'
 import { createMemoryWorkerStore } from '../../../shared/testing/stores/worker-store.ts'
 import { aPublication, changeOf, NOW, taskIn } from '../tasks/a-task.ts'
-import { createMemoryDeadLetterStore } from './memory-dead-letters.ts'
 
 /** A whole system in memory, whose clock stands at `NOW`. The planner gets changes of limits at once, and changes of tasks never. */
 export type MemorySystem = PlanningSystem &
