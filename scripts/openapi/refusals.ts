@@ -1,5 +1,7 @@
+import type { Route } from '../../functions/http/route.ts'
 import type { ApiProblemCode } from '../../shared/api/problem-codes.ts'
 import { PROBLEM_KINDS } from '../../shared/present/problems.ts'
+import type { Examples } from './examples/in-document.ts'
 import type { Schema } from './schemas.ts'
 
 /** The answers that refuse a request: problem documents of the API, and the answers of API Gateway in front of a deployed one. */
@@ -74,17 +76,17 @@ const ALWAYS: readonly ApiProblemCode[] = ['invalid', 'internal', 'unreadable', 
 const WITH_BODY: readonly ApiProblemCode[] = ['too-large', 'unsupported-media-type']
 
 export type Refusals = {
-  /** The refusals of an operation, by their status, as references to `responses`. */
-  refusalsOf(method: string, problems?: readonly ApiProblemCode[]): Schema
+  /** The refusals of an operation, by their status: with its own examples, else as references to `responses`. */
+  refusalsOf(route: Route, problems?: readonly ApiProblemCode[]): Schema
   /** All refusals, by their names. Operations that refuse in the same way share one. */
   readonly responses: Readonly<Record<string, Schema>>
 }
 
-export function createRefusals(): Refusals {
+export function createRefusals(examples: Examples): Refusals {
   const responses: Record<string, Schema> = {}
   return {
     responses,
-    refusalsOf: (method, problems = []) => {
+    refusalsOf: ({ method, operation }, problems = []) => {
       const codes = [...ALWAYS, ...(method === 'get' ? [] : WITH_BODY), ...problems]
       const ofApi = Map.groupBy(codes, (code): number => PROBLEM_KINDS[code][0])
       const statuses = new Set([...ofApi.keys(), ...Object.keys(GATEWAY_ANSWERS).map(Number)])
@@ -92,7 +94,9 @@ export function createRefusals(): Refusals {
         const own = ofApi.get(status) ?? []
         const name =
           own.length > 0 ? own.map(pascalCase).join('Or') : pascalCase(GATEWAY_ANSWERS[status]?.message ?? '')
-        responses[name] ??= refusalOf(status, own)
+        const shown = examples.ofAnswer(operation, status)
+        if (shown.examples) return [status, refusalOf(status, own, shown)]
+        responses[name] ??= refusalOf(status, own, examples.ofProblems(own))
         return [status, { $ref: `#/components/responses/${name}` }]
       })
       return Object.fromEntries(references)
@@ -104,14 +108,14 @@ function pascalCase(text: string): string {
   return text.replaceAll(/(?:^|[- ])(\w)/g, (_all, letter: string) => letter.toUpperCase())
 }
 
-function refusalOf(status: number, codes: readonly ApiProblemCode[]): Schema {
+function refusalOf(status: number, codes: readonly ApiProblemCode[], examples: Schema): Schema {
   const ofGateway = GATEWAY_ANSWERS[status]
   return {
     description: [...codes.map(sentenceOf), ...(ofGateway ? [ofGateway.description] : [])].join('\n\n'),
     ...(isRetried(status) &&
       codes.length > 0 && { headers: { 'Retry-After': { $ref: '#/components/headers/RetryAfter' } } }),
     content: {
-      ...(codes.length > 0 && { 'application/problem+json': { schema: problemSchema(codes) } }),
+      ...(codes.length > 0 && { 'application/problem+json': { schema: problemSchema(codes), ...examples } }),
       ...(status === FORBIDDEN && { 'application/problem+json': { schema: LOCAL_FORBIDDEN } }),
       ...(ofGateway && { 'application/json': { schema: gatewaySchema(ofGateway.message) } }),
     },

@@ -1,7 +1,12 @@
 import { createMemoryCanvasStore } from '../../shared/testing/stores/canvas-store.ts'
 import { createManualClock } from '../../shared/testing/stores/clock.ts'
 import { createMemoryLimitStore } from '../../shared/testing/stores/limit-store.ts'
-import { createMemoryActivityStore, createMemoryDeadLetterStore, createMemoryFailureStore, createMemoryRecordStore } from '../../shared/testing/stores/record-store.ts'
+import {
+  createMemoryActivityStore,
+  createMemoryDeadLetterStore,
+  createMemoryFailureStore,
+  createMemoryRecordStore,
+} from '../../shared/testing/stores/record-store.ts'
 import { createMemoryTargets } from '../../shared/testing/stores/targets.ts'
 import { createMemoryTaskStore } from '../../shared/testing/stores/task-store.ts'
 import { createMemoryTurnStore } from '../../shared/testing/stores/turn-store.ts'

@@ -34,7 +34,13 @@ export const canvasSteps: readonly Step[] = [
     status: 201,
     asks: { body: ALBUM },
   },
-  { operation: 'publishCanvas', name: 'exists', title: 'The same canvas again', status: 200, asks: { body: ALBUM } },
+  {
+    operation: 'publishCanvas',
+    name: 'exists',
+    title: 'The same canvas again',
+    status: 200,
+    asks: { body: ALBUM },
+  },
   {
     operation: 'publishCanvas',
     name: 'invalid',
@@ -53,7 +59,13 @@ export const canvasSteps: readonly Step[] = [
   prepares('succeed', 'member-1', 200, succeeds('members', 0, { bytes: 1_234 })),
   prepares('succeed', 'member-2', 200, succeeds('members', 1, { bytes: 4_321 })),
   { path: '/v1/canvases/canvas:album-7', until: ({ items }) => items[2]?.status === 'ready' },
-  { operation: 'getCanvas', name: 'handed-on', title: 'The group has ended', status: 200, asks: { query: { limit: 10 } } },
+  {
+    operation: 'getCanvas',
+    name: 'handed-on',
+    title: 'The group has ended',
+    status: 200,
+    asks: { query: { limit: 10 } },
+  },
   {
     operation: 'getCanvas',
     name: 'not-found',

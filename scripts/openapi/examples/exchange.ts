@@ -27,6 +27,8 @@ export type Exchange = {
   readonly asks: Asked | ((told: Told) => Asked)
   /** Why the document does not show it: it only prepares a later one, or only its answer is worth showing. */
   readonly hides?: 'exchange' | 'request'
+  /** The content type of the body. @default application/json */
+  readonly contentType?: string
   /** Whether as many claims wait as may. A test against a whole system does not bring that about. */
   readonly isCrowded?: true
   /** Whether the answer is the stream of events, as the local system sends it in place of the function. */

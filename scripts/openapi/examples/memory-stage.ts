@@ -1,7 +1,7 @@
 import { createApi } from '../../../functions/http/create-api.ts'
 import type { Route } from '../../../functions/http/route.ts'
-import { eventsOf } from '../../../shared/core/events/events.ts'
 import type { BatonEvent } from '../../../shared/core/events/event-types.ts'
+import { eventsOf } from '../../../shared/core/events/events.ts'
 import { iso } from '../../../shared/present/iso.ts'
 import { createActivityMeter } from '../../../shared/runtime/activity/activity.ts'
 import { DEFAULT_PACE } from '../../../shared/runtime/claim/wait-for-work.ts'
@@ -53,7 +53,14 @@ export function createMemoryStage(routes: readonly Route[]): Stage {
     await world.run(world.timeline.now() + ms)
     await stream.read()
   }
-  const ask: Stage['ask'] = async ({ method, target, body, isCrowded, isStream }) => {
+  const ask: Stage['ask'] = async ({
+    method,
+    target,
+    body,
+    contentType = JSON_TYPE,
+    isCrowded,
+    isStream,
+  }) => {
     if (isStream) return stream.shown(new URLSearchParams(target.split('?')[1]).get('taskId') ?? '')
     const [rawPath = '', rawQueryString = ''] = target.split('?')
     const requestContext = {
@@ -61,7 +68,8 @@ export function createMemoryStage(routes: readonly Route[]): Stage {
       authorizer: { iam: { userArn: CALLER } },
     }
     const event = { rawPath: decodeURIComponent(rawPath), rawQueryString, requestContext }
-    const sent = body === undefined ? {} : { headers: JSON_TYPE, body: JSON.stringify(body) }
+    const headers = { 'content-type': contentType }
+    const sent = body === undefined ? {} : { headers, body: JSON.stringify(body) }
     const app = isCrowded ? apps.crowded : apps.calm
     const asking = app.request('/', { method: 'POST', ...sent }, { event, requestContext })
     const answer = await inVirtualTime(world, Promise.resolve(asking).then(answered))
@@ -98,7 +106,9 @@ function createStream(world: World, system: DiagnosticSystem) {
     shown: (taskId: string): Answered => ({
       status: 200,
       headers: new Headers({ 'content-type': 'text/event-stream; charset=utf-8' }),
-      body: ['retry: 1000\nid: none\n\n', ...events.filter(one => one.taskId === taskId).map(frameOf)].join(''),
+      body: ['retry: 1000\nid: none\n\n', ...events.filter(one => one.taskId === taskId).map(frameOf)].join(
+        '',
+      ),
     }),
   }
 }
@@ -108,7 +118,7 @@ function frameOf(event: BatonEvent): string {
   return `id: ${event.id}\nevent: ${event.type}\ndata: ${data}\n\n`
 }
 
-const JSON_TYPE = { 'content-type': 'application/json' }
+const JSON_TYPE = 'application/json'
 
 async function answered(response: Response): Promise<Answered> {
   const text = await response.text()

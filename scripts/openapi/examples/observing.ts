@@ -49,7 +49,13 @@ export const observingSteps: readonly Step[] = [
     status: 400,
     asks: { body: {} },
   },
-  { operation: 'listWorkers', name: 'page', title: 'The live workers', status: 200, asks: { query: { limit: 10 } } },
+  {
+    operation: 'listWorkers',
+    name: 'page',
+    title: 'The live workers',
+    status: 200,
+    asks: { query: { limit: 10 } },
+  },
   {
     operation: 'events',
     name: 'stream',

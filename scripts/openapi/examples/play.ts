@@ -18,6 +18,8 @@ export type Stage = {
     /** The path, percent-encoded, and the query. */
     readonly target: string
     readonly body?: Json
+    /** The content type of the body. @default application/json */
+    readonly contentType?: string
     readonly isCrowded?: true
     readonly isStream?: true
   }): Promise<Answered>
@@ -57,7 +59,7 @@ async function exchange(
   told: Told,
   stage: Stage,
 ): Promise<Exchanged> {
-  const { operation, name, status, asks, isCrowded, isStream } = step
+  const { operation, name, status, asks, contentType, isCrowded, isStream } = step
   const route = routes.find(one => one.operation === operation)
   if (!route) throw new Error(`the examples name the operation ${operation}, which has no route`)
   const { path = {}, query = {}, body } = typeof asks === 'function' ? asks(told) : asks
@@ -65,10 +67,17 @@ async function exchange(
   const named = namesIn(route.path, path)
   const target = targetOf(route.path, named, query)
   const sent = body === undefined ? {} : { body }
-  const answer = await stage.ask({ method, target, ...sent, ...defined({ isCrowded, isStream }) })
+  const answer = await stage.ask({
+    method,
+    target,
+    ...sent,
+    ...defined({ contentType, isCrowded, isStream }),
+  })
   if (answer.status !== status) {
     const was = `${answer.status}: ${JSON.stringify(answer.body)}`
-    throw new Error(`the example ${name} of ${operation} expects ${status}, but ${method} ${target} was answered with ${was}`)
+    throw new Error(
+      `the example ${name} of ${operation} expects ${status}, but ${method} ${target} was answered with ${was}`,
+    )
   }
   return { ...step, asked: { path: named, query, ...sent }, method, target, answer }
 }
@@ -80,7 +89,11 @@ function namesIn(path: string, given: Readonly<Record<string, string>>): Record<
   return Object.fromEntries(names.map(name => [name, given[name] ?? usual[name] ?? '']))
 }
 
-function targetOf(path: string, named: Readonly<Record<string, string>>, query: Required<Asked>['query']): string {
+function targetOf(
+  path: string,
+  named: Readonly<Record<string, string>>,
+  query: Required<Asked>['query'],
+): string {
   const filled = Object.entries(named).reduce(
     (text, [name, value]) => text.replace(`{${name}}`, encodeURIComponent(value)),
     path,

@@ -8,7 +8,13 @@ const NIGHTLY = {
 
 /** A schedule is created, changed, paused, triggered and removed. */
 export const scheduleSteps: readonly Step[] = [
-  { operation: 'putSchedule', name: 'created', title: 'Every night at half past two', status: 201, asks: { body: NIGHTLY } },
+  {
+    operation: 'putSchedule',
+    name: 'created',
+    title: 'Every night at half past two',
+    status: 201,
+    asks: { body: NIGHTLY },
+  },
   {
     operation: 'putSchedule',
     name: 'replaced',
@@ -45,10 +51,28 @@ export const scheduleSteps: readonly Step[] = [
     status: 404,
     asks: { path: { name: 'nightly' } },
   },
-  { operation: 'listSchedules', name: 'page', title: 'The next schedules', status: 200, asks: { query: { limit: 10 } } },
-  { operation: 'pauseSchedule', name: 'paused', title: 'A schedule is paused', status: 200, asks: { body: {} } },
+  {
+    operation: 'listSchedules',
+    name: 'page',
+    title: 'The next schedules',
+    status: 200,
+    asks: { query: { limit: 10 } },
+  },
+  {
+    operation: 'pauseSchedule',
+    name: 'paused',
+    title: 'A schedule is paused',
+    status: 200,
+    asks: { body: {} },
+  },
   { operation: 'resumeSchedule', name: 'resumed', title: 'The pause ends', status: 200, asks: { body: {} } },
-  { operation: 'triggerSchedule', name: 'triggered', title: 'Its task is published now', status: 202, asks: { body: {} } },
+  {
+    operation: 'triggerSchedule',
+    name: 'triggered',
+    title: 'Its task is published now',
+    status: 202,
+    asks: { body: {} },
+  },
   {
     operation: 'triggerSchedule',
     name: 'not-found',

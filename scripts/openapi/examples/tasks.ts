@@ -19,7 +19,13 @@ const imageTask = (number: number, more: object = {}) => ({
 
 /** Tasks are published, read and changed. */
 export const publishSteps: readonly Step[] = [
-  { operation: 'publish', name: 'created', title: 'A task that is due in a minute', status: 201, asks: { body: FIRST } },
+  {
+    operation: 'publish',
+    name: 'created',
+    title: 'A task that is due in a minute',
+    status: 201,
+    asks: { body: FIRST },
+  },
   {
     operation: 'publish',
     name: 'exists',
@@ -47,6 +53,15 @@ export const publishSteps: readonly Step[] = [
     title: 'An input of more than 350 KB',
     status: 413,
     asks: { body: { type: 'resize', input: 'x'.repeat(400_000) } },
+    hides: 'request',
+  },
+  {
+    operation: 'publish',
+    name: 'no-json',
+    title: 'A body of another type than JSON',
+    status: 415,
+    asks: { body: { type: 'resize' } },
+    contentType: 'text/plain',
     hides: 'request',
   },
   {

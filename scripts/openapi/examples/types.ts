@@ -52,7 +52,13 @@ export const typeSteps: readonly Step[] = [
     status: 404,
     asks: { path: { type: 'resise' } },
   },
-  { operation: 'listTypes', name: 'page', title: 'The first types', status: 200, asks: { query: { limit: 2 } } },
+  {
+    operation: 'listTypes',
+    name: 'page',
+    title: 'The first types',
+    status: 200,
+    asks: { query: { limit: 2 } },
+  },
   {
     operation: 'pauseType',
     name: 'paused',
@@ -71,7 +77,13 @@ export const typeSteps: readonly Step[] = [
 
 /** The load of types, while tasks of them run. */
 export const loadSteps: readonly Step[] = [
-  { operation: 'counts', name: 'counted', title: 'The tasks of a type', status: 200, asks: { query: { atMost: 1_000 } } },
+  {
+    operation: 'counts',
+    name: 'counted',
+    title: 'The tasks of a type',
+    status: 200,
+    asks: { query: { atMost: 1_000 } },
+  },
   {
     operation: 'listCounts',
     name: 'page',

@@ -1,7 +1,7 @@
-import { createMemoryDeadLetterStore } from '../../../shared/testing/stores/record-store.ts'
 import { describe } from 'vitest'
 import type { Inbox } from '../../../shared/ports/messages.ts'
 import type { TaskStore } from '../../../shared/ports/stores.ts'
+import { createMemoryDeadLetterStore } from '../../../shared/testing/stores/record-store.ts'
 import { inboxContract, type TriedInbox } from '../../contract/inbox.ts'
 import { storesContract } from '../../contract/task-store.ts'
 import type { Stores } from '../../support/dynamo/dynamo-stores.ts'

@@ -15,7 +15,12 @@ import {
   createMemoryMessages,
   type MemoryMessages,
 } from '../../../shared/testing/stores/messages.ts'
-import { createMemoryActivityStore, createMemoryDeadLetterStore, createMemoryFailureStore, createMemoryRecordStore } from '../../../shared/testing/stores/record-store.ts'
+import {
+  createMemoryActivityStore,
+  createMemoryDeadLetterStore,
+  createMemoryFailureStore,
+  createMemoryRecordStore,
+} from '../../../shared/testing/stores/record-store.ts'
 import { createMemoryTargets } from '../../../shared/testing/stores/targets.ts'
 import { createMemoryTaskStore } from '../../../shared/testing/stores/task-store.ts'
 import { createMemoryTurnStore } from '../../../shared/testing/stores/turn-store.ts'
