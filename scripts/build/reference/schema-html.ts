@@ -97,7 +97,3 @@ function boundsOf(schema: Part, keyword: string, unit: string): string {
 function patternOf({ pattern, format }: Part): string {
   return pattern === undefined || format ? '' : `, as ${code(pattern)}`
 }
-
-export function example(value: unknown): string {
-  return `<pre tabindex="0"><code>${escaped(JSON.stringify(value, undefined, 2))}</code></pre>`
-}

@@ -89,6 +89,7 @@ export const canvasSteps: readonly Step[] = [
   },
   prepares('claim', 'last', 200, CLAIMS),
   prepares('succeed', 'last', 200, succeeds('last', 0, { pages: 1 })),
+  { path: '/v1/canvases/canvas:album-7', until: ({ status }) => status === 'succeeded' },
   {
     operation: 'cancelCanvas',
     name: 'ended',

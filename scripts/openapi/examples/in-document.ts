@@ -45,9 +45,9 @@ export function createExamples(exchanged: readonly Exchanged[]): Examples {
 }
 
 /** The values by the names of their exchanges. Nothing when no exchange has such a value. */
-function named(exchanged: readonly Exchanged[], valueOf: (one: Exchanged) => unknown): Schema {
+function named(exchanged: readonly Exchanged[], read: (one: Exchanged) => unknown): Schema {
   const pairs = exchanged.flatMap(one => {
-    const value = valueOf(one)
+    const value = read(one)
     return value === undefined ? [] : [[one.name, { summary: one.title, value }]]
   })
   return pairs.length > 0 ? { examples: Object.fromEntries(pairs) } : {}

@@ -55,9 +55,9 @@ export const typeSteps: readonly Step[] = [
   {
     operation: 'listTypes',
     name: 'page',
-    title: 'The first types',
+    title: 'The types by their names',
     status: 200,
-    asks: { query: { limit: 2 } },
+    asks: { query: { limit: 10 } },
   },
   {
     operation: 'pauseType',
@@ -87,9 +87,9 @@ export const loadSteps: readonly Step[] = [
   {
     operation: 'listCounts',
     name: 'page',
-    title: 'The tasks of the first types',
+    title: 'The tasks of each type',
     status: 200,
-    asks: { query: { atMost: 1_000, limit: 2 } },
+    asks: { query: { atMost: 1_000, limit: 10 } },
   },
   {
     operation: 'limitUsage',

@@ -44,7 +44,7 @@ export const workSteps: readonly Step[] = [
     name: 'too-many-waiting',
     title: 'Nothing waits, and as many claims wait as may',
     status: 429,
-    asks: { body: { type: 'montage', workerId: 'worker-3', waitMs: 20_000 } },
+    asks: { body: { type: 'montage', workerId: 'worker-2', workerVersion: '1.4.0', waitMs: 20_000 } },
     isCrowded: true,
   },
   {
