@@ -1,6 +1,5 @@
 import { createApi } from '../../../functions/http/create-api.ts'
 import type { Route } from '../../../functions/http/route.ts'
-import { encodeLook } from '../../../shared/aws/sqs/wire.ts'
 import type { BatonEvent } from '../../../shared/core/events/event-types.ts'
 import { eventsOf } from '../../../shared/core/events/events.ts'
 import { iso } from '../../../shared/present/iso.ts'
@@ -151,7 +150,7 @@ async function loseLook(system: DiagnosticSystem, id: string): Promise<void> {
     messageId: '0f1c2d3e-4b5a-4978-8796-a5b4c3d2e1f0',
     queue: 'wake',
     subject: { kind: 'look', taskId: id, born, revision },
-    body: encodeLook({ id, born, revision, hops: 0, delaySeconds: 0 }),
+    body: JSON.stringify({ v: 1, kind: 'look', id, born, revision, hops: 0 }),
     sentAt: system.clock.now() - 60_000,
     receives: 10,
   } as const

@@ -9,7 +9,7 @@ export const serviceOperations = {
     tag: 'Observing',
     summary: 'Group failures by type and error',
     description:
-      'Shows why tasks fail: groups of one type and one error, the most frequent first. Numbers, ids and quoted texts in the error are masked by `#`.',
+      'Shows why tasks fail: groups of one type and one error, the most frequent first. Numbers, ids and quoted texts in the error are masked by `#`. A failure shows within some seconds. More than 5,000 hourly counts are refused with 400: give a type or a later `since`.',
     cost: '1 read unit per 4 KB of types, and half a unit for each type and for each 13 hourly counts of it; at most some 190 units.',
     answers: { 200: { description: 'One page of groups.', schema: failuresPage } },
     problems: ['unknown-type'],

@@ -95,7 +95,7 @@ export const taskOperations = {
     tag: 'Tasks',
     summary: 'List what a canvas handed on to a task',
     description:
-      'Reads the results of the earlier tasks of a canvas, in their order: for a task whose `previousPaged` is true. Other tasks show this list in `previous`.',
+      'Reads the list of results that the earlier tasks of a canvas handed on, in their order. A task shows the list in `previous`; when it is too long for that, the task has `previousPaged`, and only this call reads it. A task that was handed no list is refused with 409.',
     answers: { 200: { description: 'One page of results.', schema: previousPage } },
     problems: ['not-found', 'conflict'],
   },

@@ -67,7 +67,7 @@ export const typeOperations = {
     tag: 'Types',
     summary: 'Show what the tasks of each type did, minute by minute',
     description:
-      'Shows how many tasks were published, started and ended in each of the last minutes, and how late runs started.',
+      'Shows how many tasks were published, started and ended in each of the last minutes, and how late runs started. The counts lag by some seconds, and may be a little off.',
     cost: '1 read unit per 4 KB of types, and for each type half a unit per 4 KB of minutes.',
     answers: { 200: { description: 'One page of types with their activity.', schema: activityPage } },
     problems: ['unknown-type'],
@@ -75,7 +75,8 @@ export const typeOperations = {
   limitUsage: {
     tag: 'Types',
     summary: 'Show how much of the limits of a type is used',
-    description: 'Shows the permits that are held with their holders, and the time of the next free slot.',
+    description:
+      'Shows the permits that are held with their holders, and the time of the next free slot. A limit with a key is shown for one value of the key: `rateValue` and `concurrencyValue`, or `value` for both.',
     cost: '1 read unit for the type, and 1 per 4 KB of permits or slots for each limit.',
     answers: { 200: { description: 'The limits and their usage.', schema: limitUsageAnswer } },
     problems: ['unknown-type'],

@@ -147,7 +147,7 @@ export const limitUsage = z
         key: optional(z.string()),
         /** The value of the key whose slots are shown, as the request gave it. */
         value: optional(z.string()),
-        /** When the next free slot begins; the time of the answer when a task may start at once. Left out while the key has no value. */
+        /** When the next free slot begins; the time of the answer when a task may start at once. Left out when the limit has a key and the request no value of it. */
         nextSlotAt: optional(shownTime),
       }),
     ),
@@ -160,7 +160,7 @@ export const limitUsage = z
         key: optional(z.string()),
         /** The value of the key whose permits are shown, as the request gave it. */
         value: optional(z.string()),
-        /** How many permits are held. Left out while the key has no value. */
+        /** How many permits are held. Left out when the limit has a key and the request no value of it. */
         held: optional(count),
         /** The holders of permits, longest first: at most 100. */
         holders: optional(z.array(permitHolder)),
