@@ -43,7 +43,7 @@ export async function openApiOf(routes: readonly Route[], comments: Comments | u
     paths,
     components: {
       schemas: { ...sorted(schemas.components()), GatewayRefusal: GATEWAY_REFUSAL },
-      responses: sorted(refusals.responses),
+      responses: sorted(refusals.responses()),
       headers: HEADERS,
       securitySchemes: SECURITY_SCHEMES,
     },
@@ -56,7 +56,7 @@ const INFO = {
   version: '1',
   summary: 'Tasks that are published, claimed, run and finished.',
   description:
-    'Bodies are JSON. Unknown fields are refused by name. Keys, stages, tags and the names of users and workers contain no control characters. Times are ISO 8601 in UTC. Durations are milliseconds, in fields that end in `Ms`. A refused request is answered with a problem document (RFC 9457); its `type` is stable, and a program may decide by it. Lists have pages: `nextCursor` of an answer is the `cursor` of the next request. The examples are one conversation with a system: a request and its answer have the same name.',
+    'Bodies are JSON. Unknown fields are refused by name. Keys, stages, tags and the names of users and workers contain no control characters. Times are ISO 8601 in UTC. Durations are milliseconds, in fields that end in `Ms`. A refused request is answered with a problem document (RFC 9457); its `type` is stable, and a program may decide by it. Lists have pages: `nextCursor` of an answer is the `cursor` of the next request. The examples are one conversation with a system: a request and its answer have the same name, such as `publish-created`.',
   license: { name: 'Apache 2.0', identifier: 'Apache-2.0' },
 }
 

@@ -76,16 +76,21 @@ const ALWAYS: readonly ApiProblemCode[] = ['invalid', 'internal', 'unreadable', 
 const WITH_BODY: readonly ApiProblemCode[] = ['too-large', 'unsupported-media-type']
 
 export type Refusals = {
-  /** The refusals of an operation, by their status: with its own examples, else as references to `responses`. */
+  /** The refusals of an operation, by their status, as references to the named ones. */
   refusalsOf(route: Route, problems?: readonly ApiProblemCode[]): Schema
-  /** All refusals, by their names. Operations that refuse in the same way share one. */
-  readonly responses: Readonly<Record<string, Schema>>
+  /** All refusals, by their names. Operations that refuse in the same way share one, which has the examples of them all. */
+  responses(): Record<string, Schema>
+}
+
+type Refusal = {
+  readonly status: number
+  readonly codes: readonly ApiProblemCode[]
+  readonly shown: Record<string, unknown>
 }
 
 export function createRefusals(examples: Examples): Refusals {
-  const responses: Record<string, Schema> = {}
+  const refusals = new Map<string, Refusal>()
   return {
-    responses,
     refusalsOf: ({ method, operation }, problems = []) => {
       const codes = [...ALWAYS, ...(method === 'get' ? [] : WITH_BODY), ...problems]
       const ofApi = Map.groupBy(codes, (code): number => PROBLEM_KINDS[code][0])
@@ -94,13 +99,24 @@ export function createRefusals(examples: Examples): Refusals {
         const own = ofApi.get(status) ?? []
         const name =
           own.length > 0 ? own.map(pascalCase).join('Or') : pascalCase(GATEWAY_ANSWERS[status]?.message ?? '')
-        const shown = examples.ofAnswer(operation, status)
-        if (shown.examples) return [status, refusalOf(status, own, shown)]
-        responses[name] ??= refusalOf(status, own, examples.ofProblems(own))
+        const refusal = refusals.get(name) ?? { status, codes: own, shown: {} }
+        refusals.set(name, refusal)
+        Object.assign(refusal.shown, examples.ofAnswer(operation, status).examples)
         return [status, { $ref: `#/components/responses/${name}` }]
       })
       return Object.fromEntries(references)
     },
+    responses: () =>
+      Object.fromEntries(
+        [...refusals].map(([name, { status, codes, shown }]) => [
+          name,
+          refusalOf(
+            status,
+            codes,
+            Object.keys(shown).length > 0 ? { examples: shown } : examples.ofProblems(codes),
+          ),
+        ]),
+      ),
   }
 }
 
@@ -170,7 +186,7 @@ const GATEWAY_ANSWERS: Readonly<Record<number, GatewayAnswer>> = {
   431: {
     message: 'Request Header Fields Too Large',
     description:
-      'The request line and the headers are longer than API Gateway takes: 10,240 bytes in all. The local system takes 16 KB, and answers without a body.',
+      'The request line and the headers are longer than API Gateway takes: 10,240 bytes in all. The local system takes 16 KB.',
   },
   500: {
     message: 'Internal Server Error',

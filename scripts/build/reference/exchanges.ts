@@ -30,17 +30,16 @@ type Exchange = {
   readonly value: unknown
 }
 
-function exchangesIn({ parameters, requestBody, responses }: Part, document: Part): Exchange[] {
-  // The examples of answers that operations share come from other operations.
-  const own = Object.entries<Part>(responses).filter(([, answer]) => !answer.$ref)
-  const withBody = own.flatMap(([status, { content = {} }]) =>
-    Object.values<Part>(content).flatMap(({ examples = {} }) => namedExchanges(examples, status)),
+function exchangesIn({ operationId, parameters, requestBody, responses }: Part, document: Part): Exchange[] {
+  const all = Object.entries<Part>(responses).map(([status, answer]) => [status, resolved(answer, document)])
+  const withBody = all.flatMap(([status, { content = {} }]) =>
+    Object.values<Part>(content).flatMap(({ examples = {} }) => exchangesWith(examples, status, operationId)),
   )
   const body = requestBody?.content['application/json'].examples
   const asked = Object.assign({}, body, ...parameters.map(({ examples = {} }: Part) => examples))
   // What is left is answered without a body.
-  const [status] = own.find(([, answer]) => !resolved(answer, document).content) ?? []
-  const left = status === undefined ? [] : namedExchanges(asked, status).map(withoutBody)
+  const [status] = all.find(([, answer]) => !answer.content) ?? []
+  const left = status === undefined ? [] : exchangesWith(asked, status, operationId).map(withoutBody)
   const names = new Set(withBody.map(({ name }) => name))
   return inOrder([...left.filter(one => !names.has(one.name)), ...withBody], Object.keys(asked))
 }
@@ -56,13 +55,14 @@ function inOrder(exchanges: readonly Exchange[], names: readonly string[]): Exch
   return [...exchanges].sort((one, other) => placeOf(one) - placeOf(other))
 }
 
-function namedExchanges(examples: Part, status: string): Exchange[] {
-  return Object.entries<Part>(examples).map(([name, { summary, value }]) => ({
-    name,
-    status,
-    title: summary,
-    value,
-  }))
+/** The exchanges of this operation among the examples: operations share refusals. */
+function exchangesWith(examples: Part, status: string, operationId: string): Exchange[] {
+  return Object.entries<Part>(examples)
+    .filter(([name]) => name.startsWith(`${operationId}-`))
+    .map(([name, { summary, value }]) => ({
+      ...{ name, status, value },
+      title: summary.replace(`${operationId}: `, ''),
+    }))
 }
 
 /** The request of an exchange. Undefined when the document does not show it. */

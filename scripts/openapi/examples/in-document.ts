@@ -6,8 +6,8 @@ import type { Schema } from '../schemas.ts'
 import type { Exchanged } from './play.ts'
 
 /**
- * The exchanges as the document has them: in the `examples` of parameters, bodies and answers. What belongs together has the same name
- * within its operation.
+ * The exchanges as the document has them: in the `examples` of parameters, bodies and answers. What belongs together has the same name, such
+ * as `publish-created`.
  */
 export type Examples = {
   ofParameter(operation: string, where: 'path' | 'query', name: string): Schema
@@ -48,17 +48,19 @@ export function createExamples(exchanged: readonly Exchanged[]): Examples {
 function named(exchanged: readonly Exchanged[], read: (one: Exchanged) => unknown): Schema {
   const pairs = exchanged.flatMap(one => {
     const value = read(one)
-    return value === undefined ? [] : [[one.name, { summary: one.title, value }]]
+    return value === undefined ? [] : [[nameOf(one), { summary: `${one.operation}: ${one.title}`, value }]]
   })
   return pairs.length > 0 ? { examples: Object.fromEntries(pairs) } : {}
 }
 
+/** The name of an exchange, unique in the document, because operations share answers. */
+function nameOf({ operation, name }: Exchanged): string {
+  return `${operation}-${name}`
+}
+
 function problemExample(code: ApiProblemCode, exchanged: readonly Exchanged[]): readonly Schema[] {
   const recorded = exchanged.find(({ answer }) => (answer.body as Problem | undefined)?.type === typeOf(code))
-  if (recorded) {
-    const { method, target, title, answer } = recorded
-    return [{ summary: `${method} ${target}: ${title}`, value: answer.body }]
-  }
+  if (recorded) return [{ summary: `${recorded.operation}: ${recorded.title}`, value: recorded.answer.body }]
   const error = OUTAGES[code]
   return error ? [{ summary: 'Any request', value: problemOfError(error, REQUEST_ID) }] : []
 }

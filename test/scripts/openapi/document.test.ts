@@ -169,12 +169,13 @@ describe('every operation', () => {
   })
 
   test('that may be tried again later names the header Retry-After', () => {
-    const { TooManyRequests, Unavailable } = document.components.responses
-    const tooManyWaiting = document.paths['/v1/claims'].post.responses['429']
+    const { responses } = document.components
 
-    expect(TooManyRequests.headers).toBeUndefined()
-    for (const refusal of [Unavailable, tooManyWaiting])
-      expect(Object.keys(refusal.headers)).toEqual(['Retry-After'])
+    for (const name of ['TooManyRequests', 'TooManyWaiting', 'Unavailable'])
+      expect({ name, hasHeader: 'Retry-After' in (responses[name].headers ?? {}) }).toEqual({
+        name,
+        hasHeader: name !== 'TooManyRequests',
+      })
   })
 
   test('that creates something names the header Location', () => {
