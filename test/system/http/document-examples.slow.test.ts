@@ -21,7 +21,6 @@ beforeAll(async () => {
 })
 afterAll(() => system?.stop())
 
-
 /** What the local system does not bring about, or answers without its function. */
 const isShownHere = ({ isCrowded, isStream, operation }: Partial<Exchanged>) =>
   !isCrowded && !isStream && operation !== 'events'
