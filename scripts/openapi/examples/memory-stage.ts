@@ -19,7 +19,7 @@ const START = Date.UTC(2026, 10, 23, 9)
 /** The time between two requests. */
 const PAUSE_MS = 250
 /** A happening takes at most this long. */
-const PATIENCE_MS = 600_000
+const PATIENCE_MS = 60_000
 const POLL_MS = 1_000
 /** The caller in the examples, as API Gateway names it. */
 const CALLER = 'arn:aws:sts::123456789012:assumed-role/ops/alice'
