@@ -104,10 +104,8 @@ export function createLocalFunction(first: Definition, setting: FunctionSetting)
     if (definition.unsupported !== undefined) return refused(definition.unsupported)
     const chain = recursion.enter(trace)
     const result = deliverable(await pool.invoke(event, chain))
-    const usageKey = { caller: logicalId, service: 'lambda', operation: 'Invoke', resource: logicalId }
-    const gbMs = (Math.ceil(result.durationMs) * definition.memoryMb) / 1024
     const owners = setting.meter.owners.ofInvocation(event, chain)
-    setting.meter.add(usageKey, { calls: 1, requests: 1, gbMs }, owners)
+    meterInvocation(setting.meter, definition, result.durationMs, owners)
     if (!result.ok) logs.addFailure(result.error)
     return result
   }
@@ -148,6 +146,17 @@ export function createLocalFunction(first: Definition, setting: FunctionSetting)
       },
     } satisfies Partial<DeployedFunction>,
   )
+}
+
+function meterInvocation(
+  { add }: Meter,
+  { logicalId, memoryMb }: Definition,
+  durationMs: number,
+  owners: readonly string[],
+): void {
+  const usageKey = { caller: logicalId, service: 'lambda', operation: 'Invoke', resource: logicalId }
+  const gbMs = (Math.ceil(durationMs) * memoryMb) / 1024
+  add(usageKey, { calls: 1, requests: 1, gbMs }, owners)
 }
 
 /** Whether this is a function's logical id, name or ARN, with or without the qualifier of an alias or version. */
