@@ -27,7 +27,7 @@ export type PageTiming = {
 const SETTLING_MS = 1_500
 
 /** What stands on a page: `content` when it is drawn first, and `whole` when it has all its answers. Both are selectors. */
-export type Marks = { readonly content: string; readonly whole: string }
+type Marks = { readonly content: string; readonly whole: string }
 
 /** Opens a page several times, each time with an empty cache, and returns the median of each figure. */
 export async function timePage(

@@ -12,7 +12,7 @@ export type Ledger = {
 }
 
 /** So many tasks are kept, those that used something last: some 2 MB. */
-export const TASKS_KEPT = 5_000
+const TASKS_KEPT = 5_000
 const TYPES_KEPT = 1_000
 
 export function createLedger(tasksKept = TASKS_KEPT): Ledger {

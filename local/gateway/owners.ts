@@ -25,7 +25,7 @@ export type Owners = {
   follow(trace: string, isOwn: boolean): Followed
 }
 
-export type Followed = {
+type Followed = {
   /** Ends the notes. Returns the owners of all calls. */
   end(): readonly string[]
 }
