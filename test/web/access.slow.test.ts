@@ -74,7 +74,8 @@ describe.skipIf(chromiumPath === undefined)('the dashboard', () => {
     await page.getByRole('table').first().waitFor()
     await page.waitForTimeout(1_000)
 
-    expect(await page.evaluate('globalThis.moved')).toBe(0)
+    // A time that grows by a digit, such as `10 s ago`, moves by some pixels: 0.00001.
+    expect(await page.evaluate('globalThis.moved')).toBeLessThan(0.001)
   })
 
   it('asks nothing in vain before the code of the overview is there', async () => {

@@ -9,17 +9,17 @@ declare global {
 }
 
 /**
- * Asks these questions of the API ahead of the code that needs their answers. The last one, which takes longest, is asked when the others
- * are answered: the page can be drawn without it.
+ * Asks these questions of the API ahead of the code that needs their answers. The later ones are asked when the first are answered: the
+ * page can be drawn without them.
  */
-export function askEarly(first: readonly string[], last: string): void {
-  const answers = first.map(askOne)
-  const lastAnswer = Promise.allSettled(answers).then(() => askOne(last))
-  const asked = [
-    ...first.map((address, nth) => [address, answers[nth]] as const),
-    [last, lastAnswer] as const,
-  ]
-  globalThis.earlyAnswers = new Map(asked.flatMap(([address, answer]) => (answer ? [[address, answer]] : [])))
+export function askEarly(first: readonly string[], later: readonly string[]): void {
+  const answers = new Map(first.map(address => [address, askOne(address)]))
+  const areAnswered = Promise.allSettled([...answers.values()])
+  for (const address of later) {
+    const answer = areAnswered.then(() => askOne(address))
+    answers.set(address, answer)
+  }
+  globalThis.earlyAnswers = answers
   // The page reports a failure when it takes the answer.
   for (const answer of globalThis.earlyAnswers.values()) answer.catch(() => {})
 }

@@ -37,8 +37,8 @@ export function OverviewPage() {
   }
   const failed = Object.values(known).find(({ error, data }) => error && !data)
   const { types, counts, activity, schedules, workers, cost } = known
-  // Drawn piece by piece, the page would jump. Counts take longest, and what they fill has its size without them.
-  const isWhole = types.data && activity.data && schedules.data && workers.data && cost.data !== undefined
+  // Drawn piece by piece, the page would jump. What counts, schedules and workers fill has its size without them.
+  const isWhole = types.data && activity.data && cost.data !== undefined
   return (
     <Page title="Overview">
       {failed && <Failure error={failed.error} onRetry={failed.refetch} />}
@@ -57,13 +57,14 @@ export function OverviewPage() {
   )
 }
 
-type Known = Omit<Parameters<typeof attentionOf>[0], 'counts'> & {
-  /** Undefined until they are counted. */
-  readonly counts: ReadonlyMap<string, Counts> | undefined
-} & Pick<Parameters<typeof TypesTable>[0], 'activity' | 'cost'>
+type NotYet<All> = { readonly [Name in keyof All]: All[Name] | undefined }
 
-function Overview({ activity, cost, ...known }: Known) {
-  const { types, counts } = known
+/** Only the types and their activity are known at first. */
+type Known = Pick<Parameters<typeof attentionOf>[0], 'types'> &
+  NotYet<Omit<Parameters<typeof attentionOf>[0], 'types'>> &
+  Pick<Parameters<typeof TypesTable>[0], 'activity' | 'cost'>
+
+function Overview({ activity, cost, types, counts, schedules, workers }: Known) {
   if (types.length === 0)
     return (
       <Empty title="There are no task types yet">
@@ -75,7 +76,9 @@ function Overview({ activity, cost, ...known }: Known) {
     <>
       <Totals counts={counts && [...counts.values()]} />
       <div className={cost ? 'watch with-cost' : 'watch'}>
-        <NeedsAttention items={counts && attentionOf({ ...known, counts })} />
+        <NeedsAttention
+          items={counts && schedules && workers && attentionOf({ types, counts, schedules, workers })}
+        />
         <CostCard slots={slots} types={types.map(({ type }) => type)} />
       </div>
       <div className="charts">
