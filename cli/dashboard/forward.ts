@@ -5,6 +5,7 @@ import { BatonError } from '../../shared/core/errors.ts'
 import { type HttpAnswer, problemAnswer } from '../../shared/loopback/answer.ts'
 import { API_PATH } from '../../shared/loopback/pages.ts'
 import { messageOf } from '../say.ts'
+import { createRefusalTeller, withReason } from './refused-calls.ts'
 import type { DashboardSettings } from './server.ts'
 
 /** The API takes bodies of 4 MB. */
@@ -24,7 +25,12 @@ const RETURNED_HEADERS = ['content-type', 'location', 'retry-after']
 type Forward = (request: IncomingMessage, response: ServerResponse) => Promise<void>
 
 /** Makes the function that sends a call of the API to the system and answers with its answer. It never throws. */
-export function createForward({ system, isReadOnly }: DashboardSettings): Forward {
+export function createForward({ system, isReadOnly, tell }: DashboardSettings): Forward {
+  const tellRefusal = createRefusalTeller(tell)
+  const told = (answer: HttpAnswer) => {
+    tellRefusal(answer)
+    return answer
+  }
   return async (request, response) => {
     const path = pathOf(request)
     const refusal = refusalOf(request, path, isReadOnly)
@@ -34,11 +40,12 @@ export function createForward({ system, isReadOnly }: DashboardSettings): Forwar
       const body = await bodyOf(request)
       if (body === undefined) return send(response, tooLarge)
       const answer = await system.fetch(requestFor(request, system.url + path, body, leaving.signal))
-      if (!isEventStream(path, answer)) return send(response, await wholeAnswer(answer))
+      if (!isEventStream(path, answer))
+        return send(response, told(withReason(await wholeAnswer(answer), system.url)))
       leaving.stopClock()
       await stream(answer, response)
     } catch (error) {
-      refuse(response, noAnswer(system.url, leaving.signal.reason ?? error))
+      refuse(response, told(noAnswer(system.url, leaving.signal.reason ?? error)))
     } finally {
       leaving.stopClock()
     }
