@@ -9,7 +9,7 @@ import { answerInXml, type FakeAccount } from './aws-xml.ts'
 export type FakeAws = FakeAccount &
   FakeServices & {
     readonly url: string
-    /** Codes with which the next calls of an action are refused, each with its status. `*` stands for any action. */
+    /** Codes with which the next calls are refused, each with its status: those of the action, or without one any call. */
     readonly refusals: Array<readonly [status: number, code: string, action?: string]>
     /** The action of each call with a valid signature. */
     readonly calls: string[]
@@ -68,12 +68,12 @@ async function answerTo(request: IncomingMessage, fake: Fake, known: FindCredent
   const [, service = ''] =
     /Credential=[^/]+\/\d+\/[^/]+\/([^/]+)\//.exec(request.headers.authorization ?? '') ?? []
   const call = callIn(request, service, body.toString())
-  const { kind } = checkSignature(request, body, known, Date.now(), service)
-  if (kind !== 'valid') return refusal(call, 403, 'SignatureDoesNotMatch', 'The signature is wrong')
-  fake.calls.push(call.action)
   const nth = fake.refusals.findIndex(([, , action = call.action]) => action === call.action)
   const [refused] = nth < 0 ? [] : fake.refusals.splice(nth, 1)
   if (refused) return refusal(call, refused[0], refused[1], `refused as ${refused[1]}`)
+  const { kind } = checkSignature(request, body, known, Date.now(), service)
+  if (kind !== 'valid') return refusal(call, 403, 'SignatureDoesNotMatch', 'The signature is wrong')
+  fake.calls.push(call.action)
   return isInXml(call) ? answerInXml(call, fake) : answerInJson(call, fake)
 }
 
