@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { BatonError } from '../../shared/core/errors.ts'
 import { signedFetch } from '../../shared/signed-fetch/signed-fetch.ts'
-import { messageOf } from '../say.ts'
+import { fetchFailureOf } from '../say.ts'
 import type { Io } from '../terminal/io.ts'
 import type { LoadCredentials } from './access.ts'
 
@@ -79,15 +79,9 @@ async function send(
     })
   } catch (cause) {
     if (cause instanceof BatonError) throw cause
-    const why = causeText(cause)
+    const why = fetchFailureOf(cause)
     throw new BatonError('unavailable', `${action} got no answer from ${endpoint}: ${why}`, { cause })
   }
-}
-
-/** `fetch` itself says only that it failed. Its cause says why, such as that there is no such host. */
-function causeText(error: unknown): string {
-  const cause = error instanceof Error ? error.cause : undefined
-  return messageOf(cause ?? error)
 }
 
 /** The address of a service. The variables of the environment are those of the AWS CLI and the SDKs. */

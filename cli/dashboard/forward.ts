@@ -4,7 +4,7 @@ import { pipeline } from 'node:stream/promises'
 import { BatonError } from '../../shared/core/errors.ts'
 import { type HttpAnswer, problemAnswer } from '../../shared/loopback/answer.ts'
 import { API_PATH } from '../../shared/loopback/pages.ts'
-import { messageOf } from '../say.ts'
+import { fetchFailureOf } from '../say.ts'
 import { createRefusalTeller, withReason } from './refused-calls.ts'
 import type { DashboardSettings } from './server.ts'
 
@@ -106,8 +106,7 @@ const tooLarge = problemAnswer('too-large', 413, 'Too large', 'the request has m
 function noAnswer(url: string, error: unknown): HttpAnswer {
   if (error instanceof BatonError && error.code === 'misconfigured')
     return problemAnswer('unauthorized', 401, 'The dashboard has no AWS credentials', error.message)
-  const cause = error instanceof Error && error.cause !== undefined ? error.cause : error
-  return problemAnswer('unavailable', 503, 'The system does not answer', `${url}: ${messageOf(cause)}`)
+  return problemAnswer('unavailable', 503, 'The system does not answer', `${url}: ${fetchFailureOf(error)}`)
 }
 
 /** The body; undefined when it is too long. It is read to its end, because a browser sees an earlier answer as a broken connection. */

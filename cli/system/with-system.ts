@@ -55,5 +55,6 @@ function addCommonOptions(command: Command): Command {
     new Option('--no-color', 'prints without colours (also: NO_COLOR)'),
   ]
   for (const option of options) command.addOption(option.helpGroup(group))
+  command.addHelpOption(new Option('-h, --help', 'shows this help').helpGroup(group))
   return command
 }

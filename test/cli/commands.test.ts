@@ -36,6 +36,15 @@ describe('every command', () => {
     )
     expect({ code, out }).toEqual({ code: 1, out: '' })
   })
+
+  it('says why no system answers at an address', async () => {
+    const refused = () =>
+      Promise.reject(new TypeError('fetch failed', { cause: new Error('connect ECONNREFUSED') }))
+    const { code, err } = await runOn(undefined, ['types', '--url', 'http://127.0.0.1:1'], { fetch: refused })
+
+    expect(err).toBe('no Baton system answers at http://127.0.0.1:1: connect ECONNREFUSED\n')
+    expect(code).toBe(1)
+  })
 })
 
 describe('a task', () => {
@@ -123,6 +132,17 @@ describe('a task', () => {
     ['no number', ['list', 'jobs', '--limit', '0'], 'Give a whole number'],
     ['no duration', ['publish', 'jobs', '--delay', 'soon'], 'Give a duration'],
     ['no URL', ['types', '--url', 'here'], 'here is not a URL'],
+    ['no tag', ['list', 'jobs', '--tag', 'team'], 'Give a tag as name=value.'],
+    [
+      'no command of schedules',
+      ['schedules', 'shwo'],
+      "unknown command 'shwo' of schedules: there are list, put",
+    ],
+    [
+      'no command of dead-letters',
+      ['dead-letters', 'send'],
+      "unknown command 'send' of dead-letters: there are list, replay",
+    ],
     ['a key that is too long', ['publish', 'jobs', '--key', 'k'.repeat(300)], 'key'],
   ])('is not reached by %s: code 2', async (_name, args, message) => {
     const { code, err } = await baton(...args)
