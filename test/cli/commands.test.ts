@@ -28,22 +28,19 @@ describe('every command', () => {
     expect(wrong.out).toBe('')
   })
 
-  it('says in one line that no system answers', async () => {
-    const { code, err, out } = await runOn(undefined, ['types'])
+  it('says in one line that no system answers, and why', async () => {
+    const cause = new Error('connect ECONNREFUSED')
+    const refused = () => Promise.reject(new TypeError('fetch failed', { cause }))
+    const [usual, named] = await Promise.all([
+      runOn(undefined, ['types'], { fetch: refused }),
+      runOn(undefined, ['types', '--url', 'http://127.0.0.1:1'], { fetch: refused }),
+    ])
 
-    expect(err).toBe(
+    expect(usual.err).toBe(
       'no Baton system answers at http://127.0.0.1:7070: start it with baton dev, or name another one with --url or --stack\n',
     )
-    expect({ code, out }).toEqual({ code: 1, out: '' })
-  })
-
-  it('says why no system answers at an address', async () => {
-    const refused = () =>
-      Promise.reject(new TypeError('fetch failed', { cause: new Error('connect ECONNREFUSED') }))
-    const { code, err } = await runOn(undefined, ['types', '--url', 'http://127.0.0.1:1'], { fetch: refused })
-
-    expect(err).toBe('no Baton system answers at http://127.0.0.1:1: connect ECONNREFUSED\n')
-    expect(code).toBe(1)
+    expect(named.err).toBe('no Baton system answers at http://127.0.0.1:1: connect ECONNREFUSED\n')
+    for (const { code, out } of [usual, named]) expect({ code, out }).toEqual({ code: 1, out: '' })
   })
 })
 
