@@ -37,7 +37,7 @@ type Parts = {
 }
 
 /** A burst starts as many processes of a function, each with some 40 MB. One serves up to 10 messages of a queue at once. */
-const PROCESSES_PER_FUNCTION_MAX = 4
+const PROCESSES_PER_FUNCTION_MAX = 3
 
 type Booted = { system: System; readonly cloud: LocalCloud; readonly forget: () => void }
 

@@ -7,6 +7,7 @@ import type { InvocationResult } from '../functions/sandbox.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import { isRecord } from '../template/intrinsics.ts'
 import type { Stack } from '../template/stack.ts'
+import { isCustomResource } from '../template/template.ts'
 
 /** CloudFormation waits an hour for an answer. At a terminal a minute is long enough. */
 const ANSWER_TIMEOUT_MS = 60_000
@@ -48,9 +49,6 @@ type Change = {
   readonly before?: Deployed
 }
 
-const isCustom = (type: string) =>
-  type.startsWith('Custom::') || type === 'AWS::CloudFormation::CustomResource'
-
 /** What a deployment may still do with its custom resources. */
 type DeployedCustomResources = {
   /** Deletes those that the stack no longer has. A failed delete is only logged, as in the clean-up phase of a deployment. */
@@ -68,7 +66,7 @@ export async function deployCustomResources(stack: Stack, parts: Parts): Promise
   const request = requester(stack, parts)
   const initial = state.read()
   const begun: Change[] = []
-  const wanted = dependenciesFirst(stack, stack.ids(isCustom))
+  const wanted = dependenciesFirst(stack, stack.ids(isCustomResource))
 
   async function deploy(logicalId: string) {
     const { Type: type } = stack.resource(logicalId)

@@ -90,6 +90,7 @@ export function createLocalFunction(first: Definition, setting: FunctionSetting)
     },
     maxProcesses,
     waitsForOldProcesses: inspectPort !== undefined,
+    isMostlyIdle: () => definition.servesDeployments,
     onLine: logs.add,
   })
 

@@ -28,6 +28,8 @@ type Setting = {
   maxProcesses(): number
   /** Whether a process that ends counts until it is gone. A debugger's port has room for one. */
   readonly waitsForOldProcesses: boolean
+  /** Whether the function is idle most of the time. */
+  readonly isMostlyIdle: () => boolean
   readonly onLine: (line: string) => void
 }
 
@@ -39,8 +41,14 @@ type Waiting = {
 }
 
 /** The processes of one function. The pool grows on demand up to `maxProcesses`; further invocations queue. */
-export function createPool({ source, maxProcesses, waitsForOldProcesses, onLine }: Setting): Pool {
-  const processes = createProcesses({ source, onLine, onEnd: pump })
+export function createPool({
+  source,
+  maxProcesses,
+  waitsForOldProcesses,
+  onLine,
+  isMostlyIdle,
+}: Setting): Pool {
+  const processes = createProcesses({ source, onLine, onEnd: pump, isMostlyIdle })
   const queue: Waiting[] = []
   let starting = 0
   let isStopped = false

@@ -29,9 +29,11 @@ type Setting = {
   readonly onLine: (line: string) => void
   /** Called after a process has ended. */
   readonly onEnd: () => void
+  /** Whether the function is idle most of the time, so that its last process ends as early as spare ones. */
+  readonly isMostlyIdle: () => boolean
 }
 
-export function createProcesses({ source, onLine, onEnd }: Setting): Processes {
+export function createProcesses({ source, onLine, onEnd, isMostlyIdle }: Setting): Processes {
   const present = new Set<Sandbox>()
   const retired = new Set<Sandbox>()
   const retireIdle = (sandbox: Sandbox) => {
@@ -39,7 +41,7 @@ export function createProcesses({ source, onLine, onEnd }: Setting): Processes {
     retired.add(sandbox)
     sandbox.kill()
   }
-  const idle = createIdleList(retireIdle, () => present.size > 1)
+  const idle = createIdleList(retireIdle, () => present.size > 1 || isMostlyIdle())
   /** Starts that still wait for their code. */
   let opening = 0
   let generation = 0
@@ -118,7 +120,7 @@ type IdleList<T> = {
   remove(entry: T): void
 }
 
-/** `isSpare` tells whether there are other items, idle or not. */
+/** `isSpare` tells whether an item may end early: there are others, idle or not, or items are seldom needed. */
 export function createIdleList<T>(retire: (entry: T) => void, isSpare: () => boolean): IdleList<T> {
   const timers = new Map<T, NodeJS.Timeout>()
 

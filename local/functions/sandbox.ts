@@ -52,6 +52,9 @@ const HEAP_MB_MIN = 128
 /** Half of the heap's part for new objects. Node's default of 16 MB lets each process keep 12 MB more of what it no longer needs. */
 const YOUNG_HEAP_MB = 2
 
+/** The heap grows in smaller steps, and is collected sooner: some 5 MB less in each busy process. */
+const SMALL_HEAP = '--optimize-for-size'
+
 /** With one arena, and with free pages given back, glibc keeps 5 MB less in each process. Other systems ignore the variables. */
 const SMALL_MALLOC = { MALLOC_ARENA_MAX: '1', MALLOC_TRIM_THRESHOLD_: '65536' }
 
@@ -175,7 +178,7 @@ function spawnRuntime(spec: FunctionSpec): ChildProcess {
   const inspect = spec.inspectPort === undefined ? [] : [`--inspect=127.0.0.1:${spec.inspectPort}`]
   return spawn(
     process.execPath,
-    [heap, youngHeap, ...inspect, '--disable-warning=ExperimentalWarning', bootstrap],
+    [heap, youngHeap, SMALL_HEAP, ...inspect, '--disable-warning=ExperimentalWarning', bootstrap],
     {
       cwd: spec.codeDir,
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { LOCAL_CREDENTIALS, REGION } from '../account.ts'
 import type { Stack } from '../template/stack.ts'
-import type { Assembly, TemplateResource } from '../template/template.ts'
+import { type Assembly, isCustomResource, type TemplateResource } from '../template/template.ts'
 import type { FunctionSpec } from './sandbox.ts'
 
 /** Lambda's timeout when the template sets none. */
@@ -24,6 +24,8 @@ export type Definition = Omit<FunctionSpec, 'inspectPort'> & {
   readonly maxProcesses: number
   readonly retryDelaysMs: readonly number[]
   readonly mayLoop: boolean
+  /** Whether custom resources call it, so that it has nothing to do between deployments. */
+  readonly servesDeployments: boolean
   /** What names the code. It changes when the code of the template changes. The metadata may say how the code is made. */
   readonly code: unknown
   readonly metadata: Readonly<Record<string, unknown>>
@@ -62,6 +64,7 @@ export function readFunction(
     maxProcesses: maxProcessesOf(stack, logicalId, setting.maxSandboxes),
     retryDelaysMs: ASYNC_RETRY_DELAYS_MS.slice(0, asyncRetriesOf(stack, name)),
     mayLoop: stack.read(logicalId, 'RecursiveLoop') === 'Allow',
+    servesDeployments: servesDeployments(stack, arn),
     code: [resource.Properties?.Code, resource.Metadata],
     metadata: resource.Metadata ?? {},
     ...environmentOf(stack, logicalId, setting, unsupported),
@@ -128,6 +131,10 @@ function endPackageScope(assemblyDir: string): void {
 function maxProcessesOf(stack: Stack, logicalId: string, wanted: number): number {
   const reserved = stack.read(logicalId, 'ReservedConcurrentExecutions') as number | undefined
   return Math.max(1, Math.min(wanted, reserved ?? wanted))
+}
+
+function servesDeployments(stack: Stack, arn: string): boolean {
+  return stack.ids(isCustomResource).some(id => stack.read(id, 'ServiceToken') === arn)
 }
 
 function asyncRetriesOf(stack: Stack, functionName: string): number | undefined {

@@ -92,3 +92,8 @@ function assetPathsOf(manifest: AssetManifest) {
 }
 
 const readJson = (file: string): unknown => JSON.parse(readFileSync(file, 'utf8'))
+
+/** Whether CloudFormation deploys resources of this type by calls of a function, their `ServiceToken`. */
+export function isCustomResource(type: string): boolean {
+  return type.startsWith('Custom::') || type === 'AWS::CloudFormation::CustomResource'
+}

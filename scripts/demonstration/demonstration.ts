@@ -21,7 +21,6 @@ import { workload } from './workload.ts'
 const TEXTS = new URL('../../examples/data/', import.meta.url)
 /** The demonstration takes some 20 seconds. A task that has not ended after this time is reported as not as expected. */
 const DEMONSTRATION_MS_MAX = 120_000
-const BATCH_TASKS = 100
 
 /**
  * Publishes the demonstration workload through the HTTP API, shows its progress, and prints the summary. Returns true if every task
@@ -74,15 +73,17 @@ function typesOf(demoTasks: readonly DemoTask[]): string[] {
   return [...new Set([...demoTasks.map(({ publication }) => publication.type), ...Object.keys(HTTP_TYPES)])]
 }
 
-/** Publishes all tasks, then the first ones once more. Returns a problem for each key that the system created twice. */
+/** Publishes all tasks, then the first ones once more. Returns a problem for each refused task, and for each key that was created twice. */
 async function publishTasks(client: Client, demoTasks: readonly DemoTask[]): Promise<string[]> {
-  for (let start = 0; start < demoTasks.length; start += BATCH_TASKS) {
-    await client.publishMany(
-      demoTasks.slice(start, start + BATCH_TASKS).map(({ publication }) => publication),
-    )
-  }
-  const again = await client.publishMany(demoTasks.slice(0, 20).map(({ publication }) => publication))
-  return again.flatMap(({ created, id }) => (created === false ? [] : [`${id} was created twice`]))
+  const publications = demoTasks.map(({ publication }) => publication)
+  const results = await client.publishMany(publications)
+  const again = await client.publishMany(publications.slice(0, 20))
+  return [
+    ...results.flatMap(({ problem }, nth) =>
+      problem ? [`${publications[nth]?.type}:${publications[nth]?.key} was refused: ${problem.detail}`] : [],
+    ),
+    ...again.flatMap(({ created, id }) => (created === false ? [] : [`${id} was created twice`])),
+  ]
 }
 
 /** Publishes all canvases, then the first ones once more. Returns a problem for each key that the system created twice. */

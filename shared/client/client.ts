@@ -25,7 +25,7 @@ import type { NameOf } from '../define/publishable.ts'
 import type { EventsOptions } from './events.ts'
 import { createOperations, type Operations } from './operations.ts'
 import { pauseFor } from './pause-for.ts'
-import { clientProblem } from './problem-error.ts'
+import { clientProblem, ProblemError } from './problem-error.ts'
 import { type ClientArguments, isRepeatable, type Published, publishAny, withKey } from './publish.ts'
 import type { Many, PublishManyOptions, TaskOf } from './publish-many.ts'
 import { refuseInput } from './refuse-input.ts'
@@ -59,7 +59,8 @@ export type Client = Operations & {
   /**
    * Publishes any number of tasks independently: bodies, or the inputs and options of one definition's tasks. It sends batches, several
    * at a time, and takes no more from a stream than it can send. The results are in the order of the tasks, each with a status of its
-   * own: also a task whose input does not fit (400), and those of a batch that no try could deliver (0, 408, 429 or 5xx).
+   * own: also a task whose input does not fit (400), and one that no try could store (0, 408, 429 or 5xx). Further tries send only the
+   * tasks that were not stored for now.
    *
    * @throws ProblemError when the API refuses whole requests, for example because of the caller (403).
    */
@@ -134,7 +135,7 @@ export type Client = Operations & {
 export function createClient(settings: ClientSettings = {}): Client {
   const { open, send } = createTransport(settings)
   const operations = createOperations(send)
-  const tools = { send, refuseInput, withKey, isRepeatable, unsendable }
+  const tools = { send, refuseInput, withKey, isRepeatable, unsendable, ProblemError }
   const endOf = (id: string) => (read: CallOptions) => operations.get(id, read)
   const canvasEnd = (id: string) => (read: CallOptions) => operations.canvas(id, { limit: 1 }, read)
   return {

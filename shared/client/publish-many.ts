@@ -44,6 +44,7 @@ export type BatchTools = {
   readonly withKey: typeof withKey
   readonly isRepeatable: typeof isRepeatable
   readonly unsendable: typeof unsendable
+  readonly ProblemError: typeof ProblemError
 }
 
 /** Publishes bodies in batches, several at a time. It takes further bodies only as fast as they are sent. */
@@ -139,27 +140,55 @@ async function* batchesOf(members: AsyncIterable<Member>): AsyncGenerator<Member
 }
 
 /**
- * Sends one batch. After an outage that outlasts all tries, each member gets the problem as its result, because the other batches may
- * have been published. A refusal of the whole request would be the same for every batch, so it is thrown.
+ * Publishes one batch. Members that the API could not store for now are sent again. After an outage that outlasts all tries, each
+ * member without a result gets the problem, because the other batches may have been published. A refusal of the whole request would be
+ * the same for every batch, so it is thrown.
  */
 async function sendBatch(
-  { send, isRepeatable: mayRepeat }: BatchTools,
+  { send, isRepeatable: mayRepeat, ProblemError: Problems }: BatchTools,
   batch: readonly Member[],
   call: CallOptions,
 ): Promise<readonly PublishResult[]> {
-  const tasks = batch.map(({ body }) => body)
-  const ask = { body: { tasks }, call, isRepeatable: tasks.every(mayRepeat) }
+  const results = new Map<Member, PublishResult>()
+  let open = batch
+  const take = (answer: unknown) => {
+    const sent = open
+    for (const [at, result] of (answer as { results: PublishResult[] }).results.entries())
+      results.set(sent[at] as Member, result)
+    open = sent.filter(member => isForNow(results.get(member)))
+    const problem = open[0] && results.get(open[0])?.problem
+    if (problem) throw new Problems(problem)
+  }
+  // Each try sends what is open by then.
+  const body = {
+    get tasks() {
+      return open.map(member => member.body)
+    },
+  }
+  const ask = {
+    ...{ body, take, call },
+    get isRepeatable() {
+      return open.every(member => mayRepeat(member.body))
+    },
+  }
   try {
-    return (await send<{ results: PublishResult[] }>('POST', BATCH_PATH, ask)).results
+    await send('POST', BATCH_PATH, ask)
   } catch (error) {
     if (!isOutage(error)) throw error
-    const { status, problem } = error
-    return tasks.map(({ type, key }) => ({
-      status,
-      ...(key !== undefined && { id: `${type}:${key}` }),
-      problem,
-    }))
+    for (const member of open) if (!results.has(member)) results.set(member, unsent(member, error))
   }
+  return batch.map(member => results.get(member) as PublishResult)
+}
+
+/** Whether the same member may be stored by a later try: the API has too much to do, or its store does not answer. */
+function isForNow(result: PublishResult | undefined): boolean {
+  return result?.problem !== undefined && FOR_NOW.includes(result.status)
+}
+
+const FOR_NOW: readonly number[] = [429, 503]
+
+function unsent({ body: { type, key } }: Member, { status, problem }: ProblemError): PublishResult {
+  return { status, ...(key !== undefined && { id: `${type}:${key}` }), problem }
 }
 
 const BATCH_PATH = '/v1/tasks/batch'

@@ -43,6 +43,8 @@ export type Ask = Repetition & {
   readonly headers?: HeaderSource
   /** Whether a 404 means success if the request was sent before: the first one has removed it. */
   readonly isDoneIfGone?: boolean
+  /** Takes each answer. It may throw a `ProblemError`, which counts as that of the request. */
+  readonly take?: (answer: unknown) => unknown
   readonly call?: CallOptions | undefined
 }
 
@@ -66,7 +68,7 @@ export function createTransport(settings: ClientSettings): { readonly open: Open
   }
   const send: Send = <Answer>(method: string, path: string, ask: Ask = {}) => {
     const limit = limitOf(ask)
-    const once = () => request(method, path, ask, limit, answerIn)
+    const once = () => request(method, path, ask, limit, answerIn).then(ask.take)
     const answer = repeated(once, ask, ask.call?.tries ?? tries, limit) as Promise<Answer>
     return answer.finally(limit.stopClock)
   }

@@ -312,6 +312,38 @@ describe('many publishes', () => {
     expect(all).toEqual([{ status: 201, id: 'a:1', created: true }, existing])
   })
 
+  test('are sent again alone when the API could not store them for now', async () => {
+    const [a, b, c, d] = ['1', '2', '3', '4'].map(key => ({ type: 'a', key }))
+    const stored = (key: string) => ({ status: 201, id: `a:${key}`, created: true })
+    const failed = (status: number) => ({ status, problem: { type: 'about:blank', title: 'No', status } })
+    const { client, bodies } = aClient([
+      answer({ results: [stored('1'), failed(503), failed(429), failed(409)] }),
+      answer({ results: [stored('2'), failed(503)] }),
+      answer({ results: [stored('3')] }),
+    ])
+
+    const all = await done(client.publishMany([a, b, c, d] as never))
+
+    expect(await bodies()).toEqual([{ tasks: [a, b, c, d] }, { tasks: [b, c] }, { tasks: [c] }])
+    expect(all).toEqual([stored('1'), stored('2'), stored('3'), failed(409)])
+  })
+
+  test('keep the problem of the last try', async () => {
+    const failed = { status: 503, problem: { type: 'about:blank', title: 'No', status: 503 } }
+    const stored = { status: 201, id: 'a:2', created: true }
+    const { client, requests } = aClient([answer({ results: [failed, stored] }), network], { tries: 2 })
+
+    const all = await done(
+      client.publishMany([
+        { type: 'a', key: '1' },
+        { type: 'a', key: '2' },
+      ]),
+    )
+
+    expect(all).toEqual([failed, stored])
+    expect(requests).toHaveLength(2)
+  })
+
   test('give each task of a batch that no try could deliver its problem', async () => {
     const { client, requests } = aClient([outage], { tries: 2 })
 

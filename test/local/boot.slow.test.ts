@@ -49,6 +49,21 @@ test('a custom resource that answers FAILED fails the boot with its reason', asy
   )
 })
 
+test('a function that only custom resources call soon frees its memory, and others keep a process', async () => {
+  const cloud = await bootTinyCloud(stack => {
+    thing('one')(stack)
+    fixtureFunction(stack, 'Reader', 'writer')
+  })
+  await cloud.functions.find('Reader').invoke({})
+  const processes = (name: string) => cloud.functions.find(name).pids().length
+  expect([processes('Registrar'), processes('Reader')]).toEqual([1, 1])
+
+  await expect.poll(() => processes('Registrar')).toBe(0)
+
+  expect(processes('Reader')).toBe(1)
+  await cloud.stop()
+})
+
 test('a stack that was never synthesised is named in the error', async () => {
   const assemblyDir = synthesize(stack => void new Queue(stack, 'Work'))
   const booting = startLocalCloud({ assemblyDir, stackName: 'Other', apiPort: 0 })

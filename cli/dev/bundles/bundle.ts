@@ -100,7 +100,7 @@ function keepVersions(root: string, spec: BundleSpec) {
 
 /** `runtimeFolder` returns the folder of the executor at each build. */
 async function createContext(project: Project, spec: BundleSpec, runtimeFolder: () => string) {
-  const { context } = esbuildOf(project)
+  const { context } = thriftyEsbuild(project)
   const { entry, options, nodeModules, runtime } = spec
   const external = [...((options.external as readonly string[] | undefined) ?? []), ...nodeModules]
   return context({
@@ -139,6 +139,25 @@ function esbuildOf({ folder }: Project): typeof import('esbuild') {
   const found = findEsbuild(folder, import.meta.url)
   if (found) return found
   throw new BatonError('misconfigured', 'handlers are bundled with esbuild: npm install --save-dev esbuild')
+}
+
+/** The share of its live memory by which esbuild's process, which is written in Go, may grow before it frees what it no longer needs. */
+const ESBUILD_GROWTH_PERCENT = '10'
+
+/** esbuild, whose process stays for as long as `baton dev` runs. The first context starts it, with the environment of that moment. */
+function thriftyEsbuild(project: Project): Pick<typeof import('esbuild'), 'context'> {
+  const { context } = esbuildOf(project)
+  return {
+    context: options => {
+      const { GOGC } = process.env
+      process.env.GOGC = GOGC ?? ESBUILD_GROWTH_PERCENT
+      try {
+        return context(options)
+      } finally {
+        if (GOGC === undefined) delete process.env.GOGC
+      }
+    },
+  }
 }
 
 function digestOf(files: readonly OutputFile[]): string {

@@ -44,10 +44,12 @@ function templatesOf(handlers: number, groups: number, alarms: 'essential' | 'al
 describe('A system of many handlers', () => {
   test.each([
     ['90 handlers', 90, 0, 'essential'],
+    ...(process.env.MEASURE ? [['300 handlers', 300, 0, 'essential'] as const] : []),
     ['28 handlers and all alarms', 28, 0, 'all'],
     ['40 handlers and 4 functions of 30 types', 40, 4, 'essential'],
   ] as const)('fits CloudFormation in every stack: %s', (_what, handlers, groups, alarms) => {
     const templates = templatesOf(handlers, groups, alarms)
+    if (process.env.MEASURE) console.log('measured:', handlers, 'handlers:', templates)
 
     expect(templates.length).toBeGreaterThan(3)
     for (const { bytes, resources, parameters, outputs } of templates) {
