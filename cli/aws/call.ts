@@ -92,7 +92,7 @@ function endpointOf(service: Service, region: string, env: Io['env']): string {
   return named || `https://${service}.${region}.${suffix}/`
 }
 
-/** The codes with which services refuse a caller who lacks a permission. */
+/** The codes with which services refuse a caller for want of a permission. */
 const NO_PERMISSION = /^(AccessDenied|AccessDeniedException|UnauthorizedOperation)$/
 
 /**

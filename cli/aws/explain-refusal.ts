@@ -1,10 +1,9 @@
 /**
- * Why a signed call of an API was refused. API Gateway answers a caller whom IAM refuses with 403 and `{"message":"Forbidden"}`, whatever the
- * reason is; some gateways tell it in a header and a sentence. When nothing is told, the Security Token Service is asked who the caller is. It
- * needs no permission for that, so its answer says whether the credentials are valid: if they are, a permission is missing.
+ * Why a signed call of an API was refused. API Gateway answers 403 and `{"message":"Forbidden"}` to every caller that IAM refuses,
+ * whatever the reason is; some gateways tell it in a header and a sentence. When nothing is told, the Security Token Service is asked for
+ * the caller's name. That needs no permission, so the answer says whether the credentials are valid: if they are, a permission is missing.
  */
 
-import type { Problem } from '../../shared/api/problems.ts'
 import { messageOf, shellWord } from '../say.ts'
 import type { AccessOptions } from './access.ts'
 import type { Access } from './call.ts'
@@ -23,11 +22,19 @@ const FORBIDDEN = 403
 
 /** Makes a `fetch` whose refusals by a gateway are problem documents that say what is wrong and what to do. */
 export function explainingRefusals(send: Send, access: Explaining): Send {
+  let asking: Promise<Cause> | undefined
+  // A page asks several things at once, and all are refused for the same reason.
+  const askOnce = () => {
+    asking ??= askedCause(access).finally(() => {
+      asking = undefined
+    })
+    return asking
+  }
   return async request => {
     const response = await send(request)
     const isOfGateway = !response.headers.get('content-type')?.includes('application/problem+json')
     if (!isOfGateway || ![UNAUTHORIZED, FORBIDDEN].includes(response.status)) return response
-    const cause = toldCause(response.headers, await response.text()) ?? (await askedCause(access))
+    const cause = toldCause(response.headers, await response.text()) ?? (await askOnce())
     return answerOf(response.status, textsOf(cause, request, access))
   }
 }
@@ -127,8 +134,7 @@ function textsOf(cause: Cause, request: Request, { options }: Explaining): Texts
 
 function answerOf(status: number, { title, detail }: Texts): Response {
   const type = `urn:baton:problem:${status === UNAUTHORIZED ? 'unauthorized' : 'forbidden'}`
-  const problem: Problem = { type, title, status, detail }
-  return new Response(JSON.stringify(problem), {
+  return new Response(JSON.stringify({ type, title, status, detail }), {
     status,
     headers: { 'content-type': 'application/problem+json' },
   })

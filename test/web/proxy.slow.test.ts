@@ -127,7 +127,10 @@ describe.skipIf(chromiumPath === undefined)('baton dashboard', () => {
     // A call may still go with the former credentials while the new ones are loaded.
     const isRefused = async () => {
       await page.goto(`${new URL(url).origin}/types`)
-      await page.getByText(/Your AWS credentials have expired|^probe$/).first().waitFor()
+      await page
+        .getByText(/Your AWS credentials have expired|^probe$/)
+        .first()
+        .waitFor()
       return (await page.getByText('Your AWS credentials have expired').count()) > 0
     }
     await expect.poll(isRefused).toBe(true)

@@ -38,7 +38,7 @@ function isExplained(error: unknown): error is ProblemError {
 
 type RefusedProps = { readonly problem: Problem; readonly onRetry?: (() => void) | undefined }
 
-/** A caller who is refused, with the reason and what to do about it. */
+/** A refusal of the caller, with the reason and what to do about it. */
 function Refused({ problem, onRetry }: RefusedProps) {
   return (
     <div className="note" role="alert">
