@@ -6,7 +6,7 @@
  * - `call.ts`: a call of an AWS service, signed by `signedFetch`; `query.ts` reads answers in XML, `json-call.ts` those in JSON;
  * - `stacks.ts`: reads a stack with its outputs from CloudFormation; `task-systems.ts`: the task systems that the outputs name;
  * - `resources.ts`: the resources of a stack; `alarms.ts`, `bootstrap.ts`, `functions.ts`, `queues.ts`: their states, for `baton doctor`;
- * - `explain-refusal.ts`: why the API refused a signed call.
+ * - `explain-refusal.ts`: why the API refused a signed call; `credential-faults.ts`: what is wrong with refused credentials.
  */
 
 import { regionOf } from '../../shared/signed-fetch/region.ts'
@@ -63,7 +63,7 @@ export async function findDeployed(
   const [stack = '', name] = named.startsWith('arn:') ? [named] : named.split('/', 2)
   const region = await regionFor(options, '--stack')
   const credentials = await credentialsOf(options)
-  const access = { region, credentials, io }
+  const access = { region, credentials, io, ...profileIn(options) }
   const read = await readStack(stack, access)
   const sign = signedFetch({ region, credentials, fetch: io.fetch })
   return {
@@ -76,7 +76,7 @@ export async function findDeployed(
       ...(read.bootstrap && { bootstrap: read.bootstrap }),
       look: looksAt(read, access),
     },
-    fetch: explainingRefusals(sign, { ...access, options, asksAws: true }),
+    fetch: explainingRefusals(sign, { ...access, asksAws: true }),
   }
 }
 
@@ -103,7 +103,12 @@ export async function signedFetchTo(url: string, options: AccessOptions, io: Io)
   const region = options.region ?? regionNamedBy(url) ?? (await regionFor(options, url))
   const credentials = await credentialsOf(options)
   const sign = signedFetch({ region, credentials, fetch: io.fetch })
-  return explainingRefusals(sign, { region, credentials, io, options, asksAws: !isLoopback(url) })
+  const access = { region, credentials, io, ...profileIn(options) }
+  return explainingRefusals(sign, { ...access, asksAws: !isLoopback(url) })
+}
+
+function profileIn({ profile }: AccessOptions): Pick<Access, 'profile'> {
+  return profile === undefined ? {} : { profile }
 }
 
 function isLoopback(url: string): boolean {

@@ -12,6 +12,13 @@ export type Access = {
   readonly region: string
   readonly credentials: LoadCredentials
   readonly io: Pick<Io, 'env' | 'fetch'>
+  /** The profile that the user has named. */
+  readonly profile?: string
+}
+
+/** The profile of the user: given, else of the environment. */
+export function profileOf({ profile, io }: Access): string | undefined {
+  return profile ?? (io.env.AWS_PROFILE || undefined)
 }
 
 /** The services by their names in endpoints and signatures. */

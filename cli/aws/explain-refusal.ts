@@ -4,15 +4,14 @@
  * the caller's name. That needs no permission, so the answer says whether the credentials are valid: if they are, a permission is missing.
  */
 
-import { messageOf, shellWord } from '../say.ts'
-import type { AccessOptions } from './access.ts'
-import type { Access } from './call.ts'
+import { messageOf } from '../say.ts'
+import { type Access, profileOf } from './call.ts'
+import { type CredentialFault, credentialFaultIn, credentialTexts, type Texts } from './credential-faults.ts'
 import { query, textsIn } from './query.ts'
 
 type Send = (request: Request) => Promise<Response>
 
 export type Explaining = Access & {
-  readonly options: AccessOptions
   /** Whether AWS may be asked. The local system has credentials of its own. */
   readonly asksAws: boolean
 }
@@ -35,53 +34,33 @@ export function explainingRefusals(send: Send, access: Explaining): Send {
     const isOfGateway = !response.headers.get('content-type')?.includes('application/problem+json')
     if (!isOfGateway || ![UNAUTHORIZED, FORBIDDEN].includes(response.status)) return response
     const cause = toldCause(response.headers, await response.text()) ?? (await askOnce())
-    return answerOf(response.status, textsOf(cause, request, access))
+    return answerOf(response.status, textsOf(cause, request, profileOf(access)))
   }
 }
 
-/**
- * - `expired`: a temporary credential has ended;
- * - `unknown-key`: AWS knows no such access key, or the session token is not that of the key;
- * - `wrong-secret`: the signature was made with another secret key;
- * - `clock`: the signature is too old, or of the future;
- * - `no-permission`: the credentials are valid, and the caller may not make this call.
- */
+/** `no-permission`: the credentials are valid, and the caller may not make this call. */
 type Cause =
-  | {
-      readonly kind: 'expired' | 'unknown-key' | 'wrong-secret' | 'clock' | 'no-permission'
-      readonly caller?: string
-    }
+  | { readonly kind: 'credentials'; readonly fault: CredentialFault }
+  | { readonly kind: 'no-permission'; readonly caller?: string }
   | { readonly kind: 'unclear'; readonly why: string }
 
 /** What a gateway tells: `x-amzn-errortype`, and a sentence. Source: AWS re:Post, troubleshooting 403 of API Gateway. */
 function toldCause(headers: Headers, body: string): Cause | undefined {
-  return causeIn(`${headers.get('x-amzn-errortype') ?? ''} ${body}`)
-}
-
-const TOLD: ReadonlyArray<readonly [pattern: RegExp, kind: Exclude<Cause['kind'], 'unclear'>]> = [
-  [/signature expired|signature not yet current|RequestTimeTooSkewed|RequestExpired/i, 'clock'],
-  [/ExpiredToken|token included in the request is expired/i, 'expired'],
-  [/InvalidClientTokenId|UnrecognizedClient|token included in the request is invalid/i, 'unknown-key'],
-  [/SignatureDoesNotMatch|InvalidSignature|IncompleteSignature|signature we calculated/i, 'wrong-secret'],
-  [/not authorized to perform/i, 'no-permission'],
-]
-
-function causeIn(text: string): Cause | undefined {
-  const [, kind] = TOLD.find(([pattern]) => pattern.test(text)) ?? []
-  return kind && { kind }
+  const told = `${headers.get('x-amzn-errortype') ?? ''} ${body}`
+  const fault = credentialFaultIn(told)
+  if (fault) return { kind: 'credentials', fault }
+  return /not authorized to perform/i.test(told) ? { kind: 'no-permission' } : undefined
 }
 
 async function askedCause(access: Explaining): Promise<Cause> {
   if (!access.asksAws) return { kind: 'unclear', why: 'the local system prints why in its terminal' }
   try {
     const answer = await query({ service: 'sts', action: 'GetCallerIdentity' }, access)
-    if (typeof answer !== 'string')
-      return (
-        causeIn(`${answer.code} ${answer.message}`) ?? {
-          kind: 'unclear',
-          why: `${answer.code}: ${answer.message}`,
-        }
-      )
+    if (typeof answer !== 'string') {
+      const why = `${answer.code}: ${answer.message}`
+      const fault = credentialFaultIn(why)
+      return fault ? { kind: 'credentials', fault } : { kind: 'unclear', why }
+    }
     const [caller] = textsIn(answer, 'Arn')
     return { kind: 'no-permission', ...(caller !== undefined && { caller }) }
   } catch (error) {
@@ -89,42 +68,18 @@ async function askedCause(access: Explaining): Promise<Cause> {
   }
 }
 
-type Texts = { readonly title: string; readonly detail: string }
-
-function textsOf(cause: Cause, request: Request, { options }: Explaining): Texts {
-  const login =
-    options.profile === undefined ? 'aws sso login' : `aws sso login --profile ${shellWord(options.profile)}`
-  const renewal = `get new ones, for example with ${login}`
+function textsOf(cause: Cause, request: Request, profile: string | undefined): Texts {
   const { host, pathname } = new URL(request.url)
   const call = `${request.method} ${pathname}`
   switch (cause.kind) {
-    case 'expired':
-      return {
-        title: 'Your AWS credentials have expired',
-        detail: `AWS refuses expired credentials: ${renewal}`,
-      }
-    case 'unknown-key':
-      return {
-        title: 'AWS does not know your credentials',
-        detail: `the access key does not exist or is not active, or the session token is not its own: check the profile or the variables AWS_ACCESS_KEY_ID and AWS_SESSION_TOKEN, or ${renewal}`,
-      }
-    case 'wrong-secret':
-      return {
-        title: 'AWS refuses your signature',
-        detail:
-          'the secret access key is not that of the access key: check the profile or the variable AWS_SECRET_ACCESS_KEY',
-      }
-    case 'clock':
-      return {
-        title: 'AWS refuses the time of your signature',
-        detail: 'the clock of this machine differs by more than 5 minutes: set it',
-      }
+    case 'credentials':
+      return credentialTexts(cause.fault, profile)
     case 'no-permission':
       return {
         title: 'You may not make this call',
         detail: `${cause.caller ?? 'the caller'} has no permission execute-api:Invoke for ${call} of ${host}: grantRead and grantOperate of the task system give it, or use another --profile`,
       }
-    default:
+    case 'unclear':
       return {
         title: 'The API refuses your credentials',
         detail: `${host} does not say why it refuses ${call} (${cause.why}): check the credentials, their permission execute-api:Invoke, and the clock`,

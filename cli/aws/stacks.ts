@@ -1,5 +1,6 @@
 import { BatonError } from '../../shared/core/errors.ts'
-import type { Access, Refusal } from './call.ts'
+import { type Access, profileOf, type Refusal } from './call.ts'
+import { credentialFaultIn, credentialTexts } from './credential-faults.ts'
 import { partsIn, query, textsIn } from './query.ts'
 
 /** What CloudFormation says about a stack. */
@@ -28,7 +29,7 @@ export type BootstrapParameter = { readonly name: string; readonly deployedVersi
 export async function readStack(name: string, access: Access): Promise<ReadStack> {
   const parameters = { StackName: name }
   const answer = await query({ service: 'cloudformation', action: 'DescribeStacks', parameters }, access)
-  if (typeof answer !== 'string') throw refused(name, access.region, answer)
+  if (typeof answer !== 'string') throw refused(name, access, answer)
   return stackIn(answer, name, access.region)
 }
 
@@ -62,15 +63,18 @@ function bootstrapIn(xml: string): BootstrapParameter | undefined {
   return name ? { name, ...(deployedVersion && { deployedVersion }) } : undefined
 }
 
-function refused(name: string, region: string, { code, message }: Refusal): BatonError {
+function refused(name: string, access: Access, { code, message }: Refusal): BatonError {
+  const { region } = access
   if (code === 'ValidationError' && message.includes('does not exist'))
     return new BatonError(
       'invalid',
       `there is no stack ${name} in ${region} of this account: give --region or --profile for another one`,
     )
   if (code === 'ValidationError') return new BatonError('invalid', `--stack ${name}: ${message}`)
+  const fault = credentialFaultIn(`${code} ${message}`)
+  const advice = fault ? `; ${credentialTexts(fault, profileOf(access)).detail}` : ''
   return new BatonError(
     'refused',
-    `CloudFormation does not show the stack ${name} in ${region}: ${code}: ${message}`,
+    `CloudFormation does not show the stack ${name} in ${region}: ${code}: ${message}${advice}`,
   )
 }

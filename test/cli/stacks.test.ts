@@ -125,7 +125,9 @@ describe('--stack', () => {
     const none = await baton('types', '--stack', 'Shop')
     const unknown = await baton('types', '--stack', 'Shop', '--profile', 'unknown')
 
-    expect(wrong.err).toContain('SignatureDoesNotMatch')
+    expect(wrong.err).toContain(
+      'SignatureDoesNotMatch: The signature is wrong; the secret access key is not that',
+    )
     expect(none).toMatchObject({
       code: 2,
       err: expect.stringMatching(/^no AWS credentials: .*; give --profile/),
@@ -135,6 +137,21 @@ describe('--stack', () => {
       err: expect.stringContaining('no AWS credentials of the profile unknown: '),
     })
     expect(unknown.err).toContain('log in with aws sso login --profile unknown')
+  })
+
+  it('says how to renew credentials that have expired', async () => {
+    aws.refusals.push([403, 'ExpiredToken'], [403, 'ExpiredToken'])
+    const { code, err } = await baton('types', '--stack', 'Shop', '--profile', 'live')
+    const ofEnvironment = await runOn(undefined, ['types', '--stack', 'Shop'], {
+      env: { AWS_ENDPOINT_URL: aws.url, AWS_PROFILE: 'other' },
+      fetch,
+    })
+
+    expect(err).toBe(
+      'CloudFormation does not show the stack Shop in us-east-1: ExpiredToken: refused as ExpiredToken; AWS refuses expired credentials: get new ones, for example with aws sso login --profile live\n',
+    )
+    expect(ofEnvironment.err).toContain('aws sso login --profile other')
+    expect(code).toBe(1)
   })
 
   it('says that no region is known, and that an endpoint does not answer', async () => {
