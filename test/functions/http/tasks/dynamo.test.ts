@@ -27,7 +27,7 @@ async function listed(query: string): Promise<string[]> {
 }
 
 test('lists page through tasks of one due time, each once, both ways', async () => {
-  const keys = [...Array(90).keys()].map(n => `k${n}`)
+  const keys = [...Array(24).keys()].map(n => `k${n}`)
   await api.call('PUT', '/v1/types/equal', { kind: 'handler' })
   const { body } = await api.call('POST', '/v1/tasks/batch', {
     tasks: keys.map(key => ({ type: 'equal', key, delayMs: 3_600_000, userId: 'ü' })),
@@ -37,13 +37,13 @@ test('lists page through tasks of one due time, each once, both ways', async () 
   for (const query of [
     'type=equal&limit=7',
     'type=equal&limit=7&order=-due',
-    'type=equal&status=delayed&limit=11',
-    'type=equal&order=-created&limit=40',
+    'type=equal&status=delayed&limit=9',
+    'type=equal&order=-created&limit=13',
     `userId=${encodeURIComponent('ü')}&limit=7`,
     `userId=${encodeURIComponent('ü')}&order=due&limit=7`,
   ]) {
     const found = await listed(query)
-    expect(found, query).toHaveLength(90)
+    expect(found, query).toHaveLength(24)
     expect(new Set(found)).toEqual(new Set(keys))
   }
 })
