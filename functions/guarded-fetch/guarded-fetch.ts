@@ -13,6 +13,7 @@
 import { type ClientRequest, request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
 import type { LookupFunction, Socket } from 'node:net'
+import { messageOf } from '../../shared/core/errors.ts'
 import { Fatal } from '../../shared/signals.ts'
 import { type GuardedAnswer, readAnswer, shownUrl } from './answer.ts'
 import { checkedAddresses, type Policy, type ResolvedAddress } from './checked-addresses.ts'
@@ -120,11 +121,11 @@ function timedOut(url: URL, timeoutMs: number, { state }: Progress): Error {
 }
 
 function failed(url: URL, cause: unknown): Error {
-  return new Error(`the call to ${shownUrl(url)} failed: ${messageOf(cause)}`, { cause })
+  return new Error(`the call to ${shownUrl(url)} failed: ${reasonOf(cause)}`, { cause })
 }
 
 /** When Node has tried several addresses, its error has one error for each address and no message of its own. */
-function messageOf(error: unknown): string {
-  if (error instanceof AggregateError && error.message === '') return error.errors.map(messageOf).join('; ')
-  return error instanceof Error ? error.message : String(error)
+function reasonOf(error: unknown): string {
+  if (error instanceof AggregateError && error.message === '') return error.errors.map(reasonOf).join('; ')
+  return messageOf(error)
 }

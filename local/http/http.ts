@@ -10,7 +10,9 @@ import {
   type OutgoingHttpHeaders,
   type Server,
   type ServerResponse,
+  STATUS_CODES,
 } from 'node:http'
+import type { Duplex } from 'node:stream'
 import { type Admit, admitting } from '../../shared/loopback/admit.ts'
 import { servePages } from '../../shared/loopback/pages.ts'
 import type { Functions } from '../functions/functions.ts'
@@ -112,6 +114,7 @@ export async function startApiServer(settings: ApiSettings): Promise<ApiServer> 
       .then(answer => send(response, answer))
   })
   server.keepAliveTimeout = 0
+  server.on('clientError', answerUnreadable)
   const url = await listen(server, port).catch(explainPort(port))
   admit = admitting(new URL(url).port || '80', allowedHosts)
   return {
@@ -122,6 +125,21 @@ export async function startApiServer(settings: ApiSettings): Promise<ApiServer> 
     },
     stop: () => close(server),
   }
+}
+
+/** The status of what cannot be read as a request, by Node's code. All else is a bad request. */
+const UNREADABLE_STATUS: Readonly<Record<string, number>> = {
+  HPE_HEADER_OVERFLOW: 431,
+  ERR_HTTP_REQUEST_TIMEOUT: 408,
+}
+
+/** Answers what cannot be read as a request, in the form of API Gateway. Node would answer without a body. */
+function answerUnreadable({ code = '' }: NodeJS.ErrnoException, socket: Duplex): void {
+  if (code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
+  const status = UNREADABLE_STATUS[code] ?? 400
+  const body = JSON.stringify({ message: STATUS_CODES[status] })
+  const headers = `content-type: application/json\r\ncontent-length: ${body.length}\r\nconnection: close`
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${headers}\r\n\r\n${body}`)
 }
 
 function explainPort(port: number) {

@@ -11,6 +11,8 @@ export type Comments = {
   typeOf(file: string, name: string): ts.Type
   /** The comment on a member of the type; undefined when the type has no such member. */
   memberOf(type: ts.Type, name: string): Member | undefined
+  /** The types of a union whose members have these constants; the type itself when it is no union, or when none fits. */
+  alternativesWith(type: ts.Type, constants: Readonly<Record<string, unknown>>): readonly ts.Type[]
   /** The types of the elements of a list, or of the values of a record. */
   elementsOf(type: ts.Type): readonly ts.Type[]
   /** The comment on the schema that has this id, or else on the type that is made from it. */
@@ -57,6 +59,12 @@ export function readComments(root: string, files: readonly string[]): Comments {
         if (symbol) return memberFrom(symbol, optionOf.get(name), checker)
       }
       return undefined
+    },
+    alternativesWith: (type, constants) => {
+      const found = alternativesOf(type).filter(one =>
+        Object.entries(constants).every(([name, value]) => literalOf(one, name, checker) === value),
+      )
+      return found.length > 0 ? found : [type]
     },
     elementsOf: type =>
       alternativesOf(type).flatMap(
@@ -120,6 +128,13 @@ function exportsOf(file: ts.SourceFile | undefined, checker: ts.TypeChecker): ts
 
 function alternativesOf(type: ts.Type): readonly ts.Type[] {
   return type.isUnion() ? type.types : [type]
+}
+
+/** The one value that a member of the type has; undefined when it may have several. */
+function literalOf(type: ts.Type, name: string, checker: ts.TypeChecker): unknown {
+  const symbol = checker.getPropertyOfType(type, name)
+  const of = symbol && checker.getTypeOfSymbol(symbol)
+  return of?.isStringLiteral() ? of.value : undefined
 }
 
 function memberFrom(symbol: ts.Symbol, option: ts.Symbol | undefined, checker: ts.TypeChecker): Member {

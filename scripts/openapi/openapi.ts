@@ -1,30 +1,39 @@
 import type * as z from 'zod'
 import type { Route } from '../../functions/http/route.ts'
 import { problemAnswer } from '../../shared/api/problems.ts'
-import { type Documented, EXAMPLE_PATH, type Operation, TAGS } from './operations/operation.ts'
+import type { Comments } from './comments.ts'
+import { recordExamples } from './examples/examples.ts'
+import { createExamples, type Examples } from './examples/in-document.ts'
+import { type Documented, type Operation, TAGS } from './operations/operation.ts'
 import { OPERATIONS } from './operations/operations.ts'
 import { createRefusals, type Refusals } from './refusals.ts'
 import { openApiSchemas, type Schema, type Schemas } from './schemas.ts'
 
 /**
- * Makes the OpenAPI 3.1 document of the HTTP API. It has four sources:
+ * Makes the OpenAPI 3.1 document of the HTTP API. It has five sources:
  *
  * - the routes (`functions/http`): methods, paths, the names of the operations, the schemas of queries and bodies;
  * - the schemas (`shared/api`), with the comments on their members as descriptions (`schemas.ts`, `comments.ts`);
  * - the operations (`operations/`): the words about each, the schemas of its answers, and its problems;
- * - the problems (`refusals.ts`): what each code means, and what API Gateway answers by itself.
+ * - the problems (`refusals.ts`): what each code means, and what API Gateway answers by itself;
+ * - the examples (`examples/`): a conversation with a system in memory, recorded.
  *
  * `write.ts` writes the document to `functions/http/openapi.json`. The bundle of the API has it as a file beside itself, so a running
- * function contains none of these words.
+ * function contains none of these words. Without
+ * `comments`, whose reading takes 10 seconds, the fields have no descriptions.
  */
-export async function openApiOf(routes: readonly Route[]): Promise<Schema> {
+export async function openApiOf(routes: readonly Route[], comments: Comments | undefined): Promise<Schema> {
   refuseUndocumented(routes)
-  const schemas = await openApiSchemas()
-  const refusals = createRefusals()
+  const schemas = await openApiSchemas(comments)
+  const examples = createExamples(await recordExamples(routes))
+  const refusals = createRefusals(examples)
   schemas.schemaOf(problemAnswer)
   const paths: Record<string, Schema> = {}
   for (const route of routes) {
-    paths[route.path] = { ...paths[route.path], [route.method]: operationOf(route, schemas, refusals) }
+    paths[route.path] = {
+      ...paths[route.path],
+      [route.method]: operationOf(route, { schemas, examples, refusals }),
+    }
   }
   return {
     openapi: '3.1.0',
@@ -33,8 +42,8 @@ export async function openApiOf(routes: readonly Route[]): Promise<Schema> {
     tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
     paths,
     components: {
-      schemas: { ...sorted(schemas.components), GatewayRefusal: GATEWAY_REFUSAL },
-      responses: sorted(refusals.responses),
+      schemas: { ...sorted(schemas.components()), GatewayRefusal: GATEWAY_REFUSAL },
+      responses: sorted(refusals.responses()),
       headers: HEADERS,
       securitySchemes: SECURITY_SCHEMES,
     },
@@ -47,7 +56,7 @@ const INFO = {
   version: '1',
   summary: 'Tasks that are published, claimed, run and finished.',
   description:
-    'Bodies are JSON. Unknown fields are refused by name. Times are ISO 8601 in UTC. Durations are milliseconds, in fields that end in `Ms`. A refused request is answered with a problem document (RFC 9457); its `type` is stable, and a program may decide by it. Lists have pages: `nextCursor` of an answer is the `cursor` of the next request.',
+    'Bodies are JSON. Unknown fields are refused by name. Keys, stages, tags and the names of users and workers contain no control characters. Times are ISO 8601 in UTC. Durations are milliseconds, in fields that end in `Ms`. A refused request is answered with a problem document (RFC 9457); its `type` is stable, and a program may decide by it. Lists have pages: `nextCursor` of an answer is the `cursor` of the next request. The examples are one conversation with a system: a request and its answer have the same name, such as `publish-created`.',
   license: { name: 'Apache 2.0', identifier: 'Apache-2.0' },
 }
 
@@ -84,6 +93,7 @@ const HEADERS = {
   RetryAfter: {
     description: 'After how many seconds to try again.',
     schema: { type: 'integer', minimum: 0 },
+    example: 2,
   },
 }
 
@@ -101,31 +111,30 @@ function sorted(members: Readonly<Record<string, Schema>>): Record<string, Schem
   return Object.fromEntries(Object.entries(members).sort(([one], [other]) => (one < other ? -1 : 1)))
 }
 
-function operationOf(route: Route, schemas: Schemas, { refusalsOf }: Refusals): Schema {
+type Sources = { readonly schemas: Schemas; readonly examples: Examples; readonly refusals: Refusals }
+
+function operationOf(route: Route, sources: Sources): Schema {
   const operation = OPERATIONS[route.operation] as Operation
-  const { tag, summary, description, cost, answers, problems } = operation
+  const { tag, summary, description, cost, problems } = operation
   const body = route.body ?? operation.body
+  const { refusalsOf } = sources.refusals
   return {
     operationId: route.operation,
     tags: [tag],
     summary,
     description: [description, cost && `Cost: ${cost}`].filter(Boolean).join('\n\n') || summary,
-    parameters: [...pathParameters(route, operation), ...queryParameters(route, operation, schemas)],
-    ...(body && { requestBody: requestBodyOf(route, body, operation, schemas) }),
-    responses: { ...answersOf(answers, schemas), ...refusalsOf(route.method, problems) },
+    parameters: [...pathParameters(route, sources), ...queryParameters(route, sources)],
+    ...(body && { requestBody: requestBodyOf(route, body, sources) }),
+    responses: { ...answersOf(route, operation, sources), ...refusalsOf(route, problems) },
   }
 }
 
 function requestBodyOf(
-  { isBodyOptional = false }: Route,
+  { operation, isBodyOptional = false }: Route,
   body: z.ZodType,
-  { example }: Operation,
-  { schemaOf }: Schemas,
+  { schemas, examples }: Sources,
 ): Schema {
-  const content = {
-    schema: schemaOf(body),
-    ...(example?.body !== undefined && { example: example.body }),
-  }
+  const content = { schema: schemas.schemaOf(body), ...examples.ofRequest(operation) }
   return { required: !isBodyOptional, content: { 'application/json': content } }
 }
 
@@ -143,42 +152,57 @@ const PATH_PARAMETERS: Readonly<Record<string, string>> = {
   name: 'The name of the schedule.',
 }
 
-function pathParameters({ path }: Route, { example }: Operation): Schema[] {
+function pathParameters({ path, operation }: Route, { examples }: Sources): Schema[] {
   return [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
     name,
     in: 'path',
     required: true,
     description: `${PATH_PARAMETERS[name]} ${IN_PATH}`,
     schema: { type: 'string', minLength: 1 },
-    example: example?.path?.[name] ?? EXAMPLE_PATH[name],
+    ...examples.ofParameter(operation, 'path', name),
   }))
 }
 
-function queryParameters({ query }: Route, { example }: Operation, { schemaOf }: Schemas): Schema[] {
+function queryParameters({ query, operation }: Route, { schemas, examples }: Sources): Schema[] {
   if (!query) return []
-  const { properties = {} } = schemaOf(query) as { properties?: Readonly<Record<string, Schema>> }
+  const { properties = {} } = schemas.schemaOf(query) as { properties?: Readonly<Record<string, Schema>> }
   return Object.entries(properties).map(([name, { description, ...schema }]) => ({
     name,
     in: 'query',
     ...(description !== undefined && { description }),
     schema,
-    ...(example?.query?.[name] !== undefined && { example: example.query[name] }),
+    ...examples.ofParameter(operation, 'query', name),
     ...(schema.type === 'array' && { style: 'form', explode: true }),
   }))
 }
 
-function answersOf(answers: Operation['answers'], schemas: Schemas): Schema {
-  return Object.fromEntries(Object.entries(answers).map(([status, one]) => [status, answerOf(one, schemas)]))
+function answersOf(route: Route, { answers }: Operation, sources: Sources): Schema {
+  const statuses = Object.entries(answers)
+  return Object.fromEntries(
+    statuses.map(([status, one]) => [status, answerOf(route, Number(status), one, sources)]),
+  )
 }
 
-function answerOf({ description, schema, contentType, location }: Documented, { schemaOf }: Schemas): Schema {
+function answerOf(
+  { operation }: Route,
+  status: number,
+  { description, schema, contentType, location }: Documented,
+  { schemas, examples }: Sources,
+): Schema {
+  const shown = examples.ofAnswer(operation, status)
   const content = contentType
-    ? { [contentType]: { schema: { type: 'string' } } }
-    : schema && { 'application/json': { schema: schemaOf(schema) } }
+    ? { [contentType]: { schema: { type: 'string' }, ...shown } }
+    : schema && { 'application/json': { schema: schemas.schemaOf(schema), ...shown } }
   return {
     description,
     ...(location !== undefined && {
-      headers: { Location: { description: `The path of ${location}.`, schema: { type: 'string' } } },
+      headers: {
+        Location: {
+          description: `The path of ${location}.`,
+          schema: { type: 'string' },
+          ...examples.locationOf(operation, status),
+        },
+      },
     }),
     ...(content && { content }),
   }

@@ -1,5 +1,7 @@
+import type { Route } from '../../functions/http/route.ts'
 import type { ApiProblemCode } from '../../shared/api/problem-codes.ts'
 import { PROBLEM_KINDS } from '../../shared/present/problems.ts'
+import type { Examples } from './examples/in-document.ts'
 import type { Schema } from './schemas.ts'
 
 /** The answers that refuse a request: problem documents of the API, and the answers of API Gateway in front of a deployed one. */
@@ -74,17 +76,22 @@ const ALWAYS: readonly ApiProblemCode[] = ['invalid', 'internal', 'unreadable', 
 const WITH_BODY: readonly ApiProblemCode[] = ['too-large', 'unsupported-media-type']
 
 export type Refusals = {
-  /** The refusals of an operation, by their status, as references to `responses`. */
-  refusalsOf(method: string, problems?: readonly ApiProblemCode[]): Schema
-  /** All refusals, by their names. Operations that refuse in the same way share one. */
-  readonly responses: Readonly<Record<string, Schema>>
+  /** The refusals of an operation, by their status, as references to the named ones. */
+  refusalsOf(route: Route, problems?: readonly ApiProblemCode[]): Schema
+  /** All refusals, by their names. Operations that refuse in the same way share one, which has the examples of them all. */
+  responses(): Record<string, Schema>
 }
 
-export function createRefusals(): Refusals {
-  const responses: Record<string, Schema> = {}
+type Refusal = {
+  readonly status: number
+  readonly codes: readonly ApiProblemCode[]
+  readonly shown: Record<string, unknown>
+}
+
+export function createRefusals(examples: Examples): Refusals {
+  const refusals = new Map<string, Refusal>()
   return {
-    responses,
-    refusalsOf: (method, problems = []) => {
+    refusalsOf: ({ method, operation }, problems = []) => {
       const codes = [...ALWAYS, ...(method === 'get' ? [] : WITH_BODY), ...problems]
       const ofApi = Map.groupBy(codes, (code): number => PROBLEM_KINDS[code][0])
       const statuses = new Set([...ofApi.keys(), ...Object.keys(GATEWAY_ANSWERS).map(Number)])
@@ -92,11 +99,24 @@ export function createRefusals(): Refusals {
         const own = ofApi.get(status) ?? []
         const name =
           own.length > 0 ? own.map(pascalCase).join('Or') : pascalCase(GATEWAY_ANSWERS[status]?.message ?? '')
-        responses[name] ??= refusalOf(status, own)
+        const refusal = refusals.get(name) ?? { status, codes: own, shown: {} }
+        refusals.set(name, refusal)
+        Object.assign(refusal.shown, examples.ofAnswer(operation, status).examples)
         return [status, { $ref: `#/components/responses/${name}` }]
       })
       return Object.fromEntries(references)
     },
+    responses: () =>
+      Object.fromEntries(
+        [...refusals].map(([name, { status, codes, shown }]) => [
+          name,
+          refusalOf(
+            status,
+            codes,
+            Object.keys(shown).length > 0 ? { examples: shown } : examples.ofProblems(codes),
+          ),
+        ]),
+      ),
   }
 }
 
@@ -104,14 +124,14 @@ function pascalCase(text: string): string {
   return text.replaceAll(/(?:^|[- ])(\w)/g, (_all, letter: string) => letter.toUpperCase())
 }
 
-function refusalOf(status: number, codes: readonly ApiProblemCode[]): Schema {
+function refusalOf(status: number, codes: readonly ApiProblemCode[], examples: Schema): Schema {
   const ofGateway = GATEWAY_ANSWERS[status]
   return {
     description: [...codes.map(sentenceOf), ...(ofGateway ? [ofGateway.description] : [])].join('\n\n'),
     ...(isRetried(status) &&
       codes.length > 0 && { headers: { 'Retry-After': { $ref: '#/components/headers/RetryAfter' } } }),
     content: {
-      ...(codes.length > 0 && { 'application/problem+json': { schema: problemSchema(codes) } }),
+      ...(codes.length > 0 && { 'application/problem+json': { schema: problemSchema(codes), ...examples } }),
       ...(status === FORBIDDEN && { 'application/problem+json': { schema: LOCAL_FORBIDDEN } }),
       ...(ofGateway && { 'application/json': { schema: gatewaySchema(ofGateway.message) } }),
     },
@@ -166,7 +186,7 @@ const GATEWAY_ANSWERS: Readonly<Record<number, GatewayAnswer>> = {
   431: {
     message: 'Request Header Fields Too Large',
     description:
-      'The request line and the headers are longer than API Gateway takes: 10,240 bytes in all. The local system takes 16 KB, and answers without a body.',
+      'The request line and the headers are longer than API Gateway takes: 10,240 bytes in all. The local system takes 16 KB.',
   },
   500: {
     message: 'Internal Server Error',

@@ -2,7 +2,7 @@ import { globSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type ts from 'typescript-5'
 import * as z from 'zod'
-import { type Comments, type Member, readComments } from './comments.ts'
+import type { Comments, Member } from './comments.ts'
 
 /** A schema of the OpenAPI document: JSON Schema 2020-12. */
 export type Schema = { [name: string]: unknown }
@@ -10,19 +10,22 @@ export type Schema = { [name: string]: unknown }
 export type Schemas = {
   /** The schema of what callers send or get. Schemas with an id become components, and are referred to. */
   schemaOf(schema: z.ZodType): Schema
-  /** The schemas with an id, by their ids. */
-  readonly components: Readonly<Record<string, Schema>>
+  /** The schemas with an id that were translated so far, by their ids. */
+  components(): Readonly<Record<string, Schema>>
 }
 
 const ROOT = resolve(import.meta.dirname, '../..')
 
-/** Translates the schemas of `shared/api`. The comments on their members become descriptions. */
-export async function openApiSchemas(): Promise<Schemas> {
-  const files = globSync('shared/api/{*,*/*}.ts', { cwd: ROOT })
+/** The modules with the schemas, relative to the root of the repository. */
+export function schemaFiles(): string[] {
+  return globSync('shared/api/{*,*/*}.ts', { cwd: ROOT })
     .filter(file => !file.endsWith('/index.ts'))
     .sort()
-  const comments = readComments(ROOT, files)
-  const places = await placesOf(files)
+}
+
+/** Translates the schemas of `shared/api`. The comments on their members become descriptions. */
+export async function openApiSchemas(comments: Comments | undefined): Promise<Schemas> {
+  const places = await placesOf(schemaFiles())
   const components: Record<string, Schema> = {}
   const described = new Set<string>()
   const schemaOf: Schemas['schemaOf'] = schema => {
@@ -32,12 +35,18 @@ export async function openApiSchemas(): Promise<Schemas> {
     for (const [name, definition] of Object.entries($defs)) components[name] ??= inOpenApi(definition)
     const translated = inOpenApi(own)
     const place = places.get(schema)
-    if (!place) return translated
+    if (!place || !comments) return translated
     const type = comments.typeOf(place.file, place.name)
     describe(translated, type, { comments, components, described, optionsOf: 'nothing' })
     return translated
   }
-  return { schemaOf, components }
+  return {
+    schemaOf,
+    components: () => {
+      discriminate(components, components)
+      return components
+    },
+  }
 }
 
 type Place = { readonly file: string; readonly name: string }
@@ -88,9 +97,27 @@ function describe(schema: Schema, type: ts.Type, all: Describing): void {
   for (const part of [items, additionalProperties].filter(isSchema)) {
     for (const element of all.comments.elementsOf(type)) describe(part, element, all)
   }
-  for (const alternative of [...(anyOf ?? []), ...(oneOf ?? [])]) describe(alternative, type, all)
-  const discriminator = oneOf && discriminatorOf(oneOf, all.components)
+  for (const alternative of [...(anyOf ?? []), ...(oneOf ?? [])]) {
+    for (const one of all.comments.alternativesWith(type, constantsOf(alternative, all.components)))
+      describe(alternative, one, all)
+  }
+}
+
+/** The members of an alternative that can have one text only: they tell it apart from the others. */
+function constantsOf(alternative: Schema, components: Record<string, Schema>): Record<string, unknown> {
+  const { $ref } = alternative as Parts
+  const { properties = {} } = ($ref ? components[$ref.slice(REFERENCE.length)] : alternative) as Parts
+  const members = Object.entries(properties).map(([name, { const: value }]) => [name, value])
+  return Object.fromEntries(members.filter(([, value]) => typeof value === 'string'))
+}
+
+/** Writes into alternatives by which member they are told apart, if there is one. */
+function discriminate(schema: unknown, components: Record<string, Schema>): void {
+  if (!isSchema(schema)) return
+  const { oneOf } = schema as Parts
+  const discriminator = oneOf && discriminatorOf(oneOf, components)
   if (discriminator) schema.discriminator = discriminator
+  for (const part of Object.values(schema)) discriminate(part, components)
 }
 
 /** The member whose constant tells the alternatives apart, if there is one. */

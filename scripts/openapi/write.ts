@@ -1,9 +1,12 @@
 import { writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { allRoutes } from '../../functions/http/all-routes.ts'
+import { readComments } from './comments.ts'
 import { openApiOf } from './openapi.ts'
+import { schemaFiles } from './schemas.ts'
 
-/** `npm run openapi`: writes the OpenAPI document that the API serves. A test fails while it is not that of the present sources. */
-const FILE = resolve(import.meta.dirname, '../../functions/http/openapi.json')
+/** `npm run openapi`: writes the OpenAPI document that the API serves. Tests fail while it is not that of the present sources. */
+const ROOT = resolve(import.meta.dirname, '../..')
 
-writeFileSync(FILE, `${JSON.stringify(await openApiOf(allRoutes), undefined, 2)}\n`)
+const document = await openApiOf(allRoutes, readComments(ROOT, schemaFiles()))
+writeFileSync(resolve(ROOT, 'functions/http/openapi.json'), `${JSON.stringify(document, undefined, 2)}\n`)

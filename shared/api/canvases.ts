@@ -92,7 +92,8 @@ function canvasForms<Shape extends z.core.$ZodShape>(fields: Shape) {
   ] as const
 }
 
-/** A chain, a group or a chord of tasks. Callers see this schema; the route walks the body itself, to name the path to each task. */
+// Callers see this schema. The route walks the body itself, to name the path to each task.
+/** A chain, a group or a chord of tasks. */
 export const canvasBody = z.union(canvasForms(canvasFields.shape)).meta({ id: 'Canvas' })
 
 /** The answer to a published canvas. It leaves out the ids of its tasks when they are more than 1,000. */

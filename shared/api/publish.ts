@@ -110,7 +110,8 @@ export interface PublishBody extends TypeOf<typeof publishBody> {}
 /** The route checks members one by one, so an illegal member does not refuse the others. */
 export const publishManyBody = strict({ tasks: z.array(z.unknown()).min(1).max(BATCH_TASKS_MAX) })
 
-/** Many tasks to publish. Callers see this schema; the route checks each member by itself. */
+// Callers see this schema. The route checks each member by itself.
+/** Many tasks to publish. */
 export const documentedPublishManyBody = strict({
   /** The tasks to publish. */
   tasks: z.array(publishBody).min(1).max(BATCH_TASKS_MAX),

@@ -192,13 +192,15 @@ export type FinishMember = {
 /** The outcome of a member of a batch. It decides which of the `finishMembers` checks the member. */
 export const finishOutcome = z.object({ outcome: z.enum(['succeed', 'fail', 'release']) })
 
-/** Signs of life of many runs. Callers see this schema; the route checks each member by itself. */
+// Callers see this schema. The route checks each member by itself.
+/** Signs of life of many runs. */
 export const documentedHeartbeatsBody = strict({
   /** The runs whose leases are renewed. */
   runs: z.array(heartbeatMember).min(1).max(BATCH_TASKS_MAX),
 }).meta({ id: 'HeartbeatMany' })
 
-/** Reports about the ends of many runs. Callers see this schema; the route checks each member by itself. */
+// Callers see this schema. The route checks each member by itself.
+/** Reports about the ends of many runs. */
 export const documentedFinishBody = strict({
   /** The runs that have ended. */
   runs: z
@@ -227,36 +229,38 @@ const runResult = {
 /** The result of one run in a batch: what the single call would have answered. */
 export type RunResult = TypeOf<z.ZodObject<typeof runResult>>
 
+/** What became of one heartbeat of a batch. */
+const heartbeatResult = z
+  .object({
+    ...runResult,
+    /** When the lease ends now. */
+    leaseUntil: optional(shownTime),
+    /** The options in force. Left out when the answer would be too long. */
+    options: optional(optionsInForce),
+  })
+  .meta({ id: 'HeartbeatResult' })
+
 /** What became of the heartbeats of a batch. */
 export const heartbeatsAnswer = z
   .object({
     /** The result of each run, in the order of the request. */
-    results: z.array(
-      z
-        .object({
-          ...runResult,
-          /** When the lease ends now. */
-          leaseUntil: optional(shownTime),
-          /** The options in force. Left out when the answer would be too long. */
-          options: optional(optionsInForce),
-        })
-        .meta({ id: 'HeartbeatResult' }),
-    ),
+    results: z.array(heartbeatResult),
   })
   .meta({ id: 'HeartbeatResults' })
+
+/** What became of one report of a batch. */
+const finishResult = z
+  .object({
+    ...runResult,
+    /** The task as it is now. Left out when the answer would be too long. */
+    task: optional(task),
+  })
+  .meta({ id: 'FinishResult' })
 
 /** What became of the reports of a batch. */
 export const finishesAnswer = z
   .object({
     /** The result of each run, in the order of the request. */
-    results: z.array(
-      z
-        .object({
-          ...runResult,
-          /** The task as it is now. Left out when the answer would be too long. */
-          task: optional(task),
-        })
-        .meta({ id: 'FinishResult' }),
-    ),
+    results: z.array(finishResult),
   })
   .meta({ id: 'FinishResults' })

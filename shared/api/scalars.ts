@@ -91,7 +91,7 @@ export const count = z.int().min(0)
 const operation = z.object({
   /** When the caller made the change. */
   at: shownTime,
-  /** The caller: an IAM principal, the subject of a token, or the local user as `local:NAME`. */
+  /** The caller: an IAM principal, the subject of a token, the local user as `local:NAME`, or `anonymous`. */
   by: z.string(),
   /** The change, such as `cancel`. */
   what: z.string(),

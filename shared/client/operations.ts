@@ -8,6 +8,15 @@ import type {
 } from '../api/diagnosis/dead-letters.ts'
 import type { ApiFailureGroup, FailuresQuery } from '../api/diagnosis/failures.ts'
 import type { HealthAnswer } from '../api/diagnosis/health.ts'
+import type {
+  ActivityPage,
+  ActivityQuery,
+  AllCountsQuery,
+  CountsQuery,
+  LimitUsage,
+  LimitUsageQuery,
+  TypeCounts,
+} from '../api/diagnosis/load.ts'
 import type { WhyAnswer, WhyQuery } from '../api/diagnosis/why.ts'
 import { canvasPath, runPath, schedulePath, taskPath, typePath, whyPath } from '../api/paths.ts'
 import type {
@@ -87,7 +96,13 @@ export type Operations = {
    */
   replayDeadLetters(which: ReplayBody, call?: CallOptions): Promise<ReplayAnswer>
   /** Counts a type's tasks by status. */
-  counts(type: string, call?: CallOptions): Promise<Counts>
+  counts(type: string, call?: CallOptions & CountsQuery): Promise<Counts>
+  /** Reads one page of types with the numbers of their tasks by status, each counted up to `atMost`. */
+  countsPage(query?: AllCountsQuery, call?: CallOptions): Promise<Page<TypeCounts>>
+  /** Reads one page of types with what their tasks did, minute by minute. */
+  activity(query?: ActivityQuery, call?: CallOptions): Promise<ActivityPage>
+  /** Reads how much of a type's limits is used. A limit with a key is shown for one value of its key. */
+  limits(type: string, query?: LimitUsageQuery, call?: CallOptions): Promise<LimitUsage>
   /** Reads one page of task types, in the order of their names. */
   types(page?: PageQuery, call?: CallOptions): Promise<Page<ApiType>>
   /** Reads the configuration of a task type. */
@@ -193,7 +208,10 @@ function otherOperations(send: Send, read: Read): Omit<Operations, TaskOperation
     failures: (query, call) => read('/v1/failures', query, call),
     deadLettersPage: (query, call) => read('/v1/dead-letters', query, call),
     replayDeadLetters: (body, call) => send('POST', '/v1/dead-letters/replay', { body, call }),
-    counts: (type, call) => read(`${typePath(type)}/counts`, {}, call),
+    counts: (type, { atMost, ...call } = {}) => read(`${typePath(type)}/counts`, { atMost }, call),
+    countsPage: (query, call) => read('/v1/counts', query, call),
+    activity: (query, call) => read('/v1/activity', query, call),
+    limits: (type, query, call) => read(`${typePath(type)}/limits`, query, call),
     types: (page, call) => read('/v1/types', page, call),
     type: (type, call) => read(typePath(type), {}, call),
     putType: (type, configuration, call) => put(typePath(type), configuration, call),

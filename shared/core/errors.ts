@@ -52,6 +52,11 @@ export function isItemFault(error: unknown): boolean {
   return MISTAKES.some(mistake => error instanceof mistake)
 }
 
+/** What a thrown value says. Code of others may throw anything. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}
+
 /** Whether an error passes with time: a service did not answer, or other writers were faster for the whole allowed time. */
 export function isOutage(error: unknown): boolean {
   return error instanceof BatonError && (error.code === 'unavailable' || error.code === 'contended')

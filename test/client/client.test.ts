@@ -115,6 +115,12 @@ describe('the client', () => {
     expect((await client.cancel(id)).status).toBe('cancelled')
     expect((await client.retry(id)).status).toBe('ready')
     expect((await client.counts('jobs')).ready).toBe(1)
+    expect((await client.counts('jobs', { atMost: 1 })).ready).toBe(1)
+    expect((await client.countsPage({ limit: 1 })).items).toMatchObject([
+      { type: 'jobs', counts: { ready: 1 } },
+    ])
+    expect((await client.activity({ type: ['jobs'] })).items).toMatchObject([{ type: 'jobs' }])
+    expect(await client.limits('jobs', { value: 'a' })).toEqual({ type: 'jobs' })
     expect(await client.remove(id)).toBeUndefined()
     expect((await client.putType('more', { kind: 'http' })).type).toBe('more')
     expect((await client.type('more')).kind).toBe('http')

@@ -3,6 +3,7 @@ import { createManualClock } from '../../shared/testing/stores/clock.ts'
 import { createMemoryLimitStore } from '../../shared/testing/stores/limit-store.ts'
 import {
   createMemoryActivityStore,
+  createMemoryDeadLetterStore,
   createMemoryFailureStore,
   createMemoryRecordStore,
 } from '../../shared/testing/stores/record-store.ts'
@@ -13,7 +14,6 @@ import { createMemoryTypeStore } from '../../shared/testing/stores/type-store.ts
 import { createMemoryWorkerStore } from '../../shared/testing/stores/worker-store.ts'
 import type { Stores } from '../support/dynamo/dynamo-stores.ts'
 import { NOW } from '../support/tasks/a-task.ts'
-import { createMemoryDeadLetterStore } from '../support/worlds/memory-dead-letters.ts'
 import { storesContract } from './task-store.ts'
 
 async function memoryStores(): Promise<Stores> {

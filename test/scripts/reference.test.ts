@@ -50,7 +50,26 @@ describe('the reference of the API', () => {
     expect(page).not.toContain('[object Object]')
   })
 
-  it('has at most 40 KB, zipped', () => {
-    expect(gzipSync(page).byteLength).toBeLessThanOrEqual(40_000)
+  it('shows each exchange of the conversation: the request, and its answer', () => {
+    const { operations } = readContract()
+    const section = (name: string) => page.split(`<section id="${name}">`)[1]?.split('</section>')[0] ?? ''
+    const bare = operations.filter(({ name }) => !section(name).includes('<h4>Examples</h4>'))
+
+    expect(bare.map(({ name }) => name)).toEqual(['openapi'])
+    expect(section('remove')).toMatch(
+      /<strong>204<\/strong> A task is removed<\/summary>\s*<pre tabindex="0"><code>DELETE \/v1\/tasks\/resize:img-1<\/code><\/pre>\s*<pre tabindex="0"><code>204<\/code><\/pre>/,
+    )
+    expect(section('list')).toContain(
+      'GET /v1/tasks?type=resize&amp;status=delayed&amp;status=ready&amp;order=due',
+    )
+    expect(section('health')).toContain('<code>GET /healthz</code>')
+    // A request that would be too long to show is left out; its answer is not.
+    expect(section('publish')).toMatch(
+      /An input of more than 350 KB<\/summary>\s*<pre tabindex="0"><code>413/,
+    )
+  })
+
+  it('has at most 50 KB, zipped', () => {
+    expect(gzipSync(page).byteLength).toBeLessThanOrEqual(50_000)
   })
 })

@@ -3,6 +3,7 @@ import type {
   ActivityPage,
   ApiTypeActivity,
   LimitUsage,
+  LimitUsageQuery,
   TypeCounts,
 } from '../../shared/api/diagnosis/load.ts'
 import { typePath } from '../../shared/api/paths.ts'
@@ -168,11 +169,11 @@ export const activityQuery = (type: string) =>
     ...paced(ACTIVITY_MS),
   })
 
-export const limitUsageQuery = (type: string, value: string | undefined) =>
+/** How much of a type's limits is used, each for the value of its own key. */
+export const limitUsageQuery = (type: string, values: LimitUsageQuery) =>
   queryOptions({
-    queryKey: ['limits', type, value],
-    queryFn: () =>
-      ask<LimitUsage>(`${typePath(type)}/limits?${parameters({ ...(value !== undefined && { value }) })}`),
+    queryKey: ['limits', type, values],
+    queryFn: () => ask<LimitUsage>(`${typePath(type)}/limits?${parameters(values)}`),
     ...paced(OPEN_MS),
   })
 

@@ -16,8 +16,14 @@ export function LimitsCard({ type: { type, limits = {} } }: { readonly type: Api
   const [values, setValues] = useState<Readonly<Record<string, string>>>({})
   const chosen = (key: string | undefined) => (key === undefined ? undefined : values[key] || undefined)
   const enabled = rate !== undefined || concurrency !== undefined
-  const { data: ofRate } = useQuery({ ...limitUsageQuery(type, chosen(rate?.key)), enabled })
-  const { data: ofConcurrency } = useQuery({ ...limitUsageQuery(type, chosen(concurrency?.key)), enabled })
+  const [rateValue, concurrencyValue] = [chosen(rate?.key), chosen(concurrency?.key)]
+  const { data: usage } = useQuery({
+    ...limitUsageQuery(type, {
+      ...(rateValue !== undefined && { rateValue }),
+      ...(concurrencyValue !== undefined && { concurrencyValue }),
+    }),
+    enabled,
+  })
   if (!rate && !concurrency)
     return (
       <Card title="Limits">
@@ -29,15 +35,15 @@ export function LimitsCard({ type: { type, limits = {} } }: { readonly type: Api
       <Facts
         rows={[
           ['Rate', rate && `${number(rate.limit)} per ${duration(rate.perMs)}${keyed(rate.key)}`],
-          ['Next slot', ofRate?.rate?.nextSlotAt && <NextSlot at={ofRate.rate.nextSlotAt} />],
+          ['Next slot', usage?.rate?.nextSlotAt && <NextSlot at={usage.rate.nextSlotAt} />],
           ['At a time', concurrency && `${number(concurrency.max)}${keyed(concurrency.key)}`],
-          ['Permits held', heldText(ofConcurrency)],
+          ['Permits held', heldText(usage)],
         ]}
       />
       {keysOf(rate, concurrency).map(key => (
         <KeyField key={key} name={key} onValue={value => setValues(all => ({ ...all, [key]: value }))} />
       ))}
-      {ofConcurrency?.concurrency?.holders && <Permits concurrency={ofConcurrency.concurrency} />}
+      {usage?.concurrency?.holders && <Permits concurrency={usage.concurrency} />}
     </Card>
   )
 }

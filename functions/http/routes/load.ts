@@ -80,7 +80,8 @@ async function handleLimits({ system, params, query }: Call<LimitUsageQuery, unk
   const { type = '' } = params
   const known = isTypeName(type) ? await system.types.get(type) : undefined
   if (!known) return answerProblem(unknownType(type, await registeredNames(system), 'type'))
-  const usage = await readLimitUsage(system, known, query.value)
+  const { value, rateValue = value, concurrencyValue = value } = query
+  const usage = await readLimitUsage(system, known, { rate: rateValue, concurrency: concurrencyValue })
   return { status: 200, body: presentLimitUsage(type, usage) }
 }
 

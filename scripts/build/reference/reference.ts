@@ -2,8 +2,9 @@ import { createHash } from 'node:crypto'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ROOT } from '../packages.ts'
+import { exchangesOf, resolved } from './exchanges.ts'
 import { escaped, prose } from './html.ts'
-import { componentSection, example, fieldTable, linkTo, type Part, typeText } from './schema-html.ts'
+import { componentSection, fieldTable, linkTo, type Part, typeText } from './schema-html.ts'
 
 /**
  * Writes the reference of the HTTP API: one page without scripts, made from the OpenAPI document. The local system serves it at `/docs`.
@@ -103,6 +104,7 @@ ${requestBody ? bodyOf(requestBody) : ''}
 <tbody>${Object.entries<Part>(responses)
     .map(one => answerRow(one, document))
     .join('\n')}</tbody></table>
+${exchangesOf(method, path, operation, document)}
 </section>`
 }
 
@@ -116,17 +118,13 @@ function parameterTable(parameters: readonly Part[]): string {
 }
 
 function bodyOf({ required, content }: Part): string {
-  const { schema, example: value } = content['application/json']
+  const { schema } = content['application/json']
   const shown = schema.$ref ? `<p>${typeText(schema)}</p>` : fieldTable(schema)
-  return `<h4>Body${required ? '' : ' (may be left out)'}</h4>\n${shown}\n${value === undefined ? '' : example(value)}`
+  return `<h4>Body${required ? '' : ' (may be left out)'}</h4>\n${shown}`
 }
 
 function answerRow([status, answer]: [string, Part], document: Part): string {
-  const {
-    description,
-    content = {},
-    headers = {},
-  } = answer.$ref ? document.components.responses[answer.$ref.split('/').at(-1)] : answer
+  const { description, content = {}, headers = {} } = resolved(answer, document)
   const bodies = Object.entries<Part>(content).map(
     ([type, { schema }]) => `${typeText(schema)} <small>${escaped(type)}</small>`,
   )

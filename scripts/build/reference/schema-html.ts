@@ -90,14 +90,10 @@ function shown(number: number): string {
 
 function boundsOf(schema: Part, keyword: string, unit: string): string {
   const [least, most] = [schema[`min${keyword}`], schema[`max${keyword}`]]
-  if (most === undefined) return least ? `, at least ${least} ${unit}` : ''
+  if (most === undefined) return least ? `, at least ${least} ${least === 1 ? unit.slice(0, -1) : unit}` : ''
   return least ? `, ${least} to ${shown(most)} ${unit}` : `, at most ${shown(most)} ${unit}`
 }
 
 function patternOf({ pattern, format }: Part): string {
   return pattern === undefined || format ? '' : `, as ${code(pattern)}`
-}
-
-export function example(value: unknown): string {
-  return `<pre tabindex="0"><code>${escaped(JSON.stringify(value, undefined, 2))}</code></pre>`
 }

@@ -1,6 +1,5 @@
 import type * as z from 'zod'
 import type { ApiProblemCode } from '../../../shared/api/problem-codes.ts'
-import type { Json } from '../../../shared/core/json.ts'
 
 /** The groups of operations, in the order of the reference. */
 export const TAGS = {
@@ -24,8 +23,6 @@ export type Operation = {
   readonly description?: string
   /** What a call costs in DynamoDB's units, where `docs/` states it. */
   readonly cost?: string
-  /** A request that a test sends to the local system: see `EXAMPLE_PATH` for the ids in its path. */
-  readonly example?: Example
   /** The schema of a body that the route checks itself. */
   readonly body?: z.ZodType
   /** The successful answers by status. */
@@ -34,21 +31,12 @@ export type Operation = {
   readonly problems?: readonly ApiProblemCode[]
 }
 
-type Example = {
-  readonly path?: Readonly<Record<string, string>>
-  readonly query?: Readonly<Record<string, string | number | readonly string[]>>
-  readonly body?: Json
-}
-
-/** The id of a run in the examples. */
-export const RUN_ID = '01JCZ3V5T8Q4X6Y7Z8A9B0C1D2'
-
-/** The ids in the paths of the examples. */
-export const EXAMPLE_PATH: Readonly<Record<string, string>> = {
-  id: 'resize:img-1',
-  runId: RUN_ID,
-  type: 'resize',
-  name: 'nightly-report',
+/** The ids in the paths of the examples that name no others, by the first segment of the path. */
+export const EXAMPLE_PATH: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  tasks: { id: 'resize:img-1' },
+  types: { type: 'resize' },
+  canvases: { id: 'canvas:album-7' },
+  schedules: { name: 'nightly-report' },
 }
 
 export type Documented = {

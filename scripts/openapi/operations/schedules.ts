@@ -9,7 +9,6 @@ export const scheduleOperations = {
     summary: 'List schedules',
     description:
       'Lists schedules by their next tick, paused ones last. Each shows only the type of its task.',
-    example: { query: { limit: 10 } },
     answers: { 200: { description: 'One page of schedules.', schema: schedulePage } },
   },
   getSchedule: {
@@ -24,13 +23,6 @@ export const scheduleOperations = {
     summary: 'Create or replace a schedule',
     description:
       'Sets the whole schedule. A paused schedule stays paused. A body that equals the stored schedule changes nothing.',
-    example: {
-      body: {
-        cron: '30 2 * * *',
-        timezone: 'Europe/Berlin',
-        task: { type: 'resize', input: { url: 'https://example.com/report.jpg', width: 200 } },
-      },
-    },
     answers: {
       200: { description: 'The schedule was replaced, or is the same as before.', schema: scheduleAnswer },
       201: { description: 'The schedule was created.', schema: scheduleAnswer, location: 'the schedule' },

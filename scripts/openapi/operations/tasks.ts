@@ -18,16 +18,6 @@ export const taskOperations = {
       'Stores the task. A worker runs it when it is due. With a `key` the call may be repeated: a second publish of the key creates nothing, and `ifExists` says what else it does. A call without a key that is repeated creates a second task.',
     cost: '2 write units (3 for a type of kind `http`) and 1 read unit. An input of more than 200 bytes costs 1 further write unit per KB.',
     body: publishBody,
-    example: {
-      body: {
-        type: 'resize',
-        key: 'img-1',
-        input: { url: 'https://example.com/1.jpg', width: 200 },
-        delayMs: 5_000,
-        tags: { team: 'red' },
-        retry: { maxRetries: 5, delayMs: 2_000 },
-      },
-    },
     answers: {
       200: { description: 'A task with this key exists. `task` shows it.', schema: publishAnswer },
       201: { description: 'The task was created.', schema: publishAnswer, location: 'the task' },
@@ -41,19 +31,6 @@ export const taskOperations = {
       'Each task has its own result, in the order of the request. A task that is refused harms no other: its result has the `status` and the `problem` that a single publish would have answered.',
     cost: 'The sum of its publishes.',
     body: documentedPublishManyBody,
-    example: {
-      body: {
-        tasks: [
-          { type: 'resize', key: 'img-2', input: { url: 'https://example.com/2.jpg', width: 200 } },
-          {
-            type: 'resize',
-            key: 'img-3',
-            input: { url: 'https://example.com/3.jpg', width: 200 },
-            priority: 10,
-          },
-        ],
-      },
-    },
     answers: { 200: { description: 'The results, in the order of the tasks.', schema: publishManyAnswer } },
   },
   get: {
@@ -70,7 +47,6 @@ export const taskOperations = {
     description:
       'Lists the tasks of types, of a user or of a canvas: one of `type`, `userId` and `canvasId` is required. Items leave out input and result. A list may lag 2 seconds behind. Filters are applied to pages, so a page may have fewer tasks than `limit` and still have a `nextCursor`. A list that would have to sort too many tasks is refused with 400, and the refusal names an order that works.',
     cost: 'Half a read unit for each task that the page examines (at most 1,000 in an order that an index keeps, at most some 5,000 otherwise), and half a unit for each partition and for some 50 entries in it.',
-    example: { query: { type: ['resize'], status: ['delayed', 'ready'], order: 'due', limit: 10 } },
     answers: { 200: { description: 'One page of tasks.', schema: taskPage } },
     problems: ['not-found', 'unknown-type'],
   },
@@ -79,7 +55,6 @@ export const taskOperations = {
     summary: 'Change an open task',
     description:
       'Changes what the body names, and leaves the rest. `null` returns an option to the default of the type, and `tags: null` removes all tags. A task that has ended is refused with 409.',
-    example: { body: { priority: 5, timeoutMs: 60_000, tags: null } },
     answers: PRESENT_TASK,
     problems: ['not-found', 'conflict', 'stale-revision'],
   },
@@ -104,7 +79,6 @@ export const taskOperations = {
     summary: 'Retry a task',
     description:
       'Starts a finished task over, resumes a failed flow, or publishes the callbacks that a task owes: `action` says which. The task has its whole budget of retries again. A task for which the action is not possible is refused with 409.',
-    example: { body: { action: 'restart', clean: ['failed'] } },
     answers: { 200: { description: 'The task as it is now.', schema: taskAnswer, location: 'the task' } },
     problems: ['not-found', 'conflict', 'stale-revision'],
   },
@@ -121,8 +95,7 @@ export const taskOperations = {
     tag: 'Tasks',
     summary: 'List what a canvas handed on to a task',
     description:
-      'Reads the results of the earlier tasks of a canvas, in their order: for a task whose `previousPaged` is true. Other tasks show this list in `previous`.',
-    example: { query: { limit: 10 } },
+      'Reads the list of results that the earlier tasks of a canvas handed on, in their order. A task shows the list in `previous`; when it is too long for that, the task has `previousPaged`, and only this call reads it. A task that was handed no list is refused with 409.',
     answers: { 200: { description: 'One page of results.', schema: previousPage } },
     problems: ['not-found', 'conflict'],
   },

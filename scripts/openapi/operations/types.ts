@@ -12,7 +12,6 @@ export const typeOperations = {
     summary: 'List task types',
     description: 'Lists the registered types by their names.',
     cost: '1 read unit per 4 KB of all types.',
-    example: { query: { limit: 10 } },
     answers: { 200: { description: 'One page of types.', schema: typePage } },
   },
   getType: {
@@ -28,13 +27,6 @@ export const typeOperations = {
     summary: 'Create a task type, or replace its configuration',
     description:
       'Sets the whole configuration: what the body leaves out returns to its default. A paused type stays paused. Changed defaults hold for tasks that are published afterwards; limits and order hold at once. A type that was deployed changes its kind by a deployment only: another kind is refused with 409.',
-    example: {
-      body: {
-        kind: 'http',
-        defaults: { timeoutMs: 60_000, retry: { maxRetries: 5 } },
-        limits: { concurrency: { max: 20, key: 'userId' } },
-      },
-    },
     answers: {
       200: { description: 'The configuration was replaced.', schema: typeAnswer },
       201: { description: 'The type was created.', schema: typeAnswer, location: 'the type' },
@@ -69,23 +61,22 @@ export const typeOperations = {
     summary: 'Count the tasks of all types',
     description: 'Counts the tasks of each type by their status. Counts may lag 2 seconds behind.',
     cost: 'Some 10 read units for each thousand tasks; with `atMost=1000` at most some 80 units for each type.',
-    example: { query: { atMost: 1000 } },
     answers: { 200: { description: 'One page of types with their counts.', schema: allCountsPage } },
   },
   listActivity: {
     tag: 'Types',
     summary: 'Show what the tasks of each type did, minute by minute',
     description:
-      'Shows how many tasks were published, started and ended in each of the last minutes, and how late runs started.',
+      'Shows how many tasks were published, started and ended in each of the last minutes, and how late runs started. The counts lag by some seconds, and may be a little off.',
     cost: '1 read unit per 4 KB of types, and for each type half a unit per 4 KB of minutes.',
-    example: { query: { minutes: 60 } },
     answers: { 200: { description: 'One page of types with their activity.', schema: activityPage } },
     problems: ['unknown-type'],
   },
   limitUsage: {
     tag: 'Types',
     summary: 'Show how much of the limits of a type is used',
-    description: 'Shows the permits that are held with their holders, and the time of the next free slot.',
+    description:
+      'Shows the permits that are held with their holders, and the time of the next free slot. A limit with a key is shown for one value of the key: `rateValue` and `concurrencyValue`, or `value` for both.',
     cost: '1 read unit for the type, and 1 per 4 KB of permits or slots for each limit.',
     answers: { 200: { description: 'The limits and their usage.', schema: limitUsageAnswer } },
     problems: ['unknown-type'],
@@ -96,7 +87,6 @@ export const typeOperations = {
     description:
       'Removes the tasks in the given statuses, in the background. Ended tasks are removed if they ended before `before`, open ones if they were published before it. Removed tasks never run again.',
     cost: 'Some 30 write units for a small type; half a read unit for each task that the purge examines.',
-    example: { body: { status: ['failed', 'cancelled'] } },
     answers: { 202: { description: 'The purge has begun.', schema: purgeAnswer } },
     problems: ['unknown-type', 'conflict'],
   },

@@ -7,7 +7,7 @@ import {
   heartbeatsAnswer,
 } from '../../../shared/api/runs.ts'
 import { taskAnswer } from '../../../shared/api/tasks.ts'
-import { type Operation, RUN_ID } from './operation.ts'
+import type { Operation } from './operation.ts'
 
 const PRESENT_TASK = { 200: { description: 'The task as it is now.', schema: taskAnswer } }
 
@@ -25,7 +25,6 @@ export const workOperations = {
     description:
       'Takes tasks of types of kind `http` for a worker, in the order of their type. The tasks come back `running`, with their input. With `waitMs` the call waits for work. An answer without tasks may have `retryAfterMs`: wait that long before the next claim. A call with a `requestId` may be repeated within the lease, and returns the same claims.',
     cost: 'For 1 task of 100 that wait some 6 units of the table and 6 of its indexes, for 10 tasks some 15 and 22. A `requestId` adds 2 write units.',
-    example: { body: { type: 'resize', workerId: 'worker-1', limit: 5, waitMs: 100 } },
     answers: { 200: { description: 'The claimed tasks, in the order of their type.', schema: claimsAnswer } },
     problems: ['unknown-type', 'conflict', 'too-many-waiting'],
   },
@@ -33,7 +32,6 @@ export const workOperations = {
     tag: 'Work',
     summary: 'Renew the lease of a run',
     description: `A worker sends a heartbeat every \`heartbeatMs\` of the task's options. The answer shows the options in force, which a patch may have changed. ${OVER}`,
-    example: { body: { fence: 1, progress: { percent: 40 } } },
     answers: { 200: { description: 'The new lease, and the options in force.', schema: heartbeatAnswer } },
     problems: ['not-found', 'conflict'],
   },
@@ -41,7 +39,6 @@ export const workOperations = {
     tag: 'Work',
     summary: 'Report that a run has succeeded',
     description: `Ends the run and stores its result. With \`next\` the task goes on in another stage. ${REPEATABLE}`,
-    example: { body: { fence: 1, result: { bytes: 1_234 } } },
     answers: PRESENT_TASK,
     problems: ['not-found', 'conflict'],
   },
@@ -49,9 +46,6 @@ export const workOperations = {
     tag: 'Work',
     summary: 'Report that a run has failed',
     description: `Ends the run. The task is retried while it has retries left, unless the failure is \`fatal\`. ${REPEATABLE}`,
-    example: {
-      body: { fence: 1, error: { name: 'TimeoutError', message: 'no answer within 5 s' }, retryInMs: 10_000 },
-    },
     answers: PRESENT_TASK,
     problems: ['not-found', 'conflict'],
   },
@@ -59,7 +53,6 @@ export const workOperations = {
     tag: 'Work',
     summary: 'Give a task back',
     description: `Ends the run without success and without failure. No retry is counted. ${REPEATABLE}`,
-    example: { body: { fence: 1, delayMs: 1_000 } },
     answers: PRESENT_TASK,
     problems: ['not-found', 'conflict'],
   },
@@ -69,7 +62,6 @@ export const workOperations = {
     description:
       'Each run has its own result, in the order of the request: the `status` that a single heartbeat would have answered, and its lease or its problem.',
     body: documentedHeartbeatsBody,
-    example: { body: { runs: [{ taskId: 'resize:img-1', runId: RUN_ID, fence: 1 }] } },
     answers: { 200: { description: 'The results, in the order of the runs.', schema: heartbeatsAnswer } },
   },
   finishMany: {
@@ -78,13 +70,6 @@ export const workOperations = {
     description:
       'Each run has its own result, in the order of the request: the `status` that a single report would have answered, and its task or its problem. `outcome` says how the run ended.',
     body: documentedFinishBody,
-    example: {
-      body: {
-        runs: [
-          { taskId: 'resize:img-1', runId: RUN_ID, fence: 1, outcome: 'succeed', result: { bytes: 1_234 } },
-        ],
-      },
-    },
     answers: { 200: { description: 'The results, in the order of the runs.', schema: finishesAnswer } },
   },
 } as const satisfies Record<string, Operation>

@@ -111,12 +111,16 @@ export type ActivityPage = TypeOf<typeof activityPage>
 
 const VALUE_CHARACTERS_MAX = 1_000
 
+const keyValue = optional(name(VALUE_CHARACTERS_MAX))
+
+/** A limit with a key has permits and slots of its own for each value. The two limits of a type may have different keys. */
 export const limitUsageQuery = strict({
-  /**
-   * The value of the limits' key. A limit with a key has permits and slots of its own for each value.
-   * @default the usage of limits with a key is left out
-   */
-  value: optional(name(VALUE_CHARACTERS_MAX)),
+  /** The value of the key of the rate limit. @default `value` */
+  rateValue: keyValue,
+  /** The value of the key of the concurrency limit. @default `value` */
+  concurrencyValue: keyValue,
+  /** The value of both keys, for limits with the same key. @default the usage of a limit with a key is left out */
+  value: keyValue,
 })
 
 export type LimitUsageQuery = TypeOf<typeof limitUsageQuery>
@@ -141,7 +145,9 @@ export const limitUsage = z
         perMs: count,
         /** The field whose values have slots of their own: a field of the input, `userId` or `fairnessKey`. */
         key: optional(z.string()),
-        /** When the next free slot begins; the time of the answer when a task may start at once. Left out while the key has no value. */
+        /** The value of the key whose slots are shown, as the request gave it. */
+        value: optional(z.string()),
+        /** When the next free slot begins; the time of the answer when a task may start at once. Left out when the limit has a key and the request no value of it. */
         nextSlotAt: optional(shownTime),
       }),
     ),
@@ -152,7 +158,9 @@ export const limitUsage = z
         max: count,
         /** The field whose values have permits of their own: a field of the input, `userId` or `fairnessKey`. */
         key: optional(z.string()),
-        /** How many permits are held. Left out while the key has no value. */
+        /** The value of the key whose permits are shown, as the request gave it. */
+        value: optional(z.string()),
+        /** How many permits are held. Left out when the limit has a key and the request no value of it. */
         held: optional(count),
         /** The holders of permits, longest first: at most 100. */
         holders: optional(z.array(permitHolder)),

@@ -9,6 +9,7 @@
 import { ACTIVITY_MINUTES_MAX } from '../bounds.ts'
 import type { EventType } from '../events/event-types.ts'
 import { eventsOf } from '../events/events.ts'
+import { minuteOf, minuteStart } from '../place/place.ts'
 import { endedRuns, type Task } from '../task/task.ts'
 
 export const MINUTE_MS = 60_000
@@ -47,7 +48,7 @@ export function activityIn(task: Task): ActivityCount | undefined {
   const late = kinds.includes('started') ? latenessOf(task) : undefined
   return {
     type: task.type,
-    minute: minuteOf(task.updatedAt),
+    minute: beginningOfMinute(task.updatedAt),
     counts: Object.fromEntries(kinds.map(kind => [kind, 1])),
     lateness: late === undefined ? {} : { [latenessClass(late)]: 1 },
   }
@@ -81,9 +82,9 @@ export function latenessAt(lateness: ActivityCount['lateness'], share: number): 
   return undefined
 }
 
-/** The start of the minute in which the time lies. */
-export function minuteOf(at: number): number {
-  return at - (at % MINUTE_MS)
+/** The beginning of the minute that contains a time, in ms. */
+export function beginningOfMinute(at: number): number {
+  return minuteStart(minuteOf(at))
 }
 
 /** When DynamoDB may delete a count. */

@@ -158,7 +158,10 @@ const typeFields = {
       ...optionRules,
     },
   ),
-  /** The order in which its tasks run. @default `priority` for kind `http`, else `arrival` */
+  /**
+   * The order in which its tasks run: `arrival` by the due time, `priority` the highest first, `aged` by the due time minus `priority` seconds.
+   * @default `priority` for kind `http`, else `arrival`
+   */
   ordering: oneOf(...ORDERINGS),
   /** With `key` (an input field, `userId` or `fairnessKey`), each value of that field has this limit of its own. @default no limits */
   limits: objectOf(

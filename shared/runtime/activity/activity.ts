@@ -7,8 +7,8 @@ import {
   type ActivityCount,
   activityAddedUp,
   activityIn,
+  beginningOfMinute,
   MINUTE_MS,
-  minuteOf,
 } from '../../core/activity/activity.ts'
 import { type Head, isTask } from '../../core/task/head.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'
@@ -112,7 +112,7 @@ export type TypeActivity = { readonly type: string; readonly minutes: readonly A
 
 /** The first of the last `minutes` minutes, of which the present one is the last. */
 export function firstMinute(now: number, minutes: number): number {
-  return minuteOf(now) - (minutes - 1) * MINUTE_MS
+  return beginningOfMinute(now) - (minutes - 1) * MINUTE_MS
 }
 
 /** Reads the activity of these types from a minute on: some 0.5 read units for 20 minutes of a type. */

@@ -16,7 +16,7 @@
 
 import { type DeadLetter, idsOfQueue, letterId, replayQueueOf } from '../../core/dead-letters/dead-letters.ts'
 import { lostMessageOf } from '../../core/dead-letters/lost-message.ts'
-import { isItemFault } from '../../core/errors.ts'
+import { isItemFault, messageOf } from '../../core/errors.ts'
 import { textBytes } from '../../core/json.ts'
 import type { ArrivedLetter, DeadLetterQueue } from '../../ports/messages.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'
@@ -141,10 +141,6 @@ async function replay(
     log.warn('a dead letter was sent again, and is still listed', { error, letterId: id })
   })
   return { id, outcome: 'sent' }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }
 
 function reasonFor({ subject, queue }: DeadLetter): string {

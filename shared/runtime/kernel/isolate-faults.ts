@@ -1,4 +1,4 @@
-import { isItemFault, isOutage } from '../../core/errors.ts'
+import { isItemFault, isOutage, messageOf } from '../../core/errors.ts'
 import type { Head } from '../../core/task/head.ts'
 import type { Task } from '../../core/task/task.ts'
 import { processMemory } from './process-memory.ts'
@@ -80,7 +80,7 @@ function nameOf({ id, born, revision }: Task): string {
  */
 export function faultOf(error: unknown): string {
   if (!isItemFault(error)) throw error
-  return error instanceof Error ? error.message : String(error)
+  return messageOf(error)
 }
 
 /** A task that could not be planned, by task id, and why. Only a `transient` failure is worth another try. */

@@ -8,13 +8,17 @@ const HOLDERS_SHOWN_MAX = 100
 
 /** How much of a type's limits is used. Times in ms. The usage is left out while the key has no value. */
 export type TypeLimitUsage = {
-  readonly rate?: RateLimit & { readonly nextSlotAt?: number }
+  readonly rate?: RateLimit & { readonly value?: string; readonly nextSlotAt?: number }
   readonly concurrency?: ConcurrencyLimit & {
+    readonly value?: string
     readonly held?: number
     /** Longest first. */
     readonly holders?: readonly Holder[]
   }
 }
+
+/** The value of each limit's key whose usage is read. The keys of the two limits may be different fields. */
+type KeyValues = { readonly rate?: string | undefined; readonly concurrency?: string | undefined }
 
 type Read = Pick<System, 'limits' | 'clock'>
 
@@ -25,14 +29,12 @@ type Read = Pick<System, 'limits' | 'clock'>
 export async function readLimitUsage(
   system: Read,
   { type, configuration: { limits = {} } }: TaskType,
-  value: string | undefined,
+  values: KeyValues,
 ): Promise<TypeLimitUsage> {
   const { rate, concurrency } = limits
-  // Names of limits hold long values in a shorter form.
-  const shortened = value === undefined ? undefined : fieldValue({ value }, 'value')
   const [rateUsage, concurrencyUsage] = await Promise.all([
-    rate && usageOfRate(system, type, rate, shortened),
-    concurrency && usageOfConcurrency(system, type, concurrency, shortened),
+    rate && usageOfRate(system, type, rate, values.rate),
+    concurrency && usageOfConcurrency(system, type, concurrency, values.concurrency),
   ])
   return {
     ...(rateUsage && { rate: rateUsage }),
@@ -48,8 +50,8 @@ async function usageOfRate(
 ) {
   const { key } = rate
   if (key !== undefined && value === undefined) return rate
-  const { log } = await limits.slots(limitName(type, key === undefined ? undefined : value))
-  return { ...rate, nextSlotAt: nextSlot(log, rate, clock.now()) }
+  const { log } = await limits.slots(limitName(type, key === undefined ? undefined : nameOf(value)))
+  return { ...rate, ...shownValue(key, value), nextSlotAt: nextSlot(log, rate, clock.now()) }
 }
 
 async function usageOfConcurrency(
@@ -60,11 +62,21 @@ async function usageOfConcurrency(
 ) {
   const { key } = concurrency
   if (key !== undefined && value === undefined) return concurrency
-  const { holders } = await limits.permits(concurrencyLimitName(type, key, value))
+  const { holders } = await limits.permits(concurrencyLimitName(type, key, nameOf(value)))
   const longest = [...holders].sort((a, b) => a.since - b.since).slice(0, HOLDERS_SHOWN_MAX)
   return {
     ...concurrency,
+    ...shownValue(key, value),
     held: holders.length,
     holders: longest,
   }
+}
+
+/** Names of limits hold long values in a shorter form. */
+function nameOf(value: string | undefined): string | undefined {
+  return value === undefined ? undefined : fieldValue({ value }, 'value')
+}
+
+function shownValue(key: string | undefined, value: string | undefined) {
+  return key === undefined || value === undefined ? {} : { value }
 }

@@ -4,6 +4,7 @@ import { CfnApi, CfnIntegration, CfnRoute, CfnStage } from 'aws-cdk-lib/aws-apig
 import { CfnBucket } from 'aws-cdk-lib/aws-s3'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { LocalCloud } from '../../../local/cloud.ts'
+import { sendRaw } from '../../support/http/raw-http.ts'
 import { bootTinyCloud, fixtureFunction, linesOf } from '../tiny-cloud.ts'
 
 let cloud: LocalCloud
@@ -239,4 +240,19 @@ test('the path is matched, and the function receives it, as the client wrote it'
     rawPath: '/files/a/../b//c',
     pathParameters: { path: 'a/../b//c' },
   })
+})
+
+test('what cannot be read as a request is answered in the form of API Gateway', async () => {
+  const port = Number(new URL(cloud.apiUrl).port)
+
+  const tooLong = await sendRaw(port, [`GET /items/${'a'.repeat(20_000)} HTTP/1.1`, 'Host: 127.0.0.1'])
+  const malformed = await sendRaw(port, ['GET /items/a HTTP/1.1', 'no header'])
+
+  for (const [answer, status, message] of [
+    [tooLong, 431, 'Request Header Fields Too Large'],
+    [malformed, 400, 'Bad Request'],
+  ] as const) {
+    expect(answer).toMatchObject({ status, headers: { 'content-type': 'application/json' } })
+    expect(JSON.parse(answer.body)).toEqual({ message })
+  }
 })

@@ -1,13 +1,16 @@
-import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { expect, it } from 'vitest'
 import { allRoutes } from '../../../functions/http/all-routes.ts'
+import { readComments } from '../../../scripts/openapi/comments.ts'
 import { openApiOf } from '../../../scripts/openapi/openapi.ts'
-
-const FILE = resolve(import.meta.dirname, '../../../functions/http/openapi.json')
+import { schemaFiles } from '../../../scripts/openapi/schemas.ts'
+import { readContract } from '../../support/conformance/contract.ts'
 
 it('the OpenAPI document is that of the present sources; else run: npm run openapi', async () => {
-  const made = JSON.parse(JSON.stringify(await openApiOf(allRoutes)))
+  const made = await openApiOf(
+    allRoutes,
+    readComments(resolve(import.meta.dirname, '../../..'), schemaFiles()),
+  )
 
-  expect(JSON.parse(readFileSync(FILE, 'utf8'))).toEqual(made)
+  expect(readContract().document).toEqual(JSON.parse(JSON.stringify(made)))
 })

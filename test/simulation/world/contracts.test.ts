@@ -1,11 +1,11 @@
 import { describe } from 'vitest'
 import type { Inbox } from '../../../shared/ports/messages.ts'
 import type { TaskStore } from '../../../shared/ports/stores.ts'
+import { createMemoryDeadLetterStore } from '../../../shared/testing/stores/record-store.ts'
 import { inboxContract, type TriedInbox } from '../../contract/inbox.ts'
 import { storesContract } from '../../contract/task-store.ts'
 import type { Stores } from '../../support/dynamo/dynamo-stores.ts'
 import { NOW } from '../../support/tasks/a-task.ts'
-import { createMemoryDeadLetterStore } from '../../support/worlds/memory-dead-letters.ts'
 import { createDrivenWorld, type DrivenWorld } from './driven-world.ts'
 
 /** In calm weather the simulated services fulfil the contracts of DynamoDB's and SQS's adapters. */

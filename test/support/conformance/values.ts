@@ -18,6 +18,8 @@ const hostile = fc.oneof(
     [],
     {},
     'a'.repeat(5_000),
+    // In a query it is longer than the local system takes.
+    'a'.repeat(20_000),
     '\u0000',
     '\ud800',
     '__proto__',

@@ -17,6 +17,7 @@ import {
 } from '../../../shared/testing/stores/messages.ts'
 import {
   createMemoryActivityStore,
+  createMemoryDeadLetterStore,
   createMemoryFailureStore,
   createMemoryRecordStore,
 } from '../../../shared/testing/stores/record-store.ts'
@@ -26,7 +27,6 @@ import { createMemoryTurnStore } from '../../../shared/testing/stores/turn-store
 import { createMemoryTypeStore } from '../../../shared/testing/stores/type-store.ts'
 import { createMemoryWorkerStore } from '../../../shared/testing/stores/worker-store.ts'
 import { aPublication, changeOf, NOW, taskIn } from '../tasks/a-task.ts'
-import { createMemoryDeadLetterStore } from './memory-dead-letters.ts'
 
 /** A whole system in memory, whose clock stands at `NOW`. The planner gets changes of limits at once, and changes of tasks never. */
 export type MemorySystem = PlanningSystem &

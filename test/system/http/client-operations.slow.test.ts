@@ -171,7 +171,24 @@ const OPERATIONS: { readonly [Operation in keyof Client]: () => Promise<void> } 
     expect(await taken(client.allFailures({ type: ['sheet'] }))).toEqual([])
   },
   counts: async () => {
-    expect(await client.counts('sheet')).toMatchObject({ running: 0 })
+    expect(await client.counts('sheet', { atMost: 10 })).toMatchObject({ running: 0 })
+  },
+  countsPage: async () => {
+    expect(await client.countsPage({ atMost: 10, limit: 1 })).toMatchObject({
+      items: [{ counts: { failed: 0 } }],
+    })
+  },
+  activity: async () => {
+    expect(await client.activity({ type: ['sheet'], minutes: 5 })).toMatchObject({
+      items: [{ type: 'sheet' }],
+    })
+  },
+  limits: async () => {
+    await client.putType('limited', { kind: 'http', limits: { concurrency: { max: 2, key: 'userId' } } })
+    expect(await client.limits('limited', { concurrencyValue: 'ada' })).toEqual({
+      type: 'limited',
+      concurrency: { max: 2, key: 'userId', value: 'ada', held: 0, holders: [] },
+    })
   },
   types: async () => {
     expect((await client.types({ limit: 1 })).items).toHaveLength(1)

@@ -1,135 +1,167 @@
 import { request } from 'node:http'
+import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs'
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest'
-import { runPath } from '../../../shared/api/paths.ts'
+import { allRoutes } from '../../../functions/http/all-routes.ts'
+import { CONVERSATION, recordExamples } from '../../../scripts/openapi/examples/examples.ts'
+import { type Exchanged, play, type Stage } from '../../../scripts/openapi/examples/play.ts'
+import { taskPath } from '../../../shared/api/paths.ts'
+import { encodeLook } from '../../../shared/aws/sqs/wire.ts'
 import { type Operation, type Part, readContract } from '../../support/conformance/contract.ts'
 import { type LocalSystem, startLocalSystem } from '../../support/local-system/local-system.ts'
 
-/** The examples of the OpenAPI document, sent to the local system as they stand, in an order in which each finds what it needs. */
+/**
+ * The conversation whose recording the OpenAPI document shows, held with the local system. The document's recording comes from a system
+ * in memory: this shows that a real one answers in the same way.
+ */
 
 const contract = readContract()
 let system: LocalSystem
 beforeAll(async () => {
   system = await startLocalSystem()
-  await system.call('PUT', '/v1/types/montage', { kind: 'http' })
 })
 afterAll(() => system?.stop())
 
-/** The order of the operations that need others before them. All other operations come after these. */
-const FIRST = [
-  'putType',
-  'publish',
-  'publishMany',
-  'get',
-  'list',
-  'why',
-  'patch',
-  'heartbeat',
-  'release',
-  'fail',
-]
-/** The operations after which others would find nothing. */
-const LAST = ['cancel', 'retry', 'remove', 'cancelCanvas', 'removeSchedule', 'purge']
-const NEEDED_FIRST = ['publishCanvas', 'putSchedule']
+/** What the local system does not bring about, or answers without its function. */
+const isShownHere = ({ isCrowded, isStream, operation }: Partial<Exchanged>) =>
+  !isCrowded && !isStream && operation !== 'events'
 
-const named = (name: string) => contract.operations.find(one => one.name === name) as Operation
-const others = contract.operations
-  .map(({ name }) => name)
-  .filter(name => ![...FIRST, ...NEEDED_FIRST, ...LAST, 'events', 'previous'].includes(name))
-const ORDER = [...FIRST, ...NEEDED_FIRST, ...others, ...LAST]
+describe('the conversation of the document', () => {
+  it('is answered by the local system as recorded: by the document, with the same members and words', async () => {
+    const steps = CONVERSATION.filter(step => !('operation' in step) || isShownHere(step))
+    const recorded = (await recordExamples(allRoutes)).filter(isShownHere)
+    const faults: unknown[] = []
 
-/** The answers that the examples get. Every other one gets 200. */
-const STATUS: Readonly<Record<string, number>> = {
-  putType: 201,
-  publish: 201,
-  publishCanvas: 201,
-  putSchedule: 201,
-  triggerSchedule: 202,
-  purge: 202,
-  remove: 204,
-  removeSchedule: 204,
-}
+    const real = await play(allRoutes, steps, aStage(faults))
 
-/** The operations whose example names a run, which only a claim makes. */
-const OF_RUNS = ['heartbeat', 'succeed', 'fail', 'release', 'heartbeatMany', 'finishMany']
-
-describe('the example of', () => {
-  test.each(ORDER)('%s gets an answer as the document describes it', async name => {
-    const operation = named(name)
-    const example = exampleOf(operation)
-    const { target, body } = OF_RUNS.includes(name) ? await aboutARun(operation, example) : example
-
-    const answer = await send(operation.method, target, body)
-
-    expect({ status: answer.status, text: answer.text.slice(0, 500) }).toMatchObject({
-      status: STATUS[name] ?? 200,
-    })
-    expect(contract.faultsOf(operation, answer)).toEqual([])
+    expect(faults).toEqual([])
+    expect(real.map(shapeOf)).toEqual(recorded.map(shapeOf))
   })
 
-  it('previous is for a task that was handed a list', async () => {
-    const answer = await send('GET', exampleOf(named('previous')).target, undefined)
+  it('has an answer for each success of each operation, and a refusal of each kind', async () => {
+    const shown = await recordExamples(allRoutes)
+    const lacking = contract.operations
+      .filter(({ name }) => name !== 'openapi')
+      .filter(({ name }) => !shown.some(one => one.operation === name && one.status < 300 && !one.hides))
+    const statuses = new Set(shown.map(({ status }) => status))
 
-    expect(answer.status).toBe(404)
-    expect(contract.faultsOf(named('previous'), answer)).toEqual([])
+    expect(lacking.map(({ name }) => name)).toEqual([])
+    expect([400, 404, 409, 413, 415, 429, 501].filter(status => !statuses.has(status))).toEqual([])
   })
 
-  it('events begins a stream', async () => {
-    const response = await fetch(new URL(exampleOf(named('events')).target, system.cloud.apiUrl))
+  it('shows events as the local system streams them', async () => {
+    const [recorded] = (await recordExamples(allRoutes)).filter(({ isStream }) => isStream)
+    const response = await fetch(new URL('/v1/events?taskId=resize:streamed', system.cloud.apiUrl))
+    await system.call('POST', '/v1/tasks', { type: 'resize', key: 'streamed' })
+    const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
+    let text = ''
+    await expect
+      .poll(async () => {
+        text += (await reader?.read())?.value ?? ''
+        return framesIn(text).length
+      })
+      .toBeGreaterThan(1)
+    await reader?.cancel()
 
-    expect([response.status, response.headers.get('content-type')]).toEqual([
-      200,
-      'text/event-stream; charset=utf-8',
-    ])
-    await response.body?.cancel()
+    expect(response.headers.get('content-type')).toBe(recorded?.answer.headers.get('content-type'))
+    expect(framesIn(text).slice(0, 2)).toEqual(framesIn(String(recorded?.answer.body)).slice(0, 2))
   })
 })
 
-type Example = { readonly target: string; readonly body: Part }
-
-function exampleOf({ path, parameters, name }: Operation): Example {
-  const operation = contract.document.paths[path]
-  const body = Object.values<Part>(operation).find(one => one.operationId === name)?.requestBody?.content[
-    'application/json'
-  ].example
-  const inPath = parameters.filter(one => one.in === 'path')
-  const given = parameters.filter(one => one.in === 'query' && one.example !== undefined)
-  const query = new URLSearchParams(
-    given.flatMap(one => [one.example].flat().map((value): [string, string] => [one.name, String(value)])),
-  )
-  const filled = inPath.reduce(
-    (text, one) => text.replace(`{${one.name}}`, encodeURIComponent(one.example)),
-    path,
-  )
-  return { target: query.size > 0 ? `${filled}?${query}` : filled, body }
+/** The local system as a partner of the conversation. What breaks the document goes into `faults`. */
+function aStage(faults: unknown[]): Stage {
+  return {
+    ask: async ({ method, target, body, contentType = 'application/json' }) => {
+      // The local system has further types and workers.
+      const wide = target.replace(/^(\/v1\/(?:types|counts|workers)\?.*limit)=10$/, '$1=100')
+      const response = await fetch(new URL(wide, system.cloud.apiUrl), {
+        method,
+        ...(body !== undefined && { headers: { 'content-type': contentType }, body: JSON.stringify(body) }),
+      })
+      const { status, headers } = response
+      const text = await response.text()
+      const operation = operationAt(method, target)
+      faults.push(
+        ...contract.faultsOf(operation, { status, headers, text }).map(fault => ({ method, target, fault })),
+      )
+      return { status, headers, body: text === '' ? undefined : JSON.parse(text) }
+    },
+    happen: async happening => {
+      if ('lost' in happening) await loseLook(happening.lost)
+      else await system.answerWhen(happening.path, happening.until)
+    },
+  }
 }
 
-/** The example with the run of a task that a worker has claimed just now. */
-async function aboutARun({ path, name }: Operation, { body }: Example): Promise<Example> {
-  await system.publish({ type: 'montage', key: `for-${name}` })
-  const claimed = await system.call('POST', '/v1/claims', {
-    type: 'montage',
-    workerId: 'worker-1',
-    waitMs: 5_000,
-  })
-  const [{ task, run }] = claimed.body.claims
-  const { fence } = run
-  if (!path.includes('{runId}'))
-    return {
-      target: path,
-      body: { runs: body.runs.map((one: Part) => ({ ...one, taskId: task.id, runId: run.id, fence })) },
-    }
-  return { target: runPath(task.id, run.id, path.split('/').at(-1) ?? ''), body: { ...body, fence } }
+function operationAt(method: string, target: string): Operation {
+  const path = new URL(target, system.cloud.apiUrl).pathname
+  const found = contract.operations.filter(
+    one => one.method === method && new RegExp(`^${one.path.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(path),
+  )
+  return found.find(one => !one.path.includes('{')) ?? (found[0] as Operation)
 }
 
-async function send(method: string, target: string, body: Part) {
-  const response = await fetch(new URL(target, system.cloud.apiUrl), {
-    method,
-    ...(body !== undefined && {
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    }),
-  })
-  return { status: response.status, headers: response.headers, text: await response.text() }
+/** Puts the message by which the waker looks at the task among the dead letters, and lets the sweeper find it. */
+async function loseLook(id: string): Promise<void> {
+  const sqs = new SQSClient(system.cloud.clientOptions)
+  const [queue] = Object.entries(system.cloud.resources).flatMap(([name, { type, physicalId }]) =>
+    type === 'AWS::SQS::Queue' && name.includes('DeadLetters') ? physicalId : [],
+  )
+  const { body } = await system.call('GET', taskPath(id))
+  const look = { id, born: body.traceId, revision: 0, hops: 0, delaySeconds: 0 }
+  await sqs.send(new SendMessageCommand({ QueueUrl: queue, MessageBody: encodeLook(look) }))
+  sqs.destroy()
+  const swept = await system.cloud.functions.find('Sweeper').invoke({})
+  if (!swept.ok) throw new Error(swept.error.errorMessage)
+}
+
+/** Members whose texts are words of the API, or were chosen by the caller. */
+const WORDS = [
+  'status',
+  'statusReason',
+  'state',
+  'reason',
+  'outcome',
+  'kind',
+  'what',
+  'title',
+  'queue',
+  'path',
+]
+const OWN = ['key', 'userId', 'type', 'workerId', 'holder', 'name', 'cron', 'timezone', 'url']
+
+/** An exchange without what differs between two systems: times, generated ids, callers, and the words of sentences. */
+function shapeOf({ operation, name, answer }: Exchanged): unknown {
+  return { operation, name, status: answer.status, body: shapeIn(answer.body, '') }
+}
+
+function shapeIn(value: Part, member: string): unknown {
+  if (Array.isArray(value)) return value.filter(isOfConversation).map(one => shapeIn(one, member))
+  if (typeof value === 'object' && value !== null) {
+    return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, shapeIn(one, name)]))
+  }
+  if (typeof value === 'boolean') return value
+  const isWord = WORDS.includes(member) || OWN.includes(member)
+  return typeof value === 'string' && isWord ? withoutIds(value) : typeof value
+}
+
+/** A list of a whole system has other types and workers, too. */
+function isOfConversation(one: Part): boolean {
+  if (Array.isArray(one?.types)) return one.kind === 'http'
+  return one?.counts === undefined && one?.ordering === undefined ? true : TYPES.includes(one.type)
+}
+
+const TYPES = ['resize', 'montage', 'report']
+
+function withoutIds(text: string): string {
+  return text.replaceAll(/[0-9A-HJKMNP-TV-Z]{26}/g, '#')
+}
+
+/** The fields of each event in a stream: its type, and the names of the members of its data. */
+function framesIn(text: string): unknown[] {
+  return [...text.matchAll(/id: .+\nevent: (.+)\ndata: (.+)\n\n/g)].map(([, type, data = '']) => ({
+    type,
+    members: Object.keys(JSON.parse(data)).sort(),
+  }))
 }
 
 describe('a method that the document does not list', () => {

@@ -119,6 +119,29 @@ describe('the usage of limits', () => {
     expect((await get('/v1/types/jobs/limits?value=b')).concurrency).toMatchObject({ held: 0 })
   })
 
+  test('is shown for each limit by the value of its own key, where their keys differ', async () => {
+    const rate = { limit: 1, perMs: 60_000, key: 'host' }
+    await configured({ rate, concurrency: { max: 2, key: 'shop' } })
+    const now = api.system.clock.now()
+    const id = await published(api, { input: { shop: 'a', host: 'b' } })
+    await claimOne()
+
+    const { rate: ofB, concurrency: ofA } = await get('/v1/types/jobs/limits?rateValue=b&concurrencyValue=a')
+    expect(ofA).toMatchObject({ key: 'shop', value: 'a', held: 1, holders: [{ taskId: id }] })
+    expect(ofB).toMatchObject({ key: 'host', value: 'b' })
+    expect(Date.parse(ofB.nextSlotAt)).toBeGreaterThanOrEqual(now + 60_000)
+    expect(await get('/v1/types/jobs/limits?value=b&concurrencyValue=a')).toMatchObject({
+      rate: { value: 'b' },
+      concurrency: { value: 'a', held: 1 },
+    })
+    expect(await get('/v1/types/jobs/limits?rateValue=b')).toMatchObject({
+      rate: { nextSlotAt: ofB.nextSlotAt },
+      concurrency: { max: 2, key: 'shop' },
+    })
+    expect((await get('/v1/types/jobs/limits?rateValue=b')).concurrency).not.toHaveProperty('held')
+    expect((await get('/v1/types/jobs/limits?value=b')).concurrency).toMatchObject({ value: 'b', held: 0 })
+  })
+
   test('of a type without limits is empty, and of an unknown type is unknown', async () => {
     expect(await get('/v1/types/jobs/limits')).toEqual({ type: 'jobs' })
     expect((await api.call('GET', '/v1/types/none/limits')).status).toBe(404)

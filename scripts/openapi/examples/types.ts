@@ -1,0 +1,119 @@
+import { prepares, type Step } from './exchange.ts'
+
+const CONFIGURATION = {
+  kind: 'http',
+  defaults: { timeoutMs: 60_000, retry: { maxRetries: 5 } },
+  limits: { concurrency: { max: 20, key: 'userId' } },
+}
+
+/** Types are registered, read and paused. */
+export const typeSteps: readonly Step[] = [
+  {
+    operation: 'putType',
+    name: 'created',
+    title: 'A new type, whose tasks are claimed over HTTP',
+    status: 201,
+    asks: { body: CONFIGURATION },
+  },
+  {
+    operation: 'putType',
+    name: 'replaced',
+    title: 'Another configuration, if nobody else has changed it',
+    status: 200,
+    asks: {
+      body: {
+        ...CONFIGURATION,
+        limits: { ...CONFIGURATION.limits, rate: { limit: 10, perMs: 1_000, key: 'site' } },
+        ifRevision: 1,
+      },
+    },
+  },
+  {
+    operation: 'putType',
+    name: 'stale',
+    title: 'Another operator has changed it since it was read',
+    status: 409,
+    asks: { body: { ...CONFIGURATION, ifRevision: 1 } },
+  },
+  {
+    operation: 'putType',
+    name: 'invalid',
+    title: 'Fields that are not legal',
+    status: 400,
+    asks: { body: { kind: 'http', limits: { concurrency: { max: 0 } }, retries: 3 } },
+  },
+  prepares('putType', 'montage', 201, { path: { type: 'montage' }, body: { kind: 'http' } }),
+  prepares('putType', 'report', 201, { path: { type: 'report' }, body: { kind: 'handler' } }),
+  { operation: 'getType', name: 'found', title: 'A type', status: 200, asks: {} },
+  {
+    operation: 'getType',
+    name: 'unknown',
+    title: 'A type that is not registered',
+    status: 404,
+    asks: { path: { type: 'resise' } },
+  },
+  {
+    operation: 'listTypes',
+    name: 'page',
+    title: 'The types by their names',
+    status: 200,
+    asks: { query: { limit: 10 } },
+  },
+  {
+    operation: 'pauseType',
+    name: 'paused',
+    title: 'A type is paused',
+    status: 200,
+    asks: { path: { type: 'montage' }, body: {} },
+  },
+  {
+    operation: 'resumeType',
+    name: 'resumed',
+    title: 'The pause ends',
+    status: 200,
+    asks: { path: { type: 'montage' }, body: {} },
+  },
+]
+
+/** The load of types, while tasks of them run. */
+export const loadSteps: readonly Step[] = [
+  {
+    operation: 'counts',
+    name: 'counted',
+    title: 'The tasks of a type',
+    status: 200,
+    asks: { query: { atMost: 1_000 } },
+  },
+  {
+    operation: 'listCounts',
+    name: 'page',
+    title: 'The tasks of each type',
+    status: 200,
+    asks: { query: { atMost: 1_000, limit: 10 } },
+  },
+  {
+    operation: 'limitUsage',
+    name: 'used',
+    title: 'Each limit for one value of its own key',
+    status: 200,
+    asks: { query: { rateValue: 'example.com', concurrencyValue: 'ada' } },
+  },
+]
+
+/** Tasks of a type are purged, after everything else. */
+export const purgeSteps: readonly Step[] = [
+  {
+    operation: 'purge',
+    name: 'begun',
+    title: 'Ended tasks are removed',
+    status: 202,
+    asks: { body: { status: ['failed', 'cancelled'] } },
+  },
+  {
+    operation: 'purge',
+    name: 'invalid',
+    title: 'A status that does not exist',
+    status: 400,
+    asks: { body: { status: ['broken'] } },
+  },
+]
