@@ -41,3 +41,15 @@ export function someOf<Word extends string>(
     return [...earlier, ...(given as Word[])]
   }
 }
+
+/**
+ * Lets the command that runs without a further word, `list`, refuse a word that names no command. Otherwise the error would speak of `list`,
+ * which the user has not written.
+ */
+export function refuseUnknownWord(command: Command, list: Command): void {
+  list.allowExcessArguments(true).hook('preAction', ({ args: [word] }) => {
+    if (word === undefined) return
+    const names = command.commands.map(one => one.name()).join(', ')
+    command.error(`unknown command '${word}' of ${command.name()}: there are ${names}`)
+  })
+}

@@ -100,7 +100,7 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
   types: {
     group: 'system',
     summary: 'lists the task types, or shows one with the counts of its tasks',
-    examples: ['baton types', 'baton types resize --stack Shop --region eu-west-1'],
+    examples: ['baton types', 'baton types resize --stack Shop --region us-east-1'],
     load: async () => (await import('./operate/types.ts')).types,
   },
   pause: {

@@ -1,8 +1,8 @@
-import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
 import { BatonError } from '../shared/core/errors.ts'
 import type { Invocation } from './command.ts'
 import { COMMANDS, GROUPS, type Listed } from './commands.ts'
+import { ownVersion } from './own-version.ts'
 import { FAILED_EXIT_CODE, isWrongUse, WRONG_USE_EXIT_CODE } from './say.ts'
 import type { Io } from './terminal/io.ts'
 
@@ -63,12 +63,6 @@ async function programFor(called: string, invocation: Invocation): Promise<Comma
 }
 
 const HELP_COLUMNS = 100
-
-/** The version of this package. It is that of the whole repository. */
-function ownVersion(): string {
-  const manifest = readFileSync(new URL('../package.json', import.meta.url), 'utf8')
-  return (JSON.parse(manifest) as { readonly version: string }).version
-}
 
 function describe(command: Command, { summary, examples }: Listed): void {
   const name = command.name()

@@ -4,6 +4,14 @@ export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
+/** Why a request got no answer. `fetch` itself says only that it failed. Its cause says why, such as that a connection was refused. */
+export function fetchFailureOf(error: unknown): string {
+  const cause = error instanceof Error ? error.cause : undefined
+  // Several addresses of a host make one error without a message.
+  const { message, code } = Object(cause) as { readonly message?: string; readonly code?: string }
+  return message || code || messageOf(error)
+}
+
 /** A text as one word of a shell. */
 export function shellWord(text: string): string {
   return /^[\w.:@,=+/-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`

@@ -5,7 +5,7 @@ import { claimRoutes } from './http/routes/claims.ts'
 import { serveHttp } from './serve-http.ts'
 
 const system = composeDiagnosticSystem()
-const pace = {
+const claimPace = {
   retryAfterMs: Number(requiredVariable('BATON_CLAIM_RETRY_MS')),
   maxWaiting: Number(requiredVariable('BATON_CLAIM_MAX_WAITING')),
 }
@@ -14,4 +14,4 @@ const pace = {
  * The function that serves claims of HTTP workers. It is separate from the rest of the API, because claims wait for work
  * and idle workers send many of them.
  */
-export const handler = serveHttp(system, createApi(system, claimRoutes, pace))
+export const handler = serveHttp(system, createApi(system, claimRoutes, { claimPace }))

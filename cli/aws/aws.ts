@@ -3,16 +3,24 @@
  * users install no SDK, and a command loads it only when it needs it.
  *
  * - `access.ts`: the region and the credentials of the user, found as the AWS CLI finds them;
- * - `query.ts`: calls of AWS services that answer in XML, signed by `signedFetch`;
- * - `stacks.ts`: reads a stack with its outputs from CloudFormation, and its alarms from CloudWatch;
- * - `task-systems.ts`: the task systems that the outputs of a stack name.
+ * - `call.ts`: a call of an AWS service, signed by `signedFetch`; `query.ts` reads answers in XML, `json-call.ts` those in JSON;
+ * - `stacks.ts`: reads a stack with its outputs from CloudFormation; `task-systems.ts`: the task systems that the outputs name;
+ * - `resources.ts`: the resources of a stack; `alarms.ts`, `bootstrap.ts`, `functions.ts`, `queues.ts`: their states, for `baton doctor`;
+ * - `explain-refusal.ts`: why the API refused a signed call; `credential-faults.ts`: what is wrong with refused credentials.
  */
 
 import { regionOf } from '../../shared/signed-fetch/region.ts'
 import { signedFetch } from '../../shared/signed-fetch/signed-fetch.ts'
 import type { Io } from '../terminal/io.ts'
 import { type AccessOptions, credentialsOf, regionFor } from './access.ts'
-import { type RingingAlarm, readRingingAlarms, readStack } from './stacks.ts'
+import { type RingingAlarm, readRingingAlarms } from './alarms.ts'
+import { readBootstrapVersion } from './bootstrap.ts'
+import type { Access } from './call.ts'
+import { explainingRefusals } from './explain-refusal.ts'
+import { type FunctionState, readFunctions, readTriggers, type TriggerState } from './functions.ts'
+import { type QueueState, readQueues } from './queues.ts'
+import { readResources } from './resources.ts'
+import { type ReadStack, readStack } from './stacks.ts'
 import { chooseSystem, type TaskSystemOutputs } from './task-systems.ts'
 
 type Send = (request: Request) => Promise<Response>
@@ -21,9 +29,23 @@ type Send = (request: Request) => Promise<Response>
 export type DeployedSystem = TaskSystemOutputs & {
   readonly stack: string
   readonly region: string
+  /** The number of the account; empty if unknown. */
+  readonly account: string
   /** Such as `UPDATE_COMPLETE`. */
   readonly stackStatus: string
-  /** Reads its alarms that have gone off. @throws BatonError when CloudWatch refuses or does not answer */
+  /** Where the CDK notes the version of its bootstrap, as the template of the stack says. */
+  readonly bootstrap?: ReadStack['bootstrap']
+  readonly look: Looks
+}
+
+/** Reads of the state of a stack. Each throws `BatonError` when a service refuses the credentials or does not answer. */
+type Looks = {
+  /** The present version of the CDK's bootstrap; undefined when there is none. */
+  bootstrapVersion(): Promise<string | undefined>
+  functions(): Promise<FunctionState[]>
+  triggers(): Promise<TriggerState[]>
+  queues(): Promise<QueueState[]>
+  /** The alarms that have gone off. */
   ringingAlarms(): Promise<RingingAlarm[]>
 }
 
@@ -41,25 +63,56 @@ export async function findDeployed(
   const [stack = '', name] = named.startsWith('arn:') ? [named] : named.split('/', 2)
   const region = await regionFor(options, '--stack')
   const credentials = await credentialsOf(options)
-  const access = { region, credentials, io }
+  const access = { region, credentials, io, ...profileIn(options) }
   const read = await readStack(stack, access)
-  const ringingAlarms = () => readRingingAlarms(read.name, access)
+  const sign = signedFetch({ region, credentials, fetch: io.fetch })
   return {
     system: {
       ...chooseSystem(read, name),
       stack: read.name,
       region,
+      account: read.account,
       stackStatus: read.status,
-      ringingAlarms,
+      ...(read.bootstrap && { bootstrap: read.bootstrap }),
+      look: looksAt(read, access),
     },
-    fetch: signedFetch({ region, credentials, fetch: io.fetch }),
+    fetch: explainingRefusals(sign, { ...access, asksAws: true }),
+  }
+}
+
+/** The resources are listed once for all looks. */
+function looksAt({ name, bootstrap }: ReadStack, access: Access): Looks {
+  let listed: ReturnType<typeof readResources> | undefined
+  const look =
+    <State>(read: (resources: Awaited<ReturnType<typeof readResources>>, access: Access) => Promise<State>) =>
+    async () => {
+      listed ??= readResources(name, access)
+      return read(await listed, access)
+    }
+  return {
+    bootstrapVersion: async () => (bootstrap ? readBootstrapVersion(bootstrap, access) : undefined),
+    functions: look(readFunctions),
+    triggers: look(readTriggers),
+    queues: look(readQueues),
+    ringingAlarms: look(readRingingAlarms),
   }
 }
 
 /** Makes a `fetch` that signs requests to the API at this address with the user's credentials. */
 export async function signedFetchTo(url: string, options: AccessOptions, io: Io): Promise<Send> {
   const region = options.region ?? regionNamedBy(url) ?? (await regionFor(options, url))
-  return signedFetch({ region, credentials: await credentialsOf(options), fetch: io.fetch })
+  const credentials = await credentialsOf(options)
+  const sign = signedFetch({ region, credentials, fetch: io.fetch })
+  const access = { region, credentials, io, ...profileIn(options) }
+  return explainingRefusals(sign, { ...access, asksAws: !isLoopback(url) })
+}
+
+function profileIn({ profile }: AccessOptions): Pick<Access, 'profile'> {
+  return profile === undefined ? {} : { profile }
+}
+
+function isLoopback(url: string): boolean {
+  return ['localhost', '127.0.0.1', '[::1]'].includes(new URL(url).hostname)
 }
 
 function regionNamedBy(url: string): string | undefined {

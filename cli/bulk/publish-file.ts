@@ -3,7 +3,7 @@ import { type Command, Option } from 'commander'
 import type { PublishBody, PublishResult } from '../../shared/api/publish.ts'
 import { BATCH_TASKS_MAX } from '../../shared/core/bounds.ts'
 import { BatonError } from '../../shared/core/errors.ts'
-import { FAILED_EXIT_CODE, shellWord } from '../say.ts'
+import { FAILED_EXIT_CODE } from '../say.ts'
 import type { Context } from '../system/with-system.ts'
 import { createProgress } from '../terminal/progress.ts'
 import { forEachConcurrently } from './for-each.ts'
@@ -37,7 +37,11 @@ export function addFileOptions(command: Command): void {
   addReportOptions(command, own, { what: `batches of ${BATCH_TASKS_MAX}`, usual: 4, max: 50 })
 }
 
-type Given = FileOptions & { readonly from: string }
+type Given = FileOptions & {
+  readonly from: string
+  /** The words of the command that give the type and the options of each task. */
+  readonly words: readonly string[]
+}
 type Tally = { ok: number; existed: number; failed: number }
 
 /**
@@ -59,9 +63,9 @@ export async function publishFile(context: Context, body: PublishBody, options: 
   const interrupted = await interruptible(
     context,
     publishAll,
-    () => `interrupted after ${tally.ok} tasks: repeat the command with --resume ${shellWord(report.path)}`,
+    () => `interrupted after ${tally.ok} tasks: ${resumption(context, options, report)}`,
   )
-  return interrupted ?? showSummary(context, tally, report)
+  return interrupted ?? showSummary(context, tally, options, report)
 }
 
 function reportFor({ url, io }: Context, body: PublishBody, options: Given): Report {
@@ -160,11 +164,29 @@ function note(report: Report, tally: Tally, line: InputLine, result: Ended): voi
   })
 }
 
-function showSummary({ printer }: Context, { ok, existed, failed }: Tally, { path }: Report): number {
+/** How to go on with a report: it takes only the settings with which it began. */
+function resumption({ followUp }: Context, options: Given, { path }: Report): string {
+  const { words, from, format, keyField } = options
+  const file = [
+    ...['--from', from],
+    ...(format === undefined ? [] : ['--format', format]),
+    ...(keyField === undefined ? [] : ['--key-field', keyField]),
+  ]
+  return `go on with ${followUp('publish', ...words, ...file, '--resume', path)}`
+}
+
+function showSummary(
+  context: Context,
+  { ok, existed, failed }: Tally,
+  options: Given,
+  report: Report,
+): number {
+  const { printer } = context
+  const { path } = report
   const existing = existed > 0 ? ` (${existed} existed already)` : ''
   if (printer.isJson) printer.document({ published: ok - existed, existed, failed, report: path })
   else printer.line(`${ok} published${existing}${failed > 0 ? `, ${failed} failed` : ''}`)
-  if (failed > 0) printer.warn(`${path} says why; repeat the command with --resume ${shellWord(path)}`)
+  if (failed > 0) printer.warn(`${path} says why; ${resumption(context, options, report)}`)
   else printer.note(`the report is ${path}`)
   return failed > 0 ? FAILED_EXIT_CODE : 0
 }

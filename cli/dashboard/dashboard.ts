@@ -7,7 +7,7 @@
  * - `shared/loopback/admit.ts`: requests of foreign pages are refused by `Host`, `Origin` and `Sec-Fetch-Site`;
  * - `session.ts`: other programs and users of this machine do not know the secret of the printed address, nor the token of the page;
  * - `shared/loopback/pages.ts`: the files of the dashboard;
- * - `forward.ts`: a call of the API goes to the system; with `--read-only` only reads do.
+ * - `forward.ts`: a call of the API goes to the system; with `--read-only` only reads do. `refused-calls.ts` says why the system refuses one.
  *
  * `server.ts` puts them together.
  */
@@ -34,7 +34,8 @@ export const dashboard: DefineCommand = (command, invocation) => {
     // The first call shows whether the system answers and admits the user, before a browser does.
     await context.client.types({ limit: 1 })
     const folder = dashboardFolder()
-    const server = await startDashboard({ folder, port, isReadOnly: readOnly, system: context })
+    const tell = context.printer.warn
+    const server = await startDashboard({ folder, port, isReadOnly: readOnly, system: context, tell })
     show(context, server.url, readOnly)
     if (open && context.io.out.isTTY) openBrowser(server.url)
     const isInterrupted = await Promise.race([interrupted(context), server.usedTwice.then(() => false)])

@@ -4,7 +4,8 @@ import { pipeline } from 'node:stream/promises'
 import { BatonError } from '../../shared/core/errors.ts'
 import { type HttpAnswer, problemAnswer } from '../../shared/loopback/answer.ts'
 import { API_PATH } from '../../shared/loopback/pages.ts'
-import { messageOf } from '../say.ts'
+import { fetchFailureOf } from '../say.ts'
+import { createRefusalTeller, withReason } from './refused-calls.ts'
 import type { DashboardSettings } from './server.ts'
 
 /** The API takes bodies of 4 MB. */
@@ -24,7 +25,12 @@ const RETURNED_HEADERS = ['content-type', 'location', 'retry-after']
 type Forward = (request: IncomingMessage, response: ServerResponse) => Promise<void>
 
 /** Makes the function that sends a call of the API to the system and answers with its answer. It never throws. */
-export function createForward({ system, isReadOnly }: DashboardSettings): Forward {
+export function createForward({ system, isReadOnly, tell }: DashboardSettings): Forward {
+  const tellRefusal = createRefusalTeller(tell)
+  const told = (answer: HttpAnswer) => {
+    tellRefusal(answer)
+    return answer
+  }
   return async (request, response) => {
     const path = pathOf(request)
     const refusal = refusalOf(request, path, isReadOnly)
@@ -34,11 +40,12 @@ export function createForward({ system, isReadOnly }: DashboardSettings): Forwar
       const body = await bodyOf(request)
       if (body === undefined) return send(response, tooLarge)
       const answer = await system.fetch(requestFor(request, system.url + path, body, leaving.signal))
-      if (!isEventStream(path, answer)) return send(response, await wholeAnswer(answer))
+      if (!isEventStream(path, answer))
+        return send(response, told(withReason(await wholeAnswer(answer), system.url)))
       leaving.stopClock()
       await stream(answer, response)
     } catch (error) {
-      refuse(response, noAnswer(system.url, leaving.signal.reason ?? error))
+      refuse(response, told(noAnswer(system.url, leaving.signal.reason ?? error)))
     } finally {
       leaving.stopClock()
     }
@@ -99,8 +106,7 @@ const tooLarge = problemAnswer('too-large', 413, 'Too large', 'the request has m
 function noAnswer(url: string, error: unknown): HttpAnswer {
   if (error instanceof BatonError && error.code === 'misconfigured')
     return problemAnswer('unauthorized', 401, 'The dashboard has no AWS credentials', error.message)
-  const cause = error instanceof Error && error.cause !== undefined ? error.cause : error
-  return problemAnswer('unavailable', 503, 'The system does not answer', `${url}: ${messageOf(cause)}`)
+  return problemAnswer('unavailable', 503, 'The system does not answer', `${url}: ${fetchFailureOf(error)}`)
 }
 
 /** The body; undefined when it is too long. It is read to its end, because a browser sees an earlier answer as a broken connection. */

@@ -15,6 +15,8 @@ export type DashboardSettings = {
   readonly port: number
   readonly isReadOnly: boolean
   readonly system: Pick<System, 'url' | 'fetch'>
+  /** Tells the operator why the system refuses calls. */
+  tell(reason: string): void
 }
 
 export type DashboardServer = {

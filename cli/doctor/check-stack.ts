@@ -1,6 +1,6 @@
-import { messageOf } from '../say.ts'
 import type { Context } from '../system/with-system.ts'
 import type { Finding } from './finding.ts'
+import { orFine, orUnchecked } from './unchecked.ts'
 
 /** Whether the last deployment of the stack has ended well, and which of its alarms have gone off. */
 export async function checkStack({ deployed }: Context): Promise<Finding[]> {
@@ -24,11 +24,11 @@ function deploymentOf({ stack, region, stackStatus }: Deployed): Finding {
   }
 }
 
-async function alarmsOf(deployed: Deployed): Promise<Finding[]> {
+async function alarmsOf({ look }: Deployed): Promise<Finding[]> {
   const check = 'alarms'
-  try {
-    const alarms = await deployed.ringingAlarms()
-    const findings = alarms.map(
+  const permissions = ['cloudwatch:DescribeAlarms', 'cloudformation:ListStackResources']
+  return orUnchecked(check, permissions, async () => {
+    const findings = (await look.ringingAlarms()).map(
       ({ name, reason }): Finding => ({
         level: 'wrong',
         check,
@@ -36,17 +36,6 @@ async function alarmsOf(deployed: Deployed): Promise<Finding[]> {
         next: 'docs/operations.md says what each alarm means',
       }),
     )
-    return findings.length > 0
-      ? findings
-      : [{ level: 'fine', check, text: 'no alarm of the stack has gone off' }]
-  } catch (error) {
-    return [
-      {
-        level: 'notice',
-        check,
-        text: messageOf(error),
-        next: 'grant cloudwatch:DescribeAlarms and cloudformation:ListStackResources to check them',
-      },
-    ]
-  }
+    return orFine(check, findings, 'no alarm of the stack has gone off')
+  })
 }

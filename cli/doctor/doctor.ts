@@ -1,18 +1,22 @@
 /**
  * `baton doctor`: checks a system, or says why one task does not run. Each check is a function that returns findings; a finding of
  * level `wrong` ends the command with code 1. The checks read what every reader of the API may read, and for a
- * deployed stack its status and its alarms. They change nothing.
+ * deployed stack what AWS says about it. A read that AWS refuses is a finding, too, and names the permission. They change nothing.
  */
 
 import type { DefineCommand } from '../command.ts'
 import { FAILED_EXIT_CODE } from '../say.ts'
 import { type Context, withSystem } from '../system/with-system.ts'
 import { safeLines } from '../terminal/safe-text.ts'
+import { checkBootstrap } from './check-bootstrap.ts'
 import { checkClock } from './check-clock.ts'
 import { checkDeadLetters } from './check-dead-letters.ts'
+import { checkFunctions } from './check-functions.ts'
+import { checkQueues } from './check-queues.ts'
 import { checkStack } from './check-stack.ts'
 import { checkTask } from './check-task.ts'
 import { checkTypes } from './check-types.ts'
+import { checkVersion } from './check-version.ts'
 import type { Finding } from './finding.ts'
 
 export const doctor: DefineCommand = (command, invocation) => {
@@ -24,13 +28,21 @@ export const doctor: DefineCommand = (command, invocation) => {
   })
 }
 
+const CHECKS = [
+  checkVersion,
+  checkStack,
+  checkBootstrap,
+  checkFunctions,
+  checkQueues,
+  checkTypes,
+  checkDeadLetters,
+] as const
+
+/** The first check shows whether the API answers at all. The others read side by side. */
 async function checkSystem(context: Context): Promise<Finding[]> {
-  return [
-    ...(await checkClock(context)),
-    ...(await checkStack(context)),
-    ...(await checkTypes(context)),
-    ...(await checkDeadLetters(context)),
-  ]
+  const first = await checkClock(context)
+  const rest = await Promise.all(CHECKS.map(check => check(context)))
+  return [...first, ...rest.flat()]
 }
 
 const MARKS = { fine: '✓', notice: '!', wrong: '✗' } as const

@@ -1,6 +1,6 @@
 import type { ApiDeadLetter, ReplayAnswer, ReplayBody } from '../../shared/api/diagnosis/dead-letters.ts'
 import { BatonError } from '../../shared/core/errors.ts'
-import { type DefineCommand, wholeNumber } from '../command.ts'
+import { type DefineCommand, refuseUnknownWord, wholeNumber } from '../command.ts'
 import { FAILED_EXIT_CODE } from '../say.ts'
 import { printPages } from '../system/print-pages.ts'
 import { type Context, withSystem } from '../system/with-system.ts'
@@ -27,6 +27,7 @@ export const deadLetters: DefineCommand = (command, invocation) => {
     .option('--queue <queue>', `only those of this queue: ${QUEUE_HELP}`)
     .option('--limit <n>', 'shows at most so many', wholeNumber(1, LIMIT_MAX), DEFAULT_LIMIT)
     .option('--all', 'shows all of them')
+  refuseUnknownWord(command, list)
   withSystem(list, invocation, listLetters)
   const replay = command
     .command('replay')
@@ -76,6 +77,8 @@ async function replayLetters(
 
 async function isSure({ client, io, printer }: Context, queue: string): Promise<boolean> {
   const { items, nextCursor } = await client.deadLettersPage({ queue, limit: REPLAYED_AT_ONCE })
+  // The replay itself says that there are none.
+  if (items.length === 0) return true
   const able = items.filter(({ replayable }) => replayable).length
   if (able === 0 && items.length > 0 && nextCursor === undefined) {
     printer.warn(`no dead letter of ${oneLine(queue)} can be sent again`)

@@ -20,6 +20,7 @@ export const events: DefineCommand = (command, invocation) => {
     .option('--task-id <id>', 'events about this task; may be repeated', repeated)
     .option('--after <id>', 'first the events since the one with this id')
   withSystem(command, invocation, async (context, options: Options) => {
+    if (context.io.out.isTTY) context.printer.note('waiting for events; Ctrl-C ends')
     for await (const event of context.client.events(selectionOf(context, options))) print(context, event)
     return 0
   })

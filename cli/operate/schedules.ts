@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import type { ApiSchedule, ScheduleBody } from '../../shared/api/schedules.ts'
-import type { DefineCommand, Invocation } from '../command.ts'
+import { type DefineCommand, type Invocation, refuseUnknownWord } from '../command.ts'
 import { jsonArgument } from '../json-argument.ts'
 import { printPages } from '../system/print-pages.ts'
 import { type Context, withSystem } from '../system/with-system.ts'
@@ -16,6 +16,7 @@ export const schedules: DefineCommand = (command, invocation) => {
   const list = command
     .command('list', { isDefault: true })
     .description('lists all schedules, the next tick first')
+  refuseUnknownWord(command, list)
   withSystem(list, invocation, async context => {
     await printPages(context, page => context.client.schedules(page), {
       columns: columnsOf(context),
@@ -100,6 +101,11 @@ function stateText({ paused, finishedAt }: ApiSchedule): string {
   return paused ? 'paused' : 'active'
 }
 
+/** `skip`, or how many are caught up on. */
+function missedText({ missed }: ApiSchedule): string {
+  return typeof missed === 'string' ? oneLine(missed) : safeJson(missed)
+}
+
 function showOne({ printer }: Context, schedule: ApiSchedule): number {
   if (printer.isJson) {
     printer.document(schedule)
@@ -113,7 +119,7 @@ function showOne({ printer }: Context, schedule: ApiSchedule): number {
     ['state', stateText(schedule)],
     ['next', at(schedule.nextRunAt)],
     ['last', at(schedule.lastRunAt)],
-    ['missed ticks', safeJson(schedule.missed)],
+    ['missed ticks', missedText(schedule)],
     ['task', safeJson(schedule.task)],
     ['last error', schedule.lastError && style.red(oneLine(schedule.lastError.message))],
   ] as const

@@ -33,5 +33,5 @@ export async function printPages<Item>(
     cursor = page.nextCursor
   } while (cursor !== undefined && printed < limit && !io.signal.aborted)
   if (printed === 0) printer.note(none)
-  else if (cursor !== undefined) printer.note('there are more: give --limit or --all')
+  else if (cursor !== undefined) printer.note('there are more: give a higher --limit, or --all')
 }

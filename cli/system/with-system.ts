@@ -11,6 +11,8 @@ export type Context = System & {
   readonly printer: Printer
   /** Writes a command for the same system, which a reader can paste. */
   readonly followUp: FollowUp
+  /** The options by which the user named the system. */
+  readonly options: SystemOptions
   readonly io: Invocation
 }
 
@@ -33,6 +35,7 @@ export function withSystem<Options extends object, Args extends readonly unknown
       ...(await connect(options, invocation)),
       printer: createPrinter(invocation, options),
       followUp: followUpOf(options),
+      options,
       io: invocation,
     }
     try {
@@ -52,5 +55,6 @@ function addCommonOptions(command: Command): Command {
     new Option('--no-color', 'prints without colours (also: NO_COLOR)'),
   ]
   for (const option of options) command.addOption(option.helpGroup(group))
+  command.addHelpOption(new Option('-h, --help', 'shows this help').helpGroup(group))
   return command
 }

@@ -1,4 +1,4 @@
-import { type Command, Option } from 'commander'
+import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { ListFilter } from '../../shared/api/tasks.ts'
 import { BatonError } from '../../shared/core/errors.ts'
 import { STATUSES } from '../../shared/core/states.ts'
@@ -48,6 +48,7 @@ export function addFilterOptions(command: Command, now: number): void {
 
 /** `publish --tag` sets a tag by `name=value`. The API separates them by a colon, so that is understood, too. */
 function tagFilter(text: string, earlier?: readonly string[]): string[] {
+  if (!/^[^=:]+[=:]/.test(text)) throw new InvalidArgumentError('Give a tag as name=value.')
   const isNamed = /^[^=:]+:/.test(text)
   return repeated(isNamed ? text : text.replace('=', ':'), earlier)
 }

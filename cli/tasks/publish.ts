@@ -44,7 +44,7 @@ export const publish: DefineCommand = (command, invocation) => {
     if (json !== undefined) throw new BatonError('invalid', 'give either an input or --from, not both')
     if (options.wait || options.key !== undefined)
       throw new BatonError('invalid', '--from publishes many tasks: give neither --wait nor --key')
-    return publishFile(context, body, { ...options, from: options.from })
+    return publishFile(context, body, { ...options, from: options.from, words: wordsOf(type, options) })
   })
 }
 
@@ -80,6 +80,26 @@ function bodyOf(type: string, given: BodyOptions): PublishBody {
   const named = { key, userId, tags, delayMs, dueAt, priority, ifExists }
   const present = Object.fromEntries(Object.entries(named).filter(([, value]) => value !== undefined))
   return { ...options, ...present, type }
+}
+
+/** The words of the command that make the same body again. */
+function wordsOf(type: string, given: BodyOptions): string[] {
+  const { userId, tag: tags = {}, delay, dueAt, priority, ifExists, options } = given
+  const named = {
+    'user-id': userId,
+    delay: delay === undefined ? undefined : `${delay}ms`,
+    'due-at': dueAt,
+    priority,
+    'if-exists': ifExists,
+    options: options && JSON.stringify(options),
+  }
+  return [
+    type,
+    ...Object.entries(tags).flatMap(([name, value]) => ['--tag', `${name}=${value}`]),
+    ...Object.entries(named).flatMap(([name, value]) =>
+      value === undefined ? [] : [`--${name}`, String(value)],
+    ),
+  ]
 }
 
 async function withInput({ io }: Context, body: PublishBody, json: string | undefined): Promise<PublishBody> {

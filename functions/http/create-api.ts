@@ -31,6 +31,13 @@ type Environment = {
   }
 }
 
+type ApiSettings = {
+  /** How long claims wait, and how many of them. @default `DEFAULT_PACE` */
+  readonly claimPace?: ClaimPace
+  /** The version of this package, which `GET /healthz` answers. @default 'unknown' */
+  readonly version?: string
+}
+
 /**
  * Makes the HTTP API: a Hono application that serves the given routes.
  *
@@ -42,7 +49,7 @@ type Environment = {
 export function createApi(
   system: DiagnosticSystem,
   routes: readonly Route[],
-  claimPace: ClaimPace = DEFAULT_PACE,
+  { claimPace = DEFAULT_PACE, version = 'unknown' }: ApiSettings = {},
 ): Hono<Environment> {
   const api: Api = {
     system,
@@ -51,6 +58,7 @@ export function createApi(
     allowsStart: cachedAllowance(system),
     httpWorkers: createHttpWorkers(system),
     claimPace,
+    version,
   }
   const find = routeFinder(routes)
   const app = new Hono<Environment>()

@@ -10,6 +10,8 @@ export type Api = StatusReaders & {
   readonly system: DiagnosticSystem
   readonly httpWorkers: HttpWorkers
   readonly claimPace: ClaimPace
+  /** The version of this package. */
+  readonly version: string
 }
 
 export type Answer = {

@@ -3,6 +3,7 @@
  * in which HTTP workers wait for tasks. `permissions/api-access.ts` lists the routes that a principal may be granted.
  */
 
+import { readFileSync } from 'node:fs'
 import { Duration } from 'aws-cdk-lib'
 import { AccessLogFormat } from 'aws-cdk-lib/aws-apigateway'
 import {
@@ -74,6 +75,7 @@ export class TaskApi extends Construct {
       code: systemCode(this, 'api'),
       description: 'Baton: HTTP API',
       timeout: Duration.seconds(API_TIMEOUT_S),
+      environment: { BATON_PACKAGE_VERSION: packageVersion() },
       ...reserving(reservedConcurrency.api),
     })
     table.openTo(this.function, {
@@ -159,6 +161,12 @@ export class TaskApi extends Construct {
       }),
     })
   }
+}
+
+/** The version of this package: the repository's, or that of the installed package. */
+function packageVersion(): string {
+  const manifest = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
+  return (JSON.parse(manifest) as { readonly version: string }).version
 }
 
 /**

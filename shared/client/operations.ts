@@ -7,6 +7,7 @@ import type {
   ReplayBody,
 } from '../api/diagnosis/dead-letters.ts'
 import type { ApiFailureGroup, FailuresQuery } from '../api/diagnosis/failures.ts'
+import type { HealthAnswer } from '../api/diagnosis/health.ts'
 import type {
   ActivityPage,
   ActivityQuery,
@@ -115,7 +116,7 @@ export type Operations = {
   /** Starts a background job that removes the type's tasks with the given statuses; see `PurgeBody`. */
   purge(type: string, which: PurgeBody, call?: CallOptions): Promise<PurgeAnswer>
   /** Whether the API answers. Locally, 503 names the parts that are down. */
-  health(call?: CallOptions): Promise<{ readonly status: string }>
+  health(call?: CallOptions): Promise<HealthAnswer>
   /** Reads the description of the API, OpenAPI 3.1. */
   openapi(call?: CallOptions): Promise<Readonly<Record<string, Json>>>
   /** Reads one page of live workers, in the order of their ids. Lambda workers are shown as one entry per type. */

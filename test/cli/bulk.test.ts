@@ -284,9 +284,32 @@ describe('publish --from', () => {
     const second = await publish('--from', file, '--resume', report)
 
     expect(first.code).toBe(130)
-    expect(first.err).toContain(`interrupted after 100 tasks: repeat the command with --resume ${report}`)
+    expect(first.err).toContain(
+      `interrupted after 100 tasks: go on with baton publish jobs --from ${file} --resume ${report}\n`,
+    )
     expect(second).toMatchObject({ code: 0, out: '150 published\n' })
     expect((await api.call('GET', '/v1/types/jobs/counts')).body.ready).toBe(250)
+  })
+
+  it('prints a command that goes on as it stands: for the same system, with the same tasks', async () => {
+    const file = inputs('{"n":"a"}\n{"n":[]}\n', "it's.json")
+    const tags = ['--tag', 'team=red', '--tag', 'cost centre=a=b']
+    const task = ['--user-id', 'ada', '--delay', '2h', '--priority', '-5', '--if-exists', 'keep']
+    const further = ['--options', '{"timeoutMs": 60000}', '--format', 'ndjson', '--key-field', 'n']
+    const system = ['--url', 'http://baton.test/']
+    const args = ['--from', file, ...further, ...tags, ...task, ...system]
+    const first = await publish(...args, '--report', report)
+    const [, command = ''] = /go on with baton (.*)\n/.exec(first.err) ?? []
+    inputs('{"n":"a"}\n{"n":"b"}\n', "it's.json")
+    const words = execFileSync('bash', ['-c', `printf '%s\\0' ${command}`], { encoding: 'utf8' })
+    const second = await baton(...words.split('\0').slice(0, -1))
+
+    expect(first).toMatchObject({ code: 1, out: '1 published, 1 failed\n' })
+    expect(command).toMatch(/ --url http:\/\/baton\.test\/$/)
+    expect(second).toMatchObject({ code: 0, out: '1 published\n' })
+    expect((await api.call('GET', '/v1/tasks/jobs:b')).body).toMatchObject({
+      ...{ userId: 'ada', tags: { team: 'red', 'cost centre': 'a=b' }, status: 'delayed', priority: -5 },
+    })
   })
 
   it.each([

@@ -1,6 +1,4 @@
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { readFileSync } from 'node:fs'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { COMMANDS } from '../../cli/commands.ts'
 import { runOn } from '../support/cli/a-terminal.ts'
@@ -30,13 +28,19 @@ describe('every command', () => {
     expect(wrong.out).toBe('')
   })
 
-  it('says in one line that no system answers', async () => {
-    const { code, err, out } = await runOn(undefined, ['types'])
+  it('says in one line that no system answers, and why', async () => {
+    const cause = new Error('connect ECONNREFUSED')
+    const refused = () => Promise.reject(new TypeError('fetch failed', { cause }))
+    const [usual, named] = await Promise.all([
+      runOn(undefined, ['types'], { fetch: refused }),
+      runOn(undefined, ['types', '--url', 'http://127.0.0.1:1'], { fetch: refused }),
+    ])
 
-    expect(err).toBe(
+    expect(usual.err).toBe(
       'no Baton system answers at http://127.0.0.1:7070: start it with baton dev, or name another one with --url or --stack\n',
     )
-    expect({ code, out }).toEqual({ code: 1, out: '' })
+    expect(named.err).toBe('no Baton system answers at http://127.0.0.1:1: connect ECONNREFUSED\n')
+    for (const { code, out } of [usual, named]) expect({ code, out }).toEqual({ code: 1, out: '' })
   })
 })
 
@@ -125,6 +129,17 @@ describe('a task', () => {
     ['no number', ['list', 'jobs', '--limit', '0'], 'Give a whole number'],
     ['no duration', ['publish', 'jobs', '--delay', 'soon'], 'Give a duration'],
     ['no URL', ['types', '--url', 'here'], 'here is not a URL'],
+    ['no tag', ['list', 'jobs', '--tag', 'team'], 'Give a tag as name=value.'],
+    [
+      'no command of schedules',
+      ['schedules', 'shwo'],
+      "unknown command 'shwo' of schedules: there are list, put",
+    ],
+    [
+      'no command of dead-letters',
+      ['dead-letters', 'send'],
+      "unknown command 'send' of dead-letters: there are list, replay",
+    ],
     ['a key that is too long', ['publish', 'jobs', '--key', 'k'.repeat(300)], 'key'],
   ])('is not reached by %s: code 2', async (_name, args, message) => {
     const { code, err } = await baton(...args)
@@ -193,46 +208,4 @@ it('docs/cli.md has an example for each command, and for no other', () => {
 
   expect(rows.map(([, name]) => name)).toEqual(Object.keys(COMMANDS))
   for (const [, name, called] of rows) expect(called).toBe(name)
-})
-
-describe('the examples of the help', () => {
-  // A pause lasts until every worker has seen it, and the clock of this system stands. test/cli/terminal.slow.test.ts pauses a type.
-  const examples = Object.values(COMMANDS)
-    .filter(({ group }) => group !== 'development')
-    .flatMap(one => one.examples)
-    .filter(
-      example => !/--stack|^baton (dashboard|watch|events|pause|resume|dead-letters)|--follow/.test(example),
-    )
-
-  it.each(examples)('run: %s', async example => {
-    for (const type of ['mail', 'report', 'order'])
-      await api.call('PUT', `/v1/types/${type}`, { kind: 'http' })
-    await api.call('PUT', '/v1/schedules/nightly', { cron: '0 3 * * *', task: { type: 'report' } })
-    await published(api, { type: 'resize', key: 'img-1', ifExists: 'keep' })
-    const folder = mkdtempSync(join(tmpdir(), 'baton-examples-'))
-    writeFileSync(join(folder, 'images.csv'), 'id,width:number\na,1\n')
-
-    const args = wordsOf(example.replace('images.csv', join(folder, 'images.csv')))
-    const isMany = args.includes('--from') || args.includes('--type')
-    const more =
-      isMany && ['publish', 'cancel'].includes(args[0] ?? '') ? ['--report', join(folder, 'r')] : []
-    if (args[0] === 'purge') args.push('--yes')
-    // A task of an example does not end here, so what waits for an end gets its end at once.
-    const waits = args.includes('--wait') || args[0] === 'result'
-    const { err, code } = await runOn(api, [...args, ...more], {
-      input: '{"width": 1}\n',
-      signal: waits ? AbortSignal.abort() : new AbortController().signal,
-    })
-
-    expect(err).not.toMatch(/^ +at /m)
-    expect({ err, isWrongUse: code === 2 }).toEqual({ err, isWrongUse: false })
-  })
-
-  /** The words of a line of the shell, after `baton`. */
-  function wordsOf(line: string): string[] {
-    const call = line.slice(line.indexOf('baton ') + 'baton '.length)
-    return [...call.matchAll(/'([^']*)'|"([^"]*)"|(\S+)/g)].map(
-      ([, single, double, plain]) => single ?? double ?? plain ?? '',
-    )
-  }
 })

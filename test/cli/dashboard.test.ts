@@ -25,12 +25,15 @@ let calls: Request[]
 /** Answers in place of the API. */
 let instead: ((request: Request) => Promise<Response> | Response) | undefined
 let running: DashboardServer[]
+/** What the operator was told in the terminal. */
+let told: string[]
 
 beforeEach(async () => {
   api = await anApi()
   calls = []
   instead = undefined
   running = []
+  told = []
 })
 afterEach(async () => {
   for (const server of running) await server.stop()
@@ -41,7 +44,8 @@ async function start(isReadOnly = false): Promise<DashboardServer & { readonly b
     calls.push(request)
     return (await instead?.(request)) ?? api.app.request(request)
   }
-  const server = await startDashboard({ folder, port: 0, isReadOnly, system: { url: SYSTEM_URL, fetch } })
+  const system = { url: SYSTEM_URL, fetch }
+  const server = await startDashboard({ folder, port: 0, isReadOnly, system, tell: one => told.push(one) })
   running.push(server)
   return { ...server, base: new URL(server.url).origin }
 }
@@ -341,7 +345,40 @@ describe('calls of the API', () => {
 
     expect(status).toBe(401)
     expect(JSON.parse(body)).toMatchObject({ title: 'The dashboard has no AWS credentials', detail })
+    expect(told).toEqual([`The dashboard has no AWS credentials: ${detail}`])
     expect((await call('/v1/types')).status).toBe(200)
+  })
+
+  it('that the system refuses are told in the terminal once for each reason, and again after a success', async () => {
+    const call = await entered()
+    const refusal = (detail: string) => () =>
+      Response.json(
+        { type: 'urn:baton:problem:forbidden', title: 'Refused', status: 403, detail },
+        { status: 403, headers: { 'content-type': 'application/problem+json' } },
+      )
+    instead = refusal('expired')
+    const [first] = [await call('/v1/types'), await call('/v1/workers')]
+    instead = refusal('no permission')
+    await call('/v1/types')
+    instead = undefined
+    await call('/v1/types')
+    instead = refusal('no permission')
+    await call('/v1/types')
+
+    expect(JSON.parse(first.body)).toMatchObject({ status: 403, detail: 'expired' })
+    expect(told).toEqual(['Refused: expired', 'Refused: no permission', 'Refused: no permission'])
+  })
+
+  it.each([401, 403])('that a gateway refuses with %i and no reason say what to check', async status => {
+    const call = await entered()
+    instead = () => Response.json({ message: 'Forbidden' }, { status })
+    const { body, headers } = await call('/v1/types')
+
+    expect(headers['content-type']).toBe('application/problem+json')
+    expect(JSON.parse(body)).toMatchObject({ status, title: 'The system refuses your calls' })
+    expect(told).toEqual([
+      expect.stringContaining('check BATON_TOKEN, or start baton dashboard again with --stack'),
+    ])
   })
 
   it('for events pass on what comes while it comes, and end with the browser', async () => {
@@ -378,7 +415,7 @@ it('a port that is taken is named', async () => {
   const port = Number(new URL(base).port)
   const system = { url: SYSTEM_URL, fetch }
 
-  await expect(startDashboard({ folder, port, isReadOnly: false, system })).rejects.toThrow(
+  await expect(startDashboard({ folder, port, isReadOnly: false, system, tell: () => {} })).rejects.toThrow(
     `port ${port} cannot be used (EADDRINUSE): give another --port`,
   )
 })

@@ -1,91 +1,53 @@
-import { mkdtempSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
-import { checkSignature, type FindCredentials } from '../../local/http/signature.ts'
-import { aCloudFormation, type FakeCloudFormation, systemOutputs } from '../support/cli/a-cloudformation.ts'
+import {
+  aSignedApi,
+  KEYS,
+  known,
+  type SignedApi,
+  stubAwsUser,
+  TEMPORARY,
+} from '../support/cli/a-signed-api.ts'
 import { runOn } from '../support/cli/a-terminal.ts'
-import { anApi, type TestApi } from '../support/http/an-api.ts'
+import { anAws, type FakeAws } from '../support/cli/an-aws.ts'
+import { CALLER, systemOutputs } from '../support/cli/aws-xml.ts'
+import { anApi } from '../support/http/an-api.ts'
 
 /** `--stack`, `--profile` and `--region`: a fake CloudFormation, and an API that demands signatures as API Gateway does. */
 
-const KEYS = { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY' }
-const TEMPORARY = { accessKeyId: 'ASIAEXAMPLE', secretAccessKey: 'secret', sessionToken: 'IQoJ//+token==' }
-const known: FindCredentials = id => [KEYS, TEMPORARY].find(({ accessKeyId }) => accessKeyId === id)
-
-let api: TestApi
-let apiUrl: string
-/** The signers of the calls that the API has got. */
-let signers: string[]
-let cloudFormation: FakeCloudFormation
-
-const server = createServer(async (request, response) => {
-  const chunks: Buffer[] = []
-  for await (const chunk of request) chunks.push(chunk as Buffer)
-  const body = Buffer.concat(chunks)
-  const signature = checkSignature(request, body, known, Date.now())
-  if (signature.kind !== 'valid') return void response.writeHead(403).end('{"message":"Forbidden"}')
-  signers.push(signature.accessKeyId)
-  const { method = 'GET', url = '/', headers } = request
-  const asked = new Request(apiUrl + url, {
-    method,
-    headers: { 'content-type': headers['content-type'] ?? 'text/plain' },
-    ...(body.length > 0 && { body }),
-  })
-  const answer = await api.app.request(asked)
-  response.writeHead(answer.status, Object.fromEntries(answer.headers)).end(await answer.text())
-})
+let signed: SignedApi
+let aws: FakeAws
 
 beforeAll(async () => {
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  apiUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  cloudFormation = await aCloudFormation(known)
-  cloudFormation.stacks.Shop = { outputs: { Unrelated: 'a < b & c', ...systemOutputs('Shop', `${apiUrl}/`) } }
-  cloudFormation.stacks.Two = {
-    outputs: { ...systemOutputs('orders', apiUrl, 'orders'), ...systemOutputs('mails', apiUrl, 'mails') },
+  signed = await aSignedApi()
+  aws = await anAws(known)
+  aws.stacks.Shop = { outputs: { Unrelated: 'a < b & c', ...systemOutputs('Shop', `${signed.url}/`) } }
+  aws.stacks.Two = {
+    outputs: {
+      ...systemOutputs('orders', signed.url, 'orders'),
+      ...systemOutputs('mails', signed.url, 'mails'),
+    },
   }
-  cloudFormation.stacks.Plain = { outputs: { BucketName: 'b' } }
-  cloudFormation.stacks.Broken = { status: 'ROLLBACK_COMPLETE', outputs: {} }
+  aws.stacks.Plain = { outputs: { BucketName: 'b' } }
+  aws.stacks.Broken = { status: 'ROLLBACK_COMPLETE', outputs: {} }
 })
 afterAll(async () => {
-  server.closeAllConnections()
-  server.close()
-  await cloudFormation.stop()
+  signed.stop()
+  await aws.stop()
 })
 
 beforeEach(async () => {
-  api = await anApi()
-  signers = []
-  cloudFormation.calls.length = 0
-  cloudFormation.refusals.length = 0
-  const folder = mkdtempSync(join(tmpdir(), 'aws-'))
-  const config = join(folder, 'config')
-  writeFileSync(
-    config,
-    `[profile live]\nregion = us-east-1\naws_access_key_id = ${TEMPORARY.accessKeyId}
-aws_secret_access_key = ${TEMPORARY.secretAccessKey}\naws_session_token = ${TEMPORARY.sessionToken}
-[profile nowhere]\naws_access_key_id = a\naws_secret_access_key = b\n`,
-  )
-  const environment = {
-    AWS_CONFIG_FILE: config,
-    AWS_SHARED_CREDENTIALS_FILE: join(folder, 'credentials'),
-    AWS_EC2_METADATA_DISABLED: 'true',
-    AWS_PROFILE: undefined,
-    AWS_DEFAULT_REGION: undefined,
-    AWS_SESSION_TOKEN: undefined,
-    AWS_REGION: 'us-east-1',
-    AWS_ACCESS_KEY_ID: KEYS.accessKeyId,
-    AWS_SECRET_ACCESS_KEY: KEYS.secretAccessKey,
-  }
-  for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value)
+  signed.api = await anApi()
+  signed.signers.length = 0
+  signed.refusal = undefined
+  aws.calls.length = 0
+  aws.refusals.length = 0
+  stubAwsUser()
 })
 afterEach(() => void vi.unstubAllEnvs())
 
 const baton = (...args: string[]) =>
   runOn(undefined, args, {
-    env: { AWS_ENDPOINT_URL_CLOUDFORMATION: cloudFormation.url, AWS_ENDPOINT_URL: cloudFormation.url },
+    env: { AWS_ENDPOINT_URL_CLOUDFORMATION: aws.url, AWS_ENDPOINT_URL: aws.url },
     fetch,
   })
 
@@ -96,8 +58,8 @@ describe('--stack', () => {
 
     expect(published).toMatchObject({ code: 0, out: 'jobs:a b published\n' })
     expect(JSON.parse(shown.out).input).toEqual({ n: 1 })
-    expect(cloudFormation.calls).toEqual(['DescribeStacks', 'DescribeStacks'])
-    expect(new Set(signers)).toEqual(new Set([KEYS.accessKeyId]))
+    expect(aws.calls).toEqual(['DescribeStacks', 'DescribeStacks'])
+    expect(new Set(signed.signers)).toEqual(new Set([KEYS.accessKeyId]))
   })
 
   it('takes the ARN of a stack, too', async () => {
@@ -110,7 +72,7 @@ describe('--stack', () => {
     vi.stubEnv('AWS_REGION', undefined)
 
     expect(await baton('types', '--stack', 'Shop', '--profile', 'live')).toMatchObject({ code: 0 })
-    expect(signers).toEqual([TEMPORARY.accessKeyId])
+    expect(signed.signers).toEqual([TEMPORARY.accessKeyId])
   })
 
   it('chooses among several systems of a stack by name', async () => {
@@ -144,9 +106,9 @@ describe('--stack', () => {
   })
 
   it('says that CloudFormation refuses, and asks again when it is busy', async () => {
-    cloudFormation.refusals.push([403, 'AccessDenied'])
+    aws.refusals.push([403, 'AccessDenied'])
     const denied = await baton('types', '--stack', 'Shop')
-    cloudFormation.refusals.push([400, 'Throttling'])
+    aws.refusals.push([400, 'Throttling'])
     const throttled = await baton('types', '--stack', 'Shop')
 
     expect(denied).toMatchObject({ code: 1, out: '' })
@@ -163,7 +125,9 @@ describe('--stack', () => {
     const none = await baton('types', '--stack', 'Shop')
     const unknown = await baton('types', '--stack', 'Shop', '--profile', 'unknown')
 
-    expect(wrong.err).toContain('SignatureDoesNotMatch')
+    expect(wrong.err).toContain(
+      'SignatureDoesNotMatch: The signature is wrong; the secret access key is not that',
+    )
     expect(none).toMatchObject({
       code: 2,
       err: expect.stringMatching(/^no AWS credentials: .*; give --profile/),
@@ -173,6 +137,21 @@ describe('--stack', () => {
       err: expect.stringContaining('no AWS credentials of the profile unknown: '),
     })
     expect(unknown.err).toContain('log in with aws sso login --profile unknown')
+  })
+
+  it('says how to renew credentials that have expired', async () => {
+    aws.refusals.push([403, 'ExpiredToken'], [403, 'ExpiredToken'])
+    const { code, err } = await baton('types', '--stack', 'Shop', '--profile', 'live')
+    const ofEnvironment = await runOn(undefined, ['types', '--stack', 'Shop'], {
+      env: { AWS_ENDPOINT_URL: aws.url, AWS_PROFILE: 'other' },
+      fetch,
+    })
+
+    expect(err).toBe(
+      'CloudFormation does not show the stack Shop in us-east-1: ExpiredToken: refused as ExpiredToken; AWS refuses expired credentials: get new ones, for example with aws sso login --profile live\n',
+    )
+    expect(ofEnvironment.err).toContain('aws sso login --profile other')
+    expect(code).toBe(1)
   })
 
   it('says that no region is known, and that an endpoint does not answer', async () => {
@@ -190,30 +169,6 @@ describe('--stack', () => {
     })
     expect(silent.code).toBe(1)
     expect(silent.err).toContain('DescribeStacks got no answer from http://127.0.0.1:1/: ')
-  })
-
-  it('is checked by doctor: the deployment, and the alarms that have gone off', async () => {
-    const fine = await baton('doctor', '--stack', 'Shop')
-    cloudFormation.alarms.push('Shop-SetByHand', 'Shop-staging-Late-1', 'Shop-TasksDeadLetters1A2B')
-    const ringing = await baton('doctor', '--stack', 'Shop')
-    cloudFormation.alarms.length = 0
-    vi.stubEnv('AWS_PROFILE', 'live')
-    const withSilentAlarms = await runOn(undefined, ['doctor', '--stack', 'Shop'], {
-      env: { AWS_ENDPOINT_URL_CLOUDFORMATION: cloudFormation.url, AWS_ENDPOINT_URL: 'http://127.0.0.1:1/' },
-      fetch,
-    })
-
-    expect(fine.out).toContain('the stack Shop in us-east-1 is CREATE_COMPLETE')
-    expect(fine.out).toContain('no alarm of the stack has gone off')
-    expect(fine.code).toBe(0)
-    expect(ringing.out).toContain(
-      '✗ the alarm Shop-TasksDeadLetters1A2B has gone off: Shop-TasksDeadLetters1A2B: 1 > 0',
-    )
-    expect(ringing.out).toContain('✗ the alarm Shop-SetByHand has gone off\n')
-    expect(ringing.out).not.toContain('staging')
-    expect(ringing.code).toBe(1)
-    expect(withSilentAlarms.out).toContain('! DescribeAlarms got no answer from')
-    expect(withSilentAlarms.code).toBe(0)
   })
 
   it('is named by each command that why and doctor advise, which run as they stand', async () => {
@@ -238,21 +193,96 @@ describe('--stack', () => {
   })
 })
 
+describe('a refusal by API Gateway', () => {
+  const EXPIRED =
+    'AWS refuses expired credentials: get new ones, for example with aws sso login --profile live'
+  const UNKNOWN = 'the access key does not exist or is not active, or the session token is not its own'
+  const SECRET = 'the secret access key is not that of the access key'
+  const CLOCK = 'the clock of this machine differs by more than 5 minutes: set it'
+  const types = (...args: string[]) => baton('types', '--stack', 'Shop', '--profile', 'live', ...args)
+
+  it.each([
+    ['ExpiredTokenException', 'The security token included in the request is expired', EXPIRED],
+    [undefined, 'The security token included in the request is expired', EXPIRED],
+    ['UnrecognizedClientException', 'The security token included in the request is invalid.', UNKNOWN],
+    ['InvalidSignatureException', 'The request signature we calculated does not match the signature', SECRET],
+    ['InvalidSignatureException', 'Signature expired: 20261123T100000Z is now earlier than', CLOCK],
+    [
+      'AccessDeniedException',
+      'User: arn:a is not authorized to perform: execute-api:Invoke',
+      'has no permission execute-api:Invoke for GET /v1/types of 127.0.0.1:',
+    ],
+  ])('that tells the reason is explained: %s, %s', async (type, message, explanation) => {
+    signed.refusal = { message, ...(type && { type }) }
+    const { code, err, out } = await types()
+
+    expect(err).toContain(explanation)
+    expect({ code, out }).toEqual({ code: 1, out: '' })
+    expect(aws.calls).toEqual(['DescribeStacks'])
+  })
+
+  it.each([
+    ['ExpiredToken', EXPIRED],
+    ['InvalidClientTokenId', UNKNOWN],
+    ['SignatureDoesNotMatch', SECRET],
+    ['RequestExpired', CLOCK],
+    ['RegionDisabledException', 'does not say why it refuses GET /v1/types (RegionDisabledException: '],
+  ])('that only says Forbidden is explained by the answer %s of STS', async (refusal, explanation) => {
+    signed.refusal = { message: 'Forbidden' }
+    aws.refusals.push([403, refusal, 'GetCallerIdentity'])
+    const { code, err } = await types()
+
+    expect(err).toContain(explanation)
+    expect(err.trim().split('\n')).toHaveLength(1)
+    expect(code).toBe(1)
+  })
+
+  it('of valid credentials names the caller and the permission', async () => {
+    signed.refusal = { message: 'Forbidden' }
+    const { err } = await types()
+    const asJson = await types('--json')
+
+    expect(err).toContain(`${CALLER} has no permission execute-api:Invoke for GET /v1/types of 127.0.0.1:`)
+    expect(err).toContain('grantRead and grantOperate of the task system give it, or use another --profile')
+    expect(JSON.parse(asJson.err)).toMatchObject({
+      ...{ type: 'urn:baton:problem:forbidden', title: 'You may not make this call', status: 403 },
+    })
+  })
+
+  it('is not explained when STS does not answer', async () => {
+    signed.refusal = { message: 'Forbidden' }
+    const env = { AWS_ENDPOINT_URL_CLOUDFORMATION: aws.url, AWS_ENDPOINT_URL: 'http://127.0.0.1:1/' }
+    const { code, err } = await runOn(undefined, ['types', '--stack', 'Shop'], { env, fetch })
+
+    expect(err).toContain('does not say why it refuses GET /v1/types (GetCallerIdentity got no answer from')
+    expect(err).toContain('check the credentials, their permission execute-api:Invoke, and the clock')
+    expect(code).toBe(1)
+  })
+
+  it('of the local system is not asked of AWS', async () => {
+    signed.refusal = { message: 'Forbidden' }
+    const { err } = await baton('types', '--url', signed.url, '--profile', 'live')
+
+    expect(err).toContain('(the local system prints why in its terminal)')
+    expect(aws.calls).toEqual([])
+  })
+})
+
 describe('--url', () => {
   it('is called with signatures when a profile or a region is given', async () => {
-    const signed = await baton('types', '--url', apiUrl, '--profile', 'live')
-    const unsigned = await baton('types', '--url', apiUrl)
+    const withProfile = await baton('types', '--url', signed.url, '--profile', 'live')
+    const without = await baton('types', '--url', signed.url)
 
-    expect(signed.code).toBe(0)
-    expect(signers).toEqual([TEMPORARY.accessKeyId])
-    expect(unsigned.code).toBe(1)
-    expect(unsigned.err).toContain(
+    expect(withProfile.code).toBe(0)
+    expect(signed.signers).toEqual([TEMPORARY.accessKeyId])
+    expect(without.code).toBe(1)
+    expect(without.err).toContain(
       'calls of a deployed API are signed: give --stack NAME, or --profile NAME with --url',
     )
   })
 
   it('goes not together with --stack', async () => {
-    const { code, err } = await baton('types', '--url', apiUrl, '--stack', 'Shop')
+    const { code, err } = await baton('types', '--url', signed.url, '--stack', 'Shop')
 
     expect(code).toBe(2)
     expect(err).toContain("cannot be used with option '--stack")

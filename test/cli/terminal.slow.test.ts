@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { COMMANDS } from '../../cli/commands.ts'
 import { LOCAL_CREDENTIALS } from '../../local/account.ts'
-import { aCloudFormation, type FakeCloudFormation } from '../support/cli/a-cloudformation.ts'
 import { batonInPipes, batonInTerminal, inShell } from '../support/cli/a-process.ts'
+import { anAws, type FakeAws } from '../support/cli/an-aws.ts'
 import { type LocalSystem, startLocalSystem } from '../support/local-system/local-system.ts'
 
 /** Every command as a process on one local system: in a pseudo-terminal, and between pipes. */
@@ -16,14 +16,14 @@ const COLOURED = new RegExp(`${ESCAPE}\\[\\d+m`)
 const SEQUENCE = new RegExp(`${ESCAPE}\\[[\\d;?]*[a-zA-Z]`, 'g')
 
 let system: LocalSystem
-let cloudFormation: FakeCloudFormation
+let aws: FakeAws
 let environment: Readonly<Record<string, string>>
 let folder: string
 
 beforeAll(async () => {
   system = await startLocalSystem()
   const { sessionToken } = system.cloud.clientOptions.credentials
-  cloudFormation = await aCloudFormation(() => ({ ...LOCAL_CREDENTIALS, sessionToken }))
+  aws = await anAws(() => ({ ...LOCAL_CREDENTIALS, sessionToken }))
   folder = mkdtempSync(join(tmpdir(), 'baton-terminal-'))
   environment = { BATON_URL: system.cloud.apiUrl }
   await system.publish({ type: 'probe', key: 'fails', input: { failures: 1, how: 'fatal' } })
@@ -38,7 +38,7 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await system?.stop()
-  await cloudFormation?.stop()
+  await aws?.stop()
 })
 
 /** What a command is called with, its exit code, and what its output shows. */
@@ -211,11 +211,11 @@ describe('Ctrl-C', () => {
   })
 
   it('lets a worker finish, which has found its system by the stack', async () => {
-    cloudFormation.stacks.Baton = { outputs: system.cloud.outputs as Record<string, string> }
+    aws.stacks.Baton = { outputs: system.cloud.outputs as Record<string, string> }
     const args = ['worker', 'test/system/tasks/by-workers.ts', '--stack', 'Baton', '--region', 'us-east-1']
     const worker = batonInTerminal(args, {
       ...system.cloud.environment,
-      AWS_ENDPOINT_URL_CLOUDFORMATION: cloudFormation.url,
+      AWS_ENDPOINT_URL_CLOUDFORMATION: aws.url,
     })
     await worker.shows(/worker \S+ \(process \d+\) serves .*clip/)
     worker.interrupt()

@@ -21,7 +21,7 @@ beforeEach(async () => {
   api = await anApi()
   time = letTimePass(api)
   faults = []
-  const app = createApi(api.system, allRoutes, { retryAfterMs: 20, maxWaiting: 50 })
+  const app = createApi(api.system, allRoutes, { claimPace: { retryAfterMs: 20, maxWaiting: 50 } })
   client = createClient({
     url: 'http://baton.test',
     fetch: async request => {
@@ -179,9 +179,9 @@ describe('an HTTP worker', () => {
       tries: 1,
       fetch: async request => {
         const isClaim = request.url.endsWith('/v1/claims')
-        const answer = await createApi(api.system, allRoutes, { retryAfterMs: 20, maxWaiting: 50 }).request(
-          request,
-        )
+        const answer = await createApi(api.system, allRoutes, {
+          claimPace: { retryAfterMs: 20, maxWaiting: 50 },
+        }).request(request)
         const { claims = [] } = (isClaim ? await answer.clone().json() : {}) as { claims?: unknown[] }
         if (claims.length === 0 || lost++ > 2) return answer
         throw new TypeError('fetch failed')

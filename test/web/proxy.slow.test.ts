@@ -1,18 +1,21 @@
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { PAGE_TOKEN } from '../../cli/dashboard/session.ts'
 import { LOCAL_CREDENTIALS } from '../../local/account.ts'
 import { freshDashboard } from '../../scripts/build/dashboard.ts'
 import { signedFetch } from '../../shared/signed-fetch/signed-fetch.ts'
-import { aCloudFormation, type FakeCloudFormation } from '../support/cli/a-cloudformation.ts'
 import { batonInTerminal, type InTerminal } from '../support/cli/a-process.ts'
+import { anAws, type FakeAws } from '../support/cli/an-aws.ts'
 import { type LocalSystem, startLocalSystem } from '../support/local-system/local-system.ts'
 import { chromiumPath, openBrowser, openReader } from '../support/web/browser.ts'
 
 /** `baton dashboard --stack` in a real browser, for a system that demands signatures. */
 
 let system: LocalSystem
-let cloudFormation: FakeCloudFormation
+let aws: FakeAws
 let browser: Browser
 const terminals: InTerminal[] = []
 const sign = signedFetch({ credentials: LOCAL_CREDENTIALS })
@@ -21,8 +24,8 @@ describe.skipIf(chromiumPath === undefined)('baton dashboard', () => {
   beforeAll(async () => {
     await freshDashboard()
     ;[system, browser] = await Promise.all([startLocalSystem({ auth: 'iam' }), openBrowser()])
-    cloudFormation = await aCloudFormation(() => LOCAL_CREDENTIALS)
-    cloudFormation.stacks.Shop = { outputs: system.cloud.outputs as Record<string, string> }
+    aws = await anAws(() => LOCAL_CREDENTIALS)
+    aws.stacks.Shop = { outputs: system.cloud.outputs as Record<string, string> }
     await sign(`${system.cloud.apiUrl}/v1/tasks`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
@@ -35,15 +38,27 @@ describe.skipIf(chromiumPath === undefined)('baton dashboard', () => {
     await Promise.all(terminals.map(({ exitCode }) => exitCode))
     await browser?.close()
     await system?.stop()
-    await cloudFormation?.stop()
+    await aws?.stop()
   })
 
-  async function start(...options: string[]): Promise<{ terminal: InTerminal; url: string }> {
+  async function start(...options: string[]) {
+    return startAs(
+      {
+        AWS_ACCESS_KEY_ID: LOCAL_CREDENTIALS.accessKeyId,
+        AWS_SECRET_ACCESS_KEY: LOCAL_CREDENTIALS.secretAccessKey,
+      },
+      ...options,
+    )
+  }
+
+  async function startAs(
+    user: Readonly<Record<string, string>>,
+    ...options: string[]
+  ): Promise<{ terminal: InTerminal; url: string }> {
     const terminal = batonInTerminal(['dashboard', '--stack', 'Shop', '--no-open', ...options], {
-      AWS_ENDPOINT_URL_CLOUDFORMATION: cloudFormation.url,
+      AWS_ENDPOINT_URL: aws.url,
       AWS_REGION: 'us-east-1',
-      AWS_ACCESS_KEY_ID: LOCAL_CREDENTIALS.accessKeyId,
-      AWS_SECRET_ACCESS_KEY: LOCAL_CREDENTIALS.secretAccessKey,
+      ...user,
       NO_COLOR: '1',
     })
     terminals.push(terminal)
@@ -89,6 +104,41 @@ describe.skipIf(chromiumPath === undefined)('baton dashboard', () => {
     expect(await terminal.exitCode).toBe(1)
     expect(terminal.output()).toContain('the dashboard has ended, because its address was opened twice')
     expect(terminal.output()).toContain('--no-open')
+  })
+
+  it('says on the page and in the terminal that the credentials have expired, and goes on after a login', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'aws-'))
+    const [config, keys] = [join(folder, 'config'), join(folder, 'keys.json')]
+    const logIn = (SecretAccessKey: string = LOCAL_CREDENTIALS.secretAccessKey) => {
+      // Credentials that end soon are loaded again for each call.
+      const Expiration = new Date(Date.now() + 60_000).toISOString()
+      const AccessKeyId = LOCAL_CREDENTIALS.accessKeyId
+      writeFileSync(keys, JSON.stringify({ Version: 1, AccessKeyId, SecretAccessKey, Expiration }))
+    }
+    logIn()
+    writeFileSync(config, `[profile live]\ncredential_process = cat ${keys}\n`)
+    const { url, terminal } = await startAs({ AWS_CONFIG_FILE: config }, '--profile', 'live')
+    const { page } = await openReader(browser, new URL(url).origin)
+    await page.goto(url)
+    await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
+
+    logIn('of yesterday')
+    for (let nth = 0; nth < 100; nth++) aws.refusals.push([403, 'ExpiredToken', 'GetCallerIdentity'])
+    // A call may still go with the former credentials while the new ones are loaded.
+    const isRefused = async () => {
+      await page.goto(`${new URL(url).origin}/types`)
+      await page
+        .getByText(/Your AWS credentials have expired|^probe$/)
+        .first()
+        .waitFor()
+      return (await page.getByText('Your AWS credentials have expired').count()) > 0
+    }
+    await expect.poll(isRefused).toBe(true)
+    await page.getByText('aws sso login --profile live').first().waitFor()
+    await terminal.shows(/Your AWS credentials have expired: .*aws sso login --profile live/)
+    logIn()
+
+    await expect.poll(isRefused).toBe(false)
   })
 
   it('with --read-only changes nothing', async () => {

@@ -1,5 +1,7 @@
 import { CircleAlert, Inbox, KeyRound } from 'lucide-react'
 import type { ReactNode } from 'react'
+import type { Problem } from '../../shared/api/problems.ts'
+import { ProblemError } from '../../shared/client/problem-error.ts'
 import { isStatus, problemText } from '../api/baton.ts'
 import { Button } from './button.tsx'
 
@@ -16,12 +18,33 @@ export function Empty({ title, children }: { readonly title: string; readonly ch
 }
 
 export function Failure({ error, onRetry }: { readonly error: unknown; readonly onRetry?: () => void }) {
-  if (isStatus(error, 403)) return <Unsigned />
+  if (isStatus(error, 403) && !isExplained(error)) return <Unsigned />
+  const isRefused = isStatus(error, 401) || isStatus(error, 403)
+  if (isRefused && isExplained(error)) return <Refused problem={error.problem} onRetry={onRetry} />
   return (
     <div className="note" role="alert">
       <CircleAlert size={22} aria-hidden className="bad" />
       <p className="note-title">This cannot be shown at the moment</p>
       <p className="soft isolated">{problemText(error)}</p>
+      {onRetry && <Button onClick={onRetry}>Try again</Button>}
+    </div>
+  )
+}
+
+/** Whether the answer itself says what is wrong. The dashboard of the command line adds that, because API Gateway only says «Forbidden». */
+function isExplained(error: unknown): error is ProblemError {
+  return error instanceof ProblemError && error.problem.type !== 'about:blank'
+}
+
+type RefusedProps = { readonly problem: Problem; readonly onRetry?: (() => void) | undefined }
+
+/** A refusal of the caller, with the reason and what to do about it. */
+function Refused({ problem, onRetry }: RefusedProps) {
+  return (
+    <div className="note" role="alert">
+      <KeyRound size={22} aria-hidden className="warn" />
+      <p className="note-title isolated">{problem.title}</p>
+      <p className="soft isolated">{problem.detail}</p>
       {onRetry && <Button onClick={onRetry}>Try again</Button>}
     </div>
   )

@@ -7,7 +7,7 @@ export const serviceRoutes = [
     method: 'get',
     path: '/healthz',
     operation: 'health',
-    handle: async () => ({ status: 200, body: { status: 'ok' } }),
+    handle: async ({ version }) => ({ status: 200, body: { status: 'ok', version } }),
   }),
   route({
     method: 'get',

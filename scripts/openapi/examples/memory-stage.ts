@@ -26,6 +26,9 @@ const CALLER = 'arn:aws:sts::123456789012:assumed-role/ops/alice'
 
 const SILENT = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
 
+/** The version that the document shows. It does not follow that of the package, so that a release does not change the document. */
+const VERSION = '1.4.2'
+
 /**
  * A whole system in memory and in virtual time, with the real API in front of it. Times and ids follow from the start and a seed, so the
  * same conversation always has the same answers.
@@ -46,8 +49,11 @@ export function createMemoryStage(routes: readonly Route[]): Stage {
   }
   const stream = createStream(world, system)
   const apps = {
-    calm: createApi(system, routes),
-    crowded: createApi(system, routes, { ...DEFAULT_PACE, maxWaiting: 0 }),
+    calm: createApi(system, routes, { version: VERSION }),
+    crowded: createApi(system, routes, {
+      claimPace: { ...DEFAULT_PACE, maxWaiting: 0 },
+      version: VERSION,
+    }),
   }
   const pass = async (ms: number) => {
     await world.run(world.timeline.now() + ms)

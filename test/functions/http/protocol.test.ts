@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 
 import { allRoutes } from '../../../functions/http/all-routes.ts'
+import { createApi } from '../../../functions/http/create-api.ts'
 import { BatonError } from '../../../shared/core/errors.ts'
 import { createMemoryTaskStore } from '../../../shared/testing/stores/task-store.ts'
 import { anApi, claimed, pathOf, published, type TestApi } from '../../support/http/an-api.ts'
@@ -149,6 +150,12 @@ describe('a path', () => {
       const beyond = await api.call('OPTIONS', `${path}/no/thing`)
       expect([404, path, null]).toEqual([beyond.status, path, beyond.headers.get('allow')])
     }
+  })
+
+  test('tells its version', async () => {
+    const app = createApi(api.system, allRoutes, { version: '1.4.2' })
+
+    expect(await (await app.request('/healthz')).json()).toEqual({ status: 'ok', version: '1.4.2' })
   })
 
   test('answers HEAD like GET, without the body', async () => {

@@ -35,7 +35,7 @@ describe('the conversation of the document', () => {
 
   it('ends with a reason when an answer has another status, and says what was answered', async () => {
     await expect(playing({ ...health, status: 204 })).rejects.toThrow(
-      'the example answers of health expects 204, but GET /healthz was answered with 200: {"status":"ok"}',
+      'the example answers of health expects 204, but GET /healthz was answered with 200: {"status":"ok","version":"1.4.2"}',
     )
   })
 

@@ -10,6 +10,8 @@ type Terminal = {
   readonly input?: string | (() => Promise<string>)
   readonly isTTY?: boolean
   readonly signal?: AbortSignal
+  /** Called with each text that the command prints. */
+  readonly onPrint?: () => void
   /** Sends requests. By default they go to the API in memory. */
   readonly fetch?: (request: Request) => Promise<Response>
 }
@@ -18,12 +20,20 @@ type Terminal = {
 export async function runOn(
   api: (Pick<TestApi, 'app'> & Partial<Pick<TestApi, 'system'>>) | undefined,
   args: readonly string[],
-  { env = {}, input = '', isTTY = false, signal = new AbortController().signal, fetch }: Terminal = {},
+  {
+    env = {},
+    input = '',
+    isTTY = false,
+    signal = new AbortController().signal,
+    fetch,
+    onPrint,
+  }: Terminal = {},
 ): Promise<Ran> {
   const printed = { out: '', err: '' }
   const stream = (name: 'out' | 'err') => ({
     write: (text: string) => {
       printed[name] += text
+      onPrint?.()
     },
     isTTY,
     columns: isTTY ? 100 : undefined,

@@ -1,4 +1,5 @@
 import { expect } from 'vitest'
+import { ownVersion } from '../../../cli/own-version.ts'
 import { allRoutes } from '../../../functions/http/all-routes.ts'
 import { createApi } from '../../../functions/http/create-api.ts'
 import { taskPath } from '../../../shared/api/paths.ts'
@@ -28,14 +29,17 @@ export type TestApi = {
 
 /**
  * Makes the API of a system in memory, with a type `jobs` of kind `http` and a type `resize` of kind `handler`. `parts` replace
- * parts of the system.
+ * parts of the system. The API tells the version of this repository, unless it is given another one.
  */
-export async function anApi(parts: Partial<DiagnosticSystem> = {}): Promise<TestApi> {
+export async function anApi(
+  parts: Partial<DiagnosticSystem> = {},
+  version: string = ownVersion(),
+): Promise<TestApi> {
   const complaints: Array<{ message: string; fields: LogFields }> = []
   const complain = (message: string, fields: LogFields = {}) => void complaints.push({ message, fields })
   const log = { debug: () => {}, info: () => {}, warn: complain, error: complain }
   const system = { ...aMemorySystem(), log, ...parts } as MemorySystem
-  const app = createApi(system, allRoutes)
+  const app = createApi(system, allRoutes, { version })
   const call: TestApi['call'] = async (method, path, body, headers = {}) => {
     const request = {
       method,

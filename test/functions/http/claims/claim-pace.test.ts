@@ -160,7 +160,7 @@ describe('a worker that is busy', () => {
 })
 
 describe('too many waiting workers', () => {
-  const narrow = () => createApi(api.system, allRoutes, { retryAfterMs: 3_000, maxWaiting: 2 })
+  const narrow = () => createApi(api.system, allRoutes, { claimPace: { retryAfterMs: 3_000, maxWaiting: 2 } })
   const showWaiting = (workerId: string, untilMs: number) =>
     api.system.workers.announce({
       workerId,

@@ -1,0 +1,144 @@
+import { type Access, refused } from './call.ts'
+import { type JsonAnswer, readPath } from './json-call.ts'
+import { idsOf, type StackResource } from './resources.ts'
+
+/** What Lambda says about a function of the stack. */
+export type FunctionState = {
+  readonly name: string
+  /** `Missing` when the stack names a function that there is not. */
+  readonly state: 'Active' | 'Inactive' | 'Pending' | 'Failed' | 'Missing' | (string & {})
+  readonly stateReason?: string
+  readonly update?: 'Successful' | 'InProgress' | 'Failed' | (string & {})
+  readonly updateReason?: string
+  /** Undefined for a container image. */
+  readonly runtime?: string
+}
+
+/** What Lambda says about a trigger of the stack: what it reads from a queue or a stream for a function. */
+export type TriggerState = {
+  readonly id: string
+  /** The name of the function. */
+  readonly calls: string
+  /** The name of the queue or the table. */
+  readonly reads: string
+  /** `Missing` when the stack names a trigger that there is not. */
+  readonly state: 'Enabled' | 'Disabled' | 'Missing' | (string & {})
+  readonly stateReason?: string
+  /** Only Lambda's readers of streams tell it, such as `OK` or `PROBLEM: Function call failed`. */
+  readonly lastResult?: string
+}
+
+const NOT_FOUND = 'ResourceNotFoundException'
+
+/** Lambda allows an account 15 such reads a second. */
+const READS_AT_ONCE = 4
+
+type Configuration = {
+  readonly State?: string
+  readonly StateReason?: string
+  readonly LastUpdateStatus?: string
+  readonly LastUpdateStatusReason?: string
+  readonly Runtime?: string
+}
+
+/**
+ * Reads the states of the functions of a stack, with one call for each.
+ *
+ * @throws BatonError `refused` when the credentials may not read them, `unavailable` when Lambda does not answer
+ */
+export async function readFunctions(
+  resources: readonly StackResource[],
+  access: Access,
+): Promise<FunctionState[]> {
+  const names = idsOf(resources, 'AWS::Lambda::Function')
+  const states: FunctionState[] = []
+  for (let at = 0; at < names.length; at += READS_AT_ONCE) {
+    const some = names.slice(at, at + READS_AT_ONCE).map(name => readFunction(name, access))
+    states.push(...(await Promise.all(some)))
+  }
+  return states
+}
+
+async function readFunction(name: string, access: Access): Promise<FunctionState> {
+  const action = 'GetFunctionConfiguration'
+  const path = `/2015-03-31/functions/${encodeURIComponent(name)}/configuration`
+  const answer = await readPath<Configuration>({ service: 'lambda', action, path }, access)
+  if ('found' in answer) return functionStateOf(name, answer.found)
+  if (answer.refusal.code === NOT_FOUND) return { name, state: 'Missing' }
+  throw refused(`the state of the function ${name}`, `lambda:${action}`, answer.refusal)
+}
+
+function functionStateOf(
+  name: string,
+  { State, StateReason, LastUpdateStatus, LastUpdateStatusReason, Runtime }: Configuration,
+): FunctionState {
+  return {
+    name,
+    state: State ?? 'Active',
+    ...(StateReason && { stateReason: StateReason }),
+    ...(LastUpdateStatus && { update: LastUpdateStatus }),
+    ...(LastUpdateStatusReason && { updateReason: LastUpdateStatusReason }),
+    ...(Runtime && { runtime: Runtime }),
+  }
+}
+
+type Mapping = {
+  readonly UUID: string
+  readonly State?: string
+  readonly StateTransitionReason?: string
+  readonly LastProcessingResult?: string
+  readonly EventSourceArn?: string
+  readonly FunctionArn?: string
+}
+
+type MappingPage = { readonly EventSourceMappings: readonly Mapping[]; readonly NextMarker?: string }
+
+/**
+ * Reads the states of the triggers of a stack. Lambda lists those of the whole account, 100 on a page, so the reading ends with the last one
+ * of the stack.
+ *
+ * @throws BatonError `refused` when the credentials may not list them, `unavailable` when Lambda does not answer
+ */
+export async function readTriggers(
+  resources: readonly StackResource[],
+  access: Access,
+): Promise<TriggerState[]> {
+  const wanted = new Set(idsOf(resources, 'AWS::Lambda::EventSourceMapping'))
+  const found = new Map<string, TriggerState>()
+  let marker: string | undefined
+  while (found.size < wanted.size) {
+    const page = await readMappings(marker, access)
+    for (const one of page.EventSourceMappings)
+      if (wanted.has(one.UUID)) found.set(one.UUID, triggerStateOf(one))
+    marker = page.NextMarker
+    if (!marker) break
+  }
+  return [...wanted].map(id => found.get(id) ?? { id, calls: '', reads: '', state: 'Missing' })
+}
+
+async function readMappings(marker: string | undefined, access: Access): Promise<MappingPage> {
+  const action = 'ListEventSourceMappings'
+  const query = new URLSearchParams({ MaxItems: '100', ...(marker !== undefined && { Marker: marker }) })
+  const path = `/2015-03-31/event-source-mappings/?${query}`
+  const answer: JsonAnswer<MappingPage> = await readPath({ service: 'lambda', action, path }, access)
+  if ('found' in answer) return answer.found
+  throw refused('the triggers of functions', `lambda:${action}`, answer.refusal)
+}
+
+function triggerStateOf(mapping: Mapping): TriggerState {
+  const { UUID, State, StateTransitionReason, LastProcessingResult, EventSourceArn, FunctionArn } = mapping
+  return {
+    id: UUID,
+    calls: FunctionArn?.split(':')[6] ?? '',
+    reads: sourceNameIn(EventSourceArn ?? ''),
+    state: State ?? 'unknown',
+    ...(StateTransitionReason && { stateReason: StateTransitionReason }),
+    ...(LastProcessingResult && { lastResult: LastProcessingResult }),
+  }
+}
+
+/** `arn:aws:sqs:REGION:ACCOUNT:NAME`, or `arn:aws:dynamodb:REGION:ACCOUNT:table/NAME/stream/TIME`. */
+function sourceNameIn(arn: string): string {
+  const name = arn.split(':').slice(5).join(':')
+  return name.startsWith('table/') ? `the stream of ${name.split('/')[1]}` : name
+}
