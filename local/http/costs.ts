@@ -38,9 +38,10 @@ export function startCosts(meter: Meter, now: () => number = Date.now): Costs {
   timer.unref()
   return {
     serve: (request, response) => {
-      const { pathname, searchParams } = new URL(request.url ?? '/', 'http://local')
-      if (pathname !== COSTS_PATH || request.method !== 'GET') return false
-      const task = searchParams.get('task')
+      // `new URL` would throw for some paths that a request may have, such as `//`.
+      const [path, query] = (request.url ?? '/').split('?')
+      if (path !== COSTS_PATH || request.method !== 'GET') return false
+      const task = new URLSearchParams(query).get('task')
       const { status, headers, body } = answerWith(
         task === null ? costsOf(from, noted, present()) : costOfTask(meter, task),
       )

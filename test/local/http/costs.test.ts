@@ -4,6 +4,7 @@ import { close, listen } from '../../../local/gateway/gateway.ts'
 import { createMeter } from '../../../local/gateway/meter.ts'
 import { prices } from '../../../local/gateway/prices.ts'
 import { COSTS_PATH, startCosts } from '../../../local/http/costs.ts'
+import { sendRaw } from '../../support/http/raw-http.ts'
 
 const closing: Array<() => Promise<void>> = []
 afterEach(async () => {
@@ -42,3 +43,19 @@ test('the costs are those of what was metered since the start, of each minute, o
   expect((await fetch(`${url}/v1/tasks`)).status).toBe(404)
   expect((await fetch(url + COSTS_PATH, { method: 'POST' })).status).toBe(404)
 })
+
+test.each(['//', '//[', '/\\', 'http://[', '*'])(
+  'a request for %s is left to the next handler',
+  async path => {
+    const costs = startCosts(createMeter())
+    const server = createServer((request, response) => {
+      if (!costs.serve(request, response)) response.writeHead(404).end()
+    })
+    const url = await listen(server)
+    closing.push(costs.stop, () => close(server))
+
+    const answer = await sendRaw(Number(new URL(url).port), [`GET ${path} HTTP/1.1`, 'Host: 127.0.0.1'])
+
+    expect(answer.status).toBe(404)
+  },
+)
