@@ -14,6 +14,7 @@ import { nameOfArn } from '../account.ts'
 import { deployCustomResources } from '../custom-resources/custom-resources.ts'
 import { eventsEnvironment } from '../events/events.ts'
 import type { NextFunctions } from '../functions/functions.ts'
+import { readTaskTables } from '../gateway/owners.ts'
 import { type Routes, readRoutes } from '../http/http.ts'
 import { type MappingSpec, readMappings } from '../mappings/mappings.ts'
 import { createPermissions, type Permissions } from '../permissions/permissions.ts'
@@ -124,6 +125,7 @@ type Parts = {
   readonly services: readonly ServiceSpec[]
   readonly schedules: TemplateSchedules
   readonly routes: Routes
+  readonly taskTables: ReadonlySet<string>
 }
 
 type Readable = Pick<Next, 'stack' | 'functions'> & {
@@ -140,6 +142,7 @@ function readParts(platform: Platform, { stack, assembly, environment, functions
     services: platform.runsServices ? readServices(stack, assembly, environment, report.add) : [],
     schedules: readSchedules(stack),
     routes: readRoutes(stack),
+    taskTables: readTaskTables(stack),
   }
 }
 
@@ -153,6 +156,7 @@ function commit(
   scheduler.deploy(next.schedules, next.permissions)
   services.deploy(next.services)
   events.deploy(next.stack)
+  meter.owners.deploy(next.taskTables)
   gateway.protect(next.permissions.refusalOf)
   const stream = events.stream()
   const { routes, permissions } = next

@@ -1,4 +1,4 @@
-import { type Answer, type Backend, bodyOf, type Call, errorAnswer, jsonAnswer } from '../gateway/call.ts'
+import { type Answer, type Backend, type Call, errorAnswer, jsonAnswer, jsonOf } from '../gateway/call.ts'
 import type { Functions } from './functions.ts'
 import type { LocalFunction } from './local-function.ts'
 import { EVENT_BYTES_MAX, LATER_EVENT_BYTES_MAX } from './payload-limits.ts'
@@ -29,12 +29,12 @@ function isLater({ headers }: Call): boolean {
 }
 
 function invokeLater(target: LocalFunction, call: Call): Answer {
-  target.invokeLater(bodyOf(call), chainOf(call))
+  target.invokeLater(jsonOf(call), chainOf(call))
   return jsonAnswer(202, {})
 }
 
 async function invoke(target: LocalFunction, call: Call): Promise<Answer> {
-  const result = await target.invoke(bodyOf(call), chainOf(call))
+  const result = await target.invoke(jsonOf(call), chainOf(call))
   if (result.ok) return jsonAnswer(200, result.payload)
   return jsonAnswer(200, result.error, { 'x-amz-function-error': 'Unhandled' })
 }

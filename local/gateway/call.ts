@@ -42,13 +42,24 @@ export function errorAnswer(status: number, code: string, message: string): Answ
   return jsonAnswer(status, { __type: code, message, Message: message }, { 'x-amzn-errortype': code })
 }
 
-/** The body as JSON; an empty object when the body is empty or is not JSON. */
+/** The body as a JSON object; an empty object when the body is something else. */
 export function bodyOf(message: { readonly body: Buffer }): Record<string, unknown> {
-  if (message.body.length === 0) return {}
+  const value = jsonOf(message)
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
+}
+
+/** The body as JSON, such as the event of an invocation; an empty object when the body is empty or is not JSON. */
+export function jsonOf({ body }: { readonly body: Buffer }): unknown {
+  const value = parsed(body.toString('utf8'))
+  return value === undefined ? {} : value
+}
+
+/** The value of a JSON text; undefined when the text is not JSON. */
+function parsed(text: string): unknown {
   try {
-    return JSON.parse(message.body.toString('utf8')) as Record<string, unknown>
+    return JSON.parse(text)
   } catch {
-    return {}
+    return undefined
   }
 }
 
@@ -67,17 +78,19 @@ export function textAttributes(body: Buffer, name: string): string[] {
 
 function textsAfter(body: Buffer, opening: string): string[] {
   const found: string[] = []
-  for (let at = body.indexOf(opening); at >= 0; at = body.indexOf(opening, at + 1))
-    found.push(textFrom(body, at + opening.length))
+  for (let at = body.indexOf(opening); at >= 0; at = body.indexOf(opening, at + 1)) {
+    const text = textFrom(body, at + opening.length)
+    if (text !== undefined) found.push(text)
+  }
   return found
 }
 
 const [QUOTE, BACKSLASH] = [0x22, 0x5c]
 
-/** The JSON text that begins here, after its quote. */
-function textFrom(body: Buffer, begin: number): string {
+/** The JSON text that begins here, after its quote. Undefined when it is not JSON: a line of a log may hold anything. */
+function textFrom(body: Buffer, begin: number): string | undefined {
   let end = begin
   while (end < body.length && body[end] !== QUOTE) end += body[end] === BACKSLASH ? 2 : 1
   const raw = body.toString('utf8', begin, end)
-  return raw.includes('\\') ? (JSON.parse(`"${raw}"`) as string) : raw
+  return raw.includes('\\') ? (parsed(`"${raw}"`) as string | undefined) : raw
 }

@@ -52,13 +52,22 @@ export async function startGateway(
     const backend = backends.get(call.service)
     if (!backend) return notServed(call, log)
     const answer = await backend(call)
-    meterCall(meter, call, answer)
+    meterSafely(call, answer)
     if (answer.status === 200 && call.service === 'dynamodb' && isDynamoWrite(call)) {
       const tables = tablesOf(call)
       for (const listener of writeListeners) listener(tables)
     }
     return answer
   })
+
+  /** Counts a call that a service has answered. The answer stands, even when the meter does not understand the call. */
+  function meterSafely(call: Call, answer: Answer) {
+    try {
+      meterCall(meter, call, answer)
+    } catch (cause) {
+      log(`${call.operation} of ${call.service} was not metered: ${cause}`)
+    }
+  }
 
   const answerCall: Backend = async call => refusalOf(call) ?? serveCall(call)
 

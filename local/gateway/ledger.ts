@@ -11,8 +11,9 @@ export type Ledger = {
   hasType(name: string): boolean
 }
 
-/** So many tasks are kept, those that used something last: some 2 MB. */
+/** Keeps the 5,000 tasks that used something last: some 2 MB. */
 const TASKS_KEPT = 5_000
+/** Keeps the 1,000 types that used something last. A message of a user may name any type. */
 const TYPES_KEPT = 1_000
 
 export function createLedger(tasksKept = TASKS_KEPT): Ledger {

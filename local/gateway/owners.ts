@@ -1,28 +1,33 @@
 /**
- * Finds the tasks that a usage is charged to. They are found by what a call, a message or a record names, so a task is charged exactly
- * for its own:
+ * Finds the tasks that a usage is charged to. They are found by what a call, a message or a record names. A usage for several tasks is
+ * shared equally.
  *
- * - a call of DynamoDB: the tasks in whose partitions its items are; for a query that names none, the tasks that it has found;
+ * - a call of DynamoDB on the table of a task system: the tasks in whose partitions its items are; for a query that names none, the tasks
+ *   that it has found;
  * - a call of SQS: the tasks of its messages, also when a receipt is all that names a message;
  * - an invocation by messages or by the stream: the tasks of its records;
  * - a request of the HTTP API, with its invocation: the tasks that its calls have named until it was answered;
  * - a line of a log: its task.
  *
- * Items such as the activity of a type are charged to the type alone. All else is the system's own: sweeps, receives without a message,
- * items that tasks share, and what the dashboard reads.
+ * Items such as the activity of a type are charged to the type alone. All else is the system's own: sweeps and receives that find nothing,
+ * items that tasks share, canvases and schedules themselves, tables of users, and what the dashboard reads.
  */
 
+import { reservedFor } from '../../shared/core/types/reserved-types.ts'
+import type { Stack } from '../template/stack.ts'
 import { type Answer, bodyOf, type Call, textAttributes, textFields } from './call.ts'
 
 export type Owners = {
+  /** From now on these are the tables of the task systems. Before, there are none. */
+  deploy(taskTables: ReadonlySet<string>): void
   /** The owners of a call. They are noted for the request of the API that made it. */
   ofCall(call: Call, answer: Answer): readonly string[]
   /** The owners of an invocation. That of a request of the API has to be asked before its `Followed` has ended. */
   ofInvocation(event: unknown, trace: string): readonly string[]
   /** The owner of a line that a function has logged. */
   ofLine(line: string): readonly string[]
-  /** From now on the calls of a chain are noted. `isOwn`: they are the system's own, as those are by which the dashboard reads. */
-  follow(trace: string, isOwn: boolean): Followed
+  /** From now on the calls of a chain are noted. `isUncharged`: the system pays for the calls, as for reads by the dashboard. */
+  follow(trace: string, isUncharged: boolean): Followed
 }
 
 type Followed = {
@@ -30,11 +35,11 @@ type Followed = {
   end(): readonly string[]
 }
 
-type Chain = { readonly isOwn: boolean; readonly owners: Set<string> }
+type Chain = { readonly isUncharged: boolean; readonly owners: Set<string> }
 
 /** The name of the table's partition key. */
 const PARTITION_KEY = 'pk'
-/** Receipts of messages that were never deleted are forgotten, the oldest first. */
+/** So many receipts are kept, those of the last received messages. */
 const RECEIPTS_KEPT = 5_000
 
 /** `hasType` tells whether tasks of this type were charged before. */
@@ -42,35 +47,41 @@ export function createOwners(hasType: (name: string) => boolean): Owners {
   const chains = new Map<string, Chain>()
   const receipts = createReceipts()
 
+  let taskTables: ReadonlySet<string> = new Set()
+
   const inPartition = (partition: string) => ownerOfPartition(partition, hasType)
   const inPartitions = (body: Buffer) => textAttributes(body, PARTITION_KEY).flatMap(inPartition)
 
   function ownersOf(call: Call, answer: Answer): readonly string[] {
-    if (call.service === 'dynamodb')
-      return firstKnown(
-        () => inPartitions(call.body),
-        () => inPartitions(answer.body),
-      )
-    return call.service === 'sqs' ? receipts.ownersOf(call, answer) : []
+    if (call.service === 'sqs') return receipts.ownersOf(call, answer)
+    const asked = call.service === 'dynamodb' ? requestsOn(taskTables, call) : []
+    if (asked.length === 0) return []
+    return firstKnown(
+      () => asked.flatMap(inPartitions),
+      () => inPartitions(answer.body),
+    )
   }
 
   return {
+    deploy: tables => {
+      taskTables = tables
+    },
     ofCall: (call, answer) => {
       const chain = chains.get(rootOf(call.headers['x-amzn-trace-id']))
       const owners = [...new Set(ownersOf(call, answer))]
-      if (chain?.isOwn) return []
+      if (chain?.isUncharged) return []
       for (const owner of owners) chain?.owners.add(owner)
       return owners
     },
     ofInvocation: (event, trace) => {
       const records = recordsOf(event)
       if (records.length === 0) return [...(chains.get(rootOf(trace))?.owners ?? [])]
-      return [...new Set(records.flatMap(record => ownersOfRecord(record, inPartition)))]
+      return [...new Set(records.flatMap(record => ownersOfRecord(record, taskTables, inPartition)))]
     },
-    ofLine: line => textFields(Buffer.from(line), 'taskId').slice(0, 1),
-    follow: (trace, isOwn) => {
+    ofLine: line => textFields(Buffer.from(line), 'taskId').slice(0, 1).filter(isChargedTask),
+    follow: (trace, isUncharged) => {
       const root = rootOf(trace)
-      const chain = { isOwn, owners: new Set<string>() }
+      const chain = { isUncharged, owners: new Set<string>() }
       // The header comes from the caller, and may be any text.
       if (root !== '') chains.set(root, chain)
       return {
@@ -83,15 +94,55 @@ export function createOwners(hasType: (name: string) => boolean): Owners {
   }
 }
 
+/** Finds the tables of the task systems of a stack. Each function of a task system has the name of its table in this variable. */
+export function readTaskTables(stack: Stack): ReadonlySet<string> {
+  const named = stack.ids('AWS::Lambda::Function').map(id => {
+    const environment = stack.read(id, 'Environment') as { Variables?: { BATON_TABLE?: unknown } } | undefined
+    return environment?.Variables?.BATON_TABLE
+  })
+  return new Set(named.filter(name => typeof name === 'string'))
+}
+
+type Transaction = {
+  readonly TransactItems?: ReadonlyArray<Readonly<Record<string, { readonly TableName?: string }>>>
+}
+
+/**
+ * What a call of DynamoDB asks of these tables: its body, or parts of it. A batch and a transaction may name other tables, too. Bodies
+ * that name one table are not parsed, because they may have hundreds of KB.
+ */
+function requestsOn(tables: ReadonlySet<string>, call: Call): readonly Buffer[] {
+  const named = new Set(textFields(call.body, 'TableName'))
+  const isWhole = named.size > 0 && [...named].every(name => tables.has(name))
+  if (isWhole) return [call.body]
+  const { TransactItems = [] } = bodyOf(call) as Transaction
+  const { RequestItems } = bodyOf(call)
+  return [
+    ...TransactItems.filter(item => Object.values(item).some(({ TableName = '' }) => tables.has(TableName))),
+    ...Object.entries(RequestItems ?? {}).flatMap(([name, asked]) => (tables.has(name) ? [asked] : [])),
+  ].map(part => Buffer.from(JSON.stringify(part)))
+}
+
 function firstKnown(...found: ReadonlyArray<() => readonly string[]>): readonly string[] {
   for (const owners of found.map(find => find())) if (owners.length > 0) return owners
   return []
 }
 
+/** Whether a text has the form of a task's id, `type:key`. Canvases and schedules have that form, but the system pays for them. */
+function isChargedTask(text: string): boolean {
+  const [, type] = /^([\w.-]+):./s.exec(text) ?? []
+  return type !== undefined && isChargedType(type)
+}
+
+/** Whether tasks can have this type. Reserved names stand for canvases and schedules. */
+function isChargedType(name: string): boolean {
+  return reservedFor(name) === undefined
+}
+
 /** A task's id has a colon before any `#`. In other partitions a known type may stand between two of them. */
 function ownerOfPartition(partition: string, hasType: (name: string) => boolean): string[] {
   const [first = '', ...rest] = partition.split('#')
-  if (first.indexOf(':') > 0) return [partition]
+  if (first.indexOf(':') > 0) return [partition].filter(isChargedTask)
   return rest.filter(hasType).slice(0, 1)
 }
 
@@ -99,26 +150,34 @@ function rootOf(trace: string | string[] | undefined): string {
   return /Root=([^;]+)/.exec(String(trace))?.[1] ?? ''
 }
 
-type Record = {
-  readonly body?: string
-  readonly dynamodb?: { readonly Keys?: Readonly<{ [name: string]: { readonly S?: string } }> }
+/** A record of SQS or of a stream. An invocation may come from a user, with any event, so nothing about it is certain. */
+type EventRecord = {
+  readonly body?: unknown
+  readonly eventSourceARN?: unknown
+  readonly dynamodb?: { readonly Keys?: Readonly<{ [name: string]: { readonly S?: unknown } | undefined }> }
+} | null
+
+function recordsOf(event: unknown): readonly EventRecord[] {
+  const { Records } = (event ?? {}) as { Records?: unknown }
+  return Array.isArray(Records) ? Records : []
 }
 
-function recordsOf(event: unknown): readonly Record[] {
-  const { Records = [] } = (event ?? {}) as { Records?: readonly Record[] }
-  return Records
-}
-
-function ownersOfRecord({ body, dynamodb }: Record, inPartition: (partition: string) => string[]): string[] {
-  if (body !== undefined) return ownerOfMessage(body)
-  return inPartition(dynamodb?.Keys?.[PARTITION_KEY]?.S ?? '')
+function ownersOfRecord(
+  record: EventRecord,
+  taskTables: ReadonlySet<string>,
+  inPartition: (partition: string) => string[],
+): string[] {
+  if (typeof record?.body === 'string') return ownerOfMessage(record.body)
+  const [, table = ''] = /:table\/([^/]+)/.exec(String(record?.eventSourceARN)) ?? []
+  const partition = record?.dynamodb?.Keys?.[PARTITION_KEY]?.S
+  return taskTables.has(table) && typeof partition === 'string' ? inPartition(partition) : []
 }
 
 /** The task that a message names by its `id`, or the type of its job. */
 function ownerOfMessage(text: string): string[] {
   const { id, type } = bodyOf({ body: Buffer.from(text) })
-  if (typeof id === 'string' && id.includes(':')) return [id]
-  return typeof type === 'string' ? [type] : []
+  if (typeof id === 'string' && id.includes(':')) return [id].filter(isChargedTask)
+  return typeof type === 'string' ? [type].filter(isChargedType) : []
 }
 
 type Message = { readonly MessageBody?: string; readonly Body?: string; readonly ReceiptHandle?: string }

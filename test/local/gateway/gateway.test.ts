@@ -9,7 +9,10 @@ import { AttributeType, ProjectionType, TableV2 } from 'aws-cdk-lib/aws-dynamodb
 import { Queue } from 'aws-cdk-lib/aws-sqs'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import type { LocalCloud } from '../../../local/cloud.ts'
-import { totalOf } from '../../../local/gateway/meter.ts'
+import { jsonAnswer } from '../../../local/gateway/call.ts'
+import { createFaults } from '../../../local/gateway/faults.ts'
+import { startGateway } from '../../../local/gateway/gateway.ts'
+import { createMeter, totalOf } from '../../../local/gateway/meter.ts'
 import { costOf } from '../../../local/gateway/prices.ts'
 import { bootTinyCloud, fixtureFunction } from '../tiny-cloud.ts'
 
@@ -207,4 +210,28 @@ test('a call to a service that is not emulated is refused with that reason', asy
 
   expect(answer.status).toBe(501)
   expect(await answer.text()).toContain('no kinesis')
+})
+
+test('a call is answered as the service answers it, and the failure is logged, when the meter fails', async () => {
+  const logged: string[] = []
+  const fail = () => {
+    throw new Error('cannot count')
+  }
+  const meter = { ...createMeter(), add: fail }
+  const gateway = await startGateway(meter, createFaults(), 'key', line => void logged.push(line))
+  gateway.serve('sqs', async () => jsonAnswer(200, { MessageId: 'sent' }))
+
+  const answer = await gateway.call('tester', 'sqs', 'SendMessage', { MessageBody: 'null' })
+
+  expect(answer).toEqual({ MessageId: 'sent' })
+  expect(logged).toEqual(['SendMessage of sqs was not metered: Error: cannot count'])
+  await gateway.stop()
+})
+
+test('a message whose text is null is sent and received', async () => {
+  await sqs.send(new SendMessageCommand({ QueueUrl: queueUrl(), MessageBody: 'null' }))
+
+  const received = await sqs.send(new ReceiveMessageCommand({ QueueUrl: queueUrl() }))
+
+  expect(received.Messages?.map(({ Body }) => Body)).toEqual(['null'])
 })
