@@ -134,9 +134,16 @@ const UNREADABLE_STATUS: Readonly<Record<string, number>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 408,
 }
 
-/** Answers what cannot be read as a request, in the form of API Gateway. Node would answer without a body. */
-function answerUnreadable({ code = '' }: NodeJS.ErrnoException, socket: Duplex): void {
-  if (code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
+/** The socket of a request. While Node writes a response to it, the socket names that response. */
+type RequestSocket = Duplex & { readonly _httpMessage?: ServerResponse | null }
+
+/**
+ * Answers what cannot be read as a request, in the form of API Gateway. Node would answer without a body. When a response has begun,
+ * such as a stream of events, an answer would stand inside its body. So the connection ends, as Node ends it.
+ */
+function answerUnreadable({ code = '' }: NodeJS.ErrnoException, socket: RequestSocket): void {
+  const hasBegun = socket._httpMessage?.headersSent === true
+  if (code === 'ECONNRESET' || !socket.writable || hasBegun) return void socket.destroy()
   const status = UNREADABLE_STATUS[code] ?? 400
   const body = JSON.stringify({ message: STATUS_CODES[status] })
   const headers = `content-type: application/json\r\ncontent-length: ${body.length}\r\nconnection: close`
@@ -203,8 +210,13 @@ async function following<Result>(
 ): Promise<{ readonly result: Result; readonly owners: readonly string[] }> {
   const trace = request.headers['x-amzn-trace-id']?.toString() ?? newTrace()
   const followed = owners.follow(trace, isReadByDashboard(request))
-  const result = await work(trace)
-  return { result, owners: followed.end() }
+  try {
+    const result = await work(trace)
+    return { result, owners: followed.end() }
+  } finally {
+    // The next request may bring the same trace, so failed work ends its notes, too.
+    followed.end()
+  }
 }
 
 /** Whether a page of this address reads, which is the dashboard. What it shows does not become more expensive by being shown. */

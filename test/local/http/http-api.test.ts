@@ -1,9 +1,12 @@
 import { request } from 'node:http'
+import { connect } from 'node:net'
 import { CustomResource, Duration } from 'aws-cdk-lib'
 import { CfnApi, CfnIntegration, CfnRoute, CfnStage } from 'aws-cdk-lib/aws-apigatewayv2'
+import { EventBus } from 'aws-cdk-lib/aws-events'
 import { CfnBucket } from 'aws-cdk-lib/aws-s3'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { LocalCloud } from '../../../local/cloud.ts'
+import { type Call, jsonAnswer } from '../../../local/gateway/call.ts'
 import { sendRaw } from '../../support/http/raw-http.ts'
 import { bootTinyCloud, fixtureFunction, linesOf } from '../tiny-cloud.ts'
 
@@ -28,6 +31,15 @@ beforeAll(async () => {
           target: `integrations/${integration.ref}`,
         })
       }
+      const gone = new CfnIntegration(stack, 'Gone', {
+        apiId: api.ref,
+        integrationType: 'AWS_PROXY',
+        integrationUri: `${echo.functionArn}-gone`,
+        payloadFormatVersion: '2.0',
+      })
+      const target = `integrations/${gone.ref}`
+      new CfnRoute(stack, 'RouteGone', { apiId: api.ref, routeKey: 'GET /gone', target })
+      new EventBus(stack, 'Bus')
       new CfnStage(stack, 'Stage', { apiId: api.ref, stageName: '$default', autoDeploy: true })
 
       const registrar = fixtureFunction(stack, 'Registrar', 'registrar')
@@ -255,4 +267,38 @@ test('what cannot be read as a request is answered in the form of API Gateway', 
     expect(answer).toMatchObject({ status, headers: { 'content-type': 'application/json' } })
     expect(JSON.parse(answer.body)).toEqual({ message })
   }
+})
+
+test('a stream of events ends without an answer inside it when its reader sends what is no request', async () => {
+  const { port, host } = new URL(cloud.apiUrl)
+  const socket = connect(Number(port), '127.0.0.1')
+  let received = ''
+  const closed = new Promise<void>(resolve => socket.once('close', () => resolve()))
+  // A connection that the server resets is closed, too.
+  socket.on('error', () => undefined)
+  socket.on('data', chunk => {
+    if (received === '') socket.write('no request\r\n\r\n')
+    received += chunk
+  })
+
+  socket.write(`GET /v1/events HTTP/1.1\r\nHost: ${host}\r\n\r\n`)
+  await closed
+
+  expect(received).toMatch(/^HTTP\/1\.1 200 OK\r\n/)
+  expect(received).not.toContain('HTTP/1.1 400')
+})
+
+test('calls are charged again after a request of the dashboard with the same trace has failed', async () => {
+  const trace = 'Root=1-6743a5c0-0123456789abcdef01234567'
+  const headers = { 'x-amzn-trace-id': trace, 'sec-fetch-site': 'same-origin' }
+
+  const answer = await ask('/gone', { headers })
+
+  expect(answer.status).toBe(500)
+  const call: Call = {
+    ...{ caller: 'Echo', service: 'sqs', operation: 'SendMessage', method: 'POST', path: '/' },
+    headers: { 'x-amzn-trace-id': trace },
+    body: Buffer.from(JSON.stringify({ MessageBody: '{"id":"mail:a"}' })),
+  }
+  expect(cloud.meter.owners.ofCall(call, jsonAnswer(200, {}))).toEqual(['mail:a'])
 })
