@@ -120,7 +120,7 @@ type IdleList<T> = {
   remove(entry: T): void
 }
 
-/** `isSpare` tells whether an item may end early: there are others, idle or not, or items are seldom needed. */
+/** `isSpare` tells whether an idle item may end early: another item exists, or the function is idle most of the time. */
 export function createIdleList<T>(retire: (entry: T) => void, isSpare: () => boolean): IdleList<T> {
   const timers = new Map<T, NodeJS.Timeout>()
 

@@ -33,12 +33,12 @@ it('a plain task costs exactly 6 write units, indexes included', async () => {
 })
 
 it('the cost of a plain task has its own units, requests and invocations', async () => {
-  await unitsOf(() => runOne('charged', { text: 'to be or not to be' }))
+  const bill = await unitsOf(() => runOne('charged', { text: 'to be or not to be' }))
   const { body } = await system.call('GET', '/local/cost?task=word-count:charged')
   const { writeUnits, apiRequests, invocations, sqsRequests, gbMs } = body.usage
 
+  expect(writeUnits).toBe(bill.writeUnits)
   // The reads by which this test waits are requests, too.
-  expect(writeUnits).toBe(6)
   expect(apiRequests).toBeGreaterThanOrEqual(1)
   // A publish, its dispatch to the executor, and the changes at the planner, where a batch of the stream is one invocation.
   expect(invocations).toBeGreaterThanOrEqual(apiRequests + 1)
