@@ -46,7 +46,6 @@ const RECEIPTS_KEPT = 5_000
 export function createOwners(hasType: (name: string) => boolean): Owners {
   const chains = new Map<string, Chain>()
   const receipts = createReceipts()
-
   let taskTables: ReadonlySet<string> = new Set()
 
   const inPartition = (partition: string) => ownerOfPartition(partition, hasType)
