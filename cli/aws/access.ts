@@ -1,7 +1,7 @@
 import { defaultProvider } from '@aws-sdk/credential-provider-node'
 import { loadConfig } from '@smithy/core/config'
-import { BatonError } from '../../shared/core/errors.ts'
-import { messageOf, shellWord } from '../say.ts'
+import { BatonError, messageOf } from '../../shared/core/errors.ts'
+import { shellWord } from '../say.ts'
 
 /** The options by which a user names an account and a region. */
 export type AccessOptions = { readonly profile?: string; readonly region?: string }

@@ -4,7 +4,7 @@
  * the caller's name. That needs no permission, so the answer says whether the credentials are valid: if they are, a permission is missing.
  */
 
-import { messageOf } from '../say.ts'
+import { messageOf } from '../../shared/core/errors.ts'
 import { type Access, profileOf } from './call.ts'
 import { type CredentialFault, credentialFaultIn, credentialTexts, type Texts } from './credential-faults.ts'
 import { query, textsIn } from './query.ts'

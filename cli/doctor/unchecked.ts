@@ -1,5 +1,4 @@
-import { BatonError } from '../../shared/core/errors.ts'
-import { messageOf } from '../say.ts'
+import { BatonError, messageOf } from '../../shared/core/errors.ts'
 import type { Finding } from './finding.ts'
 
 /** Runs a check. What AWS refuses or does not answer is a finding, because the other checks can still help. */
