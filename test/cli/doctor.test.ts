@@ -368,6 +368,13 @@ describe('the version', () => {
       'this command has version 2.0.0 and the system 1.9.9: calls and answers may differ',
     ],
     ['1.4.2', undefined, 'notice', 'the API does not tell its version; this command has version 1.4.2'],
+    ...['1.0.0; rm -rf ~', '1.0.0 $(id)', '1.0.0\nnext'].map(
+      theirs =>
+        [
+          ...(['2.0.0', theirs, 'notice'] as const),
+          'the API does not tell its version; this command has version 2.0.0',
+        ] as const,
+    ),
     ['1.4.2', 'unknown', 'notice', 'the API does not tell its version; this command has version 1.4.2'],
   ])('%s of the command with %s of the system is %s', (own, theirs, level, text) => {
     expect(compared(own, theirs)).toMatchObject({ level, text })
