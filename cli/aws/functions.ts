@@ -61,7 +61,7 @@ async function readFunction(name: string, access: Access): Promise<FunctionState
   const answer = await readPath<Configuration>({ service: 'lambda', action, path }, access)
   if ('found' in answer) return functionStateOf(name, answer.found)
   if (answer.refusal.code === NOT_FOUND) return { name, state: 'Missing' }
-  throw refused(`the state of the function ${name}`, `lambda:${action}`, answer.refusal)
+  throw refused(`the state of the function ${name}`, `lambda:${action}`, answer.refusal, access)
 }
 
 function functionStateOf(
@@ -118,7 +118,7 @@ async function readMappings(marker: string | undefined, access: Access): Promise
   const path = `/2015-03-31/event-source-mappings/?${query}`
   const answer: JsonAnswer<MappingPage> = await readPath({ service: 'lambda', action, path }, access)
   if ('found' in answer) return answer.found
-  throw refused('the triggers of functions', `lambda:${action}`, answer.refusal)
+  throw refused('the triggers of functions', `lambda:${action}`, answer.refusal, access)
 }
 
 function triggerStateOf(mapping: Mapping): TriggerState {

@@ -57,7 +57,7 @@ async function readQueue(url: string, access: Access): Promise<Attributes | unde
   )
   if ('found' in answer) return answer.found.Attributes
   if (/QueueDoesNotExist|NonExistentQueue/.test(answer.refusal.code)) return undefined
-  throw refused(`the queue ${url}`, 'sqs:GetQueueAttributes', answer.refusal)
+  throw refused(`the queue ${url}`, 'sqs:GetQueueAttributes', answer.refusal, access)
 }
 
 function deadLetterArnIn(attributes: Attributes | undefined): string[] {
