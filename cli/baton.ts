@@ -7,6 +7,7 @@
  */
 
 import module from 'node:module'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { runBaton } from './run-baton.ts'
 import { INTERRUPTED_EXIT_CODE, TERMINATED_EXIT_CODE } from './say.ts'
 import type { Io } from './terminal/io.ts'
@@ -55,6 +56,7 @@ const io: Io = {
   signal: interruption.signal,
   endAfter: work => void underWay.add(work),
   fetch: request => fetch(request),
+  pause: ms => sleep(ms),
 }
 
 function streamOf(stream: NodeJS.WriteStream): Io['out'] {

@@ -1,6 +1,5 @@
-import { BatonError } from '../shared/core/errors.ts'
+import { BatonError, messageOf } from '../shared/core/errors.ts'
 import type { Json } from '../shared/core/json.ts'
-import { messageOf } from './say.ts'
 
 /**
  * Reads an argument that is JSON, or from the input when it is `-`.

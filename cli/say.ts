@@ -1,8 +1,4 @@
-import { BatonError } from '../shared/core/errors.ts'
-
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
-}
+import { BatonError, messageOf } from '../shared/core/errors.ts'
 
 /** Why a request got no answer. `fetch` itself says only that it failed. Its cause says why, such as that a connection was refused. */
 export function fetchFailureOf(error: unknown): string {

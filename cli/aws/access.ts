@@ -1,7 +1,8 @@
 import { defaultProvider } from '@aws-sdk/credential-provider-node'
 import { loadConfig } from '@smithy/core/config'
-import { BatonError } from '../../shared/core/errors.ts'
-import { messageOf, shellWord } from '../say.ts'
+import { BatonError, messageOf } from '../../shared/core/errors.ts'
+import { regionOf } from '../../shared/signed-fetch/region.ts'
+import { shellWord } from '../say.ts'
 
 /** The options by which a user names an account and a region. */
 export type AccessOptions = { readonly profile?: string; readonly region?: string }
@@ -35,6 +36,15 @@ export async function regionFor({ region, profile }: AccessOptions, what: string
     'misconfigured',
     `${what} needs a region, and neither the environment nor ${profileText(profile)} names one: give --region, or set AWS_REGION`,
   )
+}
+
+/** The region that the address of an API names; that of the local system for this machine. Undefined for a custom domain. */
+export function regionNamedBy(url: string): string | undefined {
+  try {
+    return regionOf(new URL(url).hostname, {})
+  } catch {
+    return undefined
+  }
 }
 
 /**

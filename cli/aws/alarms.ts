@@ -30,7 +30,7 @@ async function ringingOf(names: readonly string[], access: Access): Promise<Ring
   const parameters = { StateValue: 'ALARM', MaxRecords: String(NAMES_MAX), ...Object.fromEntries(named) }
   const answer = await query({ service: 'monitoring', action: 'DescribeAlarms', parameters }, access)
   if (typeof answer !== 'string')
-    throw refused('the alarms of the stack', 'cloudwatch:DescribeAlarms', answer)
+    throw refused('the alarms of the stack', 'cloudwatch:DescribeAlarms', answer, access)
   return membersIn(answer, 'MetricAlarms').map(member => ({
     name: textsIn(member, 'AlarmName')[0] ?? '',
     reason: textsIn(member, 'StateReason')[0] ?? '',

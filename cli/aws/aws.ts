@@ -9,10 +9,9 @@
  * - `explain-refusal.ts`: why the API refused a signed call; `credential-faults.ts`: what is wrong with refused credentials.
  */
 
-import { regionOf } from '../../shared/signed-fetch/region.ts'
 import { signedFetch } from '../../shared/signed-fetch/signed-fetch.ts'
 import type { Io } from '../terminal/io.ts'
-import { type AccessOptions, credentialsOf, regionFor } from './access.ts'
+import { type AccessOptions, credentialsOf, regionFor, regionNamedBy } from './access.ts'
 import { type RingingAlarm, readRingingAlarms } from './alarms.ts'
 import { readBootstrapVersion } from './bootstrap.ts'
 import type { Access } from './call.ts'
@@ -104,21 +103,15 @@ export async function signedFetchTo(url: string, options: AccessOptions, io: Io)
   const credentials = await credentialsOf(options)
   const sign = signedFetch({ region, credentials, fetch: io.fetch })
   const access = { region, credentials, io, ...profileIn(options) }
-  return explainingRefusals(sign, { ...access, asksAws: !isLoopback(url) })
+  return explainingRefusals(sign, { ...access, asksAws: mayBeDeployed(url) })
 }
 
 function profileIn({ profile }: AccessOptions): Pick<Access, 'profile'> {
   return profile === undefined ? {} : { profile }
 }
 
-function isLoopback(url: string): boolean {
-  return ['localhost', '127.0.0.1', '[::1]'].includes(new URL(url).hostname)
-}
-
-function regionNamedBy(url: string): string | undefined {
-  try {
-    return regionOf(new URL(url).hostname, {})
-  } catch {
-    return undefined
-  }
+/** API Gateway has `https:` addresses only, and none of this machine. The local system has credentials of its own. */
+function mayBeDeployed(url: string): boolean {
+  const { protocol, hostname } = new URL(url)
+  return protocol === 'https:' && !['localhost', '127.0.0.1', '[::1]'].includes(hostname)
 }

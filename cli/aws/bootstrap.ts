@@ -17,5 +17,5 @@ export async function readBootstrapVersion(
   )
   if ('found' in answer) return answer.found.Parameter.Value
   if (answer.refusal.code === 'ParameterNotFound') return undefined
-  throw refused(`the parameter ${name}`, 'ssm:GetParameter', answer.refusal)
+  throw refused(`the parameter ${name}`, 'ssm:GetParameter', answer.refusal, access)
 }

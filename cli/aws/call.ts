@@ -1,17 +1,17 @@
 /** One signed call of an AWS service. It needs no client of the SDK. `query.ts` and `json-call.ts` read the answers. */
 
-import { setTimeout as sleep } from 'node:timers/promises'
 import { BatonError } from '../../shared/core/errors.ts'
 import { signedFetch } from '../../shared/signed-fetch/signed-fetch.ts'
 import { fetchFailureOf } from '../say.ts'
 import type { Io } from '../terminal/io.ts'
 import type { LoadCredentials } from './access.ts'
+import { credentialFaultIn, credentialTexts } from './credential-faults.ts'
 
 /** With whose credentials, and in which region, services are called. */
 export type Access = {
   readonly region: string
   readonly credentials: LoadCredentials
-  readonly io: Pick<Io, 'env' | 'fetch'>
+  readonly io: Pick<Io, 'env' | 'fetch' | 'pause'>
   /** The profile that the user has named. */
   readonly profile?: string
 }
@@ -57,33 +57,34 @@ export async function call(
   readRefusal: ReadRefusal,
 ): Promise<string | Refusal> {
   for (let nth = 1; ; nth++) {
-    const response = await send(asked, access)
-    const text = await response.text()
+    const { response, text } = await send(asked, access)
     if (response.ok) return text
     const refusal = readRefusal(text, response)
     if (!isBusy(refusal) || nth === TRIES) return refusal
-    await sleep(PAUSE_MS * nth)
+    await access.io.pause(PAUSE_MS * nth)
   }
 }
 
 /** Each service has a code of its own for too many requests: `Throttling`, `ThrottlingException`, `TooManyRequestsException`. */
-function isBusy({ status, code }: Refusal): boolean {
+export function isBusy({ status, code }: Refusal): boolean {
   return status >= 500 || status === TOO_MANY_REQUESTS || /Thrott|TooManyRequests|RequestLimit/.test(code)
 }
 
+/** Sends a call and reads its answer whole. The time is that of both. */
 async function send(
   { service, action, method, path = '/', headers = {}, body }: ServiceCall,
   { region, credentials, io }: Access,
-): Promise<Response> {
+): Promise<{ readonly response: Response; readonly text: string }> {
   const endpoint = endpointOf(service, region, io.env)
   const sign = signedFetch({ region, credentials, service, fetch: io.fetch })
   try {
-    return await sign(endpoint.replace(/\/$/, '') + path, {
+    const response = await sign(endpoint.replace(/\/$/, '') + path, {
       method,
       headers,
       ...(body !== undefined && { body }),
       signal: AbortSignal.timeout(TIMEOUT_MS),
     })
+    return { response, text: await response.text() }
   } catch (cause) {
     if (cause instanceof BatonError) throw cause
     const why = fetchFailureOf(cause)
@@ -99,15 +100,48 @@ function endpointOf(service: Service, region: string, env: Io['env']): string {
   return named || `https://${service}.${region}.${suffix}/`
 }
 
+/** The error for an answer that is not of the service, such as the page of a proxy. */
+export function notOfService(
+  { service, action }: Pick<ServiceCall, 'service' | 'action'>,
+  text: string,
+): BatonError {
+  const beginning = text.trim().slice(0, 60)
+  return new BatonError(
+    'unavailable',
+    `${action} got an answer that is not of ${service}, but perhaps of a proxy: ${beginning}`,
+  )
+}
+
 /** The codes with which services refuse a caller for want of a permission. */
 const NO_PERMISSION = /^(AccessDenied|AccessDeniedException|UnauthorizedOperation)$/
 
+/** The cause of an error by `refused`: what the user can do about it. Undefined when only the words of the service say it. */
+export type RefusedRead = { readonly next?: string }
+
 /**
- * The error of a check that a service refused. A missing permission is named by the action.
+ * The error of a check that a service refused. It is `unavailable` when the service was busy in all tries, else `refused`. A missing
+ * permission is named by the action.
  *
  * @param what what could not be read, such as `the state of the function Shop-Api`
  */
-export function refused(what: string, permission: string, { code, message }: Refusal): BatonError {
-  const needs = NO_PERMISSION.test(code) ? `: needs ${permission}` : ''
-  return new BatonError('refused', `${what} cannot be read${needs} (${code}: ${message})`)
+export function refused(what: string, permission: string, refusal: Refusal, access: Access): BatonError {
+  const { code, message } = refusal
+  const { because, ...cause } = adviceOn(refusal, permission, access)
+  const told = `${what} cannot be read${because} (${code}: ${message})`
+  return new BatonError(isBusy(refusal) ? 'unavailable' : 'refused', told, { cause })
+}
+
+function adviceOn(
+  refusal: Refusal,
+  permission: string,
+  access: Access,
+): RefusedRead & { readonly because: string } {
+  if (isBusy(refusal)) return { because: `: busy in all ${TRIES} tries`, next: 'wait a minute, and repeat' }
+  const fault = credentialFaultIn(`${refusal.code} ${refusal.message}`)
+  if (fault) {
+    const { title, detail } = credentialTexts(fault, profileOf(access))
+    return { because: `: ${title}`, next: detail }
+  }
+  if (!NO_PERMISSION.test(refusal.code)) return { because: '' }
+  return { because: `: needs ${permission}`, next: `grant ${permission} to check this` }
 }

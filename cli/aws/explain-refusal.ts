@@ -1,10 +1,13 @@
 /**
  * Why a signed call of an API was refused. API Gateway answers 403 and `{"message":"Forbidden"}` to every caller that IAM refuses,
- * whatever the reason is; some gateways tell it in a header and a sentence. When nothing is told, the Security Token Service is asked for
- * the caller's name. That needs no permission, so the answer says whether the credentials are valid: if they are, a permission is missing.
+ * whatever the reason is; some gateways tell it in a header and a sentence. An address that names another region than the signature is
+ * the reason. When nothing is told, the Security Token Service is asked for the caller's name. That needs no permission, so the answer
+ * says whether the credentials are valid. If they are, a permission is missing, or an address that names no region is in another one.
  */
 
-import { messageOf } from '../say.ts'
+import { messageOf } from '../../shared/core/errors.ts'
+import { explainedRefusal, isUnexplainedRefusal } from '../refusal.ts'
+import { regionNamedBy } from './access.ts'
 import { type Access, profileOf } from './call.ts'
 import { type CredentialFault, credentialFaultIn, credentialTexts, type Texts } from './credential-faults.ts'
 import { query, textsIn } from './query.ts'
@@ -15,9 +18,6 @@ export type Explaining = Access & {
   /** Whether AWS may be asked. The local system has credentials of its own. */
   readonly asksAws: boolean
 }
-
-const UNAUTHORIZED = 401
-const FORBIDDEN = 403
 
 /** Makes a `fetch` whose refusals by a gateway are problem documents that say what is wrong and what to do. */
 export function explainingRefusals(send: Send, access: Explaining): Send {
@@ -31,18 +31,30 @@ export function explainingRefusals(send: Send, access: Explaining): Send {
   }
   return async request => {
     const response = await send(request)
-    const isOfGateway = !response.headers.get('content-type')?.includes('application/problem+json')
-    if (!isOfGateway || ![UNAUTHORIZED, FORBIDDEN].includes(response.status)) return response
-    const cause = toldCause(response.headers, await response.text()) ?? (await askOnce())
-    return answerOf(response.status, textsOf(cause, request, profileOf(access)))
+    const { status, headers } = response
+    if (!isUnexplainedRefusal(status, headers.get('content-type'))) return response
+    const told = toldCause(headers, await response.text())
+    const cause = otherRegion(request.url, access) ?? told ?? (await askOnce())
+    const { title, detail } = textsOf(cause, request, access)
+    return responseOf(explainedRefusal(status, title, detail))
   }
 }
 
-/** `no-permission`: the credentials are valid, and the caller may not make this call. */
+/**
+ * - `other-region`: the API is in this region, and the signature names another one;
+ * - `no-permission`: the credentials are valid, and the caller may not make this call. `caller` is as STS has named it.
+ */
 type Cause =
+  | { readonly kind: 'other-region'; readonly region: string }
   | { readonly kind: 'credentials'; readonly fault: CredentialFault }
   | { readonly kind: 'no-permission'; readonly caller?: string }
   | { readonly kind: 'unclear'; readonly why: string }
+
+/** The local system has a region, too, and refuses signatures of any other. */
+function otherRegion(url: string, { region: signed }: Access): Cause | undefined {
+  const region = regionNamedBy(url)
+  return region === undefined || region === signed ? undefined : { kind: 'other-region', region }
+}
 
 /** What a gateway tells: `x-amzn-errortype`, and a sentence. Source: AWS re:Post, troubleshooting 403 of API Gateway. */
 function toldCause(headers: Headers, body: string): Cause | undefined {
@@ -68,16 +80,21 @@ async function askedCause(access: Explaining): Promise<Cause> {
   }
 }
 
-function textsOf(cause: Cause, request: Request, profile: string | undefined): Texts {
+function textsOf(cause: Cause, request: Request, access: Access): Texts {
   const { host, pathname } = new URL(request.url)
   const call = `${request.method} ${pathname}`
   switch (cause.kind) {
+    case 'other-region':
+      return {
+        title: 'Your calls are signed for another region',
+        detail: `${host} is in ${cause.region}, and the signature names ${access.region}: give --region ${cause.region}`,
+      }
     case 'credentials':
-      return credentialTexts(cause.fault, profile)
+      return credentialTexts(cause.fault, profileOf(access))
     case 'no-permission':
       return {
         title: 'You may not make this call',
-        detail: `${cause.caller ?? 'the caller'} has no permission execute-api:Invoke for ${call} of ${host}: grantRead and grantOperate of the task system give it, or use another --profile`,
+        detail: `${cause.caller ?? 'the caller'} has no permission execute-api:Invoke for ${call} of ${host}: grantRead and grantOperate of the task system give it, or use another --profile${regionDoubt(cause.caller, request.url, access)}`,
       }
     case 'unclear':
       return {
@@ -87,10 +104,15 @@ function textsOf(cause: Cause, request: Request, profile: string | undefined): T
   }
 }
 
-function answerOf(status: number, { title, detail }: Texts): Response {
-  const type = `urn:baton:problem:${status === UNAUTHORIZED ? 'unauthorized' : 'forbidden'}`
-  return new Response(JSON.stringify({ type, title, status, detail }), {
+/** STS admits a caller in every region, so its answer does not say that the signature names the region of the API. */
+function regionDoubt(caller: string | undefined, url: string, { region }: Access): string {
+  const isCertain = caller === undefined || regionNamedBy(url) !== undefined
+  return isCertain ? '' : `; if the API is not in ${region}, give its --region`
+}
+
+function responseOf({ status, headers, body }: ReturnType<typeof explainedRefusal>): Response {
+  return new Response(body.toString(), {
     status,
-    headers: { 'content-type': 'application/problem+json' },
+    headers: Object.entries(headers).map(([name, value]) => [name, String(value)]),
   })
 }

@@ -1,11 +1,12 @@
 import { type Access, refused } from './call.ts'
 import { type JsonAnswer, readPath } from './json-call.ts'
+import { readEach } from './read-each.ts'
 import { idsOf, type StackResource } from './resources.ts'
 
 /** What Lambda says about a function of the stack. */
 export type FunctionState = {
   readonly name: string
-  /** `Missing` when the stack names a function that there is not. */
+  /** `Missing` when the stack names a function that does not exist. */
   readonly state: 'Active' | 'Inactive' | 'Pending' | 'Failed' | 'Missing' | (string & {})
   readonly stateReason?: string
   readonly update?: 'Successful' | 'InProgress' | 'Failed' | (string & {})
@@ -21,7 +22,7 @@ export type TriggerState = {
   readonly calls: string
   /** The name of the queue or the table. */
   readonly reads: string
-  /** `Missing` when the stack names a trigger that there is not. */
+  /** `Missing` when the stack names a trigger that does not exist. */
   readonly state: 'Enabled' | 'Disabled' | 'Missing' | (string & {})
   readonly stateReason?: string
   /** Only Lambda's readers of streams tell it, such as `OK` or `PROBLEM: Function call failed`. */
@@ -51,12 +52,7 @@ export async function readFunctions(
   access: Access,
 ): Promise<FunctionState[]> {
   const names = idsOf(resources, 'AWS::Lambda::Function')
-  const states: FunctionState[] = []
-  for (let at = 0; at < names.length; at += READS_AT_ONCE) {
-    const some = names.slice(at, at + READS_AT_ONCE).map(name => readFunction(name, access))
-    states.push(...(await Promise.all(some)))
-  }
-  return states
+  return readEach(names, READS_AT_ONCE, name => readFunction(name, access))
 }
 
 async function readFunction(name: string, access: Access): Promise<FunctionState> {
@@ -65,7 +61,7 @@ async function readFunction(name: string, access: Access): Promise<FunctionState
   const answer = await readPath<Configuration>({ service: 'lambda', action, path }, access)
   if ('found' in answer) return functionStateOf(name, answer.found)
   if (answer.refusal.code === NOT_FOUND) return { name, state: 'Missing' }
-  throw refused(`the state of the function ${name}`, `lambda:${action}`, answer.refusal)
+  throw refused(`the state of the function ${name}`, `lambda:${action}`, answer.refusal, access)
 }
 
 function functionStateOf(
@@ -122,7 +118,7 @@ async function readMappings(marker: string | undefined, access: Access): Promise
   const path = `/2015-03-31/event-source-mappings/?${query}`
   const answer: JsonAnswer<MappingPage> = await readPath({ service: 'lambda', action, path }, access)
   if ('found' in answer) return answer.found
-  throw refused('the triggers of functions', `lambda:${action}`, answer.refusal)
+  throw refused('the triggers of functions', `lambda:${action}`, answer.refusal, access)
 }
 
 function triggerStateOf(mapping: Mapping): TriggerState {

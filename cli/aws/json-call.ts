@@ -1,6 +1,6 @@
 /** Calls of AWS services that answer in JSON: by the name of an action in a header, or by a path. */
 
-import { type Access, call, type Refusal, type Service } from './call.ts'
+import { type Access, call, notOfService, type Refusal, type Service } from './call.ts'
 
 /** A call by the JSON protocol, such as `AmazonSSM.GetParameter`. */
 export type TargetCall = {
@@ -17,7 +17,7 @@ export type PathCall = { readonly service: Service; readonly action: string; rea
 /** A success has its document under `found`. */
 export type JsonAnswer<Document> = { readonly found: Document } | { readonly refusal: Refusal }
 
-/** @throws BatonError `unavailable` when the service does not answer in time */
+/** @throws BatonError `unavailable` when the service does not answer in time, or something else answers in its place */
 export async function callTarget<Document>(
   { service, target, protocol, input }: TargetCall,
   access: Access,
@@ -25,16 +25,27 @@ export async function callTarget<Document>(
   const headers = { 'content-type': `application/x-amz-json-${protocol}`, 'x-amz-target': target }
   const action = target.split('.')[1] ?? target
   const body = JSON.stringify(input)
-  return parsed(await call({ service, action, method: 'POST', headers, body }, access, refusalIn))
+  return parsed(
+    { service, action },
+    await call({ service, action, method: 'POST', headers, body }, access, refusalIn),
+  )
 }
 
-/** @throws BatonError `unavailable` when the service does not answer in time */
+/** @throws BatonError `unavailable` when the service does not answer in time, or something else answers in its place */
 export async function readPath<Document>(asked: PathCall, access: Access): Promise<JsonAnswer<Document>> {
-  return parsed(await call({ ...asked, method: 'GET' }, access, refusalIn))
+  return parsed(asked, await call({ ...asked, method: 'GET' }, access, refusalIn))
 }
 
-function parsed<Document>(answer: string | Refusal): JsonAnswer<Document> {
-  return typeof answer === 'string' ? { found: JSON.parse(answer) as Document } : { refusal: answer }
+function parsed<Document>(
+  asked: Pick<PathCall, 'service' | 'action'>,
+  answer: string | Refusal,
+): JsonAnswer<Document> {
+  if (typeof answer !== 'string') return { refusal: answer }
+  try {
+    return { found: JSON.parse(answer) as Document }
+  } catch {
+    throw notOfService(asked, answer)
+  }
 }
 
 /** The code stands in a header or in the document, with a name before `#` or an address behind `:`. */

@@ -3,7 +3,7 @@
  * no library for XML.
  */
 
-import { type Access, call, type Refusal } from './call.ts'
+import { type Access, call, notOfService, type Refusal } from './call.ts'
 
 export type Query = {
   readonly service: 'cloudformation' | 'monitoring' | 'sts'
@@ -17,7 +17,7 @@ const VERSIONS = { cloudformation: '2010-05-15', monitoring: '2010-08-01', sts: 
 /**
  * Sends a query. Returns the XML of the answer, or why the service refused the call.
  *
- * @throws BatonError `unavailable` when the service does not answer in time
+ * @throws BatonError `unavailable` when the service does not answer in time, or something else answers in its place
  */
 export async function query(
   { service, action, parameters = {} }: Query,
@@ -25,7 +25,10 @@ export async function query(
 ): Promise<string | Refusal> {
   const form = new URLSearchParams({ Action: action, Version: VERSIONS[service], ...parameters })
   const headers = { 'content-type': 'application/x-www-form-urlencoded; charset=utf-8' }
-  return call({ service, action, method: 'POST', headers, body: form.toString() }, access, refusalIn)
+  const asked = { service, action, method: 'POST', headers, body: form.toString() } as const
+  const answer = await call(asked, access, refusalIn)
+  if (typeof answer === 'string' && !answer.includes(`<${action}Response`)) throw notOfService(asked, answer)
+  return answer
 }
 
 function refusalIn(xml: string, { status }: Response): Refusal {

@@ -1,5 +1,6 @@
 import { type Access, refused } from './call.ts'
 import { callTarget } from './json-call.ts'
+import { readEach } from './read-each.ts'
 import { idsOf, type StackResource } from './resources.ts'
 
 /** What SQS says about a queue of the stack. The numbers are approximate. */
@@ -37,13 +38,7 @@ const READS_AT_ONCE = 10
  */
 export async function readQueues(resources: readonly StackResource[], access: Access): Promise<QueueState[]> {
   const urls = idsOf(resources, 'AWS::SQS::Queue')
-  const read: Array<readonly [url: string, attributes: Attributes | undefined]> = []
-  for (let at = 0; at < urls.length; at += READS_AT_ONCE) {
-    const some = urls
-      .slice(at, at + READS_AT_ONCE)
-      .map(async url => [url, await readQueue(url, access)] as const)
-    read.push(...(await Promise.all(some)))
-  }
+  const read = await readEach(urls, READS_AT_ONCE, async url => [url, await readQueue(url, access)] as const)
   const deadLetterArns = new Set(read.flatMap(([, attributes]) => deadLetterArnIn(attributes)))
   return read.map(([url, attributes]) => ({
     name: url.split('/').at(-1) ?? url,
@@ -62,7 +57,7 @@ async function readQueue(url: string, access: Access): Promise<Attributes | unde
   )
   if ('found' in answer) return answer.found.Attributes
   if (/QueueDoesNotExist|NonExistentQueue/.test(answer.refusal.code)) return undefined
-  throw refused(`the queue ${url}`, 'sqs:GetQueueAttributes', answer.refusal)
+  throw refused(`the queue ${url}`, 'sqs:GetQueueAttributes', answer.refusal, access)
 }
 
 function deadLetterArnIn(attributes: Attributes | undefined): string[] {

@@ -27,7 +27,12 @@ export async function readResources(stack: string, access: Access): Promise<read
       access,
     )
     if (typeof answer !== 'string')
-      throw refused(`the resources of the stack ${stack}`, 'cloudformation:ListStackResources', answer)
+      throw refused(
+        `the resources of the stack ${stack}`,
+        'cloudformation:ListStackResources',
+        answer,
+        access,
+      )
     own.push(...membersIn(answer, 'StackResourceSummaries').map(resourceIn))
     ;[next] = textsIn(answer, 'NextToken')
   } while (next !== undefined)

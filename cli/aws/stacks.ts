@@ -1,5 +1,5 @@
 import { BatonError } from '../../shared/core/errors.ts'
-import { type Access, profileOf, type Refusal } from './call.ts'
+import { type Access, isBusy, profileOf, type Refusal } from './call.ts'
 import { credentialFaultIn, credentialTexts } from './credential-faults.ts'
 import { partsIn, query, textsIn } from './query.ts'
 
@@ -63,7 +63,8 @@ function bootstrapIn(xml: string): BootstrapParameter | undefined {
   return name ? { name, ...(deployedVersion && { deployedVersion }) } : undefined
 }
 
-function refused(name: string, access: Access, { code, message }: Refusal): BatonError {
+function refused(name: string, access: Access, refusal: Refusal): BatonError {
+  const { code, message } = refusal
   const { region } = access
   if (code === 'ValidationError' && message.includes('does not exist'))
     return new BatonError(
@@ -74,7 +75,7 @@ function refused(name: string, access: Access, { code, message }: Refusal): Bato
   const fault = credentialFaultIn(`${code} ${message}`)
   const advice = fault ? `; ${credentialTexts(fault, profileOf(access)).detail}` : ''
   return new BatonError(
-    'refused',
+    isBusy(refusal) ? 'unavailable' : 'refused',
     `CloudFormation does not show the stack ${name} in ${region}: ${code}: ${message}${advice}`,
   )
 }

@@ -1,7 +1,6 @@
 import { createReadStream, statSync } from 'node:fs'
-import { BatonError } from '../../shared/core/errors.ts'
+import { BatonError, messageOf } from '../../shared/core/errors.ts'
 import type { Json } from '../../shared/core/json.ts'
-import { messageOf } from '../say.ts'
 import { csvRecords } from './csv.ts'
 
 export type InputFormat = 'ndjson' | 'csv'

@@ -1,6 +1,5 @@
 import { readFileSync, truncateSync } from 'node:fs'
-import { BatonError } from '../../shared/core/errors.ts'
-import { messageOf } from '../say.ts'
+import { BatonError, messageOf } from '../../shared/core/errors.ts'
 import type { ReportEntry, ReportHeader, Selected } from './report.ts'
 
 /** What a report says. */

@@ -1,6 +1,6 @@
 import { appendFileSync, writeFileSync } from 'node:fs'
-import { BatonError } from '../../shared/core/errors.ts'
-import { messageOf, shellWord } from '../say.ts'
+import { BatonError, messageOf } from '../../shared/core/errors.ts'
+import { shellWord } from '../say.ts'
 import { readReport } from './read-report.ts'
 
 /**

@@ -27,12 +27,12 @@ type Forward = (request: IncomingMessage, response: ServerResponse) => Promise<v
 /** Makes the function that sends a call of the API to the system and answers with its answer. It never throws. */
 export function createForward({ system, isReadOnly, tell }: DashboardSettings): Forward {
   const tellRefusal = createRefusalTeller(tell)
-  const told = (answer: HttpAnswer) => {
-    tellRefusal(answer)
-    return answer
-  }
   return async (request, response) => {
     const path = pathOf(request)
+    const told = (answer: HttpAnswer) => {
+      tellRefusal({ method: request.method ?? 'GET', path }, answer)
+      return answer
+    }
     const refusal = refusalOf(request, path, isReadOnly)
     if (refusal) return send(response, refusal)
     const leaving = leavingWith(response)

@@ -21,7 +21,7 @@ export type Session = {
   isOver(): boolean
 }
 
-/** The header with the token of the page, and the name under which the page stores it. `web/api/connection.ts` has the same. */
+/** The header with the token of the page, and the name under which the page stores it. `web/api/early.ts` has the same. */
 export const PAGE_TOKEN = 'baton-dashboard-page'
 
 const SECRET_BYTES = 32

@@ -14,9 +14,8 @@
  */
 
 import { LOCAL_CREDENTIALS, REGION } from '../../local/account.ts'
-import { BatonError } from '../../shared/core/errors.ts'
+import { BatonError, messageOf } from '../../shared/core/errors.ts'
 import type { DevOptions } from '../dev.ts'
-import { messageOf } from '../say.ts'
 import { type Bundles, createBundles, type Rebuilt } from './bundles/bundles.ts'
 import { isDataFolder, refuseForeignData } from './data-folders.ts'
 import { lockProject } from './project-lock.ts'

@@ -18,7 +18,7 @@ export async function checkBootstrap({ deployed, options }: Context): Promise<Fi
   }
   const place = `account ${account} in ${region}`
   const next = bootstrapCommand(bootstrap.name, `aws://${account}/${region}`, options.profile)
-  return orUnchecked(CHECK, ['ssm:GetParameter'], async () => {
+  return orUnchecked(CHECK, async () => {
     const version = await look.bootstrapVersion()
     if (version === undefined) {
       const text = `the CDK's bootstrap is missing in ${place}: there is no parameter ${bootstrap.name}, so the next deployment fails`

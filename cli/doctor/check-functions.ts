@@ -7,12 +7,12 @@ import { orFine, orUnchecked } from './unchecked.ts'
 export async function checkFunctions({ deployed }: Context): Promise<Finding[]> {
   if (!deployed) return []
   const { look, region } = deployed
-  const functions = orUnchecked('functions', ['lambda:GetFunctionConfiguration', LISTING], async () => {
+  const functions = orUnchecked('functions', async () => {
     const states = await look.functions()
     const text = `${counted(states, 'function')} can run${runtimesOf(states)}`
     return orFine('functions', states.flatMap(findingsAbout), text)
   })
-  const triggers = orUnchecked('triggers', ['lambda:ListEventSourceMappings', LISTING], async () => {
+  const triggers = orUnchecked('triggers', async () => {
     const states = await look.triggers()
     const findings = states.flatMap(state => findingsAboutTrigger(state, region))
     const read = states.length === 1 ? 'reads its queue or stream' : 'read their queues and streams'
@@ -20,8 +20,6 @@ export async function checkFunctions({ deployed }: Context): Promise<Finding[]> 
   })
   return (await Promise.all([functions, triggers])).flat()
 }
-
-const LISTING = 'cloudformation:ListStackResources'
 
 function counted({ length }: readonly unknown[], noun: string): string {
   return `${length} ${noun}${length === 1 ? '' : 's'}`

@@ -1,4 +1,5 @@
 import { ownVersion } from '../own-version.ts'
+import { shellWord } from '../say.ts'
 import type { Context } from '../system/with-system.ts'
 import type { Finding } from './finding.ts'
 
@@ -28,12 +29,12 @@ export function compared(own: string, theirs: string | undefined): Finding {
     level: 'notice',
     check: CHECK,
     text: `this command has version ${own} and the system ${theirs}: calls and answers may differ`,
-    next: `use the command of the system: npx baton-tasks@${theirs}; or deploy the system with ${own}`,
+    next: `use the command of the system: npx ${shellWord(`baton-tasks@${theirs}`)}; or deploy the system with ${own}`,
   }
 }
 
-/** The versions that understand each other: `1` for `1.4.2`, `0.3` for `0.3.1`. */
+/** The versions that understand each other: `1` for `1.4.2`, `0.3` for `0.3.1`. Undefined for a text that is no version. */
 function lineOf(version: string): string | undefined {
-  const [, major, minor] = /^(\d+)\.(\d+)\.\d+/.exec(version) ?? []
+  const [, major, minor] = /^(\d+)\.(\d+)\.\d+[\w.+-]*$/.exec(version) ?? []
   return major === '0' ? `0.${minor}` : major
 }

@@ -1,23 +1,22 @@
 import { BatonError } from '../../shared/core/errors.ts'
-import { messageOf } from '../say.ts'
+import type { RefusedRead } from '../aws/call.ts'
 import type { Finding } from './finding.ts'
 
 /** Runs a check. What AWS refuses or does not answer is a finding, because the other checks can still help. */
-export async function orUnchecked(
-  check: string,
-  permissions: readonly string[],
-  run: () => Promise<Finding[]>,
-): Promise<Finding[]> {
+export async function orUnchecked(check: string, run: () => Promise<Finding[]>): Promise<Finding[]> {
   try {
     return await run()
   } catch (error) {
-    const isRefused = error instanceof BatonError && error.code === 'refused'
-    if (!isRefused && !(error instanceof BatonError && error.code === 'unavailable')) throw error
-    const next = isRefused
-      ? `grant ${permissions.join(' and ')} to check this`
-      : 'check the connection, and repeat'
-    return [{ level: 'notice', check, text: `${check} could not be checked: ${messageOf(error)}`, next }]
+    if (!isFailedRead(error)) throw error
+    const next =
+      error.cause?.next ?? (error.code === 'unavailable' ? 'check the connection, and repeat' : undefined)
+    const text = `${check} could not be checked: ${error.message}`
+    return [{ level: 'notice', check, text, ...(next !== undefined && { next }) }]
   }
+}
+
+function isFailedRead(error: unknown): error is BatonError & { readonly cause?: RefusedRead } {
+  return error instanceof BatonError && ['refused', 'unavailable'].includes(error.code)
 }
 
 /** The findings, or that nothing is wrong. */

@@ -19,8 +19,7 @@ import { openApiSchemas, type Schema, type Schemas } from './schemas.ts'
  * - the examples (`examples/`): a conversation with a system in memory, recorded.
  *
  * `write.ts` writes the document to `functions/http/openapi.json`. The bundle of the API has it as a file beside itself, so a running
- * function contains none of these words. Without
- * `comments`, whose reading takes 10 seconds, the fields have no descriptions.
+ * function contains none of these words. Without `comments` the fields have no descriptions. Reading the comments takes 10 seconds.
  */
 export async function openApiOf(routes: readonly Route[], comments: Comments | undefined): Promise<Schema> {
   refuseUndocumented(routes)

@@ -140,24 +140,25 @@ async function* batchesOf(members: AsyncIterable<Member>): AsyncGenerator<Member
 }
 
 /**
- * Publishes one batch. Members that the API could not store for now are sent again. After an outage that outlasts all tries, each
- * member without a result gets the problem, because the other batches may have been published. A refusal of the whole request would be
- * the same for every batch, so it is thrown.
+ * Publishes one batch. Members that the API could not store for now are sent again. When no further try is answered, each member without
+ * a result gets the problem, because other members and batches may have been published. A refusal of the first request would be the
+ * same for every batch, so it is thrown.
  */
 async function sendBatch(
-  { send, isRepeatable: mayRepeat, ProblemError: Problems }: BatchTools,
+  { send, isRepeatable, ProblemError: Problems }: BatchTools,
   batch: readonly Member[],
   call: CallOptions,
 ): Promise<readonly PublishResult[]> {
   const results = new Map<Member, PublishResult>()
   let open = batch
+  const mayRepeat = ({ body }: Member) => isRepeatable(body)
   const take = (answer: unknown) => {
-    const sent = open
     for (const [at, result] of (answer as { results: PublishResult[] }).results.entries())
-      results.set(sent[at] as Member, result)
-    open = sent.filter(member => isForNow(results.get(member)))
+      results.set(open[at] as Member, result)
+    open = open.filter(member => isWorthAnotherTry(results.get(member), mayRepeat(member)))
     const problem = open[0] && results.get(open[0])?.problem
-    if (problem) throw new Problems(problem)
+    // Nothing of what is still open was stored, so the request is sent again like one that was refused for now.
+    if (problem) throw new Problems({ ...problem, status: TOO_MANY_REQUESTS })
   }
   // Each try sends what is open by then.
   const body = {
@@ -168,24 +169,26 @@ async function sendBatch(
   const ask = {
     ...{ body, take, call },
     get isRepeatable() {
-      return open.every(member => mayRepeat(member.body))
+      return open.every(mayRepeat)
     },
   }
   try {
     await send('POST', BATCH_PATH, ask)
   } catch (error) {
-    if (!isOutage(error)) throw error
+    if (!isProblem(error) || error.code === 'aborted' || (results.size === 0 && !isOutage(error))) throw error
     for (const member of open) if (!results.has(member)) results.set(member, unsent(member, error))
   }
   return batch.map(member => results.get(member) as PublishResult)
 }
 
-/** Whether the same member may be stored by a later try: the API has too much to do, or its store does not answer. */
-function isForNow(result: PublishResult | undefined): boolean {
-  return result?.problem !== undefined && FOR_NOW.includes(result.status)
-}
+const TOO_MANY_REQUESTS = 429
+const UNAVAILABLE = 503
 
-const FOR_NOW: readonly number[] = [429, 503]
+/** Whether a later try may store the member, and does no harm if this one has stored it after all. */
+function isWorthAnotherTry(result: PublishResult | undefined, mayRepeat: boolean): boolean {
+  if (result?.problem === undefined) return false
+  return result.status === TOO_MANY_REQUESTS || (result.status === UNAVAILABLE && mayRepeat)
+}
 
 function unsent({ body: { type, key } }: Member, { status, problem }: ProblemError): PublishResult {
   return { status, ...(key !== undefined && { id: `${type}:${key}` }), problem }

@@ -42,7 +42,6 @@ const CONCEPTS: Readonly<Record<string, string>> = {
   'cli/aws/bootstrap.ts': 'what is read of a stack, a file each',
   'cli/doctor/check-queues.ts': 'a check of the doctor, a file each',
   'cli/doctor/check-task.ts': 'a check of the doctor, a file each',
-  'cli/doctor/check-version.ts': 'a check of the doctor, a file each',
   'cli/init.ts': 'a command, a file each',
   'cli/tasks/watch-task.ts': 'the picture of a task, beside that of a type',
   'functions/http/operator.ts': 'the principal that a request comes from',

@@ -4,9 +4,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { explainingRefusals } from '../../cli/aws/explain-refusal.ts'
 import { type DashboardServer, startDashboard } from '../../cli/dashboard/server.ts'
 import { PAGE_TOKEN } from '../../cli/dashboard/session.ts'
 import { BatonError } from '../../shared/core/errors.ts'
+import { KEYS } from '../support/cli/a-signed-api.ts'
 import { anApi, published, type TestApi } from '../support/http/an-api.ts'
 
 const SYSTEM_URL = 'https://api.example'
@@ -367,6 +369,40 @@ describe('calls of the API', () => {
 
     expect(JSON.parse(first.body)).toMatchObject({ status: 403, detail: 'expired' })
     expect(told).toEqual(['Refused: expired', 'Refused: no permission', 'Refused: no permission'])
+  })
+
+  it('that lack a permission are told once for all paths, until one of them succeeds', async () => {
+    const call = await entered()
+    const sts = async () =>
+      new Response('<GetCallerIdentityResponse><Arn>ada</Arn></GetCallerIdentityResponse>')
+    const forbidden = async () => Response.json({ message: 'Forbidden' }, { status: 403 })
+    instead = explainingRefusals(forbidden, {
+      ...{ region: 'us-east-1', asksAws: true, credentials: async () => KEYS },
+      io: { env: {}, fetch: sts, pause: async () => {} },
+    })
+    const refuses = instead
+    const rounds = async () => {
+      for (const path of ['/v1/types', '/v1/workers?limit=5', '/v1/types', '/v1/workers?limit=5'])
+        await call(path)
+    }
+    await rounds()
+    instead = request => (request.url.includes('/v1/tasks') ? api.app.request(request) : refuses(request))
+    await call('/v1/tasks?type=jobs')
+    await rounds()
+    instead = () => new Response('', { status: 503 })
+    await call('/v1/types')
+    instead = refuses
+    await rounds()
+    const toldBefore = [...told]
+    instead = undefined
+    await call('/v1/workers')
+    instead = refuses
+    await rounds()
+
+    const reason = (path: string) =>
+      expect.stringMatching(`^You may not make this call: ada .* for GET ${path} of`)
+    expect(toldBefore).toEqual([reason('/v1/types')])
+    expect(told).toEqual([reason('/v1/types'), reason('/v1/types')])
   })
 
   it.each([401, 403])('that a gateway refuses with %i and no reason say what to check', async status => {

@@ -36,6 +36,7 @@ beforeEach(async () => {
   stubAwsUser()
   aws.calls.length = 0
   aws.refusals.length = 0
+  aws.strange.length = 0
   aws.alarms.length = 0
   aws.parameters[PARAMETER] = '21'
   aws.stacks.Shop = {
@@ -259,7 +260,7 @@ describe('baton doctor of a deployed system', () => {
         text: expect.stringMatching(
           `^${check} could not be checked: .* cannot be read: needs ${permission} `,
         ),
-        next: expect.stringMatching(`^grant ${permission}`),
+        next: `grant ${permission} to check this`,
       },
     ])
     expect(code).toBe(0)
@@ -273,6 +274,7 @@ describe('baton doctor of a deployed system', () => {
       ['alarms', 'functions', 'triggers', 'queues'].map(check => [check, 'notice']),
     )
     expect(out.match(/needs cloudformation:ListStackResources/g)).toHaveLength(4)
+    expect(out.match(/"grant cloudformation:ListStackResources to check this"/g)).toHaveLength(4)
     expect(code).toBe(0)
   })
 
@@ -289,6 +291,84 @@ describe('baton doctor of a deployed system', () => {
 
     expect(findingsIn(out).map(({ check, level }) => [check, level])).toEqual([['alarms', 'wrong']])
     expect(aws.refusals).toEqual([])
+  })
+
+  it.each([
+    [400, 'ThrottlingException', 'GetParameter', 'bootstrap'],
+    [500, 'ServiceException', 'ListEventSourceMappings', 'triggers'],
+  ])('says that a service is busy in all tries: %i %s', async (status, refusal, action, check) => {
+    for (let nth = 0; nth < 4; nth++) aws.refusals.push([status, refusal, action])
+    const { code, out } = await doctor('--json')
+
+    expect(findingsIn(out)).toEqual([
+      {
+        ...{ level: 'notice', check, next: 'wait a minute, and repeat' },
+        text: expect.stringContaining(`cannot be read: busy in all 4 tries (${refusal}: `),
+      },
+    ])
+    expect(aws.refusals).toEqual([])
+    expect(code).toBe(0)
+  })
+
+  it('says that the credentials have expired since the start, and asks for no permission', async () => {
+    aws.refusals.push([400, 'ExpiredTokenException', 'GetParameter'])
+    const { code, out } = await doctor('--json', '--profile', 'live')
+
+    expect(findingsIn(out)).toEqual([
+      {
+        ...{ level: 'notice', check: 'bootstrap' },
+        text: expect.stringContaining('cannot be read: Your AWS credentials have expired (ExpiredToken'),
+        next: 'AWS refuses expired credentials: get new ones, for example with aws sso login --profile live',
+      },
+    ])
+    expect(code).toBe(0)
+  })
+
+  it('tells a refusal for another reason as it stands', async () => {
+    aws.refusals.push([400, 'RegionDisabledException', 'GetParameter'])
+    const { out } = await doctor('--json')
+
+    expect(findingsIn(out)).toEqual([
+      { level: 'notice', check: 'bootstrap', text: expect.stringContaining('(RegionDisabledException: ') },
+    ])
+  })
+
+  it.each([
+    ['GetParameter', 'bootstrap'],
+    ['GetFunctionConfiguration', 'functions'],
+    ['DescribeAlarms', 'alarms'],
+  ])('goes on when the answer to %s breaks off', async (action, check) => {
+    aws.stacks.Shop!.resources!.push(['AWS::CloudWatch::Alarm', 'Shop-Late1A2B'])
+    aws.strange.push({ action, breaksOff: true })
+    const { code, out } = await doctor('--json')
+
+    expect(findingsIn(out)).toEqual([
+      {
+        ...{ level: 'notice', check, next: 'check the connection, and repeat' },
+        text: expect.stringContaining(`${action} got no answer from ${aws.url}: `),
+      },
+    ])
+    expect(code).toBe(0)
+  })
+
+  it.each([
+    ['GetParameter', 'bootstrap', 'ssm'],
+    ['ListEventSourceMappings', 'triggers', 'lambda'],
+    ['DescribeAlarms', 'alarms', 'monitoring'],
+  ])('goes on when a proxy answers %s with a page of its own', async (action, check, service) => {
+    aws.stacks.Shop!.resources!.push(['AWS::CloudWatch::Alarm', 'Shop-Late1A2B'])
+    aws.strange.push({ action, page: '<html>log in first</html>' })
+    const { code, out } = await doctor('--json')
+
+    expect(findingsIn(out)).toEqual([
+      {
+        ...{ level: 'notice', check, next: 'check the connection, and repeat' },
+        text: expect.stringContaining(
+          `${action} got an answer that is not of ${service}, but perhaps of a proxy: <html>`,
+        ),
+      },
+    ])
+    expect(code).toBe(0)
   })
 
   it('names a service that does not answer', async () => {
@@ -372,6 +452,16 @@ describe('the version', () => {
   ])('%s of the command with %s of the system is %s', (own, theirs, level, text) => {
     expect(compared(own, theirs)).toMatchObject({ level, text })
   })
+
+  it.each(['1.0.0; rm -rf ~', '1.0.0 $(id)', '1.0.0\nnext'])(
+    'with another command behind it is none, and is not in the advice: %s',
+    theirs => {
+      const { text, next } = compared('2.0.0', theirs)
+
+      expect(text).toBe('the API does not tell its version; this command has version 2.0.0')
+      expect(next).not.toContain('npx')
+    },
+  )
 
   it('of another line is told with the command that fits, also for a system by its address', async () => {
     const { code, out } = await runOn(await anApi({}, '7.0.0'), ['doctor'])

@@ -259,6 +259,61 @@ describe('a refusal by API Gateway', () => {
     expect(code).toBe(1)
   })
 
+  const GATEWAY = 'https://x.execute-api.eu-west-1.amazonaws.com'
+  /** Calls an API at this address, whose gateway only says Forbidden. */
+  const refusedAt = (url: string, ...args: string[]) => {
+    const send = async (request: Request) =>
+      request.url.startsWith(url) ? Response.json({ message: 'Forbidden' }, { status: 403 }) : fetch(request)
+    return runOn(undefined, ['types', '--url', url, ...args], {
+      env: { AWS_ENDPOINT_URL: aws.url },
+      fetch: send,
+    })
+  }
+
+  it('of a call that is signed for another region than the address names says so, and asks nothing', async () => {
+    const { code, err } = await refusedAt(GATEWAY, '--region', 'us-east-1')
+
+    expect(err).toContain(
+      'x.execute-api.eu-west-1.amazonaws.com is in eu-west-1, and the signature names us-east-1: give --region eu-west-1',
+    )
+    expect(err).not.toContain('permission')
+    expect(aws.calls).toEqual([])
+    expect(code).toBe(1)
+  })
+
+  it.each([
+    [
+      'names its region has no other cause than the permission',
+      GATEWAY.replace('eu-west-1', 'us-east-1'),
+      'us-east-1',
+      '',
+    ],
+    [
+      'names no region may be that of another region',
+      'https://tasks.example.com',
+      'us-east-1',
+      '; if the API is not in us-east-1, give its --region',
+    ],
+  ])('by an address that %s', async (_name, url, region, more) => {
+    const { err } = await refusedAt(url, '--region', region)
+
+    expect(err).toContain(
+      `${CALLER} has no permission execute-api:Invoke for GET /v1/types of ${new URL(url).host}`,
+    )
+    expect(err.trim()).toMatch(new RegExp(`or use another --profile${more}$`))
+    expect(aws.calls).toEqual(['GetCallerIdentity'])
+  })
+
+  it.each(['http://tasks.internal:3000', 'http://my-machine.local:3000', 'https://localhost:3000'])(
+    'by %s, which API Gateway cannot have, is not asked of AWS',
+    async url => {
+      const { err } = await refusedAt(url, '--profile', 'live', '--region', 'us-east-1')
+
+      expect(err).toContain('(the local system prints why in its terminal)')
+      expect(aws.calls).toEqual([])
+    },
+  )
+
   it('of the local system is not asked of AWS', async () => {
     signed.refusal = { message: 'Forbidden' }
     const { err } = await baton('types', '--url', signed.url, '--profile', 'live')

@@ -328,7 +328,7 @@ describe('many publishes', () => {
     expect(all).toEqual([stored('1'), stored('2'), stored('3'), failed(409)])
   })
 
-  test('keep the problem of the last try', async () => {
+  test('keep the last answer of the API when no further try is answered', async () => {
     const failed = { status: 503, problem: { type: 'about:blank', title: 'No', status: 503 } }
     const stored = { status: 201, id: 'a:2', created: true }
     const { client, requests } = aClient([answer({ results: [failed, stored] }), network], { tries: 2 })
@@ -342,6 +342,37 @@ describe('many publishes', () => {
 
     expect(all).toEqual([failed, stored])
     expect(requests).toHaveLength(2)
+  })
+
+  test('are each sent again only if that does no harm', async () => {
+    const plain = { type: 'a', key: '1' }
+    const restarting = { type: 'a', key: '2', ifExists: 'restart' as const }
+    const failed = (status: number) => ({ status, problem: { type: 'about:blank', title: 'No', status } })
+    const stored = { status: 201, id: 'a:1', created: true }
+    const { client, bodies } = aClient([
+      answer({ results: [failed(503), failed(503)] }),
+      answer({ results: [stored] }),
+    ])
+
+    const all = await done(client.publishMany([plain, restarting]))
+
+    expect(await bodies()).toEqual([{ tasks: [plain, restarting] }, { tasks: [plain] }])
+    expect(all).toEqual([stored, failed(503)])
+  })
+
+  test('keep their results when the caller is refused meanwhile', async () => {
+    const failed = { status: 503, problem: { type: 'about:blank', title: 'No', status: 503 } }
+    const stored = { status: 201, id: 'a:1', created: true }
+    const { client } = aClient([answer({ results: [stored, failed] }), answer({ message: 'Forbidden' }, 403)])
+
+    const all = await done(
+      client.publishMany([
+        { type: 'a', key: '1' },
+        { type: 'a', key: '2' },
+      ]),
+    )
+
+    expect(all).toEqual([stored, failed])
   })
 
   test('give each task of a batch that no try could deliver its problem', async () => {

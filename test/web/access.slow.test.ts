@@ -119,9 +119,13 @@ describe.skipIf(chromiumPath === undefined)('the dashboard', () => {
       asked += 1
       return route.fulfill({ status: 404, json: { status: 404 } })
     })
+    await page.clock.install()
 
     await page.goto('/')
     await page.getByRole('table').first().waitFor()
+    const later = page.waitForRequest(request => request.url().includes('/v1/counts'))
+    await page.clock.fastForward('05:00')
+    await later
 
     expect(await page.getByText('Cost on AWS').count()).toBe(0)
     expect(await page.getByRole('columnheader', { name: 'Per million' }).count()).toBe(0)

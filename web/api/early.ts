@@ -30,11 +30,15 @@ function askOne(address: string): Promise<Response> {
   return fetch(request)
 }
 
-/** The early answer to this request. Each is given once; undefined when there is none. */
-export function takeEarly({ method, url }: Request): Promise<Response> | undefined {
+/** The early answer to this request, which ends with the request. Each is given once; undefined when there is none. */
+export function takeEarly({ method, url, signal }: Request): Promise<Response> | undefined {
   const answer = method === 'GET' ? globalThis.earlyAnswers?.get(url) : undefined
-  if (answer) globalThis.earlyAnswers?.delete(url)
-  return answer
+  if (!answer) return undefined
+  globalThis.earlyAnswers?.delete(url)
+  const { promise: aborted, reject } = Promise.withResolvers<never>()
+  signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+  if (signal.aborted) reject(signal.reason)
+  return Promise.race([answer, aborted])
 }
 
 /** The header and the name in the storage that `cli/dashboard/session.ts` reads and writes. */

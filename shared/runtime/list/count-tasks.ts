@@ -12,8 +12,8 @@ const RANGES_AT_ONCE_MAX = 32
 /**
  * Counts the tasks of a type by status, in its indexes. Counts lag by up to two seconds, like lists. Finished
  * tasks count until DynamoDB deletes them, up to days after their retention. The cost grows with the number of
- * tasks: some 10 read units per thousand. With `atMost`, each count but that of running tasks stops at this number, and the shards are
- * counted one after the other. A type without open tasks, as most types are at most times, is asked for one of them and then for no
+ * tasks: some 10 read units per thousand. With `atMost`, each count but that of running tasks stops at this number, and its shards are
+ * counted one after the other. A type without open tasks, as most types are at most times, is then asked for one of them and for no
  * status that open tasks have.
  */
 export async function countTasks(system: System, taskType: TaskType, atMost?: number): Promise<Counts> {
@@ -28,7 +28,7 @@ export async function countTasks(system: System, taskType: TaskType, atMost?: nu
     index: 'view',
     partition: viewPartition(type, 'open', shard),
   })
-  const isOpen = count(openRange, 1).then(tasks => tasks > 0)
+  const isOpen = atMost === undefined ? Promise.resolve(true) : hasAny(system, shards.map(openRange))
   const ifOpen = (work: () => Promise<number>) => isOpen.then(has => (has ? work() : 0))
   // Running tasks are due, too. All of them are counted, so that they can be taken off the due ones.
   const running = ifOpen(() =>
@@ -49,6 +49,11 @@ export async function countTasks(system: System, taskType: TaskType, atMost?: nu
   const most = atMost ?? Number.POSITIVE_INFINITY
   const entries = Object.entries(found).map(([status, number]) => [status, Math.min(number, most)])
   return Object.fromEntries(entries)
+}
+
+async function hasAny({ tasks }: System, ranges: readonly IndexRange[]): Promise<boolean> {
+  const counts = await sideBySide(ranges, RANGES_AT_ONCE_MAX, range => tasks.count(range, 1))
+  return counts.some(count => count > 0)
 }
 
 async function countShards(

@@ -50,6 +50,7 @@ export async function runOn(
     now: () => api?.system?.clock.now() ?? Date.now(),
     signal,
     endAfter: () => {},
+    pause: async () => {},
     fetch: async request => {
       if (fetch) return fetch(request)
       if (!api) throw new TypeError('fetch failed')

@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage } from 'node:http'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { checkSignature, type FindCredentials } from '../../../local/http/signature.ts'
@@ -11,6 +11,11 @@ export type FakeAws = FakeAccount &
     readonly url: string
     /** Codes with which the next calls are refused, each with its status: those of the action, or without one any call. */
     readonly refusals: Array<readonly [status: number, code: string, action?: string]>
+    /** Answers in place of the next calls of an action: this text with 200, or the first bytes of an answer that breaks off. */
+    readonly strange: Array<
+      | { readonly action: string; readonly page: string }
+      | { readonly action: string; readonly breaksOff: true }
+    >
     /** The action of each call with a valid signature. */
     readonly calls: string[]
     stop(): Promise<void>
@@ -20,6 +25,8 @@ export type AwsAnswer = {
   readonly status: number
   readonly body: string
   readonly headers?: Record<string, string>
+  /** The connection ends within the answer. */
+  readonly breaksOff?: boolean
 }
 
 /** A call with a valid signature. */
@@ -38,6 +45,7 @@ export async function anAws(known: FindCredentials): Promise<FakeAws> {
     stacks: {} as FakeAccount['stacks'],
     alarms: [] as string[],
     refusals: [] as FakeAws['refusals'][number][],
+    strange: [] as FakeAws['strange'][number][],
     calls: [] as string[],
     parameters: { '/cdk-bootstrap/hnb659fds/version': '21' } as Record<string, string>,
     functions: {} as Record<string, object>,
@@ -45,7 +53,8 @@ export async function anAws(known: FindCredentials): Promise<FakeAws> {
     queues: {} as Record<string, Record<string, string>>,
   }
   const server = createServer(async (request, response) => {
-    const { status, body, headers } = await answerTo(request, fake, known)
+    const { status, body, headers, breaksOff } = await answerTo(request, fake, known)
+    if (breaksOff) return breakOff(response)
     // The signer looks at the time of a refusal, because its own clock may be wrong.
     response.writeHead(status, { ...headers, date: new Date().toUTCString() }).end(body)
   })
@@ -71,10 +80,24 @@ async function answerTo(request: IncomingMessage, fake: Fake, known: FindCredent
   const nth = fake.refusals.findIndex(([, , action = call.action]) => action === call.action)
   const [refused] = nth < 0 ? [] : fake.refusals.splice(nth, 1)
   if (refused) return refusal(call, refused[0], refused[1], `refused as ${refused[1]}`)
+  const strange = strangeAnswerTo(call, fake)
+  if (strange) return strange
   const { kind } = checkSignature(request, body, known, Date.now(), service)
   if (kind !== 'valid') return refusal(call, 403, 'SignatureDoesNotMatch', 'The signature is wrong')
   fake.calls.push(call.action)
   return isInXml(call) ? answerInXml(call, fake) : answerInJson(call, fake)
+}
+
+function strangeAnswerTo({ action }: AwsCall, { strange }: Fake): AwsAnswer | undefined {
+  const nth = strange.findIndex(one => one.action === action)
+  const [answer] = nth < 0 ? [] : strange.splice(nth, 1)
+  if (!answer) return undefined
+  return 'page' in answer ? { status: 200, body: answer.page } : { status: 200, body: '', breaksOff: true }
+}
+
+function breakOff(response: ServerResponse): void {
+  response.writeHead(200, { 'content-length': 1_000, date: new Date().toUTCString() })
+  response.write('{"beginning', () => response.destroy())
 }
 
 function callIn({ url = '/', headers }: IncomingMessage, service: string, body: string): AwsCall {
