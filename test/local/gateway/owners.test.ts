@@ -3,6 +3,8 @@ import { type Call, jsonAnswer } from '../../../local/gateway/call.ts'
 import { createLedger } from '../../../local/gateway/ledger.ts'
 import { createOwners, readTaskTables } from '../../../local/gateway/owners.ts'
 import { openStack } from '../../../local/template/stack.ts'
+import { CANVAS_TYPE } from '../../../shared/core/task/canvas-state.ts'
+import { SCHEDULE_TYPE } from '../../../shared/core/task/schedule-state.ts'
 
 const TRACE = 'Root=1-6743a5c0-0123456789abcdef01234567;Parent=0123456789abcdef;Sampled=0'
 const OTHER_TRACE = TRACE.replace('6743a5c0', '6743a5c1')
@@ -75,8 +77,8 @@ describe('a call of DynamoDB is charged to', () => {
       { TableName: 'orders', Item: key('order:1') },
       [],
     ],
-    ['the system, for a canvas', 'UpdateItem', onTasks({ Key: key('canvas:a') }), []],
-    ['the system, for a schedule', 'UpdateItem', onTasks({ Key: key('schedule:a') }), []],
+    ['the system, for a canvas', 'UpdateItem', onTasks({ Key: key(`${CANVAS_TYPE}:a`) }), []],
+    ['the system, for a schedule', 'UpdateItem', onTasks({ Key: key(`${SCHEDULE_TYPE}:a`) }), []],
     ['the type of what is counted for it', 'UpdateItem', onTasks({ Key: key('activity#mail') }), ['mail']],
     ['no type that was never seen', 'UpdateItem', onTasks({ Key: key('activity#pay') }), []],
     ['no worker whose id has a colon', 'PutItem', onTasks({ Item: key('target#mail:a') }), []],
