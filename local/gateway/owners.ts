@@ -96,11 +96,20 @@ export function createOwners(hasType: (name: string) => boolean): Owners {
 
 /** Finds the tables of the task systems of a stack. Each function of a task system has the name of its table in this variable. */
 export function readTaskTables(stack: Stack): ReadonlySet<string> {
-  const named = stack.ids('AWS::Lambda::Function').map(id => {
-    const environment = stack.read(id, 'Environment') as { Variables?: { BATON_TABLE?: unknown } } | undefined
-    return environment?.Variables?.BATON_TABLE
-  })
+  const named = stack.ids('AWS::Lambda::Function').map(id => taskTableOf(stack, id))
   return new Set(named.filter(name => typeof name === 'string'))
+}
+
+/** An environment with a value that does not exist locally names no table: its function does not run here. */
+function taskTableOf(stack: Stack, functionId: string): unknown {
+  try {
+    const environment = stack.read(functionId, 'Environment') as
+      | { Variables?: { BATON_TABLE?: unknown } }
+      | undefined
+    return environment?.Variables?.BATON_TABLE
+  } catch {
+    return undefined
+  }
 }
 
 type Transaction = {

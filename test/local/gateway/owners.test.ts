@@ -235,6 +235,7 @@ it('the tables of the task systems are those that functions name in BATON_TABLE'
   const Resources = {
     Planner: aFunction({ BATON_TABLE: { Ref: 'Parameter' } }),
     Other: aFunction({ TABLE: 'orders' }),
+    Foreign: aFunction({ BATON_TABLE: { 'Fn::ImportValue': 'of-another-stack' } }),
     Plain: { Type: 'AWS::Lambda::Function', Properties: {} },
   }
   const template = { Resources, Parameters: { Parameter: { Type: 'String', Default: TABLE } } }
