@@ -7,7 +7,7 @@ import { compile, prune } from './compile.ts'
 import { buildDashboard } from './dashboard.ts'
 import { writeManifest } from './manifest.ts'
 import { writeNotices } from './notices.ts'
-import { DIST, folderOf, PACKAGES, type Package, ROOT } from './packages.ts'
+import { folderOf, PACKAGES, type Package, ROOT } from './packages.ts'
 
 /**
  * `npm run build`: makes the packages that users install, each a complete folder below `dist/`. `npm run pack -- DIR` also puts
@@ -24,11 +24,12 @@ import { DIST, folderOf, PACKAGES, type Package, ROOT } from './packages.ts'
  */
 const { tarballs } = parseArgs({ options: { tarballs: { type: 'string' } } }).values
 
-rmSync(DIST, { recursive: true, force: true })
 for (const one of PACKAGES) await build(one)
 if (tarballs !== undefined) packInto(resolve(tarballs))
 
 async function build(one: Package): Promise<void> {
+  // Beside the packages stands the dashboard of the checkout, which a running system may serve.
+  rmSync(folderOf(one), { recursive: true, force: true })
   compile(one)
   const { inputs, outputs } = await buildBundles(one)
   writeNotices(one, [...inputs, ...(await dashboardOf(one))])

@@ -1,4 +1,4 @@
-import { globSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { globSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { type BuildOptions, build, type Metafile, stop } from 'esbuild'
 import { ROOT } from './packages.ts'
@@ -40,11 +40,31 @@ export async function freshDashboard(): Promise<string> {
   const built = modifiedAt(join(DASHBOARD, 'index.html'))
   const files = globSync(SOURCES, { cwd: ROOT })
   if (files.some(file => modifiedAt(join(ROOT, file)) > built)) {
-    await buildDashboard(DASHBOARD)
+    const fresh = `${DASHBOARD}-${process.pid}`
+    await buildDashboard(fresh)
+    putInPlace(fresh)
     // Its process keeps 100 MB of what it has parsed. The next build starts another one.
     await stop()
   }
   return DASHBOARD
+}
+
+/** Puts a whole build in the place of the one before. Another process may serve that one, or put its own there at the same time. */
+function putInPlace(fresh: string): void {
+  const old = `${fresh}-old`
+  move(DASHBOARD, old)
+  move(fresh, DASHBOARD)
+  for (const folder of [old, fresh]) rmSync(folder, { recursive: true, force: true })
+}
+
+/** Moves a folder, unless it is not there or another one stands in the place. */
+function move(from: string, to: string): void {
+  try {
+    renameSync(from, to)
+  } catch (cause) {
+    const { code = '' } = cause as NodeJS.ErrnoException
+    if (!['ENOENT', 'ENOTEMPTY', 'EEXIST'].includes(code)) throw cause
+  }
 }
 
 /** When the file was last written, in milliseconds since the epoch; 0 when there is no such file. */

@@ -6,7 +6,7 @@ import { join, resolve } from 'node:path'
 export const ROOT = resolve(import.meta.dirname, '../..')
 
 /** The folder of all built packages. */
-export const DIST = join(ROOT, 'dist')
+const DIST = join(ROOT, 'dist')
 
 export type Package = {
   /** The name on npm, and of the folder below `dist/`. */
