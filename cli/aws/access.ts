@@ -2,7 +2,7 @@ import { defaultProvider } from '@aws-sdk/credential-provider-node'
 import { loadConfig } from '@smithy/core/config'
 import { BatonError, messageOf } from '../../shared/core/errors.ts'
 import { regionOf } from '../../shared/signed-fetch/region.ts'
-import { shellWord } from '../say.ts'
+import { loginCommand } from './credential-faults.ts'
 
 /** The options by which a user names an account and a region. */
 export type AccessOptions = { readonly profile?: string; readonly region?: string }
@@ -65,13 +65,11 @@ export async function credentialsOf({ profile }: AccessOptions): Promise<LoadCre
 /** Credentials that are there at the start may end later: a login of single sign-on, or a profile that is edited. */
 function noCredentials(cause: unknown, given: string | undefined): BatonError {
   const profile = given ?? (process.env.AWS_PROFILE || undefined)
+  const login = `log in with ${loginCommand(profile)}`
   const [of, advice] =
     profile === undefined
-      ? ['', 'give --profile, log in with aws sso login, or set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY']
-      : [
-          ` of the profile ${profile}`,
-          `log in with aws sso login --profile ${shellWord(profile)}, or give another --profile`,
-        ]
+      ? ['', `give --profile, ${login}, or set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY`]
+      : [` of the profile ${profile}`, `${login}, or give another --profile`]
   return new BatonError('misconfigured', `no AWS credentials${of}: ${messageOf(cause)}; ${advice}`, { cause })
 }
 

@@ -7,7 +7,7 @@ import type { Io } from '../terminal/io.ts'
 import type { LoadCredentials } from './access.ts'
 import { credentialFaultIn, credentialTexts } from './credential-faults.ts'
 
-/** With whose credentials, and in which region, services are called. */
+/** The region and the credentials of calls. */
 export type Access = {
   readonly region: string
   readonly credentials: LoadCredentials

@@ -25,10 +25,14 @@ export function credentialFaultIn(refusal: string): CredentialFault | undefined 
 
 export type Texts = { readonly title: string; readonly detail: string }
 
+/** The command by which the user of a profile logs in. */
+export function loginCommand(profile: string | undefined): string {
+  return profile === undefined ? 'aws sso login' : `aws sso login --profile ${shellWord(profile)}`
+}
+
 /** Says what is wrong and what to do, to the user of a profile. */
 export function credentialTexts(fault: CredentialFault, profile: string | undefined): Texts {
-  const login = profile === undefined ? 'aws sso login' : `aws sso login --profile ${shellWord(profile)}`
-  const renewal = `get new ones, for example with ${login}`
+  const renewal = `get new ones, for example with ${loginCommand(profile)}`
   switch (fault) {
     case 'expired':
       return {

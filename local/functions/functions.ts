@@ -18,7 +18,7 @@ import {
   type LocalFunction,
 } from './local-function.ts'
 import type { InvocationResult } from './sandbox.ts'
-import { type Definition, isSameFunction, readFunction } from './spec.ts'
+import { type Definition, isSameFunction, readFunction, readServiceTokens } from './spec.ts'
 
 export type Functions = {
   all(): LocalFunction[]
@@ -83,11 +83,13 @@ function nextFunctions({ stack, assembly, setting, functions, leave }: Registry)
   const definitions = new Map<string, Definition>()
   /** Functions that custom resources call, when the present deployment has none that is the same. */
   const called = new Map<string, DeployedFunction>()
+  let serviceTokens: ReadonlySet<unknown> | undefined
 
   function definitionOf(logicalId: string): Definition {
     const known = definitions.get(logicalId)
     if (known) return known
-    const read = readFunction(stack, assembly, logicalId, setting)
+    serviceTokens ??= readServiceTokens(stack)
+    const read = readFunction(stack, assembly, logicalId, { ...setting, serviceTokens })
     definitions.set(logicalId, read)
     return read
   }

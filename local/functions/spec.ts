@@ -35,6 +35,8 @@ export type Definition = Omit<FunctionSpec, 'inspectPort'> & {
 
 type Setting = {
   readonly maxSandboxes: number
+  /** The ARNs of the functions that custom resources call. */
+  readonly serviceTokens: ReadonlySet<unknown>
   /** Variables of all functions. They override the template's own. */
   readonly environment: Readonly<Record<string, string>>
 }
@@ -64,11 +66,16 @@ export function readFunction(
     maxProcesses: maxProcessesOf(stack, logicalId, setting.maxSandboxes),
     retryDelaysMs: ASYNC_RETRY_DELAYS_MS.slice(0, asyncRetriesOf(stack, name)),
     mayLoop: stack.read(logicalId, 'RecursiveLoop') === 'Allow',
-    servesDeployments: servesDeployments(stack, arn),
+    servesDeployments: setting.serviceTokens.has(arn),
     code: [resource.Properties?.Code, resource.Metadata],
     metadata: resource.Metadata ?? {},
     ...environmentOf(stack, logicalId, setting, unsupported),
   }
+}
+
+/** Reads the ARNs of the functions that the custom resources of a stack call. */
+export function readServiceTokens(stack: Stack): ReadonlySet<unknown> {
+  return new Set(stack.ids(isCustomResource).map(id => stack.read(id, 'ServiceToken')))
 }
 
 /** Whether processes of one definition may go on to serve the other. The same code may stand in another assembly. */
@@ -131,10 +138,6 @@ function endPackageScope(assemblyDir: string): void {
 function maxProcessesOf(stack: Stack, logicalId: string, wanted: number): number {
   const reserved = stack.read(logicalId, 'ReservedConcurrentExecutions') as number | undefined
   return Math.max(1, Math.min(wanted, reserved ?? wanted))
-}
-
-function servesDeployments(stack: Stack, arn: string): boolean {
-  return stack.ids(isCustomResource).some(id => stack.read(id, 'ServiceToken') === arn)
 }
 
 function asyncRetriesOf(stack: Stack, functionName: string): number | undefined {

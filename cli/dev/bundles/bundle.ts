@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import type { BuildContext, Metafile, OutputFile, Plugin } from 'esbuild'
+import type { BuildContext, BuildOptions, Metafile, OutputFile, Plugin } from 'esbuild'
 import type { BundleSpec } from '../../../infra/bundling/bundle-spec.ts'
 import { findEsbuild, inputFiles, refusalText } from '../../../infra/bundling/esbuild-parts.ts'
 import { BatonError } from '../../../shared/core/errors.ts'
@@ -100,10 +100,10 @@ function keepVersions(root: string, spec: BundleSpec) {
 
 /** `runtimeFolder` returns the folder of the executor at each build. */
 async function createContext(project: Project, spec: BundleSpec, runtimeFolder: () => string) {
-  const { context } = thriftyEsbuild(project)
+  const { context } = esbuildOf(project)
   const { entry, options, nodeModules, runtime } = spec
   const external = [...((options.external as readonly string[] | undefined) ?? []), ...nodeModules]
-  return context({
+  const settings: BuildOptions = {
     ...options,
     entryPoints: [entry],
     absWorkingDir: project.folder,
@@ -117,7 +117,8 @@ async function createContext(project: Project, spec: BundleSpec, runtimeFolder: 
     metafile: true,
     logLevel: 'silent',
     plugins: runtime === undefined ? [] : [importing(runtime, runtimeFolder)],
-  })
+  }
+  return thriftily(() => context(settings))
 }
 
 /** Leaves the executor outside of a bundle, which imports the executor's own bundle. */
@@ -144,19 +145,14 @@ function esbuildOf({ folder }: Project): typeof import('esbuild') {
 /** The share of its live memory by which esbuild's process, which is written in Go, may grow before it frees what it no longer needs. */
 const ESBUILD_GROWTH_PERCENT = '10'
 
-/** esbuild, whose process stays for as long as `baton dev` runs. The first context starts it, with the environment of that moment. */
-function thriftyEsbuild(project: Project): Pick<typeof import('esbuild'), 'context'> {
-  const { context } = esbuildOf(project)
-  return {
-    context: options => {
-      const { GOGC } = process.env
-      process.env.GOGC = GOGC ?? ESBUILD_GROWTH_PERCENT
-      try {
-        return context(options)
-      } finally {
-        if (GOGC === undefined) delete process.env.GOGC
-      }
-    },
+/** Calls esbuild so that its process keeps little memory. The first call starts the process, with the environment of that moment. */
+function thriftily<Result>(work: () => Result): Result {
+  const { GOGC } = process.env
+  process.env.GOGC = GOGC ?? ESBUILD_GROWTH_PERCENT
+  try {
+    return work()
+  } finally {
+    if (GOGC === undefined) delete process.env.GOGC
   }
 }
 
