@@ -1,7 +1,7 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { LocalSystem } from '../support/local-system/local-system.ts'
-import { chromiumPath, openBrowser, openReader, type Reader } from '../support/web/browser.ts'
+import { acting, chromiumPath, openBrowser, openReader, type Reader } from '../support/web/browser.ts'
 import { startSystemWithDashboard } from '../support/web/dashboard.ts'
 
 /** What a reader can do on the pages, and what becomes of it in the system. */
@@ -14,8 +14,7 @@ let reader: Reader
 let page: Page
 
 const open = (id: string) => page.goto(`/tasks/${encodeURIComponent(id)}`)
-const press = (name: string) => page.getByRole('button', { name, exact: true }).first().click()
-const told = (text: string) => page.locator('.toasts').getByText(text).first().waitFor()
+const { press, told } = acting(() => page)
 const statusOf = async (id: string) => (await system.call('GET', `/v1/tasks/${id}`)).body.status
 
 describe.skipIf(chromiumPath === undefined)('a reader', () => {

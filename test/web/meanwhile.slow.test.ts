@@ -1,7 +1,7 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { LocalSystem } from '../support/local-system/local-system.ts'
-import { chromiumPath, openBrowser, openReader } from '../support/web/browser.ts'
+import { acting, chromiumPath, openBrowser, openReader } from '../support/web/browser.ts'
 import { startSystemWithDashboard } from '../support/web/dashboard.ts'
 
 /** What a reader meets when another person changes the same thing meanwhile. */
@@ -10,8 +10,7 @@ let system: LocalSystem
 let browser: Browser
 let page: Page
 
-const press = (name: string) => page.getByRole('button', { name, exact: true }).first().click()
-const told = (text: string) => page.locator('.toasts').getByText(text).first().waitFor()
+const { press, told } = acting(() => page)
 
 describe.skipIf(chromiumPath === undefined)('a reader', () => {
   beforeAll(async () => {

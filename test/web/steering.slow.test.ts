@@ -1,7 +1,7 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { LocalSystem } from '../support/local-system/local-system.ts'
-import { chromiumPath, openBrowser, openReader } from '../support/web/browser.ts'
+import { acting, chromiumPath, openBrowser, openReader } from '../support/web/browser.ts'
 import { startSystemWithDashboard } from '../support/web/dashboard.ts'
 
 /** What the pages of types and schedules show of the present load, and how a reader steers it. */
@@ -12,8 +12,7 @@ let system: LocalSystem
 let browser: Browser
 let page: Page
 
-const press = (name: string) => page.getByRole('button', { name, exact: true }).first().click()
-const told = (text: string) => page.locator('.toasts').getByText(text).first().waitFor()
+const { press, told } = acting(() => page)
 
 describe.skipIf(chromiumPath === undefined)('a reader', () => {
   beforeAll(async () => {

@@ -21,7 +21,7 @@ export function askEarly(first: readonly string[], later: readonly string[]): vo
   }
   globalThis.earlyAnswers = answers
   // The page reports a failure when it takes the answer.
-  for (const answer of globalThis.earlyAnswers.values()) answer.catch(() => {})
+  for (const answer of answers.values()) answer.catch(() => {})
 }
 
 function askOne(address: string): Promise<Response> {

@@ -56,3 +56,13 @@ export async function openReader(
   })
   return { page, complaints }
 }
+
+/** What a reader does on the page that is open at the time, and waits for. */
+export function acting(page: () => Page) {
+  return {
+    /** Presses the first button of this name. */
+    press: (name: string) => page().getByRole('button', { name, exact: true }).first().click(),
+    /** Waits until a toast has this text. */
+    told: (text: string) => page().locator('.toasts').getByText(text).first().waitFor(),
+  }
+}
