@@ -10,8 +10,8 @@ import { Construct } from 'constructs'
 import {
   BEAT_OPERATION,
   FREED_ATTRIBUTE,
-  FREED_NO_WAITERS,
   HEAD_SORT_KEY,
+  LINE_SORT_KEYS,
   NOTED_ATTRIBUTE,
   OPERATION_ATTRIBUTE,
   PERMITS_SORT_KEY,
@@ -94,20 +94,20 @@ const joinedOrLeftWorkers = FilterCriteria.filter({
   dynamodb: { Keys: { [PRIMARY_KEY.partition]: { S: FilterRule.isEqual(WORKERS_PARTITION) } } },
 })
 
-/** Matches permits that were given back while tasks wait for one. A permit that is taken does not match. */
+/** Matches permits that were given back. A permit that is taken does not match. */
 const freedPermits = FilterCriteria.filter({
   eventName: FilterRule.isEqual('MODIFY'),
   dynamodb: {
     Keys: { [PRIMARY_KEY.sort]: { S: FilterRule.isEqual(PERMITS_SORT_KEY) } },
-    NewImage: { [FREED_ATTRIBUTE]: { N: FilterRule.notEquals(String(FREED_NO_WAITERS)) } },
+    NewImage: { [FREED_ATTRIBUTE]: { N: FilterRule.exists() } },
   },
 })
 
-/** Matches limits at which a task's wait has just been recorded. */
+/** Matches lines that have just been noted. */
 const recordedWaits = FilterCriteria.filter({
-  eventName: FilterRule.isEqual('MODIFY'),
+  eventName: FilterRule.or('INSERT', 'MODIFY'),
   dynamodb: {
-    Keys: { [PRIMARY_KEY.sort]: { S: FilterRule.isEqual(PERMITS_SORT_KEY) } },
+    Keys: { [PRIMARY_KEY.sort]: { S: FilterRule.or(...Object.values(LINE_SORT_KEYS)) } },
     NewImage: { [NOTED_ATTRIBUTE]: { N: FilterRule.exists() } },
   },
 })

@@ -9,7 +9,7 @@ import {
   ALL_SLOTS,
   countPartitions,
   DEFINITIONS,
-  limitPlaces,
+  permitPartitions,
   MARKER_CURSORS,
   MARKERS,
   OWNERS,
@@ -52,14 +52,13 @@ export function grantTableToWorker(grantee: Grantee, parts: Reachable, serving: 
   const taskTypes = () =>
     isAny ? parts.reach.withFlows('any') : [...parts.reach.withFlows(types), ...others]
   const placeTypes = () => parts.reach.withSteps(taskTypes())
-  const ownPlaceTypes = () => parts.reach.withSteps(parts.reach.withFlows(isAny ? 'any' : types))
   onPartitions(grantee, parts, ['GetItem', 'BatchGetItem', 'PutItem', 'UpdateItem'], () => [
     ...taskPartitions(taskTypes()),
     ...countPartitions(placeTypes()),
   ])
   // A worker reads a canvas's tree for the results that the canvas hands on.
   onPartitions(grantee, parts, ['GetItem'], () => taskPartitions(['canvas']))
-  onIndexes(grantee, parts, ['place'], () => [...readyPlaces(placeTypes()), ...limitPlaces(ownPlaceTypes())])
+  onIndexes(grantee, parts, ['place'], () => readyPlaces(placeTypes()))
   openTypes(grantee, parts)
   if (isAny) denyCanvasWrites(grantee, parts)
   if (serving.isRegistered) openRegistry(grantee, parts)
@@ -76,8 +75,12 @@ export function grantTableToPublisher(grantee: Grantee, parts: Reachable, types:
     ...taskPartitions(taskTypes()),
     ...turnPartitions(placeTypes()),
   ])
-  // Why a task waits follows from slots and workers. A task shows what a canvas hands on to it.
-  onPartitions(grantee, parts, ['GetItem'], () => [ALL_SLOTS, ...taskPartitions(['canvas'])])
+  // Why a task waits follows from slots, permits and workers. A task shows what a canvas hands on to it.
+  onPartitions(grantee, parts, ['GetItem'], () => [
+    ALL_SLOTS,
+    ...permitPartitions(placeTypes()),
+    ...taskPartitions(['canvas']),
+  ])
   onPartitions(grantee, parts, ['Query'], () => [REGISTRY])
   onIndexes(grantee, parts, ['place', 'view'], () => [
     ...readyPlaces(placeTypes()),

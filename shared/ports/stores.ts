@@ -11,6 +11,7 @@ import type { LostMessage } from '../core/dead-letters/lost-message.ts'
 import type { FailureCount } from '../core/failures/failures.ts'
 import type { Json } from '../core/json.ts'
 import type { HeldPermits, Holder } from '../core/limits/held-permits.ts'
+import type { Line, LineNote, StoredLineNote } from '../core/limits/line.ts'
 import type { SlotLog, StoredSlotLog } from '../core/limits/slots.ts'
 import type { LookRecord } from '../core/plan/look-chain.ts'
 import type { Head } from '../core/task/head.ts'
@@ -132,8 +133,6 @@ export type LimitStore = {
     seen: StoredSlotLog,
     expiresAt: number,
   ): Promise<StoredSlotLog | undefined>
-  /** Books `count` more slots ahead of the log. Returns the sum; undefined when the log has another version. */
-  countSlots(limit: string, version: number, count: number, expiresAt: number): Promise<number | undefined>
   /**
    * Records a permit holder if fewer than `max` hold one. Undefined when recorded, also by an earlier call; otherwise the present
    * holders.
@@ -141,29 +140,29 @@ export type LimitStore = {
   acquire(limit: string, holder: Holder, max: number): Promise<HeldPermits | undefined>
   /**
    * Removes a permit holder and returns the holders that are left. With `since`, it removes only a holder that was recorded at
-   * that time. Without `since`, the table's stream reports the freed permit to the planner, if a note says that tasks wait.
+   * that time. Without `since`, the table's stream reports the freed permit to the planner.
    */
   release(limit: string, holder: string, since?: number): Promise<HeldPermits>
   /** Records `now` as the time of a holder. False when the holder is not recorded any more. */
   renew(limit: string, holder: string, now: number): Promise<boolean>
   /** Reads the permit holders of a limit. Strongly consistent. */
   permits(limit: string): Promise<HeldPermits>
+  /** Reads the note of a line. Strongly consistent. */
+  line(line: Line): Promise<StoredLineNote>
   /**
-   * Notes that a task waits for a permit. Undefined when noted; the table's stream then reports the note to the planner.
-   * Otherwise the stored holders and note, which show why not: fewer than `max` hold a permit, or the stored note is later than
-   * `staleAt`.
+   * Replaces the note that was `seen`. Undefined when it was replaced; otherwise the stored note. With `isNoted`, the table's stream
+   * reports to the planner that tasks wait.
    */
-  noteWaiting(
-    limit: string,
-    now: number,
-    unless: { readonly max: number; readonly staleAt: number },
-  ): Promise<HeldPermits | undefined>
-  /**
-   * Renews the note that tasks wait, whether or not a permit is free. False when the stored note is not the one that was `seen`.
-   */
-  renewWaiting(limit: string, now: number, seen: number | undefined): Promise<boolean>
-  /** Removes the note that tasks wait, if its time is still `since`. */
-  clearWaiting(limit: string, since: number): Promise<void>
+  putLine(
+    line: Line,
+    note: LineNote,
+    seen: StoredLineNote,
+    report?: { readonly isNoted: boolean },
+  ): Promise<StoredLineNote | undefined>
+  /** Removes the note that was `seen`. */
+  endLine(line: Line, seen: StoredLineNote): Promise<void>
+  /** Up to `most` lines whose next look should have come some 15 s before this time, or earlier. Eventually consistent. */
+  overdueLines(before: number, most: number): Promise<Line[]>
 }
 
 /** The last turn reserved for a tenant in a line, and the front at which it joined the line. */

@@ -1,6 +1,6 @@
 /**
- * A job works on all tasks of a type, page by page. It sends them again after a pause, sorts them anew, checks
- * them against new limits, or purges them. A job runs in a function of its own and continues in a new message
+ * A job works on all tasks of a type, page by page. It sends them again after a pause, sorts them anew, looks at the
+ * lines of changed limits, or purges them. A job runs in a function of its own and continues in a new message
  * when its time is over. Each step may be repeated without harm.
  *
  * This file works on every kind of job, and `types/start-job.ts` starts one. `start-purge.ts` begins a purge,
@@ -9,7 +9,7 @@
  */
 
 import type { Decision } from '../../core/change/change.ts'
-import { endWait, reorder } from '../../core/limits/wait.ts'
+import { reorder } from '../../core/limits/wait.ts'
 import { purge } from '../../core/operate/purge.ts'
 import { viewPartition } from '../../core/place/place-names.ts'
 import type { Task } from '../../core/task/task.ts'
@@ -20,6 +20,7 @@ import { isolateEach } from '../kernel/isolate-faults.ts'
 import { ofSameBirth, transact } from '../kernel/kernel.ts'
 import { readTask, readTasksInOrder } from '../kernel/read-heads.ts'
 import type { System } from '../kernel/system.ts'
+import { lookAtLines } from '../limits/line.ts'
 import { deleteLastingBodies } from '../operate/delete-lasting-bodies.ts'
 import { sendMessages } from '../plan/plan.ts'
 import { publishTaskCallbacks } from '../plan/publish-callbacks.ts'
@@ -81,7 +82,7 @@ async function workOnPage(system: System, { type, job }: JobLook, tasks: readonl
     case 'resume':
       return sendAgain(system, tasks)
     case 'relimit':
-      return changeEach(system, tasks, task => endWait(task, system.clock.now()))
+      return throwIfUnsent(lookAtLines(system, tasks.flatMap(({ wait }) => wait ?? [])), job)
     case 'reorder':
       return reorderTasks(system, type, tasks)
     case 'purge':

@@ -1,4 +1,4 @@
-import { decideWithoutPermit, FRESH_HOLDER_MS, WAIT_NOTE_LIFE_MS } from '../../core/limits/held-permits.ts'
+import { FRESH_HOLDER_MS, isBeingClaimed } from '../../core/limits/held-permits.ts'
 import type { NamedLimit } from '../../core/limits/limits.ts'
 import { type Head, isTask } from '../../core/task/head.ts'
 import { liveRuns, type Task } from '../../core/task/task.ts'
@@ -8,7 +8,6 @@ import { isWithin, type Moment, momentOf } from '../kernel/moment.ts'
 import type { ChangeHook, System } from '../kernel/system.ts'
 
 const HOLDER_CHARACTERS = 10
-const ROUNDS_MAX = 20
 
 /** A permit of each limit, recorded at `since` or later; or the limit that has no free permit, and why. */
 export type Acquired =
@@ -18,7 +17,7 @@ export type Acquired =
 /**
  * Why a limit gives no permit.
  *
- * - `used-up`        all permits are held, and the limit's item notes that a task waits for one
+ * - `used-up`        all permits are held
  * - `being-claimed`  all permits are held, one of them for a run of the same task that is about to begin
  */
 type Unavailable = 'used-up' | 'being-claimed'
@@ -53,23 +52,10 @@ async function acquire(
   { holder }: Permit,
   { name, limit }: NamedLimit<ConcurrencyLimit>,
 ): Promise<Unavailable | undefined> {
-  for (let round = 0; round < ROUNDS_MAX; round++) {
-    const now = system.clock.now()
-    const current = await system.limits.acquire(name, { holder, taskId: task.id, since: now }, limit.max)
-    if (!current) return undefined
-    const decided = decideWithoutPermit(task, current, now)
-    if (decided !== 'note-wait') return decided === 'leave' ? 'being-claimed' : 'used-up'
-    const seen = await system.limits.noteWaiting(name, now, {
-      max: limit.max,
-      staleAt: now - WAIT_NOTE_LIFE_MS,
-    })
-    // This process wrote the note. The planner begins the looks at the limit when the stream shows it the note.
-    if (!seen) return 'used-up'
-    // Another process wrote the note.
-    if (seen.holders.length >= limit.max) return 'used-up'
-    // A permit was released meanwhile. The next round takes it.
-  }
-  return 'used-up'
+  const now = system.clock.now()
+  const held = await system.limits.acquire(name, { holder, taskId: task.id, since: now }, limit.max)
+  if (!held) return undefined
+  return isBeingClaimed(task, held, now) ? 'being-claimed' : 'used-up'
 }
 
 /**

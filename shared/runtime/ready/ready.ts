@@ -4,11 +4,10 @@
  */
 
 import { tenantOf } from '../../core/fair/fair.ts'
-import { limitName } from '../../core/limits/limits.ts'
-import { limitPlace, readyPlace } from '../../core/place/place-names.ts'
+import { readyPlace } from '../../core/place/place-names.ts'
 import { workOf } from '../../core/task/piece.ts'
 import type { Task } from '../../core/task/task.ts'
-import { isLimitedForAll, orderingOf, shardNumbers, type TaskType } from '../../core/types/task-type.ts'
+import { orderingOf, shardNumbers, type TaskType } from '../../core/types/task-type.ts'
 import type { Chance } from '../../ports/machine.ts'
 import { readTasksInOrder } from '../kernel/read-heads.ts'
 import type { System } from '../kernel/system.ts'
@@ -65,17 +64,9 @@ type Line = AsyncGenerator<MergedEntry, void, undefined>
 
 /** The ready tasks of one type, in its order. In a fair type that is the order of the tenants' turns. */
 function lineOf({ tasks }: System, type: TaskType, pageSize: number): Line {
-  const places = [...shardNumbers(type).map(shard => readyPlace(type.type, shard)), ...waitingPlaces(type)]
+  const places = shardNumbers(type).map(shard => readyPlace(type.type, shard))
   const ranges = places.map(partition => ({ index: 'place' as const, partition }))
   return mergeRanges(tasks, ranges, { pageSize })
-}
-
-/**
- * The place of a limit that counts all of the type's tasks. Its waiting tasks are claimed in order, once a permit is
- * free.
- */
-function waitingPlaces(type: TaskType): string[] {
-  return isLimitedForAll(type) ? [limitPlace(limitName(type.type, undefined))] : []
 }
 
 async function* alternating(lines: readonly Line[]): Line {
@@ -98,9 +89,9 @@ async function* distinct(
   }
 }
 
-/** Whether a dispatch of the task is a ticket, by the type's present configuration. */
+/** Whether a dispatch of the task is a ticket, by the type's present configuration. A task in the line of a limit is claimed itself. */
 export function isTicket(named: Task, type: TaskType | undefined): boolean {
-  if (named.options.workerIds.length > 0) return false
+  if (named.wait || named.options.workerIds.length > 0) return false
   if (tenantOf(named) !== undefined) return true
   return type !== undefined && (type.isFair === true || orderingOf(type) !== 'arrival')
 }

@@ -1,10 +1,10 @@
 import { LOOK_SLACK_MS, MESSAGE_LIFE_MS } from '../../core/bounds.ts'
-import { startsAt } from '../../core/place/place.ts'
 import { plan } from '../../core/plan/plan.ts'
 import { workOf } from '../../core/task/piece.ts'
 import type { Task } from '../../core/task/task.ts'
 import { isolateEach } from '../kernel/isolate-faults.ts'
 import type { PlanningSystem } from '../kernel/system.ts'
+import { isBehindLine } from '../limits/line.ts'
 import type { StateReader } from '../types/serving-states.ts'
 import { tasksWithoutMarkers } from '../worker/targets.ts'
 import type { SweepCandidate } from './sweep-passes.ts'
@@ -48,8 +48,10 @@ export async function lostTasks(
       const { backlog, handlerSince } = await stateOf(type, kind)
       // A pause drops dispatches, and its end sends them again.
       const isPaused = paused.has(type) || paused.has(task.type)
+      // Looks at the line of a limit send the tickets of the tasks behind it.
+      const isDispatched = !isPaused && !(await isBehindLine(system, task))
       const state = {
-        backlog: isPaused ? undefined : backlog,
+        backlog: isDispatched ? backlog : undefined,
         waitingSince: Math.max(handlerSince, sweptSince),
         unreadMs: now - unreadSince,
         readOnceMs: now - readOnceSince,
@@ -84,8 +86,8 @@ function isLost(
   const { dispatchAt, lookAt, publishesCallbacks } = plan(task, now)
   if (publishesCallbacks) return true
   if (lookAt !== undefined && lookAt + LOOK_SLACK_MS < now - GRACE_MS) return true
-  if (dispatchAt === undefined || startsAt(task) > now - GRACE_MS || backlog === undefined) return false
-  const age = now - Math.max(startsAt(task), task.updatedAt, waitingSince)
+  if (dispatchAt === undefined || task.dueAt > now - GRACE_MS || backlog === undefined) return false
+  const age = now - Math.max(task.dueAt, task.updatedAt, waitingSince)
   if (age > MESSAGE_LIFE_MS) return true
   if (backlog === 0) return age <= readOnceMs || chance < Math.max(RESEND_SHARE_MIN, RESEND_CERTAIN_MS / age)
   // A pass that read the task before this age left it waiting.

@@ -1,9 +1,10 @@
 import type { TaskType } from '../../core/types/task-type.ts'
 import type { System } from '../kernel/system.ts'
+import { lookAtLines } from '../limits/line.ts'
 import { NOTHING_SWEPT, type SweepReport, sweepEach } from '../repair/repair.ts'
 import { type ChangedType, changeType } from './change-type.ts'
 import { flowsWithStepsOf } from './pause-type.ts'
-import { startJob } from './start-job.ts'
+import { startJob, throwIfUnsent } from './start-job.ts'
 import { forgetType, PAUSE_ACK_MS } from './type-cache.ts'
 
 type Jobs = Pick<System, 'types' | 'messages' | 'clock'>
@@ -18,8 +19,8 @@ const SECOND_PASS_S = 5
 
 /**
  * Starts the jobs that apply changed limits and a changed order to tasks that wait already. When this returns,
- * every claim obeys the changed limits; a changed order reaches every process within a second. The jobs let tasks
- * that wait for a limit ask again, and sort anew those that wait in another order. Steps of flows keep the order
+ * every claim obeys the changed limits; a changed order reaches every process within a second. The jobs look at the
+ * lines of the changed limits, and sort anew the tasks that wait in another order. Steps of flows keep the order
  * with which they were published. What is not done here stays listed in the type: the next change of the
  * configuration applies it, or the sweeper does.
  */
@@ -53,6 +54,8 @@ async function apply(system: Jobs, type: TaskType): Promise<void> {
   const { unapplied = [] } = type
   if (unapplied.length === 0) return
   if (unapplied.includes('relimit')) {
+    const lines = (['slot', 'permit'] as const).map(kind => ({ kind, limit: type.type }))
+    await throwIfUnsent(lookAtLines(system, lines), { kind: 'relimit' })
     for (const one of [type, ...(await flowsWithStepsOf(system, type.type))]) {
       await startJob(system, one, { kind: 'relimit' })
     }

@@ -9,14 +9,14 @@
  * - for a task in a queue, the messages there (SQS) and the oldest open task: half a unit for each of up to 4 partitions
  * - for a task that is taken in order, up to 100 tasks before it: at most 1 unit for each of up to 4 partitions
  * - for a run without success, its record: at most 3
- * - for a limit, its permits or slots: 1 for each 4 KB
+ * - for a limit, its permits or slots: 1 for each 4 KB, and up to 100 tasks before it in the line
  *
  * Larger heads, and limits with hundreds of holders, cost as many units more as they have 4 KB more.
  */
 
 import { canMissMessage, isMissing, type LostMessage } from '../../core/dead-letters/lost-message.ts'
-import { nextSlot } from '../../core/limits/slots.ts'
 import { isGone } from '../../core/publish/publish.ts'
+import { defined } from '../../core/defined.ts'
 import { statusOf } from '../../core/status/status.ts'
 import { isTask } from '../../core/task/head.ts'
 import type { Status } from '../../core/task/lifecycle.ts'
@@ -28,9 +28,8 @@ import type { Explained, WhyFacts, WhyPaths } from '../../core/why/facts.ts'
 import { lastRunOf, readyReason, type TaskReason, whyReasonOf } from '../../core/why/why.ts'
 import { readHead } from '../kernel/read-heads.ts'
 import type { DiagnosticSystem, System } from '../kernel/system.ts'
-import { limitRulesOf } from '../limits/limit-rules.ts'
 import { readServed, type StatusReaders } from '../read/describe-task.ts'
-import { type QueueFacts, readQueue } from './read-queue.ts'
+import { type QueueFacts, readQueue, tasksBefore } from './read-queue.ts'
 
 export type WhyDescription = Explained & {
   readonly id: string
@@ -101,12 +100,15 @@ async function factsOf(
   readers: StatusReaders,
   { reason, queue, lostMessage, ...known }: Judged,
 ): Promise<WhyFacts> {
-  const { task, now } = known
-  const [liveWorkers, lastRun, permits, nextStart] = await Promise.all([
+  const { task } = known
+  const isByLimit = reason === 'rate-limit' || reason === 'concurrency-limit'
+  const holding = isByLimit ? await readers.limitHolding(task) : undefined
+  const limit = isByLimit ? (task.wait?.limit ?? holding?.limit) : undefined
+  const [liveWorkers, lastRun, permits, before] = await Promise.all([
     NAMES_WORKERS.includes(reason) ? readers.liveWorkers() : [],
     SHOWS_RUN.includes(reason) ? lastRecord(system, task) : undefined,
-    reason === 'concurrency-limit' && task.wait ? system.limits.permits(task.wait.limit) : undefined,
-    reason === 'rate-limit' && task.wait?.kind !== 'slot' ? nextStartAt(system, task, now) : undefined,
+    reason === 'concurrency-limit' && limit !== undefined ? system.limits.permits(limit) : undefined,
+    isByLimit && task.place ? tasksBefore(system, task, known.types) : undefined,
   ])
   return {
     ...known,
@@ -115,7 +117,8 @@ async function factsOf(
     ...(lostMessage && { lostMessage }),
     ...(lastRun && { lastRun }),
     ...(permits && { permits }),
-    ...(nextStart !== undefined && { nextStartAt: nextStart }),
+    ...defined({ limit, before }),
+    ...(holding?.limit === limit && defined({ nextStartAt: holding?.until })),
   }
 }
 
@@ -128,14 +131,4 @@ async function lastRecord({ tasks }: System, task: Task) {
   if (last === undefined || last.state === 'succeeded') return undefined
   const [record = last] = await tasks.runRecords(task.id, task.born, 1)
   return record.fence === last.fence ? record : last
-}
-
-/** The earliest time at which the rate limits of its types allow a start of a task that reserves no slot. */
-async function nextStartAt(system: System, task: Task, now: number): Promise<number> {
-  const { rates } = await limitRulesOf(system, task)
-  const starts = rates.map(async ({ name, limit }) => {
-    const { log } = await system.limits.slots(name)
-    return nextSlot(log, limit, now)
-  })
-  return Math.max(now, ...(await Promise.all(starts)))
 }

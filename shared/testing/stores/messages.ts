@@ -1,4 +1,4 @@
-import type { LimitLook } from '../../core/limits/held-permits.ts'
+import type { LimitLook } from '../../core/limits/line.ts'
 import type { JobLook } from '../../core/types/type-job.ts'
 import type { CanvasLook, Dispatch, FarTimers, Look, Messages, MinuteLook } from '../../ports/messages.ts'
 

@@ -1,5 +1,5 @@
 import { MINUTE_LEAD_MS } from '../../core/bounds.ts'
-import type { LimitChange } from '../../core/limits/held-permits.ts'
+import type { LimitChange } from '../../core/limits/line.ts'
 import type { Head } from '../../core/task/head.ts'
 import { workOf } from '../../core/task/piece.ts'
 import { servingType } from '../../core/types/task-type.ts'

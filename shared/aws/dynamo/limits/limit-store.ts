@@ -1,24 +1,35 @@
-import { type DynamoDBDocumentClient, GetCommand, PutCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb'
-import type { HeldPermits } from '../../../core/limits/held-permits.ts'
+import {
+  DeleteCommand,
+  type DynamoDBDocumentClient,
+  GetCommand,
+  PutCommand,
+  type PutCommandInput,
+  QueryCommand,
+  UpdateCommand,
+} from '@aws-sdk/lib-dynamodb'
 import type { LimitStore } from '../../../ports/stores.ts'
 import { WRITE_ID_ATTRIBUTE } from '../head/head-requests.ts'
+import { LINE_SHARDS } from '../keys.ts'
 import { answerOf, conditional } from '../sending.ts'
+import type { Item } from '../stored-form.ts'
 import {
   acquirePermit,
-  clearWaiting,
-  countSlots,
+  deleteLine,
+  getLine,
   getPermits,
   getSlots,
-  noteWaiting,
+  lineFromItem,
+  lineOfKey,
   permitsFromItem,
+  putLine,
   putSlots,
+  queryLines,
   releasePermit,
   renewPermit,
-  renewWaiting,
   slotsFromItem,
 } from './limit-requests.ts'
 
-/** Stores slots and permits in a DynamoDB table with the keys of `keys.ts`. */
+/** Stores slots, permits and the notes of lines in a DynamoDB table with the keys of `keys.ts`. */
 export function createLimitStore(
   documents: DynamoDBDocumentClient,
   { table, newWriteId }: { readonly table: string; readonly newWriteId: () => string },
@@ -27,21 +38,34 @@ export function createLimitStore(
     (await answerOf(documents.send(new GetCommand(request)))).Item
   const update = (request: ReturnType<typeof releasePermit>) =>
     conditional(documents.send(new UpdateCommand(request)))
+  /** What is stored instead, when a put is refused. A put that is repeated after a lost answer recognises itself by its write id. */
+  const refusing = async <Stored>(
+    request: PutCommandInput,
+    writeId: string,
+    decode: (item: Item | undefined) => Stored,
+  ): Promise<Stored | undefined> => {
+    const written = await conditional(documents.send(new PutCommand(request)))
+    const isWritten = !('refusedBy' in written) || written.refusedBy?.[WRITE_ID_ATTRIBUTE] === writeId
+    return isWritten ? undefined : decode(written.refusedBy)
+  }
   return {
     slots: async limit => slotsFromItem(await read(getSlots(table, limit))),
-    putSlots: async (limit, log, seen, expiresAt) => {
+    putSlots: async (limit, log, { version }, expiresAt) => {
       const writeId = newWriteId()
-      const request = putSlots(table, limit, log, { seen, expiresAt, writeId })
-      const written = await conditional(documents.send(new PutCommand(request)))
-      if (!('refusedBy' in written)) return undefined
-      // A write that is repeated after a lost answer recognises itself by its write id. Equal slots would prove nothing.
-      return written.refusedBy?.[WRITE_ID_ATTRIBUTE] === writeId
-        ? undefined
-        : slotsFromItem(written.refusedBy)
+      return refusing(putSlots(table, limit, log, { version, writeId, expiresAt }), writeId, slotsFromItem)
     },
-    countSlots: async (limit, version, count, expiresAt) => {
-      const written = await update(countSlots(table, limit, version, { count, expiresAt }))
-      return 'refusedBy' in written ? undefined : (written.answer.Attributes?.more as number)
+    line: async line => lineFromItem(await read(getLine(table, line))),
+    putLine: async (line, note, { version }, { isNoted } = { isNoted: false }) => {
+      const writeId = newWriteId()
+      return refusing(putLine(table, line, note, { version, writeId, isNoted }), writeId, lineFromItem)
+    },
+    endLine: async (line, { version }) => {
+      await conditional(documents.send(new DeleteCommand(deleteLine(table, line, version))), answerOf)
+    },
+    overdueLines: async (before, most) => {
+      const shards = Array.from({ length: LINE_SHARDS }, (_, shard) => queryLines(table, shard, before, most))
+      const pages = await Promise.all(shards.map(query => answerOf(documents.send(new QueryCommand(query)))))
+      return pages.flatMap(({ Items = [] }) => Items.map(lineOfKey)).slice(0, most)
     },
     acquire: async (limit, holder, max) => {
       const written = await update(acquirePermit(table, limit, holder, max))
@@ -56,24 +80,5 @@ export function createLimitStore(
     renew: async (limit, holder, now) =>
       !('refusedBy' in (await update(renewPermit(table, limit, holder, now)))),
     permits: async limit => permitsFromItem(await read(getPermits(table, limit))),
-    noteWaiting: async (limit, now, most) => {
-      const found = refusingPermits(await update(noteWaiting(table, limit, now, most)))
-      return found?.waitNotedAt === now ? undefined : found
-    },
-    renewWaiting: async (limit, now, seen) => {
-      const found = refusingPermits(await update(renewWaiting(table, limit, now, seen)))
-      return !found || found.waitNotedAt === now
-    },
-    clearWaiting: async (limit, since) => {
-      await update(clearWaiting(table, limit, since))
-    },
   }
-}
-
-/**
- * The stored permits, when they refused a note; undefined when the note was written. A repeated write finds its own note, of the
- * time `now`.
- */
-function refusingPermits(written: Awaited<ReturnType<typeof conditional>>): HeldPermits | undefined {
-  return 'refusedBy' in written ? permitsFromItem(written.refusedBy) : undefined
 }
