@@ -47,13 +47,16 @@ export function aMemorySystem(): MemorySystem {
   const counts = new Map<MetricName, number>()
   const messages = createMemoryMessages()
   const sentAgain: MemorySystem['sentAgain'] = []
+  const limits: MemorySystem['limits'] = createMemoryLimitStore(
+    change => void planLimits({ messages, limits, clock, log: silent }, [change]),
+  )
   return {
     clock,
     chance: createSeededChance(1),
     tasks: createMemoryTaskStore(),
     types: createMemoryTypeStore(),
     canvases: createMemoryCanvasStore(),
-    limits: createMemoryLimitStore(change => void planLimits({ messages, log: silent }, [change])),
+    limits,
     turns: createMemoryTurnStore(),
     failures: createMemoryFailureStore(),
     activity: createMemoryActivityStore(),

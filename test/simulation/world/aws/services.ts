@@ -1,5 +1,5 @@
 import { WORKER_VISIBILITY_S } from '../../../../shared/core/bounds.ts'
-import type { LimitChange, LimitLook } from '../../../../shared/core/limits/held-permits.ts'
+import type { LimitChange, LimitLook } from '../../../../shared/core/limits/line.ts'
 import { workOf } from '../../../../shared/core/task/piece.ts'
 import type { TaskType } from '../../../../shared/core/types/task-type.ts'
 import type { JobLook } from '../../../../shared/core/types/type-job.ts'

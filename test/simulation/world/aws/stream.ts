@@ -1,5 +1,5 @@
 import { hash32 } from '../../../../shared/core/hash.ts'
-import type { LimitChange } from '../../../../shared/core/limits/held-permits.ts'
+import type { LimitChange } from '../../../../shared/core/limits/line.ts'
 import type { Head } from '../../../../shared/core/task/head.ts'
 import { planLimits } from '../../../../shared/runtime/limits/serve-limit-looks.ts'
 import { planChanges } from '../../../../shared/runtime/stream/stream.ts'
@@ -29,7 +29,8 @@ export function createStream(world: World, planners: Sandboxes): Stream {
   const shards = Array.from({ length: SHARDS }, (_, number) => createShard(world, planners, number))
   return {
     push: task => shards[hash32(task.id) % SHARDS]?.push({ task }),
-    pushLimit: limit => shards[hash32(limit.limit) % SHARDS]?.push({ limit }),
+    pushLimit: limit =>
+      shards[hash32(limit.kind === 'freed' ? limit.limit : limit.line.limit) % SHARDS]?.push({ limit }),
   }
 }
 

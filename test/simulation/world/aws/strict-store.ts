@@ -2,7 +2,7 @@ import { addEnds } from '../../../../shared/aws/dynamo/canvas/canvas-requests.ts
 import { putBody } from '../../../../shared/aws/dynamo/head/body-requests.ts'
 import { putHead, updateHead } from '../../../../shared/aws/dynamo/head/head-requests.ts'
 import { headItem } from '../../../../shared/aws/dynamo/head/items.ts'
-import { acquirePermit, noteWaiting, putSlots } from '../../../../shared/aws/dynamo/limits/limit-requests.ts'
+import { acquirePermit, putLine, putSlots } from '../../../../shared/aws/dynamo/limits/limit-requests.ts'
 import { putRecord } from '../../../../shared/aws/dynamo/records/record-requests.ts'
 import { putType } from '../../../../shared/aws/dynamo/types/type-requests.ts'
 import { putMarker } from '../../../../shared/aws/dynamo/worker/target-requests.ts'
@@ -93,7 +93,7 @@ function strictLimits(store: LimitStore, check: Check): LimitStore {
     ...store,
     putSlots: async (limit, log, seen, expiresAt) => {
       check(`the slots of ${limit}`, () =>
-        putSlots(TABLE, limit, log, { seen, expiresAt, writeId: WRITE_ID }),
+        putSlots(TABLE, limit, log, { version: seen.version, expiresAt, writeId: WRITE_ID }),
       )
       return store.putSlots(limit, log, seen, expiresAt)
     },
@@ -101,9 +101,10 @@ function strictLimits(store: LimitStore, check: Check): LimitStore {
       check(`a permit of ${limit}`, () => acquirePermit(TABLE, limit, holder, max))
       return store.acquire(limit, holder, max)
     },
-    noteWaiting: async (limit, now, most) => {
-      check(`a note at ${limit}`, () => noteWaiting(TABLE, limit, now, most))
-      return store.noteWaiting(limit, now, most)
+    putLine: async (line, note, seen, report = { isNoted: false }) => {
+      const write = { ...report, version: seen.version, writeId: WRITE_ID }
+      check(`the line of ${line.limit}`, () => putLine(TABLE, line, note, write))
+      return store.putLine(line, note, seen, report)
     },
   }
 }
