@@ -84,12 +84,10 @@ export function withoutSlots(log: SlotLog, rate: RateLimit, slots: readonly Slot
   return logOf(parts, rate, now, log.granted - (before - parts.length))
 }
 
-/** Slots that have begun are all kept, since they still bind after a change of the limit. Of the later slots, the last `limit` suffice. */
+/** Slots that lie ahead are all kept, since each may be given back. */
 function logOf(parts: readonly number[], rate: RateLimit, now: number, granted: number): SlotLog {
   const present = partOf(now, rate)
-  const binding = parts.filter(
-    (part, nth) => part + APART > present && (part <= present || nth >= parts.length - rate.limit),
-  )
+  const binding = parts.filter(part => part + APART > present)
   return { limit: rate.limit, perMs: rate.perMs, counts: countedByPart(binding), granted }
 }
 

@@ -134,8 +134,10 @@ async function frontOf(
     }
   }
   let examined = 0
-  for await (const { id } of entriesOf(system, line, type, Math.min(PAGE_ENTRIES, wanted + SPARE_ENTRIES))) {
+  let isRecorded = false
+  for await (const { id, range } of entriesOf(system, line, type, Math.min(PAGE_ENTRIES, wanted + SPARE_ENTRIES))) {
     examined += 1
+    isRecorded ||= range < shardNumbers(type).length
     if (remembered.mayBeSent(id)) unread.push(id)
     else waiting.push(id)
     if (unread.length >= Math.min(PAGE_ENTRIES, wanted - tasks.length + SPARE_ENTRIES)) await read()
@@ -144,7 +146,7 @@ async function frontOf(
   }
   if (tasks.length < wanted || waiting.length === 0) await read()
   const isSpare = tasks.length < wanted
-  const isIdle = waiting.length === 0 || (isSpare && isReadyLine(line, type))
+  const isIdle = waiting.length === 0 || (isSpare && !isRecorded)
   return { waiting, isSpare, isIdle, chosen: tasks.map(({ id }) => id), tasks }
 }
 
@@ -163,8 +165,9 @@ function entriesOf(system: System, line: Line, type: TaskType, pageSize: number)
 }
 
 /** Whether tasks may wait for the limit in the ready place of its type, where tickets lead to them. */
-function isReadyLine({ limit }: Line, { type, configuration }: TaskType): boolean {
-  return limit === type && configuration.kind !== 'http'
+function isReadyLine({ limit }: Line, type: TaskType): boolean {
+  const hasOrder = type.isFair === true || orderingOf(type) !== 'arrival'
+  return limit === type.type && hasOrder && type.configuration.kind !== 'http'
 }
 
 /** Whether the task waits in the line: by its record, or in the ready place, as tasks with tickets do. */
@@ -181,12 +184,9 @@ async function wantedNow(
   note: LineNote,
   { line, grants }: { readonly line: Line; readonly grants: Grants },
 ): Promise<number> {
-  const { configuration, isFair } = type
-  const hasOrder = isFair === true || orderingOf(type) !== 'arrival'
-  if (isReadyLine(line, type) && hasOrder && configuration.kind !== 'flow') {
-    const tickets = await messages.backlog(servingType(type.type, configuration.kind))
-    if (tickets) return 0
-  }
+  const { kind } = type.configuration
+  const hasTickets = isReadyLine(line, type) && kind !== 'flow'
+  if (hasTickets && (await messages.backlog(servingType(type.type, kind)))) return 0
   return wantedBy(note, grants, clock.now())
 }
 

@@ -56,14 +56,17 @@ export async function reserveStart(
   { kind, room }: SlotUse,
   takesPermits: boolean,
 ): Promise<SlotOutcome> {
+  const waitMs = kind === 'only-free-slot' ? 0 : SLOT_WAIT_MS_MAX
+  const waiting = { takesPermits, tries: TRIES_MAX[kind] }
+  const sleep = (time: number) => sleepUntil(system.clock, time)
+  const near = await reserveAll(system, rates, { ...waiting, waitMs, sleep })
   // Under several limits no slot far ahead is reserved: it would be lost when another limit allows no start at its time.
-  const mayStay = room !== undefined && rates.length === 1 && !takesPermits && room.enter()
-  const sleep = mayStay ? room.sleepUntil : (time: number) => sleepUntil(system.clock, time)
-  const waitMs = kind === 'only-free-slot' ? 0 : mayStay ? WORKER_WAIT_MS_MAX : SLOT_WAIT_MS_MAX
+  const mayStay = !near.ok && room !== undefined && rates.length === 1 && !takesPermits && room.enter()
+  if (!mayStay) return near
   try {
-    return await reserveAll(system, rates, { waitMs, takesPermits, sleep, tries: TRIES_MAX[kind] })
+    return await reserveAll(system, rates, { ...waiting, waitMs: WORKER_WAIT_MS_MAX, sleep: room.sleepUntil })
   } finally {
-    if (mayStay) room.leave()
+    room.leave()
   }
 }
 

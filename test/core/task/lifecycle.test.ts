@@ -115,7 +115,7 @@ const UNDO_IS_RETRIED_OVER_HTTP: Step[] = [
 
 const UNDO_WAITS_FOR_LIMITS: Step[] = [
   ...UNDO_IS_RETRIED_OVER_HTTP.slice(0, 5),
-  { do: 'throttle', inMs: 1_000 },
+  { do: 'throttle' },
   { do: 'block' },
 ]
 

@@ -9,7 +9,7 @@ import { claimTargets } from '../../../shared/runtime/claim/claim-targets.ts'
 import { transact } from '../../../shared/runtime/kernel/kernel.ts'
 import { readTask } from '../../../shared/runtime/kernel/read-heads.ts'
 import type { System } from '../../../shared/runtime/kernel/system.ts'
-import { startInSlots } from '../../../shared/runtime/limits/start.ts'
+import { reserveStart } from '../../../shared/runtime/limits/start.ts'
 import { sendMessages } from '../../../shared/runtime/plan/plan.ts'
 import { SECOND } from '../../support/tasks/a-task.ts'
 import {
@@ -214,19 +214,15 @@ describe('a slot', () => {
       step: { limit: 3, perMs: SECOND },
     }
     const rates = Object.entries(limits).map(([name, limit]) => ({ name, limit }))
-    const ownSlot = { slotUse: { kind: 'wait-for-slot' } } as const
+    const ownSlot = { kind: 'wait-for-slot' } as const
     const started: number[] = []
     for (let nth = 0; nth < 3; nth++) {
-      await timed(
-        system,
-        startInSlots(system, await stored(system, { key: `step${nth}` }), rates.slice(1), ownSlot),
-      )
+      await timed(system, reserveStart(system, rates.slice(1), ownSlot, false))
     }
 
     for (let nth = 0; nth < 12; nth++) {
-      const task = await stored(system, { key: `both${nth}` })
-      const start = await timed(system, startInSlots(system, task, rates, ownSlot))
-      if (start.kind === 'start') started.push(system.clock.now())
+      const start = await timed(system, reserveStart(system, rates, ownSlot, false))
+      if (start.ok) started.push(system.clock.now())
     }
 
     expect(started.length).toBeGreaterThan(2)

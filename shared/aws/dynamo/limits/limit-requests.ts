@@ -92,20 +92,23 @@ export function putSlots(
   { limit: startsMax, perMs, counts, granted }: SlotLog,
   write: VersionedWrite,
 ): PutCommandInput {
-  const json = JSON.stringify([startsMax, perMs, counts.flat(), granted])
+  // Parts are stored as distances, since a part has twelve digits.
+  const flat = counts.flatMap(([part, count], nth) => [part - (counts[nth - 1]?.[0] ?? 0), count])
+  const json = JSON.stringify([startsMax, perMs, flat, granted])
   return versioned(table, { ...slotsKey(limit), json }, write)
 }
 
 export function slotsFromItem(item: Item | undefined): StoredSlotLog {
   if (!item) return { log: undefined, version: 0 }
   assertKnownSchema(item)
-  // A log that an earlier version wrote counts no granted slots.
-  const [limit, perMs, flat, granted = 0] = JSON.parse(item.json as string) as [number, number, number[], number?]
-  const counts = Array.from(
-    { length: flat.length / 2 },
-    (_, nth) => [flat[2 * nth] ?? 0, flat[2 * nth + 1] ?? 0] as const,
-  )
-  return { log: { limit, perMs, counts, granted }, version: item.version as number }
+  // A log that an earlier version wrote has parts instead of distances, and counts no granted slots.
+  const [limit, perMs, flat, granted] = JSON.parse(item.json as string) as [number, number, number[], number?]
+  let part = 0
+  const counts = Array.from({ length: flat.length / 2 }, (_, nth) => {
+    part = (granted === undefined ? 0 : part) + (flat[2 * nth] ?? 0)
+    return [part, flat[2 * nth + 1] ?? 0] as const
+  })
+  return { log: { limit, perMs, counts, granted: granted ?? 0 }, version: item.version as number }
 }
 
 /** Reads the note of a line. Strongly consistent. */
