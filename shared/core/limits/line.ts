@@ -90,8 +90,8 @@ const SENT_MS_MAX = 900_000
 const REMEMBERED_MAX = 2_000
 /** A look admits at most this many tasks. */
 export const LOOK_TASKS_MAX = 2_000
-/** While no dispatch has any effect, each look sends twice as many as the last one, up to this number. */
-const TRIED_MAX = 200
+/** While workers take dispatches without any effect, each look sends twice as many as the last one, up to this number. */
+const TRIED_MAX = 1_000
 
 /** Whether a series of looks serves the line. */
 export function isServed({ lookAt }: LineNote, now: number): boolean {
@@ -143,20 +143,38 @@ export type Grants = {
   readonly granted?: number
 }
 
-/**
- * How many tasks a look admits: as many as the limit can grant, less those that were dispatched and may still take their grants. When the
- * last dispatches had no effect, it tries twice as many tasks as before, since those at the front may be tasks that no worker can claim.
- */
+/** Whether none of the tasks that the last look dispatched has left the line since, though it had time to. */
+export function hadNoEffect({ sent }: LineNote, now: number): boolean {
+  const last = lastOf(sent)
+  return last.length > 0 && last.every(one => one.at + SENT_MS <= now && one.ids.length === one.count)
+}
+
+function lastOf(sent: readonly Sent[]): readonly Sent[] {
+  return sent.filter(({ at }) => at === sent.at(-1)?.at)
+}
+
+/** How many tasks a look admits: as many as the limit can grant, less those that were dispatched and may still take their grants. */
 export function wantedBy({ sent }: LineNote, { free, granted }: Grants, now: number): number {
   const recent = sent.filter(({ at }) => at + SENT_MS > now)
-  const last = sent.filter(({ at }) => at === sent.at(-1)?.at)
-  const hadNoEffect = last.length > 0 && last.every(one => one.at + SENT_MS <= now && one.ids.length === one.count)
-  if (free > 0 && hadNoEffect) {
-    return Math.max(free, Math.min(TRIED_MAX, 2 * sum(last.map(({ count }) => count))))
-  }
   const begun = granted === undefined ? 0 : Math.max(0, granted - (recent[0]?.granted ?? granted))
   const underWay = sum(recent.map(one => (granted === undefined ? one.ids.length : one.count)))
   return Math.min(LOOK_TASKS_MAX, Math.max(0, free - Math.max(0, underWay - begun)))
+}
+
+/**
+ * How many tasks a look admits after dispatches without effect. If workers have taken the messages, those at the front may be tasks that
+ * no worker can claim, so it tries twice as many as before. If messages wait in the queue, it rarely sends more.
+ */
+export function wantedAfterNoEffect(
+  { sent }: LineNote,
+  { free }: Grants,
+  now: number,
+  isQueueEmpty: boolean,
+): number {
+  const last = lastOf(sent)
+  if (free === 0) return 0
+  if (!isQueueEmpty) return last.every(({ at }) => at + SENT_MS_MAX <= now) ? free : 0
+  return Math.max(free, Math.min(TRIED_MAX, 2 * sum(last.map(({ count }) => count))))
 }
 
 /** What a look found: the waiting tasks at the front of the line, and those that it admits. */

@@ -6,6 +6,7 @@ import {
   ADMITTED_AHEAD_MS,
   type Found,
   type Grants,
+  hadNoEffect,
   type LimitChange,
   type LimitLook,
   type Line,
@@ -15,6 +16,7 @@ import {
   noteAfterLook,
   type Remembered,
   rememberedIn,
+  wantedAfterNoEffect,
   wantedBy,
 } from '../../core/limits/line.ts'
 import { freeSlots } from '../../core/limits/slots.ts'
@@ -185,9 +187,13 @@ async function wantedNow(
   { line, grants }: { readonly line: Line; readonly grants: Grants },
 ): Promise<number> {
   const { kind } = type.configuration
-  const hasTickets = isReadyLine(line, type) && kind !== 'flow'
-  if (hasTickets && (await messages.backlog(servingType(type.type, kind)))) return 0
-  return wantedBy(note, grants, clock.now())
+  const now = clock.now()
+  const isInVain = hadNoEffect(note, now)
+  // The steps of a flow have queues of their own.
+  const reads = kind !== 'flow' && (isInVain || isReadyLine(line, type))
+  const backlog = reads ? await messages.backlog(servingType(type.type, kind)) : 0
+  if (isInVain) return wantedAfterNoEffect(note, grants, now, backlog === 0)
+  return backlog ? 0 : wantedBy(note, grants, now)
 }
 
 /**

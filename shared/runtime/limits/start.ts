@@ -83,9 +83,12 @@ async function reserveAll(
   { waitMs, takesPermits, tries, sleep }: Waiting,
 ): Promise<SlotOutcome> {
   let slots: readonly ReservedSlot[] = []
+  // Missed slots are given back by the write that reserves the next ones.
+  let returned: Promise<void> | undefined
   for (let nth = 0; nth < tries; nth++) {
     for (const limited of missing(rates, slots)) {
       const slot = await reserveSlot(system, limited, { waitMs, from: lastTime(slots) })
+      await returned
       if ('notBefore' in slot) {
         await giveBackSlots(system, slots)
         return refused(limited, slot.notBefore)
@@ -99,13 +102,16 @@ async function reserveAll(
     const hasEndedEarly = until - clock.now() > SLOT_WAIT_MS_MAX
     if (usable.length === rates.length && !hasEndedEarly) return { ok: true, slots }
     const missed = hasEndedEarly ? slots : slots.filter(one => !usable.includes(one))
-    await giveBackSlots(system, missed)
+    returned = giveBackSlots(system, missed)
     const [first] = missed
-    if (hasEndedEarly && first) return refused(first.limited, first.slot.at)
+    if (hasEndedEarly && first) {
+      await returned
+      return refused(first.limited, first.slot.at)
+    }
     noteMissedSlot(system)
     slots = usable
   }
-  await giveBackSlots(system, slots)
+  await Promise.all([returned, giveBackSlots(system, slots)])
   return refused(rates[0] as NamedLimit<RateLimit>, system.clock.now())
 }
 

@@ -399,6 +399,6 @@ function refsOf(task: Task | undefined): string[] {
 }
 
 function isFoundInPlace(task: Task): boolean {
-  if (task.place && task.wait?.kind === 'permit') return true
+  if (task.place && task.wait) return true
   return workOf(task).kind === 'http' && task.place?.name.startsWith('ready#') === true
 }

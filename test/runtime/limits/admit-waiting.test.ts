@@ -16,7 +16,7 @@ import {
   lookOnce,
   storedAll,
 } from '../../support/worlds/limited-system.ts'
-import { type MemorySystem, stored } from '../../support/worlds/memory-system.ts'
+import { type MemorySystem, stored, timed } from '../../support/worlds/memory-system.ts'
 
 describe('tasks in the line of a limit', () => {
   it('are dispatched from the front without a write, and stay in the line until they are claimed', async () => {
@@ -94,6 +94,7 @@ describe('tasks in the line of a limit', () => {
     await blocked(system, await storedAll(system, 1))
     const sentAt: number[] = []
     const begunAt = system.clock.now()
+    system.messages.backlogs.set('resize', 0)
 
     for (let s = 0; s < 64; s++) {
       await lookInSeries(system)
@@ -109,6 +110,7 @@ describe('tasks in the line of a limit', () => {
     const stuck = await storedAll(system, 1_000)
     const good = await stored(system, { key: 'zz-good' })
     await blocked(system, [...stuck, good])
+    system.messages.backlogs.set('resize', 0)
     let foundAt = Number.POSITIVE_INFINITY
 
     for (let s = 0; s < 60 && foundAt > s; s += 5) {
@@ -121,6 +123,25 @@ describe('tasks in the line of a limit', () => {
   })
 })
 
+describe('a type that no worker serves for a day', () => {
+  it('gets at most a hundred messages for each task in the line of its limit', async () => {
+    const system = await aSystemWith(2)
+    await blocked(system, await storedAll(system, 20))
+    system.messages.backlogs.set('resize', 0)
+    let sent = 0
+
+    for (let minute = 0; minute < 1_440; minute++) {
+      await lookInSeries(system)
+      sent += dispatchedKeys(system).length
+      system.messages.backlogs.set('resize', sent)
+      system.messages.limitLooks.length = 0
+      await system.clock.advance(60 * SECOND)
+    }
+
+    expect(sent / 20).toBeLessThan(100)
+  })
+})
+
 describe('tasks of an ordered type that wait for a permit', () => {
   /** Runs the waker and the planner after each run. Returns the tenants whose tasks were run, in order. */
   async function ranFor(system: MemorySystem): Promise<Array<string | undefined>> {
@@ -128,7 +149,8 @@ describe('tasks of an ordered type that wait for a permit', () => {
     const ran: Array<string | undefined> = []
     const planned = [...(await readyTasks(system, [type], 100).next(100))]
     while (planned.length > 0) {
-      const { claimed } = await claimByTickets(system, type, { workerId: 'w1' }, planned.splice(0))
+      const tickets = planned.splice(0)
+      const { claimed } = await timed(system, claimByTickets(system, type, { workerId: 'w1' }, tickets))
       for (const { task, run } of claimed) {
         ran.push(task.fairnessKey)
         const word = { born: task.born, fence: run.fence, outcome: 'succeed' as const }
@@ -162,7 +184,7 @@ describe('tasks of an ordered type that wait for a permit', () => {
     const system = await aSystemWith(1, { ordering: 'priority' })
     const tasks = await storedAll(system, 40, { ordering: 'priority' })
     const type = (await system.types.get('resize')) as TaskType
-    await claimByTickets(system, type, { workerId: 'w1' }, tasks)
+    await timed(system, claimByTickets(system, type, { workerId: 'w1' }, tasks))
     const waiting = (await Promise.all(tasks.map(({ id }) => readTask(system, id)))).filter(
       task => task?.revision === 1,
     )
