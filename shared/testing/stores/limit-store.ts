@@ -1,4 +1,4 @@
-import type { HeldPermits, Holder, LimitChange } from '../../core/limits/held-permits.ts'
+import { type HeldPermits, type Holder, type LimitChange, shardOf } from '../../core/limits/held-permits.ts'
 import type { SlotLog } from '../../core/limits/slots.ts'
 import type { LimitStore } from '../../ports/stores.ts'
 import { asStored } from './heads.ts'
@@ -7,14 +7,15 @@ import { asStored } from './heads.ts'
 export function createMemoryLimitStore(report: (change: LimitChange) => void = () => undefined): LimitStore {
   const logs = new Map<string, { readonly log: SlotLog; readonly version: number }>()
   const permits = new Map<string, { readonly holders: Map<string, Holder>; waitNotedAt?: number }>()
-  const permitsOf = (limit: string) => {
-    const held = permits.get(limit) ?? { holders: new Map<string, Holder>() }
-    permits.set(limit, held)
+  const permitsOf = (limit: string, shard = 0) => {
+    const held = permits.get(`${limit} ${shard}`) ?? { holders: new Map<string, Holder>() }
+    permits.set(`${limit} ${shard}`, held)
     return held
   }
-  const shown = (limit: string): HeldPermits => {
-    const { holders, waitNotedAt } = permitsOf(limit)
-    return { holders: [...holders.values()], ...(waitNotedAt !== undefined && { waitNotedAt }) }
+  const shown = (limit: string, shards: readonly number[]): HeldPermits => {
+    const holders = shards.flatMap(shard => [...permitsOf(limit, shard).holders.values()])
+    const { waitNotedAt } = shards.includes(0) ? permitsOf(limit) : {}
+    return { holders, ...(waitNotedAt !== undefined && { waitNotedAt }) }
   }
   return {
     slots: async limit => logs.get(limit) ?? { log: undefined, version: 0 },
@@ -34,30 +35,32 @@ export function createMemoryLimitStore(report: (change: LimitChange) => void = (
       return more
     },
     acquire: async (limit, holder, max) => {
-      const { holders } = permitsOf(limit)
+      const shard = shardOf(holder.holder)
+      const { holders } = permitsOf(limit, shard)
       if (holders.has(holder.holder)) return undefined
-      if (holders.size >= max) return shown(limit)
+      if (holders.size >= max) return shown(limit, [shard])
       holders.set(holder.holder, holder)
       return undefined
     },
-    release: async (limit, holder, since) => {
-      const { holders, waitNotedAt } = permitsOf(limit)
+    release: async (limit, holder, { since, waitNotedAt } = {}) => {
+      const shard = shardOf(holder)
+      const { holders, waitNotedAt: noted = waitNotedAt } = permitsOf(limit, shard)
       const isReleased = since === undefined || holders.get(holder)?.since === since
       const isFreed = isReleased && holders.delete(holder)
-      if (isFreed && since === undefined && waitNotedAt !== undefined) report({ kind: 'freed', limit })
-      return shown(limit)
+      if (isFreed && since === undefined && noted !== undefined) report({ kind: 'freed', limit, shard })
+      return shown(limit, [shard])
     },
     renew: async (limit, holder, now) => {
-      const { holders } = permitsOf(limit)
+      const { holders } = permitsOf(limit, shardOf(holder))
       const held = holders.get(holder)
       if (held) holders.set(holder, { ...held, since: now })
       return held !== undefined
     },
-    permits: async limit => shown(limit),
+    permits: async (limit, shards) => shown(limit, shards),
     noteWaiting: async (limit, now, { max, staleAt }) => {
       const held = permitsOf(limit)
       const isNoted = held.waitNotedAt !== undefined && held.waitNotedAt > staleAt
-      if (held.holders.size < max || isNoted) return shown(limit)
+      if (held.holders.size < max || isNoted) return shown(limit, [0])
       held.waitNotedAt = now
       report({ kind: 'noted', limit, since: now })
       return undefined

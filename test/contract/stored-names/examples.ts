@@ -339,7 +339,7 @@ async function writeOthers({
   await limits.countSlots('resize', 1, 1, NOW)
   await limits.acquire('resize', holder, 1)
   await limits.release('resize', 'h')
-  await limits.release('resize', 'h', NOW)
+  await limits.release('resize', 'h', { since: NOW })
   await limits.renew('resize', 'h', NOW)
   await limits.noteWaiting('resize', NOW, { max: 1, staleAt: NOW })
   await limits.renewWaiting('resize', NOW, NOW)

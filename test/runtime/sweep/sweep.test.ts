@@ -129,7 +129,7 @@ describe('the sweeper', () => {
     const lost = await claimed(system, await stored(system))
     await system.clock.advance(5 * MINUTE)
     const permits = (limit: string) =>
-      limit === 'resize#broken' ? Promise.reject(new Error('no answer')) : system.limits.permits(limit)
+      limit === 'resize#broken' ? Promise.reject(new Error('no answer')) : system.limits.permits(limit, [0])
 
     const { failed } = await sweep({ ...system, limits: { ...system.limits, permits } })
 

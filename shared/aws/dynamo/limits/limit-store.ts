@@ -1,16 +1,18 @@
 import { type DynamoDBDocumentClient, GetCommand, PutCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb'
 import type { HeldPermits } from '../../../core/limits/held-permits.ts'
 import type { LimitStore } from '../../../ports/stores.ts'
+import { type BatchReader, readBatches } from '../batch-get.ts'
 import { WRITE_ID_ATTRIBUTE } from '../head/head-requests.ts'
 import { answerOf, conditional } from '../sending.ts'
 import {
   acquirePermit,
+  batchGetPermits,
   clearWaiting,
   countSlots,
-  getPermits,
   getSlots,
   noteWaiting,
   permitsFromItem,
+  permitsFromItems,
   putSlots,
   releasePermit,
   renewPermit,
@@ -21,8 +23,10 @@ import {
 /** Stores slots and permits in a DynamoDB table with the keys of `keys.ts`. */
 export function createLimitStore(
   documents: DynamoDBDocumentClient,
-  { table, newWriteId }: { readonly table: string; readonly newWriteId: () => string },
+  settings: Omit<BatchReader, 'documents'> & { readonly newWriteId: () => string },
 ): LimitStore {
+  const { table, newWriteId } = settings
+  const reader = { documents, ...settings }
   const read = async (request: ReturnType<typeof getSlots>) =>
     (await answerOf(documents.send(new GetCommand(request)))).Item
   const update = (request: ReturnType<typeof releasePermit>) =>
@@ -49,13 +53,14 @@ export function createLimitStore(
       const held = permitsFromItem(written.refusedBy)
       return held.holders.some(one => one.holder === holder.holder) ? undefined : held
     },
-    release: async (limit, holder, since) => {
-      const written = await update(releasePermit(table, limit, holder, since))
+    release: async (limit, holder, releasing = {}) => {
+      const written = await update(releasePermit(table, limit, holder, releasing))
       return permitsFromItem('refusedBy' in written ? written.refusedBy : written.answer.Attributes)
     },
     renew: async (limit, holder, now) =>
       !('refusedBy' in (await update(renewPermit(table, limit, holder, now)))),
-    permits: async limit => permitsFromItem(await read(getPermits(table, limit))),
+    permits: async (limit, shards) =>
+      permitsFromItems(await readBatches(reader, shards, (_, some) => batchGetPermits(table, limit, some))),
     noteWaiting: async (limit, now, most) => {
       const found = refusingPermits(await update(noteWaiting(table, limit, now, most)))
       return found?.waitNotedAt === now ? undefined : found

@@ -37,7 +37,7 @@ import { createStrictStore } from './strict-store.ts'
 import type { Table } from './table.ts'
 
 /** The content of a dispatch. */
-export type Dispatched = Pick<Delivery, 'task' | 'passedOn'> & Pick<Dispatch, 'hops'>
+export type Dispatched = Pick<Delivery, 'task' | 'passedOn'> & Pick<Dispatch, 'hops' | 'freed'>
 
 /** The services of a world, and all ports on them as one process reaches them. */
 export type Services = {
@@ -189,8 +189,8 @@ function watchedLimits({ history, timeline }: World, onLimit: (change: LimitChan
       if (!usedUp) record(limit, holder.holder, true)
       return usedUp
     },
-    release: async (limit, holder, since) => {
-      const left = await store.release(limit, holder, since)
+    release: async (limit, holder, releasing) => {
+      const left = await store.release(limit, holder, releasing)
       if (!left.holders.some(one => one.holder === holder)) record(limit, holder, false)
       return left
     },
@@ -241,10 +241,10 @@ function messagesFor(
       sendAll<Dispatch>(
         `send ${dispatches.length} dispatches`,
         dispatches,
-        ({ task, delaySeconds, passedOn = 0, hops = 0 }) => {
+        ({ task, delaySeconds, passedOn = 0, hops = 0, freed }) => {
           const { id, born, revision } = task
           history.record({ at: timeline.now(), by, what: 'dispatched', id, born, revision })
-          queueOf(workOf(task).type)?.send({ task, passedOn, hops }, delaySeconds)
+          queueOf(workOf(task).type)?.send({ task, passedOn, hops, ...(freed && { freed }) }, delaySeconds)
         },
       ),
     look: looks =>
