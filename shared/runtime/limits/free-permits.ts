@@ -17,11 +17,13 @@ import type { System } from '../kernel/system.ts'
  * permits of the shard are free; or the claim has just read that one is free. A limit of one shard needs no search.
  */
 
+/** What a process knows of a shard says for this long which shards to read first. */
 const KNOWN_MS = 1_000
+/** For this long a process writes to a shard without a read, if it knows of this many free permits there. */
+const SURE_MS = 100
+const FREE_PERMITS_MIN = 3
 /** A freed permit that a dispatch named is tried first for this long. Then the search has probably found it. */
 const HINT_MS = 10_000
-/** A shard with fewer free permits is read again before a write. Other processes may have taken them since. */
-const FREE_PERMITS_MIN = 3
 const FIRST_READ_SHARDS = 2
 const LIMITS_MAX = 1_000
 
@@ -102,22 +104,22 @@ type Room = { readonly shard: number; readonly room: number }
 
 /** The shard that is known to have the most free permits, if they are so many that a write will hardly be refused. */
 function roomiest(system: System, known: Known, max: number): number | undefined {
-  const [first] = knownRooms(system, known, max)
+  const [first] = knownRooms(system, known, max, SURE_MS)
   return first && first.room >= FREE_PERMITS_MIN ? first.shard : undefined
 }
 
 /** All shards, in the order in which they are read: first the ones known to have room, last the ones known to be full. */
 function searchOrder(system: System, known: Known, max: number): number[] {
-  const rooms = new Map(knownRooms(system, known, max).map(({ shard, room }) => [shard, room]))
+  const rooms = new Map(knownRooms(system, known, max, KNOWN_MS).map(({ shard, room }) => [shard, room]))
   return shardsOf(max)
     .map(shard => ({ shard, room: rooms.get(shard) ?? system.chance.fraction() }))
     .sort(byRoom)
     .map(({ shard }) => shard)
 }
 
-function knownRooms({ clock }: System, known: Known, max: number): Room[] {
+function knownRooms({ clock }: System, known: Known, max: number, withinMs: number): Room[] {
   return [...known.shards]
-    .filter(([, { readAt }]) => isWithin(clock, readAt, KNOWN_MS))
+    .filter(([, { readAt }]) => isWithin(clock, readAt, withinMs))
     .map(([shard]) => ({ shard, room: roomIn(known, shard, max) }))
     .sort(byRoom)
 }

@@ -134,7 +134,9 @@ describe('a concurrency limit', () => {
     await wakeTasks(system, [{ id, born, revision: 0, hops: 0, delaySeconds: 0 }])
     for (const look of system.messages.limitLooks) await serveLimitLook(system, look)
 
-    expect(system.messages.limitLooks).toEqual([{ limit: 'resize', released: 1, shards: [0], delaySeconds: 0 }])
+    expect(system.messages.limitLooks).toEqual([
+      { limit: 'resize', released: 1, shards: [0], delaySeconds: 0 },
+    ])
     expect((await head(system, third)).wait).toBeDefined()
     const letIn = await head(system, second)
     expect(plan(letIn, system.clock.now())).toEqual({ dispatchAt: system.clock.now() })
