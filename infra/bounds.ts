@@ -59,10 +59,7 @@ export const CONFIGURATION_CHARACTERS_MAX = 100_000
 export const HANDLER_TIMEOUT_S = 300
 /** A handler's function runs this much longer than its task's `timeoutMs`, so that it can record the outcome. */
 export const HANDLER_MARGIN_S = 15
-/**
- * The most types of one function. The role's policy names the queue of each twice, with at most 121 characters. A role's inline
- * policies have at most 10,240 characters, of which the table takes a quarter. Source: IAM quotas.
- */
+/** The most types of one function. With type names of 100 characters, its role needs six of the ten managed policies of a role. */
 export const GROUPED_TYPES_MAX = 30
 /** Lambda's smallest `/tmp`. Source: Lambda quotas. */
 export const STORAGE_MB_MIN = 512
@@ -194,8 +191,11 @@ export const MAPPING_CONCURRENCY_MAX = 1_000
 /** A run is aborted 3 s before its function ends. A function with a shorter timeout would leave its runs no time. */
 export const HANDLER_TIMEOUT_S_MIN = 10
 
-/**
- * The most types that one grant names. A type whose name has 20 characters takes some 500 of the 10,240 characters of a role's
- * inline policies.
- */
-export const GRANTED_TYPES_MAX = 15
+/** The most characters of all inline policies of a role, without white space. Source: IAM and STS quotas. */
+export const INLINE_CHARACTERS_MAX = 10_240
+/** The most characters of a managed policy, without white space. Source: IAM and STS quotas. */
+export const MANAGED_CHARACTERS_MAX = 6_144
+/** The most managed policies of a role by default; an account may raise it to 25. Source: IAM and STS quotas. */
+export const MANAGED_POLICIES_MAX = 10
+/** Larger grants of types to one role are managed policies. The rest of the inline policies is for logs, queues and the user. */
+export const GRANTS_INLINE_CHARACTERS_MAX = 4_000

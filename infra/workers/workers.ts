@@ -259,6 +259,7 @@ function openSystemTo(grantee: Grantee, parts: Parts, queues: readonly Queue[], 
 
 function granteeOf(definition: FargateTaskDefinition, container: ContainerDefinition): Grantee {
   return {
+    role: definition.taskRole,
     addToRolePolicy: (statement: PolicyStatement) => definition.addToTaskRolePolicy(statement),
     addEnvironment: (name, value) => container.addEnvironment(name, value),
   }
