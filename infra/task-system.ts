@@ -57,6 +57,7 @@ export class TaskSystem extends Construct {
     const table = new TaskTable(this, 'Table', settings, {
       ...(props.tableLimits && { limits: props.tableLimits }),
       ...(props.warmThroughput && { warmThroughput: props.warmThroughput }),
+      contributorInsights: props.contributorInsights ?? false,
     })
     const messages = new Messages(this, 'Messages', settings)
     const timers = new FarTimers(this, 'FarTimers', messages)
@@ -65,7 +66,7 @@ export class TaskSystem extends Construct {
     const policies = new RolePolicies(this, 'Policies')
     this.parts = { settings, table, messages, timers, events, policies, reach: new TypeReach() }
     const reserved = props.reservedConcurrency ?? {}
-    new Planner(this, 'Planner', this.parts, reserved.planner)
+    new Planner(this, 'Planner', this.parts, props.planner ?? {}, reserved.planner)
     new Waker(this, 'Waker', this.parts, reserved.waker)
     new Jobs(this, 'Jobs', this.parts, reserved.jobs)
     new Sweeper(this, 'Sweeper', this.parts, reserved.sweeper)

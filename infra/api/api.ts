@@ -154,7 +154,7 @@ export class TaskApi extends Construct {
           destination: new LogGroupLogDestination(
             new LogGroup(this, 'AccessLog', {
               retention: accessLog === true ? settings.logRetention : accessLog.retention,
-              removalPolicy: settings.removalPolicy,
+              removalPolicy: settings.logRemovalPolicy,
             }),
           ),
           format: ACCESS_LOG_FORMAT,
