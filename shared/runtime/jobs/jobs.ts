@@ -9,11 +9,10 @@
  */
 
 import type { Decision } from '../../core/change/change.ts'
-import { endWait, reorder } from '../../core/limits/wait.ts'
+import { endWait } from '../../core/limits/wait.ts'
 import { purge } from '../../core/operate/purge.ts'
 import { viewPartition } from '../../core/place/place-names.ts'
 import type { Task } from '../../core/task/task.ts'
-import { orderingOf } from '../../core/types/task-type.ts'
 import type { JobLook, PurgeJob } from '../../core/types/type-job.ts'
 import type { IndexEntry } from '../../ports/stores.ts'
 import { isolateEach } from '../kernel/isolate-faults.ts'
@@ -23,6 +22,7 @@ import type { System } from '../kernel/system.ts'
 import { deleteLastingBodies } from '../operate/delete-lasting-bodies.ts'
 import { sendMessages } from '../plan/plan.ts'
 import { publishTaskCallbacks } from '../plan/publish-callbacks.ts'
+import { followPresentTypes } from '../types/follow-types.ts'
 import { type JobRange, jobRanges, throwIfUnsent } from '../types/start-job.ts'
 import { recordPurgeProgress } from './purge-progress.ts'
 
@@ -76,25 +76,17 @@ function boundsOf({ bucket: _bucket, ...bounds }: JobRange): Pick<JobRange, 'fro
   return bounds
 }
 
-async function workOnPage(system: System, { type, job }: JobLook, tasks: readonly Task[]): Promise<void> {
+async function workOnPage(system: System, { job }: JobLook, tasks: readonly Task[]): Promise<void> {
   switch (job.kind) {
     case 'resume':
       return sendAgain(system, tasks)
     case 'relimit':
       return changeEach(system, tasks, task => endWait(task, system.clock.now()))
     case 'reorder':
-      return reorderTasks(system, type, tasks)
+      return followPresentTypes(system, tasks)
     case 'purge':
       await purgeTasks(system, job, tasks)
   }
-}
-
-/** The order is read for each page, because it may have changed again since the job was begun. */
-async function reorderTasks(system: System, name: string, tasks: readonly Task[]): Promise<void> {
-  const type = await system.types.get(name)
-  if (!type) return
-  const order = { ordering: orderingOf(type), isFair: type.isFair === true }
-  await changeEach(system, tasks, task => reorder(task, order, system.clock.now()))
 }
 
 /** Decides on each task as it is now, but never on another birth. */
