@@ -37,4 +37,6 @@ export type PurgeJob = {
   readonly askedAt: number
   /** Set on the second pass. A purge goes through all tasks twice, because an index may show a task late. */
   readonly isSecond?: true
+  /** Set once this pass has left a task in place, because an open canvas needs it. */
+  readonly hasSpared?: true
 }
