@@ -155,6 +155,7 @@ const EVERYTHING: TaskParts = {
     revision: 2,
   },
   parentId: 'resize:k0',
+  causedBy: 'a.1.s0',
   edits: 1,
   operations: [{ at: NOW, by: 'someone', what: 'patch' }],
   live: [
