@@ -79,7 +79,30 @@ describe('a deployed flow', () => {
     const type = await system.types.get('order')
     expect(type).toMatchObject({ configuration: FLOW })
     expect(type).not.toHaveProperty('handlerSince')
-    expect(type).not.toHaveProperty('servedBy')
+    expect(type?.servedBy).toBe('steps')
+  })
+
+  it('keeps its kind against a put, until it is removed from the deployment', async () => {
+    const system = aMemorySystem()
+    await registerHandlerType(system, 'resize', HANDLER)
+    await registerFlowType(system, 'order', FLOW)
+    const http = { kind: 'http', defaults: {} } as const
+
+    const refused = await putType(system, 'order', http)
+    await removeHandler(system, 'order', 'flow')
+    const accepted = await putType(system, 'order', http)
+
+    expect([refused, accepted]).toMatchObject([{ ok: false, reason: 'deployed-kind', kind: 'flow' }, { ok: true }])
+  })
+
+  it('does not take the handler with it that replaces it', async () => {
+    const system = aMemorySystem()
+    await registerFlowType(system, 'order', FLOW)
+    await registerHandlerType(system, 'order', HANDLER)
+
+    await removeHandler(system, 'order', 'flow')
+
+    expect((await system.types.get('order'))?.handlerSince).toBeDefined()
   })
 
   it('stays when the handler that the type had before is removed', async () => {
@@ -89,7 +112,7 @@ describe('a deployed flow', () => {
 
     await removeHandler(system, 'order')
 
-    expect((await system.types.get('order'))?.configuration).toEqual(FLOW)
+    expect(await system.types.get('order')).toMatchObject({ configuration: FLOW, servedBy: 'steps' })
   })
 })
 
