@@ -101,6 +101,8 @@ export type TaskType = {
    * serves the type if it has a handler.
    */
   readonly servedBy?: 'workers' | 'steps'
+  /** Set where the type is or was a flow at an earlier change. Flows that were published then may still undo their steps. */
+  readonly wasFlow?: true
   /** The version under which the deployed Lambda function claims. */
   readonly handlerVersion?: string
   /** The purges that are under way. */

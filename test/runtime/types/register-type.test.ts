@@ -1,10 +1,13 @@
 import { describe, expect, it } from 'vitest'
+import { sweep } from '../../../shared/runtime/sweep/sweep.ts'
 import {
   registerFlowType,
   registerHandlerType,
   removeHandler,
 } from '../../../shared/runtime/types/register-type.ts'
 import { putType } from '../../../shared/runtime/types/types.ts'
+import { MINUTE } from '../../support/tasks/a-task.ts'
+import { aFlowTask, failedFor } from '../../support/tasks/flow-life.ts'
 import { aMemorySystem } from '../../support/worlds/memory-system.ts'
 
 const HANDLER = { kind: 'handler', defaults: {} } as const
@@ -92,7 +95,10 @@ describe('a deployed flow', () => {
     await removeHandler(system, 'order', 'flow')
     const accepted = await putType(system, 'order', http)
 
-    expect([refused, accepted]).toMatchObject([{ ok: false, reason: 'deployed-kind', kind: 'flow' }, { ok: true }])
+    expect([refused, accepted]).toMatchObject([
+      { ok: false, reason: 'deployed-kind', kind: 'flow' },
+      { ok: true },
+    ])
   })
 
   it('does not take the handler with it that replaces it', async () => {
@@ -103,6 +109,20 @@ describe('a deployed flow', () => {
     await removeHandler(system, 'order', 'flow')
 
     expect((await system.types.get('order'))?.handlerSince).toBeDefined()
+  })
+
+  it('is still swept where it undoes its steps, once its type has become another', async () => {
+    const system = aMemorySystem()
+    await registerFlowType(system, 'order', { ...FLOW, shards: 1 })
+    const flow = failedFor(aFlowTask(), 'no')
+    await system.tasks.apply({ before: undefined, after: flow, guard: { kind: 'absent' }, bodies: [] })
+    await registerHandlerType(system, 'order', HANDLER)
+    system.messages.backlogs.set('una', 0)
+    await system.clock.advance(MINUTE)
+
+    await sweep(system)
+
+    expect(system.messages.dispatches.map(({ task }) => task.id)).toEqual([flow.id])
   })
 
   it('stays when the handler that the type had before is removed', async () => {
