@@ -80,7 +80,7 @@ function leastRead(one: SweepCandidate, other: SweepCandidate = one): SweepCandi
 /** The tasks of one shard that fell due recently, and the next ones of each pass over open, undoing and running tasks. */
 async function candidatesOfShard(
   system: PlanningSystem,
-  { type, configuration: { kind } }: TaskType,
+  { type, wasFlow, configuration: { kind } }: TaskType,
   shard: number,
   backlog: number | undefined,
   now: number,
@@ -100,7 +100,7 @@ async function candidatesOfShard(
   return [
     ...(await readRecent(system, { ...open, from: now - GRACE_MS - LOOK_BACK_MS }, now)),
     ...(await inPass(sweepRecord.open(type, shard), open, budget)),
-    ...(kind === 'flow' ? await inPass(sweepRecord.undoing(type, shard), undoing) : []),
+    ...(kind === 'flow' || wasFlow ? await inPass(sweepRecord.undoing(type, shard), undoing) : []),
     ...(await inPass(sweepRecord.running(type, shard), running)),
   ]
 }
