@@ -7,9 +7,15 @@ import { clockSteps } from './clock-steps.ts'
 import { crowd } from './crowd.ts'
 import { expiry } from './expiry.ts'
 import { faults } from './faults.ts'
+import { front } from './front.ts'
+import { idleDays } from './idle-days.ts'
 import { looks } from './looks.ts'
+import { movedTypes } from './moved-types.ts'
 import { nightly } from './nightly.ts'
 import { outage, schedulerOutage } from './outages.ts'
+import { overdue } from './overdue.ts'
+import { purgedCanvases } from './purged-canvases.ts'
+import { rates } from './rates.ts'
 import { reports } from './reports.ts'
 import { restarts, stages } from './restarts-and-stages.ts'
 import { signals } from './signals.ts'
@@ -27,6 +33,12 @@ type DrawnTrial = {
   readonly salt?: string
 }
 
+/**
+ * The share of a trial whose promise the system does not keep yet. It is played on request only, by `--only`. The change that
+ * mends the system gives the trial its share.
+ */
+const BROKEN_TODAY = 0
+
 const TRIALS: Readonly<Record<TrialName, DrawnTrial>> = {
   crowd: { share: 0.005, draw: crowd },
   outage: { share: 0.02, draw: outage },
@@ -42,6 +54,12 @@ const TRIALS: Readonly<Record<TrialName, DrawnTrial>> = {
   nightly: { share: 0.02, draw: nightly },
   faults: { share: 0.01, draw: faults },
   reports: { share: 0.01, draw: reports, salt: 'words' },
+  rates: { share: BROKEN_TODAY, draw: rates },
+  overdue: { share: BROKEN_TODAY, draw: overdue },
+  'moved-types': { share: BROKEN_TODAY, draw: movedTypes },
+  'purged-canvases': { share: BROKEN_TODAY, draw: purgedCanvases },
+  'idle-days': { share: BROKEN_TODAY, draw: idleDays },
+  front: { share: BROKEN_TODAY, draw: front },
 }
 
 export const TRIAL_NAMES = Object.keys(TRIALS) as TrialName[]
