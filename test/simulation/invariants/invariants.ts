@@ -1,10 +1,14 @@
 import { CALLBACK_INVARIANTS } from './callbacks.ts'
 import { CANVAS_INVARIANTS } from './canvases/canvases.ts'
 import { INPUT_INVARIANTS } from './canvases/handed-on.ts'
+import { COALESCED_INVARIANTS } from './coalesced.ts'
+import { EDIT_INVARIANTS } from './edits.ts'
 import { FAULT_INVARIANTS } from './faults.ts'
 import { FLOW_INVARIANTS } from './flows.ts'
 import type { Invariant } from './invariant.ts'
 import { KEPT_FIELD_INVARIANTS } from './kept-fields.ts'
+import { KEYED_CALLBACK_INVARIANTS } from './keyed-callbacks.ts'
+import { GIVEN_BACK_INVARIANTS } from './limits/given-back.ts'
 import { LIMIT_INVARIANTS } from './limits/limits.ts'
 import { PERMIT_INVARIANTS } from './limits/permits.ts'
 import { TENANT_INVARIANTS } from './limits/tenants.ts'
@@ -14,6 +18,7 @@ import { REPORT_ANSWER_INVARIANTS } from './report-answers.ts'
 import { REPORT_INVARIANTS } from './reports.ts'
 import { HANDLER_START_INVARIANTS } from './runs/beginnings.ts'
 import { BIRTH_INVARIANTS } from './runs/births.ts'
+import { DELAY_INVARIANTS } from './runs/delays.ts'
 import { PROMPTNESS_INVARIANTS } from './runs/promptness.ts'
 import { RUN_INVARIANTS } from './runs/runs.ts'
 import { CLAIMER_INVARIANTS } from './runs/servers.ts'
@@ -53,6 +58,11 @@ export const INVARIANTS: readonly Invariant[] = [
   ...TENANT_INVARIANTS,
   ...MESSAGE_INVARIANTS,
   ...FAULT_INVARIANTS,
+  ...COALESCED_INVARIANTS,
+  ...KEYED_CALLBACK_INVARIANTS,
+  ...EDIT_INVARIANTS,
+  ...GIVEN_BACK_INVARIANTS,
+  ...DELAY_INVARIANTS,
   ...PROMPTNESS_INVARIANTS,
   ...FINAL_STATE_INVARIANTS,
 ]
