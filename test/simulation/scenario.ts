@@ -60,6 +60,13 @@ export type TrialName =
   | 'purged-canvases'
   | 'idle-days'
   | 'front'
+  | 'coalesced'
+  | 'owed-callbacks'
+  | 'late-ticks'
+  | 'quick-restarts'
+  | 'permits'
+  | 'sagas'
+  | 'edits'
 
 /**
  * The services that can each have an outage. `functions` means all invocations of Lambda functions.
@@ -248,6 +255,9 @@ export type Job = Script &
     readonly delayMs?: number
     readonly stage?: string
     readonly immutable?: true
+    /** A key of its own, by which it may name a task that exists. @default follows from the task that publishes it */
+    readonly key?: string
+    readonly ifExists?: PublishRequest['ifExists']
     /** Whether its input is an array, to which the handed-on results are appended. */
     readonly isList?: true
   }
@@ -296,7 +306,9 @@ export type Step = { readonly at: number } & (
   /** An operator tries the actions in turn until one is accepted. */
   | { readonly do: 'resume'; readonly id: string; readonly actions: readonly ResumeAction[] }
   | { readonly do: 'deploy-flow'; readonly flow: FlowSetup }
-  | { readonly do: 'cancel' | 'remove' | 'read'; readonly id: string }
+  | { readonly do: 'cancel' | 'remove' | 'read' | 'retry-callbacks'; readonly id: string }
+  /** An editor reads a task, and changes its priority `afterMs` later, unless another editor has changed the task since. */
+  | { readonly do: 'edit'; readonly id: string; readonly afterMs: number; readonly priority: number }
   | { readonly do: 'list'; readonly type: string; readonly status: Status }
   | { readonly do: 'purge'; readonly type: string; readonly statuses: readonly Status[] }
   | { readonly do: 'restart'; readonly id: string; readonly clean: Clean }

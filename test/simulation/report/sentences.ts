@@ -149,7 +149,10 @@ function sentenceOfStep(step: Step): string {
     case 'cancel':
     case 'remove':
     case 'read':
+    case 'retry-callbacks':
       return `${step.do} ${step.id}`
+    case 'edit':
+      return `read ${step.id}, and set its priority to ${step.priority} ${step.afterMs} ms later`
     case 'list':
       return `list the ${step.status} tasks of ${step.type}`
     case 'purge':

@@ -76,7 +76,8 @@ export type HistoryEvent = {
 
 /** The answer to an operation of a caller. */
 export type Answer =
-  | { readonly ok: true; readonly task?: Head; readonly created?: boolean }
+  /** `seen`: the revision that the caller expected. */
+  | { readonly ok: true; readonly task?: Head; readonly created?: boolean; readonly seen?: number }
   | { readonly ok: false; readonly reason: string }
 
 export type History = {
