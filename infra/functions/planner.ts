@@ -2,22 +2,11 @@ import { Duration } from 'aws-cdk-lib'
 import {
   EventSourceMapping,
   FilterCriteria,
-  FilterRule,
   type Function as LambdaFunction,
   StartingPosition,
 } from 'aws-cdk-lib/aws-lambda'
 import { Construct } from 'constructs'
-import {
-  BEAT_OPERATION,
-  FREED_ATTRIBUTE,
-  FREED_NO_WAITERS,
-  HEAD_SORT_KEY,
-  NOTED_ATTRIBUTE,
-  OPERATION_ATTRIBUTE,
-  PERMITS_SORT_KEY,
-  PRIMARY_KEY,
-  WORKERS_PARTITION,
-} from '../../shared/aws/dynamo/keys.ts'
+import { STREAM_FILTERS } from '../../shared/aws/dynamo/stream-filters.ts'
 import {
   PLANNER_TIMEOUT_S,
   STREAM_BATCH_SIZE,
@@ -91,40 +80,7 @@ export class Planner extends Construct {
       retryAttempts: STREAM_RETRIES_MAX,
       maxRecordAge: Duration.hours(STREAM_RECORD_AGE_HOURS_MAX),
       onFailure: { bind: () => ({ destination: failures.queueArn }) },
-      filters: [changedHeads, joinedOrLeftWorkers, freedPermits, recordedWaits],
+      filters: STREAM_FILTERS.map(pattern => FilterCriteria.filter(pattern)),
     })
   }
 }
-
-/** Matches heads that any operation but a heartbeat has written. */
-const changedHeads = FilterCriteria.filter({
-  eventName: FilterRule.or('INSERT', 'MODIFY'),
-  dynamodb: {
-    Keys: { [PRIMARY_KEY.sort]: { S: FilterRule.isEqual(HEAD_SORT_KEY) } },
-    NewImage: { [OPERATION_ATTRIBUTE]: { S: FilterRule.notEquals(BEAT_OPERATION) } },
-  },
-})
-
-/** Matches workers that joined or left the registry. A sign of life modifies a worker's item and does not match. */
-const joinedOrLeftWorkers = FilterCriteria.filter({
-  eventName: FilterRule.or('INSERT', 'REMOVE'),
-  dynamodb: { Keys: { [PRIMARY_KEY.partition]: { S: FilterRule.isEqual(WORKERS_PARTITION) } } },
-})
-
-/** Matches permits that were given back while tasks wait for one. A permit that is taken does not match. */
-const freedPermits = FilterCriteria.filter({
-  eventName: FilterRule.isEqual('MODIFY'),
-  dynamodb: {
-    Keys: { [PRIMARY_KEY.sort]: { S: FilterRule.isEqual(PERMITS_SORT_KEY) } },
-    NewImage: { [FREED_ATTRIBUTE]: { N: FilterRule.notEquals(String(FREED_NO_WAITERS)) } },
-  },
-})
-
-/** Matches limits at which a task's wait has just been recorded. */
-const recordedWaits = FilterCriteria.filter({
-  eventName: FilterRule.isEqual('MODIFY'),
-  dynamodb: {
-    Keys: { [PRIMARY_KEY.sort]: { S: FilterRule.isEqual(PERMITS_SORT_KEY) } },
-    NewImage: { [NOTED_ATTRIBUTE]: { N: FilterRule.exists() } },
-  },
-})
