@@ -222,12 +222,10 @@ export class WorkerService extends Construct {
   }
 }
 
-/** Every container has a folder `/tmp` of its own. */
 const LIFE_FILE = '/tmp/baton-alive'
 
 /**
- * A worker whose event loop hangs touches its file no more. ECS then starts another container and stops this one. The check needs a shell,
- * `stat` and `date`, which all usual images have.
+ * A worker whose event loop hangs touches its file no more. ECS then starts another container and stops this one.
  */
 const HEALTH_CHECK: HealthCheck = {
   command: ['CMD-SHELL', `[ $(($(date +%s) - $(stat -c %Y ${LIFE_FILE}))) -lt ${SIGN_OF_LIFE_AGE_S_MAX} ]`],
