@@ -295,7 +295,7 @@ export async function exampleWrites({ ports, noteHead, publishEvents }: Mirror, 
   )
   const documents = recordingDocuments(names)
   const spoilt = { pk: 'resize:k1', sk: 'head', born: BORN, rev: 1 }
-  await documents.send({ input: buryHead('tasks', spoilt, NOW) } as never)
+  await documents.put(buryHead('tasks', spoilt, NOW))
 }
 
 async function writeTasks({ tasks }: Mirror['ports']): Promise<void> {
