@@ -1,15 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import {
-  type HeldPermits,
-  type LimitChange,
-  shardOf,
-  shardsOf,
-} from '../../../shared/core/limits/held-permits.ts'
+import { limitChangeIn } from '../../../shared/aws/dynamo/limits/limit-changes.ts'
+import { type HeldPermits, type LimitChange, shardOf } from '../../../shared/core/limits/held-permits.ts'
 import type { LimitStore } from '../../../shared/ports/stores.ts'
 import { noteFreed } from '../../../shared/runtime/limits/free-permits.ts'
 import { acquirePermits, releasePermits } from '../../../shared/runtime/limits/permits.ts'
 import { createSeededChance } from '../../../shared/testing/stores/chance.ts'
-import { createMemoryLimitStore } from '../../../shared/testing/stores/limit-store.ts'
+import { createManualClock } from '../../../shared/testing/stores/clock.ts'
+import { createMemoryStores } from '../../../shared/testing/stores/memory-stores.ts'
+import { imageOf } from '../../../shared/testing/table/images.ts'
 import { createTimeline } from '../../../shared/testing/world/timeline.ts'
 import { aTask, NOW, SECOND } from '../../support/tasks/a-task.ts'
 import { limited } from '../../support/worlds/limited-system.ts'
@@ -35,7 +33,13 @@ function aTable(
   partitionOf: (shard: number) => string,
   report: (change: LimitChange) => void,
 ): Table {
-  const store = createMemoryLimitStore(report)
+  const store = createMemoryStores({
+    clock: createManualClock(NOW),
+    onWrite: ({ after }) => {
+      const change = after && limitChangeIn(imageOf(after))
+      if (change) report(change)
+    },
+  }).limits
   const busyUntil = new Map<string, number>()
   const served = (partition: string, ms: number) =>
     new Promise<void>(resolve => {
@@ -44,18 +48,22 @@ function aTable(
       timeline.at(end, resolve)
     })
   const answered = () => new Promise<void>(resolve => void timeline.at(timeline.now() + ANSWER_MS, resolve))
-  const unitsOf = async (limit: string, partition: string) => {
-    const shards = shardsOf(1_000).filter(shard => partitionOf(shard) === partition)
-    const { holders } = await store.permits(limit, shards)
-    return Math.ceil((57 + 65 * (holders.length + 1)) / 1_024)
+  /** How many permits each partition stores. */
+  const held = new Map<string, number>()
+  const count = (partition: string, more: number) => {
+    held.set(partition, (held.get(partition) ?? 0) + more)
+    table.mostHeld = Math.max(
+      table.mostHeld,
+      [...held.values()].reduce((sum, one) => sum + one, 0),
+    )
   }
-  const written = async <Answer>(limit: string, holder: string, write: () => Promise<Answer>) => {
+  const written = async (holder: string, write: () => Promise<HeldPermits | undefined>, more: 1 | -1) => {
     const partition = partitionOf(shardOf(holder))
-    const units = await unitsOf(limit, partition)
+    const units = Math.ceil((57 + 65 * ((held.get(partition) ?? 0) + 1)) / 1_024)
     table.units += units
     await served(partition, units * WRITE_MS)
     const answer = await write()
-    table.mostHeld = Math.max(table.mostHeld, (await store.permits(limit, shardsOf(1_000))).holders.length)
+    if (more < 0 || !answer) count(partition, more)
     await answered()
     return answer
   }
@@ -67,11 +75,12 @@ function aTable(
     limits: {
       ...store,
       acquire: async (limit, holder, max) => {
-        const refused = await written(limit, holder.holder, () => store.acquire(limit, holder, max))
+        const refused = await written(holder.holder, () => store.acquire(limit, holder, max), 1)
         if (refused) table.refused += 1
         return refused
       },
-      release: (limit, holder, how) => written(limit, holder, () => store.release(limit, holder, how)),
+      release: async (limit, holder, how) =>
+        (await written(holder, () => store.release(limit, holder, how), -1)) ?? { holders: [] },
       permits: async (limit, shards): Promise<HeldPermits> => {
         table.read += shards.length
         await Promise.all(shards.map(shard => served(`reads of ${partitionOf(shard)}`, READ_MS)))

@@ -1,13 +1,14 @@
-import type {
-  BatchGetCommandInput,
-  GetCommandInput,
-  PutCommandInput,
-  UpdateCommandInput,
-} from '@aws-sdk/lib-dynamodb'
 import { SCHEMA_VERSION } from '../../../core/bounds.ts'
 import { type HeldPermits, type Holder, shardOf } from '../../../core/limits/held-permits.ts'
 import type { SlotLog, StoredSlotLog } from '../../../core/limits/slots.ts'
 import type { Releasing } from '../../../ports/stores.ts'
+import {
+  type BatchGetRequest,
+  type GetRequest,
+  METERED,
+  type PutRequest,
+  type UpdateRequest,
+} from '../documents.ts'
 import { JOINED_BY_AND } from '../expressions.ts'
 import { WRITE_ID_ATTRIBUTE } from '../head/head-requests.ts'
 import {
@@ -19,7 +20,6 @@ import {
   SLOTS_SORT_KEY,
   slotsPartition,
 } from '../keys.ts'
-import { METERED } from '../sending.ts'
 import { assertKnownSchema, type Item, SCHEMA, ttlSeconds } from '../stored-form.ts'
 
 const NOTHING_THERE = 'attribute_not_exists(#pk)'
@@ -55,7 +55,7 @@ function permitsKey(limit: string, shard = 0) {
 }
 
 /** Reads the slot log of a rate limit. Strongly consistent. */
-export function getSlots(table: string, limit: string): GetCommandInput {
+export function getSlots(table: string, limit: string): GetRequest {
   return { ...METERED, TableName: table, Key: slotsKey(limit), ConsistentRead: true }
 }
 
@@ -69,7 +69,7 @@ export function putSlots(
     expiresAt,
     writeId,
   }: { readonly seen: StoredSlotLog; readonly expiresAt: number; readonly writeId: string },
-): PutCommandInput {
+): PutRequest {
   const put = {
     ...METERED,
     TableName: table,
@@ -101,7 +101,7 @@ export function countSlots(
   limit: string,
   version: number,
   { count, expiresAt }: { readonly count: number; readonly expiresAt: number },
-): UpdateCommandInput {
+): UpdateRequest {
   return {
     ...METERED,
     TableName: table,
@@ -129,11 +129,7 @@ export function slotsFromItem(item: Item | undefined): StoredSlotLog {
 }
 
 /** Reads at most 100 different shards of the permits of a concurrency limit. Strongly consistent. */
-export function batchGetPermits(
-  table: string,
-  limit: string,
-  shards: readonly number[],
-): BatchGetCommandInput {
+export function batchGetPermits(table: string, limit: string, shards: readonly number[]): BatchGetRequest {
   const Keys = shards.map(shard => permitsKey(limit, shard))
   return { ...METERED, RequestItems: { [table]: { Keys, ConsistentRead: true } } }
 }
@@ -144,7 +140,7 @@ export function acquirePermit(
   limit: string,
   { holder, taskId, since }: Holder,
   max: number,
-): UpdateCommandInput {
+): UpdateRequest {
   return {
     ...METERED,
     TableName: table,
@@ -179,7 +175,7 @@ export function releasePermit(
   limit: string,
   holder: string,
   { since, waitNotedAt = FREED_NO_WAITERS }: Releasing,
-): UpdateCommandInput {
+): UpdateRequest {
   const isSince = since !== undefined
   return {
     ...METERED,
@@ -205,7 +201,7 @@ export function releasePermit(
 }
 
 /** Records `now` as the time of a permit holder. Guard: the holder is recorded. */
-export function renewPermit(table: string, limit: string, holder: string, now: number): UpdateCommandInput {
+export function renewPermit(table: string, limit: string, holder: string, now: number): UpdateRequest {
   return {
     ...METERED,
     TableName: table,
@@ -226,7 +222,7 @@ export function noteWaiting(
   limit: string,
   now: number,
   { max, staleAt }: { readonly max: number; readonly staleAt: number },
-): UpdateCommandInput {
+): UpdateRequest {
   return {
     ...METERED,
     TableName: table,
@@ -245,7 +241,7 @@ export function renewWaiting(
   limit: string,
   now: number,
   seen: number | undefined,
-): UpdateCommandInput {
+): UpdateRequest {
   return {
     ...METERED,
     TableName: table,
@@ -264,7 +260,7 @@ export function renewWaiting(
 }
 
 /** Removes the note that tasks wait. Guard: the note still has the time `since`. */
-export function clearWaiting(table: string, limit: string, since: number): UpdateCommandInput {
+export function clearWaiting(table: string, limit: string, since: number): UpdateRequest {
   return {
     ...METERED,
     TableName: table,
