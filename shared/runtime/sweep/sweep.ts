@@ -94,6 +94,7 @@ export const REPAIRS: readonly Repair[] = [
     name: 'tasks',
     repairs:
       'messages, markers and callbacks that are late by 10 s; limits that nothing looks at; bodies of waiting tasks',
+    workMsMax: 35_000,
     round: sweepTasks,
   },
 ]

@@ -161,8 +161,8 @@ describe('the sweeper', () => {
     ['and not more often', 0, { age: 3 * 24 * 60 * MINUTE, backlog: 0, chance: 0.101 }],
     ['never behind a backlog at first', 0, { age: 9 * MINUTE, backlog: 1, chance: 0 }],
     ['certainly behind a backlog after ten minutes', 1, { age: 10 * MINUTE, backlog: 1, chance: 0.999 }],
-    ['ever more rarely behind a backlog', 0, { age: 24 * 60 * MINUTE, backlog: 1, chance: 0.007 }],
-    ['without end', 1, { age: 24 * 60 * MINUTE, backlog: 1, chance: 0.006 }],
+    ['ever more rarely behind a backlog', 0, { age: 24 * 60 * MINUTE, backlog: 1, chance: 0.0007 }],
+    ['without end', 1, { age: 24 * 60 * MINUTE, backlog: 1, chance: 0.0006 }],
   ])('sends a task that waits again: %s', async (_name, sent, { age, backlog, chance }) => {
     const system = aMemorySystem()
     await registered(system, { handlerSince: 0 })
@@ -274,20 +274,5 @@ describe('the sweeper', () => {
     }
 
     expect(system.messages.dispatches.length).toBeGreaterThan(0)
-  })
-
-  it('reads a bounded number of tasks a round, however many wait, and reaches all of them', async () => {
-    const system = aMemorySystem()
-    await registered(system)
-    system.messages.backlogs.set('resize', 1_000)
-    for (let i = 0; i < 400; i++)
-      await stored(system, { key: `k${i}`, dueAt: system.clock.now() - 20 * MINUTE + i })
-    await system.clock.advance(MINUTE)
-
-    const rounds = []
-    for (let i = 0; i < 9; i++) rounds.push((await sweep(system)).examined)
-
-    expect(Math.max(...rounds)).toBeLessThanOrEqual(50)
-    expect(rounds.slice(0, 8).reduce((sum, examined) => sum + examined)).toBe(400)
   })
 })
