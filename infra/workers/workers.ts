@@ -83,6 +83,8 @@ export type WorkerServiceProps = Placement & {
   readonly minTasks?: number
   /** The most containers. @default 10 */
   readonly maxTasks?: number
+  /** The tasks a second that each of its types has at its peak, as for a handler. @default 4 shards, which serve some 500 tasks a second */
+  readonly expectedTasksPerSecond?: number
   /** Above this many waiting tasks per container, the service starts another container. @default `concurrency` */
   readonly backlogPerTask?: number
   /** The runs of a stopping container have this many seconds to finish, 0–110. Then they are released. @default 110 */
@@ -133,7 +135,10 @@ export class WorkerService extends Construct {
     const types = new Construct(this, 'Types')
     this.queues = definitions.map(
       ({ exportName }) =>
-        new WorkerQueue(types, exportName, parts, registrar, { entry, task: exportName, ...shared }),
+        new WorkerQueue(types, exportName, parts, registrar, {
+          ...{ entry, task: exportName, ...shared },
+          ...defined({ expectedTasksPerSecond: props.expectedTasksPerSecond }),
+        }),
     )
     const flows = new Construct(this, 'Flows')
     this.flows = readFlows(entry, props.bundling).map(
@@ -161,7 +166,7 @@ export class WorkerService extends Construct {
     })
     const logGroup = new LogGroup(this, 'Logs', {
       retention: parts.settings.logRetention,
-      removalPolicy: parts.settings.removalPolicy,
+      removalPolicy: parts.settings.logRemovalPolicy,
     })
     const container = definition.addContainer('worker', {
       image,
@@ -259,6 +264,7 @@ function openSystemTo(grantee: Grantee, parts: Parts, queues: readonly Queue[], 
 
 function granteeOf(definition: FargateTaskDefinition, container: ContainerDefinition): Grantee {
   return {
+    role: definition.taskRole,
     addToRolePolicy: (statement: PolicyStatement) => definition.addToTaskRolePolicy(statement),
     addEnvironment: (name, value) => container.addEnvironment(name, value),
   }

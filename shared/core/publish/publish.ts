@@ -42,6 +42,7 @@ export type Publication = {
   readonly previous?: HandedOn
   readonly immutable?: true
   readonly parentId?: string
+  readonly causedBy?: string
   readonly member?: Member
 }
 

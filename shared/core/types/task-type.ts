@@ -84,7 +84,7 @@ export type TypeConfiguration = {
   readonly inputSchema?: { readonly [name: string]: Json }
 }
 
-/** Jobs by which changed limits, or another order, reach the tasks that wait. */
+/** Jobs by which changed limits, or another kind or order, reach the open tasks. */
 export type Unapplied = 'relimit' | 'reorder'
 
 /** A task type as stored. */
@@ -121,7 +121,9 @@ export function orderingOf({ configuration: { kind, ordering } }: Pick<TaskType,
 
 /** The jobs by which a change of configuration must reach the waiting tasks. */
 export function unappliedBy(before: TypeConfiguration, after: TypeConfiguration): Unapplied[] {
-  const isReordered = orderingOf({ configuration: before }) !== orderingOf({ configuration: after })
+  const isReordered =
+    before.kind !== after.kind ||
+    orderingOf({ configuration: before }) !== orderingOf({ configuration: after })
   return [
     ...(limitsIn(before) === limitsIn(after) ? [] : (['relimit'] as const)),
     ...(isReordered ? (['reorder'] as const) : []),

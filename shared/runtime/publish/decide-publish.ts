@@ -21,8 +21,9 @@ export function decidePublish(
   request: PublishRequest,
   now: number,
 ): PublishDecision {
-  const { ifExists = 'keep', once, debounce, throttle } = request
-  if (current && once) return UNCHANGED
+  const { ifExists = 'keep', once, causedBy, debounce, throttle } = request
+  const isRepeated = once || (causedBy !== undefined && current?.causedBy === causedBy)
+  if (current && isRepeated) return UNCHANGED
   if (!current || isGone(current, now)) {
     return { ok: true, created: true, change: create(publication, current, now) }
   }

@@ -12,6 +12,7 @@ import { isolateFaults, planTasks } from '../plan/plan.ts'
 import { areCallbacksWorthRetrying, publishOwedCallbacks } from '../plan/publish-callbacks.ts'
 import { renewAgeingBodies } from '../repair/renew-ageing-bodies.ts'
 import { NOTHING_SWEPT, type SweepReport, sumOf } from '../repair/repair.ts'
+import { followEach } from '../types/follow-types.ts'
 import { DISORDER_MS, GRACE_MS, lostTasks } from './lost-tasks.ts'
 import { withoutSignOfLife } from './stuck-tasks.ts'
 import { readNextInPass, type SweepCandidate } from './sweep-passes.ts'
@@ -157,6 +158,7 @@ async function sweepShard(
   const tasks = candidates.map(({ task }) => task)
   const now = system.clock.now()
   const lost = await lostTasks(system, candidates, round, sweptSince)
+  const followed = await followEach(system, tasks, new Map(round.types.map(one => [one.type, one])))
   await renewAgeingBodies(system, tasks, RENEWALS_AT_ONCE_MAX, (current, at) => patch(current, {}, at))
   const retried = tasks.filter(task => areCallbacksWorthRetrying(task, typesChangedAt, now))
   const unplanned = await isolateFaults(planTasks, system, lost)
@@ -166,7 +168,7 @@ async function sweepShard(
   const unrepaired = new Set(unplanned.map(({ id }) => id))
   return {
     examined: tasks.length,
-    repaired: lost.filter(({ id }) => !unrepaired.has(id)).length,
+    repaired: followed + lost.filter(({ id }) => !unrepaired.has(id)).length,
     failed: failures.length,
     tasks: await withoutSignOfLife(system, tasks),
     isCut: failures.some(({ transient }) => transient),

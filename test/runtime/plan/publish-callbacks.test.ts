@@ -132,6 +132,36 @@ describe('a callback that is published twice exists once', () => {
     expect((await world.head(over.id)).owes).toBeUndefined()
   })
 
+  it.each([
+    ['has ended since', async (mail: Task) => void (await world.ended(mail))],
+    ['was removed since', async (mail: Task) => void (await removeTask(world.system, mail.id))],
+    [
+      'was started over since',
+      async (mail: Task) => {
+        await world.ended(mail)
+        await restartTask(world.system, mail.id)
+      },
+    ],
+  ])(
+    'with a key of its own and `restart`, when the planner dies and its task %s',
+    async (_name, meanwhile) => {
+      const own = { ...MAIL, key: 'own', ifExists: 'restart' as const }
+      const earlier = await world.published(own)
+      await world.ended(earlier)
+      const over = await world.ended(await world.published({ onSuccess: [own] }))
+      await world.planned(over, dying())
+      const [mail] = await world.waiting()
+      await meanwhile(mail as Task)
+      const left = await world.waiting()
+
+      await world.planned(over)
+
+      expect(mail?.born).not.toBe(earlier.born)
+      expect(await world.waiting()).toEqual(left)
+      expect((await world.head(over.id)).owes).toBeUndefined()
+    },
+  )
+
   it('when a planner is late and the task has been resumed and has ended again', async () => {
     const over = await world.ended(await world.published({ onError: [MAIL] }), failingFor('no'))
     const again = { ...over, revision: over.revision + 1 }

@@ -77,7 +77,7 @@ describe('a deployed flow', () => {
     await registerFlowType(system, 'order', FLOW)
 
     const type = await system.types.get('order')
-    expect(type).toMatchObject({ configuration: FLOW, version: 2 })
+    expect(type).toMatchObject({ configuration: FLOW })
     expect(type).not.toHaveProperty('handlerSince')
     expect(type).not.toHaveProperty('servedBy')
   })

@@ -1,5 +1,8 @@
+import { HEAD_SORT_KEY } from '../../../shared/aws/dynamo/keys.ts'
+import type { Item } from '../../../shared/aws/dynamo/stored-form.ts'
 import type { Head } from '../../../shared/core/task/head.ts'
 import { finishOverHttp } from '../../../shared/runtime/run/http-runs.ts'
+import type { ItemChange } from '../../../shared/testing/table/contents.ts'
 import { deployTypes } from '../actors/deployments.ts'
 import { runJobs, runSweep, runWaker } from '../actors/functions.ts'
 import { createScript } from '../actors/handlers.ts'
@@ -12,7 +15,7 @@ import { lineOf, stackOf } from '../report/trace-lines.ts'
 import type { Scenario, Step } from '../scenario.ts'
 import { createApi } from '../world/aws/api.ts'
 import { createSchedules, type Schedules } from '../world/aws/schedules.ts'
-import { createServices } from '../world/aws/services.ts'
+import { createServices, watchTypes } from '../world/aws/services.ts'
 import { createStream } from '../world/aws/stream.ts'
 import { createTable } from '../world/aws/table.ts'
 import type { HistoryEvent } from '../world/history.ts'
@@ -116,19 +119,33 @@ function build(
 ): SimulatedSystem {
   const { scenario, timeline } = world
   let schedules: Schedules | undefined
-  const writes = (before: Head | undefined, after: Head, by: Process) => {
-    const seen = { before: before && seenAs(before), after: seenAs(after) }
-    record({ at: timeline.now(), by: by.name, what: 'write', ...seen, clock: by.latestShown() })
-    if (after.operation !== 'beat') stream.push(after)
+  const types = watchTypes(world)
+  const table = createTable(world, (change, by) => {
+    const event = eventOf(change, by)
+    if (event) record(event)
+    types.see(change)
+    stream.push(change)
+  })
+  const eventOf = ({ key, before, after }: ItemChange, by: Process | undefined): HistoryEvent | undefined => {
+    const at = timeline.now()
+    if (key.sk !== HEAD_SORT_KEY) return undefined
+    if (!after || !by) return { at, by: 'the table', what: 'expired', id: key.pk }
+    const seen = (item: Item) => seenAs(table.headIn(item))
+    return {
+      at,
+      by: by.name,
+      what: 'write',
+      before: before && seen(before),
+      after: seen(after),
+      clock: by.latestShown(),
+    }
   }
-  const table = createTable(world, writes)
   const services = createServices(world, {
     table,
     schedules: () => {
       if (!schedules) throw new Error('no scheduler yet')
       return schedules
     },
-    onLimit: change => stream.pushLimit(change),
   })
   const systemFor = (process: Process) => {
     const system = services.systemFor(process)
@@ -136,7 +153,7 @@ function build(
   }
   const machinery = createSandboxes(world, { timeoutMs: TIMEOUT_MS.machinery, systemFor })
   const executors = createSandboxes(world, { timeoutMs: TIMEOUT_MS.executor, systemFor })
-  const stream = createStream(world, machinery)
+  const stream = createStream(world, { sandboxes: machinery, headsOf: services.headsOf })
   const script = createScript()
   const api = createApi(machinery)
   schedules = createSchedules(world, minute => services.wakes.send({ kind: 'minute', minute }, 0))
@@ -164,16 +181,16 @@ function build(
     ]),
   )
   for (const step of [...scenario.steps, ...closing]) play(step)
-  const isOver = () => underWay === 0 && services.paused().length === 0
+  const isOver = () => underWay === 0 && types.paused().length === 0
   const resumeAll = (at: number) =>
     timeline.at(START + at, () => {
       if (isOver()) return
-      for (const type of services.paused()) {
+      for (const type of types.paused()) {
         underWay += 1
         perform(world, { api, hosts, withdraw, done }, { at, do: 'resume-type', type })
       }
       resumeAll(at + RESUMING_EVERY_MS)
     })
   if (scenario.steps.some(step => step.do === 'pause-type')) resumeAll(scenario.calmAt + CALM_PAUSE_MS)
-  return { heads: table.heads, isIdle: () => isOver() && !services.isPurging() }
+  return { heads: table.heads, isIdle: () => isOver() && !types.isPurging() }
 }

@@ -133,7 +133,7 @@ describe('the store', () => {
 
     const writing = tasks.apply({ ...change, after: { ...change.after, dueAt: Number.NaN } })
 
-    await expect(until(writing)).rejects.toThrow('the store refuses resize:k1: the number NaN')
+    await expect(until(writing)).rejects.toThrow('the number NaN')
   })
 })
 

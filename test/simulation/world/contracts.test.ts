@@ -1,7 +1,7 @@
 import { describe } from 'vitest'
 import type { Inbox } from '../../../shared/ports/messages.ts'
 import type { TaskStore } from '../../../shared/ports/stores.ts'
-import { createMemoryDeadLetterStore } from '../../../shared/testing/stores/record-store.ts'
+import { createMemoryStores } from '../../../shared/testing/stores/memory-stores.ts'
 import { inboxContract, type TriedInbox } from '../../contract/inbox.ts'
 import { storesContract } from '../../contract/task-store.ts'
 import type { Stores } from '../../support/dynamo/dynamo-stores.ts'
@@ -28,7 +28,7 @@ async function simulatedStores(): Promise<Stores> {
     turns: driven(turns),
     failures: driven(failures),
     activity: driven(activity),
-    deadLetters: createMemoryDeadLetterStore(clock),
+    deadLetters: createMemoryStores({ clock }).deadLetters,
     targets: driven(targets),
     workers: driven(workers),
   }

@@ -65,7 +65,6 @@ export async function createDrivenWorld({
   const table = createTable(world, () => undefined)
   const services = createServices(world, {
     table,
-    onLimit: () => undefined,
     schedules: () => {
       throw new Error('this world has no scheduler')
     },

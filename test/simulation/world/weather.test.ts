@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { headItem } from '../../../shared/aws/dynamo/head/items.ts'
 import { MINUTE_LEAD_MS } from '../../../shared/core/bounds.ts'
 import { create } from '../../../shared/core/publish/publish.ts'
 import type { IndexQuery } from '../../../shared/ports/stores.ts'
@@ -241,14 +242,15 @@ describe('the stream', () => {
     ['each change again when it repeats batches', { streamAgain: 1 }, 2],
   ])('delivers %s', async (_name, weather, expected) => {
     const world = await inWeather(weather, NOW)
-    const planners = createSandboxes(world.world, {
+    const sandboxes = createSandboxes(world.world, {
       timeoutMs: 30_000,
       systemFor: process => world.services.systemFor(process),
     })
     const queue = world.services.addQueue('resize', 'workers')
-    const stream = createStream(world.world, planners)
+    const stream = createStream(world.world, { sandboxes, headsOf: world.services.headsOf })
+    const { id } = aTask()
 
-    stream.push(aTask())
+    stream.push({ key: { pk: id, sk: 'head' }, before: undefined, after: { ...headItem(aTask()) } })
     await world.clock.advance(60_000)
 
     expect(queue.visible()).toBe(expected)

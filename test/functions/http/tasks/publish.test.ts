@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { readTask } from '../../../../shared/runtime/kernel/read-heads.ts'
-import { createMemoryTaskStore } from '../../../../shared/testing/stores/task-store.ts'
 import { anApi, claimed, pathOf, published, type Shown, type TestApi } from '../../../support/http/an-api.ts'
 import { MINUTE } from '../../../support/tasks/a-task.ts'
+import { aTaskStore } from '../../../support/worlds/memory-system.ts'
 
 let api: TestApi
 beforeEach(async () => {
@@ -198,7 +198,7 @@ describe('a large input', () => {
   })
 
   test('of a duplicate is not written', async () => {
-    const store = createMemoryTaskStore()
+    const store = aTaskStore()
     const written: string[] = []
     const apply: typeof store.apply = change => {
       written.push(...change.bodies.map(({ ref }) => ref))
@@ -212,7 +212,7 @@ describe('a large input', () => {
   })
 
   test('of a publish that lost a race is deleted, and the winner’s input stays', async () => {
-    const store = createMemoryTaskStore()
+    const store = aTaskStore()
     const dropped: string[] = []
     api = await anApi({
       tasks: {
