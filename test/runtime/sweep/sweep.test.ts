@@ -275,4 +275,41 @@ describe('the sweeper', () => {
 
     expect(system.messages.dispatches.length).toBeGreaterThan(0)
   })
+
+  it.each([
+    ['whose queue is empty', 0],
+    ['without a queue', undefined],
+  ])(
+    'reads two cursors and three empty pages of each shard of an idle type %s: 3.5 units',
+    async (_name, backlog) => {
+      const system = aMemorySystem()
+      await registered(system, { configuration: { kind: 'handler', defaults: {}, shards: 4 } })
+      if (backlog !== undefined) system.messages.backlogs.set('resize', backlog)
+      const reads = { pages: 0, cursors: 0 }
+      const { page, heads } = system.tasks
+      const { get } = system.records
+      const counted = {
+        ...system,
+        tasks: {
+          ...system.tasks,
+          page: (query: Parameters<typeof page>[0]) => {
+            if (query.partition.includes('resize')) reads.pages += 1
+            return page(query)
+          },
+          heads: (ids: readonly string[]) => (ids.length > 0 ? expect.unreachable() : heads(ids)),
+        },
+        records: {
+          ...system.records,
+          get: (name: string) => {
+            if (name.includes('resize')) reads.cursors += 1
+            return get(name)
+          },
+        },
+      }
+
+      await sweep(counted)
+
+      expect(reads).toEqual({ pages: 12, cursors: 8 })
+    },
+  )
 })
