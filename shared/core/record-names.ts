@@ -9,6 +9,7 @@ import type { JobLook, PurgeJob } from './types/type-job.ts'
 /** The names of the sweeper's cursors. The sweeper keeps one for each partition that it reads. */
 export const sweepRecord = {
   open: (type: string, shard: number) => `sweep#open#${type}#${shard}`,
+  later: (type: string, shard: number) => `sweep#later#${type}#${shard}`,
   undoing: (type: string, shard: number) => `sweep#undoing#${type}#${shard}`,
   running: (type: string, shard: number) => `sweep#running#${type}#${shard}`,
   canvases: (shard: number) => `sweep#canvas#${shard}`,
