@@ -96,8 +96,13 @@ export type TaskType = {
   readonly isFair?: true
   /** The time since which a deployed handler serves the type. Undefined when none does. HTTP types need no handler. */
   readonly handlerSince?: number
-  /** `workers`: standalone workers receive from the type's queue. Undefined: a Lambda function serves the type. */
-  readonly servedBy?: 'workers'
+  /**
+   * `workers`: standalone workers receive from the type's queue. `steps`: the type is a deployed flow. Undefined: a Lambda function
+   * serves the type if it has a handler.
+   */
+  readonly servedBy?: 'workers' | 'steps'
+  /** Set where the type is or was a flow at an earlier change. Flows that were published then may still undo their steps. */
+  readonly wasFlow?: true
   /** The version under which the deployed Lambda function claims. */
   readonly handlerVersion?: string
   /** The purges that are under way. */

@@ -85,7 +85,10 @@ export function isDebounceSuccessor({ parentId }: Task, followed: string): boole
   return parentId === followed
 }
 
-/** Throttles: the first publish of a window counts. The window also lasts as long as the task is open. */
+/**
+ * Throttles: the first publish of a window counts. The window also lasts as long as the task is open, or its callbacks are being
+ * published. The publish is refused when these cannot be published, since it would be lost for as long as that lasts.
+ */
 function throttled(
   current: Task,
   publication: Publication,
@@ -94,7 +97,7 @@ function throttled(
 ): PublishDecision {
   if (current.state === 'open' || now < current.createdAt + perMs) return UNCHANGED
   const again = startOver(current, publication, {}, now)
-  return again.ok ? asCreated(again) : UNCHANGED
+  return again.ok || current.unpublished ? asCreated(again) : UNCHANGED
 }
 
 function asCreated(decision: PublishDecision): PublishDecision {

@@ -2,11 +2,10 @@
  * A DynamoDB table in memory, for the testing kit and the simulation. It evaluates the requests that the stores of `shared/aws/dynamo`
  * build, so the system's guards and merges are written once.
  *
- * - `expressions.ts`: reads conditions and updates
+ * - `expressions.ts`, `conditions.ts`, `updates.ts`: read expressions
  * - `requests.ts`: what DynamoDB checks in a request, and what a write makes of an item
  * - `contents.ts`, `sorted-items.ts`, `queries.ts`: the items of the table and its indexes, and their pages
  * - `values.ts`: kinds, order and sizes of values
- * - `units.ts`: the units that DynamoDB would bill
  *
  * The table refuses what DynamoDB refuses, and by name what it does not know. `test/contract/table` holds it to DynamoDB Local. Items are
  * never changed once they are stored, so the table hands out its own.
@@ -28,12 +27,18 @@ import { type ContentSettings, type Contents, createContents, type ItemChange, t
 import { pageOf, positionOf } from './queries.ts'
 import { RefusedRequest, UnknownPart } from './refusals.ts'
 import { assertItem, assertKnown, keyOf, readWrite } from './requests.ts'
-import { type Units, unitsOfRead, unitsOfWrite } from './units.ts'
 
 export type TableSettings = ContentSettings & {
   readonly name: string
-  /** Called with the units of each request that is carried out. */
-  readonly onUse?: (units: Units, isWrite: boolean) => void
+  /** Called with what a request has read. */
+  readonly onRead?: (read: Read) => void
+}
+
+/** What a request has read: the items, or the entries of an index. */
+type Read = {
+  readonly items: readonly Item[]
+  readonly isConsistent: boolean
+  readonly index?: string | undefined
 }
 
 type Write = PutRequest | UpdateRequest | DeleteRequest
@@ -56,7 +61,7 @@ export type MemoryTable = Pick<Contents, 'find' | 'items' | 'expire'> & {
 }
 
 export function createMemoryTable(settings: TableSettings): MemoryTable {
-  const { name, onUse } = settings
+  const { name, onRead } = settings
   const contents = createContents(settings)
   const { find } = contents
   const carryOut = (request: Write): Written => {
@@ -64,7 +69,6 @@ export function createMemoryTable(settings: TableSettings): MemoryTable {
     if (!plan.holds()) return { isWritten: false, item: plan.refusal() }
     const change = plan.change()
     contents.write(change)
-    onUse?.(unitsOfWrite(change), true)
     return { isWritten: true, item: returned(request, change) }
   }
   const storing = async (request: Write): Promise<Written> => {
@@ -77,7 +81,7 @@ export function createMemoryTable(settings: TableSettings): MemoryTable {
   const read = (key: Item, isConsistent = false) => {
     const { pk, sk } = keyOf(key)
     const item = (isConsistent ? contents : contents.reads).find(pk, sk)
-    onUse?.(unitsOfRead([item], isConsistent), false)
+    onRead?.({ items: item ? [item] : [], isConsistent })
     return item
   }
   return {
@@ -92,7 +96,7 @@ export function createMemoryTable(settings: TableSettings): MemoryTable {
       delete: async request => carryOut(request),
       query: async request => {
         assertKnown(request, name, QUERY)
-        return query(contents, request, onUse)
+        return query(contents, request, onRead)
       },
       batchGet: async request => {
         const { Keys, ConsistentRead } = requestedOf(request, name)
@@ -114,7 +118,7 @@ export function createMemoryTable(settings: TableSettings): MemoryTable {
   }
 }
 
-function query({ stored, reads, indexes }: Contents, request: QueryRequest, onUse: TableSettings['onUse']) {
+function query({ stored, reads, indexes }: Contents, request: QueryRequest, onRead: TableSettings['onRead']) {
   const { IndexName: name, ConsistentRead: isConsistent = false } = request
   const index = Object.values(INDEXES).find(one => one.name === name)
   if (name !== undefined && !index) throw new UnknownPart(`the index ${name}`)
@@ -127,7 +131,7 @@ function query({ stored, reads, indexes }: Contents, request: QueryRequest, onUs
     request,
   )
   const found = index ? page.items.map(item => positionOf(item, index)) : page.items
-  onUse?.(unitsOfRead(found, isConsistent, index?.name), false)
+  onRead?.({ items: found, isConsistent, index: index?.name })
   return { ...page, items: request.Select === 'COUNT' ? [] : found }
 }
 

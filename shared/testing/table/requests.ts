@@ -1,18 +1,12 @@
 import type { Aliases as GivenAliases } from '../../aws/dynamo/documents.ts'
 import { INDEXES, PRIMARY_KEY } from '../../aws/dynamo/keys.ts'
 import type { Item } from '../../aws/dynamo/stored-form.ts'
+import { conditionOf } from './conditions.ts'
 import type { Key } from './contents.ts'
-import {
-  type Action,
-  type Aliases,
-  conditionOf,
-  type Parsed,
-  type Scope,
-  sumOf,
-  updateOf,
-} from './expressions.ts'
+import type { Parsed, Scope } from './expressions.ts'
 import { RefusedRequest, UnknownPart } from './refusals.ts'
-import { assertName, assertStorable, bytesOf, bytesOfText, isMap, kindOf } from './values.ts'
+import { pathsOf, updatedItem, updateOf } from './updates.ts'
+import { assertName, assertStorable, bytesOf, bytesOfText, kindOf } from './values.ts'
 
 /** What DynamoDB checks in a request before it reads the table, and what a write makes of an item. */
 
@@ -64,10 +58,14 @@ export function assertItem(item: Item): void {
 
 /** The scope of a request's expressions. @throws RefusedRequest for a name or a value that is missing, or that no expression uses */
 export function scopeOf(
-  { ExpressionAttributeNames: names = {}, ExpressionAttributeValues: values = {} }: GivenAliases,
+  request: GivenAliases,
   ...parsed: ReadonlyArray<Parsed<unknown> | undefined>
 ): Omit<Scope, 'item'> {
+  const { ExpressionAttributeNames: names = {}, ExpressionAttributeValues: values = {} } = request
   const expressions = parsed.filter(one => one !== undefined)
+  if (isEmpty(request.ExpressionAttributeNames) || isEmpty(request.ExpressionAttributeValues)) {
+    throw new RefusedRequest('names and values of expressions must not be empty')
+  }
   for (const alias of expressions.flatMap(({ aliases }) => [...aliases])) {
     if (!Object.hasOwn(alias.startsWith('#') ? names : values, alias)) {
       throw new RefusedRequest(`An expression uses ${alias}, which is not defined`)
@@ -82,33 +80,30 @@ export function scopeOf(
   return { names, values }
 }
 
+function isEmpty(aliases: object | undefined): boolean {
+  return aliases !== undefined && Object.keys(aliases).length === 0
+}
+
 type Conditioned = GivenAliases & {
   readonly ConditionExpression?: string
   readonly UpdateExpression?: string
 }
 
-/** What a write's expressions make of the stored item: whether its condition holds, and the item after its update. */
-export function readWrite(request: Conditioned): {
-  readonly holds: (item: Item | undefined) => boolean
-  readonly updated: (
-    item: Item | undefined,
-    key: Key,
-  ) => { readonly item: Item; readonly changed: ReadonlySet<string> }
-} {
+/** What the expressions of a write say: whether its condition holds for an item, and the item after its update. */
+export function readWrite(request: Conditioned) {
   const { ConditionExpression: condition, UpdateExpression: update } = request
   const test = condition === undefined ? undefined : conditionOf(condition)
   const actions = update === undefined ? undefined : updateOf(update)
   const given = scopeOf(request, test, actions)
-  const paths = (actions?.meaning ?? []).map(({ path }) => path.map(alias => given.names[alias] ?? ''))
-  assertApart(paths)
+  const paths = pathsOf(actions?.meaning ?? [], given.names)
   return {
-    holds: item => !test || test.meaning({ item: item ?? NO_ITEM, ...given }),
-    updated: (item, key) => {
-      const scope = { item: item ?? NO_ITEM, ...given }
-      const after = (actions?.meaning ?? []).reduce<Item>(
-        (made, action, nth) => applied(made, paths[nth] ?? [], action, scope),
-        item ?? key,
-      )
+    holds: (item: Item = NO_ITEM) => !test || test.meaning({ item, ...given }),
+    updated: (item: Item = NO_ITEM, key: Key) => {
+      const after = updatedItem(item === NO_ITEM ? key : item, actions?.meaning ?? [], {
+        item,
+        paths,
+        ...given,
+      })
       assertItem(after)
       return { item: after, changed: new Set(paths.map(([name = '']) => name)) }
     },
@@ -116,55 +111,3 @@ export function readWrite(request: Conditioned): {
 }
 
 const NO_ITEM: Item = {}
-
-/** @throws RefusedRequest when two paths of an update overlap, or one is a part of the key */
-function assertApart(paths: readonly Aliases[]): void {
-  const whole = new Set<string>()
-  const above = new Set<string>()
-  for (const path of paths) {
-    const [name = ''] = path
-    if (name === PRIMARY_KEY.partition || name === PRIMARY_KEY.sort) {
-      throw new RefusedRequest(`Cannot update attribute ${name}. This attribute is part of the key`)
-    }
-    const parts = path.map((_, index) => JSON.stringify(path.slice(0, index + 1)))
-    const own = parts.pop() ?? ''
-    if (whole.has(own) || above.has(own) || parts.some(part => whole.has(part))) {
-      throw new RefusedRequest(`Two document paths overlap with each other: ${own}`)
-    }
-    whole.add(own)
-    for (const part of parts) above.add(part)
-  }
-}
-
-function applied(map: Item, path: Aliases, action: Action, scope: Scope): Item {
-  const [name = '', ...below] = path
-  const present = Object.hasOwn(map, name) ? map[name] : undefined
-  if (below.length > 0) {
-    if (!isMap(present))
-      throw new RefusedRequest('The document path provided in the update expression is invalid for update')
-    return withMember(map, name, applied(present, below, action, scope))
-  }
-  if (action.kind === 'remove') {
-    if (present === undefined) return map
-    const { [name]: _removed, ...rest } = map
-    return rest
-  }
-  const value = action.value(scope)
-  return withMember(map, name, action.kind === 'add' ? added(present, value) : value)
-}
-
-function withMember(map: Item, name: string, value: unknown): Item {
-  return name === '__proto__'
-    ? Object.fromEntries([...Object.entries(map), [name, value]])
-    : { ...map, [name]: value }
-}
-
-/** The number or the set with what is added to it. */
-function added(present: unknown, value: unknown): unknown {
-  if (!(value instanceof Set)) return sumOf(present ?? 0, value)
-  if (present === undefined) return value
-  if (kindOf(present) !== kindOf(value)) {
-    throw new RefusedRequest('An operand in the update expression has an incorrect data type')
-  }
-  return new Set([...(present as Set<unknown>), ...value])
-}

@@ -273,6 +273,7 @@ const TYPE: Required<TaskType> = {
   isFair: true,
   handlerSince: NOW,
   servedBy: 'workers',
+  wasFlow: true,
   handlerVersion: '1',
   purges: EVERY_JOB.filter(job => job.kind === 'purge'),
   unapplied: ['relimit', 'reorder'],

@@ -280,3 +280,17 @@ describe('no owed callback is lost', () => {
     expect(await world.head(over.id)).toMatchObject({ owes: true, unpublished: { indices: [0] } })
   })
 })
+
+it('a throttled publish is refused, and not lost, while the callbacks of the key cannot be published', async () => {
+  const { system } = world
+  const throttled = { type: 'work', key: 'k', throttle: { perMs: SECOND } }
+  const callback = { ...MAIL, options: { concurrency: 2 } }
+  const over = await world.ended(await world.published({ ...throttled, onSuccess: [callback] }))
+  const mail = await system.types.get('mail')
+  const flow = { kind: 'flow', defaults: {}, steps: [{ name: 'a', do: { type: 'work' } }] } as const
+  if (mail) await system.types.put({ ...mail, version: 2, configuration: flow }, 1)
+  await world.planned(over)
+  await system.clock.advance(10 * SECOND)
+
+  expect(await publish(system, throttled)).toMatchObject({ ok: false, reason: 'running' })
+})

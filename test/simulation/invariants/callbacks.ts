@@ -1,6 +1,6 @@
 import type { Task } from '../../../shared/core/task/task.ts'
 import { allJobs } from '../jobs-in.ts'
-import type { Callbacks, Step } from '../scenario.ts'
+import type { Callbacks, Job, Step } from '../scenario.ts'
 import type { Invariant, Write } from './invariant.ts'
 import { isCreation, nonceOf } from './tags.ts'
 
@@ -129,13 +129,18 @@ function callIn(
   return { nonce, of: `${after.parentId} ${place.parent} ${place.when}` }
 }
 
-/** The owner of every callback, by the callback's nonce. */
+/** Whether the callback publishes a task of its own. See `keyed-callbacks.ts` for the others. */
+function isUnkeyed({ key }: Job): boolean {
+  return key === undefined
+}
+
+/** The owner of every callback without a key, by the callback's nonce. */
 export function callbackOwnersIn(steps: readonly Step[]): Map<number, CallbackOwner> {
   const parents = [...steps.filter(step => step.do === 'publish'), ...allJobs(steps)]
   const places = new Map<number, CallbackOwner>()
   for (const { nonce: parent, onSuccess = [], onError = [] } of parents) {
-    for (const { nonce } of onSuccess) places.set(nonce, { parent, when: 'onSuccess' })
-    for (const { nonce } of onError) places.set(nonce, { parent, when: 'onError' })
+    for (const { nonce } of onSuccess.filter(isUnkeyed)) places.set(nonce, { parent, when: 'onSuccess' })
+    for (const { nonce } of onError.filter(isUnkeyed)) places.set(nonce, { parent, when: 'onError' })
   }
   return places
 }

@@ -1,4 +1,5 @@
 import type { Task } from '../../../shared/core/task/task.ts'
+import { allJobs } from '../jobs-in.ts'
 import type { Step } from '../scenario.ts'
 import type { Invariant } from './invariant.ts'
 
@@ -10,12 +11,15 @@ export const KEPT_FIELD_INVARIANTS: readonly Invariant[] = [
   {
     name: 'a restart keeps the fairness key, user, priority and tags of its task',
     watch: ({ steps }) => {
-      const republished = new Set(steps.flatMap(restartedByPublish))
+      const republished = new Set([
+        ...steps.flatMap(restartedByPublish),
+        ...allJobs(steps).map(({ type, key }) => `${type}:${key}`),
+      ])
       return {
         on: event => {
           if (event.what !== 'write') return undefined
           const { before, after } = event
-          if (!before || after.operation !== 'restart' || republished.has(after.id)) return undefined
+          if (!before || after.operation !== 'restart' || republished.has(plainId(after.id))) return undefined
           const lost = KEPT_FIELDS.find(name => JSON.stringify(before[name]) !== JSON.stringify(after[name]))
           return (
             lost &&
@@ -32,6 +36,8 @@ export const KEPT_FIELD_INVARIANTS: readonly Invariant[] = [
         if (event.what !== 'write') return undefined
         const { before, after } = event
         if (before?.born !== after.born || before.edits === after.edits) return undefined
+        // A change that records its principal is no work of the machinery. See `edits.ts`.
+        if (isRecorded(before, after)) return undefined
         return `${after.operation} changed the revision of ${after.id} from ${before.edits} to ${after.edits}`
       },
     }),
@@ -62,8 +68,14 @@ export const KEPT_FIELD_INVARIANTS: readonly Invariant[] = [
 
 /** A publish that restarts a task sets all these fields itself. */
 function restartedByPublish(step: Step): string[] {
-  const isRestart = step.do === 'publish' && step.request.ifExists === 'restart'
-  return isRestart ? [`${step.request.type}:${step.request.key}`] : []
+  if (step.do !== 'publish') return []
+  const { type, key, ifExists, debounce, throttle } = step.request
+  return ifExists === 'restart' || debounce || throttle ? [`${type}:${key}`] : []
+}
+
+/** The id without the number by which a debounced publish follows a running task. */
+function plainId(id: string): string {
+  return id.replace(/~\d+$/, '')
 }
 
 function textOf(task: Task, name: (typeof KEPT_FIELDS)[number]): string {
@@ -76,4 +88,9 @@ function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
 
 function textIn(value: unknown): string | null {
   return value === undefined ? null : String(value)
+}
+
+function isRecorded(before: Task, after: Task): boolean {
+  const last = ({ operations = [] }: Task) => JSON.stringify(operations.at(-1))
+  return last(before) !== last(after)
 }

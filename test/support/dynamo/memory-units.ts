@@ -1,7 +1,7 @@
-import { INDEXES } from '../../aws/dynamo/keys.ts'
-import type { Item } from '../../aws/dynamo/stored-form.ts'
-import { positionOf } from './queries.ts'
-import { bytesOfItem, isEqual } from './values.ts'
+import { INDEXES } from '../../../shared/aws/dynamo/keys.ts'
+import type { Item } from '../../../shared/aws/dynamo/stored-form.ts'
+import { positionOf } from '../../../shared/testing/table/queries.ts'
+import { bytesOfItem, isEqual } from '../../../shared/testing/table/values.ts'
 
 /** Capacity units of the table, and of each index that consumed some. Source: "Read and write capacity" in the developer guide. */
 export type Units = Readonly<Record<string, number>>
