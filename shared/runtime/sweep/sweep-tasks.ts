@@ -30,8 +30,8 @@ const RECENT_TASKS_MAX = 100
  * - `running`     so that one round reads 10,000 running tasks, though ids are not spread quite evenly over the shards
  * - `passed`      due tasks whose turn in the queue is over: most of them run, and the rest has lost its message. Those that are in the
  *                 running place are left out, so these began in the last seconds or do not live
- * - `waiting`     due tasks that wait without a turn in a queue: over HTTP, in an order, at steps of flows
- * - `queued`      due tasks whose message should still wait in its queue, or cannot be sent yet; undoing flows
+ * - `waiting`     due tasks that wait without a turn in a queue: over HTTP, in an order, at steps of flows; undoing flows
+ * - `queued`      due tasks whose message should still wait in its queue, or cannot be sent yet
  */
 const TASKS_BUDGET = { running: 12_000, passed: 6_000, waiting: 2_000, queued: 200 }
 
@@ -97,7 +97,7 @@ async function candidatesOf(round: SweepRound, type: TaskType, shard: number): P
     ...(await inPass('open', view('open', to), budgetOf(budget), known)),
     ...(to < until ? await inPass('later', view('open', until), budgetOf('queued'), known) : []),
     ...(type.configuration.kind === 'flow' || type.wasFlow
-      ? await inPass('undoing', view('compensating', until), budgetOf('queued'))
+      ? await inPass('undoing', view('compensating', until), budgetOf('waiting'))
       : []),
     ...(await readRecent(system, { ...view('open', until), from: until - LOOK_BACK_MS }, now)),
   ]

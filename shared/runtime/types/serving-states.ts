@@ -17,7 +17,7 @@ export type TypeState = {
 }
 
 /** A message that was sent at `sentAt` has led to a run that started at `at`. */
-export type Delivered = { readonly sentAt: number; readonly at: number }
+type Delivered = { readonly sentAt: number; readonly at: number }
 
 export type StateReader = (type: string, kind: TypeKind) => Promise<TypeState>
 

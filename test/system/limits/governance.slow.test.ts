@@ -166,8 +166,8 @@ describe('a purge', () => {
     expect(answers.map(({ status }) => status)).toEqual([202, 202])
     expect((await system.call('GET', `/v1/tasks/${running}`)).status).toBe(404)
     expect((await system.call('GET', '/v1/tasks/bulk:later')).body.status).toBe('ready')
-    expect((await system.call('GET', '/v1/tasks/bulk:wait-0')).status).toBe(404)
-    expect((await system.call('GET', '/v1/tasks/video:wait-1')).status).toBe(200)
+    expect((await system.call('GET', '/v1/tasks/bulk:wait-1')).status).toBe(404)
+    expect((await system.call('GET', '/v1/tasks/video:wait-0')).status).toBe(200)
   }, 700_000)
 })
 
