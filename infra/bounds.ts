@@ -135,6 +135,12 @@ export const WORKER_CONCURRENCY_MAX = 1_000
 export const SERVICE_CONTAINERS_MIN = 1
 /** The default of `maxTasks`, the most containers of a service. */
 export const SERVICE_CONTAINERS_MAX = 10
+/** A container without a sign of life for this long is replaced. A worker touches its file every 10 s. */
+export const SIGN_OF_LIFE_AGE_S_MAX = 60
+/** How often the health check of a container runs. Source: ECS, HealthCheck (5–300 s). */
+export const HEALTH_CHECK_S = 30
+/** The longest time in which a starting container may fail its check. Source: ECS, HealthCheck. */
+export const HEALTH_CHECK_START_S = 300
 /** The most containers of one service. Source: ECS quotas, tasks per service. */
 export const SERVICE_CONTAINERS_QUOTA = 5_000
 /** The longest time between SIGTERM and SIGKILL. Source: ECS on Fargate, stopTimeout. */

@@ -58,6 +58,7 @@ const API: Options<ApiProps> = {
   throttle: { requestsPerSecond: true, burst: true },
   cors: { origins: true, headers: true },
   claims: CLAIMS,
+  basePath: true,
 }
 
 const RESERVED: Options<ReservedConcurrency> = {

@@ -26,7 +26,7 @@ import type { Parts } from '../parts.ts'
 import type { AllowedRoute } from '../permissions/api-access.ts'
 import type { Grantee } from '../permissions/permissions.ts'
 import type { RolePolicies } from '../permissions/role-policies.ts'
-import { Claims, type ClaimsProps } from './claims.ts'
+import { basePathIn, Claims, type ClaimsProps } from './claims.ts'
 
 /** `iam`: requests are signed (SigV4) by principals that may invoke the API. `none`: every caller is accepted. */
 export type ApiAuth = 'iam' | 'none'
@@ -54,6 +54,8 @@ export type ApiProps = {
   readonly cors?: { readonly origins: readonly string[]; readonly headers?: readonly string[] }
   /** How HTTP workers wait for tasks. */
   readonly claims?: ClaimsProps
+  /** The base path of your custom domain for this API, such as `/tasks`. @default none */
+  readonly basePath?: string
 }
 
 export type TaskApiProps = ApiProps & {
@@ -78,7 +80,7 @@ export class TaskApi extends Construct {
       code: systemCode(this, 'api'),
       description: 'Baton: HTTP API',
       timeout: Duration.seconds(API_TIMEOUT_S),
-      environment: { BATON_PACKAGE_VERSION: packageVersion() },
+      environment: { BATON_PACKAGE_VERSION: packageVersion(), ...basePathIn(props) },
       ...reserving(reservedConcurrency.api),
     })
     table.openTo(this.function, {
@@ -92,7 +94,7 @@ export class TaskApi extends Construct {
       dispatchesTo: 'every-type',
       measures: ['types'],
     })
-    this.claims = new Claims(this, 'Claims', parts, props.claims ?? {}, reservedConcurrency.claims).function
+    this.claims = new Claims(this, 'Claims', parts, props, reservedConcurrency.claims).function
     this.http = this.createHttp(parts, props)
     this.http.addRoutes({
       path: '/v1/claims',

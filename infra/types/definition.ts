@@ -1,9 +1,10 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { DEFAULT_SHARDS } from '../../shared/core/bounds.ts'
 import { defined } from '../../shared/core/defined.ts'
 import { BatonError } from '../../shared/core/errors.ts'
 import { refuseConfiguration } from '../../shared/core/rules/type-configuration.ts'
-import { shardsOf, type TypeConfiguration } from '../../shared/core/types/task-type.ts'
+import type { TypeConfiguration } from '../../shared/core/types/task-type.ts'
 import { TASKS_PER_SHARD } from '../bounds.ts'
 import { loadExports } from '../bundling/load-exports.ts'
 import type { BundlingProps } from '../bundling/options.ts'
@@ -77,7 +78,8 @@ export type TypeProps = { readonly events?: boolean; readonly expectedTasksPerSe
 /** Returns the spec with the construct's `events`, and with the shards for its tasks a second if the definition has fewer. */
 export function withProps<Spec extends TaskSpec>(spec: Spec, props: TypeProps): Spec {
   const { events, expectedTasksPerSecond: expected } = props
-  const shards = expected && Math.max(shardsOf(spec.config), Math.ceil(expected / TASKS_PER_SHARD))
+  const shards =
+    expected && Math.max(spec.config.shards ?? DEFAULT_SHARDS, Math.ceil(expected / TASKS_PER_SHARD))
   return { ...spec, config: { ...spec.config, ...defined({ events, shards }) } }
 }
 

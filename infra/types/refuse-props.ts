@@ -64,6 +64,7 @@ const SERVICE_RULES: Rules = {
   maxTasks: whole(1, SERVICE_CONTAINERS_QUOTA),
   backlogPerTask: whole(1, Number.MAX_SAFE_INTEGER),
   expectedTasksPerSecond: tasksRule,
+  healthCheck: flag(),
   version: versionRule,
   events: flag(),
   bundling: bundlingRule,

@@ -12,6 +12,7 @@ import {
   CpuArchitecture,
   FargateService,
   FargateTaskDefinition,
+  type HealthCheck,
   type ICluster,
   LinuxParameters,
   LogDrivers,
@@ -25,8 +26,11 @@ import { Construct } from 'constructs'
 import { defined } from '../../shared/core/defined.ts'
 import { BatonError } from '../../shared/core/errors.ts'
 import {
+  HEALTH_CHECK_S,
+  HEALTH_CHECK_START_S,
   SERVICE_CONTAINERS_MAX,
   SERVICE_CONTAINERS_MIN,
+  SIGN_OF_LIFE_AGE_S_MAX,
   STOP_TIMEOUT_S_MAX,
   WORKER_CONCURRENCY,
   WORKER_CPU_UNITS,
@@ -87,6 +91,8 @@ export type WorkerServiceProps = Placement & {
   readonly expectedTasksPerSecond?: number
   /** Above this many waiting tasks per container, the service starts another container. @default `concurrency` */
   readonly backlogPerTask?: number
+  /** Whether ECS replaces a container whose worker hangs. The image needs `sh`, `stat` and `date` for it. @default true */
+  readonly healthCheck?: boolean
   /** The runs of a stopping container have this many seconds to finish, 0–110. Then they are released. @default 110 */
   readonly drainSeconds?: number
   /** The least level of log lines. At `INFO` there is one line per run. @default the system's `logLevel`, else 'INFO' */
@@ -172,6 +178,7 @@ export class WorkerService extends Construct {
       image,
       logging: LogDrivers.awsLogs({ logGroup, streamPrefix: 'worker' }),
       stopTimeout: Duration.seconds(props.drainSeconds + WORKER_STOP_MARGIN_S),
+      ...(props.healthCheck && { healthCheck: HEALTH_CHECK }),
       // As the first process of a container, Node would not reap the orphans of a handler's child processes.
       linuxParameters: new LinuxParameters(this, 'Linux', { initProcessEnabled: true }),
       environment: {
@@ -179,6 +186,7 @@ export class WorkerService extends Construct {
         AWS_REGION: Stack.of(this).region,
         BATON_CONCURRENCY: String(props.concurrency),
         BATON_DRAIN_MS: String(props.drainSeconds * 1_000),
+        ...(props.healthCheck && { BATON_LIFE_FILE: LIFE_FILE }),
         ...(props.version !== undefined && { [WORKER_VERSION]: props.version }),
         ...props.environment,
       },
@@ -214,6 +222,17 @@ export class WorkerService extends Construct {
   }
 }
 
+const LIFE_FILE = '/tmp/baton-alive'
+
+/**
+ * A worker whose event loop hangs touches its file no more. ECS then starts another container and stops this one.
+ */
+const HEALTH_CHECK: HealthCheck = {
+  command: ['CMD-SHELL', `[ $(($(date +%s) - $(stat -c %Y ${LIFE_FILE}))) -lt ${SIGN_OF_LIFE_AGE_S_MAX} ]`],
+  interval: Duration.seconds(HEALTH_CHECK_S),
+  startPeriod: Duration.seconds(HEALTH_CHECK_START_S),
+}
+
 const PROCESSORS = { arm64: CpuArchitecture.ARM64, x64: CpuArchitecture.X86_64 } as const
 
 function workerCode(
@@ -242,6 +261,7 @@ function withDefaults(given: WorkerServiceProps) {
     maxTasks: given.maxTasks ?? Math.max(minTasks, SERVICE_CONTAINERS_MAX),
     backlogPerTask: given.backlogPerTask ?? concurrency,
     drainSeconds,
+    healthCheck: given.healthCheck ?? true,
   }
 }
 

@@ -80,7 +80,12 @@ test('The expected tasks of all handlers warm the table, and set the shards of t
   const expected = { WriteUnitsPerSecond: 14_400, ReadUnitsPerSecond: 12_000 }
   expect(warm!.Properties.WarmThroughput).toEqual(expected)
   for (const index of warm!.Properties.GlobalSecondaryIndexes) expect(index.WarmThroughput).toEqual(expected)
-  expect(Object.fromEntries(shards)).toMatchObject({ resize: 8, 'first': 4, second: 4, webhook: undefined })
+  expect(Object.fromEntries(shards)).toMatchObject({
+    resize: 8,
+    first: 4,
+    'images.second': 4,
+    webhook: undefined,
+  })
 })
 
 test('Few expected tasks leave the table as it is', () => {
