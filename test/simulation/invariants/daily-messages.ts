@@ -1,11 +1,8 @@
 import type { Invariant } from './invariant.ts'
 
 const DAY_MS = 86_400_000
-/**
- * While its queue is empty, a task is sent some six times an hour. Behind other messages it is sent ever more rarely. The sweeper
- * begins anew when its process is replaced.
- */
-const DISPATCHES_A_DAY_MAX = 250
+/** While its queue is empty, a task is sent some six times an hour, and behind other messages more rarely. */
+const DISPATCHES_A_DAY_MAX = 200
 
 /** Promises about how many messages a task costs that waits for days. */
 export const DAILY_MESSAGE_INVARIANTS: readonly Invariant[] = [

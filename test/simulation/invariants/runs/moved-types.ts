@@ -1,6 +1,6 @@
 import { liveRuns, type Task } from '../../../../shared/core/task/task.ts'
 import { START } from '../../world/world.ts'
-import type { Invariant } from '../invariant.ts'
+import type { Invariant, Write } from '../invariant.ts'
 import { createWaits } from '../waits.ts'
 
 /** Longer than all runs of the trial take together, and some rounds of the sweeper. */
@@ -16,7 +16,8 @@ export const MOVED_TYPE_INVARIANTS: readonly Invariant[] = [
       return {
         on: event => {
           const { at } = event
-          if (event.what === 'write') waits.set(event.after.id, waitsSince(event.after, at))
+          if (event.what === 'write' && !staysAsItWas(event))
+            waits.set(event.after.id, isWaiting(event.after) ? Math.max(event.after.dueAt, at) : undefined)
           return waits.late(at, STARTED_WITHIN_MS, START + calmAt)
         },
       }
@@ -24,8 +25,11 @@ export const MOVED_TYPE_INVARIANTS: readonly Invariant[] = [
   },
 ]
 
-/** When a task that was written now can start; undefined when it has ended or runs. */
-function waitsSince(task: Task, at: number): number | undefined {
-  const isWaiting = task.state === 'open' && liveRuns(task).length === 0
-  return isWaiting ? Math.max(task.dueAt, at) : undefined
+/** Whether a task waited before this write, and waits since then. */
+function staysAsItWas({ before, after }: Write): boolean {
+  return before?.dueAt === after.dueAt && isWaiting(before) && isWaiting(after)
+}
+
+function isWaiting(task: Task): boolean {
+  return task.state === 'open' && liveRuns(task).length === 0
 }
