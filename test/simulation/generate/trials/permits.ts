@@ -11,6 +11,8 @@ type Trouble = {
   /** How long the runs take. */
   readonly busyMs: number
   readonly stormMs?: number
+  /** How often each worker but one freezes for longer than a permit stays without its run. */
+  readonly freezes?: number
 }
 
 /**
@@ -18,27 +20,37 @@ type Trouble = {
  * longer than a permit stays without its run, or the messages of the limit are lost.
  */
 export const permits: Trial = (dice, seed) => {
-  const { servedBy, weather, busyMs, stormMs = 20_000 } = trouble(dice)
+  const { servedBy, weather, busyMs, stormMs = 20_000, freezes = 0 } = trouble(dice)
   const concurrency = { max: dice.between(1, 2), ...(dice.odds(0.2) && { key: 'userId' }) }
   const type = aType(dice.pick(servedBy), { limits: { concurrency } })
+  const workers = workersOf(type, 3, 4)
   return aScenario(seed, {
     trial: 'permits',
     weather,
     calmAt: SPAN_MS + stormMs,
     types: [type],
-    workers: workersOf(type, 3, 2),
-    steps: tasks(dice, type, busyMs),
+    workers,
+    steps: [
+      ...tasks(dice, type, busyMs),
+      ...workers
+        .slice(1)
+        .flatMap(({ workerId }) => Array.from({ length: freezes }, () => freeze(dice, workerId))),
+    ].sort((a, b) => a.at - b.at),
   })
 }
 
 function trouble(dice: Dice): Trouble {
+  const slowClaims = (): Trouble => ({
+    servedBy: ['workers'],
+    weather: { ...CALM, slow: dice.pick([0.3, 0.5]) },
+    busyMs: 6_000,
+    stormMs: 60_000,
+    freezes: 3,
+  })
   return dice.pick<() => Trouble>([
     () => ({ servedBy: ['lambda', 'workers', 'http'], weather: { ...CALM }, busyMs: 2_000 }),
-    () => ({
-      servedBy: ['lambda', 'workers', 'http'],
-      weather: { ...CALM, freeze: dice.pick([0.02, 0.05]), slow: dice.pick([0.1, 0.4]) },
-      busyMs: 6_000,
-    }),
+    slowClaims,
+    slowClaims,
     // The sweeper sends the dispatches. All messages of the limit are lost, as it learns of its changes from the stream alone.
     () => ({
       servedBy: ['lambda'],
@@ -49,26 +61,29 @@ function trouble(dice: Dice): Trouble {
   ])()
 }
 
+function freeze(dice: Dice, workerId: string): Step {
+  const forMs = dice.between(18_000, 30_000)
+  return { do: 'freeze-worker', at: dice.between(1_000, SPAN_MS), workerId, forMs }
+}
+
 function tasks(dice: Dice, { type }: TypeSetup, busyMs: number): Step[] {
-  return dice
-    .many(8, 20, nonce => ({
-      do: 'publish' as const,
-      at: dice.between(100, SPAN_MS),
-      nonce,
-      request: {
-        type,
-        key: `k${nonce}`,
-        ...(dice.odds(0.5) && { userId: dice.pick(['u1', 'u2']) }),
-        options: {
-          leaseMs: dice.between(6_000, 15_000),
-          heartbeatMs: 1_500,
-          retry: { maxRetries: 2, delayMs: dice.between(200, 3_000) },
-        },
+  return dice.many(8, 20, nonce => ({
+    do: 'publish' as const,
+    at: dice.between(100, SPAN_MS),
+    nonce,
+    request: {
+      type,
+      key: `k${nonce}`,
+      ...(dice.odds(0.5) && { userId: dice.pick(['u1', 'u2']) }),
+      options: {
+        leaseMs: dice.between(6_000, 15_000),
+        heartbeatMs: 1_500,
+        retry: { maxRetries: 2, delayMs: dice.between(200, 3_000) },
       },
-      acts: dice.many(1, 3, () => anAct(dice, busyMs)),
-      padding: 0,
-    }))
-    .sort((a, b) => a.at - b.at)
+    },
+    acts: dice.many(1, 3, () => anAct(dice, busyMs)),
+    padding: 0,
+  }))
 }
 
 function anAct(dice: Dice, busyMs: number): Act {
