@@ -11,8 +11,6 @@ type Trouble = {
   /** How long the runs take. */
   readonly busyMs: number
   readonly stormMs?: number
-  /** How often each worker but one freezes for longer than a permit stays without its run. */
-  readonly freezes?: number
 }
 
 /**
@@ -20,32 +18,25 @@ type Trouble = {
  * longer than a permit stays without its run, or the messages of the limit are lost.
  */
 export const permits: Trial = (dice, seed) => {
-  const { servedBy, weather, busyMs, stormMs = 20_000, freezes = 0 } = trouble(dice)
+  const { servedBy, weather, busyMs, stormMs = 20_000 } = trouble(dice)
   const concurrency = { max: dice.between(1, 2), ...(dice.odds(0.2) && { key: 'userId' }) }
   const type = aType(dice.pick(servedBy), { limits: { concurrency } })
-  const workers = workersOf(type, 3, 4)
   return aScenario(seed, {
     trial: 'permits',
     weather,
     calmAt: SPAN_MS + stormMs,
     types: [type],
-    workers,
-    steps: [
-      ...tasks(dice, type, busyMs),
-      ...workers
-        .slice(1)
-        .flatMap(({ workerId }) => Array.from({ length: freezes }, () => freeze(dice, workerId))),
-    ].sort((a, b) => a.at - b.at),
+    workers: workersOf(type, 3, 2),
+    steps: tasks(dice, type, busyMs),
   })
 }
 
 function trouble(dice: Dice): Trouble {
   const slowClaims = (): Trouble => ({
-    servedBy: ['workers'],
-    weather: { ...CALM, slow: dice.pick([0.3, 0.5]) },
-    busyMs: 6_000,
-    stormMs: 60_000,
-    freezes: 3,
+    servedBy: ['lambda'],
+    weather: { ...CALM, freeze: dice.pick([0.04, 0.08]) },
+    busyMs: 1_500,
+    stormMs: 160_000,
   })
   return dice.pick<() => Trouble>([
     () => ({ servedBy: ['lambda', 'workers', 'http'], weather: { ...CALM }, busyMs: 2_000 }),
@@ -59,11 +50,6 @@ function trouble(dice: Dice): Trouble {
       stormMs: 200_000,
     }),
   ])()
-}
-
-function freeze(dice: Dice, workerId: string): Step {
-  const forMs = dice.between(18_000, 30_000)
-  return { do: 'freeze-worker', at: dice.between(1_000, SPAN_MS), workerId, forMs }
 }
 
 function tasks(dice: Dice, { type }: TypeSetup, busyMs: number): Step[] {
