@@ -29,6 +29,8 @@ export type Scenario = {
    * for ever.
    */
   readonly afterwardsMs: number
+  /** Once it is calm, every task must reach its end within this time. @default 45 minutes */
+  readonly settlingMs?: number
   /** The trial that this scenario belongs to. Most scenarios belong to none. */
   readonly trial?: TrialName
   readonly outages?: readonly Outage[]
@@ -52,6 +54,12 @@ export type TrialName =
   | 'nightly'
   | 'faults'
   | 'reports'
+  | 'rates'
+  | 'overdue'
+  | 'moved-types'
+  | 'purged-canvases'
+  | 'idle-days'
+  | 'front'
   | 'coalesced'
   | 'owed-callbacks'
   | 'late-ticks'
@@ -86,6 +94,8 @@ export type Conditions = {
    * reads fewer tasks.
    */
   readonly pageMax?: number
+  /** An environment of a function ends after this many invocations. @default 30 */
+  readonly invocations?: number
   /** The table deletes an expired head at most this long after its expiry. @default never */
   readonly ttlLagMs?: number
 }
@@ -309,6 +319,8 @@ export type Step = { readonly at: number } & (
       readonly type: string
       readonly kind: 'handler' | 'http'
     } & TypeContent)
+  /** A deployment lets other workers serve the type, and so changes its kind. */
+  | ({ readonly do: 'move-type'; readonly type: string; readonly servedBy: 'lambda' | 'http' } & TypeContent)
   /** Types that are still paused once it is calm are resumed then. */
   | { readonly do: 'pause-type' | 'resume-type'; readonly type: string }
   | { readonly do: 'withdraw'; readonly type: string; readonly forMs: number }

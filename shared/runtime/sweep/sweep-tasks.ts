@@ -12,6 +12,7 @@ import { isolateFaults, planTasks } from '../plan/plan.ts'
 import { areCallbacksWorthRetrying, publishOwedCallbacks } from '../plan/publish-callbacks.ts'
 import { renewAgeingBodies } from '../repair/renew-ageing-bodies.ts'
 import { NOTHING_SWEPT, type SweepReport, sumOf } from '../repair/repair.ts'
+import { followEach } from '../types/follow-types.ts'
 import { GRACE_MS, lostTasks } from './lost-tasks.ts'
 import { readNextInPass, type SweepCandidate } from './sweep-passes.ts'
 import { noRoundMissedSince, type SweepRound } from './sweep-round.ts'
@@ -79,7 +80,7 @@ function leastRead(one: SweepCandidate, other: SweepCandidate = one): SweepCandi
 /** The tasks of one shard that fell due recently, and the next ones of each pass over open, undoing and running tasks. */
 async function candidatesOfShard(
   system: PlanningSystem,
-  { type, configuration: { kind } }: TaskType,
+  { type, wasFlow, configuration: { kind } }: TaskType,
   shard: number,
   backlog: number | undefined,
   now: number,
@@ -99,7 +100,7 @@ async function candidatesOfShard(
   return [
     ...(await readRecent(system, { ...open, from: now - GRACE_MS - LOOK_BACK_MS }, now)),
     ...(await inPass(sweepRecord.open(type, shard), open, budget)),
-    ...(kind === 'flow' ? await inPass(sweepRecord.undoing(type, shard), undoing) : []),
+    ...(kind === 'flow' || wasFlow ? await inPass(sweepRecord.undoing(type, shard), undoing) : []),
     ...(await inPass(sweepRecord.running(type, shard), running)),
   ]
 }
@@ -124,6 +125,7 @@ async function repairType(
   const tasks = candidates.map(({ task }) => task)
   const sweptSince = noRoundMissedSince(memory, type, now)
   const lost = await lostTasks(system, candidates, round, sweptSince)
+  const followed = await followEach(system, tasks, new Map(round.types.map(one => [one.type, one])))
   await renewAgeingBodies(system, tasks, RENEWALS_AT_ONCE_MAX, (current, at) => patch(current, {}, at))
   const retried = tasks.filter(task => areCallbacksWorthRetrying(task, typesChangedAt, now))
   const unplanned = await isolateFaults(planTasks, system, lost)
@@ -133,7 +135,7 @@ async function repairType(
   // A task that is refused for good fails in every round, so the round counts as finished all the same.
   if (!failures.some(({ transient }) => transient)) memory.rounds?.set(type, { since: sweptSince, last: now })
   const unrepaired = new Set(unplanned.map(({ id }) => id))
-  const repaired = lost.filter(({ id }) => !unrepaired.has(id)).length
+  const repaired = followed + lost.filter(({ id }) => !unrepaired.has(id)).length
   return { examined: tasks.length, repaired, failed: failures.length }
 }
 

@@ -155,6 +155,7 @@ const EVERYTHING: TaskParts = {
     revision: 2,
   },
   parentId: 'resize:k0',
+  causedBy: 'a.1.s0',
   edits: 1,
   operations: [{ at: NOW, by: 'someone', what: 'patch' }],
   live: [
@@ -272,6 +273,7 @@ const TYPE: Required<TaskType> = {
   isFair: true,
   handlerSince: NOW,
   servedBy: 'workers',
+  wasFlow: true,
   handlerVersion: '1',
   purges: EVERY_JOB.filter(job => job.kind === 'purge'),
   unapplied: ['relimit', 'reorder'],
@@ -293,7 +295,7 @@ export async function exampleWrites({ ports, noteHead, publishEvents }: Mirror, 
   )
   const documents = recordingDocuments(names)
   const spoilt = { pk: 'resize:k1', sk: 'head', born: BORN, rev: 1 }
-  await documents.send({ input: buryHead('tasks', spoilt, NOW) } as never)
+  await documents.put(buryHead('tasks', spoilt, NOW))
 }
 
 async function writeTasks({ tasks }: Mirror['ports']): Promise<void> {

@@ -26,7 +26,7 @@ import type { Answer } from '../world/history.ts'
 import { createProcess, type Process } from '../world/process.ts'
 import type { World } from '../world/world.ts'
 import { operateCanvas } from './canvas-steps.ts'
-import { configurationOf, deployFlow, deployType } from './deployments.ts'
+import { configurationOf, deployFlow, deployType, moveType } from './deployments.ts'
 import type { Host } from './host.ts'
 import { requestOfStep } from './requests.ts'
 import { operateSchedule } from './schedule-steps.ts'
@@ -37,6 +37,8 @@ export type StepContext = {
   readonly hosts: ReadonlyMap<string, Host>
   /** Removes the queue of a type and its consumer, and creates both again after `forMs`. */
   readonly withdraw: (type: string, forMs: number) => void
+  /** Creates or removes the queue of a type, with its Lambda. */
+  readonly serveBy: (type: string, servedBy: 'lambda' | 'http') => void
   /** Called when a step is over, and its caller has its answer or has died. */
   readonly done: () => void
 }
@@ -131,6 +133,10 @@ async function operate(system: PlanningSystem, context: StepContext, step: Reque
       return { ok: true }
     case 'put-type':
       return put(system, step)
+    case 'move-type':
+      context.serveBy(step.type, step.servedBy)
+      await moveType(system, step)
+      return { ok: true }
     case 'pause-type':
       return answerOfType(await pauseType(system, step.type))
     case 'resume-type':

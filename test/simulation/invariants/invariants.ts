@@ -1,7 +1,9 @@
 import { CALLBACK_INVARIANTS } from './callbacks.ts'
 import { CANVAS_INVARIANTS } from './canvases/canvases.ts'
 import { INPUT_INVARIANTS } from './canvases/handed-on.ts'
+import { PURGED_CANVAS_INVARIANTS } from './canvases/purged-canvases.ts'
 import { COALESCED_INVARIANTS } from './coalesced.ts'
+import { DAILY_MESSAGE_INVARIANTS } from './daily-messages.ts'
 import { EDIT_INVARIANTS } from './edits.ts'
 import { FAULT_INVARIANTS } from './faults.ts'
 import { FLOW_INVARIANTS } from './flows.ts'
@@ -11,6 +13,7 @@ import { KEYED_CALLBACK_INVARIANTS } from './keyed-callbacks.ts'
 import { GIVEN_BACK_INVARIANTS } from './limits/given-back.ts'
 import { LIMIT_INVARIANTS } from './limits/limits.ts'
 import { PERMIT_INVARIANTS } from './limits/permits.ts'
+import { START_INVARIANTS } from './limits/starts.ts'
 import { TENANT_INVARIANTS } from './limits/tenants.ts'
 import { PAUSE_INVARIANTS } from './pauses.ts'
 import { PURGE_INVARIANTS } from './purges.ts'
@@ -19,6 +22,9 @@ import { REPORT_INVARIANTS } from './reports.ts'
 import { HANDLER_START_INVARIANTS } from './runs/beginnings.ts'
 import { BIRTH_INVARIANTS } from './runs/births.ts'
 import { DELAY_INVARIANTS } from './runs/delays.ts'
+import { FRONT_INVARIANTS } from './runs/front.ts'
+import { MOVED_TYPE_INVARIANTS } from './runs/moved-types.ts'
+import { OVERDUE_INVARIANTS } from './runs/overdue.ts'
 import { PROMPTNESS_INVARIANTS } from './runs/promptness.ts'
 import { RUN_INVARIANTS } from './runs/runs.ts'
 import { CLAIMER_INVARIANTS } from './runs/servers.ts'
@@ -58,6 +64,12 @@ export const INVARIANTS: readonly Invariant[] = [
   ...TENANT_INVARIANTS,
   ...MESSAGE_INVARIANTS,
   ...FAULT_INVARIANTS,
+  ...START_INVARIANTS,
+  ...OVERDUE_INVARIANTS,
+  ...MOVED_TYPE_INVARIANTS,
+  ...PURGED_CANVAS_INVARIANTS,
+  ...DAILY_MESSAGE_INVARIANTS,
+  ...FRONT_INVARIANTS,
   ...COALESCED_INVARIANTS,
   ...KEYED_CALLBACK_INVARIANTS,
   ...EDIT_INVARIANTS,

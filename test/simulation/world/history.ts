@@ -68,6 +68,8 @@ export type HistoryEvent = {
   | { readonly what: 'expired'; readonly id: string }
   /** A message was sent to a queue. */
   | { readonly what: 'sent'; readonly queue: string }
+  /** A minute has passed. Invariants about time need it, because for hours nothing else may happen. */
+  | { readonly what: 'minute' }
   /** For readers of traces alone: what a queue, a process or a call did. */
   | { readonly what: 'note'; readonly text: string }
 )

@@ -1,7 +1,7 @@
-import type { GetCommandInput, PutCommandInput, UpdateCommandInput } from '@aws-sdk/lib-dynamodb'
 import { SCHEMA_VERSION } from '../../../core/bounds.ts'
 import type { HeldPermits, Holder } from '../../../core/limits/held-permits.ts'
 import type { SlotLog, StoredSlotLog } from '../../../core/limits/slots.ts'
+import { type GetRequest, METERED, type PutRequest, type UpdateRequest } from '../documents.ts'
 import { JOINED_BY_AND } from '../expressions.ts'
 import { WRITE_ID_ATTRIBUTE } from '../head/head-requests.ts'
 import {
@@ -13,7 +13,6 @@ import {
   SLOTS_SORT_KEY,
   slotsPartition,
 } from '../keys.ts'
-import { METERED } from '../sending.ts'
 import { assertKnownSchema, type Item, SCHEMA, ttlSeconds } from '../stored-form.ts'
 
 const NOTHING_THERE = 'attribute_not_exists(#pk)'
@@ -49,7 +48,7 @@ function permitsKey(limit: string) {
 }
 
 /** Reads the slot log of a rate limit. Strongly consistent. */
-export function getSlots(table: string, limit: string): GetCommandInput {
+export function getSlots(table: string, limit: string): GetRequest {
   return { ...METERED, TableName: table, Key: slotsKey(limit), ConsistentRead: true }
 }
 
@@ -63,7 +62,7 @@ export function putSlots(
     expiresAt,
     writeId,
   }: { readonly seen: StoredSlotLog; readonly expiresAt: number; readonly writeId: string },
-): PutCommandInput {
+): PutRequest {
   const put = {
     ...METERED,
     TableName: table,
@@ -95,7 +94,7 @@ export function countSlots(
   limit: string,
   version: number,
   { count, expiresAt }: { readonly count: number; readonly expiresAt: number },
-): UpdateCommandInput {
+): UpdateRequest {
   return {
     ...METERED,
     TableName: table,
@@ -123,7 +122,7 @@ export function slotsFromItem(item: Item | undefined): StoredSlotLog {
 }
 
 /** Reads the permits of a concurrency limit. Strongly consistent. */
-export function getPermits(table: string, limit: string): GetCommandInput {
+export function getPermits(table: string, limit: string): GetRequest {
   return { ...METERED, TableName: table, Key: permitsKey(limit), ConsistentRead: true }
 }
 
@@ -133,7 +132,7 @@ export function acquirePermit(
   limit: string,
   { holder, taskId, since }: Holder,
   max: number,
-): UpdateCommandInput {
+): UpdateRequest {
   return {
     ...METERED,
     TableName: table,
@@ -162,12 +161,7 @@ export function acquirePermit(
  * Removes a permit holder. Guard: the holder is recorded, with the time `since` if that is given. Without `since`, the write
  * reports to the stream that a permit is free. A look gives `since` to remove a stale holder, and admits the next task itself.
  */
-export function releasePermit(
-  table: string,
-  limit: string,
-  holder: string,
-  since?: number,
-): UpdateCommandInput {
+export function releasePermit(table: string, limit: string, holder: string, since?: number): UpdateRequest {
   const isSince = since !== undefined
   return {
     ...METERED,
@@ -193,7 +187,7 @@ export function releasePermit(
 }
 
 /** Records `now` as the time of a permit holder. Guard: the holder is recorded. */
-export function renewPermit(table: string, limit: string, holder: string, now: number): UpdateCommandInput {
+export function renewPermit(table: string, limit: string, holder: string, now: number): UpdateRequest {
   return {
     ...METERED,
     TableName: table,
@@ -214,7 +208,7 @@ export function noteWaiting(
   limit: string,
   now: number,
   { max, staleAt }: { readonly max: number; readonly staleAt: number },
-): UpdateCommandInput {
+): UpdateRequest {
   return {
     ...METERED,
     TableName: table,
@@ -233,7 +227,7 @@ export function renewWaiting(
   limit: string,
   now: number,
   seen: number | undefined,
-): UpdateCommandInput {
+): UpdateRequest {
   return {
     ...METERED,
     TableName: table,
@@ -252,7 +246,7 @@ export function renewWaiting(
 }
 
 /** Removes the note that tasks wait. Guard: the note still has the time `since`. */
-export function clearWaiting(table: string, limit: string, since: number): UpdateCommandInput {
+export function clearWaiting(table: string, limit: string, since: number): UpdateRequest {
   return {
     ...METERED,
     TableName: table,

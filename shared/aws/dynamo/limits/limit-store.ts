@@ -1,8 +1,7 @@
-import { type DynamoDBDocumentClient, GetCommand, PutCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb'
 import type { HeldPermits } from '../../../core/limits/held-permits.ts'
 import type { LimitStore } from '../../../ports/stores.ts'
+import type { Documents, Written } from '../documents.ts'
 import { WRITE_ID_ATTRIBUTE } from '../head/head-requests.ts'
-import { answerOf, conditional } from '../sending.ts'
 import {
   acquirePermit,
   clearWaiting,
@@ -20,52 +19,44 @@ import {
 
 /** Stores slots and permits in a DynamoDB table with the keys of `keys.ts`. */
 export function createLimitStore(
-  documents: DynamoDBDocumentClient,
+  documents: Documents,
   { table, newWriteId }: { readonly table: string; readonly newWriteId: () => string },
 ): LimitStore {
-  const read = async (request: ReturnType<typeof getSlots>) =>
-    (await answerOf(documents.send(new GetCommand(request)))).Item
-  const update = (request: ReturnType<typeof releasePermit>) =>
-    conditional(documents.send(new UpdateCommand(request)))
   return {
-    slots: async limit => slotsFromItem(await read(getSlots(table, limit))),
+    slots: async limit => slotsFromItem(await documents.get(getSlots(table, limit))),
     putSlots: async (limit, log, seen, expiresAt) => {
       const writeId = newWriteId()
       const request = putSlots(table, limit, log, { seen, expiresAt, writeId })
-      const written = await conditional(documents.send(new PutCommand(request)))
-      if (!('refusedBy' in written)) return undefined
+      const { isWritten, item } = await documents.put(request)
       // A write that is repeated after a lost answer recognises itself by its write id. Equal slots would prove nothing.
-      return written.refusedBy?.[WRITE_ID_ATTRIBUTE] === writeId
-        ? undefined
-        : slotsFromItem(written.refusedBy)
+      return isWritten || item?.[WRITE_ID_ATTRIBUTE] === writeId ? undefined : slotsFromItem(item)
     },
     countSlots: async (limit, version, count, expiresAt) => {
-      const written = await update(countSlots(table, limit, version, { count, expiresAt }))
-      return 'refusedBy' in written ? undefined : (written.answer.Attributes?.more as number)
+      const request = countSlots(table, limit, version, { count, expiresAt })
+      const { isWritten, item } = await documents.update(request)
+      return isWritten ? (item?.more as number) : undefined
     },
     acquire: async (limit, holder, max) => {
-      const written = await update(acquirePermit(table, limit, holder, max))
-      if (!('refusedBy' in written)) return undefined
-      const held = permitsFromItem(written.refusedBy)
+      const { isWritten, item } = await documents.update(acquirePermit(table, limit, holder, max))
+      if (isWritten) return undefined
+      const held = permitsFromItem(item)
       return held.holders.some(one => one.holder === holder.holder) ? undefined : held
     },
-    release: async (limit, holder, since) => {
-      const written = await update(releasePermit(table, limit, holder, since))
-      return permitsFromItem('refusedBy' in written ? written.refusedBy : written.answer.Attributes)
-    },
+    release: async (limit, holder, since) =>
+      permitsFromItem((await documents.update(releasePermit(table, limit, holder, since))).item),
     renew: async (limit, holder, now) =>
-      !('refusedBy' in (await update(renewPermit(table, limit, holder, now)))),
-    permits: async limit => permitsFromItem(await read(getPermits(table, limit))),
+      (await documents.update(renewPermit(table, limit, holder, now))).isWritten,
+    permits: async limit => permitsFromItem(await documents.get(getPermits(table, limit))),
     noteWaiting: async (limit, now, most) => {
-      const found = refusingPermits(await update(noteWaiting(table, limit, now, most)))
+      const found = refusingPermits(await documents.update(noteWaiting(table, limit, now, most)))
       return found?.waitNotedAt === now ? undefined : found
     },
     renewWaiting: async (limit, now, seen) => {
-      const found = refusingPermits(await update(renewWaiting(table, limit, now, seen)))
+      const found = refusingPermits(await documents.update(renewWaiting(table, limit, now, seen)))
       return !found || found.waitNotedAt === now
     },
     clearWaiting: async (limit, since) => {
-      await update(clearWaiting(table, limit, since))
+      await documents.update(clearWaiting(table, limit, since))
     },
   }
 }
@@ -74,6 +65,6 @@ export function createLimitStore(
  * The stored permits, when they refused a note; undefined when the note was written. A repeated write finds its own note, of the
  * time `now`.
  */
-function refusingPermits(written: Awaited<ReturnType<typeof conditional>>): HeldPermits | undefined {
-  return 'refusedBy' in written ? permitsFromItem(written.refusedBy) : undefined
+function refusingPermits({ isWritten, item }: Written): HeldPermits | undefined {
+  return isWritten ? undefined : permitsFromItem(item)
 }

@@ -1,21 +1,49 @@
 import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb'
+import {
+  BatchGetCommand,
+  type BatchGetCommandInput,
+  DeleteCommand,
+  type DynamoDBDocumentClient,
+  GetCommand,
+  PutCommand,
+  QueryCommand,
+  UpdateCommand,
+} from '@aws-sdk/lib-dynamodb'
 import { BatonError } from '../../core/errors.ts'
 import { plainItem } from './attribute-values.ts'
-import type { Item } from './stored-form.ts'
-
-/** Part of every request. It makes the answer state the consumed units of the table and of each index. */
-export const METERED = { ReturnConsumedCapacity: 'INDEXES' } as const
-
-/** The outcome of a conditional write: its answer, or the item that did not meet the condition. */
-export type Conditional<T> = { readonly answer: T } | { readonly refusedBy: Item | undefined }
+import { type Documents, unavailable, unstorable, type Written } from './documents.ts'
 
 /**
- * The answer of a request. When the table refuses a read or a deletion, the code or the deployment is wrong, and the SDK's error
- * is thrown unchanged.
- *
- * @throws BatonError `unavailable` when the table does not answer or throttles beyond the SDK's own retries.
+ * Sends the requests of the stores by the document client of the AWS SDK. Each request throws BatonError `unavailable` when the table
+ * does not answer or throttles beyond the SDK's own retries. A request that writes an item throws BatonError `unstorable` when the
+ * table refuses its content. When the table refuses a read or a deletion, the code or the deployment is wrong, and the SDK's error is
+ * thrown unchanged.
  */
-export async function answerOf<T>(request: Promise<T>): Promise<T> {
+export function sdkDocuments(client: DynamoDBDocumentClient): Documents {
+  return {
+    get: async request => (await answerOf(client.send(new GetCommand(request)))).Item,
+    put: request => written(storing(client.send(new PutCommand(request)))),
+    update: request => written(storing(client.send(new UpdateCommand(request)))),
+    delete: request => written(answerOf(client.send(new DeleteCommand(request)))),
+    query: async request => {
+      const {
+        Items = [],
+        Count = 0,
+        LastEvaluatedKey,
+      } = await answerOf(client.send(new QueryCommand(request)))
+      return { items: Items, count: Count, next: LastEvaluatedKey }
+    },
+    batchGet: async request => {
+      const command = new BatchGetCommand(request as BatchGetCommandInput)
+      const { Responses = {}, UnprocessedKeys = {} } = await answerOf(client.send(command))
+      const isLeft = Object.values(UnprocessedKeys).some(({ Keys = [] }) => Keys.length > 0)
+      const left = isLeft ? (UnprocessedKeys as typeof request.RequestItems) : undefined
+      return { items: Object.values(Responses).flat(), left }
+    },
+  }
+}
+
+async function answerOf<T>(request: Promise<T>): Promise<T> {
   try {
     return await request
   } catch (error) {
@@ -23,12 +51,7 @@ export async function answerOf<T>(request: Promise<T>): Promise<T> {
   }
 }
 
-/**
- * The answer of a request that writes an item.
- *
- * @throws BatonError as `answerOf`, and `unstorable` when the table refuses the content of the item.
- */
-export async function writeAnswer<T>(request: Promise<T>): Promise<T> {
+async function storing<T>(request: Promise<T>): Promise<T> {
   try {
     return await answerOf(request)
   } catch (error) {
@@ -36,29 +59,14 @@ export async function writeAnswer<T>(request: Promise<T>): Promise<T> {
   }
 }
 
-/**
- * The outcome of a conditional write. A refusal is returned, not thrown. Callers that delete pass `answerOf`, because a deletion
- * stores no content.
- */
-export async function conditional<T>(
-  request: Promise<T>,
-  answerTo: (request: Promise<T>) => Promise<T> = writeAnswer,
-): Promise<Conditional<T>> {
+/** The outcome of a write. A refusal by its condition is returned, not thrown. */
+async function written(request: Promise<{ readonly Attributes?: Written['item'] }>): Promise<Written> {
   try {
-    return { answer: await answerTo(request) }
+    return { isWritten: true, item: (await request).Attributes }
   } catch (error) {
     if (!(error instanceof ConditionalCheckFailedException)) throw error
-    return { refusedBy: error.Item && plainItem(error.Item) }
+    return { isWritten: false, item: error.Item && plainItem(error.Item) }
   }
-}
-
-export function unavailable(cause: unknown): BatonError {
-  const reason = cause instanceof Error ? `${cause.name}: ${cause.message}` : String(cause)
-  return new BatonError('unavailable', `the table does not answer: ${reason}`, { cause })
-}
-
-function unstorable(cause: Error): BatonError {
-  return new BatonError('unstorable', `the table refuses to store the item: ${cause.message}`, { cause })
 }
 
 /** Errors for a key or a number that DynamoDB cannot store, and for an item above 400 KB. Source: DynamoDB API reference. */

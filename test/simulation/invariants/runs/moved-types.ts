@@ -1,0 +1,31 @@
+import { liveRuns, type Task } from '../../../../shared/core/task/task.ts'
+import { START } from '../../world/world.ts'
+import type { Invariant } from '../invariant.ts'
+import { createWaits } from '../waits.ts'
+
+/** Longer than all runs of the trial take together, and some rounds of the sweeper. */
+const STARTED_WITHIN_MS = 4 * 60_000
+
+/** Promises about types that other workers serve after a deployment. */
+export const MOVED_TYPE_INVARIANTS: readonly Invariant[] = [
+  {
+    name: 'after a deployment has changed the kind of a type, its waiting tasks and the flows at its steps start within minutes',
+    watch: ({ trial, calmAt }) => {
+      if (trial !== 'moved-types') return {}
+      const waits = createWaits()
+      return {
+        on: event => {
+          const { at } = event
+          if (event.what === 'write') waits.set(event.after.id, waitsSince(event.after, at))
+          return waits.late(at, STARTED_WITHIN_MS, START + calmAt)
+        },
+      }
+    },
+  },
+]
+
+/** When a task that was written now can start; undefined when it has ended or runs. */
+function waitsSince(task: Task, at: number): number | undefined {
+  const isWaiting = task.state === 'open' && liveRuns(task).length === 0
+  return isWaiting ? Math.max(task.dueAt, at) : undefined
+}
