@@ -3,26 +3,33 @@ import type { Verdict } from '../simulate/judge.ts'
 import { startPlayer } from '../simulate/player.ts'
 import type { ChangedSource } from './changed-source.ts'
 
-/** How a fault was found: after how many seeds, and by which promise. */
-export type Found = { readonly seeds: number; readonly seed: number; readonly verdict: Verdict }
+/** A scenario by its seed. Without `only` it is an ordinary one. */
+export type Chosen = { readonly seed: number; readonly only?: ScenarioKind }
+
+/** What a thread plays, and on which source. */
+export type SourcePlay = { readonly changed: ChangedSource; readonly scenarios: readonly Chosen[] }
+
+/** How a fault was found: by which scenario, after how many, and by which promise. */
+export type Found = { readonly nth: number; readonly scenarios: number; readonly verdict: Verdict }
 
 const PROGRAM = new URL('./source-thread.ts', import.meta.url)
-/** Some faults make a seed endless. Most seeds take some dozens of milliseconds. */
-const ENDLESS_MS = 60_000
+/** Some faults make a scenario endless. Most scenarios take some dozens of milliseconds. */
+const ENDLESS_MS = 120_000
 
-/** Plays seeds on changed source until one is broken; undefined when none of them is. */
+/**
+ * Plays scenarios on changed source until one is broken; undefined when none of them is. `order` has the numbers of the scenarios.
+ */
 export async function findFault(
-  changed: ChangedSource,
-  seeds: Iterable<number>,
-  only?: ScenarioKind,
+  play: SourcePlay,
+  order: Iterable<number> = play.scenarios.keys(),
 ): Promise<Found | undefined> {
-  const player = startPlayer(PROGRAM, { changed, only, endlessMs: ENDLESS_MS })
-  let count = 0
+  const player = startPlayer(PROGRAM, { source: play, endlessMs: ENDLESS_MS })
+  let scenarios = 0
   try {
-    for (const seed of seeds) {
-      count += 1
-      const { broken } = await player.play(seed)
-      if (broken) return { seeds: count, seed, verdict: broken }
+    for (const nth of order) {
+      scenarios += 1
+      const { broken } = await player.play(nth)
+      if (broken) return { nth, scenarios, verdict: broken }
     }
     return undefined
   } finally {
@@ -30,7 +37,7 @@ export async function findFault(
   }
 }
 
-/** The seeds from `from`. */
-export function seedsFrom(from: number, count: number): number[] {
-  return Array.from({ length: count }, (_, nth) => from + nth)
+/** Ordinary scenarios: the seeds from `from`. */
+export function ordinary(from: number, count: number): Chosen[] {
+  return Array.from({ length: count }, (_, nth) => ({ seed: from + nth }))
 }

@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { replaced } from './changed-source.ts'
-import { findFault, seedsFrom } from './find-fault.ts'
+import { findFault, ordinary } from './find-fault.ts'
 import { SOURCE_FAULTS, type SourceFault } from './source-faults.ts'
 
 /**
@@ -25,8 +25,8 @@ async function rowOf({ name, replacements, harmless, isNotPlayed }: SourceFault)
   const changed = replaced(replacements)
   if (harmless !== undefined) return `| ${name} | harmless: ${harmless} |`
   if (isNotPlayed) return `| ${name} | not played |`
-  const found = await findFault(changed, seedsFrom(1, SEEDS))
-  if (found) return `| ${name} | ${found.seeds}: ${found.verdict.invariant} |`
+  const found = await findFault({ changed, scenarios: ordinary(1, SEEDS) })
+  if (found) return `| ${name} | ${found.scenarios}: ${found.verdict.invariant} |`
   process.exitCode = NOT_FOUND
   return `| ${name} | not found in ${SEEDS} seeds |`
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { replaced } from './changed-source.ts'
-import { findFault, seedsFrom } from './find-fault.ts'
+import { findFault, ordinary } from './find-fault.ts'
 import { SOURCE_FAULTS } from './source-faults.ts'
 
 /** The simulation must find each fault within this many ordinary seeds. */
@@ -13,9 +13,9 @@ describe('ordinary seeds show that', () => {
     '%s',
     { timeout: 1_200_000 },
     async (_name, { replacements }) => {
-      const found = await findFault(replaced(replacements), seedsFrom(1, SEEDS))
+      const found = await findFault({ changed: replaced(replacements), scenarios: ordinary(1, SEEDS) })
 
-      expect(found?.seeds, 'seeds until it is found').toBeLessThanOrEqual(SEEDS)
+      expect(found?.scenarios, 'seeds until it is found').toBeLessThanOrEqual(SEEDS)
     },
   )
 })

@@ -96,8 +96,8 @@ export const SOURCE_FAULTS: readonly SourceFault[] = [
     replacements: [
       {
         path: 'shared/runtime/plan/publish-callbacks.ts',
-        old: "key: `${born}.${revision}.${state === 'succeeded' ? 's' : 'e'}${index}`",
-        new: "key: `${born}.${revision && 0}.${state === 'succeeded' ? 's' : 'e'}${index}`",
+        old: '?? task.revision\n  return {\n    ...(request.key',
+        new: '&& 0\n  return {\n    ...(request.key',
       },
     ],
   },

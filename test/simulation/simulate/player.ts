@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads'
 import type { ScenarioKind } from '../generate/generate.ts'
-import type { ChangedSource } from '../planted-source/changed-source.ts'
+import type { SourcePlay } from '../planted-source/find-fault.ts'
 import type { Played } from './simulate.ts'
 
 /** A thread that plays seeds, one at a time. A new thread replaces one that dies. */
@@ -20,8 +20,8 @@ const ENDLESS_MS = 300_000
 type PlayerSettings = {
   /** Restricts it to one kind of scenario. */
   readonly only?: ScenarioKind | undefined
-  /** The source files that differ from the repository's. */
-  readonly changed?: ChangedSource
+  /** Scenarios on changed source, which `play` then chooses by their number. */
+  readonly source?: SourcePlay
   /** A seed that takes longer never ends. */
   readonly endlessMs?: number
 }
@@ -29,12 +29,12 @@ type PlayerSettings = {
 /** Starts a thread that runs `program`, which answers each seed with the result of playing it. */
 export function startPlayer(
   program: URL,
-  { endlessMs = ENDLESS_MS, ...workerData }: PlayerSettings = {},
+  { endlessMs = ENDLESS_MS, only, source }: PlayerSettings = {},
 ): Player {
   let thread: Worker | undefined
   return {
     play: async seed => {
-      thread ??= new Worker(program, { execArgv: [], workerData })
+      thread ??= new Worker(program, { execArgv: [], workerData: source ?? { only } })
       const answer = await answerOf(thread, seed, endlessMs)
       if (typeof answer !== 'string') return answer
       await thread.terminate()

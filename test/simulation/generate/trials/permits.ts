@@ -32,13 +32,16 @@ export const permits: Trial = (dice, seed) => {
 }
 
 function trouble(dice: Dice): Trouble {
+  const slowClaims = (): Trouble => ({
+    servedBy: ['lambda'],
+    weather: { ...CALM, freeze: dice.pick([0.04, 0.08]) },
+    busyMs: 1_500,
+    stormMs: 160_000,
+  })
   return dice.pick<() => Trouble>([
     () => ({ servedBy: ['lambda', 'workers', 'http'], weather: { ...CALM }, busyMs: 2_000 }),
-    () => ({
-      servedBy: ['lambda', 'workers', 'http'],
-      weather: { ...CALM, freeze: dice.pick([0.02, 0.05]), slow: dice.pick([0.1, 0.4]) },
-      busyMs: 6_000,
-    }),
+    slowClaims,
+    slowClaims,
     // The sweeper sends the dispatches. All messages of the limit are lost, as it learns of its changes from the stream alone.
     () => ({
       servedBy: ['lambda'],
@@ -50,25 +53,23 @@ function trouble(dice: Dice): Trouble {
 }
 
 function tasks(dice: Dice, { type }: TypeSetup, busyMs: number): Step[] {
-  return dice
-    .many(8, 20, nonce => ({
-      do: 'publish' as const,
-      at: dice.between(100, SPAN_MS),
-      nonce,
-      request: {
-        type,
-        key: `k${nonce}`,
-        ...(dice.odds(0.5) && { userId: dice.pick(['u1', 'u2']) }),
-        options: {
-          leaseMs: dice.between(6_000, 15_000),
-          heartbeatMs: 1_500,
-          retry: { maxRetries: 2, delayMs: dice.between(200, 3_000) },
-        },
+  return dice.many(8, 20, nonce => ({
+    do: 'publish' as const,
+    at: dice.between(100, SPAN_MS),
+    nonce,
+    request: {
+      type,
+      key: `k${nonce}`,
+      ...(dice.odds(0.5) && { userId: dice.pick(['u1', 'u2']) }),
+      options: {
+        leaseMs: dice.between(6_000, 15_000),
+        heartbeatMs: 1_500,
+        retry: { maxRetries: 2, delayMs: dice.between(200, 3_000) },
       },
-      acts: dice.many(1, 3, () => anAct(dice, busyMs)),
-      padding: 0,
-    }))
-    .sort((a, b) => a.at - b.at)
+    },
+    acts: dice.many(1, 3, () => anAct(dice, busyMs)),
+    padding: 0,
+  }))
 }
 
 function anAct(dice: Dice, busyMs: number): Act {

@@ -71,7 +71,7 @@ const TRIALS: Readonly<Record<TrialName, DrawnTrial>> = {
   'owed-callbacks': { share: 0.02, draw: owedCallbacks },
   'late-ticks': { share: 0.01, draw: lateTicks },
   'quick-restarts': { share: 0.02, draw: quickRestarts },
-  permits: { share: 0.02, draw: permits },
+  permits: { share: 0.04, draw: permits },
   sagas: { share: 0.02, draw: sagas },
   edits: { share: 0.02, draw: edits },
 }
