@@ -48,6 +48,19 @@ describe('the folders', () => {
   })
 })
 
+describe('the testing kit', () => {
+  test('reaches no AWS SDK, by way of no file', () => {
+    const reached = new Set(['shared/testing/index.ts', 'shared/testing/stores/memory-stores.ts'])
+    for (const file of reached) {
+      for (const one of importsOf(file)) if (!one.isPackage && !one.isType) reached.add(one.target)
+    }
+    const packages = [...reached].flatMap(file => importsOf(file).filter(one => one.isPackage))
+
+    expect(reached).toContain('shared/aws/dynamo/head/task-store.ts')
+    expect(packages.filter(({ target }) => /^@aws-sdk|^@smithy/.test(target))).toEqual([])
+  })
+})
+
 describe('clock, chance and environment', () => {
   const AMBIENT =
     /\bDate\.now\(|\bnew Date\(\)|\bMath\.random\(|\brandom(Bytes|Int|UUID)\(|\bprocess\.\w|\bset(Timeout|Interval|Immediate)\(|\bAbortSignal\.timeout\(|\bperformance\./

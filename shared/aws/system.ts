@@ -6,17 +6,11 @@ import type { Chance, Clock, Log, Metrics } from '../ports/machine.ts'
 import type { TaskCodec } from '../ports/messages.ts'
 import { CHANGE_HOOKS } from '../runtime/change-hooks.ts'
 import type { System } from '../runtime/kernel/system.ts'
-import { createCanvasStore } from './dynamo/canvas/canvas-store.ts'
-import { createFailureStore } from './dynamo/failures/failure-store.ts'
-import { createTurnStore } from './dynamo/fair/turn-store.ts'
+import type { Documents } from './dynamo/documents.ts'
 import { createHeadReader, type HeadReader } from './dynamo/head/head-reader.ts'
 import { createTaskCodec } from './dynamo/head/task-codec.ts'
-import { createTaskStore } from './dynamo/head/task-store.ts'
-import { createLimitStore } from './dynamo/limits/limit-store.ts'
-import { createRecordStore } from './dynamo/records/record-store.ts'
-import { createTypeStore } from './dynamo/types/type-store.ts'
-import { createTargets } from './dynamo/worker/targets.ts'
-import { createWorkerStore } from './dynamo/worker/worker-store.ts'
+import { sdkDocuments } from './dynamo/sdk-documents.ts'
+import { storesOn } from './dynamo/stores.ts'
 import type { SystemAddress } from './environment.ts'
 import { systemChance, systemClock } from './machine.ts'
 import { withConnectionQueue } from './requests.ts'
@@ -54,7 +48,7 @@ export function createReceivingSystem(settings: AwsSettings): ReceivingSystem {
 }
 
 function systemOn(
-  documents: DynamoDBDocumentClient,
+  documents: Documents,
   codec: TaskCodec,
   {
     table,
@@ -70,7 +64,7 @@ function systemOn(
   return {
     clock,
     chance,
-    ...storesOn(documents, { table, clock, chance, log }),
+    ...storesOn(documents, { table, clock, chance, log, newWriteId }),
     messages: createSqsMessages(
       withConnectionQueue(requestHandler => new SQSClient({ requestHandler })),
       {
@@ -86,46 +80,16 @@ function systemOn(
   }
 }
 
-type Stores = Pick<
-  System,
-  'tasks' | 'types' | 'canvases' | 'limits' | 'turns' | 'failures' | 'records' | 'targets' | 'workers'
->
-
-type StoreSettings = Pick<System, 'clock' | 'chance'> & {
-  readonly table: string
-  /** @default what cannot be read is left out silently */
-  readonly log?: System['log']
-  /** @default a random id of 48 bits */
-  readonly newWriteId?: () => string
-}
-
-/** Creates the stores of one table. */
-export function storesOn(documents: DynamoDBDocumentClient, given: StoreSettings): Stores {
-  const settings = { newWriteId, ...given }
-  return {
-    tasks: createTaskStore(documents, settings),
-    types: createTypeStore(documents, settings),
-    canvases: createCanvasStore(documents, settings),
-    limits: createLimitStore(documents, settings),
-    turns: createTurnStore(documents, settings),
-    failures: createFailureStore(documents, settings),
-    records: createRecordStore(documents, settings),
-    targets: createTargets(documents, settings),
-    workers: createWorkerStore(documents, settings),
-  }
-}
-
 /** Creates a reader of heads in the records of the table's stream. */
 export function createAwsHeadReader({ table }: Pick<SystemAddress, 'table'>): HeadReader {
   return createHeadReader(createDocuments(), table)
 }
 
-/** Creates the client of the table. @default the SDK finds the region */
-export function createDocuments(region?: string): DynamoDBDocumentClient {
+/** Creates the port of the table. @default the SDK finds the region */
+export function createDocuments(region?: string): Documents {
   const place = region !== undefined && { region }
-  return DynamoDBDocumentClient.from(
-    withConnectionQueue(requestHandler => new DynamoDBClient({ requestHandler, ...place })),
-  )
+  const client = withConnectionQueue(requestHandler => new DynamoDBClient({ requestHandler, ...place }))
+  return sdkDocuments(DynamoDBDocumentClient.from(client))
 }
 
 /**

@@ -7,8 +7,9 @@ import type { System } from '../runtime/kernel/system.ts'
 import { createHeadReader } from './dynamo/head/head-reader.ts'
 import { transactEntries } from './dynamo/head/transact-entries.ts'
 import type { TransactEntry } from './dynamo/head/transact-entry.ts'
+import { storesOn } from './dynamo/stores.ts'
 import { systemChance, systemClock } from './machine.ts'
-import { type AwsSettings, createDocuments, newWriteId, storesOn } from './system.ts'
+import { type AwsSettings, createDocuments, newWriteId } from './system.ts'
 
 /** The ports of a program that works on the table alone, without the queues of the system. */
 export type TableSystem = {
@@ -33,7 +34,7 @@ export function createTableSystem({ table, region, log, metrics }: TableSettings
   return {
     system: {
       ...machine,
-      ...storesOn(documents, { table, log, ...machine }),
+      ...storesOn(documents, { table, log, newWriteId, ...machine }),
       messages: NO_MESSAGES,
       log,
       metrics,

@@ -134,19 +134,19 @@ export type LimitStore = {
     expiresAt: number,
   ): Promise<StoredSlotLog | undefined>
   /**
-   * Records a permit holder if fewer than `max` hold one. Undefined when recorded, also by an earlier call; otherwise the present
-   * holders.
+   * Records a permit holder in its shard (`shardOf`) if fewer than `max` hold a permit of that shard. Undefined when recorded, also
+   * by an earlier call; otherwise the present holders of the shard.
    */
   acquire(limit: string, holder: Holder, max: number): Promise<HeldPermits | undefined>
   /**
-   * Removes a permit holder and returns the holders that are left. With `since`, it removes only a holder that was recorded at
-   * that time. Without `since`, the table's stream reports the freed permit to the planner.
+   * Removes a permit holder and returns the holders that are left in its shard. With `since`, it removes only a holder that was
+   * recorded at that time. Without `since`, the table's stream reports the freed permit to the planner.
    */
   release(limit: string, holder: string, since?: number): Promise<HeldPermits>
   /** Records `now` as the time of a holder. False when the holder is not recorded any more. */
   renew(limit: string, holder: string, now: number): Promise<boolean>
-  /** Reads the permit holders of a limit. Strongly consistent. */
-  permits(limit: string): Promise<HeldPermits>
+  /** Reads the permit holders in these shards of a limit. Each shard is read strongly consistent. */
+  permits(limit: string, shards: readonly number[]): Promise<HeldPermits>
   /** Reads the note of a line. Strongly consistent. */
   line(line: Line): Promise<StoredLineNote>
   /**

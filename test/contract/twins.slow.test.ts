@@ -6,10 +6,10 @@ import { indexKeys } from '../../shared/core/place/place.ts'
 import { endedRuns, type Task } from '../../shared/core/task/task.ts'
 import type { IndexRange, TaskStore } from '../../shared/ports/stores.ts'
 import { readTask } from '../../shared/runtime/kernel/read-heads.ts'
-import { createMemoryTaskStore } from '../../shared/testing/stores/task-store.ts'
 import { dynamoStores } from '../support/dynamo/dynamo-stores.ts'
 import { type DynamoDbLocal, startDynamoDbLocal } from '../support/dynamo/dynamodb-local.ts'
 import { advance, decide, EMPTY_WORLD, type Step, steps, type World } from '../support/tasks/random-steps.ts'
+import { aTaskStore } from '../support/worlds/memory-system.ts'
 
 let dynamo: DynamoDbLocal
 let client: DynamoDBClient
@@ -96,7 +96,7 @@ it('memory and DynamoDB hold the same after any history, also with writers that 
   await fc.assert(
     fc.asyncProperty(histories, async history => {
       const { tasks } = dynamoStores(client, await dynamo.createTable())
-      await play([createMemoryTaskStore(), tasks], history)
+      await play([aTaskStore(), tasks], history)
     }),
     { numRuns: 40 },
   )

@@ -9,7 +9,7 @@ import { collectDeadLetters } from '../../../shared/runtime/dead-letters/dead-le
 import { countFailures } from '../../../shared/runtime/failures/failures.ts'
 import { readTask } from '../../../shared/runtime/kernel/read-heads.ts'
 import type { DiagnosticSystem } from '../../../shared/runtime/kernel/system.ts'
-import { createMemoryDeadLetterStore } from '../../../shared/testing/stores/record-store.ts'
+import { createMemoryStores } from '../../../shared/testing/stores/memory-stores.ts'
 import { quiet } from '../../../shared/testing/world/timeline.ts'
 import { createWorld, type World } from '../../../shared/testing/world/world.ts'
 import type { Answered, Stage } from './play.ts'
@@ -44,7 +44,7 @@ export function createMemoryStage(routes: readonly Route[]): Stage {
   })
   const system: DiagnosticSystem = {
     ...world.functions,
-    deadLetters: createMemoryDeadLetterStore(world.functions.clock),
+    deadLetters: createMemoryStores({ clock: world.functions.clock }).deadLetters,
     resender: { sendAgain: async () => [] },
   }
   const stream = createStream(world, system)

@@ -1,14 +1,9 @@
-import {
-  BatchGetCommand,
-  type BatchGetCommandInput,
-  type DynamoDBDocumentClient,
-} from '@aws-sdk/lib-dynamodb'
 import type { Chance, Clock } from '../../ports/machine.ts'
-import { answerOf, unavailable } from './sending.ts'
+import { type BatchGetRequest, type Documents, unavailable } from './documents.ts'
 import type { Item } from './stored-form.ts'
 
 export type BatchReader = {
-  readonly documents: DynamoDBDocumentClient
+  readonly documents: Documents
   readonly table: string
   readonly clock: Pick<Clock, 'sleep'>
   readonly chance: Pick<Chance, 'fraction'>
@@ -24,7 +19,7 @@ const FIRST_PAUSE_MS = 25
 export async function readBatches<Wanted>(
   reader: BatchReader,
   wanted: readonly Wanted[],
-  requestOf: (table: string, some: readonly Wanted[]) => BatchGetCommandInput,
+  requestOf: (table: string, some: readonly Wanted[]) => BatchGetRequest,
 ): Promise<Item[]> {
   const starts = Array.from(
     { length: Math.ceil(wanted.length / BATCH_KEYS_MAX) },
@@ -43,17 +38,14 @@ export async function readBatches<Wanted>(
 }
 
 /** Asks again for the keys that DynamoDB leaves unprocessed, after pauses that double. */
-async function readBatch(
-  { documents, table, clock, chance }: BatchReader,
-  first: BatchGetCommandInput,
-): Promise<Item[]> {
+async function readBatch({ documents, clock, chance }: BatchReader, first: BatchGetRequest): Promise<Item[]> {
   const found: Item[] = []
   let request = first
   for (let round = 0; round < BATCH_ROUNDS_MAX; round++) {
-    const answer = await answerOf(documents.send(new BatchGetCommand(request)))
-    found.push(...(answer.Responses?.[table] ?? []))
-    if (!answer.UnprocessedKeys?.[table]?.Keys?.length) return found
-    request = { ...request, RequestItems: answer.UnprocessedKeys }
+    const { items, left } = await documents.batchGet(request)
+    found.push(...items)
+    if (!left) return found
+    request = { ...request, RequestItems: left }
     await clock.sleep(FIRST_PAUSE_MS * 2 ** round * (0.5 + chance.fraction() / 2))
   }
   throw unavailable(`${BATCH_ROUNDS_MAX} requests in a row left keys unprocessed`)

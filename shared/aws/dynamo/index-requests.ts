@@ -1,8 +1,7 @@
-import type { QueryCommandInput } from '@aws-sdk/lib-dynamodb'
 import type { IndexEntry, IndexQuery, IndexRange } from '../../ports/stores.ts'
+import { METERED, type QueryRequest } from './documents.ts'
 import { type Expression, JOINED_BY_AND } from './expressions.ts'
 import { HEAD_SORT_KEY, INDEXES } from './keys.ts'
-import { METERED } from './sending.ts'
 import type { Item } from './stored-form.ts'
 
 const IN_PARTITION = '#partition = :partition'
@@ -11,7 +10,7 @@ const FROM = '#sort >= :from'
 const UP_TO = '#sort <= :to'
 
 /** Reads one page of an index partition. Eventually consistent, as all reads of secondary indexes are. */
-export function queryIndex(table: string, query: IndexQuery): QueryCommandInput {
+export function queryIndex(table: string, query: IndexQuery): QueryRequest {
   return {
     ...rangeOf(table, query),
     ScanIndexForward: !query.descending,
@@ -25,7 +24,7 @@ export function countIndex(
   table: string,
   range: IndexRange,
   { start, limit }: { readonly start?: Item | undefined; readonly limit?: number | undefined } = {},
-): QueryCommandInput {
+): QueryRequest {
   return {
     ...rangeOf(table, range),
     Select: 'COUNT',
@@ -56,7 +55,7 @@ export function entryFrom(index: IndexRange['index'], item: Item): IndexEntry {
   return { id: item.pk as string, sort: item[INDEXES[index].sort] as number | string }
 }
 
-function rangeOf(table: string, range: IndexRange): QueryCommandInput {
+function rangeOf(table: string, range: IndexRange): QueryRequest {
   const { name, partition, sort } = INDEXES[range.index]
   const bounds = boundsOf(range)
   return {

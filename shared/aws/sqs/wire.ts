@@ -1,6 +1,7 @@
 import { SCHEMA_VERSION } from '../../core/bounds.ts'
 import { defined } from '../../core/defined.ts'
 import { BatonError } from '../../core/errors.ts'
+import type { FreedPermit } from '../../core/limits/held-permits.ts'
 import type { LimitLook, Line } from '../../core/limits/line.ts'
 import { splitTaskId } from '../../core/task/task.ts'
 import type { JobLook } from '../../core/types/type-job.ts'
@@ -25,10 +26,9 @@ type WakeMessage =
   | ({ kind: 'events' } & Omit<LateEvents, 'delaySeconds'>)
 
 /** A look at a limit as its message names the members: `for` is the kind of the line, and `given` is `released`. */
-type LimitLookForm = {
+type LimitLookForm = Pick<LimitLook, 'at' | 'shards'> & {
   readonly limit: string
   readonly for?: Line['kind']
-  readonly at?: number
   readonly given?: number
 }
 
@@ -43,13 +43,14 @@ export type DecodedDispatch = {
   readonly id: string
   readonly passedOn: number
   readonly hops?: number
+  readonly freed?: FreedPermit
   /** The form of the task that it carries. Undefined when this code does not know the version of the envelope. */
   readonly form?: unknown
 }
 
 export function encodeDispatch(
   codec: TaskCodec,
-  { task, passedOn, hops }: Omit<Dispatch, 'delaySeconds'>,
+  { task, passedOn, hops, freed }: Omit<Dispatch, 'delaySeconds'>,
 ): string {
   const head = codec.encode(task)
   return asciiJson({
@@ -58,17 +59,19 @@ export function encodeDispatch(
     head,
     ...(passedOn && { passedOn }),
     ...(hops && { hops }),
+    ...(freed && { freed: [freed.limit, freed.shard] }),
   })
 }
 
 /** @throws BatonError `invalid` for text that does not name a task. */
 export function decodeDispatch(body: string): DecodedDispatch {
-  const { v, id = idInVersion1(body), head, passedOn, hops } = parsed(body)
+  const { v, id = idInVersion1(body), head, passedOn, hops, freed } = parsed(body)
   if (typeof id !== 'string' || !splitTaskId(id)) throw malformed('a dispatch', body)
   return {
     id,
     passedOn: countIn(passedOn),
     ...(hops !== undefined && { hops: countIn(hops) }),
+    ...(Array.isArray(freed) && { freed: { limit: String(freed[0]), shard: countIn(freed[1]) } }),
     ...(v === DISPATCH_VERSION && { form: head }),
   }
 }
@@ -114,8 +117,12 @@ export function encodeJob({ delaySeconds: _delay, ...look }: JobLook): string {
   return encodeWake({ kind: 'job', ...look })
 }
 
-export function encodeLimitLook({ line, at, released }: LimitLook): string {
-  return encodeWake({ kind: 'limit', limit: line.limit, for: line.kind, ...defined({ at, given: released }) })
+export function encodeLimitLook({ line, at, released, shards }: LimitLook): string {
+  return encodeWake({
+    kind: 'limit',
+    ...{ limit: line.limit, for: line.kind },
+    ...defined({ at, given: released, shards }),
+  })
 }
 
 export function encodeLateEvents({ events, hops }: LateEvents): string {
@@ -191,9 +198,9 @@ function jobIn({ type, job, bucket, shard, after }: Of<'job'>): Wake | undefined
 }
 
 /** A message of an earlier version names no kind. It is about permits. */
-function limitIn({ limit, for: kind = 'permit', at, given }: Of<'limit'>): Wake | undefined {
+function limitIn({ limit, for: kind = 'permit', at, given, shards }: Of<'limit'>): Wake | undefined {
   if (typeof limit !== 'string') return undefined
-  const look = { line: { kind, limit }, ...defined({ at, released: given }), delaySeconds: 0 }
+  const look = { line: { kind, limit }, ...defined({ at, released: given, shards }), delaySeconds: 0 }
   return { kind: 'limit', look }
 }
 

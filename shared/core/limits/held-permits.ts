@@ -7,10 +7,57 @@ const HOLDER_CLAIM_MS = 10_000
  * `HOLDER_CLAIM_MS`.
  */
 export const FRESH_HOLDER_MS = 5_000
+/**
+ * The permits of a limit are stored in shards of at most this many holders. With ids of up to 85 characters each write of a shard
+ * costs one write unit. One shard allows 500 starts a second, since a partition of a table serves 1,000 write units a second.
+ */
+export const SHARD_PERMITS_MAX = 8
+const HOLDER_CHARACTERS = 10
+
+/** The shards of a limit of `max` permits. */
+export function shardsOf(max: number): number[] {
+  return Array.from({ length: Math.ceil(max / SHARD_PERMITS_MAX) }, (_, shard) => shard)
+}
+
+/**
+ * The permits of one shard. No shard has fewer permits when `max` is larger. So claims that obey different values of `max`, while
+ * it changes, together never hold more permits than the largest of these values.
+ */
+export function permitsIn(shard: number, max: number): number {
+  return Math.min(SHARD_PERMITS_MAX, Math.max(0, max - shard * SHARD_PERMITS_MAX))
+}
+
+/** The free permits of these shards, of which `holders` hold permits. */
+export function freePermitsIn(shards: readonly number[], max: number, holders: readonly Holder[]): number {
+  const held = heldByShard(holders)
+  return shards.reduce((sum, shard) => sum + Math.max(0, permitsIn(shard, max) - (held.get(shard) ?? 0)), 0)
+}
+
+/** How many of the holders are in each shard. */
+export function heldByShard(holders: readonly Holder[]): ReadonlyMap<number, number> {
+  const held = new Map<number, number>()
+  for (const shard of holders.map(({ holder }) => shardOf(holder)))
+    held.set(shard, (held.get(shard) ?? 0) + 1)
+  return held
+}
+
+/** The id of a holder in a shard: random characters, followed by the number of the shard unless it is 0. */
+export function holderIn(shard: number, random: string): string {
+  return random.slice(-HOLDER_CHARACTERS) + (shard || '')
+}
+
+/** The shard that stores a holder. */
+export function shardOf(holder: string): number {
+  return Number(holder.slice(HOLDER_CHARACTERS)) || 0
+}
+
+/** A permit that a run gave back: its limit and shard. The next claim under the limit tries this shard first. */
+export type FreedPermit = { readonly limit: string; readonly shard: number }
+
 /** The holder of a permit: its id, the task whose run it stands for, and the time of its record. */
 export type Holder = { readonly holder: string; readonly taskId: string; readonly since: number }
 
-/** The permits that are held under a concurrency limit. */
+/** The holders of permits that are recorded in some shards of a concurrency limit. */
 export type HeldPermits = { readonly holders: readonly Holder[] }
 
 /** Whether a holder is old enough to be removed if its task has no run with the permit. */

@@ -9,7 +9,6 @@
  * - `held-permits.ts` knows the permits of a concurrency limit and their holders
  * - `line.ts` decides about the line of the tasks that a limit holds back, and about looks at it
  * - `wait.ts` begins and ends the wait of a task in a line
- * - `scale-warnings.ts` warns of limits that are slow or expensive at scale
  */
 
 import { hash32 } from '../hash.ts'

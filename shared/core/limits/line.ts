@@ -8,6 +8,7 @@
 import { groupBy } from '../group-by.ts'
 import { hash32 } from '../hash.ts'
 import type { Wait } from '../task/wait.ts'
+import type { FreedPermit } from './held-permits.ts'
 
 /** A line is named by what its tasks wait for. */
 export type Line = Wait
@@ -43,7 +44,7 @@ export type StoredLineNote = { readonly note: LineNote | undefined; readonly ver
  * A message that makes the waker look at a line.
  *
  * - With `at`, it belongs to the series of the note with this `lookAt`.
- * - With `released`, it is sent once, because runs gave this many permits back.
+ * - With `released`, it is sent once, because runs gave this many permits back. `shards` has the shard of each of them.
  * - With neither, the limit has changed, and a new series replaces the present one.
  *
  * `delaySeconds` is a whole number from 0 to 900.
@@ -52,6 +53,7 @@ export type LimitLook = {
   readonly line: Line
   readonly at?: number
   readonly released?: number
+  readonly shards?: readonly number[]
   readonly delaySeconds: number
 }
 
@@ -63,7 +65,7 @@ export type LimitLook = {
  * - `noted`  tasks wait in the line, and the first look of its series is due at `lookAt`
  */
 export type LimitChange =
-  | { readonly kind: 'freed'; readonly limit: string }
+  | ({ readonly kind: 'freed' } & FreedPermit)
   | { readonly kind: 'noted'; readonly line: Line; readonly lookAt: number }
 
 /** A look that is late by this much is lost. */

@@ -1,4 +1,4 @@
-import type { Holder } from '../../core/limits/held-permits.ts'
+import { type Holder, shardsOf } from '../../core/limits/held-permits.ts'
 import { fieldValue, limitName } from '../../core/limits/limits.ts'
 import { nextSlot } from '../../core/limits/slots.ts'
 import type { LimitReason } from '../../core/status/status.ts'
@@ -27,8 +27,8 @@ type KeyValues = { readonly rate?: string | undefined; readonly concurrency?: st
 type Read = Pick<System, 'limits' | 'clock'>
 
 /**
- * Reads how much of a type's limits is used: one read unit for each limit, and one more for each 4 KB of permits or slots. A limit with
- * a key is read for one value of the key; nothing lists the values.
+ * Reads how much of a type's limits is used: one read unit for each 4 KB of slots, and one for each shard of permits. A limit with a
+ * key is read for one value of the key; nothing lists the values.
  */
 export async function readLimitUsage(
   system: Read,
@@ -66,7 +66,7 @@ async function usageOfConcurrency(
 ) {
   const { key } = concurrency
   if (key !== undefined && value === undefined) return concurrency
-  const { holders } = await limits.permits(limitName(type, key, nameOf(value)))
+  const { holders } = await limits.permits(limitName(type, key, nameOf(value)), shardsOf(concurrency.max))
   const longest = [...holders].sort((a, b) => a.since - b.since).slice(0, HOLDERS_SHOWN_MAX)
   return {
     ...concurrency,
@@ -101,7 +101,8 @@ export function cachedLimitReader(system: System): (task: Task) => Promise<Holdi
   return async task => {
     const { rates, concurrencies } = await limitRulesOf(system, task)
     for (const { name, limit } of concurrencies) {
-      const { value: held } = await permits.get(clock, name, async () => (await limits.permits(name)).holders.length)
+      const read = async () => (await limits.permits(name, shardsOf(limit.max))).holders.length
+      const { value: held } = await permits.get(clock, name, read)
       if (held >= limit.max) return { reason: 'concurrency-limit', limit: name }
     }
     const now = clock.now()

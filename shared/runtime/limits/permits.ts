@@ -1,4 +1,4 @@
-import { FRESH_HOLDER_MS, isBeingClaimed } from '../../core/limits/held-permits.ts'
+import { FRESH_HOLDER_MS, holderIn, isBeingClaimed, permitsIn } from '../../core/limits/held-permits.ts'
 import type { NamedLimit } from '../../core/limits/limits.ts'
 import { type Head, isTask } from '../../core/task/head.ts'
 import { liveRuns, type Task } from '../../core/task/task.ts'
@@ -6,8 +6,8 @@ import type { Permit } from '../../core/task/wait.ts'
 import type { ConcurrencyLimit } from '../../core/types/task-type.ts'
 import { isWithin, type Moment, momentOf } from '../kernel/moment.ts'
 import type { ChangeHook, System } from '../kernel/system.ts'
+import { noteHeld, takeInShards } from './free-permits.ts'
 
-const HOLDER_CHARACTERS = 10
 
 /** A permit of each limit, recorded at `since` or later; or the limit that has no free permit, and why. */
 export type Acquired =
@@ -31,31 +31,30 @@ export async function acquirePermits(
   const since = momentOf(system.clock)
   const permits: Permit[] = []
   for (const limited of limits) {
-    const permit = { limit: limited.name, holder: newHolder(system) }
-    const unavailable = await acquire(system, task, permit, limited)
-    if (unavailable) {
+    const permit = await acquire(system, task, limited)
+    if (typeof permit === 'string') {
       await releasePermits(system, permits)
-      return { ok: false, why: unavailable, limit: limited.name }
+      return { ok: false, why: permit, limit: limited.name }
     }
     permits.push(permit)
   }
   return { ok: true, permits, since }
 }
 
-function newHolder({ chance, clock }: System): string {
-  return chance.ulid(clock.now()).slice(-HOLDER_CHARACTERS)
-}
-
 async function acquire(
   system: System,
   task: Task,
-  { holder }: Permit,
   { name, limit }: NamedLimit<ConcurrencyLimit>,
-): Promise<Unavailable | undefined> {
-  const now = system.clock.now()
-  const held = await system.limits.acquire(name, { holder, taskId: task.id, since: now }, limit.max)
-  if (!held) return undefined
-  return isBeingClaimed(task, held, now) ? 'being-claimed' : 'used-up'
+): Promise<Permit | Unavailable> {
+  const { chance, clock, limits } = system
+  let holder = ''
+  const held = await takeInShards(system, name, limit.max, shard => {
+    const since = clock.now()
+    holder = holderIn(shard, chance.ulid(since))
+    return limits.acquire(name, { holder, taskId: task.id, since }, permitsIn(shard, limit.max))
+  })
+  if (!held) return { limit: name, holder }
+  return isBeingClaimed(task, held, clock.now()) ? 'being-claimed' : 'used-up'
 }
 
 /**
@@ -82,7 +81,7 @@ export async function confirmPermits(
 export async function releasePermits(system: System, permits: readonly Permit[]): Promise<void> {
   for (const { limit, holder } of permits) {
     try {
-      await system.limits.release(limit, holder)
+      noteHeld(system, limit, holder, await system.limits.release(limit, holder))
     } catch (error) {
       system.log.warn('a permit was not released', { limit, holder, error })
     }

@@ -1,6 +1,6 @@
 import { isItemFault } from '../../core/errors.ts'
 import { groupBy } from '../../core/group-by.ts'
-import { type Holder, mayBeStale } from '../../core/limits/held-permits.ts'
+import { freePermitsIn, type Holder, mayBeStale, shardsOf } from '../../core/limits/held-permits.ts'
 import { typeOfLimit } from '../../core/limits/limits.ts'
 import {
   ADMITTED_AHEAD_MS,
@@ -57,7 +57,7 @@ const PAUSED_LOOK_MS = 15_000
 
 /** Serves one look: admits waiting tasks, writes the note, and sends the next look of the series. */
 export async function serveLimitLook(system: System, look: LimitLook): Promise<void> {
-  const { line, at, released } = look
+  const { line, at, released, shards } = look
   for (let round = 0; round < ROUNDS_MAX; round++) {
     const [stored, type] = await Promise.all([
       system.limits.line(line),
@@ -65,7 +65,7 @@ export async function serveLimitLook(system: System, look: LimitLook): Promise<v
     ])
     const { note } = stored
     if (!note || !type || (at !== undefined && note.lookAt !== at)) return
-    const granting = await grantsOf(system, line, type)
+    const granting = await grantsOf(system, line, type, shards)
     const grants = released === undefined ? granting : { ...granting, free: Math.min(granting.free, released) }
     const now = system.clock.now()
     const remembered = rememberedIn(note, now)
@@ -76,7 +76,7 @@ export async function serveLimitLook(system: System, look: LimitLook): Promise<v
     if (!next) return system.limits.endLine(line, stored)
     if (released !== undefined && tasks.length === 0) return
     if (released === undefined) await sendNext(system, line, next.lookAt)
-    if (!(await system.limits.putLine(line, next, stored))) return dispatchAll(system, line, type, tasks)
+    if (!(await system.limits.putLine(line, next, stored))) return dispatchAll(system, look, type, tasks)
     await system.clock.sleep(ROUND_PAUSE_MS_MAX * system.chance.fraction())
   }
   system.log.warn('a look at a limit has ended, since others were faster', { limit: line.limit })
@@ -93,7 +93,12 @@ async function sendNext(system: System, line: Line, at: number): Promise<void> {
 }
 
 /** What the limit can grant until the next look. A limit that exists no more holds nothing back. */
-async function grantsOf(system: System, line: Line, type: TaskType): Promise<Grants> {
+async function grantsOf(
+  system: System,
+  line: Line,
+  type: TaskType,
+  released?: readonly number[],
+): Promise<Grants> {
   const now = system.clock.now()
   if (type.paused) return { free: 0, nextAt: now + PAUSED_LOOK_MS + ADMITTED_AHEAD_MS }
   const { rate, concurrency } = type.configuration.limits ?? {}
@@ -104,9 +109,10 @@ async function grantsOf(system: System, line: Line, type: TaskType): Promise<Gra
     return { free: count, nextAt, granted: log?.granted ?? 0 }
   }
   if (line.kind === 'permit' && concurrency) {
-    const { holders } = await system.limits.permits(line.limit)
-    const held = await removeStaleHolders(system, line.limit, holders)
-    return { free: Math.max(0, concurrency.max - held) }
+    const shards = released ? [...new Set(released)] : shardsOf(concurrency.max)
+    const { holders } = await system.limits.permits(line.limit, shards)
+    const held = released ? holders : await withoutStaleHolders(system, line.limit, holders)
+    return { free: freePermitsIn(shards, concurrency.max, held) }
   }
   return { free: LOOK_TASKS_MAX, nextAt: now }
 }
@@ -197,19 +203,29 @@ async function wantedNow(
 }
 
 /**
- * Admits the tasks. A task of an HTTP worker returns to its ready place, and a targeted one is found by its markers; all others are
+ * Admits the tasks. Each dispatch names the shard of a freed permit. A task of an HTTP worker returns to its ready place, and a targeted one is found by its markers; all others are
  * dispatched.
  */
-async function dispatchAll(system: System, line: Line, type: TaskType, tasks: readonly Task[]): Promise<void> {
+async function dispatchAll(
+  system: System,
+  { line: { limit }, shards = [] }: LimitLook,
+  type: TaskType,
+  tasks: readonly Task[],
+): Promise<void> {
   const untargeted = tasks.filter(task => !isTargeted(task))
   const overHttp = untargeted.filter(task => workOf(task).kind === 'http')
   const dispatched = untargeted.filter(task => workOf(task).kind !== 'http')
   await isolateEach(system, overHttp, CHANGES_AT_ONCE_MAX, task => endWaitOf(system, task))
   if (dispatched.length === 0) return
-  const failures = await system.messages.dispatch(dispatched.map(task => ({ task, delaySeconds: 0 })))
+  const failures = await system.messages.dispatch(
+    dispatched.map((task, nth) => {
+      const shard = shards[nth]
+      return { task, delaySeconds: 0, ...(shard !== undefined && { freed: { limit, shard } }) }
+    }),
+  )
   if (failures[0])
     system.log.warn('tasks that wait for a limit were not dispatched; a later look dispatches them again', {
-      ...{ limit: line.limit, type: type.type, tasks: failures.length, reason: failures[0].reason },
+      ...{ limit, type: type.type, tasks: failures.length, reason: failures[0].reason },
     })
 }
 
@@ -219,20 +235,21 @@ async function endWaitOf(system: System, task: Task): Promise<void> {
   if (ended.ok) await applyChange(system, ended.change)
 }
 
-/** Removes holders whose run is not live: it ended without releasing its permit, or never began. Returns how many holders are left. */
-async function removeStaleHolders(
+/** Removes holders whose run is not live: it ended without releasing its permit, or never began. Returns the holders that are left. */
+async function withoutStaleHolders(
   system: System,
   limit: string,
   holders: readonly Holder[],
-): Promise<number> {
+): Promise<readonly Holder[]> {
   const now = system.clock.now()
   const old = holders.filter(one => mayBeStale(one, now))
   const checked = await Promise.all(old.map(async one => ((await isHeld(system, limit, one)) ? [] : [one])))
-  let left = holders.length
+  const removed = new Set<string>()
   for (const { holder, since } of checked.flat()) {
-    left = (await system.limits.release(limit, holder, since)).holders.length
+    const left = await system.limits.release(limit, holder, since)
+    if (!left.holders.some(one => one.holder === holder)) removed.add(holder)
   }
-  return left
+  return holders.filter(({ holder }) => !removed.has(holder))
 }
 
 /**
@@ -277,11 +294,12 @@ async function looksAfterReleases(
   system: Pick<System, 'limits' | 'clock'>,
   changes: readonly LimitChange[],
 ): Promise<LimitLook[]> {
-  const freed = changes.flatMap(change => (change.kind === 'freed' ? [change.limit] : []))
-  const looks = [...groupBy(freed, limit => limit)].map(async ([limit, permits]) => {
+  const freed = changes.filter(change => change.kind === 'freed')
+  const looks = [...groupBy(freed, ({ limit }) => limit)].map(async ([limit, permits]) => {
     const line: Line = { kind: 'permit', limit }
     const { note } = (await cachedNote(system, line)).value
-    return note ? [{ line, released: permits.length, delaySeconds: 0 }] : []
+    const shards = permits.map(({ shard }) => shard)
+    return note ? [{ line, released: permits.length, shards, delaySeconds: 0 }] : []
   })
   return (await Promise.all(looks)).flat()
 }

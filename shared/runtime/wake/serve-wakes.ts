@@ -35,8 +35,7 @@ function serveLimitLooks(system: System, received: readonly Received[]): Promise
   )
   return [...groupBy(looks, ({ look }) => look.line.limit)].map(async ([limit, ofLimit]) => {
     try {
-      const released = ofLimit.reduce((sum, { look }) => sum + (look.released ?? 0), 0)
-      await serveLimitLook(system, { line: { kind: 'permit', limit }, released, delaySeconds: 0 })
+      await serveLimitLook(system, ofLimit.map(({ look }) => look).reduce(asOneLook))
       return []
     } catch (error) {
       system.log.warn('tasks that wait for a limit were not admitted; SQS delivers the message again', {
@@ -46,6 +45,12 @@ function serveLimitLooks(system: System, received: readonly Received[]): Promise
       return ofLimit.map(({ messageId }) => messageId)
     }
   })
+}
+
+/** One look for the permits of both. It names the shards only if both looks do. */
+function asOneLook(a: LimitLook, b: LimitLook): LimitLook {
+  const { shards: _shards, ...look } = { ...a, released: (a.released ?? 1) + (b.released ?? 1) }
+  return a.shards && b.shards ? { ...look, shards: [...a.shards, ...b.shards] } : look
 }
 
 /** Serves a look of a series. `serveLimitLooks` serves the looks after a release. */

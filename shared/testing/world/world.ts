@@ -11,6 +11,7 @@
  * Each dispatch has a process of its own, as each invocation of a Lambda function has. The runs of a worker thus die alone.
  */
 
+import { limitChangeIn } from '../../aws/dynamo/limits/limit-changes.ts'
 import { BatonError } from '../../core/errors.ts'
 import { type Head, isTask } from '../../core/task/head.ts'
 import { workOf } from '../../core/task/piece.ts'
@@ -24,19 +25,10 @@ import { CHANGE_HOOKS } from '../../runtime/change-hooks.ts'
 import { serveDispatches } from '../../runtime/dispatch/serve-dispatches.ts'
 import type { PlanningSystem, System } from '../../runtime/kernel/system.ts'
 import { cachedTypeReader } from '../../runtime/types/type-cache.ts'
-import { createMemoryCanvasStore } from '../stores/canvas-store.ts'
 import { createSeededChance } from '../stores/chance.ts'
-import { createMemoryLimitStore } from '../stores/limit-store.ts'
-import {
-  createMemoryActivityStore,
-  createMemoryFailureStore,
-  createMemoryRecordStore,
-} from '../stores/record-store.ts'
-import { createMemoryTargets } from '../stores/targets.ts'
-import { createMemoryTaskStore } from '../stores/task-store.ts'
-import { createMemoryTurnStore } from '../stores/turn-store.ts'
-import { createMemoryTypeStore } from '../stores/type-store.ts'
-import { createMemoryWorkerStore } from '../stores/worker-store.ts'
+import { createMemoryStores } from '../stores/memory-stores.ts'
+import type { ItemChange } from '../table/contents.ts'
+import { imageOf } from '../table/images.ts'
 import { type Activity, createActivity } from './activity.ts'
 import { createQueues } from './queues.ts'
 import { createSandbox, createVirtualClock } from './sandbox.ts'
@@ -83,15 +75,15 @@ export function createWorld(settings: WorldSettings): World {
   const byType = new Map(definitions.map(one => [one.type, one]))
   const handlers = createHandlerServer({ timeline, activity })
   let served = 0
-  const execute = async ({ task, passedOn = 0, hops = 0 }: Dispatch): Promise<boolean> => {
-    const definition = byType.get(workOf(task).type)
+  const execute = async ({ delaySeconds: _delay, ...dispatch }: Dispatch): Promise<boolean> => {
+    const definition = byType.get(workOf(dispatch.task).type)
     if (!definition) return true
     served += 1
     const sandbox = createSandbox(timeline, start)
     const own = sandbox.systemOf(system)
     const failed = await serveDispatches(
       own,
-      [{ messageId: 'only', task, passedOn, hops }],
+      [{ messageId: 'only', ...dispatch }],
       { workerId: invocationWorkerId(String(served).padStart(6, '0')) },
       {
         definition: handlers.serving(definition, sandbox),
@@ -109,20 +101,17 @@ export function createWorld(settings: WorldSettings): World {
     run,
   })
   const clock = createVirtualClock(timeline, start)
-  const table = watchedTasks(createMemoryTaskStore(), queues.push)
+  const onWrite = ({ after }: ItemChange) => {
+    const change = after && limitChangeIn(imageOf(after))
+    if (change) queues.pushLimit(change)
+  }
+  const { deadLetters: _unread, ...stores } = createMemoryStores({ clock, onWrite })
+  const table = watchedTasks(stores.tasks, queues.push)
   const system: PlanningSystem = {
     clock,
     chance: createSeededChance(seed),
+    ...stores,
     tasks: table.store,
-    types: createMemoryTypeStore(),
-    canvases: createMemoryCanvasStore(),
-    limits: createMemoryLimitStore(queues.pushLimit),
-    turns: createMemoryTurnStore(),
-    failures: createMemoryFailureStore(),
-    activity: createMemoryActivityStore(),
-    records: createMemoryRecordStore(clock),
-    targets: createMemoryTargets(clock),
-    workers: createMemoryWorkerStore(clock),
     messages: queues.messages,
     timers: queues.timers,
     changeHooks: CHANGE_HOOKS,

@@ -2,6 +2,7 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import { expect, it } from 'vitest'
 import { readBatches } from '../../../shared/aws/dynamo/batch-get.ts'
+import { sdkDocuments } from '../../../shared/aws/dynamo/sdk-documents.ts'
 import { createSeededChance } from '../../../shared/testing/stores/chance.ts'
 import { createManualClock } from '../../../shared/testing/stores/clock.ts'
 
@@ -18,7 +19,7 @@ it('a batch read returns all wanted items, with at most eight requests under way
     },
     { step: 'initialize', priority: 'low' },
   )
-  const documents = DynamoDBDocumentClient.from(client)
+  const documents = sdkDocuments(DynamoDBDocumentClient.from(client))
   const reader = { documents, table: 'tasks', clock: createManualClock(0), chance: createSeededChance(1) }
   const wanted = Array.from({ length: 2_050 }, (_, n) => `k${n}`)
 

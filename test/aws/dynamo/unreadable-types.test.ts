@@ -1,5 +1,6 @@
 import { PutCommand } from '@aws-sdk/lib-dynamodb'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { sdkDocuments } from '../../../shared/aws/dynamo/sdk-documents.ts'
 import { createTypeStore } from '../../../shared/aws/dynamo/types/type-store.ts'
 import { createSeededChance } from '../../../shared/testing/stores/chance.ts'
 import { type DynamoStores, dynamoStores } from '../../support/dynamo/dynamo-stores.ts'
@@ -27,7 +28,7 @@ test.each([
     const { documents, table, clock } = stores
     const logged: unknown[] = []
     const log = { error: (message: string, fields?: object) => void logged.push({ message, ...fields }) }
-    const types = createTypeStore(documents, { table, clock, log })
+    const types = createTypeStore(sdkDocuments(documents), { table, clock, log })
     const api = await anApi({ ...stores, types, chance: createSeededChance(1) })
     await documents.send(
       new PutCommand({ TableName: table, Item: { pk: 'types', sk: 'spoilt', v: 1, ...parts } }),

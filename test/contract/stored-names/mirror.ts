@@ -86,7 +86,7 @@ export function createMirror(names: Names): Mirror {
       timers: recordingTimers(names),
     },
     noteHead: task => {
-      void documents.send({ input: { Item: headItem(task) } } as never)
+      void documents.put({ TableName: 'tasks', Item: headItem(task) })
       const events = eventsOf(task)
       if (events.length > 0) publishEvents(events)
     },

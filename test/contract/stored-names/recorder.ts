@@ -1,6 +1,6 @@
 import type { SchedulerClient } from '@aws-sdk/client-scheduler'
 import type { SQSClient } from '@aws-sdk/client-sqs'
-import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
+import type { Documents } from '../../../shared/aws/dynamo/documents.ts'
 import { HEAD_SORT_KEY } from '../../../shared/aws/dynamo/keys.ts'
 import { createFarTimers } from '../../../shared/aws/scheduler/far-timers.ts'
 import { createSqsMessages } from '../../../shared/aws/sqs/messages.ts'
@@ -14,14 +14,21 @@ type Input = Readonly<Record<string, unknown>>
 type Command = { readonly input: Input }
 
 /** A table that records the names in every write and answers every read as empty. */
-export function recordingDocuments(names: Names): DynamoDBDocumentClient {
-  const send = async ({ input }: Command) => {
+export function recordingDocuments(names: Names): Documents {
+  const write = async (input: Input) => {
     if ('Item' in input) noteItem(names, input.Item as Input)
     if ('UpdateExpression' in input) noteUpdate(names, input)
     if ('Key' in input) noteKey(names, input.Key as Input)
-    return {}
+    return { isWritten: true, item: undefined }
   }
-  return { send } as unknown as DynamoDBDocumentClient
+  return {
+    put: write,
+    update: write,
+    delete: write,
+    get: async request => void (await write(request)),
+    query: async () => ({ items: [], count: 0, next: undefined }),
+    batchGet: async () => ({ items: [], left: undefined }),
+  }
 }
 
 /** The kind of the item that has this key. */

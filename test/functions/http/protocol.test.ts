@@ -3,8 +3,8 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { allRoutes } from '../../../functions/http/all-routes.ts'
 import { createApi } from '../../../functions/http/create-api.ts'
 import { BatonError } from '../../../shared/core/errors.ts'
-import { createMemoryTaskStore } from '../../../shared/testing/stores/task-store.ts'
 import { anApi, claimed, pathOf, published, type TestApi } from '../../support/http/an-api.ts'
+import { aTaskStore } from '../../support/worlds/memory-system.ts'
 
 let api: TestApi
 beforeAll(async () => {
@@ -262,7 +262,7 @@ describe('an id', () => {
 
 describe('an error', () => {
   const failing = (error: unknown) => ({
-    ...createMemoryTaskStore(),
+    ...aTaskStore(),
     head: async () => {
       throw error
     },
@@ -290,7 +290,7 @@ describe('an error', () => {
   })
 
   test('with one member of a batch leaves the other members alone', async () => {
-    const store = createMemoryTaskStore()
+    const store = aTaskStore()
     const apply: typeof store.apply = async change => {
       if (change.after.key === 'bad') throw new BatonError('unavailable', 'throttled')
       return store.apply(change)

@@ -132,8 +132,10 @@ describe('a concurrency limit', () => {
     for (const look of system.messages.limitLooks) await serveLimitLook(system, look)
 
     const line = { kind: 'permit', limit: 'resize' }
-    expect(system.messages.limitLooks).toEqual([{ line, released: 1, delaySeconds: 0 }])
-    expect(system.messages.dispatches.map(({ task }) => task.key)).toEqual([second.key])
+    expect(system.messages.limitLooks).toEqual([{ line, released: 1, shards: [0], delaySeconds: 0 }])
+    expect(system.messages.dispatches).toMatchObject([
+      { task: { key: second.key }, freed: { limit: 'resize', shard: 0 } },
+    ])
     expect((await head(system, third)).wait).toBeDefined()
     expect(refusalOf(await claim(system, await head(system, second)))).toBeUndefined()
   })
@@ -147,7 +149,7 @@ describe('a concurrency limit', () => {
     await system.clock.advance(15 * SECOND)
     await lookAgain(system)
 
-    expect((await system.limits.permits('resize')).holders).toEqual([])
+    expect((await system.limits.permits('resize', [0])).holders).toEqual([])
     expect(system.messages.dispatches.map(({ task }) => task.key)).toEqual([waiting.key])
   })
 
@@ -160,7 +162,7 @@ describe('a concurrency limit', () => {
     await system.clock.advance(10 * MINUTE)
     await lookAgain(system)
 
-    expect((await system.limits.permits('resize')).holders).toHaveLength(1)
+    expect((await system.limits.permits('resize', [0])).holders).toHaveLength(1)
     expect((await head(system, waiting)).operation).toBe('block')
   })
 
@@ -191,7 +193,7 @@ describe('a concurrency limit', () => {
 
     await expect(claimTask(failing, task, { workerId: 'w1' })).rejects.toThrow('no answer')
 
-    expect((await system.limits.permits('resize')).holders).toEqual([])
+    expect((await system.limits.permits('resize', [0])).holders).toEqual([])
   })
 })
 

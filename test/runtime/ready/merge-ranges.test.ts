@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { IndexEntry, IndexQuery, TaskStore } from '../../../shared/ports/stores.ts'
 import { type MergedEntry, mergeRanges, take } from '../../../shared/runtime/ready/merge-ranges.ts'
-import { createMemoryTaskStore } from '../../../shared/testing/stores/task-store.ts'
+import { aTaskStore } from '../../support/worlds/memory-system.ts'
 
 /** Partitions by number. Each has its own order among equal sort keys, as DynamoDB's indexes have. */
 function storeOf(partitions: ReadonlyArray<readonly IndexEntry[]>): TaskStore {
@@ -15,7 +15,7 @@ function storeOf(partitions: ReadonlyArray<readonly IndexEntry[]>): TaskStore {
       .filter(({ sort }) => (from === undefined || sort >= from) && (to === undefined || sort <= to))
     return { entries: rest.slice(0, limit), more: rest.length > limit }
   }
-  return { ...createMemoryTaskStore(), page }
+  return { ...aTaskStore(), page }
 }
 
 const partitions = fc

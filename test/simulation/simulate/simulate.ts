@@ -1,5 +1,8 @@
+import { HEAD_SORT_KEY } from '../../../shared/aws/dynamo/keys.ts'
+import type { Item } from '../../../shared/aws/dynamo/stored-form.ts'
 import type { Head } from '../../../shared/core/task/head.ts'
 import { finishOverHttp } from '../../../shared/runtime/run/http-runs.ts'
+import type { ItemChange } from '../../../shared/testing/table/contents.ts'
 import { deployTypes } from '../actors/deployments.ts'
 import { runJobs, runSweep, runWaker } from '../actors/functions.ts'
 import { createScript } from '../actors/handlers.ts'
@@ -12,7 +15,7 @@ import { lineOf, stackOf } from '../report/trace-lines.ts'
 import type { Scenario, Step } from '../scenario.ts'
 import { createApi } from '../world/aws/api.ts'
 import { createSchedules, type Schedules } from '../world/aws/schedules.ts'
-import { createServices } from '../world/aws/services.ts'
+import { createServices, watchTypes } from '../world/aws/services.ts'
 import { createStream } from '../world/aws/stream.ts'
 import { createTable } from '../world/aws/table.ts'
 import type { HistoryEvent } from '../world/history.ts'
@@ -30,8 +33,8 @@ export type Played = {
   readonly virtualMs: number
 }
 
-/** Once it is calm, every task must reach its end within this time. */
-const SETTLING_MS = 45 * 60_000
+const MINUTE_MS = 60_000
+const SETTLING_MS = 45 * MINUTE_MS
 const TICKING_ON_MS = 125_000
 /**
  * When types that are still paused are first resumed after it is calm. A slow call may pause a type even later.
@@ -74,10 +77,11 @@ export async function simulate(
   const stopListening = onUnhandledError(unhandled)
   try {
     const system = build(world, record, planted)
+    everyMinute(world, at => judge.see({ at, by: 'the clock', what: 'minute' }))
     const isOver = () => judge.broken() !== undefined
     await world.timeline.run(START + scenario.calmAt, isOver)
     await world.timeline.run(
-      START + scenario.calmAt + SETTLING_MS,
+      START + scenario.calmAt + (scenario.settlingMs ?? SETTLING_MS),
       () => isOver() || (system.isIdle() && judge.isSettled(system.heads())),
     )
     if (!isOver() && scenario.afterwardsMs > 0) {
@@ -90,6 +94,13 @@ export async function simulate(
     stopListening()
   }
   return { broken: judge.broken(), events: world.timeline.count(), virtualMs: world.timeline.now() - START }
+}
+
+function everyMinute({ timeline }: Pick<World, 'timeline'>, happen: (at: number) => void): void {
+  timeline.at(timeline.now() + MINUTE_MS, () => {
+    happen(timeline.now())
+    everyMinute({ timeline }, happen)
+  })
 }
 
 /**
@@ -116,19 +127,33 @@ function build(
 ): SimulatedSystem {
   const { scenario, timeline } = world
   let schedules: Schedules | undefined
-  const writes = (before: Head | undefined, after: Head, by: Process) => {
-    const seen = { before: before && seenAs(before), after: seenAs(after) }
-    record({ at: timeline.now(), by: by.name, what: 'write', ...seen, clock: by.latestShown() })
-    if (after.operation !== 'beat') stream.push(after)
+  const types = watchTypes(world)
+  const table = createTable(world, (change, by) => {
+    const event = eventOf(change, by)
+    if (event) record(event)
+    types.see(change)
+    stream.push(change)
+  })
+  const eventOf = ({ key, before, after }: ItemChange, by: Process | undefined): HistoryEvent | undefined => {
+    const at = timeline.now()
+    if (key.sk !== HEAD_SORT_KEY) return undefined
+    if (!after || !by) return { at, by: 'the table', what: 'expired', id: key.pk }
+    const seen = (item: Item) => seenAs(table.headIn(item))
+    return {
+      at,
+      by: by.name,
+      what: 'write',
+      before: before && seen(before),
+      after: seen(after),
+      clock: by.latestShown(),
+    }
   }
-  const table = createTable(world, writes)
   const services = createServices(world, {
     table,
     schedules: () => {
       if (!schedules) throw new Error('no scheduler yet')
       return schedules
     },
-    onLimit: change => stream.pushLimit(change),
   })
   const systemFor = (process: Process) => {
     const system = services.systemFor(process)
@@ -136,7 +161,7 @@ function build(
   }
   const machinery = createSandboxes(world, { timeoutMs: TIMEOUT_MS.machinery, systemFor })
   const executors = createSandboxes(world, { timeoutMs: TIMEOUT_MS.executor, systemFor })
-  const stream = createStream(world, machinery)
+  const stream = createStream(world, { sandboxes: machinery, headsOf: services.headsOf })
   const script = createScript()
   const api = createApi(machinery)
   schedules = createSchedules(world, minute => services.wakes.send({ kind: 'minute', minute }, 0))
@@ -151,7 +176,9 @@ function build(
     underWay -= 1
   }
   const play = (step: Step) =>
-    timeline.at(START + step.at, () => perform(world, { api, hosts, withdraw, done }, step))
+    timeline.at(START + step.at, () =>
+      perform(world, { api, hosts, withdraw, serveBy: deployments.serveBy, done }, step),
+    )
   const withdraw = (type: string, forMs: number) => {
     if (deployments.withdraw(type, forMs, done)) underWay += 1
   }
@@ -164,16 +191,20 @@ function build(
     ]),
   )
   for (const step of [...scenario.steps, ...closing]) play(step)
-  const isOver = () => underWay === 0 && services.paused().length === 0
+  const isOver = () => underWay === 0 && types.paused().length === 0
   const resumeAll = (at: number) =>
     timeline.at(START + at, () => {
       if (isOver()) return
-      for (const type of services.paused()) {
+      for (const type of types.paused()) {
         underWay += 1
-        perform(world, { api, hosts, withdraw, done }, { at, do: 'resume-type', type })
+        perform(
+          world,
+          { api, hosts, withdraw, serveBy: deployments.serveBy, done },
+          { at, do: 'resume-type', type },
+        )
       }
       resumeAll(at + RESUMING_EVERY_MS)
     })
   if (scenario.steps.some(step => step.do === 'pause-type')) resumeAll(scenario.calmAt + CALM_PAUSE_MS)
-  return { heads: table.heads, isIdle: () => isOver() && !services.isPurging() }
+  return { heads: table.heads, isIdle: () => isOver() && !types.isPurging() }
 }

@@ -1,7 +1,6 @@
 import { describe } from 'vitest'
 import type { Inbox } from '../../../shared/ports/messages.ts'
-import type { TaskStore } from '../../../shared/ports/stores.ts'
-import { createMemoryDeadLetterStore } from '../../../shared/testing/stores/record-store.ts'
+import { createMemoryStores } from '../../../shared/testing/stores/memory-stores.ts'
 import { inboxContract, type TriedInbox } from '../../contract/inbox.ts'
 import { storesContract } from '../../contract/task-store.ts'
 import type { Stores } from '../../support/dynamo/dynamo-stores.ts'
@@ -20,41 +19,35 @@ async function simulatedStores(): Promise<Stores> {
     driver.services.systemFor(driver.process())
   return {
     clock,
-    tasks: afterLag(driver, driven(tasks)),
+    tasks: afterLag(driver, driven(tasks), 'heads', 'page', 'count'),
     types: driven(types),
     canvases: driven(canvases),
     records: driven(records),
     limits: driven(limits),
-    turns: driven(turns),
-    failures: driven(failures),
-    activity: driven(activity),
-    deadLetters: createMemoryDeadLetterStore(clock),
-    targets: driven(targets),
+    turns: afterLag(driver, driven(turns), 'of', 'front'),
+    failures: afterLag(driver, driven(failures), 'since'),
+    activity: afterLag(driver, driven(activity), 'since'),
+    deadLetters: createMemoryStores({ clock }).deadLetters,
+    targets: afterLag(driver, driven(targets), 'among'),
     workers: driven(workers),
   }
 }
 
-/**
- * Lets the indexes catch up before each eventually consistent read, because the contract asks for what they
- * then show.
- */
-function afterLag({ clock }: DrivenWorld, tasks: TaskStore): TaskStore {
-  const lag = () => clock.advance(SETTLED_MS)
-  return {
-    ...tasks,
-    heads: async ids => {
-      await lag()
-      return tasks.heads(ids)
-    },
-    page: async query => {
-      await lag()
-      return tasks.page(query)
-    },
-    count: async range => {
-      await lag()
-      return tasks.count(range)
-    },
-  }
+/** Lets the table catch up before each eventually consistent read, because the contract asks for what it then shows. */
+function afterLag<Store extends object>(
+  { clock }: DrivenWorld,
+  store: Store,
+  ...reads: ReadonlyArray<keyof Store>
+): Store {
+  const lagging = reads.map(name => {
+    const read = store[name] as (...args: unknown[]) => Promise<unknown>
+    const late = async (...args: unknown[]) => {
+      await clock.advance(SETTLED_MS)
+      return read(...args)
+    }
+    return [name, late]
+  })
+  return { ...store, ...Object.fromEntries(lagging) }
 }
 
 async function simulatedInbox(): Promise<TriedInbox> {

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { ManualClock } from '../../../shared/testing/stores/clock.ts'
 import { CALM, type Scenario, type Weather } from '../scenario.ts'
-import { createServices, type Services } from './aws/services.ts'
+import { createServices, type Services, watchTypes } from './aws/services.ts'
 import { createTable, type Table } from './aws/table.ts'
 import type { History, HistoryEvent } from './history.ts'
 import { createProcess, type Process } from './process.ts'
@@ -62,10 +62,10 @@ export async function createDrivenWorld({
   }
   const world = createWorld(scenario, history, startsAt)
   const { timeline } = world
-  const table = createTable(world, () => undefined)
+  const types = watchTypes(world)
+  const table = createTable(world, change => types.see(change))
   const services = createServices(world, {
     table,
-    onLimit: () => undefined,
     schedules: () => {
       throw new Error('this world has no scheduler')
     },

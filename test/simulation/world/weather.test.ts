@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { headItem } from '../../../shared/aws/dynamo/head/items.ts'
 import { MINUTE_LEAD_MS } from '../../../shared/core/bounds.ts'
 import { create } from '../../../shared/core/publish/publish.ts'
 import type { IndexQuery } from '../../../shared/ports/stores.ts'
@@ -214,6 +215,8 @@ describe('the counts of canvases', () => {
   })
 })
 
+const DAY_MS = 86_400_000
+
 describe('a queue', () => {
   const bodiesAfter = async (weather: Partial<Weather>, ms: number) => {
     const world = await inWeather(weather)
@@ -229,6 +232,8 @@ describe('a queue', () => {
     ['never when it is lost', { messageLost: 1 }, 60_000, []],
     ['not at once when it is late', { messageLate: 1 }, 20, []],
     ['in the end when it is late', { messageLate: 1 }, 20_000, ['hello']],
+    ['that has almost been there for four days', {}, 4 * DAY_MS - 1_000, ['hello']],
+    ['no longer once it has been there for four days', {}, 4 * DAY_MS, []],
   ])('delivers a message %s', async (_name, weather, ms, expected) => {
     expect(await bodiesAfter(weather, ms)).toEqual(expected)
   })
@@ -241,14 +246,15 @@ describe('the stream', () => {
     ['each change again when it repeats batches', { streamAgain: 1 }, 2],
   ])('delivers %s', async (_name, weather, expected) => {
     const world = await inWeather(weather, NOW)
-    const planners = createSandboxes(world.world, {
+    const sandboxes = createSandboxes(world.world, {
       timeoutMs: 30_000,
       systemFor: process => world.services.systemFor(process),
     })
     const queue = world.services.addQueue('resize', 'workers')
-    const stream = createStream(world.world, planners)
+    const stream = createStream(world.world, { sandboxes, headsOf: world.services.headsOf })
+    const { id } = aTask()
 
-    stream.push(aTask())
+    stream.push({ key: { pk: id, sk: 'head' }, before: undefined, after: { ...headItem(aTask()) } })
     await world.clock.advance(60_000)
 
     expect(queue.visible()).toBe(expected)

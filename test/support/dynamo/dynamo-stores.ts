@@ -2,7 +2,8 @@ import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import { createActivityStore } from '../../../shared/aws/dynamo/activity/activity-store.ts'
 import { createDeadLetterStore } from '../../../shared/aws/dynamo/dead-letters/dead-letter-store.ts'
-import { storesOn } from '../../../shared/aws/system.ts'
+import { sdkDocuments } from '../../../shared/aws/dynamo/sdk-documents.ts'
+import { storesOn } from '../../../shared/aws/dynamo/stores.ts'
 import type {
   ActivityStore,
   CanvasStore,
@@ -40,6 +41,7 @@ export type DynamoStores = Stores & { readonly documents: DynamoDBDocumentClient
 /** Makes the DynamoDB adapters of one table. Their write ids are `t0000001`, `t0000002` and so on. */
 export function dynamoStores(client: DynamoDBClient, table: string): DynamoStores {
   const documents = DynamoDBDocumentClient.from(client)
+  const port = sdkDocuments(documents)
   const clock = createManualClock(NOW)
   const chance = createSeededChance(1)
   let writes = 0
@@ -51,8 +53,8 @@ export function dynamoStores(client: DynamoDBClient, table: string): DynamoStore
     documents,
     table,
     clock,
-    ...storesOn(documents, { table, clock, chance, newWriteId }),
-    activity: createActivityStore(documents, { table }),
-    deadLetters: createDeadLetterStore(documents, { table, clock }),
+    ...storesOn(port, { table, clock, chance, newWriteId }),
+    activity: createActivityStore(port, { table }),
+    deadLetters: createDeadLetterStore(port, { table, clock }),
   }
 }

@@ -1,31 +1,22 @@
+import { limitChangeIn } from '../../../shared/aws/dynamo/limits/limit-changes.ts'
 import { create } from '../../../shared/core/publish/publish.ts'
 import { claim } from '../../../shared/core/run/claim.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import type { TaskType } from '../../../shared/core/types/task-type.ts'
 import type { Log, MetricName } from '../../../shared/ports/machine.ts'
+import type { TaskStore } from '../../../shared/ports/stores.ts'
 import { CHANGE_HOOKS } from '../../../shared/runtime/change-hooks.ts'
 import type { DiagnosticSystem, PlanningSystem } from '../../../shared/runtime/kernel/system.ts'
 import { planLimits } from '../../../shared/runtime/limits/serve-limit-looks.ts'
-import { createMemoryCanvasStore } from '../../../shared/testing/stores/canvas-store.ts'
 import { createSeededChance } from '../../../shared/testing/stores/chance.ts'
 import { createManualClock, type ManualClock } from '../../../shared/testing/stores/clock.ts'
-import { createMemoryLimitStore } from '../../../shared/testing/stores/limit-store.ts'
+import { createMemoryStores } from '../../../shared/testing/stores/memory-stores.ts'
 import {
   createMemoryFarTimers,
   createMemoryMessages,
   type MemoryMessages,
 } from '../../../shared/testing/stores/messages.ts'
-import {
-  createMemoryActivityStore,
-  createMemoryDeadLetterStore,
-  createMemoryFailureStore,
-  createMemoryRecordStore,
-} from '../../../shared/testing/stores/record-store.ts'
-import { createMemoryTargets } from '../../../shared/testing/stores/targets.ts'
-import { createMemoryTaskStore } from '../../../shared/testing/stores/task-store.ts'
-import { createMemoryTurnStore } from '../../../shared/testing/stores/turn-store.ts'
-import { createMemoryTypeStore } from '../../../shared/testing/stores/type-store.ts'
-import { createMemoryWorkerStore } from '../../../shared/testing/stores/worker-store.ts'
+import { imageOf } from '../../../shared/testing/table/images.ts'
 import { aPublication, changeOf, NOW, taskIn } from '../tasks/a-task.ts'
 
 /** A whole system in memory, whose clock stands at `NOW`. The planner gets changes of limits at once, and changes of tasks never. */
@@ -47,23 +38,17 @@ export function aMemorySystem(): MemorySystem {
   const counts = new Map<MetricName, number>()
   const messages = createMemoryMessages()
   const sentAgain: MemorySystem['sentAgain'] = []
-  const limits: MemorySystem['limits'] = createMemoryLimitStore(
-    change => void planLimits({ messages, limits, clock, log: silent }, [change]),
-  )
+  const stores: ReturnType<typeof createMemoryStores> = createMemoryStores({
+    clock,
+    onWrite: ({ after }) => {
+      const change = after && limitChangeIn(imageOf(after))
+      if (change) void planLimits({ messages, limits: stores.limits, clock, log: silent }, [change])
+    },
+  })
   return {
     clock,
     chance: createSeededChance(1),
-    tasks: createMemoryTaskStore(),
-    types: createMemoryTypeStore(),
-    canvases: createMemoryCanvasStore(),
-    limits,
-    turns: createMemoryTurnStore(),
-    failures: createMemoryFailureStore(),
-    activity: createMemoryActivityStore(),
-    deadLetters: createMemoryDeadLetterStore(clock),
-    records: createMemoryRecordStore(clock),
-    targets: createMemoryTargets(clock),
-    workers: createMemoryWorkerStore(clock),
+    ...stores,
     messages,
     timers: createMemoryFarTimers(),
     changeHooks: CHANGE_HOOKS,
@@ -78,6 +63,11 @@ export function aMemorySystem(): MemorySystem {
     },
     counted: name => counts.get(name) ?? 0,
   }
+}
+
+/** A store of tasks on a table of its own. */
+export function aTaskStore(): TaskStore {
+  return createMemoryStores({ clock: createManualClock(NOW) }).tasks
 }
 
 /** Publishes a task now with these particulars, and returns it as stored. */

@@ -4,6 +4,7 @@ import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { totalOf } from '../../../local/gateway/meter.ts'
 import type { ApiEvent } from '../../../shared/api/events.ts'
+import { sdkDocuments } from '../../../shared/aws/dynamo/sdk-documents.ts'
 import { createWorkerStore } from '../../../shared/aws/dynamo/worker/worker-store.ts'
 import { createClient } from '../../../shared/client/client.ts'
 import { untilQuiet } from '../../support/dynamo/unit-bill.ts'
@@ -46,7 +47,10 @@ const DEAD = { workerId: 'dead', kind: 'http', types: ['word-count'], startedAt:
 
 function workerStore() {
   const documents = DynamoDBDocumentClient.from(new DynamoDBClient(system.cloud.clientOptions))
-  return createWorkerStore(documents, { table: String(system.cloud.outputs.TableName), clock: Date })
+  return createWorkerStore(sdkDocuments(documents), {
+    table: String(system.cloud.outputs.TableName),
+    clock: Date,
+  })
 }
 
 async function until(holds: () => boolean, limitMs = PATIENCE_MS): Promise<void> {

@@ -4,6 +4,7 @@ import { DynamoDBDocumentClient, UpdateCommand } from '@aws-sdk/lib-dynamodb'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { canvasPath, taskPath, whyPath } from '../../../shared/api/paths.ts'
 import { HEAD_SORT_KEY, PRIMARY_KEY } from '../../../shared/aws/dynamo/keys.ts'
+import { sdkDocuments } from '../../../shared/aws/dynamo/sdk-documents.ts'
 import { createTypeStore } from '../../../shared/aws/dynamo/types/type-store.ts'
 import { type LocalSystem, startLocalSystem } from '../../support/local-system/local-system.ts'
 
@@ -327,7 +328,7 @@ async function backdateTask(id: string, at: number): Promise<void> {
 
 /** Moves the registration of a type back: no task is stuck soon after its type changed. */
 async function backdateType(type: string, at: number): Promise<void> {
-  const store = createTypeStore(documents(), { table: tableName(), clock: Date })
+  const store = createTypeStore(sdkDocuments(documents()), { table: tableName(), clock: Date })
   const present = await store.get(type)
   if (!present) throw new Error(`there is no type ${type}`)
   const next = { ...present, version: present.version + 1, updatedAt: at, handlerSince: at }

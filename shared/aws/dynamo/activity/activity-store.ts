@@ -1,15 +1,8 @@
-import {
-  type DynamoDBDocumentClient,
-  QueryCommand,
-  type QueryCommandInput,
-  UpdateCommand,
-  type UpdateCommandInput,
-} from '@aws-sdk/lib-dynamodb'
 import { ACTIVITY_KINDS, type ActivityCount, activityExpiresAt } from '../../../core/activity/activity.ts'
 import { SCHEMA_VERSION } from '../../../core/bounds.ts'
 import type { ActivityStore } from '../../../ports/stores.ts'
+import { type Documents, METERED, type QueryRequest, type UpdateRequest } from '../documents.ts'
 import { activityPartition, activitySortKey } from '../keys.ts'
-import { answerOf, METERED, writeAnswer } from '../sending.ts'
 import { assertKnownSchema, type Item, ttlSeconds } from '../stored-form.ts'
 
 /** The beginning of each attribute that counts the runs of one class of lateness. */
@@ -17,24 +10,24 @@ const LATENESS_PREFIX = 'late'
 
 /** Stores the activity of types in a DynamoDB table with the keys of `keys.ts`. */
 export function createActivityStore(
-  documents: DynamoDBDocumentClient,
+  documents: Documents,
   { table }: { readonly table: string },
 ): ActivityStore {
   return {
     add: async count => {
-      await writeAnswer(documents.send(new UpdateCommand(addActivity(table, count))))
+      await documents.update(addActivity(table, count))
     },
     // Two hours of minutes have some 30 KB, so one page holds them.
     since: async (type, minute) => {
       const request = queryActivity(table, type, minute)
-      const { Items = [] } = await answerOf(documents.send(new QueryCommand(request)))
-      return Items.map(item => countFrom(type, item))
+      const { items } = await documents.query(request)
+      return items.map(item => countFrom(type, item))
     },
   }
 }
 
 /** Adds to the counts of a minute. No guard: a repeated request counts twice. */
-function addActivity(table: string, count: ActivityCount): UpdateCommandInput {
+function addActivity(table: string, count: ActivityCount): UpdateRequest {
   const added = [
     ...Object.entries(count.counts),
     ...Object.entries(count.lateness).map(([nth, runs]) => [LATENESS_PREFIX + nth, runs] as const),
@@ -56,7 +49,7 @@ function addActivity(table: string, count: ActivityCount): UpdateCommandInput {
 }
 
 /** Reads the minutes of a type from one on, oldest first. Eventually consistent. */
-function queryActivity(table: string, type: string, minute: number): QueryCommandInput {
+function queryActivity(table: string, type: string, minute: number): QueryRequest {
   return {
     ...METERED,
     TableName: table,

@@ -1,8 +1,7 @@
-import type { BatchGetCommandInput, UpdateCommandInput } from '@aws-sdk/lib-dynamodb'
 import { CHUNK_LEAVES } from '../../../core/canvas/chunks.ts'
 import type { CanvasEnds, CanvasName } from '../../../ports/stores.ts'
+import { type BatchGetRequest, METERED, type UpdateRequest } from '../documents.ts'
 import { chunkOfEnds, ENDS_SORT_KEY, endsPartition } from '../keys.ts'
-import { METERED } from '../sending.ts'
 import { type Item, SCHEMA, ttlSeconds } from '../stored-form.ts'
 
 /** Two sets: the leaves that succeeded, and those that ended otherwise. A leaf is stored as its number in its chunk: three bytes. */
@@ -14,7 +13,7 @@ export function addEnds(
   canvas: CanvasName,
   chunk: number,
   { ends, expiresAt }: { readonly ends: CanvasEnds; readonly expiresAt: number },
-): UpdateCommandInput {
+): UpdateRequest {
   const added = Object.values(ATTRIBUTES).filter(name => ends[name].length > 0)
   const sets = added.map(name => [`:${name}`, new Set(ends[name].map(leaf => leaf % CHUNK_LEAVES))])
   return {
@@ -40,11 +39,7 @@ export function addEnds(
 }
 
 /** Reads at most 100 different chunks. Strongly consistent. */
-export function batchGetEnds(
-  table: string,
-  canvas: CanvasName,
-  chunks: readonly number[],
-): BatchGetCommandInput {
+export function batchGetEnds(table: string, canvas: CanvasName, chunks: readonly number[]): BatchGetRequest {
   const Keys = chunks.map(chunk => chunkKey(canvas, chunk))
   return { ...METERED, RequestItems: { [table]: { Keys, ConsistentRead: true } } }
 }

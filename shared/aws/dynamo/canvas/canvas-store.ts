@@ -1,21 +1,19 @@
-import { type DynamoDBDocumentClient, UpdateCommand } from '@aws-sdk/lib-dynamodb'
 import type { CanvasStore } from '../../../ports/stores.ts'
 import { type BatchReader, readBatches } from '../batch-get.ts'
-import { writeAnswer } from '../sending.ts'
+import type { Documents } from '../documents.ts'
 import { assertKnownSchema } from '../stored-form.ts'
 import { addEnds, batchGetEnds, chunkFromItem, endsFromItem } from './canvas-requests.ts'
 
 /** Stores the ends of canvases' members in a DynamoDB table with the keys of `keys.ts`. */
 export function createCanvasStore(
-  documents: DynamoDBDocumentClient,
+  documents: Documents,
   settings: Omit<BatchReader, 'documents'>,
 ): CanvasStore {
   const reader: BatchReader = { documents, ...settings }
   return {
     addEnds: async (canvas, chunk, ends, expiresAt) => {
       const request = addEnds(settings.table, canvas, chunk, { ends, expiresAt })
-      const { Attributes } = await writeAnswer(documents.send(new UpdateCommand(request)))
-      return endsFromItem(Attributes, chunk)
+      return endsFromItem((await documents.update(request)).item, chunk)
     },
     ends: async (canvas, chunks) => {
       const different = [...new Set(chunks)]

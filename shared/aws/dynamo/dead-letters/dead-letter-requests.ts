@@ -1,13 +1,13 @@
-import type {
-  DeleteCommandInput,
-  GetCommandInput,
-  PutCommandInput,
-  QueryCommandInput,
-} from '@aws-sdk/lib-dynamodb'
 import { type DeadLetter, idsOfQueue, letterExpiresAt } from '../../../core/dead-letters/dead-letters.ts'
 import type { LostMessage } from '../../../core/dead-letters/lost-message.ts'
+import {
+  type DeleteRequest,
+  type GetRequest,
+  METERED,
+  type PutRequest,
+  type QueryRequest,
+} from '../documents.ts'
 import { chunkSortKey, DEAD_LETTERS_PARTITION, LOST_MESSAGE_SORT_KEY, letterBodyPartition } from '../keys.ts'
-import { METERED } from '../sending.ts'
 import { type Item, SCHEMA, ttlSeconds } from '../stored-form.ts'
 
 /** Requests about dead letters, their bodies and their notes. */
@@ -32,7 +32,7 @@ export function chunksOf(body: string): string[] {
 }
 
 /** Writes a letter. No guard: a message that arrives again is the same letter. */
-export function putLetter(table: string, letter: DeadLetter, body: string): PutCommandInput {
+export function putLetter(table: string, letter: DeadLetter, body: string): PutRequest {
   const expires = letterExpiresAt(letter)
   const chunks = chunksOf(body).length
   const Item = {
@@ -48,20 +48,20 @@ export function putChunk(
   table: string,
   letter: DeadLetter,
   { chunk, text }: { readonly chunk: number; readonly text: string },
-): PutCommandInput {
+): PutRequest {
   const key = { pk: letterBodyPartition(letter.messageId), sk: chunkSortKey(chunk) }
   const Item = { ...key, ...SCHEMA, body: text, ttl: ttlSeconds(letterExpiresAt(letter)) }
   return { ...METERED, TableName: table, Item }
 }
 
 /** Reads a letter. Strongly consistent. */
-export function getLetter(table: string, id: string): GetCommandInput {
+export function getLetter(table: string, id: string): GetRequest {
   const Key = { pk: DEAD_LETTERS_PARTITION, sk: id }
   return { ...METERED, TableName: table, Key, ConsistentRead: true }
 }
 
 /** Reads one chunk. Strongly consistent. */
-export function getChunk(table: string, messageId: string, chunk: number): GetCommandInput {
+export function getChunk(table: string, messageId: string, chunk: number): GetRequest {
   const Key = { pk: letterBodyPartition(messageId), sk: chunkSortKey(chunk) }
   return { ...METERED, TableName: table, Key, ConsistentRead: true }
 }
@@ -70,7 +70,7 @@ export function getChunk(table: string, messageId: string, chunk: number): GetCo
 export function queryLetters(
   table: string,
   query: { readonly queue?: string; readonly after?: string; readonly limit: number },
-): QueryCommandInput {
+): QueryRequest {
   const { queue, after, limit } = query
   const ofQueue = queue !== undefined
   return {
@@ -89,12 +89,12 @@ export function queryLetters(
 }
 
 /** Deletes a letter. No guard: a repeated deletion changes nothing. */
-export function deleteLetter(table: string, id: string): DeleteCommandInput {
+export function deleteLetter(table: string, id: string): DeleteRequest {
   return { ...METERED, TableName: table, Key: { pk: DEAD_LETTERS_PARTITION, sk: id } }
 }
 
 /** Deletes one chunk. No guard: a repeated deletion changes nothing. */
-export function deleteChunk(table: string, messageId: string, chunk: number): DeleteCommandInput {
+export function deleteChunk(table: string, messageId: string, chunk: number): DeleteRequest {
   return {
     ...METERED,
     TableName: table,
@@ -103,7 +103,7 @@ export function deleteChunk(table: string, messageId: string, chunk: number): De
 }
 
 /** Writes the note beside a task. No guard: the last note wins, and a note for another revision is void. */
-export function putNote(table: string, lost: LostMessage): PutCommandInput {
+export function putNote(table: string, lost: LostMessage): PutRequest {
   const { taskId, born, revision, letterId, kind, at, receives, expiresAt } = lost
   const Item = {
     ...{ pk: taskId, sk: LOST_MESSAGE_SORT_KEY, ...SCHEMA, born, rev: revision, at, receives },
@@ -113,12 +113,12 @@ export function putNote(table: string, lost: LostMessage): PutCommandInput {
 }
 
 /** Reads the note beside a task. Eventually consistent. */
-export function getNote(table: string, taskId: string): GetCommandInput {
+export function getNote(table: string, taskId: string): GetRequest {
   return { ...METERED, TableName: table, Key: { pk: taskId, sk: LOST_MESSAGE_SORT_KEY } }
 }
 
 /** Deletes the note beside a task. Guard: it is the note of this letter. */
-export function deleteNote(table: string, taskId: string, letterId: string): DeleteCommandInput {
+export function deleteNote(table: string, taskId: string, letterId: string): DeleteRequest {
   return {
     ...METERED,
     TableName: table,

@@ -1,34 +1,27 @@
-import {
-  type DynamoDBDocumentClient,
-  QueryCommand,
-  type QueryCommandInput,
-  UpdateCommand,
-  type UpdateCommandInput,
-} from '@aws-sdk/lib-dynamodb'
 import { SCHEMA_VERSION } from '../../../core/bounds.ts'
 import { type FailureCount, failuresExpireAt } from '../../../core/failures/failures.ts'
 import type { FailureStore } from '../../../ports/stores.ts'
+import { type Documents, METERED, type QueryRequest, type UpdateRequest } from '../documents.ts'
 import { failureFrom, failuresPartition, failuresSortKey } from '../keys.ts'
-import { answerOf, METERED, writeAnswer } from '../sending.ts'
 import { assertKnownSchema, type Item, ttlSeconds } from '../stored-form.ts'
 
 /** Stores counts of failures in a DynamoDB table with the keys of `keys.ts`. */
 export function createFailureStore(
-  documents: DynamoDBDocumentClient,
+  documents: Documents,
   { table }: { readonly table: string },
 ): FailureStore {
   return {
     add: async count => {
-      await writeAnswer(documents.send(new UpdateCommand(addFailures(table, count))))
+      await documents.update(addFailures(table, count))
     },
     since: async (type, hour, most) => {
       const found: FailureCount[] = []
       let start: Item | undefined
       do {
         const request = queryFailures(table, { type, hour, limit: most - found.length, start })
-        const { Items = [], LastEvaluatedKey } = await answerOf(documents.send(new QueryCommand(request)))
-        found.push(...Items.map(item => countFrom(type, item)))
-        start = LastEvaluatedKey
+        const { items, next } = await documents.query(request)
+        found.push(...items.map(item => countFrom(type, item)))
+        start = next
       } while (start && found.length < most)
       return found
     },
@@ -36,7 +29,7 @@ export function createFailureStore(
 }
 
 /** Adds to the count of an hour. No guard: a repeated request counts twice. */
-function addFailures(table: string, failures: FailureCount): UpdateCommandInput {
+function addFailures(table: string, failures: FailureCount): UpdateRequest {
   const { type, hour, error, count, firstAt, lastAt, exampleId } = failures
   return {
     ...METERED,
@@ -71,7 +64,7 @@ type Range = {
 }
 
 /** Reads the counts of a type from an hour on, newest first. Eventually consistent. */
-function queryFailures(table: string, { type, hour, limit, start }: Range): QueryCommandInput {
+function queryFailures(table: string, { type, hour, limit, start }: Range): QueryRequest {
   return {
     ...METERED,
     TableName: table,

@@ -1,8 +1,7 @@
-import type { GetCommandInput, UpdateCommandInput } from '@aws-sdk/lib-dynamodb'
 import { SCHEMA_VERSION } from '../../../core/bounds.ts'
 import type { JoinedFrom, TenantTurns } from '../../../ports/stores.ts'
+import { type GetRequest, METERED, type UpdateRequest } from '../documents.ts'
 import { FRONT_SORT_KEY, frontPartition, TURNS_SORT_KEY, turnsPartition } from '../keys.ts'
-import { METERED } from '../sending.ts'
 import { assertKnownSchema, type Item, ttlSeconds } from '../stored-form.ts'
 
 const NOTHING_THERE = 'attribute_not_exists(#last)'
@@ -21,17 +20,12 @@ function frontKey(line: string) {
 }
 
 /** Reads the turns of a tenant. Eventually consistent. */
-export function getTurns(table: string, name: string): GetCommandInput {
+export function getTurns(table: string, name: string): GetRequest {
   return { ...METERED, TableName: table, Key: turnsKey(name) }
 }
 
 /** Reserves turns after the last one. No guard: a repeated request only wastes turns. */
-export function advanceTurns(
-  table: string,
-  name: string,
-  count: number,
-  expiresAt: number,
-): UpdateCommandInput {
+export function advanceTurns(table: string, name: string, count: number, expiresAt: number): UpdateRequest {
   return {
     ...METERED,
     TableName: table,
@@ -49,7 +43,7 @@ export function joinTurns(
   name: string,
   { front, count, far }: JoinedFrom,
   expiresAt: number,
-): UpdateCommandInput {
+): UpdateRequest {
   return {
     ...METERED,
     TableName: table,
@@ -75,12 +69,12 @@ export function turnsFromItem(item: Item | undefined): TenantTurns | undefined {
 }
 
 /** Reads the front of a line. Eventually consistent. */
-export function getFront(table: string, line: string): GetCommandInput {
+export function getFront(table: string, line: string): GetRequest {
   return { ...METERED, TableName: table, Key: frontKey(line) }
 }
 
 /** Notes the front of a line. Guard: the noted turn, if any, is earlier. */
-export function noteFront(table: string, line: string, turn: number, expiresAt: number): UpdateCommandInput {
+export function noteFront(table: string, line: string, turn: number, expiresAt: number): UpdateRequest {
   return {
     ...METERED,
     TableName: table,

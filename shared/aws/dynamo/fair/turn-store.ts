@@ -1,6 +1,5 @@
-import { type DynamoDBDocumentClient, GetCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb'
 import type { TurnStore } from '../../../ports/stores.ts'
-import { answerOf, conditional, writeAnswer } from '../sending.ts'
+import type { Documents } from '../documents.ts'
 import {
   advanceTurns,
   frontFromItem,
@@ -12,27 +11,20 @@ import {
 } from './turn-requests.ts'
 
 /** Stores the turns of tenants in a DynamoDB table with the keys of `keys.ts`. */
-export function createTurnStore(
-  documents: DynamoDBDocumentClient,
-  { table }: { readonly table: string },
-): TurnStore {
-  const read = async (request: ReturnType<typeof getTurns>) =>
-    (await answerOf(documents.send(new GetCommand(request)))).Item
+export function createTurnStore(documents: Documents, { table }: { readonly table: string }): TurnStore {
   return {
-    of: async name => turnsFromItem(await read(getTurns(table, name))),
+    of: async name => turnsFromItem(await documents.get(getTurns(table, name))),
     advance: async (name, count, expiresAt) => {
       const request = advanceTurns(table, name, count, expiresAt)
-      const { Attributes } = await writeAnswer(documents.send(new UpdateCommand(request)))
-      return turnsFromItem(Attributes) ?? { last: count, joined: 0 }
+      return turnsFromItem((await documents.update(request)).item) ?? { last: count, joined: 0 }
     },
     join: async (name, from, expiresAt) => {
-      const request = joinTurns(table, name, from, expiresAt)
-      const written = await conditional(documents.send(new UpdateCommand(request)))
-      return 'refusedBy' in written ? turnsFromItem(written.refusedBy) : undefined
+      const { isWritten, item } = await documents.update(joinTurns(table, name, from, expiresAt))
+      return isWritten ? undefined : turnsFromItem(item)
     },
-    front: async line => frontFromItem(await read(getFront(table, line))),
+    front: async line => frontFromItem(await documents.get(getFront(table, line))),
     noteFront: async (line, turn, expiresAt) => {
-      await conditional(documents.send(new UpdateCommand(noteFront(table, line, turn, expiresAt))))
+      await documents.update(noteFront(table, line, turn, expiresAt))
     },
   }
 }

@@ -1,18 +1,18 @@
-import type {
-  DeleteCommandInput,
-  GetCommandInput,
-  PutCommandInput,
-  QueryCommandInput,
-  UpdateCommandInput,
-} from '@aws-sdk/lib-dynamodb'
 import type { BodyWrite } from '../../../core/change/change.ts'
 import { runRefPrefix } from '../../../core/task/body.ts'
 import type { FlowDefinition } from '../../../core/task/flow-state.ts'
 import type { EndedRun } from '../../../core/task/runs.ts'
 import type { StoredBy } from '../codecs.ts'
+import {
+  type DeleteRequest,
+  type GetRequest,
+  METERED,
+  type PutRequest,
+  type QueryRequest,
+  type UpdateRequest,
+} from '../documents.ts'
 import { JOINED_BY_AND } from '../expressions.ts'
 import { DEFINITION_SORT_KEY, definitionPartition } from '../keys.ts'
-import { METERED } from '../sending.ts'
 import { assertKnownSchema, type Item, SCHEMA, ttlSeconds } from '../stored-form.ts'
 import { ENDED_RUN } from './run-attributes.ts'
 
@@ -22,7 +22,7 @@ const OF_TASK = '#pk = :id'
 const RUN_OF_BIRTH = 'begins_with(#sk, :prefix)'
 
 /** Reads a body. Strongly consistent. */
-export function getBody(table: string, id: string, ref: string): GetCommandInput {
+export function getBody(table: string, id: string, ref: string): GetRequest {
   return { ...METERED, TableName: table, Key: { pk: id, sk: ref }, ConsistentRead: true }
 }
 
@@ -30,12 +30,12 @@ export function getBody(table: string, id: string, ref: string): GetCommandInput
  * Writes a body. No guard: a ref names a birth and, where contents may differ, a digest. So a write overwrites only an equal
  * body.
  */
-export function putBody(table: string, id: string, write: BodyWrite): PutCommandInput {
+export function putBody(table: string, id: string, write: BodyWrite): PutRequest {
   return { ...METERED, TableName: table, Item: bodyItem(id, write) }
 }
 
 /** Prolongs the life of a body. Guard: the body exists and would expire earlier. */
-export function renewBody(table: string, id: string, ref: string, expiresAt: number): UpdateCommandInput {
+export function renewBody(table: string, id: string, ref: string, expiresAt: number): UpdateRequest {
   return {
     ...METERED,
     TableName: table,
@@ -48,7 +48,7 @@ export function renewBody(table: string, id: string, ref: string, expiresAt: num
 }
 
 /** Deletes a body. No guard: the caller knows that no head points at it. */
-export function deleteBody(table: string, id: string, ref: string): DeleteCommandInput {
+export function deleteBody(table: string, id: string, ref: string): DeleteRequest {
   return { ...METERED, TableName: table, Key: { pk: id, sk: ref } }
 }
 
@@ -59,7 +59,7 @@ export function queryRuns(
   born: string,
   limit: number,
   start?: Item,
-): QueryCommandInput {
+): QueryRequest {
   return {
     ...METERED,
     TableName: table,
@@ -87,7 +87,7 @@ export function runFromItem(item: Item): EndedRun {
 }
 
 /** Reads the steps of a flow. Strongly consistent. */
-export function getDefinition(table: string, name: string): GetCommandInput {
+export function getDefinition(table: string, name: string): GetRequest {
   const key = { pk: definitionPartition(name), sk: DEFINITION_SORT_KEY }
   return { ...METERED, TableName: table, Key: key, ConsistentRead: true }
 }
@@ -96,7 +96,7 @@ export function getDefinition(table: string, name: string): GetCommandInput {
  * Writes the steps of a flow. Guard: the item does not exist. An existing item should have the same steps: its name is their
  * digest.
  */
-export function putDefinition(table: string, definition: FlowDefinition): PutCommandInput {
+export function putDefinition(table: string, definition: FlowDefinition): PutRequest {
   return {
     ...METERED,
     TableName: table,

@@ -1,9 +1,8 @@
-import { type DynamoDBDocumentClient, GetCommand, PutCommand } from '@aws-sdk/lib-dynamodb'
 import { BatonError, isItemFault } from '../../../core/errors.ts'
 import type { FlowDefinition } from '../../../core/task/flow-state.ts'
 import type { Head } from '../../../core/task/head.ts'
 import { type AttributeValue, plainItem } from '../attribute-values.ts'
-import { answerOf, conditional } from '../sending.ts'
+import type { Documents } from '../documents.ts'
 import { bodyFromItem } from '../side-items.ts'
 import { assertKnownSchema, type Item } from '../stored-form.ts'
 import { getDefinition, putDefinition } from './body-requests.ts'
@@ -26,7 +25,7 @@ export type HeadReader = {
  * Creates the reader. Its methods throw BatonError `newer-schema` for an item that newer code has written, and `unreadable` for
  * an item that no version of this code writes.
  */
-export function createHeadReader(documents: DynamoDBDocumentClient, table: string): HeadReader {
+export function createHeadReader(documents: Documents, table: string): HeadReader {
   const known = new Map<string, Promise<FlowDefinition>>()
   const remember = (name: string, definition: Promise<FlowDefinition>) => {
     if (known.size >= KNOWN_DEFINITIONS_MAX) known.clear()
@@ -62,19 +61,18 @@ function whyOf(error: unknown): string {
     : 'a part of it does not have the form that this code writes'
 }
 
-async function read(documents: DynamoDBDocumentClient, table: string, name: string): Promise<FlowDefinition> {
-  const { Item } = await answerOf(documents.send(new GetCommand(getDefinition(table, name))))
-  if (!Item) throw new BatonError('invalid', `the steps ${name} of a flow are not stored in this table`)
-  return bodyFromItem(Item) as unknown as FlowDefinition
+async function read(documents: Documents, table: string, name: string): Promise<FlowDefinition> {
+  const item = await documents.get(getDefinition(table, name))
+  if (!item) throw new BatonError('invalid', `the steps ${name} of a flow are not stored in this table`)
+  return bodyFromItem(item) as unknown as FlowDefinition
 }
 
 async function write(
-  documents: DynamoDBDocumentClient,
+  documents: Documents,
   table: string,
   definition: FlowDefinition,
 ): Promise<FlowDefinition> {
-  const written = await conditional(documents.send(new PutCommand(putDefinition(table, definition))))
-  const stored = 'refusedBy' in written ? written.refusedBy : undefined
+  const { item: stored } = await documents.put(putDefinition(table, definition))
   if (stored && JSON.stringify(bodyFromItem(stored)) !== JSON.stringify(definition)) {
     throw new BatonError(
       'invalid',

@@ -1,15 +1,15 @@
-import type {
-  BatchGetCommandInput,
-  GetCommandInput,
-  PutCommandInput,
-  UpdateCommandInput,
-} from '@aws-sdk/lib-dynamodb'
 import type { Change, Guard } from '../../../core/change/change.ts'
 import type { LookRecord } from '../../../core/plan/look-chain.ts'
 import type { Head } from '../../../core/task/head.ts'
+import {
+  type BatchGetRequest,
+  type GetRequest,
+  METERED,
+  type PutRequest,
+  type UpdateRequest,
+} from '../documents.ts'
 import { JOINED_BY_AND, updateExpression } from '../expressions.ts'
 import { BEAT_OPERATION, HEAD_SORT_KEY, OPERATION_ATTRIBUTE } from '../keys.ts'
-import { METERED } from '../sending.ts'
 import { changedPaths } from './changed-paths.ts'
 import { guardExpression } from './guard-clauses.ts'
 import { headItem } from './items.ts'
@@ -33,17 +33,17 @@ function headKey(id: string) {
 }
 
 /** Reads a head. Strongly consistent. */
-export function getHead(table: string, id: string): GetCommandInput {
+export function getHead(table: string, id: string): GetRequest {
   return { ...METERED, TableName: table, Key: headKey(id), ConsistentRead: true }
 }
 
 /** Reads the heads of at most 100 different ids. Eventually consistent. */
-export function batchGetHeads(table: string, ids: readonly string[]): BatchGetCommandInput {
+export function batchGetHeads(table: string, ids: readonly string[]): BatchGetRequest {
   return { ...METERED, RequestItems: { [table]: { Keys: ids.map(headKey) } } }
 }
 
 /** Writes a new head. Guard: the change's own, which is that no head has this id. */
-export function putHead(table: string, { after, guard }: Change, writeId: string): PutCommandInput {
+export function putHead(table: string, { after, guard }: Change, writeId: string): PutRequest {
   const { text, names } = guardExpression(guard)
   return {
     ...METERED,
@@ -59,7 +59,7 @@ export function putHead(table: string, { after, guard }: Change, writeId: string
  * Moves one run from the live to the ended ones, and adds one to the revision, whatever it is. Guard: the run is live. Like a
  * heartbeat, it carries no write id: after a lost answer the run's end proves the write.
  */
-function countSuccess(table: string, { after }: Change, guard: CountedGuard): UpdateCommandInput {
+function countSuccess(table: string, { after }: Change, guard: CountedGuard): UpdateRequest {
   const fence = String(guard.fence)
   const { ended, updated } = headItem(after)
   const condition = guardExpression(guard)
@@ -95,7 +95,7 @@ export function updateHead(
   table: string,
   change: Change & { readonly before: Head },
   writeId: string,
-): UpdateCommandInput {
+): UpdateRequest {
   const { before, after, guard } = change
   if (guard.kind === 'counted') return countSuccess(table, change, guard)
   const isBeat = after.operation === 'beat'
@@ -138,7 +138,7 @@ export function recordLook(
   { id, born, revision }: Pick<Head, 'id' | 'born' | 'revision'>,
   { hops, name, until }: LookRecord,
   now: number,
-): UpdateCommandInput {
+): UpdateRequest {
   return {
     ...METERED,
     TableName: table,

@@ -1,11 +1,3 @@
-import {
-  DeleteCommand,
-  type DynamoDBDocumentClient,
-  GetCommand,
-  PutCommand,
-  QueryCommand,
-  UpdateCommand,
-} from '@aws-sdk/lib-dynamodb'
 import type { BodyWrite, Change } from '../../../core/change/change.ts'
 import { BatonError, isOutage } from '../../../core/errors.ts'
 import type { FlowDefinition } from '../../../core/task/flow-state.ts'
@@ -14,8 +6,8 @@ import type { EndedRun } from '../../../core/task/runs.ts'
 import type { Clock, Log } from '../../../ports/machine.ts'
 import type { Applied, IndexPage, IndexQuery, IndexRange, TaskStore } from '../../../ports/stores.ts'
 import { type BatchReader, readBatches } from '../batch-get.ts'
+import type { Documents } from '../documents.ts'
 import { countIndex, entryFrom, queryIndex, withinBounds } from '../index-requests.ts'
-import { answerOf, type Conditional, conditional, writeAnswer } from '../sending.ts'
 import { bodyFromItem } from '../side-items.ts'
 import type { Item } from '../stored-form.ts'
 import { deleteBody, getBody, putBody, queryRuns, renewBody, runFromItem } from './body-requests.ts'
@@ -42,7 +34,7 @@ export type TaskTable = BatchReader & {
 
 /** Stores tasks in a DynamoDB table with the keys and indexes of `keys.ts`. */
 export function createTaskStore(
-  documents: DynamoDBDocumentClient,
+  documents: Documents,
   settings: Omit<TaskTable, 'documents' | 'heads' | 'logUnreadable'>,
 ): TaskStore {
   const { table, clock, log = { error: () => undefined } } = settings
@@ -55,8 +47,8 @@ export function createTaskStore(
   }
   return {
     head: async id => {
-      const { Item } = await answerOf(documents.send(new GetCommand(getHead(table, id))))
-      return Item && on.heads.task(Item)
+      const item = await documents.get(getHead(table, id))
+      return item && on.heads.task(item)
     },
     bury: (id, now) => bury(on, id, now),
     heads: async ids => {
@@ -64,20 +56,17 @@ export function createTaskStore(
       return (await Promise.all(items.map(item => readableTask(on, item)))).flat()
     },
     apply: change => applyChange(on, change),
-    recordLook: async (task, record, now) => {
-      const request = recordLook(table, task, record, now)
-      return !('refusedBy' in (await conditional(documents.send(new UpdateCommand(request)))))
-    },
+    recordLook: async (task, record, now) =>
+      (await documents.update(recordLook(table, task, record, now))).isWritten,
     body: async (id, ref) => {
-      const { Item } = await answerOf(documents.send(new GetCommand(getBody(table, id, ref))))
-      return Item && bodyFromItem(Item)
+      const item = await documents.get(getBody(table, id, ref))
+      return item && bodyFromItem(item)
     },
     renewBody: async (id, ref, expiresAt) => {
-      await conditional(documents.send(new UpdateCommand(renewBody(table, id, ref, expiresAt))))
+      await documents.update(renewBody(table, id, ref, expiresAt))
     },
     dropBodies: async (id, bodies) => {
-      const deletions = bodies.map(({ ref }) => documents.send(new DeleteCommand(deleteBody(table, id, ref))))
-      await answerOf(Promise.all(deletions))
+      await Promise.all(bodies.map(({ ref }) => documents.delete(deleteBody(table, id, ref))))
     },
     runRecords: (id, born, limit) => readRuns(on, id, born, limit),
     page: query => readPage(on, query),
@@ -118,7 +107,7 @@ async function putBodies(
   id: string,
   bodies: readonly BodyWrite[],
 ): Promise<void> {
-  await writeAnswer(Promise.all(bodies.map(body => documents.send(new PutCommand(putBody(table, id, body))))))
+  await Promise.all(bodies.map(body => documents.put(putBody(table, id, body))))
 }
 
 async function writeHead(
@@ -127,19 +116,13 @@ async function writeHead(
 ): Promise<Applied> {
   const { before, after } = change
   const writeId = newWriteId()
-  const written: Conditional<{ Attributes?: Item | undefined }> = await conditional(
-    before
-      ? documents.send(new UpdateCommand(updateHead(table, { ...change, before }, writeId)))
-      : documents.send(new PutCommand(putHead(table, change, writeId))),
-  )
-  if ('answer' in written) {
-    const { Attributes } = written.answer
-    return { applied: true, head: Attributes ? await heads.task(Attributes) : after }
-  }
-  const { refusedBy } = written
-  const current = refusedBy && (await heads.task(refusedBy))
+  const { isWritten, item } = await (before
+    ? documents.update(updateHead(table, { ...change, before }, writeId))
+    : documents.put(putHead(table, change, writeId)))
+  const current = item && (await heads.task(item))
+  if (isWritten) return { applied: true, head: current ?? after }
   const wasOurs =
-    current !== undefined && (refusedBy?.[WRITE_ID_ATTRIBUTE] === writeId || isBirthOf(change, current))
+    current !== undefined && (item?.[WRITE_ID_ATTRIBUTE] === writeId || isBirthOf(change, current))
   return wasOurs ? { applied: true, head: current } : { applied: false, current }
 }
 
@@ -164,10 +147,9 @@ async function readableTask({ heads, logUnreadable }: TaskTable, item: Item): Pr
 }
 
 async function bury({ documents, table, heads }: TaskTable, id: string, now: number): Promise<boolean> {
-  const { Item } = await answerOf(documents.send(new GetCommand(getHead(table, id))))
-  if (!Item || (await isReadable(heads, Item))) return false
-  const request = documents.send(new PutCommand(buryHead(table, Item, now)))
-  return !('refusedBy' in (await conditional(request)))
+  const item = await documents.get(getHead(table, id))
+  if (!item || (await isReadable(heads, item))) return false
+  return (await documents.put(buryHead(table, item, now))).isWritten
 }
 
 /** Whether some code can read the head. Newer code can read what it has written. */
@@ -187,9 +169,9 @@ async function readRuns(on: TaskTable, id: string, born: string, limit: number):
   let start: Item | undefined
   while (runs.length < limit) {
     const request = queryRuns(on.table, id, born, limit - runs.length, start)
-    const { Items, LastEvaluatedKey } = await answerOf(on.documents.send(new QueryCommand(request)))
-    runs.push(...(Items ?? []).map(runFromItem))
-    start = LastEvaluatedKey
+    const { items, next } = await on.documents.query(request)
+    runs.push(...items.map(runFromItem))
+    start = next
     if (!start) break
   }
   return runs
@@ -198,10 +180,8 @@ async function readRuns(on: TaskTable, id: string, born: string, limit: number):
 async function readPage({ documents, table }: TaskTable, query: IndexQuery): Promise<IndexPage> {
   const bounded = withinBounds(query)
   if (!bounded) return { entries: [], more: false }
-  const request = queryIndex(table, bounded)
-  const { Items, LastEvaluatedKey } = await answerOf(documents.send(new QueryCommand(request)))
-  const entries = (Items ?? []).map(item => entryFrom(query.index, item))
-  return { entries, more: LastEvaluatedKey !== undefined }
+  const { items, next } = await documents.query(queryIndex(table, bounded))
+  return { entries: items.map(item => entryFrom(query.index, item)), more: next !== undefined }
 }
 
 async function countEntries(
@@ -215,9 +195,9 @@ async function countEntries(
   do {
     const limit = atMost === undefined ? undefined : atMost - total
     const request = countIndex(table, range, { start, limit })
-    const { Count, LastEvaluatedKey } = await answerOf(documents.send(new QueryCommand(request)))
-    total += Count ?? 0
-    start = LastEvaluatedKey
+    const { count, next } = await documents.query(request)
+    total += count
+    start = next
   } while (start && (atMost === undefined || total < atMost))
   return total
 }

@@ -1,12 +1,11 @@
-import type { PutCommandInput } from '@aws-sdk/lib-dynamodb'
 import { remove } from '../../../core/operate/operate.ts'
 import { DEFAULT_OPTIONS } from '../../../core/options/options.ts'
 import { firstFence } from '../../../core/task/fence.ts'
 import { splitTaskId, type Task } from '../../../core/task/task.ts'
 import type { Clock, Log } from '../../../ports/machine.ts'
 import type { StoredBy } from '../codecs.ts'
+import { METERED, type PutRequest } from '../documents.ts'
 import { JOINED_BY_AND } from '../expressions.ts'
-import { METERED } from '../sending.ts'
 import type { Item } from '../stored-form.ts'
 import { headItem } from './items.ts'
 import { MEMBER } from './origin-attributes.ts'
@@ -42,7 +41,7 @@ export function unreadableLogger(
  * Replaces an unreadable head by the tombstone of a removed task. Guard: revision and birth are those that were read, as far as
  * the item has them.
  */
-export function buryHead(table: string, item: Item, now: number): PutCommandInput {
+export function buryHead(table: string, item: Item, now: number): PutRequest {
   const { born, rev } = item
   const hasBirth = typeof born === 'string'
   const hasRevision = Number.isFinite(rev)

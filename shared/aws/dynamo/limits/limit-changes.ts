@@ -1,6 +1,6 @@
 import type { LimitChange } from '../../../core/limits/line.ts'
 import type { AttributeValue } from '../attribute-values.ts'
-import { FREED_ATTRIBUTE, limitOfPermits, NOTED_ATTRIBUTE, PERMITS_SORT_KEY } from '../keys.ts'
+import { FREED_ATTRIBUTE, NOTED_ATTRIBUTE, PERMITS_SORT_KEY, shardOfPermits } from '../keys.ts'
 import { lineOfKey } from './limit-requests.ts'
 
 type Image = Readonly<Record<string, AttributeValue>>
@@ -14,5 +14,5 @@ export function limitChangeIn(image: Image): LimitChange | undefined {
   const noted = image[NOTED_ATTRIBUTE]?.N
   if (noted !== undefined) return { kind: 'noted', line: lineOfKey({ pk, sk }), lookAt: Number(noted) }
   const isFreed = sk === PERMITS_SORT_KEY && image[FREED_ATTRIBUTE] !== undefined
-  return isFreed ? { kind: 'freed', limit: limitOfPermits(pk) } : undefined
+  return isFreed ? { kind: 'freed', ...shardOfPermits(pk) } : undefined
 }

@@ -1,16 +1,18 @@
-import type {
-  DeleteCommandInput,
-  GetCommandInput,
-  PutCommandInput,
-  QueryCommandInput,
-  UpdateCommandInput,
-} from '@aws-sdk/lib-dynamodb'
 import { SCHEMA_VERSION } from '../../../core/bounds.ts'
 import { hash32 } from '../../../core/hash.ts'
-import type { HeldPermits, Holder } from '../../../core/limits/held-permits.ts'
+import { type HeldPermits, type Holder, shardOf } from '../../../core/limits/held-permits.ts'
 import type { Line, LineNote, StoredLineNote } from '../../../core/limits/line.ts'
 import type { SlotLog, StoredSlotLog } from '../../../core/limits/slots.ts'
 import { orderNumber } from '../../../core/order-number.ts'
+import {
+  type BatchGetRequest,
+  type DeleteRequest,
+  type GetRequest,
+  METERED,
+  type PutRequest,
+  type QueryRequest,
+  type UpdateRequest,
+} from '../documents.ts'
 import { JOINED_BY_AND } from '../expressions.ts'
 import { WRITE_ID_ATTRIBUTE } from '../head/head-requests.ts'
 import {
@@ -26,7 +28,6 @@ import {
   SLOTS_SORT_KEY,
   slotsPartition,
 } from '../keys.ts'
-import { METERED } from '../sending.ts'
 import { assertKnownSchema, type Item, SCHEMA, ttlSeconds } from '../stored-form.ts'
 
 const NOTHING_THERE = 'attribute_not_exists(#pk)'
@@ -56,12 +57,12 @@ function lineKey({ kind, limit }: Line) {
   return { pk: slotsPartition(limit), sk: LINE_SORT_KEYS[kind] }
 }
 
-function permitsKey(limit: string) {
-  return { pk: permitsPartition(limit), sk: PERMITS_SORT_KEY }
+function permitsKey(limit: string, shard = 0) {
+  return { pk: permitsPartition(limit, shard), sk: PERMITS_SORT_KEY }
 }
 
 /** Reads the slot log of a rate limit. Strongly consistent. */
-export function getSlots(table: string, limit: string): GetCommandInput {
+export function getSlots(table: string, limit: string): GetRequest {
   return { ...METERED, TableName: table, Key: slotsKey(limit), ConsistentRead: true }
 }
 
@@ -80,7 +81,7 @@ function guarded(version: number) {
 
 type VersionedWrite = { readonly version: number; readonly writeId: string; readonly expiresAt: number }
 
-function versioned(table: string, item: Item, { version, writeId, expiresAt }: VersionedWrite): PutCommandInput {
+function versioned(table: string, item: Item, { version, writeId, expiresAt }: VersionedWrite): PutRequest {
   const meta = { version: version + 1, [WRITE_ID_ATTRIBUTE]: writeId, ttl: ttlSeconds(expiresAt) }
   return { ...METERED, TableName: table, Item: { ...item, ...SCHEMA, ...meta }, ...guarded(version) }
 }
@@ -91,7 +92,7 @@ export function putSlots(
   limit: string,
   { limit: startsMax, perMs, counts, granted }: SlotLog,
   write: VersionedWrite,
-): PutCommandInput {
+): PutRequest {
   // Parts are stored as distances, since a part has twelve digits.
   const flat = counts.flatMap(([part, count], nth) => [part - (counts[nth - 1]?.[0] ?? 0), count])
   const json = JSON.stringify([startsMax, perMs, flat, granted])
@@ -112,7 +113,7 @@ export function slotsFromItem(item: Item | undefined): StoredSlotLog {
 }
 
 /** Reads the note of a line. Strongly consistent. */
-export function getLine(table: string, line: Line): GetCommandInput {
+export function getLine(table: string, line: Line): GetRequest {
   return { ...METERED, TableName: table, Key: lineKey(line), ConsistentRead: true }
 }
 
@@ -125,7 +126,7 @@ export function putLine(
   line: Line,
   { lookAt, isClosed, emptyLooks, sent }: LineNote,
   { isNoted, ...write }: Omit<VersionedWrite, 'expiresAt'> & { readonly isNoted: boolean },
-): PutCommandInput {
+): PutRequest {
   const { pk, sk } = lineKey(line)
   const batches = sent.map(({ at, times, count, granted, ids }) => [at, times, count, granted, ids.join(' ')])
   const item = {
@@ -138,12 +139,12 @@ export function putLine(
 }
 
 /** Removes the note of a line. Guard: the stored note is the one that was seen. */
-export function deleteLine(table: string, line: Line, version: number): DeleteCommandInput {
+export function deleteLine(table: string, line: Line, version: number): DeleteRequest {
   return { ...METERED, TableName: table, Key: lineKey(line), ...guarded(version) }
 }
 
 /** Lists the lines in one partition whose next look should have come before a time. */
-export function queryLines(table: string, shard: number, before: number, limit: number): QueryCommandInput {
+export function queryLines(table: string, shard: number, before: number, limit: number): QueryRequest {
   return {
     ...METERED,
     TableName: table,
@@ -178,22 +179,23 @@ export function lineOfKey({ pk, sk }: Item): Line {
   return { kind: sk === LINE_SORT_KEYS.slot ? 'slot' : 'permit', limit: limitOfSlots(pk as string) }
 }
 
-/** Reads the permits of a concurrency limit. Strongly consistent. */
-export function getPermits(table: string, limit: string): GetCommandInput {
-  return { ...METERED, TableName: table, Key: permitsKey(limit), ConsistentRead: true }
+/** Reads at most 100 different shards of the permits of a concurrency limit. Strongly consistent. */
+export function batchGetPermits(table: string, limit: string, shards: readonly number[]): BatchGetRequest {
+  const Keys = shards.map(shard => permitsKey(limit, shard))
+  return { ...METERED, RequestItems: { [table]: { Keys, ConsistentRead: true } } }
 }
 
-/** Records a permit holder. Guard: fewer than `max` hold a permit, and this holder holds none. */
+/** Records a permit holder in its shard. Guard: fewer than `max` hold a permit of the shard, and this holder holds none. */
 export function acquirePermit(
   table: string,
   limit: string,
   { holder, taskId, since }: Holder,
   max: number,
-): UpdateCommandInput {
+): UpdateRequest {
   return {
     ...METERED,
     TableName: table,
-    Key: permitsKey(limit),
+    Key: permitsKey(limit, shardOf(holder)),
     UpdateExpression: `SET #holder = :held, #v = :v, #ttl = :ttl REMOVE ${REPORT_NAMES} ADD #count :one`,
     ConditionExpression: [DOES_NOT_HOLD, HAS_FREE_PERMIT].join(JOINED_BY_AND),
     ExpressionAttributeNames: {
@@ -223,12 +225,12 @@ export function releasePermit(
   limit: string,
   holder: string,
   since?: number,
-): UpdateCommandInput {
+): UpdateRequest {
   const isSince = since !== undefined
   return {
     ...METERED,
     TableName: table,
-    Key: permitsKey(limit),
+    Key: permitsKey(limit, shardOf(holder)),
     UpdateExpression: isSince
       ? `REMOVE #holder, ${REPORT_NAMES} ADD #count :less`
       : 'SET #freed = :freed REMOVE #holder ADD #count :less',
@@ -249,11 +251,11 @@ export function releasePermit(
 }
 
 /** Records `now` as the time of a permit holder. Guard: the holder is recorded. */
-export function renewPermit(table: string, limit: string, holder: string, now: number): UpdateCommandInput {
+export function renewPermit(table: string, limit: string, holder: string, now: number): UpdateRequest {
   return {
     ...METERED,
     TableName: table,
-    Key: permitsKey(limit),
+    Key: permitsKey(limit, shardOf(holder)),
     UpdateExpression: `SET #holder.#at = :now REMOVE ${REPORT_NAMES}`,
     ConditionExpression: HOLDS,
     ExpressionAttributeNames: { ...REPORTS, '#holder': HOLDER_PREFIX + holder, '#at': 'at' },
@@ -262,12 +264,19 @@ export function renewPermit(table: string, limit: string, holder: string, now: n
 }
 
 export function permitsFromItem(item: Item | undefined): HeldPermits {
-  if (!item) return { holders: [] }
-  assertKnownSchema(item)
-  const holders = Object.entries(item).flatMap(([name, value]) => {
+  return item ? permitsFromItems([item]) : { holders: [] }
+}
+
+/** The holders in these shards. */
+export function permitsFromItems(items: readonly Item[]): HeldPermits {
+  for (const item of items) assertKnownSchema(item)
+  return { holders: items.flatMap(holdersIn) }
+}
+
+function holdersIn(item: Item): Holder[] {
+  return Object.entries(item).flatMap(([name, value]) => {
     if (!name.startsWith(HOLDER_PREFIX)) return []
     const { of: taskId, at: since } = value as { of: string; at: number }
     return [{ holder: name.slice(HOLDER_PREFIX.length), taskId, since }]
   })
-  return { holders }
 }

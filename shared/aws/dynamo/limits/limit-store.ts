@@ -1,26 +1,19 @@
-import {
-  DeleteCommand,
-  type DynamoDBDocumentClient,
-  GetCommand,
-  PutCommand,
-  type PutCommandInput,
-  QueryCommand,
-  UpdateCommand,
-} from '@aws-sdk/lib-dynamodb'
 import type { LimitStore } from '../../../ports/stores.ts'
+import { type BatchReader, readBatches } from '../batch-get.ts'
+import type { Documents, PutRequest } from '../documents.ts'
 import { WRITE_ID_ATTRIBUTE } from '../head/head-requests.ts'
 import { LINE_SHARDS } from '../keys.ts'
-import { answerOf, conditional } from '../sending.ts'
 import type { Item } from '../stored-form.ts'
 import {
   acquirePermit,
+  batchGetPermits,
   deleteLine,
   getLine,
-  getPermits,
   getSlots,
   lineFromItem,
   lineOfKey,
   permitsFromItem,
+  permitsFromItems,
   putLine,
   putSlots,
   queryLines,
@@ -31,54 +24,53 @@ import {
 
 /** Stores slots, permits and the notes of lines in a DynamoDB table with the keys of `keys.ts`. */
 export function createLimitStore(
-  documents: DynamoDBDocumentClient,
-  { table, newWriteId }: { readonly table: string; readonly newWriteId: () => string },
+  documents: Documents,
+  settings: Omit<BatchReader, 'documents'> & { readonly newWriteId: () => string },
 ): LimitStore {
-  const read = async (request: ReturnType<typeof getSlots>) =>
-    (await answerOf(documents.send(new GetCommand(request)))).Item
-  const update = (request: ReturnType<typeof releasePermit>) =>
-    conditional(documents.send(new UpdateCommand(request)))
+  const { table, newWriteId } = settings
   /** What is stored instead, when a put is refused. A put that is repeated after a lost answer recognises itself by its write id. */
   const refusing = async <Stored>(
-    request: PutCommandInput,
+    request: PutRequest,
     writeId: string,
     decode: (item: Item | undefined) => Stored,
   ): Promise<Stored | undefined> => {
-    const written = await conditional(documents.send(new PutCommand(request)))
-    const isWritten = !('refusedBy' in written) || written.refusedBy?.[WRITE_ID_ATTRIBUTE] === writeId
-    return isWritten ? undefined : decode(written.refusedBy)
+    const { isWritten, item } = await documents.put(request)
+    return isWritten || item?.[WRITE_ID_ATTRIBUTE] === writeId ? undefined : decode(item)
   }
   return {
-    slots: async limit => slotsFromItem(await read(getSlots(table, limit))),
+    slots: async limit => slotsFromItem(await documents.get(getSlots(table, limit))),
     putSlots: async (limit, log, { version }, expiresAt) => {
       const writeId = newWriteId()
       return refusing(putSlots(table, limit, log, { version, writeId, expiresAt }), writeId, slotsFromItem)
     },
-    line: async line => lineFromItem(await read(getLine(table, line))),
+    line: async line => lineFromItem(await documents.get(getLine(table, line))),
     putLine: async (line, note, { version }, { isNoted } = { isNoted: false }) => {
       const writeId = newWriteId()
       return refusing(putLine(table, line, note, { version, writeId, isNoted }), writeId, lineFromItem)
     },
     endLine: async (line, { version }) => {
-      await conditional(documents.send(new DeleteCommand(deleteLine(table, line, version))), answerOf)
+      await documents.delete(deleteLine(table, line, version))
     },
     overdueLines: async (before, most) => {
       const shards = Array.from({ length: LINE_SHARDS }, (_, shard) => queryLines(table, shard, before, most))
-      const pages = await Promise.all(shards.map(query => answerOf(documents.send(new QueryCommand(query)))))
-      return pages.flatMap(({ Items = [] }) => Items.map(lineOfKey)).slice(0, most)
+      const pages = await Promise.all(shards.map(query => documents.query(query)))
+      return pages.flatMap(({ items }) => items.map(lineOfKey)).slice(0, most)
     },
     acquire: async (limit, holder, max) => {
-      const written = await update(acquirePermit(table, limit, holder, max))
-      if (!('refusedBy' in written)) return undefined
-      const held = permitsFromItem(written.refusedBy)
+      const { isWritten, item } = await documents.update(acquirePermit(table, limit, holder, max))
+      if (isWritten) return undefined
+      const held = permitsFromItem(item)
       return held.holders.some(one => one.holder === holder.holder) ? undefined : held
     },
-    release: async (limit, holder, since) => {
-      const written = await update(releasePermit(table, limit, holder, since))
-      return permitsFromItem('refusedBy' in written ? written.refusedBy : written.answer.Attributes)
-    },
+    release: async (limit, holder, since) =>
+      permitsFromItem((await documents.update(releasePermit(table, limit, holder, since))).item),
     renew: async (limit, holder, now) =>
-      !('refusedBy' in (await update(renewPermit(table, limit, holder, now)))),
-    permits: async limit => permitsFromItem(await read(getPermits(table, limit))),
+      (await documents.update(renewPermit(table, limit, holder, now))).isWritten,
+    permits: async (limit, shards) =>
+      permitsFromItems(
+        await readBatches({ documents, ...settings }, shards, (_, some) =>
+          batchGetPermits(table, limit, some),
+        ),
+      ),
   }
 }

@@ -1,11 +1,10 @@
-import type { GetCommandInput, PutCommandInput } from '@aws-sdk/lib-dynamodb'
 import type { Json } from '../../../core/json.ts'
+import { type GetRequest, METERED, type PutRequest } from '../documents.ts'
 import { RECORD_SORT_KEY, recordPartition } from '../keys.ts'
-import { METERED } from '../sending.ts'
 import { recordItem } from '../side-items.ts'
 
 /** Reads a record. Strongly consistent. */
-export function getRecord(table: string, name: string): GetCommandInput {
+export function getRecord(table: string, name: string): GetRequest {
   const key = { pk: recordPartition(name), sk: RECORD_SORT_KEY }
   return { ...METERED, TableName: table, Key: key, ConsistentRead: true }
 }
@@ -19,7 +18,7 @@ export function putNewRecord(
   name: string,
   value: Json,
   times: { readonly expiresAt: number; readonly now: number },
-): PutCommandInput {
+): PutRequest {
   return {
     ...putRecord(table, name, value, times.expiresAt),
     ConditionExpression: `${NOTHING_THERE} OR ${EXPIRED}`,
@@ -30,6 +29,6 @@ export function putNewRecord(
 }
 
 /** Writes a record. No guard: the last write wins. */
-export function putRecord(table: string, name: string, value: Json, expiresAt: number): PutCommandInput {
+export function putRecord(table: string, name: string, value: Json, expiresAt: number): PutRequest {
   return { ...METERED, TableName: table, Item: recordItem(name, value, expiresAt) }
 }

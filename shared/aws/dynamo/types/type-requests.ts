@@ -1,12 +1,12 @@
-import type {
-  GetCommandInput,
-  PutCommandInput,
-  QueryCommandInput,
-  UpdateCommandInput,
-} from '@aws-sdk/lib-dynamodb'
 import type { TaskType } from '../../../core/types/task-type.ts'
+import {
+  type GetRequest,
+  METERED,
+  type PutRequest,
+  type QueryRequest,
+  type UpdateRequest,
+} from '../documents.ts'
 import { FAIR_ATTRIBUTE, TYPES_PARTITION, VERSION_ATTRIBUTE } from '../keys.ts'
-import { METERED } from '../sending.ts'
 import { typeItem } from '../side-items.ts'
 import type { Item } from '../stored-form.ts'
 
@@ -15,12 +15,12 @@ const SAME_VERSION = '#version = :version'
 const SET_FAIR = 'SET #fair = :fair, #version = :next'
 
 /** Reads a task type. Strongly consistent. */
-export function getType(table: string, type: string): GetCommandInput {
+export function getType(table: string, type: string): GetRequest {
   return { ...METERED, TableName: table, Key: { pk: TYPES_PARTITION, sk: type }, ConsistentRead: true }
 }
 
 /** Reads all types by name, from `start` on. Strongly consistent. */
-export function listTypes(table: string, start?: Item): QueryCommandInput {
+export function listTypes(table: string, start?: Item): QueryRequest {
   return {
     ...METERED,
     TableName: table,
@@ -33,7 +33,7 @@ export function listTypes(table: string, start?: Item): QueryCommandInput {
 }
 
 /** Writes a type. Guard: the stored version is still `version`. 0 means that none is stored. */
-export function putType(table: string, next: TaskType, version: number): PutCommandInput {
+export function putType(table: string, next: TaskType, version: number): PutRequest {
   const put = {
     ...METERED,
     TableName: table,
@@ -59,7 +59,7 @@ export function markTypeFair(
   table: string,
   { type, version: next }: TaskType,
   version: number,
-): UpdateCommandInput {
+): UpdateRequest {
   return {
     ...METERED,
     TableName: table,

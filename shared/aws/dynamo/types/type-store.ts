@@ -1,16 +1,9 @@
-import {
-  type DynamoDBDocumentClient,
-  GetCommand,
-  PutCommand,
-  QueryCommand,
-  UpdateCommand,
-} from '@aws-sdk/lib-dynamodb'
 import { BatonError } from '../../../core/errors.ts'
 import type { TaskType } from '../../../core/types/task-type.ts'
 import type { Clock, Log } from '../../../ports/machine.ts'
 import type { TypeStore } from '../../../ports/stores.ts'
+import type { Documents } from '../documents.ts'
 import { unreadableLogger } from '../head/unreadable-heads.ts'
-import { answerOf, conditional } from '../sending.ts'
 import { typeFromItem, typeItem } from '../side-items.ts'
 import type { Item } from '../stored-form.ts'
 import { getType, listTypes, markTypeFair, putType } from './type-requests.ts'
@@ -24,7 +17,7 @@ type TypeTable = {
 
 /** Stores task types in a DynamoDB table with the keys of `keys.ts`. */
 export function createTypeStore(
-  documents: DynamoDBDocumentClient,
+  documents: Documents,
   { table, clock, log = { error: () => undefined } }: TypeTable,
 ): TypeStore {
   const logUnreadable = unreadableLogger(log, clock, 'type')
@@ -39,29 +32,24 @@ export function createTypeStore(
   }
   return {
     get: async type => {
-      const { Item } = await answerOf(documents.send(new GetCommand(getType(table, type))))
-      return Item && typeFromItem(Item)
+      const item = await documents.get(getType(table, type))
+      return item && typeFromItem(item)
     },
     list: async () => {
       const types: TaskType[] = []
       let start: Item | undefined
       do {
-        const { Items, LastEvaluatedKey } = await answerOf(
-          documents.send(new QueryCommand(listTypes(table, start))),
-        )
-        types.push(...(Items ?? []).flatMap(readable))
-        start = LastEvaluatedKey
+        const { items, next } = await documents.query(listTypes(table, start))
+        types.push(...items.flatMap(readable))
+        start = next
       } while (start)
       return types
     },
     put: async (next, version) => {
-      const written = await conditional(documents.send(new PutCommand(putType(table, next, version))))
-      return 'answer' in written || isOwnWrite(next, written.refusedBy)
+      const { isWritten, item } = await documents.put(putType(table, next, version))
+      return isWritten || isOwnWrite(next, item)
     },
-    markFair: async (next, version) => {
-      const written = await conditional(documents.send(new UpdateCommand(markTypeFair(table, next, version))))
-      return 'answer' in written
-    },
+    markFair: async (next, version) => (await documents.update(markTypeFair(table, next, version))).isWritten,
   }
 }
 

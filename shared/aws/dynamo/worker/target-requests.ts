@@ -1,15 +1,15 @@
-import type {
-  BatchGetCommandInput,
-  DeleteCommandInput,
-  PutCommandInput,
-  QueryCommandInput,
-} from '@aws-sdk/lib-dynamodb'
 import { taskIdPrefix } from '../../../core/task/task.ts'
 import type { Marker } from '../../../core/worker/worker.ts'
 import type { MarkerQuery } from '../../../ports/stores.ts'
+import {
+  type BatchGetRequest,
+  type DeleteRequest,
+  METERED,
+  type PutRequest,
+  type QueryRequest,
+} from '../documents.ts'
 import { JOINED_BY_AND } from '../expressions.ts'
 import { targetPartition } from '../keys.ts'
-import { METERED } from '../sending.ts'
 import { markerItem } from '../side-items.ts'
 
 const SAME_BIRTH = '#born = :born'
@@ -18,7 +18,7 @@ const OF_WORKER = '#pk = :worker'
 const OF_TYPE = 'begins_with(#sk, :prefix)'
 
 /** Writes a marker. No guard: a marker only says that its worker should read the task. */
-export function putMarker(table: string, marker: Marker, now: number): PutCommandInput {
+export function putMarker(table: string, marker: Marker, now: number): PutRequest {
   return { ...METERED, TableName: table, Item: markerItem(marker, now) }
 }
 
@@ -27,7 +27,7 @@ export function queryMarkers(
   table: string,
   workerId: string,
   { type, after, limit }: MarkerQuery,
-): QueryCommandInput {
+): QueryRequest {
   const pk = targetPartition(workerId)
   const ofType = type === undefined ? undefined : { ':prefix': taskIdPrefix(type) }
   return {
@@ -43,7 +43,7 @@ export function queryMarkers(
 }
 
 /** Reads at most 100 different markers. Eventually consistent. */
-export function batchGetMarkers(table: string, markers: readonly Marker[]): BatchGetCommandInput {
+export function batchGetMarkers(table: string, markers: readonly Marker[]): BatchGetRequest {
   return { ...METERED, RequestItems: { [table]: { Keys: markers.map(markerKey) } } }
 }
 
@@ -57,7 +57,7 @@ function markerKey({ workerId, taskId }: Marker) {
 }
 
 /** Deletes a marker. Guard: the stored marker names the same birth and revision. */
-export function deleteMarker(table: string, marker: Marker): DeleteCommandInput {
+export function deleteMarker(table: string, marker: Marker): DeleteRequest {
   return {
     ...METERED,
     TableName: table,

@@ -1,12 +1,12 @@
-import type {
-  DeleteCommandInput,
-  GetCommandInput,
-  PutCommandInput,
-  QueryCommandInput,
-} from '@aws-sdk/lib-dynamodb'
 import { WORKER_LIFE_MS, type Worker } from '../../../core/worker/worker.ts'
+import {
+  type DeleteRequest,
+  type GetRequest,
+  METERED,
+  type PutRequest,
+  type QueryRequest,
+} from '../documents.ts'
 import { WORKERS_PARTITION } from '../keys.ts'
-import { METERED } from '../sending.ts'
 import { workerItem } from '../side-items.ts'
 import type { Item } from '../stored-form.ts'
 
@@ -18,7 +18,7 @@ const GONE = '#seen <= :gone'
 const SEEN_LAST = '#seen = :seen'
 
 /** Records a worker. Guard: the worker does not yield to the stored one (`yieldsTo`). A worker over HTTP never yields. */
-export function putWorker(table: string, worker: Worker): PutCommandInput {
+export function putWorker(table: string, worker: Worker): PutRequest {
   const put = { ...METERED, TableName: table, Item: workerItem(worker) }
   if (worker.kind !== 'standalone') return put
   return {
@@ -37,7 +37,7 @@ export function putWorker(table: string, worker: Worker): PutCommandInput {
 export function deleteWorker(
   table: string,
   { workerId, startedAt }: Pick<Worker, 'workerId' | 'startedAt'>,
-): DeleteCommandInput {
+): DeleteRequest {
   return {
     ...METERED,
     TableName: table,
@@ -49,7 +49,7 @@ export function deleteWorker(
 }
 
 /** Removes a silent worker. Guard: it has shown no sign of life since it was read. */
-export function deleteSilentWorker(table: string, workerId: string, lastSeen: number): DeleteCommandInput {
+export function deleteSilentWorker(table: string, workerId: string, lastSeen: number): DeleteRequest {
   return {
     ...METERED,
     TableName: table,
@@ -61,7 +61,7 @@ export function deleteSilentWorker(table: string, workerId: string, lastSeen: nu
 }
 
 /** Reads a worker. Strongly consistent. */
-export function getWorker(table: string, workerId: string): GetCommandInput {
+export function getWorker(table: string, workerId: string): GetRequest {
   return { ...METERED, TableName: table, Key: workerKey(workerId), ConsistentRead: true }
 }
 
@@ -70,7 +70,7 @@ function workerKey(workerId: string) {
 }
 
 /** Reads all workers by id, from `start` on. Strongly consistent. */
-export function listWorkers(table: string, start?: Item): QueryCommandInput {
+export function listWorkers(table: string, start?: Item): QueryRequest {
   return {
     ...METERED,
     TableName: table,

@@ -1,33 +1,26 @@
-import {
-  DeleteCommand,
-  type DynamoDBDocumentClient,
-  GetCommand,
-  PutCommand,
-  QueryCommand,
-} from '@aws-sdk/lib-dynamodb'
 import type { Worker } from '../../../core/worker/worker.ts'
 import type { Clock } from '../../../ports/machine.ts'
 import type { WorkerStore } from '../../../ports/stores.ts'
-import { answerOf, conditional } from '../sending.ts'
+import type { Documents } from '../documents.ts'
 import { workerFromItem } from '../side-items.ts'
 import type { Item } from '../stored-form.ts'
 import { deleteSilentWorker, deleteWorker, getWorker, listWorkers, putWorker } from './worker-requests.ts'
 
 /** Registers workers in a DynamoDB table with the keys of `keys.ts`. */
 export function createWorkerStore(
-  documents: DynamoDBDocumentClient,
+  documents: Documents,
   { table, clock }: { readonly table: string; readonly clock: Pick<Clock, 'now'> },
 ): WorkerStore {
   return {
     announce: async worker => {
-      await conditional(documents.send(new PutCommand(putWorker(table, worker))))
+      await documents.put(putWorker(table, worker))
     },
     leave: async worker => {
-      await conditional(documents.send(new DeleteCommand(deleteWorker(table, worker))), answerOf)
+      await documents.delete(deleteWorker(table, worker))
     },
     get: async workerId => {
-      const { Item } = await answerOf(documents.send(new GetCommand(getWorker(table, workerId))))
-      return Item && workerFromItem(Item, clock.now())
+      const item = await documents.get(getWorker(table, workerId))
+      return item && workerFromItem(item, clock.now())
     },
     list: async () => {
       const workers: Worker[] = []
@@ -48,21 +41,18 @@ export function createWorkerStore(
   }
 }
 
-async function* allWorkers(documents: DynamoDBDocumentClient, table: string): AsyncGenerator<Item> {
+async function* allWorkers(documents: Documents, table: string): AsyncGenerator<Item> {
   let start: Item | undefined
   do {
-    const { Items = [], LastEvaluatedKey } = await answerOf(
-      documents.send(new QueryCommand(listWorkers(table, start))),
-    )
-    yield* Items
-    start = LastEvaluatedKey
+    const { items, next } = await documents.query(listWorkers(table, start))
+    yield* items
+    start = next
   } while (start)
 }
 
 /** Removes a worker unless it was seen since `item` was read. Returns the id of a removed worker. */
-async function dropIfSilent(documents: DynamoDBDocumentClient, table: string, item: Item): Promise<string[]> {
+async function dropIfSilent(documents: Documents, table: string, item: Item): Promise<string[]> {
   const workerId = item.sk as string
   const request = deleteSilentWorker(table, workerId, item.seen as number)
-  const deleted = await conditional(documents.send(new DeleteCommand(request)), answerOf)
-  return 'answer' in deleted ? [workerId] : []
+  return (await documents.delete(request)).isWritten ? [workerId] : []
 }

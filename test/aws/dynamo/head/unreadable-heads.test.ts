@@ -1,6 +1,7 @@
 import { GetCommand, PutCommand } from '@aws-sdk/lib-dynamodb'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createTaskStore } from '../../../../shared/aws/dynamo/head/task-store.ts'
+import { sdkDocuments } from '../../../../shared/aws/dynamo/sdk-documents.ts'
 import { withConnectionQueue } from '../../../../shared/aws/requests.ts'
 import { create } from '../../../../shared/core/publish/publish.ts'
 import { claim } from '../../../../shared/core/run/claim.ts'
@@ -89,7 +90,7 @@ test('each head that is left out is logged with its id, once a minute', async ()
   const told: unknown[] = []
   const { documents, table, clock } = stores
   const log = { error: (_message: string, fields: object = {}) => void told.push(fields) }
-  const tasks = createTaskStore(documents, {
+  const tasks = createTaskStore(sdkDocuments(documents), {
     table,
     newWriteId: () => 't',
     clock,

@@ -3,6 +3,7 @@ import { beforeEach, expect, it } from 'vitest'
 import { passesFilters, readFilters } from '../../../../local/mappings/event-pattern.ts'
 import { LINE_SORT_KEYS, PERMITS_SORT_KEY, permitsPartition, slotsPartition } from '../../../../shared/aws/dynamo/keys.ts'
 import { limitChangeIn } from '../../../../shared/aws/dynamo/limits/limit-changes.ts'
+import { holderIn } from '../../../../shared/core/limits/held-permits.ts'
 import { synthesise } from '../../../infra/synthesised.ts'
 import { aMeteredDynamo } from '../../../support/dynamo/metered-dynamo.ts'
 import { NOW } from '../../../support/tasks/a-task.ts'
@@ -53,7 +54,7 @@ it('the stream reports each permit that is given back, and not those that are ta
   expect(await reported()).toBeUndefined()
 
   await limits.release(LIMIT, 'a')
-  expect(await reported()).toEqual({ kind: 'freed', limit: LIMIT })
+  expect(await reported()).toEqual({ kind: 'freed', limit: LIMIT, shard: 0 })
 
   await limits.acquire(LIMIT, holder('c'), 2)
   expect(await reported()).toBeUndefined()
@@ -68,4 +69,14 @@ it('the stream reports the note that tasks wait once, and no look at the line', 
 
   await limits.putLine(LINE, noteAt(NOW + 9), await limits.line(LINE))
   expect(await reported(SLOT_LINE)).toBeUndefined()
+})
+
+it('the stream reports a release in any shard', async () => {
+  const name = holderIn(3, 'abcdefghi0')
+  await limits.acquire(LIMIT, holder(name), 8)
+
+  await limits.release(LIMIT, name)
+
+  const keys = { ...PERMITS, pk: { S: permitsPartition(LIMIT, 3) } }
+  expect(await reported(keys)).toEqual({ kind: 'freed', limit: LIMIT, shard: 3 })
 })

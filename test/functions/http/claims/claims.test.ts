@@ -3,9 +3,9 @@ import { isOfTask } from '../../../../shared/core/change/change.ts'
 import type { Head } from '../../../../shared/core/task/head.ts'
 import { readTasks } from '../../../../shared/runtime/kernel/read-heads.ts'
 import { planTasks } from '../../../../shared/runtime/plan/plan.ts'
-import { createMemoryTaskStore } from '../../../../shared/testing/stores/task-store.ts'
 import { anApi, pathOf, published, type Shown, type TestApi } from '../../../support/http/an-api.ts'
 import { NOW, SECOND } from '../../../support/tasks/a-task.ts'
+import { aTaskStore } from '../../../support/worlds/memory-system.ts'
 
 let api: TestApi
 beforeEach(async () => {
@@ -62,7 +62,7 @@ describe('a claim', () => {
   })
 
   test('whose task cannot be shown is given back at once, and the other tasks are handed out', async () => {
-    const tasks = createMemoryTaskStore()
+    const tasks = aTaskStore()
     const oddTimeOfBad = (task: Head) => (task.key === 'bad' ? { ...task, createdAt: Number.NaN } : task)
     let isClaiming = false
     api = await anApi({
@@ -182,6 +182,18 @@ describe('a claim', () => {
     expect(await claim({ limit: 100 })).toHaveLength(2)
   })
 
+  test('of another type is not answered with the claims of the first, though it has the same request id', async () => {
+    await api.call('PUT', '/v1/types/others', { kind: 'http' })
+    await published(api, { key: 'a' })
+    await published(api, { key: 'b', type: 'others' })
+
+    const first = await claim({ requestId: 'r' })
+    const other = await claim({ requestId: 'r', type: 'others' })
+
+    expect([keysOf(first), keysOf(other)]).toEqual([['a'], ['b']])
+    expect(keysOf(await claim({ requestId: 'r' }))).toEqual(['a'])
+  })
+
   test('whose answer was lost gets the same answer again while its runs are live', async () => {
     for (const key of ['a', 'b', 'c']) await published(api, { key, input: 'x'.repeat(300) })
     const first = await claim({ requestId: 'r', limit: 2 })
@@ -265,7 +277,7 @@ describe('a claim', () => {
   })
 
   test('whose input has expired ends the task instead of handing it out', async () => {
-    const store = createMemoryTaskStore()
+    const store = aTaskStore()
     api = await anApi({ tasks: { ...store, body: async () => undefined } })
     await published(api, { key: 'a', input: 'x'.repeat(300) })
     await api.system.clock.advance(15 * 60 * SECOND)
@@ -275,7 +287,7 @@ describe('a claim', () => {
   })
 
   test('whose input follows its head by a moment, as in a transaction, is given back unharmed', async () => {
-    const store = createMemoryTaskStore()
+    const store = aTaskStore()
     let isStored = false
     api = await anApi({
       tasks: { ...store, body: async (id, ref) => (isStored ? store.body(id, ref) : undefined) },
@@ -302,7 +314,7 @@ describe('a claim', () => {
   })
 
   test('by many workers at once gives each task to one worker, with few lost writes', async () => {
-    const store = createMemoryTaskStore()
+    const store = aTaskStore()
     let [writes, lost] = [0, 0]
     const apply: typeof store.apply = async change => {
       await new Promise(resolve => setImmediate(resolve))
@@ -324,7 +336,7 @@ describe('a claim', () => {
   })
 
   test('by many workers at once passes over at most 500 open tasks', async () => {
-    const store = createMemoryTaskStore()
+    const store = aTaskStore()
     const open = new Set<number>()
     const passedOver: number[] = []
     const apply: typeof store.apply = async change => {

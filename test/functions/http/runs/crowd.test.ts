@@ -1,16 +1,16 @@
 import { expect, test } from 'vitest'
 import { WORKER_ID_BYTES_MAX } from '../../../../shared/core/bounds.ts'
 import { BatonError } from '../../../../shared/core/errors.ts'
-import { createMemoryTaskStore } from '../../../../shared/testing/stores/task-store.ts'
 import { anApi, claimed, pathOf, published } from '../../../support/http/an-api.ts'
 import { SECOND } from '../../../support/tasks/a-task.ts'
+import { aTaskStore } from '../../../support/worlds/memory-system.ts'
 
 /** Longer than the time limit of a request. */
 const TOO_LONG_MS = 29 * SECOND
 
 /** An API whose store may make every write of a head wait, or lose its race. */
 async function troubledApi() {
-  const tasks = createMemoryTaskStore()
+  const tasks = aTaskStore()
   let trouble: 'none' | 'races' | 'silence' | 'outage' = 'none'
   const api = await anApi({
     tasks: {

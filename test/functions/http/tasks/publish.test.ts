@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { readTask } from '../../../../shared/runtime/kernel/read-heads.ts'
-import { createMemoryTaskStore } from '../../../../shared/testing/stores/task-store.ts'
 import { anApi, claimed, pathOf, published, type Shown, type TestApi } from '../../../support/http/an-api.ts'
 import { MINUTE } from '../../../support/tasks/a-task.ts'
+import { aTaskStore } from '../../../support/worlds/memory-system.ts'
 
 let api: TestApi
 beforeEach(async () => {
@@ -45,6 +45,18 @@ const STATES = {
 }
 
 type State = keyof typeof STATES
+
+test.each([
+  ['publish', 'POST', '/v1/tasks', { type: 'jobs', key: 'odd' }],
+  ['patch', 'PATCH', '/v1/tasks/jobs:odd', {}],
+])('a tag named __proto__ is kept as it is given: %s', async (_name, method, path, body) => {
+  if (method === 'PATCH') await published(api, { key: 'odd' })
+  const tags = JSON.parse('{"__proto__": "yes", "constructor": "too"}')
+
+  await api.call(method, path, { ...body, tags })
+
+  expect(JSON.stringify((await get('jobs:odd')).tags)).toBe(JSON.stringify(tags))
+})
 
 describe('publishing a key', () => {
   /** State before, `ifExists`, the answer's status, the task's status and input afterwards. */
@@ -198,7 +210,7 @@ describe('a large input', () => {
   })
 
   test('of a duplicate is not written', async () => {
-    const store = createMemoryTaskStore()
+    const store = aTaskStore()
     const written: string[] = []
     const apply: typeof store.apply = change => {
       written.push(...change.bodies.map(({ ref }) => ref))
@@ -212,7 +224,7 @@ describe('a large input', () => {
   })
 
   test('of a publish that lost a race is deleted, and the winner’s input stays', async () => {
-    const store = createMemoryTaskStore()
+    const store = aTaskStore()
     const dropped: string[] = []
     api = await anApi({
       tasks: {

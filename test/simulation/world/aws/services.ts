@@ -1,5 +1,11 @@
+import { createActivityStore } from '../../../../shared/aws/dynamo/activity/activity-store.ts'
+import { createHeadReader, type HeadReader } from '../../../../shared/aws/dynamo/head/head-reader.ts'
+import { PERMITS_SORT_KEY, shardOfPermits, TYPES_PARTITION } from '../../../../shared/aws/dynamo/keys.ts'
+import { permitsFromItem } from '../../../../shared/aws/dynamo/limits/limit-requests.ts'
+import { typeFromItem } from '../../../../shared/aws/dynamo/side-items.ts'
+import { storesOn } from '../../../../shared/aws/dynamo/stores.ts'
 import { WORKER_VISIBILITY_S } from '../../../../shared/core/bounds.ts'
-import type { LimitChange, LimitLook } from '../../../../shared/core/limits/line.ts'
+import type { LimitLook } from '../../../../shared/core/limits/line.ts'
 import { workOf } from '../../../../shared/core/task/piece.ts'
 import type { TaskType } from '../../../../shared/core/types/task-type.ts'
 import type { JobLook } from '../../../../shared/core/types/type-job.ts'
@@ -14,30 +20,19 @@ import type {
   SendFailure,
   Wake,
 } from '../../../../shared/ports/messages.ts'
-import type { LimitStore, TypeStore } from '../../../../shared/ports/stores.ts'
 import { CHANGE_HOOKS } from '../../../../shared/runtime/change-hooks.ts'
 import type { PlanningSystem } from '../../../../shared/runtime/kernel/system.ts'
-import { createMemoryCanvasStore } from '../../../../shared/testing/stores/canvas-store.ts'
-import { createMemoryLimitStore } from '../../../../shared/testing/stores/limit-store.ts'
-import {
-  createMemoryActivityStore,
-  createMemoryFailureStore,
-  createMemoryRecordStore,
-} from '../../../../shared/testing/stores/record-store.ts'
-import { createMemoryTargets } from '../../../../shared/testing/stores/targets.ts'
-import { createMemoryTurnStore } from '../../../../shared/testing/stores/turn-store.ts'
-import { createMemoryTypeStore } from '../../../../shared/testing/stores/type-store.ts'
-import { createMemoryWorkerStore } from '../../../../shared/testing/stores/worker-store.ts'
+import { MEMORY_TABLE } from '../../../../shared/testing/stores/memory-stores.ts'
+import type { ItemChange } from '../../../../shared/testing/table/contents.ts'
 import { withFaults } from '../faults.ts'
 import type { Process } from '../process.ts'
 import type { World } from '../world.ts'
 import { createQueue, type Queue, type Received } from './queue.ts'
 import type { Schedules } from './schedules.ts'
-import { createStrictStore } from './strict-store.ts'
 import type { Table } from './table.ts'
 
 /** The content of a dispatch. */
-export type Dispatched = Pick<Delivery, 'task' | 'passedOn'> & Pick<Dispatch, 'hops'>
+export type Dispatched = Pick<Delivery, 'task' | 'passedOn'> & Pick<Dispatch, 'hops' | 'freed'>
 
 /** The services of a world, and all ports on them as one process reaches them. */
 export type Services = {
@@ -50,11 +45,9 @@ export type Services = {
   addQueue(type: string, servedBy: 'lambda' | 'workers'): Queue<Dispatched>
   /** Deletes the queue of a type with its messages. */
   removeQueue(type: string): void
-  /** Whether a purge is under way. */
-  isPurging(): boolean
-  /** The types that are paused now. */
-  paused(): readonly string[]
   systemFor(process: Process): PlanningSystem
+  /** The reader of heads in the records of the stream, as one process has it. */
+  headsOf(process: Process): HeadReader
   inboxFor(process: Process): Inbox
 }
 
@@ -65,35 +58,12 @@ const VISIBILITY_MS = { wakes: 180_000, jobs: 360_000, lambda: 720_000, workers:
 
 export function createServices(
   world: World,
-  {
-    table,
-    schedules,
-    onLimit,
-  }: {
-    readonly table: Table
-    readonly schedules: () => Schedules
-    /** Called for every change of a limit that the table's stream delivers. */
-    readonly onLimit: (change: LimitChange) => void
-  },
+  { table, schedules }: { readonly table: Table; readonly schedules: () => Schedules },
 ): Services {
-  const { timeline } = world
   const wakes = createQueue<Wake>(world, 'wake', VISIBILITY_MS.wakes)
   const jobs = createQueue<Wake>(world, 'jobs', VISIBILITY_MS.jobs)
   const queues = new Map<string, Queue<Dispatched>>()
-  const clock = { now: () => Math.floor(timeline.now()) }
-  const types = watchedTypes(world)
-  const kept = {
-    types: types.store,
-    canvases: createMemoryCanvasStore(),
-    records: createMemoryRecordStore(clock),
-    limits: watchedLimits(world, onLimit),
-    turns: createMemoryTurnStore(),
-    failures: createMemoryFailureStore(),
-    activity: createMemoryActivityStore(),
-    targets: createMemoryTargets(clock),
-    workers: createMemoryWorkerStore(clock),
-  }
-  const stores = { ...kept, ...createStrictStore(world).stores(kept) }
+  const readers = new WeakMap<Process, HeadReader>()
 
   return {
     wakes,
@@ -108,21 +78,15 @@ export function createServices(
       queues.get(type)?.drop()
       queues.delete(type)
     },
-    isPurging: types.isPurging,
-    paused: types.paused,
+    headsOf: process => {
+      const reader = readers.get(process) ?? createHeadReader(table.documentsFor(process), MEMORY_TABLE)
+      readers.set(process, reader)
+      return reader
+    },
     systemFor: process => ({
       clock: process.clock,
       chance: process.chance,
-      tasks: withFaults(world.scenario, table.storeFor(process)),
-      types: reachedBy(process, 'types', stores.types),
-      canvases: reachedBy(process, 'canvases', stores.canvases),
-      records: reachedBy(process, 'records', stores.records),
-      limits: reachedBy(process, 'limits', stores.limits),
-      turns: reachedBy(process, 'turns', stores.turns),
-      failures: reachedBy(process, 'failures', stores.failures),
-      activity: reachedBy(process, 'activity', stores.activity),
-      targets: reachedBy(process, 'targets', stores.targets),
-      workers: reachedBy(process, 'workers', stores.workers),
+      ...storesFor(world, process, table),
       messages: messagesFor(world, process, { wakes, jobs, queueOf: type => queues.get(type) }),
       timers: {
         ensureMinute: minute =>
@@ -143,67 +107,64 @@ export function createServices(
   }
 }
 
-/** The store of types, which also keeps the types that are paused or being purged. */
-function watchedTypes({ history, timeline }: World): {
-  readonly store: TypeStore
-  readonly isPurging: () => boolean
-  readonly paused: () => readonly string[]
-} {
-  const store = createMemoryTypeStore()
+/** The stores of the system, as one process has them. */
+function storesFor(world: World, process: Process, table: Table) {
+  const documents = table.documentsFor(process)
+  let writes = 0
+  const newWriteId = () => {
+    writes += 1
+    return `${process.name} ${writes}`
+  }
+  const { clock, chance } = process
+  const settings = { table: MEMORY_TABLE, clock, chance, newWriteId, log: logOf(world, process) }
+  const stores = storesOn(documents, settings)
+  return {
+    ...stores,
+    tasks: withFaults(world.scenario, stores.tasks),
+    activity: createActivityStore(documents, settings),
+  }
+}
+
+/** Reads the writes of the table: it records changes of types and permits, and keeps which types are paused or being purged. */
+export type TypeWatch = {
+  see(change: ItemChange): void
+  /** Whether a purge is under way. */
+  isPurging(): boolean
+  /** The types that are paused now. */
+  paused(): readonly string[]
+}
+
+export function watchTypes({ history, timeline }: World): TypeWatch {
   const purged = new Set<string>()
   const paused = new Set<string>()
-  const record = (type: TaskType) =>
+  const seeType = (type: TaskType) => {
+    for (const [types, isIn] of [
+      [purged, type.purges],
+      [paused, type.paused],
+    ] as const) {
+      if (isIn) types.add(type.type)
+      else types.delete(type.type)
+    }
     history.record({ at: timeline.now(), by: 'the types', what: 'type', type })
+  }
+  const seePermits = ({ key, before, after }: ItemChange) => {
+    const [held, holding] = [before, after].map(item =>
+      permitsFromItem(item).holders.map(({ holder }) => holder),
+    )
+    const { limit } = shardOfPermits(key.pk)
+    const record = (holder: string, isHeld: boolean) =>
+      history.record({ at: timeline.now(), by: 'the limits', what: 'permit', limit, holder, isHeld })
+    for (const holder of held ?? []) if (!holding?.includes(holder)) record(holder, false)
+    for (const holder of holding ?? []) if (!held?.includes(holder)) record(holder, true)
+  }
   return {
     isPurging: () => purged.size > 0,
     paused: () => [...paused],
-    store: {
-      ...store,
-      put: async (next, version) => {
-        const isPut = await store.put(next, version)
-        if (isPut && next.purges) purged.add(next.type)
-        else if (isPut) purged.delete(next.type)
-        if (isPut && next.paused) paused.add(next.type)
-        else if (isPut) paused.delete(next.type)
-        if (isPut) record(next)
-        return isPut
-      },
-      markFair: async (next, version) => {
-        const isMarked = await store.markFair(next, version)
-        if (isMarked) record(next)
-        return isMarked
-      },
+    see: change => {
+      if (change.key.pk === TYPES_PARTITION && change.after) seeType(typeFromItem(change.after))
+      if (change.key.sk === PERMITS_SORT_KEY) seePermits(change)
     },
   }
-}
-
-/** The store of limits. It records in the history which run holds a permit. */
-function watchedLimits({ history, timeline }: World, onLimit: (change: LimitChange) => void): LimitStore {
-  const store = createMemoryLimitStore(onLimit)
-  const record = (limit: string, holder: string, isHeld: boolean) =>
-    history.record({ at: timeline.now(), by: 'the limits', what: 'permit', limit, holder, isHeld })
-  return {
-    ...store,
-    acquire: async (limit, holder, max) => {
-      const usedUp = await store.acquire(limit, holder, max)
-      if (!usedUp) record(limit, holder.holder, true)
-      return usedUp
-    },
-    release: async (limit, holder, since) => {
-      const left = await store.release(limit, holder, since)
-      if (!left.holders.some(one => one.holder === holder)) record(limit, holder, false)
-      return left
-    },
-  }
-}
-
-/** The store with every method as a call of the process. */
-function reachedBy<Store extends object>(process: Process, name: string, store: Store): Store {
-  const methods = Object.entries(store).map(([method, does]) => [
-    method,
-    (...args: unknown[]) => process.call(`${name}.${method}`, () => does(...args)),
-  ])
-  return Object.fromEntries(methods) as Store
 }
 
 function messagesFor(
@@ -241,10 +202,10 @@ function messagesFor(
       sendAll<Dispatch>(
         `send ${dispatches.length} dispatches`,
         dispatches,
-        ({ task, delaySeconds, passedOn = 0, hops = 0 }) => {
+        ({ task, delaySeconds, passedOn = 0, hops = 0, freed }) => {
           const { id, born, revision } = task
           history.record({ at: timeline.now(), by, what: 'dispatched', id, born, revision })
-          queueOf(workOf(task).type)?.send({ task, passedOn, hops }, delaySeconds)
+          queueOf(workOf(task).type)?.send({ task, passedOn, hops, ...(freed && { freed }) }, delaySeconds)
         },
       ),
     look: looks =>

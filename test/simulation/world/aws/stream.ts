@@ -1,21 +1,27 @@
+import { matchesPattern } from '../../../../local/mappings/event-pattern.ts'
+import type { HeadReader } from '../../../../shared/aws/dynamo/head/head-reader.ts'
+import { limitChangeIn } from '../../../../shared/aws/dynamo/limits/limit-changes.ts'
+import { STREAM_FILTERS } from '../../../../shared/aws/dynamo/stream-filters.ts'
 import { hash32 } from '../../../../shared/core/hash.ts'
-import type { LimitChange } from '../../../../shared/core/limits/line.ts'
-import type { Head } from '../../../../shared/core/task/head.ts'
 import { planLimits } from '../../../../shared/runtime/limits/serve-limit-looks.ts'
 import { planChanges } from '../../../../shared/runtime/stream/stream.ts'
 import { createSeededChance } from '../../../../shared/testing/stores/chance.ts'
+import type { ItemChange } from '../../../../shared/testing/table/contents.ts'
+import { imageOf } from '../../../../shared/testing/table/images.ts'
+import { isEqual } from '../../../../shared/testing/table/values.ts'
+import type { Process } from '../process.ts'
 import type { Sandboxes } from '../sandboxes.ts'
 import type { World } from '../world.ts'
 
-type Written = { readonly task: Head } | { readonly limit: LimitChange }
-type Change = Written & { readonly position: string }
-type Shard = { push(written: Written): void }
+type StreamRecord = ReturnType<typeof recordOf>
+type Change = { readonly record: StreamRecord; readonly position: string }
+type Shard = { push(record: StreamRecord): void }
 
 /**
- * The table's stream with the planner behind it. Each shard delivers its changes in order and in batches, and
- * delivers a failed batch again.
+ * The table's stream with the planner behind it. The planner's filters drop what it does not read. Each shard
+ * delivers its records in order and in batches, and delivers a failed batch again.
  */
-export type Stream = { push(task: Head): void; pushLimit(change: LimitChange): void }
+export type Stream = { push(change: ItemChange): void }
 
 const SHARDS = 2
 const BATCH_MAX = 10
@@ -25,16 +31,37 @@ const RETRY_AFTER_MS = 1_000
 const AGAIN_AFTER_MS = 30_000
 const TRIES_MAX = 10
 
-export function createStream(world: World, planners: Sandboxes): Stream {
+type Planners = { readonly sandboxes: Sandboxes; readonly headsOf: (process: Process) => HeadReader }
+
+export function createStream(world: World, planners: Planners): Stream {
   const shards = Array.from({ length: SHARDS }, (_, number) => createShard(world, planners, number))
   return {
-    push: task => shards[hash32(task.id) % SHARDS]?.push({ task }),
-    pushLimit: limit =>
-      shards[hash32(limit.kind === 'freed' ? limit.limit : limit.line.limit) % SHARDS]?.push({ limit }),
+    push: change => {
+      const record = recordOf(change)
+      const isRead = STREAM_FILTERS.some(pattern => matchesPattern(pattern, record))
+      // A write that changes nothing makes no record.
+      if (isRead && !isEqual(change.before, change.after))
+        shards[hash32(change.key.pk) % SHARDS]?.push(record)
+    },
   }
 }
 
-function createShard(world: World, planners: Sandboxes, number: number): Shard {
+/** The record of a change. Most records are dropped by their keys, so the image is made when it is asked for. */
+function recordOf({ key, before, after }: ItemChange) {
+  let image: ReturnType<typeof imageOf> | undefined
+  return {
+    eventName: before ? (after ? 'MODIFY' : 'REMOVE') : 'INSERT',
+    dynamodb: {
+      Keys: imageOf(key),
+      get NewImage() {
+        image ??= after && imageOf(after)
+        return image
+      },
+    },
+  }
+}
+
+function createShard(world: World, { sandboxes, headsOf }: Planners, number: number): Shard {
   const { timeline, history } = world
   const chance = createSeededChance(world.seedOf(`stream ${number}`))
   const waiting: Change[] = []
@@ -50,11 +77,18 @@ function createShard(world: World, planners: Sandboxes, number: number): Shard {
    * planner died or took too long.
    */
   const plan = (batch: readonly Change[], by = 'planner') =>
-    planners
-      .invoke(by, async ({ system }) => {
-        const tasks = batch.filter(change => 'task' in change)
-        const limits = batch.flatMap(change => ('limit' in change ? change.limit : []))
-        const [failed] = await Promise.all([planChanges(system, tasks), planLimits(system, limits)])
+    sandboxes
+      .invoke(by, async ({ process, system }) => {
+        const heads = headsOf(process)
+        const tasks = await Promise.all(
+          batch.map(async ({ record, position }) => ({
+            task: await heads.taskInImage(record.dynamodb.NewImage ?? {}),
+            position,
+          })),
+        )
+        const limits = batch.flatMap(({ record }) => limitChangeIn(record.dynamodb.NewImage ?? {}) ?? [])
+        const changes = tasks.flatMap(({ task, position }) => (task ? [{ task, position }] : []))
+        const [failed] = await Promise.all([planChanges(system, changes), planLimits(system, limits)])
         return failed
       })
       .then(answer => answer ?? batch.map(({ position }) => position))
@@ -97,9 +131,9 @@ function createShard(world: World, planners: Sandboxes, number: number): Shard {
   }
 
   return {
-    push: written => {
+    push: record => {
       pushed += 1
-      waiting.push({ ...written, position: String(pushed) })
+      waiting.push({ record, position: String(pushed) })
       readLater(0)
     },
   }

@@ -1,176 +1,187 @@
-import type { BodyWrite, Change } from '../../../../shared/core/change/change.ts'
-import { type Head, isTask } from '../../../../shared/core/task/head.ts'
-import type { Applied, TaskStore } from '../../../../shared/ports/stores.ts'
-import { createMemoryBodies, inOrderOfWriting } from '../../../../shared/testing/stores/bodies.ts'
+import type { Documents, Written } from '../../../../shared/aws/dynamo/documents.ts'
+import { definitionNameIn, type HeadItem, taskFromItem } from '../../../../shared/aws/dynamo/head/items.ts'
+import {
+  DEFINITION_SORT_KEY,
+  definitionPartition,
+  HEAD_SORT_KEY,
+  TTL_ATTRIBUTE,
+} from '../../../../shared/aws/dynamo/keys.ts'
+import { bodyFromItem } from '../../../../shared/aws/dynamo/side-items.ts'
+import type { Item } from '../../../../shared/aws/dynamo/stored-form.ts'
+import type { FlowDefinition } from '../../../../shared/core/task/flow-state.ts'
+import type { Head } from '../../../../shared/core/task/head.ts'
 import { createSeededChance } from '../../../../shared/testing/stores/chance.ts'
-import { createMemoryHeads } from '../../../../shared/testing/stores/heads.ts'
-import { entriesIn, pageOf } from '../../../../shared/testing/stores/index-pages.ts'
+import { MEMORY_TABLE } from '../../../../shared/testing/stores/memory-stores.ts'
+import type { ItemChange, Replica } from '../../../../shared/testing/table/contents.ts'
+import { createMemoryTable, type TableSettings } from '../../../../shared/testing/table/memory-table.ts'
 import type { Process } from '../process.ts'
 import type { World } from '../world.ts'
-import { createExpiry } from './expiry.ts'
-import { createStrictStore } from './strict-store.ts'
 
-/** The table with the tasks of a world. */
+/** The table of a world: a table in memory whose requests meet the weather. */
 export type Table = {
-  /** The store as one process reaches it. Bodies, head and records are written by separate calls. */
-  storeFor(process: Process): TaskStore
+  /** The requests of the stores as one process sends them. */
+  documentsFor(process: Process): Documents
   heads(): Iterable<Head>
   head(id: string): Head | undefined
+  /** The head in an item. */
+  headIn(item: Item): Head
 }
 
 const LAG_MS_MAX = 30
 const STALE_LAG_MS_MAX = 5_000
 const RESEND_AFTER_MS_MAX = 4_000
 
-/** `onWrite` is called at the very instant at which a head is written. */
+/** `onWrite` is called at the very instant at which an item is written. `by` is undefined for an expired item. */
 export function createTable(
   world: World,
-  onWrite: (before: Head | undefined, after: Head, by: Process) => void,
+  onWrite: (change: ItemChange, by: Process | undefined) => void,
 ): Table {
-  const { timeline } = world
+  const { timeline, history } = world
   const chance = createSeededChance(world.seedOf('table'))
-  const strict = createStrictStore(world)
-  const heads = createMemoryHeads()
-  const { keep, ...bodies } = createMemoryBodies()
-  /**
-   * What each index and eventually consistent reads show. Each head reaches each of them with a lag of its own.
-   */
-  const shown = {
-    view: new Map(),
-    place: new Map(),
-    owner: new Map(),
-    reads: new Map<string, Head>(),
-  } satisfies Record<string, Map<string, Head>>
-  /** The number of writes with a token of each head; it identifies the last such write. */
-  const tokens = new Map<string, number>()
+  const decode = headDecoder((pk, sk) => memory.find(pk, sk))
+  const heads = new Map<string, Item>()
+  let writer: Process | undefined
+  const memory = createMemoryTable({
+    name: MEMORY_TABLE,
+    spread: spreadLater(world, chance),
+    onWrite: change => {
+      const { key, after } = change
+      if (key.sk === HEAD_SORT_KEY && after) heads.set(key.pk, after)
+      else if (key.sk === HEAD_SORT_KEY) heads.delete(key.pk)
+      onWrite(change, writer)
+      expireLater(change)
+    },
+  })
+  /** Deletes an item some time after its time to live, as DynamoDB does. */
+  const expireLater = ({ key, after }: ItemChange) => {
+    const { ttlLagMs } = world.scenario.conditions ?? {}
+    const ttl = after?.[TTL_ATTRIBUTE]
+    if (ttlLagMs === undefined || typeof ttl !== 'number') return
+    timeline.at(ttl * 1_000 + chance.fraction() * ttlLagMs, () => {
+      writer = undefined
+      memory.expire(key, timeline.now())
+    })
+  }
+  /** Carries a request out at this instant. What the table refuses is recorded. */
+  const carryOut = async <T>(process: Process, what: string, request: () => Promise<T>): Promise<T> => {
+    writer = process
+    try {
+      return await request()
+    } catch (error) {
+      const why = `${what}: ${error instanceof Error ? error.message : error}`
+      history.record({ at: timeline.now(), by: 'the table', what: 'refused', why })
+      throw error
+    }
+  }
+  const documentsFor = (process: Process): Documents => {
+    const call = <T>(what: string, request: () => Promise<T>) =>
+      process.call(what, () => carryOut(process, what, request))
+    /** Sends a write. When its answer is lost, the SDK sends the same write again. */
+    const write = async (what: string, request: () => Promise<Written>): Promise<Written> => {
+      const answer = await call(what, request)
+      if (!process.suffers('answerLost')) return answer
+      await process.clock.sleep(chance.fraction() * RESEND_AFTER_MS_MAX)
+      return call(`${what} once more`, request)
+    }
+    const { documents } = memory
+    return {
+      get: request => call(`get ${nameOf(request.Key)}`, () => documents.get(request)),
+      put: request => write(`put ${nameOf(request.Item)}`, () => documents.put(request)),
+      update: request => write(`update ${nameOf(request.Key)}`, () => documents.update(request)),
+      delete: request => write(`delete ${nameOf(request.Key)}`, () => documents.delete(request)),
+      query: request =>
+        call(`query ${partitionOf(request)}`, () =>
+          documents.query({ ...request, ...pageOf(world, chance, request) }),
+        ),
+      batchGet: request => call('get a batch', () => documents.batchGet(request)),
+    }
+  }
+  return {
+    documentsFor,
+    headIn: decode,
+    heads: function* () {
+      for (const item of heads.values()) yield decode(item)
+    },
+    head: id => {
+      const item = heads.get(id)
+      return item && decode(item)
+    },
+  }
+}
 
-  /** How many writes of heads there have been. */
+function nameOf({ pk, sk }: Item): string {
+  return `${pk} ${sk}`
+}
+
+type Query = Parameters<Documents['query']>[0]
+
+function partitionOf({ ExpressionAttributeValues: values = {} }: Query): string {
+  return String(Object.values(values)[0])
+}
+
+/** How many entries of an index a page shows. DynamoDB may end a page early. */
+function pageOf(
+  world: World,
+  chance: Chance,
+  { Limit: most = 1_000, IndexName, Select }: Query,
+): Pick<Query, 'Limit'> {
+  if (IndexName === undefined || Select === 'COUNT') return {}
+  const limit = Math.min(most, world.scenario.conditions?.pageMax ?? most)
+  const isShort = chance.fraction() < world.weather().staleIndex
+  return { Limit: isShort ? 1 + Math.floor(chance.fraction() * limit) : limit }
+}
+
+type Chance = ReturnType<typeof createSeededChance>
+
+/**
+ * Shows each change in each replica with a lag of its own. A change is not shown in a replica that already shows
+ * a later one.
+ */
+function spreadLater(world: World, chance: Chance): NonNullable<TableSettings['spread']> {
+  const { timeline } = world
+  const shown = { view: new Map(), place: new Map(), owner: new Map(), reads: new Map() } satisfies Record<
+    Replica,
+    Map<string, Shown>
+  >
   let written = 0
-  const dropped = new Map<string, number>()
-
-  const showLater = (task: Head) => {
+  return ({ key, after }, show) => {
     written += 1
     const order = written
-    for (const view of Object.values<Map<string, Head>>(shown)) {
+    const name = nameOf(key)
+    for (const [replica, items] of Object.entries<Map<string, Shown>>(shown)) {
+      if (key.sk !== HEAD_SORT_KEY && replica !== 'reads') continue
       const isStale = chance.fraction() < world.weather().staleIndex
       timeline.at(timeline.now() + chance.fraction() * (isStale ? STALE_LAG_MS_MAX : LAG_MS_MAX), () => {
-        const current = view.get(task.id)
-        // A write from before a deletion is not shown after it.
-        if (order <= (dropped.get(task.id) ?? 0)) return
-        if (!current || isNewer(task, current)) view.set(task.id, task)
+        const present = items.get(name)
+        if (present && present.order > order) return
+        items.set(name, { order, item: after })
+        show[replica as Replica](present?.item, after)
       })
     }
   }
-  /** The number of entries in a page. DynamoDB may end a page early. */
-  const pageLimit = (most: number) => {
-    const limit = Math.min(most, world.scenario.conditions?.pageMax ?? most)
-    return chance.fraction() < world.weather().staleIndex ? 1 + Math.floor(chance.fraction() * limit) : limit
-  }
-  const writeBodies = (id: string, written: readonly BodyWrite[]) => {
-    for (const body of written) strict.ofBody(id, body)
-    keep(id, written)
-  }
-  const expire = createExpiry(world, heads, id => {
-    for (const view of Object.values<Map<string, Head>>(shown)) view.delete(id)
-    dropped.set(id, written)
-  })
-  const write = (change: Change, by: Process) => {
-    const before = heads.get(change.after.id)
-    strict.ofHead(change)
-    const applied = heads.write(change)
-    const after = heads.get(change.after.id)
-    if (applied.applied && after) {
-      if (hasToken(change)) tokens.set(after.id, (tokens.get(after.id) ?? 0) + 1)
-      showLater(after)
-      expire(after)
-      onWrite(before, after, by)
-    }
-    return applied
-  }
-
-  /**
-   * Writes a head. When the answer is lost, the SDK sends the same write again. It recognises its own write by
-   * its token; heartbeats and counted successes have none.
-   */
-  const writeOnceOrTwice = async (process: Process, operation: string, change: Change): Promise<Applied> => {
-    const { id, born } = change.after
-    const first = await process.call(operation, () => ({
-      answer: write(change, process),
-      token: tokens.get(id),
-    }))
-    if (!process.suffers('answerLost')) return first.answer
-    await process.clock.sleep(chance.fraction() * RESEND_AFTER_MS_MAX)
-    return process.call(`${operation} once more`, () => {
-      const head = heads.get(id)
-      const isOwnBirth = head?.born === born && born !== change.before?.born
-      const isOwnWrite =
-        hasToken(change) && first.answer.applied && (tokens.get(id) === first.token || isOwnBirth)
-      return isOwnWrite && head ? { applied: true, head: head } : write(change, process)
-    })
-  }
-
-  return {
-    heads: heads.all,
-    head: heads.get,
-    storeFor: process => ({
-      head: id => process.call(`read ${id}`, () => heads.get(id)),
-      bury: async () => false,
-      heads: ids =>
-        process.call(`read ${ids.length} heads`, () =>
-          [...new Set(ids)].flatMap(id => shown.reads.get(id) ?? []),
-        ),
-      apply: async change => {
-        const { id, operation } = change.after
-        const { beforeHead, afterHead } = inOrderOfWriting(change.bodies)
-        if (beforeHead.length > 0)
-          await process.call(`write bodies of ${id}`, () => writeBodies(id, beforeHead))
-        const applied = await writeOnceOrTwice(process, `${operation} ${id}`, change)
-        // As in the adapter: when a record cannot be written, only a detail of the history is missing.
-        if (applied.applied && afterHead.length > 0) {
-          await process
-            .call(`write records of ${id}`, () => writeBodies(id, afterHead))
-            .catch(() => undefined)
-        }
-        return applied
-      },
-      recordLook: (task, record, now) =>
-        process.call(`record a look at ${task.id}`, () => {
-          const isRecorded = heads.recordLook(task, record, now)
-          const head = heads.get(task.id)
-          if (isRecorded && head) showLater(head)
-          return isRecorded
-        }),
-      body: (id, ref) => process.call(`read a body of ${id}`, () => bodies.body(id, ref)),
-      renewBody: (id, ref, expiresAt) =>
-        process.call(`renew a body of ${id}`, () => bodies.renewBody(id, ref, expiresAt)),
-      dropBodies: (id, dropped) => process.call(`drop bodies of ${id}`, () => bodies.dropBodies(id, dropped)),
-      runRecords: (id, born, limit) =>
-        process.call(`read records of ${id}`, () => bodies.runRecords(id, born, limit)),
-      page: query =>
-        process.call(`read ${query.partition}`, () =>
-          pageOf(shown[query.index].values(), { ...query, limit: pageLimit(query.limit) }),
-        ),
-      count: range =>
-        process.call(`count ${range.partition}`, () => entriesIn(shown[range.index].values(), range).length),
-    }),
-  }
 }
 
-/** Whether a write carries a token. As in the adapter, writes that only their run guards carry none. */
-function hasToken({ guard, after }: Change): boolean {
-  return guard.kind !== 'counted' && after.operation !== 'beat'
-}
+type Shown = { readonly order: number; readonly item: Item | undefined }
 
-/**
- * Whether a head is newer than another. Heartbeats do not change the revision, so of two heads with one
- * revision the later lease decides.
- */
-function isNewer(task: Head, current: Head): boolean {
-  if (task.revision !== current.revision) return task.revision > current.revision
-  return latestLease(task) >= latestLease(current)
-}
-
-function latestLease(head: Head): number {
-  const live = isTask(head) ? head.live : {}
-  return Math.max(0, ...Object.values(live).map(({ leaseUntil }) => leaseUntil))
+/** Decodes each stored head once. */
+function headDecoder(find: (pk: string, sk: string) => Item | undefined): (item: Item) => Head {
+  const decoded = new WeakMap<Item, Head>()
+  const definitions = new Map<string, FlowDefinition>()
+  const definitionOf = (name: string) => {
+    const known = definitions.get(name)
+    if (known) return known
+    const item = find(definitionPartition(name), DEFINITION_SORT_KEY)
+    if (!item) throw new Error(`the steps ${name} of a flow are not stored`)
+    const definition = bodyFromItem(item) as unknown as FlowDefinition
+    definitions.set(name, definition)
+    return definition
+  }
+  return item => {
+    const known = decoded.get(item)
+    if (known) return known
+    const name = definitionNameIn(item as HeadItem)
+    const head = taskFromItem(item, name === undefined ? undefined : definitionOf(name))
+    decoded.set(item, head)
+    return head
+  }
 }

@@ -1,0 +1,110 @@
+import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb'
+import {
+  BatchGetCommand,
+  type BatchGetCommandInput,
+  DeleteCommand,
+  type DynamoDBDocumentClient,
+  GetCommand,
+  PutCommand,
+  QueryCommand,
+  UpdateCommand,
+} from '@aws-sdk/lib-dynamodb'
+import { BatonError } from '../../core/errors.ts'
+import { plainItem } from './attribute-values.ts'
+import { type Documents, unavailable, unstorable, type Written } from './documents.ts'
+
+/**
+ * Sends the requests of the stores by the document client of the AWS SDK. Each request throws BatonError `unavailable` when the table
+ * does not answer or throttles beyond the SDK's own retries. A request that writes an item throws BatonError `unstorable` when the
+ * table refuses its content. When the table refuses a read or a deletion, the code or the deployment is wrong, and the SDK's error is
+ * thrown unchanged.
+ */
+export function sdkDocuments(client: DynamoDBDocumentClient): Documents {
+  return {
+    get: async request => (await answerOf(client.send(new GetCommand(request)))).Item,
+    put: request => written(storing(client.send(new PutCommand(request)))),
+    update: request => written(storing(client.send(new UpdateCommand(request)))),
+    delete: request => written(answerOf(client.send(new DeleteCommand(request)))),
+    query: async request => {
+      const {
+        Items = [],
+        Count = 0,
+        LastEvaluatedKey,
+      } = await answerOf(client.send(new QueryCommand(request)))
+      return { items: Items, count: Count, next: LastEvaluatedKey }
+    },
+    batchGet: async request => {
+      const command = new BatchGetCommand(request as BatchGetCommandInput)
+      const { Responses = {}, UnprocessedKeys = {} } = await answerOf(client.send(command))
+      const isLeft = Object.values(UnprocessedKeys).some(({ Keys = [] }) => Keys.length > 0)
+      const left = isLeft ? (UnprocessedKeys as typeof request.RequestItems) : undefined
+      return { items: Object.values(Responses).flat(), left }
+    },
+  }
+}
+
+async function answerOf<T>(request: Promise<T>): Promise<T> {
+  try {
+    return await request
+  } catch (error) {
+    throw isOutage(error) ? unavailable(error) : error
+  }
+}
+
+async function storing<T>(request: Promise<T>): Promise<T> {
+  try {
+    return await answerOf(request)
+  } catch (error) {
+    throw isRefusedContent(error) ? unstorable(error) : error
+  }
+}
+
+/** The outcome of a write. A refusal by its condition is returned, not thrown. */
+async function written(request: Promise<{ readonly Attributes?: Written['item'] }>): Promise<Written> {
+  try {
+    return { isWritten: true, item: (await request).Attributes }
+  } catch (error) {
+    if (!(error instanceof ConditionalCheckFailedException)) throw error
+    return { isWritten: false, item: error.Item && plainItem(error.Item) }
+  }
+}
+
+/** Errors for a key or a number that DynamoDB cannot store, and for an item above 400 KB. Source: DynamoDB API reference. */
+const REFUSED_CONTENT = [
+  'ValidationException',
+  'SerializationException',
+  'ItemCollectionSizeLimitExceededException',
+  'RequestEntityTooLargeException',
+]
+
+/** Whether the content is refused. The SDK throws a plain `Error` for content that it cannot turn into attributes. */
+function isRefusedContent(error: unknown): error is Error {
+  if (!(error instanceof Error) || error instanceof BatonError) return false
+  return REFUSED_CONTENT.includes(error.name) || (error.constructor === Error && !('$metadata' in error))
+}
+
+/** Errors that pass with time. A write of an item conflicts with a transaction of a user that is under way on the same item. */
+const PASSING = [
+  'ProvisionedThroughputExceededException',
+  'RequestLimitExceeded',
+  'ThrottlingException',
+  'ReplicatedWriteConflictException',
+  'TransactionConflictException',
+]
+
+/** An outage passes with time. A bad request or a missing right is a bug or a misconfiguration, not an outage. */
+function isOutage(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  const { $metadata: metadata } = error as { $metadata?: { httpStatusCode?: number; attempts?: number } }
+  if (PASSING.includes(error.name)) return true
+  const status = metadata?.httpStatusCode
+  return status === undefined ? isNetworkError(error) : status >= 500
+}
+
+const NETWORK_CODES =
+  /^(ECONNREFUSED|ECONNRESET|ECONNABORTED|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH)$/
+
+function isNetworkError(error: Error): boolean {
+  const { code } = error as { code?: unknown }
+  return error.name === 'TimeoutError' || error.name === 'AbortError' || NETWORK_CODES.test(String(code))
+}

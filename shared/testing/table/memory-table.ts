@@ -1,0 +1,227 @@
+/**
+ * A DynamoDB table in memory, for the testing kit and the simulation. It evaluates the requests that the stores of `shared/aws/dynamo`
+ * build, so the system's guards and merges are written once.
+ *
+ * - `expressions.ts`, `conditions.ts`, `updates.ts`: read expressions
+ * - `requests.ts`: what DynamoDB checks in a request, and what a write makes of an item
+ * - `contents.ts`, `sorted-items.ts`, `queries.ts`: the items of the table and its indexes, and their pages
+ * - `values.ts`: kinds, order and sizes of values
+ *
+ * The table refuses what DynamoDB refuses, and by name what it does not know. `test/contract/table` holds it to DynamoDB Local. Items are
+ * never changed once they are stored, so the table hands out its own.
+ */
+
+import {
+  type BatchGetRequest,
+  type DeleteRequest,
+  type Documents,
+  type PutRequest,
+  type QueryRequest,
+  type UpdateRequest,
+  unstorable,
+  type Written,
+} from '../../aws/dynamo/documents.ts'
+import { INDEXES, PRIMARY_KEY } from '../../aws/dynamo/keys.ts'
+import type { Item } from '../../aws/dynamo/stored-form.ts'
+import { type ContentSettings, type Contents, createContents, type ItemChange, type Key } from './contents.ts'
+import { pageOf, positionOf } from './queries.ts'
+import { RefusedRequest, UnknownPart } from './refusals.ts'
+import { assertItem, assertKnown, keyOf, readWrite } from './requests.ts'
+
+export type TableSettings = ContentSettings & {
+  readonly name: string
+  /** Called with what a request has read. */
+  readonly onRead?: (read: Read) => void
+}
+
+/** What a request has read: the items, or the entries of an index. */
+type Read = {
+  readonly items: readonly Item[]
+  readonly isConsistent: boolean
+  readonly index?: string | undefined
+}
+
+type Write = PutRequest | UpdateRequest | DeleteRequest
+
+/** One entry of a transaction. */
+export type TransactItem =
+  | { readonly Put: PutRequest }
+  | { readonly Update: UpdateRequest }
+  | { readonly Delete: DeleteRequest }
+  | { readonly ConditionCheck: DeleteRequest & { readonly ConditionExpression: string } }
+
+/** An entry of a transaction whose condition does not hold, with the stored item if the entry asks for it. */
+export type FailedEntry = { readonly index: number; readonly item: Item | undefined }
+
+export type MemoryTable = Pick<Contents, 'find' | 'items' | 'expire'> & {
+  /** Answers the requests of stores at once. */
+  readonly documents: Documents
+  /** Writes all items, or none. Returns the entries that prevent it. */
+  transactWrite(items: readonly TransactItem[]): FailedEntry[]
+}
+
+export function createMemoryTable(settings: TableSettings): MemoryTable {
+  const { name, onRead } = settings
+  const contents = createContents(settings)
+  const { find } = contents
+  const carryOut = (request: Write): Written => {
+    const plan = planOf(name, request, find)
+    if (!plan.holds()) return { isWritten: false, item: plan.refusal() }
+    const change = plan.change()
+    contents.write(change)
+    return { isWritten: true, item: returned(request, change) }
+  }
+  const storing = async (request: Write): Promise<Written> => {
+    try {
+      return carryOut(request)
+    } catch (error) {
+      throw error instanceof RefusedRequest ? unstorable(error) : error
+    }
+  }
+  const read = (key: Item, isConsistent = false) => {
+    const { pk, sk } = keyOf(key)
+    const item = (isConsistent ? contents : contents.reads).find(pk, sk)
+    onRead?.({ items: item ? [item] : [], isConsistent })
+    return item
+  }
+  return {
+    ...contents,
+    documents: {
+      get: async request => {
+        assertKnown(request, name, GET)
+        return read(request.Key, request.ConsistentRead)
+      },
+      put: storing,
+      update: storing,
+      delete: async request => carryOut(request),
+      query: async request => {
+        assertKnown(request, name, QUERY)
+        return query(contents, request, onRead)
+      },
+      batchGet: async request => {
+        const { Keys, ConsistentRead } = requestedOf(request, name)
+        const items = Keys.map(key => read(key, ConsistentRead)).filter(item => item !== undefined)
+        return { items, left: undefined }
+      },
+    },
+    transactWrite: items => {
+      const plans = items.map(item => planOf(name, writeOf(item), find))
+      assertTransaction(plans.map(({ key }) => key))
+      const failed = plans.flatMap((plan, index) => (plan.holds() ? [] : [{ index, item: plan.refusal() }]))
+      if (failed.length > 0) return failed
+      const changes = plans
+        .map(plan => plan.change())
+        .filter((_, nth) => !('ConditionCheck' in (items[nth] ?? {})))
+      for (const change of changes) contents.write(change)
+      return []
+    },
+  }
+}
+
+function query({ stored, reads, indexes }: Contents, request: QueryRequest, onRead: TableSettings['onRead']) {
+  const { IndexName: name, ConsistentRead: isConsistent = false } = request
+  const index = Object.values(INDEXES).find(one => one.name === name)
+  if (name !== undefined && !index) throw new UnknownPart(`the index ${name}`)
+  if (index && isConsistent)
+    throw new RefusedRequest('Consistent reads are not supported on secondary indexes')
+  const items = isConsistent ? stored : reads
+  const page = pageOf(
+    index ? indexes[index.name] : items,
+    index ?? { ...PRIMARY_KEY, sortType: 'S' },
+    request,
+  )
+  const found = index ? page.items.map(item => positionOf(item, index)) : page.items
+  onRead?.({ items: found, isConsistent, index: index?.name })
+  return { ...page, items: request.Select === 'COUNT' ? [] : found }
+}
+
+const BATCH_KEYS_MAX = 100
+/** Source: "Amazon DynamoDB Transactions" in the developer guide. */
+const TRANSACT_ITEMS_MAX = 100
+
+const CONDITION = [
+  ...['TableName', 'ConditionExpression', 'ExpressionAttributeNames', 'ExpressionAttributeValues'],
+  'ReturnValuesOnConditionCheckFailure',
+]
+const GET = ['TableName', 'Key', 'ConsistentRead']
+const PUT = [...CONDITION, 'Item']
+const DELETE = [...CONDITION, 'Key']
+const UPDATE = [...CONDITION, 'Key', 'UpdateExpression', 'ReturnValues']
+const QUERY = [
+  ...[
+    'TableName',
+    'IndexName',
+    'KeyConditionExpression',
+    'ExpressionAttributeNames',
+    'ExpressionAttributeValues',
+  ],
+  ...['ConsistentRead', 'ScanIndexForward', 'Select', 'Limit', 'ExclusiveStartKey'],
+]
+
+/** A write before it is made. `change` throws RefusedRequest when the item that it makes cannot be stored. */
+type Plan = {
+  readonly key: Key
+  holds(): boolean
+  /** The stored item, if the request asks for it when its condition does not hold. */
+  refusal(): Item | undefined
+  change(): ItemChange & { readonly changed?: ReadonlySet<string> }
+}
+
+function planOf(table: string, request: Write, find: Contents['find']): Plan {
+  const isPut = 'Item' in request
+  assertKnown(request, table, isPut ? PUT : 'UpdateExpression' in request ? UPDATE : DELETE)
+  const { pk, sk } = keyOf(isPut ? request.Item : request.Key, isPut)
+  if (isPut) assertItem(request.Item)
+  const { holds, updated } = readWrite(request)
+  const before = find(pk, sk)
+  const key = { pk, sk }
+  return {
+    key,
+    holds: () => holds(before),
+    refusal: () => (request.ReturnValuesOnConditionCheckFailure === 'ALL_OLD' ? before : undefined),
+    change: () => {
+      if (isPut) return { key, before, after: request.Item }
+      if (!('UpdateExpression' in request)) return { key, before, after: undefined }
+      const { item, changed } = updated(before, key)
+      return { key, before, after: item, changed }
+    },
+  }
+}
+
+function returned(request: Write, { after, changed }: ReturnType<Plan['change']>): Item | undefined {
+  const wanted = 'ReturnValues' in request ? request.ReturnValues : undefined
+  if (wanted === 'ALL_NEW') return after
+  if (wanted !== 'UPDATED_NEW' || !after) return undefined
+  return Object.fromEntries(Object.entries(after).filter(([name]) => changed?.has(name)))
+}
+
+function requestedOf(request: BatchGetRequest, table: string) {
+  assertKnown(request, table, ['RequestItems'])
+  const { [table]: requested, ...others } = request.RequestItems
+  if (!requested || Object.keys(others).length > 0) throw new UnknownPart('a batch of other tables')
+  assertKnown(requested, table, ['Keys', 'ConsistentRead'])
+  const { length } = requested.Keys
+  if (length === 0 || length > BATCH_KEYS_MAX || differentOf(requested.Keys) < length) {
+    throw new RefusedRequest(`a batch reads between 1 and ${BATCH_KEYS_MAX} different keys`)
+  }
+  return requested
+}
+
+function differentOf(keys: readonly Item[]): number {
+  return new Set(keys.map(({ pk, sk }) => JSON.stringify([pk, sk]))).size
+}
+
+function writeOf(item: TransactItem): Write {
+  const [write, ...others] = Object.values(item) as Write[]
+  if (!write || others.length > 0) throw new RefusedRequest('each entry of a transaction makes one operation')
+  return write
+}
+
+function assertTransaction(keys: readonly Key[]): void {
+  if (keys.length === 0 || keys.length > TRANSACT_ITEMS_MAX) {
+    throw new RefusedRequest(`a transaction has between 1 and ${TRANSACT_ITEMS_MAX} entries`)
+  }
+  if (differentOf(keys) < keys.length) {
+    throw new RefusedRequest('Transaction request cannot include multiple operations on one item')
+  }
+}
