@@ -8,4 +8,7 @@ const system = composeDiagnosticSystem()
 const version = requiredVariable('BATON_PACKAGE_VERSION')
 
 /** The HTTP API behind API Gateway. */
-export const handler = serveHttp(system, createApi(system, allRoutes, { version }))
+export const handler = serveHttp(
+  system,
+  createApi(system, allRoutes, { version, basePath: process.env.BATON_BASE_PATH }),
+)

@@ -14,4 +14,7 @@ const claimPace = {
  * The function that serves claims of HTTP workers. It is separate from the rest of the API, because claims wait for work
  * and idle workers send many of them.
  */
-export const handler = serveHttp(system, createApi(system, claimRoutes, { claimPace }))
+export const handler = serveHttp(
+  system,
+  createApi(system, claimRoutes, { claimPace, basePath: process.env.BATON_BASE_PATH }),
+)

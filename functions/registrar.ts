@@ -23,8 +23,8 @@ export async function handler(event: CloudFormationCustomResourceEvent, context:
   try {
     const { type, configuration, servedBy, version } = event.ResourceProperties as unknown as TypeProperties
     const parsed = JSON.parse(configuration) as TypeConfiguration
-    if (parsed.kind === 'flow') await registerFlow(event.RequestType, type, parsed)
-    else if (event.RequestType === 'Delete') await removeHandler(system, type)
+    if (event.RequestType === 'Delete') await removeHandler(system, type, parsed.kind)
+    else if (parsed.kind === 'flow') await registerFlowType(system, type, parsed)
     else await registerHandlerType(system, type, parsed, { servedBy, version })
     await answer(event, { Status: 'SUCCESS', PhysicalResourceId: `type-${type}` })
   } catch (error) {
@@ -34,15 +34,6 @@ export async function handler(event: CloudFormationCustomResourceEvent, context:
     const Status = event.RequestType === 'Delete' ? 'SUCCESS' : 'FAILED'
     await answer(event, { Status, PhysicalResourceId, Reason: String(error) })
   }
-}
-
-/** Registers a flow. A deleted flow stays registered, as every type does. It has no handler to remove. */
-async function registerFlow(
-  request: CloudFormationCustomResourceEvent['RequestType'],
-  type: string,
-  configuration: TypeConfiguration,
-): Promise<void> {
-  if (request !== 'Delete') await registerFlowType(system, type, configuration)
 }
 
 type Answer = { Status: 'SUCCESS' | 'FAILED'; PhysicalResourceId: string; Reason?: string }

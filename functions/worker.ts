@@ -1,3 +1,4 @@
+import { writeFile } from 'node:fs/promises'
 import { requiredVariable, versionOfEnvironment } from '../shared/aws/environment.ts'
 import { systemClock } from '../shared/aws/machine.ts'
 import type { TaskDefinition } from '../shared/define/define-task.ts'
@@ -6,6 +7,9 @@ import { createWorker } from '../shared/worker/create-worker.ts'
 import { endWithTheLog } from '../shared/worker/log-end.ts'
 import type { Worker } from '../shared/worker/run-worker.ts'
 import { flushMetrics, log, metrics } from './compose/compose.ts'
+
+/** A worker shows that its event loop runs by touching a file this often. The health check of its container reads the file's age. */
+const SIGN_OF_LIFE_MS = 10_000
 
 /** Metrics are log lines, as in functions. CloudWatch keeps them per minute, so more frequent lines would add nothing. */
 const METRICS_PERIOD_MS = 60_000
@@ -24,9 +28,19 @@ export function serveTasks(tasks: readonly TaskDefinition[]): void {
     metrics,
   })
   setInterval(flushMetrics, METRICS_PERIOD_MS)
+  showLife(process.env.BATON_LIFE_FILE)
   stopOnSignals(worker)
   outliveHandlers(worker)
   worker.start()
+}
+
+/** Touches the file, if the container has one. A file that cannot be written leaves the container unhealthy, which the log explains. */
+function showLife(file: string | undefined): void {
+  if (!file) return
+  const touch = () =>
+    writeFile(file, '').catch(error => log.error('the worker cannot show that it is alive', { file, error }))
+  void touch()
+  setInterval(touch, SIGN_OF_LIFE_MS)
 }
 
 function stopOnSignals(worker: Worker): void {

@@ -59,10 +59,7 @@ export const CONFIGURATION_CHARACTERS_MAX = 100_000
 export const HANDLER_TIMEOUT_S = 300
 /** A handler's function runs this much longer than its task's `timeoutMs`, so that it can record the outcome. */
 export const HANDLER_MARGIN_S = 15
-/**
- * The most types of one function. The role's policy names the queue of each twice, with at most 121 characters. A role's inline
- * policies have at most 10,240 characters, of which the table takes a quarter. Source: IAM quotas.
- */
+/** The most types of one function. With type names of 100 characters, its role needs six of the ten managed policies of a role. */
 export const GROUPED_TYPES_MAX = 30
 /** Lambda's smallest `/tmp`. Source: Lambda quotas. */
 export const STORAGE_MB_MIN = 512
@@ -97,8 +94,14 @@ export const MESSAGE_BYTES_MAX = 1_048_576
 export const DEAD_LETTER_RETENTION_DAYS = 14
 
 export const STREAM_BATCH_SIZE = 100
-/** Lambda retries a failing record this often. Bisection and partial answers spare the other records of its batch. */
-export const STREAM_RETRIES_MAX = 10
+/** Lambda tries a record again until its age ends that: an outage of the table or of SQS must lose no record. */
+export const STREAM_RETRIES_MAX = -1
+/**
+ * Concurrent batches of one shard. Lambda keeps the records of an item in order. A shard has at most 1,000 records a second, which
+ * keep one batch at a time busy for 70–80 % of it. Source: Lambda with DynamoDB, ParallelizationFactor (1–10).
+ */
+export const STREAM_PARALLELIZATION = 2
+export const STREAM_PARALLELIZATION_MAX = 10
 /**
  * Half of the 24 h for which a stream keeps records. Lambda thus gives up on a blocked shard before records are lost. Source:
  * DynamoDB Streams.
@@ -132,6 +135,12 @@ export const WORKER_CONCURRENCY_MAX = 1_000
 export const SERVICE_CONTAINERS_MIN = 1
 /** The default of `maxTasks`, the most containers of a service. */
 export const SERVICE_CONTAINERS_MAX = 10
+/** A container without a sign of life for this long is replaced. A worker touches its file every 10 s. */
+export const SIGN_OF_LIFE_AGE_S_MAX = 60
+/** How often the health check of a container runs. Source: ECS, HealthCheck (5–300 s). */
+export const HEALTH_CHECK_S = 30
+/** The longest time in which a starting container may fail its check. Source: ECS, HealthCheck. */
+export const HEALTH_CHECK_START_S = 300
 /** The most containers of one service. Source: ECS quotas, tasks per service. */
 export const SERVICE_CONTAINERS_QUOTA = 5_000
 /** The longest time between SIGTERM and SIGKILL. Source: ECS on Fargate, stopTimeout. */
@@ -158,7 +167,7 @@ export const STACK_PARAMETERS_MAX = 200
 export const STACK_OUTPUTS_MAX = 200
 /**
  * How many handlers stand in the system's own stack, by its level of alarms. A handler takes 8 resources, and 10 with `all`; the
- * system itself takes 62 with `none`, 69 with `essential` and 89 with `all`, and its nested stacks 20. So the system takes at most 349
+ * system itself takes 62 with `none`, 70 with `essential` and 90 with `all`, and its nested stacks 20. So the system takes at most 350
  * of 500 resources, and the app has the rest.
  */
 export const HANDLERS_IN_STACK_MAX = { none: 30, essential: 30, all: 24 } as const
@@ -187,6 +196,21 @@ export const WARM_READ_UNITS_MIN = 12_000
 /** Write units per second that a new on-demand table and each of its indexes serve. Source: DynamoDB, warm throughput. */
 export const WARM_WRITE_UNITS_MIN = 4_000
 
+/** The most write units per second of a table, by default. Source: DynamoDB quotas. */
+export const TABLE_WRITE_UNITS_MAX = 40_000
+/** Write units that a plain task takes in the table, and again in the index `view`. */
+export const TASK_WRITE_UNITS = 3
+/**
+ * The table is prepared for this many times the expected writes. DynamoDB places the keys of a type at random among its partitions of
+ * 1,000 write units a second, so some partitions get several of them.
+ */
+export const WARM_HEADROOM = 4
+/**
+ * Expected tasks a second for each shard of a type. A key of open tasks then takes a quarter of what a partition serves: 1,000 write
+ * units a second, at 2 units a task.
+ */
+export const TASKS_PER_SHARD = 125
+
 /** The smallest maximum concurrency of an SQS mapping. Source: Lambda event source mapping API reference. */
 export const MAPPING_CONCURRENCY_MIN = 2
 /** The largest maximum concurrency of an SQS mapping. Source: Lambda event source mapping API reference. */
@@ -194,8 +218,11 @@ export const MAPPING_CONCURRENCY_MAX = 1_000
 /** A run is aborted 3 s before its function ends. A function with a shorter timeout would leave its runs no time. */
 export const HANDLER_TIMEOUT_S_MIN = 10
 
-/**
- * The most types that one grant names. A type whose name has 20 characters takes some 500 of the 10,240 characters of a role's
- * inline policies.
- */
-export const GRANTED_TYPES_MAX = 15
+/** The most characters of all inline policies of a role, without white space. Source: IAM and STS quotas. */
+export const INLINE_CHARACTERS_MAX = 10_240
+/** The most characters of a managed policy, without white space. Source: IAM and STS quotas. */
+export const MANAGED_CHARACTERS_MAX = 6_144
+/** The most managed policies of a role by default; an account may raise it to 25. Source: IAM and STS quotas. */
+export const MANAGED_POLICIES_MAX = 10
+/** Larger grants of types to one role are managed policies. The rest of the inline policies is for logs, queues and the user. */
+export const GRANTS_INLINE_CHARACTERS_MAX = 4_000

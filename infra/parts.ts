@@ -1,4 +1,5 @@
 import type { SystemEvents } from './event-bus.ts'
+import type { RolePolicies } from './permissions/role-policies.ts'
 import type { TypeReach } from './permissions/type-reach.ts'
 import type { FarTimers } from './queues/far-timers.ts'
 import type { Messages } from './queues/queues.ts'
@@ -13,4 +14,5 @@ export type Parts = {
   readonly timers: FarTimers
   readonly events: SystemEvents
   readonly reach: TypeReach
+  readonly policies: RolePolicies
 }

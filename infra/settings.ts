@@ -23,8 +23,10 @@ export type Settings = {
   /** The log level of handlers and worker services that set none. */
   readonly handlerLogLevel: LogLevel
   readonly logRetention: RetentionDays
-  /** What happens to the table and the logs when the stack is deleted. */
+  /** What happens to the table when the stack is deleted. */
   readonly removalPolicy: RemovalPolicy
+  /** What happens to the logs then. A failed first deployment deletes those that it has created. */
+  readonly logRemovalPolicy: RemovalPolicy
   readonly alarmTopic?: ITopic
   readonly alarms: AlarmLevel
   readonly tracing: TracingMode
@@ -74,12 +76,15 @@ export type SettingsProps = {
 
 /** @throws BatonError `invalid` when the system name or another setting is not legal. */
 export function settingsOf(scope: Construct, props: SettingsProps): Settings {
+  const { removalPolicy = RemovalPolicy.RETAIN } = props
+  const isKept = removalPolicy === RemovalPolicy.RETAIN
   return {
     system: systemNameOf(scope, props.systemName),
     logLevel: levelOf(props.logLevel) ?? 'WARN',
     handlerLogLevel: levelOf(props.logLevel) ?? 'INFO',
     logRetention: props.logRetention ?? (LOG_RETENTION_DAYS as RetentionDays),
-    removalPolicy: props.removalPolicy ?? RemovalPolicy.RETAIN,
+    removalPolicy,
+    logRemovalPolicy: isKept ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : removalPolicy,
     ...(props.alarmTopic && { alarmTopic: props.alarmTopic }),
     alarms: oneOf('alarms', props.alarms ?? 'essential', ['all', 'essential', 'none']),
     tracing: oneOf('tracing', props.tracing ?? 'off', ['off', 'sampled']),

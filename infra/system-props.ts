@@ -1,9 +1,12 @@
+import { whole } from '../shared/core/rules/scalars.ts'
 import { refuseFields } from '../shared/core/rules/type-configuration.ts'
 import type { ApiAuth, ApiProps } from './api/api.ts'
 import type { ClaimsProps } from './api/claims.ts'
+import { FUNCTION_MEMORY_MB_MAX, FUNCTION_MEMORY_MB_MIN, STREAM_PARALLELIZATION_MAX } from './bounds.ts'
+import type { PlannerProps } from './functions/planner.ts'
 import type { SettingsProps } from './settings.ts'
 import type { TableLimits, WarmThroughput } from './task-table.ts'
-import { unknownProblems } from './types/refuse-props.ts'
+import { problemsOf, unknownProblems } from './types/refuse-props.ts'
 
 /**
  * The concurrency reserved for each function, which is also its maximum. A reservation takes its share of the account's limit at
@@ -27,8 +30,19 @@ export type TaskSystemProps = SettingsProps & {
   readonly reservedConcurrency?: ReservedConcurrency
   /** Limits of the table's throughput, against runaway cost. @default none */
   readonly tableLimits?: TableLimits
-  /** Throughput from the first second on. DynamoDB charges for it once. @default that of a new table */
+  /**
+   * Throughput from the first second on. DynamoDB charges for it once, and it cannot be lowered.
+   * @default for the sum of `expectedTasksPerSecond` of all handlers, else that of a new table
+   */
   readonly warmThroughput?: WarmThroughput
+  /**
+   * Whether DynamoDB names the keys that it throttles (CloudWatch Contributor Insights), for the table and its three indexes. These are
+   * eight rules of $0.50 a month.
+   * @default false
+   */
+  readonly contributorInsights?: boolean
+  /** The function that reads the table's stream. */
+  readonly planner?: PlannerProps
   /** Whether to deploy the shipped handler for all types of kind `webhook`. @default true */
   readonly webhook?: boolean
 }
@@ -44,6 +58,7 @@ const API: Options<ApiProps> = {
   throttle: { requestsPerSecond: true, burst: true },
   cors: { origins: true, headers: true },
   claims: CLAIMS,
+  basePath: true,
 }
 
 const RESERVED: Options<ReservedConcurrency> = {
@@ -59,6 +74,12 @@ const TABLE_LIMITS: Options<TableLimits> = { maxWriteUnitsPerSecond: true, maxRe
 
 const WARM: Options<WarmThroughput> = { writeUnitsPerSecond: true, readUnitsPerSecond: true }
 
+const PLANNER: Options<PlannerProps> = { parallelization: true, memorySize: true }
+const PLANNER_RULES = {
+  parallelization: whole(1, STREAM_PARALLELIZATION_MAX),
+  memorySize: whole(FUNCTION_MEMORY_MB_MIN, FUNCTION_MEMORY_MB_MAX, ' of megabytes'),
+}
+
 const SYSTEM: Options<TaskSystemProps> = {
   systemName: true,
   logLevel: true,
@@ -73,12 +94,17 @@ const SYSTEM: Options<TaskSystemProps> = {
   reservedConcurrency: RESERVED,
   tableLimits: TABLE_LIMITS,
   warmThroughput: WARM,
+  contributorInsights: true,
+  planner: PLANNER,
   webhook: true,
 }
 
 /** @throws BatonError `invalid`, naming the system and each option, for options of a task system that do not exist. */
 export function refuseSystemProps(path: string, props: TaskSystemProps): void {
-  refuseFields(`the task system ${path}`, problemsIn(props, SYSTEM, ''))
+  refuseFields(`the task system ${path}`, [
+    ...problemsIn(props, SYSTEM, ''),
+    ...problemsOf(props.planner ?? {}, PLANNER_RULES).map(one => ({ ...one, path: `planner.${one.path}` })),
+  ])
 }
 
 function problemsIn(props: object, options: Nested, within: string): ReturnType<typeof unknownProblems> {

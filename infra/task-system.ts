@@ -17,6 +17,7 @@ import { taskMetric } from './monitoring/monitoring.ts'
 import type { Parts } from './parts.ts'
 import { operatingRoutes, publishingRoutes, readingRoutes } from './permissions/api-access.ts'
 import { type Grantee, granteeUnder } from './permissions/permissions.ts'
+import { RolePolicies } from './permissions/role-policies.ts'
 import { grantTableToPublisher, grantTableToWorker } from './permissions/table-access.ts'
 import { type GrantProps, grantedTypes, TypeReach } from './permissions/type-reach.ts'
 import { Placement } from './placement/placement.ts'
@@ -56,14 +57,16 @@ export class TaskSystem extends Construct {
     const table = new TaskTable(this, 'Table', settings, {
       ...(props.tableLimits && { limits: props.tableLimits }),
       ...(props.warmThroughput && { warmThroughput: props.warmThroughput }),
+      contributorInsights: props.contributorInsights ?? false,
     })
     const messages = new Messages(this, 'Messages', settings)
     const timers = new FarTimers(this, 'FarTimers', messages)
     const events = new SystemEvents(this, 'Events', settings)
     this.eventBus = events.bus
-    this.parts = { settings, table, messages, timers, events, reach: new TypeReach() }
+    const policies = new RolePolicies(this, 'Policies')
+    this.parts = { settings, table, messages, timers, events, policies, reach: new TypeReach() }
     const reserved = props.reservedConcurrency ?? {}
-    new Planner(this, 'Planner', this.parts, reserved.planner)
+    new Planner(this, 'Planner', this.parts, props.planner ?? {}, reserved.planner)
     new Waker(this, 'Waker', this.parts, reserved.waker)
     new Jobs(this, 'Jobs', this.parts, reserved.jobs)
     new Sweeper(this, 'Sweeper', this.parts, reserved.sweeper)
@@ -197,7 +200,7 @@ export class TaskSystem extends Construct {
     const named = grantedTypes(types)
     const { grantee, environment } = granteeUnder(role)
     grantTableToWorker(grantee, this.parts, { types: named, others: [], isRegistered: true })
-    this.parts.messages.openQueuesTo(grantee, types)
+    this.parts.policies.add(grantee, () => this.parts.messages.servingOf(types))
     this.addressTo(grantee)
     return environment
   }

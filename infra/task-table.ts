@@ -1,4 +1,4 @@
-import { RemovalPolicy } from 'aws-cdk-lib'
+import { Lazy, RemovalPolicy } from 'aws-cdk-lib'
 import {
   AttributeType,
   Billing,
@@ -11,7 +11,13 @@ import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
 import { Construct } from 'constructs'
 import { INDEXES, PRIMARY_KEY, TTL_ATTRIBUTE } from '../shared/aws/dynamo/keys.ts'
 import { BatonError } from '../shared/core/errors.ts'
-import { WARM_READ_UNITS_MIN, WARM_WRITE_UNITS_MIN } from './bounds.ts'
+import {
+  TABLE_WRITE_UNITS_MAX,
+  TASK_WRITE_UNITS,
+  WARM_HEADROOM,
+  WARM_READ_UNITS_MIN,
+  WARM_WRITE_UNITS_MIN,
+} from './bounds.ts'
 import { watchThrottling } from './monitoring/alarms.ts'
 import { allow, type Grantee } from './permissions/permissions.ts'
 import type { Settings } from './settings.ts'
@@ -55,16 +61,22 @@ export type WarmThroughput = {
 export type TableProps = {
   readonly limits?: TableLimits
   readonly warmThroughput?: WarmThroughput
+  readonly contributorInsights?: boolean
 }
 
 /** The one table, built from the keys that the requests use. */
 export class TaskTable extends Construct {
   readonly table: TableV2
+  /** The expected tasks a second of all types that are added. */
+  private expected = 0
 
-  constructor(scope: Construct, id: string, settings: Settings, { limits = {}, warmThroughput }: TableProps) {
+  constructor(scope: Construct, id: string, settings: Settings, props: TableProps) {
     super(scope, id)
+    const { limits = {}, warmThroughput, contributorInsights = false } = props
     if (warmThroughput) refuseColdTable(warmThroughput)
-    const warm = warmThroughput && { warmThroughput }
+    // The app adds types later. CDK's type of the option knows no value that is resolved later.
+    const expected = Lazy.any({ produce: () => this.warmForExpected() }) as unknown as WarmThroughput
+    const warm = { warmThroughput: warmThroughput ?? expected }
     this.table = new TableV2(this, 'Table', {
       partitionKey: { name: PRIMARY_KEY.partition, type: AttributeType.STRING },
       sortKey: { name: PRIMARY_KEY.sort, type: AttributeType.STRING },
@@ -90,8 +102,9 @@ export class TaskTable extends Construct {
       timeToLiveAttribute: TTL_ATTRIBUTE,
       dynamoStream: StreamViewType.NEW_IMAGE,
       pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true },
-      // This mode reports throttled keys, and costs nothing for other keys.
-      contributorInsightsSpecification: { enabled: true, mode: ContributorInsightsMode.THROTTLED_KEYS },
+      ...(contributorInsights && {
+        contributorInsightsSpecification: { enabled: true, mode: ContributorInsightsMode.THROTTLED_KEYS },
+      }),
       removalPolicy: settings.removalPolicy,
       deletionProtection: settings.removalPolicy === RemovalPolicy.RETAIN,
     })
@@ -101,6 +114,18 @@ export class TaskTable extends Construct {
       this.table,
       Object.values(INDEXES).map(({ name }) => name),
     )
+  }
+
+  /** Prepares the table for this many more tasks a second. */
+  expect(tasksPerSecond = 0): void {
+    this.expected += tasksPerSecond
+  }
+
+  private warmForExpected(): WarmThroughput | undefined {
+    const units = this.expected * TASK_WRITE_UNITS * WARM_HEADROOM
+    if (units <= WARM_WRITE_UNITS_MIN) return undefined
+    const writeUnitsPerSecond = Math.min(units, TABLE_WRITE_UNITS_MAX)
+    return { writeUnitsPerSecond, readUnitsPerSecond: WARM_READ_UNITS_MIN }
   }
 
   get streamArn(): string {

@@ -2,7 +2,7 @@ import { type Access, refused } from './call.ts'
 import { membersIn, query, textsIn } from './query.ts'
 import { idsOf, type StackResource } from './resources.ts'
 
-/** An alarm that has gone off, and why in the words of CloudWatch. */
+/** An alarm that has gone off, or has no data though it needs some, and why in the words of CloudWatch. */
 export type RingingAlarm = { readonly name: string; readonly reason: string }
 
 /** The most names in one call. Source: CloudWatch, DescribeAlarms. */
@@ -27,12 +27,21 @@ export async function readRingingAlarms(
 
 async function ringingOf(names: readonly string[], access: Access): Promise<RingingAlarm[]> {
   const named = names.map((name, index) => [`AlarmNames.member.${index + 1}`, name] as const)
-  const parameters = { StateValue: 'ALARM', MaxRecords: String(NAMES_MAX), ...Object.fromEntries(named) }
+  const parameters = { MaxRecords: String(NAMES_MAX), ...Object.fromEntries(named) }
   const answer = await query({ service: 'monitoring', action: 'DescribeAlarms', parameters }, access)
   if (typeof answer !== 'string')
     throw refused('the alarms of the stack', 'cloudwatch:DescribeAlarms', answer, access)
-  return membersIn(answer, 'MetricAlarms').map(member => ({
-    name: textsIn(member, 'AlarmName')[0] ?? '',
-    reason: textsIn(member, 'StateReason')[0] ?? '',
-  }))
+  return membersIn(answer, 'MetricAlarms')
+    .filter(isRinging)
+    .map(member => ({
+      name: textsIn(member, 'AlarmName')[0] ?? '',
+      reason: textsIn(member, 'StateReason')[0] ?? '',
+    }))
+}
+
+/** Alarms that must have data, such as the one on the sweeper, treat missing data as missing. All others ignore it. */
+function isRinging(member: string): boolean {
+  const [state] = textsIn(member, 'StateValue')
+  const [missing] = textsIn(member, 'TreatMissingData')
+  return state === 'ALARM' || (state === 'INSUFFICIENT_DATA' && missing === 'missing')
 }

@@ -64,6 +64,5 @@ async function showType({ client, printer }: Context, name: string): Promise<num
     ...Object.entries(counts).map(([status, count]) => [status, String(count)] as const),
   ] as const
   for (const line of factLines(facts, style)) printer.line(line)
-  for (const warning of type.warnings ?? []) printer.warn(warning)
   return 0
 }

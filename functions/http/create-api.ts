@@ -36,6 +36,8 @@ type ApiSettings = {
   readonly claimPace?: ClaimPace
   /** The version of this package, which `GET /healthz` answers. @default 'unknown' */
   readonly version?: string
+  /** The base path of a custom domain, such as `/tasks`, under which API Gateway leaves the paths of its requests. @default none */
+  readonly basePath?: string | undefined
 }
 
 /**
@@ -49,7 +51,7 @@ type ApiSettings = {
 export function createApi(
   system: DiagnosticSystem,
   routes: readonly Route[],
-  { claimPace = DEFAULT_PACE, version = 'unknown' }: ApiSettings = {},
+  { claimPace = DEFAULT_PACE, version = 'unknown', basePath = '' }: ApiSettings = {},
 ): Hono<Environment> {
   const api: Api = {
     system,
@@ -69,7 +71,7 @@ export function createApi(
     context.res.headers.set('x-request-id', requestId)
   })
   app.all('*', async context => {
-    const target = targetOf(context)
+    const target = targetOf(context, basePath)
     const found = find(target.method, target.path)
     if (!found.ok) return respond(answerUnserved(target, found))
     if (target.isRead && context.req.raw.body) return respond(answerProblem(unexpectedBody(target.method)))
@@ -79,7 +81,7 @@ export function createApi(
     const requestId = context.get('requestId')
     const shown = problemOfError(error, requestId)
     const log = shown.status === 500 ? system.log.error : system.log.warn
-    log('a request failed', { error, requestId, path: targetOf(context).path })
+    log('a request failed', { error, requestId, path: targetOf(context, basePath).path })
     return respond(answerProblem(shown))
   })
   return app
@@ -97,11 +99,15 @@ type Target = {
  * Returns the method, path and query of a request. The event holds the path as API Gateway has decoded it. A URL parser would
  * change a `#`, `..`, `\` or `%41` in it. Without an event, the URL's path is decoded in the same way.
  */
-function targetOf({ env, req }: Context<Environment>): Target {
+function targetOf({ env, req }: Context<Environment>, basePath: string): Target {
   const event = env?.event
   const method = event?.requestContext?.http.method ?? req.method
   const isRead = method === 'GET' || method === 'HEAD'
-  if (event) return { method, isRead, path: event.rawPath, query: new URLSearchParams(event.rawQueryString) }
+  if (event) {
+    const { rawPath } = event
+    const path = rawPath.startsWith(`${basePath}/`) ? rawPath.slice(basePath.length) : rawPath
+    return { method, isRead, path, query: new URLSearchParams(event.rawQueryString) }
+  }
   const { pathname, searchParams } = new URL(req.url)
   return { method, isRead, path: decoded(pathname), query: searchParams }
 }

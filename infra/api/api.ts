@@ -24,8 +24,9 @@ import { createFunction, reserving } from '../functions/functions.ts'
 import { watchServerErrors } from '../monitoring/alarms.ts'
 import type { Parts } from '../parts.ts'
 import type { AllowedRoute } from '../permissions/api-access.ts'
-import { allow, type Grantee } from '../permissions/permissions.ts'
-import { Claims, type ClaimsProps } from './claims.ts'
+import type { Grantee } from '../permissions/permissions.ts'
+import type { RolePolicies } from '../permissions/role-policies.ts'
+import { basePathIn, Claims, type ClaimsProps } from './claims.ts'
 
 /** `iam`: requests are signed (SigV4) by principals that may invoke the API. `none`: every caller is accepted. */
 export type ApiAuth = 'iam' | 'none'
@@ -53,6 +54,8 @@ export type ApiProps = {
   readonly cors?: { readonly origins: readonly string[]; readonly headers?: readonly string[] }
   /** How HTTP workers wait for tasks. */
   readonly claims?: ClaimsProps
+  /** The base path of your custom domain for this API, such as `/tasks`. @default none */
+  readonly basePath?: string
 }
 
 export type TaskApiProps = ApiProps & {
@@ -66,16 +69,18 @@ export class TaskApi extends Construct {
   readonly claims: LambdaFunction
   readonly url: string
   private readonly http: HttpApi
+  private readonly policies: RolePolicies
 
   constructor(scope: Construct, id: string, parts: Parts, props: TaskApiProps) {
     super(scope, id)
     const { settings, table, messages } = parts
     const { reservedConcurrency } = props
+    this.policies = parts.policies
     this.function = createFunction(this, settings, {
       code: systemCode(this, 'api'),
       description: 'Baton: HTTP API',
       timeout: Duration.seconds(API_TIMEOUT_S),
-      environment: { BATON_PACKAGE_VERSION: packageVersion() },
+      environment: { BATON_PACKAGE_VERSION: packageVersion(), ...basePathIn(props) },
       ...reserving(reservedConcurrency.api),
     })
     table.openTo(this.function, {
@@ -89,7 +94,7 @@ export class TaskApi extends Construct {
       dispatchesTo: 'every-type',
       measures: ['types'],
     })
-    this.claims = new Claims(this, 'Claims', parts, props.claims ?? {}, reservedConcurrency.claims).function
+    this.claims = new Claims(this, 'Claims', parts, props, reservedConcurrency.claims).function
     this.http = this.createHttp(parts, props)
     this.http.addRoutes({
       path: '/v1/claims',
@@ -104,12 +109,10 @@ export class TaskApi extends Construct {
 
   /** Allows `grantee` to call these routes, and sets `BATON_URL` to the API's URL. */
   openTo(grantee: Grantee, routes: readonly AllowedRoute[]): void {
-    allow(grantee, {
-      actions: ['execute-api:Invoke'],
-      // The ARN names the stage: a pattern for any stage would also match a longer path that ends like the route.
-      resources: routes.map(({ method, path }) => this.http.arnForExecuteApi(method, path, STAGE)),
-      environment: { BATON_URL: this.url },
-    })
+    grantee.addEnvironment('BATON_URL', this.url)
+    // The ARN names the stage: a pattern for any stage would also match a longer path that ends like the route.
+    const resources = routes.map(({ method, path }) => this.http.arnForExecuteApi(method, path, STAGE))
+    this.policies.add(grantee, () => ({ actions: ['execute-api:Invoke'], resources }))
   }
 
   private createHttp({ settings }: Parts, { auth, cors }: TaskApiProps): HttpApi {
@@ -153,7 +156,7 @@ export class TaskApi extends Construct {
           destination: new LogGroupLogDestination(
             new LogGroup(this, 'AccessLog', {
               retention: accessLog === true ? settings.logRetention : accessLog.retention,
-              removalPolicy: settings.removalPolicy,
+              removalPolicy: settings.logRemovalPolicy,
             }),
           ),
           format: ACCESS_LOG_FORMAT,

@@ -35,7 +35,7 @@ export class Claims extends Construct {
     scope: Construct,
     id: string,
     { settings, table, messages }: Parts,
-    props: ClaimsProps,
+    props: { readonly claims?: ClaimsProps; readonly basePath?: string },
     reservedConcurrency?: number,
   ) {
     super(scope, id)
@@ -44,13 +44,23 @@ export class Claims extends Construct {
       description: 'Baton: hands tasks to HTTP workers, which may wait for them',
       timeout: Duration.seconds(API_TIMEOUT_S),
       memorySize: CLAIMS_MEMORY_MB,
-      environment: environmentFor(props, reservedConcurrency),
+      environment: { ...environmentFor(props.claims ?? {}, reservedConcurrency), ...basePathIn(props) },
       ...reserving(reservedConcurrency),
     })
     // The function claims tasks of every type. The planner publishes the events of these claims.
     table.openTo(this.function, PUBLISHER_ACCESS)
     messages.openTo(this.function, {})
   }
+}
+
+/** The variable by which the functions find their routes behind the base path of a custom domain. */
+export function basePathIn({ basePath }: { readonly basePath?: string }): Record<string, string> {
+  if (basePath === undefined) return {}
+  if (/^(\/[\w.~-]+)+$/.test(basePath)) return { BATON_BASE_PATH: basePath }
+  throw new BatonError(
+    'invalid',
+    `api.basePath is '${basePath}'; give a path such as '/tasks', without an end slash`,
+  )
 }
 
 function environmentFor(props: ClaimsProps, reserved: number | undefined): Record<string, string> {

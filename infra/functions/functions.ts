@@ -50,7 +50,7 @@ export function createFunction(scope: Construct, settings: Settings, spec: Funct
   const logLevel = spec.logLevel ?? settings.logLevel
   const logGroup = new LogGroup(scope, 'Logs', {
     retention: settings.logRetention,
-    removalPolicy: settings.removalPolicy,
+    removalPolicy: settings.logRemovalPolicy,
   })
   // CDK's own role would have a managed policy that may write to every log group of the account.
   const role = new Role(scope, 'Role', { assumedBy: new ServicePrincipal('lambda.amazonaws.com') })

@@ -97,7 +97,7 @@ export function watchIteratorAge(scope: Construct, settings: Settings, fn: Lambd
   })
 }
 
-/** Adds an alarm on a sweeper that is not invoked. Missing data counts as an alarm. */
+/** Adds an alarm on a sweeper that is not invoked. A function that is not invoked reports nothing. */
 export function watchInvocations(scope: Construct, settings: Settings, fn: LambdaFunction): void {
   addAlarm(scope, 'NotInvokedAlarm', settings, {
     metric: fn.metricInvocations({ period: PERIOD }),
@@ -107,7 +107,7 @@ export function watchInvocations(scope: Construct, settings: Settings, fn: Lambd
   })
 }
 
-/** Adds an alarm on too few containers. Missing data counts as an alarm, because a service without containers reports nothing. */
+/** Adds an alarm on too few containers. A service without containers reports nothing. */
 export function watchWorkers(
   scope: Construct,
   settings: Settings,
@@ -136,13 +136,26 @@ export function watchServerErrors(scope: Construct, settings: Settings, api: Htt
   })
 }
 
-/** Adds one alarm for the table and one for each index, because a hot index throttles the table's writes. */
+/**
+ * Adds an essential alarm on throttled updates. Claims and ends of runs are updates, and a hot index throttles them, too. One metric
+ * counts them whatever throttles them. With all alarms there is also one for the table and one for each index, which say where.
+ */
 export function watchThrottling(
   scope: Construct,
   settings: Settings,
   table: TableV2,
   indexes: readonly string[],
 ): void {
+  addAlarm(scope, 'UpdateThrottleAlarm', settings, {
+    metric: table.metric('ThrottledRequests', {
+      dimensionsMap: { TableName: table.tableName, Operation: 'UpdateItem' },
+      statistic: 'Sum',
+      period: PERIOD,
+    }),
+    isEssential: true,
+    description:
+      'Updates of tasks are throttled: a type has more tasks than its shards or the table serve; see docs/scale.md',
+  })
   for (const index of [undefined, ...indexes]) {
     addAlarm(scope, `${index ?? 'table'}-throttle-alarm`, settings, {
       metric: throttledEvents(table, index),
@@ -216,7 +229,10 @@ type Condition = {
   readonly description: string
   /** Alarm above this value. @default 0 */
   readonly above?: number
-  /** Alarm below this value, and when there is no value at all. */
+  /**
+   * Alarm below this value. Without a value the state becomes INSUFFICIENT_DATA, which is notified, too. A new alarm begins in that
+   * state, and CloudWatch notifies changes only. As an alarm on missing data it would go off at each first deployment.
+   */
   readonly below?: number
   /** Whether the level `essential` includes the alarm. @default false */
   readonly isEssential?: boolean
@@ -239,7 +255,9 @@ function addAlarm(
       below === undefined
         ? ComparisonOperator.GREATER_THAN_THRESHOLD
         : ComparisonOperator.LESS_THAN_THRESHOLD,
-    treatMissingData: below === undefined ? TreatMissingData.NOT_BREACHING : TreatMissingData.BREACHING,
+    treatMissingData: below === undefined ? TreatMissingData.NOT_BREACHING : TreatMissingData.MISSING,
   })
-  if (alarmTopic) alarm.addAlarmAction(new SnsAction(alarmTopic))
+  if (!alarmTopic) return
+  alarm.addAlarmAction(new SnsAction(alarmTopic))
+  if (below !== undefined) alarm.addInsufficientDataAction(new SnsAction(alarmTopic))
 }

@@ -29,6 +29,7 @@ export function taskPartitions(types: readonly string[]): string[] {
 export function countPartitions(types: readonly string[]): string[] {
   return [
     ...limitNames(types).flatMap(limit => [permitsPartition(limit), slotsPartition(limit)]),
+    ...types.filter(type => type !== ANY_TYPE).map(type => permitsPartition(type, 1).replace(/1$/, '*')),
     ...linesOf(types).flatMap(line => [turnsPartition(line), frontPartition(line)]),
   ]
 }

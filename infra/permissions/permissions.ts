@@ -1,18 +1,20 @@
 /**
  * The permissions of code in the account. A grant adds the actions and the environment variables for them in one call (`allow`).
  * `table-access.ts` limits code of users to the partitions of its types (`partitions.ts`). `type-reach.ts` adds the flows
- * whose steps these types serve. `api-access.ts` lists the routes that a principal may call.
+ * whose steps these types serve. `role-policies.ts` keeps the policies within IAM's quotas. `api-access.ts` lists the routes that a principal may call.
  */
 
 import { Effect, type IRole, PolicyStatement } from 'aws-cdk-lib/aws-iam'
 
 /** Code that is granted permissions: a Lambda function, or a container with the role of its ECS task. */
 export type Grantee = {
+  /** The role, to which managed policies are attached when a grant exceeds the inline policies of a role. */
+  readonly role?: IRole | undefined
   addToRolePolicy(statement: PolicyStatement): void
   addEnvironment(name: string, value: string): unknown
 }
 
-export type Conditions = Readonly<Record<string, Readonly<Record<string, string | readonly string[]>>>>
+type Conditions = Readonly<Record<string, Readonly<Record<string, string | readonly string[]>>>>
 
 export type Permission = {
   /** Whether the statement denies what other statements allow. */
@@ -21,24 +23,29 @@ export type Permission = {
   /** ARNs. With an empty list nothing is allowed, but the variables are still set. */
   readonly resources: readonly string[]
   readonly conditions?: Conditions
+  /** Patterns of the partition keys that a request may name. @default any */
+  readonly keys?: readonly string[]
   /** Environment variables from which the code knows these resources. */
   readonly environment?: Readonly<Record<string, string>>
 }
 
 /** Adds the statement and the variables in one call, so that neither is given without the other. */
 export function allow(grantee: Grantee, permission: Permission): void {
-  const { actions, resources, conditions, isDenied, environment = {} } = permission
-  if (actions.length > 0 && resources.length > 0) {
-    grantee.addToRolePolicy(
-      new PolicyStatement({
-        effect: isDenied ? Effect.DENY : Effect.ALLOW,
-        actions: [...actions],
-        resources: [...resources],
-        ...(conditions && { conditions: { ...conditions } }),
-      }),
-    )
-  }
+  const { actions, resources, environment = {} } = permission
+  if (actions.length > 0 && resources.length > 0) grantee.addToRolePolicy(statementOf(permission))
   for (const [name, value] of Object.entries(environment)) grantee.addEnvironment(name, value)
+}
+
+export function statementOf({ actions, resources, conditions, keys, isDenied }: Permission): PolicyStatement {
+  return new PolicyStatement({
+    effect: isDenied ? Effect.DENY : Effect.ALLOW,
+    actions: [...actions],
+    resources: [...resources],
+    conditions: {
+      ...conditions,
+      ...(keys && { 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': [...new Set(keys)].sort() } }),
+    },
+  })
 }
 
 /** A grantee that runs under a role of the user. It collects the environment, which the user passes to the process. */
@@ -48,6 +55,7 @@ export function granteeUnder(role: IRole): {
 } {
   const environment: Record<string, string> = {}
   const grantee: Grantee = {
+    role,
     addToRolePolicy: statement => role.addToPrincipalPolicy(statement),
     addEnvironment: (name, value) => {
       environment[name] = value

@@ -1,4 +1,3 @@
-import { Lazy } from 'aws-cdk-lib'
 import {
   FAIR_ATTRIBUTE,
   PRIMARY_KEY,
@@ -20,7 +19,8 @@ import {
   turnPartitions,
   viewsOf,
 } from './partitions.ts'
-import { allow, type Conditions, type Grantee } from './permissions.ts'
+import { allow, type Grantee } from './permissions.ts'
+import type { RolePolicies } from './role-policies.ts'
 import type { GrantedTypes, TypeReach } from './type-reach.ts'
 
 /**
@@ -35,6 +35,7 @@ type IndexName = 'place' | 'view' | 'owner'
 type Reachable = {
   readonly table: { readonly table: { readonly tableArn: string }; indexArn(index: IndexName): string }
   readonly reach: TypeReach
+  readonly policies: RolePolicies
 }
 
 export type Serving = {
@@ -53,7 +54,8 @@ export function grantTableToWorker(grantee: Grantee, parts: Reachable, serving: 
     isAny ? parts.reach.withFlows('any') : [...parts.reach.withFlows(types), ...others]
   const placeTypes = () => parts.reach.withSteps(taskTypes())
   const ownPlaceTypes = () => parts.reach.withSteps(parts.reach.withFlows(isAny ? 'any' : types))
-  onPartitions(grantee, parts, ['GetItem', 'BatchGetItem', 'PutItem', 'UpdateItem'], () => [
+  onPartitions(grantee, parts, ['BatchGetItem'], () => taskPartitions(taskTypes()))
+  onPartitions(grantee, parts, ['GetItem', 'PutItem', 'UpdateItem'], () => [
     ...taskPartitions(taskTypes()),
     ...countPartitions(placeTypes()),
   ])
@@ -72,7 +74,8 @@ export function grantTableToWorker(grantee: Grantee, parts: Reachable, serving: 
 export function grantTableToPublisher(grantee: Grantee, parts: Reachable, types: GrantedTypes): void {
   const taskTypes = () => (types === 'any' ? parts.reach.withFlows('any') : types)
   const placeTypes = () => parts.reach.withSteps(taskTypes())
-  onPartitions(grantee, parts, ['GetItem', 'BatchGetItem', 'Query', 'PutItem', 'UpdateItem'], () => [
+  onPartitions(grantee, parts, ['BatchGetItem'], () => taskPartitions(taskTypes()))
+  onPartitions(grantee, parts, ['GetItem', 'Query', 'PutItem', 'UpdateItem'], () => [
     ...taskPartitions(taskTypes()),
     ...turnPartitions(placeTypes()),
   ])
@@ -127,32 +130,26 @@ function denyCanvasWrites(grantee: Grantee, parts: Reachable): void {
 
 function onPartitions(
   grantee: Grantee,
-  { table: { table } }: Reachable,
+  { table: { table }, policies }: Reachable,
   actions: readonly string[],
   partitions: () => readonly string[],
 ): void {
-  allow(grantee, {
+  policies.add(grantee, () => ({
     actions: actions.map(action => `dynamodb:${action}`),
     resources: [table.tableArn],
-    conditions: among(partitions),
-  })
+    keys: partitions(),
+  }))
 }
 
 function onIndexes(
   grantee: Grantee,
-  { table }: Reachable,
+  { table, policies }: Reachable,
   indexes: readonly IndexName[],
   partitions: () => readonly string[],
 ): void {
-  allow(grantee, {
+  policies.add(grantee, () => ({
     actions: ['dynamodb:Query'],
     resources: indexes.map(name => table.indexArn(name)),
-    conditions: among(partitions),
-  })
-}
-
-/** The condition on partition keys of the table, or of the queried index. */
-function among(partitions: () => readonly string[]): Conditions {
-  const keys = Lazy.list({ produce: () => [...new Set(partitions())].sort() })
-  return { 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': keys } }
+    keys: partitions(),
+  }))
 }

@@ -1,7 +1,6 @@
 import { BatonError } from '../../shared/core/errors.ts'
 import { typeNameRule } from '../../shared/core/rules/type-configuration.ts'
 import type { StepConfiguration } from '../../shared/core/types/task-type.ts'
-import { GRANTED_TYPES_MAX } from '../bounds.ts'
 import { ANY_TYPE } from './partitions.ts'
 
 /** A flow of the system: its type, and the types that do and undo its steps. */
@@ -47,17 +46,12 @@ export function grantedTypes(types: readonly string[] | undefined): GrantedTypes
   return types === undefined ? 'any' : typesWithin('types', types)
 }
 
-/**
- * @throws BatonError `invalid` for an illegal type name, since `*` in a policy would match every type, and for more types than
- * fit into a policy.
- */
+/** @throws BatonError `invalid` for an illegal type name, since `*` in a policy would match every type. */
 export function typesWithin(option: string, types: readonly string[]): readonly string[] {
   const wrong = types.find(type => typeNameRule.problems(type, '').length > 0)
   if (wrong !== undefined)
     throw new BatonError('invalid', `'${option}' names '${wrong}', which is not a valid type name`)
-  if (types.length <= GRANTED_TYPES_MAX) return types
-  const excess = `'${option}' names ${types.length} types, and ${GRANTED_TYPES_MAX} fit a policy`
-  throw new BatonError('invalid', `${excess}; divide them among several roles`)
+  return types
 }
 
 function distinct(types: readonly string[]): string[] {

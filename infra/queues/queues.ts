@@ -9,7 +9,7 @@ import type { IQueue } from 'aws-cdk-lib/aws-sqs'
 import { Construct } from 'constructs'
 import { queueNameOf } from '../../shared/core/types/queue-name.ts'
 import { JOBS_TIMEOUT_S, WAKER_TIMEOUT_S } from '../bounds.ts'
-import { allow, type Grantee } from '../permissions/permissions.ts'
+import { allow, type Grantee, type Permission } from '../permissions/permissions.ts'
 import type { Settings } from '../settings.ts'
 import { DeadLetterQueue } from './dead-letter-queue.ts'
 import { SourceQueue, visibilityFor } from './source-queue.ts'
@@ -68,14 +68,12 @@ export class Messages extends Construct {
     })
   }
 
-  /** Allows a worker to receive from the queues of these types, and to send back the tasks that it cannot run now. */
-  openQueuesTo(grantee: Grantee, types: readonly string[]): void {
-    allow(grantee, {
-      actions: ['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:SendMessage'],
-      resources: types.map(type =>
-        Stack.of(this).formatArn({ service: 'sqs', resource: queueNameOf(this.system, type) }),
-      ),
-    })
+  /** What a worker may do with the queues of its types: receive, and send back the tasks that it cannot run now. */
+  servingOf(types: readonly string[]): Permission {
+    const arns = types.map(type =>
+      Stack.of(this).formatArn({ service: 'sqs', resource: queueNameOf(this.system, type) }),
+    )
+    return { actions: ['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:SendMessage'], resources: arns }
   }
 
   private arnsOf(dispatchesTo: MessageUse['dispatchesTo']): string[] {

@@ -1,8 +1,11 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { DEFAULT_SHARDS } from '../../shared/core/bounds.ts'
+import { defined } from '../../shared/core/defined.ts'
 import { BatonError } from '../../shared/core/errors.ts'
 import { refuseConfiguration } from '../../shared/core/rules/type-configuration.ts'
 import type { TypeConfiguration } from '../../shared/core/types/task-type.ts'
+import { TASKS_PER_SHARD } from '../bounds.ts'
 import { loadExports } from '../bundling/load-exports.ts'
 import type { BundlingProps } from '../bundling/options.ts'
 
@@ -70,9 +73,14 @@ export function readFlows(entry: string, bundling?: BundlingProps): FoundDefinit
   return [...allOf('baton-flow', exportsOf(entry, bundling))].map(([name, flow]) => found(entry, name, flow))
 }
 
-/** Returns the spec with the construct's `events` in place of the definition's, if the construct sets `events`. */
-export function withEvents<Spec extends TaskSpec>(spec: Spec, events: boolean | undefined): Spec {
-  return events === undefined ? spec : { ...spec, config: { ...spec.config, events } }
+export type TypeProps = { readonly events?: boolean; readonly expectedTasksPerSecond?: number }
+
+/** Returns the spec with the construct's `events`, and with the shards for its tasks a second if the definition has fewer. */
+export function withProps<Spec extends TaskSpec>(spec: Spec, props: TypeProps): Spec {
+  const { events, expectedTasksPerSecond: expected } = props
+  const shards =
+    expected && Math.max(spec.config.shards ?? DEFAULT_SHARDS, Math.ceil(expected / TASKS_PER_SHARD))
+  return { ...spec, config: { ...spec.config, ...defined({ events, shards }) } }
 }
 
 function readOne(

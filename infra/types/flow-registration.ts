@@ -1,9 +1,10 @@
 import { Construct } from 'constructs'
+import { defined } from '../../shared/core/defined.ts'
 import { BatonError } from '../../shared/core/errors.ts'
 import { CONFIGURATION_CHARACTERS_MAX } from '../bounds.ts'
 import type { BundlingProps } from '../bundling/options.ts'
 import type { Parts } from '../parts.ts'
-import { readFlow, withEvents } from './definition.ts'
+import { readFlow, withProps } from './definition.ts'
 import { refuseUnknown } from './refuse-props.ts'
 import type { TypeRegistrar } from './types.ts'
 
@@ -28,7 +29,10 @@ export class FlowRegistration extends Construct {
   constructor(scope: Construct, id: string, { reach }: Parts, registrar: TypeRegistrar, props: FlowProps) {
     super(scope, id)
     refuseUnknown(props.entry, props, ['entry', 'flow', 'events', 'bundling'])
-    const definition = withEvents(readFlow(props.entry, props.flow, props.bundling), props.events)
+    const definition = withProps(
+      readFlow(props.entry, props.flow, props.bundling),
+      defined({ events: props.events }),
+    )
     refuseLarge(definition.type, JSON.stringify(definition.config).length)
     this.type = definition.type
     reach.add(this.type, definition.config.steps)

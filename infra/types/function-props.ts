@@ -17,6 +17,12 @@ export type FunctionProps = FunctionPlacement &
      */
     readonly timeout?: Duration
     readonly reservedConcurrency?: number
+    /**
+     * The tasks a second that each of its types has at its peak. It sets the type's `shards`, and with those of all handlers the warm
+     * throughput of the table. A number may grow; a smaller one changes nothing that is deployed.
+     * @default 4 shards, which serve some 500 tasks a second
+     */
+    readonly expectedTasksPerSecond?: number
     /** The least level of log lines. At `INFO` there is one line per run. @default the system's `logLevel`, else 'INFO' */
     readonly logLevel?: LogLevel
     /** Dotted numbers. Tasks with a higher `minWorkerVersion` wait until such a version is deployed. @default none */

@@ -5,7 +5,7 @@ import { Construct } from 'constructs'
 import { queueNameOf } from '../../shared/core/types/queue-name.ts'
 import type { SystemFunction } from '../bundling/system-code.ts'
 import type { Parts } from '../parts.ts'
-import { type FoundDefinition, readDefinition, refuseHttp, type TaskSpec, withEvents } from './definition.ts'
+import { type FoundDefinition, readDefinition, refuseHttp, type TaskSpec, withProps } from './definition.ts'
 import type { FunctionProps } from './function-props.ts'
 import { HANDLER_NAMES, refuseFunctionProps, refuseTimeouts, refuseUnloadable } from './refuse-props.ts'
 import type { TypeRegistrar } from './types.ts'
@@ -39,7 +39,7 @@ export class HandlerFunction extends Construct {
     super(scope, id)
     const { shipped, ...props } = given
     refuseUnloadable(props.entry, props, HANDLER_NAMES)
-    const definition = withEvents(definitionOf(given), props.events)
+    const definition = withProps(definitionOf(given), props)
     refuseHttp(definition)
     refuseFunctionProps(`${props.entry}, task '${definition.type}'`, props)
     refuseTimeouts(props.entry, definition, props.timeout)

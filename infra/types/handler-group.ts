@@ -6,7 +6,7 @@ import { Construct } from 'constructs'
 import { BatonError } from '../../shared/core/errors.ts'
 import { GROUPED_TYPES_MAX } from '../bounds.ts'
 import type { Parts } from '../parts.ts'
-import { type FoundDefinition, readDefinitions, refuseHttp, withEvents } from './definition.ts'
+import { type FoundDefinition, readDefinitions, refuseHttp, withProps } from './definition.ts'
 import { filesLike } from './files-like.ts'
 import type { FunctionProps } from './function-props.ts'
 import { GROUP_NAMES, refuseFunctionProps, refuseTimeouts, refuseUnloadable } from './refuse-props.ts'
@@ -95,12 +95,13 @@ export class GroupedType extends Construct {
   }
 }
 
-function definitionsIn(entry: string, { entries, events, bundling, timeout }: HandlersProps): Served {
+function definitionsIn(entry: string, props: HandlersProps): Served {
+  const { entries, bundling, timeout } = props
   const definitions = filesLike([entries].flat()).flatMap(file =>
     readDefinitions(file, bundling).map(definition => {
       refuseHttp(definition)
       refuseTimeouts(file, definition, timeout)
-      return withEvents(definition, events)
+      return withProps(definition, props)
     }),
   )
   refuseTwice(entry, definitions)

@@ -1,5 +1,6 @@
 import { type Duration, Token } from 'aws-cdk-lib'
 import type { Architecture } from 'aws-cdk-lib/aws-lambda'
+import { SHARDS_MAX } from '../../shared/core/bounds.ts'
 import { BatonError, type FieldProblem } from '../../shared/core/errors.ts'
 import { unknownFieldMessages } from '../../shared/core/rules/compound.ts'
 import { versionRule } from '../../shared/core/rules/options.ts'
@@ -17,6 +18,7 @@ import {
   MAPPING_CONCURRENCY_MIN,
   QUEUE_BATCH_SIZE,
   SERVICE_CONTAINERS_QUOTA,
+  TASKS_PER_SHARD,
   WORKER_CONCURRENCY_MAX,
 } from '../bounds.ts'
 import type { FoundDefinition } from './definition.ts'
@@ -25,12 +27,16 @@ import { architectureProblems, bundlingRule, placementProblems, textsRule } from
 
 type Rules = Readonly<Record<string, Rule>>
 
+/** The most that 64 shards of a type serve. */
+const tasksRule = whole(1, SHARDS_MAX * TASKS_PER_SHARD, ' of tasks a second')
+
 /** The options of a function. Those without a rule here are checked where they are used, or by CDK. */
 const FUNCTION_RULES: Readonly<Record<keyof FunctionProps, Rule | undefined>> = {
   memorySize: whole(FUNCTION_MEMORY_MB_MIN, FUNCTION_MEMORY_MB_MAX, ' of megabytes'),
   batchSize: whole(1, QUEUE_BATCH_SIZE),
   maxConcurrency: whole(MAPPING_CONCURRENCY_MIN, MAPPING_CONCURRENCY_MAX),
   reservedConcurrency: whole(MAPPING_CONCURRENCY_MIN, Number.MAX_SAFE_INTEGER),
+  expectedTasksPerSecond: tasksRule,
   version: versionRule,
   events: flag(),
   bundling: bundlingRule,
@@ -57,6 +63,8 @@ const SERVICE_RULES: Rules = {
   minTasks: whole(1, SERVICE_CONTAINERS_QUOTA),
   maxTasks: whole(1, SERVICE_CONTAINERS_QUOTA),
   backlogPerTask: whole(1, Number.MAX_SAFE_INTEGER),
+  expectedTasksPerSecond: tasksRule,
+  healthCheck: flag(),
   version: versionRule,
   events: flag(),
   bundling: bundlingRule,
@@ -168,7 +176,8 @@ function sizeProblems({ cpu, memory }: { readonly cpu: number; readonly memory: 
   return [{ path: 'memory', message }]
 }
 
-function problemsOf(props: object, rules: Readonly<Record<string, Rule | undefined>>): FieldProblem[] {
+/** The problems of options that have a rule. */
+export function problemsOf(props: object, rules: Readonly<Record<string, Rule | undefined>>): FieldProblem[] {
   return Object.entries(rules).flatMap(([name, rule]) => {
     const value: unknown = (props as Record<string, unknown>)[name]
     return !rule || value === undefined || Token.isUnresolved(value) ? [] : rule.problems(value, name)

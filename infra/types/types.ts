@@ -5,10 +5,9 @@
  */
 
 import { relative } from 'node:path'
-import { Annotations, CustomResource, Duration } from 'aws-cdk-lib'
+import { CustomResource, Duration } from 'aws-cdk-lib'
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
 import { Construct, DependencyGroup } from 'constructs'
-import { scaleWarnings } from '../../shared/core/limits/scale-warnings.ts'
 import type { TypeKind } from '../../shared/core/states.ts'
 import type { TaskType, TypeConfiguration } from '../../shared/core/types/task-type.ts'
 import { REGISTRAR_TIMEOUT_S, REGISTRATION_WAIT_S } from '../bounds.ts'
@@ -58,9 +57,6 @@ export class TypeRegistrar extends Construct {
     { servedBy, version }: Server,
   ): CustomResource {
     this.kinds.set(type, config.kind)
-    for (const warning of scaleWarnings(config)) {
-      Annotations.of(scope).addWarningV2(`baton:${type}:scale`, `${type}: ${warning}`)
-    }
     return new CustomResource(scope, id, {
       resourceType: 'Custom::BatonType',
       serviceToken: this.function.functionArn,

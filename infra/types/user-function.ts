@@ -68,7 +68,7 @@ export function createUserFunction(
 /** Creates the queue of one type, feeds the function from it, and registers the type. */
 export function feedFrom(
   scope: Construct,
-  { settings, messages }: Parts,
+  { settings, messages, table }: Parts,
   registrar: TypeRegistrar,
   { definition, served: { fn, timeout }, props, share = 1 }: Feed,
 ): SourceQueue {
@@ -77,6 +77,7 @@ export function feedFrom(
     visibilityTimeout: visibilityFor(timeout),
   })
   messages.openTo(fn, { dispatchesTo: source.queue })
+  table.expect(props.expectedTasksPerSecond)
   const mapping = source.feed(fn, {
     maxConcurrency: maxConcurrencyOf(props, share),
     ...(props.batchSize !== undefined && { batchSize: props.batchSize }),

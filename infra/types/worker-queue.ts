@@ -7,7 +7,7 @@ import { queueNameOf } from '../../shared/core/types/queue-name.ts'
 import type { BundlingProps } from '../bundling/options.ts'
 import type { Parts } from '../parts.ts'
 import { SourceQueue } from '../queues/source-queue.ts'
-import { readDefinition, refuseHttp, withEvents } from './definition.ts'
+import { readDefinition, refuseHttp, withProps } from './definition.ts'
 import { refuseUnknown } from './refuse-props.ts'
 import type { TypeRegistrar } from './types.ts'
 
@@ -18,6 +18,8 @@ export type WorkerQueueProps = {
   readonly task?: string
   /** Whether events of its tasks are published on the system's event bus. @default as the definition says, else false */
   readonly events?: boolean
+  /** The tasks a second that the type has at its peak, as for a handler. @default 4 shards, which serve some 500 tasks a second */
+  readonly expectedTasksPerSecond?: number
   /** How the file is bundled to load it. @default as a handler without options */
   readonly bundling?: BundlingProps
 }
@@ -34,9 +36,10 @@ export class WorkerQueue extends Construct {
 
   constructor(scope: Construct, id: string, parts: Parts, registrar: TypeRegistrar, props: WorkerQueueProps) {
     super(scope, id)
-    refuseUnknown(props.entry, props, ['entry', 'task', 'events', 'bundling'])
-    const definition = withEvents(readDefinition(props.entry, props.task, props.bundling), props.events)
+    refuseUnknown(props.entry, props, ['entry', 'task', 'events', 'bundling', 'expectedTasksPerSecond'])
+    const definition = withProps(readDefinition(props.entry, props.task, props.bundling), props)
     refuseHttp(definition)
+    parts.table.expect(props.expectedTasksPerSecond)
     this.type = definition.type
     const source = new SourceQueue(this, 'Tasks', parts.messages.deadLetters, {
       queueName: queueNameOf(parts.settings.system, this.type),

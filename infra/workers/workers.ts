@@ -12,6 +12,7 @@ import {
   CpuArchitecture,
   FargateService,
   FargateTaskDefinition,
+  type HealthCheck,
   type ICluster,
   LinuxParameters,
   LogDrivers,
@@ -25,8 +26,11 @@ import { Construct } from 'constructs'
 import { defined } from '../../shared/core/defined.ts'
 import { BatonError } from '../../shared/core/errors.ts'
 import {
+  HEALTH_CHECK_S,
+  HEALTH_CHECK_START_S,
   SERVICE_CONTAINERS_MAX,
   SERVICE_CONTAINERS_MIN,
+  SIGN_OF_LIFE_AGE_S_MAX,
   STOP_TIMEOUT_S_MAX,
   WORKER_CONCURRENCY,
   WORKER_CPU_UNITS,
@@ -83,8 +87,12 @@ export type WorkerServiceProps = Placement & {
   readonly minTasks?: number
   /** The most containers. @default 10 */
   readonly maxTasks?: number
+  /** The tasks a second that each of its types has at its peak, as for a handler. @default 4 shards, which serve some 500 tasks a second */
+  readonly expectedTasksPerSecond?: number
   /** Above this many waiting tasks per container, the service starts another container. @default `concurrency` */
   readonly backlogPerTask?: number
+  /** Whether ECS replaces a container whose worker hangs. The image needs `sh`, `stat` and `date` for it. @default true */
+  readonly healthCheck?: boolean
   /** The runs of a stopping container have this many seconds to finish, 0–110. Then they are released. @default 110 */
   readonly drainSeconds?: number
   /** The least level of log lines. At `INFO` there is one line per run. @default the system's `logLevel`, else 'INFO' */
@@ -133,7 +141,10 @@ export class WorkerService extends Construct {
     const types = new Construct(this, 'Types')
     this.queues = definitions.map(
       ({ exportName }) =>
-        new WorkerQueue(types, exportName, parts, registrar, { entry, task: exportName, ...shared }),
+        new WorkerQueue(types, exportName, parts, registrar, {
+          ...{ entry, task: exportName, ...shared },
+          ...defined({ expectedTasksPerSecond: props.expectedTasksPerSecond }),
+        }),
     )
     const flows = new Construct(this, 'Flows')
     this.flows = readFlows(entry, props.bundling).map(
@@ -161,12 +172,13 @@ export class WorkerService extends Construct {
     })
     const logGroup = new LogGroup(this, 'Logs', {
       retention: parts.settings.logRetention,
-      removalPolicy: parts.settings.removalPolicy,
+      removalPolicy: parts.settings.logRemovalPolicy,
     })
     const container = definition.addContainer('worker', {
       image,
       logging: LogDrivers.awsLogs({ logGroup, streamPrefix: 'worker' }),
       stopTimeout: Duration.seconds(props.drainSeconds + WORKER_STOP_MARGIN_S),
+      ...(props.healthCheck && { healthCheck: HEALTH_CHECK }),
       // As the first process of a container, Node would not reap the orphans of a handler's child processes.
       linuxParameters: new LinuxParameters(this, 'Linux', { initProcessEnabled: true }),
       environment: {
@@ -174,6 +186,7 @@ export class WorkerService extends Construct {
         AWS_REGION: Stack.of(this).region,
         BATON_CONCURRENCY: String(props.concurrency),
         BATON_DRAIN_MS: String(props.drainSeconds * 1_000),
+        ...(props.healthCheck && { BATON_LIFE_FILE: LIFE_FILE }),
         ...(props.version !== undefined && { [WORKER_VERSION]: props.version }),
         ...props.environment,
       },
@@ -209,6 +222,17 @@ export class WorkerService extends Construct {
   }
 }
 
+const LIFE_FILE = '/tmp/baton-alive'
+
+/**
+ * A worker whose event loop hangs touches its file no more. ECS then starts another container and stops this one.
+ */
+const HEALTH_CHECK: HealthCheck = {
+  command: ['CMD-SHELL', `[ $(($(date +%s) - $(stat -c %Y ${LIFE_FILE}))) -lt ${SIGN_OF_LIFE_AGE_S_MAX} ]`],
+  interval: Duration.seconds(HEALTH_CHECK_S),
+  startPeriod: Duration.seconds(HEALTH_CHECK_START_S),
+}
+
 const PROCESSORS = { arm64: CpuArchitecture.ARM64, x64: CpuArchitecture.X86_64 } as const
 
 function workerCode(
@@ -237,6 +261,7 @@ function withDefaults(given: WorkerServiceProps) {
     maxTasks: given.maxTasks ?? Math.max(minTasks, SERVICE_CONTAINERS_MAX),
     backlogPerTask: given.backlogPerTask ?? concurrency,
     drainSeconds,
+    healthCheck: given.healthCheck ?? true,
   }
 }
 
@@ -259,6 +284,7 @@ function openSystemTo(grantee: Grantee, parts: Parts, queues: readonly Queue[], 
 
 function granteeOf(definition: FargateTaskDefinition, container: ContainerDefinition): Grantee {
   return {
+    role: definition.taskRole,
     addToRolePolicy: (statement: PolicyStatement) => definition.addToTaskRolePolicy(statement),
     addEnvironment: (name, value) => container.addEnvironment(name, value),
   }

@@ -23,6 +23,8 @@ export const prices = {
   logGigabyte: 0.5,
   /** Per month and metric that an alarm of standard resolution watches: https://aws.amazon.com/cloudwatch/pricing/ */
   alarmMetric: 0.1,
+  /** Per month and rule of Contributor Insights: https://aws.amazon.com/cloudwatch/pricing/ */
+  contributorRule: 0.5,
 } as const
 
 export type Cost = {

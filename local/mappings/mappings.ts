@@ -36,6 +36,7 @@ type MappingProperties = {
   readonly FunctionResponseTypes?: readonly string[]
   readonly FilterCriteria?: unknown
   readonly StartingPosition?: string
+  readonly ParallelizationFactor?: number
   readonly MaximumRetryAttempts?: number
   readonly MaximumRecordAgeInSeconds?: number
   readonly BisectBatchOnFunctionError?: boolean
@@ -189,6 +190,7 @@ function readStream(
     streamArn,
     tableName: stack.describe(tableId).physicalId,
     start: properties.StartingPosition === 'LATEST' ? ('LATEST' as const) : ('TRIM_HORIZON' as const),
+    parallelization: properties.ParallelizationFactor ?? 1,
     retries: properties.MaximumRetryAttempts ?? -1,
     maxAgeS: properties.MaximumRecordAgeInSeconds ?? -1,
     bisects: properties.BisectBatchOnFunctionError ?? false,

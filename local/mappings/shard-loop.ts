@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Pattern, passesFilters } from './event-pattern.ts'
 import type { Checkpoints, ShardReader } from './shard-reader.ts'
@@ -18,6 +19,8 @@ export type ShardLoop = {
   readonly bell: WakeSignal
   readonly batches: BatchSetting
   readonly batchSize: number
+  /** How many batches of a shard are under way at a time. */
+  readonly parallelization: number
   readonly windowMs: number
   readonly filters: readonly Pattern[]
   readonly checkpoints: Checkpoints
@@ -41,23 +44,39 @@ export async function runShard(loop: ShardLoop) {
   }
 }
 
-/** Delivers all batches of one read. Returns whether the shard has ended. */
+/**
+ * Delivers all batches of one read. Returns whether the shard has ended. As Lambda does with a parallelization factor, it keeps the order
+ * of the records of one item, and delivers records of other items at the same time.
+ */
 async function step(loop: ShardLoop): Promise<boolean> {
-  const { reader, batches, batchSize } = loop
+  const { reader, parallelization } = loop
   const { records, closed } = await readWindow(loop)
   if (records.length === 0 && !closed) await loop.bell.wait(IDLE_POLL_MS, WAITS_AFTER_WRITE_MS)
-  const wanted = records.filter(record => passesFilters(loop.filters, record))
-  for (let at = 0; at < wanted.length; at += batchSize) {
-    const isDelivered = await deliverStreamBatch(wanted.slice(at, at + batchSize), reader.shardId, batches)
-    // The next mapping of the shard delivers a batch again that the stop interrupted.
-    if (!isDelivered) return closed
-  }
+  const lanes = Array.from({ length: parallelization }, (): StreamRecord[] => [])
+  for (const record of records)
+    if (passesFilters(loop.filters, record)) lanes[laneOf(record, parallelization)]?.push(record)
+  const delivered = await Promise.all(lanes.map(lane => deliver(lane, loop)))
+  // The next mapping of the shard delivers a batch again that the stop interrupted.
+  if (delivered.includes(false)) return closed
   const last = records.at(-1)
   if (last) loop.checkpoints.set(reader.shardId, last.dynamodb.SequenceNumber)
   return closed
 }
 
-async function readWindow({ reader, batchSize, windowMs, batches }: ShardLoop) {
+function laneOf(record: StreamRecord, lanes: number): number {
+  return createHash('sha256').update(JSON.stringify(record.dynamodb.Keys)).digest().readUInt32BE() % lanes
+}
+
+async function deliver(records: readonly StreamRecord[], { reader, batches, batchSize }: ShardLoop) {
+  for (let at = 0; at < records.length; at += batchSize) {
+    const batch = records.slice(at, at + batchSize)
+    if (!(await deliverStreamBatch(batch, reader.shardId, batches))) return false
+  }
+  return true
+}
+
+async function readWindow({ reader, batchSize: size, parallelization, windowMs, batches }: ShardLoop) {
+  const batchSize = size * parallelization
   const first = await reader.read(Math.min(READ_RECORDS_MAX, batchSize))
   const records: StreamRecord[] = [...first.records]
   const deadline = Date.now() + windowMs

@@ -15,6 +15,7 @@ export type StreamMappingSpec = RetryRules & {
   readonly streamArn: string
   readonly tableName: string
   readonly batchSize: number
+  readonly parallelization: number
   readonly windowMs: number
   readonly start: 'TRIM_HORIZON' | 'LATEST'
   readonly filters: readonly Pattern[]

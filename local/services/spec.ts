@@ -41,7 +41,8 @@ export function serviceSpecOf(
   return {
     logicalId,
     imageDir: assembly.imageDirOf(container.Image),
-    environment: { ...Object.fromEntries(own), ...shared, AWS_ACCESS_KEY_ID: logicalId },
+    // No health check runs here, and all services of this machine share its `/tmp`.
+    environment: { ...Object.fromEntries(own), ...shared, AWS_ACCESS_KEY_ID: logicalId, BATON_LIFE_FILE: '' },
     stopTimeoutMs: (container.StopTimeout ?? STOP_TIMEOUT_S) * 1_000,
   }
 }

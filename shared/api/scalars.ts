@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { KEY_CHARACTERS_MAX } from '../core/bounds.ts'
 import type { Json } from '../core/json.ts'
-import { unknownFieldMessages } from '../core/rules/compound.ts'
+import { tagsRule, unknownFieldMessages } from '../core/rules/compound.ts'
 import { versionRule, workerIdRule } from '../core/rules/options.ts'
 import type { Rule } from '../core/rules/rules.ts'
 import * as rules from '../core/rules/scalars.ts'
@@ -78,9 +78,7 @@ export const time = fromRule(rules.time)
 
 export const version = fromRule(versionRule)
 
-export const tags = z
-  .record(name(128), name(256))
-  .refine(value => Object.keys(value).length <= 50, 'must have at most 50 members')
+export const tags = fromRule(tagsRule)
 
 /** A time, as answers show it. */
 export const shownTime = z.string().meta({ format: 'date-time' })

@@ -118,8 +118,6 @@ export const typeAnswer = z
     revision,
     /** The last ten changes that callers made over the HTTP API, oldest first. */
     operations: optional(operations),
-    /** Settings that are slow or expensive at scale; left out when there are none. */
-    warnings: optional(z.array(z.string())),
   })
   .meta({ id: 'Type' })
 

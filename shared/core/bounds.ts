@@ -108,11 +108,8 @@ export const CLAIM_TASKS_MAX = 100
 export const RATE_STARTS_MAX = 100_000
 export const RATE_PERIOD_MS_MIN = 1_000
 export const RATE_PERIOD_MS_MAX = 31 * DAY_MS
-/**
- * Runs that a concurrency limit may allow. The holders of its permits are one item, and DynamoDB refuses items above 400 KB. Each
- * holder takes some 30 bytes beside its task's id, which has up to 1,061: a type of 100, a key of 240 characters of 4 bytes.
- */
-export const PERMITS_MAX = 350
+/** Runs that a concurrency limit may allow. A look at the limit and a claim that finds no permit read a shard for each 8 of them. */
+export const PERMITS_MAX = 1_000
 /** Bytes of the handed-on lists in one answer to a claim. The answer shows each list twice: in `previous` and in `input`. */
 export const CLAIMED_LISTS_BYTES_MAX = 400 * KB
 /**

@@ -1,3 +1,4 @@
+import { hash32 } from './hash.ts'
 import type { JobLook, PurgeJob } from './types/type-job.ts'
 
 /**
@@ -8,6 +9,7 @@ import type { JobLook, PurgeJob } from './types/type-job.ts'
 /** The names of the sweeper's cursors. The sweeper keeps one for each partition that it reads. */
 export const sweepRecord = {
   open: (type: string, shard: number) => `sweep#open#${type}#${shard}`,
+  later: (type: string, shard: number) => `sweep#later#${type}#${shard}`,
   undoing: (type: string, shard: number) => `sweep#undoing#${type}#${shard}`,
   running: (type: string, shard: number) => `sweep#running#${type}#${shard}`,
   canvases: (shard: number) => `sweep#canvas#${shard}`,
@@ -29,9 +31,11 @@ export function purgeRecord({
   return `purge#${[type, askedAt, before, [...statuses].sort().join('+'), bucket, shard].join('#')}`
 }
 
-/** The name of the record that keeps the answer to a claim with a `requestId`. */
-export function claimRecord(workerId: string, requestId: string): string {
-  return `claims#${JSON.stringify([workerId, requestId])}`
+/** The name of the record that keeps the answer to a claim of some types with a `requestId`. A key has no room for 20 types. */
+export function claimRecord(workerId: string, requestId: string, types: readonly string[]): string {
+  const names = [...new Set(types)].sort().join()
+  const digest = ['a', 'b'].map(salt => hash32(`${salt}${names}`).toString(36)).join('')
+  return `claims#${JSON.stringify([workerId, requestId, digest])}`
 }
 
 /** The name of the record that says where the next page of a worker's markers of a type begins. */

@@ -6,7 +6,7 @@
 import type { LetterQueue, LetterSubject, ReplayQueue } from '../core/dead-letters/dead-letters.ts'
 import type { BatonEvent } from '../core/events/event-types.ts'
 import type { Json } from '../core/json.ts'
-import type { LimitLook } from '../core/limits/held-permits.ts'
+import type { FreedPermit, LimitLook } from '../core/limits/held-permits.ts'
 import type { Task } from '../core/task/task.ts'
 import type { JobLook } from '../core/types/type-job.ts'
 import type { IndexEntry } from './stores.ts'
@@ -25,6 +25,8 @@ export type Dispatch = {
    * long chain of messages that no write to the table interrupts.
    */
   readonly hops?: number
+  /** The permit whose release admitted the task. Its receiver looks for a free permit there first. */
+  readonly freed?: FreedPermit
 }
 
 /** Encodes a task for a message, and decodes it. The form has a version, so code of another version never misreads it. */
@@ -168,6 +170,8 @@ export type Delivery = {
   readonly passedOn: number
   /** How often functions have sent it on. Workers need not know. */
   readonly hops?: number
+  /** The permit whose release admitted the task. */
+  readonly freed?: FreedPermit
   /** Removes it from the queue. */
   done(): Promise<void>
   /** Puts it back. Any worker may receive it after `delaySeconds` (a whole number from 0 to 900). */

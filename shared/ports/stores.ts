@@ -135,23 +135,20 @@ export type LimitStore = {
   /** Books `count` more slots ahead of the log. Returns the sum; undefined when the log has another version. */
   countSlots(limit: string, version: number, count: number, expiresAt: number): Promise<number | undefined>
   /**
-   * Records a permit holder if fewer than `max` hold one. Undefined when recorded, also by an earlier call; otherwise the present
-   * holders.
+   * Records a permit holder in its shard (`shardOf`) if fewer than `max` hold a permit of that shard. Undefined when recorded, also
+   * by an earlier call; otherwise the present holders of the shard.
    */
   acquire(limit: string, holder: Holder, max: number): Promise<HeldPermits | undefined>
-  /**
-   * Removes a permit holder and returns the holders that are left. With `since`, it removes only a holder that was recorded at
-   * that time. Without `since`, the table's stream reports the freed permit to the planner, if a note says that tasks wait.
-   */
-  release(limit: string, holder: string, since?: number): Promise<HeldPermits>
+  /** Removes a permit holder and returns the holders that are left in its shard. */
+  release(limit: string, holder: string, releasing?: Releasing): Promise<HeldPermits>
   /** Records `now` as the time of a holder. False when the holder is not recorded any more. */
   renew(limit: string, holder: string, now: number): Promise<boolean>
-  /** Reads the permit holders of a limit. Strongly consistent. */
-  permits(limit: string): Promise<HeldPermits>
+  /** Reads the permit holders in these shards of a limit, and the note of shard 0. Each shard is read strongly consistent. */
+  permits(limit: string, shards: readonly number[]): Promise<HeldPermits>
   /**
    * Notes that a task waits for a permit. Undefined when noted; the table's stream then reports the note to the planner.
-   * Otherwise the stored holders and note, which show why not: fewer than `max` hold a permit, or the stored note is later than
-   * `staleAt`.
+   * Otherwise the stored holders and note of shard 0, which show why not: fewer than `max` hold a permit of that shard, or the
+   * stored note is later than `staleAt`.
    */
   noteWaiting(
     limit: string,
@@ -165,6 +162,13 @@ export type LimitStore = {
   /** Removes the note that tasks wait, if its time is still `since`. */
   clearWaiting(limit: string, since: number): Promise<void>
 }
+
+/**
+ * How a permit is released. With `since`, only a holder that was recorded at that time is removed. Without `since`, the table's
+ * stream reports the freed permit to the planner, if tasks wait: shard 0 has the note about them, and for the other shards the
+ * caller gives the note that it has read, as `waitNotedAt`.
+ */
+export type Releasing = { readonly since?: number; readonly waitNotedAt?: number | undefined }
 
 /** The last turn reserved for a tenant in a line, and the front at which it joined the line. */
 export type TenantTurns = { readonly last: number; readonly joined: number }

@@ -1,7 +1,6 @@
 import type { ApiType, PausedType } from '../api/types.ts'
 import { editsOf } from '../core/change/edits.ts'
 import { defined } from '../core/defined.ts'
-import { scaleWarnings } from '../core/limits/scale-warnings.ts'
 import { orderingOf, shardsOf, type TaskType, type WebhookSettings } from '../core/types/task-type.ts'
 import { withoutUser } from '../core/types/webhook-url.ts'
 import { iso, isoOf } from './iso.ts'
@@ -10,7 +9,6 @@ import { presentOperations } from './tasks.ts'
 /** A task type as the API shows it, with the system's defaults filled in. */
 export function presentType(type: TaskType): ApiType {
   const { kind, defaults, limits, webhook, steps, onCancel, inputSchema } = type.configuration
-  const warnings = scaleWarnings(type.configuration)
   return {
     ...defined({
       type: type.type,
@@ -31,7 +29,6 @@ export function presentType(type: TaskType): ApiType {
       revision: editsOf(type),
     }),
     ...presentOperations(type),
-    ...(warnings.length > 0 && { warnings }),
   }
 }
 

@@ -14,9 +14,9 @@ import {
 } from '../core/bounds.ts'
 import type { FieldProblem } from '../core/errors.ts'
 import { type Json, jsonProblem } from '../core/json.ts'
-import { anything, listOf, objectOf, orNull } from '../core/rules/compound.ts'
+import { anything, listOf, objectOf, orNull, tagsRule } from '../core/rules/compound.ts'
 import { optionRules, patchedOptionRules, priorityRule } from '../core/rules/options.ts'
-import { inside, type Rule, wrong } from '../core/rules/rules.ts'
+import type { Rule } from '../core/rules/rules.ts'
 import {
   duration,
   flag,
@@ -37,35 +37,16 @@ import { STATUSES } from '../core/states.ts'
  * schemas (`shared/api/publish.ts`), which are made of the same rules.
  */
 
-const TAG_NAME_CHARACTERS_MAX = 128
-const TAG_CHARACTERS_MAX = 256
-const TAGS_MAX = 50
 const CANVAS_SENDS_AT_ONCE_MAX = 100
 /** A canvas's id is its key behind `canvas:`. */
 const CANVAS_PREFIX_CHARACTERS = 20
 const PAGE_TASKS_MAX = 100
 const CURSOR_CHARACTERS_MAX = 2_048
-const TAGS = `an object with at most ${TAGS_MAX} texts`
-
-const tags: Rule<Readonly<Record<string, string>>> = {
-  expected: TAGS,
-  schema: { type: 'object', maxProperties: TAGS_MAX },
-  problems: (value, path) => {
-    if (typeof value !== 'object' || value === null || Array.isArray(value))
-      return [{ path, message: wrong(TAGS, value) }]
-    const entries = Object.entries(value)
-    if (entries.length > TAGS_MAX) return [{ path, message: `must have at most ${TAGS_MAX} members` }]
-    return entries.flatMap(([tag, one]) => [
-      ...name(TAG_NAME_CHARACTERS_MAX).problems(tag, inside(path, tag)),
-      ...name(TAG_CHARACTERS_MAX).problems(one, inside(path, tag)),
-    ])
-  },
-}
 
 const memberFields = {
   input: anything<Json>('Any JSON'),
   userId: name(KEY_CHARACTERS_MAX),
-  tags,
+  tags: tagsRule,
   dueAt: time,
   delayMs: duration(),
   priority: priorityRule,
@@ -110,7 +91,7 @@ const patchRule = objectOf(
     delayMs: duration(),
     input: anything<Json>('Any JSON'),
     stage: name(TYPE_CHARACTERS_MAX),
-    tags: orNull(tags),
+    tags: orNull(tagsRule),
     ifRevision: revisionRule,
     ...patchedOptionRules,
   },

@@ -38,7 +38,6 @@ const CONCEPTS: Readonly<Record<string, string>> = {
   'bench/takeover.ts': 'a row of the benchmark, a file each',
   'cli/dev/synthesis/local-place.ts': 'where a stack runs here, whatever its own account and region',
   'functions/console-lines.ts': 'what a handler prints, with its task',
-  'cli/aws/alarms.ts': 'what is read of a stack, a file each',
   'cli/aws/bootstrap.ts': 'what is read of a stack, a file each',
   'cli/doctor/check-queues.ts': 'a check of the doctor, a file each',
   'cli/doctor/check-task.ts': 'a check of the doctor, a file each',

@@ -190,6 +190,13 @@ describe('baton doctor of a deployed system', () => {
       /operations\.md/,
     ],
     [
+      'an alarm without the data that it needs',
+      () => void aws.alarms.push('Shop-LateNoDataNeeded', 'Shop-LateNoData'),
+      'alarms',
+      /^the alarm Shop-LateNoDataNeeded has gone off/,
+      /operations\.md/,
+    ],
+    [
       'an alarm of a nested stack',
       () => void aws.alarms.push('Shop-Nested-Errors9Z'),
       'alarms',

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { createApi } from '../../functions/http/create-api.ts'
 import { claimRoutes } from '../../functions/http/routes/claims.ts'
+import type { TaskSystemProps } from '../../infra/index.ts'
 import { prices } from '../../local/gateway/prices.ts'
 import { sweep } from '../../shared/runtime/sweep/sweep.ts'
 import { createSweepMemory } from '../../shared/runtime/sweep/sweep-round.ts'
@@ -28,6 +29,8 @@ async function aMeteredSystem(): Promise<MemorySystem> {
 const gbSeconds = (ms: number, memoryMb: number) => (ms / 1_000) * (memoryMb / 1_024) * prices.lambdaGbSecond
 const unitsCost = ({ reads, writes }: { reads: number; writes: number }) =>
   reads * prices.readUnit + writes * prices.writeUnit
+
+type Replica = { readonly ContributorInsightsSpecification?: { readonly Enabled: boolean } }
 
 /** The number of metrics that alarms watch: an alarm on an expression costs as much as its metrics. */
 function watchedMetrics(alarms: readonly Resource[]): number {
@@ -78,6 +81,19 @@ test('an idle default stack costs at most $2 a month', async () => {
   expect(mappings).toHaveLength(3)
   expect(ofType('AWS::Lambda::Function').every(({ Properties }) => !Properties.TracingConfig)).toBe(true)
   expect(total).toBeLessThanOrEqual(2)
+})
+
+test('Contributor Insights are off, since their eight rules would cost $4 a month', () => {
+  const rulesOf = (props: TaskSystemProps) => {
+    const { Properties } = readTemplate(aSystem(props).stack).ofType('AWS::DynamoDB::GlobalTable')[0]!
+    const [{ ContributorInsightsSpecification: own, GlobalSecondaryIndexes = [] }] = Properties.Replicas
+    const all = [own, ...GlobalSecondaryIndexes.map((one: Replica) => one.ContributorInsightsSpecification)]
+    // Each watched table or index with a sort key has a rule for its partition keys and one for its items.
+    return 2 * all.filter(one => one?.Enabled).length
+  }
+
+  expect(rulesOf({}) * prices.contributorRule).toBe(0)
+  expect(rulesOf({ contributorInsights: true }) * prices.contributorRule).toBe(4)
 })
 
 test('an idle waiting HTTP worker costs at most $4 a month', async () => {

@@ -58,7 +58,11 @@ export function readTemplate(stack: Stack) {
 
 /** A file that exports this many tasks, and their types, which begin with `prefix`. The tasks double a number. */
 export function manyTasks(count: number, prefix = 'task') {
-  const types = Array.from({ length: count }, (_, nth) => `${prefix}${nth + 1}`)
+  return tasksOf(Array.from({ length: count }, (_, nth) => `${prefix}${nth + 1}`))
+}
+
+/** A file that exports a task of each of these types. */
+export function tasksOf(types: readonly string[]) {
   const entry = join(mkdtempSync(join(tmpdir(), 'tasks-')), 'tasks.ts')
   const task = (type: string) =>
     `export const ${type.replaceAll('-', '_')} = defineTask('${type}', { run: ({ number }) => ({ doubled: 2 * number }) })`

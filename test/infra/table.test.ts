@@ -2,7 +2,7 @@ import { RemovalPolicy } from 'aws-cdk-lib'
 import { Match } from 'aws-cdk-lib/assertions'
 import { expect, test } from 'vitest'
 import { passesFilters } from '../../local/mappings/event-pattern.ts'
-import { synthesise, targetOf } from './synthesised.ts'
+import { aSystem, readTemplate, synthesise, targetOf } from './synthesised.ts'
 
 const { template, ofType } = synthesise()
 const [table] = ofType('AWS::DynamoDB::GlobalTable')
@@ -39,6 +39,10 @@ test('The table outlives its stack, unless the stack is for development', () => 
   )
 
   expect(table!.DeletionPolicy).toBe('Retain')
+  for (const { DeletionPolicy } of ofType('AWS::Logs::LogGroup')) {
+    // A failed first deployment deletes the log groups that it has created.
+    expect(DeletionPolicy).toBe('RetainExceptOnCreate')
+  }
   expect(temporary!.DeletionPolicy).toBe('Delete')
   expect(temporary!.Properties.Replicas[0].DeletionProtectionEnabled).toBe(false)
 })
@@ -60,23 +64,78 @@ test('A warm table has warm indexes, because each task writes them, too', () => 
   for (const index of warm!.Properties.GlobalSecondaryIndexes) expect(index.WarmThroughput).toEqual(expected)
 })
 
+test('The expected tasks of all handlers warm the table, and set the shards of their types', () => {
+  const { stack, tasks } = aSystem()
+  tasks.addHandler('Resize', { entry: 'test/infra/fixtures/resize.ts', expectedTasksPerSecond: 1_000 })
+  tasks.addHandlers('Two', { entries: 'test/infra/fixtures/two-tasks.ts', expectedTasksPerSecond: 100 })
+
+  const { ofType } = readTemplate(stack)
+  const [warm] = ofType('AWS::DynamoDB::GlobalTable')
+  const shards = ofType('Custom::BatonType').map(({ Properties }) => {
+    const configuration = JSON.parse(Properties.configuration)
+    return [Properties.type, configuration.shards]
+  })
+
+  // 1,200 tasks of 3 units, four times over.
+  const expected = { WriteUnitsPerSecond: 14_400, ReadUnitsPerSecond: 12_000 }
+  expect(warm!.Properties.WarmThroughput).toEqual(expected)
+  for (const index of warm!.Properties.GlobalSecondaryIndexes) expect(index.WarmThroughput).toEqual(expected)
+  expect(Object.fromEntries(shards)).toMatchObject({
+    resize: 8,
+    first: 4,
+    'images.second': 4,
+    webhook: undefined,
+  })
+})
+
+test('Few expected tasks leave the table as it is', () => {
+  const { stack, tasks } = aSystem()
+  tasks.addHandler('Resize', { entry: 'test/infra/fixtures/resize.ts', expectedTasksPerSecond: 300 })
+
+  const [cold] = readTemplate(stack).ofType('AWS::DynamoDB::GlobalTable')
+
+  expect(cold?.Properties.WarmThroughput).toBeUndefined()
+})
+
+test.each([0, 1.5, 8_001])(
+  'Expected tasks of %s a second are refused, since 64 shards serve 8,000',
+  number => {
+    const { tasks } = aSystem()
+
+    expect(() =>
+      tasks.addHandler('Resize', { entry: 'test/infra/fixtures/resize.ts', expectedTasksPerSecond: number }),
+    ).toThrow('expectedTasksPerSecond must be a whole number of tasks a second')
+  },
+)
+
+test('The planner takes its parallelization and memory from the app, within the bounds of Lambda', () => {
+  const { ofType } = synthesise({ planner: { parallelization: 4, memorySize: 1_024 } })
+  const [mapping] = ofType('AWS::Lambda::EventSourceMapping').filter(({ id }) =>
+    id.startsWith('TasksPlanner'),
+  )
+  const [fn] = ofType('AWS::Lambda::Function').filter(({ id }) => id.startsWith('TasksPlanner'))
+
+  expect(mapping?.Properties.ParallelizationFactor).toBe(4)
+  expect(fn?.Properties.MemorySize).toBe(1_024)
+  expect(() => synthesise({ planner: { parallelization: 11 } })).toThrow('planner.parallelization must be')
+})
+
 test('A warm throughput below that of a new table is refused', () => {
   const warmThroughput = { writeUnitsPerSecond: 3_999, readUnitsPerSecond: 12_000 }
 
   expect(() => synthesise({ warmThroughput })).toThrow('give whole numbers of at least 12000 and 4000')
 })
 
-test('The planner reads the stream from its start, and a bad record cannot block it for long', () => {
+test('The planner reads the stream from its start, two batches of a shard at a time, and no outage of 12 hours loses a record', () => {
   expect(planner.Properties).toMatchObject({
     StartingPosition: 'TRIM_HORIZON',
     BatchSize: 100,
+    ParallelizationFactor: 2,
+    MaximumRetryAttempts: -1,
+    MaximumRecordAgeInSeconds: 12 * 3_600,
     BisectBatchOnFunctionError: true,
     FunctionResponseTypes: ['ReportBatchItemFailures'],
   })
-  expect(planner.Properties.MaximumRetryAttempts).toBeGreaterThan(0)
-  expect(planner.Properties.MaximumRetryAttempts).toBeLessThan(100)
-  expect(planner.Properties.MaximumRecordAgeInSeconds).toBeGreaterThan(0)
-  expect(planner.Properties.MaximumRecordAgeInSeconds).toBeLessThan(86_400)
   expect(targetOf(planner.Properties.DestinationConfig.OnFailure.Destination)).toMatch(
     /^TasksMessagesDeadLetters/,
   )

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { CfnWaitConditionHandle, Duration, NestedStack, Stack } from 'aws-cdk-lib'
-import { Annotations, Match, Template } from 'aws-cdk-lib/assertions'
+import { Template } from 'aws-cdk-lib/assertions'
 import { Code, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda'
 import { Queue } from 'aws-cdk-lib/aws-sqs'
 import { describe, expect, test } from 'vitest'
@@ -330,17 +330,5 @@ test('Concurrency can be reserved for the functions of the system', () => {
   expect(reserved).toEqual([
     ['Pla', 20],
     ['Api', 50],
-  ])
-})
-
-test('A definition with a limit that is slow and expensive at scale gives a warning at synth', () => {
-  const { stack, tasks } = aSystem()
-  tasks.addHandler('Resize', { entry: RESIZE })
-  tasks.addHandler('Crowded', { entry: 'test/infra/fixtures/crowded.ts' })
-
-  const warnings = Annotations.fromStack(stack).findWarning('*', Match.stringLikeRegexp('starts per second'))
-
-  expect(warnings.map(({ entry }) => entry.data)).toEqual([
-    expect.stringContaining('crowded: limits.concurrency.max 350 costs 44 write units a run'),
   ])
 })

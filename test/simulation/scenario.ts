@@ -29,6 +29,8 @@ export type Scenario = {
    * for ever.
    */
   readonly afterwardsMs: number
+  /** Once it is calm, every task must reach its end within this time. @default 45 minutes */
+  readonly settlingMs?: number
   /** The trial that this scenario belongs to. Most scenarios belong to none. */
   readonly trial?: TrialName
   readonly outages?: readonly Outage[]
@@ -52,6 +54,19 @@ export type TrialName =
   | 'nightly'
   | 'faults'
   | 'reports'
+  | 'rates'
+  | 'overdue'
+  | 'moved-types'
+  | 'purged-canvases'
+  | 'idle-days'
+  | 'front'
+  | 'coalesced'
+  | 'owed-callbacks'
+  | 'late-ticks'
+  | 'quick-restarts'
+  | 'permits'
+  | 'sagas'
+  | 'edits'
 
 /**
  * The services that can each have an outage. `functions` means all invocations of Lambda functions.
@@ -79,6 +94,8 @@ export type Conditions = {
    * reads fewer tasks.
    */
   readonly pageMax?: number
+  /** An environment of a function ends after this many invocations. @default 30 */
+  readonly invocations?: number
   /** The table deletes an expired head at most this long after its expiry. @default never */
   readonly ttlLagMs?: number
 }
@@ -238,6 +255,9 @@ export type Job = Script &
     readonly delayMs?: number
     readonly stage?: string
     readonly immutable?: true
+    /** A key of its own, by which it may name a task that exists. @default follows from the task that publishes it */
+    readonly key?: string
+    readonly ifExists?: PublishRequest['ifExists']
     /** Whether its input is an array, to which the handed-on results are appended. */
     readonly isList?: true
   }
@@ -286,7 +306,9 @@ export type Step = { readonly at: number } & (
   /** An operator tries the actions in turn until one is accepted. */
   | { readonly do: 'resume'; readonly id: string; readonly actions: readonly ResumeAction[] }
   | { readonly do: 'deploy-flow'; readonly flow: FlowSetup }
-  | { readonly do: 'cancel' | 'remove' | 'read'; readonly id: string }
+  | { readonly do: 'cancel' | 'remove' | 'read' | 'retry-callbacks'; readonly id: string }
+  /** An editor reads a task, and changes its priority `afterMs` later, unless another editor has changed the task since. */
+  | { readonly do: 'edit'; readonly id: string; readonly afterMs: number; readonly priority: number }
   | { readonly do: 'list'; readonly type: string; readonly status: Status }
   | { readonly do: 'purge'; readonly type: string; readonly statuses: readonly Status[] }
   | { readonly do: 'restart'; readonly id: string; readonly clean: Clean }
@@ -297,6 +319,8 @@ export type Step = { readonly at: number } & (
       readonly type: string
       readonly kind: 'handler' | 'http'
     } & TypeContent)
+  /** A deployment lets other workers serve the type, and so changes its kind. */
+  | ({ readonly do: 'move-type'; readonly type: string; readonly servedBy: 'lambda' | 'http' } & TypeContent)
   /** Types that are still paused once it is calm are resumed then. */
   | { readonly do: 'pause-type' | 'resume-type'; readonly type: string }
   | { readonly do: 'withdraw'; readonly type: string; readonly forMs: number }

@@ -9,7 +9,6 @@ export function configurationOf(type: ApiType): TypeBody {
     createdAt: _createdAt,
     updatedAt: _updatedAt,
     operations: _operations,
-    warnings: _warnings,
     revision: _revision,
     ...configuration
   } = type

@@ -72,7 +72,6 @@ function TypeView({ type }: { readonly type: ApiType }) {
           <Card title="Configuration">
             <JsonView value={configurationOf(type)} label="Configuration" />
           </Card>
-          <Warnings warnings={type.warnings ?? []} />
         </div>
         <Side type={type} />
       </div>
@@ -157,19 +156,6 @@ function PauseButton({ type: { type, paused } }: { readonly type: ApiType }) {
       {paused ? <Play size={14} aria-hidden /> : <Pause size={14} aria-hidden />}
       {paused ? 'Resume' : 'Pause'}
     </Button>
-  )
-}
-
-function Warnings({ warnings }: { readonly warnings: readonly string[] }) {
-  if (warnings.length === 0) return null
-  return (
-    <Card title="Warnings">
-      <ul className="operations">
-        {warnings.map(warning => (
-          <li key={warning}>{warning}</li>
-        ))}
-      </ul>
-    </Card>
   )
 }
 

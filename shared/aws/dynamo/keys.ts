@@ -4,6 +4,9 @@
  * `docs/data-model.md` explains all of them.
  */
 
+import type { FreedPermit } from '../../core/limits/held-permits.ts'
+import { typeOfLimit } from '../../core/limits/limits.ts'
+
 /** Attribute names of the table's primary key. Both are strings. */
 export const PRIMARY_KEY = { partition: 'pk', sort: 'sk' } as const
 
@@ -71,15 +74,21 @@ export function slotsPartition(limit: string): string {
 }
 export const SLOTS_SORT_KEY = 'starts'
 
-/** The partition of the permits under a concurrency limit: one item for each limit, with an attribute for each holder. */
-export function permitsPartition(limit: string): string {
-  return PERMITS_PREFIX + limit
+/**
+ * The partition of one shard of the permits under a concurrency limit: one item, with an attribute for each holder. Shard 0 is named
+ * by the limit alone. Another shard has its number after the type, since neither types nor numbers contain `#` or `=`.
+ */
+export function permitsPartition(limit: string, shard = 0): string {
+  const type = typeOfLimit(limit)
+  return `${PERMITS_PREFIX}${type}${shard === 0 ? '' : `#${shard}`}${limit.slice(type.length)}`
 }
 export const PERMITS_SORT_KEY = 'permits'
 
-/** The limit of a partition of permits. */
-export function limitOfPermits(partition: string): string {
-  return partition.slice(PERMITS_PREFIX.length)
+/** The limit and the shard of a partition of permits. */
+export function shardOfPermits(partition: string): FreedPermit {
+  const name = partition.slice(PERMITS_PREFIX.length)
+  const [type = '', shard = 0] = typeOfLimit(name).split('#')
+  return { limit: type + name.slice(typeOfLimit(name).length), shard: Number(shard) }
 }
 
 const PERMITS_PREFIX = 'permits#'

@@ -7,7 +7,7 @@ import type { TaskStore } from '../../ports/stores.ts'
 import { type DecodedDispatch, decodeDispatch } from './wire.ts'
 
 /** A dispatch with its task. */
-type ReadDispatch = { readonly task: Task } & Pick<DecodedDispatch, 'passedOn' | 'hops'>
+type ReadDispatch = { readonly task: Task } & Pick<DecodedDispatch, 'passedOn' | 'hops' | 'freed'>
 
 /**
  * Reads the body of a dispatch. Undefined when it can never be read.

@@ -1,7 +1,7 @@
 import { SCHEMA_VERSION } from '../../core/bounds.ts'
 import { defined } from '../../core/defined.ts'
 import { BatonError } from '../../core/errors.ts'
-import type { LimitLook } from '../../core/limits/held-permits.ts'
+import type { FreedPermit, LimitLook } from '../../core/limits/held-permits.ts'
 import { splitTaskId } from '../../core/task/task.ts'
 import type { JobLook } from '../../core/types/type-job.ts'
 import type {
@@ -25,7 +25,7 @@ type WakeMessage =
   | ({ kind: 'events' } & Omit<LateEvents, 'delaySeconds'>)
 
 /** A look at a limit as its message names the members: `quiet` is `emptyLooksInRow`, and `given` is `released`. */
-type LimitLookForm = Pick<LimitLook, 'limit' | 'since'> & {
+type LimitLookForm = Pick<LimitLook, 'limit' | 'since' | 'shards'> & {
   readonly quiet?: number
   readonly given?: number
 }
@@ -41,13 +41,14 @@ export type DecodedDispatch = {
   readonly id: string
   readonly passedOn: number
   readonly hops?: number
+  readonly freed?: FreedPermit
   /** The form of the task that it carries. Undefined when this code does not know the version of the envelope. */
   readonly form?: unknown
 }
 
 export function encodeDispatch(
   codec: TaskCodec,
-  { task, passedOn, hops }: Omit<Dispatch, 'delaySeconds'>,
+  { task, passedOn, hops, freed }: Omit<Dispatch, 'delaySeconds'>,
 ): string {
   const head = codec.encode(task)
   return asciiJson({
@@ -56,17 +57,19 @@ export function encodeDispatch(
     head,
     ...(passedOn && { passedOn }),
     ...(hops && { hops }),
+    ...(freed && { freed: [freed.limit, freed.shard] }),
   })
 }
 
 /** @throws BatonError `invalid` for text that does not name a task. */
 export function decodeDispatch(body: string): DecodedDispatch {
-  const { v, id = idInVersion1(body), head, passedOn, hops } = parsed(body)
+  const { v, id = idInVersion1(body), head, passedOn, hops, freed } = parsed(body)
   if (typeof id !== 'string' || !splitTaskId(id)) throw malformed('a dispatch', body)
   return {
     id,
     passedOn: countIn(passedOn),
     ...(hops !== undefined && { hops: countIn(hops) }),
+    ...(Array.isArray(freed) && { freed: { limit: String(freed[0]), shard: countIn(freed[1]) } }),
     ...(v === DISPATCH_VERSION && { form: head }),
   }
 }
@@ -112,8 +115,12 @@ export function encodeJob({ delaySeconds: _delay, ...look }: JobLook): string {
   return encodeWake({ kind: 'job', ...look })
 }
 
-export function encodeLimitLook({ limit, since, emptyLooksInRow, released }: LimitLook): string {
-  return encodeWake({ kind: 'limit', limit, ...defined({ quiet: emptyLooksInRow, since, given: released }) })
+export function encodeLimitLook({ limit, since, emptyLooksInRow, released, shards }: LimitLook): string {
+  return encodeWake({
+    kind: 'limit',
+    limit,
+    ...defined({ quiet: emptyLooksInRow, since, given: released, shards }),
+  })
 }
 
 export function encodeLateEvents({ events, hops }: LateEvents): string {
@@ -188,9 +195,13 @@ function jobIn({ type, job, bucket, shard, after }: Of<'job'>): Wake | undefined
   return { kind: 'job', look: { type, job, bucket, shard, ...(after && { after }), delaySeconds: 0 } }
 }
 
-function limitIn({ limit, quiet, since, given }: Of<'limit'>): Wake | undefined {
+function limitIn({ limit, quiet, since, given, shards }: Of<'limit'>): Wake | undefined {
   if (typeof limit !== 'string') return undefined
-  const look = { limit, ...defined({ emptyLooksInRow: quiet, since, released: given }), delaySeconds: 0 }
+  const look = {
+    limit,
+    ...defined({ emptyLooksInRow: quiet, since, released: given, shards }),
+    delaySeconds: 0,
+  }
   return { kind: 'limit', look }
 }
 

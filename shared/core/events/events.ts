@@ -9,7 +9,7 @@
 
 import { needsAttention } from '../flow/describe-steps.ts'
 import { hash32 } from '../hash.ts'
-import { isComplete, isLeftInRunningPlace } from '../run/several-successes.ts'
+import { isComplete, isIndexedAsRunning } from '../run/several-successes.ts'
 import { statusOf } from '../status/status.ts'
 import type { Canvas } from '../task/canvas-state.ts'
 import type { TaskError } from '../task/error.ts'
@@ -124,7 +124,7 @@ function stepEndedNow({ flow, updatedAt }: Task): ActionRecord[] {
 function isReadyNow(task: Task): boolean {
   if (task.state !== 'open' || liveRuns(task).length > 0 || task.dueAt > task.updatedAt) return false
   // A complete task only lacks its end. A task left in the running place is reported as ready once it has left that place.
-  if (isComplete(task) || isLeftInRunningPlace(task)) return false
+  if (isComplete(task) || isIndexedAsRunning(task)) return false
   // A task that waits for a limit is reported as ready once its wait ends.
   return task.wait === undefined && (task.operation !== 'patch' || becameReadyByPatch(task))
 }

@@ -8,7 +8,6 @@
  * - `slots.ts` keeps the log of a rate limit and decides how slots are reserved in it
  * - `held-permits.ts` knows the permits of a concurrency limit and their holders, and decides about looks at it
  * - `wait.ts` begins and ends the wait of a task for a slot or a permit
- * - `scale-warnings.ts` warns of limits that are slow or expensive at scale
  */
 
 import { hash32 } from '../hash.ts'

@@ -1,5 +1,4 @@
 import { type Decision, refuse, revise } from '../change/change.ts'
-import type { Ordering } from '../states.ts'
 import { type Task, workersWanted } from '../task/task.ts'
 import type { Slot, Wait } from '../task/wait.ts'
 
@@ -43,20 +42,4 @@ function waitsAlready(present: Wait, wait: Wait, now: number): boolean {
 export function endWait(task: Task, now: number): Decision<'finished' | 'waits-not'> {
   if (task.state !== 'open') return refuse('finished')
   return task.wait ? revise(task, { ...task, operation: 'surface' }, now) : refuse('waits-not')
-}
-
-/**
- * Gives the task the present order of its type, which has changed since the publish. With `isFair`, tenants of its type take turns
- * now; a task without a fairness key then becomes part of the unnamed tenant.
- */
-export function reorder(
-  task: Task,
-  { ordering, isFair }: { readonly ordering: Ordering; readonly isFair: boolean },
-  now: number,
-): Decision<'finished' | 'same-order'> {
-  if (task.state !== 'open') return refuse('finished')
-  const isNewlyFair = isFair && !task.isFair && task.fairnessKey === undefined
-  if (task.ordering === ordering && !isNewlyFair) return refuse('same-order')
-  const draft = { ...task, ordering, operation: 'patch' as const }
-  return revise(task, isNewlyFair ? { ...draft, isFair: true } : draft, now)
 }

@@ -7,6 +7,7 @@
 
 import { TOMBSTONE_MS } from '../bounds.ts'
 import { type Change, type Decision, refuse, revise } from '../change/change.ts'
+import { defined } from '../defined.ts'
 import { withCancelledPiece } from '../flow/end-piece.ts'
 import { afterFirstEnd } from '../task/canvas-state.ts'
 import { type Head, isTask } from '../task/head.ts'
@@ -62,12 +63,12 @@ function tombstoneOf(head: Head, now: number): Head {
     expiresAt: now + TOMBSTONE_MS,
   }
   if (!isTask(head)) return { ...kept, kind: head.kind }
-  const { kind, ordering, priority, member } = head
+  const { kind, ordering, priority, member, causedBy } = head
   return {
     ...kept,
     ...{ kind, ordering, priority },
     ...NOTHING_RUN,
-    ...(member && { member: afterFirstEnd(member, head) }),
+    ...defined({ causedBy, member: member && afterFirstEnd(member, head) }),
   }
 }
 

@@ -45,7 +45,11 @@ export function restart(task: Task, how: Restart, now: number): Decision<Restart
     ...fresh,
     ended: Object.fromEntries(kept.map(run => [run.fence, run])),
     ...(how.keepInput && keptContent(task)),
-    ...defined({ operations: task.operations, member: task.member && afterFirstEnd(task.member, task) }),
+    ...defined({
+      operations: task.operations,
+      causedBy: fresh.causedBy ?? task.causedBy,
+      member: task.member && afterFirstEnd(task.member, task),
+    }),
   }
   return revise(task, draft, now, { bodies })
 }

@@ -46,8 +46,21 @@ function viewOf(head: Head): View | undefined {
   if (isPaused(head)) return { bucket: 'open', sort: NEVER }
   // The sweeper reads the open buckets, so an ended head that owes callbacks or cancellations stays there.
   const isOwing = head.kind !== 'schedule' && head.owes
-  if (state === 'open' || isOwing) return { bucket: openBucket(head), sort: dueAt }
+  if (state === 'open' || isOwing) {
+    return { bucket: openBucket(head), sort: isTask(head) ? sweptFrom(head) : dueAt }
+  }
   return { bucket: state, sort: finishedAt ?? updatedAt }
+}
+
+/**
+ * The time from which the sweeper reads a task, by which open tasks are listed: the due time, unless the task needs something
+ * earlier. That is its deadline, the end of a live run, or once the task has ended the publishing of its callbacks. A claim and a
+ * heartbeat leave this time as it is, because only a due task can start, so they move no index entry.
+ */
+export function sweptFrom(task: Task): number {
+  const { dueAt, deadlineAt = dueAt, finishedAt = dueAt } = task
+  const starts = liveRuns(task).map(({ startedAt }) => startedAt)
+  return Math.min(dueAt, deadlineAt, task.state === 'open' ? dueAt : finishedAt, ...starts)
 }
 
 function isPaused(head: Head): boolean {

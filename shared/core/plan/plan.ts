@@ -48,7 +48,7 @@ import { expire, isPastDeadline } from '../run/deadline.ts'
 import { withFailedRun } from '../run/finish.ts'
 import { retryDelayMs } from '../run/judge-budget.ts'
 import { leaseEnded, lose } from '../run/lose.ts'
-import { isComplete, isLeftInRunningPlace } from '../run/several-successes.ts'
+import { isComplete, isIndexedAsRunning } from '../run/several-successes.ts'
 import { planOfSchedule } from '../schedule/schedule.ts'
 import type { Head } from '../task/head.ts'
 import { isSamePiece, isTakenInOrder, workOf } from '../task/piece.ts'
@@ -143,7 +143,7 @@ function nextLook(task: Task, now: number, waitsForMinute: boolean): number | un
   if (workersWanted(task) > 0 && !waitsForMinute && isLookedAtWhenDue(task, now)) times.push(task.dueAt)
   const slotLook = slotLookAt(task, now)
   if (slotLook !== undefined) times.push(slotLook)
-  if (isComplete(task) || isLeftInRunningPlace(task)) times.push(task.updatedAt + LOOK_SLACK_MS)
+  if (isComplete(task) || isIndexedAsRunning(task)) times.push(task.updatedAt + LOOK_SLACK_MS)
   const next = Math.min(...times)
   return Number.isFinite(next) ? next : undefined
 }
@@ -176,7 +176,7 @@ export function look(task: Task, now: number, chance: number): Decision<'nothing
   if (overdue) return { ok: true, change: timeOut(task, overdue, now, chance) }
   const surfaced = task.wait ? task : withIndexEntries(task, now)
   const isElsewhere = surfaced.place !== undefined && surfaced.place.name !== task.place?.name
-  if (isElsewhere || isLeftInRunningPlace(task)) {
+  if (isElsewhere || isIndexedAsRunning(task)) {
     return revise(task, { ...task, operation: 'surface' }, now)
   }
   return refuse('nothing-yet')

@@ -10,7 +10,7 @@ import { limitValuesOf } from '../limits/limits.ts'
 import type { Options } from '../options/options.ts'
 import type { Ordering, TypeKind } from '../states.ts'
 import { type Body, bodyExpiry, bodyOf, bodyRef } from '../task/body.ts'
-import type { Member } from '../task/canvas-state.ts'
+import { afterFirstEnd, type Member } from '../task/canvas-state.ts'
 import type { FlowDefinition } from '../task/flow-state.ts'
 import type { HeadFields } from '../task/head-fields.ts'
 import type { HandOn, Previous } from '../task/previous.ts'
@@ -42,6 +42,7 @@ export type Publication = {
   readonly previous?: HandedOn
   readonly immutable?: true
   readonly parentId?: string
+  readonly causedBy?: string
   readonly member?: Member
 }
 
@@ -64,11 +65,15 @@ export function isGone(head: Owing | undefined, now: number): boolean {
   return head.expiresAt !== undefined && head.expiresAt <= now && !head.owes
 }
 
-/** Creates a task where none exists, or over the remains of one that is gone. */
+/**
+ * Creates a task where none exists, or over the remains of one that is gone. Remains of a canvas's member hand their end on, so that
+ * the canvas counts it even if no planner has read it yet.
+ */
 export function create(publication: Publication, remains: Task | undefined, now: number): Change<Task> {
   const begin = (start: Start) => {
     const { task, bodies } = newborn(publication, start, now)
-    return { draft: task, bodies }
+    const member = remains?.member && afterFirstEnd(remains.member, remains)
+    return { draft: member ? { ...task, member } : task, bodies }
   }
   return beginBirth(remains, begin, now)
 }

@@ -26,6 +26,7 @@ export function update(task: Task, publication: Publication, now: number): Decis
       startedAt: task.startedAt,
       error: task.error,
       operations: task.operations,
+      causedBy: fresh.causedBy ?? task.causedBy,
     }),
     // The same tenant keeps its turn.
     ...(task.place && (fresh.fairnessKey ?? task.fairnessKey) === task.fairnessKey && { place: task.place }),

@@ -1,6 +1,7 @@
 import type { FieldProblem } from '../errors.ts'
 import { didYouMean } from './nearest.ts'
 import { inside, type JsonSchema, type Rule, type ValueOf, wrong } from './rules.ts'
+import { name } from './scalars.ts'
 
 type ListBounds = {
   readonly min?: number
@@ -23,6 +24,29 @@ export function listOf<Value>(member: Rule<Value>, { min = 0, max, together }: L
       return problems.length > 0 ? problems : (together?.(value as never[], path) ?? [])
     },
   }
+}
+
+const TAG_NAME_CHARACTERS_MAX = 128
+const TAG_CHARACTERS_MAX = 256
+const TAGS_MAX = 50
+const TAGS = `an object with at most ${TAGS_MAX} texts`
+const TAG_NAME = name(TAG_NAME_CHARACTERS_MAX)
+const TAG = name(TAG_CHARACTERS_MAX)
+
+/** The rule for tags. It checks them where they are: a copy made by assignment would lose a tag named `__proto__`. */
+export const tagsRule: Rule<Readonly<Record<string, string>>> = {
+  expected: TAGS,
+  schema: { type: 'object', propertyNames: TAG_NAME.schema, additionalProperties: TAG.schema },
+  problems: (value, path) => {
+    if (typeof value !== 'object' || value === null || Array.isArray(value))
+      return [{ path, message: wrong(TAGS, value) }]
+    const entries = Object.entries(value)
+    if (entries.length > TAGS_MAX) return [{ path, message: `must have at most ${TAGS_MAX} members` }]
+    return entries.flatMap(([tag, one]) => [
+      ...TAG_NAME.problems(tag, inside(path, tag)),
+      ...TAG.problems(one, inside(path, tag)),
+    ])
+  },
 }
 
 type Fields = Readonly<Record<string, Rule>>

@@ -1,5 +1,6 @@
 import { type Change, revise } from '../change/change.ts'
 import { withSucceededPiece } from '../flow/end-piece.ts'
+import { sweptFrom } from '../place/place.ts'
 import { isRunningPlace } from '../place/place-names.ts'
 import { lastSuccess } from '../task/result.ts'
 import { liveRuns, successes, type Task, workersWanted } from '../task/task.ts'
@@ -31,7 +32,7 @@ import { liveRuns, successes, type Task, workersWanted } from '../task/task.ts'
  *   only one is of this kind.
  * - A success that names the next stage. The last success decides on the stage, so the order of the writes must be the order of the
  *   decisions.
- * - A success that also moves the task to another place, or ends its wait for a limit. It changes more than its run.
+ * - A success that also moves the task in an index, or ends its wait for a limit. It changes more than its run.
  */
 
 /** Whether the task has all successes that it needs, and only its end is not written yet. */
@@ -51,12 +52,14 @@ export function endOfComplete(task: Task): Change<Task> | undefined {
 }
 
 /**
- * Whether the task is still in the place of running tasks, though a counted change ended its last run and it now waits for another
+ * Whether the indexes still show the task as running, though a counted change ended its last run and it now waits for another
  * worker. The next transition moves it.
  */
-export function isLeftInRunningPlace(task: Task): boolean {
+export function isIndexedAsRunning(task: Task): boolean {
   const isIdle = task.state === 'open' && liveRuns(task).length === 0 && workersWanted(task) > 0
-  return isIdle && !task.wait && task.place !== undefined && isRunningPlace(task.place)
+  if (!isIdle || task.wait) return false
+  const { place, view = { sort: task.dueAt } } = task
+  return view.sort < sweptFrom(task) || (place !== undefined && isRunningPlace(place))
 }
 
 /**
@@ -65,10 +68,14 @@ export function isLeftInRunningPlace(task: Task): boolean {
  */
 export function asCountedChange(change: Change<Task>, ended: Task['ended'], fence: number): Change<Task> {
   const { before, after } = change
-  if (!before || before.wait || JSON.stringify(before.place) !== JSON.stringify(after.place)) return change
+  if (!before || before.wait || entriesOf(before) !== entriesOf(after)) return change
   return {
     ...change,
     after: { ...after, ended },
     guard: { kind: 'counted', born: before.born, fence },
   }
+}
+
+function entriesOf({ view, place }: Task): string {
+  return JSON.stringify([view, place])
 }

@@ -101,6 +101,8 @@ export type Task = HeadFields & {
   readonly unpublished?: Unpublished
   /** The task that published it, or the task that was running under its key when a debounced publish arrived. */
   readonly parentId?: string
+  /** The end whose callback published or restarted the task last, where that callback names its own key. See `callbackRequest`. */
+  readonly causedBy?: string
   readonly member?: Member
   readonly live: Readonly<Record<string, LiveRun>>
   /** All succeeded runs and the last few others, by fence. */

@@ -84,7 +84,7 @@ export type TypeConfiguration = {
   readonly inputSchema?: { readonly [name: string]: Json }
 }
 
-/** Jobs by which changed limits, or another order, reach the tasks that wait. */
+/** Jobs by which changed limits, or another kind or order, reach the open tasks. */
 export type Unapplied = 'relimit' | 'reorder'
 
 /** A task type as stored. */
@@ -96,8 +96,13 @@ export type TaskType = {
   readonly isFair?: true
   /** The time since which a deployed handler serves the type. Undefined when none does. HTTP types need no handler. */
   readonly handlerSince?: number
-  /** `workers`: standalone workers receive from the type's queue. Undefined: a Lambda function serves the type. */
-  readonly servedBy?: 'workers'
+  /**
+   * `workers`: standalone workers receive from the type's queue. `steps`: the type is a deployed flow. Undefined: a Lambda function
+   * serves the type if it has a handler.
+   */
+  readonly servedBy?: 'workers' | 'steps'
+  /** Set where the type is or was a flow at an earlier change. Flows that were published then may still undo their steps. */
+  readonly wasFlow?: true
   /** The version under which the deployed Lambda function claims. */
   readonly handlerVersion?: string
   /** The purges that are under way. */
@@ -121,7 +126,9 @@ export function orderingOf({ configuration: { kind, ordering } }: Pick<TaskType,
 
 /** The jobs by which a change of configuration must reach the waiting tasks. */
 export function unappliedBy(before: TypeConfiguration, after: TypeConfiguration): Unapplied[] {
-  const isReordered = orderingOf({ configuration: before }) !== orderingOf({ configuration: after })
+  const isReordered =
+    before.kind !== after.kind ||
+    orderingOf({ configuration: before }) !== orderingOf({ configuration: after })
   return [
     ...(limitsIn(before) === limitsIn(after) ? [] : (['relimit'] as const)),
     ...(isReordered ? (['reorder'] as const) : []),

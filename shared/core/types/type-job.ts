@@ -6,7 +6,7 @@ import type { Status } from '../task/lifecycle.ts'
  *
  * - `resume`   dispatches waiting tasks again, because their dispatches were dropped while the type was paused
  * - `relimit`  ends the waits for limits, so that tasks ask for slots and permits under the present limits
- * - `reorder`  puts waiting tasks into the present order of their type
+ * - `reorder`  gives open tasks the present kind and order of their type, and of the types of their steps
  * - `purge`    removes tasks in some statuses
  */
 export type TypeJob =
@@ -37,4 +37,6 @@ export type PurgeJob = {
   readonly askedAt: number
   /** Set on the second pass. A purge goes through all tasks twice, because an index may show a task late. */
   readonly isSecond?: true
+  /** Set once this pass has left a task in place, because an open canvas needs it. */
+  readonly hasSpared?: true
 }

@@ -2,6 +2,7 @@ import { orderOf, readyPlaceOf } from '../../core/place/place.ts'
 import type { ClaimJudgement } from '../../core/run/claim.ts'
 import type { Task } from '../../core/task/task.ts'
 import type { Claimed, NotClaimed } from './claim.ts'
+import type { ReadEnd } from './continued-reads.ts'
 import { type ClaimScope, type HeldBack, isAllHeldBack, NOTHING_HELD_BACK, withRefusal } from './held-back.ts'
 
 /** What one call that claims many tasks has done so far. The functions return the progress after one more step. */
@@ -54,6 +55,12 @@ export function leftOf(scope: ClaimScope, wanted: number, { claims, heldBack }: 
 /** Whether the call reads more ready tasks. If not, only its targets are left. */
 export function mayReadMore({ types }: ClaimScope, { examined, heldBack }: Progress): boolean {
   return examined < EXAMINED_MAX && !isAllHeldBack(heldBack, types)
+}
+
+/** How the call's reads ended when no candidate was left. A used-up limit that holds all tasks back ends the call anywhere. */
+export function readEndOf({ types }: ClaimScope, { examined, heldBack }: Progress): ReadEnd {
+  if (isAllHeldBack(heldBack, types)) return 'otherwise'
+  return examined < EXAMINED_MAX ? 'at-end' : 'examined-all-it-may'
 }
 
 export function withVerdict(scope: ClaimScope, progress: Progress, task: Task, verdict: Verdict): Progress {

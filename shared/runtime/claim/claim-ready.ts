@@ -9,7 +9,7 @@ import { noteFront } from '../fair/front.ts'
 import { isKnownFault } from '../kernel/isolate-faults.ts'
 import type { System } from '../kernel/system.ts'
 import type { SlotUse } from '../limits/start.ts'
-import { readyTasks } from '../ready/ready.ts'
+import { type ReadyTasks, readyTasks } from '../ready/ready.ts'
 import { firstAttempt, nextAttempt, scatteredAttempt } from './attempt-size.ts'
 import { type Candidates, createCandidates } from './candidates.ts'
 import { type Claimed, claimTask } from './claim.ts'
@@ -19,10 +19,12 @@ import {
   mayReadMore,
   NOTHING_DONE,
   type Progress,
+  readEndOf,
   type Verdict,
   withAnswer,
   withVerdict,
 } from './claim-progress.ts'
+import { continuedAt, type ReadEnd, rememberRead } from './continued-reads.ts'
 import { type ClaimScope, isHeldBack } from './held-back.ts'
 
 const PAGE_ENTRIES_MAX = 100
@@ -61,6 +63,7 @@ type Call = ClaimScope & {
   readonly slotUse: SlotUse
   readonly until: number | undefined
   readonly candidates: Candidates
+  readonly position: ReadyTasks['position']
 }
 
 /**
@@ -80,12 +83,16 @@ export async function claimReady(
   const call = callOf(system, types, claimer, asked)
   let progress = NOTHING_DONE
   let next = firstAttempt(call.wanted)
+  let end: ReadEnd = 'otherwise'
   for (;;) {
     const left = leftOf(call, call.wanted, progress)
     if (left <= 0 || progress.isOver || !isInTime(system, call)) break
     const choice = await choose(system, call, progress, Math.min(next.size, left))
     progress = choice.progress
-    if (choice.chosen.length === 0) break
+    if (choice.chosen.length === 0) {
+      if (!progress.isOver) end = readEndOf(call, progress)
+      break
+    }
     const tried = await attempt(system, call, choice)
     progress = tried.progress
     const step = nextAttempt(call.wanted, next, { tried: choice.chosen.length, lost: tried.lost })
@@ -94,7 +101,10 @@ export async function claimReady(
         ? step
         : scatteredAttempt(call.wanted, step.window, await call.candidates.scatter(step.window))
   }
-  if (next.window === 0) await noteClaimedFront(system, progress)
+  if (next.window === 0) {
+    rememberRead(system, types, claimer, { end, position: call.position() })
+    await noteClaimedFront(system, progress)
+  }
   return resultOf(call, progress)
 }
 
@@ -104,12 +114,14 @@ function callOf(
   claimer: Claimer,
   { wanted, targets = [], slotUse = { kind: 'only-free-slot' }, until }: Wanted,
 ): Call {
-  const ready = readyTasks(system, types, Math.min(PAGE_ENTRIES_MAX, Math.max(READ_HEADS_MIN, wanted + 1)))
+  const pageSize = Math.min(PAGE_ENTRIES_MAX, Math.max(READ_HEADS_MIN, wanted + 1))
+  const ready = readyTasks(system, types, pageSize, continuedAt(system, types, claimer))
   return {
     ...{ types, claimer, wanted, slotUse, until },
     named: new Set(targets.map(({ id }) => id)),
     isForTickets: slotUse.kind === 'slots-of-tickets',
     candidates: createCandidates(ready, targets, isInOrder(types)),
+    position: ready.position,
   }
 }
 

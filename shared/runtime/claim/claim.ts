@@ -37,7 +37,8 @@
  * - Some tasks at the front cannot be claimed now: a limit is used up, a type is paused, or they are meant for other workers. The
  *   call passes them over. It remembers each refusal, so many tasks behind one used-up limit cost the questions of
  *   one attempt. A ticket under a concurrency limit asks for each task, because the refused task is written to wait. A call
- *   examines at most 1,000 candidates, and a candidate that is held back counts a quarter.
+ *   examines at most 1,000 candidates, and a candidate that is held back counts a quarter. Where that many cannot be claimed, the
+ *   next call looks at the first 250 and continues behind them (`continued-reads.ts`).
  * - Passed-over tasks of tenants stay at the front of their line. The call then notes up to which turn it claimed, so that new
  *   tenants do not enter in front of the tasks that were served since (`fair/front.ts`).
  *

@@ -62,7 +62,12 @@ export async function claimOverHttp(
   const claimed =
     requestId === undefined
       ? await claim(mayWaitMs)
-      : await claimOncePerRequest(system, claimRecord(claimer.workerId, requestId), mayWaitMs, claim)
+      : await claimOncePerRequest(
+          system,
+          claimRecord(claimer.workerId, requestId, request.types),
+          mayWaitMs,
+          claim,
+        )
   const { retryAfterMs, isRefused } = outcome ?? {}
   if (isRefused)
     return { ok: false, reason: 'too-many-waiting', retryAfterMs: retryAfterMs ?? pace.retryAfterMs }

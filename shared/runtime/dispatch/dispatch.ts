@@ -54,6 +54,7 @@ import { sleepUntil } from '../kernel/moment.ts'
 import { readTask } from '../kernel/read-heads.ts'
 import type { System } from '../kernel/system.ts'
 import { logFields } from '../kernel/traceparent.ts'
+import { noteFreed } from '../limits/free-permits.ts'
 import type { SlotUse } from '../limits/start.ts'
 import { isTicket } from '../ready/ready.ts'
 import { type Ran, type RunTools, runClaimed } from '../run/run.ts'
@@ -91,6 +92,7 @@ export type Served = 'served' | 'left'
 
 /** Serves one dispatch to the end of its run. Never throws. */
 export async function serveDispatch(serving: Serving, delivery: Delivery): Promise<Served> {
+  if (delivery.freed) noteFreed(serving.system, delivery.freed)
   let claim: Claim | undefined
   try {
     const early = await waitUntilDue(serving, delivery.task)

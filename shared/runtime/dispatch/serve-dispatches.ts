@@ -19,7 +19,7 @@ export type ReceivedDispatch = {
   readonly passedOn?: number
   /** How often functions have sent it on. @default 0 */
   readonly hops?: number
-}
+} & Pick<Dispatch, 'freed'>
 
 type ServingTools = {
   readonly definition: TaskDefinition
@@ -69,11 +69,8 @@ type BatchDelivery = Delivery & Pick<ReceivedDispatch, 'messageId'> & Required<P
  */
 function deliveriesOf(system: System, batch: readonly ReceivedDispatch[]): BatchDelivery[] {
   const hops = Math.max(0, ...batch.map(one => one.hops ?? 0))
-  return batch.map(({ messageId, task, passedOn = 0 }) => ({
-    messageId,
-    task,
-    passedOn,
-    hops,
+  return batch.map(({ messageId, task, passedOn = 0, freed }) => ({
+    ...{ messageId, task, passedOn, hops, ...(freed && { freed }) },
     done: async () => undefined,
     putBack: async (delaySeconds, passes = passedOn) => {
       const sent = forwarded({ task, hops }, delaySeconds, passes)

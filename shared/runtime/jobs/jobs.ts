@@ -9,11 +9,11 @@
  */
 
 import type { Decision } from '../../core/change/change.ts'
-import { endWait, reorder } from '../../core/limits/wait.ts'
+import { endWait } from '../../core/limits/wait.ts'
 import { purge } from '../../core/operate/purge.ts'
 import { viewPartition } from '../../core/place/place-names.ts'
-import type { Task } from '../../core/task/task.ts'
-import { orderingOf } from '../../core/types/task-type.ts'
+import { CANVAS_TYPE } from '../../core/task/canvas-state.ts'
+import { type Task, taskId } from '../../core/task/task.ts'
 import type { JobLook, PurgeJob } from '../../core/types/type-job.ts'
 import type { IndexEntry } from '../../ports/stores.ts'
 import { isolateEach } from '../kernel/isolate-faults.ts'
@@ -23,6 +23,7 @@ import type { System } from '../kernel/system.ts'
 import { deleteLastingBodies } from '../operate/delete-lasting-bodies.ts'
 import { sendMessages } from '../plan/plan.ts'
 import { publishTaskCallbacks } from '../plan/publish-callbacks.ts'
+import { followPresentTypes } from '../types/follow-types.ts'
 import { type JobRange, jobRanges, throwIfUnsent } from '../types/start-job.ts'
 import { recordPurgeProgress } from './purge-progress.ts'
 
@@ -30,7 +31,8 @@ const PAGE_TASKS = 100
 const CHANGES_AT_ONCE_MAX = 25
 
 /** Works on a job page by page, in the order of the view index. At `stopAt` it leaves the rest to a new message. */
-export async function workOnJob(system: System, look: JobLook, stopAt: number): Promise<void> {
+export async function workOnJob(system: System, begun: JobLook, stopAt: number): Promise<void> {
+  let look = begun
   const { type, job, bucket, shard } = look
   const range = jobRanges(job, system.clock.now()).find(one => one.bucket === bucket)
   if (!range) return
@@ -49,7 +51,7 @@ export async function workOnJob(system: System, look: JobLook, stopAt: number): 
       limit: PAGE_TASKS,
       ...(position && { after: position }),
     })
-    await workOnPage(
+    look = await workOnPage(
       system,
       look,
       await readTasksInOrder(
@@ -76,25 +78,25 @@ function boundsOf({ bucket: _bucket, ...bounds }: JobRange): Pick<JobRange, 'fro
   return bounds
 }
 
-async function workOnPage(system: System, { type, job }: JobLook, tasks: readonly Task[]): Promise<void> {
+/** Works on the tasks of one page. Returns the look that continues the job. */
+async function workOnPage(system: System, look: JobLook, tasks: readonly Task[]): Promise<JobLook> {
+  const { job } = look
   switch (job.kind) {
     case 'resume':
-      return sendAgain(system, tasks)
+      await sendAgain(system, tasks)
+      return look
     case 'relimit':
-      return changeEach(system, tasks, task => endWait(task, system.clock.now()))
+      await changeEach(system, tasks, task => endWait(task, system.clock.now()))
+      return look
     case 'reorder':
-      return reorderTasks(system, type, tasks)
-    case 'purge':
-      await purgeTasks(system, job, tasks)
+      await followPresentTypes(system, tasks)
+      return look
+    case 'purge': {
+      const unneeded = await withoutNeeded(system, tasks, job)
+      await isolateEach(system, unneeded, CHANGES_AT_ONCE_MAX, task => purgeTask(system, job, task))
+      return unneeded.length < tasks.length ? { ...look, job: { ...job, hasSpared: true } } : look
+    }
   }
-}
-
-/** The order is read for each page, because it may have changed again since the job was begun. */
-async function reorderTasks(system: System, name: string, tasks: readonly Task[]): Promise<void> {
-  const type = await system.types.get(name)
-  if (!type) return
-  const order = { ordering: orderingOf(type), isFair: type.isFair === true }
-  await changeEach(system, tasks, task => reorder(task, order, system.clock.now()))
 }
 
 /** Decides on each task as it is now, but never on another birth. */
@@ -114,25 +116,32 @@ async function sendAgain(system: System, tasks: readonly Task[]): Promise<void> 
 }
 
 /**
- * Removes the tasks that the purge selects; returns how many. Each is decided on as it is when it is written,
- * so a repetition or an outdated list does no harm.
+ * The tasks without those that the purge covers and that open canvases need: their results are handed on to members that
+ * are still to come. The sweeper lets the purge pass over them again.
  */
-async function purgeTasks(system: System, job: PurgeJob, tasks: readonly Task[]): Promise<number> {
-  const removed = await isolateEach(system, tasks, CHANGES_AT_ONCE_MAX, task => purgeTask(system, job, task))
-  return removed.filter(Boolean).length
+async function withoutNeeded(
+  system: System,
+  tasks: readonly Task[],
+  job: PurgeJob,
+): Promise<readonly Task[]> {
+  const now = system.clock.now()
+  const ended = tasks.filter(task => task.member && task.state !== 'open' && purge(task, job, now).ok)
+  const ids = new Set(ended.map(({ member }) => taskId(CANVAS_TYPE, member?.canvasId ?? '')))
+  const canvases = ids.size > 0 ? await system.tasks.heads([...ids]) : []
+  const open = new Set(canvases.filter(({ state }) => state === 'open').map(({ born }) => born))
+  return tasks.filter(task => !(ended.includes(task) && open.has(task.member?.born ?? '')))
 }
 
-async function purgeTask(system: System, job: PurgeJob, seen: Task): Promise<boolean> {
-  if (!purge(seen, job, system.clock.now()).ok) return false
+/** Removes the task if the purge covers it as it is when it is written, so a repetition or an outdated list does no harm. */
+async function purgeTask(system: System, job: PurgeJob, seen: Task): Promise<void> {
+  if (!purge(seen, job, system.clock.now()).ok) return
   const head = await withoutOwedCallbacks(system, seen)
   const { decision } = await transact(
     system,
     head,
     ofSameBirth(seen, current => (current.owes ? NOT_COVERED : purge(current, job, system.clock.now()))),
   )
-  if (!decision.ok) return false
-  if (decision.change.before) await deleteLastingBodies(system, decision.change.before)
-  return true
+  if (decision.ok && decision.change.before) await deleteLastingBodies(system, decision.change.before)
 }
 
 const NOT_COVERED = { ok: false, reason: 'not-covered' } as const

@@ -10,6 +10,8 @@ export type PurgeProgress = {
   readonly at: number
   /** The present pass over the partition is complete. */
   readonly isDone: boolean
+  /** The present pass has left tasks in place that open canvases need. */
+  readonly hasSpared?: boolean
   readonly after?: IndexEntry
 }
 
@@ -25,8 +27,9 @@ export async function recordPurgeProgress(
   { isDone, after }: Pick<PurgeProgress, 'isDone' | 'after'>,
 ): Promise<void> {
   const now = clock.now()
-  const isSecond = partition.job.isSecond === true
-  const progress = { isSecond, at: now, isDone, ...(after && { after: { id: after.id, sort: after.sort } }) }
+  const { isSecond = false, hasSpared = false } = partition.job
+  const position = after && { after: { id: after.id, sort: after.sort } }
+  const progress = { isSecond, at: now, isDone, hasSpared, ...position }
   await records.put(purgeRecord(partition), progress, now + PROGRESS_TTL_MS)
 }
 

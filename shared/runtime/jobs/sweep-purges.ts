@@ -12,11 +12,14 @@ import { endPurge } from './start-purge.ts'
  * unless the jobs queue is busy.
  */
 const SILENT_MS = 60_000
+/** After a pass that left tasks in place for open canvases, the next pass over that partition begins after this time. */
+const SPARED_MS = 10 * 60_000
 
 /**
  * Brings the listed purges of all types to their end. It replaces lost messages. It lets a purge pass over each
- * partition twice, a minute apart, because the index may show a task only after the first pass. Types without
- * purges, which is nearly always all of them, cost nothing.
+ * partition twice, a minute apart, because the index may show a task only after the first pass. Where a pass left tasks
+ * in place that open canvases need, further passes follow until these canvases have ended. Types without purges, which
+ * is nearly always all of them, cost nothing.
  */
 export async function sweepPurges(system: System, types: readonly TaskType[]): Promise<SweepReport> {
   const purges = types.flatMap(type => (type.purges ?? []).map(job => ({ type, job })))
@@ -38,7 +41,7 @@ async function sweepPurge(system: System, type: TaskType, job: PurgeJob): Promis
   const steps = await Promise.all(
     partitions.map(async one => ({
       one,
-      step: await nextStep(await readPurgeProgress(system, one), job, isMessageLost),
+      step: await nextStep(await readPurgeProgress(system, one), job, now, isMessageLost),
     })),
   )
   if (steps.every(({ step }) => step === 'over')) {
@@ -52,28 +55,32 @@ async function sweepPurge(system: System, type: TaskType, job: PurgeJob): Promis
   return { ...NOTHING_SWEPT, repaired: lost, failed: failures.length }
 }
 
-type Step = 'over' | 'wait' | (Pick<PurgeProgress, 'isSecond' | 'after'> & { readonly isLost: boolean })
+type Step = 'over' | 'wait' | (Omit<PurgeProgress, 'at' | 'isDone'> & { readonly isLost: boolean })
 
 async function nextStep(
   progress: PurgeProgress | undefined,
   { askedAt }: PurgeJob,
+  now: number,
   isMessageLost: (lastSign: number) => Promise<boolean>,
 ): Promise<Step> {
   if (!progress) return (await isMessageLost(askedAt)) ? { isSecond: false, isLost: true } : 'wait'
-  const { isSecond, isDone, at, after } = progress
-  if (isDone && isSecond) return 'over'
+  const { at, isDone, ...unfinished } = progress
+  if (isDone && unfinished.isSecond) {
+    if (!unfinished.hasSpared) return 'over'
+    return at + SPARED_MS > now ? 'wait' : { isSecond: true, isLost: false }
+  }
   if (!(await isMessageLost(at))) return 'wait'
-  return isDone ? { isSecond: true, isLost: false } : { isSecond, isLost: true, ...(after && { after }) }
+  return isDone ? { isSecond: true, isLost: false } : { ...unfinished, isLost: true }
 }
 
 function jobLookOf(
   partition: Pick<JobLook, 'type' | 'bucket' | 'shard'> & { readonly job: PurgeJob },
-  { isSecond, after }: Exclude<Step, string>,
+  { isSecond, hasSpared, after }: Exclude<Step, string>,
 ): JobLook {
   const { job } = partition
   return {
     ...partition,
-    job: isSecond ? { ...job, isSecond } : job,
+    job: { ...job, ...(isSecond && { isSecond }), ...(hasSpared && { hasSpared }) },
     ...(after && { after }),
     delaySeconds: 0,
   }

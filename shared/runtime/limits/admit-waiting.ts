@@ -67,12 +67,17 @@ async function readReady(
  *
  * In the ready places, a ticket admits each task that may wait without a record; the recorded waits of the other tasks end.
  * Tasks of HTTP workers need no ticket. When tasks wait in both places, chance decides how many are admitted from each.
- * `isRepair` means that no permit was released just now; then tickets that are already in the queue are enough.
+ * `isRepair` means that no permit was released just now; then tickets that are already in the queue are enough. `shards` are those of
+ * the released permits.
  */
 export async function admitWaiting(
   system: System,
   waiting: WaitingTasks,
-  { free, isRepair }: { readonly free: number; readonly isRepair: boolean },
+  {
+    free,
+    isRepair,
+    shards = [],
+  }: { readonly free: number; readonly isRepair: boolean; readonly shards?: readonly number[] },
 ): Promise<AdmitResult> {
   const { type, ready } = waiting
   const needsNoTickets = ready.length === 0 || !type || !needsTickets(type)
@@ -81,7 +86,7 @@ export async function admitWaiting(
   const readyShare = Math.floor(system.chance.fraction() * (Math.min(free, candidates.length) + 1))
   const placed = await admitFromLimitPlace(system, waiting, free - readyShare)
   const rest = candidates.slice(0, free - placed.count)
-  const count = placed.count + (type ? await admitFromReadyPlaces(system, type, rest) : 0)
+  const count = placed.count + (type ? await admitFromReadyPlaces(system, type, rest, shards) : 0)
   return { count, isWaitedFor: placed.isWaitedFor || ready.length > 0 }
 }
 
@@ -174,15 +179,27 @@ function mayWaitUnrecorded(task: Task, type: TaskType): boolean {
   return isLimitedForAll(type) && (workOf(task).kind === 'http' || isTicket(task, type))
 }
 
-/** Ends the recorded waits of the tasks, and sends tickets for the other tasks. Returns how many waits it ended. */
-async function admitFromReadyPlaces(system: System, type: TaskType, tasks: readonly Task[]): Promise<number> {
+/**
+ * Ends the recorded waits of the tasks, and sends tickets for the other tasks. Each ticket names the shard of a freed permit.
+ * Returns how many waits it ended.
+ */
+async function admitFromReadyPlaces(
+  system: System,
+  type: TaskType,
+  tasks: readonly Task[],
+  shards: readonly number[],
+): Promise<number> {
   const unrecorded = tasks.filter(task => mayWaitUnrecorded(task, type))
   const ended = await endWaits(
     system,
     tasks.filter(task => !unrecorded.includes(task)),
   )
   if (unrecorded.length === 0) return ended
-  const failures = await system.messages.dispatch(unrecorded.map(task => ({ task, delaySeconds: 0 })))
+  const dispatches = unrecorded.map((task, nth) => {
+    const shard = shards[nth]
+    return { task, delaySeconds: 0, ...(shard !== undefined && { freed: { limit: type.type, shard } }) }
+  })
+  const failures = await system.messages.dispatch(dispatches)
   if (failures[0]) throw new Error(`${failures.length} tickets could not be sent: ${failures[0].reason}`)
   return ended
 }

@@ -1,4 +1,4 @@
-import type { Holder } from '../../core/limits/held-permits.ts'
+import { type Holder, shardsOf } from '../../core/limits/held-permits.ts'
 import { concurrencyLimitName, fieldValue, limitName } from '../../core/limits/limits.ts'
 import { nextSlot } from '../../core/limits/slots.ts'
 import type { ConcurrencyLimit, RateLimit, TaskType } from '../../core/types/task-type.ts'
@@ -23,8 +23,8 @@ type KeyValues = { readonly rate?: string | undefined; readonly concurrency?: st
 type Read = Pick<System, 'limits' | 'clock'>
 
 /**
- * Reads how much of a type's limits is used: one read unit for each limit, and one more for each 4 KB of permits or slots. A limit with
- * a key is read for one value of the key; nothing lists the values.
+ * Reads how much of a type's limits is used: one read unit for each 4 KB of slots, and one for each shard of permits. A limit with a
+ * key is read for one value of the key; nothing lists the values.
  */
 export async function readLimitUsage(
   system: Read,
@@ -62,7 +62,10 @@ async function usageOfConcurrency(
 ) {
   const { key } = concurrency
   if (key !== undefined && value === undefined) return concurrency
-  const { holders } = await limits.permits(concurrencyLimitName(type, key, nameOf(value)))
+  const { holders } = await limits.permits(
+    concurrencyLimitName(type, key, nameOf(value)),
+    shardsOf(concurrency.max),
+  )
   const longest = [...holders].sort((a, b) => a.since - b.since).slice(0, HOLDERS_SHOWN_MAX)
   return {
     ...concurrency,

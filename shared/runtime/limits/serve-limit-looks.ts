@@ -3,12 +3,15 @@ import { groupBy } from '../../core/group-by.ts'
 import {
   decideSeries,
   EMPTY_LOOKS_MAX,
+  FIRST_LOOK_S,
+  freePermitsIn,
   type Holder,
   hasLiveWaitNote,
   LIMIT_LOOK_INTERVAL_S,
   type LimitChange,
   type LimitLook,
   mayBeStale,
+  shardsOf,
   WAIT_NOTE_LIFE_MS,
 } from '../../core/limits/held-permits.ts'
 import { typeOfLimit } from '../../core/limits/limits.ts'
@@ -29,14 +32,13 @@ const UNLIMITED_TASKS_MAX = 100
  * processes leave. Each limit has one series: a look that does not find its own note at the limit ends its series.
  */
 export async function serveLimitLook(system: System, look: LimitLook): Promise<void> {
-  const { limit, emptyLooksInRow, since, released = 1 } = look
-  if (emptyLooksInRow === undefined) return admitForReleased(system, limit, released)
-  const [max, { holders, waitNotedAt }] = await Promise.all([
-    maxOf(system, limit),
-    system.limits.permits(limit),
-  ])
+  const { limit, emptyLooksInRow, since } = look
+  if (emptyLooksInRow === undefined) return admitForReleased(system, look)
+  const max = await maxOf(system, limit)
+  const shards = shardsOf(max ?? 1)
+  const { holders, waitNotedAt } = await system.limits.permits(limit, shards)
   if (waitNotedAt !== since) return
-  const free = freePermits(max, await removeStaleHolders(system, limit, holders))
+  const free = freePermits(max, shards, await withoutStaleHolders(system, limit, holders))
   const waiting = await readWaitingTasks(system, limit, free)
   const { count: admitted, isWaitedFor } = await admitWaiting(system, waiting, { free, isRepair: true })
   const next = decideSeries(emptyLooksInRow, { admitted, isWaitedFor })
@@ -48,17 +50,21 @@ export async function serveLimitLook(system: System, look: LimitLook): Promise<v
 }
 
 /**
- * Admits as many tasks as permits were released. Each waiting task gets its permit this way, so to be fast the holders and
- * the waiting tasks are read at the same time.
+ * Admits as many tasks as permits were released. Each waiting task gets its permit this way, so to be fast the shards of these
+ * permits and the waiting tasks are read at the same time.
  */
-async function admitForReleased(system: System, limit: string, released: number): Promise<void> {
-  const [max, { holders }, waiting] = await Promise.all([
-    maxOf(system, limit),
-    system.limits.permits(limit),
+async function admitForReleased(
+  system: System,
+  { limit, released = 1, shards: named }: LimitLook,
+): Promise<void> {
+  const max = await maxOf(system, limit)
+  const shards = named ? [...new Set(named)] : shardsOf(max ?? 1)
+  const [{ holders }, waiting] = await Promise.all([
+    system.limits.permits(limit, shards),
     readWaitingTasks(system, limit, released),
   ])
-  const free = Math.min(freePermits(max, holders.length), released)
-  if (free > 0) await admitWaiting(system, waiting, { free, isRepair: false })
+  const free = Math.min(freePermits(max, shards, holders), released)
+  if (free > 0) await admitWaiting(system, waiting, { free, isRepair: false, shards: named ?? [] })
 }
 
 async function maxOf(system: System, limit: string): Promise<number | undefined> {
@@ -66,27 +72,25 @@ async function maxOf(system: System, limit: string): Promise<number | undefined>
   return type?.configuration.limits?.concurrency?.max
 }
 
-function freePermits(max: number | undefined, held: number): number {
-  return max === undefined ? UNLIMITED_TASKS_MAX : Math.max(0, max - held)
+function freePermits(max: number | undefined, shards: readonly number[], held: readonly Holder[]): number {
+  return max === undefined ? UNLIMITED_TASKS_MAX : freePermitsIn(shards, max, held)
 }
 
-/**
- * Removes holders whose run is not live: it ended without releasing its permit, or never began. Returns how many holders
- * are left.
- */
-async function removeStaleHolders(
+/** Removes holders whose run is not live: it ended without releasing its permit, or never began. Returns the holders that are left. */
+async function withoutStaleHolders(
   system: System,
   limit: string,
   holders: readonly Holder[],
-): Promise<number> {
+): Promise<readonly Holder[]> {
   const now = system.clock.now()
   const old = holders.filter(one => mayBeStale(one, now))
   const checked = await Promise.all(old.map(async one => ((await isHeld(system, limit, one)) ? [] : [one])))
-  let left = holders.length
+  const removed = new Set<string>()
   for (const { holder, since } of checked.flat()) {
-    left = (await system.limits.release(limit, holder, since)).holders.length
+    const left = await system.limits.release(limit, holder, { since })
+    if (!left.holders.some(one => one.holder === holder)) removed.add(holder)
   }
-  return left
+  return holders.filter(({ holder }) => !removed.has(holder))
 }
 
 /**
@@ -152,17 +156,22 @@ export async function planLimits(
 
 function looksOf(changes: readonly LimitChange[]): LimitLook[] {
   const freed = groupBy(
-    changes.filter(({ kind }) => kind === 'freed'),
+    changes.filter(change => change.kind === 'freed'),
     ({ limit }) => limit,
   )
   const noted = changes.filter(change => change.kind === 'noted')
   return [
-    ...[...freed].map(([limit, permits]) => ({ limit, released: permits.length, delaySeconds: 0 })),
+    ...[...freed].map(([limit, permits]) => ({
+      limit,
+      released: permits.length,
+      shards: permits.map(({ shard }) => shard),
+      delaySeconds: 0,
+    })),
     ...noted.map(({ limit, since }) => ({
       limit,
       emptyLooksInRow: 0,
       since,
-      delaySeconds: LIMIT_LOOK_INTERVAL_S,
+      delaySeconds: FIRST_LOOK_S,
     })),
   ]
 }
@@ -189,7 +198,7 @@ export async function sweepLimits(system: System, tasks: readonly Task[]): Promi
 }
 
 async function resumeSeries(system: System, limit: string): Promise<void> {
-  const permits = await system.limits.permits(limit)
+  const permits = await system.limits.permits(limit, [0])
   if (hasLiveWaitNote(permits, system.clock.now())) return
   const { waitNotedAt: since } = permits
   const note = since !== undefined && { since }

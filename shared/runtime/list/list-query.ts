@@ -12,7 +12,7 @@ import { type ListFilter, passes, withinTimes } from './list-filter.ts'
 
 /**
  * `ended` sorts ended tasks by their end and all others by their due time, as the index of a type does. For
- * open tasks it is the same as `due`.
+ * open tasks it is the same as `due`. The index has some open tasks at an earlier time than their due time (`sweptFrom`).
  */
 export type ListOrder = 'due' | '-due' | 'created' | '-created' | 'ended' | '-ended'
 
@@ -71,9 +71,9 @@ function viewRanges(type: string, shard: number, statuses: readonly Status[], no
 }
 
 /** The sort key of the task in an order. */
-export function sortKeyOf({ dueAt, createdAt, view }: Task, order: ListOrder): number {
-  if (order.endsWith('due')) return dueAt
-  return order.endsWith('created') ? createdAt : (view?.sort ?? 0)
+export function sortKeyOf({ state, dueAt, createdAt, view }: Task, order: ListOrder): number {
+  if (order.endsWith('created')) return createdAt
+  return order.endsWith('due') && state !== 'open' ? dueAt : (view?.sort ?? dueAt)
 }
 
 function bucketsOf(statuses: readonly Status[]): Array<View['bucket']> {
@@ -82,10 +82,7 @@ function bucketsOf(statuses: readonly Status[]): Array<View['bucket']> {
   return [...(isOpen ? (['open'] as const) : []), ...NOT_OPEN.filter(status => statuses.includes(status))]
 }
 
-/**
- * The bounds that separate delayed from ready tasks. A patched running task may be due in the future; every other
- * task that is due in the future is delayed.
- */
+/** The bounds that separate delayed from ready tasks. A running task is within those of ready ones, also if a patch has delayed it. */
 function openBounds(statuses: readonly Status[], now: number): { from?: number; to?: number } {
   if (statuses.length === 0 || statuses.includes('running')) return {}
   const [delayed, ready] = [statuses.includes('delayed'), statuses.includes('ready')]

@@ -166,6 +166,9 @@ type StoredCallbacks = {
  * tells them apart. While a task owes callbacks, nothing changes its revision but the write that records them as
  * published. If a callback stays owed, that write also stores the revision of the end. The fence cannot tell two
  * ends apart, because there may be no run between them.
+ *
+ * A callback with a key of its own may change a task that exists. That task then names the callback, so a repetition
+ * neither changes it again nor creates it after its removal.
  */
 function callbackRequest(
   task: Task,
@@ -176,9 +179,9 @@ function callbackRequest(
   if (!request) return undefined
   const { id, born, userId, traceparent, state } = task
   const revision = task.unpublished?.revision ?? task.revision
+  const causedBy = `${born}.${revision}.${state === 'succeeded' ? 's' : 'e'}${index}`
   return {
-    ...(request.key === undefined && { once: true as const }),
-    key: `${born}.${revision}.${state === 'succeeded' ? 's' : 'e'}${index}`,
+    ...(request.key === undefined ? { once: true as const, key: causedBy } : { causedBy }),
     ...defined({ userId, traceparent }),
     ...request,
     parentId: id,

@@ -21,8 +21,9 @@ export function decidePublish(
   request: PublishRequest,
   now: number,
 ): PublishDecision {
-  const { ifExists = 'keep', once, debounce, throttle } = request
-  if (current && once) return UNCHANGED
+  const { ifExists = 'keep', once, causedBy, debounce, throttle } = request
+  const isRepeated = once || (causedBy !== undefined && current?.causedBy === causedBy)
+  if (current && isRepeated) return UNCHANGED
   if (!current || isGone(current, now)) {
     return { ok: true, created: true, change: create(publication, current, now) }
   }
@@ -84,7 +85,10 @@ export function isDebounceSuccessor({ parentId }: Task, followed: string): boole
   return parentId === followed
 }
 
-/** Throttles: the first publish of a window counts. The window also lasts as long as the task is open. */
+/**
+ * Throttles: the first publish of a window counts. The window also lasts as long as the task is open, or its callbacks are being
+ * published. The publish is refused when these cannot be published, since it would be lost for as long as that lasts.
+ */
 function throttled(
   current: Task,
   publication: Publication,
@@ -93,7 +97,7 @@ function throttled(
 ): PublishDecision {
   if (current.state === 'open' || now < current.createdAt + perMs) return UNCHANGED
   const again = startOver(current, publication, {}, now)
-  return again.ok ? asCreated(again) : UNCHANGED
+  return again.ok || current.unpublished ? asCreated(again) : UNCHANGED
 }
 
 function asCreated(decision: PublishDecision): PublishDecision {

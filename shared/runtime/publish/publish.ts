@@ -44,7 +44,7 @@ export type PublishOutcome =
   | PublishRefusal
   /**
    * `ifExists` is `reject` or `restart`, and the task is running. A `restart` is also refused while a flow is between
-   * two of its steps, and while the task owes callbacks.
+   * two of its steps, and while the task owes callbacks. A throttled publish is refused while these cannot be published.
    */
   | { readonly ok: false; readonly reason: 'running'; readonly task: Task }
   /** This task could not be written; the others of the batch are not affected. */

@@ -66,6 +66,8 @@ export type PublishRequest = Pick<PublishBody, SharedFields> & {
   readonly once?: true
   readonly previous?: HandedOn
   readonly parentId?: string
+  /** The callback that this publish comes from. A task that names the same callback already is left as it is. */
+  readonly causedBy?: string
   readonly member?: Member
   /**
    * When the request arrived, and its order among those that arrived with it.
@@ -222,13 +224,14 @@ function withLongEnoughRetention(options: Options, { member, throttle }: Publish
 
 /** Where the task starts, where it comes from, and which callbacks it has. */
 function originFields(request: PublishRequest): Partial<PublicationDraft> {
-  const { stage, immutable, previous, parentId, member } = request
+  const { stage, immutable, previous, parentId, causedBy, member } = request
   const callbacks = callbackBodies(request)
   return defined({
     stage,
     immutable,
     previous: immutable ? undefined : previous,
     parentId,
+    causedBy,
     member,
     callbacks,
   })

@@ -3,6 +3,7 @@
  * the indexes; `merge-ranges.ts` merges several partitions into one order. It also says which dispatches are tickets.
  */
 
+import { defined } from '../../core/defined.ts'
 import { tenantOf } from '../../core/fair/fair.ts'
 import { limitName } from '../../core/limits/limits.ts'
 import { limitPlace, readyPlace } from '../../core/place/place-names.ts'
@@ -29,14 +30,35 @@ export type ReadyTasks = {
    * in their order. Returns how many tasks the window holds.
    */
   scatter(window: number): Promise<number>
+  /** The position of the last task of each type that was read. */
+  position(): Position
 }
 
-/** Reads the ready tasks of each type in its order. Several types alternate. Each task appears once. */
-export function readyTasks(system: System, types: readonly TaskType[], pageSize: number): ReadyTasks {
+/** A position in the order of each type, by the name of the type. */
+export type Position = ReadonlyMap<string, string>
+
+/** A reader that begins at a position first reads this many tasks from the front. */
+const FRONT_TASKS = 250
+
+/**
+ * Reads the ready tasks of each type in its order. Several types alternate. Each task appears once. With `start`, the tasks from
+ * that position on follow the first ones.
+ */
+export function readyTasks(
+  system: System,
+  types: readonly TaskType[],
+  pageSize: number,
+  start?: Position,
+): ReadyTasks {
   // The index may still show a flow that has moved on to a step of another type.
   const served = new Set(types.map(({ type }) => type))
-  const fromTheFront = (size: number) => distinct(alternating(types.map(type => lineOf(system, type, size))))
-  let entries = fromTheFront(pageSize)
+  const read = new Map<string, string>()
+  const from = (size: number, at?: Position) =>
+    alternating(types.map(type => lineOf(system, type, size, { from: at?.get(type.type), read })))
+  const fromTheFront = (size: number) => distinct(from(size))
+  let entries = start
+    ? distinct(joined(from(pageSize), FRONT_TASKS, from(pageSize, start)))
+    : fromTheFront(pageSize)
   let queue: string[] = []
   return {
     next: async count => {
@@ -53,7 +75,14 @@ export function readyTasks(system: System, types: readonly TaskType[], pageSize:
       queue = shuffled(await take(entries, window), system.chance)
       return queue.length
     },
+    position: () => read,
   }
+}
+
+/** The first `count` entries of one line, and all of another. */
+async function* joined(front: Line, count: number, rest: Line): Line {
+  yield* await take(front, count)
+  yield* rest
 }
 
 function shuffled(ids: readonly string[], { fraction }: Chance): string[] {
@@ -63,11 +92,22 @@ function shuffled(ids: readonly string[], { fraction }: Chance): string[] {
 
 type Line = AsyncGenerator<MergedEntry, void, undefined>
 
-/** The ready tasks of one type, in its order. In a fair type that is the order of the tenants' turns. */
-function lineOf({ tasks }: System, type: TaskType, pageSize: number): Line {
+/**
+ * The ready tasks of one type, in its order. In a fair type that is the order of the tenants' turns. `read` gets the position of
+ * each task that is read.
+ */
+async function* lineOf(
+  { tasks }: System,
+  type: TaskType,
+  pageSize: number,
+  { from, read }: { readonly from: string | undefined; readonly read: Map<string, string> },
+): Line {
   const places = [...shardNumbers(type).map(shard => readyPlace(type.type, shard)), ...waitingPlaces(type)]
-  const ranges = places.map(partition => ({ index: 'place' as const, partition }))
-  return mergeRanges(tasks, ranges, { pageSize })
+  const ranges = places.map(partition => ({ index: 'place' as const, partition, ...defined({ from }) }))
+  for await (const entry of mergeRanges(tasks, ranges, { pageSize })) {
+    read.set(type.type, String(entry.sort))
+    yield entry
+  }
 }
 
 /**

@@ -7,7 +7,7 @@ import type { System } from '../kernel/system.ts'
  * the same however much waits, and every entry is read in some round. At the end of the range the next round begins anew.
  */
 
-const PAGE_ENTRIES = 100
+const PAGE_ENTRIES = 500
 /** A cursor that no round has moved for a week begins anew. */
 const CURSOR_TTL_MS = 7 * 86_400_000
 
@@ -37,18 +37,20 @@ export function storedPosition(stored: Json | undefined): IndexEntry | undefined
   return id === undefined || sort === undefined ? undefined : { id, sort }
 }
 
-/** Reads at most `budget` entries of a range after a position, or from its start. */
+/** Reads at most `budget` entries of a range after a position, or from its start. Entries that are `known` are left out. */
 export async function readAfter(
   { tasks }: Pick<System, 'tasks'>,
   position: IndexEntry | undefined,
   range: IndexRange,
   budget: number,
+  known: ReadonlySet<string> = new Set(),
 ): Promise<RangePart> {
   const entries: IndexEntry[] = []
   let after = position
-  for (let left = budget; left > 0; left -= PAGE_ENTRIES) {
-    const page = await tasks.page({ ...range, limit: Math.min(PAGE_ENTRIES, left), ...(after && { after }) })
-    entries.push(...page.entries)
+  while (entries.length < budget) {
+    const limit = Math.min(PAGE_ENTRIES, budget - entries.length)
+    const page = await tasks.page({ ...range, limit, ...(after && { after }) })
+    entries.push(...page.entries.filter(({ id }) => !known.has(id)))
     after = page.more ? page.entries.at(-1) : undefined
     if (!after) break
   }

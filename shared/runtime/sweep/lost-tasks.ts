@@ -1,34 +1,40 @@
 import { LOOK_SLACK_MS, MESSAGE_LIFE_MS } from '../../core/bounds.ts'
 import { startsAt } from '../../core/place/place.ts'
 import { plan } from '../../core/plan/plan.ts'
-import { workOf } from '../../core/task/piece.ts'
+import { isTakenInOrder, workOf } from '../../core/task/piece.ts'
 import type { Task } from '../../core/task/task.ts'
 import { isolateEach } from '../kernel/isolate-faults.ts'
 import type { PlanningSystem } from '../kernel/system.ts'
-import type { StateReader } from '../types/serving-states.ts'
+import type { StateReader, TypeState } from '../types/serving-states.ts'
 import { tasksWithoutMarkers } from '../worker/targets.ts'
 import type { SweepCandidate } from './sweep-passes.ts'
 
 /** A message may be this late. Only a task that became due, and was last changed, longer ago may have lost its message. */
 export const GRACE_MS = 10_000
 
+/** SQS keeps no strict order. A message may arrive later than others by this much and still wait in its queue. */
+export const DISORDER_MS = 60_000
+
 /**
- * A waiting task is sent again for certain up to this age, and until two passes have read it. After that it is sent
- * ever more rarely, because its message probably just waits. A task that no worker can claim, for example because
- * its handler does not start, must not multiply messages.
+ * The message of a task whose turn in its queue is not known is first sent again at this age. Its turn is known where the queue has
+ * delivered messages that were sent later.
  */
+const UNKNOWN_TURN_MS = 600_000
+
+/** Looks are sent again in every round for this long, because no measure says whether they wait in their queue. */
+const LOOKS_CERTAIN_MS = 600_000
+
+/** A task in an empty queue is sent again for certain up to this age, and until two passes have read it. */
 const RESEND_CERTAIN_MS = 120_000
 
-/** Behind a backlog a task is first sent again at this age, once one pass has read it. */
-const RESEND_BEHIND_BACKLOG_MS = 600_000
-
 /**
- * Where the queue is empty, the sweeper sends a waiting task at least at every tenth reading, on average. It reads
- * the task every minute while one round can read all waiting tasks. So a task that all present workers refuse (too
- * old a version, or their part done) finds a new worker within some ten minutes. The price per task and ten minutes
+ * Where the queue is empty, the sweeper sends a waiting task at every tenth reading, on average. So a task that all present workers
+ * refuse (too old a version, or their part done) finds a new worker within some ten minutes. The price per task and ten minutes
  * is one message, which refusing workers return to the queue up to ten times.
  */
 const RESEND_SHARE_MIN = 0.1
+/** Where a round reads more tasks of a shard than this, it sends each of them more rarely. */
+const RESEND_CROWD = 500
 
 /** The tasks that should have been looked at or marked, and were not. */
 export async function lostTasks(
@@ -39,56 +45,80 @@ export async function lostTasks(
 ): Promise<Task[]> {
   const now = system.clock.now()
   const quiet = candidates.filter(({ task }) => task.updatedAt <= now - GRACE_MS)
-  const judged = await isolateEach(
-    system,
-    quiet,
-    quiet.length,
-    async ({ task, unreadSince, readOnceSince }) => {
-      const { type, kind } = workOf(task)
-      const { backlog, handlerSince } = await stateOf(type, kind)
-      // A pause drops dispatches, and its end sends them again.
-      const isPaused = paused.has(type) || paused.has(task.type)
-      const state = {
-        backlog: isPaused ? undefined : backlog,
-        waitingSince: Math.max(handlerSince, sweptSince),
-        unreadMs: now - unreadSince,
-        readOnceMs: now - readOnceSince,
-      }
-      return { task, isTaskLost: isLost(task, state, now, system.chance.fraction()) }
-    },
-  )
+  const thinning = Math.min(1, RESEND_CROWD / quiet.length)
+  const judged = await isolateEach(system, quiet, quiet.length, async candidate => {
+    const { task } = candidate
+    const { type, kind } = workOf(task)
+    // A pause drops dispatches, and its end sends them again.
+    const isPaused = paused.has(type) || paused.has(task.type)
+    const state = isPaused ? undefined : await stateOf(type, kind)
+    const isTaskLost = system.chance.fraction() < lossOf(candidate, { state, sweptSince, thinning }, now)
+    return { task, isTaskLost }
+  })
   const lost = judged.filter(({ isTaskLost }) => isTaskLost).map(({ task }) => task)
   const due = judged.map(({ task }) => task).filter(({ dueAt }) => dueAt <= now - GRACE_MS)
   return [...new Set([...lost, ...(await tasksWithoutMarkers(system, due))])]
 }
 
-type WaitTimes = {
-  readonly backlog: number | undefined
-  readonly waitingSince: number
-  /** A task that has waited no longer than this may not have been read by an earlier pass. */
-  readonly unreadMs: number
-  /** A task that has waited no longer than this may have been read by only one earlier pass, or by none. */
-  readonly readOnceMs: number
+type Circumstances = {
+  /** Undefined while a type is paused. */
+  readonly state: TypeState | undefined
+  readonly sweptSince: number
+  /** By this factor, from 0 to 1, tasks that were sent before are sent more rarely. */
+  readonly thinning: number
 }
 
 /**
- * Whether the task should have been looked at and was not, so that its messages are worth sending again. Without
- * a `backlog`, no handler is deployed or a type is paused, so nothing can be dispatched. `chance` is 0 to 1.
+ * How likely the task should have been looked at and was not, from 0 to 1, so that its messages are worth sending again. Something
+ * that fell due before the last missed round of the sweeper counts as due since then.
  */
-function isLost(
-  task: Task,
-  { backlog, waitingSince, unreadMs, readOnceMs }: WaitTimes,
+function lossOf(
+  candidate: SweepCandidate,
+  { state, sweptSince, thinning }: Circumstances,
   now: number,
-  chance: number,
-): boolean {
+): number {
+  const { task, readOnceSince } = candidate
   const { dispatchAt, lookAt, publishesCallbacks } = plan(task, now)
-  if (publishesCallbacks) return true
-  if (lookAt !== undefined && lookAt + LOOK_SLACK_MS < now - GRACE_MS) return true
-  if (dispatchAt === undefined || startsAt(task) > now - GRACE_MS || backlog === undefined) return false
-  const age = now - Math.max(startsAt(task), task.updatedAt, waitingSince)
-  if (age > MESSAGE_LIFE_MS) return true
-  if (backlog === 0) return age <= readOnceMs || chance < Math.max(RESEND_SHARE_MIN, RESEND_CERTAIN_MS / age)
-  // A pass that read the task before this age left it waiting.
-  const isUnread = age <= RESEND_BEHIND_BACKLOG_MS + unreadMs
-  return age >= RESEND_BEHIND_BACKLOG_MS && (isUnread || chance < RESEND_BEHIND_BACKLOG_MS / age)
+  if (publishesCallbacks) return 1
+  if (lookAt !== undefined && lookAt + LOOK_SLACK_MS < now - GRACE_MS) {
+    const late = now - Math.max(lookAt, sweptSince)
+    const isNew = late <= Math.max(LOOKS_CERTAIN_MS, now - readOnceSince)
+    return isNew ? 1 : thinning * Math.max(RESEND_SHARE_MIN, LOOKS_CERTAIN_MS / late)
+  }
+  if (dispatchAt === undefined || startsAt(task) > now - GRACE_MS || state?.backlog === undefined) return 0
+  return lossOfDispatch(candidate, state, { sweptSince, thinning }, now)
+}
+
+/**
+ * Where messages wait in the queue, a lost dispatch is sent for certain once its turn is over: by two passes where the queue has
+ * delivered later messages, else by one pass.
+ */
+function lossOfDispatch(
+  { task, unreadSince, readOnceSince }: SweepCandidate,
+  { backlog, delivered, handlerSince }: TypeState,
+  { sweptSince, thinning }: Pick<Circumstances, 'sweptSince' | 'thinning'>,
+  now: number,
+): number {
+  const sentAt = Math.max(startsAt(task), task.updatedAt, handlerSince)
+  const age = now - Math.max(sentAt, sweptSince)
+  if (backlog === 0) {
+    const isNew = age <= now - readOnceSince
+    return isNew ? 1 : thinning * Math.max(RESEND_SHARE_MIN, RESEND_CERTAIN_MS / age)
+  }
+  const isPassed = delivered && !isTakenInOrder(task) && sentAt < delivered.sentAt - DISORDER_MS
+  const overMs = isPassed
+    ? now - Math.max(sentAt + delivered.at - delivered.sentAt + DISORDER_MS, sweptSince)
+    : age - UNKNOWN_TURN_MS
+  if (overMs < 0) return 0
+  return overMs <= now - (isPassed ? readOnceSince : unreadSince) ? 1 : again(age, now - unreadSince)
+}
+
+/**
+ * How likely a task is sent again that an earlier pass has sent. Its message probably waits in the queue and must not be multiplied,
+ * whatever keeps it there for days. So the task is sent once, on average, while its age grows by the factor e, and later once in the
+ * life of a message. `sinceMs`: the time since the earlier pass.
+ */
+function again(age: number, sinceMs: number): number {
+  if (age < MESSAGE_LIFE_MS) return sinceMs / age
+  return Math.floor(age / MESSAGE_LIFE_MS) > Math.floor((age - sinceMs) / MESSAGE_LIFE_MS) ? 1 : 0
 }

@@ -15,6 +15,17 @@ import type { SweepRound } from './sweep-round.ts'
 /** One log line names at most this many ids. */
 const IDS_LOGGED_MAX = 10
 
+/** The tasks on which the report of stuck tasks depends: those without a sign of life, and one that runs of each type. */
+export async function withoutSignOfLife(system: System, tasks: readonly Task[]): Promise<Task[]> {
+  const now = system.clock.now()
+  const runs = new Map<string, Task>()
+  const quiet = await isolateEach(system, tasks, 1, async task => {
+    if (liveRuns(task).length > 0) runs.set(workOf(task).type, task)
+    return isQuiet(task, now) ? task : []
+  })
+  return [...new Set([...quiet.flat(), ...runs.values()])]
+}
+
 /**
  * Counts and logs the stuck tasks among those that a round of the sweeper has read. It reads no tasks, and
  * reads the live workers only if a task shows no sign of life. The sweeper has sent the messages of a stuck

@@ -36,16 +36,20 @@ type Pass = {
   readonly begins: readonly number[]
 }
 
-/** Reads at most `budget` tasks of a range from where the last round stopped, and records where it stopped. */
+/**
+ * Reads at most `budget` tasks of a range from where the last round stopped, and records where it stopped. Tasks that are `known`
+ * are not read again.
+ */
 export async function readNextInPass(
   system: Pick<System, 'tasks' | 'records' | 'clock'>,
   recordName: string,
   range: IndexRange,
   budget: number,
+  known?: ReadonlySet<string>,
 ): Promise<SweepCandidate[]> {
   const stored = await system.records.get(recordName)
   const pass = passFrom(stored, system.clock.now())
-  const { entries, position } = await readAfter(system, pass.position, range, budget)
+  const { entries, position } = await readAfter(system, pass.position, range, budget, known)
   const tasks = await readTasks(
     system,
     entries.map(({ id }) => id),

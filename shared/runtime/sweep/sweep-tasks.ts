@@ -2,7 +2,7 @@ import { patch } from '../../core/operate/patch.ts'
 import { runningPlace, viewPartition } from '../../core/place/place-names.ts'
 import { sweepRecord } from '../../core/record-names.ts'
 import type { Task } from '../../core/task/task.ts'
-import { shardNumbers, type TaskType } from '../../core/types/task-type.ts'
+import { orderingOf, shardNumbers, type TaskType } from '../../core/types/task-type.ts'
 import type { IndexRange } from '../../ports/stores.ts'
 import { readTasks } from '../kernel/read-heads.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'
@@ -12,7 +12,9 @@ import { isolateFaults, planTasks } from '../plan/plan.ts'
 import { areCallbacksWorthRetrying, publishOwedCallbacks } from '../plan/publish-callbacks.ts'
 import { renewAgeingBodies } from '../repair/renew-ageing-bodies.ts'
 import { NOTHING_SWEPT, type SweepReport, sumOf } from '../repair/repair.ts'
-import { GRACE_MS, lostTasks } from './lost-tasks.ts'
+import { followEach } from '../types/follow-types.ts'
+import { DISORDER_MS, GRACE_MS, lostTasks } from './lost-tasks.ts'
+import { withoutSignOfLife } from './stuck-tasks.ts'
 import { readNextInPass, type SweepCandidate } from './sweep-passes.ts'
 import { noRoundMissedSince, type SweepRound } from './sweep-round.ts'
 
@@ -20,51 +22,107 @@ import { noRoundMissedSince, type SweepRound } from './sweep-round.ts'
 const LOOK_BACK_MS = 180_000
 const TYPES_AT_ONCE_MAX = 4
 const RENEWALS_AT_ONCE_MAX = 25
-/** Tasks read per type, shard and round: where the queue is empty, and where a healthy backlog waits. */
-const TASKS_BUDGET = { emptyQueue: 500, backlog: 50 }
 const RECENT_TASKS_MAX = 100
 
-/** A report with the tasks that were read. */
+/**
+ * Tasks read per type and round, however many shards it has.
+ *
+ * - `running`     so that one round reads 10,000 running tasks, though ids are not spread quite evenly over the shards
+ * - `passed`      due tasks whose turn in the queue is over: most of them run, and the rest has lost its message. Those that are in the
+ *                 running place are left out, so these began in the last seconds or do not live
+ * - `waiting`     due tasks that wait without a turn in a queue: over HTTP, in an order, at steps of flows; undoing flows
+ * - `queued`      due tasks whose message should still wait in its queue, or cannot be sent yet
+ */
+const TASKS_BUDGET = { running: 12_000, passed: 6_000, waiting: 2_000, queued: 200 }
+
+/** A report with the tasks that stuck ones may be among. */
 export type TasksReport = SweepReport & { readonly tasks: readonly Task[] }
 
 /**
  * One round of the safety net for tasks: finds open tasks whose message was lost and plans them again. Its cost per type
  * and round is bounded however many tasks wait: recently due tasks are read once, the rest from a cursor, a
- * budget at a time. A type that cannot be swept does not affect the others.
+ * budget at a time. A type that cannot be swept does not affect the others. Types that are not begun before `stopAt` are left to the
+ * next round, which begins with another type.
  */
-export async function sweepTasks(round: SweepRound): Promise<TasksReport> {
-  const reports = await sideBySide(round.types, TYPES_AT_ONCE_MAX, type => sweepType(round, type))
+export async function sweepTasks(round: SweepRound, stopAt: number): Promise<TasksReport> {
+  const reports = await sideBySide(round.types, TYPES_AT_ONCE_MAX, async type =>
+    round.system.clock.now() < stopAt ? sweepType(round, type) : { ...NOTHING_SWEPT, tasks: [] },
+  )
+  return joined(reports)
+}
+
+function joined(reports: readonly TasksReport[]): TasksReport {
   return { ...sumOf(reports), tasks: reports.flatMap(({ tasks }) => tasks) }
 }
 
 async function sweepType(round: SweepRound, type: TaskType): Promise<TasksReport> {
-  const { system } = round
+  const { system, memory } = round
   const now = system.clock.now()
-  let tasks: readonly Task[] = []
+  const since = noRoundMissedSince(memory, type.type, now)
+  const shards: ShardReport[] = []
   try {
-    const candidates = await candidatesOf(round, type, now)
-    tasks = candidates.map(({ task }) => task)
-    return { ...(await repairType(round, type, candidates, now)), tasks }
+    for (const shard of shardNumbers(type)) shards.push(await sweepShard(round, type, shard, since))
+    // A task that is refused for good fails in every round, so the round counts as finished all the same.
+    if (!shards.some(({ isCut }) => isCut)) memory.rounds?.set(type.type, { since, last: now })
+    return joined(shards)
   } catch (error) {
     system.log.error('a type was not swept', { type: type.type, error })
-    return { ...NOTHING_SWEPT, failed: 1, tasks }
+    return joined([...shards, { ...NOTHING_SWEPT, failed: 1, tasks: [] }])
   }
 }
 
-/** The tasks of all shards that this round looks at, each once. */
-async function candidatesOf(
-  { system, stateOf }: SweepRound,
-  type: TaskType,
-  now: number,
-): Promise<SweepCandidate[]> {
-  const { backlog } = await stateOf(type.type, type.configuration.kind)
+/** The tasks of one shard that this round looks at, each once. */
+async function candidatesOf(round: SweepRound, type: TaskType, shard: number): Promise<SweepCandidate[]> {
+  const { system } = round
+  const now = system.clock.now()
+  const budgetOf = (of: keyof typeof TASKS_BUDGET) => Math.ceil(TASKS_BUDGET[of] / shardNumbers(type).length)
+  const inPass = (
+    name: 'open' | 'later' | 'undoing' | 'running',
+    range: IndexRange,
+    budget: number,
+    known?: ReadonlySet<string>,
+  ) => readNextInPass(system, sweepRecord[name](type.type, shard), range, budget, known)
+  const until = now - GRACE_MS
+  const view = (bucket: 'open' | 'compensating', to: number): IndexRange => ({
+    index: 'view',
+    partition: viewPartition(type.type, bucket, shard),
+    to,
+  })
+  const place: IndexRange = { index: 'place', partition: runningPlace(type.type, shard) }
+  const running = await inPass('running', place, budgetOf('running'))
+  const known = new Set(running.map(({ task }) => task.id))
+  const { to, budget } = await dueRange(round, type, until)
+  const found = [
+    ...running,
+    ...(await inPass('open', view('open', to), budgetOf(budget), known)),
+    ...(to < until ? await inPass('later', view('open', until), budgetOf('queued'), known) : []),
+    ...(type.configuration.kind === 'flow' || type.wasFlow
+      ? await inPass('undoing', view('compensating', until), budgetOf('waiting'))
+      : []),
+    ...(await readRecent(system, { ...view('open', until), from: until - LOOK_BACK_MS }, now)),
+  ]
   const candidates = new Map<string, SweepCandidate>()
-  for (const shard of shardNumbers(type)) {
-    for (const one of await candidatesOfShard(system, type, shard, backlog, now)) {
-      candidates.set(one.task.id, leastRead(one, candidates.get(one.task.id)))
-    }
-  }
+  for (const one of found) candidates.set(one.task.id, leastRead(one, candidates.get(one.task.id)))
   return [...candidates.values()]
+}
+
+/**
+ * How far the pass over due tasks reaches, and its budget. A queue delivers tasks in the order in which they fell due, within a
+ * minute. So those that fell due after its present messages need no reading, however many they are.
+ */
+async function dueRange(
+  { stateOf, paused, system }: SweepRound,
+  type: TaskType,
+  until: number,
+): Promise<{ to: number; budget: keyof typeof TASKS_BUDGET }> {
+  const { kind } = type.configuration
+  const { backlog, delivered } = await stateOf(type.type, kind)
+  const hasOwnMessages = orderingOf(type) === 'arrival' && !type.isFair && kind !== 'http' && kind !== 'flow'
+  if (!hasOwnMessages) return { to: until, budget: 'waiting' }
+  if (backlog === 0 && !paused.has(type.type)) return { to: until, budget: 'passed' }
+  if (!delivered || paused.has(type.type)) return { to: until, budget: 'queued' }
+  const turn = system.clock.now() - (delivered.at - delivered.sentAt) - DISORDER_MS
+  return { to: Math.min(until, turn), budget: 'passed' }
 }
 
 /** A task may be found by several passes. It counts as read only as often as by the pass that read it least. */
@@ -76,34 +134,6 @@ function leastRead(one: SweepCandidate, other: SweepCandidate = one): SweepCandi
   }
 }
 
-/** The tasks of one shard that fell due recently, and the next ones of each pass over open, undoing and running tasks. */
-async function candidatesOfShard(
-  system: PlanningSystem,
-  { type, configuration: { kind } }: TaskType,
-  shard: number,
-  backlog: number | undefined,
-  now: number,
-): Promise<SweepCandidate[]> {
-  const open: IndexRange = {
-    index: 'view',
-    partition: viewPartition(type, 'open', shard),
-    to: now - GRACE_MS,
-  }
-  const undoing = { ...open, partition: viewPartition(type, 'compensating', shard) }
-  const running: IndexRange = { index: 'place', partition: runningPlace(type, shard) }
-  // Flows wait in the queues of their steps' types, and most of these are empty most of the time.
-  const isQueueEmpty = backlog === 0 || kind === 'flow'
-  const budget = isQueueEmpty ? TASKS_BUDGET.emptyQueue : TASKS_BUDGET.backlog
-  const inPass = (record: string, range: IndexRange, most = TASKS_BUDGET.backlog) =>
-    readNextInPass(system, record, range, most)
-  return [
-    ...(await readRecent(system, { ...open, from: now - GRACE_MS - LOOK_BACK_MS }, now)),
-    ...(await inPass(sweepRecord.open(type, shard), open, budget)),
-    ...(kind === 'flow' ? await inPass(sweepRecord.undoing(type, shard), undoing) : []),
-    ...(await inPass(sweepRecord.running(type, shard), running)),
-  ]
-}
-
 async function readRecent(system: PlanningSystem, range: IndexRange, now: number): Promise<SweepCandidate[]> {
   const page = await system.tasks.page({ ...range, limit: RECENT_TASKS_MAX })
   const tasks = await readTasks(
@@ -113,28 +143,36 @@ async function readRecent(system: PlanningSystem, range: IndexRange, now: number
   return tasks.map(task => ({ task, unreadSince: now, readOnceSince: now }))
 }
 
-/** Repairs what the tasks of one type have lost: messages, callbacks, bodies that would expire, and looks at limits. */
-async function repairType(
+/** `isCut`: a message could not be sent for a reason that may pass. */
+type ShardReport = TasksReport & { readonly isCut?: boolean }
+
+/** Repairs what the tasks of one shard have lost: messages, callbacks, bodies that would expire, and looks at limits. */
+async function sweepShard(
   round: SweepRound,
-  { type }: TaskType,
-  candidates: readonly SweepCandidate[],
-  now: number,
-): Promise<SweepReport> {
-  const { system, memory, typesChangedAt } = round
+  type: TaskType,
+  shard: number,
+  sweptSince: number,
+): Promise<ShardReport> {
+  const { system, typesChangedAt } = round
+  const candidates = await candidatesOf(round, type, shard)
   const tasks = candidates.map(({ task }) => task)
-  const sweptSince = noRoundMissedSince(memory, type, now)
+  const now = system.clock.now()
   const lost = await lostTasks(system, candidates, round, sweptSince)
+  const followed = await followEach(system, tasks, new Map(round.types.map(one => [one.type, one])))
   await renewAgeingBodies(system, tasks, RENEWALS_AT_ONCE_MAX, (current, at) => patch(current, {}, at))
   const retried = tasks.filter(task => areCallbacksWorthRetrying(task, typesChangedAt, now))
   const unplanned = await isolateFaults(planTasks, system, lost)
   const failures = [...unplanned, ...(await isolateFaults(publishOwedCallbacks, system, retried))]
   await sweepLimits(system, tasks)
-  reportLost(system, type, lost)
-  // A task that is refused for good fails in every round, so the round counts as finished all the same.
-  if (!failures.some(({ transient }) => transient)) memory.rounds?.set(type, { since: sweptSince, last: now })
+  reportLost(system, type.type, lost)
   const unrepaired = new Set(unplanned.map(({ id }) => id))
-  const repaired = lost.filter(({ id }) => !unrepaired.has(id)).length
-  return { examined: tasks.length, repaired, failed: failures.length }
+  return {
+    examined: tasks.length,
+    repaired: followed + lost.filter(({ id }) => !unrepaired.has(id)).length,
+    failed: failures.length,
+    tasks: await withoutSignOfLife(system, tasks),
+    isCut: failures.some(({ transient }) => transient),
+  }
 }
 
 function reportLost({ metrics, log }: PlanningSystem, type: string, lost: readonly Task[]): void {

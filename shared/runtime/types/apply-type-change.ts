@@ -17,11 +17,11 @@ const SILENT_MS = 60_000
 const SECOND_PASS_S = 5
 
 /**
- * Starts the jobs that apply changed limits and a changed order to tasks that wait already. When this returns,
- * every claim obeys the changed limits; a changed order reaches every process within a second. The jobs let tasks
- * that wait for a limit ask again, and sort anew those that wait in another order. Steps of flows keep the order
- * with which they were published. What is not done here stays listed in the type: the next change of the
- * configuration applies it, or the sweeper does.
+ * Starts the jobs that apply changed limits, and a changed kind or order, to open tasks of the type and to flows with
+ * steps of the type. When this returns, every claim obeys the changed limits; a changed kind or order reaches every
+ * process within a second. The jobs let tasks that wait for a limit ask again, and give all tasks the present kind and
+ * order. What is not done here stays listed in the type: the next change of the configuration applies it, or the sweeper
+ * does.
  */
 export async function applyTypeChange(system: Jobs, { after }: ChangedType): Promise<void> {
   if (!after) return
@@ -52,14 +52,9 @@ export async function sweepTypeChanges(
 async function apply(system: Jobs, type: TaskType): Promise<void> {
   const { unapplied = [] } = type
   if (unapplied.length === 0) return
-  if (unapplied.includes('relimit')) {
-    for (const one of [type, ...(await flowsWithStepsOf(system, type.type))]) {
-      await startJob(system, one, { kind: 'relimit' })
-    }
-  }
-  if (unapplied.includes('reorder')) {
-    await startJob(system, type, { kind: 'reorder' })
-    await startJob(system, type, { kind: 'reorder' }, SECOND_PASS_S)
+  for (const one of [type, ...(await flowsWithStepsOf(system, type.type))]) {
+    for (const kind of unapplied) await startJob(system, one, { kind })
+    if (unapplied.includes('reorder')) await startJob(system, one, { kind: 'reorder' }, SECOND_PASS_S)
   }
   // A process that has changed the type since applies everything that is left.
   await changeType(system, type.type, stored =>

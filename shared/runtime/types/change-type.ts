@@ -83,6 +83,7 @@ function successor(
     configuration: before ? withoutShrinking(configuration, before.configuration) : configuration,
     paused,
     ...((isFair ?? before?.isFair) && { isFair: true as const }),
+    ...((before?.wasFlow || before?.configuration.kind === 'flow') && { wasFlow: true as const }),
     ...defined({ handlerSince, servedBy, handlerVersion }),
     ...(purges.length > 0 && { purges }),
     ...(left.length > 0 && { unapplied: left }),

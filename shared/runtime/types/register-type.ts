@@ -1,4 +1,5 @@
-import type { TaskType, TypeConfiguration } from '../../core/types/task-type.ts'
+import type { TypeKind } from '../../core/states.ts'
+import type { TypeConfiguration } from '../../core/types/task-type.ts'
 import type { System } from '../kernel/system.ts'
 import { applyTypeChange } from './apply-type-change.ts'
 import { changeType } from './change-type.ts'
@@ -16,7 +17,7 @@ export async function registerHandlerType(
   {
     servedBy,
     version,
-  }: { readonly servedBy?: TaskType['servedBy']; readonly version?: string | undefined } = {},
+  }: { readonly servedBy?: 'workers' | undefined; readonly version?: string | undefined } = {},
 ): Promise<void> {
   const changed = await changeType(system, type, () => ({
     configuration,
@@ -28,21 +29,29 @@ export async function registerHandlerType(
 }
 
 /**
- * Registers a deployed flow. Only the types of its steps are served, so the flow itself has no handler, and an
- * earlier handler of its type no longer serves it.
+ * Registers a deployed flow. Its steps serve it, so the flow itself has no handler, and an earlier handler of its type
+ * no longer serves it.
  */
 export async function registerFlowType(
   system: RegistrarSystem,
   type: string,
   configuration: TypeConfiguration,
 ): Promise<void> {
-  await applyTypeChange(system, await changeType(system, type, () => ({ configuration })))
+  await applyTypeChange(system, await changeType(system, type, () => ({ configuration, servedBy: 'steps' })))
 }
 
 /**
- * Removes the handler of a type: its tasks wait visibly until a handler is deployed. An unknown type stays
- * unknown.
+ * Removes the handler of a type: its tasks wait visibly until a handler is deployed. A removed flow stays registered, as
+ * every type does. An unknown type stays unknown. A deployment that makes a flow of a type, or ends that, removes the former
+ * resource last; its `kind` shows that the present one stays.
  */
-export async function removeHandler(system: RegistrarSystem, type: string): Promise<void> {
-  await changeType(system, type, stored => stored && { configuration: stored.configuration })
+export async function removeHandler(
+  system: RegistrarSystem,
+  type: string,
+  kind: TypeKind = 'handler',
+): Promise<void> {
+  await changeType(system, type, stored => {
+    const isPresent = (stored?.configuration.kind === 'flow') === (kind === 'flow')
+    return stored && isPresent ? { configuration: stored.configuration } : undefined
+  })
 }

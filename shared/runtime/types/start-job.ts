@@ -18,7 +18,7 @@ export function jobRanges(job: TypeJob, now: number): readonly JobRange[] {
     case 'relimit':
       return [{ bucket: 'open', to: now }, { bucket: 'compensating' }]
     case 'reorder':
-      return [{ bucket: 'open' }]
+      return [{ bucket: 'open' }, { bucket: 'compensating' }]
     case 'purge':
       return rangesOfPurge(job)
   }

@@ -38,8 +38,8 @@ export type PutTypeOutcome =
  * them. It does not wait for other changes, such as a new order: they reach every process within a second. Jobs then update the
  * waiting tasks.
  *
- * A configuration without shards keeps the present number (`changeType`), and one with fewer is refused. A deployed type
- * cannot change its kind, since its queue and its function would serve nothing. Each step of a flow must name an
+ * A configuration without shards keeps the present number (`changeType`), and one with fewer is refused. A deployed type,
+ * also a flow, cannot change its kind, since its queue and its function would serve nothing. Each step of a flow must name an
  * existing type that is not a flow.
  */
 export async function putType(
@@ -74,7 +74,7 @@ function refusalOf(
   if (!stored) return undefined
   const { kind } = stored.configuration
   const shards = shardsOf(stored.configuration)
-  const isDeployed = stored.handlerSince !== undefined
+  const isDeployed = stored.handlerSince !== undefined || stored.servedBy !== undefined
   if (isDeployed && kind !== configuration.kind) return { ok: false, reason: 'deployed-kind', kind }
   const isShrinking = configuration.shards !== undefined && configuration.shards < shards
   return isShrinking ? { ok: false, reason: 'fewer-shards', shards } : undefined

@@ -30,12 +30,13 @@ export async function serveWakes(
 
 /** Serves the looks that report released permits. One call for each limit admits tasks for all of its permits. */
 function serveLimitLooks(system: System, received: readonly Received[]): Promise<string[]>[] {
-  const singleLooks = received.filter(({ wake }) => wake.kind === 'limit' && !isRepeated(wake.look))
-  const byLimit = groupBy(singleLooks, ({ wake }) => (wake.kind === 'limit' ? wake.look.limit : ''))
+  const singleLooks = received.flatMap(({ messageId, wake }) =>
+    wake.kind === 'limit' && !isRepeated(wake.look) ? [{ messageId, look: wake.look }] : [],
+  )
+  const byLimit = groupBy(singleLooks, ({ look }) => look.limit)
   return [...byLimit].map(async ([limit, looks]) => {
     try {
-      const released = looks.reduce(addReleasedPermits, 0)
-      await serveLimitLook(system, { limit, released, delaySeconds: 0 })
+      await serveLimitLook(system, looks.map(({ look }) => look).reduce(asOneLook))
       return []
     } catch (error) {
       system.log.warn('tasks that wait for a limit were not admitted; SQS delivers the message again', {
@@ -47,8 +48,10 @@ function serveLimitLooks(system: System, received: readonly Received[]): Promise
   })
 }
 
-function addReleasedPermits(sum: number, { wake }: Received): number {
-  return sum + (wake.kind === 'limit' ? (wake.look.released ?? 1) : 0)
+/** One look for the permits of both. It names the shards only if both looks do. */
+function asOneLook(a: LimitLook, b: LimitLook): LimitLook {
+  const { shards: _shards, ...look } = { ...a, released: (a.released ?? 1) + (b.released ?? 1) }
+  return a.shards && b.shards ? { ...look, shards: [...a.shards, ...b.shards] } : look
 }
 
 /** Serves a look that repeats for as long as tasks wait for the limit. `serveLimitLooks` serves the looks after a release. */

@@ -9,12 +9,14 @@
  * - for a task in a queue, the messages there (SQS) and the oldest open task: half a unit for each of up to 4 partitions
  * - for a task that is taken in order, up to 100 tasks before it: at most 1 unit for each of up to 4 partitions
  * - for a run without success, its record: at most 3
- * - for a limit, its permits or slots: 1 for each 4 KB
+ * - for a limit, its slots: 1 for each 4 KB; or its permits: 1 for each 8
  *
- * Larger heads, and limits with hundreds of holders, cost as many units more as they have 4 KB more.
+ * Larger heads cost as many units more as they have 4 KB more, and a concurrency limit one more for each further 8 permits.
  */
 
 import { canMissMessage, isMissing, type LostMessage } from '../../core/dead-letters/lost-message.ts'
+import { shardsOf } from '../../core/limits/held-permits.ts'
+import { typeOfLimit } from '../../core/limits/limits.ts'
 import { nextSlot } from '../../core/limits/slots.ts'
 import { isGone } from '../../core/publish/publish.ts'
 import { statusOf } from '../../core/status/status.ts'
@@ -105,7 +107,9 @@ async function factsOf(
   const [liveWorkers, lastRun, permits, nextStart] = await Promise.all([
     NAMES_WORKERS.includes(reason) ? readers.liveWorkers() : [],
     SHOWS_RUN.includes(reason) ? lastRecord(system, task) : undefined,
-    reason === 'concurrency-limit' && task.wait ? system.limits.permits(task.wait.limit) : undefined,
+    reason === 'concurrency-limit' && task.wait
+      ? system.limits.permits(task.wait.limit, shardsIn(known.types, task.wait.limit))
+      : undefined,
     reason === 'rate-limit' && task.wait?.kind !== 'slot' ? nextStartAt(system, task, now) : undefined,
   ])
   return {
@@ -117,6 +121,10 @@ async function factsOf(
     ...(permits && { permits }),
     ...(nextStart !== undefined && { nextStartAt: nextStart }),
   }
+}
+
+function shardsIn(types: WhyFacts['types'], limit: string): number[] {
+  return shardsOf(types.get(typeOfLimit(limit))?.configuration.limits?.concurrency?.max ?? 1)
 }
 
 const NAMES_WORKERS: readonly TaskReason[] = ['running', 'target-worker', 'worker-version', 'workers-spent']

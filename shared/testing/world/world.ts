@@ -75,15 +75,15 @@ export function createWorld(settings: WorldSettings): World {
   const byType = new Map(definitions.map(one => [one.type, one]))
   const handlers = createHandlerServer({ timeline, activity })
   let served = 0
-  const execute = async ({ task, passedOn = 0, hops = 0 }: Dispatch): Promise<boolean> => {
-    const definition = byType.get(workOf(task).type)
+  const execute = async ({ delaySeconds: _delay, ...dispatch }: Dispatch): Promise<boolean> => {
+    const definition = byType.get(workOf(dispatch.task).type)
     if (!definition) return true
     served += 1
     const sandbox = createSandbox(timeline, start)
     const own = sandbox.systemOf(system)
     const failed = await serveDispatches(
       own,
-      [{ messageId: 'only', task, passedOn, hops }],
+      [{ messageId: 'only', ...dispatch }],
       { workerId: invocationWorkerId(String(served).padStart(6, '0')) },
       {
         definition: handlers.serving(definition, sandbox),

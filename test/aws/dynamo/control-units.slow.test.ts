@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../../shared/aws/machine.ts'
+import { hash32 } from '../../../shared/core/hash.ts'
+import { holderIn, permitsIn, shardsOf } from '../../../shared/core/limits/held-permits.ts'
 import { create } from '../../../shared/core/publish/publish.ts'
 import { finish } from '../../../shared/core/run/finish.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
@@ -36,7 +38,7 @@ async function aSystem(limits: TypeLimits) {
     if ('refused' in claimed) throw new Error(claimed.refused)
     await succeed(system, claimed)
   }
-  return { publish, claim, run, finish: (claimed: Claimed) => succeed(system, claimed) }
+  return { publish, claim, run, limits: limitStore, finish: (claimed: Claimed) => succeed(system, claimed) }
 }
 
 async function succeed(system: System, { task, run: { fence } }: Claimed): Promise<void> {
@@ -137,6 +139,36 @@ describe('limits cost, in capacity units of claim and finish, reads and writes,'
 
     expect(spent).toEqual({ none: 4, concurrency: 6, rate: 6 })
   })
+
+  const shares = [10, 100, 350, 1_000].flatMap(max => [0.5, 0.99].map(share => ({ max, share })))
+
+  it.each(shares)(
+    'costs 6 write units under a limit of $max, of which $share are held, if no write is refused',
+    async ({ max, share }) => {
+      const { publish, run, limits } = await aSystem({ concurrency: { max } })
+      const held = Math.min(max - 1, Math.round(max * share))
+      const places = shardsOf(max).flatMap(shard => Array<number>(permitsIn(shard, max)).fill(shard))
+      const since = systemClock.now() + 60 * SECOND
+      // The free permits are where a hash leaves them.
+      const order = places
+        .map((shard, nth) => ({ shard, nth }))
+        .sort((a, b) => hash32(`${a.nth}`) - hash32(`${b.nth}`))
+      for (const { shard, nth } of order.slice(0, held)) {
+        const holder = holderIn(shard, `holder${String(nth).padStart(10, '0')}`)
+        await limits.acquire(
+          'resize',
+          { holder, taskId: `resize:${String(nth).padStart(26, '0')}`, since },
+          8,
+        )
+      }
+      const tasks = await Promise.all(['a', 'b', 'c', 'd'].map(key => publish(key)))
+      dynamo.takeByKind()
+
+      for (const task of tasks) await run(task)
+
+      expect(dynamo.takeByKind().writes).toBe(6 * tasks.length)
+    },
+  )
 
   it('hardly more than one write for each of a hundred slots that are reserved at once', async () => {
     const { publish, claim } = await aSystem({ rate: { limit: 10, perMs: SECOND } })

@@ -1,10 +1,12 @@
 import { describe, expect, it } from 'vitest'
+import { itemSize } from '../../../local/gateway/item-size.ts'
 import { changedPaths } from '../../../shared/aws/dynamo/head/changed-paths.ts'
 import { batchGetHeads, getHead, putHead, updateHead } from '../../../shared/aws/dynamo/head/head-requests.ts'
 import { countIndex, queryIndex } from '../../../shared/aws/dynamo/index-requests.ts'
-import { acquirePermit } from '../../../shared/aws/dynamo/limits/limit-requests.ts'
+import { permitsPartition } from '../../../shared/aws/dynamo/keys.ts'
 import { DERIVED_KEY_CHARACTERS_MAX, PERMITS_MAX, TYPE_CHARACTERS_MAX } from '../../../shared/core/bounds.ts'
 import type { Change } from '../../../shared/core/change/change.ts'
+import { SHARD_PERMITS_MAX, shardsOf } from '../../../shared/core/limits/held-permits.ts'
 import { create } from '../../../shared/core/publish/publish.ts'
 import { claim } from '../../../shared/core/run/claim.ts'
 import { finish } from '../../../shared/core/run/finish.ts'
@@ -37,22 +39,30 @@ function spelled(change: Change) {
 
 const running = aTask({ live: [aRun(), aRun({ fence: 2, workerId: 'w2' })], options: { concurrency: 2 } })
 
-describe('the item of a concurrency limit', () => {
+describe('a shard of the permits of a concurrency limit', () => {
+  const shard = (idCharacters: number) => {
+    const held = Array.from({ length: SHARD_PERMITS_MAX }, (_, nth) => [
+      `h~${nth}123456789${shardsOf(PERMITS_MAX).at(-1)}`,
+      { M: { of: { S: 'x'.repeat(idCharacters) }, at: { N: String(NOW) } } },
+    ])
+    return {
+      ...{ pk: { S: permitsPartition('resize', 124) }, sk: { S: 'permits' }, v: { N: '1' } },
+      ...{
+        ttl: { N: '1800000000' },
+        count: { N: '8' },
+        waits: { N: String(NOW) },
+        freed: { N: String(NOW) },
+      },
+      ...Object.fromEntries(held),
+    }
+  }
+
+  it('takes one write unit for ids of up to 85 characters', () => {
+    expect(itemSize(shard(85))).toBeLessThanOrEqual(1_024)
+  })
+
   it('has room for every permit holder, whatever the ids', () => {
-    const key = '😀'.repeat(DERIVED_KEY_CHARACTERS_MAX)
-    const taskId = `${'t'.repeat(TYPE_CHARACTERS_MAX)}:${key}`
-    const { ExpressionAttributeNames, ExpressionAttributeValues } = acquirePermit(
-      'tasks',
-      'resize',
-      { holder: '0123456789', taskId, since: NOW },
-      PERMITS_MAX,
-    )
-
-    const name = ExpressionAttributeNames?.['#holder'] ?? ''
-    // As JSON: DynamoDB's own overhead for a map of two is smaller than its punctuation.
-    const held = name + JSON.stringify(ExpressionAttributeValues?.[':held'])
-
-    expect(Buffer.byteLength(held) * PERMITS_MAX).toBeLessThan(400 * 1024 - 2_048)
+    expect(itemSize(shard(TYPE_CHARACTERS_MAX + 4 * DERIVED_KEY_CHARACTERS_MAX))).toBeLessThan(10_240)
   })
 })
 

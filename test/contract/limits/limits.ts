@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { holderIn } from '../../../shared/core/limits/held-permits.ts'
 import { HOUR, NOW } from '../../support/tasks/a-task.ts'
 import type { MakeStores } from '../task-store.ts'
 
@@ -74,9 +75,9 @@ export function limitsContract(makeStores: MakeStores): void {
     expect([left, again]).toEqual([{ holders: [holder('b')] }, { holders: [holder('b')] }])
     expect(next).toBeUndefined()
     expect(
-      (await limits.permits('resize')).holders.toSorted((a, b) => (a.holder < b.holder ? -1 : 1)),
+      (await limits.permits('resize', [0])).holders.toSorted((a, b) => (a.holder < b.holder ? -1 : 1)),
     ).toEqual([holder('b'), holder('c')])
-    expect(await limits.permits('other')).toEqual({ holders: [] })
+    expect(await limits.permits('other', [0])).toEqual({ holders: [] })
   })
 
   it('never grants more than `max` permits to many callers at once', async () => {
@@ -86,7 +87,7 @@ export function limitsContract(makeStores: MakeStores): void {
     const given = await Promise.all(names.map(name => limits.acquire('resize', holder(name), 5)))
 
     expect(given.filter(one => one === undefined)).toHaveLength(5)
-    expect((await limits.permits('resize')).holders).toHaveLength(5)
+    expect((await limits.permits('resize', [0])).holders).toHaveLength(5)
   })
 
   it('applies a smaller limit to new holders and takes no permit away', async () => {
@@ -103,11 +104,11 @@ export function limitsContract(makeStores: MakeStores): void {
     for (const name of ['a', 'b']) await limits.acquire('resize', holder(name), 2)
 
     const kept = await limits.renew('resize', 'a', NOW + 7)
-    await limits.release('resize', 'a', NOW)
-    await limits.release('resize', 'b', NOW)
+    await limits.release('resize', 'a', { since: NOW })
+    await limits.release('resize', 'b', { since: NOW })
 
     expect(kept).toBe(true)
-    expect(await limits.permits('resize')).toEqual({ holders: [holder('a', NOW + 7)] })
+    expect(await limits.permits('resize', [0])).toEqual({ holders: [holder('a', NOW + 7)] })
     expect(await limits.renew('resize', 'b', NOW + 7)).toBe(false)
   })
 
@@ -138,11 +139,38 @@ export function limitsContract(makeStores: MakeStores): void {
       await limits.renewWaiting('resize', NOW + 3, NOW),
     ]
     await limits.clearWaiting('resize', NOW)
-    const kept = await limits.permits('resize')
+    const kept = await limits.permits('resize', [0])
     await limits.clearWaiting('resize', NOW + 2)
 
     expect(renewed).toEqual([true, false, true, false])
     expect(kept).toEqual({ holders: [], waitNotedAt: NOW + 2 })
-    expect(await limits.permits('resize')).toEqual({ holders: [] })
+    expect(await limits.permits('resize', [0])).toEqual({ holders: [] })
+  })
+
+  it('counts the holders of each shard apart, and shows the shards that are asked for', async () => {
+    const { limits } = await makeStores()
+    const inShard = (shard: number, nth: number) => holder(holderIn(shard, `abcdefghi${nth}`))
+    const first = inShard(0, 1)
+    const others = [inShard(2, 1), inShard(2, 2), inShard(12, 1)]
+
+    const given = [first, ...others].map(one => limits.acquire('resize=a#1', one, 2))
+    expect(await Promise.all(given)).toEqual([undefined, undefined, undefined, undefined])
+
+    const refused = await limits.acquire('resize=a#1', inShard(2, 3), 2)
+    const left = await limits.release('resize=a#1', others[0]?.holder ?? '', { waitNotedAt: NOW })
+    const kept = await limits.renew('resize=a#1', others[2]?.holder ?? '', NOW + 5)
+    await limits.renewWaiting('resize=a#1', NOW, undefined)
+
+    expect(refused?.holders).toHaveLength(2)
+    expect(left).toEqual({ holders: [others[1]] })
+    expect(kept).toBe(true)
+    expect(await limits.permits('resize=a#1', [0])).toEqual({ holders: [first], waitNotedAt: NOW })
+    expect(await limits.permits('resize=a#1', [2, 5])).toEqual({ holders: [others[1]] })
+    const many = Array.from({ length: 125 }, (_, shard) => shard)
+    const all = await limits.permits('resize=a#1', many)
+    expect(all.waitNotedAt).toBe(NOW)
+    expect(all.holders).toHaveLength(3)
+    expect(all.holders).toContainEqual({ ...others[2], since: NOW + 5 })
+    expect(await limits.permits('resize', many)).toEqual({ holders: [] })
   })
 }

@@ -2,6 +2,7 @@ import { buryHead } from '../../../shared/aws/dynamo/head/unreadable-heads.ts'
 import { ACTIVITY_KINDS } from '../../../shared/core/activity/activity.ts'
 import { canvasRef } from '../../../shared/core/canvas/canvas.ts'
 import { EVENT_TYPES } from '../../../shared/core/events/event-types.ts'
+import { holderIn } from '../../../shared/core/limits/held-permits.ts'
 import type { Ordering, TypeKind } from '../../../shared/core/states.ts'
 import { type Body, bodyRef } from '../../../shared/core/task/body.ts'
 import type { CanvasState } from '../../../shared/core/task/canvas-state.ts'
@@ -155,6 +156,7 @@ const EVERYTHING: TaskParts = {
     revision: 2,
   },
   parentId: 'resize:k0',
+  causedBy: 'a.1.s0',
   edits: 1,
   operations: [{ at: NOW, by: 'someone', what: 'patch' }],
   live: [
@@ -272,6 +274,7 @@ const TYPE: Required<TaskType> = {
   isFair: true,
   handlerSince: NOW,
   servedBy: 'workers',
+  wasFlow: true,
   handlerVersion: '1',
   purges: EVERY_JOB.filter(job => job.kind === 'purge'),
   unapplied: ['relimit', 'reorder'],
@@ -338,8 +341,9 @@ async function writeOthers({
   )
   await limits.countSlots('resize', 1, 1, NOW)
   await limits.acquire('resize', holder, 1)
+  await limits.acquire('resize=a', { ...holder, holder: holderIn(1, '01K9ZZZZZZABCDEFGHJKMNPQRS') }, 1)
   await limits.release('resize', 'h')
-  await limits.release('resize', 'h', NOW)
+  await limits.release('resize', 'h', { since: NOW })
   await limits.renew('resize', 'h', NOW)
   await limits.noteWaiting('resize', NOW, { max: 1, staleAt: NOW })
   await limits.renewWaiting('resize', NOW, NOW)
@@ -383,12 +387,14 @@ async function writeOthers({
 async function sendMessages({ messages, timers }: Mirror['ports']): Promise<void> {
   const task = aTask()
   const after = { id: task.id, sort: 1 }
-  await messages.dispatch([{ task, delaySeconds: 1, passedOn: 1, hops: 1 }])
+  await messages.dispatch([
+    { task, delaySeconds: 1, passedOn: 1, hops: 1, freed: { limit: 'resize', shard: 1 } },
+  ])
   await messages.look([{ id: task.id, born: BORN, revision: 1, hops: 1, slot: true, delaySeconds: 1 }])
   await messages.lookAtMinute({ minute: 1, shard: 1, after })
   await messages.lookAtCanvases([{ id: task.id, born: BORN, from: 1, delaySeconds: 1 }])
   await messages.lookAtLimits([
-    { limit: 'resize', emptyLooksInRow: 1, since: NOW, released: 1, delaySeconds: 1 },
+    { limit: 'resize', emptyLooksInRow: 1, since: NOW, released: 1, shards: [1], delaySeconds: 1 },
   ])
   const buckets = ['open', 'compensating', 'succeeded', 'failed', 'cancelled'] as const
   const looks = EVERY_JOB.flatMap(job => buckets.map(bucket => ({ job, bucket })))

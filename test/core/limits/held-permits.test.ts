@@ -1,5 +1,14 @@
 import { describe, expect, it } from 'vitest'
-import { decideSeries, decideWithoutPermit } from '../../../shared/core/limits/held-permits.ts'
+import { permitsPartition, shardOfPermits } from '../../../shared/aws/dynamo/keys.ts'
+import {
+  decideSeries,
+  decideWithoutPermit,
+  freePermitsIn,
+  holderIn,
+  permitsIn,
+  shardOf,
+  shardsOf,
+} from '../../../shared/core/limits/held-permits.ts'
 import { aTask, NOW, SECOND } from '../../support/tasks/a-task.ts'
 
 const task = { ...aTask(), updatedAt: NOW }
@@ -72,5 +81,61 @@ describe('a series of looks', () => {
     ],
   ] as const)('%s', (_case, emptyLooks, found, expected) => {
     expect(decideSeries(emptyLooks, found)).toEqual(expected)
+  })
+})
+
+describe('the shards of a limit', () => {
+  const sum = (numbers: readonly number[]) => numbers.reduce((total, one) => total + one, 0)
+  const permits = (max: number) => shardsOf(max).map(shard => permitsIn(shard, max))
+
+  it.each([
+    [1, [1]],
+    [8, [8]],
+    [9, [8, 1]],
+    [20, [8, 8, 4]],
+  ])('of %i permits have %j', (max, expected) => {
+    expect(permits(max)).toEqual(expected)
+  })
+
+  it('have together as many permits as the limit, and none of them fewer under a larger limit', () => {
+    for (let max = 1; max <= 1_000; max++) {
+      expect(sum(permits(max))).toBe(max)
+      for (const shard of shardsOf(max)) {
+        expect(permitsIn(shard, max + 1)).toBeGreaterThanOrEqual(permitsIn(shard, max))
+      }
+    }
+  })
+
+  it('count as free what is not held, and nothing where more is held than the limit now allows', () => {
+    const held = [0, 0, 0, 1].map((shard, nth) => ({
+      ...ofOther,
+      holder: holderIn(shard, `012345678${nth}`),
+    }))
+
+    expect(freePermitsIn([0, 1], 9, held)).toBe(5)
+    expect(freePermitsIn([0], 2, held)).toBe(0)
+    expect(freePermitsIn([1], 16, held)).toBe(7)
+  })
+
+  it.each([0, 1, 9, 124])('are named by the ids of their holders: %i', shard => {
+    expect(shardOf(holderIn(shard, '01K9ZZZZZZABCDEFGHJKMNPQRS'))).toBe(shard)
+  })
+
+  it('are one shard for holders that older code recorded', () => {
+    expect(holderIn(0, '01K9ZZZZZZABCDEFGHJKMNPQRS')).toBe('ABCDEFGHJKMNPQRS'.slice(-10))
+    expect(shardOf('0123456789')).toBe(0)
+  })
+
+  it.each([
+    ['resize', 0, 'permits#resize'],
+    ['resize', 12, 'permits#resize#12'],
+    ['resize=a#7', 0, 'permits#resize=a#7'],
+    ['resize=a#7', 3, 'permits#resize#3=a#7'],
+    ['resize=a=b', 3, 'permits#resize#3=a=b'],
+    ['7', 1, 'permits#7#1'],
+    ['resize=', 1, 'permits#resize#1='],
+  ])('of %s have partitions of their own: %i', (limit, shard, partition) => {
+    expect(permitsPartition(limit, shard)).toBe(partition)
+    expect(shardOfPermits(partition)).toEqual({ limit, shard })
   })
 })

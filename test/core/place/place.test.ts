@@ -132,6 +132,31 @@ describe('the view of a task', () => {
     ['open by due time', aTask({ dueAt: NOW + 9 }), { bucket: 'open', sort: NOW + 9 }],
     ['running is open', aTask({ live: [aRun()] }), { bucket: 'open', sort: NOW }],
     [
+      'at its deadline if that comes before the due time',
+      aTask({ dueAt: far, deadlineAt: NOW + 9 }),
+      { bucket: 'open', sort: NOW + 9 },
+    ],
+    [
+      'at the start of its first live run if it is due again later',
+      aTask({ ...two, live: [aRun({ startedAt: NOW - 5 })], dueAt: far }),
+      { bucket: 'open', sort: NOW - 5 },
+    ],
+    [
+      'at its due time while a retry runs, so that a claim moves nothing',
+      aTask({ live: [aRun({ startedAt: NOW + 5 })], startedAt: NOW - 9 }),
+      { bucket: 'open', sort: NOW },
+    ],
+    [
+      'at its end if it owes callbacks and was due later',
+      aTask({ state: 'failed', owes: true, finishedAt: NOW + 7, dueAt: far }),
+      { bucket: 'open', sort: NOW + 7 },
+    ],
+    [
+      'where it was if it owes callbacks and was due',
+      aTask({ state: 'failed', owes: true, finishedAt: NOW + 7 }),
+      { bucket: 'open', sort: NOW },
+    ],
+    [
       'ended by its end',
       aTask({ state: 'failed', finishedAt: NOW + 7, ended: [anEndedRun()] }),
       { bucket: 'failed', sort: NOW + 7 },

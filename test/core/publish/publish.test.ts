@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { create, isGone } from '../../../shared/core/publish/publish.ts'
-import { aPublication, aTask, HOUR, MINUTE, NOW } from '../../support/tasks/a-task.ts'
+import { aPublication, aTask, BORN, HOUR, LATER_BORN, MINUTE, NOW } from '../../support/tasks/a-task.ts'
 
 describe('a published task', () => {
   test('has exactly the fields of its publication, and nothing undefined', () => {
@@ -47,6 +47,23 @@ describe('a published task', () => {
   test('can have the input null', () => {
     expect(create(aPublication({ input: null }), undefined, NOW).after.input).toEqual({ inline: null })
   })
+})
+
+test.each([
+  [
+    'removed before its end',
+    aTask({ state: 'removed', member: { canvasId: 'c', born: BORN, leaf: 1 } }),
+    'failed',
+  ],
+  [
+    'removed after its success',
+    aTask({ state: 'removed', member: { canvasId: 'c', born: BORN, leaf: 1, first: 'succeeded' } }),
+    'succeeded',
+  ],
+])('a publish over the remains of a member that was %s keeps its first end', (_name, remains, first) => {
+  const { after } = create(aPublication({ born: LATER_BORN }), remains, NOW)
+
+  expect(after).toMatchObject({ state: 'open', born: LATER_BORN, member: { canvasId: 'c', leaf: 1, first } })
 })
 
 test.each([

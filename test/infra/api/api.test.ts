@@ -68,3 +68,13 @@ describe('The HTTP API', () => {
     expect(preflights({ api: { cors: { origins: ['https://shop.example'] } } })).toEqual(['NONE'])
   })
 })
+
+test('Both functions of the API know the base path of a custom domain', () => {
+  const paths = synthesise({ api: { basePath: '/tasks/v2' } })
+    .ofType('AWS::Lambda::Function')
+    .map(({ Properties }) => Properties.Environment.Variables.BATON_BASE_PATH)
+    .filter(path => path !== undefined)
+
+  expect(paths).toEqual(['/tasks/v2', '/tasks/v2'])
+  expect(() => synthesise({ api: { basePath: 'tasks/' } })).toThrow("give a path such as '/tasks'")
+})

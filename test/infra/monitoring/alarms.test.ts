@@ -43,13 +43,13 @@ describe('An alarm is raised', () => {
     expect(alarmOn('IteratorAge', planner.id)).toMatchObject({ Threshold: 60_000, Statistic: 'Maximum' })
   })
 
-  test('when the sweeper is not invoked, even if the metric has no data', () => {
+  test('when the sweeper is not invoked, and not at creation, when the metric has no data yet', () => {
     const sweeper = ofType('AWS::Lambda::Function').find(({ id }) => id.startsWith('TasksSweeper'))!
 
     expect(alarmOn('Invocations', sweeper.id)).toMatchObject({
       Threshold: 1,
       ComparisonOperator: 'LessThanThreshold',
-      TreatMissingData: 'breaching',
+      TreatMissingData: 'missing',
     })
   })
 
@@ -94,6 +94,7 @@ test('The essential alarms show what an operator must see, and what shows nowher
     'TasksSweeperErrorAlarm',
     'TasksSweeperNotInvokedAlarm',
     'TasksSweeperStuckAlarm',
+    'TasksTableUpdateThrottleAlarm',
   ])
 })
 
@@ -114,9 +115,11 @@ test('Every alarm reaches the topic, if there is one', () => {
   new TaskSystem(stack, 'Tasks', { alarmTopic: topic })
 
   for (const { Properties } of readTemplate(stack).ofType('AWS::CloudWatch::Alarm')) {
-    expect(Properties.AlarmActions.map(targetOf)).toEqual([
-      stack.getLogicalId(topic.node.defaultChild as never),
-    ])
+    const own = [stack.getLogicalId(topic.node.defaultChild as never)]
+    expect(Properties.AlarmActions.map(targetOf)).toEqual(own)
+    // An alarm that needs data is also notified when its metric ends.
+    const needsData = Properties.TreatMissingData === 'missing'
+    expect(Properties.InsufficientDataActions?.map(targetOf)).toEqual(needsData ? own : undefined)
   }
 })
 

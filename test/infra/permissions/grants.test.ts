@@ -130,30 +130,3 @@ test.each([[[]], [['*']], [['resize', 'a:b']], [['re?ize']]])(
     expect(() => tasks.grantServe(program.role, { types })).toThrow(/'types'/)
   },
 )
-
-test.each(['serve', 'publish'])(
-  'fifteen types to %s fit the inline policies of a role, and more are refused',
-  word => {
-    const { stack, tasks } = aSystem()
-    const types = Array.from({ length: 16 }, (_, nth) => `a-type-of-20-chars-${nth}`)
-
-    expect(() => tasks.grantServe(aProgram(stack).role, { types })).toThrow(/15 fit a policy/)
-    const own = new Role(stack, 'Full', { assumedBy: new AnyPrincipal() })
-    if (word === 'serve') tasks.grantServe(own, { types: types.slice(1) })
-    else {
-      const addToRolePolicy: Grantee['addToRolePolicy'] = one => own.addToPrincipalPolicy(one)
-      tasks.grantPublish({ addToRolePolicy, addEnvironment: () => {} }, { types: types.slice(1) })
-    }
-
-    const policy = readTemplate(stack)
-      .ofType('AWS::IAM::Policy')
-      .find(({ id }) => id.startsWith('Full'))
-    // An ARN takes the place of the references from which it is joined, as in a deployment.
-    const text = JSON.stringify(policy?.Properties.PolicyDocument, (key, value) =>
-      key === 'Resource'
-        ? [value].flat().map(() => `arn:aws:service:us-east-1:000000000000:${'x'.repeat(60)}`)
-        : value,
-    )
-    expect(text.length).toBeLessThan(10_240)
-  },
-)

@@ -70,8 +70,9 @@ const ofTypes = [
 const handedOn = onKeys(['GetItem'], 'canvas:*')
 /** The permissions of a handler that may publish every type. */
 const anyTask = [
+  ...onKeys(['BatchGetItem'], '*:*'),
   ...onKeys(
-    ['BatchGetItem', 'GetItem', 'PutItem', 'UpdateItem'],
+    ['GetItem', 'PutItem', 'UpdateItem'],
     ...['*:*', 'front#*#*', 'permits#*', 'starts#*', 'turns#*#*'],
   ),
   inPlaces('limit#*', 'ready#*#*'),

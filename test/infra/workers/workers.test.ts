@@ -156,7 +156,7 @@ describe('A worker service', () => {
       MetricName: 'RunningTaskCount',
       Threshold: 1,
       ComparisonOperator: 'LessThanThreshold',
-      TreatMissingData: 'breaching',
+      TreatMissingData: 'missing',
     })
   })
 })

@@ -10,6 +10,7 @@ import { startLeaves } from '../../../shared/runtime/canvas/start-leaves.ts'
 import { sweepCanvases } from '../../../shared/runtime/canvas/sweep-canvases.ts'
 import { readHead, readTask, readTasks } from '../../../shared/runtime/kernel/read-heads.ts'
 import { removeTask, restartTask } from '../../../shared/runtime/operate/operate.ts'
+import { publish } from '../../../shared/runtime/publish/publish.ts'
 import { serveWakes } from '../../../shared/runtime/wake/serve-wakes.ts'
 import { changeOf, MINUTE, SECOND } from '../../support/tasks/a-task.ts'
 import {
@@ -158,6 +159,18 @@ describe('counting', () => {
     await plan(system, ended, await run(system, canvas, 1))
 
     expect((await shown(system, canvas)).status).toBe('succeeded')
+  })
+
+  it('counts a member that was removed, though its key was published again before the planner read that', async () => {
+    const system = await aCanvasWorld()
+    const canvas = await published(system, { group: [add(1), add(2)] })
+    await plan(system, await run(system, canvas, 0))
+
+    await removeTask(system, `add:${canvas.born}.1`)
+    await publish(system, { type: 'add', key: `${canvas.born}.1`, input: [2] })
+    await plan(system, await member(system, canvas, 1))
+
+    expect((await shown(system, canvas)).status).toBe('failed')
   })
 })
 

@@ -35,6 +35,7 @@ describe('the candidates of a claim', () => {
         return pages.shift() ?? []
       },
       scatter: async (window: number) => window - 1,
+      position: () => new Map(),
     }
     const candidates = createCandidates(ready, [], true)
 

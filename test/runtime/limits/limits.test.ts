@@ -118,7 +118,7 @@ describe('a concurrency limit', () => {
     expect(plan(waiting, system.clock.now())).toEqual({})
     // The first look of the series has been sent. The series goes on as long as a task waits.
     expect(system.messages.limitLooks).toEqual([
-      { limit: 'resize', emptyLooksInRow: 0, since: waiting.updatedAt, delaySeconds: 15 },
+      { limit: 'resize', emptyLooksInRow: 0, since: waiting.updatedAt, delaySeconds: 2 },
     ])
   })
 
@@ -134,7 +134,9 @@ describe('a concurrency limit', () => {
     await wakeTasks(system, [{ id, born, revision: 0, hops: 0, delaySeconds: 0 }])
     for (const look of system.messages.limitLooks) await serveLimitLook(system, look)
 
-    expect(system.messages.limitLooks).toEqual([{ limit: 'resize', released: 1, delaySeconds: 0 }])
+    expect(system.messages.limitLooks).toEqual([
+      { limit: 'resize', released: 1, shards: [0], delaySeconds: 0 },
+    ])
     expect((await head(system, third)).wait).toBeDefined()
     const letIn = await head(system, second)
     expect(plan(letIn, system.clock.now())).toEqual({ dispatchAt: system.clock.now() })
@@ -150,7 +152,7 @@ describe('a concurrency limit', () => {
     await system.clock.advance(15 * SECOND)
     await lookAgain(system)
 
-    expect((await system.limits.permits('resize')).holders).toEqual([])
+    expect((await system.limits.permits('resize', [0])).holders).toEqual([])
     expect((await head(system, waiting)).operation).toBe('surface')
   })
 
@@ -163,7 +165,7 @@ describe('a concurrency limit', () => {
     await system.clock.advance(10 * MINUTE)
     await lookAgain(system)
 
-    expect((await system.limits.permits('resize')).holders).toHaveLength(1)
+    expect((await system.limits.permits('resize', [0])).holders).toHaveLength(1)
     expect((await head(system, waiting)).operation).toBe('block')
   })
 
@@ -184,7 +186,7 @@ describe('a concurrency limit', () => {
 
     const next = { limit: 'nothing', emptyLooksInRow: 1, delaySeconds: 15 }
     expect(forNobody).toEqual([{ ...next, since }, next])
-    expect(await system.limits.permits('nothing')).toEqual({ holders: [] })
+    expect(await system.limits.permits('nothing', [0])).toEqual({ holders: [] })
     expect(looks).toEqual([
       { limit: 'resize', emptyLooksInRow: 0, since: since + 2 * MINUTE, delaySeconds: 15 },
     ])
@@ -218,7 +220,7 @@ describe('a concurrency limit', () => {
 
     await expect(claimTask(failing, task, { workerId: 'w1' })).rejects.toThrow('no answer')
 
-    expect((await system.limits.permits('resize')).holders).toEqual([])
+    expect((await system.limits.permits('resize', [0])).holders).toEqual([])
   })
 })
 

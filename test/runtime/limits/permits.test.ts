@@ -10,7 +10,7 @@ import { aSystemWith, limited, lookOnce, storedAll } from '../../support/worlds/
 import { type MemorySystem, stored } from '../../support/worlds/memory-system.ts'
 
 const lookAt = async (system: MemorySystem) => {
-  const { waitNotedAt: since } = await system.limits.permits('resize')
+  const { waitNotedAt: since } = await system.limits.permits('resize', [0])
   await serveLimitLook(system, { ...lookOnce, emptyLooksInRow: 0, ...(since !== undefined && { since }) })
 }
 
@@ -46,7 +46,7 @@ describe('a permit that was taken long before the claim was written', () => {
     }
     await lookAt(slow)
 
-    expect((await system.limits.permits('resize')).holders).toHaveLength(1)
+    expect((await system.limits.permits('resize', [0])).holders).toHaveLength(1)
   })
 
   it('needs no confirmation when the claim was quick', async () => {
@@ -124,6 +124,6 @@ describe('a claim that takes long', () => {
 
     expect(outcome).toMatchObject({ refused: 'concurrency-limit' })
     expect((await readTask(system, first.id))?.live).toEqual({})
-    expect((await system.limits.permits('resize')).holders).toMatchObject([{ taskId: second.id }])
+    expect((await system.limits.permits('resize', [0])).holders).toMatchObject([{ taskId: second.id }])
   })
 })

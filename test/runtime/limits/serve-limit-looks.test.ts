@@ -41,7 +41,7 @@ describe('the looks of a limit', () => {
     await serveLimitLook(system, { limit: 'resize', emptyLooksInRow: 0, since: NOW, delaySeconds: 0 })
 
     const since = NOW + 15 * SECOND
-    expect(await system.limits.permits('resize')).toEqual({ holders: [], waitNotedAt: since })
+    expect(await system.limits.permits('resize', [0])).toEqual({ holders: [], waitNotedAt: since })
     expect(system.messages.limitLooks).toMatchObject([{ emptyLooksInRow: 0, since }])
   })
 

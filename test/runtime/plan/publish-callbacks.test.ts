@@ -132,6 +132,36 @@ describe('a callback that is published twice exists once', () => {
     expect((await world.head(over.id)).owes).toBeUndefined()
   })
 
+  it.each([
+    ['has ended since', async (mail: Task) => void (await world.ended(mail))],
+    ['was removed since', async (mail: Task) => void (await removeTask(world.system, mail.id))],
+    [
+      'was started over since',
+      async (mail: Task) => {
+        await world.ended(mail)
+        await restartTask(world.system, mail.id)
+      },
+    ],
+  ])(
+    'with a key of its own and `restart`, when the planner dies and its task %s',
+    async (_name, meanwhile) => {
+      const own = { ...MAIL, key: 'own', ifExists: 'restart' as const }
+      const earlier = await world.published(own)
+      await world.ended(earlier)
+      const over = await world.ended(await world.published({ onSuccess: [own] }))
+      await world.planned(over, dying())
+      const [mail] = await world.waiting()
+      await meanwhile(mail as Task)
+      const left = await world.waiting()
+
+      await world.planned(over)
+
+      expect(mail?.born).not.toBe(earlier.born)
+      expect(await world.waiting()).toEqual(left)
+      expect((await world.head(over.id)).owes).toBeUndefined()
+    },
+  )
+
   it('when a planner is late and the task has been resumed and has ended again', async () => {
     const over = await world.ended(await world.published({ onError: [MAIL] }), failingFor('no'))
     const again = { ...over, revision: over.revision + 1 }
@@ -249,4 +279,18 @@ describe('no owed callback is lost', () => {
     expect((await world.waiting('work')).filter(({ state }) => state === 'open')).toHaveLength(1)
     expect(await world.head(over.id)).toMatchObject({ owes: true, unpublished: { indices: [0] } })
   })
+})
+
+it('a throttled publish is refused, and not lost, while the callbacks of the key cannot be published', async () => {
+  const { system } = world
+  const throttled = { type: 'work', key: 'k', throttle: { perMs: SECOND } }
+  const callback = { ...MAIL, options: { concurrency: 2 } }
+  const over = await world.ended(await world.published({ ...throttled, onSuccess: [callback] }))
+  const mail = await system.types.get('mail')
+  const flow = { kind: 'flow', defaults: {}, steps: [{ name: 'a', do: { type: 'work' } }] } as const
+  if (mail) await system.types.put({ ...mail, version: 2, configuration: flow }, 1)
+  await world.planned(over)
+  await system.clock.advance(10 * SECOND)
+
+  expect(await publish(system, throttled)).toMatchObject({ ok: false, reason: 'running' })
 })

@@ -1,6 +1,6 @@
 import { beforeEach, expect, it } from 'vitest'
 import type { IndexEntry } from '../../../shared/ports/stores.ts'
-import { readFromCursor } from '../../../shared/runtime/repair/read-from-cursor.ts'
+import { readAfter, readFromCursor } from '../../../shared/runtime/repair/read-from-cursor.ts'
 import { aMemorySystem, type MemorySystem } from '../../support/worlds/memory-system.ts'
 
 const RANGE = { index: 'view', partition: 'p' } as const
@@ -44,12 +44,22 @@ it('the reader goes on where the last round stopped, and begins anew at the end'
   expect(puts).toEqual([{ id: 't1', sort: 1 }, { id: 't3', sort: 3 }, null, { id: 't1', sort: 1 }])
 })
 
-it('the reader reads a large budget in pages of 100', async () => {
-  entries = entriesUpTo(500)
+it('the reader reads a large budget in pages of 500', async () => {
+  entries = entriesUpTo(2_000)
 
-  const read = await readNext(250)
+  const read = await readNext(1_200)
 
-  expect([read.length, limits]).toEqual([250, [100, 100, 50]])
+  expect([read.length, limits]).toEqual([1_200, [500, 500, 200]])
+})
+
+it('the reader goes past entries that are known without counting them', async () => {
+  entries = entriesUpTo(1_000)
+  const known = new Set(entries.slice(2, 700).map(({ id }) => id))
+
+  const { entries: read, position } = await readAfter(system, undefined, RANGE, 4, known)
+
+  expect(read.map(({ sort }) => sort)).toEqual([0, 1, 700, 701])
+  expect(position).toEqual({ id: 't701', sort: 701 })
 })
 
 it('the reader records nothing where a round reads the whole range', async () => {

@@ -63,7 +63,7 @@ it('the sweeper applies limits and an order that no later call applies, a minute
 
   const { repaired } = await sweep(system)
 
-  expect([early, repaired]).toEqual([[], 1])
+  expect([early, repaired]).toEqual([[], 2])
   expect(new Set(jobsOf(system))).toEqual(new Set(['relimit', 'reorder']))
   await serve(system)
   expect([await unapplied(system), await orderingNow()]).toEqual([undefined, 'priority'])

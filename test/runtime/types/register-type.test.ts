@@ -1,10 +1,13 @@
 import { describe, expect, it } from 'vitest'
+import { sweep } from '../../../shared/runtime/sweep/sweep.ts'
 import {
   registerFlowType,
   registerHandlerType,
   removeHandler,
 } from '../../../shared/runtime/types/register-type.ts'
 import { putType } from '../../../shared/runtime/types/types.ts'
+import { MINUTE } from '../../support/tasks/a-task.ts'
+import { aFlowTask, failedFor } from '../../support/tasks/flow-life.ts'
 import { aMemorySystem } from '../../support/worlds/memory-system.ts'
 
 const HANDLER = { kind: 'handler', defaults: {} } as const
@@ -77,9 +80,49 @@ describe('a deployed flow', () => {
     await registerFlowType(system, 'order', FLOW)
 
     const type = await system.types.get('order')
-    expect(type).toMatchObject({ configuration: FLOW, version: 2 })
+    expect(type).toMatchObject({ configuration: FLOW })
     expect(type).not.toHaveProperty('handlerSince')
-    expect(type).not.toHaveProperty('servedBy')
+    expect(type?.servedBy).toBe('steps')
+  })
+
+  it('keeps its kind against a put, until it is removed from the deployment', async () => {
+    const system = aMemorySystem()
+    await registerHandlerType(system, 'resize', HANDLER)
+    await registerFlowType(system, 'order', FLOW)
+    const http = { kind: 'http', defaults: {} } as const
+
+    const refused = await putType(system, 'order', http)
+    await removeHandler(system, 'order', 'flow')
+    const accepted = await putType(system, 'order', http)
+
+    expect([refused, accepted]).toMatchObject([
+      { ok: false, reason: 'deployed-kind', kind: 'flow' },
+      { ok: true },
+    ])
+  })
+
+  it('does not take the handler with it that replaces it', async () => {
+    const system = aMemorySystem()
+    await registerFlowType(system, 'order', FLOW)
+    await registerHandlerType(system, 'order', HANDLER)
+
+    await removeHandler(system, 'order', 'flow')
+
+    expect((await system.types.get('order'))?.handlerSince).toBeDefined()
+  })
+
+  it('is still swept where it undoes its steps, once its type has become another', async () => {
+    const system = aMemorySystem()
+    await registerFlowType(system, 'order', { ...FLOW, shards: 1 })
+    const flow = failedFor(aFlowTask(), 'no')
+    await system.tasks.apply({ before: undefined, after: flow, guard: { kind: 'absent' }, bodies: [] })
+    await registerHandlerType(system, 'order', HANDLER)
+    system.messages.backlogs.set('una', 0)
+    await system.clock.advance(MINUTE)
+
+    await sweep(system)
+
+    expect(system.messages.dispatches.map(({ task }) => task.id)).toEqual([flow.id])
   })
 
   it('stays when the handler that the type had before is removed', async () => {
@@ -89,7 +132,7 @@ describe('a deployed flow', () => {
 
     await removeHandler(system, 'order')
 
-    expect((await system.types.get('order'))?.configuration).toEqual(FLOW)
+    expect(await system.types.get('order')).toMatchObject({ configuration: FLOW, servedBy: 'steps' })
   })
 })
 

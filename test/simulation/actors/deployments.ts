@@ -1,6 +1,10 @@
 import type { TypeConfiguration } from '../../../shared/core/types/task-type.ts'
 import type { PlanningSystem } from '../../../shared/runtime/kernel/system.ts'
-import { registerFlowType, registerHandlerType } from '../../../shared/runtime/types/register-type.ts'
+import {
+  registerFlowType,
+  registerHandlerType,
+  removeHandler,
+} from '../../../shared/runtime/types/register-type.ts'
 import { putType } from '../../../shared/runtime/types/types.ts'
 import type { FlowSetup, TypeSetup } from '../scenario.ts'
 import type { Services } from '../world/aws/services.ts'
@@ -19,6 +23,8 @@ export type Deployments = {
    * type had a queue.
    */
   withdraw(type: string, forMs: number, onBack: () => void): boolean
+  /** Creates the queue and the Lambda of a type, or removes its queue because HTTP workers serve it. */
+  serveBy(type: string, servedBy: 'lambda' | 'http'): void
 }
 
 const PAUSE_MS = 1_000
@@ -29,14 +35,14 @@ export function deployTypes(
   { services, executors, script }: { services: Services; executors: Sandboxes; script: Script },
 ): Deployments {
   const { types, flows } = world.scenario
-  const deploy = ({ type, servedBy }: TypeSetup) => {
+  const serve = ({ type, servedBy }: Pick<TypeSetup, 'type' | 'servedBy'>) => {
     if (servedBy === 'http') return
     const queue = services.addQueue(type, servedBy)
     if (servedBy === 'lambda') runExecutor(world, { type, queue, sandboxes: executors, script })
   }
   const system = services.systemFor(createProcess(world, 'deployment'))
   void register(system, types).then(() => registerFlows(system, flows))
-  types.forEach(deploy)
+  types.forEach(serve)
   return {
     withdraw: (name, forMs, onBack) => {
       const setup = types.find(({ type }) => type === name)
@@ -44,10 +50,14 @@ export function deployTypes(
       services.removeQueue(name)
       world.timeline.at(world.timeline.now() + forMs, () => {
         onBack()
-        deploy(setup)
+        serve(setup)
         void register(services.systemFor(createProcess(world, `deployment of ${name}`)), [setup])
       })
       return true
+    },
+    serveBy: (type, servedBy) => {
+      if (servedBy === 'http') services.removeQueue(type)
+      else if (!services.queueOf(type)) serve({ type, servedBy })
     },
   }
 }
@@ -74,6 +84,15 @@ async function untilDone(system: PlanningSystem, deploy: () => Promise<void>): P
       await system.clock.sleep(PAUSE_MS)
     }
   }
+}
+
+/** Changes the kind of a type, as the deployment of a handler or its removal does. */
+export async function moveType(
+  system: PlanningSystem,
+  { servedBy, ...content }: Omit<TypeSetup, 'servedBy'> & { readonly servedBy: 'lambda' | 'http' },
+): Promise<void> {
+  if (servedBy === 'http') await removeHandler(system, content.type)
+  await deployType(system, { ...content, kind: servedBy === 'http' ? 'http' : 'handler' })
 }
 
 /** Registers the handler of a type. A type that is served over HTTP is put instead. */

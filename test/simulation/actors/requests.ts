@@ -9,7 +9,7 @@ export function requestOfStep(step: Extract<Step, { readonly do: 'publish' }>): 
 
 /** The request that publishes a job, without its key. */
 export function requestOfJob(job: Job): PublishRequest {
-  const { type, options, delayMs, stage, immutable, isList } = job
+  const { type, options, delayMs, stage, immutable, isList, key, ifExists } = job
   const { input, tags } = contentOf(job)
   return {
     type,
@@ -19,6 +19,8 @@ export function requestOfJob(job: Job): PublishRequest {
     ...(delayMs !== undefined && { delayMs }),
     ...(stage !== undefined && { stage }),
     ...(immutable && { immutable }),
+    ...(key !== undefined && { key }),
+    ...(ifExists && { ifExists }),
     ...callbacksOf(job),
   }
 }

@@ -1,10 +1,18 @@
+import { editsOf } from '../../../shared/core/change/edits.ts'
 import { statusOf } from '../../../shared/core/status/status.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import { startPurge } from '../../../shared/runtime/jobs/start-purge.ts'
+import { readTask as readHead } from '../../../shared/runtime/kernel/read-heads.ts'
 import type { PlanningSystem } from '../../../shared/runtime/kernel/system.ts'
 import { countTasks } from '../../../shared/runtime/list/count-tasks.ts'
 import { listTasks } from '../../../shared/runtime/list/list.ts'
-import { cancelTask, removeTask, restartTask, resumeTask } from '../../../shared/runtime/operate/operate.ts'
+import {
+  cancelTask,
+  removeTask,
+  restartTask,
+  resumeTask,
+  retryCallbacks,
+} from '../../../shared/runtime/operate/operate.ts'
 import { patchTask } from '../../../shared/runtime/operate/patch-task.ts'
 import { publish } from '../../../shared/runtime/publish/publish.ts'
 import { readTask } from '../../../shared/runtime/read/read.ts'
@@ -18,7 +26,7 @@ import type { Answer } from '../world/history.ts'
 import { createProcess, type Process } from '../world/process.ts'
 import type { World } from '../world/world.ts'
 import { operateCanvas } from './canvas-steps.ts'
-import { configurationOf, deployFlow, deployType } from './deployments.ts'
+import { configurationOf, deployFlow, deployType, moveType } from './deployments.ts'
 import type { Host } from './host.ts'
 import { requestOfStep } from './requests.ts'
 import { operateSchedule } from './schedule-steps.ts'
@@ -29,6 +37,8 @@ export type StepContext = {
   readonly hosts: ReadonlyMap<string, Host>
   /** Removes the queue of a type and its consumer, and creates both again after `forMs`. */
   readonly withdraw: (type: string, forMs: number) => void
+  /** Creates or removes the queue of a type, with its Lambda. */
+  readonly serveBy: (type: string, servedBy: 'lambda' | 'http') => void
   /** Called when a step is over, and its caller has its answer or has died. */
   readonly done: () => void
 }
@@ -110,6 +120,10 @@ async function operate(system: PlanningSystem, context: StepContext, step: Reque
       return patchTask(system, step.id, step.changes)
     case 'read':
       return read(system, step.id)
+    case 'retry-callbacks':
+      return retryCallbacks(system, step.id)
+    case 'edit':
+      return edit(system, step)
     case 'list':
       return list(system, step)
     case 'purge':
@@ -119,6 +133,10 @@ async function operate(system: PlanningSystem, context: StepContext, step: Reque
       return { ok: true }
     case 'put-type':
       return put(system, step)
+    case 'move-type':
+      context.serveBy(step.type, step.servedBy)
+      await moveType(system, step)
+      return { ok: true }
     case 'pause-type':
       return answerOfType(await pauseType(system, step.type))
     case 'resume-type':
@@ -156,6 +174,25 @@ async function resume(
     if (answer.ok) return answer
   }
   return { ok: false, reason: 'none of these actions is possible' }
+}
+
+/** Changes the task on the condition that it has still the revision that was read. */
+async function edit(
+  system: PlanningSystem,
+  { at, id, afterMs, priority }: Extract<Step, { readonly do: 'edit' }>,
+): Promise<Answer> {
+  const head = await readHead(system, id)
+  if (!head) return { ok: false, reason: 'unknown' }
+  await system.clock.sleep(afterMs)
+  const seen = editsOf(head)
+  const edited = { ...system, operator: { by: editorAt(at) } }
+  const answer = await patchTask(edited, id, { priority }, { ifRevision: seen })
+  return answer.ok ? { ...answer, seen } : answer
+}
+
+/** The name by which the task records an edit. */
+export function editorAt(at: number): string {
+  return `editor at ${at}`
 }
 
 async function purge(

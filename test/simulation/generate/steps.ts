@@ -119,14 +119,18 @@ function listed(dice: Dice, workers: readonly WorkerSetup[], least: number): str
 function retry(dice: Dice): Partial<Retry> {
   return {
     maxRetries: dice.between(0, 5),
-    backoff: dice.pick(['exponential', 'fixed', 'fibonacci'] as const),
+    backoff: dice.pick(['exponential', 'fixed', 'fibonacci', 'ladder'] as const),
     delayMs: dice.between(50, 2_000),
+    delaysMs: LADDER,
     maxDelayMs: dice.between(2_000, 8_000),
     ...(dice.odds(0.3) && { jitter: 0.5 }),
     ...(dice.odds(0.3) && { scope: 'worker' as const }),
     ...(dice.odds(0.1) && { localRetries: 1 }),
   }
 }
+
+/** The delays of retries with the backoff `ladder`. */
+const LADDER = [100, 900, 300, 2_500] as const
 
 const ENDS: readonly Act['end'][] = [
   'succeed',

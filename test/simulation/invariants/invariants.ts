@@ -1,19 +1,30 @@
-import { CALLBACK_INVARIANTS } from './callbacks.ts'
 import { CANVAS_INVARIANTS } from './canvases/canvases.ts'
 import { INPUT_INVARIANTS } from './canvases/handed-on.ts'
+import { PURGED_CANVAS_INVARIANTS } from './canvases/purged-canvases.ts'
+import { DAILY_MESSAGE_INVARIANTS } from './daily-messages.ts'
 import { FAULT_INVARIANTS } from './faults.ts'
 import { FLOW_INVARIANTS } from './flows.ts'
 import type { Invariant } from './invariant.ts'
-import { KEPT_FIELD_INVARIANTS } from './kept-fields.ts'
+import { GIVEN_BACK_INVARIANTS } from './limits/given-back.ts'
 import { LIMIT_INVARIANTS } from './limits/limits.ts'
 import { PERMIT_INVARIANTS } from './limits/permits.ts'
+import { START_INVARIANTS } from './limits/starts.ts'
 import { TENANT_INVARIANTS } from './limits/tenants.ts'
 import { PAUSE_INVARIANTS } from './pauses.ts'
+import { CALLBACK_INVARIANTS } from './publishing/callbacks.ts'
+import { COALESCED_INVARIANTS } from './publishing/coalesced.ts'
+import { EDIT_INVARIANTS } from './publishing/edits.ts'
+import { KEPT_FIELD_INVARIANTS } from './publishing/kept-fields.ts'
+import { KEYED_CALLBACK_INVARIANTS } from './publishing/keyed-callbacks.ts'
 import { PURGE_INVARIANTS } from './purges.ts'
 import { REPORT_ANSWER_INVARIANTS } from './report-answers.ts'
 import { REPORT_INVARIANTS } from './reports.ts'
 import { HANDLER_START_INVARIANTS } from './runs/beginnings.ts'
 import { BIRTH_INVARIANTS } from './runs/births.ts'
+import { DELAY_INVARIANTS } from './runs/delays.ts'
+import { FRONT_INVARIANTS } from './runs/front.ts'
+import { MOVED_TYPE_INVARIANTS } from './runs/moved-types.ts'
+import { OVERDUE_INVARIANTS } from './runs/overdue.ts'
 import { PROMPTNESS_INVARIANTS } from './runs/promptness.ts'
 import { RUN_INVARIANTS } from './runs/runs.ts'
 import { CLAIMER_INVARIANTS } from './runs/servers.ts'
@@ -53,6 +64,17 @@ export const INVARIANTS: readonly Invariant[] = [
   ...TENANT_INVARIANTS,
   ...MESSAGE_INVARIANTS,
   ...FAULT_INVARIANTS,
+  ...START_INVARIANTS,
+  ...OVERDUE_INVARIANTS,
+  ...MOVED_TYPE_INVARIANTS,
+  ...PURGED_CANVAS_INVARIANTS,
+  ...DAILY_MESSAGE_INVARIANTS,
+  ...FRONT_INVARIANTS,
+  ...COALESCED_INVARIANTS,
+  ...KEYED_CALLBACK_INVARIANTS,
+  ...EDIT_INVARIANTS,
+  ...GIVEN_BACK_INVARIANTS,
+  ...DELAY_INVARIANTS,
   ...PROMPTNESS_INVARIANTS,
   ...FINAL_STATE_INVARIANTS,
 ]

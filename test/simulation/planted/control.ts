@@ -1,4 +1,5 @@
 import { type Change, isOfTask } from '../../../shared/core/change/change.ts'
+import { shardOf } from '../../../shared/core/limits/held-permits.ts'
 import { liveRuns, type Task } from '../../../shared/core/task/task.ts'
 import type { PlanningSystem } from '../../../shared/runtime/kernel/system.ts'
 import { PAUSE_ACK_MS } from '../../../shared/runtime/types/type-cache.ts'
@@ -47,8 +48,8 @@ const FAULTS: readonly PlantedFault[] = [
       ...system,
       limits: {
         ...system.limits,
-        permits: async limit => ({
-          ...(await system.limits.permits(limit)),
+        permits: async (limit, shards) => ({
+          ...(await system.limits.permits(limit, shards)),
           waitNotedAt: system.clock.now(),
         }),
       },
@@ -136,8 +137,10 @@ function keepingPermits(system: PlanningSystem): PlanningSystem {
     },
     limits: {
       ...system.limits,
-      release: (limit, holder) =>
-        kept.delete(holder) ? system.limits.permits(limit) : system.limits.release(limit, holder),
+      release: (limit, holder, releasing) =>
+        kept.delete(holder)
+          ? system.limits.permits(limit, [shardOf(holder)])
+          : system.limits.release(limit, holder, releasing),
     },
   }
 }

@@ -1,6 +1,7 @@
 import { CANVAS_FAULTS } from './canvases.ts'
 import { CONTROL_FAULTS } from './control.ts'
 import { FLOW_FAULTS } from './flows.ts'
+import { LONG_FAULTS } from './long.ts'
 import { MESSAGE_FAULTS } from './messages.ts'
 import type { PlantedFault } from './planted-fault.ts'
 import { REPORT_ANSWER_FAULTS } from './report-answers.ts'
@@ -21,4 +22,5 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   ...CONTROL_FAULTS,
   ...TRIAL_FAULTS,
   ...REPORT_ANSWER_FAULTS,
+  ...LONG_FAULTS,
 ]

@@ -86,11 +86,12 @@ function sentenceOfOutage({ service, from, ms }: Outage): string {
   return `${timeOf(from)}  ${SERVICES[service]} for ${ms} ms`
 }
 
-function conditionsOf({ wakers, executors, pageMax, ttlLagMs }: Conditions): string[] {
+function conditionsOf({ wakers, executors, pageMax, invocations, ttlLagMs }: Conditions): string[] {
   return [
     ...(wakers === undefined ? [] : [`at most ${wakers} invocations of the waker run at once`]),
     ...(executors === undefined ? [] : [`at most ${executors} invocations of each Lambda run at once`]),
     ...(pageMax === undefined ? [] : [`index pages end after ${pageMax} entries`]),
+    ...(invocations === undefined ? [] : [`environments of functions end after ${invocations} invocations`]),
     ...(ttlLagMs === undefined ? [] : [`expired heads are deleted within ${ttlLagMs} ms`]),
   ]
 }
@@ -148,7 +149,10 @@ function sentenceOfStep(step: Step): string {
     case 'cancel':
     case 'remove':
     case 'read':
+    case 'retry-callbacks':
       return `${step.do} ${step.id}`
+    case 'edit':
+      return `read ${step.id}, and set its priority to ${step.priority} ${step.afterMs} ms later`
     case 'list':
       return `list the ${step.status} tasks of ${step.type}`
     case 'purge':
@@ -160,6 +164,8 @@ function sentenceOfStep(step: Step): string {
     case 'deploy':
     case 'put-type':
       return `${step.do} ${step.type} with ${contentOf(step)}`
+    case 'move-type':
+      return `deploy ${sentenceOfType(step)}`
     case 'pause-type':
     case 'resume-type':
       return `${step.do} ${step.type}`

@@ -15,6 +15,8 @@ export function stackOf(error: unknown): string {
 
 function textOf(event: HistoryEvent): string {
   switch (event.what) {
+    case 'minute':
+      return 'a minute has passed'
     case 'note':
       return event.text
     case 'unexpected-error':

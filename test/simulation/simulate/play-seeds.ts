@@ -50,7 +50,7 @@ export async function playSeeds({
     return from + started - 1
   }
   const playOn = async () => {
-    const player = startPlayer(program, only)
+    const player = startPlayer(program, { only })
     for (let seed = next(); seed !== undefined; seed = next()) {
       const played = await player.play(seed)
       tally = plus(tally, seed, played)

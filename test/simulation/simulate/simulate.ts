@@ -33,8 +33,8 @@ export type Played = {
   readonly virtualMs: number
 }
 
-/** Once it is calm, every task must reach its end within this time. */
-const SETTLING_MS = 45 * 60_000
+const MINUTE_MS = 60_000
+const SETTLING_MS = 45 * MINUTE_MS
 const TICKING_ON_MS = 125_000
 /**
  * When types that are still paused are first resumed after it is calm. A slow call may pause a type even later.
@@ -77,10 +77,11 @@ export async function simulate(
   const stopListening = onUnhandledError(unhandled)
   try {
     const system = build(world, record, planted)
+    everyMinute(world, at => judge.see({ at, by: 'the clock', what: 'minute' }))
     const isOver = () => judge.broken() !== undefined
     await world.timeline.run(START + scenario.calmAt, isOver)
     await world.timeline.run(
-      START + scenario.calmAt + SETTLING_MS,
+      START + scenario.calmAt + (scenario.settlingMs ?? SETTLING_MS),
       () => isOver() || (system.isIdle() && judge.isSettled(system.heads())),
     )
     if (!isOver() && scenario.afterwardsMs > 0) {
@@ -93,6 +94,13 @@ export async function simulate(
     stopListening()
   }
   return { broken: judge.broken(), events: world.timeline.count(), virtualMs: world.timeline.now() - START }
+}
+
+function everyMinute({ timeline }: Pick<World, 'timeline'>, happen: (at: number) => void): void {
+  timeline.at(timeline.now() + MINUTE_MS, () => {
+    happen(timeline.now())
+    everyMinute({ timeline }, happen)
+  })
 }
 
 /**
@@ -168,7 +176,9 @@ function build(
     underWay -= 1
   }
   const play = (step: Step) =>
-    timeline.at(START + step.at, () => perform(world, { api, hosts, withdraw, done }, step))
+    timeline.at(START + step.at, () =>
+      perform(world, { api, hosts, withdraw, serveBy: deployments.serveBy, done }, step),
+    )
   const withdraw = (type: string, forMs: number) => {
     if (deployments.withdraw(type, forMs, done)) underWay += 1
   }
@@ -187,7 +197,11 @@ function build(
       if (isOver()) return
       for (const type of types.paused()) {
         underWay += 1
-        perform(world, { api, hosts, withdraw, done }, { at, do: 'resume-type', type })
+        perform(
+          world,
+          { api, hosts, withdraw, serveBy: deployments.serveBy, done },
+          { at, do: 'resume-type', type },
+        )
       }
       resumeAll(at + RESUMING_EVERY_MS)
     })

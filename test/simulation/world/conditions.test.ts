@@ -125,6 +125,22 @@ describe('the waker', () => {
   })
 })
 
+describe('an environment of a function', () => {
+  it.each([
+    ['30 invocations by default', {}, 2],
+    ['as many as the scenario says', { conditions: { invocations: 100 } }, 1],
+  ])('serves %s', async (_name, given, expected) => {
+    const { world, services, until } = await createDrivenWorld(given)
+    const sandboxes = createSandboxes(world, { timeoutMs: 1_000, systemFor: services.systemFor })
+    const names = new Set<string>()
+
+    for (let nth = 0; nth < 40; nth++)
+      await until(sandboxes.invoke('api', async ({ process }) => names.add(process.name)))
+
+    expect(names.size).toBe(expected)
+  })
+})
+
 describe('the store', () => {
   it('refuses what DynamoDB would refuse, and says why', async () => {
     const { services, process, until } = await createDrivenWorld({ startsAt: NOW, trial: 'signals' })

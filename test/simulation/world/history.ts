@@ -68,13 +68,16 @@ export type HistoryEvent = {
   | { readonly what: 'expired'; readonly id: string }
   /** A message was sent to a queue. */
   | { readonly what: 'sent'; readonly queue: string }
+  /** A minute has passed. Invariants about time need it, because for hours nothing else may happen. */
+  | { readonly what: 'minute' }
   /** For readers of traces alone: what a queue, a process or a call did. */
   | { readonly what: 'note'; readonly text: string }
 )
 
 /** The answer to an operation of a caller. */
 export type Answer =
-  | { readonly ok: true; readonly task?: Head; readonly created?: boolean }
+  /** `seen`: the revision that the caller expected. */
+  | { readonly ok: true; readonly task?: Head; readonly created?: boolean; readonly seen?: number }
   | { readonly ok: false; readonly reason: string }
 
 export type History = {

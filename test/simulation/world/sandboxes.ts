@@ -35,6 +35,7 @@ export function createSandboxes(
   settings: { readonly timeoutMs: number; readonly systemFor: (process: Process) => PlanningSystem },
 ): Sandboxes {
   const { timeline } = world
+  const { invocations: invocationsMax = INVOCATIONS_MAX } = world.scenario.conditions ?? {}
   const free = new Map<string, Warm[]>()
   const made = new Map<string, number>()
 
@@ -50,7 +51,7 @@ export function createSandboxes(
     return { process, system: settings.systemFor(process), invocations: 0 }
   }
   const giveBack = (name: string, warm: Warm) => {
-    if (warm.invocations >= INVOCATIONS_MAX) return warm.process.kill('no longer needed')
+    if (warm.invocations >= invocationsMax) return warm.process.kill('no longer needed')
     warm.process.freeze(Number.POSITIVE_INFINITY)
     free.set(name, [...(free.get(name) ?? []), warm])
   }

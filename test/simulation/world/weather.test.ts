@@ -215,6 +215,8 @@ describe('the counts of canvases', () => {
   })
 })
 
+const DAY_MS = 86_400_000
+
 describe('a queue', () => {
   const bodiesAfter = async (weather: Partial<Weather>, ms: number) => {
     const world = await inWeather(weather)
@@ -230,6 +232,8 @@ describe('a queue', () => {
     ['never when it is lost', { messageLost: 1 }, 60_000, []],
     ['not at once when it is late', { messageLate: 1 }, 20, []],
     ['in the end when it is late', { messageLate: 1 }, 20_000, ['hello']],
+    ['that has almost been there for four days', {}, 4 * DAY_MS - 1_000, ['hello']],
+    ['no longer once it has been there for four days', {}, 4 * DAY_MS, []],
   ])('delivers a message %s', async (_name, weather, ms, expected) => {
     expect(await bodiesAfter(weather, ms)).toEqual(expected)
   })

@@ -54,16 +54,22 @@ function stackXml(
     </member></Stacks></DescribeStacksResult></DescribeStacksResponse>`
 }
 
-/** Those of the asked alarms that have gone off. */
+/** Those of the asked alarms that have gone off. One with `NoData` in its name has no data, and others than `Needed` ignore that. */
 function alarmsXml(form: URLSearchParams, alarms: readonly string[]): string {
   const asked = [...form].flatMap(([name, value]) => (name.startsWith('AlarmNames.member.') ? [value] : []))
   const dimensions = '<Dimensions><member><Name>QueueName</Name><Value>q</Value></member></Dimensions>'
   // An alarm that was set off by hand may have no reason.
   const reason = (name: string) =>
     name.includes('SetByHand') ? '' : `<StateReason>${name}: 1 &gt; 0</StateReason>`
+  const state = (name: string) => (name.includes('NoData') ? 'INSUFFICIENT_DATA' : 'ALARM')
+  const missing = (name: string) => (name.includes('Needed') ? 'missing' : 'notBreaching')
   const members = alarms
     .filter(name => asked.includes(name))
-    .map(name => `<member>${dimensions}<AlarmName>${name}</AlarmName>${reason(name)}</member>`)
+    .map(
+      name =>
+        `<member>${dimensions}<AlarmName>${name}</AlarmName>${reason(name)}<StateValue>${state(name)}</StateValue>` +
+        `<TreatMissingData>${missing(name)}</TreatMissingData></member>`,
+    )
   return `<DescribeAlarmsResponse><DescribeAlarmsResult><MetricAlarms>${members.join('')}</MetricAlarms></DescribeAlarmsResult></DescribeAlarmsResponse>`
 }
 

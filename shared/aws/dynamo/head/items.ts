@@ -72,6 +72,7 @@ export const HEAD = attributesOf<Omit<HeadMembers, Derived>>()({
   owes: optional('owes', flag),
   unpublished: optional('unpub', asIs<Unpublished>()),
   parentId: optional('parent', text),
+  causedBy: optional('cause', text),
   member: optional('member', MEMBER),
   canvas: optional('canvas', CANVAS),
   schedule: optional('sched', schedule),

@@ -3,9 +3,9 @@ import type { AttributeValue } from '../attribute-values.ts'
 import {
   FREED_ATTRIBUTE,
   FREED_NO_WAITERS,
-  limitOfPermits,
   NOTED_ATTRIBUTE,
   PERMITS_SORT_KEY,
+  shardOfPermits,
 } from '../keys.ts'
 
 type Image = Readonly<Record<string, AttributeValue>>
@@ -17,9 +17,9 @@ type Image = Readonly<Record<string, AttributeValue>>
  */
 export function limitChangeIn(image: Image): LimitChange | undefined {
   if (image.sk?.S !== PERMITS_SORT_KEY) return undefined
-  const limit = limitOfPermits(image.pk?.S ?? '')
+  const permit = shardOfPermits(image.pk?.S ?? '')
   const noted = image[NOTED_ATTRIBUTE]?.N
-  if (noted !== undefined) return { kind: 'noted', limit, since: Number(noted) }
+  if (noted !== undefined) return { kind: 'noted', limit: permit.limit, since: Number(noted) }
   const freed = image[FREED_ATTRIBUTE]?.N
-  return freed === undefined || Number(freed) === FREED_NO_WAITERS ? undefined : { kind: 'freed', limit }
+  return freed === undefined || Number(freed) === FREED_NO_WAITERS ? undefined : { kind: 'freed', ...permit }
 }

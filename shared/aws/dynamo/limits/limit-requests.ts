@@ -1,7 +1,14 @@
 import { SCHEMA_VERSION } from '../../../core/bounds.ts'
-import type { HeldPermits, Holder } from '../../../core/limits/held-permits.ts'
+import { type HeldPermits, type Holder, shardOf } from '../../../core/limits/held-permits.ts'
 import type { SlotLog, StoredSlotLog } from '../../../core/limits/slots.ts'
-import { type GetRequest, METERED, type PutRequest, type UpdateRequest } from '../documents.ts'
+import type { Releasing } from '../../../ports/stores.ts'
+import {
+  type BatchGetRequest,
+  type GetRequest,
+  METERED,
+  type PutRequest,
+  type UpdateRequest,
+} from '../documents.ts'
 import { JOINED_BY_AND } from '../expressions.ts'
 import { WRITE_ID_ATTRIBUTE } from '../head/head-requests.ts'
 import {
@@ -43,8 +50,8 @@ function slotsKey(limit: string) {
   return { pk: slotsPartition(limit), sk: SLOTS_SORT_KEY }
 }
 
-function permitsKey(limit: string) {
-  return { pk: permitsPartition(limit), sk: PERMITS_SORT_KEY }
+function permitsKey(limit: string, shard = 0) {
+  return { pk: permitsPartition(limit, shard), sk: PERMITS_SORT_KEY }
 }
 
 /** Reads the slot log of a rate limit. Strongly consistent. */
@@ -121,12 +128,13 @@ export function slotsFromItem(item: Item | undefined): StoredSlotLog {
   }
 }
 
-/** Reads the permits of a concurrency limit. Strongly consistent. */
-export function getPermits(table: string, limit: string): GetRequest {
-  return { ...METERED, TableName: table, Key: permitsKey(limit), ConsistentRead: true }
+/** Reads at most 100 different shards of the permits of a concurrency limit. Strongly consistent. */
+export function batchGetPermits(table: string, limit: string, shards: readonly number[]): BatchGetRequest {
+  const Keys = shards.map(shard => permitsKey(limit, shard))
+  return { ...METERED, RequestItems: { [table]: { Keys, ConsistentRead: true } } }
 }
 
-/** Records a permit holder. Guard: fewer than `max` hold a permit, and this holder holds none. */
+/** Records a permit holder in its shard. Guard: fewer than `max` hold a permit of the shard, and this holder holds none. */
 export function acquirePermit(
   table: string,
   limit: string,
@@ -136,7 +144,7 @@ export function acquirePermit(
   return {
     ...METERED,
     TableName: table,
-    Key: permitsKey(limit),
+    Key: permitsKey(limit, shardOf(holder)),
     UpdateExpression: `SET #holder = :held, #v = :v, #ttl = :ttl REMOVE ${REPORT_NAMES} ADD #count :one`,
     ConditionExpression: [DOES_NOT_HOLD, HAS_FREE_PERMIT].join(JOINED_BY_AND),
     ExpressionAttributeNames: {
@@ -160,16 +168,22 @@ export function acquirePermit(
 /**
  * Removes a permit holder. Guard: the holder is recorded, with the time `since` if that is given. Without `since`, the write
  * reports to the stream that a permit is free. A look gives `since` to remove a stale holder, and admits the next task itself.
+ * `waitNotedAt` is the note that tasks wait as the caller has read it; shard 0 has the note itself.
  */
-export function releasePermit(table: string, limit: string, holder: string, since?: number): UpdateRequest {
+export function releasePermit(
+  table: string,
+  limit: string,
+  holder: string,
+  { since, waitNotedAt = FREED_NO_WAITERS }: Releasing,
+): UpdateRequest {
   const isSince = since !== undefined
   return {
     ...METERED,
     TableName: table,
-    Key: permitsKey(limit),
+    Key: permitsKey(limit, shardOf(holder)),
     UpdateExpression: isSince
       ? `REMOVE #holder, ${REPORT_NAMES} ADD #count :less`
-      : 'SET #freed = if_not_exists(#waits, :noWaiters) REMOVE #holder, #noted ADD #count :less',
+      : 'SET #freed = if_not_exists(#waits, :waits) REMOVE #holder, #noted ADD #count :less',
     ConditionExpression: isSince ? [HOLDS, HOLDS_SINCE].join(JOINED_BY_AND) : HOLDS,
     ExpressionAttributeNames: {
       '#holder': HOLDER_PREFIX + holder,
@@ -179,7 +193,7 @@ export function releasePermit(table: string, limit: string, holder: string, sinc
     },
     ExpressionAttributeValues: {
       ':less': -1,
-      ...(isSince ? { ':since': since } : { ':noWaiters': FREED_NO_WAITERS }),
+      ...(isSince ? { ':since': since } : { ':waits': waitNotedAt }),
     },
     ReturnValues: 'ALL_NEW',
     ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
@@ -191,7 +205,7 @@ export function renewPermit(table: string, limit: string, holder: string, now: n
   return {
     ...METERED,
     TableName: table,
-    Key: permitsKey(limit),
+    Key: permitsKey(limit, shardOf(holder)),
     UpdateExpression: `SET #holder.#at = :now REMOVE ${REPORT_NAMES}`,
     ConditionExpression: HOLDS,
     ExpressionAttributeNames: { ...REPORTS, '#holder': HOLDER_PREFIX + holder, '#at': 'at' },
@@ -200,8 +214,8 @@ export function renewPermit(table: string, limit: string, holder: string, now: n
 }
 
 /**
- * Notes that a task waits, and reports it to the stream, so that looks at the limit begin. Guard: no permit is left, and there is
- * no note later than `staleAt`.
+ * Notes that a task waits, and reports it to the stream, so that looks at the limit begin. Guard: shard 0 has no permit left
+ * of its `max`, and there is no note later than `staleAt`.
  */
 export function noteWaiting(
   table: string,
@@ -259,13 +273,21 @@ export function clearWaiting(table: string, limit: string, since: number): Updat
 }
 
 export function permitsFromItem(item: Item | undefined): HeldPermits {
-  if (!item) return { holders: [] }
-  assertKnownSchema(item)
-  const holders = Object.entries(item).flatMap(([name, value]) => {
+  return item ? permitsFromItems([item]) : { holders: [] }
+}
+
+/** The holders in these shards, and the wait note if shard 0 is among them. */
+export function permitsFromItems(items: readonly Item[]): HeldPermits {
+  for (const item of items) assertKnownSchema(item)
+  const holders = items.flatMap(holdersIn)
+  const waits = items.find(item => item.waits !== undefined)?.waits as number | undefined
+  return { holders, ...(waits !== undefined && { waitNotedAt: waits }) }
+}
+
+function holdersIn(item: Item): Holder[] {
+  return Object.entries(item).flatMap(([name, value]) => {
     if (!name.startsWith(HOLDER_PREFIX)) return []
     const { of: taskId, at: since } = value as { of: string; at: number }
     return [{ holder: name.slice(HOLDER_PREFIX.length), taskId, since }]
   })
-  const { waits } = item as { waits?: number }
-  return { holders, ...(waits !== undefined && { waitNotedAt: waits }) }
 }

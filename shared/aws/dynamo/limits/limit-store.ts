@@ -1,15 +1,17 @@
 import type { HeldPermits } from '../../../core/limits/held-permits.ts'
 import type { LimitStore } from '../../../ports/stores.ts'
+import { type BatchReader, readBatches } from '../batch-get.ts'
 import type { Documents, Written } from '../documents.ts'
 import { WRITE_ID_ATTRIBUTE } from '../head/head-requests.ts'
 import {
   acquirePermit,
+  batchGetPermits,
   clearWaiting,
   countSlots,
-  getPermits,
   getSlots,
   noteWaiting,
   permitsFromItem,
+  permitsFromItems,
   putSlots,
   releasePermit,
   renewPermit,
@@ -20,8 +22,9 @@ import {
 /** Stores slots and permits in a DynamoDB table with the keys of `keys.ts`. */
 export function createLimitStore(
   documents: Documents,
-  { table, newWriteId }: { readonly table: string; readonly newWriteId: () => string },
+  settings: Omit<BatchReader, 'documents'> & { readonly newWriteId: () => string },
 ): LimitStore {
+  const { table, newWriteId } = settings
   return {
     slots: async limit => slotsFromItem(await documents.get(getSlots(table, limit))),
     putSlots: async (limit, log, seen, expiresAt) => {
@@ -42,11 +45,16 @@ export function createLimitStore(
       const held = permitsFromItem(item)
       return held.holders.some(one => one.holder === holder.holder) ? undefined : held
     },
-    release: async (limit, holder, since) =>
-      permitsFromItem((await documents.update(releasePermit(table, limit, holder, since))).item),
+    release: async (limit, holder, releasing = {}) =>
+      permitsFromItem((await documents.update(releasePermit(table, limit, holder, releasing))).item),
     renew: async (limit, holder, now) =>
       (await documents.update(renewPermit(table, limit, holder, now))).isWritten,
-    permits: async limit => permitsFromItem(await documents.get(getPermits(table, limit))),
+    permits: async (limit, shards) =>
+      permitsFromItems(
+        await readBatches({ documents, ...settings }, shards, (_, some) =>
+          batchGetPermits(table, limit, some),
+        ),
+      ),
     noteWaiting: async (limit, now, most) => {
       const found = refusingPermits(await documents.update(noteWaiting(table, limit, now, most)))
       return found?.waitNotedAt === now ? undefined : found

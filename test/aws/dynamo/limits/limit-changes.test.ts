@@ -3,6 +3,7 @@ import { beforeEach, expect, it } from 'vitest'
 import { passesFilters, readFilters } from '../../../../local/mappings/event-pattern.ts'
 import { PERMITS_SORT_KEY, permitsPartition } from '../../../../shared/aws/dynamo/keys.ts'
 import { limitChangeIn } from '../../../../shared/aws/dynamo/limits/limit-changes.ts'
+import { holderIn } from '../../../../shared/core/limits/held-permits.ts'
 import { synthesise } from '../../../infra/synthesised.ts'
 import { aMeteredDynamo } from '../../../support/dynamo/metered-dynamo.ts'
 import { NOW } from '../../../support/tasks/a-task.ts'
@@ -31,8 +32,8 @@ beforeEach(async () => {
 })
 
 /** What the stream reports to the planner about the last write. */
-async function reported(): Promise<unknown> {
-  const Keys = { pk: { S: permitsPartition(LIMIT) }, sk: { S: PERMITS_SORT_KEY } }
+async function reported(shard = 0): Promise<unknown> {
+  const Keys = { pk: { S: permitsPartition(LIMIT, shard) }, sk: { S: PERMITS_SORT_KEY } }
   const { Item = {} } = await dynamo
     .storesOf(table)
     .documents.send(new GetItemCommand({ TableName: table, Key: Keys }))
@@ -59,13 +60,13 @@ it('the stream reports the note that a task waits once, and each permit that is 
   expect(await reported()).toEqual({ kind: 'noted', limit: LIMIT, since: NOW + 5 })
 
   await limits.release(LIMIT, 'a')
-  expect(await reported()).toEqual({ kind: 'freed', limit: LIMIT })
+  expect(await reported()).toEqual({ kind: 'freed', limit: LIMIT, shard: 0 })
 
   await limits.acquire(LIMIT, holder('c'), 2)
   expect(await reported()).toBeUndefined()
 
   await limits.release(LIMIT, 'b')
-  expect(await reported()).toEqual({ kind: 'freed', limit: LIMIT })
+  expect(await reported()).toEqual({ kind: 'freed', limit: LIMIT, shard: 0 })
 
   await limits.renewWaiting(LIMIT, NOW + 9, NOW + 5)
   expect(await reported()).toBeUndefined()
@@ -75,7 +76,7 @@ it('the stream reports neither a stale holder that a look removes nor a release 
   for (const name of ['a', 'b']) await limits.acquire(LIMIT, holder(name), 2)
   await limits.noteWaiting(LIMIT, NOW + 5, most)
 
-  await limits.release(LIMIT, 'a', NOW)
+  await limits.release(LIMIT, 'a', { since: NOW })
   expect(await reported()).toBeUndefined()
 
   await limits.clearWaiting(LIMIT, NOW + 5)
@@ -83,4 +84,15 @@ it('the stream reports neither a stale holder that a look removes nor a release 
 
   await limits.release(LIMIT, 'b')
   expect(await reported()).toBeUndefined()
+})
+
+it('the stream reports a release in a shard without the note, if its process has read the note', async () => {
+  const [a, b] = [0, 1].map(nth => holderIn(3, `abcdefghi${nth}`)) as [string, string]
+  for (const name of [a, b]) await limits.acquire(LIMIT, holder(name), 8)
+
+  await limits.release(LIMIT, a)
+  expect(await reported(3)).toBeUndefined()
+
+  await limits.release(LIMIT, b, { waitNotedAt: NOW })
+  expect(await reported(3)).toEqual({ kind: 'freed', limit: LIMIT, shard: 3 })
 })

@@ -182,6 +182,18 @@ describe('a claim', () => {
     expect(await claim({ limit: 100 })).toHaveLength(2)
   })
 
+  test('of another type is not answered with the claims of the first, though it has the same request id', async () => {
+    await api.call('PUT', '/v1/types/others', { kind: 'http' })
+    await published(api, { key: 'a' })
+    await published(api, { key: 'b', type: 'others' })
+
+    const first = await claim({ requestId: 'r' })
+    const other = await claim({ requestId: 'r', type: 'others' })
+
+    expect([keysOf(first), keysOf(other)]).toEqual([['a'], ['b']])
+    expect(keysOf(await claim({ requestId: 'r' }))).toEqual(['a'])
+  })
+
   test('whose answer was lost gets the same answer again while its runs are live', async () => {
     for (const key of ['a', 'b', 'c']) await published(api, { key, input: 'x'.repeat(300) })
     const first = await claim({ requestId: 'r', limit: 2 })

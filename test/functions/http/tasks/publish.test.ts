@@ -46,6 +46,18 @@ const STATES = {
 
 type State = keyof typeof STATES
 
+test.each([
+  ['publish', 'POST', '/v1/tasks', { type: 'jobs', key: 'odd' }],
+  ['patch', 'PATCH', '/v1/tasks/jobs:odd', {}],
+])('a tag named __proto__ is kept as it is given: %s', async (_name, method, path, body) => {
+  if (method === 'PATCH') await published(api, { key: 'odd' })
+  const tags = JSON.parse('{"__proto__": "yes", "constructor": "too"}')
+
+  await api.call(method, path, { ...body, tags })
+
+  expect(JSON.stringify((await get('jobs:odd')).tags)).toBe(JSON.stringify(tags))
+})
+
 describe('publishing a key', () => {
   /** State before, `ifExists`, the answer's status, the task's status and input afterwards. */
   test.each<[State, string, number, string, string]>([

@@ -107,16 +107,6 @@ describe('a concurrency limit over HTTP', () => {
 
     expect(next).toHaveLength(2)
   })
-
-  test('that is slow and expensive at scale gives a warning when it is set, and in the type', async () => {
-    const small = await configured({ limits: { concurrency: { max: 10 } } })
-    const large = await configured({ limits: { concurrency: { max: 350 } } })
-    const { body: shown } = await api.call('GET', '/v1/types/jobs')
-
-    expect(small.body).not.toHaveProperty('warnings')
-    expect(large.body.warnings).toEqual([expect.stringContaining('at most 22 starts per second')])
-    expect(shown.warnings).toEqual(large.body.warnings)
-  })
 })
 
 describe('a pause', () => {

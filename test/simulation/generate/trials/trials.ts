@@ -2,18 +2,31 @@ import { hash32 } from '../../../../shared/core/hash.ts'
 import { createSeededChance } from '../../../../shared/testing/stores/chance.ts'
 import type { Scenario, TrialName } from '../../scenario.ts'
 import { createDice } from '../dice.ts'
-import { backlog } from './backlog.ts'
-import { clockSteps } from './clock-steps.ts'
-import { crowd } from './crowd.ts'
-import { expiry } from './expiry.ts'
+import { coalesced } from './changes/coalesced.ts'
+import { edits } from './changes/edits.ts'
+import { movedTypes } from './changes/moved-types.ts'
+import { quickRestarts } from './changes/quick-restarts.ts'
+import { restarts, stages } from './changes/restarts-and-stages.ts'
+import { signals } from './changes/signals.ts'
 import { faults } from './faults.ts'
-import { looks } from './looks.ts'
-import { nightly } from './nightly.ts'
-import { outage, schedulerOutage } from './outages.ts'
+import { owedCallbacks } from './owed-callbacks.ts'
+import { purgedCanvases } from './purged-canvases.ts'
+import { backlog } from './queueing/backlog.ts'
+import { crowd } from './queueing/crowd.ts'
+import { front } from './queueing/front.ts'
+import { permits } from './queueing/permits.ts'
+import { rates } from './queueing/rates.ts'
+import { tenants } from './queueing/tenants.ts'
 import { reports } from './reports.ts'
-import { restarts, stages } from './restarts-and-stages.ts'
-import { signals } from './signals.ts'
-import { tenants } from './tenants.ts'
+import { sagas } from './sagas.ts'
+import { clockSteps } from './timing/clock-steps.ts'
+import { expiry } from './timing/expiry.ts'
+import { idleDays } from './timing/idle-days.ts'
+import { lateTicks } from './timing/late-ticks.ts'
+import { looks } from './timing/looks.ts'
+import { nightly } from './timing/nightly.ts'
+import { outage, schedulerOutage } from './timing/outages.ts'
+import { overdue } from './timing/overdue.ts'
 import type { Trial } from './trial.ts'
 
 type DrawnTrial = {
@@ -26,6 +39,12 @@ type DrawnTrial = {
    */
   readonly salt?: string
 }
+
+/**
+ * The share of a trial whose promise the system does not keep yet. It is played on request only, by `--only`. The change that
+ * mends the system gives the trial its share.
+ */
+const BROKEN_TODAY = 0
 
 const TRIALS: Readonly<Record<TrialName, DrawnTrial>> = {
   crowd: { share: 0.005, draw: crowd },
@@ -42,6 +61,19 @@ const TRIALS: Readonly<Record<TrialName, DrawnTrial>> = {
   nightly: { share: 0.02, draw: nightly },
   faults: { share: 0.01, draw: faults },
   reports: { share: 0.01, draw: reports, salt: 'words' },
+  rates: { share: BROKEN_TODAY, draw: rates },
+  overdue: { share: BROKEN_TODAY, draw: overdue },
+  'moved-types': { share: 0.01, draw: movedTypes },
+  'purged-canvases': { share: 0.015, draw: purgedCanvases },
+  'idle-days': { share: BROKEN_TODAY, draw: idleDays },
+  front: { share: BROKEN_TODAY, draw: front },
+  coalesced: { share: 0.02, draw: coalesced },
+  'owed-callbacks': { share: 0.02, draw: owedCallbacks },
+  'late-ticks': { share: 0.01, draw: lateTicks },
+  'quick-restarts': { share: 0.02, draw: quickRestarts },
+  permits: { share: 0.04, draw: permits },
+  sagas: { share: 0.02, draw: sagas },
+  edits: { share: 0.02, draw: edits },
 }
 
 export const TRIAL_NAMES = Object.keys(TRIALS) as TrialName[]

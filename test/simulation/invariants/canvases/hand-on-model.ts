@@ -1,8 +1,8 @@
 import type { Task } from '../../../../shared/core/task/task.ts'
 import { jobsIn } from '../../jobs-in.ts'
 import type { Job, Step } from '../../scenario.ts'
-import { callbackOwnersIn } from '../callbacks.ts'
-import { isCancelledUnpublished, nonceOf, type Result, resultIn } from '../tags.ts'
+import { callbackOwnersIn } from '../publishing/callbacks.ts'
+import { isCancelledUnpublished, nonceOf, type Result, resultIn } from '../publishing/tags.ts'
 import { failure, partValue, type Source, sourcesIn } from './canvas-model.ts'
 import { trackCanvases } from './canvases.ts'
 
@@ -58,8 +58,9 @@ export function createHandOnModel(steps: readonly Step[]): HandOnModel {
       const isDone = after.state === 'succeeded' && before?.state !== 'succeeded'
       if (isDone) past.results.push(resultIn(after) ?? null)
     },
-    expected: (task, { nonce, immutable }) => {
-      if (neverPublished.has(task.id)) return undefined
+    expected: (task, { nonce, immutable, key }) => {
+      // A callback with a key of its own may find a task with a value of its own.
+      if (neverPublished.has(task.id) || key !== undefined) return undefined
       if (immutable) return NOTHING
       const when = callbackOwners.get(nonce)?.when
       if (when === 'onError') return [{ taskId: task.parentId }]

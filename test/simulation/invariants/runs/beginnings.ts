@@ -64,8 +64,11 @@ const OWN_NONCES: ReadonlySet<number> = new Set([PATCHED_NONCE, CHILD_NONCE, STE
 function takers(steps: readonly Step[]): Map<number, (id: string) => boolean> {
   const published = steps.flatMap(step => {
     if (step.do !== 'publish') return []
-    const { type, key } = step.request
-    return [[step.nonce, (id: string) => id === `${type}:${key}`] as const]
+    const { type, key, debounce } = step.request
+    const own = `${type}:${key}`
+    // A debounced publish waits under `key~1` while the task of its key runs.
+    const isOwn = (id: string) => id === own || (debounce !== undefined && id.startsWith(`${own}~`))
+    return [[step.nonce, isOwn] as const]
   })
   const jobs = allJobs(steps).map(
     ({ nonce, type }) => [nonce, (id: string) => id.startsWith(`${type}:`)] as const,

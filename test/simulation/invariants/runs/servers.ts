@@ -30,8 +30,9 @@ export const CLAIMER_INVARIANTS: readonly Invariant[] = [
   {
     name: 'a dispatch of one piece claims no other piece, unless it is a ticket of its type',
     watch: scenario => {
+      const moves = scenario.steps.filter(step => step.do === 'move-type')
       const byHttp = new Set(
-        scenario.types.flatMap(({ type, servedBy }) => (servedBy === 'http' ? [type] : [])),
+        [...scenario.types, ...moves].flatMap(({ type, servedBy }) => (servedBy === 'http' ? [type] : [])),
       )
       const ordered = new Set(orderedTypes(scenario))
       const received = new Set<string>()

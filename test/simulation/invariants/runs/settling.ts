@@ -59,14 +59,20 @@ function isStuckByFault({ id, key }: SeenHead, scenario: Scenario): boolean {
 }
 
 /** Whether no worker will change the task: it has ended, or no worker of the scenario may take it. */
-function isAtRest(task: SeenHead, { types, workers }: Scenario): boolean {
+function isAtRest(task: SeenHead, { types, workers, steps }: Scenario): boolean {
   if (task.state !== 'open') return !task.owes
   if (Object.keys(task.live).length > 0 || task.deadlineAt !== undefined) return false
   // All successes are recorded, so the end must still be written.
   if (successes(task).length >= task.options.concurrency) return false
   const serving = servingTypeOf(task)
-  const isByLambda = types.some(({ type, servedBy }) => type === serving && servedBy === 'lambda')
-  const candidates = isByLambda ? [LAMBDA] : workers.filter(({ types }) => types.includes(serving))
+  const moves = steps.filter(step => step.do === 'move-type')
+  const isByLambda = [...types, ...moves].some(
+    ({ type, servedBy }) => type === serving && servedBy === 'lambda',
+  )
+  const candidates = [
+    ...(isByLambda ? [LAMBDA] : []),
+    ...workers.filter(({ types }) => types.includes(serving)),
+  ]
   const isDelayedFar = task.dueAt > task.updatedAt + FAR_FUTURE_MS
   return isDelayedFar || !candidates.some(candidate => mayStillTake(task, candidate))
 }

@@ -1,3 +1,4 @@
+import { MESSAGE_LIFE_MS } from '../../../../shared/core/bounds.ts'
 import { createSeededChance } from '../../../../shared/testing/stores/chance.ts'
 import type { World } from '../world.ts'
 
@@ -6,7 +7,8 @@ export type Received<Body> = { readonly messageId: string; readonly body: Body; 
 
 /**
  * A queue like those of SQS. It delivers at least once and in no order, and hides a received message for its
- * visibility timeout. The weather also loses, doubles and delays messages.
+ * visibility timeout. It deletes a message after four days, as Baton's queues are set up. The weather also loses,
+ * doubles and delays messages.
  */
 export type Queue<Body> = {
   send(body: Body, delaySeconds: number): void
@@ -26,7 +28,13 @@ const LATE_MS_MAX = 20_000
 /** A message that was received this often goes to the dead-letter queue. */
 const RECEIVES_MAX = 10
 
-type Message<Body> = { readonly messageId: string; readonly body: Body; visibleAt: number; receives: number }
+type Message<Body> = {
+  readonly messageId: string
+  readonly body: Body
+  readonly sentAt: number
+  visibleAt: number
+  receives: number
+}
 
 export function createQueue<Body>(world: World, name: string, visibilityMs: number): Queue<Body> {
   const { timeline, history } = world
@@ -48,13 +56,15 @@ export function createQueue<Body>(world: World, name: string, visibilityMs: numb
     const message = {
       messageId: `${name}/${sent}`,
       body,
+      sentAt: timeline.now(),
       visibleAt: timeline.now() + delayMs + lag,
       receives: 0,
     }
     messages.set(message.messageId, message)
     announceAt(message.visibleAt)
   }
-  const isVisible = (message: Message<Body>) => message.visibleAt <= timeline.now()
+  const isVisible = ({ visibleAt, sentAt }: Message<Body>) =>
+    visibleAt <= timeline.now() && timeline.now() < sentAt + MESSAGE_LIFE_MS
   const isLatest = ({ messageId, receipt }: Received<Body>) => messages.get(messageId)?.receives === receipt
 
   return {

@@ -1,6 +1,6 @@
 import { createActivityStore } from '../../../../shared/aws/dynamo/activity/activity-store.ts'
 import { createHeadReader, type HeadReader } from '../../../../shared/aws/dynamo/head/head-reader.ts'
-import { limitOfPermits, PERMITS_SORT_KEY, TYPES_PARTITION } from '../../../../shared/aws/dynamo/keys.ts'
+import { PERMITS_SORT_KEY, shardOfPermits, TYPES_PARTITION } from '../../../../shared/aws/dynamo/keys.ts'
 import { permitsFromItem } from '../../../../shared/aws/dynamo/limits/limit-requests.ts'
 import { typeFromItem } from '../../../../shared/aws/dynamo/side-items.ts'
 import { storesOn } from '../../../../shared/aws/dynamo/stores.ts'
@@ -32,7 +32,7 @@ import type { Schedules } from './schedules.ts'
 import type { Table } from './table.ts'
 
 /** The content of a dispatch. */
-export type Dispatched = Pick<Delivery, 'task' | 'passedOn'> & Pick<Dispatch, 'hops'>
+export type Dispatched = Pick<Delivery, 'task' | 'passedOn'> & Pick<Dispatch, 'hops' | 'freed'>
 
 /** The services of a world, and all ports on them as one process reaches them. */
 export type Services = {
@@ -151,7 +151,7 @@ export function watchTypes({ history, timeline }: World): TypeWatch {
     const [held, holding] = [before, after].map(item =>
       permitsFromItem(item).holders.map(({ holder }) => holder),
     )
-    const limit = limitOfPermits(key.pk)
+    const { limit } = shardOfPermits(key.pk)
     const record = (holder: string, isHeld: boolean) =>
       history.record({ at: timeline.now(), by: 'the limits', what: 'permit', limit, holder, isHeld })
     for (const holder of held ?? []) if (!holding?.includes(holder)) record(holder, false)
@@ -202,10 +202,10 @@ function messagesFor(
       sendAll<Dispatch>(
         `send ${dispatches.length} dispatches`,
         dispatches,
-        ({ task, delaySeconds, passedOn = 0, hops = 0 }) => {
+        ({ task, delaySeconds, passedOn = 0, hops = 0, freed }) => {
           const { id, born, revision } = task
           history.record({ at: timeline.now(), by, what: 'dispatched', id, born, revision })
-          queueOf(workOf(task).type)?.send({ task, passedOn, hops }, delaySeconds)
+          queueOf(workOf(task).type)?.send({ task, passedOn, hops, ...(freed && { freed }) }, delaySeconds)
         },
       ),
     look: looks =>

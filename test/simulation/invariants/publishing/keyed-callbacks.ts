@@ -1,0 +1,96 @@
+import { allJobs, callbacksIn } from '../../jobs-in.ts'
+import type { Job, Scenario } from '../../scenario.ts'
+import { type Invariant, onEachWrite, type Write } from '../invariant.ts'
+import { nonceOf } from './tags.ts'
+
+/** Promises about callbacks with keys of their own, which may be refused, and about tasks that owe callbacks. */
+export const KEYED_CALLBACK_INVARIANTS: readonly Invariant[] = [
+  {
+    name: 'no head is deleted while its task owes callbacks',
+    watch: () => {
+      const owing = new Set<string>()
+      return {
+        on: event => {
+          if (event.what === 'write') {
+            if (event.after.owes) owing.add(event.after.id)
+            else owing.delete(event.after.id)
+          }
+          return event.what === 'expired' && owing.has(event.id)
+            ? `${event.id} is deleted, although it owes callbacks`
+            : undefined
+        },
+      }
+    },
+  },
+  onEachWrite('no new birth replaces a task that owes callbacks', ({ before, after }) =>
+    before?.owes && before.born !== after.born
+      ? `${after.operation} replaced ${after.id}, which owed callbacks`
+      : undefined,
+  ),
+  {
+    name: 'a task owes its callbacks until each that restarts a task of a given key has restarted it',
+    watch: scenario => {
+      const restarting = restartingCallbacks(scenario)
+      if (restarting.size === 0) return {}
+      const owed = createOwedRestarts(restarting)
+      return {
+        on: event => {
+          if (event.what !== 'write') return undefined
+          const { before, after } = event
+          owed.see(event)
+          const lost = before?.owes && !after.owes ? owed.settle(after.id) : undefined
+          return lost === undefined || after.state === 'removed'
+            ? undefined
+            : `${after.id} no longer owes its callback ${lost}, which has not restarted its task`
+        },
+      }
+    },
+  },
+]
+
+/** The restarts that each task owes, as nonces of the callbacks. */
+function createOwedRestarts(restarting: ReadonlyMap<number, Owned>) {
+  const owed = new Map<string, Set<number>>()
+  return {
+    see: (write: Write) => {
+      const { before, after } = write
+      const nonce = nonceOf(after)
+      if (nonce !== undefined && before?.born !== after.born)
+        for (const nonces of owed.values()) nonces.delete(nonce)
+      if (after.owes && !before?.owes) owed.set(after.id, new Set(owedBy(write, restarting)))
+    },
+    /** A callback that the task still owes, and owes no longer from now on. */
+    settle: (id: string): number | undefined => {
+      const [lost] = owed.get(id) ?? []
+      owed.delete(id)
+      return lost
+    },
+  }
+}
+
+type Owned = { readonly parent: number; readonly when: 'onSuccess' | 'onError' }
+
+/** The callbacks that restart the task of their key, by nonce, with the task that owns them. */
+function restartingCallbacks({ steps }: Scenario): Map<number, Owned> {
+  const parents = [...steps.filter(step => step.do === 'publish'), ...allJobs(steps)]
+  const found = new Map<number, Owned>()
+  for (const parent of parents) {
+    for (const job of callbacksIn(parent).filter(isRestarting)) {
+      const when = parent.onSuccess?.includes(job) ? 'onSuccess' : 'onError'
+      found.set(job.nonce, { parent: parent.nonce, when })
+    }
+  }
+  return found
+}
+
+function isRestarting({ key, ifExists }: Job): boolean {
+  return key !== undefined && ifExists === 'restart'
+}
+
+function owedBy({ after }: Write, restarting: ReadonlyMap<number, Owned>): number[] {
+  const when = after.state === 'succeeded' ? 'onSuccess' : 'onError'
+  const own = nonceOf(after)
+  return [...restarting].flatMap(([nonce, owned]) =>
+    owned.parent === own && owned.when === when ? [nonce] : [],
+  )
+}

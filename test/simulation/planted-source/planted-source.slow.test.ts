@@ -1,0 +1,38 @@
+import { describe, expect, it } from 'vitest'
+import { replaced } from './changed-source.ts'
+import { findFault, ordinary } from './find-fault.ts'
+import { SOURCE_FAULTS } from './source-faults.ts'
+
+/** The simulation must find each fault within this many ordinary seeds. */
+const SEEDS = 500
+
+const HARMFUL = SOURCE_FAULTS.filter(({ harmless, isNotPlayed }) => !harmless && !isNotPlayed)
+
+describe('ordinary seeds show that', () => {
+  it.each(HARMFUL.map(fault => [fault.name, fault] as const))(
+    '%s',
+    { timeout: 1_200_000 },
+    async (_name, { replacements }) => {
+      const found = await findFault({ changed: replaced(replacements), scenarios: ordinary(1, SEEDS) })
+
+      expect(found?.scenarios, 'seeds until it is found').toBeLessThanOrEqual(SEEDS)
+    },
+  )
+})
+
+describe('a replacement of source text', () => {
+  it.each(SOURCE_FAULTS.map(fault => [fault.name, fault] as const))(
+    'still fits the source: %s',
+    (_name, { replacements }) => {
+      const changed = replaced(replacements)
+
+      expect(Object.keys(changed)).not.toEqual([])
+    },
+  )
+
+  it('fails when its text is not in the source', () => {
+    const unknown = { path: 'shared/core/hash.ts', old: 'a text that no file contains', new: '' }
+
+    expect(() => replaced([unknown])).toThrow('must contain this text once')
+  })
+})
