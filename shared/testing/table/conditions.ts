@@ -1,5 +1,4 @@
 import { cached, readOperand, readPath, readValue, type Scope, type Tokens, valueAt } from './expressions.ts'
-import { RefusedRequest } from './refusals.ts'
 import { compared, isEqual, kindOf } from './values.ts'
 
 type Test = (scope: Scope) => boolean
@@ -21,11 +20,10 @@ function readAll(tokens: Tokens): Test {
 
 function readTest(tokens: Tokens): Test {
   if (!tokens.skip('(')) return /^[#:]/.test(tokens.next()) ? readComparison(tokens) : readFunction(tokens)
-  const isDoubled = tokens.next() === '('
+  // DynamoDB refuses redundant brackets, and no store doubles any.
+  if (tokens.next() === '(') throw tokens.unknown()
   const test = readAlternatives(tokens)
   tokens.expect(')')
-  if (isDoubled && tokens.next() === ')')
-    throw new RefusedRequest('Invalid ConditionExpression: it may have redundant brackets')
   return test
 }
 

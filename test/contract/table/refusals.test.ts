@@ -134,11 +134,9 @@ describe('both tables store', () => {
 /** DynamoDB refuses more than DynamoDB Local. The table in memory refuses it, too. */
 describe('only DynamoDB and the table in memory refuse', () => {
   it.each<[string, () => Request]>([
-    // "ExpressionAttributeNames must not be empty": Source: error messages of the API's validation.
+    // "ExpressionAttributeNames can only be specified when using expressions", and must not be empty.
     ['no names', () => put({}, { ExpressionAttributeNames: {} })],
     ['no values', () => put({}, { ExpressionAttributeValues: {} })],
-    // "The expression has redundant parentheses". Source: as above.
-    ['redundant brackets', () => put({}, { ConditionExpression: '((attribute_exists(#a)))', ...names('a') })],
     // The SDK leaves it out, so a mistake of ours would go unnoticed.
     ['a value that is undefined', () => put({ due: undefined })],
     // "The maximum number of operators or functions allowed in an UpdateExpression is 300". Source: quotas, developer guide.
@@ -182,6 +180,7 @@ describe('the table in memory names what it does not know', () => {
     ['an operator', { ConditionExpression: '#a IN (:v0)', ...names('a'), ...values(1) }, "'IN'"],
     ['an index of a list', { ConditionExpression: 'attribute_exists(#a[0])', ...names('a') }, "'[0])'"],
     ['an attribute without an alias', { ConditionExpression: 'attribute_exists(due)' }, "'due'"],
+    ['doubled brackets', { ConditionExpression: '((attribute_exists(#a)))', ...names('a') }, "'('"],
     ['an input', { ReturnItemCollectionMetrics: 'SIZE' }, 'the input ReturnItemCollectionMetrics'],
     ['another table', { TableName: 'others' }, 'a table others'],
   ])('%s', async (_name, rest, part) => {
