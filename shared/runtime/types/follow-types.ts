@@ -23,7 +23,10 @@ export async function followEach(
   tasks: readonly Task[],
   types: PresentTypes,
 ): Promise<number> {
-  const outdated = tasks.filter(task => followTypes(task, types, system.clock.now()).ok)
+  const judged = await isolateEach(system, tasks, CHANGES_AT_ONCE_MAX, async task =>
+    followTypes(task, types, system.clock.now()).ok ? [task] : [],
+  )
+  const outdated = judged.flat()
   await isolateEach(system, outdated, CHANGES_AT_ONCE_MAX, seen =>
     transact(
       system,

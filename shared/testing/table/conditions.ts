@@ -1,14 +1,4 @@
-import {
-  cached,
-  type Operand,
-  readOperand,
-  readPath,
-  readValue,
-  type Scope,
-  type Tokens,
-  valueAt,
-} from './expressions.ts'
-import { RefusedRequest } from './refusals.ts'
+import { cached, readOperand, readPath, readValue, type Scope, type Tokens, valueAt } from './expressions.ts'
 import { compared, isEqual, kindOf } from './values.ts'
 
 type Test = (scope: Scope) => boolean
@@ -30,10 +20,10 @@ function readAll(tokens: Tokens): Test {
 
 function readTest(tokens: Tokens): Test {
   if (!tokens.skip('(')) return /^[#:]/.test(tokens.next()) ? readComparison(tokens) : readFunction(tokens)
-  const isDoubled = tokens.next() === '('
+  // DynamoDB refuses redundant brackets, and no store doubles any.
+  if (tokens.next() === '(') throw tokens.unknown()
   const test = readAlternatives(tokens)
   tokens.expect(')')
-  if (isDoubled && tokens.next() === ')') throw refused('it may have redundant brackets')
   return test
 }
 
@@ -49,11 +39,10 @@ const FUNCTIONS: Readonly<Record<string, (tokens: Tokens) => Test>> = {
   begins_with: tokens => {
     const path = readPath(tokens)
     tokens.expect(',')
-    const prefixOf = readValue(tokens)
+    const prefixOf = readValue(tokens, 'S')
     return scope => {
-      const [value, prefix] = [valueAt(scope, path), prefixOf(scope)]
-      if (typeof prefix !== 'string') throw refused('begins_with takes a text')
-      return typeof value === 'string' && value.startsWith(prefix)
+      const value = valueAt(scope, path)
+      return typeof value === 'string' && value.startsWith(prefixOf(scope) as string)
     }
   },
 }
@@ -75,40 +64,26 @@ const IN_ORDER: Readonly<Record<string, (order: number) => boolean>> = {
   '>=': order => order >= 0,
 }
 
+const ORDERED = ['S', 'N']
+
 /** A comparison with a missing attribute holds for `<>` alone. Values of different kinds have no order. */
 function readComparison(tokens: Tokens): Test {
-  const isGiven = [tokens.next().startsWith(':')]
+  const first = tokens.next()
   const left = readOperand(tokens)
   const sign = tokens.next()
   const inOrder = IN_ORDER[sign]
   if (!inOrder && sign !== '=' && sign !== '<>') throw tokens.unknown()
   tokens.take()
-  isGiven.push(tokens.next().startsWith(':'))
-  const right = readOperand(tokens)
-  if (inOrder) return scope => isOrdered([left, right], isGiven, scope, inOrder)
+  const right = readOperand(tokens, ...(inOrder ? ORDERED : []))
+  if (inOrder && first.startsWith(':')) tokens.wanted.push({ alias: first, kinds: ORDERED })
   return scope => {
     const [one, other] = [left(scope), right(scope)]
-    const isSame = one !== undefined && other !== undefined && isEqual(one, other)
-    return isSame === (sign === '=')
+    if (one === undefined || other === undefined) return sign === '<>'
+    if (!inOrder) return isEqual(one, other) === (sign === '=')
+    return kindOf(one) === kindOf(other) && hasOrder(one) && hasOrder(other) && inOrder(compared(one, other))
   }
 }
 
-function isOrdered(
-  operands: readonly Operand[],
-  isGiven: readonly boolean[],
-  scope: Scope,
-  inOrder: (order: number) => boolean,
-): boolean {
-  const [one, other] = operands.map((operand, nth) => {
-    const value = operand(scope)
-    const hasOrder = typeof value === 'string' || typeof value === 'number'
-    if (!hasOrder && isGiven[nth]) throw refused('a value of this kind has no order')
-    return hasOrder ? value : undefined
-  })
-  if (one === undefined || other === undefined || kindOf(one) !== kindOf(other)) return false
-  return inOrder(compared(one, other))
-}
-
-function refused(why: string): RefusedRequest {
-  return new RefusedRequest(`Invalid ConditionExpression: ${why}`)
+function hasOrder(value: unknown): value is string | number {
+  return ORDERED.includes(kindOf(value))
 }

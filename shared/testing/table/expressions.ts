@@ -17,8 +17,15 @@ export type Scope = {
 /** The value of an operand. Undefined for an attribute that the item lacks. */
 export type Operand = (scope: Scope) => unknown
 
-/** An expression: what it means, and the names and values that it refers to. */
-export type Parsed<Meaning> = { readonly meaning: Meaning; readonly aliases: ReadonlySet<string> }
+/** The kinds that a given value may have at one place of an expression. */
+export type Wanted = { readonly alias: string; readonly kinds: readonly string[] }
+
+/** An expression: what it means, the names and values that it refers to, and the kinds of values that it wants. */
+export type Parsed<Meaning> = {
+  readonly meaning: Meaning
+  readonly aliases: ReadonlySet<string>
+  readonly wanted: readonly Wanted[]
+}
 
 /** Source: "Expression parameters" in the quotas of the developer guide of DynamoDB. */
 const EXPRESSION_BYTES_MAX = 4 * 1_024
@@ -31,6 +38,7 @@ const OPERATOR = /^(<>|[<>]=?|[+-]|AND|OR|attribute_\w+|begins_with|if_not_exist
 /** The tokens of one expression, from the first on. */
 export type Tokens = {
   readonly aliases: Set<string>
+  readonly wanted: Wanted[]
   next(): string
   take(): string
   /** Takes the token if it is next. */
@@ -47,7 +55,7 @@ export function cached<Meaning>(kind: string, read: (tokens: Tokens) => Meaning)
     if (present) return present
     if (known.size >= KNOWN_EXPRESSIONS_MAX) known.clear()
     const tokens = tokensOf(kind, text)
-    const parsed = { meaning: read(tokens), aliases: tokens.aliases }
+    const parsed = { meaning: read(tokens), aliases: tokens.aliases, wanted: tokens.wanted }
     if (tokens.next() !== '') throw tokens.unknown()
     known.set(text, parsed)
     return parsed
@@ -67,7 +75,7 @@ function tokensOf(kind: string, text: string): Tokens {
   const expect = (token: string) => {
     if (!skip(token)) throw unknown()
   }
-  return { aliases: new Set(), next, take, skip, expect, unknown }
+  return { aliases: new Set(), wanted: [], next, take, skip, expect, unknown }
 }
 
 function splitText(kind: string, text: string): string[] {
@@ -96,8 +104,9 @@ export function readPath(tokens: Tokens): readonly string[] {
   return path
 }
 
-export function readValue(tokens: Tokens): Operand {
+export function readValue(tokens: Tokens, ...kinds: readonly string[]): Operand {
   const alias = readAlias(tokens, ':')
+  if (kinds.length > 0) tokens.wanted.push({ alias, kinds })
   return ({ values }) => values[alias]
 }
 
@@ -107,8 +116,9 @@ function readAlias(tokens: Tokens, mark: '#' | ':'): string {
   return tokens.take()
 }
 
-export function readOperand(tokens: Tokens): Operand {
-  if (tokens.next().startsWith(':')) return readValue(tokens)
+/** Reads a path or a given value. The value must be of one of these kinds. @default any kind */
+export function readOperand(tokens: Tokens, ...kinds: readonly string[]): Operand {
+  if (tokens.next().startsWith(':')) return readValue(tokens, ...kinds)
   const path = readPath(tokens)
   return scope => valueAt(scope, path)
 }

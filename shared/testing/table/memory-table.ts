@@ -69,7 +69,7 @@ export function createMemoryTable(settings: TableSettings): MemoryTable {
     if (!plan.holds()) return { isWritten: false, item: plan.refusal() }
     const change = plan.change()
     contents.write(change)
-    return { isWritten: true, item: returned(request, change) }
+    return { isWritten: true, item: plan.answer(change) }
   }
   const storing = async (request: Write): Promise<Written> => {
     try {
@@ -104,18 +104,27 @@ export function createMemoryTable(settings: TableSettings): MemoryTable {
         return { items, left: undefined }
       },
     },
-    transactWrite: items => {
-      const plans = items.map(item => planOf(name, writeOf(item), find))
-      assertTransaction(plans.map(({ key }) => key))
-      const failed = plans.flatMap((plan, index) => (plan.holds() ? [] : [{ index, item: plan.refusal() }]))
-      if (failed.length > 0) return failed
-      const changes = plans
-        .map(plan => plan.change())
-        .filter((_, nth) => !('ConditionCheck' in (items[nth] ?? {})))
-      for (const change of changes) contents.write(change)
-      return []
-    },
+    transactWrite: items => transactWrite(name, contents, items),
   }
+}
+
+function transactWrite(
+  table: string,
+  { find, write }: Contents,
+  items: readonly TransactItem[],
+): FailedEntry[] {
+  const plans = items.map(item => ({
+    isCheck: 'ConditionCheck' in item,
+    ...planOf(table, writeOf(item), find),
+  }))
+  assertTransaction(plans.map(({ key }) => key))
+  const judged = plans.map(({ holds, isCheck, change }) => holds() && (isCheck ? undefined : change()))
+  const failed = plans.flatMap(({ refusal }, index) =>
+    judged[index] === false ? [{ index, item: refusal() }] : [],
+  )
+  if (failed.length > 0) return failed
+  for (const change of judged) if (change) write(change)
+  return []
 }
 
 function query({ stored, reads, indexes }: Contents, request: QueryRequest, onRead: TableSettings['onRead']) {
@@ -164,7 +173,9 @@ type Plan = {
   holds(): boolean
   /** The stored item, if the request asks for it when its condition does not hold. */
   refusal(): Item | undefined
-  change(): ItemChange & { readonly changed?: ReadonlySet<string> }
+  change(): ItemChange
+  /** The item after the change, as far as the request asks for it. */
+  answer(change: ItemChange): Item | undefined
 }
 
 function planOf(table: string, request: Write, find: Contents['find']): Plan {
@@ -172,7 +183,7 @@ function planOf(table: string, request: Write, find: Contents['find']): Plan {
   assertKnown(request, table, isPut ? PUT : 'UpdateExpression' in request ? UPDATE : DELETE)
   const { pk, sk } = keyOf(isPut ? request.Item : request.Key, isPut)
   if (isPut) assertItem(request.Item)
-  const { holds, updated } = readWrite(request)
+  const { holds, updated, paths } = readWrite(request)
   const before = find(pk, sk)
   const key = { pk, sk }
   return {
@@ -182,17 +193,23 @@ function planOf(table: string, request: Write, find: Contents['find']): Plan {
     change: () => {
       if (isPut) return { key, before, after: request.Item }
       if (!('UpdateExpression' in request)) return { key, before, after: undefined }
-      const { item, changed } = updated(before, key)
-      return { key, before, after: item, changed }
+      return { key, before, after: updated(before, key) }
     },
+    answer: ({ after }) => returned(request, after, paths),
   }
 }
 
-function returned(request: Write, { after, changed }: ReturnType<Plan['change']>): Item | undefined {
+function returned(
+  request: Write,
+  after: Item | undefined,
+  paths: ReadonlyArray<readonly string[]>,
+): Item | undefined {
   const wanted = 'ReturnValues' in request ? request.ReturnValues : undefined
   if (wanted === 'ALL_NEW') return after
   if (wanted !== 'UPDATED_NEW' || !after) return undefined
-  return Object.fromEntries(Object.entries(after).filter(([name]) => changed?.has(name)))
+  if (paths.some(path => path.length > 1)) throw new UnknownPart('UPDATED_NEW of a path in a map')
+  const updated = Object.entries(after).filter(([name]) => paths.some(([changed]) => changed === name))
+  return updated.length > 0 ? Object.fromEntries(updated) : undefined
 }
 
 function requestedOf(request: BatchGetRequest, table: string) {

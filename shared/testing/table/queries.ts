@@ -25,6 +25,7 @@ function readKeyCondition(text: string) {
       values: [right ?? from ?? prefix, to],
     },
     aliases: new Set(match.slice(1).filter(token => /^[#:]/.test(token ?? ''))),
+    wanted: [],
     meaning: undefined,
   }
 }

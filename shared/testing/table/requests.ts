@@ -3,7 +3,7 @@ import { INDEXES, PRIMARY_KEY } from '../../aws/dynamo/keys.ts'
 import type { Item } from '../../aws/dynamo/stored-form.ts'
 import { conditionOf } from './conditions.ts'
 import type { Key } from './contents.ts'
-import type { Parsed, Scope } from './expressions.ts'
+import type { Parsed, Scope, Wanted } from './expressions.ts'
 import { RefusedRequest, UnknownPart } from './refusals.ts'
 import { pathsOf, updatedItem, updateOf } from './updates.ts'
 import { assertName, assertStorable, bytesOf, bytesOfText, kindOf } from './values.ts'
@@ -56,32 +56,30 @@ export function assertItem(item: Item): void {
   assertStorable(item)
 }
 
-/** The scope of a request's expressions. @throws RefusedRequest for a name or a value that is missing, or that no expression uses */
+/** The scope of a request's expressions. @throws RefusedRequest when names or values are missing, unused, or of a wrong kind */
 export function scopeOf(
   request: GivenAliases,
   ...parsed: ReadonlyArray<Parsed<unknown> | undefined>
 ): Omit<Scope, 'item'> {
   const { ExpressionAttributeNames: names = {}, ExpressionAttributeValues: values = {} } = request
   const expressions = parsed.filter(one => one !== undefined)
-  if (isEmpty(request.ExpressionAttributeNames) || isEmpty(request.ExpressionAttributeValues)) {
-    throw new RefusedRequest('names and values of expressions must not be empty')
-  }
-  for (const alias of expressions.flatMap(({ aliases }) => [...aliases])) {
-    if (!Object.hasOwn(alias.startsWith('#') ? names : values, alias)) {
-      throw new RefusedRequest(`An expression uses ${alias}, which is not defined`)
-    }
-  }
-  const isUnused = (alias: string) => !expressions.some(({ aliases }) => aliases.has(alias))
-  const unused = [...Object.keys(names), ...Object.keys(values)].find(isUnused)
-  if (unused !== undefined) throw new RefusedRequest(`Value provided in names or values unused: ${unused}`)
+  const used = new Set(expressions.flatMap(({ aliases }) => [...aliases]))
+  const given = [...Object.keys(names), ...Object.keys(values)]
+  const isEmpty = (aliases: object | undefined) => aliases !== undefined && Object.keys(aliases).length === 0
+  const unequal = given.find(alias => !used.has(alias)) ?? [...used].find(alias => !given.includes(alias))
+  const isOdd = ({ alias, kinds }: Wanted) => alias in values && !kinds.includes(kindOf(values[alias]))
+  const odd = expressions.flatMap(({ wanted }) => wanted).find(isOdd)
   const bytes = Object.values(values).reduce<number>((sum, value) => sum + bytesOf(value, 1), 0)
-  if (bytes > VALUES_BYTES_MAX) throw new RefusedRequest('ExpressionAttributeValues exceeds the maximum size')
+  const problem = [
+    unequal !== undefined && `${unequal} is unused or not defined`,
+    (isEmpty(request.ExpressionAttributeNames) || isEmpty(request.ExpressionAttributeValues)) &&
+      'they are empty',
+    odd && `${odd.alias} has an incorrect type`,
+    bytes > VALUES_BYTES_MAX && 'they exceed the maximum size',
+  ].find(Boolean)
+  if (problem) throw new RefusedRequest(`ExpressionAttributeNames or ExpressionAttributeValues: ${problem}`)
   for (const name of Object.values(names)) assertName(name)
   return { names, values }
-}
-
-function isEmpty(aliases: object | undefined): boolean {
-  return aliases !== undefined && Object.keys(aliases).length === 0
 }
 
 type Conditioned = GivenAliases & {
@@ -97,6 +95,7 @@ export function readWrite(request: Conditioned) {
   const given = scopeOf(request, test, actions)
   const paths = pathsOf(actions?.meaning ?? [], given.names)
   return {
+    paths,
     holds: (item: Item = NO_ITEM) => !test || test.meaning({ item, ...given }),
     updated: (item: Item = NO_ITEM, key: Key) => {
       const after = updatedItem(item === NO_ITEM ? key : item, actions?.meaning ?? [], {
@@ -105,7 +104,7 @@ export function readWrite(request: Conditioned) {
         ...given,
       })
       assertItem(after)
-      return { item: after, changed: new Set(paths.map(([name = '']) => name)) }
+      return after
     },
   }
 }

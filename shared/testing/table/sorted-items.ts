@@ -43,7 +43,9 @@ export function createSortedItems(names: KeyNames): SortedItems {
     return isThere
   }
   const isSamePosition = (before: Item, after: Item) =>
-    partitionOf(before) === partitionOf(after) && order(before, after, names) === 0
+    partitionOf(before) !== undefined &&
+    partitionOf(before) === partitionOf(after) &&
+    order(before, after, names) === 0
   return {
     move: (before, after) => {
       if (before && after && isSamePosition(before, after) && replace(before, after)) return

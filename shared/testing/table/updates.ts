@@ -45,27 +45,32 @@ const CLAUSES: Readonly<Record<string, (tokens: Tokens) => Action>> = {
   REMOVE: tokens => ({ path: readPath(tokens), valueAfter: () => undefined }),
   ADD: tokens => {
     const path = readPath(tokens)
-    const added = readValue(tokens)
+    const added = readValue(tokens, 'N', 'NS', 'SS')
     return { path, valueAfter: (before, scope) => withAdded(before, added(scope)) }
   },
 }
 
 function readSum(tokens: Tokens): Operand {
+  const first = tokens.next()
   const left = readSummand(tokens)
   const sign = tokens.skip('+') ? 1 : tokens.skip('-') ? -1 : undefined
   if (sign === undefined) return scope => present(left(scope))
-  const right = readSummand(tokens)
+  if (first.startsWith(':')) tokens.wanted.push({ alias: first, kinds: ['N'] })
+  const right = readSummand(tokens, 'N')
   return scope => sumOf(present(left(scope)), present(right(scope)), sign)
 }
 
-function readSummand(tokens: Tokens): Operand {
-  if (!tokens.skip('if_not_exists')) return readOperand(tokens)
+function readSummand(tokens: Tokens, ...kinds: readonly string[]): Operand {
+  if (!tokens.skip('if_not_exists')) return readOperand(tokens, ...kinds)
   tokens.expect('(')
   const path = readPath(tokens)
   tokens.expect(',')
   const otherwise = readSummand(tokens)
   tokens.expect(')')
-  return scope => valueAt(scope, path) ?? otherwise(scope)
+  return scope => {
+    const value = valueAt(scope, path)
+    return value === undefined ? otherwise(scope) : value
+  }
 }
 
 function present(value: unknown): unknown {
@@ -83,7 +88,7 @@ function sumOf(left: unknown, right: unknown, sign = 1): number {
 }
 
 function withAdded(before: unknown, added: unknown): unknown {
-  if (!(added instanceof Set)) return sumOf(before ?? 0, added)
+  if (!(added instanceof Set)) return sumOf(before === undefined ? 0 : before, added)
   if (before === undefined) return added
   if (kindOf(before) !== kindOf(added)) throw new RefusedRequest(WRONG_KIND)
   return new Set([...(before as Set<unknown>), ...added])

@@ -387,7 +387,9 @@ async function writeOthers({
 async function sendMessages({ messages, timers }: Mirror['ports']): Promise<void> {
   const task = aTask()
   const after = { id: task.id, sort: 1 }
-  await messages.dispatch([{ task, delaySeconds: 1, passedOn: 1, hops: 1, freed: { limit: 'resize', shard: 1 } }])
+  await messages.dispatch([
+    { task, delaySeconds: 1, passedOn: 1, hops: 1, freed: { limit: 'resize', shard: 1 } },
+  ])
   await messages.look([{ id: task.id, born: BORN, revision: 1, hops: 1, slot: true, delaySeconds: 1 }])
   await messages.lookAtMinute({ minute: 1, shard: 1, after })
   await messages.lookAtCanvases([{ id: task.id, born: BORN, from: 1, delaySeconds: 1 }])

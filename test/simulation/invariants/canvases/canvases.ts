@@ -2,7 +2,7 @@ import { jobsIn } from '../../jobs-in.ts'
 import type { Step } from '../../scenario.ts'
 import type { SeenHead } from '../../world/seen-head.ts'
 import type { Invariant } from '../invariant.ts'
-import { isCreation, nonceOf } from '../tags.ts'
+import { isCreation, nonceOf } from '../publishing/tags.ts'
 import { type End, type Part, standingOf, startable } from './canvas-model.ts'
 
 /** The state of one birth of a canvas, as the writes of its members show it. */

@@ -1,8 +1,8 @@
 import type { Task } from '../../../../shared/core/task/task.ts'
 import { jobsIn } from '../../jobs-in.ts'
 import type { Job, Step } from '../../scenario.ts'
-import { callbackOwnersIn } from '../callbacks.ts'
-import { isCancelledUnpublished, nonceOf, type Result, resultIn } from '../tags.ts'
+import { callbackOwnersIn } from '../publishing/callbacks.ts'
+import { isCancelledUnpublished, nonceOf, type Result, resultIn } from '../publishing/tags.ts'
 import { failure, partValue, type Source, sourcesIn } from './canvas-model.ts'
 import { trackCanvases } from './canvases.ts'
 

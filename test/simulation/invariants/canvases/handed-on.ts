@@ -4,7 +4,7 @@ import { allJobs } from '../../jobs-in.ts'
 import type { Job } from '../../scenario.ts'
 import type { HistoryEvent } from '../../world/history.ts'
 import type { Invariant } from '../invariant.ts'
-import { nonceOf, plainResult, type Result } from '../tags.ts'
+import { nonceOf, plainResult, type Result } from '../publishing/tags.ts'
 import { createHandOnModel } from './hand-on-model.ts'
 
 type Began = Extract<HistoryEvent, { readonly what: 'began' }>

@@ -2,7 +2,7 @@ import type { Timing } from '../../../../shared/core/task/schedule-state.ts'
 import type { HistoryEvent } from '../../world/history.ts'
 import type { SeenHead } from '../../world/seen-head.ts'
 import { START } from '../../world/world.ts'
-import { isCreation } from '../tags.ts'
+import { isCreation } from '../publishing/tags.ts'
 
 /** The ticks of simulated schedules, computed from their definitions alone. */
 

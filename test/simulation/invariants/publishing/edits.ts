@@ -1,5 +1,5 @@
-import { editorAt } from '../actors/steps.ts'
-import type { Invariant, Write } from './invariant.ts'
+import { editorAt } from '../../actors/steps.ts'
+import type { Invariant, Write } from '../invariant.ts'
 
 /** Promises about changes that name the revision they were decided on (`ifRevision`). */
 export const EDIT_INVARIANTS: readonly Invariant[] = [

@@ -1,6 +1,6 @@
-import { type Act, CALM, type ServedBy, type Step, type TypeSetup, type Weather } from '../../scenario.ts'
-import type { Dice } from '../dice.ts'
-import { aScenario, aType, type Trial, workersOf } from './trial.ts'
+import { type Act, CALM, type ServedBy, type Step, type TypeSetup, type Weather } from '../../../scenario.ts'
+import type { Dice } from '../../dice.ts'
+import { aScenario, aType, type Trial, workersOf } from '../trial.ts'
 
 const SPAN_MS = 40_000
 

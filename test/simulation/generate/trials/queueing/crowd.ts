@@ -1,5 +1,5 @@
-import type { Act, ServedBy } from '../../scenario.ts'
-import { aScenario, aType, type Trial, workersOf } from './trial.ts'
+import type { Act, ServedBy } from '../../../scenario.ts'
+import { aScenario, aType, type Trial, workersOf } from '../trial.ts'
 
 const SERVED_BY: readonly ServedBy[] = ['lambda', 'lambda', 'http', 'workers']
 /** The most workers on the task. Workers that poll take simulation time, so there are fewer of them. */

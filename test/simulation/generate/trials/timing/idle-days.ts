@@ -1,5 +1,5 @@
-import type { Step } from '../../scenario.ts'
-import { aScenario, aType, type Trial, workersOf } from './trial.ts'
+import type { Step } from '../../../scenario.ts'
+import { aScenario, aType, type Trial, workersOf } from '../trial.ts'
 
 const HOUR_MS = 3_600_000
 

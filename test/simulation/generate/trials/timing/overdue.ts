@@ -1,7 +1,7 @@
-import type { PartialOptions } from '../../../../shared/core/options/options.ts'
-import { type Act, CALM, type Job, type Scenario, type Step } from '../../scenario.ts'
-import type { Dice } from '../dice.ts'
-import { aScenario, aType, type Trial } from './trial.ts'
+import type { PartialOptions } from '../../../../../shared/core/options/options.ts'
+import { type Act, CALM, type Job, type Scenario, type Step } from '../../../scenario.ts'
+import type { Dice } from '../../dice.ts'
+import { aScenario, aType, type Trial } from '../trial.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS

@@ -1,8 +1,8 @@
-import type { PartialOptions } from '../../../../shared/core/options/options.ts'
-import type { RateLimit } from '../../../../shared/core/types/task-type.ts'
-import { type Act, CALM, type ServedBy, type Step, type TypeSetup } from '../../scenario.ts'
-import type { Dice } from '../dice.ts'
-import { aScenario, aType, type Trial, workersOf } from './trial.ts'
+import type { PartialOptions } from '../../../../../shared/core/options/options.ts'
+import type { RateLimit } from '../../../../../shared/core/types/task-type.ts'
+import { type Act, CALM, type ServedBy, type Step, type TypeSetup } from '../../../scenario.ts'
+import type { Dice } from '../../dice.ts'
+import { aScenario, aType, type Trial, workersOf } from '../trial.ts'
 
 const SECOND_MS = 1_000
 const MINUTE_MS = 60_000

@@ -1,5 +1,5 @@
-import type { Step } from '../../scenario.ts'
-import { aScenario, aType, type Trial, workersOf } from './trial.ts'
+import type { Step } from '../../../scenario.ts'
+import { aScenario, aType, type Trial, workersOf } from '../trial.ts'
 
 /** A call for tasks examines at most this many candidates. */
 const EXAMINED_MAX = 1_000

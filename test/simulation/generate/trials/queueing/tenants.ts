@@ -1,7 +1,7 @@
-import { hash32 } from '../../../../shared/core/hash.ts'
-import type { Step, TypeSetup } from '../../scenario.ts'
-import type { Dice } from '../dice.ts'
-import { aScenario, aType, type Trial, workersOf } from './trial.ts'
+import { hash32 } from '../../../../../shared/core/hash.ts'
+import type { Step, TypeSetup } from '../../../scenario.ts'
+import type { Dice } from '../../dice.ts'
+import { aScenario, aType, type Trial, workersOf } from '../trial.ts'
 
 const BIG = 'tenant-0'
 const NAMES = Array.from({ length: 200 }, (_, index) => `tenant-${index + 1}`)

@@ -1,4 +1,4 @@
-import type { Task } from '../../../shared/core/task/task.ts'
+import type { Task } from '../../../../shared/core/task/task.ts'
 
 /** The nonce that a task was published with. Removed tasks have none. */
 export function nonceOf({ tags }: Task): number | undefined {

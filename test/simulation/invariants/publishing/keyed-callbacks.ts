@@ -1,6 +1,6 @@
-import { allJobs, callbacksIn } from '../jobs-in.ts'
-import type { Job, Scenario } from '../scenario.ts'
-import { type Invariant, onEachWrite, type Write } from './invariant.ts'
+import { allJobs, callbacksIn } from '../../jobs-in.ts'
+import type { Job, Scenario } from '../../scenario.ts'
+import { type Invariant, onEachWrite, type Write } from '../invariant.ts'
 import { nonceOf } from './tags.ts'
 
 /** Promises about callbacks with keys of their own, which may be refused, and about tasks that owe callbacks. */

@@ -2,11 +2,11 @@ import {
   SCHEDULE_GRACE_MS,
   SCHEDULE_GRACE_MS_MAX,
   SCHEDULE_GRACE_MS_MIN,
-} from '../../../../shared/core/bounds.ts'
-import type { Timing } from '../../../../shared/core/task/schedule-state.ts'
-import type { Lost, Outage, Scenario } from '../../scenario.ts'
-import type { Dice } from '../dice.ts'
-import { aScenario, aType, type Trial } from './trial.ts'
+} from '../../../../../shared/core/bounds.ts'
+import type { Timing } from '../../../../../shared/core/task/schedule-state.ts'
+import type { Lost, Outage, Scenario } from '../../../scenario.ts'
+import type { Dice } from '../../dice.ts'
+import { aScenario, aType, type Trial } from '../trial.ts'
 
 const MINUTE_MS = 60_000
 const DAY_MS = 1_440 * MINUTE_MS

@@ -1,8 +1,8 @@
-import type { Outage, Service, Step, TypeSetup } from '../../scenario.ts'
-import type { Cast } from '../cast.ts'
-import type { Dice } from '../dice.ts'
-import { scheduleSteps } from '../schedules.ts'
-import { aScenario, aType, type Trial, workersOf } from './trial.ts'
+import type { Outage, Service, Step, TypeSetup } from '../../../scenario.ts'
+import type { Cast } from '../../cast.ts'
+import type { Dice } from '../../dice.ts'
+import { scheduleSteps } from '../../schedules.ts'
+import { aScenario, aType, type Trial, workersOf } from '../trial.ts'
 
 const SERVICES: readonly Service[] = ['table', 'queues', 'scheduler', 'functions']
 const SPAN_MS = 60_000

@@ -1,6 +1,6 @@
-import type { FlowSetup, Step } from '../../scenario.ts'
-import type { Dice } from '../dice.ts'
-import { aScenario, aType, type Trial, workersOf } from './trial.ts'
+import type { FlowSetup, Step } from '../../../scenario.ts'
+import type { Dice } from '../../dice.ts'
+import { aScenario, aType, type Trial, workersOf } from '../trial.ts'
 
 const SPAN_MS = 20_000
 const FLOW = 'flow-1'

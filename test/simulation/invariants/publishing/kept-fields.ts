@@ -1,7 +1,7 @@
-import type { Task } from '../../../shared/core/task/task.ts'
-import { allJobs } from '../jobs-in.ts'
-import type { Step } from '../scenario.ts'
-import type { Invariant } from './invariant.ts'
+import type { Task } from '../../../../shared/core/task/task.ts'
+import { allJobs } from '../../jobs-in.ts'
+import type { Step } from '../../scenario.ts'
+import type { Invariant } from '../invariant.ts'
 
 /** The fields that decide a task's index entries, its tenant, and the limits that count it. */
 const KEPT_FIELDS = ['fairnessKey', 'userId', 'priority', 'tags'] as const

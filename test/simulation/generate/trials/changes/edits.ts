@@ -1,5 +1,5 @@
-import { CALM, type Step } from '../../scenario.ts'
-import { aScenario, aType, type Trial, workersOf } from './trial.ts'
+import { CALM, type Step } from '../../../scenario.ts'
+import { aScenario, aType, type Trial, workersOf } from '../trial.ts'
 
 const SPAN_MS = 15_000
 

@@ -1,6 +1,6 @@
-import { CALM, type Step, type TypeSetup } from '../../scenario.ts'
-import type { Dice } from '../dice.ts'
-import { aScenario, aType, type Trial, workersOf } from './trial.ts'
+import { CALM, type Step, type TypeSetup } from '../../../scenario.ts'
+import type { Dice } from '../../dice.ts'
+import { aScenario, aType, type Trial, workersOf } from '../trial.ts'
 
 const SPAN_MS = 20_000
 

@@ -1,5 +1,5 @@
-import { CALM } from '../../scenario.ts'
-import { aScenario, aType, type Trial, workersOf } from './trial.ts'
+import { CALM } from '../../../scenario.ts'
+import { aScenario, aType, type Trial, workersOf } from '../trial.ts'
 
 const STORM_MS = 90_000
 

@@ -1,8 +1,8 @@
-import type { Scenario, Step } from '../scenario.ts'
-import type { SeenHead } from '../world/seen-head.ts'
-import { START } from '../world/world.ts'
-import type { Invariant } from './invariant.ts'
-import { claimIn } from './pieces.ts'
+import type { Scenario, Step } from '../../scenario.ts'
+import type { SeenHead } from '../../world/seen-head.ts'
+import { START } from '../../world/world.ts'
+import type { Invariant } from '../invariant.ts'
+import { claimIn } from '../pieces.ts'
 import { nonceOf } from './tags.ts'
 
 type Publish = Extract<Step, { readonly do: 'publish' }>

@@ -1,7 +1,7 @@
-import type { Task } from '../../../shared/core/task/task.ts'
-import { allJobs } from '../jobs-in.ts'
-import type { Callbacks, Job, Step } from '../scenario.ts'
-import type { Invariant, Write } from './invariant.ts'
+import type { Task } from '../../../../shared/core/task/task.ts'
+import { allJobs } from '../../jobs-in.ts'
+import type { Callbacks, Job, Step } from '../../scenario.ts'
+import type { Invariant, Write } from '../invariant.ts'
 import { isCreation, nonceOf } from './tags.ts'
 
 type When = keyof Callbacks

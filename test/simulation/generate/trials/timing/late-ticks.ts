@@ -1,5 +1,5 @@
-import { SCHEDULE_GRACE_MS_MIN } from '../../../../shared/core/bounds.ts'
-import { aScenario, aType, type Trial } from './trial.ts'
+import { SCHEDULE_GRACE_MS_MIN } from '../../../../../shared/core/bounds.ts'
+import { aScenario, aType, type Trial } from '../trial.ts'
 
 const MINUTE_MS = 60_000
 
