@@ -1,4 +1,6 @@
 import type { Head } from '../../../shared/core/task/head.ts'
+import type { PlanningSystem } from '../../../shared/runtime/kernel/system.ts'
+import type { Table } from '../world/aws/table.ts'
 import type { PlantedFault } from './planted-fault.ts'
 import { withTaskWrites } from './task-writes.ts'
 
@@ -29,4 +31,54 @@ export const LONG_FAULTS: readonly PlantedFault[] = [
       },
     }),
   },
+  {
+    name: 'the sweeper reads no open task before it is due',
+    needs: 'overdue',
+    spoil: (system, table) => ({
+      ...system,
+      tasks: {
+        ...system.tasks,
+        page: async query => {
+          const page = await system.tasks.page(query)
+          const isDue = (id: string) => (table.head(id)?.dueAt ?? 0) <= system.clock.now()
+          const entries = query.index === 'view' ? page.entries.filter(({ id }) => isDue(id)) : page.entries
+          return { ...page, entries }
+        },
+      },
+    }),
+  },
+  {
+    name: 'the sweeper sends a waiting task in every round that may send it',
+    needs: 'idle-days',
+    spoil: system => ({ ...system, chance: { ...system.chance, fraction: () => 0 } }),
+  },
+  {
+    name: 'a process does not remember where its last claim stopped reading',
+    needs: 'front',
+    spoil: system => ({
+      ...system,
+      // What a process remembers belongs to its store, so every read of the store is another one.
+      get tasks() {
+        return { ...system.tasks }
+      },
+    }),
+  },
+  {
+    name: 'every second start that a limit grants is thrown away',
+    needs: 'rates',
+    spoil: givingUpStarts,
+  },
 ]
+
+/** The claims so far. */
+const claims = new WeakMap<Table, number>()
+
+/** Every second claim is answered as one that another process was faster than. */
+function givingUpStarts(system: PlanningSystem, table: Table): PlanningSystem {
+  return withTaskWrites(system, apply => async change => {
+    if (change.after.operation !== 'claim') return apply(change)
+    const count = (claims.get(table) ?? 0) + 1
+    claims.set(table, count)
+    return count % 2 === 0 ? { applied: false, current: change.before } : apply(change)
+  })
+}

@@ -36,7 +36,7 @@ export const purgedCanvases: Trial = (dice, seed) => {
     calmAt: 2 * SPAN_MS,
     types: [aType('lambda', { type: PART, shards: dice.between(1, 2) }), aType('lambda', { type: SUM })],
     steps: [
-      ...dice.many(2, 4, index => ({
+      ...dice.many(3, 5, index => ({
         do: 'publish-canvas' as const,
         at: dice.between(100, 10_000),
         canvas: `c${index + 1}`,
@@ -48,9 +48,9 @@ export const purgedCanvases: Trial = (dice, seed) => {
 }
 
 function purges(dice: Dice): Step[] {
-  return dice.many(1, 4, () => ({
+  return dice.many(2, 4, () => ({
     do: 'purge' as const,
-    at: dice.between(5_000, SPAN_MS),
+    at: dice.between(EARLY_MS, SPAN_MS),
     type: dice.pick([PART, PART, SUM]),
     statuses: dice.pick([['succeeded'], ['succeeded'], ['succeeded', 'failed'], ['failed']] as const),
   }))
