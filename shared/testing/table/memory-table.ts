@@ -51,7 +51,7 @@ export type TransactItem =
   | { readonly ConditionCheck: DeleteRequest & { readonly ConditionExpression: string } }
 
 /** An entry of a transaction whose condition does not hold, with the stored item if the entry asks for it. */
-export type FailedEntry = { readonly index: number; readonly item: Item | undefined }
+type FailedEntry = { readonly index: number; readonly item: Item | undefined }
 
 export type MemoryTable = Pick<Contents, 'find' | 'items' | 'expire'> & {
   /** Answers the requests of stores at once. */

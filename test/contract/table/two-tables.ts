@@ -1,6 +1,6 @@
 import type { AttributeValue, ConsumedCapacity, DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { DynamoDBDocumentClient, ScanCommand, TransactWriteCommand } from '@aws-sdk/lib-dynamodb'
-import { unmarshall } from '@aws-sdk/util-dynamodb'
+import { plainItem } from '../../../shared/aws/dynamo/attribute-values.ts'
 import type { Documents, Written } from '../../../shared/aws/dynamo/documents.ts'
 import { sdkDocuments } from '../../../shared/aws/dynamo/sdk-documents.ts'
 import type { Item } from '../../../shared/aws/dynamo/stored-form.ts'
@@ -21,7 +21,7 @@ export type Request = {
 }[keyof Documents]
 
 /** What became of a request: its answer, or that the table refuses it whatever it holds. */
-export type Outcome = { readonly answer: unknown; readonly units?: Units } | { readonly refused: true }
+type Outcome = { readonly answer: unknown; readonly units?: Units } | { readonly refused: true }
 
 /** One table in memory and one in DynamoDB Local, which get the same requests. */
 export type TwoTables = {
@@ -121,9 +121,19 @@ async function transactLocally(documents: DynamoDBDocumentClient, items: readonl
     if (!reasons) throw error
     if (reasons.some(({ Code }) => Code === 'ValidationError')) throw new Error('an entry is refused')
     return reasons.flatMap(({ Code, Item: item }, index) =>
-      Code === 'None' ? [] : [{ index, item: item && unmarshall(item) }],
+      Code === 'None' ? [] : [{ index, item: item && plainWithSets(item) }],
     )
   }
+}
+
+function plainWithSets(item: Record<string, AttributeValue>): Item {
+  const plain = (value: AttributeValue): unknown => {
+    if (value.NS) return new Set(value.NS.map(Number))
+    if (value.SS) return new Set(value.SS)
+    if (value.M) return plainWithSets(value.M)
+    return value.L ? value.L.map(plain) : plainItem({ value } as Parameters<typeof plainItem>[0]).value
+  }
+  return Object.fromEntries(Object.entries(item).map(([name, value]) => [name, plain(value)]))
 }
 
 type Reason = { readonly Code?: string; readonly Item?: Record<string, AttributeValue> }
