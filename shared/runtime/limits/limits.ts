@@ -1,7 +1,7 @@
 /**
  * Limits: how many tasks of a type may start in a period (rate limit), and how many may run at one time (concurrency limit).
  *
- * Many processes claim at once, and no process owns a limit. So each limit is one item of the table, which all of them change by
+ * Many processes claim at once, and no process owns a limit. So limits are items of the table, which all of them change by
  * conditional writes. With a `key`, such as `userId`, each value of that field has an item of its own. A claim asks all limits of
  * its task before it is written: `admit` below. A refused task waits, and nothing polls for it:
  *
@@ -30,14 +30,14 @@
  *
  * Concurrency limits
  *
- * - The item lists the permit holders, one per run. A claim records a holder before its write, and each change that ends a run
- *   removes the holder (`PERMIT_HOOK`).
+ * - Items of 8 permits, the shards of the limit, list the permit holders, one per run. A claim records a holder before its write, and
+ *   each change that ends a run removes the holder (`PERMIT_HOOK`). `free-permits.ts` finds a shard with a free permit.
  * - A claim that finds no free permit writes a `wait` of kind `permit` to the task, which is then in the place of the limit. A task
  *   of a type that is run in order stays in its ready place instead, if the limit counts the whole type. The claim also writes a
- *   wait note to the limit's item.
+ *   wait note to shard 0, and then reads all shards once more.
  * - A release while the note stands makes the planner send the waker a look at the limit. The look admits the next task: it ends
  *   the wait, which dispatches the task, or it sends a ticket. Only the claim that follows takes the permit.
- * - The note begins a series of looks. While tasks wait, one comes every 15 s, and 5 s after a look that admitted tasks. They repair
+ * - The note begins a series of looks, the first after 2 s. While tasks wait, one comes every 15 s, and 5 s after a look that admitted tasks. They repair
  *   what lost messages and dead processes leave: a stale holder, whose task has no run with its permit, is removed after 10 s. The
  *   series ends after two looks in a row that found no waiting task. The sweeper begins a lost series again.
  * - A claim that took more than 5 s confirms its permits before the handler begins, since a look may have removed its holder.
