@@ -5,11 +5,8 @@ import type { Documents, Written } from '../../../shared/aws/dynamo/documents.ts
 import { sdkDocuments } from '../../../shared/aws/dynamo/sdk-documents.ts'
 import type { Item } from '../../../shared/aws/dynamo/stored-form.ts'
 import { BatonError } from '../../../shared/core/errors.ts'
-import {
-  createMemoryTable,
-  type MemoryTable,
-  type TransactItem,
-} from '../../../shared/testing/table/memory-table.ts'
+import { createMemoryTable, type MemoryTable } from '../../../shared/testing/table/memory-table.ts'
+import { type TransactItem, transactWrite } from '../../support/dynamo/memory-transactions.ts'
 import { type Units, unitsOfRead, unitsOfWrite } from '../../support/dynamo/memory-units.ts'
 
 /** A request to both tables. */
@@ -62,7 +59,7 @@ export function twoTables(client: DynamoDBClient, name: string): TwoTables {
       }
     },
     transact: async items => ({
-      memory: await outcomeOf(async () => memory.transactWrite(items)),
+      memory: await outcomeOf(async () => transactWrite(memory, items)),
       local: await outcomeOf(() => transactLocally(documents, items)),
     }),
     items: async () => {
