@@ -263,7 +263,10 @@ export type MarkerPage = { readonly markers: readonly Marker[]; readonly next?: 
 
 /** Registers the workers that send signs of life: standalone workers, and workers that claim over HTTP. */
 export type WorkerStore = {
-  /** Records a sign of life. The last announcement replaces the stored worker, unless it `yieldsTo` that worker. */
+  /**
+   * Records a sign of life. The last announcement replaces the stored worker. Of two live standalone workers with one id, the one that
+   * started first replaces nothing.
+   */
   announce(worker: Worker): Promise<void>
   /** Removes this worker. A worker of the same id that started at another time stays. */
   leave(worker: Pick<Worker, 'workerId' | 'startedAt'>): Promise<void>

@@ -9,14 +9,10 @@ import { CHANGE_HOOKS } from '../../../shared/runtime/change-hooks.ts'
 import type { DiagnosticSystem, PlanningSystem } from '../../../shared/runtime/kernel/system.ts'
 import { planLimits } from '../../../shared/runtime/limits/serve-limit-looks.ts'
 import { createSeededChance } from '../../../shared/testing/stores/chance.ts'
-import { createManualClock, type ManualClock } from '../../../shared/testing/stores/clock.ts'
 import { createMemoryStores } from '../../../shared/testing/stores/memory-stores.ts'
-import {
-  createMemoryFarTimers,
-  createMemoryMessages,
-  type MemoryMessages,
-} from '../../../shared/testing/stores/messages.ts'
 import { imageOf } from '../../../shared/testing/table/images.ts'
+import { createManualClock, type ManualClock } from '../ports/clock.ts'
+import { createMemoryFarTimers, createMemoryMessages, type MemoryMessages } from '../ports/messages.ts'
 import { aPublication, changeOf, NOW, taskIn } from '../tasks/a-task.ts'
 
 /** A whole system in memory, whose clock stands at `NOW`. The planner gets changes of limits at once, and changes of tasks never. */
