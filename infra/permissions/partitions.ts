@@ -76,9 +76,7 @@ export const MARKER_CURSORS = recordPartition(MARKER_CURSOR_PATTERN)
 
 /** The names of a type's limit and of its limits per value of a field. */
 function limitNames(types: readonly string[]): string[] {
-  return types.flatMap(type =>
-    type === ANY_TYPE ? [ANY_TYPE] : [type, limitName(type, 'any', '*')],
-  )
+  return types.flatMap(type => (type === ANY_TYPE ? [ANY_TYPE] : [type, limitName(type, 'any', '*')]))
 }
 
 /** Returns one pattern for the lines of each type. A type has one line, or one per priority if it is ordered by priority. */

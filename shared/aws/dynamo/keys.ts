@@ -5,7 +5,7 @@
  */
 
 import type { FreedPermit } from '../../core/limits/held-permits.ts'
-import { typeOfLimit } from '../../core/limits/limits.ts'
+import { typeOfLimit } from '../../core/task/wait.ts'
 
 /** Attribute names of the table's primary key. Both are strings. */
 export const PRIMARY_KEY = { partition: 'pk', sort: 'sk' } as const

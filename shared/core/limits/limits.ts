@@ -32,11 +32,6 @@ export function limitName(type: string, key?: string, value?: string): string {
   return key === undefined ? type : `${type}=${value ?? ''}`
 }
 
-/** The type of a limit's name; types have no `=`. */
-export function typeOfLimit(name: string): string {
-  return name.split('=', 1)[0] ?? name
-}
-
 /** The value by which a limit counts a task. All tasks whose `value` is undefined share one limit. */
 export type LimitValue =
   | { readonly known: true; readonly value: string | undefined }

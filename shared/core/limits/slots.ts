@@ -108,7 +108,8 @@ export function freeSlots(
   const parts = bindingParts(log, rate, now)
   for (let count = 0; ; count++) {
     const part = nextPart(parts, rate, partOf(now, rate))
-    if (count === most || startOf(part, rate) > until) return { count, nextAt: Math.max(now, startOf(part, rate)) }
+    if (count === most || startOf(part, rate) > until)
+      return { count, nextAt: Math.max(now, startOf(part, rate)) }
     parts.push(part)
   }
 }

@@ -13,7 +13,6 @@ import { QUEUE_DELAY_MS_MAX } from '../bounds.ts'
 import { defined } from '../defined.ts'
 import { fairLineOf, presentTurn, tenantOf, turnAt, turnOrder } from '../fair/fair.ts'
 import { hash32 } from '../hash.ts'
-import { typeOfLimit } from '../limits/limits.ts'
 import { orderNumber } from '../order-number.ts'
 import { type Head, isTask } from '../task/head.ts'
 import type { HeadFields, Place, View } from '../task/head-fields.ts'
@@ -21,6 +20,7 @@ import { isTakenInOrder, workOf } from '../task/piece.ts'
 import type { Schedule } from '../task/schedule-state.ts'
 import { isTargeted, liveRuns, type Task, workersWanted } from '../task/task.ts'
 import type { Wait } from '../task/wait.ts'
+import { typeOfLimit } from '../task/wait.ts'
 import { workOrder } from './claim-order.ts'
 import {
   isLimitPlace,
@@ -111,7 +111,8 @@ function placeOfTask(task: Task, now: number): Place | undefined {
   if (task.state !== 'open') return undefined
   const takesWorkers = workersWanted(task) > 0
   if (takesWorkers && isFar(task, now)) return minutePlace(task.id, wakesAt(task))
-  if (task.wait) return { name: limitPlace(task.wait, shardIn(task, task.wait)), order: waitingOrder(task, now) }
+  if (task.wait)
+    return { name: limitPlace(task.wait, shardIn(task, task.wait)), order: waitingOrder(task, now) }
   if (takesWorkers && isReady(task, now)) {
     return { name: readyPlaceOf(task), order: waitingOrder(task, now) }
   }
@@ -165,7 +166,7 @@ export function isFar(task: Task, now: number): boolean {
 }
 
 /** Whether the task may be in the ready place of the type of its present piece. Workers take tasks from there in order. */
-export function isReady(task: Task, now: number): boolean {
+function isReady(task: Task, now: number): boolean {
   return isTakenInOrder(task) && task.dueAt <= now && !isTargeted(task)
 }
 

@@ -35,14 +35,7 @@ import { LOOK_SLACK_MS, QUEUE_DELAY_MS_MAX } from '../bounds.ts'
 import { planOfCanvas } from '../canvas/canvas.ts'
 import { type Change, type Decision, refuse, revise } from '../change/change.ts'
 import { runRecord } from '../change/end-runs.ts'
-import {
-  isFar,
-  isReady,
-  minuteOf,
-  readyPlaceOf,
-  wakesAt,
-  withIndexEntries,
-} from '../place/place.ts'
+import { isFar, minuteOf, readyPlaceOf, wakesAt, withIndexEntries } from '../place/place.ts'
 import { expire, isPastDeadline } from '../run/deadline.ts'
 import { withFailedRun } from '../run/finish.ts'
 import { retryDelayMs } from '../run/judge-budget.ts'

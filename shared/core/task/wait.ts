@@ -15,3 +15,8 @@ export type Wait = { readonly kind: 'slot' | 'permit'; readonly limit: string }
 
 /** The right to run under a concurrency limit. Each run has a `holder` of its own. */
 export type Permit = { readonly limit: string; readonly holder: string }
+
+/** The type of a limit's name; types have no `=`. */
+export function typeOfLimit(name: string): string {
+  return name.split('=', 1)[0] ?? name
+}

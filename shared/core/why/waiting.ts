@@ -1,8 +1,8 @@
 import { defined } from '../defined.ts'
-import { typeOfLimit } from '../limits/limits.ts'
 import { attempts } from '../task/attempts.ts'
 import { pieceOf, workOf } from '../task/piece.ts'
 import { successes } from '../task/task.ts'
+import { typeOfLimit } from '../task/wait.ts'
 import { servingType } from '../types/task-type.ts'
 import type { Explained, WhyFacts, WhyLimit } from './facts.ts'
 import { lastRunOf, standsBehind } from './why.ts'
@@ -91,7 +91,15 @@ function pausedAs({ task, now, types, paths }: WhyFacts, type: string, cause: st
   }
 }
 
-export function explainRate({ task, now, types, paths, nextStartAt: until, limit: name, before }: WhyFacts): Explained {
+export function explainRate({
+  task,
+  now,
+  types,
+  paths,
+  nextStartAt: until,
+  limit: name,
+  before,
+}: WhyFacts): Explained {
   const limit = rateOf(name ?? workOf(task).type, types)
   const text =
     limit.max === undefined || limit.perMs === undefined

@@ -35,7 +35,11 @@ export function claimByTickets(
 ): Promise<ClaimResult> {
   const targets = [...new Map(named.map(task => [task.id, task])).values()]
   const wanted = named.length
-  return claimReady(system, [type], claimer, { wanted, targets, slotUse: { kind: 'wait-for-slot', isBest: true } })
+  return claimReady(system, [type], claimer, {
+    wanted,
+    targets,
+    slotUse: { kind: 'wait-for-slot', isBest: true },
+  })
 }
 
 type WaitingTicket = {

@@ -12,7 +12,7 @@ import type { System } from '../kernel/system.ts'
 import { holdBack } from '../limits/line.ts'
 import type { SlotUse } from '../limits/start.ts'
 import { type ReadyTasks, readyTasks } from '../ready/ready.ts'
-import { firstAttempt, nextAttempt, scatteredAttempt } from './attempt-size.ts'
+import { type AttemptSize, firstAttempt, nextAttempt, scatteredAttempt } from './attempt-size.ts'
 import { type Candidates, createCandidates } from './candidates.ts'
 import { type Claimed, claimTask } from './claim.ts'
 import {
@@ -84,8 +84,7 @@ export async function claimReady(
 ): Promise<ClaimResult> {
   const call = callOf(system, types, claimer, asked)
   let progress = NOTHING_DONE
-  // Claims for tickets may wait for their slots, so they are made at one time.
-  let next = call.isForTickets && isRateLimited(types) ? { size: call.wanted, window: 0 } : firstAttempt(call.wanted)
+  let next = firstOf(call)
   let end: ReadEnd = 'otherwise'
   for (;;) {
     const left = leftOf(call, call.wanted, progress)
@@ -224,8 +223,10 @@ async function joinLines(system: System, call: Call, { heldBack, behindLimits }:
   })
 }
 
-function isRateLimited(types: readonly TaskType[]): boolean {
-  return types.some(({ configuration }) => configuration.limits?.rate)
+/** Claims for tickets may wait for their slots, so they are made at one time. */
+function firstOf({ types, wanted, isForTickets }: Call): AttemptSize {
+  const mayWait = isForTickets && types.some(({ configuration }) => configuration.limits?.rate)
+  return mayWait ? { size: wanted, window: 0 } : firstAttempt(wanted)
 }
 
 function resultOf({ types, wanted, isForTickets }: Call, { claims, heldBack }: Progress): ClaimResult {

@@ -211,7 +211,8 @@ async function claimIfAllowed(
     await releasePermits(system, admission.permits)
     throw error
   })
-  if ('refused' in claimed) await giveBack(system, claimed.wasWritten ? { ...admission, slots: [] } : admission)
+  if ('refused' in claimed)
+    await giveBack(system, claimed.wasWritten ? { ...admission, slots: [] } : admission)
   return claimed
 }
 

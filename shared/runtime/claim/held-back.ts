@@ -1,7 +1,8 @@
+import { limitName, limitValue } from '../../core/limits/limits.ts'
 import type { Line } from '../../core/limits/line.ts'
-import { limitName, limitValue, typeOfLimit } from '../../core/limits/limits.ts'
 import { workOf } from '../../core/task/piece.ts'
 import type { Task } from '../../core/task/task.ts'
+import { typeOfLimit } from '../../core/task/wait.ts'
 import type { TaskType } from '../../core/types/task-type.ts'
 import type { NotClaimed } from './claim.ts'
 
@@ -67,7 +68,8 @@ export function isHeldBack(known: HeldBack, task: Task, { types }: Pick<ClaimSco
 /** The line of a limit that counts the task and is known to be used up. */
 export function lineHolding({ usedUp }: HeldBack, task: Task, types: readonly TaskType[]): Line | undefined {
   const [rate, concurrency] = [limitOf(types, task, 'rate'), limitOf(types, task, 'concurrency')]
-  if (concurrency !== undefined && usedUp.concurrency.has(concurrency)) return { kind: 'permit', limit: concurrency }
+  if (concurrency !== undefined && usedUp.concurrency.has(concurrency))
+    return { kind: 'permit', limit: concurrency }
   return rate !== undefined && usedUp.rate.has(rate) ? { kind: 'slot', limit: rate } : undefined
 }
 

@@ -8,7 +8,6 @@
  * `lost-messages.ts` judges.
  */
 
-import type { Decision } from '../../core/change/change.ts'
 import { purge } from '../../core/operate/purge.ts'
 import { viewPartition } from '../../core/place/place-names.ts'
 import { CANVAS_TYPE } from '../../core/task/canvas-state.ts'
@@ -86,7 +85,13 @@ async function workOnPage(system: System, look: JobLook, tasks: readonly Task[])
       await sendAgain(system, tasks)
       return look
     case 'relimit':
-      await throwIfUnsent(lookAtLines(system, tasks.flatMap(({ wait }) => wait ?? [])), job)
+      await throwIfUnsent(
+        lookAtLines(
+          system,
+          tasks.flatMap(({ wait }) => wait ?? []),
+        ),
+        job,
+      )
       return look
     case 'reorder':
       await followPresentTypes(system, tasks)
@@ -97,17 +102,6 @@ async function workOnPage(system: System, look: JobLook, tasks: readonly Task[])
       return unneeded.length < tasks.length ? { ...look, job: { ...job, hasSpared: true } } : look
     }
   }
-}
-
-/** Decides on each task as it is now, but never on another birth. */
-async function changeEach(
-  system: System,
-  tasks: readonly Task[],
-  decide: (task: Task) => Decision<string>,
-): Promise<void> {
-  await isolateEach(system, tasks, CHANGES_AT_ONCE_MAX, seen =>
-    transact(system, seen, ofSameBirth(seen, decide)),
-  )
 }
 
 async function sendAgain(system: System, tasks: readonly Task[]): Promise<void> {

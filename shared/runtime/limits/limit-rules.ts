@@ -1,5 +1,5 @@
-import type { Line } from '../../core/limits/line.ts'
 import { fieldValue, limitName, limitValue, type NamedLimit } from '../../core/limits/limits.ts'
+import type { Line } from '../../core/limits/line.ts'
 import { workOf } from '../../core/task/piece.ts'
 import type { Task } from '../../core/task/task.ts'
 import type { ConcurrencyLimit, RateLimit, TaskType, TypeLimits } from '../../core/types/task-type.ts'

@@ -18,7 +18,7 @@
  *   the ready place. The task holds no booking. So cancelled, changed or expired tasks, and changed limits, leave no hole.
  * - If workers take the tasks of a type in order, and the limit counts the whole type, then the ready place is the line, and nothing is
  *   written to the tasks.
- * - A line with tasks has a note. While the note says that the line is closed, a newcomer joins it at once, so it overtakes nobody. A
+ * - A line with tasks has a note. While the note says that the line is closed, a newcomer joins it at once, so it does not overtake. A
  *   process remembers a note for a second. A look opens the line again when the limit has more to grant than tasks wait.
  *
  * Looks
@@ -60,9 +60,9 @@
  * - `limit-usage.ts`: what of a limit is used, and which limit holds a task back, for readers
  */
 
-import { isInLine } from '../../core/limits/wait.ts'
 import type { Line } from '../../core/limits/line.ts'
 import type { ReservedSlot } from '../../core/limits/start.ts'
+import { isInLine } from '../../core/limits/wait.ts'
 import type { Task } from '../../core/task/task.ts'
 import type { Permit } from '../../core/task/wait.ts'
 import type { Patience } from '../kernel/kernel.ts'
@@ -167,7 +167,8 @@ async function acquireOrNote(system: System, task: Task, { concurrencies }: Limi
   const acquired = await acquirePermits(system, task, concurrencies)
   if (acquired.ok || acquired.why === 'being-claimed') return acquired
   const line: Line = { kind: 'permit', limit: acquired.limit }
-  if (isAskedForAgain(task, line) || isInLine(task, line) || (await isLineClosed(system, line))) return acquired
+  if (isAskedForAgain(task, line) || isInLine(task, line) || (await isLineClosed(system, line)))
+    return acquired
   await noteLine(system, line)
   return acquirePermits(system, task, concurrencies)
 }

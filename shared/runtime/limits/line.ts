@@ -29,7 +29,10 @@ function nameOf({ kind, limit }: Line): string {
 }
 
 /** The note of a line as it was within the last second. */
-export function cachedNote(system: Pick<System, 'limits' | 'clock'>, line: Line): Promise<Known<StoredLineNote>> {
+export function cachedNote(
+  system: Pick<System, 'limits' | 'clock'>,
+  line: Line,
+): Promise<Known<StoredLineNote>> {
   return notesOf(system.limits).get(system.clock, nameOf(line), () => system.limits.line(line))
 }
 
@@ -40,7 +43,7 @@ export function forgetNote({ limits }: Pick<System, 'limits'>, line: Line): void
 /** Whether tasks wait in the line, so that a newcomer joins it, and looks serve it. */
 export async function isLineClosed(system: Pick<System, 'limits' | 'clock'>, line: Line): Promise<boolean> {
   const { note } = (await cachedNote(system, line)).value
-  return note !== undefined && note.isClosed && isServed(note, system.clock.now())
+  return note?.isClosed === true && isServed(note, system.clock.now())
 }
 
 /**
@@ -92,7 +95,10 @@ export async function holdBack(
 }
 
 /** Sends looks at lines whose limits have changed. */
-export function lookAtLines({ messages }: Pick<System, 'messages'>, lines: readonly Line[]): Promise<SendFailure[]> {
+export function lookAtLines(
+  { messages }: Pick<System, 'messages'>,
+  lines: readonly Line[],
+): Promise<SendFailure[]> {
   const distinct = new Map(lines.map(line => [nameOf(line), line]))
   return messages.lookAtLimits([...distinct.values()].map(line => ({ line, delaySeconds: 0 })))
 }

@@ -8,7 +8,6 @@ import { isWithin, type Moment, momentOf } from '../kernel/moment.ts'
 import type { ChangeHook, System } from '../kernel/system.ts'
 import { noteHeld, takeInShards } from './free-permits.ts'
 
-
 /** A permit of each limit, recorded at `since` or later; or the limit that has no free permit, and why. */
 export type Acquired =
   | { readonly ok: true; readonly permits: readonly Permit[]; readonly since: Moment }

@@ -83,7 +83,11 @@ export function reserveSlot(
 }
 
 /** Gives back a slot that no start has used. Never fails: a slot that is not given back only counts as used. */
-export async function giveBackSlot(system: System, limited: NamedLimit<RateLimit>, slot: Slot): Promise<void> {
+export async function giveBackSlot(
+  system: System,
+  limited: NamedLimit<RateLimit>,
+  slot: Slot,
+): Promise<void> {
   try {
     await askFor(system, limited, { giveBack: slot })
   } catch (error) {

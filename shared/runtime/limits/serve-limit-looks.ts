@@ -1,13 +1,10 @@
 import { isItemFault } from '../../core/errors.ts'
-import { groupBy } from '../../core/group-by.ts'
 import { freePermitsIn, type Holder, mayBeStale, shardsOf } from '../../core/limits/held-permits.ts'
-import { typeOfLimit } from '../../core/limits/limits.ts'
 import {
   ADMITTED_AHEAD_MS,
   type Found,
   type Grants,
   hadNoEffect,
-  type LimitChange,
   type LimitLook,
   type Line,
   type LineNote,
@@ -22,20 +19,18 @@ import {
 import { freeSlots } from '../../core/limits/slots.ts'
 import { endWait, isInLine } from '../../core/limits/wait.ts'
 import { limitPlace, readyPlace } from '../../core/place/place-names.ts'
-import { withIndexEntries } from '../../core/place/place.ts'
 import { workOf } from '../../core/task/piece.ts'
 import { isTargeted, type Task } from '../../core/task/task.ts'
+import { typeOfLimit } from '../../core/task/wait.ts'
 import { orderingOf, servingType, shardNumbers, type TaskType } from '../../core/types/task-type.ts'
 import { applyChange } from '../kernel/apply-change.ts'
 import { isolateEach } from '../kernel/isolate-faults.ts'
 import { readTask, readTasksInOrder } from '../kernel/read-heads.ts'
-import { sideBySide } from '../kernel/side-by-side.ts'
 import type { System } from '../kernel/system.ts'
 import { mergeRanges } from '../ready/merge-ranges.ts'
 import { isTicket } from '../ready/ready.ts'
 import { cachedTypeReader } from '../types/type-cache.ts'
 import { limitRulesOf, linesOf } from './limit-rules.ts'
-import { cachedNote, forgetNote, noteLine } from './line.ts'
 
 /**
  * The looks at lines: they admit the tasks at the front, as many as the limit can grant.
@@ -57,29 +52,43 @@ const PAUSED_LOOK_MS = 15_000
 
 /** Serves one look: admits waiting tasks, writes the note, and sends the next look of the series. */
 export async function serveLimitLook(system: System, look: LimitLook): Promise<void> {
-  const { line, at, released, shards } = look
   for (let round = 0; round < ROUNDS_MAX; round++) {
-    const [stored, type] = await Promise.all([
-      system.limits.line(line),
-      cachedTypeReader(system)(typeOfLimit(line.limit)),
-    ])
-    const { note } = stored
-    if (!note || !type || (at !== undefined && note.lookAt !== at)) return
-    const granting = await grantsOf(system, line, type, shards)
-    const grants = released === undefined ? granting : { ...granting, free: Math.min(granting.free, released) }
-    const now = system.clock.now()
-    const remembered = rememberedIn(note, now)
-    const wanted = released === undefined ? await wantedNow(system, type, note, { line, grants }) : grants.free
-    const { tasks, ...found } = await frontOf(system, line, type, { remembered, wanted })
-    const chosen = noteAfterChoice(note, found, grants, now)
-    const next = released === undefined ? noteAfterLook(chosen, found, grants, now) : chosen
-    if (!next) return system.limits.endLine(line, stored)
-    if (released !== undefined && tasks.length === 0) return
-    if (released === undefined) await sendNext(system, line, next.lookAt)
-    if (!(await system.limits.putLine(line, next, stored))) return dispatchAll(system, look, type, tasks)
+    if (await serveOnce(system, look)) return
     await system.clock.sleep(ROUND_PAUSE_MS_MAX * system.chance.fraction())
   }
-  system.log.warn('a look at a limit has ended, since others were faster', { limit: line.limit })
+  system.log.warn('a look at a limit has ended, since others were faster', { limit: look.line.limit })
+}
+
+/** False when another process has written the note meanwhile. */
+async function serveOnce(system: System, look: LimitLook): Promise<boolean> {
+  const { line, at, released, shards } = look
+  const [stored, type] = await Promise.all([
+    system.limits.line(line),
+    cachedTypeReader(system)(typeOfLimit(line.limit)),
+  ])
+  const { note } = stored
+  if (!note || !type || (at !== undefined && note.lookAt !== at)) return true
+  const grants = await grantsOf(system, line, type, shards)
+  const now = system.clock.now()
+  const isOfSeries = released === undefined
+  const wanted = isOfSeries
+    ? await wantedNow(system, type, note, { line, grants })
+    : Math.min(grants.free, released)
+  const { tasks, ...found } = await frontOf(system, line, type, {
+    remembered: rememberedIn(note, now),
+    wanted,
+  })
+  if (!isOfSeries && tasks.length === 0) return true
+  const chosen = noteAfterChoice(note, found, grants, now)
+  const next = isOfSeries ? noteAfterLook(chosen, found, grants, now) : chosen
+  if (!next) {
+    await system.limits.endLine(line, stored)
+    return true
+  }
+  if (isOfSeries) await sendNext(system, line, next.lookAt)
+  if (await system.limits.putLine(line, next, stored)) return false
+  await dispatchAll(system, look, type, tasks)
+  return true
 }
 
 /**
@@ -143,7 +152,12 @@ async function frontOf(
   }
   let examined = 0
   let isRecorded = false
-  for await (const { id, range } of entriesOf(system, line, type, Math.min(PAGE_ENTRIES, wanted + SPARE_ENTRIES))) {
+  for await (const { id, range } of entriesOf(
+    system,
+    line,
+    type,
+    Math.min(PAGE_ENTRIES, wanted + SPARE_ENTRIES),
+  )) {
     examined += 1
     isRecorded ||= range < shardNumbers(type).length
     if (remembered.mayBeSent(id)) unread.push(id)
@@ -182,7 +196,12 @@ function isReadyLine({ limit }: Line, type: TaskType): boolean {
 function waitsIn(task: Task, line: Line, type: TaskType): boolean {
   if (task.state !== 'open') return false
   if (isInLine(task, line)) return true
-  return isReadyLine(line, type) && task.wait === undefined && workOf(task).type === type.type && isTicket(task, type)
+  return (
+    isReadyLine(line, type) &&
+    task.wait === undefined &&
+    workOf(task).type === type.type &&
+    isTicket(task, type)
+  )
 }
 
 /** How many tasks a look of a series admits. Tickets in the queue of a type that is run in order are enough for all tasks that may start. */
@@ -230,7 +249,7 @@ async function dispatchAll(
 }
 
 /** Ends the wait of the task as it was seen. A task that has changed meanwhile is left as it is. */
-async function endWaitOf(system: System, task: Task): Promise<void> {
+export async function endWaitOf(system: System, task: Task): Promise<void> {
   const ended = endWait(task, system.clock.now())
   if (ended.ok) await applyChange(system, ended.change)
 }
@@ -263,77 +282,4 @@ async function isHeld(system: System, limit: string, { holder, taskId }: Holder)
   })
   const permits = Object.values(head?.live ?? {}).flatMap(run => run.permits ?? [])
   return permits.some(permit => permit.limit === limit && permit.holder === holder)
-}
-
-/**
- * The planner's part: sends the waker the first look at a line that was noted, and one look for all permits of a limit that were released
- * in this batch, if tasks wait for them.
- *
- * A message that cannot be sent does not make the stream repeat its batch. The series looks at the limit within 15 s, and the sweeper
- * begins a series that is missing.
- */
-export async function planLimits(
-  system: Pick<System, 'messages' | 'limits' | 'clock' | 'log'>,
-  changes: readonly LimitChange[],
-): Promise<void> {
-  const now = system.clock.now()
-  const noted = changes.flatMap(change => {
-    if (change.kind !== 'noted') return []
-    forgetNote(system, change.line)
-    const delaySeconds = Math.min(900, Math.max(0, Math.ceil((change.lookAt - now) / 1_000)))
-    return [{ line: change.line, at: change.lookAt, delaySeconds }]
-  })
-  const looks = [...noted, ...(await looksAfterReleases(system, changes))]
-  if (looks.length === 0) return
-  for (const { index, ...why } of await system.messages.lookAtLimits(looks)) {
-    system.log.warn('a look at a limit was not sent; a later look serves the limit', { ...looks[index]?.line, ...why })
-  }
-}
-
-async function looksAfterReleases(
-  system: Pick<System, 'limits' | 'clock'>,
-  changes: readonly LimitChange[],
-): Promise<LimitLook[]> {
-  const freed = changes.filter(change => change.kind === 'freed')
-  const looks = [...groupBy(freed, ({ limit }) => limit)].map(async ([limit, permits]) => {
-    const line: Line = { kind: 'permit', limit }
-    const { note } = (await cachedNote(system, line)).value
-    const shards = permits.map(({ shard }) => shard)
-    return note ? [{ line, released: permits.length, shards, delaySeconds: 0 }] : []
-  })
-  return (await Promise.all(looks)).flat()
-}
-
-/** The sweeper's part: see `REPAIRS`. It begins this many series of looks in a round. */
-const SWEPT_LINES_MAX = 1_000
-const SWEPT_AT_ONCE_MAX = 25
-/** A series is late by this much, beside the 15 s by which the index is inexact. */
-const OVERDUE_MS = 20_000
-
-/** Begins the series of looks again that have stopped because a message was lost. Returns how many lines were found. */
-export async function sweepLines(system: System): Promise<number> {
-  const lines = await system.limits.overdueLines(system.clock.now() - OVERDUE_MS, SWEPT_LINES_MAX)
-  await serveAgain(system, lines)
-  return lines.length
-}
-
-/**
- * Notes the lines of tasks that the sweeper has read: a process that died between note and wait may have left a line without looks. A task
- * that waits in a place of an earlier version asks the limits anew.
- */
-export async function sweepLimits(system: System, tasks: readonly Task[]): Promise<void> {
-  const now = system.clock.now()
-  const waiting = tasks.filter(task => task.wait && task.updatedAt + OVERDUE_MS <= now)
-  const isElsewhere = (task: Task) => withIndexEntries(task, now).place?.name !== task.place?.name
-  await isolateEach(system, waiting.filter(isElsewhere), SWEPT_AT_ONCE_MAX, task => endWaitOf(system, task))
-  const lines = waiting.flatMap(({ wait }) => wait ?? [])
-  await serveAgain(system, [...groupBy(lines, ({ kind, limit }) => `${kind} ${limit}`).values()].flatMap(([line]) => line ?? []))
-}
-
-async function serveAgain(system: System, lines: readonly Line[]): Promise<void> {
-  await sideBySide(lines, SWEPT_AT_ONCE_MAX, line =>
-    noteLine(system, line, { isRepair: true }).catch(error => {
-      system.log.error('a line was not swept', { ...line, error })
-    }),
-  )
 }

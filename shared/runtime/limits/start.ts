@@ -86,15 +86,10 @@ async function reserveAll(
   // Missed slots are given back by the write that reserves the next ones.
   let returned: Promise<void> | undefined
   for (let nth = 0; nth < tries; nth++) {
-    for (const limited of missing(rates, slots)) {
-      const slot = await reserveSlot(system, limited, { waitMs, from: lastTime(slots) })
-      await returned
-      if ('notBefore' in slot) {
-        await giveBackSlots(system, slots)
-        return refused(limited, slot.notBefore)
-      }
-      slots = [...slots, { limited, slot }]
-    }
+    const reserved = await reserveMissing(system, rates, slots, waitMs)
+    await returned
+    if (!reserved.ok) return reserved
+    slots = reserved.slots
     const until = claimableFrom(slots, takesPermits)
     await sleep(until)
     const { clock } = system
@@ -115,8 +110,23 @@ async function reserveAll(
   return refused(rates[0] as NamedLimit<RateLimit>, system.clock.now())
 }
 
-function missing(rates: Rates, slots: readonly ReservedSlot[]): Rates {
-  return rates.filter(({ name }) => !slots.some(({ limited }) => limited.name === name))
+/** Reserves a slot under each limit that has none yet. When one limit has no near slot, all are given back. */
+async function reserveMissing(
+  system: System,
+  rates: Rates,
+  kept: readonly ReservedSlot[],
+  waitMs: number,
+): Promise<SlotOutcome> {
+  let slots = kept
+  for (const limited of rates.filter(({ name }) => !kept.some(one => one.limited.name === name))) {
+    const slot = await reserveSlot(system, limited, { waitMs, from: lastTime(slots) })
+    if ('notBefore' in slot) {
+      await giveBackSlots(system, slots)
+      return refused(limited, slot.notBefore)
+    }
+    slots = [...slots, { limited, slot }]
+  }
+  return { ok: true, slots }
 }
 
 function refused({ name }: NamedLimit<RateLimit>, notBefore: number): SlotOutcome {

@@ -54,7 +54,7 @@ function tasksOf(all: readonly Planned[]): Planned<Task>[] {
 }
 
 /** Like `sendMessages`, for heads whose plans are decided already. */
-export async function sendPlanned(system: System, all: readonly Planned[]): Promise<PlanFailure[]> {
+async function sendPlanned(system: System, all: readonly Planned[]): Promise<PlanFailure[]> {
   const now = system.clock.now()
   const dispatches = tasksOf(all).flatMap(one => dispatchOf(one, now))
   const looks = all.flatMap(one => lookOf(one, now))

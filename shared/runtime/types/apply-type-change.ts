@@ -1,6 +1,5 @@
 import type { TaskType } from '../../core/types/task-type.ts'
 import type { System } from '../kernel/system.ts'
-import { lookAtLines } from '../limits/line.ts'
 import { NOTHING_SWEPT, type SweepReport, sweepEach } from '../repair/repair.ts'
 import { type ChangedType, changeType } from './change-type.ts'
 import { flowsWithStepsOf } from './pause-type.ts'
@@ -54,8 +53,11 @@ async function apply(system: Jobs, type: TaskType): Promise<void> {
   const { unapplied = [] } = type
   if (unapplied.length === 0) return
   if (unapplied.includes('relimit')) {
-    const lines = (['slot', 'permit'] as const).map(kind => ({ kind, limit: type.type }))
-    await throwIfUnsent(lookAtLines(system, lines), { kind: 'relimit' })
+    const looks = (['slot', 'permit'] as const).map(kind => ({
+      line: { kind, limit: type.type },
+      delaySeconds: 0,
+    }))
+    await throwIfUnsent(system.messages.lookAtLimits(looks), { kind: 'relimit' })
   }
   for (const one of [type, ...(await flowsWithStepsOf(system, type.type))]) {
     for (const kind of unapplied) await startJob(system, one, { kind })

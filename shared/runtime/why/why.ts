@@ -15,15 +15,15 @@
  */
 
 import { canMissMessage, isMissing, type LostMessage } from '../../core/dead-letters/lost-message.ts'
-import { shardsOf } from '../../core/limits/held-permits.ts'
-import { typeOfLimit } from '../../core/limits/limits.ts'
-import { isGone } from '../../core/publish/publish.ts'
 import { defined } from '../../core/defined.ts'
+import { shardsOf } from '../../core/limits/held-permits.ts'
+import { isGone } from '../../core/publish/publish.ts'
 import { statusOf } from '../../core/status/status.ts'
 import { isTask } from '../../core/task/head.ts'
 import type { Status } from '../../core/task/lifecycle.ts'
 import { workOf } from '../../core/task/piece.ts'
 import type { Task } from '../../core/task/task.ts'
+import { typeOfLimit } from '../../core/task/wait.ts'
 import type { TaskType } from '../../core/types/task-type.ts'
 import { explain } from '../../core/why/explain.ts'
 import type { Explained, WhyFacts, WhyPaths } from '../../core/why/facts.ts'
@@ -103,27 +103,31 @@ async function factsOf(
   { reason, queue, lostMessage, ...known }: Judged,
 ): Promise<WhyFacts> {
   const { task } = known
-  const isByLimit = reason === 'rate-limit' || reason === 'concurrency-limit'
-  const holding = isByLimit ? await readers.limitHolding(task) : undefined
-  const limit = isByLimit ? (task.wait?.limit ?? holding?.limit) : undefined
-  const [liveWorkers, lastRun, permits, before] = await Promise.all([
+  const [liveWorkers, lastRun, ofLimit] = await Promise.all([
     NAMES_WORKERS.includes(reason) ? readers.liveWorkers() : [],
     SHOWS_RUN.includes(reason) ? lastRecord(system, task) : undefined,
-    reason === 'concurrency-limit' && limit !== undefined
-      ? system.limits.permits(limit, shardsIn(known.types, limit))
+    reason === 'rate-limit' || reason === 'concurrency-limit'
+      ? limitFacts(system, readers, known, reason === 'concurrency-limit')
       : undefined,
-    isByLimit && task.place ? tasksBefore(system, task, known.types) : undefined,
   ])
-  return {
-    ...known,
-    ...queue,
-    liveWorkers,
-    ...(lostMessage && { lostMessage }),
-    ...(lastRun && { lastRun }),
-    ...(permits && { permits }),
-    ...defined({ limit, before }),
-    ...(holding?.limit === limit && defined({ nextStartAt: holding?.until })),
-  }
+  return { ...known, ...queue, liveWorkers, ...ofLimit, ...defined({ lostMessage, lastRun }) }
+}
+
+/** The limit that holds the task back, its permits or its next start, and how many tasks come before it in the line. */
+async function limitFacts(
+  system: System,
+  readers: StatusReaders,
+  { task, types }: Pick<WhyFacts, 'task' | 'types'>,
+  isForPermits: boolean,
+) {
+  const holding = await readers.limitHolding(task)
+  const limit = task.wait?.limit ?? holding?.limit
+  const [permits, before] = await Promise.all([
+    isForPermits && limit !== undefined ? system.limits.permits(limit, shardsIn(types, limit)) : undefined,
+    task.place ? tasksBefore(system, task, types) : undefined,
+  ])
+  const nextStartAt = holding?.limit === limit ? holding?.until : undefined
+  return defined({ limit, permits, before, nextStartAt })
 }
 
 function shardsIn(types: WhyFacts['types'], limit: string): number[] {

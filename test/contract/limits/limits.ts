@@ -141,7 +141,10 @@ export function limitsContract(makeStores: MakeStores): void {
     }
 
     const overdue = (before: number) => limits.overdueLines(before, 10)
-    expect((await overdue(NOW + 80_000)).map(({ limit }) => limit).sort()).toEqual(['resize=a#1', 'resize=b#1'])
+    expect((await overdue(NOW + 80_000)).map(({ limit }) => limit).sort()).toEqual([
+      'resize=a#1',
+      'resize=b#1',
+    ])
     expect(await overdue(NOW + 20_000)).toEqual([lines[0]])
     expect(await overdue(NOW - 1)).toEqual([])
     expect(await limits.overdueLines(NOW + 80_000, 1)).toHaveLength(1)

@@ -109,9 +109,7 @@ const EVENTS_BY_OPERATION: Record<Operation, ReadonlyArray<readonly [string, Hea
     ['by the second of two workers', claimedBy(claimedBy(twoWanted), 'w2'), ['task.running (running) run 2']],
     ['of an undo', claimedBy(undoing), ['task.running (compensating) run 3']],
   ],
-  throttle: [
-    ['', afterOf(joinLine(aTask(), { kind: 'slot', limit: 'resize' }, NOW)), []],
-  ],
+  throttle: [['', afterOf(joinLine(aTask(), { kind: 'slot', limit: 'resize' }, NOW)), []]],
   block: [['', afterOf(joinLine(aTask(), { kind: 'permit', limit: 'resize' }, NOW)), []]],
   beat: [['', afterOf(heartbeat(running, { born: BORN, fence: 1 }, NOW)), []]],
   succeed: [

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { limitName, fieldValue, limitValue } from '../../../shared/core/limits/limits.ts'
+import { fieldValue, limitName, limitValue } from '../../../shared/core/limits/limits.ts'
 import { aTask } from '../../support/tasks/a-task.ts'
 
 const oddText = fc.string({ unit: 'binary', minLength: 1, maxLength: 60 })

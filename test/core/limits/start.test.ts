@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { claimableFrom, type ReservedSlot, startTime, usableSlots } from '../../../shared/core/limits/start.ts'
+import {
+  claimableFrom,
+  type ReservedSlot,
+  startTime,
+  usableSlots,
+} from '../../../shared/core/limits/start.ts'
 import { NOW, SECOND } from '../../support/tasks/a-task.ts'
 
 /** Under this limit a start may be 40 ms late at most. */
@@ -15,7 +20,12 @@ describe('a claim with reserved slots', () => {
   it.each([
     ['waits until 250 ms before its slot', [reservedAt(999)], false, NOW + 749],
     ['waits until 100 ms before its slot, if it takes permits', [reservedAt(999)], true, NOW + 899],
-    ['waits for the last of several, to its time', [reservedAt(999), reservedAt(20, SLOWER)], false, NOW + 999],
+    [
+      'waits for the last of several, to its time',
+      [reservedAt(999), reservedAt(20, SLOWER)],
+      false,
+      NOW + 999,
+    ],
   ] as const)('%s', (_case, slots, takesPermits, until) => {
     expect(claimableFrom(slots, takesPermits)).toBe(until)
   })

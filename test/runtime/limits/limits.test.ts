@@ -116,7 +116,9 @@ describe('a concurrency limit', () => {
     expect(plan(waiting, system.clock.now())).toEqual({})
     // The first look of the series has been sent. The series goes on as long as a task waits.
     const line = { kind: 'permit', limit: 'resize' }
-    expect(system.messages.limitLooks).toMatchObject([{ line, at: waiting.updatedAt + SECOND, delaySeconds: 1 }])
+    expect(system.messages.limitLooks).toMatchObject([
+      { line, at: waiting.updatedAt + SECOND, delaySeconds: 1 },
+    ])
   })
 
   it('admits the first waiting task when a run is lost', async () => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { cancelTask } from '../../../shared/runtime/operate/operate.ts'
 import { patchTask } from '../../../shared/runtime/operate/patch-task.ts'
 import { HOUR, MINUTE, SECOND } from '../../support/tasks/a-task.ts'
-import { aLimitedWorld } from '../../support/worlds/limited-world.ts'
+import { aLimitedWorld, type LimitedWorld } from '../../support/worlds/limited-world.ts'
 
 const ONE_A_MINUTE = { limit: 1, perMs: MINUTE }
 const keys = (count: number) => Array.from({ length: count }, (_, nth) => `k${nth}`)
@@ -24,7 +24,10 @@ describe('tasks that wait under a rate limit', () => {
 
   it('go on starting while urgent tasks overtake them', async () => {
     const rate = { limit: 6, perMs: MINUTE }
-    const { publish, pass, startsIn, starts } = await aLimitedWorld({ ordering: 'priority', limits: { rate } })
+    const { publish, pass, startsIn, starts } = await aLimitedWorld({
+      ordering: 'priority',
+      limits: { rate },
+    })
     for (const key of keys(400)) await publish({ key })
 
     for (let minute = 0; minute < 60; minute++) {
@@ -51,12 +54,18 @@ describe('tasks that wait under a rate limit', () => {
   })
 
   it.each([
-    ['the first fairness key of their type', async (w: Awaited<ReturnType<typeof aLimitedWorld>>) => {
-      await w.publish({ key: 'tenant', fairnessKey: 't1' })
-    }],
-    ['a changed order', async (w: Awaited<ReturnType<typeof aLimitedWorld>>) => {
-      w.deploy({ ordering: 'priority', limits: { rate: ONE_A_MINUTE } })
-    }],
+    [
+      'the first fairness key of their type',
+      async (w: LimitedWorld) => {
+        await w.publish({ key: 'tenant', fairnessKey: 't1' })
+      },
+    ],
+    [
+      'a changed order',
+      async (w: LimitedWorld) => {
+        w.deploy({ ordering: 'priority', limits: { rate: ONE_A_MINUTE } })
+      },
+    ],
   ] as const)('go on starting after %s', async (_what, change) => {
     const world = await aLimitedWorld({ limits: { rate: ONE_A_MINUTE } })
     for (const key of keys(60)) await world.publish({ key })

@@ -7,7 +7,7 @@ import { transact } from '../../../shared/runtime/kernel/kernel.ts'
 import { readTasks } from '../../../shared/runtime/kernel/read-heads.ts'
 import { noteLine } from '../../../shared/runtime/limits/line.ts'
 import { SECOND } from '../../support/tasks/a-task.ts'
-import { aSystemWith, storedAll, lookInSeries, PERMITS } from '../../support/worlds/limited-system.ts'
+import { aSystemWith, lookInSeries, PERMITS, storedAll } from '../../support/worlds/limited-system.ts'
 import type { MemorySystem } from '../../support/worlds/memory-system.ts'
 
 describe('a process that dies during a claim or an end', () => {

@@ -6,7 +6,13 @@ import { readTask } from '../../../shared/runtime/kernel/read-heads.ts'
 import { noteLine } from '../../../shared/runtime/limits/line.ts'
 import { acquirePermits, confirmPermits } from '../../../shared/runtime/limits/permits.ts'
 import { changeOf, NOW, SECOND } from '../../support/tasks/a-task.ts'
-import { aSystemWith, limited, lookInSeries, PERMITS, storedAll } from '../../support/worlds/limited-system.ts'
+import {
+  aSystemWith,
+  limited,
+  lookInSeries,
+  PERMITS,
+  storedAll,
+} from '../../support/worlds/limited-system.ts'
 import { type MemorySystem, stored } from '../../support/worlds/memory-system.ts'
 
 const lookAt = async (system: MemorySystem) => {

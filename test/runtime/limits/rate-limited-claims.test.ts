@@ -22,7 +22,9 @@ const W1 = { workerId: 'w1' }
 
 /** The second task of a type with one start in ten seconds, in the line of the limit. The first one has started. */
 async function inLine(system: MemorySystem): Promise<Task> {
-  await registered(system, { configuration: { kind: 'handler', defaults: {}, shards: 1, limits: { rate: RATE } } })
+  await registered(system, {
+    configuration: { kind: 'handler', defaults: {}, shards: 1, limits: { rate: RATE } },
+  })
   await timed(system, claimTask(system, await stored(system, { key: 'first' }), W1))
   const task = await stored(system)
   await timed(system, claimTask(system, task, W1))
@@ -39,7 +41,9 @@ it('a worker that claims a task in a line before a start is free writes nothing,
 
   const answers = [await claimTask(system, task, W1), await claimTask(system, task, W1)]
 
-  expect(answers).toMatchObject(Array(2).fill({ refused: 'rate-limit', limit: 'resize', lostToOthers: false }))
+  expect(answers).toMatchObject(
+    Array(2).fill({ refused: 'rate-limit', limit: 'resize', lostToOthers: false }),
+  )
   expect(await headOf(system, task)).toEqual(task)
 })
 

@@ -2,9 +2,10 @@ import { describe, expect, it } from 'vitest'
 import type { Task } from '../../../shared/core/task/task.ts'
 import { claimTask } from '../../../shared/runtime/claim/claim.ts'
 import { readTask } from '../../../shared/runtime/kernel/read-heads.ts'
+import { sweepLines } from '../../../shared/runtime/limits/begin-looks.ts'
 import { noteLine } from '../../../shared/runtime/limits/line.ts'
 import { releasePermits } from '../../../shared/runtime/limits/permits.ts'
-import { serveLimitLook, sweepLines } from '../../../shared/runtime/limits/serve-limit-looks.ts'
+import { serveLimitLook } from '../../../shared/runtime/limits/serve-limit-looks.ts'
 import { sweep } from '../../../shared/runtime/sweep/sweep.ts'
 import { MINUTE, SECOND } from '../../support/tasks/a-task.ts'
 import {
@@ -128,7 +129,10 @@ describe('the looks at a line', () => {
   it('begin again within a round of the sweeper after a lost look, without a read of any task', async () => {
     const system = await aSystemWith(1)
     await blocked(system, await storedAll(system, 3))
-    const tasks: MemorySystem['tasks'] = { ...system.tasks, heads: () => Promise.reject(new Error('a task was read')) }
+    const tasks: MemorySystem['tasks'] = {
+      ...system.tasks,
+      heads: () => Promise.reject(new Error('a task was read')),
+    }
     await system.clock.advance(15 * SECOND)
     const early = await sweepLines({ ...system, tasks })
     await system.clock.advance(MINUTE)

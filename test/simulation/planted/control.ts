@@ -65,7 +65,12 @@ const FAULTS: readonly PlantedFault[] = [
     spoil: inLimits(limits => ({
       putSlots: async (limit, log, seen, expiresAt) => {
         const counts = log.counts.map(([part, count]) => [part, count - 1] as const)
-        return limits.putSlots(limit, { ...log, counts: counts.filter(([, count]) => count > 0) }, seen, expiresAt)
+        return limits.putSlots(
+          limit,
+          { ...log, counts: counts.filter(([, count]) => count > 0) },
+          seen,
+          expiresAt,
+        )
       },
     })),
   },

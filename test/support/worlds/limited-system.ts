@@ -1,4 +1,4 @@
-import type { Line, LimitLook } from '../../../shared/core/limits/line.ts'
+import type { LimitLook, Line } from '../../../shared/core/limits/line.ts'
 import { joinLine } from '../../../shared/core/limits/wait.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import type { TaskType, TypeConfiguration } from '../../../shared/core/types/task-type.ts'
@@ -8,7 +8,6 @@ import { changeOf } from '../tasks/a-task.ts'
 import { aMemorySystem, type MemorySystem, registered, stored } from './memory-system.ts'
 
 export const PERMITS: Line = { kind: 'permit', limit: 'resize' }
-export const SLOTS: Line = { kind: 'slot', limit: 'resize' }
 
 /** A memory system whose type `resize` has a concurrency limit of `max`. */
 export async function aSystemWith(

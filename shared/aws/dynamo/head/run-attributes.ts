@@ -13,7 +13,6 @@ import {
   json,
   mapValues,
   number,
-  oneOf,
   type StoredBy,
   text,
   word,

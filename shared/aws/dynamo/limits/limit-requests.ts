@@ -220,12 +220,7 @@ export function acquirePermit(
  * Removes a permit holder. Guard: the holder is recorded, with the time `since` if that is given. Without `since`, the write
  * reports to the stream that a permit is free. A look gives `since` to remove a stale holder, and admits the next task itself.
  */
-export function releasePermit(
-  table: string,
-  limit: string,
-  holder: string,
-  since?: number,
-): UpdateRequest {
+export function releasePermit(table: string, limit: string, holder: string, since?: number): UpdateRequest {
   const isSince = since !== undefined
   return {
     ...METERED,

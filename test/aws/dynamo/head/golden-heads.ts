@@ -301,9 +301,7 @@ export function goldenChanges(): Record<string, Pair> {
     'a patch': pairOf(
       changeOf(patch(crowd, { priority: 4, tags: { a: 'b' }, options: { leaseMs: 1_000 } }, NOW)),
     ),
-    'a throttle': pairOf(
-      changeOf(joinLine(plain, { kind: 'slot', limit: 'resize' }, NOW)),
-    ),
+    'a throttle': pairOf(changeOf(joinLine(plain, { kind: 'slot', limit: 'resize' }, NOW))),
     'a progress of one of several runs': pairOf(
       changeOf(heartbeat(crowd, { born: BORN, fence: 7, progress: 2 }, NOW)),
     ),

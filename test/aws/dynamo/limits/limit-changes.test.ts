@@ -1,7 +1,12 @@
 import { GetItemCommand } from '@aws-sdk/client-dynamodb'
 import { beforeEach, expect, it } from 'vitest'
 import { passesFilters, readFilters } from '../../../../local/mappings/event-pattern.ts'
-import { LINE_SORT_KEYS, PERMITS_SORT_KEY, permitsPartition, slotsPartition } from '../../../../shared/aws/dynamo/keys.ts'
+import {
+  LINE_SORT_KEYS,
+  PERMITS_SORT_KEY,
+  permitsPartition,
+  slotsPartition,
+} from '../../../../shared/aws/dynamo/keys.ts'
 import { limitChangeIn } from '../../../../shared/aws/dynamo/limits/limit-changes.ts'
 import { holderIn } from '../../../../shared/core/limits/held-permits.ts'
 import { synthesise } from '../../../infra/synthesised.ts'
