@@ -3,8 +3,8 @@ import type { Task } from '../../shared/core/task/task.ts'
 import { defineTask, type TaskDefinition } from '../../shared/define/define-task.ts'
 import type { TaskContext } from '../../shared/define/task-context.ts'
 import { readTask } from '../../shared/runtime/kernel/read-heads.ts'
-import { createMemoryInbox, type MemoryInbox } from '../support/ports/inbox.ts'
 import { runWorker, type Worker, type WorkerSettings } from '../../shared/worker/run-worker.ts'
+import { createMemoryInbox, type MemoryInbox } from '../support/ports/inbox.ts'
 import { aMemorySystem, type MemorySystem, stored } from '../support/worlds/memory-system.ts'
 
 export type WorkerWorld = {

@@ -10,7 +10,7 @@ export type Mutant = {
 }
 
 /** What a mutant changes. */
-export type Operator =
+type Operator =
   | 'condition negated'
   | 'comparison shifted'
   | 'equality inverted'

@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { ManualClock } from '../../../support/ports/clock.ts'
 import { readContract } from '../../../support/conformance/contract.ts'
 import { converse, type Request, type Send, stepsOf } from '../../../support/conformance/conversation.ts'
 import { anApi } from '../../../support/http/an-api.ts'
 import { type LocalSystem, startLocalSystem } from '../../../support/local-system/local-system.ts'
+import type { ManualClock } from '../../../support/ports/clock.ts'
 import { aMemorySystem } from '../../../support/worlds/memory-system.ts'
 
 /** The API keeps its document in conversations that are drawn at random. A failure prints its seed and the shortest conversation. */
