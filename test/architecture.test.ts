@@ -71,7 +71,6 @@ describe('clock, chance and environment', () => {
       'shared/client/',
       'shared/signed-fetch/',
       'shared/aws/',
-      'shared/testing/stores/clock.ts',
       'shared/testing/world/timeline.ts',
       'shared/testing/world/activity.ts',
       'shared/testing/deployed/',

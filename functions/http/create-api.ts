@@ -7,7 +7,7 @@ import { strict } from '../../shared/api/scalars.ts'
 import { invalid, problem, problemOfError } from '../../shared/present/problems.ts'
 import { type ClaimPace, DEFAULT_PACE } from '../../shared/runtime/claim/wait-for-work.ts'
 import type { DiagnosticSystem } from '../../shared/runtime/kernel/system.ts'
-import { cachedAllowance } from '../../shared/runtime/limits/allows-start.ts'
+import { cachedLimitReader } from '../../shared/runtime/limits/limit-usage.ts'
 import { cachedTypeReader } from '../../shared/runtime/types/type-cache.ts'
 import { createHttpWorkers } from '../../shared/runtime/worker/announce-http-workers.ts'
 import { cachedLiveWorkers } from '../../shared/runtime/worker/worker.ts'
@@ -57,7 +57,7 @@ export function createApi(
     system,
     typeOf: cachedTypeReader(system),
     liveWorkers: cachedLiveWorkers(system),
-    allowsStart: cachedAllowance(system),
+    limitHolding: cachedLimitReader(system),
     httpWorkers: createHttpWorkers(system),
     claimPace,
     version,

@@ -8,8 +8,8 @@ import {
   turnsPartition,
   WORKERS_PARTITION,
 } from '../../shared/aws/dynamo/keys.ts'
-import { concurrencyLimitName } from '../../shared/core/limits/limits.ts'
-import { limitPlace, ownerPartition, readyPlace, runningPlace } from '../../shared/core/place/place-names.ts'
+import { limitName } from '../../shared/core/limits/limits.ts'
+import { ownerPartition, readyPlace, runningPlace } from '../../shared/core/place/place-names.ts'
 import { MARKER_CURSOR_PATTERN } from '../../shared/core/record-names.ts'
 
 /**
@@ -56,12 +56,12 @@ export function viewsOf(types: readonly string[]): string[] {
 
 /** The partitions of the index `owner`. They are named by users, not by types. */
 export const OWNERS = ownerPartition('*')
-/** The slots of all limits. They hold numbers of starts, and no data of tasks. */
+/** The slots and lines of all limits. They hold numbers of starts and hashes, and no data of tasks. */
 export const ALL_SLOTS = slotsPartition('*')
 
-/** The places in which tasks of these types wait for a permit. */
-export function limitPlaces(types: readonly string[]): string[] {
-  return limitNames(types).map(limitPlace)
+/** The permits of the types' limits, which name running tasks. */
+export function permitPartitions(types: readonly string[]): string[] {
+  return limitNames(types).map(permitsPartition)
 }
 
 /** The stored steps of flows. A partition is named by a hash of its steps, not by a type. */
@@ -76,9 +76,7 @@ export const MARKER_CURSORS = recordPartition(MARKER_CURSOR_PATTERN)
 
 /** The names of a type's limit and of its limits per value of a field. */
 function limitNames(types: readonly string[]): string[] {
-  return types.flatMap(type =>
-    type === ANY_TYPE ? [ANY_TYPE] : [type, concurrencyLimitName(type, 'any', '*')],
-  )
+  return types.flatMap(type => (type === ANY_TYPE ? [ANY_TYPE] : [type, limitName(type, 'any', '*')]))
 }
 
 /** Returns one pattern for the lines of each type. A type has one line, or one per priority if it is ordered by priority. */

@@ -8,10 +8,10 @@ import {
   ALL_SLOTS,
   countPartitions,
   DEFINITIONS,
-  limitPlaces,
   MARKER_CURSORS,
   MARKERS,
   OWNERS,
+  permitPartitions,
   REGISTRY,
   readyPlaces,
   runningPlaces,
@@ -53,7 +53,6 @@ export function grantTableToWorker(grantee: Grantee, parts: Reachable, serving: 
   const taskTypes = () =>
     isAny ? parts.reach.withFlows('any') : [...parts.reach.withFlows(types), ...others]
   const placeTypes = () => parts.reach.withSteps(taskTypes())
-  const ownPlaceTypes = () => parts.reach.withSteps(parts.reach.withFlows(isAny ? 'any' : types))
   onPartitions(grantee, parts, ['BatchGetItem'], () => taskPartitions(taskTypes()))
   onPartitions(grantee, parts, ['GetItem', 'PutItem', 'UpdateItem'], () => [
     ...taskPartitions(taskTypes()),
@@ -61,7 +60,7 @@ export function grantTableToWorker(grantee: Grantee, parts: Reachable, serving: 
   ])
   // A worker reads a canvas's tree for the results that the canvas hands on.
   onPartitions(grantee, parts, ['GetItem'], () => taskPartitions(['canvas']))
-  onIndexes(grantee, parts, ['place'], () => [...readyPlaces(placeTypes()), ...limitPlaces(ownPlaceTypes())])
+  onIndexes(grantee, parts, ['place'], () => readyPlaces(placeTypes()))
   openTypes(grantee, parts)
   if (isAny) denyCanvasWrites(grantee, parts)
   if (serving.isRegistered) openRegistry(grantee, parts)
@@ -79,8 +78,12 @@ export function grantTableToPublisher(grantee: Grantee, parts: Reachable, types:
     ...taskPartitions(taskTypes()),
     ...turnPartitions(placeTypes()),
   ])
-  // Why a task waits follows from slots and workers. A task shows what a canvas hands on to it.
-  onPartitions(grantee, parts, ['GetItem'], () => [ALL_SLOTS, ...taskPartitions(['canvas'])])
+  // Why a task waits follows from slots, permits and workers. A task shows what a canvas hands on to it.
+  onPartitions(grantee, parts, ['GetItem'], () => [
+    ALL_SLOTS,
+    ...permitPartitions(placeTypes()),
+    ...taskPartitions(['canvas']),
+  ])
   onPartitions(grantee, parts, ['Query'], () => [REGISTRY])
   onIndexes(grantee, parts, ['place', 'view'], () => [
     ...readyPlaces(placeTypes()),

@@ -6,7 +6,8 @@
 import type { LetterQueue, LetterSubject, ReplayQueue } from '../core/dead-letters/dead-letters.ts'
 import type { BatonEvent } from '../core/events/event-types.ts'
 import type { Json } from '../core/json.ts'
-import type { FreedPermit, LimitLook } from '../core/limits/held-permits.ts'
+import type { FreedPermit } from '../core/limits/held-permits.ts'
+import type { LimitLook } from '../core/limits/line.ts'
 import type { Task } from '../core/task/task.ts'
 import type { JobLook } from '../core/types/type-job.ts'
 import type { IndexEntry } from './stores.ts'
@@ -48,11 +49,6 @@ export type Look = {
   readonly born: string
   readonly revision: number
   readonly hops: number
-  /**
-   * The look is for a slot that was further ahead than an SQS delay reaches (15 minutes). The waker dispatches the task once a
-   * delay reaches the slot.
-   */
-  readonly slot?: true
   readonly delaySeconds: number
 }
 

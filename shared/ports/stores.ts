@@ -11,6 +11,7 @@ import type { LostMessage } from '../core/dead-letters/lost-message.ts'
 import type { FailureCount } from '../core/failures/failures.ts'
 import type { Json } from '../core/json.ts'
 import type { HeldPermits, Holder } from '../core/limits/held-permits.ts'
+import type { Line, LineNote, StoredLineNote } from '../core/limits/line.ts'
 import type { SlotLog, StoredSlotLog } from '../core/limits/slots.ts'
 import type { LookRecord } from '../core/plan/look-chain.ts'
 import type { Head } from '../core/task/head.ts'
@@ -132,43 +133,37 @@ export type LimitStore = {
     seen: StoredSlotLog,
     expiresAt: number,
   ): Promise<StoredSlotLog | undefined>
-  /** Books `count` more slots ahead of the log. Returns the sum; undefined when the log has another version. */
-  countSlots(limit: string, version: number, count: number, expiresAt: number): Promise<number | undefined>
   /**
    * Records a permit holder in its shard (`shardOf`) if fewer than `max` hold a permit of that shard. Undefined when recorded, also
    * by an earlier call; otherwise the present holders of the shard.
    */
   acquire(limit: string, holder: Holder, max: number): Promise<HeldPermits | undefined>
-  /** Removes a permit holder and returns the holders that are left in its shard. */
-  release(limit: string, holder: string, releasing?: Releasing): Promise<HeldPermits>
+  /**
+   * Removes a permit holder and returns the holders that are left in its shard. With `since`, it removes only a holder that was
+   * recorded at that time. Without `since`, the table's stream reports the freed permit to the planner.
+   */
+  release(limit: string, holder: string, since?: number): Promise<HeldPermits>
   /** Records `now` as the time of a holder. False when the holder is not recorded any more. */
   renew(limit: string, holder: string, now: number): Promise<boolean>
-  /** Reads the permit holders in these shards of a limit, and the note of shard 0. Each shard is read strongly consistent. */
+  /** Reads the permit holders in these shards of a limit. Each shard is read strongly consistent. */
   permits(limit: string, shards: readonly number[]): Promise<HeldPermits>
+  /** Reads the note of a line. Strongly consistent. */
+  line(line: Line): Promise<StoredLineNote>
   /**
-   * Notes that a task waits for a permit. Undefined when noted; the table's stream then reports the note to the planner.
-   * Otherwise the stored holders and note of shard 0, which show why not: fewer than `max` hold a permit of that shard, or the
-   * stored note is later than `staleAt`.
+   * Replaces the note that was `seen`. Undefined when it was replaced; otherwise the stored note. With `isNoted`, the table's stream
+   * reports to the planner that tasks wait.
    */
-  noteWaiting(
-    limit: string,
-    now: number,
-    unless: { readonly max: number; readonly staleAt: number },
-  ): Promise<HeldPermits | undefined>
-  /**
-   * Renews the note that tasks wait, whether or not a permit is free. False when the stored note is not the one that was `seen`.
-   */
-  renewWaiting(limit: string, now: number, seen: number | undefined): Promise<boolean>
-  /** Removes the note that tasks wait, if its time is still `since`. */
-  clearWaiting(limit: string, since: number): Promise<void>
+  putLine(
+    line: Line,
+    note: LineNote,
+    seen: StoredLineNote,
+    report?: { readonly isNoted: boolean },
+  ): Promise<StoredLineNote | undefined>
+  /** Removes the note that was `seen`. */
+  endLine(line: Line, seen: StoredLineNote): Promise<void>
+  /** Up to `most` lines whose next look should have come some 15 s before this time, or earlier. Eventually consistent. */
+  overdueLines(before: number, most: number): Promise<Line[]>
 }
-
-/**
- * How a permit is released. With `since`, only a holder that was recorded at that time is removed. Without `since`, the table's
- * stream reports the freed permit to the planner, if tasks wait: shard 0 has the note about them, and for the other shards the
- * caller gives the note that it has read, as `waitNotedAt`.
- */
-export type Releasing = { readonly since?: number; readonly waitNotedAt?: number | undefined }
 
 /** The last turn reserved for a tenant in a line, and the front at which it joined the line. */
 export type TenantTurns = { readonly last: number; readonly joined: number }
@@ -268,7 +263,10 @@ export type MarkerPage = { readonly markers: readonly Marker[]; readonly next?: 
 
 /** Registers the workers that send signs of life: standalone workers, and workers that claim over HTTP. */
 export type WorkerStore = {
-  /** Records a sign of life. The last announcement replaces the stored worker, unless it `yieldsTo` that worker. */
+  /**
+   * Records a sign of life. The last announcement replaces the stored worker. Of two live standalone workers with one id, the one that
+   * started first replaces nothing.
+   */
   announce(worker: Worker): Promise<void>
   /** Removes this worker. A worker of the same id that started at another time stays. */
   leave(worker: Pick<Worker, 'workerId' | 'startedAt'>): Promise<void>

@@ -41,7 +41,7 @@ import { presentTask } from '../present/tasks.ts'
 import { bodyProblems } from '../requests/body-rules.ts'
 import { publishRequestOf } from '../requests/publish-requests.ts'
 import { isTaskId } from '../requests/task-ids.ts'
-import { cachedAllowance } from '../runtime/limits/allows-start.ts'
+import { cachedLimitReader } from '../runtime/limits/limit-usage.ts'
 import { publish } from '../runtime/publish/publish.ts'
 import type { StatusReaders } from '../runtime/read/describe-task.ts'
 import { describeHead, readTask } from '../runtime/read/read.ts'
@@ -164,7 +164,7 @@ function createCalls(on: TableSystem) {
   const readers: StatusReaders = {
     typeOf: cachedTypeReader(system),
     liveWorkers: cachedLiveWorkers(system),
-    allowsStart: cachedAllowance(system),
+    limitHolding: cachedLimitReader(system),
   }
   const get = async (id: string): Promise<ApiTask> => {
     const found = isTaskId(id) ? await readTask(system, readers, id) : undefined

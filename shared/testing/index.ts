@@ -4,7 +4,7 @@
  * node:test and jest (ESM) all work.
  *
  * Read in this order: `create-test-system.ts`, `system/test-system.ts` (what a test can do), `world/world.ts` (how it runs),
- * `deployed/` (the same against a URL) and `run-task/`. The memory stores in `stores/` also serve the simulation and the unit
+ * `deployed/` (the same against a URL) and `run-task/`. The table in memory (`table/`) also serves the simulation and the unit
  * tests of this repository. Everything that is not exported here may change without notice.
  */
 export { createTestSystem, type EitherSettings } from './create-test-system.ts'

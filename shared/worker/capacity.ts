@@ -1,5 +1,5 @@
 import type { Clock } from '../ports/machine.ts'
-import type { WaitInPlace } from '../runtime/limits/start.ts'
+import type { WaitRoom } from '../runtime/limits/start.ts'
 
 /** How many runs a worker may have at a time. Its receivers wait for free units and get them in the order of their waiting. */
 export type Capacity = {
@@ -79,12 +79,17 @@ export function createCapacity(initialSize: number): Capacity {
  * Lets tasks wait in the worker for their slot under a rate limit. A waiting task keeps its unit of capacity, so that it
  * can start when its slot comes. At most half of the units are used for waiting. All waits end when the worker drains.
  */
-export function createInPlaceWait(clock: Clock, capacity: Capacity, draining: AbortSignal): WaitInPlace {
+export function createWaitRoom(clock: Clock, capacity: Capacity, draining: AbortSignal): WaitRoom {
   let waiting = 0
-  return async time => {
-    if (2 * (waiting + 1) > capacity.size()) return
-    waiting += 1
-    await clock.sleep(time - clock.now(), draining)
-    waiting -= 1
+  return {
+    enter: () => {
+      if (draining.aborted || 2 * (waiting + 1) > capacity.size()) return false
+      waiting += 1
+      return true
+    },
+    leave: () => {
+      waiting -= 1
+    },
+    sleepUntil: time => clock.sleep(time - clock.now(), draining),
   }
 }

@@ -13,7 +13,7 @@ import { WORKER } from '../runtime/dispatch/disposition.ts'
 import type { System } from '../runtime/kernel/system.ts'
 import type { SlotUse } from '../runtime/limits/start.ts'
 import { cachedTypeReader } from '../runtime/types/type-cache.ts'
-import { createCapacity, createInPlaceWait } from './capacity.ts'
+import { createCapacity, createWaitRoom } from './capacity.ts'
 import { type Hooks, safeHooks } from './hooks.ts'
 import { type Receiving, receiveDispatches, receiveTargets } from './receive.ts'
 import { automaticWorkerId } from './worker-id.ts'
@@ -80,8 +80,8 @@ export function runWorker(system: System, inbox: Inbox, settings: WorkerSettings
   const hooks = safeHooks(settings, system.log, aborting.signal)
   const typeOf = cachedTypeReader(system)
   const claimByTicket = createTicketClaimer(system, claimer)
-  const waitInPlace = createInPlaceWait(system.clock, capacity, draining.signal)
-  const slotUse: SlotUse = { kind: 'wait-for-slot', waitInPlace }
+  const room = createWaitRoom(system.clock, capacity, draining.signal)
+  const slotUse: SlotUse = { kind: 'wait-for-slot', room }
   const running = new Set<Promise<unknown>>()
   let loops: Promise<void>[] | undefined
   let presence: Promise<void> | undefined

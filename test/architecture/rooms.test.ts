@@ -54,7 +54,6 @@ const CONCEPTS: Readonly<Record<string, string>> = {
   'shared/client/paced-claims.ts': 'claims that wait as long as the server asks',
   'shared/client/repetition.ts': 'which requests may be sent again, and when',
   'shared/core/place/claim-order.ts': 'the order in which tasks of a ready place are claimed',
-  'shared/runtime/limits/one-at-a-time.ts': 'simultaneous claims that run one after the other',
   'shared/testing/create-test-system.ts': 'the choice between a system in memory and one behind a URL',
   'shared/worker/console-log.ts': 'the log of a worker without one of its own',
   'web/api/task-rows.ts': 'rows of lists that take their statuses from events',

@@ -1,5 +1,5 @@
-import { createManualClock } from '../../shared/testing/stores/clock.ts'
 import { createMemoryStores } from '../../shared/testing/stores/memory-stores.ts'
+import { createManualClock } from '../support/ports/clock.ts'
 import { NOW } from '../support/tasks/a-task.ts'
 import { storesContract } from './task-store.ts'
 

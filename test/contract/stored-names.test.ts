@@ -126,7 +126,7 @@ describe('the names are complete', () => {
   })
 
   /** Fields of messages that the code reads under another name. */
-  const READ_AS: Readonly<Record<string, string>> = { quiet: 'emptyLooksInRow', given: 'released' }
+  const READ_AS: Readonly<Record<string, string>> = { limit: 'line', for: 'line', given: 'released' }
 
   test('every field of a message that is sent is read again', () => {
     const unread = mirror.wakes().flatMap(body => {

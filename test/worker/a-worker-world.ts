@@ -3,7 +3,7 @@ import type { Task } from '../../shared/core/task/task.ts'
 import { defineTask, type TaskDefinition } from '../../shared/define/define-task.ts'
 import type { TaskContext } from '../../shared/define/task-context.ts'
 import { readTask } from '../../shared/runtime/kernel/read-heads.ts'
-import { createMemoryInbox, type MemoryInbox } from '../../shared/testing/stores/inbox.ts'
+import { createMemoryInbox, type MemoryInbox } from '../support/ports/inbox.ts'
 import { runWorker, type Worker, type WorkerSettings } from '../../shared/worker/run-worker.ts'
 import { aMemorySystem, type MemorySystem, stored } from '../support/worlds/memory-system.ts'
 

@@ -30,7 +30,7 @@ export type Page = {
   readonly next: Item | undefined
 }
 
-export type Batch = {
+type Batch = {
   readonly items: readonly Item[]
   /** The keys that are to be asked for again. */
   readonly left: BatchGetRequest['RequestItems'] | undefined

@@ -5,7 +5,7 @@
  */
 
 import type { FreedPermit } from '../../core/limits/held-permits.ts'
-import { typeOfLimit } from '../../core/limits/limits.ts'
+import { typeOfLimit } from '../../core/task/wait.ts'
 
 /** Attribute names of the table's primary key. Both are strings. */
 export const PRIMARY_KEY = { partition: 'pk', sort: 'sk' } as const
@@ -68,11 +68,25 @@ export function chunkOfEnds(partition: string): number {
 }
 export const ENDS_SORT_KEY = 'ends'
 
-/** The partition of the slots under a rate limit: one item for each limit. */
+/** The partition of the slots under a rate limit, and of the notes of a limit's lines. */
 export function slotsPartition(limit: string): string {
-  return `starts#${limit}`
+  return SLOTS_PREFIX + limit
 }
 export const SLOTS_SORT_KEY = 'starts'
+const SLOTS_PREFIX = 'starts#'
+
+/** The limit of a partition of slots. */
+export function limitOfSlots(partition: string): string {
+  return partition.slice(SLOTS_PREFIX.length)
+}
+
+/** The sort keys of the notes of lines, by what their tasks wait for. */
+export const LINE_SORT_KEYS = { slot: 'line#slot', permit: 'line#permit' } as const
+/** Partitions of the index `place` that hold the notes of all lines, by the time of the next look. */
+export const LINE_SHARDS = 4
+export function linesPlace(shard: number): string {
+  return `lines#${shard}`
+}
 
 /**
  * The partition of one shard of the permits under a concurrency limit: one item, with an attribute for each holder. Shard 0 is named
@@ -93,16 +107,11 @@ export function shardOfPermits(partition: string): FreedPermit {
 
 const PERMITS_PREFIX = 'permits#'
 
-/**
- * Attribute of a limit's permits: the last write gave a permit back. Its value is the time at which it was
- * noted last that tasks wait, or `FREED_NO_WAITERS`. Only the stream reads it, and the next write removes it.
- */
+/** Attribute of a limit's permits: the last write gave a permit back. Only the stream reads it, and the next write removes it. */
 export const FREED_ATTRIBUTE = 'freed'
-/** Value of `FREED_ATTRIBUTE` when nothing was noted about waiting tasks. */
-export const FREED_NO_WAITERS = 0
 /**
- * Attribute of a limit's permits: the last write noted that tasks wait, and no look is under way yet. Only the stream reads it,
- * and the next write removes it.
+ * Attribute of the note of a line: the last write noted that tasks wait, and no look is under way yet. Its value is the time of the first
+ * look. Only the stream reads it, and the next write removes it.
  */
 export const NOTED_ATTRIBUTE = 'noted'
 

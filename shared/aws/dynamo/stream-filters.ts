@@ -1,8 +1,8 @@
 import {
   BEAT_OPERATION,
   FREED_ATTRIBUTE,
-  FREED_NO_WAITERS,
   HEAD_SORT_KEY,
+  LINE_SORT_KEYS,
   NOTED_ATTRIBUTE,
   OPERATION_ATTRIBUTE,
   PERMITS_SORT_KEY,
@@ -21,19 +21,19 @@ export const STREAM_FILTERS = [
   },
   // Workers that joined or left the registry. A sign of life modifies a worker's item and does not match.
   { eventName: ['INSERT', 'REMOVE'], dynamodb: { Keys: { pk: { S: [WORKERS_PARTITION] } } } },
-  // Permits that were given back while tasks wait for one. A permit that is taken does not match.
+  // Permits that were given back. A permit that is taken does not match.
   {
     eventName: ['MODIFY'],
     dynamodb: {
       Keys: { sk: { S: [PERMITS_SORT_KEY] } },
-      NewImage: { [FREED_ATTRIBUTE]: { N: [{ 'anything-but': [String(FREED_NO_WAITERS)] }] } },
+      NewImage: { [FREED_ATTRIBUTE]: { N: [{ exists: true }] } },
     },
   },
-  // Limits at which a task's wait has just been recorded.
+  // Lines that have just been noted.
   {
-    eventName: ['MODIFY'],
+    eventName: ['INSERT', 'MODIFY'],
     dynamodb: {
-      Keys: { sk: { S: [PERMITS_SORT_KEY] } },
+      Keys: { sk: { S: Object.values(LINE_SORT_KEYS) } },
       NewImage: { [NOTED_ATTRIBUTE]: { N: [{ exists: true }] } },
     },
   },

@@ -87,7 +87,7 @@ function subjectOfWake(wake: Wake): LetterSubject {
     case 'job':
       return { kind: 'job', type: wake.look.type, job: wake.look.job.kind }
     case 'limit':
-      return { kind: 'limit', limit: wake.look.limit }
+      return { kind: 'limit', limit: wake.look.line.limit }
   }
 }
 

@@ -1,7 +1,8 @@
 import { SCHEMA_VERSION } from '../../core/bounds.ts'
 import { defined } from '../../core/defined.ts'
 import { BatonError } from '../../core/errors.ts'
-import type { FreedPermit, LimitLook } from '../../core/limits/held-permits.ts'
+import type { FreedPermit } from '../../core/limits/held-permits.ts'
+import type { LimitLook, Line } from '../../core/limits/line.ts'
 import { splitTaskId } from '../../core/task/task.ts'
 import type { JobLook } from '../../core/types/type-job.ts'
 import type {
@@ -24,9 +25,10 @@ type WakeMessage =
   | ({ kind: 'limit' } & LimitLookForm)
   | ({ kind: 'events' } & Omit<LateEvents, 'delaySeconds'>)
 
-/** A look at a limit as its message names the members: `quiet` is `emptyLooksInRow`, and `given` is `released`. */
-type LimitLookForm = Pick<LimitLook, 'limit' | 'since' | 'shards'> & {
-  readonly quiet?: number
+/** A look at a limit as its message names the members: `for` is the kind of the line, and `given` is `released`. */
+type LimitLookForm = Pick<LimitLook, 'at' | 'shards'> & {
+  readonly limit: string
+  readonly for?: Line['kind']
   readonly given?: number
 }
 
@@ -115,11 +117,11 @@ export function encodeJob({ delaySeconds: _delay, ...look }: JobLook): string {
   return encodeWake({ kind: 'job', ...look })
 }
 
-export function encodeLimitLook({ limit, since, emptyLooksInRow, released, shards }: LimitLook): string {
+export function encodeLimitLook({ line, at, released, shards }: LimitLook): string {
   return encodeWake({
     kind: 'limit',
-    limit,
-    ...defined({ quiet: emptyLooksInRow, since, given: released, shards }),
+    ...{ limit: line.limit, for: line.kind },
+    ...defined({ at, given: released, shards }),
   })
 }
 
@@ -171,9 +173,9 @@ function wakeIn(message: Partial<WakeMessage>): Message | undefined {
 
 type Of<Kind> = Partial<Extract<WakeMessage, { kind: Kind }>>
 
-function lookIn({ id, born, revision = 0, hops = 0, slot }: Of<'look'>): Wake | undefined {
+function lookIn({ id, born, revision = 0, hops = 0 }: Of<'look'>): Wake | undefined {
   if (typeof id !== 'string' || typeof born !== 'string') return undefined
-  return { kind: 'look', look: { id, born, revision, hops, ...(slot && { slot }), delaySeconds: 0 } }
+  return { kind: 'look', look: { id, born, revision, hops, delaySeconds: 0 } }
 }
 
 function minuteIn(message: Of<'minute'>): Wake | undefined {
@@ -195,13 +197,10 @@ function jobIn({ type, job, bucket, shard, after }: Of<'job'>): Wake | undefined
   return { kind: 'job', look: { type, job, bucket, shard, ...(after && { after }), delaySeconds: 0 } }
 }
 
-function limitIn({ limit, quiet, since, given, shards }: Of<'limit'>): Wake | undefined {
+/** A message of an earlier version names no kind. It is about permits. */
+function limitIn({ limit, for: kind = 'permit', at, given, shards }: Of<'limit'>): Wake | undefined {
   if (typeof limit !== 'string') return undefined
-  const look = {
-    limit,
-    ...defined({ emptyLooksInRow: quiet, since, released: given, shards }),
-    delaySeconds: 0,
-  }
+  const look = { line: { kind, limit }, ...defined({ at, released: given, shards }), delaySeconds: 0 }
   return { kind: 'limit', look }
 }
 

@@ -4,10 +4,11 @@
  *
  * This file names limits, and finds the value by which a limit counts a task. Read on in this order:
  *
- * - `start.ts` decides when a claim starts: now, after a wait in place, or after a wait that the task's head records
  * - `slots.ts` keeps the log of a rate limit and decides how slots are reserved in it
- * - `held-permits.ts` knows the permits of a concurrency limit and their holders, and decides about looks at it
- * - `wait.ts` begins and ends the wait of a task for a slot or a permit
+ * - `start.ts` decides when a claim starts in its slots
+ * - `held-permits.ts` knows the permits of a concurrency limit and their holders
+ * - `line.ts` decides about the line of the tasks that a limit holds back, and about looks at it
+ * - `wait.ts` begins and ends the wait of a task in a line
  */
 
 import { hash32 } from '../hash.ts'
@@ -23,26 +24,12 @@ const ODD_CHARACTER = /[\p{Cc}\p{Cs}\p{Cn}]/u
 /** A limit, and the name under which it counts a given task. A limit with a key has one name for each value of the key. */
 export type NamedLimit<Limit> = { readonly name: string; readonly limit: Limit }
 
-/** The name of a type's limit; with `value`, of its limit for one value of the key. */
-export function limitName(type: string, value: string | undefined): string {
-  return value === undefined ? type : `${type}=${value}`
-}
-
 /**
- * The name of a concurrency limit. Only a limit that counts all tasks of a type has the type's name; a limit with a key has another
- * one. A task that waits for a limit of all tasks may stay in its ready place, since all tasks there wait, too.
+ * The name of a type's limit. Only a limit that counts all tasks of a type has the type's name. With a key, each value has a limit of its
+ * own, and all tasks without a value share one.
  */
-export function concurrencyLimitName(
-  type: string,
-  key: string | undefined,
-  value: string | undefined,
-): string {
-  return limitName(type, key === undefined ? undefined : (value ?? ''))
-}
-
-/** The type of a limit's name; types have no `=`. */
-export function typeOfLimit(name: string): string {
-  return name.split('=', 1)[0] ?? name
+export function limitName(type: string, key?: string, value?: string): string {
+  return key === undefined ? type : `${type}=${value ?? ''}`
 }
 
 /** The value by which a limit counts a task. All tasks whose `value` is undefined share one limit. */

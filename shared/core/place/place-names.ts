@@ -1,4 +1,5 @@
 import type { Place, View } from '../task/head-fields.ts'
+import type { Wait } from '../task/wait.ts'
 
 /** Partitions of one minute's place. One partition could not serve 100,000 tasks that are due at midnight. */
 export const MINUTE_SHARDS = 8
@@ -35,9 +36,9 @@ export function readyPlace(type: string, shard: number): string {
 
 const LIMIT_PREFIX = 'limit#'
 
-/** The place of tasks that wait for a permit under a concurrency limit. */
-export function limitPlace(limit: string): string {
-  return `${LIMIT_PREFIX}${limit}`
+/** One partition of a line: of the tasks that wait for slots, or for permits, of a limit. */
+export function limitPlace({ kind, limit }: Wait, shard: number): string {
+  return `${LIMIT_PREFIX}${limit}#${kind}#${shard}`
 }
 
 export function isLimitPlace(name: string): boolean {

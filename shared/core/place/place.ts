@@ -19,6 +19,8 @@ import type { HeadFields, Place, View } from '../task/head-fields.ts'
 import { isTakenInOrder, workOf } from '../task/piece.ts'
 import type { Schedule } from '../task/schedule-state.ts'
 import { isTargeted, liveRuns, type Task, workersWanted } from '../task/task.ts'
+import type { Wait } from '../task/wait.ts'
+import { typeOfLimit } from '../task/wait.ts'
 import { workOrder } from './claim-order.ts'
 import {
   isLimitPlace,
@@ -98,8 +100,7 @@ function placeOfSchedule(schedule: Schedule, now: number): Place | undefined {
  *
  * - A task that must be woken later than a queue can delay is in the place of its minute. The waker empties that place when the
  *   EventBridge schedule of the minute fires.
- * - A task that waits for a permit is in the place of its limit. If workers take the task in order and the limit counts all tasks
- *   of its type, the task stays in its ready place instead.
+ * - A task that waits for a limit is in the place of that limit.
  * - A task that workers take in order, that is due, and that any worker may claim is in the ready place of its type. A targeted
  *   task has markers instead.
  * - A running task that was claimed over HTTP is in the running place of its type. A flow that undoes is in the undoing place.
@@ -110,8 +111,8 @@ function placeOfTask(task: Task, now: number): Place | undefined {
   if (task.state !== 'open') return undefined
   const takesWorkers = workersWanted(task) > 0
   if (takesWorkers && isFar(task, now)) return minutePlace(task.id, wakesAt(task))
-  const limit = limitWaitedFor(task)
-  if (limit !== undefined) return { name: limitPlace(limit), order: waitingOrder(task, now) }
+  if (task.wait)
+    return { name: limitPlace(task.wait, shardIn(task, task.wait)), order: waitingOrder(task, now) }
   if (takesWorkers && isReady(task, now)) {
     return { name: readyPlaceOf(task), order: waitingOrder(task, now) }
   }
@@ -137,15 +138,9 @@ function isWaiting(task: Task): boolean {
   return task.place !== undefined && (task.place.name === readyPlaceOf(task) || isLimitPlace(task.place.name))
 }
 
-/**
- * The limit in whose place a task waits for a permit. A limit that counts a whole type is named like the type. A task that workers
- * take in order keeps its position in its ready place under such a limit. Each freed permit goes to the best task there.
- */
-function limitWaitedFor(task: Task): string | undefined {
-  if (task.wait?.kind !== 'permit') return undefined
-  const { limit } = task.wait
-  const staysReady = limit === workOf(task).type && isTakenInOrder(task) && !isTargeted(task)
-  return staysReady ? undefined : limit
+/** The partition of a line in which the task waits: the shard of the type whose limit it is. */
+function shardIn(task: Task, { limit }: Wait): number {
+  return typeOfLimit(limit) === task.type ? task.shard : workOf(task).shard
 }
 
 /** The task, moved to its type's running place if it runs and is in no other place. */
@@ -160,26 +155,18 @@ function runningPlaceOf(task: Task): Place {
   return { name, order: orderNumber(startedAt ?? updatedAt) }
 }
 
-/** The earliest time of a claim: the due time, or the slot under a rate limit if that is later. */
-export function startsAt({ dueAt, wait }: Task): number {
-  return wait?.kind === 'slot' ? Math.max(dueAt, wait.at) : dueAt
+/** The time at which the task must be woken: its due time, or its deadline if that is earlier. */
+export function wakesAt({ dueAt, deadlineAt = Number.POSITIVE_INFINITY }: Task): number {
+  return Math.min(dueAt, deadlineAt)
 }
 
-/** The time at which the task must be woken: its earliest claim, or its deadline if that is earlier. */
-export function wakesAt(task: Task): number {
-  return Math.min(startsAt(task), task.deadlineAt ?? Number.POSITIVE_INFINITY)
-}
-
-/**
- * Whether the task waits in the place of its minute, because no SQS delay reaches its time (15 minutes). A due task that workers
- * take in order stays ready even if its slot is further ahead, because it may get the earlier slot of a task behind it.
- */
+/** Whether the task waits in the place of its minute, because no SQS delay reaches its time (15 minutes). */
 export function isFar(task: Task, now: number): boolean {
   return wakesAt(task) - now > QUEUE_DELAY_MS_MAX && !isReady(task, now)
 }
 
 /** Whether the task may be in the ready place of the type of its present piece. Workers take tasks from there in order. */
-export function isReady(task: Task, now: number): boolean {
+function isReady(task: Task, now: number): boolean {
   return isTakenInOrder(task) && task.dueAt <= now && !isTargeted(task)
 }
 

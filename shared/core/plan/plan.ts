@@ -35,15 +35,7 @@ import { LOOK_SLACK_MS, QUEUE_DELAY_MS_MAX } from '../bounds.ts'
 import { planOfCanvas } from '../canvas/canvas.ts'
 import { type Change, type Decision, refuse, revise } from '../change/change.ts'
 import { runRecord } from '../change/end-runs.ts'
-import {
-  isFar,
-  isReady,
-  minuteOf,
-  readyPlaceOf,
-  startsAt,
-  wakesAt,
-  withIndexEntries,
-} from '../place/place.ts'
+import { isFar, minuteOf, readyPlaceOf, wakesAt, withIndexEntries } from '../place/place.ts'
 import { expire, isPastDeadline } from '../run/deadline.ts'
 import { withFailedRun } from '../run/finish.ts'
 import { retryDelayMs } from '../run/judge-budget.ts'
@@ -67,8 +59,6 @@ export type Plan = {
   readonly markFor?: readonly string[]
   /** Send a look that arrives at this time. If a queue cannot delay it so long, it arrives earlier, and another follows. */
   readonly lookAt?: number
-  /** The look is for a slot further ahead than a queue can delay. When it arrives, the waker dispatches the task for the slot. */
-  readonly isSlotLook?: true
   /** Have the jobs function go on with the canvas at this time. */
   readonly driveAt?: number
   /** Publish the callbacks that the task owes. */
@@ -101,15 +91,14 @@ function planOfTask(task: Task, now: number): Plan {
   const takesWorkers = workersWanted(task) > 0
   const waitsForMinute = takesWorkers && isFar(task, now)
   const lookAt = nextLook(task, now, waitsForMinute)
-  const isWithinDelay = startsAt(task) - now <= QUEUE_DELAY_MS_MAX
+  const isWithinDelay = task.dueAt - now <= QUEUE_DELAY_MS_MAX
   const dispatches = takesWorkers && !waitsForMinute && isWithinDelay && isDispatched(task, now)
   const marks = takesWorkers && task.dueAt <= now && isTargeted(task)
   return {
     ...(waitsForMinute && { minute: minuteOf(wakesAt(task)) }),
-    ...(dispatches && { dispatchAt: Math.max(startsAt(task), now) }),
+    ...(dispatches && { dispatchAt: Math.max(task.dueAt, now) }),
     ...(marks && { markFor: awaitedWorkers(task) }),
     ...(lookAt !== undefined && { lookAt }),
-    ...(slotLookAt(task, now) !== undefined && { isSlotLook: true }),
   }
 }
 
@@ -119,19 +108,11 @@ function endedPlan({ owes, unpublished }: Task): Plan {
 }
 
 /**
- * The time of the look that dispatches a ready task whose slot is further ahead than a queue can delay. From that time on, a queue
- * can delay the dispatch to the slot. Undefined for all other tasks.
+ * Whether a dispatch announces the task. A task that is taken in order gets one only once it is due and in its ready place. Looks at the
+ * limit announce a task in a line.
  */
-function slotLookAt(task: Task, now: number): number | undefined {
-  const isFarOff = startsAt(task) - now > QUEUE_DELAY_MS_MAX
-  if (!isFarOff || workersWanted(task) === 0 || !isReady(task, now) || !isDispatched(task, now))
-    return undefined
-  return startsAt(task) - QUEUE_DELAY_MS_MAX
-}
-
-/** Whether a dispatch announces the task. A task that is taken in order gets one only once it is due and in its ready place. */
 function isDispatched(task: Task, now: number): boolean {
-  if (workOf(task).kind === 'http' || isTargeted(task) || task.wait?.kind === 'permit') return false
+  if (workOf(task).kind === 'http' || isTargeted(task) || task.wait) return false
   return !isTakenInOrder(task) || task.dueAt <= now
 }
 
@@ -141,8 +122,6 @@ function nextLook(task: Task, now: number, waitsForMinute: boolean): number | un
     .map(time => time + LOOK_SLACK_MS)
   if (task.deadlineAt !== undefined && !waitsForMinute) times.push(task.deadlineAt)
   if (workersWanted(task) > 0 && !waitsForMinute && isLookedAtWhenDue(task, now)) times.push(task.dueAt)
-  const slotLook = slotLookAt(task, now)
-  if (slotLook !== undefined) times.push(slotLook)
   if (isComplete(task) || isIndexedAsRunning(task)) times.push(task.updatedAt + LOOK_SLACK_MS)
   const next = Math.min(...times)
   return Number.isFinite(next) ? next : undefined

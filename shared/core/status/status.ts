@@ -14,6 +14,9 @@ import { awaitedWorkers } from '../worker/targeted.ts'
 /** Why an open task is not running, or why an ended task still owes callbacks. */
 export type StatusReason = (typeof STATUS_REASONS)[number]
 
+/** The reasons that name a limit. */
+export type LimitReason = Extract<StatusReason, 'rate-limit' | 'concurrency-limit'>
+
 /** The handlers, workers and limits of a task's type, as far as the reason for its wait depends on them. */
 export type Served = {
   /** Whether a deployed handler serves the type. Types whose tasks are claimed over HTTP need none. */
@@ -25,8 +28,8 @@ export type Served = {
   readonly liveWorkers: readonly Claimer[]
   /** Whether the type is paused. For a step of a flow: whether the type of the flow or of the step is paused. */
   readonly isPaused: boolean
-  /** Whether a rate limit allows no start now. It matters only for tasks that start as soon as a slot is free. */
-  readonly isRateUsedUp: boolean
+  /** The limit that allows no start of the task now, whether or not its head records that it waits. */
+  readonly limitedBy?: LimitReason | undefined
 }
 
 /** The status of a task that is not removed. A run whose lease has ended counts as running until its loss is recorded. */
@@ -63,13 +66,12 @@ export function statusReasonOf(task: Task, now: number, served: Served): StatusR
   if (status === 'delayed') return task.retrying ? 'retry' : 'due'
   if (status === 'running') return undefined
   if (served.isPaused) return 'paused'
-  return limitedBy(task, now, served) ?? missingServer(task, now, served)
+  return limitedBy(task, served) ?? missingServer(task, now, served)
 }
 
-function limitedBy({ wait }: Task, now: number, { isRateUsedUp }: Served): StatusReason | undefined {
-  if (wait?.kind === 'permit') return 'concurrency-limit'
-  const isReserved = wait?.kind === 'slot' && wait.at > now
-  return isReserved || isRateUsedUp ? 'rate-limit' : undefined
+function limitedBy({ wait }: Task, served: Served): LimitReason | undefined {
+  if (wait) return wait.kind === 'permit' ? 'concurrency-limit' : 'rate-limit'
+  return served.limitedBy
 }
 
 function missingServer(task: Task, now: number, served: Served): StatusReason | undefined {

@@ -7,15 +7,16 @@ export type Slot = {
 }
 
 /**
- * The wait of a due task that a limit of its type keeps from running. The next change of the task ends the wait, unless it sets a
- * wait itself or is a heartbeat. The next claim then asks for a slot or a permit anew.
- *
- * - `slot`    a slot under a rate limit is reserved for the task
- * - `permit`  a concurrency limit is used up; the task is in the limit's place until a run gives a permit back
+ * What a due task waits for while it is in the line of a limit: a slot under a rate limit, or a permit under a concurrency limit.
+ * `limit` is the limit's name. The task holds no booking. The next change of the task ends the wait, unless it begins a wait itself or
+ * is a heartbeat.
  */
-export type Wait =
-  | ({ readonly kind: 'slot'; readonly limit: string } & Slot)
-  | { readonly kind: 'permit'; readonly limit: string }
+export type Wait = { readonly kind: 'slot' | 'permit'; readonly limit: string }
 
 /** The right to run under a concurrency limit. Each run has a `holder` of its own. */
 export type Permit = { readonly limit: string; readonly holder: string }
+
+/** The type of a limit's name; types have no `=`. */
+export function typeOfLimit(name: string): string {
+  return name.split('=', 1)[0] ?? name
+}

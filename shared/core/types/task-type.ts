@@ -157,11 +157,6 @@ export function servingType(type: string, kind: TypeKind): string {
   return kind === 'webhook' ? 'webhook' : type
 }
 
-/** Whether one concurrency limit counts all tasks of the type together. */
-export function isLimitedForAll({ configuration: { limits } }: TaskType): boolean {
-  return limits?.concurrency !== undefined && limits.concurrency.key === undefined
-}
-
 /** The number of partitions over which each bucket of the type's indexes is spread. */
 export function shardsOf({ shards = DEFAULT_SHARDS }: TypeConfiguration): number {
   return shards

@@ -5,7 +5,7 @@ import type { Status } from '../task/lifecycle.ts'
  * A job that the jobs function does on the tasks of a type one after the other, in the background.
  *
  * - `resume`   dispatches waiting tasks again, because their dispatches were dropped while the type was paused
- * - `relimit`  ends the waits for limits, so that tasks ask for slots and permits under the present limits
+ * - `relimit`  looks at the lines in which tasks wait, since the limits have changed
  * - `reorder`  gives open tasks the present kind and order of their type, and of the types of their steps
  * - `purge`    removes tasks in some statuses
  */

@@ -23,7 +23,9 @@ export type WhyFacts = {
   readonly types: ReadonlyMap<string, TaskType>
   readonly liveWorkers: readonly Worker[]
   readonly permits?: HeldPermits
-  /** The next start that a rate limit allows, for tasks that reserve no slot. */
+  /** The name of the limit that holds it back. */
+  readonly limit?: string
+  /** The next start that the rate limit allows. */
   readonly nextStartAt?: number
   /** About how many messages wait in the queue of its type. */
   readonly messages?: number

@@ -1,8 +1,8 @@
 import { defined } from '../defined.ts'
-import { typeOfLimit } from '../limits/limits.ts'
 import { attempts } from '../task/attempts.ts'
 import { pieceOf, workOf } from '../task/piece.ts'
 import { successes } from '../task/task.ts'
+import { typeOfLimit } from '../task/wait.ts'
 import { servingType } from '../types/task-type.ts'
 import type { Explained, WhyFacts, WhyLimit } from './facts.ts'
 import { lastRunOf, standsBehind } from './why.ts'
@@ -91,17 +91,23 @@ function pausedAs({ task, now, types, paths }: WhyFacts, type: string, cause: st
   }
 }
 
-export function explainRate({ task, now, types, paths, nextStartAt }: WhyFacts): Explained {
-  const { wait } = task
-  const until = wait?.kind === 'slot' ? wait.at : nextStartAt
-  const limit = rateOf(wait?.kind === 'slot' ? wait.limit : workOf(task).type, types)
+export function explainRate({
+  task,
+  now,
+  types,
+  paths,
+  nextStartAt: until,
+  limit: name,
+  before,
+}: WhyFacts): Explained {
+  const limit = rateOf(name ?? workOf(task).type, types)
   const text =
     limit.max === undefined || limit.perMs === undefined
       ? limit.name
       : `${countText(limit.max, 'start')} per ${spanText(limit.perMs)} of ${limit.name}`
-  const slot = wait?.kind === 'slot' ? 'its slot' : 'the next free start'
+  const next = until === undefined ? '' : `; the next start is free at ${timeText(until, now)}`
   return {
-    sentence: `${task.id} waits for ${slot} under the rate limit of ${text}${until === undefined ? '' : `, at ${timeText(until, now)}`}.`,
+    sentence: `${task.id} waits under the rate limit of ${text}${beforeText(before)}${next}.`,
     next: `Nothing need be done. PUT ${paths.type(typeOfLimit(limit.name))} with a larger limit lets more tasks start.`,
     limit,
     ...defined({ until }),
@@ -113,9 +119,17 @@ function rateOf(name: string, types: WhyFacts['types']): WhyLimit {
   return { kind: 'rate', name, ...(rate && { max: rate.limit, perMs: rate.perMs }) }
 }
 
+/** How many tasks come before it in the line of the limit. */
+function beforeText(before: number | undefined): string {
+  if (before === undefined) return ''
+  if (before === 0) return ', first in the line'
+  const count = before >= BEFORE_MAX ? `at least ${BEFORE_MAX} tasks` : countText(before, 'task')
+  return `, behind ${count}`
+}
+
 /** The holders hold permits, so they run. The wait ends when one of them ends. */
-export function explainPermit({ task, now, types, paths, permits }: WhyFacts): Explained {
-  const name = task.wait?.limit ?? workOf(task).type
+export function explainPermit({ task, now, types, paths, permits, limit, before }: WhyFacts): Explained {
+  const name = limit ?? workOf(task).type
   const type = typeOfLimit(name)
   const max = types.get(type)?.configuration.limits?.concurrency?.max
   const holders = [...(permits?.holders ?? [])].sort((a, b) => a.since - b.since)
@@ -126,7 +140,7 @@ export function explainPermit({ task, now, types, paths, permits }: WhyFacts): E
   const one = max === undefined ? 'a permit' : `one of ${countText(max, 'permit')}`
   const ending = oldest ? `, or end a holder: POST ${paths.task(oldest.taskId)}/cancel` : ''
   return {
-    sentence: `${task.id} waits for ${one} of ${name}${held}.`,
+    sentence: `${task.id} waits for ${one} of ${name}${beforeText(before)}${held}.`,
     next: `Wait, or raise max with PUT ${paths.type(type)}${ending}.`,
     limit: {
       kind: 'concurrency',

@@ -32,15 +32,6 @@ export type Worker = {
   readonly lastSeen: number
 }
 
-/**
- * Whether the announcement of `worker` must leave the `stored` record in place. Of two standalone workers with one id, the one that
- * started first is about to stop. It must not replace the record of the other, unless the other is gone.
- */
-export function yieldsTo(worker: Worker, stored: Worker): boolean {
-  if (worker.kind !== 'standalone' || stored.kind !== 'standalone') return false
-  return stored.startedAt > worker.startedAt && stored.lastSeen + WORKER_LIFE_MS > worker.lastSeen
-}
-
 /** A marker expires after this time. When its task waits longer, the sweeper writes the marker anew. */
 export const MARKER_LIFE_MS = 86_400_000
 /** A worker that has shown no sign of life for this long counts as gone. */

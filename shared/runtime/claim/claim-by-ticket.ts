@@ -4,7 +4,6 @@ import type { Task } from '../../core/task/task.ts'
 import type { TaskType } from '../../core/types/task-type.ts'
 import type { Delivery } from '../../ports/messages.ts'
 import type { System } from '../kernel/system.ts'
-import { slotsOfTickets } from '../limits/start.ts'
 import type { Claimed } from './claim.ts'
 import { type ClaimResult, claimReady } from './claim-ready.ts'
 
@@ -25,8 +24,8 @@ export type TicketRefusal = 'paused' | 'no-task' | 'not-needed' | 'suspect-runs-
 export type ClaimByTicket = (type: TaskType, ticket: Ticket) => Promise<Claimed | TicketRefusal>
 
 /**
- * Claims the best waiting tasks for tickets of one type, one task for each ticket. A task that a limit holds back is
- * written down to wait for the limit, and uses up a ticket, too.
+ * Claims the best waiting tasks for tickets of one type, one task for each ticket. A task that a limit holds back
+ * uses up a ticket, too.
  */
 export function claimByTickets(
   system: System,
@@ -36,7 +35,11 @@ export function claimByTickets(
 ): Promise<ClaimResult> {
   const targets = [...new Map(named.map(task => [task.id, task])).values()]
   const wanted = named.length
-  return claimReady(system, [type], claimer, { wanted, targets, slotUse: slotsOfTickets(targets) })
+  return claimReady(system, [type], claimer, {
+    wanted,
+    targets,
+    slotUse: { kind: 'wait-for-slot', isBest: true },
+  })
 }
 
 type WaitingTicket = {

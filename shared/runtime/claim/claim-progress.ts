@@ -12,6 +12,8 @@ export type Progress = {
   readonly heldBack: HeldBack
   /** The first waiting task that is not claimed now, for example because a limit holds it back. */
   readonly passedOver: Task | undefined
+  /** Tasks that were not tried because a limit is known to be used up, up to a number. */
+  readonly behindLimits: readonly Task[]
   /** How many candidates were examined, by weight. */
   readonly examined: number
   /** Whether the call ends now: the answer is full, or the store failed. */
@@ -22,6 +24,7 @@ export const NOTHING_DONE: Progress = {
   claims: [],
   heldBack: NOTHING_HELD_BACK,
   passedOver: undefined,
+  behindLimits: [],
   examined: 0,
   isOver: false,
 }
@@ -46,10 +49,13 @@ const EXAMINED_MAX = 1_000
 /** A candidate that a limit or a pause is known to hold back counts as this share of one: claimable ones may follow it. */
 const HELD_BACK_WEIGHT = 1 / 4
 
+/** A call remembers this many of the tasks that limits hold back. */
+const BEHIND_LIMITS_MAX = 100
+
 /** How many of the wanted tasks are still to be claimed. */
 export function leftOf(scope: ClaimScope, wanted: number, { claims, heldBack }: Progress): number {
-  if (scope.isForTickets) return wanted - claims.length - heldBack.waiting
-  return isAllHeldBack(heldBack, scope.types) ? 0 : wanted - claims.length
+  if (isAllHeldBack(heldBack, scope.types)) return 0
+  return wanted - claims.length - (scope.isForTickets ? heldBack.waiting : 0)
 }
 
 /** Whether the call reads more ready tasks. If not, only its targets are left. */
@@ -65,7 +71,9 @@ export function readEndOf({ types }: ClaimScope, { examined, heldBack }: Progres
 
 export function withVerdict(scope: ClaimScope, progress: Progress, task: Task, verdict: Verdict): Progress {
   const weight = verdict.kind === 'held-back' ? HELD_BACK_WEIGHT : 1
-  const counted = { ...progress, examined: progress.examined + weight }
+  const isBehindLimit = verdict.kind === 'held-back' && progress.behindLimits.length < BEHIND_LIMITS_MAX
+  const behindLimits = isBehindLimit ? [...progress.behindLimits, task] : progress.behindLimits
+  const counted = { ...progress, behindLimits, examined: progress.examined + weight }
   const isPassedOver = verdict.kind === 'held-back' || verdict.kind === 'not-claimable'
   return isPassedOver ? passingOver(scope, counted, task) : counted
 }

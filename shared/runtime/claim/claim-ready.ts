@@ -7,10 +7,12 @@ import type { Task } from '../../core/task/task.ts'
 import type { TaskType } from '../../core/types/task-type.ts'
 import { noteFront } from '../fair/front.ts'
 import { isKnownFault } from '../kernel/isolate-faults.ts'
+import { sideBySide } from '../kernel/side-by-side.ts'
 import type { System } from '../kernel/system.ts'
+import { holdBack } from '../limits/line.ts'
 import type { SlotUse } from '../limits/start.ts'
 import { type ReadyTasks, readyTasks } from '../ready/ready.ts'
-import { firstAttempt, nextAttempt, scatteredAttempt } from './attempt-size.ts'
+import { type AttemptSize, firstAttempt, nextAttempt, scatteredAttempt } from './attempt-size.ts'
 import { type Candidates, createCandidates } from './candidates.ts'
 import { type Claimed, claimTask } from './claim.ts'
 import {
@@ -25,7 +27,7 @@ import {
   withVerdict,
 } from './claim-progress.ts'
 import { continuedAt, type ReadEnd, rememberRead } from './continued-reads.ts'
-import { type ClaimScope, isHeldBack } from './held-back.ts'
+import { type ClaimScope, isAllHeldBack, isHeldBack, lineHolding } from './held-back.ts'
 
 const PAGE_ENTRIES_MAX = 100
 /**
@@ -40,8 +42,8 @@ export type Wanted = {
   /** Tasks for this claimer that no ready place shows. */
   readonly targets?: readonly Task[]
   /**
-   * How starts use slots under rate limits. With `slots-of-tickets`, a task whose head now records a wait for a limit counts as one
-   * of the wanted tasks. @default `only-free-slot`
+   * How starts use slots under rate limits. With `isBest` the call serves tickets: a task that waits for a limit counts as one of the
+   * wanted tasks. @default `only-free-slot`
    */
   readonly slotUse?: SlotUse
   /** From this time of the system's clock on, no more tasks are tried. @default no such time, and each claim has 8 s */
@@ -50,7 +52,7 @@ export type Wanted = {
 
 export type ClaimResult = {
   readonly claimed: Claimed[]
-  /** How many of the tried tasks now wait for a limit, as their heads record. */
+  /** How many of the wanted tasks are not claimed because a limit holds tasks back. */
   readonly waiting: number
   /** When a slot of a rate limit that refused a start may be free, by the system's clock. Infinity when no such time is known. */
   readonly nextSlotAt: number
@@ -82,7 +84,7 @@ export async function claimReady(
 ): Promise<ClaimResult> {
   const call = callOf(system, types, claimer, asked)
   let progress = NOTHING_DONE
-  let next = firstAttempt(call.wanted)
+  let next = firstOf(call)
   let end: ReadEnd = 'otherwise'
   for (;;) {
     const left = leftOf(call, call.wanted, progress)
@@ -105,6 +107,7 @@ export async function claimReady(
     rememberRead(system, types, claimer, { end, position: call.position() })
     await noteClaimedFront(system, progress)
   }
+  await joinLines(system, call, progress)
   return resultOf(call, progress)
 }
 
@@ -118,8 +121,7 @@ function callOf(
   const ready = readyTasks(system, types, pageSize, continuedAt(system, types, claimer))
   return {
     ...{ types, claimer, wanted, slotUse, until },
-    named: new Set(targets.map(({ id }) => id)),
-    isForTickets: slotUse.kind === 'slots-of-tickets',
+    isForTickets: slotUse.isBest === true,
     candidates: createCandidates(ready, targets, isInOrder(types)),
     position: ready.position,
   }
@@ -204,9 +206,33 @@ async function noteClaimedFront(system: System, { passedOver, claims }: Progress
   await noteFront(system, line, { passedOver: first, claimed: Math.min(...turns) })
 }
 
-function resultOf({ types }: Call, { claims, heldBack }: Progress): ClaimResult {
+/** A call makes at most this many of the tasks that it passed over join the lines of their limits. */
+const JOINING_AT_ONCE_MAX = 25
+
+/** Tasks behind a used-up limit with a key join its line. In the ready place, a thousand of them would hide all later tasks. */
+async function joinLines(system: System, call: Call, { heldBack, behindLimits }: Progress): Promise<void> {
+  const { types, until } = call
+  const patience = until === undefined ? undefined : { until }
+  await sideBySide(behindLimits, JOINING_AT_ONCE_MAX, async task => {
+    const line = lineHolding(heldBack, task, types)
+    if (!line) return
+    const grantAt = Number.isFinite(heldBack.nextSlotAt) ? heldBack.nextSlotAt : undefined
+    await holdBack(system, task, line, { grantAt, patience }).catch(error => {
+      system.log.debug('a task did not join the line of its limit', { taskId: task.id, error })
+    })
+  })
+}
+
+/** Claims for tickets may wait for their slots, so they are made at one time. */
+function firstOf({ types, wanted, isForTickets }: Call): AttemptSize {
+  const mayWait = isForTickets && types.some(({ configuration }) => configuration.limits?.rate)
+  return mayWait ? { size: wanted, window: 0 } : firstAttempt(wanted)
+}
+
+function resultOf({ types, wanted, isForTickets }: Call, { claims, heldBack }: Progress): ClaimResult {
   const inOrder = isInOrder(types) ? claims.toSorted((a, b) => compareTexts(a.order, b.order)) : claims
-  const { waiting, nextSlotAt } = heldBack
+  const { nextSlotAt } = heldBack
+  const waiting = isForTickets && isAllHeldBack(heldBack, types) ? wanted - claims.length : heldBack.waiting
   return { claimed: inOrder.map(({ claimed }) => claimed), waiting, nextSlotAt }
 }
 

@@ -15,9 +15,10 @@
  * 1. If a type of the task is paused, the claim is refused.
  * 2. `judgeClaim` judges the head as the worker knows it. The task must be open and due, must want a further worker, and must allow
  *    this one. A passed deadline, or lost runs that spend the retry budget, refuse the claim, and a write records that.
- * 3. Each limit grants a slot or a permit, perhaps after a wait in place. A task that a limit refuses waits (`limits/limits.ts`).
+ * 3. Each limit grants a slot or a permit, perhaps after a wait in place. A task that a limit refuses waits in the line of that limit
+ *    (`limits/limits.ts`).
  * 4. The claim is written, guarded by the revision that was judged. If the task has changed, the stored head is judged again. A
- *    changed task that limits count is refused instead, since another task may have used its slot.
+ *    changed task uses what the limits have granted, if the same limits count it. What a refused claim does not use is given back.
  * 5. The claim waits for its granted start. If a type is paused by then, or the permits are lost, it releases the run before the
  *    handler begins.
  *
@@ -36,14 +37,14 @@
  *   to 500. So the order is exact while one process claims, and within 500 tasks when many do.
  * - Some tasks at the front cannot be claimed now: a limit is used up, a type is paused, or they are meant for other workers. The
  *   call passes them over. It remembers each refusal, so many tasks behind one used-up limit cost the questions of
- *   one attempt. A ticket under a concurrency limit asks for each task, because the refused task is written to wait. A call
+ *   one attempt. Tasks behind a used-up limit with a key are written into its line, which takes them out of the ready place. A call
  *   examines at most 1,000 candidates, and a candidate that is held back counts a quarter. Where that many cannot be claimed, the
  *   next call looks at the first 250 and continues behind them (`continued-reads.ts`).
  * - Passed-over tasks of tenants stay at the front of their line. The call then notes up to which turn it claimed, so that new
  *   tenants do not enter in front of the tasks that were served since (`fair/front.ts`).
  *
- * A task that a limit refuses uses up a ticket, too: its head records the wait, and a new ticket is sent when the wait ends. An HTTP
- * worker needs no tickets, because it asks again.
+ * A task that a limit refuses uses up a ticket, too: looks at the limit send new tickets. An HTTP worker needs no tickets, because it asks
+ * again.
  *
  * Three things can go wrong. Another worker writes first: the call tries the next candidate. The store refuses the task's content:
  * the refusal costs the task a retry. The store fails: the call delivers the tasks that it has claimed.
@@ -79,7 +80,7 @@ import { sleepUntil } from '../kernel/moment.ts'
 import type { System } from '../kernel/system.ts'
 import { logFields } from '../kernel/traceparent.ts'
 import { isLimited, limitRulesOf } from '../limits/limit-rules.ts'
-import { type Admitted, admit, isPausedByNow } from '../limits/limits.ts'
+import { type Admitted, admit, giveBack, isPausedByNow } from '../limits/limits.ts'
 import { confirmPermits, releasePermits } from '../limits/permits.ts'
 import type { SlotUse } from '../limits/start.ts'
 import { releaseRun } from './release-run.ts'
@@ -100,8 +101,8 @@ export type NotClaimed = {
    * - `at-fault`           the store refuses the claim's content, or the stored task cannot be read
    * - `paused`             a type of the task is paused
    * - `rate-limit`         a rate limit allows no start now
-   * - `concurrency-limit`  a concurrency limit has no free permit, and the task's head records that it waits for one. Or the
-   *                        claim took so long that it lost its permits; then its run was released
+   * - `concurrency-limit`  a concurrency limit has no free permit. Or the claim took so long that it lost its permits; then its run
+   *                        was released
    */
   readonly refused:
     | ClaimRefusal
@@ -111,16 +112,18 @@ export type NotClaimed = {
     | 'paused'
     | 'rate-limit'
     | 'concurrency-limit'
-  /** The name of the limit that refused the start. Undefined when it may be one of several. */
+  /** The name of the limit that refused the start. */
   readonly limit?: string | undefined
-  /** When a slot of that limit may be free. Set only when the task was not written down to wait for a slot. */
+  /** When a slot of that limit may be free. */
   readonly notBefore?: number
   /** Whether another process changed the task first, or another worker is about to claim it. */
   readonly lostToOthers: boolean
+  /** Whether the claim was written, and its run was released before its handler began. */
+  readonly wasWritten?: true
 }
 
 export type ClaimOptions = {
-  /** How the claim uses slots under rate limits. @default `wait-for-slot`: a slot too far ahead to wait for is written to the task */
+  /** How the claim uses slots under rate limits. @default `wait-for-slot` */
   readonly slotUse?: SlotUse | undefined
   readonly patience?: Patience
   /** The judgement by which the caller chose the task. The claim uses it while it holds. */
@@ -208,7 +211,8 @@ async function claimIfAllowed(
     await releasePermits(system, admission.permits)
     throw error
   })
-  if ('refused' in claimed) await releasePermits(system, admission.permits)
+  if ('refused' in claimed)
+    await giveBack(system, claimed.wasWritten ? { ...admission, slots: [] } : admission)
   return claimed
 }
 
@@ -231,11 +235,10 @@ async function writeClaim(
   judged: ClaimJudgement,
   admitted: Admitted | typeof NOT_ADMITTED,
 ): Promise<Claimed | NotClaimed> {
-  // The limits admitted the task as it was seen. If the task has changed since, its slot may have been used.
   const isCounted = admitted !== NOT_ADMITTED && admitted.isLimited
   const decide = (current: Task | undefined) => {
     if (!current || !isSamePiece(seen, current)) return GONE
-    if (isCounted && current.revision !== seen.revision) return GONE
+    if (isCounted && !isCountedAlike(seen, current)) return GONE
     const granted = admitted === NOT_ADMITTED ? {} : admitted
     const decided = claim(current, claimer, system.clock.now(), granted, judged)
     return decided.ok && admitted === NOT_ADMITTED ? GONE : decided
@@ -251,7 +254,7 @@ async function writeClaim(
   const lateRefusal = admitted === NOT_ADMITTED ? undefined : await refusalAtStart(system, task, admitted)
   if (lateRefusal) {
     await releaseRun(system, { task, run: decision.run }, patience)
-    return refused(lateRefusal)
+    return { ...refused(lateRefusal), wasWritten: true }
   }
   system.metrics.add('Lateness', Math.max(0, decision.run.startedAt - openSince(task)), task.type)
   return { task, run: decision.run }
@@ -267,6 +270,13 @@ async function refusalAtStart(
   if (startsAt !== undefined) await sleepUntil(system.clock, startsAt)
   if (await isPausedByNow(system, task, admitted)) return 'paused'
   return (await confirmPermits(system, permits, heldSince)) ? undefined : 'concurrency-limit'
+}
+
+/** Whether the same limits count both heads of the task, so that what was granted to the one may be used by the other. */
+function isCountedAlike(one: Task, other: Task): boolean {
+  const counted = ({ userId, fairnessKey, input, limitValues }: Task) =>
+    JSON.stringify([userId, fairnessKey, input, limitValues])
+  return one.revision === other.revision || counted(one) === counted(other)
 }
 
 const GONE = { ok: false, reason: 'gone' } as const

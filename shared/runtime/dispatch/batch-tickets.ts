@@ -1,5 +1,4 @@
 import { groupBy } from '../../core/group-by.ts'
-import { startsAt } from '../../core/place/place.ts'
 import type { Claimer } from '../../core/run/claim.ts'
 import { workOf } from '../../core/task/piece.ts'
 import type { TaskType } from '../../core/types/task-type.ts'
@@ -54,7 +53,7 @@ async function startableTickets(
   const inTime = dispatches.filter(({ task }) => earlyDelaySeconds(task, now) === undefined)
   const types = await Promise.all(inTime.map(({ task }) => typeOf(workOf(task).type)))
   const startable = inTime.filter(
-    ({ task }, nth) => types[nth] && isTicket(task, types[nth]) && startsAt(task) <= now,
+    ({ task }, nth) => types[nth] && isTicket(task, types[nth]) && task.dueAt <= now,
   )
   return [...groupBy(startable, ({ task }) => workOf(task).type).values()]
 }

@@ -41,7 +41,6 @@
 import { QUEUE_DELAY_MS_MAX } from '../../core/bounds.ts'
 import { defined } from '../../core/defined.ts'
 import { isOutage } from '../../core/errors.ts'
-import { startsAt } from '../../core/place/place.ts'
 import type { Claimer } from '../../core/run/claim.ts'
 import { workOf } from '../../core/task/piece.ts'
 import { type Task, workersWanted } from '../../core/task/task.ts'
@@ -69,7 +68,7 @@ export type Serving = {
   readonly definition: TaskDefinition
   readonly typeOf: TypeReader
   readonly claimByTicket: ClaimByTicket
-  /** How a claim uses slots under rate limits. @default `wait-for-slot`: a slot too far ahead to wait for is written to the task */
+  /** How a claim uses slots under rate limits. @default `wait-for-slot` */
   readonly slotUse?: SlotUse
   readonly hooks?: RunHooks
   /** Aborts when the receiver must claim no more tasks. */
@@ -124,7 +123,7 @@ const EARLY_WAIT_MS_MAX = 1_500
 
 /** The delay in seconds with which an early dispatch goes back to its queue. Undefined when its receiver can wait in place. */
 export function earlyDelaySeconds(task: Task, now: number): number | undefined {
-  const early = startsAt(task) - now
+  const early = task.dueAt - now
   return early > EARLY_WAIT_MS_MAX ? Math.floor(Math.min(early, QUEUE_DELAY_MS_MAX) / 1_000) : undefined
 }
 
@@ -161,7 +160,7 @@ async function claimFor(serving: Serving, delivery: Delivery): Promise<Claim | O
     if ('refused' in claimed) return { kind: 'refused', why: claimed.refused }
     return { kind: 'claimed', claimed, isByTicket: false, type }
   }
-  await sleepUntil(system.clock, startsAt(task))
+  await sleepUntil(system.clock, task.dueAt)
   // Resuming the type sends the dispatches again that were dropped during its pause.
   const claimed = type.paused ? 'paused' : await claimByTicket(type, delivery)
   if (typeof claimed === 'string') return { kind: 'ticket-refused', why: claimed }

@@ -1,6 +1,6 @@
 /**
- * A job works on all tasks of a type, page by page. It sends them again after a pause, sorts them anew, checks
- * them against new limits, or purges them. A job runs in a function of its own and continues in a new message
+ * A job works on all tasks of a type, page by page. It sends them again after a pause, sorts them anew, looks at the
+ * lines of changed limits, or purges them. A job runs in a function of its own and continues in a new message
  * when its time is over. Each step may be repeated without harm.
  *
  * This file works on every kind of job, and `types/start-job.ts` starts one. `start-purge.ts` begins a purge,
@@ -8,8 +8,6 @@
  * `lost-messages.ts` judges.
  */
 
-import type { Decision } from '../../core/change/change.ts'
-import { endWait } from '../../core/limits/wait.ts'
 import { purge } from '../../core/operate/purge.ts'
 import { viewPartition } from '../../core/place/place-names.ts'
 import { CANVAS_TYPE } from '../../core/task/canvas-state.ts'
@@ -20,6 +18,7 @@ import { isolateEach } from '../kernel/isolate-faults.ts'
 import { ofSameBirth, transact } from '../kernel/kernel.ts'
 import { readTask, readTasksInOrder } from '../kernel/read-heads.ts'
 import type { System } from '../kernel/system.ts'
+import { lookAtLines } from '../limits/line.ts'
 import { deleteLastingBodies } from '../operate/delete-lasting-bodies.ts'
 import { sendMessages } from '../plan/plan.ts'
 import { publishTaskCallbacks } from '../plan/publish-callbacks.ts'
@@ -86,7 +85,13 @@ async function workOnPage(system: System, look: JobLook, tasks: readonly Task[])
       await sendAgain(system, tasks)
       return look
     case 'relimit':
-      await changeEach(system, tasks, task => endWait(task, system.clock.now()))
+      await throwIfUnsent(
+        lookAtLines(
+          system,
+          tasks.flatMap(({ wait }) => wait ?? []),
+        ),
+        job,
+      )
       return look
     case 'reorder':
       await followPresentTypes(system, tasks)
@@ -97,17 +102,6 @@ async function workOnPage(system: System, look: JobLook, tasks: readonly Task[])
       return unneeded.length < tasks.length ? { ...look, job: { ...job, hasSpared: true } } : look
     }
   }
-}
-
-/** Decides on each task as it is now, but never on another birth. */
-async function changeEach(
-  system: System,
-  tasks: readonly Task[],
-  decide: (task: Task) => Decision<string>,
-): Promise<void> {
-  await isolateEach(system, tasks, CHANGES_AT_ONCE_MAX, seen =>
-    transact(system, seen, ofSameBirth(seen, decide)),
-  )
 }
 
 async function sendAgain(system: System, tasks: readonly Task[]): Promise<void> {

@@ -1,10 +1,5 @@
-import {
-  concurrencyLimitName,
-  fieldValue,
-  limitName,
-  limitValue,
-  type NamedLimit,
-} from '../../core/limits/limits.ts'
+import { fieldValue, limitName, limitValue, type NamedLimit } from '../../core/limits/limits.ts'
+import type { Line } from '../../core/limits/line.ts'
 import { workOf } from '../../core/task/piece.ts'
 import type { Task } from '../../core/task/task.ts'
 import type { ConcurrencyLimit, RateLimit, TaskType, TypeLimits } from '../../core/types/task-type.ts'
@@ -38,14 +33,8 @@ export async function limitRulesOf(system: System, task: Task): Promise<LimitRul
   const types = known.flatMap(({ value }) => value ?? [])
   return {
     isPaused: types.some(({ paused }) => paused),
-    rates: await limitedBy(system, task, types, {
-      pick: ({ rate }) => rate,
-      nameOf: (type, _key, value) => limitName(type, value),
-    }),
-    concurrencies: await limitedBy(system, task, types, {
-      pick: ({ concurrency }) => concurrency,
-      nameOf: concurrencyLimitName,
-    }),
+    rates: await limitedBy(system, task, types, ({ rate }) => rate),
+    concurrencies: await limitedBy(system, task, types, ({ concurrency }) => concurrency),
     readAt: known.map(({ readAt }) => readAt),
   }
 }
@@ -53,6 +42,14 @@ export async function limitRulesOf(system: System, task: Task): Promise<LimitRul
 /** Whether any limit counts the task. */
 export function isLimited({ rates, concurrencies }: LimitRules): boolean {
   return rates.length + concurrencies.length > 0
+}
+
+/** The lines of the limits that count the task. */
+export function linesOf({ rates, concurrencies }: LimitRules): Line[] {
+  return [
+    ...rates.map(({ name }) => ({ kind: 'slot' as const, limit: name })),
+    ...concurrencies.map(({ name }) => ({ kind: 'permit' as const, limit: name })),
+  ]
 }
 
 /** Whether the rules are so fresh that no pause can have been acknowledged since they were read. */
@@ -67,13 +64,13 @@ async function limitedBy<Limit extends { readonly key?: string }>(
   system: System,
   task: Task,
   types: readonly TaskType[],
-  { pick, nameOf }: { pick(limits: TypeLimits): Limit | undefined; nameOf: typeof concurrencyLimitName },
+  pick: (limits: TypeLimits) => Limit | undefined,
 ): Promise<NamedLimit<Limit>[]> {
   const limited = types.map(async ({ type, configuration: { limits = {} } }) => {
     const limit = pick(limits)
     if (!limit) return []
     const value = limit.key === undefined ? undefined : await valueIn(system, task, limit.key)
-    return [{ name: nameOf(type, limit.key, value), limit }]
+    return [{ name: limitName(type, limit.key, value), limit }]
   })
   return (await Promise.all(limited)).flat()
 }

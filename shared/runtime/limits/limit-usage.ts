@@ -1,8 +1,12 @@
 import { type Holder, shardsOf } from '../../core/limits/held-permits.ts'
-import { concurrencyLimitName, fieldValue, limitName } from '../../core/limits/limits.ts'
+import { fieldValue, limitName } from '../../core/limits/limits.ts'
 import { nextSlot } from '../../core/limits/slots.ts'
+import type { LimitReason } from '../../core/status/status.ts'
+import type { Task } from '../../core/task/task.ts'
 import type { ConcurrencyLimit, RateLimit, TaskType } from '../../core/types/task-type.ts'
 import type { System } from '../kernel/system.ts'
+import { createTimedCache } from '../kernel/timed-cache.ts'
+import { limitRulesOf } from './limit-rules.ts'
 
 const HOLDERS_SHOWN_MAX = 100
 
@@ -50,7 +54,7 @@ async function usageOfRate(
 ) {
   const { key } = rate
   if (key !== undefined && value === undefined) return rate
-  const { log } = await limits.slots(limitName(type, key === undefined ? undefined : nameOf(value)))
+  const { log } = await limits.slots(limitName(type, key, nameOf(value)))
   return { ...rate, ...shownValue(key, value), nextSlotAt: nextSlot(log, rate, clock.now()) }
 }
 
@@ -62,10 +66,7 @@ async function usageOfConcurrency(
 ) {
   const { key } = concurrency
   if (key !== undefined && value === undefined) return concurrency
-  const { holders } = await limits.permits(
-    concurrencyLimitName(type, key, nameOf(value)),
-    shardsOf(concurrency.max),
-  )
+  const { holders } = await limits.permits(limitName(type, key, nameOf(value)), shardsOf(concurrency.max))
   const longest = [...holders].sort((a, b) => a.since - b.since).slice(0, HOLDERS_SHOWN_MAX)
   return {
     ...concurrency,
@@ -82,4 +83,33 @@ function nameOf(value: string | undefined): string | undefined {
 
 function shownValue(key: string | undefined, value: string | undefined) {
   return key === undefined || value === undefined ? {} : { value }
+}
+
+/** The limit that holds a task back now: the reason, the name, and for a rate limit the time of its next free slot. */
+export type HoldingLimit = { readonly reason: LimitReason; readonly limit: string; readonly until?: number }
+
+const LIFETIME_MS = 1_000
+
+/**
+ * Returns a function that names a limit that allows no start of a task now, if there is one. It caches what it reads for one second, for
+ * callers that ask once per task.
+ */
+export function cachedLimitReader(system: System): (task: Task) => Promise<HoldingLimit | undefined> {
+  const slots = createTimedCache<Awaited<ReturnType<System['limits']['slots']>>>(LIFETIME_MS)
+  const permits = createTimedCache<number>(LIFETIME_MS)
+  const { clock, limits } = system
+  return async task => {
+    const { rates, concurrencies } = await limitRulesOf(system, task)
+    for (const { name, limit } of concurrencies) {
+      const read = async () => (await limits.permits(name, shardsOf(limit.max))).holders.length
+      const { value: held } = await permits.get(clock, name, read)
+      if (held >= limit.max) return { reason: 'concurrency-limit', limit: name }
+    }
+    const now = clock.now()
+    for (const { name, limit } of rates) {
+      const until = nextSlot((await slots.get(clock, name, () => limits.slots(name))).value.log, limit, now)
+      if (until > now) return { reason: 'rate-limit', limit: name, until }
+    }
+    return undefined
+  }
 }

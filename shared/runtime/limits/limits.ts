@@ -1,73 +1,85 @@
 /**
  * Limits: how many tasks of a type may start in a period (rate limit), and how many may run at one time (concurrency limit).
  *
- * Many processes claim at once, and no process owns a limit. So limits are items of the table, which all of them change by
- * conditional writes. With a `key`, such as `userId`, each value of that field has an item of its own. A claim asks all limits of
- * its task before it is written: `admit` below. A refused task waits, and nothing polls for it:
+ * Many processes claim at once, and no process owns a limit. So each limit is stored in the table, and all processes change it by
+ * conditional writes. With a `key`, such as `userId`, each value of that field has a limit of its own. A claim asks all limits of its task
+ * before it is written: `admit` below. The two kinds of limits differ only in what they count.
  *
- * | refused by a      | the task waits for                  | the head records          | what wakes the task                        |
- * | ----------------- | ----------------------------------- | ------------------------- | ------------------------------------------ |
- * | rate limit        | its slot, if that is far ahead      | a `wait` of kind `slot`   | the dispatch that is sent for the slot     |
- * | concurrency limit | a permit                            | a `wait` of kind `permit` | a look at the limit, after a run's release |
+ * |                     | rate limit                                           | concurrency limit                        |
+ * | ------------------- | ---------------------------------------------------- | ---------------------------------------- |
+ * | grants              | slots: one start at one time                         | permits: one run from its start to its end |
+ * | records             | the slots of the last period, and those of the next seconds | one holder for each run           |
+ * | what is not used    | is given back: the log grants another slot instead   | is given back, or removed after 10 s     |
+ * | grants again        | when the period has passed                           | when a run ends                          |
  *
- * Any other change of the task ends its wait, too, and the next claim asks the limits again.
+ * Lines
  *
- * Rate limits
+ * - A task that a limit refuses waits in the line of the limit: a place in the index, in the order of its type, with as many partitions as
+ *   the ready place. The task holds no booking. So cancelled, changed or expired tasks, and changed limits, leave no hole.
+ * - If workers take the tasks of a type in order, and the limit counts the whole type, then the ready place is the line, and nothing is
+ *   written to the tasks.
+ * - A line with tasks has a note. While the note says that the line is closed, a newcomer joins it at once, so it does not overtake. A
+ *   process remembers a note for a second. A look opens the line again when the limit has more to grant than tasks wait.
  *
- * - The item is a slot log: the starts of the last period, and the reserved ones. A slot is one start at one time. Two slots
- *   that are `limit` positions apart lie at least a period apart, so the limit holds for every span of time.
- * - A claim reserves the next slot by writing the log. The slot lies some milliseconds ahead, since it would otherwise pass during
- *   the write. Each process measures this lead. Calls that arrive while their process writes the log share its next write. While
- *   the next free slot lies some time ahead, a write only adds to a counter.
- * - A claim waits in place for a near slot: up to 1 s for a new slot, 2 s for the slot that its task has waited for, and 7.5 s in a
- *   standalone worker. The claim is written up to 250 ms before the slot, and its handler begins at the slot.
- * - A claim writes a far slot to the task. The planner reads that change from the table's stream and sends a dispatch for the time of
- *   the slot. The waker sends it instead if the slot is more than 15 minutes ahead. The claim of that dispatch starts in the slot.
- * - A claim misses its slot when it is more than 3 % of the period late. Nothing starts in that slot. The claim doubles the lead of
- *   its process and reserves another slot; after five missed slots in a row it writes the next one to the task.
- * - A claim over HTTP takes only a free slot and is told when to ask again (`only-free-slot`). The receiver of a ticket claims the
- *   best task of a type, in the slot of the task that the ticket names (`slots-of-tickets`).
+ * Looks
  *
- * Concurrency limits
+ * - The note begins a series of looks. Each look computes how many starts the limit can grant until the next one, and dispatches as many
+ *   tasks from the front of the line. It writes nothing to the tasks: the claim takes the task out of the line. A task that has found no
+ *   grant stays where it is.
+ * - The note remembers which tasks were dispatched. These are not dispatched again for 4 s, then for 8 s, and so on. So a lost message
+ *   costs seconds, and a task that no worker can claim does not block those behind it.
+ * - The next look comes when the limit can grant the next start: for a slot 1 to 2 s before it. For permits, each release makes the planner
+ *   send a look, and one comes every 15 s. A look of a series writes the time of the next one to the note. Another look of the same time
+ *   then ends, so each line has one series.
+ * - HTTP workers ask for tasks themselves. For them a look ends the wait, which returns the task to its ready place. Targeted tasks have
+ *   markers. A look counts them as dispatched, so that a grant is left for them.
+ * - A line whose limit does not exist any more is emptied by its looks. The claims that follow ask the present limits.
+ * - The notes are in an index by the time of the next look. The sweeper begins each series again that is late by 20 s.
  *
- * - Items of 8 permits, the shards of the limit, list the permit holders, one per run. A claim records a holder before its write, and
- *   each change that ends a run removes the holder (`PERMIT_HOOK`). `free-permits.ts` finds a shard with a free permit.
- * - A claim that finds no free permit writes a `wait` of kind `permit` to the task, which is then in the place of the limit. A task
- *   of a type that is run in order stays in its ready place instead, if the limit counts the whole type. The claim also writes a
- *   wait note to shard 0, and then reads all shards once more.
- * - A release while the note stands makes the planner send the waker a look at the limit. The look admits the next task: it ends
- *   the wait, which dispatches the task, or it sends a ticket. Only the claim that follows takes the permit.
- * - The note begins a series of looks, the first after 2 s. While tasks wait, one comes every 15 s, and 5 s after a look that admitted tasks. They repair
- *   what lost messages and dead processes leave: a stale holder, whose task has no run with its permit, is removed after 10 s. The
- *   series ends after two looks in a row that found no waiting task. The sweeper begins a lost series again.
- * - A claim that took more than 5 s confirms its permits before the handler begins, since a look may have removed its holder.
+ * Slots
+ *
+ * - Two slots that are `limit` positions apart lie at least a period apart, so the limit holds for every span of time.
+ * - A claim reserves only a slot that it can wait for in place: at most 2 s ahead, or 7.5 s in a standalone worker. The slot lies some
+ *   milliseconds ahead, since it would otherwise pass during the write. Each process measures this lead. Calls that arrive while their
+ *   process writes the log share its next write.
+ * - The claim is written up to 250 ms before the slot, and its handler begins at the slot. A claim that is more than 3 % of the period
+ *   late misses its slot, gives it back and reserves another one. After five missed slots in a row the task joins the line.
+ * - If the task has changed meanwhile, the changed task uses the slot. If it cannot be claimed any more, the slot is given back.
+ *
+ * Permits
+ *
+ * - A claim records a holder before its write, and each change that ends a run removes the holder (`PERMIT_HOOK`).
+ * - Looks remove what dead processes leave: a holder whose task has no run with its permit, once it is 10 s old. A claim that took more
+ *   than 5 s therefore confirms its permits before the handler begins.
  *
  * Read in this order:
  * - `admit` below, with `limit-rules.ts`: which limits and pauses apply to a task
- * - `start.ts`: how a claim gets its slots; `core/limits/start.ts` decides when it starts
- * - `reserve-slots.ts`: writes the slot log. `one-at-a-time.ts`: spaces the starts of one process
+ * - `start.ts`: how a claim gets its slots. `reserve-slots.ts` writes the slot log. `one-at-a-time.ts` spaces the starts of one process
  * - `permits.ts`: takes and releases permits
- * - `written-wait.ts`: writes and ends the wait of a task
- * - `serve-limit-looks.ts`, `admit-waiting.ts`: the looks at limits, and the tasks that they admit
- * - `allows-start.ts`: a cached check for readers of tasks
+ * - `line.ts`: how tasks join a line. `serve-limit-looks.ts`: the looks at lines. `core/limits/line.ts` decides for both
+ * - `limit-usage.ts`: what of a limit is used, and which limit holds a task back, for readers
  */
 
-import { defined } from '../../core/defined.ts'
-import { block } from '../../core/limits/wait.ts'
+import type { Line } from '../../core/limits/line.ts'
+import type { ReservedSlot } from '../../core/limits/start.ts'
+import { isInLine } from '../../core/limits/wait.ts'
 import type { Task } from '../../core/task/task.ts'
 import type { Permit } from '../../core/task/wait.ts'
 import type { Patience } from '../kernel/kernel.ts'
 import { type Moment, momentOf } from '../kernel/moment.ts'
 import type { System } from '../kernel/system.ts'
-import { areRulesFresh, isLimited, type LimitRules, limitRulesOf } from './limit-rules.ts'
-import { acquirePermits, releasePermits } from './permits.ts'
-import { type SlotUse, startInSlots, waitForSlot } from './start.ts'
-import { writeWait } from './written-wait.ts'
+import { areRulesFresh, isLimited, type LimitRules, limitRulesOf, linesOf } from './limit-rules.ts'
+import { holdBack, isAskedForAgain, isLineClosed, noteLine, waitsReady } from './line.ts'
+import { oneAtATime } from './one-at-a-time.ts'
+import { type Acquired, acquirePermits, releasePermits } from './permits.ts'
+import { noteMissedSlot } from './reserve-slots.ts'
+import { giveBackSlots, reserveStart, type SlotUse, startIn } from './start.ts'
 
 /** The answer of limits that allow a run to begin: what they have granted to it. */
 export type Admitted = {
   readonly ok: true
   readonly permits: readonly Permit[]
+  readonly slots: readonly ReservedSlot[]
   /** A moment before the first permit was taken. */
   readonly heldSince: Moment
   /** When the run starts as the rate limits count it. Undefined when no rate limit counts it. */
@@ -83,9 +95,9 @@ export type NotAdmitted = {
   readonly ok: false
   /** `being-claimed`: another worker has been admitted and is about to claim the task. */
   readonly reason: 'paused' | 'rate-limit' | 'concurrency-limit' | 'being-claimed'
-  /** The name of the limit that refused the start. Undefined when it may be one of several. */
+  /** The name of the limit that refused the start. */
   readonly limit?: string
-  /** When a slot of that limit may be free. Set only when the task was not written down to wait for a slot. */
+  /** When a slot of that limit may be free. */
   readonly notBefore?: number
 }
 
@@ -93,59 +105,114 @@ export type NotAdmitted = {
 export type AskingLimits = { readonly slotUse: SlotUse; readonly patience: Patience | undefined }
 
 /**
- * Asks the limits of the task's types whether a run may begin. Each rate limit must grant a slot, and each concurrency limit a
- * permit.
+ * Asks the limits of the task's types whether a run may begin. Each rate limit must grant a slot, and each concurrency limit a permit. A
+ * refused task waits in the line of the limit that refused it.
  *
- * A refused task is written down as waiting for a permit or for its slot. There are two exceptions. A claim that takes only a free
- * slot writes no wait for one. And a task that another worker is about to claim is left as it is: the write would make that worker's
- * claim fail, so two workers that keep asking could keep each other from the task for ever.
+ * Permits are taken last, so that a task that waits for its slot holds none. A task that another worker is about to claim is left as it
+ * is: the write would make that worker's claim fail, so two workers that keep asking could keep each other from the task for ever.
  */
 export async function admit(
   system: System,
   task: Task,
   rules: LimitRules,
-  { slotUse, patience }: AskingLimits,
+  asking: AskingLimits,
 ): Promise<Admitted | NotAdmitted> {
-  if (!isLimited(rules)) return unlimited(rules, momentOf(system.clock))
-  const waited = await waitForSlot(system, task, rules, slotUse)
-  if (waited.kind === 'waits') return refusedByRate(rules)
-  const { reserved } = waited
-  // The types may have changed while the claim waited for its slot.
-  const present = reserved ? await limitRulesOf(system, task) : rules
-  if (present.isPaused) return { ok: false, reason: 'paused' }
-  const acquired = await acquirePermits(system, task, present.concurrencies)
+  if (!isLimited(rules)) return granted(rules, { permits: [], since: momentOf(system.clock) }, [])
+  const closed = await closedLine(system, task, rules, asking.slotUse)
+  if (closed) return refuse(system, task, closed, asking)
+  const takesPermits = rules.concurrencies.length > 0
+  const reserved = await reserveStart(system, rules.rates, asking.slotUse, takesPermits)
+  if (!reserved.ok) return refuse(system, task, reserved.line, asking, reserved.notBefore)
+  const admission = await admitInSlots(system, task, rules, { ...asking, slots: reserved.slots }).catch(
+    async error => {
+      await giveBackSlots(system, reserved.slots)
+      throw error
+    },
+  )
+  if (!admission.ok) await giveBackSlots(system, reserved.slots)
+  return admission
+}
+
+/** Takes the permits for a start in these slots. */
+async function admitInSlots(
+  system: System,
+  task: Task,
+  asked: LimitRules,
+  { slots, ...asking }: AskingLimits & { readonly slots: readonly ReservedSlot[] },
+): Promise<Admitted | NotAdmitted> {
+  // The types may have changed while the claim waited for its slots.
+  const rules = slots.length > 0 ? await limitRulesOf(system, task) : asked
+  if (rules.isPaused) return { ok: false, reason: 'paused' }
+  if (JSON.stringify(rules.rates) !== JSON.stringify(asked.rates)) return admit(system, task, rules, asking)
+  const acquired = await acquireOrNote(system, task, rules)
   if (!acquired.ok) {
     const { why, limit } = acquired
     if (why === 'being-claimed') return { ok: false, reason: why, limit }
-    await writeWait(system, task, current => block(current, limit, system.clock.now()), patience)
-    return { ok: false, reason: 'concurrency-limit', limit }
+    return refuse(system, task, { kind: 'permit', limit }, asking)
   }
-  const start = await startInSlots(system, task, present.rates, { slotUse, reserved }).catch(async error => {
-    await releasePermits(system, acquired.permits)
-    throw error
-  })
-  if (start.kind === 'start') return withinLimits(present, acquired, start.at)
+  if (slots.length > 0) await oneAtATime(system, 'starts')
+  const startsAt = startIn(system, slots)
+  if (startsAt !== undefined) return granted(rules, acquired, slots, startsAt)
+  noteMissedSlot(system)
   await releasePermits(system, acquired.permits)
-  return refusedByRate(present, start.kind === 'not-now' ? start.notBefore : undefined)
+  const [missed] = slots
+  return refuse(system, task, { kind: 'slot', limit: missed?.limited.name ?? '' }, asking, system.clock.now())
 }
 
-function unlimited({ readAt }: LimitRules, now: Moment): Admitted {
-  return { ok: true, permits: [], heldSince: now, startsAt: undefined, isLimited: false, readAt }
+/**
+ * Takes a permit of each concurrency limit. When one is used up, the line is noted, and the permits are asked for once more: a permit that
+ * was released before the note has caused no look.
+ */
+async function acquireOrNote(system: System, task: Task, { concurrencies }: LimitRules): Promise<Acquired> {
+  const acquired = await acquirePermits(system, task, concurrencies)
+  if (acquired.ok || acquired.why === 'being-claimed') return acquired
+  const line: Line = { kind: 'permit', limit: acquired.limit }
+  if (isAskedForAgain(task, line) || isInLine(task, line) || (await isLineClosed(system, line)))
+    return acquired
+  await noteLine(system, line)
+  return acquirePermits(system, task, concurrencies)
 }
 
-function withinLimits(
-  { rates, readAt }: LimitRules,
-  { permits, since }: { readonly permits: readonly Permit[]; readonly since: Moment },
-  at: number,
+/** A line that the task must join before it asks the limit, because others have waited longer. */
+async function closedLine(
+  system: System,
+  task: Task,
+  rules: LimitRules,
+  { kind, isBest }: SlotUse,
+): Promise<Line | undefined> {
+  if (isBest || kind === 'only-free-slot') return undefined
+  const lines = linesOf(rules).filter(line => !isInLine(task, line) && !waitsReady(task, line))
+  const closed = await Promise.all(lines.map(line => isLineClosed(system, line)))
+  return lines.find((_line, nth) => closed[nth])
+}
+
+async function refuse(
+  system: System,
+  task: Task,
+  line: Line,
+  { patience }: AskingLimits,
+  notBefore?: number,
+): Promise<NotAdmitted> {
+  await holdBack(system, task, line, { grantAt: notBefore, patience })
+  const { kind, limit } = line
+  if (kind === 'permit') return { ok: false, reason: 'concurrency-limit', limit }
+  return { ok: false, reason: 'rate-limit', limit, ...(notBefore !== undefined && { notBefore }) }
+}
+
+function granted(
+  { rates, concurrencies, readAt }: LimitRules,
+  { permits, since }: Pick<Extract<Acquired, { ok: true }>, 'permits' | 'since'>,
+  slots: readonly ReservedSlot[],
+  startsAt?: number,
 ): Admitted {
-  const startsAt = rates.length > 0 ? at : undefined
-  return { ok: true, permits, heldSince: since, startsAt, isLimited: true, readAt }
+  const isCounted = rates.length + concurrencies.length > 0
+  const at = rates.length > 0 ? startsAt : undefined
+  return { ok: true, permits, slots, heldSince: since, startsAt: at, isLimited: isCounted, readAt }
 }
 
-/** Names the rate limit that refused the start, if there is only one. */
-function refusedByRate({ rates: [only, ...others] }: LimitRules, notBefore?: number): NotAdmitted {
-  const limit = others.length === 0 ? only?.name : undefined
-  return { ok: false, reason: 'rate-limit', ...defined({ limit, notBefore }) }
+/** Gives back what the limits have granted to a claim that was not written. */
+export async function giveBack(system: System, { permits, slots }: Admitted): Promise<void> {
+  await Promise.all([releasePermits(system, permits), giveBackSlots(system, slots)])
 }
 
 /** Whether a type of the task is paused now. The types are read again when a pause may have been acknowledged since. */

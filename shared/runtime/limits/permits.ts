@@ -1,31 +1,12 @@
-import {
-  decideWithoutPermit,
-  FRESH_HOLDER_MS,
-  freePermitsIn,
-  type HeldPermits,
-  holderIn,
-  permitsIn,
-  SHARD_PERMITS_MAX,
-  shardOf,
-  shardsOf,
-  WAIT_NOTE_LIFE_MS,
-} from '../../core/limits/held-permits.ts'
+import { FRESH_HOLDER_MS, holderIn, isBeingClaimed, permitsIn } from '../../core/limits/held-permits.ts'
 import type { NamedLimit } from '../../core/limits/limits.ts'
 import { type Head, isTask } from '../../core/task/head.ts'
 import { liveRuns, type Task } from '../../core/task/task.ts'
 import type { Permit } from '../../core/task/wait.ts'
 import type { ConcurrencyLimit } from '../../core/types/task-type.ts'
 import { isWithin, type Moment, momentOf } from '../kernel/moment.ts'
-import { processMemory } from '../kernel/process-memory.ts'
 import type { ChangeHook, System } from '../kernel/system.ts'
-import { createTimedCache } from '../kernel/timed-cache.ts'
 import { noteHeld, takeInShards } from './free-permits.ts'
-
-const ROUNDS_MAX = 20
-/** A process reads the wait note of a limit at most this often. `FIRST_LOOK_S` covers the releases that have not seen a note. */
-const NOTE_CACHE_MS = 1_000
-
-const noteCacheOf = processMemory(() => createTimedCache<HeldPermits>(NOTE_CACHE_MS))
 
 /** A permit of each limit, recorded at `since` or later; or the limit that has no free permit, and why. */
 export type Acquired =
@@ -35,7 +16,7 @@ export type Acquired =
 /**
  * Why a limit gives no permit.
  *
- * - `used-up`        all permits are held, and the limit's item notes that a task waits for one
+ * - `used-up`        all permits are held
  * - `being-claimed`  all permits are held, one of them for a run of the same task that is about to begin
  */
 type Unavailable = 'used-up' | 'being-claimed'
@@ -62,44 +43,17 @@ export async function acquirePermits(
 async function acquire(
   system: System,
   task: Task,
-  limited: NamedLimit<ConcurrencyLimit>,
+  { name, limit }: NamedLimit<ConcurrencyLimit>,
 ): Promise<Permit | Unavailable> {
   const { chance, clock, limits } = system
-  const { name, limit } = limited
-  for (let round = 0; round < ROUNDS_MAX; round++) {
-    let holder = ''
-    const held = await takeInShards(system, name, limit.max, shard => {
-      const since = clock.now()
-      holder = holderIn(shard, chance.ulid(since))
-      return limits.acquire(name, { holder, taskId: task.id, since }, permitsIn(shard, limit.max))
-    })
-    if (!held) return { limit: name, holder }
-    const unavailable = await noteUsedUp(system, task, limited, held)
-    if (unavailable) return unavailable
-    // A permit was released meanwhile. The next round takes it.
-  }
-  return 'used-up'
-}
-
-/** Notes that a task waits, unless a note exists. Undefined when a permit was released before the note. */
-async function noteUsedUp(
-  { clock, limits }: System,
-  task: Task,
-  { name, limit: { max } }: NamedLimit<ConcurrencyLimit>,
-  held: HeldPermits,
-): Promise<Unavailable | undefined> {
-  const now = clock.now()
-  const decided = decideWithoutPermit(task, held, now)
-  if (decided !== 'note-wait') return decided === 'leave' ? 'being-claimed' : 'used-up'
-  const inFirst = permitsIn(0, max)
-  const seen = await limits.noteWaiting(name, now, { max: inFirst, staleAt: now - WAIT_NOTE_LIFE_MS })
-  // Otherwise another process wrote the note, or shard 0 has a free permit.
-  if (seen) return seen.holders.length >= inFirst ? 'used-up' : undefined
-  // This process wrote the note. The planner begins the looks at the limit when the stream shows it the note.
-  if (max <= SHARD_PERMITS_MAX) return 'used-up'
-  // A release in another shard is reported only after its process has seen the note, so the shards are read once more.
-  const after = await limits.permits(name, shardsOf(max))
-  return freePermitsIn(shardsOf(max), max, after.holders) > 0 ? undefined : 'used-up'
+  let holder = ''
+  const held = await takeInShards(system, name, limit.max, shard => {
+    const since = clock.now()
+    holder = holderIn(shard, chance.ulid(since))
+    return limits.acquire(name, { holder, taskId: task.id, since }, permitsIn(shard, limit.max))
+  })
+  if (!held) return { limit: name, holder }
+  return isBeingClaimed(task, held, clock.now()) ? 'being-claimed' : 'used-up'
 }
 
 /**
@@ -126,17 +80,11 @@ export async function confirmPermits(
 export async function releasePermits(system: System, permits: readonly Permit[]): Promise<void> {
   for (const { limit, holder } of permits) {
     try {
-      const { waitNotedAt } = shardOf(holder) > 0 ? await noteOf(system, limit) : {}
-      noteHeld(system, limit, holder, await system.limits.release(limit, holder, { waitNotedAt }))
+      noteHeld(system, limit, holder, await system.limits.release(limit, holder))
     } catch (error) {
       system.log.warn('a permit was not released', { limit, holder, error })
     }
   }
-}
-
-/** The note that tasks wait, as it was within the last second. */
-async function noteOf({ limits, clock }: System, limit: string): Promise<HeldPermits> {
-  return (await noteCacheOf(limits).get(clock, limit, () => limits.permits(limit, [0]))).value
 }
 
 /** Each change releases the permits of the runs that it has ended. */

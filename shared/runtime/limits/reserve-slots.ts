@@ -1,12 +1,12 @@
 import { BatonError } from '../../core/errors.ts'
 import type { NamedLimit } from '../../core/limits/limits.ts'
 import {
-  bookedSlots,
-  decideReservation,
   nextSlot,
   rateText,
-  type SlotLog,
+  reserveSlots,
+  type SlotRequest,
   type StoredSlotLog,
+  withoutSlots,
 } from '../../core/limits/slots.ts'
 import type { Slot } from '../../core/task/wait.ts'
 import type { RateLimit } from '../../core/types/task-type.ts'
@@ -14,8 +14,8 @@ import { processMemory } from '../kernel/process-memory.ts'
 import type { System } from '../kernel/system.ts'
 
 /**
- * Reserves slots of a rate limit. All processes write one slot log per limit with optimistic locking. Within one process,
- * the requests that arrive while the log is written are served together by the next write.
+ * Reserves slots of a rate limit, and gives back those that no start has used. All processes write one slot log per limit with optimistic
+ * locking. Within one process, the requests that arrive while the log is written are served together by the next write.
  */
 
 /**
@@ -28,12 +28,11 @@ const ROUND_PAUSE_MS_MAX = 40
 const LOG_LIFE_PERIODS = 2
 const LOG_LIFE_MS_MIN = 60_000
 
-/** No slot is free now. One may be free at `notBefore`. */
-type NoFreeSlot = { readonly notBefore: number }
+/** No slot is near enough. One may be free at `notBefore`. */
+type NoNearSlot = { readonly notBefore: number }
 
-type Request = {
-  readonly onlyFree: boolean
-  resolve(outcome: Slot | NoFreeSlot): void
+type Request = (SlotRequest | { readonly giveBack: Slot }) & {
+  resolve(outcome: Slot | NoNearSlot): void
   reject(error: unknown): void
 }
 
@@ -70,37 +69,47 @@ export function noteMissedSlot({ limits }: System): void {
 }
 
 /**
- * Reserves one slot under a rate limit: the earliest one that the limit allows, some milliseconds ahead. Calls that
- * are made while this process writes the limit's log share the next write.
+ * Reserves one slot under a rate limit: the earliest one that the limit allows, some milliseconds ahead, if it is as near as the request
+ * says. Calls that are made while this process writes the limit's log share the next write.
  *
  * @throws BatonError `contended` when other processes were faster a hundred times in a row.
  */
-export async function reserveSlot(system: System, limited: NamedLimit<RateLimit>): Promise<Slot> {
-  const outcome = await askFor(system, limited, false)
-  if ('at' in outcome) return outcome
-  throw new Error(`no slot was reserved under ${limited.name}, although the caller accepts any time`)
+export function reserveSlot(
+  system: System,
+  limited: NamedLimit<RateLimit>,
+  request: SlotRequest,
+): Promise<Slot | NoNearSlot> {
+  return askFor(system, limited, request)
 }
 
-/** Like `reserveSlot`, but reserves a slot only if one is free now. */
-export function reserveFreeSlot(system: System, limited: NamedLimit<RateLimit>): Promise<Slot | NoFreeSlot> {
-  return askFor(system, limited, true)
+/** Gives back a slot that no start has used. Never fails: a slot that is not given back only counts as used. */
+export async function giveBackSlot(
+  system: System,
+  limited: NamedLimit<RateLimit>,
+  slot: Slot,
+): Promise<void> {
+  try {
+    await askFor(system, limited, { giveBack: slot })
+  } catch (error) {
+    system.log.debug('a slot was not given back', { limit: limited.name, error })
+  }
 }
 
 function askFor(
   system: System,
   limited: NamedLimit<RateLimit>,
-  onlyFree: boolean,
-): Promise<Slot | NoFreeSlot> {
+  request: SlotRequest | { readonly giveBack: Slot },
+): Promise<Slot | NoNearSlot> {
   const lists = waitListsOf(system.limits)
   const name = `${limited.name} ${rateText(limited.limit)}`
   const existing = lists.get(name)
   const list = existing ?? { waiting: [] }
   lists.set(name, list)
-  const reserved = new Promise<Slot | NoFreeSlot>((resolve, reject) => {
-    list.waiting.push({ onlyFree, resolve, reject })
+  const served = new Promise<Slot | NoNearSlot>((resolve, reject) => {
+    list.waiting.push({ ...request, resolve, reject })
   })
   if (!existing) void serveWaitList(system, limited, list, () => lists.delete(name))
-  return reserved
+  return served
 }
 
 /** Serves the wait list until it is empty, then calls `leave` at once. A caller that asks after that begins a new list. */
@@ -113,7 +122,7 @@ async function serveWaitList(
   while (list.waiting.length > 0) {
     let served: Request[] = []
     try {
-      const outcomes = await reserveFor(system, limited, () => {
+      const outcomes = await serveAll(system, limited, () => {
         served = [...served, ...list.waiting]
         list.waiting = []
         return served
@@ -127,21 +136,17 @@ async function serveWaitList(
   leave()
 }
 
-/**
- * Returns one outcome for each request that waits when the log has been read. Requests for a free slot get the first
- * slots. The other requests get theirs in the order of the calls.
- */
-async function reserveFor(
+/** Returns one outcome for each request that waits when the log has been read. */
+async function serveAll(
   system: System,
   limited: NamedLimit<RateLimit>,
   takeAll: () => readonly Request[],
-): Promise<Array<Slot | NoFreeSlot>> {
+): Promise<ReadonlyArray<Slot | NoNearSlot>> {
   let stored: StoredSlotLog = await system.limits.slots(limited.name)
   for (let round = 0; round < ROUNDS_MAX; round++) {
-    const served = takeAll()
-    const reserved = await tryOnce(system, limited, stored, served)
-    if (Array.isArray(reserved)) return reserved
-    stored = reserved
+    const outcome = await tryOnce(system, limited, stored, takeAll())
+    if ('outcomes' in outcome) return outcome.outcomes
+    stored = outcome
     await system.clock.sleep(ROUND_PAUSE_MS_MAX * system.chance.fraction())
   }
   throw new BatonError(
@@ -156,64 +161,26 @@ async function tryOnce(
   { name, limit }: NamedLimit<RateLimit>,
   stored: StoredSlotLog,
   served: readonly Request[],
-): Promise<Array<Slot | NoFreeSlot> | StoredSlotLog> {
+): Promise<{ readonly outcomes: ReadonlyArray<Slot | NoNearSlot> } | StoredSlotLog> {
   const begunAt = system.clock.now()
-  const leadMs = leadOf(system.limits).ms + served.length * LEAD_EACH_MS
+  const returned = served.flatMap(request => ('giveBack' in request ? [request.giveBack] : []))
+  const asked = served.flatMap(request => ('giveBack' in request ? [] : [request]))
+  const leadMs = leadOf(system.limits).ms + asked.length * LEAD_EACH_MS
   const earliest = begunAt + Math.ceil(Math.min(LEAD_MS_MAX, leadMs))
-  const onlyFree = served.filter(request => request.onlyFree).length
-  const asked = { onlyFree, anyTime: served.length - onlyFree }
-  const decided = decideReservation(stored.log, limit, earliest, asked)
-  if (decided.kind === 'none-free') return outcomesOf(served, decided)
-  if (decided.kind === 'book-ahead') {
-    return bookAhead(system, { name, limit }, { ...stored, log: decided.log }, served, asked.anyTime)
-  }
-  const expiresAt = (decided.anyTime.at(-1)?.at ?? earliest) + lifeMs(limit)
-  const newer = await system.limits.putSlots(name, decided.log, stored, expiresAt)
+  const { log: before } = stored
+  const log = before && returned.length > 0 ? withoutSlots(before, limit, returned, begunAt) : before
+  const { slots, notBefore, ...next } = reserveSlots(log, limit, earliest, asked)
+  const left = slots.values()
+  const outcomes = served.map(request =>
+    'giveBack' in request ? request.giveBack : (left.next().value ?? { notBefore }),
+  )
+  if (log === before && !slots.some(Boolean)) return { outcomes }
+  const lastAt = Math.max(earliest, ...slots.map(slot => slot?.at ?? 0), nextSlot(next.log, limit, earliest))
+  const newer = await system.limits.putSlots(name, next.log, stored, lastAt + lifeMs(limit))
   noteLatency(system, system.clock.now() - begunAt)
-  return newer ?? outcomesOf(served, decided)
+  return newer ?? { outcomes }
 }
 
 function lifeMs({ perMs }: RateLimit): number {
   return Math.max(LOG_LIFE_MS_MIN, LOG_LIFE_PERIODS * perMs)
-}
-
-/**
- * Reserves `count` slots by increasing the log's counter. While the next free slot lies some time ahead, the time of
- * each further slot follows from its number. So writes of several processes at one moment all succeed.
- */
-async function bookAhead(
-  system: System,
-  { name, limit }: NamedLimit<RateLimit>,
-  { log, version }: { readonly log: SlotLog; readonly version: number },
-  served: readonly Request[],
-  count: number,
-): Promise<Array<Slot | NoFreeSlot> | StoredSlotLog> {
-  const now = system.clock.now()
-  const [last] = bookedSlots(log, limit, now, { from: log.bookedAhead + count, count: 1 })
-  const bookedAfter = await system.limits.countSlots(name, version, count, (last?.at ?? now) + lifeMs(limit))
-  if (bookedAfter === undefined) return system.limits.slots(name)
-  const counted = bookedSlots(log, limit, system.clock.now(), { from: bookedAfter - count, count })
-  const anyTime = counted.flatMap(slot => slot ?? [])
-  // Some of the counted slots have passed already. The next round then writes a new log.
-  if (anyTime.length < count) return system.limits.slots(name)
-  const someGetNoSlot = served.length > count
-  const notBefore = someGetNoSlot ? nextSlot({ ...log, bookedAhead: bookedAfter }, limit, now) : undefined
-  return outcomesOf(served, { anyTime, notBefore })
-}
-
-/** The outcome of each request, in order: its slot, or `notBefore` for a request that gets no free slot. */
-function outcomesOf(
-  served: readonly Request[],
-  {
-    free = [],
-    anyTime = [],
-    notBefore = 0,
-  }: {
-    readonly free?: readonly Slot[]
-    readonly anyTime?: readonly Slot[]
-    readonly notBefore?: number | undefined
-  },
-): Array<Slot | NoFreeSlot> {
-  const left = { free: free.values(), anyTime: anyTime.values() }
-  return served.map(({ onlyFree }) => (onlyFree ? left.free : left.anyTime).next().value ?? { notBefore })
 }

@@ -1,79 +1,257 @@
 import { isItemFault } from '../../core/errors.ts'
-import { groupBy } from '../../core/group-by.ts'
+import { freePermitsIn, type Holder, mayBeStale, shardsOf } from '../../core/limits/held-permits.ts'
 import {
-  decideSeries,
-  EMPTY_LOOKS_MAX,
-  FIRST_LOOK_S,
-  freePermitsIn,
-  type Holder,
-  hasLiveWaitNote,
-  LIMIT_LOOK_INTERVAL_S,
-  type LimitChange,
+  ADMITTED_AHEAD_MS,
+  type Found,
+  type Grants,
+  hadNoEffect,
   type LimitLook,
-  mayBeStale,
-  shardsOf,
-  WAIT_NOTE_LIFE_MS,
-} from '../../core/limits/held-permits.ts'
-import { typeOfLimit } from '../../core/limits/limits.ts'
-import type { Task } from '../../core/task/task.ts'
-import { readTask } from '../kernel/read-heads.ts'
+  type Line,
+  type LineNote,
+  LOOK_TASKS_MAX,
+  noteAfterChoice,
+  noteAfterLook,
+  type Remembered,
+  rememberedIn,
+  wantedAfterNoEffect,
+  wantedBy,
+} from '../../core/limits/line.ts'
+import { freeSlots } from '../../core/limits/slots.ts'
+import { endWait, isInLine } from '../../core/limits/wait.ts'
+import { limitPlace, readyPlace } from '../../core/place/place-names.ts'
+import { workOf } from '../../core/task/piece.ts'
+import { isTargeted, type Task } from '../../core/task/task.ts'
+import { typeOfLimit } from '../../core/task/wait.ts'
+import { orderingOf, servingType, shardNumbers, type TaskType } from '../../core/types/task-type.ts'
+import { applyChange } from '../kernel/apply-change.ts'
+import { isolateEach } from '../kernel/isolate-faults.ts'
+import { readTask, readTasksInOrder } from '../kernel/read-heads.ts'
 import type { System } from '../kernel/system.ts'
+import { mergeRanges } from '../ready/merge-ranges.ts'
+import { isTicket } from '../ready/ready.ts'
 import { cachedTypeReader } from '../types/type-cache.ts'
-import { admitWaiting, readWaitingTasks } from './admit-waiting.ts'
-
-/** When a limit has been removed, all its waiting tasks are admitted, this many at a time. */
-const UNLIMITED_TASKS_MAX = 100
+import { limitRulesOf, linesOf } from './limit-rules.ts'
 
 /**
- * Serves one look at a concurrency limit: admits as many waiting tasks as it has free permits.
+ * The looks at lines: they admit the tasks at the front, as many as the limit can grant.
  *
- * A look after a release admits at most as many tasks as permits were `released`. The other looks form a series that goes
- * on as long as tasks wait. They also remove holders whose runs are over, which repairs what lost messages and dead
- * processes leave. Each limit has one series: a look that does not find its own note at the limit ends its series.
+ * The note of the line is written before the dispatches are sent, guarded by its version. So of several looks at one time each admits
+ * other tasks. If the process dies between the two, a later look dispatches the tasks again.
  */
+
+const ROUNDS_MAX = 20
+const ROUND_PAUSE_MS_MAX = 40
+const PAGE_ENTRIES = 100
+/** This many index entries are read beyond those wanted, since some of the tasks have been claimed already. */
+const SPARE_ENTRIES = 10
+/** At most this many entries are read beyond those that the note remembers. For a while, the index still shows claimed tasks. */
+const EXAMINED_MAX = 1_000 + LOOK_TASKS_MAX
+const CHANGES_AT_ONCE_MAX = 100
+/** While a type is paused, nothing starts, and the line is looked at this often. */
+const PAUSED_LOOK_MS = 15_000
+
+/** Serves one look: admits waiting tasks, writes the note, and sends the next look of the series. */
 export async function serveLimitLook(system: System, look: LimitLook): Promise<void> {
-  const { limit, emptyLooksInRow, since } = look
-  if (emptyLooksInRow === undefined) return admitForReleased(system, look)
-  const max = await maxOf(system, limit)
-  const shards = shardsOf(max ?? 1)
-  const { holders, waitNotedAt } = await system.limits.permits(limit, shards)
-  if (waitNotedAt !== since) return
-  const free = freePermits(max, shards, await withoutStaleHolders(system, limit, holders))
-  const waiting = await readWaitingTasks(system, limit, free)
-  const { count: admitted, isWaitedFor } = await admitWaiting(system, waiting, { free, isRepair: true })
-  const next = decideSeries(emptyLooksInRow, { admitted, isWaitedFor })
-  if (next.kind === 'look-again') {
-    const { kind: _kind, ...changed } = next
-    return lookAgain(system, { ...look, ...changed })
+  for (let round = 0; round < ROUNDS_MAX; round++) {
+    if (await serveOnce(system, look)) return
+    await system.clock.sleep(ROUND_PAUSE_MS_MAX * system.chance.fraction())
   }
-  if (since !== undefined) await endSeries(system, limit, since)
+  system.log.warn('a look at a limit has ended, since others were faster', { limit: look.line.limit })
+}
+
+/** False when another process has written the note meanwhile. */
+async function serveOnce(system: System, look: LimitLook): Promise<boolean> {
+  const { line, at, released, shards } = look
+  const [stored, type] = await Promise.all([
+    system.limits.line(line),
+    cachedTypeReader(system)(typeOfLimit(line.limit)),
+  ])
+  const { note } = stored
+  if (!note || !type || (at !== undefined && note.lookAt !== at)) return true
+  const grants = await grantsOf(system, line, type, shards)
+  const now = system.clock.now()
+  const isOfSeries = released === undefined
+  const wanted = isOfSeries
+    ? await wantedNow(system, type, note, { line, grants })
+    : Math.min(grants.free, released)
+  const { tasks, ...found } = await frontOf(system, line, type, {
+    remembered: rememberedIn(note, now),
+    wanted,
+  })
+  if (!isOfSeries && tasks.length === 0) return true
+  const chosen = noteAfterChoice(note, found, grants, now)
+  const next = isOfSeries ? noteAfterLook(chosen, found, grants, now) : chosen
+  if (!next) {
+    await system.limits.endLine(line, stored)
+    return true
+  }
+  if (isOfSeries) await sendNext(system, line, next.lookAt)
+  if (await system.limits.putLine(line, next, stored)) return false
+  await dispatchAll(system, look, type, tasks)
+  return true
 }
 
 /**
- * Admits as many tasks as permits were released. Each waiting task gets its permit this way, so to be fast the shards of these
- * permits and the waiting tasks are read at the same time.
+ * Sends the next look before the note names it. If this process dies between the two, SQS delivers the present look again, and the note
+ * still names that one.
  */
-async function admitForReleased(
+async function sendNext(system: System, line: Line, at: number): Promise<void> {
+  const delaySeconds = Math.max(0, Math.ceil((at - system.clock.now()) / 1_000))
+  const [failure] = await system.messages.lookAtLimits([{ line, at, delaySeconds }])
+  if (failure) throw new Error(`the next look at ${line.limit} was not sent: ${failure.reason}`)
+}
+
+/** What the limit can grant until the next look. A limit that exists no more holds nothing back. */
+async function grantsOf(
   system: System,
-  { limit, released = 1, shards: named }: LimitLook,
+  line: Line,
+  type: TaskType,
+  released?: readonly number[],
+): Promise<Grants> {
+  const now = system.clock.now()
+  if (type.paused) return { free: 0, nextAt: now + PAUSED_LOOK_MS + ADMITTED_AHEAD_MS }
+  const { rate, concurrency } = type.configuration.limits ?? {}
+  if (line.kind === 'slot' && rate) {
+    const { log } = await system.limits.slots(line.limit)
+    const bounds = { until: now + ADMITTED_AHEAD_MS, most: LOOK_TASKS_MAX }
+    const { count, nextAt } = freeSlots(log, rate, now, bounds)
+    return { free: count, nextAt, granted: log?.granted ?? 0 }
+  }
+  if (line.kind === 'permit' && concurrency) {
+    const shards = released ? [...new Set(released)] : shardsOf(concurrency.max)
+    const { holders } = await system.limits.permits(line.limit, shards)
+    const held = released ? holders : await withoutStaleHolders(system, line.limit, holders)
+    return { free: freePermitsIn(shards, concurrency.max, held) }
+  }
+  return { free: LOOK_TASKS_MAX, nextAt: now }
+}
+
+/**
+ * The tasks at the front of the line, and those of them that the look admits: as many as it wants, and none that was dispatched just now.
+ * Each freed permit admits a task, whatever is under way for other permits. Tasks that the limit does not count any more are all admitted.
+ */
+async function frontOf(
+  system: System,
+  line: Line,
+  type: TaskType,
+  { remembered, wanted: most }: { readonly remembered: Remembered; readonly wanted: number },
+): Promise<Found & { readonly tasks: readonly Task[] }> {
+  const waiting: string[] = []
+  const tasks: Task[] = []
+  let wanted = most
+  let unread: string[] = []
+  const read = async () => {
+    const heads = await readTasksInOrder(system, unread)
+    unread = []
+    for (const task of heads.filter(one => waitsIn(one, line, type))) {
+      waiting.push(task.id)
+      const isCounted = linesOf(await limitRulesOf(system, task)).some(one => isInLine(task, one))
+      if (task.wait && !isCounted) wanted += 1
+      if (tasks.length < wanted) tasks.push(task)
+    }
+  }
+  let examined = 0
+  let isRecorded = false
+  for await (const { id, range } of entriesOf(
+    system,
+    line,
+    type,
+    Math.min(PAGE_ENTRIES, wanted + SPARE_ENTRIES),
+  )) {
+    examined += 1
+    isRecorded ||= range < shardNumbers(type).length
+    if (remembered.mayBeSent(id)) unread.push(id)
+    else waiting.push(id)
+    if (unread.length >= Math.min(PAGE_ENTRIES, wanted - tasks.length + SPARE_ENTRIES)) await read()
+    const isEnough = tasks.length >= wanted && waiting.length > 0 && examined >= remembered.count
+    if (isEnough || examined >= EXAMINED_MAX + remembered.count) break
+  }
+  if (tasks.length < wanted || waiting.length === 0) await read()
+  const isSpare = tasks.length < wanted
+  const isIdle = waiting.length === 0 || (isSpare && !isRecorded)
+  return { waiting, isSpare, isIdle, chosen: tasks.map(({ id }) => id), tasks }
+}
+
+/** The index entries of the line, in its order. */
+function entriesOf(system: System, line: Line, type: TaskType, pageSize: number) {
+  const shards = shardNumbers(type)
+  const places = [
+    ...shards.map(shard => limitPlace(line, shard)),
+    ...(isReadyLine(line, type) ? shards.map(shard => readyPlace(type.type, shard)) : []),
+  ]
+  return mergeRanges(
+    system.tasks,
+    places.map(partition => ({ index: 'place' as const, partition })),
+    { pageSize },
+  )
+}
+
+/** Whether tasks may wait for the limit in the ready place of its type, where tickets lead to them. */
+function isReadyLine({ limit }: Line, type: TaskType): boolean {
+  const hasOrder = type.isFair === true || orderingOf(type) !== 'arrival'
+  return limit === type.type && hasOrder && type.configuration.kind !== 'http'
+}
+
+/** Whether the task waits in the line: by its record, or in the ready place, as tasks with tickets do. */
+function waitsIn(task: Task, line: Line, type: TaskType): boolean {
+  if (task.state !== 'open') return false
+  if (isInLine(task, line)) return true
+  return (
+    isReadyLine(line, type) &&
+    task.wait === undefined &&
+    workOf(task).type === type.type &&
+    isTicket(task, type)
+  )
+}
+
+/** How many tasks a look of a series admits. Tickets in the queue of a type that is run in order are enough for all tasks that may start. */
+async function wantedNow(
+  { messages, clock }: System,
+  type: TaskType,
+  note: LineNote,
+  { line, grants }: { readonly line: Line; readonly grants: Grants },
+): Promise<number> {
+  const { kind } = type.configuration
+  const now = clock.now()
+  const isInVain = hadNoEffect(note, now)
+  // The steps of a flow have queues of their own.
+  const reads = kind !== 'flow' && (isInVain || isReadyLine(line, type))
+  const backlog = reads ? await messages.backlog(servingType(type.type, kind)) : 0
+  if (isInVain) return wantedAfterNoEffect(note, grants, now, backlog === 0)
+  return backlog ? 0 : wantedBy(note, grants, now)
+}
+
+/**
+ * Admits the tasks. Each dispatch names the shard of a freed permit. A task of an HTTP worker returns to its ready place, and a targeted one is found by its markers; all others are
+ * dispatched.
+ */
+async function dispatchAll(
+  system: System,
+  { line: { limit }, shards = [] }: LimitLook,
+  type: TaskType,
+  tasks: readonly Task[],
 ): Promise<void> {
-  const max = await maxOf(system, limit)
-  const shards = named ? [...new Set(named)] : shardsOf(max ?? 1)
-  const [{ holders }, waiting] = await Promise.all([
-    system.limits.permits(limit, shards),
-    readWaitingTasks(system, limit, released),
-  ])
-  const free = Math.min(freePermits(max, shards, holders), released)
-  if (free > 0) await admitWaiting(system, waiting, { free, isRepair: false, shards: named ?? [] })
+  const untargeted = tasks.filter(task => !isTargeted(task))
+  const overHttp = untargeted.filter(task => workOf(task).kind === 'http')
+  const dispatched = untargeted.filter(task => workOf(task).kind !== 'http')
+  await isolateEach(system, overHttp, CHANGES_AT_ONCE_MAX, task => endWaitOf(system, task))
+  if (dispatched.length === 0) return
+  const failures = await system.messages.dispatch(
+    dispatched.map((task, nth) => {
+      const shard = shards[nth]
+      return { task, delaySeconds: 0, ...(shard !== undefined && { freed: { limit, shard } }) }
+    }),
+  )
+  if (failures[0])
+    system.log.warn('tasks that wait for a limit were not dispatched; a later look dispatches them again', {
+      ...{ limit, type: type.type, tasks: failures.length, reason: failures[0].reason },
+    })
 }
 
-async function maxOf(system: System, limit: string): Promise<number | undefined> {
-  const type = await cachedTypeReader(system)(typeOfLimit(limit))
-  return type?.configuration.limits?.concurrency?.max
-}
-
-function freePermits(max: number | undefined, shards: readonly number[], held: readonly Holder[]): number {
-  return max === undefined ? UNLIMITED_TASKS_MAX : freePermitsIn(shards, max, held)
+/** Ends the wait of the task as it was seen. A task that has changed meanwhile is left as it is. */
+export async function endWaitOf(system: System, task: Task): Promise<void> {
+  const ended = endWait(task, system.clock.now())
+  if (ended.ok) await applyChange(system, ended.change)
 }
 
 /** Removes holders whose run is not live: it ended without releasing its permit, or never began. Returns the holders that are left. */
@@ -87,7 +265,7 @@ async function withoutStaleHolders(
   const checked = await Promise.all(old.map(async one => ((await isHeld(system, limit, one)) ? [] : [one])))
   const removed = new Set<string>()
   for (const { holder, since } of checked.flat()) {
-    const left = await system.limits.release(limit, holder, { since })
+    const left = await system.limits.release(limit, holder, since)
     if (!left.holders.some(one => one.holder === holder)) removed.add(holder)
   }
   return holders.filter(({ holder }) => !removed.has(holder))
@@ -104,103 +282,4 @@ async function isHeld(system: System, limit: string, { holder, taskId }: Holder)
   })
   const permits = Object.values(head?.live ?? {}).flatMap(run => run.permits ?? [])
   return permits.some(permit => permit.limit === limit && permit.holder === holder)
-}
-
-/**
- * Ends the series: removes the note and sends one more look. That look finds a task whose claim read the note just before
- * it was removed, and therefore wrote no new one.
- */
-async function endSeries(system: System, limit: string, since: number): Promise<void> {
-  await system.limits.clearWaiting(limit, since)
-  const last = { limit, emptyLooksInRow: EMPTY_LOOKS_MAX - 1, delaySeconds: LIMIT_LOOK_INTERVAL_S }
-  const [failure] = await system.messages.lookAtLimits([last])
-  if (failure) system.log.warn('the last look at a limit was not sent', { limit, ...failure })
-}
-
-/**
- * Renews the note and sends the next look of the series. If it cannot be sent, the old note is restored. Then this look
- * finds its own note when SQS delivers its message again.
- */
-async function lookAgain(system: System, look: LimitLook): Promise<void> {
-  const { limit, since } = look
-  const now = system.clock.now()
-  if (!(await system.limits.renewWaiting(limit, now, since))) return
-  const [failure] = await system.messages.lookAtLimits([{ ...look, since: now }])
-  if (!failure) return
-  if (since === undefined) await system.limits.clearWaiting(limit, now)
-  else await system.limits.renewWaiting(limit, since, now)
-  throw new Error(`the look at ${limit} could not be repeated: ${failure.reason}`)
-}
-
-/**
- * The planner's part: sends the waker looks at limits that tasks wait for. It sends one message for all permits of a limit
- * that were released in this batch, and the first look of a series after a note.
- *
- * A message that cannot be sent does not make the stream repeat its batch. The series looks at the limit within 15 s, and the
- * sweeper begins a series that is missing.
- */
-export async function planLimits(
-  { messages, log }: Pick<System, 'messages' | 'log'>,
-  changes: readonly LimitChange[],
-): Promise<void> {
-  if (changes.length === 0) return
-  const looks = looksOf(changes)
-  const failures = await messages.lookAtLimits(looks)
-  for (const { index, ...why } of failures) {
-    log.warn('a look at a limit was not sent; a later look serves the limit', {
-      limit: looks[index]?.limit,
-      ...why,
-    })
-  }
-}
-
-function looksOf(changes: readonly LimitChange[]): LimitLook[] {
-  const freed = groupBy(
-    changes.filter(change => change.kind === 'freed'),
-    ({ limit }) => limit,
-  )
-  const noted = changes.filter(change => change.kind === 'noted')
-  return [
-    ...[...freed].map(([limit, permits]) => ({
-      limit,
-      released: permits.length,
-      shards: permits.map(({ shard }) => shard),
-      delaySeconds: 0,
-    })),
-    ...noted.map(({ limit, since }) => ({
-      limit,
-      emptyLooksInRow: 0,
-      since,
-      delaySeconds: FIRST_LOOK_S,
-    })),
-  ]
-}
-
-/** The sweeper serves at most this many limits of a type in one round. */
-const SWEPT_LIMITS_MAX = 20
-
-/**
- * The sweeper's part: begins a new series of looks at limits that some of `tasks` have waited long for, if the series has
- * stopped because a message was lost. A failure at one limit does not stop the others.
- */
-export async function sweepLimits(system: System, tasks: readonly Task[]): Promise<void> {
-  const now = system.clock.now()
-  const old = tasks.filter(({ updatedAt }) => updatedAt + WAIT_NOTE_LIFE_MS <= now)
-  const limits = [...new Set(old.flatMap(({ wait }) => (wait?.kind === 'permit' ? wait.limit : [])))]
-  if (limits.length === 0) return
-  const start = Math.floor(limits.length * system.chance.fraction())
-  const round = [...limits.slice(start), ...limits.slice(0, start)].slice(0, SWEPT_LIMITS_MAX)
-  for (const limit of round) {
-    await resumeSeries(system, limit).catch(error => {
-      system.log.error('a limit was not swept', { limit, error })
-    })
-  }
-}
-
-async function resumeSeries(system: System, limit: string): Promise<void> {
-  const permits = await system.limits.permits(limit, [0])
-  if (hasLiveWaitNote(permits, system.clock.now())) return
-  const { waitNotedAt: since } = permits
-  const note = since !== undefined && { since }
-  await serveLimitLook(system, { limit, emptyLooksInRow: 0, ...note, delaySeconds: 0 })
 }

@@ -54,7 +54,7 @@ function tasksOf(all: readonly Planned[]): Planned<Task>[] {
 }
 
 /** Like `sendMessages`, for heads whose plans are decided already. */
-export async function sendPlanned(system: System, all: readonly Planned[]): Promise<PlanFailure[]> {
+async function sendPlanned(system: System, all: readonly Planned[]): Promise<PlanFailure[]> {
   const now = system.clock.now()
   const dispatches = tasksOf(all).flatMap(one => dispatchOf(one, now))
   const looks = all.flatMap(one => lookOf(one, now))
@@ -73,16 +73,13 @@ export async function sendPlanned(system: System, all: readonly Planned[]): Prom
   ]
 }
 
-/** A dispatch for a slot arrives earlier by this much, because a dispatch after the slot has missed it. */
-const SLOT_LEAD_MS = 500
-
 /**
  * The delay is rounded down to a whole second. The worker waits for the rest, so the whole seconds of SQS make
  * no start late.
  */
 function dispatchOf({ head: task, plan: { dispatchAt } }: Planned<Task>, now: number): Dispatch[] {
   if (dispatchAt === undefined) return []
-  const delayMs = dispatchAt - now - (task.wait?.kind === 'slot' ? SLOT_LEAD_MS : 0)
+  const delayMs = dispatchAt - now
   return [{ task, delaySeconds: Math.floor(Math.min(Math.max(0, delayMs), QUEUE_DELAY_MS_MAX) / 1_000) }]
 }
 
@@ -93,14 +90,12 @@ function dispatchOf({ head: task, plan: { dispatchAt } }: Planned<Task>, now: nu
  * delay is sent with that delay, and sent on when it arrives. Only a look for the due time is rounded down:
  * the waker waits for the rest, so nothing starts late.
  */
-export function lookOf({ head, plan: { lookAt, isSlotLook } }: Planned, now: number, hops = 0): Look[] {
+export function lookOf({ head, plan: { lookAt } }: Planned, now: number, hops = 0): Look[] {
   if (lookAt === undefined) return []
   const delayMs = Math.min(Math.max(0, lookAt - now), QUEUE_DELAY_MS_MAX)
   const { id, born, revision } = head
   const rounded = lookAt === head.dueAt ? Math.floor : Math.ceil
-  return [
-    { id, born, revision, hops, ...(isSlotLook && { slot: true }), delaySeconds: rounded(delayMs / 1_000) },
-  ]
+  return [{ id, born, revision, hops, delaySeconds: rounded(delayMs / 1_000) }]
 }
 
 function canvasLookOf({ head, plan: { driveAt } }: Planned, now: number): CanvasLook[] {

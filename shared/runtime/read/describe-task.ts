@@ -13,6 +13,7 @@ import type { EndedRun, LiveRun, RunState } from '../../core/task/runs.ts'
 import { endedRuns, isTargeted, liveRuns, type Task } from '../../core/task/task.ts'
 import { servingType, type TaskType } from '../../core/types/task-type.ts'
 import { invocationWorkerId, type Worker } from '../../core/worker/worker.ts'
+import type { HoldingLimit } from '../limits/limit-usage.ts'
 
 /** The history of a task shows this many ended runs. */
 const HISTORY_RUNS = 5
@@ -102,12 +103,12 @@ export type StatusReaders = {
   typeOf(type: string): Promise<TaskType | undefined>
   /** The workers that show signs of life. */
   liveWorkers(): Promise<readonly Worker[]>
-  /** Whether the rate limits of its types allow a start of the task now. */
-  allowsStart(task: Task): Promise<boolean>
+  /** The limit that allows no start of the task now, if there is one. */
+  limitHolding(task: Task): Promise<HoldingLimit | undefined>
 }
 
 /** The answer for a task that has ended or runs. No type and no worker decides the reason for its status. */
-const NOT_NEEDED: Served = { hasHandler: true, liveWorkers: [], isPaused: false, isRateUsedUp: false }
+const NOT_NEEDED: Served = { hasHandler: true, liveWorkers: [], isPaused: false }
 
 /**
  * Reads which workers and which rules decide the task's waiting reason. This is needed only for a task that is
@@ -140,17 +141,18 @@ function invocationOf({ handlerVersion: version }: TaskType): Claimer {
 }
 
 async function readControls(
-  { typeOf, allowsStart }: StatusReaders,
+  { typeOf, limitHolding }: StatusReaders,
   task: Task,
-): Promise<Pick<Served, 'isPaused' | 'isRateUsedUp'>> {
+): Promise<Pick<Served, 'isPaused' | 'limitedBy'>> {
   const names = [...new Set([task.type, workOf(task).type])]
   const types = await Promise.all(names.map(typeOf))
-  // A dispatched task shows its own slot, so only a task that is run in order asks for the rate.
-  const isNeeded = isTakenInOrder(task) && types.some(type => type?.configuration.limits?.rate)
-  return {
-    isPaused: types.some(type => type?.paused),
-    isRateUsedUp: isNeeded && !(await allowsStart(task)),
-  }
+  // A dispatched task behind a limit with a key is in the line of the limit, as its head says.
+  const mayWaitUnrecorded = types.some(type => {
+    const { rate, concurrency } = type?.configuration.limits ?? {}
+    return [rate, concurrency].some(limit => limit && (limit.key === undefined || isTakenInOrder(task)))
+  })
+  const holding = mayWaitUnrecorded && !task.wait ? await limitHolding(task) : undefined
+  return { isPaused: types.some(type => type?.paused), limitedBy: holding?.reason }
 }
 
 function endedRunsOf(task: Task): EndedRun[] {

@@ -5,11 +5,10 @@
 
 import { defined } from '../../core/defined.ts'
 import { tenantOf } from '../../core/fair/fair.ts'
-import { limitName } from '../../core/limits/limits.ts'
-import { limitPlace, readyPlace } from '../../core/place/place-names.ts'
+import { readyPlace } from '../../core/place/place-names.ts'
 import { workOf } from '../../core/task/piece.ts'
 import type { Task } from '../../core/task/task.ts'
-import { isLimitedForAll, orderingOf, shardNumbers, type TaskType } from '../../core/types/task-type.ts'
+import { orderingOf, shardNumbers, type TaskType } from '../../core/types/task-type.ts'
 import type { Chance } from '../../ports/machine.ts'
 import { readTasksInOrder } from '../kernel/read-heads.ts'
 import type { System } from '../kernel/system.ts'
@@ -102,20 +101,12 @@ async function* lineOf(
   pageSize: number,
   { from, read }: { readonly from: string | undefined; readonly read: Map<string, string> },
 ): Line {
-  const places = [...shardNumbers(type).map(shard => readyPlace(type.type, shard)), ...waitingPlaces(type)]
+  const places = shardNumbers(type).map(shard => readyPlace(type.type, shard))
   const ranges = places.map(partition => ({ index: 'place' as const, partition, ...defined({ from }) }))
   for await (const entry of mergeRanges(tasks, ranges, { pageSize })) {
     read.set(type.type, String(entry.sort))
     yield entry
   }
-}
-
-/**
- * The place of a limit that counts all of the type's tasks. Its waiting tasks are claimed in order, once a permit is
- * free.
- */
-function waitingPlaces(type: TaskType): string[] {
-  return isLimitedForAll(type) ? [limitPlace(limitName(type.type, undefined))] : []
 }
 
 async function* alternating(lines: readonly Line[]): Line {
@@ -138,9 +129,9 @@ async function* distinct(
   }
 }
 
-/** Whether a dispatch of the task is a ticket, by the type's present configuration. */
+/** Whether a dispatch of the task is a ticket, by the type's present configuration. A task in the line of a limit is claimed itself. */
 export function isTicket(named: Task, type: TaskType | undefined): boolean {
-  if (named.options.workerIds.length > 0) return false
+  if (named.wait || named.options.workerIds.length > 0) return false
   if (tenantOf(named) !== undefined) return true
   return type !== undefined && (type.isFair === true || orderingOf(type) !== 'arrival')
 }

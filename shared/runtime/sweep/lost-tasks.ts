@@ -1,10 +1,10 @@
 import { LOOK_SLACK_MS, MESSAGE_LIFE_MS } from '../../core/bounds.ts'
-import { startsAt } from '../../core/place/place.ts'
 import { plan } from '../../core/plan/plan.ts'
 import { isTakenInOrder, workOf } from '../../core/task/piece.ts'
 import type { Task } from '../../core/task/task.ts'
 import { isolateEach } from '../kernel/isolate-faults.ts'
 import type { PlanningSystem } from '../kernel/system.ts'
+import { isBehindLine } from '../limits/line.ts'
 import type { StateReader, TypeState } from '../types/serving-states.ts'
 import { tasksWithoutMarkers } from '../worker/targets.ts'
 import type { SweepCandidate } from './sweep-passes.ts'
@@ -51,7 +51,9 @@ export async function lostTasks(
     const { type, kind } = workOf(task)
     // A pause drops dispatches, and its end sends them again.
     const isPaused = paused.has(type) || paused.has(task.type)
-    const state = isPaused ? undefined : await stateOf(type, kind)
+    // Looks at the line of a limit send the tickets of the tasks behind it.
+    const isDispatched = !isPaused && !(await isBehindLine(system, task))
+    const state = isDispatched ? await stateOf(type, kind) : undefined
     const isTaskLost = system.chance.fraction() < lossOf(candidate, { state, sweptSince, thinning }, now)
     return { task, isTaskLost }
   })
@@ -61,7 +63,7 @@ export async function lostTasks(
 }
 
 type Circumstances = {
-  /** Undefined while a type is paused. */
+  /** Undefined while a type is paused, and for tasks that looks at a limit dispatch. */
   readonly state: TypeState | undefined
   readonly sweptSince: number
   /** By this factor, from 0 to 1, tasks that were sent before are sent more rarely. */
@@ -85,7 +87,7 @@ function lossOf(
     const isNew = late <= Math.max(LOOKS_CERTAIN_MS, now - readOnceSince)
     return isNew ? 1 : thinning * Math.max(RESEND_SHARE_MIN, LOOKS_CERTAIN_MS / late)
   }
-  if (dispatchAt === undefined || startsAt(task) > now - GRACE_MS || state?.backlog === undefined) return 0
+  if (dispatchAt === undefined || task.dueAt > now - GRACE_MS || state?.backlog === undefined) return 0
   return lossOfDispatch(candidate, state, { sweptSince, thinning }, now)
 }
 
@@ -99,7 +101,7 @@ function lossOfDispatch(
   { sweptSince, thinning }: Pick<Circumstances, 'sweptSince' | 'thinning'>,
   now: number,
 ): number {
-  const sentAt = Math.max(startsAt(task), task.updatedAt, handlerSince)
+  const sentAt = Math.max(task.dueAt, task.updatedAt, handlerSince)
   const age = now - Math.max(sentAt, sweptSince)
   if (backlog === 0) {
     const isNew = age <= now - readOnceSince

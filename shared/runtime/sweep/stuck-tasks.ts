@@ -8,7 +8,7 @@ import { servingType } from '../../core/types/task-type.ts'
 import type { Worker } from '../../core/worker/worker.ts'
 import { isolateEach } from '../kernel/isolate-faults.ts'
 import type { System } from '../kernel/system.ts'
-import { cachedAllowance } from '../limits/allows-start.ts'
+import { cachedLimitReader } from '../limits/limit-usage.ts'
 import { readServed, type StatusReaders } from '../read/describe-task.ts'
 import type { SweepRound } from './sweep-round.ts'
 
@@ -62,7 +62,7 @@ function waitReader(round: SweepRound, tasks: readonly Task[]): (task: Task) => 
   const workers = onlyOnce(() => system.workers.list())
   const readers: StatusReaders = {
     typeOf: async name => types.get(name),
-    allowsStart: cachedAllowance(system),
+    limitHolding: cachedLimitReader(system),
     liveWorkers: workers,
   }
   const typesAtWork = new Set(tasks.filter(task => liveRuns(task).length > 0).map(task => workOf(task).type))

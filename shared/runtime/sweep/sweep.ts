@@ -41,6 +41,7 @@ import type { Task } from '../../core/task/task.ts'
 import { sweepCanvases } from '../canvas/sweep-canvases.ts'
 import { sweepPurges } from '../jobs/sweep-purges.ts'
 import type { PlanningSystem } from '../kernel/system.ts'
+import { sweepLines } from '../limits/begin-looks.ts'
 import { NOTHING_SWEPT, type SweepReport, sumOf } from '../repair/repair.ts'
 import { sweepSchedules } from '../schedule/sweep-schedules.ts'
 import { sweepTypeChanges } from '../types/apply-type-change.ts'
@@ -91,6 +92,14 @@ export const REPAIRS: readonly Repair[] = [
     name: 'changes of types',
     repairs: 'limits and orders that are not applied a minute after they changed',
     round: ({ system, types }) => sweepTypeChanges(system, types),
+  },
+  {
+    name: 'lines of limits',
+    repairs: 'lines whose looks are late by 35 s',
+    round: async ({ system }) => {
+      const repaired = await sweepLines(system)
+      return { ...NOTHING_SWEPT, repaired }
+    },
   },
   {
     name: 'workers',

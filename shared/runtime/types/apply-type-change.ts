@@ -3,7 +3,7 @@ import type { System } from '../kernel/system.ts'
 import { NOTHING_SWEPT, type SweepReport, sweepEach } from '../repair/repair.ts'
 import { type ChangedType, changeType } from './change-type.ts'
 import { flowsWithStepsOf } from './pause-type.ts'
-import { startJob } from './start-job.ts'
+import { startJob, throwIfUnsent } from './start-job.ts'
 import { forgetType, PAUSE_ACK_MS } from './type-cache.ts'
 
 type Jobs = Pick<System, 'types' | 'messages' | 'clock'>
@@ -19,7 +19,7 @@ const SECOND_PASS_S = 5
 /**
  * Starts the jobs that apply changed limits, and a changed kind or order, to open tasks of the type and to flows with
  * steps of the type. When this returns, every claim obeys the changed limits; a changed kind or order reaches every
- * process within a second. The jobs let tasks that wait for a limit ask again, and give all tasks the present kind and
+ * process within a second. The jobs look at the lines of the changed limits, and give all tasks the present kind and
  * order. What is not done here stays listed in the type: the next change of the configuration applies it, or the sweeper
  * does.
  */
@@ -52,6 +52,13 @@ export async function sweepTypeChanges(
 async function apply(system: Jobs, type: TaskType): Promise<void> {
   const { unapplied = [] } = type
   if (unapplied.length === 0) return
+  if (unapplied.includes('relimit')) {
+    const looks = (['slot', 'permit'] as const).map(kind => ({
+      line: { kind, limit: type.type },
+      delaySeconds: 0,
+    }))
+    await throwIfUnsent(system.messages.lookAtLimits(looks), { kind: 'relimit' })
+  }
   for (const one of [type, ...(await flowsWithStepsOf(system, type.type))]) {
     for (const kind of unapplied) await startJob(system, one, { kind })
     if (unapplied.includes('reorder')) await startJob(system, one, { kind: 'reorder' }, SECOND_PASS_S)

@@ -1,5 +1,5 @@
 import { groupBy } from '../../core/group-by.ts'
-import type { LimitLook } from '../../core/limits/held-permits.ts'
+import type { LimitLook } from '../../core/limits/line.ts'
 import type { Wake } from '../../ports/messages.ts'
 import { driveCanvas } from '../canvas/drive-canvas.ts'
 import { workOnJob } from '../jobs/jobs.ts'
@@ -30,20 +30,19 @@ export async function serveWakes(
 
 /** Serves the looks that report released permits. One call for each limit admits tasks for all of its permits. */
 function serveLimitLooks(system: System, received: readonly Received[]): Promise<string[]>[] {
-  const singleLooks = received.flatMap(({ messageId, wake }) =>
-    wake.kind === 'limit' && !isRepeated(wake.look) ? [{ messageId, look: wake.look }] : [],
+  const looks = received.flatMap(({ messageId, wake }) =>
+    wake.kind === 'limit' && wake.look.released !== undefined ? [{ messageId, look: wake.look }] : [],
   )
-  const byLimit = groupBy(singleLooks, ({ look }) => look.limit)
-  return [...byLimit].map(async ([limit, looks]) => {
+  return [...groupBy(looks, ({ look }) => look.line.limit)].map(async ([limit, ofLimit]) => {
     try {
-      await serveLimitLook(system, looks.map(({ look }) => look).reduce(asOneLook))
+      await serveLimitLook(system, ofLimit.map(({ look }) => look).reduce(asOneLook))
       return []
     } catch (error) {
       system.log.warn('tasks that wait for a limit were not admitted; SQS delivers the message again', {
         error,
         limit,
       })
-      return looks.map(({ messageId }) => messageId)
+      return ofLimit.map(({ messageId }) => messageId)
     }
   })
 }
@@ -54,13 +53,9 @@ function asOneLook(a: LimitLook, b: LimitLook): LimitLook {
   return a.shards && b.shards ? { ...look, shards: [...a.shards, ...b.shards] } : look
 }
 
-/** Serves a look that repeats for as long as tasks wait for the limit. `serveLimitLooks` serves the looks after a release. */
-async function serveRepeatedLimitLook(system: System, look: LimitLook): Promise<void> {
-  if (isRepeated(look)) await serveLimitLook(system, look)
-}
-
-function isRepeated({ emptyLooksInRow }: LimitLook): boolean {
-  return emptyLooksInRow !== undefined
+/** Serves a look of a series. `serveLimitLooks` serves the looks after a release. */
+async function serveSeriesLook(system: System, look: LimitLook): Promise<void> {
+  if (look.released === undefined) await serveLimitLook(system, look)
 }
 
 async function serveLooks(system: System, received: readonly Received[]): Promise<string[]> {
@@ -86,7 +81,7 @@ async function serveOther(system: System, { messageId, wake }: Received, stopAt:
     if (wake.kind === 'minute') await wakeMinute(system, wake.minute)
     else if (wake.kind === 'minute-shard') await wakeMinuteShard(system, wake.look, stopAt)
     else if (wake.kind === 'job') await workOnJob(system, wake.look, stopAt)
-    else if (wake.kind === 'limit') await serveRepeatedLimitLook(system, wake.look)
+    else if (wake.kind === 'limit') await serveSeriesLook(system, wake.look)
     else await driveCanvas(system, wake.look, stopAt)
     return []
   } catch (error) {

@@ -1,6 +1,5 @@
 /**
- * A look is a message that arrives when a task may need attention: the task is due, a lease or a deadline is over,
- * or the time of a slot is near.
+ * A look is a message that arrives when a task may need attention: the task is due, or a lease or a deadline is over.
  *
  * This file serves looks, and dispatches the tasks of a far minute when its EventBridge schedule fires. (A far
  * minute is further ahead than an SQS delay reaches, 15 minutes.) `serve-wakes.ts` takes each batch of the wake
@@ -22,7 +21,7 @@ import { ofSameBirth, transact } from '../kernel/kernel.ts'
 import { sleepUntil } from '../kernel/moment.ts'
 import type { System } from '../kernel/system.ts'
 import { logFields } from '../kernel/traceparent.ts'
-import { lookOf, sendMessages, sendPlanned } from '../plan/plan.ts'
+import { lookOf, sendMessages } from '../plan/plan.ts'
 import { tickSchedule } from '../schedule/tick-schedule.ts'
 import { markTargets } from '../worker/targets.ts'
 
@@ -93,8 +92,6 @@ async function wakeTask(
   const { decision, head: task } = await transact(system, seen, decide)
   if (decision.ok || !isPlannedOnThis(sentLook, task)) return []
   const next = planned(task, system.clock.now())
-  const isSlotNear = sentLook.slot && next.plan.dispatchAt !== undefined
-  if (isSlotNear) return sendPlanned(system, [next])
   return [...(await markTargets(system, [next])), ...(await sendNextLook(system, next, sentLook))]
 }
 

@@ -1,7 +1,8 @@
 import { orderOf } from '../../core/place/place.ts'
-import { readyPlace, viewPartition } from '../../core/place/place-names.ts'
+import { limitPlace, readyPlace, viewPartition } from '../../core/place/place-names.ts'
 import { isTakenInOrder, workOf } from '../../core/task/piece.ts'
 import { isTargeted, type Task } from '../../core/task/task.ts'
+import { typeOfLimit } from '../../core/task/wait.ts'
 import { servingType, shardNumbers, type TaskType } from '../../core/types/task-type.ts'
 import type { WhyFacts } from '../../core/why/facts.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'
@@ -57,20 +58,21 @@ async function oldestOpen(
   return dues.length > 0 ? Math.min(...dues) : undefined
 }
 
-/** The number of tasks that are claimed before the task, up to `BEFORE_MAX`, in the partitions that are read. */
-async function tasksBefore(
+/** The number of tasks before the task in its place, up to `BEFORE_MAX`, in the partitions that are read. */
+export async function tasksBefore(
   { tasks }: System,
   task: Task,
   types: ReadonlyMap<string, TaskType>,
 ): Promise<number> {
   const { type, shard: own } = workOf(task)
-  const known = types.get(type)
+  const known = types.get(typeOfLimit(task.wait?.limit ?? type))
   const shards = [own, ...(known ? shardNumbers(known) : []).filter(shard => shard !== own)]
   const read = shards.slice(0, PARTITIONS_READ_MAX)
   const to = orderOf(task)
+  const placeOf = (shard: number) => (task.wait ? limitPlace(task.wait, shard) : readyPlace(type, shard))
   const pages = await sideBySide(read, PARTITIONS_READ_MAX, async shard => {
     const limit = Math.ceil(BEFORE_MAX / read.length)
-    return (await tasks.page({ index: 'place', partition: readyPlace(type, shard), to, limit })).entries
+    return (await tasks.page({ index: 'place', partition: placeOf(shard), to, limit })).entries
   })
   return Math.min(
     BEFORE_MAX,

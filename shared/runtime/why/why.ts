@@ -9,30 +9,29 @@
  * - for a task in a queue, the messages there (SQS) and the oldest open task: half a unit for each of up to 4 partitions
  * - for a task that is taken in order, up to 100 tasks before it: at most 1 unit for each of up to 4 partitions
  * - for a run without success, its record: at most 3
- * - for a limit, its slots: 1 for each 4 KB; or its permits: 1 for each 8
+ * - for a limit, its slots: 1 for each 4 KB; or its permits: 1 for each 8; and up to 100 tasks before it in the line
  *
  * Larger heads cost as many units more as they have 4 KB more, and a concurrency limit one more for each further 8 permits.
  */
 
 import { canMissMessage, isMissing, type LostMessage } from '../../core/dead-letters/lost-message.ts'
+import { defined } from '../../core/defined.ts'
 import { shardsOf } from '../../core/limits/held-permits.ts'
-import { typeOfLimit } from '../../core/limits/limits.ts'
-import { nextSlot } from '../../core/limits/slots.ts'
 import { isGone } from '../../core/publish/publish.ts'
 import { statusOf } from '../../core/status/status.ts'
 import { isTask } from '../../core/task/head.ts'
 import type { Status } from '../../core/task/lifecycle.ts'
 import { workOf } from '../../core/task/piece.ts'
 import type { Task } from '../../core/task/task.ts'
+import { typeOfLimit } from '../../core/task/wait.ts'
 import type { TaskType } from '../../core/types/task-type.ts'
 import { explain } from '../../core/why/explain.ts'
 import type { Explained, WhyFacts, WhyPaths } from '../../core/why/facts.ts'
 import { lastRunOf, readyReason, type TaskReason, whyReasonOf } from '../../core/why/why.ts'
 import { readHead } from '../kernel/read-heads.ts'
 import type { DiagnosticSystem, System } from '../kernel/system.ts'
-import { limitRulesOf } from '../limits/limit-rules.ts'
 import { readServed, type StatusReaders } from '../read/describe-task.ts'
-import { type QueueFacts, readQueue } from './read-queue.ts'
+import { type QueueFacts, readQueue, tasksBefore } from './read-queue.ts'
 
 export type WhyDescription = Explained & {
   readonly id: string
@@ -103,24 +102,32 @@ async function factsOf(
   readers: StatusReaders,
   { reason, queue, lostMessage, ...known }: Judged,
 ): Promise<WhyFacts> {
-  const { task, now } = known
-  const [liveWorkers, lastRun, permits, nextStart] = await Promise.all([
+  const { task } = known
+  const [liveWorkers, lastRun, ofLimit] = await Promise.all([
     NAMES_WORKERS.includes(reason) ? readers.liveWorkers() : [],
     SHOWS_RUN.includes(reason) ? lastRecord(system, task) : undefined,
-    reason === 'concurrency-limit' && task.wait
-      ? system.limits.permits(task.wait.limit, shardsIn(known.types, task.wait.limit))
+    reason === 'rate-limit' || reason === 'concurrency-limit'
+      ? limitFacts(system, readers, known, reason === 'concurrency-limit')
       : undefined,
-    reason === 'rate-limit' && task.wait?.kind !== 'slot' ? nextStartAt(system, task, now) : undefined,
   ])
-  return {
-    ...known,
-    ...queue,
-    liveWorkers,
-    ...(lostMessage && { lostMessage }),
-    ...(lastRun && { lastRun }),
-    ...(permits && { permits }),
-    ...(nextStart !== undefined && { nextStartAt: nextStart }),
-  }
+  return { ...known, ...queue, liveWorkers, ...ofLimit, ...defined({ lostMessage, lastRun }) }
+}
+
+/** The limit that holds the task back, its permits or its next start, and how many tasks come before it in the line. */
+async function limitFacts(
+  system: System,
+  readers: StatusReaders,
+  { task, types }: Pick<WhyFacts, 'task' | 'types'>,
+  isForPermits: boolean,
+) {
+  const holding = await readers.limitHolding(task)
+  const limit = task.wait?.limit ?? holding?.limit
+  const [permits, before] = await Promise.all([
+    isForPermits && limit !== undefined ? system.limits.permits(limit, shardsIn(types, limit)) : undefined,
+    task.place ? tasksBefore(system, task, types) : undefined,
+  ])
+  const nextStartAt = holding?.limit === limit ? holding?.until : undefined
+  return defined({ limit, permits, before, nextStartAt })
 }
 
 function shardsIn(types: WhyFacts['types'], limit: string): number[] {
@@ -136,14 +143,4 @@ async function lastRecord({ tasks }: System, task: Task) {
   if (last === undefined || last.state === 'succeeded') return undefined
   const [record = last] = await tasks.runRecords(task.id, task.born, 1)
   return record.fence === last.fence ? record : last
-}
-
-/** The earliest time at which the rate limits of its types allow a start of a task that reserves no slot. */
-async function nextStartAt(system: System, task: Task, now: number): Promise<number> {
-  const { rates } = await limitRulesOf(system, task)
-  const starts = rates.map(async ({ name, limit }) => {
-    const { log } = await system.limits.slots(name)
-    return nextSlot(log, limit, now)
-  })
-  return Math.max(now, ...(await Promise.all(starts)))
 }

@@ -6,7 +6,7 @@ import { STATUSES } from '../../core/states.ts'
 import { splitTaskId } from '../../core/task/task.ts'
 import type { TypeLimits } from '../../core/types/task-type.ts'
 import type { Log, LogFields } from '../../ports/machine.ts'
-import { cachedAllowance } from '../../runtime/limits/allows-start.ts'
+import { cachedLimitReader } from '../../runtime/limits/limit-usage.ts'
 import type { StatusReaders } from '../../runtime/read/describe-task.ts'
 import { registerFlowType, registerHandlerType } from '../../runtime/types/register-type.ts'
 import { putType } from '../../runtime/types/types.ts'
@@ -61,7 +61,7 @@ async function faceOf(world: World, { lines, typeLimits }: Known): Promise<TestS
   const readers: StatusReaders = {
     typeOf: type => system.types.get(type),
     liveWorkers: () => system.workers.list(),
-    allowsStart: cachedAllowance(system),
+    limitHolding: cachedLimitReader(system),
   }
   const snapshot = createSnapshot(world, readers)
   const exclusively = createTurns(world, snapshot)

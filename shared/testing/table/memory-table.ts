@@ -41,23 +41,13 @@ type Read = {
   readonly index?: string | undefined
 }
 
-type Write = PutRequest | UpdateRequest | DeleteRequest
+export type Write = PutRequest | UpdateRequest | DeleteRequest
 
-/** One entry of a transaction. */
-export type TransactItem =
-  | { readonly Put: PutRequest }
-  | { readonly Update: UpdateRequest }
-  | { readonly Delete: DeleteRequest }
-  | { readonly ConditionCheck: DeleteRequest & { readonly ConditionExpression: string } }
-
-/** An entry of a transaction whose condition does not hold, with the stored item if the entry asks for it. */
-export type FailedEntry = { readonly index: number; readonly item: Item | undefined }
-
-export type MemoryTable = Pick<Contents, 'find' | 'items' | 'expire'> & {
+export type MemoryTable = Pick<Contents, 'find' | 'items' | 'write' | 'expire'> & {
   /** Answers the requests of stores at once. */
   readonly documents: Documents
-  /** Writes all items, or none. Returns the entries that prevent it. */
-  transactWrite(items: readonly TransactItem[]): FailedEntry[]
+  /** Judges a write without making it. */
+  plan(request: Write): Plan
 }
 
 export function createMemoryTable(settings: TableSettings): MemoryTable {
@@ -104,27 +94,8 @@ export function createMemoryTable(settings: TableSettings): MemoryTable {
         return { items, left: undefined }
       },
     },
-    transactWrite: items => transactWrite(name, contents, items),
+    plan: request => planOf(name, request, find),
   }
-}
-
-function transactWrite(
-  table: string,
-  { find, write }: Contents,
-  items: readonly TransactItem[],
-): FailedEntry[] {
-  const plans = items.map(item => ({
-    isCheck: 'ConditionCheck' in item,
-    ...planOf(table, writeOf(item), find),
-  }))
-  assertTransaction(plans.map(({ key }) => key))
-  const judged = plans.map(({ holds, isCheck, change }) => holds() && (isCheck ? undefined : change()))
-  const failed = plans.flatMap(({ refusal }, index) =>
-    judged[index] === false ? [{ index, item: refusal() }] : [],
-  )
-  if (failed.length > 0) return failed
-  for (const change of judged) if (change) write(change)
-  return []
 }
 
 function query({ stored, reads, indexes }: Contents, request: QueryRequest, onRead: TableSettings['onRead']) {
@@ -145,9 +116,6 @@ function query({ stored, reads, indexes }: Contents, request: QueryRequest, onRe
 }
 
 const BATCH_KEYS_MAX = 100
-/** Source: "Amazon DynamoDB Transactions" in the developer guide. */
-const TRANSACT_ITEMS_MAX = 100
-
 const CONDITION = [
   ...['TableName', 'ConditionExpression', 'ExpressionAttributeNames', 'ExpressionAttributeValues'],
   'ReturnValuesOnConditionCheckFailure',
@@ -218,27 +186,9 @@ function requestedOf(request: BatchGetRequest, table: string) {
   if (!requested || Object.keys(others).length > 0) throw new UnknownPart('a batch of other tables')
   assertKnown(requested, table, ['Keys', 'ConsistentRead'])
   const { length } = requested.Keys
-  if (length === 0 || length > BATCH_KEYS_MAX || differentOf(requested.Keys) < length) {
+  const different = new Set(requested.Keys.map(({ pk, sk }) => JSON.stringify([pk, sk])))
+  if (length === 0 || length > BATCH_KEYS_MAX || different.size < length) {
     throw new RefusedRequest(`a batch reads between 1 and ${BATCH_KEYS_MAX} different keys`)
   }
   return requested
-}
-
-function differentOf(keys: readonly Item[]): number {
-  return new Set(keys.map(({ pk, sk }) => JSON.stringify([pk, sk]))).size
-}
-
-function writeOf(item: TransactItem): Write {
-  const [write, ...others] = Object.values(item) as Write[]
-  if (!write || others.length > 0) throw new RefusedRequest('each entry of a transaction makes one operation')
-  return write
-}
-
-function assertTransaction(keys: readonly Key[]): void {
-  if (keys.length === 0 || keys.length > TRANSACT_ITEMS_MAX) {
-    throw new RefusedRequest(`a transaction has between 1 and ${TRANSACT_ITEMS_MAX} entries`)
-  }
-  if (differentOf(keys) < keys.length) {
-    throw new RefusedRequest('Transaction request cannot include multiple operations on one item')
-  }
 }

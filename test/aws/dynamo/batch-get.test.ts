@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { readBatches } from '../../../shared/aws/dynamo/batch-get.ts'
 import { sdkDocuments } from '../../../shared/aws/dynamo/sdk-documents.ts'
 import { createSeededChance } from '../../../shared/testing/stores/chance.ts'
-import { createManualClock } from '../../../shared/testing/stores/clock.ts'
+import { createManualClock } from '../../support/ports/clock.ts'
 
 it('a batch read returns all wanted items, with at most eight requests under way', async () => {
   const client = new DynamoDBClient({ region: 'local' })

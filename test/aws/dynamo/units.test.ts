@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { Change } from '../../../shared/core/change/change.ts'
-import { throttle } from '../../../shared/core/limits/wait.ts'
+import { joinLine } from '../../../shared/core/limits/wait.ts'
 import { cancel, remove } from '../../../shared/core/operate/operate.ts'
 import { patch } from '../../../shared/core/operate/patch.ts'
 import { create } from '../../../shared/core/publish/publish.ts'
@@ -211,20 +211,16 @@ describe('a chain of looks', () => {
   })
 })
 
-describe('a slot under a rate limit', () => {
-  const throttled = (task: Task, at: number) =>
-    changeOf(throttle(task, { limit: 'resize', at, rateText: '1/1000' }, NOW))
+describe('a task in the line of a limit', () => {
+  it('costs 2 units to join and 1 more to leave it with its claim, whatever it waits for', async () => {
+    for (const kind of ['slot', 'permit'] as const) {
+      const published = publication({ key: kind })
+      await cost(published)
+      const waiting = changeOf(joinLine(published.after, { kind, limit: 'resize' }, NOW))
 
-  it('costs 1 unit, and hours ahead 1 more for its minute', async () => {
-    const near = publication()
-    const far = publication({ key: 'far' })
-    await cost(near)
-    await cost(far)
-
-    expect(await cost(throttled(near.after, NOW + SECOND))).toEqual({ table: 1 })
-    const waiting = throttled(far.after, NOW + HOUR)
-    expect(await cost(waiting)).toEqual({ table: 1, place: 1 })
-    expect(await cost(claimOf(waiting.after))).toEqual({ table: 1, place: 1 })
+      expect(await cost(waiting)).toEqual({ table: 1, place: 1 })
+      expect(await cost(claimOf(waiting.after))).toEqual({ table: 1, place: 1 })
+    }
   })
 })
 

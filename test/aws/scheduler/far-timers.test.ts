@@ -2,7 +2,7 @@ import { type CreateScheduleCommand, SchedulerClient } from '@aws-sdk/client-sch
 import { expect, it } from 'vitest'
 import { createFarTimers } from '../../../shared/aws/scheduler/far-timers.ts'
 import { minuteOf } from '../../../shared/core/place/place.ts'
-import { createManualClock } from '../../../shared/testing/stores/clock.ts'
+import { createManualClock } from '../../support/ports/clock.ts'
 import { HOUR, NOW, SECOND } from '../../support/tasks/a-task.ts'
 
 const target = { group: 'g', roleArn: 'r', queueArn: 'q', deadLetterArn: 'd', message: String }

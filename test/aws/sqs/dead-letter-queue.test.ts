@@ -86,7 +86,12 @@ describe('the subject of a dead letter', () => {
       'type:resize',
     ],
     ['a look', encodeLook(LOOK), { kind: 'look', taskId: 'resize:a', born: BORN, revision: 4 }, 'wake'],
-    ['a limit', encodeLimitLook({ limit: 'a', delaySeconds: 0 }), { kind: 'limit', limit: 'a' }, 'wake'],
+    [
+      'a limit',
+      encodeLimitLook({ line: { kind: 'slot', limit: 'a' }, delaySeconds: 0 }),
+      { kind: 'limit', limit: 'a' },
+      'wake',
+    ],
     ['a minute', encodeMinute({ minute: 7 }), { kind: 'minute', dueAt: minuteStart(7) }, 'wake'],
     ['a shard', encodeMinute({ minute: 7, shard: 1 }), { kind: 'minute', dueAt: minuteStart(7) }, 'wake'],
     [

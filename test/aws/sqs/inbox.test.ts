@@ -14,7 +14,7 @@ import { createDispatchReader } from '../../../shared/aws/sqs/read-dispatch.ts'
 import { BatonError } from '../../../shared/core/errors.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import type { Log } from '../../../shared/ports/machine.ts'
-import { createMemoryInbox } from '../../../shared/testing/stores/inbox.ts'
+import { createMemoryInbox } from '../../support/ports/inbox.ts'
 import { inboxContract, type TriedInbox } from '../../contract/inbox.ts'
 import { aTask } from '../../support/tasks/a-task.ts'
 

@@ -58,7 +58,7 @@ describe('messages to the system itself', () => {
     const look = { id: 'a:b', born: BORN, revision: 1, hops: 0, delaySeconds: 0 }
 
     await messages.look([look])
-    await messages.lookAtLimits([{ limit: 'a', delaySeconds: 0 }])
+    await messages.lookAtLimits([{ line: { kind: 'slot', limit: 'a' }, delaySeconds: 0 }])
     await messages.lookAtMinute({ minute: 1, shard: 2 })
     await messages.lookAtCanvases([CANVAS])
     await messages.continueJobs([JOB])

@@ -51,16 +51,13 @@ describe('messages', () => {
     const look = { id: 'a:b', born: BORN, revision: 3, hops: 2, delaySeconds: 0 }
 
     expect(decodeWake(encodeLook(look))).toEqual({ kind: 'look', look })
-    const forSlot = { ...look, slot: true as const }
-    expect(decodeWake(encodeLook(forSlot))).toEqual({ kind: 'look', look: forSlot })
     const canvas = { id: 'canvas:ü', born: BORN, from: 300, delaySeconds: 0 }
     expect(decodeWake(encodeCanvasLook(canvas))).toEqual({ kind: 'canvas', look: canvas })
-    const again = { limit: 'a=ü', emptyLooksInRow: 1, since: 5, delaySeconds: 0 }
     for (const limit of [
-      again,
-      { limit: 'a', delaySeconds: 0 },
-      { limit: 'a', released: 7, delaySeconds: 0 },
-    ]) {
+      { line: { kind: 'slot', limit: 'a=ü' }, at: 5, delaySeconds: 0 },
+      { line: { kind: 'slot', limit: 'a' }, delaySeconds: 0 },
+      { line: { kind: 'permit', limit: 'a' }, released: 7, delaySeconds: 0 },
+    ] as const) {
       expect(decodeWake(encodeLimitLook(limit))).toEqual({ kind: 'limit', look: limit })
     }
     const job = {

@@ -8,7 +8,16 @@ const log = (...parts: number[]) => ({
   limit: 50,
   perMs: 1_000,
   counts: parts.map(part => [part, 2] as const),
-  bookedAhead: 0,
+  granted: 2 * parts.length,
+})
+
+const SLOTS = { kind: 'slot', limit: 'resize=ü' } as const
+const noteAt = (lookAt: number) => ({
+  ...{ lookAt, isClosed: true, emptyLooks: 1 },
+  sent: [
+    { at: NOW, times: 1, count: 3, granted: 7, ids: ['1a', '2b'] },
+    { at: NOW, times: 2, count: 1, granted: 7, ids: [] },
+  ],
 })
 
 export function limitsContract(makeStores: MakeStores): void {
@@ -35,26 +44,6 @@ export function limitsContract(makeStores: MakeStores): void {
     const put = await Promise.all([1, 2, 3].map(() => limits.putSlots('resize', log(1), none, NOW + HOUR)))
 
     expect(put.filter(one => one === undefined)).toHaveLength(1)
-  })
-
-  it('adds up the slots that all callers book ahead of a log, and begins at 0 with the next log', async () => {
-    const { limits } = await makeStores()
-    const none = await limits.slots('resize')
-    await limits.putSlots('resize', log(1), none, NOW + HOUR)
-    const early = await limits.slots('resize')
-
-    const counted = await Promise.all(
-      [1, 2, 3].map(count => limits.countSlots('resize', 1, count, NOW + HOUR)),
-    )
-    const strange = await limits.countSlots('resize', 2, 1, NOW + HOUR)
-    const late = await limits.putSlots('resize', log(9), early, NOW + HOUR)
-    const next = await limits.putSlots('resize', log(2), await limits.slots('resize'), NOW + HOUR)
-
-    expect(Math.max(...counted.map(Number))).toBe(6)
-    expect(strange).toBeUndefined()
-    expect(late).toEqual({ log: { ...log(1), bookedAhead: 6 }, version: 1 })
-    expect(next).toBeUndefined()
-    expect(await limits.slots('resize')).toEqual({ log: log(2), version: 2 })
   })
 
   it('grants `max` permits, confirms a permit to its holder, and grants a released permit to another holder', async () => {
@@ -104,47 +93,61 @@ export function limitsContract(makeStores: MakeStores): void {
     for (const name of ['a', 'b']) await limits.acquire('resize', holder(name), 2)
 
     const kept = await limits.renew('resize', 'a', NOW + 7)
-    await limits.release('resize', 'a', { since: NOW })
-    await limits.release('resize', 'b', { since: NOW })
+    await limits.release('resize', 'a', NOW)
+    await limits.release('resize', 'b', NOW)
 
     expect(kept).toBe(true)
     expect(await limits.permits('resize', [0])).toEqual({ holders: [holder('a', NOW + 7)] })
     expect(await limits.renew('resize', 'b', NOW + 7)).toBe(false)
   })
 
-  it('notes that a task waits only while no permit is free, and not again before the note is stale', async () => {
+  it('replaces the note of a line only over the version that was read, and keeps the two lines of a name apart', async () => {
     const { limits } = await makeStores()
-    const most = { max: 1, staleAt: NOW - 1 }
+    const none = await limits.line(SLOTS)
 
-    const early = await limits.noteWaiting('resize', NOW, most)
-    await limits.acquire('resize', holder('a'), 1)
-    const noted = await limits.noteWaiting('resize', NOW, most)
-    const second = await limits.noteWaiting('resize', NOW + 1, most)
-    const late = await limits.noteWaiting('resize', NOW + 9, { max: 1, staleAt: NOW })
-    const seen = await limits.acquire('resize', holder('b'), 1)
+    const first = await limits.putLine(SLOTS, noteAt(NOW), none, { isNoted: true })
+    const late = await limits.putLine(SLOTS, noteAt(NOW + 9), none)
+    const seen = await limits.line(SLOTS)
+    const second = await limits.putLine(SLOTS, noteAt(NOW + 1_000), seen)
 
-    expect([early, noted]).toEqual([{ holders: [] }, undefined])
-    expect(second).toEqual({ holders: [holder('a')], waitNotedAt: NOW })
-    expect(late).toBeUndefined()
-    expect(seen).toEqual({ holders: [holder('a')], waitNotedAt: NOW + 9 })
+    expect(none).toEqual({ note: undefined, version: 0 })
+    expect([first, second]).toEqual([undefined, undefined])
+    expect(late).toEqual({ note: noteAt(NOW), version: 1 })
+    expect(await limits.line(SLOTS)).toEqual({ note: noteAt(NOW + 1_000), version: 2 })
+    expect(await limits.line({ ...SLOTS, kind: 'permit' })).toEqual({ note: undefined, version: 0 })
   })
 
-  it('renews and clears only the note that was seen, whether or not a permit is free', async () => {
+  it('ends only the line that was seen', async () => {
     const { limits } = await makeStores()
+    await limits.putLine(SLOTS, noteAt(NOW), { note: undefined, version: 0 })
+    const seen = await limits.line(SLOTS)
+    await limits.putLine(SLOTS, noteAt(NOW + 1), seen)
 
-    const renewed = [
-      await limits.renewWaiting('resize', NOW, undefined),
-      await limits.renewWaiting('resize', NOW + 1, undefined),
-      await limits.renewWaiting('resize', NOW + 2, NOW),
-      await limits.renewWaiting('resize', NOW + 3, NOW),
-    ]
-    await limits.clearWaiting('resize', NOW)
-    const kept = await limits.permits('resize', [0])
-    await limits.clearWaiting('resize', NOW + 2)
+    await limits.endLine(SLOTS, seen)
+    const kept = await limits.line(SLOTS)
+    await limits.endLine(SLOTS, kept)
 
-    expect(renewed).toEqual([true, false, true, false])
-    expect(kept).toEqual({ holders: [], waitNotedAt: NOW + 2 })
-    expect(await limits.permits('resize', [0])).toEqual({ holders: [] })
+    expect(kept.note).toEqual(noteAt(NOW + 1))
+    expect((await limits.line(SLOTS)).note).toBeUndefined()
+  })
+
+  it('lists the lines whose next look is late, each once, however often they were looked at', async () => {
+    const { limits } = await makeStores()
+    const lines = ['a', 'b', 'c'].map(value => ({ kind: 'permit' as const, limit: `resize=${value}#1` }))
+    for (const [nth, line] of lines.entries()) {
+      const none = { note: undefined, version: 0 }
+      await limits.putLine(line, noteAt(NOW), none)
+      await limits.putLine(line, noteAt(NOW + nth * 60_000), await limits.line(line))
+    }
+
+    const overdue = (before: number) => limits.overdueLines(before, 10)
+    expect((await overdue(NOW + 80_000)).map(({ limit }) => limit).sort()).toEqual([
+      'resize=a#1',
+      'resize=b#1',
+    ])
+    expect(await overdue(NOW + 20_000)).toEqual([lines[0]])
+    expect(await overdue(NOW - 1)).toEqual([])
+    expect(await limits.overdueLines(NOW + 80_000, 1)).toHaveLength(1)
   })
 
   it('counts the holders of each shard apart, and shows the shards that are asked for', async () => {
@@ -157,18 +160,16 @@ export function limitsContract(makeStores: MakeStores): void {
     expect(await Promise.all(given)).toEqual([undefined, undefined, undefined, undefined])
 
     const refused = await limits.acquire('resize=a#1', inShard(2, 3), 2)
-    const left = await limits.release('resize=a#1', others[0]?.holder ?? '', { waitNotedAt: NOW })
+    const left = await limits.release('resize=a#1', others[0]?.holder ?? '')
     const kept = await limits.renew('resize=a#1', others[2]?.holder ?? '', NOW + 5)
-    await limits.renewWaiting('resize=a#1', NOW, undefined)
 
     expect(refused?.holders).toHaveLength(2)
     expect(left).toEqual({ holders: [others[1]] })
     expect(kept).toBe(true)
-    expect(await limits.permits('resize=a#1', [0])).toEqual({ holders: [first], waitNotedAt: NOW })
+    expect(await limits.permits('resize=a#1', [0])).toEqual({ holders: [first] })
     expect(await limits.permits('resize=a#1', [2, 5])).toEqual({ holders: [others[1]] })
     const many = Array.from({ length: 125 }, (_, shard) => shard)
     const all = await limits.permits('resize=a#1', many)
-    expect(all.waitNotedAt).toBe(NOW)
     expect(all.holders).toHaveLength(3)
     expect(all.holders).toContainEqual({ ...others[2], since: NOW + 5 })
     expect(await limits.permits('resize', many)).toEqual({ holders: [] })

@@ -202,7 +202,7 @@ const EVERYTHING: TaskParts = {
 const ALTERNATIVES: readonly TaskParts[] = [
   { isFair: true },
   { dueAt: NOW + 60 * MINUTE },
-  { wait: { kind: 'slot', limit: 'resize', at: NOW, rateText: '1/1000' } },
+  { wait: { kind: 'slot', limit: 'resize' } },
   { wait: { kind: 'permit', limit: 'resize' } },
   ...(['append', 'spread', 'prepend'] as const).map(handOn => ({
     previous: { handOn, kind: 'body' as const, body: APART },
@@ -335,19 +335,24 @@ async function writeOthers({
   await types.markFair(TYPE, 1)
   await limits.putSlots(
     'resize',
-    { limit: 1, perMs: 1, counts: [[NOW, 1]], bookedAhead: 0 },
+    { limit: 1, perMs: 1, counts: [[NOW, 1]], granted: 1 },
     { log: undefined, version: 0 },
     NOW,
   )
-  await limits.countSlots('resize', 1, 1, NOW)
   await limits.acquire('resize', holder, 1)
   await limits.acquire('resize=a', { ...holder, holder: holderIn(1, '01K9ZZZZZZABCDEFGHJKMNPQRS') }, 1)
   await limits.release('resize', 'h')
-  await limits.release('resize', 'h', { since: NOW })
+  await limits.release('resize', 'h', NOW)
   await limits.renew('resize', 'h', NOW)
-  await limits.noteWaiting('resize', NOW, { max: 1, staleAt: NOW })
-  await limits.renewWaiting('resize', NOW, NOW)
-  await limits.clearWaiting('resize', NOW)
+  for (const kind of ['slot', 'permit'] as const) {
+    const line = { kind, limit: 'resize' }
+    const sent = [{ at: NOW, times: 1, count: 1, granted: 1, ids: ['a'] }]
+    const note = { lookAt: NOW, isClosed: true, emptyLooks: 0, sent }
+    await limits.line(line)
+    await limits.putLine(line, note, { note: undefined, version: 0 }, { isNoted: true })
+    await limits.endLine(line, { note, version: 1 })
+  }
+  await limits.overdueLines(NOW, 1)
   await turns.advance('resize#0#a', 1, NOW)
   await turns.join('resize#0#a', { front: 1, count: 1, far: 1 }, NOW)
   await turns.noteFront('resize#0', 1, NOW)
@@ -390,11 +395,11 @@ async function sendMessages({ messages, timers }: Mirror['ports']): Promise<void
   await messages.dispatch([
     { task, delaySeconds: 1, passedOn: 1, hops: 1, freed: { limit: 'resize', shard: 1 } },
   ])
-  await messages.look([{ id: task.id, born: BORN, revision: 1, hops: 1, slot: true, delaySeconds: 1 }])
+  await messages.look([{ id: task.id, born: BORN, revision: 1, hops: 1, delaySeconds: 1 }])
   await messages.lookAtMinute({ minute: 1, shard: 1, after })
   await messages.lookAtCanvases([{ id: task.id, born: BORN, from: 1, delaySeconds: 1 }])
   await messages.lookAtLimits([
-    { limit: 'resize', emptyLooksInRow: 1, since: NOW, released: 1, shards: [1], delaySeconds: 1 },
+    { line: { kind: 'slot', limit: 'resize' }, at: NOW, released: 1, shards: [1], delaySeconds: 1 },
   ])
   const buckets = ['open', 'compensating', 'succeeded', 'failed', 'cancelled'] as const
   const looks = EVERY_JOB.flatMap(job => buckets.map(bucket => ({ job, bucket })))

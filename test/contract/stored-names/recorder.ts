@@ -6,7 +6,7 @@ import { createFarTimers } from '../../../shared/aws/scheduler/far-timers.ts'
 import { createSqsMessages } from '../../../shared/aws/sqs/messages.ts'
 import { decodeDispatch, encodeMinute } from '../../../shared/aws/sqs/wire.ts'
 import type { FarTimers, Messages } from '../../../shared/ports/messages.ts'
-import { createManualClock } from '../../../shared/testing/stores/clock.ts'
+import { createManualClock } from '../../support/ports/clock.ts'
 import { NOW } from '../../support/tasks/a-task.ts'
 import { type Names, plainKey, plainSegment, walk } from './names.ts'
 

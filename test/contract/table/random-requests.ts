@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { METERED } from '../../../shared/aws/dynamo/documents.ts'
 import type { Item } from '../../../shared/aws/dynamo/stored-form.ts'
-import type { TransactItem } from '../../../shared/testing/table/memory-table.ts'
+import type { TransactItem } from '../../support/dynamo/memory-transactions.ts'
 import type { Request } from './two-tables.ts'
 
 /**

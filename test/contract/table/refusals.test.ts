@@ -1,8 +1,8 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { PutRequest, UpdateRequest } from '../../../shared/aws/dynamo/documents.ts'
-import type { TransactItem } from '../../../shared/testing/table/memory-table.ts'
 import { type DynamoDbLocal, startDynamoDbLocal } from '../../support/dynamo/dynamodb-local.ts'
+import type { TransactItem } from '../../support/dynamo/memory-transactions.ts'
 import { type Request, type TwoTables, twoTables } from './two-tables.ts'
 
 /** What the table in memory refuses because of DynamoDB's quotas and rules, and what it does not know. */

@@ -1,15 +1,12 @@
 import type { AttributeValue, ConsumedCapacity, DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { DynamoDBDocumentClient, ScanCommand, TransactWriteCommand } from '@aws-sdk/lib-dynamodb'
-import { unmarshall } from '@aws-sdk/util-dynamodb'
+import { plainItem } from '../../../shared/aws/dynamo/attribute-values.ts'
 import type { Documents, Written } from '../../../shared/aws/dynamo/documents.ts'
 import { sdkDocuments } from '../../../shared/aws/dynamo/sdk-documents.ts'
 import type { Item } from '../../../shared/aws/dynamo/stored-form.ts'
 import { BatonError } from '../../../shared/core/errors.ts'
-import {
-  createMemoryTable,
-  type MemoryTable,
-  type TransactItem,
-} from '../../../shared/testing/table/memory-table.ts'
+import { createMemoryTable, type MemoryTable } from '../../../shared/testing/table/memory-table.ts'
+import { type TransactItem, transactWrite } from '../../support/dynamo/memory-transactions.ts'
 import { type Units, unitsOfRead, unitsOfWrite } from '../../support/dynamo/memory-units.ts'
 
 /** A request to both tables. */
@@ -21,7 +18,7 @@ export type Request = {
 }[keyof Documents]
 
 /** What became of a request: its answer, or that the table refuses it whatever it holds. */
-export type Outcome = { readonly answer: unknown; readonly units?: Units } | { readonly refused: true }
+type Outcome = { readonly answer: unknown; readonly units?: Units } | { readonly refused: true }
 
 /** One table in memory and one in DynamoDB Local, which get the same requests. */
 export type TwoTables = {
@@ -62,7 +59,7 @@ export function twoTables(client: DynamoDBClient, name: string): TwoTables {
       }
     },
     transact: async items => ({
-      memory: await outcomeOf(async () => memory.transactWrite(items)),
+      memory: await outcomeOf(async () => transactWrite(memory, items)),
       local: await outcomeOf(() => transactLocally(documents, items)),
     }),
     items: async () => {
@@ -121,9 +118,19 @@ async function transactLocally(documents: DynamoDBDocumentClient, items: readonl
     if (!reasons) throw error
     if (reasons.some(({ Code }) => Code === 'ValidationError')) throw new Error('an entry is refused')
     return reasons.flatMap(({ Code, Item: item }, index) =>
-      Code === 'None' ? [] : [{ index, item: item && unmarshall(item) }],
+      Code === 'None' ? [] : [{ index, item: item && plainWithSets(item) }],
     )
   }
+}
+
+function plainWithSets(item: Record<string, AttributeValue>): Item {
+  const plain = (value: AttributeValue): unknown => {
+    if (value.NS) return new Set(value.NS.map(Number))
+    if (value.SS) return new Set(value.SS)
+    if (value.M) return plainWithSets(value.M)
+    return value.L ? value.L.map(plain) : plainItem({ value } as Parameters<typeof plainItem>[0]).value
+  }
+  return Object.fromEntries(Object.entries(item).map(([name, value]) => [name, plain(value)]))
 }
 
 type Reason = { readonly Code?: string; readonly Item?: Record<string, AttributeValue> }

@@ -4,7 +4,7 @@ import { cancelCanvas, createCanvas, endCanvas, noteProgress } from '../../../sh
 import { type BatonEvent, EVENT_TYPES } from '../../../shared/core/events/event-types.ts'
 import { eventsOf, workerEvent } from '../../../shared/core/events/events.ts'
 import { resume } from '../../../shared/core/flow/resume.ts'
-import { block, throttle } from '../../../shared/core/limits/wait.ts'
+import { joinLine } from '../../../shared/core/limits/wait.ts'
 import {
   cancel,
   recordCallbacksPublished,
@@ -109,10 +109,8 @@ const EVENTS_BY_OPERATION: Record<Operation, ReadonlyArray<readonly [string, Hea
     ['by the second of two workers', claimedBy(claimedBy(twoWanted), 'w2'), ['task.running (running) run 2']],
     ['of an undo', claimedBy(undoing), ['task.running (compensating) run 3']],
   ],
-  throttle: [
-    ['', afterOf(throttle(aTask(), { limit: 'resize', at: NOW + SECOND, rateText: '1/1000' }, NOW)), []],
-  ],
-  block: [['', afterOf(block(aTask(), 'resize', NOW)), []]],
+  throttle: [['', afterOf(joinLine(aTask(), { kind: 'slot', limit: 'resize' }, NOW)), []]],
+  block: [['', afterOf(joinLine(aTask(), { kind: 'permit', limit: 'resize' }, NOW)), []]],
   beat: [['', afterOf(heartbeat(running, { born: BORN, fence: 1 }, NOW)), []]],
   succeed: [
     ['for good', ended(running, DONE), ['task.succeeded (succeeded) run 1']],

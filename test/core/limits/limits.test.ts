@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { concurrencyLimitName, fieldValue, limitValue } from '../../../shared/core/limits/limits.ts'
+import { fieldValue, limitName, limitValue } from '../../../shared/core/limits/limits.ts'
 import { aTask } from '../../support/tasks/a-task.ts'
 
 const oddText = fc.string({ unit: 'binary', minLength: 1, maxLength: 60 })
@@ -9,7 +9,7 @@ describe('the name of a limit', () => {
   test.each(['\ud800', 'a\udfffb', '\u0000', 'a\nb', '\uffff', '\ufdd0', '\u{1fffe}'])(
     'of the value %j is one that the table takes as a key',
     value => {
-      const name = concurrencyLimitName('jobs', 'tenant', fieldValue({ tenant: value }, 'tenant'))
+      const name = limitName('jobs', 'tenant', fieldValue({ tenant: value }, 'tenant'))
 
       expect(name.isWellFormed()).toBe(true)
       expect(name).not.toMatch(/[\p{Cc}\p{Cn}]/u)

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { turnOrder } from '../../../shared/core/fair/fair.ts'
-import { block, endWait } from '../../../shared/core/limits/wait.ts'
+import { endWait, joinLine } from '../../../shared/core/limits/wait.ts'
 import { patch } from '../../../shared/core/operate/patch.ts'
 import { lineEntry, movedToTurn } from '../../../shared/core/place/line-entry.ts'
 import { create } from '../../../shared/core/publish/publish.ts'
@@ -33,7 +33,6 @@ describe('a task of a tenant', () => {
 
   test.each([
     ['is not due', create(aPublication({ ...FAIR, dueAt: NOW + SECOND }), undefined, NOW)],
-    ['waits for the limit of the whole type', changeOf(block(WAITING, 'resize', NOW))],
     ['is patched while it waits', changeOf(patch(WAITING, { tags: {} }, NOW))],
     ['is published anew while it waits', changeOf(update(WAITING, aPublication(FAIR), NOW))],
   ])('does not enter its line when it %s', (_when, change) => {
@@ -53,8 +52,8 @@ describe('a task of a tenant', () => {
   })
 
   test('keeps its turn in the place of a limit', () => {
-    expect(changeOf(block(WAITING, 'resize=x', NOW)).after.place).toEqual({
-      name: 'limit#resize=x',
+    expect(changeOf(joinLine(WAITING, { kind: 'permit', limit: 'resize=x' }, NOW)).after.place).toEqual({
+      name: 'limit#resize=x#permit#0',
       order: turnOrder(LINE, 7),
     })
   })

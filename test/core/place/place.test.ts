@@ -5,9 +5,7 @@ import { anEndedRun, aRun, aTask, HOUR, MINUTE, NOW } from '../../support/tasks/
 
 const far = NOW + 15 * MINUTE + 1
 const two = { options: { concurrency: 2 } } as const
-const waitingFor = (limit: string) => ({ wait: { kind: 'permit', limit } }) as const
-const withSlotAt = (at: number) =>
-  ({ wait: { kind: 'slot', limit: 'resize', rateText: '1/1000', at } }) as const
+const waitingFor = (kind: 'slot' | 'permit', limit: string) => ({ wait: { kind, limit } }) as const
 const runningPlaceAt = { name: 'running#resize#0', order: '0' }
 
 describe('the place of a task', () => {
@@ -21,17 +19,6 @@ describe('the place of a task', () => {
       aTask({ dueAt: far, kind: 'http' }),
     ],
     ['ready#resize#0', 'a due task over HTTP is found by its workers', aTask({ kind: 'http' })],
-    [
-      `minute#${minuteOf(far)}#`,
-      'a due task waits for the minute of a slot further ahead than a queue delay',
-      aTask(withSlotAt(far)),
-    ],
-    [undefined, 'a slot within a queue delay needs no place', aTask(withSlotAt(far - 1))],
-    [
-      'ready#resize#0',
-      'a task taken in order stays ready, because it may get the slot of a task behind it',
-      aTask({ ordering: 'priority', ...withSlotAt(far) }),
-    ],
     [
       `minute#${minuteOf(far)}#`,
       'a deadline before the due time ends the task, so its minute counts',
@@ -81,25 +68,19 @@ describe('the place of a task', () => {
       aTask({ ...two, live: [aRun()], dueAt: far }),
     ],
     [
-      'limit#resize=a',
-      'a task that waits for a permit is in the place of its limit',
-      aTask({ kind: 'http', ...waitingFor('resize=a') }),
-    ],
-    ['limit#resize', 'a task with messages has no ready place to stay in', aTask(waitingFor('resize'))],
-    [
-      'ready#resize#0',
-      'a task taken in order stays ready while it waits for the limit of its whole type',
-      aTask({ kind: 'http', ...waitingFor('resize') }),
+      'limit#resize=a#permit#0',
+      'a task that waits for a permit is in the line of its limit',
+      aTask({ kind: 'http', ...waitingFor('permit', 'resize=a') }),
     ],
     [
-      'ready#resize#0',
-      'a tenant’s task keeps its turn while it waits for such a limit',
-      aTask({ fairnessKey: 'a', ...waitingFor('resize') }),
+      'limit#resize#slot#3',
+      'a task that waits for a slot is in its shard of the line',
+      aTask({ shard: 3, ...waitingFor('slot', 'resize') }),
     ],
     [
-      'limit#resize',
-      'a targeted task has no ready place to stay in',
-      aTask({ kind: 'http', options: { workerIds: ['w1'] }, ...waitingFor('resize') }),
+      'limit#resize#permit#0',
+      'a targeted task waits in line, too',
+      aTask({ kind: 'http', options: { workerIds: ['w1'] }, ...waitingFor('permit', 'resize') }),
     ],
     [undefined, 'no slot is left to wait for', aTask({ live: [aRun()], dueAt: far })],
     [undefined, 'an ended task has none', aTask({ kind: 'http', state: 'failed', finishedAt: NOW })],

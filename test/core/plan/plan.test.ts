@@ -23,7 +23,6 @@ const far = NOW + 15 * MINUTE + 1
 const farMinute = Math.floor(far / MINUTE)
 const two = { options: { concurrency: 2 } } as const
 const targeted = { options: { workerIds: ['a', 'b'] } } as const
-const slotAt = (at: number) => ({ kind: 'slot', limit: 'resize', rateText: '1/1000', at }) as const
 const ended = { state: 'succeeded', finishedAt: NOW } as const
 
 describe('the plan of a task', () => {
@@ -85,24 +84,14 @@ describe('the plan of a task', () => {
       { lookAt: NOW + MINUTE },
     ],
     [
-      'due, its slot under a rate limit hours ahead: the minute of the slot',
-      aTask({ wait: slotAt(NOW + 10 * HOUR) }),
-      { minute: Math.floor((NOW + 10 * HOUR) / MINUTE) },
+      'due, in the line of a limit: nothing, since looks at the line dispatch it',
+      aTask({ wait: { kind: 'slot', limit: 'resize' } }),
+      {},
     ],
     [
-      'due, its slot within 15 minutes: a dispatch for the slot',
-      aTask({ wait: slotAt(far - 1) }),
-      { dispatchAt: far - 1 },
-    ],
-    [
-      'taken in order, its slot hours ahead: a look when a queue can delay that long',
-      aTask({ ordering: 'priority', wait: slotAt(NOW + 10 * HOUR) }),
-      { lookAt: NOW + 10 * HOUR - 15 * MINUTE, isSlotLook: true },
-    ],
-    [
-      'taken in order, its slot within 15 minutes: a dispatch for the slot',
-      aTask({ ordering: 'priority', wait: slotAt(far - 1), place: { name: 'ready#resize#0', order: '' } }),
-      { dispatchAt: far - 1 },
+      'in a line, with a deadline: a look at the deadline',
+      aTask({ wait: { kind: 'permit', limit: 'resize=a' }, deadlineAt: far }),
+      { lookAt: far },
     ],
     [
       'running and wanting no other worker, with a due time far ahead: a look at its lease end',

@@ -119,7 +119,7 @@ describe('the reason why a task waits', () => {
     expect(statusReasonOf(task, NOW, served)).toBe(reason)
   })
 
-  const slot = (at: number) => ({ wait: { kind: 'slot' as const, limit: 'resize', at, rateText: '1/1000' } })
+  const slot = { wait: { kind: 'slot' as const, limit: 'resize' } }
   const permit = { wait: { kind: 'permit' as const, limit: 'resize' } }
   test.each<[StatusReason | undefined, string, Task, Partial<Served>]>([
     ['paused', 'due, its type paused', aTask(), { isPaused: true }],
@@ -131,9 +131,9 @@ describe('the reason why a task waits', () => {
     ],
     ['due', 'not due, its type paused', aTask({ dueAt: NOW + 1 }), { isPaused: true }],
     [undefined, 'running, its type paused', aTask({ live: [aRun()] }), { isPaused: true }],
-    ['rate-limit', 'due, its slot still ahead', aTask(slot(NOW + 1)), {}],
-    [undefined, 'due, its slot begun', aTask(slot(NOW)), {}],
-    ['rate-limit', 'due, and no start is left', aTask(), { isRateUsedUp: true }],
+    ['rate-limit', 'due, and waits for a slot', aTask(slot), {}],
+    ['rate-limit', 'due, and no start is left', aTask(), { limitedBy: 'rate-limit' }],
+    ['concurrency-limit', 'due, and no permit is left', aTask(), { limitedBy: 'concurrency-limit' }],
     ['concurrency-limit', 'due, and waits for a permit', aTask(permit), {}],
   ])('of a type with a pause or limits is %s: %s', (reason, _name, task, parts) => {
     const served = { ...FREE, hasHandler: true, liveWorkers: [recent], ...parts }
@@ -142,4 +142,4 @@ describe('the reason why a task waits', () => {
   })
 })
 
-const FREE = { isPaused: false, isRateUsedUp: false }
+const FREE = { isPaused: false }

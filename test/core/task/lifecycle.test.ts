@@ -115,7 +115,7 @@ const UNDO_IS_RETRIED_OVER_HTTP: Step[] = [
 
 const UNDO_WAITS_FOR_LIMITS: Step[] = [
   ...UNDO_IS_RETRIED_OVER_HTTP.slice(0, 5),
-  { do: 'throttle', inMs: 1_000 },
+  { do: 'throttle' },
   { do: 'block' },
 ]
 
@@ -399,6 +399,6 @@ function refsOf(task: Task | undefined): string[] {
 }
 
 function isFoundInPlace(task: Task): boolean {
-  if (task.place && task.wait?.kind === 'permit') return true
+  if (task.place && task.wait) return true
   return workOf(task).kind === 'http' && task.place?.name.startsWith('ready#') === true
 }

@@ -13,7 +13,6 @@ const FREE: Served = {
   hasHandler: true,
   liveWorkers: [{ workerId: 'w' }],
   isPaused: false,
-  isRateUsedUp: false,
 }
 const NONE = { messages: 0, before: 0, since: 0 }
 const PATHS = { task: taskPath, type: typePath, canvas: canvasPath }

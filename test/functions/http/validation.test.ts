@@ -117,7 +117,7 @@ describe('other requests are refused by the path of the field', () => {
     ['limits', { rate: { limit: 1, perMs: 99 } }, 'limits.rate.perMs'],
     ['limits', { rate: { limit: 1, perMs: 1_000, key: '' } }, 'limits.rate.key'],
     ['limits', { concurrency: { max: 1.5 } }, 'limits.concurrency.max'],
-    ['limits', { concurrency: { max: 351 } }, 'limits.concurrency.max'],
+    ['limits', { concurrency: { max: 1_001 } }, 'limits.concurrency.max'],
     ['limits', { speed: 1 }, 'limits.speed'],
     ['steps', []],
     ['paused', true],

@@ -18,12 +18,12 @@ const RATE = { rate: { limit: 1, perMs: 1_000 } }
 const CONCURRENCY = { concurrency: { max: 1 } }
 const BY_USER = { rate: { limit: 1, perMs: 1_000, key: 'userId' } }
 
-/** A call that claims tasks of a type with these limits, for tickets that name the tasks `named`. */
-function aScope(limits: TypeLimits = {}, named?: readonly string[]): ClaimScope {
+/** A call that claims tasks of a type with these limits. */
+function aScope(limits: TypeLimits = {}, isForTickets = false): ClaimScope {
   const configuration = { kind: 'http', defaults: {}, shards: 1, limits } as const
   const times = { handlerSince: NOW, createdAt: NOW, updatedAt: NOW }
   const type = { type: 'resize', configuration, paused: false, version: 1, ...times }
-  return { types: [type], named: new Set(named), isForTickets: named !== undefined }
+  return { types: [type], isForTickets }
 }
 
 const ready = (key: string, parts: object = {}): Task => {
@@ -52,19 +52,13 @@ describe('a call that claims ten tasks', () => {
       10,
     ],
     ['asks for ten, when the type is paused for a while', aScope(), refusal('paused'), 10],
+    ['for tickets asks for none, when no permit is left', aScope(CONCURRENCY, true), PERMIT_REFUSAL, 0],
     [
-      'for tickets asks for one less, when a task waits for a permit',
-      aScope(CONCURRENCY, []),
-      PERMIT_REFUSAL,
+      'for tickets asks for one less, when a task waits for a limit with a key',
+      aScope(BY_USER, true),
+      refusal('rate-limit', { limit: 'resize=u' }),
       9,
     ],
-    [
-      'for tickets asks for one less, when a named task waits for its slot',
-      aScope(RATE, ['resize:a']),
-      RATE_REFUSAL,
-      9,
-    ],
-    ['for tickets asks for ten, when a task without a slot was refused', aScope(RATE, []), RATE_REFUSAL, 10],
   ])('%s', (_case, scope, answer, left) => {
     expect(leftOf(scope, 10, afterAnswer(scope, ready('a'), answer))).toBe(left)
   })
@@ -98,14 +92,14 @@ describe('a call that claims ten tasks', () => {
     ['another task of a paused type', aScope(), refusal('paused'), {}, true],
     ['no task after a lost race', aScope(), refusal('gone'), {}, false],
     ['another task under a used-up limit', aScope(CONCURRENCY), PERMIT_REFUSAL, {}, true],
+    ['for tickets, another task under it', aScope(CONCURRENCY, true), PERMIT_REFUSAL, {}, true],
     [
-      'no task under it for tickets, so that each is written down as waiting',
-      aScope(CONCURRENCY, []),
-      PERMIT_REFUSAL,
-      {},
+      'for tickets, no task of the same user, so that each joins the line',
+      aScope(BY_USER, true),
+      refusal('rate-limit', { limit: 'resize=u' }),
+      { userId: 'u' },
       false,
     ],
-    ['no named task, which waits for a slot of its own', aScope(RATE, ['resize:b']), RATE_REFUSAL, {}, false],
   ])('holds back %s', (_case, scope, answer, parts, expected) => {
     const { heldBack } = afterAnswer(scope, ready('a', { userId: 'u' }), answer)
 
@@ -121,6 +115,16 @@ describe('a call that claims ten tasks', () => {
     const progress = withVerdict(aScope(), NOTHING_DONE, ready('a'), verdict)
 
     expect([progress.examined, progress.passedOver?.id]).toEqual([examined, passedOver])
+  })
+
+  it('remembers up to a hundred tasks that limits hold back, which then join the lines of their limits', () => {
+    const behind = Array.from({ length: 150 }, (_, nth) => ready(`k${nth}`))
+    const progress = behind.reduce(
+      (so, task) => withVerdict(aScope(BY_USER), so, task, { kind: 'held-back' }),
+      NOTHING_DONE,
+    )
+
+    expect(progress.behindLimits.map(({ key }) => key)).toEqual(behind.slice(0, 100).map(({ key }) => key))
   })
 
   it('remembers the first waiting task that it passes over, and none that an index shows late', () => {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { sleepUntil } from '../../../shared/runtime/kernel/moment.ts'
-import { createManualClock } from '../../../shared/testing/stores/clock.ts'
+import { createManualClock } from '../../support/ports/clock.ts'
 
 it('the wait never ends early, although timers fire a millisecond before their time', async () => {
   let now = 1_000

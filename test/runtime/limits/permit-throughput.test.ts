@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { limitChangeIn } from '../../../shared/aws/dynamo/limits/limit-changes.ts'
-import { type HeldPermits, type LimitChange, shardOf } from '../../../shared/core/limits/held-permits.ts'
+import { type HeldPermits, shardOf } from '../../../shared/core/limits/held-permits.ts'
+import type { LimitChange } from '../../../shared/core/limits/line.ts'
 import type { LimitStore } from '../../../shared/ports/stores.ts'
 import { noteFreed } from '../../../shared/runtime/limits/free-permits.ts'
 import { acquirePermits, releasePermits } from '../../../shared/runtime/limits/permits.ts'
 import { createSeededChance } from '../../../shared/testing/stores/chance.ts'
-import { createManualClock } from '../../../shared/testing/stores/clock.ts'
+import { createManualClock } from '../../support/ports/clock.ts'
 import { createMemoryStores } from '../../../shared/testing/stores/memory-stores.ts'
 import { imageOf } from '../../../shared/testing/table/images.ts'
 import { createTimeline } from '../../../shared/testing/world/timeline.ts'
@@ -143,7 +144,6 @@ async function played(
   }
 
   if (rate === undefined) {
-    await table.limits.renewWaiting('resize', NOW, undefined)
     for (let nth = 0; nth < max; nth++) after((nth * SECOND) / max, () => void start(true))
   } else {
     const arrive = () => {

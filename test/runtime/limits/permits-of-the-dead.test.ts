@@ -5,9 +5,9 @@ import { liveRuns, type Task } from '../../../shared/core/task/task.ts'
 import { type Claimed, claimTask } from '../../../shared/runtime/claim/claim.ts'
 import { transact } from '../../../shared/runtime/kernel/kernel.ts'
 import { readTasks } from '../../../shared/runtime/kernel/read-heads.ts'
-import { serveLimitLook } from '../../../shared/runtime/limits/serve-limit-looks.ts'
+import { noteLine } from '../../../shared/runtime/limits/line.ts'
 import { SECOND } from '../../support/tasks/a-task.ts'
-import { aSystemWith, storedAll } from '../../support/worlds/limited-system.ts'
+import { aSystemWith, lookInSeries, PERMITS, storedAll } from '../../support/worlds/limited-system.ts'
 import type { MemorySystem } from '../../support/worlds/memory-system.ts'
 
 describe('a process that dies during a claim or an end', () => {
@@ -51,13 +51,8 @@ describe('a process that dies during a claim or an end', () => {
 
   const repair = async (system: MemorySystem, tasks: readonly Task[]) => {
     await system.clock.advance(11 * SECOND)
-    const { waitNotedAt: since } = await system.limits.permits('resize', [0])
-    await serveLimitLook(system, {
-      limit: 'resize',
-      emptyLooksInRow: 0,
-      delaySeconds: 0,
-      ...(since !== undefined && { since }),
-    })
+    await noteLine(system, PERMITS)
+    await lookInSeries(system)
     const held = (await system.limits.permits('resize', shardsOf(MAX))).holders
       .map(({ holder }) => holder)
       .sort()

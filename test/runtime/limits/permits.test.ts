@@ -3,15 +3,21 @@ import { finish } from '../../../shared/core/run/finish.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import { claimTask } from '../../../shared/runtime/claim/claim.ts'
 import { readTask } from '../../../shared/runtime/kernel/read-heads.ts'
+import { noteLine } from '../../../shared/runtime/limits/line.ts'
 import { acquirePermits, confirmPermits } from '../../../shared/runtime/limits/permits.ts'
-import { serveLimitLook } from '../../../shared/runtime/limits/serve-limit-looks.ts'
 import { changeOf, NOW, SECOND } from '../../support/tasks/a-task.ts'
-import { aSystemWith, limited, lookOnce, storedAll } from '../../support/worlds/limited-system.ts'
+import {
+  aSystemWith,
+  limited,
+  lookInSeries,
+  PERMITS,
+  storedAll,
+} from '../../support/worlds/limited-system.ts'
 import { type MemorySystem, stored } from '../../support/worlds/memory-system.ts'
 
 const lookAt = async (system: MemorySystem) => {
-  const { waitNotedAt: since } = await system.limits.permits('resize', [0])
-  await serveLimitLook(system, { ...lookOnce, emptyLooksInRow: 0, ...(since !== undefined && { since }) })
+  await noteLine(system, PERMITS)
+  await lookInSeries(system)
 }
 
 describe('a permit that was taken long before the claim was written', () => {

@@ -9,7 +9,7 @@ import { claimTargets } from '../../../shared/runtime/claim/claim-targets.ts'
 import { transact } from '../../../shared/runtime/kernel/kernel.ts'
 import { readTask } from '../../../shared/runtime/kernel/read-heads.ts'
 import type { System } from '../../../shared/runtime/kernel/system.ts'
-import { startInSlots } from '../../../shared/runtime/limits/start.ts'
+import { reserveStart } from '../../../shared/runtime/limits/start.ts'
 import { sendMessages } from '../../../shared/runtime/plan/plan.ts'
 import { SECOND } from '../../support/tasks/a-task.ts'
 import {
@@ -125,17 +125,20 @@ describe('a slot', () => {
     expect((await headOf(system, second)).wait).toEqual(waiting.wait)
   })
 
-  it('is written to a task that missed five slots in a row, so that the task is dispatched once more', async () => {
+  it('that was missed five times in a row lets the task join the line, and none of the five counts as a start', async () => {
     const { system } = await aLimited({ rate: { limit: 1, perMs: 500 } })
-    const [first, second] = [await stored(system, { key: 'a' }), await stored(system, { key: 'b' })]
-    await claim(system, first)
-    const late = (ms: number) => system.clock.sleep(ms + 350)
-    const slow: System = { ...system, clock: { ...system.clock, sleep: late } }
+    const task = await stored(system, { key: 'a' })
+    const putSlots: System['limits']['putSlots'] = async (...log) => {
+      await system.clock.sleep(600)
+      return system.limits.putSlots(...log)
+    }
+    const slow: System = { ...system, limits: { ...system.limits, putSlots } }
 
-    const outcome = await claim(system, second, 'w1', slow)
+    const outcome = await claim(system, task, 'w1', slow)
 
     expect(refusalOf(outcome)).toBe('rate-limit')
-    expect((await headOf(system, second)).wait).toMatchObject({ kind: 'slot', limit: 'resize' })
+    expect((await headOf(system, task)).wait).toEqual({ kind: 'slot', limit: 'resize' })
+    expect((await system.limits.slots('resize')).log?.granted).toBe(0)
   })
 
   it('is claimed a little ahead, and the claim is answered at its time', async () => {
@@ -214,19 +217,15 @@ describe('a slot', () => {
       step: { limit: 3, perMs: SECOND },
     }
     const rates = Object.entries(limits).map(([name, limit]) => ({ name, limit }))
-    const ownSlot = { slotUse: { kind: 'wait-for-slot' } } as const
+    const ownSlot = { kind: 'wait-for-slot' } as const
     const started: number[] = []
     for (let nth = 0; nth < 3; nth++) {
-      await timed(
-        system,
-        startInSlots(system, await stored(system, { key: `step${nth}` }), rates.slice(1), ownSlot),
-      )
+      await timed(system, reserveStart(system, rates.slice(1), ownSlot, false))
     }
 
     for (let nth = 0; nth < 12; nth++) {
-      const task = await stored(system, { key: `both${nth}` })
-      const start = await timed(system, startInSlots(system, task, rates, ownSlot))
-      if (start.kind === 'start') started.push(system.clock.now())
+      const start = await timed(system, reserveStart(system, rates, ownSlot, false))
+      if (start.ok) started.push(system.clock.now())
     }
 
     expect(started.length).toBeGreaterThan(2)
@@ -248,7 +247,7 @@ describe('a limit that refuses tasks of a claim', () => {
     expect([claimed.length, counting.asked()]).toEqual([0, 1])
   })
 
-  it('does not keep a named task from its slot, however many tasks stand before it', async () => {
+  it('holds back all tasks of a type that is run in order at once, and looks send new tickets', async () => {
     const { system, type } = await aLimited(
       { rate: { limit: 1, perMs: 10 * SECOND } },
       { ordering: 'priority' },
@@ -261,7 +260,8 @@ describe('a limit that refuses tasks of a claim', () => {
     const outcome = await timed(system, claimByTickets(system, type, CLAIMER, [low]))
 
     expect(outcome).toMatchObject({ claimed: [], waiting: 1 })
-    expect((await headOf(system, low)).wait).toMatchObject({ kind: 'slot' })
+    expect((await headOf(system, low)).wait).toBeUndefined()
+    expect(system.messages.limitLooks).toMatchObject([{ line: { kind: 'slot', limit: 'resize' } }])
   })
 
   it('does not hold back a task whose own key has slots left', async () => {

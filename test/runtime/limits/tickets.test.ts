@@ -3,6 +3,7 @@ import type { Task } from '../../../shared/core/task/task.ts'
 import type { TypeLimits } from '../../../shared/core/types/task-type.ts'
 import { claimByTickets, createTicketClaimer } from '../../../shared/runtime/claim/claim-by-ticket.ts'
 import type { ClaimResult } from '../../../shared/runtime/claim/claim-ready.ts'
+import { serveLimitLook } from '../../../shared/runtime/limits/serve-limit-looks.ts'
 import { aMemorySystem, registered, stored, timed } from '../../support/worlds/memory-system.ts'
 
 const CLAIMER = { workerId: 'w1' }
@@ -96,25 +97,24 @@ describe('a ticket', () => {
     expect(outcomes).toMatchObject([{ task: { key: 'first' } }, { task: { key: 'second' } }])
   })
 
-  it('uses the slot of its task for a better task, and the named task waits for a new slot', async () => {
+  it('claims the best task at the next slot, and writes nothing to the task that it names', async () => {
     const { system, type, storedAs } = await aPrioritySystem({ rate: { limit: 1, perMs: 10_000 } })
     const [first, low] = [await storedAs('first', 1), await storedAs('low', 1)]
     await timed(system, claimByTickets(system, type, CLAIMER, [first]))
     const early = await timed(system, claimByTickets(system, type, CLAIMER, [low]))
-    const waiting = (await system.tasks.head(low.id)) as Task
-    const slotAt = waiting.wait?.kind === 'slot' ? waiting.wait.at : 0
     await storedAs('high', 9)
+    const [look] = system.messages.limitLooks
 
-    await system.clock.advance(slotAt - system.clock.now())
-    const outcome = await timed(system, claimByTickets(system, type, CLAIMER, [waiting]))
-    const twice = await timed(system, claimByTickets(system, type, CLAIMER, [waiting]))
-    const spent = (await system.tasks.head(low.id)) as Task
-    const again = await timed(system, claimByTickets(system, type, CLAIMER, [spent]))
+    await system.clock.advance((look?.delaySeconds ?? 0) * 1_000)
+    if (look) await serveLimitLook(system, look)
+    const named = system.messages.dispatches.map(({ task }) => task)
+    const outcome = await timed(system, claimByTickets(system, type, CLAIMER, named))
+    const again = await timed(system, claimByTickets(system, type, CLAIMER, [low]))
 
     expect([keysOf(early), early.waiting]).toEqual([[], 1])
-    expect(keysOf(outcome)).toEqual(['high'])
-    expect(await system.tasks.head(low.id)).toMatchObject({ operation: 'throttle' })
-    expect([keysOf(twice), keysOf(again)]).toEqual([[], []])
+    expect(named).toHaveLength(1)
+    expect([keysOf(outcome), keysOf(again)]).toEqual([['high'], []])
+    expect(await system.tasks.head(low.id)).toEqual(low)
   })
 
   it('claims a task that waits for a permit before one that came later', async () => {

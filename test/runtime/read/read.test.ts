@@ -4,7 +4,7 @@ import { finish } from '../../../shared/core/run/finish.ts'
 import type { Outcome } from '../../../shared/core/run/run.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import { transact } from '../../../shared/runtime/kernel/kernel.ts'
-import { cachedAllowance } from '../../../shared/runtime/limits/allows-start.ts'
+import { cachedLimitReader } from '../../../shared/runtime/limits/limit-usage.ts'
 import { readTask } from '../../../shared/runtime/read/read.ts'
 import { cachedTypeReader } from '../../../shared/runtime/types/type-cache.ts'
 import { cachedLiveWorkers } from '../../../shared/runtime/worker/worker.ts'
@@ -22,7 +22,7 @@ const read = (id = 'resize:k1') =>
     {
       typeOf: cachedTypeReader(system),
       liveWorkers: cachedLiveWorkers(system),
-      allowsStart: cachedAllowance(system),
+      limitHolding: cachedLimitReader(system),
     },
     id,
   )

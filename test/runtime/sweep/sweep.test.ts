@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { block } from '../../../shared/core/limits/wait.ts'
+import { joinLine } from '../../../shared/core/limits/wait.ts'
 import { readTask } from '../../../shared/runtime/kernel/read-heads.ts'
 import { sweep } from '../../../shared/runtime/sweep/sweep.ts'
 import { createSweepMemory } from '../../../shared/runtime/sweep/sweep-round.ts'
@@ -124,20 +124,18 @@ describe('the sweeper', () => {
     await registered(system)
     for (const limit of ['resize#broken', 'resize#whole']) {
       const task = await stored(system, { key: limit })
-      await system.tasks.apply(changeOf(block(task, limit, system.clock.now())))
+      await system.tasks.apply(changeOf(joinLine(task, { kind: 'permit', limit }, system.clock.now())))
     }
     const lost = await claimed(system, await stored(system))
     await system.clock.advance(5 * MINUTE)
-    const permits = (limit: string) =>
-      limit === 'resize#broken' ? Promise.reject(new Error('no answer')) : system.limits.permits(limit, [0])
+    const line: typeof system.limits.line = of =>
+      of.limit === 'resize#broken' ? Promise.reject(new Error('no answer')) : system.limits.line(of)
 
-    const { failed } = await sweep({ ...system, limits: { ...system.limits, permits } })
+    const { failed } = await sweep({ ...system, limits: { ...system.limits, line } })
 
     expect(failed).toBe(0)
     expect(system.messages.looks.map(({ id }) => id)).toContain(lost.id)
-    expect(system.messages.limitLooks).toMatchObject([
-      { limit: 'resize#whole', emptyLooksInRow: 0, delaySeconds: 5 },
-    ])
+    expect(system.messages.limitLooks).toMatchObject([{ line: { kind: 'permit', limit: 'resize#whole' } }])
   })
 
   it('dispatches a task that waited for days as soon as its handler is deployed', async () => {

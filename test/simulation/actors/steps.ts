@@ -21,7 +21,7 @@ import { removeHandler } from '../../../shared/runtime/types/register-type.ts'
 import { putType } from '../../../shared/runtime/types/types.ts'
 import type { Step } from '../scenario.ts'
 import { type Api, NoAnswer } from '../world/aws/api.ts'
-import { allowanceIn, liveWorkersIn, typesIn } from '../world/caches.ts'
+import { limitsIn, liveWorkersIn, typesIn } from '../world/caches.ts'
 import type { Answer } from '../world/history.ts'
 import { createProcess, type Process } from '../world/process.ts'
 import type { World } from '../world/world.ts'
@@ -209,7 +209,7 @@ async function read(system: PlanningSystem, id: string): Promise<Answer> {
     {
       typeOf: typesIn(system),
       liveWorkers: liveWorkersIn(system),
-      allowsStart: allowanceIn(system),
+      limitHolding: limitsIn(system),
     },
     id,
   )

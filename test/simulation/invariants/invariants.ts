@@ -4,6 +4,7 @@ import { PURGED_CANVAS_INVARIANTS } from './canvases/purged-canvases.ts'
 import { DAILY_MESSAGE_INVARIANTS } from './daily-messages.ts'
 import { FAULT_INVARIANTS } from './faults.ts'
 import { FLOW_INVARIANTS } from './flows.ts'
+import { INDEX_INVARIANTS } from './index-entries.ts'
 import type { Invariant } from './invariant.ts'
 import { GIVEN_BACK_INVARIANTS } from './limits/given-back.ts'
 import { LIMIT_INVARIANTS } from './limits/limits.ts'
@@ -75,6 +76,7 @@ export const INVARIANTS: readonly Invariant[] = [
   ...EDIT_INVARIANTS,
   ...GIVEN_BACK_INVARIANTS,
   ...DELAY_INVARIANTS,
+  ...INDEX_INVARIANTS,
   ...PROMPTNESS_INVARIANTS,
   ...FINAL_STATE_INVARIANTS,
 ]

@@ -43,16 +43,9 @@ const FAULTS: readonly PlantedFault[] = [
     })),
   },
   {
-    name: 'no look is sent to a limit whose tasks wait for a permit',
+    name: 'no look is sent to a limit whose tasks wait',
     spoil: system => ({
       ...system,
-      limits: {
-        ...system.limits,
-        permits: async (limit, shards) => ({
-          ...(await system.limits.permits(limit, shards)),
-          waitNotedAt: system.clock.now(),
-        }),
-      },
       messages: { ...system.messages, lookAtLimits: async () => [] },
     }),
   },
@@ -68,11 +61,16 @@ const FAULTS: readonly PlantedFault[] = [
     spoil: inLimits(() => ({ putSlots: async () => undefined })),
   },
   {
-    name: 'slots that are reserved by counting are all the first one',
+    name: 'a slot that a run uses is given back, so that another run uses it, too',
     spoil: inLimits(limits => ({
-      countSlots: async (limit, version, count) => {
-        const { log, version: stored } = await limits.slots(limit)
-        return log && stored === version ? log.bookedAhead + count : undefined
+      putSlots: async (limit, log, seen, expiresAt) => {
+        const counts = log.counts.map(([part, count]) => [part, count - 1] as const)
+        return limits.putSlots(
+          limit,
+          { ...log, counts: counts.filter(([, count]) => count > 0) },
+          seen,
+          expiresAt,
+        )
       },
     })),
   },

@@ -1,5 +1,5 @@
 import type { System } from '../../../shared/runtime/kernel/system.ts'
-import { cachedAllowance } from '../../../shared/runtime/limits/allows-start.ts'
+import { cachedLimitReader } from '../../../shared/runtime/limits/limit-usage.ts'
 import { createSweepMemory } from '../../../shared/runtime/sweep/sweep-round.ts'
 import { cachedTypeReader } from '../../../shared/runtime/types/type-cache.ts'
 import { cachedLiveWorkers } from '../../../shared/runtime/worker/worker.ts'
@@ -7,7 +7,7 @@ import { cachedLiveWorkers } from '../../../shared/runtime/worker/worker.ts'
 /** The caches that a process keeps from one invocation to the next, as in the functions' entry points. */
 export const typesIn = perSystem(cachedTypeReader)
 export const sweepMemoryIn = perSystem(createSweepMemory)
-export const allowanceIn = perSystem(cachedAllowance)
+export const limitsIn = perSystem(cachedLimitReader)
 export const liveWorkersIn = perSystem(cachedLiveWorkers)
 
 function perSystem<Cache>(make: (system: System) => Cache): (system: System) => Cache {

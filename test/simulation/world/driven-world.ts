@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { ManualClock } from '../../../shared/testing/stores/clock.ts'
+import type { ManualClock } from '../../support/ports/clock.ts'
 import { CALM, type Scenario, type Weather } from '../scenario.ts'
 import { createServices, type Services, watchTypes } from './aws/services.ts'
 import { createTable, type Table } from './aws/table.ts'

@@ -18,7 +18,7 @@ import type {
   WorkerStore,
 } from '../../../shared/ports/stores.ts'
 import { createSeededChance } from '../../../shared/testing/stores/chance.ts'
-import { createManualClock, type ManualClock } from '../../../shared/testing/stores/clock.ts'
+import { createManualClock, type ManualClock } from '../ports/clock.ts'
 import { NOW } from '../tasks/a-task.ts'
 
 export type Stores = {

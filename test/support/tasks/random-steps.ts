@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import type { Change } from '../../../shared/core/change/change.ts'
 import { type ResumeAction, resume } from '../../../shared/core/flow/resume.ts'
 import type { Json } from '../../../shared/core/json.ts'
-import { block, endWait, throttle } from '../../../shared/core/limits/wait.ts'
+import { endWait, joinLine } from '../../../shared/core/limits/wait.ts'
 import {
   cancel,
   recordCallbacksPublished,
@@ -48,8 +48,7 @@ export type Step =
   | { readonly do: 'patch'; readonly changes: Omit<Patch, 'dueAt'> & { readonly dueInMs?: number } }
   | { readonly do: 'resume'; readonly action: ResumeAction }
   | { readonly do: 'lose' | 'look' | 'cancel' | 'remove' | 'settle' | 'owe' }
-  | { readonly do: 'throttle'; readonly inMs: number }
-  | { readonly do: 'block' | 'unblock' }
+  | { readonly do: 'throttle' | 'block' | 'unblock' }
   | { readonly do: 'wait'; readonly ms: number }
   | { readonly do: 'waitForWake' }
 
@@ -105,9 +104,9 @@ function decideOnTask(world: World, task: Task, step: Step): Change<Task> | unde
       )
     }
     case 'throttle':
-      return changeIn(throttle(task, { limit: 'resize', at: now + step.inMs, rateText: '1/1000' }, now))
+      return changeIn(joinLine(task, { kind: 'slot', limit: 'resize' }, now))
     case 'block':
-      return changeIn(block(task, 'resize=a', now))
+      return changeIn(joinLine(task, { kind: 'permit', limit: 'resize=a' }, now))
     case 'unblock':
       return changeIn(endWait(task, now))
     case 'lose':
@@ -255,8 +254,7 @@ const wait = fc.record({
 })
 
 const limited = fc.oneof(
-  fc.record({ do: fc.constant('throttle' as const), inMs: fc.constantFrom(SECOND, HOUR) }),
-  fc.record({ do: fc.constantFrom('block' as const, 'block' as const, 'unblock' as const) }),
+  fc.record({ do: fc.constantFrom('throttle' as const, 'block' as const, 'unblock' as const) }),
 )
 
 const step: fc.Arbitrary<Step> = fc.oneof(

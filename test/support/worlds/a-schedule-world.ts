@@ -13,7 +13,7 @@ import {
   type ScheduleRequest,
 } from '../../../shared/runtime/schedule/schedule.ts'
 import { wakeTasks } from '../../../shared/runtime/wake/wake.ts'
-import { createManualClock } from '../../../shared/testing/stores/clock.ts'
+import { createManualClock } from '../ports/clock.ts'
 import { aMemorySystem, type MemorySystem, registered } from './memory-system.ts'
 
 export type ScheduleWorld = MemorySystem & {

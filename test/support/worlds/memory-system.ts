@@ -7,16 +7,12 @@ import type { Log, MetricName } from '../../../shared/ports/machine.ts'
 import type { TaskStore } from '../../../shared/ports/stores.ts'
 import { CHANGE_HOOKS } from '../../../shared/runtime/change-hooks.ts'
 import type { DiagnosticSystem, PlanningSystem } from '../../../shared/runtime/kernel/system.ts'
-import { planLimits } from '../../../shared/runtime/limits/serve-limit-looks.ts'
+import { planLimits } from '../../../shared/runtime/limits/begin-looks.ts'
 import { createSeededChance } from '../../../shared/testing/stores/chance.ts'
-import { createManualClock, type ManualClock } from '../../../shared/testing/stores/clock.ts'
 import { createMemoryStores } from '../../../shared/testing/stores/memory-stores.ts'
-import {
-  createMemoryFarTimers,
-  createMemoryMessages,
-  type MemoryMessages,
-} from '../../../shared/testing/stores/messages.ts'
 import { imageOf } from '../../../shared/testing/table/images.ts'
+import { createManualClock, type ManualClock } from '../ports/clock.ts'
+import { createMemoryFarTimers, createMemoryMessages, type MemoryMessages } from '../ports/messages.ts'
 import { aPublication, changeOf, NOW, taskIn } from '../tasks/a-task.ts'
 
 /** A whole system in memory, whose clock stands at `NOW`. The planner gets changes of limits at once, and changes of tasks never. */
@@ -38,16 +34,17 @@ export function aMemorySystem(): MemorySystem {
   const counts = new Map<MetricName, number>()
   const messages = createMemoryMessages()
   const sentAgain: MemorySystem['sentAgain'] = []
+  const stores: ReturnType<typeof createMemoryStores> = createMemoryStores({
+    clock,
+    onWrite: ({ after }) => {
+      const change = after && limitChangeIn(imageOf(after))
+      if (change) void planLimits({ messages, limits: stores.limits, clock, log: silent }, [change])
+    },
+  })
   return {
     clock,
     chance: createSeededChance(1),
-    ...createMemoryStores({
-      clock,
-      onWrite: ({ after }) => {
-        const change = after && limitChangeIn(imageOf(after))
-        if (change) void planLimits({ messages, log: silent }, [change])
-      },
-    }),
+    ...stores,
     messages,
     timers: createMemoryFarTimers(),
     changeHooks: CHANGE_HOOKS,

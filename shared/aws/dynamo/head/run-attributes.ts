@@ -13,7 +13,6 @@ import {
   json,
   mapValues,
   number,
-  oneOf,
   type StoredBy,
   text,
   word,
@@ -109,14 +108,10 @@ export const failuresByWorker: Codec<Task['failuresBy'], Readonly<Record<string,
     Object.fromEntries(Object.entries(stored).map(([marked, count]) => [marked.slice(1), count])),
 }
 
-type WaitOf<K extends Wait['kind']> = Omit<Extract<Wait, { readonly kind: K }>, 'kind'>
+/** The limit that a task waits for. Earlier versions stored the `terms` of a slot that they had reserved for the task. */
+type StoredWait = { readonly of: string; readonly slot?: true; readonly terms?: string }
 
-/** What a task waits for under a limit. Only a slot has a time. `terms` is its rate text. */
-export const wait = oneOf<Wait>()({
-  slot: attributesOf<WaitOf<'slot'>>()({
-    limit: always('of', text),
-    at: always('at', number),
-    rateText: always('terms', text),
-  }),
-  permit: attributesOf<WaitOf<'permit'>>()({ limit: always('of', text) }),
-})
+export const wait: Codec<Wait, StoredWait> = {
+  encode: ({ kind, limit }) => ({ of: limit, ...(kind === 'slot' && { slot: true }) }),
+  decode: ({ of, slot, terms }) => ({ kind: slot || terms !== undefined ? 'slot' : 'permit', limit: of }),
+}

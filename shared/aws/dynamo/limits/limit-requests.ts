@@ -1,19 +1,27 @@
 import { SCHEMA_VERSION } from '../../../core/bounds.ts'
+import { hash32 } from '../../../core/hash.ts'
 import { type HeldPermits, type Holder, shardOf } from '../../../core/limits/held-permits.ts'
+import type { Line, LineNote, StoredLineNote } from '../../../core/limits/line.ts'
 import type { SlotLog, StoredSlotLog } from '../../../core/limits/slots.ts'
-import type { Releasing } from '../../../ports/stores.ts'
+import { orderNumber } from '../../../core/order-number.ts'
 import {
   type BatchGetRequest,
+  type DeleteRequest,
   type GetRequest,
   METERED,
   type PutRequest,
+  type QueryRequest,
   type UpdateRequest,
 } from '../documents.ts'
 import { JOINED_BY_AND } from '../expressions.ts'
 import { WRITE_ID_ATTRIBUTE } from '../head/head-requests.ts'
 import {
   FREED_ATTRIBUTE,
-  FREED_NO_WAITERS,
+  INDEXES,
+  LINE_SHARDS,
+  LINE_SORT_KEYS,
+  limitOfSlots,
+  linesPlace,
   NOTED_ATTRIBUTE,
   PERMITS_SORT_KEY,
   permitsPartition,
@@ -24,15 +32,10 @@ import { assertKnownSchema, type Item, SCHEMA, ttlSeconds } from '../stored-form
 
 const NOTHING_THERE = 'attribute_not_exists(#pk)'
 const SAME_VERSION = '#version = :version'
-const SAME_BOOKED_AHEAD = '#more = :more'
 const HOLDS = 'attribute_exists(#holder)'
 const DOES_NOT_HOLD = 'attribute_not_exists(#holder)'
 const HAS_FREE_PERMIT = '(attribute_not_exists(#count) OR #count < :max)'
-const NO_PERMIT_LEFT = '#count >= :max'
 const HOLDS_SINCE = '#holder.#at = :since'
-const NO_NOTE = 'attribute_not_exists(#waits)'
-const SAME_NOTE = '#waits = :seen'
-const NO_FRESH_NOTE = '(attribute_not_exists(#waits) OR #waits <= :stale)'
 
 /**
  * The item of the permits is kept this long after the last permit or renewed note, far longer than the longest run. Heartbeats do
@@ -42,12 +45,16 @@ const PERMITS_LIFE_MS = 60 * 86_400_000
 /** The beginning of each attribute that names a permit holder. */
 const HOLDER_PREFIX = 'h~'
 
-/** Attributes that report a write of the permits to the stream. The next write removes them, so each record shows one write. */
-const REPORTS = { '#freed': FREED_ATTRIBUTE, '#noted': NOTED_ATTRIBUTE } as const
-const REPORT_NAMES = '#freed, #noted'
+/** The attribute that reports a freed permit to the stream. The next write removes it, so each record shows one write. */
+const REPORTS = { '#freed': FREED_ATTRIBUTE } as const
+const REPORT_NAMES = '#freed'
 
 function slotsKey(limit: string) {
   return { pk: slotsPartition(limit), sk: SLOTS_SORT_KEY }
+}
+
+function lineKey({ kind, limit }: Line) {
+  return { pk: slotsPartition(limit), sk: LINE_SORT_KEYS[kind] }
 }
 
 function permitsKey(limit: string, shard = 0) {
@@ -59,73 +66,117 @@ export function getSlots(table: string, limit: string): GetRequest {
   return { ...METERED, TableName: table, Key: slotsKey(limit), ConsistentRead: true }
 }
 
-/** Writes the slot log of a rate limit. Guard: the stored log is the one that was seen. Version 0 means that none is stored. */
+/** Guards a write of an item by the version that was seen. Version 0 means that none is stored. */
+function guarded(version: number) {
+  const guard =
+    version === 0
+      ? { ConditionExpression: NOTHING_THERE, ExpressionAttributeNames: { '#pk': 'pk' } }
+      : {
+          ConditionExpression: SAME_VERSION,
+          ExpressionAttributeNames: { '#version': 'version' },
+          ExpressionAttributeValues: { ':version': version },
+        }
+  return { ...guard, ReturnValuesOnConditionCheckFailure: 'ALL_OLD' } as const
+}
+
+type VersionedWrite = { readonly version: number; readonly writeId: string; readonly expiresAt: number }
+
+function versioned(table: string, item: Item, { version, writeId, expiresAt }: VersionedWrite): PutRequest {
+  const meta = { version: version + 1, [WRITE_ID_ATTRIBUTE]: writeId, ttl: ttlSeconds(expiresAt) }
+  return { ...METERED, TableName: table, Item: { ...item, ...SCHEMA, ...meta }, ...guarded(version) }
+}
+
+/** Writes the slot log of a rate limit. Guard: the stored log is the one that was seen. */
 export function putSlots(
   table: string,
   limit: string,
-  { limit: startsMax, perMs, counts }: SlotLog,
-  {
-    seen,
-    expiresAt,
-    writeId,
-  }: { readonly seen: StoredSlotLog; readonly expiresAt: number; readonly writeId: string },
+  { limit: startsMax, perMs, counts, granted }: SlotLog,
+  write: VersionedWrite,
 ): PutRequest {
-  const put = {
-    ...METERED,
-    TableName: table,
-    Item: {
-      ...slotsKey(limit),
-      ...SCHEMA,
-      version: seen.version + 1,
-      json: JSON.stringify([startsMax, perMs, counts.flat()]),
-      more: 0,
-      [WRITE_ID_ATTRIBUTE]: writeId,
-      ttl: ttlSeconds(expiresAt),
-    },
-    ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
-  } as const
-  if (seen.version === 0) {
-    return { ...put, ConditionExpression: NOTHING_THERE, ExpressionAttributeNames: { '#pk': 'pk' } }
-  }
-  return {
-    ...put,
-    ConditionExpression: [SAME_VERSION, SAME_BOOKED_AHEAD].join(JOINED_BY_AND),
-    ExpressionAttributeNames: { '#version': 'version', '#more': 'more' },
-    ExpressionAttributeValues: { ':version': seen.version, ':more': seen.log?.bookedAhead ?? 0 },
-  }
-}
-
-/** Adds to the number of slots that are booked ahead of the log. Guard: the log still has this version. */
-export function countSlots(
-  table: string,
-  limit: string,
-  version: number,
-  { count, expiresAt }: { readonly count: number; readonly expiresAt: number },
-): UpdateRequest {
-  return {
-    ...METERED,
-    TableName: table,
-    Key: slotsKey(limit),
-    UpdateExpression: 'SET #ttl = :ttl ADD #more :count',
-    ConditionExpression: SAME_VERSION,
-    ExpressionAttributeNames: { '#version': 'version', '#more': 'more', '#ttl': 'ttl' },
-    ExpressionAttributeValues: { ':version': version, ':count': count, ':ttl': ttlSeconds(expiresAt) },
-    ReturnValues: 'UPDATED_NEW',
-  }
+  // Parts are stored as distances, since a part has twelve digits.
+  const flat = counts.flatMap(([part, count], nth) => [part - (counts[nth - 1]?.[0] ?? 0), count])
+  const json = JSON.stringify([startsMax, perMs, flat, granted])
+  return versioned(table, { ...slotsKey(limit), json }, write)
 }
 
 export function slotsFromItem(item: Item | undefined): StoredSlotLog {
   if (!item) return { log: undefined, version: 0 }
   assertKnownSchema(item)
-  const [limit, perMs, flat] = JSON.parse(item.json as string) as [number, number, number[]]
-  const counts = Array.from(
-    { length: flat.length / 2 },
-    (_, nth) => [flat[2 * nth] ?? 0, flat[2 * nth + 1] ?? 0] as const,
-  )
-  return {
-    log: { limit, perMs, counts, bookedAhead: item.more as number },
-    version: item.version as number,
+  // A log that an earlier version wrote has parts instead of distances, and counts no granted slots.
+  const [limit, perMs, flat, granted] = JSON.parse(item.json as string) as [number, number, number[], number?]
+  let part = 0
+  const counts = Array.from({ length: flat.length / 2 }, (_, nth) => {
+    part = (granted === undefined ? 0 : part) + (flat[2 * nth] ?? 0)
+    return [part, flat[2 * nth + 1] ?? 0] as const
+  })
+  return { log: { limit, perMs, counts, granted: granted ?? 0 }, version: item.version as number }
+}
+
+/** Reads the note of a line. Strongly consistent. */
+export function getLine(table: string, line: Line): GetRequest {
+  return { ...METERED, TableName: table, Key: lineKey(line), ConsistentRead: true }
+}
+
+/** The index entry of a note changes only every 15 s, since each change of it costs 2 write units. */
+const LOOK_STEP_MS = 15_000
+
+/** Writes the note of a line. Guard: the stored note is the one that was seen. */
+export function putLine(
+  table: string,
+  line: Line,
+  { lookAt, isClosed, emptyLooks, sent }: LineNote,
+  { isNoted, ...write }: Omit<VersionedWrite, 'expiresAt'> & { readonly isNoted: boolean },
+): PutRequest {
+  const { pk, sk } = lineKey(line)
+  const batches = sent.map(({ at, times, count, granted, ids }) => [at, times, count, granted, ids.join(' ')])
+  const item = {
+    ...{ pk, sk, json: JSON.stringify([lookAt, isClosed ? 1 : 0, emptyLooks, batches]) },
+    [INDEXES.place.partition]: linesPlace(hash32(line.limit) % LINE_SHARDS),
+    [INDEXES.place.sort]: orderNumber(Math.ceil(lookAt / LOOK_STEP_MS) * LOOK_STEP_MS),
+    ...(isNoted && { [NOTED_ATTRIBUTE]: lookAt }),
   }
+  return versioned(table, item, { ...write, expiresAt: lookAt + PERMITS_LIFE_MS })
+}
+
+/** Removes the note of a line. Guard: the stored note is the one that was seen. */
+export function deleteLine(table: string, line: Line, version: number): DeleteRequest {
+  return { ...METERED, TableName: table, Key: lineKey(line), ...guarded(version) }
+}
+
+/** Lists the lines in one partition whose next look should have come before a time. */
+export function queryLines(table: string, shard: number, before: number, limit: number): QueryRequest {
+  return {
+    ...METERED,
+    TableName: table,
+    IndexName: INDEXES.place.name,
+    KeyConditionExpression: '#partition = :partition AND #sort < :before',
+    ExpressionAttributeNames: { '#partition': INDEXES.place.partition, '#sort': INDEXES.place.sort },
+    ExpressionAttributeValues: { ':partition': linesPlace(shard), ':before': orderNumber(before) },
+    Limit: limit,
+  }
+}
+
+type StoredBatch = [at: number, times: number, count: number, granted: number, ids: string]
+
+export function lineFromItem(item: Item | undefined): StoredLineNote {
+  if (!item) return { note: undefined, version: 0 }
+  assertKnownSchema(item)
+  const [lookAt, closed, emptyLooks, batches] = JSON.parse(item.json as string) as [
+    number,
+    number,
+    number,
+    StoredBatch[],
+  ]
+  const sent = batches.map(([at, times, count, granted, ids]) => ({
+    ...{ at, times, count, granted },
+    ids: ids.split(' ').filter(id => id !== ''),
+  }))
+  return { note: { lookAt, isClosed: closed === 1, emptyLooks, sent }, version: item.version as number }
+}
+
+/** The line of a note, by the keys of its item. */
+export function lineOfKey({ pk, sk }: Item): Line {
+  return { kind: sk === LINE_SORT_KEYS.slot ? 'slot' : 'permit', limit: limitOfSlots(pk as string) }
 }
 
 /** Reads at most 100 different shards of the permits of a concurrency limit. Strongly consistent. */
@@ -168,14 +219,8 @@ export function acquirePermit(
 /**
  * Removes a permit holder. Guard: the holder is recorded, with the time `since` if that is given. Without `since`, the write
  * reports to the stream that a permit is free. A look gives `since` to remove a stale holder, and admits the next task itself.
- * `waitNotedAt` is the note that tasks wait as the caller has read it; shard 0 has the note itself.
  */
-export function releasePermit(
-  table: string,
-  limit: string,
-  holder: string,
-  { since, waitNotedAt = FREED_NO_WAITERS }: Releasing,
-): UpdateRequest {
+export function releasePermit(table: string, limit: string, holder: string, since?: number): UpdateRequest {
   const isSince = since !== undefined
   return {
     ...METERED,
@@ -183,17 +228,17 @@ export function releasePermit(
     Key: permitsKey(limit, shardOf(holder)),
     UpdateExpression: isSince
       ? `REMOVE #holder, ${REPORT_NAMES} ADD #count :less`
-      : 'SET #freed = if_not_exists(#waits, :waits) REMOVE #holder, #noted ADD #count :less',
+      : 'SET #freed = :freed REMOVE #holder ADD #count :less',
     ConditionExpression: isSince ? [HOLDS, HOLDS_SINCE].join(JOINED_BY_AND) : HOLDS,
     ExpressionAttributeNames: {
       '#holder': HOLDER_PREFIX + holder,
       '#count': 'count',
       ...REPORTS,
-      ...(isSince ? { '#at': 'at' } : { '#waits': 'waits' }),
+      ...(isSince && { '#at': 'at' }),
     },
     ExpressionAttributeValues: {
       ':less': -1,
-      ...(isSince ? { ':since': since } : { ':waits': waitNotedAt }),
+      ...(isSince ? { ':since': since } : { ':freed': 1 }),
     },
     ReturnValues: 'ALL_NEW',
     ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
@@ -213,75 +258,14 @@ export function renewPermit(table: string, limit: string, holder: string, now: n
   }
 }
 
-/**
- * Notes that a task waits, and reports it to the stream, so that looks at the limit begin. Guard: shard 0 has no permit left
- * of its `max`, and there is no note later than `staleAt`.
- */
-export function noteWaiting(
-  table: string,
-  limit: string,
-  now: number,
-  { max, staleAt }: { readonly max: number; readonly staleAt: number },
-): UpdateRequest {
-  return {
-    ...METERED,
-    TableName: table,
-    Key: permitsKey(limit),
-    UpdateExpression: 'SET #waits = :now, #noted = :now REMOVE #freed',
-    ConditionExpression: [NO_PERMIT_LEFT, NO_FRESH_NOTE].join(JOINED_BY_AND),
-    ExpressionAttributeNames: { ...REPORTS, '#waits': 'waits', '#count': 'count' },
-    ExpressionAttributeValues: { ':now': now, ':max': max, ':stale': staleAt },
-    ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
-  }
-}
-
-/** Renews the note that tasks wait. Guard: the note is the one that was seen, or there is none where `seen` is undefined. */
-export function renewWaiting(
-  table: string,
-  limit: string,
-  now: number,
-  seen: number | undefined,
-): UpdateRequest {
-  return {
-    ...METERED,
-    TableName: table,
-    Key: permitsKey(limit),
-    UpdateExpression: `SET #waits = :now, #v = :v, #ttl = :ttl REMOVE ${REPORT_NAMES}`,
-    ConditionExpression: seen === undefined ? NO_NOTE : SAME_NOTE,
-    ExpressionAttributeNames: { ...REPORTS, '#waits': 'waits', '#v': 'v', '#ttl': 'ttl' },
-    ExpressionAttributeValues: {
-      ':now': now,
-      ':v': SCHEMA_VERSION,
-      ':ttl': ttlSeconds(now + PERMITS_LIFE_MS),
-      ...(seen !== undefined && { ':seen': seen }),
-    },
-    ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
-  }
-}
-
-/** Removes the note that tasks wait. Guard: the note still has the time `since`. */
-export function clearWaiting(table: string, limit: string, since: number): UpdateRequest {
-  return {
-    ...METERED,
-    TableName: table,
-    Key: permitsKey(limit),
-    UpdateExpression: `REMOVE #waits, ${REPORT_NAMES}`,
-    ConditionExpression: SAME_NOTE,
-    ExpressionAttributeNames: { ...REPORTS, '#waits': 'waits' },
-    ExpressionAttributeValues: { ':seen': since },
-  }
-}
-
 export function permitsFromItem(item: Item | undefined): HeldPermits {
   return item ? permitsFromItems([item]) : { holders: [] }
 }
 
-/** The holders in these shards, and the wait note if shard 0 is among them. */
+/** The holders in these shards. */
 export function permitsFromItems(items: readonly Item[]): HeldPermits {
   for (const item of items) assertKnownSchema(item)
-  const holders = items.flatMap(holdersIn)
-  const waits = items.find(item => item.waits !== undefined)?.waits as number | undefined
-  return { holders, ...(waits !== undefined && { waitNotedAt: waits }) }
+  return { holders: items.flatMap(holdersIn) }
 }
 
 function holdersIn(item: Item): Holder[] {

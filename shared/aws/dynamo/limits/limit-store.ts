@@ -1,43 +1,60 @@
-import type { HeldPermits } from '../../../core/limits/held-permits.ts'
 import type { LimitStore } from '../../../ports/stores.ts'
 import { type BatchReader, readBatches } from '../batch-get.ts'
-import type { Documents, Written } from '../documents.ts'
+import type { Documents, PutRequest } from '../documents.ts'
 import { WRITE_ID_ATTRIBUTE } from '../head/head-requests.ts'
+import { LINE_SHARDS } from '../keys.ts'
+import type { Item } from '../stored-form.ts'
 import {
   acquirePermit,
   batchGetPermits,
-  clearWaiting,
-  countSlots,
+  deleteLine,
+  getLine,
   getSlots,
-  noteWaiting,
+  lineFromItem,
+  lineOfKey,
   permitsFromItem,
   permitsFromItems,
+  putLine,
   putSlots,
+  queryLines,
   releasePermit,
   renewPermit,
-  renewWaiting,
   slotsFromItem,
 } from './limit-requests.ts'
 
-/** Stores slots and permits in a DynamoDB table with the keys of `keys.ts`. */
+/** Stores slots, permits and the notes of lines in a DynamoDB table with the keys of `keys.ts`. */
 export function createLimitStore(
   documents: Documents,
   settings: Omit<BatchReader, 'documents'> & { readonly newWriteId: () => string },
 ): LimitStore {
   const { table, newWriteId } = settings
+  /** What is stored instead, when a put is refused. A put that is repeated after a lost answer recognises itself by its write id. */
+  const refusing = async <Stored>(
+    request: PutRequest,
+    writeId: string,
+    decode: (item: Item | undefined) => Stored,
+  ): Promise<Stored | undefined> => {
+    const { isWritten, item } = await documents.put(request)
+    return isWritten || item?.[WRITE_ID_ATTRIBUTE] === writeId ? undefined : decode(item)
+  }
   return {
     slots: async limit => slotsFromItem(await documents.get(getSlots(table, limit))),
-    putSlots: async (limit, log, seen, expiresAt) => {
+    putSlots: async (limit, log, { version }, expiresAt) => {
       const writeId = newWriteId()
-      const request = putSlots(table, limit, log, { seen, expiresAt, writeId })
-      const { isWritten, item } = await documents.put(request)
-      // A write that is repeated after a lost answer recognises itself by its write id. Equal slots would prove nothing.
-      return isWritten || item?.[WRITE_ID_ATTRIBUTE] === writeId ? undefined : slotsFromItem(item)
+      return refusing(putSlots(table, limit, log, { version, writeId, expiresAt }), writeId, slotsFromItem)
     },
-    countSlots: async (limit, version, count, expiresAt) => {
-      const request = countSlots(table, limit, version, { count, expiresAt })
-      const { isWritten, item } = await documents.update(request)
-      return isWritten ? (item?.more as number) : undefined
+    line: async line => lineFromItem(await documents.get(getLine(table, line))),
+    putLine: async (line, note, { version }, { isNoted } = { isNoted: false }) => {
+      const writeId = newWriteId()
+      return refusing(putLine(table, line, note, { version, writeId, isNoted }), writeId, lineFromItem)
+    },
+    endLine: async (line, { version }) => {
+      await documents.delete(deleteLine(table, line, version))
+    },
+    overdueLines: async (before, most) => {
+      const shards = Array.from({ length: LINE_SHARDS }, (_, shard) => queryLines(table, shard, before, most))
+      const pages = await Promise.all(shards.map(query => documents.query(query)))
+      return pages.flatMap(({ items }) => items.map(lineOfKey)).slice(0, most)
     },
     acquire: async (limit, holder, max) => {
       const { isWritten, item } = await documents.update(acquirePermit(table, limit, holder, max))
@@ -45,8 +62,8 @@ export function createLimitStore(
       const held = permitsFromItem(item)
       return held.holders.some(one => one.holder === holder.holder) ? undefined : held
     },
-    release: async (limit, holder, releasing = {}) =>
-      permitsFromItem((await documents.update(releasePermit(table, limit, holder, releasing))).item),
+    release: async (limit, holder, since) =>
+      permitsFromItem((await documents.update(releasePermit(table, limit, holder, since))).item),
     renew: async (limit, holder, now) =>
       (await documents.update(renewPermit(table, limit, holder, now))).isWritten,
     permits: async (limit, shards) =>
@@ -55,24 +72,5 @@ export function createLimitStore(
           batchGetPermits(table, limit, some),
         ),
       ),
-    noteWaiting: async (limit, now, most) => {
-      const found = refusingPermits(await documents.update(noteWaiting(table, limit, now, most)))
-      return found?.waitNotedAt === now ? undefined : found
-    },
-    renewWaiting: async (limit, now, seen) => {
-      const found = refusingPermits(await documents.update(renewWaiting(table, limit, now, seen)))
-      return !found || found.waitNotedAt === now
-    },
-    clearWaiting: async (limit, since) => {
-      await documents.update(clearWaiting(table, limit, since))
-    },
   }
-}
-
-/**
- * The stored permits, when they refused a note; undefined when the note was written. A repeated write finds its own note, of the
- * time `now`.
- */
-function refusingPermits({ isWritten, item }: Written): HeldPermits | undefined {
-  return isWritten ? undefined : permitsFromItem(item)
 }

@@ -17,7 +17,10 @@ const OTHER_KIND = '#kind <> :kind'
 const GONE = '#seen <= :gone'
 const SEEN_LAST = '#seen = :seen'
 
-/** Records a worker. Guard: the worker does not yield to the stored one (`yieldsTo`). A worker over HTTP never yields. */
+/**
+ * Records a worker. Guard: of two standalone workers with one id, the one that started first is about to stop. It does not replace the
+ * record of the other, unless the other is gone.
+ */
 export function putWorker(table: string, worker: Worker): PutRequest {
   const put = { ...METERED, TableName: table, Item: workerItem(worker) }
   if (worker.kind !== 'standalone') return put

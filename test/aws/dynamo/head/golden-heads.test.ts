@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { changedPaths } from '../../../../shared/aws/dynamo/head/changed-paths.ts'
 import { headItem, taskFromItem } from '../../../../shared/aws/dynamo/head/items.ts'
 import { isTask } from '../../../../shared/core/task/head.ts'
+import { aTask } from '../../../support/tasks/a-task.ts'
 import { goldenChanges, goldenHeads } from './golden-heads.ts'
 
 /** The stored form of heads, word for word. Code of other versions reads it, so a difference breaks stored tasks. */
@@ -27,6 +28,13 @@ test.each(Object.entries(goldenHeads()))('%s is read as it was written', (_name,
   const read = taskFromItem(headItem(task), isTask(task) ? task.flow?.definition : undefined)
 
   expect(read).toEqual(task)
+})
+
+test('a slot that earlier code has reserved for a task is read as a place in the line of the limit', () => {
+  const { id } = aTask()
+  const stored = { ...headItem(aTask()), wait: { of: 'resize', at: 1, terms: '1/1000' } }
+
+  expect(taskFromItem(stored)).toMatchObject({ id, wait: { kind: 'slot', limit: 'resize' } })
 })
 
 function section(name: string, lines: readonly string[]): string {

@@ -1,5 +1,5 @@
 import type { Change } from '../../../../shared/core/change/change.ts'
-import { throttle } from '../../../../shared/core/limits/wait.ts'
+import { joinLine } from '../../../../shared/core/limits/wait.ts'
 import { cancel, remove } from '../../../../shared/core/operate/operate.ts'
 import { patch } from '../../../../shared/core/operate/patch.ts'
 import { create } from '../../../../shared/core/publish/publish.ts'
@@ -228,7 +228,7 @@ const OTHERS: Readonly<Record<string, Head>> = {
     state: 'cancelled',
     options: { concurrency: 2 },
   }),
-  'a slot': aTask({ wait: { kind: 'slot', limit: 'resize', at: NOW, rateText: '1/1000' } }),
+  'a slot': aTask({ wait: { kind: 'slot', limit: 'resize' } }),
   'a permit': aTask({ wait: { kind: 'permit', limit: 'resize=a' } }),
   'a handed-on body': aTask({ previous: { handOn: 'append', kind: 'body', body: INLINE } }),
   'a handed-on body apart': aTask({ previous: { handOn: 'spread', kind: 'body', body: APART } }),
@@ -301,9 +301,7 @@ export function goldenChanges(): Record<string, Pair> {
     'a patch': pairOf(
       changeOf(patch(crowd, { priority: 4, tags: { a: 'b' }, options: { leaseMs: 1_000 } }, NOW)),
     ),
-    'a throttle': pairOf(
-      changeOf(throttle(plain, { limit: 'resize', at: NOW + MINUTE, rateText: '1/1' }, NOW)),
-    ),
+    'a throttle': pairOf(changeOf(joinLine(plain, { kind: 'slot', limit: 'resize' }, NOW))),
     'a progress of one of several runs': pairOf(
       changeOf(heartbeat(crowd, { born: BORN, fence: 7, progress: 2 }, NOW)),
     ),

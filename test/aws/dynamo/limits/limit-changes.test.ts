@@ -1,7 +1,12 @@
 import { GetItemCommand } from '@aws-sdk/client-dynamodb'
 import { beforeEach, expect, it } from 'vitest'
 import { passesFilters, readFilters } from '../../../../local/mappings/event-pattern.ts'
-import { PERMITS_SORT_KEY, permitsPartition } from '../../../../shared/aws/dynamo/keys.ts'
+import {
+  LINE_SORT_KEYS,
+  PERMITS_SORT_KEY,
+  permitsPartition,
+  slotsPartition,
+} from '../../../../shared/aws/dynamo/keys.ts'
 import { limitChangeIn } from '../../../../shared/aws/dynamo/limits/limit-changes.ts'
 import { holderIn } from '../../../../shared/core/limits/held-permits.ts'
 import { synthesise } from '../../../infra/synthesised.ts'
@@ -9,8 +14,8 @@ import { aMeteredDynamo } from '../../../support/dynamo/metered-dynamo.ts'
 import { NOW } from '../../../support/tasks/a-task.ts'
 
 /**
- * The planner must be invoked for exactly two of the writes of a limit's permits. The tests apply its filter to the item after
- * each write.
+ * The planner must be invoked when a permit is given back and when a line is noted, and for no other write of a limit. The tests apply its
+ * filter to the item after each write.
  */
 const dynamo = aMeteredDynamo()
 const { ofType } = synthesise()
@@ -20,7 +25,11 @@ const filters = readFilters(
 )
 
 const LIMIT = 'resize=a#b'
-const most = { max: 2, staleAt: NOW - 1 }
+const LINE = { kind: 'slot', limit: LIMIT } as const
+const NONE = { note: undefined, version: 0 }
+const noteAt = (lookAt: number) => ({ lookAt, isClosed: true, emptyLooks: 0, sent: [] })
+const PERMITS = { pk: { S: permitsPartition(LIMIT) }, sk: { S: PERMITS_SORT_KEY } }
+const SLOT_LINE = { pk: { S: slotsPartition(LIMIT) }, sk: { S: LINE_SORT_KEYS.slot } }
 const holder = (name: string) => ({ holder: name, taskId: `resize:${name}`, since: NOW })
 
 let limits: ReturnType<typeof dynamo.storesOf>['limits']
@@ -32,8 +41,7 @@ beforeEach(async () => {
 })
 
 /** What the stream reports to the planner about the last write. */
-async function reported(shard = 0): Promise<unknown> {
-  const Keys = { pk: { S: permitsPartition(LIMIT, shard) }, sk: { S: PERMITS_SORT_KEY } }
+async function reported(Keys = PERMITS): Promise<unknown> {
   const { Item = {} } = await dynamo
     .storesOf(table)
     .documents.send(new GetItemCommand({ TableName: table, Key: Keys }))
@@ -43,21 +51,12 @@ async function reported(shard = 0): Promise<unknown> {
   return change
 }
 
-it('permits that are acquired and released report nothing while no task waits', async () => {
-  await limits.acquire(LIMIT, holder('a'), 2)
+it('the stream reports each permit that is given back, and not those that are taken, renewed or removed as stale', async () => {
+  for (const name of ['a', 'b']) await limits.acquire(LIMIT, holder(name), 2)
   expect(await reported()).toBeUndefined()
 
   await limits.renew(LIMIT, 'a', NOW + 1)
   expect(await reported()).toBeUndefined()
-
-  await limits.release(LIMIT, 'a')
-  expect(await reported()).toBeUndefined()
-})
-
-it('the stream reports the note that a task waits once, and each permit that is released under the note', async () => {
-  for (const name of ['a', 'b']) await limits.acquire(LIMIT, holder(name), 2)
-  await limits.noteWaiting(LIMIT, NOW + 5, most)
-  expect(await reported()).toEqual({ kind: 'noted', limit: LIMIT, since: NOW + 5 })
 
   await limits.release(LIMIT, 'a')
   expect(await reported()).toEqual({ kind: 'freed', limit: LIMIT, shard: 0 })
@@ -65,34 +64,24 @@ it('the stream reports the note that a task waits once, and each permit that is 
   await limits.acquire(LIMIT, holder('c'), 2)
   expect(await reported()).toBeUndefined()
 
-  await limits.release(LIMIT, 'b')
-  expect(await reported()).toEqual({ kind: 'freed', limit: LIMIT, shard: 0 })
-
-  await limits.renewWaiting(LIMIT, NOW + 9, NOW + 5)
+  await limits.release(LIMIT, 'b', NOW)
   expect(await reported()).toBeUndefined()
 })
 
-it('the stream reports neither a stale holder that a look removes nor a release after the last note', async () => {
-  for (const name of ['a', 'b']) await limits.acquire(LIMIT, holder(name), 2)
-  await limits.noteWaiting(LIMIT, NOW + 5, most)
+it('the stream reports the note that tasks wait once, and no look at the line', async () => {
+  await limits.putLine(LINE, noteAt(NOW + 5), NONE, { isNoted: true })
+  expect(await reported(SLOT_LINE)).toEqual({ kind: 'noted', line: LINE, lookAt: NOW + 5 })
 
-  await limits.release(LIMIT, 'a', { since: NOW })
-  expect(await reported()).toBeUndefined()
-
-  await limits.clearWaiting(LIMIT, NOW + 5)
-  expect(await reported()).toBeUndefined()
-
-  await limits.release(LIMIT, 'b')
-  expect(await reported()).toBeUndefined()
+  await limits.putLine(LINE, noteAt(NOW + 9), await limits.line(LINE))
+  expect(await reported(SLOT_LINE)).toBeUndefined()
 })
 
-it('the stream reports a release in a shard without the note, if its process has read the note', async () => {
-  const [a, b] = [0, 1].map(nth => holderIn(3, `abcdefghi${nth}`)) as [string, string]
-  for (const name of [a, b]) await limits.acquire(LIMIT, holder(name), 8)
+it('the stream reports a release in any shard', async () => {
+  const name = holderIn(3, 'abcdefghi0')
+  await limits.acquire(LIMIT, holder(name), 8)
 
-  await limits.release(LIMIT, a)
-  expect(await reported(3)).toBeUndefined()
+  await limits.release(LIMIT, name)
 
-  await limits.release(LIMIT, b, { waitNotedAt: NOW })
-  expect(await reported(3)).toEqual({ kind: 'freed', limit: LIMIT, shard: 3 })
+  const keys = { ...PERMITS, pk: { S: permitsPartition(LIMIT, 3) } }
+  expect(await reported(keys)).toEqual({ kind: 'freed', limit: LIMIT, shard: 3 })
 })

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { ManualClock } from '../../../../shared/testing/stores/clock.ts'
+import type { ManualClock } from '../../../support/ports/clock.ts'
 import { readContract } from '../../../support/conformance/contract.ts'
 import { converse, type Request, type Send, stepsOf } from '../../../support/conformance/conversation.ts'
 import { anApi } from '../../../support/http/an-api.ts'

@@ -5,7 +5,7 @@ import { permitsFromItem } from '../../../../shared/aws/dynamo/limits/limit-requ
 import { typeFromItem } from '../../../../shared/aws/dynamo/side-items.ts'
 import { storesOn } from '../../../../shared/aws/dynamo/stores.ts'
 import { WORKER_VISIBILITY_S } from '../../../../shared/core/bounds.ts'
-import type { LimitLook } from '../../../../shared/core/limits/held-permits.ts'
+import type { LimitLook } from '../../../../shared/core/limits/line.ts'
 import { workOf } from '../../../../shared/core/task/piece.ts'
 import type { TaskType } from '../../../../shared/core/types/task-type.ts'
 import type { JobLook } from '../../../../shared/core/types/type-job.ts'

@@ -3,7 +3,7 @@ import type { HeadReader } from '../../../../shared/aws/dynamo/head/head-reader.
 import { limitChangeIn } from '../../../../shared/aws/dynamo/limits/limit-changes.ts'
 import { STREAM_FILTERS } from '../../../../shared/aws/dynamo/stream-filters.ts'
 import { hash32 } from '../../../../shared/core/hash.ts'
-import { planLimits } from '../../../../shared/runtime/limits/serve-limit-looks.ts'
+import { planLimits } from '../../../../shared/runtime/limits/begin-looks.ts'
 import { planChanges } from '../../../../shared/runtime/stream/stream.ts'
 import { createSeededChance } from '../../../../shared/testing/stores/chance.ts'
 import type { ItemChange } from '../../../../shared/testing/table/contents.ts'

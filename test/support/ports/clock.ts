@@ -1,4 +1,4 @@
-import type { Clock } from '../../ports/machine.ts'
+import type { Clock } from '../../../shared/ports/machine.ts'
 
 /** A clock that stands still until it is advanced. */
 export type ManualClock = Clock & {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { createManualClock } from '../../../shared/testing/stores/clock.ts'
-import { NOW, SECOND } from '../../support/tasks/a-task.ts'
+import { NOW, SECOND } from '../tasks/a-task.ts'
+import { createManualClock } from './clock.ts'
 
 describe('the manual clock', () => {
   it('stands still until it is advanced', async () => {

@@ -1,6 +1,13 @@
-import type { LimitLook } from '../../core/limits/held-permits.ts'
-import type { JobLook } from '../../core/types/type-job.ts'
-import type { CanvasLook, Dispatch, FarTimers, Look, Messages, MinuteLook } from '../../ports/messages.ts'
+import type { LimitLook } from '../../../shared/core/limits/line.ts'
+import type { JobLook } from '../../../shared/core/types/type-job.ts'
+import type {
+  CanvasLook,
+  Dispatch,
+  FarTimers,
+  Look,
+  Messages,
+  MinuteLook,
+} from '../../../shared/ports/messages.ts'
 
 /** Keeps messages instead of sending them, in order, and reports the backlogs that a test sets. */
 export type MemoryMessages = Messages & {

@@ -1,7 +1,7 @@
-import { WORKER_VISIBILITY_S } from '../../core/bounds.ts'
-import type { Task } from '../../core/task/task.ts'
-import type { Clock } from '../../ports/machine.ts'
-import type { Delivery, Inbox } from '../../ports/messages.ts'
+import { WORKER_VISIBILITY_S } from '../../../shared/core/bounds.ts'
+import type { Task } from '../../../shared/core/task/task.ts'
+import type { Clock } from '../../../shared/ports/machine.ts'
+import type { Delivery, Inbox } from '../../../shared/ports/messages.ts'
 
 /** A delivery that the worker neither removes nor puts back is delivered again after this time. */
 const VISIBILITY_MS = WORKER_VISIBILITY_S * 1_000

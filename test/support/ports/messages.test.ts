@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { createMemoryFarTimers, createMemoryMessages } from '../../../shared/testing/stores/messages.ts'
-import { aTask, BORN } from '../../support/tasks/a-task.ts'
+import { aTask, BORN } from '../tasks/a-task.ts'
+import { createMemoryFarTimers, createMemoryMessages } from './messages.ts'
 
 it('messages in memory record what was sent, in order', async () => {
   const messages = createMemoryMessages()

@@ -1,5 +1,5 @@
-import type { BatonEvent } from '../../core/events/event-types.ts'
-import type { Events, LateEventQueue, LateEvents } from '../../ports/messages.ts'
+import type { BatonEvent } from '../../../shared/core/events/event-types.ts'
+import type { Events, LateEventQueue, LateEvents } from '../../../shared/ports/messages.ts'
 
 /** Keeps published events, in order, and has no subscribers. */
 export function createMemoryEvents(): Events & { readonly published: BatonEvent[] } {

@@ -1,0 +1,132 @@
+import type { Decision } from '../../core/change/change.ts'
+import { BatonError } from '../../core/errors.ts'
+import { closedNote, firstLookAt, isServed, type Line, type StoredLineNote } from '../../core/limits/line.ts'
+import { isInLine, joinLine, type WaitRefusal } from '../../core/limits/wait.ts'
+import { isSamePiece, isTakenInOrder, workOf } from '../../core/task/piece.ts'
+import { isTargeted, type Task } from '../../core/task/task.ts'
+import type { SendFailure } from '../../ports/messages.ts'
+import { type Patience, transact } from '../kernel/kernel.ts'
+import { isWithin } from '../kernel/moment.ts'
+import { processMemory } from '../kernel/process-memory.ts'
+import type { System } from '../kernel/system.ts'
+import { createTimedCache, type Known } from '../kernel/timed-cache.ts'
+import { cachedType } from '../types/type-cache.ts'
+import { oneAtATime } from './one-at-a-time.ts'
+
+/** How tasks join the line of a limit, and how processes know that tasks wait there. */
+
+const NOTE_CACHE_MS = 1_000
+/** The series of looks lives at least this long after the last task has left the line. A join that took longer notes the line again. */
+const JOIN_MS_MAX = 10_000
+const ROUNDS_MAX = 20
+const ROUND_PAUSE_MS_MAX = 40
+
+/** The notes of lines as this process read them within the last second, so that thousands of newcomers do not read one item. */
+const notesOf = processMemory(() => createTimedCache<StoredLineNote>(NOTE_CACHE_MS))
+
+function nameOf({ kind, limit }: Line): string {
+  return `${kind} ${limit}`
+}
+
+/** The note of a line as it was within the last second. */
+export function cachedNote(
+  system: Pick<System, 'limits' | 'clock'>,
+  line: Line,
+): Promise<Known<StoredLineNote>> {
+  return notesOf(system.limits).get(system.clock, nameOf(line), () => system.limits.line(line))
+}
+
+export function forgetNote({ limits }: Pick<System, 'limits'>, line: Line): void {
+  notesOf(limits).forget(nameOf(line))
+}
+
+/** Whether tasks wait in the line, so that a newcomer joins it, and looks serve it. */
+export async function isLineClosed(system: Pick<System, 'limits' | 'clock'>, line: Line): Promise<boolean> {
+  const { note } = (await cachedNote(system, line)).value
+  return note?.isClosed === true && isServed(note, system.clock.now())
+}
+
+/**
+ * Whether the ready place of the task's type is the line of the limit: workers take the type's tasks in order, and the limit counts all of
+ * them. A task there waits without a record. Tasks that list workers have no place of their own to wait in.
+ */
+export function waitsReady(task: Task, { limit }: Line): boolean {
+  return limit === workOf(task).type && isTakenInOrder(task) && !isTargeted(task)
+}
+
+/** Whether the task waits in its ready place behind a limit, and looks at the limit serve it. */
+export async function isBehindLine(system: System, task: Task): Promise<boolean> {
+  const { type } = workOf(task)
+  const limits = (await cachedType(system, type)).value?.configuration.limits ?? {}
+  const lines: Line[] = [
+    ...(limits.rate ? [{ kind: 'slot', limit: type } as const] : []),
+    ...(limits.concurrency ? [{ kind: 'permit', limit: type } as const] : []),
+  ]
+  const closed = lines.filter(line => waitsReady(task, line)).map(line => isLineClosed(system, line))
+  return (await Promise.all(closed)).some(Boolean)
+}
+
+/** Whether no look need serve the line for the task: HTTP workers ask for the tasks of a ready place again and again. */
+export function isAskedForAgain(task: Task, line: Line): boolean {
+  return workOf(task).kind === 'http' && waitsReady(task, line)
+}
+
+/**
+ * Makes a task wait in the line of a limit that refused it. The note comes before the wait, so a line with tasks always has looks. A task
+ * that is in the line already is left as it is, and so is a task that has moved on meanwhile.
+ */
+export async function holdBack(
+  system: System,
+  task: Task,
+  line: Line,
+  { grantAt, patience }: { readonly grantAt: number | undefined; readonly patience: Patience | undefined },
+): Promise<void> {
+  if (isInLine(task, line) || isAskedForAgain(task, line)) return
+  if (!(await isLineClosed(system, line))) await noteLine(system, line, { grantAt })
+  if (waitsReady(task, line)) return
+  const { readAt } = await cachedNote(system, line)
+  await oneAtATime(system, 'waits')
+  const decide = (current: Task | undefined): Decision<WaitRefusal> =>
+    current && isSamePiece(task, current)
+      ? joinLine(current, line, system.clock.now())
+      : { ok: false, reason: 'finished' }
+  await transact(system, task, decide, patience)
+  if (!isWithin(system.clock, readAt, JOIN_MS_MAX)) await noteLine(system, line, { grantAt })
+}
+
+/** Sends looks at lines whose limits have changed. */
+export function lookAtLines(
+  { messages }: Pick<System, 'messages'>,
+  lines: readonly Line[],
+): Promise<SendFailure[]> {
+  const distinct = new Map(lines.map(line => [nameOf(line), line]))
+  return messages.lookAtLimits([...distinct.values()].map(line => ({ line, delaySeconds: 0 })))
+}
+
+/**
+ * Notes that tasks wait in the line, unless a note says so already and looks serve the line. The planner sends the first look when the
+ * table's stream shows it the note. `grantAt`: when the limit can grant the next start, if that is known. A repair leaves a line that is
+ * looked at as it is.
+ *
+ * @throws BatonError `contended` when other processes were faster at every try.
+ */
+export async function noteLine(
+  system: System,
+  line: Line,
+  { grantAt, isRepair = false }: { readonly grantAt?: number | undefined; readonly isRepair?: boolean } = {},
+): Promise<void> {
+  forgetNote(system, line)
+  let stored = (await cachedNote(system, line)).value
+  for (let round = 0; round < ROUNDS_MAX; round++) {
+    const now = system.clock.now()
+    if (isRepair && stored.note && isServed(stored.note, now)) return
+    const note = closedNote(stored.note, firstLookAt(grantAt, now), now)
+    if (!note) return
+    const newer = await system.limits.putLine(line, note, stored, { isNoted: true })
+    forgetNote(system, line)
+    if (!newer) return
+    stored = newer
+    await system.clock.sleep(ROUND_PAUSE_MS_MAX * system.chance.fraction())
+  }
+  throw new BatonError('contended', `the line of ${line.limit} was not noted: other processes were faster`)
+}
