@@ -10,7 +10,7 @@ const MINUTE_MS = 60_000
 const USED_SHARE = 0.9
 const COUNTED_PERIODS = { usual: 10, disturbed: 100 }
 /** The shortest span in which disturbed starts are counted. A lost message may take two minutes to be repaired. */
-const DISTURBED_MS_MIN = 20 * MINUTE_MS
+const DISTURBED_MS_MIN = 40 * MINUTE_MS
 /** A changed limit is acknowledged within seconds. Then a job reads the waiting tasks. */
 const CHANGED_WITHIN_MS = 15_000
 

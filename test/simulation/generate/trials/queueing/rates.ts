@@ -25,7 +25,7 @@ export const rates: Trial = (dice, seed) => {
   const { endsAt, isDisturbed, rate } = line
   return aScenario(seed, {
     trial: 'rates',
-    ...(isDisturbed && { weather: { ...CALM, messageLost: 0.03, streamGap: 0.01, death: 0.0005 } }),
+    ...(isDisturbed && { weather: { ...CALM, messageLost: 0.004, streamGap: 0.002, death: 0.0002 } }),
     calmAt: endsAt,
     settlingMs: 2 * HOUR_MS + endsAt + MOST_PERIODS_BEHIND * rate.perMs,
     types: [type],
@@ -64,9 +64,9 @@ const PERIODS: Readonly<Record<'seconds' | 'minutes' | 'hours', (dice: Dice) => 
   hours: () => HOUR_MS,
 }
 
-/** One of a hundred periods, in which the lost messages of some minutes are repaired. */
+/** The span of a hundred periods leaves time for two or three repairs of lost messages, which may take two minutes each. */
 function disturbedLine(dice: Dice): LongLine {
-  const perMs = dice.between(12, 20) * SECOND_MS
+  const perMs = dice.between(25, 40) * SECOND_MS
   return {
     servedBy: dice.pick(['lambda', 'lambda', 'workers'] as const),
     rate: { limit: dice.between(1, 2), perMs },
