@@ -4,6 +4,7 @@ import { PURGED_CANVAS_INVARIANTS } from './canvases/purged-canvases.ts'
 import { DAILY_MESSAGE_INVARIANTS } from './daily-messages.ts'
 import { FAULT_INVARIANTS } from './faults.ts'
 import { FLOW_INVARIANTS } from './flows.ts'
+import { INDEX_ENTRY_INVARIANTS } from './index-entries.ts'
 import type { Invariant } from './invariant.ts'
 import { GIVEN_BACK_INVARIANTS } from './limits/given-back.ts'
 import { LIMIT_INVARIANTS } from './limits/limits.ts'
@@ -44,6 +45,7 @@ import { WRITE_INVARIANTS } from './writes.ts'
  */
 export const INVARIANTS: readonly Invariant[] = [
   ...WRITE_INVARIANTS,
+  ...INDEX_ENTRY_INVARIANTS,
   ...BIRTH_INVARIANTS,
   ...RUN_INVARIANTS,
   ...REPORT_ANSWER_INVARIANTS,

@@ -21,10 +21,9 @@ async function playOn(): Promise<void> {
 }
 
 /** A row of the table in `docs/measured.md`. */
-async function rowOf({ name, replacements, harmless, isNotPlayed }: SourceFault): Promise<string> {
+async function rowOf({ name, replacements, harmless }: SourceFault): Promise<string> {
   const changed = replaced(replacements)
   if (harmless !== undefined) return `| ${name} | harmless: ${harmless} |`
-  if (isNotPlayed) return `| ${name} | not played |`
   const found = await findFault({ changed, scenarios: ordinary(1, SEEDS) })
   if (found) return `| ${name} | ${found.scenarios}: ${found.verdict.invariant} |`
   process.exitCode = NOT_FOUND
