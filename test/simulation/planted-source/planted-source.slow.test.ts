@@ -6,7 +6,7 @@ import { SOURCE_FAULTS } from './source-faults.ts'
 /** The simulation must find each fault within this many ordinary seeds. */
 const SEEDS = 500
 
-const HARMFUL = SOURCE_FAULTS.filter(({ harmless }) => !harmless)
+const HARMFUL = SOURCE_FAULTS.filter(({ harmless }) => harmless === undefined)
 
 describe('ordinary seeds show that', () => {
   it.each(HARMFUL.map(fault => [fault.name, fault] as const))(

@@ -59,8 +59,8 @@ export const SOURCE_FAULTS: readonly SourceFault[] = [
     replacements: [
       {
         path: 'shared/runtime/sweep/lost-tasks.ts',
-        old: 'if (lookAt !== undefined && lookAt + LOOK_SLACK_MS < now - GRACE_MS) return true\n',
-        new: '',
+        old: 'if (lookAt !== undefined && lookAt + LOOK_SLACK_MS < now - GRACE_MS) {',
+        new: 'if (lookAt !== undefined && lookAt < 0) {',
       },
     ],
   },
@@ -94,8 +94,8 @@ export const SOURCE_FAULTS: readonly SourceFault[] = [
     replacements: [
       {
         path: 'shared/runtime/plan/publish-callbacks.ts',
-        old: '?? task.revision\n  return {\n    ...(request.key',
-        new: '&& 0\n  return {\n    ...(request.key',
+        old: '?? task.revision\n  const causedBy',
+        new: '&& 0\n  const causedBy',
       },
     ],
   },
@@ -205,12 +205,12 @@ export const SOURCE_FAULTS: readonly SourceFault[] = [
     ],
   },
   {
-    name: 'a success among several is counted although its run is over',
+    name: 'a callback restarts the task of its key again when it is tried again',
     replacements: [
       {
-        path: 'shared/aws/dynamo/head/guard-clauses.ts',
-        old: 'text: [SAME_BIRTH, STILL_LIVE, HAS_ENDED_RUNS, KNOWN_SCHEMA].join(JOINED_BY_AND),',
-        new: 'text: [SAME_BIRTH, HAS_ENDED_RUNS, KNOWN_SCHEMA].join(JOINED_BY_AND),',
+        path: 'shared/runtime/plan/publish-callbacks.ts',
+        old: ': { causedBy }),',
+        new: ': {}),',
       },
     ],
   },
@@ -220,7 +220,17 @@ export const SOURCE_FAULTS: readonly SourceFault[] = [
       {
         path: 'shared/aws/dynamo/head/guard-clauses.ts',
         old: 'text: [SAME_BIRTH, STILL_LIVE, KNOWN_SCHEMA].join(JOINED_BY_AND),',
-        new: 'text: [SAME_BIRTH, "(attribute_exists(#live.#fence) OR attribute_not_exists(#live.#fence))", KNOWN_SCHEMA].join(JOINED_BY_AND),',
+        new: 'text: [SAME_BIRTH, KNOWN_SCHEMA].join(JOINED_BY_AND),',
+      },
+    ],
+  },
+  {
+    name: 'a success among several is counted although its run is over',
+    replacements: [
+      {
+        path: 'shared/aws/dynamo/head/guard-clauses.ts',
+        old: 'text: [SAME_BIRTH, STILL_LIVE, HAS_ENDED_RUNS, KNOWN_SCHEMA].join(JOINED_BY_AND),',
+        new: 'text: [SAME_BIRTH, HAS_ENDED_RUNS, KNOWN_SCHEMA].join(JOINED_BY_AND),',
       },
     ],
   },

@@ -8,6 +8,8 @@ const BUSY_MS = 110_000
 /** Each parent's callbacks are tried again this often after `BUSY_MS`. A try may restart a task that refuses the next one. */
 const RETRIES = 4
 const RETRY_EVERY_MS = 20_000
+/** The nonce of the one callback that may name `target-2`. Several callbacks of one key may restart its task more often. */
+const ALONE = 100
 
 /**
  * Callbacks with keys of their own name tasks that exist. Some of these are running, so the callback is refused and stays owed, even
@@ -20,7 +22,8 @@ export const owedCallbacks: Trial = (dice, seed) => {
     trial: 'owed-callbacks',
     weather: {
       ...CALM,
-      answerLost: dice.pick([0, 0, 0.05]),
+      answerLost: dice.pick([0, 0.05, 0.15]),
+      refused: dice.pick([0, 0.1]),
       streamAgain: dice.pick([0, 0.3]),
       messageDoubled: dice.pick([0, 0.3]),
     },
@@ -69,15 +72,18 @@ function parent(dice: Dice, type: TypeSetup, nth: number): Step {
 }
 
 function job(dice: Dice, { type }: TypeSetup, nonce: number): Job {
-  const isKeyed = dice.odds(0.8)
+  const isAlone = nonce === ALONE
+  const isKeyed = isAlone || dice.odds(0.8)
   return {
     type,
     nonce,
     acts: [{ ms: dice.between(1, 300), end: 'succeed' }],
     padding: 0,
     ...(isKeyed && {
-      key: dice.pick(['target-1', 'target-1', 'target-2', `own-${nonce}`]),
-      ifExists: dice.pick(['restart', 'restart', 'reject', 'keep', 'update'] as const),
+      key: isAlone ? 'target-2' : dice.pick(['target-1', 'target-1', `own-${nonce}`]),
+      ifExists: isAlone
+        ? ('restart' as const)
+        : dice.pick(['restart', 'restart', 'reject', 'keep', 'update'] as const),
     }),
   }
 }

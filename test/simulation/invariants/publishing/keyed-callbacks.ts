@@ -28,7 +28,7 @@ export const KEYED_CALLBACK_INVARIANTS: readonly Invariant[] = [
       : undefined,
   ),
   {
-    name: 'a task owes its callbacks until each that restarts a task of a given key has restarted it',
+    name: 'a callback that restarts the task of a given key does so once for each end, and is owed until then',
     watch: scenario => {
       const restarting = restartingCallbacks(scenario)
       if (restarting.size === 0) return {}
@@ -37,7 +37,8 @@ export const KEYED_CALLBACK_INVARIANTS: readonly Invariant[] = [
         on: event => {
           if (event.what !== 'write') return undefined
           const { before, after } = event
-          owed.see(event)
+          const again = owed.see(event)
+          if (again !== undefined) return `${after.id} is restarted once more by the callback ${again}`
           const lost = before?.owes && !after.owes ? owed.settle(after.id) : undefined
           return lost === undefined || after.state === 'removed'
             ? undefined
@@ -52,12 +53,14 @@ export const KEYED_CALLBACK_INVARIANTS: readonly Invariant[] = [
 function createOwedRestarts(restarting: ReadonlyMap<number, Owned>) {
   const owed = new Map<string, Set<number>>()
   return {
-    see: (write: Write) => {
+    /** Returns the callback that a write is caused by and that no end owes. */
+    see: (write: Write): number | undefined => {
       const { before, after } = write
       const nonce = nonceOf(after)
-      if (nonce !== undefined && before?.born !== after.born)
-        for (const nonces of owed.values()) nonces.delete(nonce)
+      const isBirth = before?.born !== after.born && nonce !== undefined && restarting.has(nonce)
+      const wasOwed = isBirth && [...owed.values()].filter(nonces => nonces.delete(nonce)).length > 0
       if (after.owes && !before?.owes) owed.set(after.id, new Set(owedBy(write, restarting)))
+      return isBirth && !wasOwed && restarting.get(nonce)?.isAlone ? nonce : undefined
     },
     /** A callback that the task still owes, and owes no longer from now on. */
     settle: (id: string): number | undefined => {
@@ -68,16 +71,23 @@ function createOwedRestarts(restarting: ReadonlyMap<number, Owned>) {
   }
 }
 
-type Owned = { readonly parent: number; readonly when: 'onSuccess' | 'onError' }
+type Owned = {
+  readonly parent: number
+  readonly when: 'onSuccess' | 'onError'
+  /** Whether no other callback names the same key. A task remembers only the last callback that restarted it. */
+  readonly isAlone: boolean
+}
 
 /** The callbacks that restart the task of their key, by nonce, with the task that owns them. */
 function restartingCallbacks({ steps }: Scenario): Map<number, Owned> {
   const parents = [...steps.filter(step => step.do === 'publish'), ...allJobs(steps)]
+  const keys = parents.flatMap(callbacksIn).map(({ key }) => key)
   const found = new Map<number, Owned>()
   for (const parent of parents) {
     for (const job of callbacksIn(parent).filter(isRestarting)) {
       const when = parent.onSuccess?.includes(job) ? 'onSuccess' : 'onError'
-      found.set(job.nonce, { parent: parent.nonce, when })
+      const isAlone = keys.filter(key => key === job.key).length === 1
+      found.set(job.nonce, { parent: parent.nonce, when, isAlone })
     }
   }
   return found
