@@ -44,7 +44,8 @@ export type StoredLineNote = { readonly note: LineNote | undefined; readonly ver
  * A message that makes the waker look at a line.
  *
  * - With `at`, it belongs to the series of the note with this `lookAt`.
- * - With `released`, it is sent once, because runs gave this many permits back. `shards` has the shard of each of them.
+ * - With `released`, it is sent once, because runs gave this many permits back, or claims this many slots. `shards` has the shard of
+ *   each permit.
  * - With neither, the limit has changed, and a new series replaces the present one.
  *
  * `delaySeconds` is a whole number from 0 to 900.
@@ -61,11 +62,13 @@ export type LimitLook = {
  * A change that the planner reads from the table's stream. Handlers send no messages about limits: Lambda would cut a chain of handler,
  * waker and handler after 16 rounds.
  *
- * - `freed`  a run gave a permit of the limit back
- * - `noted`  tasks wait in the line, and the first look of its series is due at `lookAt`
+ * - `freed`     a run gave a permit of the limit back
+ * - `returned`  claims gave back slots that they could not use
+ * - `noted`     tasks wait in the line, and the first look of its series is due at `lookAt`
  */
 export type LimitChange =
   | ({ readonly kind: 'freed' } & FreedPermit)
+  | { readonly kind: 'returned'; readonly line: Line; readonly slots: number }
   | { readonly kind: 'noted'; readonly line: Line; readonly lookAt: number }
 
 /** A look that is late by this much is lost. */
@@ -165,6 +168,11 @@ export function wantedBy({ sent }: LineNote, { free, granted }: Grants, now: num
   return Math.min(LOOK_TASKS_MAX, Math.max(0, free - Math.max(0, underWay - begun)))
 }
 
+/** How many tasks a look admits that was sent because `released` permits or slots were given back. Each freed permit admits one. */
+export function wantedAfterRelease(note: LineNote, grants: Grants, released: number, now: number): number {
+  return Math.min(released, grants.granted === undefined ? grants.free : wantedBy(note, grants, now))
+}
+
 /**
  * How many tasks a look admits after dispatches without effect. If workers have taken the messages, those at the front may be tasks that
  * no worker can claim, so it tries twice as many as before. If messages wait in the queue, it rarely sends more.
@@ -249,9 +257,18 @@ export function noteAfterLook(
   return { ...note, isClosed: !isSpare, emptyLooks: 0, lookAt: lookTime(Math.min(soon, next), now) }
 }
 
-/** The note after a look that freed permits have caused. When fewer tasks wait than permits are free, newcomers need not wait. */
-export function noteAfterRelease(note: LineNote, { isSpare }: Found): LineNote {
-  return isSpare ? { ...note, isClosed: false } : note
+/**
+ * The note after a look that was sent because permits or slots were given back. When fewer tasks wait than the limit can grant, newcomers
+ * need not wait. Undefined when nothing has changed.
+ */
+export function noteAfterRelease(
+  note: LineNote,
+  afterChoice: LineNote,
+  { chosen, isSpare }: Found,
+): LineNote | undefined {
+  const opens = isSpare && note.isClosed
+  if (chosen.length === 0 && !opens) return undefined
+  return opens ? { ...afterChoice, isClosed: false } : afterChoice
 }
 
 function hashOf(id: string): string {

@@ -61,7 +61,11 @@ describe('the tasks that a look has dispatched', () => {
 
 describe('a look that freed permits have caused', () => {
   it('opens the line when fewer tasks wait than permits are free', () => {
-    expect(noteAfterRelease(EMPTY, { ...found([]), isSpare: true }).isClosed).toBe(false)
-    expect(noteAfterRelease(EMPTY, found(['a'], ['a'])).isClosed).toBe(true)
+    const spare = { ...found([]), isSpare: true }
+
+    expect(noteAfterRelease(EMPTY, EMPTY, spare)).toEqual({ ...EMPTY, isClosed: false })
+    expect(noteAfterRelease({ ...EMPTY, isClosed: false }, EMPTY, spare)).toBeUndefined()
+    expect(noteAfterRelease(EMPTY, EMPTY, found(['a'], ['a']))).toEqual(EMPTY)
+    expect(noteAfterRelease(EMPTY, EMPTY, found(['a']))).toBeUndefined()
   })
 })
