@@ -75,7 +75,7 @@ const anyTask = [
     ['GetItem', 'PutItem', 'UpdateItem'],
     ...['*:*', 'front#*#*', 'permits#*', 'starts#*', 'turns#*#*'],
   ),
-  inPlaces('limit#*', 'ready#*#*'),
+  inPlaces('ready#*#*'),
   ...onKeys(['PutItem', 'UpdateItem'], 'canvas:*', 'schedule:*').map(permission => `never ${permission}`),
   ...handedOn,
   ...ofTypes,
