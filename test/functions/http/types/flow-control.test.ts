@@ -30,7 +30,7 @@ async function publishAll(count: number, parts: (nth: number) => object = () => 
   for (let nth = 0; nth < count; nth++) await published(api, { key: `k${nth}`, ...parts(nth) })
 }
 
-/** Does the waker's work for released permits and started jobs. */
+/** Does the waker's work for released permits and started jobs. The clock moves, since looks at one line may wait for each other. */
 async function wake(): Promise<void> {
   const { limitLooks, jobLooks } = api.system.messages
   const wakes = [
