@@ -67,6 +67,8 @@ export type TrialName =
   | 'permits'
   | 'sagas'
   | 'edits'
+  | 'regrouped'
+  | 'many-permits'
 
 /**
  * The services that can each have an outage. `functions` means all invocations of Lambda functions.

@@ -6,6 +6,7 @@ import { FAULT_INVARIANTS } from './faults.ts'
 import { FLOW_INVARIANTS } from './flows.ts'
 import { INDEX_INVARIANTS } from './index-entries.ts'
 import type { Invariant } from './invariant.ts'
+import { FREE_PERMIT_INVARIANTS } from './limits/free-permits.ts'
 import { GIVEN_BACK_INVARIANTS } from './limits/given-back.ts'
 import { LIMIT_INVARIANTS } from './limits/limits.ts'
 import { PERMIT_INVARIANTS } from './limits/permits.ts'
@@ -75,6 +76,7 @@ export const INVARIANTS: readonly Invariant[] = [
   ...KEYED_CALLBACK_INVARIANTS,
   ...EDIT_INVARIANTS,
   ...GIVEN_BACK_INVARIANTS,
+  ...FREE_PERMIT_INVARIANTS,
   ...DELAY_INVARIANTS,
   ...INDEX_INVARIANTS,
   ...PROMPTNESS_INVARIANTS,

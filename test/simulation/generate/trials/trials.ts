@@ -6,6 +6,7 @@ import { coalesced } from './changes/coalesced.ts'
 import { edits } from './changes/edits.ts'
 import { movedTypes } from './changes/moved-types.ts'
 import { quickRestarts } from './changes/quick-restarts.ts'
+import { regrouped } from './changes/regrouped.ts'
 import { restarts, stages } from './changes/restarts-and-stages.ts'
 import { signals } from './changes/signals.ts'
 import { faults } from './faults.ts'
@@ -14,6 +15,7 @@ import { purgedCanvases } from './purged-canvases.ts'
 import { backlog } from './queueing/backlog.ts'
 import { crowd } from './queueing/crowd.ts'
 import { front } from './queueing/front.ts'
+import { manyPermits } from './queueing/many-permits.ts'
 import { permits } from './queueing/permits.ts'
 import { rates } from './queueing/rates.ts'
 import { tenants } from './queueing/tenants.ts'
@@ -68,6 +70,8 @@ const TRIALS: Readonly<Record<TrialName, DrawnTrial>> = {
   sagas: { share: 0.02, draw: sagas },
   edits: { share: 0.02, draw: edits },
   rates: { share: 0.01, draw: rates },
+  regrouped: { share: 0.02, draw: regrouped },
+  'many-permits': { share: 0.02, draw: manyPermits },
 }
 
 export const TRIAL_NAMES = Object.keys(TRIALS) as TrialName[]

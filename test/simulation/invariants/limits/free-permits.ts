@@ -1,0 +1,65 @@
+import { liveRuns, type Task } from '../../../../shared/core/task/task.ts'
+import type { Scenario } from '../../scenario.ts'
+import type { HistoryEvent } from '../../world/history.ts'
+import type { Invariant, Write } from '../invariant.ts'
+
+/** A release reaches the next task in about half a second. A look that comes without a release may take 15 s. */
+const TAKEN_WITHIN_MS = 3_000
+/** By then the index shows a task that has joined the line. */
+const SHOWN_WITHIN_MS = 1_000
+const TRIALS: ReadonlyArray<Scenario['trial']> = ['permits', 'many-permits']
+
+/** Promises about permits that are given back while tasks wait for them. */
+export const FREE_PERMIT_INVARIANTS: readonly Invariant[] = [
+  {
+    name: 'where nothing goes wrong, a permit that is given back is taken within seconds if a task waits for it',
+    watch: scenario => {
+      if (!isPrompt(scenario)) return {}
+      /** The tasks that wait for a permit, each with its limit and the time at which it joined the line. */
+      const waiting = new Map<string, { readonly limit: string; readonly since: number }>()
+      /** For each limit: since when a permit is free that nothing has taken. */
+      const free = new Map<string, number>()
+      const isWaitedFor = (limit: string, at: number) =>
+        [...waiting.values()].some(one => one.limit === limit && one.since + SHOWN_WITHIN_MS <= at)
+      const onPermit = ({ limit, isHeld, at }: Extract<HistoryEvent, { readonly what: 'permit' }>) => {
+        if (isHeld) free.delete(limit)
+        else if (isWaitedFor(limit, at) && !free.has(limit)) free.set(limit, at)
+      }
+      const firstLate = (at: number) => {
+        for (const [limit, from] of free) if (!isWaitedFor(limit, from)) free.delete(limit)
+        const [limit, since = at] = [...free].find(([, from]) => at - from > TAKEN_WITHIN_MS) ?? []
+        return (
+          limit && `a permit of ${limit} was free for ${Math.round(at - since)} ms, while tasks waited for it`
+        )
+      }
+      return {
+        on: event => {
+          if (event.what === 'type') free.clear()
+          if (event.what === 'permit') onPermit(event)
+          if (event.what !== 'write') return undefined
+          seeWait(waiting, event)
+          return firstLate(event.at)
+        },
+      }
+    },
+  },
+]
+
+/** Whether functions take each task at once, nothing fails, and no other limit holds a task back. */
+function isPrompt({ trial, weather, types }: Scenario): boolean {
+  return (
+    TRIALS.includes(trial) &&
+    Object.values(weather).every(share => share === 0) &&
+    types.every(({ servedBy, limits }) => servedBy === 'lambda' && limits?.rate === undefined)
+  )
+}
+
+function seeWait(
+  waiting: Map<string, { readonly limit: string; readonly since: number }>,
+  { after, at }: Write,
+): void {
+  const { wait, id } = after as Task
+  const isWaiting = after.state === 'open' && wait?.kind === 'permit' && liveRuns(after as Task).length === 0
+  if (!isWaiting) waiting.delete(id)
+  else if (waiting.get(id)?.limit !== wait.limit) waiting.set(id, { limit: wait.limit, since: at })
+}
