@@ -69,6 +69,7 @@ export type TrialName =
   | 'edits'
   | 'regrouped'
   | 'many-permits'
+  | 'unclaimable'
 
 /**
  * The services that can each have an outage. `functions` means all invocations of Lambda functions.

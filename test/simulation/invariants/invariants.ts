@@ -9,6 +9,7 @@ import type { Invariant } from './invariant.ts'
 import { FREE_PERMIT_INVARIANTS } from './limits/free-permits.ts'
 import { GIVEN_BACK_INVARIANTS } from './limits/given-back.ts'
 import { LIMIT_INVARIANTS } from './limits/limits.ts'
+import { LINE_ORDER_INVARIANTS } from './limits/line-order.ts'
 import { PERMIT_INVARIANTS } from './limits/permits.ts'
 import { START_INVARIANTS } from './limits/starts.ts'
 import { TENANT_INVARIANTS } from './limits/tenants.ts'
@@ -77,6 +78,7 @@ export const INVARIANTS: readonly Invariant[] = [
   ...EDIT_INVARIANTS,
   ...GIVEN_BACK_INVARIANTS,
   ...FREE_PERMIT_INVARIANTS,
+  ...LINE_ORDER_INVARIANTS,
   ...DELAY_INVARIANTS,
   ...INDEX_INVARIANTS,
   ...PROMPTNESS_INVARIANTS,

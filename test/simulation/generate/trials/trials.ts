@@ -19,6 +19,7 @@ import { manyPermits } from './queueing/many-permits.ts'
 import { permits } from './queueing/permits.ts'
 import { rates } from './queueing/rates.ts'
 import { tenants } from './queueing/tenants.ts'
+import { unclaimable } from './queueing/unclaimable.ts'
 import { reports } from './reports.ts'
 import { sagas } from './sagas.ts'
 import { clockSteps } from './timing/clock-steps.ts'
@@ -71,7 +72,8 @@ const TRIALS: Readonly<Record<TrialName, DrawnTrial>> = {
   edits: { share: 0.02, draw: edits },
   rates: { share: 0.01, draw: rates },
   regrouped: { share: 0.02, draw: regrouped },
-  'many-permits': { share: 0.02, draw: manyPermits },
+  'many-permits': { share: 0.012, draw: manyPermits },
+  unclaimable: { share: 0.01, draw: unclaimable },
 }
 
 export const TRIAL_NAMES = Object.keys(TRIALS) as TrialName[]

@@ -7,6 +7,8 @@ import type { Invariant, Write } from '../invariant.ts'
 const TAKEN_WITHIN_MS = 3_000
 /** By then the index shows a task that has joined the line. */
 const SHOWN_WITHIN_MS = 1_000
+/** A look passes over a task that was dispatched just now. Some looks may pass before the tasks behind it are dispatched. */
+const PASSED_OVER_WITHIN_MS = 25_000
 const TRIALS: ReadonlyArray<Scenario['trial']> = ['permits', 'many-permits']
 
 /** Promises about permits that are given back while tasks wait for them. */
@@ -43,6 +45,29 @@ export const FREE_PERMIT_INVARIANTS: readonly Invariant[] = [
       }
     },
   },
+  {
+    name: 'tasks that no worker may claim do not keep others from a free permit',
+    watch: ({ trial }) => {
+      if (trial !== 'unclaimable') return {}
+      /** The tasks that the present workers may claim, and that do not run. */
+      const claimable = new Set<string>()
+      let claimedAt = 0
+      return {
+        on: event => {
+          if (event.what === 'write') {
+            const { after, at } = event
+            if (after.operation === 'claim' || claimable.size === 0) claimedAt = at
+            if (isClaimable(after as Task)) claimable.add(after.id)
+            else claimable.delete(after.id)
+          }
+          const idleMs = event.at - claimedAt
+          return claimable.size > 0 && idleMs > PASSED_OVER_WITHIN_MS
+            ? `no task was claimed for ${Math.round(idleMs)} ms, while ${[...claimable]} waited`
+            : undefined
+        },
+      }
+    },
+  },
 ]
 
 /** Whether functions take each task at once, nothing fails, and no other limit holds a task back. */
@@ -52,6 +77,10 @@ function isPrompt({ trial, weather, types }: Scenario): boolean {
     Object.values(weather).every(share => share === 0) &&
     types.every(({ servedBy, limits }) => servedBy === 'lambda' && limits?.rate === undefined)
   )
+}
+
+function isClaimable(task: Task): boolean {
+  return task.state === 'open' && task.options.minWorkerVersion === undefined && liveRuns(task).length === 0
 }
 
 function seeWait(

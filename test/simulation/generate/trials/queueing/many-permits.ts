@@ -1,4 +1,4 @@
-import { CALM, type Step, type TypeSetup, type Weather } from '../../../scenario.ts'
+import { CALM, type Scenario, type Step, type TypeSetup, type Weather } from '../../../scenario.ts'
 import type { Dice } from '../../dice.ts'
 import { aScenario, aType, type Trial, workersOf } from '../trial.ts'
 
@@ -7,8 +7,34 @@ const EXECUTORS = 60
 /** One shard of a limit's permits has 8. */
 const PERMITS = { least: 9, most: 26 } as const
 
-/** A concurrency limit of several shards holds back bursts of tasks. Its maximum changes, and processes die. */
-export const manyPermits: Trial = (dice, seed) => {
+/**
+ * A concurrency limit of several shards holds back bursts of tasks. Its maximum changes, and processes die. Or a small limit holds back a
+ * steady stream of tasks.
+ */
+export const manyPermits: Trial = (dice, seed) => (dice.odds(0.4) ? steady(dice, seed) : inBursts(dice, seed))
+
+/** More tasks than may run arrive all the time. So newcomers compete with the tasks in line. */
+function steady(dice: Dice, seed: number): Scenario {
+  const max = dice.between(2, 3)
+  const runMs = dice.between(300, 700)
+  const everyMs = runMs / max / dice.pick([1.6, 2])
+  const type = aType('lambda', { limits: { concurrency: { max } } })
+  return aScenario(seed, {
+    trial: 'many-permits',
+    calmAt: SPAN_MS,
+    types: [type],
+    steps: Array.from({ length: Math.floor(SPAN_MS / everyMs) }, (_, nonce) => ({
+      do: 'publish',
+      at: 500 + Math.floor(nonce * everyMs),
+      nonce,
+      request: { type: type.type, key: `k${nonce}` },
+      acts: [{ ms: runMs, end: 'succeed' }],
+      padding: 0,
+    })),
+  })
+}
+
+function inBursts(dice: Dice, seed: number): Scenario {
   const type = aType(dice.pick(['lambda', 'lambda', 'lambda', 'workers'] as const), {
     limits: { concurrency: { max: permits(dice) } },
     ...(dice.odds(0.3) && { ordering: 'priority' as const }),
