@@ -27,6 +27,7 @@ import { BIRTH_INVARIANTS } from './runs/births.ts'
 import { DELAY_INVARIANTS } from './runs/delays.ts'
 import { FRONT_INVARIANTS } from './runs/front.ts'
 import { MOVED_TYPE_INVARIANTS } from './runs/moved-types.ts'
+import { ORDER_INVARIANTS } from './runs/orders.ts'
 import { OVERDUE_INVARIANTS } from './runs/overdue.ts'
 import { PROMPTNESS_INVARIANTS } from './runs/promptness.ts'
 import { RUN_INVARIANTS } from './runs/runs.ts'
@@ -68,6 +69,7 @@ export const INVARIANTS: readonly Invariant[] = [
   ...MESSAGE_INVARIANTS,
   ...FAULT_INVARIANTS,
   ...START_INVARIANTS,
+  ...ORDER_INVARIANTS,
   ...OVERDUE_INVARIANTS,
   ...MOVED_TYPE_INVARIANTS,
   ...PURGED_CANVAS_INVARIANTS,
