@@ -22,7 +22,7 @@ const { values } = parseArgs({
     seed: { type: 'string', default: '1' },
     /** Mutants of the draw that are passed over, so that a run can continue another one. */
     skip: { type: 'string', default: '0' },
-    scenarios: { type: 'string', default: '150' },
+    scenarios: { type: 'string', default: '100' },
     threads: { type: 'string', default: String(availableParallelism()) },
     /** Plays only mutants whose names contain this text. */
     word: { type: 'string', default: '' },

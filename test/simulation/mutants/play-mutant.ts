@@ -13,10 +13,12 @@ export type Outcome = {
   readonly changed: number
 }
 
-/** Some mutants make a scenario endless. The longest one takes some seconds. */
-const ENDLESS_MS = 60_000
+/** Some mutants make a scenario endless. The longest scenario takes some seconds, and a minute on a busy machine. */
+const ENDLESS_MS = 240_000
+/** If so many scenarios play as on unchanged source, so do the others. */
+const UNCHANGED_MAX = 40
 
-/** Plays the scenarios of `order` on changed source until one is broken. */
+/** Plays the scenarios of `order` on changed source until one is broken, or until the change seems to change nothing. */
 export async function playMutant(
   mutant: Mutant,
   scenarios: readonly Chosen[],
@@ -35,6 +37,7 @@ export async function playMutant(
       played += 1
       if (broken) return { found: broken.invariant, played, changed }
       if (events !== baselines[nth]?.events) changed += 1
+      if (changed === 0 && played >= UNCHANGED_MAX) break
     }
     return { found: undefined, played, changed }
   } finally {
