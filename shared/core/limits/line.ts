@@ -85,7 +85,7 @@ const EMPTY_PAUSES_MS = [LOOK_SOON_MS, PERMIT_LOOK_MS]
  */
 export const ADMITTED_AHEAD_MS = 2_000
 /** A dispatch that has had no effect for this time may be lost, or no worker can claim its task now. */
-const SENT_MS = 4_000
+export const SENT_MS = 4_000
 /** The longest pause between two dispatches of a task that has not been claimed. Each pause is twice as long as the last. */
 const SENT_MS_MAX = 900_000
 /** A note remembers this many dispatched tasks. A task that it has forgotten may be dispatched twice. */
@@ -139,6 +139,8 @@ function pauseMs(times: number): number {
 /** What a limit can grant: `free` starts until the next look, and the start after them at `nextAt`. */
 export type Grants = {
   readonly free: number
+  /** When the first of the free starts can be granted, if that is not now. */
+  readonly firstAt?: number
   /** When a start after the free ones can be granted. Undefined for permits, which are free when a run ends. */
   readonly nextAt?: number
   /** How many slots the limit had granted in all. Undefined for permits. */
@@ -206,8 +208,16 @@ export function noteAfterChoice(
   const news = [...groupBy(again, id => (times.get(id) ?? 0) + 1)].map(([nth, ids]) => ({
     ...{ at: now, times: nth, count: ids.length, granted, ids },
   }))
-  const all = [...kept, ...news].filter(({ at, ids }) => ids.length > 0 || at + SENT_MS > now)
-  return { ...note, sent: withinBound(all) }
+  const all = [...kept, ...news]
+  // The last dispatches are kept whole: those that had an effect show that the others only lost a race for a grant.
+  const lastAt = all.at(-1)?.at
+  const sent = all.filter(one => matters(one, now) || one.at === lastAt)
+  return { ...note, sent: withinBound(sent) }
+}
+
+/** Whether some of the dispatched tasks still wait, or may have been dispatched in a message that is under way. */
+function matters({ at, ids }: Sent, now: number): boolean {
+  return ids.length > 0 || at + SENT_MS > now
 }
 
 /** The newest dispatches, up to the bound of what a note remembers. */
@@ -233,10 +243,15 @@ export function noteAfterLook(
     if (pause === undefined) return undefined
     return { ...note, isClosed: false, emptyLooks: note.emptyLooks + 1, lookAt: lookTime(now + pause, now) }
   }
-  const underWay = note.sent.length > 0 || chosen.length > 0
-  const soon = underWay ? now + LOOK_SOON_MS : Number.POSITIVE_INFINITY
+  const isUnderWay = chosen.length > 0 || note.sent.some(one => matters(one, now))
+  const soon = isUnderWay ? now + LOOK_SOON_MS : Number.POSITIVE_INFINITY
   const next = nextAt === undefined ? now + PERMIT_LOOK_MS : nextAt - ADMITTED_AHEAD_MS
   return { ...note, isClosed: !isSpare, emptyLooks: 0, lookAt: lookTime(Math.min(soon, next), now) }
+}
+
+/** The note after a look that freed permits have caused. When fewer tasks wait than permits are free, newcomers need not wait. */
+export function noteAfterRelease(note: LineNote, { isSpare }: Found): LineNote {
+  return isSpare ? { ...note, isClosed: false } : note
 }
 
 function hashOf(id: string): string {

@@ -98,18 +98,19 @@ export function nextSlot(log: SlotLog | undefined, rate: RateLimit, now: number)
   return part === present ? now : startOf(part, rate)
 }
 
-/** How many more slots the limit can grant until a time, up to `most`, and when the slot after them is free. */
+/** How many more slots the limit can grant until a time, up to `most`. When the first of them is free, and when the one after them. */
 export function freeSlots(
   log: SlotLog | undefined,
   rate: RateLimit,
   now: number,
   { until, most }: { readonly until: number; readonly most: number },
-): { readonly count: number; readonly nextAt: number } {
+): { readonly count: number; readonly firstAt: number; readonly nextAt: number } {
   const parts = bindingParts(log, rate, now)
+  const firstAt = nextSlot(log, rate, now)
   for (let count = 0; ; count++) {
     const part = nextPart(parts, rate, partOf(now, rate))
     if (count === most || startOf(part, rate) > until)
-      return { count, nextAt: Math.max(now, startOf(part, rate)) }
+      return { count, firstAt, nextAt: Math.max(now, startOf(part, rate)) }
     parts.push(part)
   }
 }

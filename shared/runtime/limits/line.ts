@@ -1,6 +1,14 @@
 import type { Decision } from '../../core/change/change.ts'
 import { BatonError } from '../../core/errors.ts'
-import { closedNote, firstLookAt, isServed, type Line, type StoredLineNote } from '../../core/limits/line.ts'
+import {
+  ADMITTED_AHEAD_MS,
+  closedNote,
+  firstLookAt,
+  isServed,
+  type Line,
+  SENT_MS,
+  type StoredLineNote,
+} from '../../core/limits/line.ts'
 import { isInLine, joinLine, type WaitRefusal } from '../../core/limits/wait.ts'
 import { isSamePiece, isTakenInOrder, workOf } from '../../core/task/piece.ts'
 import { isTargeted, type Task } from '../../core/task/task.ts'
@@ -72,6 +80,15 @@ export function isAskedForAgain(task: Task, line: Line): boolean {
 }
 
 /**
+ * Whether a look has just returned the task to its ready place for a slot that is seconds ahead. HTTP workers take only slots that are
+ * free, so one of them may ask too early. The next one gets the task.
+ */
+function awaitsNearSlot({ clock }: System, task: Task, grantAt = Number.POSITIVE_INFINITY): boolean {
+  const isJustAdmitted = task.operation === 'surface' && task.updatedAt + SENT_MS > clock.now()
+  return isJustAdmitted && workOf(task).kind === 'http' && grantAt <= clock.now() + ADMITTED_AHEAD_MS
+}
+
+/**
  * Makes a task wait in the line of a limit that refused it. The note comes before the wait, so a line with tasks always has looks. A task
  * that is in the line already is left as it is, and so is a task that has moved on meanwhile.
  */
@@ -81,7 +98,7 @@ export async function holdBack(
   line: Line,
   { grantAt, patience }: { readonly grantAt: number | undefined; readonly patience: Patience | undefined },
 ): Promise<void> {
-  if (isInLine(task, line) || isAskedForAgain(task, line)) return
+  if (isInLine(task, line) || isAskedForAgain(task, line) || awaitsNearSlot(system, task, grantAt)) return
   if (!(await isLineClosed(system, line))) await noteLine(system, line, { grantAt })
   if (waitsReady(task, line)) return
   const { readAt } = await cachedNote(system, line)

@@ -11,6 +11,7 @@ import {
   LOOK_TASKS_MAX,
   noteAfterChoice,
   noteAfterLook,
+  noteAfterRelease,
   type Remembered,
   rememberedIn,
   wantedAfterNoEffect,
@@ -77,10 +78,11 @@ async function serveOnce(system: System, look: LimitLook): Promise<boolean> {
   const { tasks, ...found } = await frontOf(system, line, type, {
     remembered: rememberedIn(note, now),
     wanted,
+    startsAt: Math.max(now, grants.firstAt ?? now),
   })
-  if (!isOfSeries && tasks.length === 0) return true
+  if (!isOfSeries && tasks.length === 0 && (!note.isClosed || !found.isSpare)) return true
   const chosen = noteAfterChoice(note, found, grants, now)
-  const next = isOfSeries ? noteAfterLook(chosen, found, grants, now) : chosen
+  const next = isOfSeries ? noteAfterLook(chosen, found, grants, now) : noteAfterRelease(chosen, found)
   if (!next) {
     await system.limits.endLine(line, stored)
     return true
@@ -114,8 +116,8 @@ async function grantsOf(
   if (line.kind === 'slot' && rate) {
     const { log } = await system.limits.slots(line.limit)
     const bounds = { until: now + ADMITTED_AHEAD_MS, most: LOOK_TASKS_MAX }
-    const { count, nextAt } = freeSlots(log, rate, now, bounds)
-    return { free: count, nextAt, granted: log?.granted ?? 0 }
+    const { count, ...times } = freeSlots(log, rate, now, bounds)
+    return { free: count, ...times, granted: log?.granted ?? 0 }
   }
   if (line.kind === 'permit' && concurrency) {
     const shards = released ? [...new Set(released)] : shardsOf(concurrency.max)
@@ -126,15 +128,22 @@ async function grantsOf(
   return { free: LOOK_TASKS_MAX, nextAt: now }
 }
 
+type Search = {
+  readonly remembered: Remembered
+  readonly wanted: number
+  /** When the first admitted task can start. */
+  readonly startsAt: number
+}
+
 /**
- * The tasks at the front of the line, and those of them that the look admits: as many as it wants, and none that was dispatched just now.
- * Each freed permit admits a task, whatever is under way for other permits. Tasks that the limit does not count any more are all admitted.
+ * The tasks at the front of the line, and those of them that the look admits: as many as it wants, none that was dispatched just now, and
+ * none whose deadline comes before the start, since it would waste the grant. Each freed permit admits a task, whatever is under way for other permits. Tasks that the limit does not count any more are all admitted.
  */
 async function frontOf(
   system: System,
   line: Line,
   type: TaskType,
-  { remembered, wanted: most }: { readonly remembered: Remembered; readonly wanted: number },
+  { remembered, wanted: most, startsAt }: Search,
 ): Promise<Found & { readonly tasks: readonly Task[] }> {
   const waiting: string[] = []
   const tasks: Task[] = []
@@ -147,7 +156,8 @@ async function frontOf(
       waiting.push(task.id)
       const isCounted = linesOf(await limitRulesOf(system, task)).some(one => isInLine(task, one))
       if (task.wait && !isCounted) wanted += 1
-      if (tasks.length < wanted) tasks.push(task)
+      const canStart = task.deadlineAt === undefined || task.deadlineAt > startsAt
+      if (canStart && tasks.length < wanted) tasks.push(task)
     }
   }
   let examined = 0
@@ -213,7 +223,8 @@ async function wantedNow(
 ): Promise<number> {
   const { kind } = type.configuration
   const now = clock.now()
-  const isInVain = hadNoEffect(note, now)
+  // A look takes tasks of HTTP workers out of the line. If they are back in it, a worker has asked for them.
+  const isInVain = kind !== 'http' && hadNoEffect(note, now)
   // The steps of a flow have queues of their own.
   const reads = kind !== 'flow' && (isInVain || isReadyLine(line, type))
   const backlog = reads ? await messages.backlog(servingType(type.type, kind)) : 0

@@ -83,13 +83,16 @@ describe('slots under a rate limit', () => {
     expect(withoutSlots(returned, FIFTY, slots.slice(55), NOW).granted).toBeGreaterThanOrEqual(50)
   })
 
-  it('are counted up to a time, with the time of the one after them', () => {
+  it('are counted up to a time, with the times of the first one and of the one after them', () => {
     const { log } = reserved(FIFTY, 50)
     const free = freeSlots(log, FIFTY, NOW, { until: NOW + 2_000, most: 1_000 })
 
     expect(free.count).toBe(50)
+    expect(free.firstAt).toBe(NOW + 1_040)
     expect(free.nextAt).toBeGreaterThan(NOW + 2_000)
-    expect(freeSlots(undefined, FIFTY, NOW, { until: NOW, most: 7 })).toEqual({ count: 7, nextAt: NOW })
+    expect(freeSlots(undefined, FIFTY, NOW, { until: NOW, most: 7 })).toEqual({
+      ...{ count: 7, firstAt: NOW, nextAt: NOW },
+    })
   })
 
   it('allow a start up to three hundredths of the period late, never early, and never under another limit', () => {

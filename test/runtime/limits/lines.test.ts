@@ -41,6 +41,17 @@ describe('tasks that wait under a rate limit', () => {
     expect(starts.filter(({ key }) => key.startsWith('high')).length).toBeGreaterThanOrEqual(174)
   })
 
+  it('take no slot that comes after their deadline from those behind them', async () => {
+    const { publish, pass, starts } = await aLimitedWorld({ limits: { rate: ONE_A_MINUTE } })
+    await publish({ key: 'first' })
+    await publish({ key: 'expires', options: { deadlineMs: 62 * SECOND } })
+    await publish({ key: 'behind' })
+
+    await pass(64 * SECOND)
+
+    expect(starts.map(({ key }) => key)).toEqual(['first', 'behind'])
+  })
+
   it('keep their turn when only the concurrency limit of their type is changed', async () => {
     const limitsOf = (max: number) => ({ limits: { rate: ONE_A_MINUTE, concurrency: { max } } })
     const { publish, pass, startsIn, deploy } = await aLimitedWorld(limitsOf(5))

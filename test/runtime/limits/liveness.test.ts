@@ -19,9 +19,7 @@ async function disturb(
   nth: number,
   config: object,
 ): Promise<void> {
-  const open = [...world.world.heads.values()].filter(
-    head => head.type === 'mail' && head.state === 'open',
-  )
+  const open = [...world.world.heads.values()].filter(head => head.type === 'mail' && head.state === 'open')
   const some = open.slice(0, count)
   for (const { id } of what === 'cancel' ? some : []) await cancelTask(world.world.system, id)
   for (const { id } of what === 'patch' ? some : [])
@@ -31,7 +29,8 @@ async function disturb(
   for (let one = 0; one < count && what === 'expire'; one++)
     await world.publish({ key: `short${nth}-${one}`, priority: 9, options: { deadlineMs: 3 * SECOND } })
   if (what === 'tenant') await world.publish({ key: `tenant${nth}`, fairnessKey: `t${count}` })
-  if (what === 'concurrency') world.deploy({ ...config, limits: { ...limitsOf(config), concurrency: { max: 5 + count } } } as never)
+  if (what === 'concurrency')
+    world.deploy({ ...config, limits: { ...limitsOf(config), concurrency: { max: 5 + count } } } as never)
 }
 
 function limitsOf(config: object): object {
@@ -43,14 +42,20 @@ function spans(starts: readonly number[], perMs: number) {
   const end = PERIODS * perMs
   const begins = Array.from({ length: PERIODS - TEN - 1 }, (_, nth) => nth * perMs)
   const inTen = begins.map(from => starts.filter(at => at >= from && at < from + TEN * perMs).length)
-  const inOne = starts.filter(at => at < end).map(at => starts.filter(one => one >= at && one < at + perMs).length)
+  const inOne = starts
+    .filter(at => at < end)
+    .map(at => starts.filter(one => one >= at && one < at + perMs).length)
   return { fewestInTen: Math.min(...inTen), mostInOne: Math.max(...inOne) }
 }
 
 it('tasks start at nine tenths of their rate limit or more, less one, whatever happens to those that wait', async () => {
   await fc.assert(
     fc.asyncProperty(
-      fc.constantFrom({ limit: 1, perMs: 10 * SECOND }, { limit: 6, perMs: MINUTE }, { limit: 5, perMs: 2 * SECOND }),
+      fc.constantFrom(
+        { limit: 1, perMs: 10 * SECOND },
+        { limit: 6, perMs: MINUTE },
+        { limit: 5, perMs: 2 * SECOND },
+      ),
       fc.constantFrom('arrival', 'priority', 'aged'),
       fc.array(disturbance, { minLength: PERIODS, maxLength: PERIODS }),
       async (rate, ordering, disturbances) => {
@@ -86,7 +91,9 @@ it('a permit that is given back is taken by the next task within a second, whate
       }
       await world.pass(5 * MINUTE)
 
-      const open = [...world.world.heads.values()].filter(head => head.type === 'mail' && head.state === 'open')
+      const open = [...world.world.heads.values()].filter(
+        head => head.type === 'mail' && head.state === 'open',
+      )
       expect(open).toEqual([])
     }),
     { numRuns: 3 },

@@ -38,7 +38,10 @@ async function wake(): Promise<void> {
     ...jobLooks.splice(0).map(look => ({ kind: 'job' as const, look })),
   ]
   const received = wakes.map((wake, nth) => ({ messageId: `m${nth}`, wake }))
-  expect(await serveWakes(api.system, received, api.system.clock.now() + MINUTE)).toEqual([])
+  const served = serveWakes(api.system, received, api.system.clock.now() + MINUTE)
+  // Of two looks at one line, the slower one looks again some milliseconds later.
+  await api.system.clock.advance(100)
+  expect(await served).toEqual([])
 }
 
 describe('a rate limit over HTTP', () => {
@@ -65,6 +68,20 @@ describe('a rate limit over HTTP', () => {
     const keys = await claimKeys()
 
     expect(keys.sort()).toEqual(['k0', 'k1', 'k2'])
+  })
+
+  test('keeps a task for the next claim when a worker asks a moment before its slot', async () => {
+    await configured({ limits: { rate: { limit: 1, perMs: 10_000, key: 'userId' } } })
+    await publishAll(3, () => ({ userId: 'u' }))
+    const first = await claimKeys()
+    await api.system.clock.advance(9_000)
+    await wake()
+
+    const early = await claimKeys()
+    await api.system.clock.advance(1_500)
+    const next = await claimKeys()
+
+    expect([first, early, next]).toEqual([['k0'], [], ['k1']])
   })
 
   test('no longer delays tasks after it is removed', async () => {
