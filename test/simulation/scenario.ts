@@ -67,6 +67,9 @@ export type TrialName =
   | 'permits'
   | 'sagas'
   | 'edits'
+  | 'regrouped'
+  | 'many-permits'
+  | 'unclaimable'
 
 /**
  * The services that can each have an outage. `functions` means all invocations of Lambda functions.

@@ -66,6 +66,22 @@ export const FLOW_INVARIANTS: readonly Invariant[] = [
     return wrong && `${after.id} has ${after.state}, ${wrong}`
   }),
   {
+    name: 'a flow ends as cancelled if and only if a caller has cancelled it since an operator last resumed it',
+    watch: () => {
+      const cancelled = new Set<string>()
+      return {
+        on: event => {
+          if (event.what !== 'write' || !event.after.flow) return undefined
+          const { after } = event
+          const birth = birthOf(after)
+          if (after.operation === 'resume') cancelled.delete(birth)
+          if (after.operation === 'cancel') cancelled.add(birth)
+          return hasEndedByUndo(event) ? otherEnd(after, cancelled.has(birth)) : undefined
+        },
+      }
+    },
+  },
+  {
     name: 'all runs of a piece have the same idempotency key, and no other piece has it',
     watch: () => {
       const pieces = new Map<string, string>()
@@ -180,4 +196,17 @@ function whatWasLeft(
 /** Whether a step has begun and was neither undone nor skipped by an operator. */
 function isLeftDone(record: StepRecord | undefined): boolean {
   return record?.do.startedAt !== undefined && record.state !== 'undone' && record.state !== 'skipped'
+}
+
+/** Whether a write ended a flow that was undoing its steps. */
+function hasEndedByUndo({ before, after }: Write): boolean {
+  const wasUndoing = before?.state === 'open' && before.flow?.direction === 'undo'
+  return wasUndoing && after.state !== 'open' && after.state !== 'removed'
+}
+
+/** The end of an undone flow, if it is not the one that follows from whether it was cancelled. */
+function otherEnd({ id, state, flow }: Task, wasCancelled: boolean): string | undefined {
+  const wasHalted = Object.values(flow?.steps ?? {}).some(step => step.state === 'undo-failed')
+  const expected = wasCancelled && !wasHalted ? 'cancelled' : 'failed'
+  return state === expected ? undefined : `${id} ends as ${state} instead of ${expected}`
 }

@@ -6,8 +6,10 @@ import { FAULT_INVARIANTS } from './faults.ts'
 import { FLOW_INVARIANTS } from './flows.ts'
 import { INDEX_INVARIANTS } from './index-entries.ts'
 import type { Invariant } from './invariant.ts'
+import { FREE_PERMIT_INVARIANTS } from './limits/free-permits.ts'
 import { GIVEN_BACK_INVARIANTS } from './limits/given-back.ts'
 import { LIMIT_INVARIANTS } from './limits/limits.ts'
+import { LINE_ORDER_INVARIANTS } from './limits/line-order.ts'
 import { PERMIT_INVARIANTS } from './limits/permits.ts'
 import { START_INVARIANTS } from './limits/starts.ts'
 import { TENANT_INVARIANTS } from './limits/tenants.ts'
@@ -25,6 +27,7 @@ import { BIRTH_INVARIANTS } from './runs/births.ts'
 import { DELAY_INVARIANTS } from './runs/delays.ts'
 import { FRONT_INVARIANTS } from './runs/front.ts'
 import { MOVED_TYPE_INVARIANTS } from './runs/moved-types.ts'
+import { ORDER_INVARIANTS } from './runs/orders.ts'
 import { OVERDUE_INVARIANTS } from './runs/overdue.ts'
 import { PROMPTNESS_INVARIANTS } from './runs/promptness.ts'
 import { RUN_INVARIANTS } from './runs/runs.ts'
@@ -66,6 +69,7 @@ export const INVARIANTS: readonly Invariant[] = [
   ...MESSAGE_INVARIANTS,
   ...FAULT_INVARIANTS,
   ...START_INVARIANTS,
+  ...ORDER_INVARIANTS,
   ...OVERDUE_INVARIANTS,
   ...MOVED_TYPE_INVARIANTS,
   ...PURGED_CANVAS_INVARIANTS,
@@ -75,6 +79,8 @@ export const INVARIANTS: readonly Invariant[] = [
   ...KEYED_CALLBACK_INVARIANTS,
   ...EDIT_INVARIANTS,
   ...GIVEN_BACK_INVARIANTS,
+  ...FREE_PERMIT_INVARIANTS,
+  ...LINE_ORDER_INVARIANTS,
   ...DELAY_INVARIANTS,
   ...INDEX_INVARIANTS,
   ...PROMPTNESS_INVARIANTS,

@@ -3,20 +3,29 @@ import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
 import { SCENARIO_KINDS } from '../generate/generate.ts'
 import { absolutePath, sourceOf } from '../planted-source/changed-source.ts'
-import { type Chosen, findFault, ordinary } from '../planted-source/find-fault.ts'
+import { type Chosen, ordinary } from '../planted-source/find-fault.ts'
 import { drawMutants } from './draw-mutants.ts'
-import { applied, lineOf, type Mutant, nameOf } from './mutate.ts'
+import { lineOf, type Mutant, nameOf } from './mutate.ts'
+import { type Outcome, playMutant } from './play-mutant.ts'
+import { baselinesOf, orderFor } from './reach.ts'
 
 /**
  * The command `npm run mutants`: changes the source in small ways, and counts how many of the changes the simulation finds. The tests do
  * not help. It prints the survivors and the score, and names each survivor without an explanation in `survivors.md`.
+ *
+ * It plays only the scenarios that execute the changed place (`reach.ts`), the quickest first, until one of them is broken.
  */
 
 const { values } = parseArgs({
   options: {
     count: { type: 'string', default: '200' },
     seed: { type: 'string', default: '1' },
-    scenarios: { type: 'string', default: '150' },
+    /** Mutants of the draw that are passed over, so that a run can continue another one. */
+    skip: { type: 'string', default: '0' },
+    scenarios: { type: 'string', default: '100' },
+    threads: { type: 'string', default: String(availableParallelism()) },
+    /** Plays only mutants whose names contain this text. */
+    word: { type: 'string', default: '' },
   },
 })
 
@@ -28,26 +37,36 @@ const scenarios: readonly Chosen[] = [
   ...SCENARIO_KINDS.flatMap(only => ordinary(1, OF_EACH_KIND).map(({ seed }) => ({ seed, only }))),
   ...ordinary(1, Number(values.scenarios)),
 ]
-/** The numbers of the scenarios. A scenario that has just found a mutant is played first, since near mutants are alike. */
-let order = [...scenarios.keys()]
-
 const explained = readFileSync(absolutePath(SURVIVORS), 'utf8')
-const mutants = drawMutants(Number(values.seed), Number(values.count))
-const survivors: Mutant[] = []
-const waiting = [...mutants]
-await Promise.all(Array.from({ length: availableParallelism() }, playOn))
+const skipped = Number(values.skip)
+const mutants = drawMutants(Number(values.seed), skipped + Number(values.count))
+  .slice(skipped)
+  .filter(mutant => textOf(mutant).includes(values.word))
+console.error(`${mutants.length} mutants are drawn`)
+const baselines = await baselinesOf(scenarios, mutants)
+console.error(`${scenarios.length} scenarios are played on unchanged source`)
 
+const outcomes = new Map<Mutant, Outcome>()
+const waiting = [...mutants.entries()]
+await Promise.all(Array.from({ length: Number(values.threads) }, playOn))
+
+const survivors = mutants.filter(mutant => outcomes.get(mutant)?.found === undefined)
 console.log(`\n${mutants.length - survivors.length} of ${mutants.length} mutants were found`)
-for (const mutant of survivors) console.log(textOf(mutant))
+for (const mutant of survivors) console.log(`${sentenceOf(mutant)}: ${textOf(mutant)}`)
 
 async function playOn(): Promise<void> {
-  for (let mutant = waiting.shift(); mutant; mutant = waiting.shift()) {
-    const changed = { [mutant.path]: applied(sourceOf(mutant.path), mutant) }
-    const found = await findFault({ changed, scenarios }, order)
-    if (!found) survivors.push(mutant)
-    else order = [found.nth, ...order.filter(nth => nth !== found.nth)]
-    console.error(found ? `found after ${found.scenarios}` : 'survived', textOf(mutant))
+  for (let next = waiting.shift(); next; next = waiting.shift()) {
+    const [nth, mutant] = next
+    outcomes.set(mutant, await playMutant(mutant, scenarios, orderFor(nth, baselines), baselines))
+    console.error(`${skipped + nth + 1} ${sentenceOf(mutant)}: ${textOf(mutant)}`)
   }
+}
+
+function sentenceOf(mutant: Mutant): string {
+  const { found, played = 0, changed = 0 } = outcomes.get(mutant) ?? {}
+  if (found !== undefined) return `found after ${played} (${found})`
+  if (played === 0) return 'no scenario reaches'
+  return `survived ${played} scenarios, of which ${changed} played otherwise`
 }
 
 function textOf(mutant: Mutant): string {

@@ -1,20 +1,28 @@
 import { availableParallelism } from 'node:os'
+import { parseArgs } from 'node:util'
 import { replaced } from './changed-source.ts'
 import { findFault, ordinary } from './find-fault.ts'
-import { SOURCE_FAULTS, type SourceFault } from './source-faults.ts'
+import type { SourceFault } from './source-fault.ts'
+import { SOURCE_FAULTS } from './source-faults.ts'
 
 /**
- * The command `npm run planted`: plants each fault into the source, and prints after how many ordinary seeds the simulation found it.
- * Words after the command choose the faults whose names contain them.
+ * The command `npm run plants`: plants each fault into the source, and prints after how many ordinary seeds the simulation found it.
+ * Words after the flags choose the faults whose names contain them.
  */
 
-const SEEDS = 500
 const NOT_FOUND = 1
 
-const words = process.argv.slice(2)
-const chosen = SOURCE_FAULTS.filter(({ name }) => words.every(word => name.includes(word)))
-const waiting = [...chosen]
-await Promise.all(Array.from({ length: availableParallelism() }, playOn))
+const { values, positionals } = parseArgs({
+  options: {
+    seeds: { type: 'string', default: '500' },
+    from: { type: 'string', default: '1' },
+    threads: { type: 'string', default: String(availableParallelism()) },
+  },
+  allowPositionals: true,
+})
+const seeds = Number(values.seeds)
+const waiting = SOURCE_FAULTS.filter(({ name }) => positionals.every(word => name.includes(word)))
+await Promise.all(Array.from({ length: Number(values.threads) }, playOn))
 
 async function playOn(): Promise<void> {
   for (let fault = waiting.shift(); fault; fault = waiting.shift()) console.log(await rowOf(fault))
@@ -24,8 +32,8 @@ async function playOn(): Promise<void> {
 async function rowOf({ name, replacements, harmless }: SourceFault): Promise<string> {
   const changed = replaced(replacements)
   if (harmless !== undefined) return `| ${name} | harmless: ${harmless} |`
-  const found = await findFault({ changed, scenarios: ordinary(1, SEEDS) })
+  const found = await findFault({ changed, scenarios: ordinary(Number(values.from), seeds) })
   if (found) return `| ${name} | ${found.scenarios}: ${found.verdict.invariant} |`
   process.exitCode = NOT_FOUND
-  return `| ${name} | not found in ${SEEDS} seeds |`
+  return `| ${name} | not found in ${seeds} seeds |`
 }

@@ -23,7 +23,7 @@ async function simulatedStores(): Promise<Stores> {
     types: driven(types),
     canvases: driven(canvases),
     records: driven(records),
-    limits: driven(limits),
+    limits: afterLag(driver, driven(limits), 'overdueLines'),
     turns: afterLag(driver, driven(turns), 'of', 'front'),
     failures: afterLag(driver, driven(failures), 'since'),
     activity: afterLag(driver, driven(activity), 'since'),

@@ -6,6 +6,7 @@ import { coalesced } from './changes/coalesced.ts'
 import { edits } from './changes/edits.ts'
 import { movedTypes } from './changes/moved-types.ts'
 import { quickRestarts } from './changes/quick-restarts.ts'
+import { regrouped } from './changes/regrouped.ts'
 import { restarts, stages } from './changes/restarts-and-stages.ts'
 import { signals } from './changes/signals.ts'
 import { faults } from './faults.ts'
@@ -14,9 +15,11 @@ import { purgedCanvases } from './purged-canvases.ts'
 import { backlog } from './queueing/backlog.ts'
 import { crowd } from './queueing/crowd.ts'
 import { front } from './queueing/front.ts'
+import { manyPermits } from './queueing/many-permits.ts'
 import { permits } from './queueing/permits.ts'
 import { rates } from './queueing/rates.ts'
 import { tenants } from './queueing/tenants.ts'
+import { unclaimable } from './queueing/unclaimable.ts'
 import { reports } from './reports.ts'
 import { sagas } from './sagas.ts'
 import { clockSteps } from './timing/clock-steps.ts'
@@ -40,12 +43,6 @@ type DrawnTrial = {
   readonly salt?: string
 }
 
-/**
- * The share of a trial whose promise the system does not keep yet. It is played on request only, by `--only`. The change that
- * mends the system gives the trial its share.
- */
-const BROKEN_TODAY = 0
-
 const TRIALS: Readonly<Record<TrialName, DrawnTrial>> = {
   crowd: { share: 0.005, draw: crowd },
   outage: { share: 0.02, draw: outage },
@@ -61,7 +58,6 @@ const TRIALS: Readonly<Record<TrialName, DrawnTrial>> = {
   nightly: { share: 0.02, draw: nightly },
   faults: { share: 0.01, draw: faults },
   reports: { share: 0.01, draw: reports, salt: 'words' },
-  rates: { share: BROKEN_TODAY, draw: rates },
   overdue: { share: 0.015, draw: overdue },
   'moved-types': { share: 0.01, draw: movedTypes },
   'purged-canvases': { share: 0.025, draw: purgedCanvases },
@@ -74,6 +70,10 @@ const TRIALS: Readonly<Record<TrialName, DrawnTrial>> = {
   permits: { share: 0.04, draw: permits },
   sagas: { share: 0.02, draw: sagas },
   edits: { share: 0.02, draw: edits },
+  rates: { share: 0.01, draw: rates },
+  regrouped: { share: 0.02, draw: regrouped },
+  'many-permits': { share: 0.012, draw: manyPermits },
+  unclaimable: { share: 0.01, draw: unclaimable },
 }
 
 export const TRIAL_NAMES = Object.keys(TRIALS) as TrialName[]

@@ -36,12 +36,15 @@ export const DELAY_INVARIANTS: readonly Invariant[] = [
   },
 ]
 
-/** Runs whose handler threw an error that names no delay. */
+/** Runs whose handler threw an error that names no delay. The last end of a run counts, since local retries call the handler again. */
 function createFailedRuns() {
   const failed = new Set<string>()
   return {
     see: (event: HistoryEvent) => {
-      if (event.what === 'ended' && event.end === 'fail') failed.add(`${event.id} ${event.fence}`)
+      if (event.what !== 'ended') return
+      const run = `${event.id} ${event.fence}`
+      if (event.end === 'fail') failed.add(run)
+      else failed.delete(run)
     },
     isUsual: ({ before, after }: Write) =>
       before !== undefined &&

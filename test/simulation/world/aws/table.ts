@@ -4,6 +4,7 @@ import {
   DEFINITION_SORT_KEY,
   definitionPartition,
   HEAD_SORT_KEY,
+  INDEXES,
   TTL_ATTRIBUTE,
 } from '../../../../shared/aws/dynamo/keys.ts'
 import { bodyFromItem } from '../../../../shared/aws/dynamo/side-items.ts'
@@ -144,12 +145,12 @@ function spreadLater(world: World, chance: Chance): NonNullable<TableSettings['s
     Map<string, Shown>
   >
   let written = 0
-  return ({ key, after }, show) => {
+  return ({ key, before, after }, show) => {
     written += 1
     const order = written
     const name = nameOf(key)
     for (const [replica, items] of Object.entries<Map<string, Shown>>(shown)) {
-      if (key.sk !== HEAD_SORT_KEY && replica !== 'reads') continue
+      if (key.sk !== HEAD_SORT_KEY && !replicates(replica as Replica, before, after)) continue
       const isStale = chance.fraction() < world.weather().staleIndex
       timeline.at(timeline.now() + chance.fraction() * (isStale ? STALE_LAG_MS_MAX : LAG_MS_MAX), () => {
         const present = items.get(name)
@@ -159,6 +160,13 @@ function spreadLater(world: World, chance: Chance): NonNullable<TableSettings['s
       })
     }
   }
+}
+
+/** Whether a write changes what the replica shows: an index shows only items with its keys. */
+function replicates(replica: Replica, before: Item | undefined, after: Item | undefined): boolean {
+  if (replica === 'reads') return true
+  const { partition } = INDEXES[replica]
+  return before?.[partition] !== undefined || after?.[partition] !== undefined
 }
 
 type Shown = { readonly order: number; readonly item: Item | undefined }

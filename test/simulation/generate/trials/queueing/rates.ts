@@ -146,12 +146,13 @@ function otherSettings(dice: Dice, { type, rate, endsAt }: Publishes): Step[] {
   return dice.many(1, 2, nth => {
     const concurrency = { max: dice.between(WIDE.least + 1, WIDE.most) }
     const other = { limit: dice.between(1, 4), perMs: rate.perMs }
+    const limits = dice.odds(0.4) ? content.limits : { rate: dice.odds(0.3) ? other : rate, concurrency }
     return {
       do: 'deploy' as const,
       at: dice.between(Math.floor(((nth + 1) * endsAt) / 8), Math.floor(((nth + 1) * endsAt) / 3)),
       ...content,
       kind: servedBy === 'http' ? ('http' as const) : ('handler' as const),
-      limits: { rate: dice.odds(0.3) ? other : rate, concurrency },
+      ...(limits && { limits }),
       ...(dice.odds(0.5) && { ordering: dice.pick(['priority', 'arrival'] as const) }),
     }
   })

@@ -1,0 +1,52 @@
+import type { SourceFault } from '../source-fault.ts'
+
+/** Faults in the guards and writes of the table. */
+export const TABLE_FAULTS: readonly SourceFault[] = [
+  {
+    name: 'a heartbeat of a run that is over is stored',
+    replacements: [
+      {
+        path: 'shared/aws/dynamo/head/guard-clauses.ts',
+        old: 'text: [SAME_BIRTH, STILL_LIVE, KNOWN_SCHEMA].join(JOINED_BY_AND),',
+        new: 'text: [SAME_BIRTH, KNOWN_SCHEMA].join(JOINED_BY_AND),',
+      },
+    ],
+  },
+  {
+    name: 'a success among several is counted although its run is over',
+    replacements: [
+      {
+        path: 'shared/aws/dynamo/head/guard-clauses.ts',
+        old: 'text: [SAME_BIRTH, STILL_LIVE, HAS_ENDED_RUNS, KNOWN_SCHEMA].join(JOINED_BY_AND),',
+        new: 'text: [SAME_BIRTH, HAS_ENDED_RUNS, KNOWN_SCHEMA].join(JOINED_BY_AND),',
+      },
+    ],
+  },
+  {
+    name: 'a write after a heartbeat does not state the index entries',
+    replacements: [
+      {
+        path: 'shared/aws/dynamo/head/head-requests.ts',
+        old: "const CHANGED_BY_BEATS = [OPERATION_ATTRIBUTE, 'ppk', 'psk']",
+        new: 'const CHANGED_BY_BEATS = [OPERATION_ATTRIBUTE]',
+      },
+    ],
+  },
+  {
+    name: 'a heartbeat is accepted whatever the birth of its task',
+    harmless:
+      'the fences of a key never repeat, so a later birth has no live run with the fence of an earlier one',
+    replacements: [
+      {
+        path: 'shared/core/run/heartbeat.ts',
+        old: 'const run = task?.born === beat.born ? task.live[beat.fence] : undefined',
+        new: 'const run = task?.live[beat.fence]',
+      },
+      {
+        path: 'shared/aws/dynamo/head/guard-clauses.ts',
+        old: 'text: [SAME_BIRTH, STILL_LIVE, KNOWN_SCHEMA].join(JOINED_BY_AND),\n        ...liveNames(guard),',
+        new: "text: [':born = :born', STILL_LIVE, KNOWN_SCHEMA].join(JOINED_BY_AND),\n        ...liveNames(guard),",
+      },
+    ],
+  },
+]
