@@ -26,6 +26,7 @@ import { DELAY_INVARIANTS } from './runs/delays.ts'
 import { FRONT_INVARIANTS } from './runs/front.ts'
 import { MOVED_TYPE_INVARIANTS } from './runs/moved-types.ts'
 import { OVERDUE_INVARIANTS } from './runs/overdue.ts'
+import { OWN_RETRY_INVARIANTS } from './runs/own-retries.ts'
 import { PROMPTNESS_INVARIANTS } from './runs/promptness.ts'
 import { RUN_INVARIANTS } from './runs/runs.ts'
 import { CLAIMER_INVARIANTS } from './runs/servers.ts'
@@ -76,6 +77,7 @@ export const INVARIANTS: readonly Invariant[] = [
   ...EDIT_INVARIANTS,
   ...GIVEN_BACK_INVARIANTS,
   ...DELAY_INVARIANTS,
+  ...OWN_RETRY_INVARIANTS,
   ...INDEX_INVARIANTS,
   ...PROMPTNESS_INVARIANTS,
   ...FINAL_STATE_INVARIANTS,

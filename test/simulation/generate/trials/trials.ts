@@ -27,6 +27,7 @@ import { looks } from './timing/looks.ts'
 import { nightly } from './timing/nightly.ts'
 import { outage, schedulerOutage } from './timing/outages.ts'
 import { overdue } from './timing/overdue.ts'
+import { ownRetries } from './timing/own-retries.ts'
 import type { Trial } from './trial.ts'
 
 type DrawnTrial = {
@@ -74,6 +75,7 @@ const TRIALS: Readonly<Record<TrialName, DrawnTrial>> = {
   permits: { share: 0.04, draw: permits },
   sagas: { share: 0.02, draw: sagas },
   edits: { share: 0.02, draw: edits },
+  'own-retries': { share: 0.01, draw: ownRetries },
 }
 
 export const TRIAL_NAMES = Object.keys(TRIALS) as TrialName[]
