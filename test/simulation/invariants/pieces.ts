@@ -21,10 +21,12 @@ export function opensPiece(before: Task | undefined, after: Task): boolean {
 
 /**
  * When the worker may try the task again after its failure. Under retry scope `worker` each worker of a task for several waits for a
- * time of its own. The workers of a Lambda never come back, so all wait for one time.
+ * time of its own, as long as it has retries left. The workers of a Lambda never come back, so all wait for one time.
  */
-export function retryTimeOf(after: Task, workerId: string): number {
-  return hasOwnRetries(after, workerId) ? (after.retryAtBy[workerId] ?? after.updatedAt) : after.dueAt
+export function retryTimeOf(after: Task, workerId: string): number | undefined {
+  if (!hasOwnRetries(after, workerId)) return after.dueAt
+  const isSpent = (after.failuresBy[workerId] ?? 0) > after.options.retry.maxRetries
+  return isSpent ? undefined : (after.retryAtBy[workerId] ?? after.updatedAt)
 }
 
 export function hasOwnRetries(

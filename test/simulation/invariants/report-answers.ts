@@ -149,7 +149,9 @@ function differenceOfRetry(
   if (after.state === 'open' && fatal) return 'it is retried'
   if (after.state !== 'open' && !fatal && hasBudget) return 'it is not retried'
   const [run] = liveRuns(before)
-  const delayMs = retryTimeOf(after, run?.workerId ?? '') - after.updatedAt
+  const retryAt = retryTimeOf(after, run?.workerId ?? '')
+  if (retryAt === undefined) return undefined
+  const delayMs = retryAt - after.updatedAt
   const isOther = after.state === 'open' && retryInMs !== undefined && delayMs !== retryInMs
   return isOther ? `it is retried after ${delayMs} ms` : undefined
 }

@@ -75,7 +75,7 @@ const TRIALS: Readonly<Record<TrialName, DrawnTrial>> = {
   permits: { share: 0.04, draw: permits },
   sagas: { share: 0.02, draw: sagas },
   edits: { share: 0.02, draw: edits },
-  'own-retries': { share: 0.01, draw: ownRetries },
+  'own-retries': { share: 0.02, draw: ownRetries },
 }
 
 export const TRIAL_NAMES = Object.keys(TRIALS) as TrialName[]

@@ -57,7 +57,9 @@ function wrongDelay({ before, after }: Write): string | undefined {
   const failures = retry.scope === 'worker' ? (after.failuresBy[run.workerId] ?? 1) : after.failures
   const most = delayMs(retry, failures)
   const least = most * (1 - retry.jitter) - 1
-  const waited = retryTimeOf(after, run.workerId) - after.updatedAt
+  const retryAt = retryTimeOf(after, run.workerId)
+  if (retryAt === undefined) return undefined
+  const waited = retryAt - after.updatedAt
   return waited > most || waited < least
     ? `${after.id} waits ${waited} ms after failure ${failures}, and ${most} ms follow from ${JSON.stringify(retry)}`
     : undefined

@@ -3,8 +3,11 @@ import type { HistoryEvent } from '../../world/history.ts'
 import type { SeenHead } from '../../world/seen-head.ts'
 import type { Invariant, Write } from '../invariant.ts'
 import { claimIn, hasOwnRetries, opensPiece, retryTimeOf } from '../pieces.ts'
+import { createWaits } from '../waits.ts'
 import { overdue } from './overdue.ts'
 
+/** The delay of a look is rounded up to a whole second, and the look takes a few calls. */
+const ANNOUNCED_WITHIN_MS = 3_000
 /** What callers change may give the task a new due time, or other workers. */
 const CHANGES_OF_CALLERS: readonly string[] = ['patch', 'update', 'publish', 'restart', 'remove']
 
@@ -45,12 +48,29 @@ export const OWN_RETRY_INVARIANTS: readonly Invariant[] = [
       },
     }),
   },
-  overdue('once it is calm, a worker’s own retry is announced within minutes of its time', task => {
-    const times = Object.values(task.retryAtBy)
-    const isAwaited = task.state === 'open' && task.wait === undefined && workersWanted(task) > 0
-    return isAwaited && times.length > 0 ? Math.max(task.dueAt, Math.min(...times)) : undefined
-  }),
+  overdue('once it is calm, a worker’s own retry is announced within minutes of its time', ownRetryAt),
+  {
+    name: 'in calm weather a worker’s own retry is announced within three seconds of its time',
+    watch: ({ weather, outages, lost, conditions }) => {
+      const isDisturbed = Object.values(weather).some(share => share > 0)
+      if (isDisturbed || outages || lost || conditions) return {}
+      const waits = createWaits()
+      return {
+        on: event => {
+          if (event.what === 'write') waits.set(event.after.id, ownRetryAt(event.after))
+          return waits.late(event.at, ANNOUNCED_WITHIN_MS)
+        },
+      }
+    },
+  },
 ]
+
+/** When the retry of a single worker must be announced. Its announcement or its claim drops the time from the head. */
+function ownRetryAt(task: SeenHead): number | undefined {
+  const times = Object.values(task.retryAtBy)
+  const isAwaited = task.state === 'open' && task.wait === undefined && workersWanted(task) > 0
+  return isAwaited && times.length > 0 ? Math.max(task.dueAt, Math.min(...times)) : undefined
+}
 
 /** When the retry of each worker is due that has retries of its own. */
 function createRetries() {
@@ -66,7 +86,7 @@ function createRetries() {
     if (!failed) return
     const delayMs = setByHandlers.get(`${after.id} ${failed.fence}`)
     const at = delayMs === undefined ? retryTimeOf(after, failed.workerId) : after.updatedAt + delayMs
-    times.set(nameOf(after, failed.workerId), at)
+    if (at !== undefined) times.set(nameOf(after, failed.workerId), at)
   }
   return {
     timeOf: (task: SeenHead, workerId: string) => times.get(nameOf(task, workerId)) ?? 0,

@@ -7,18 +7,13 @@ const MINUTE_MS = 60_000
 
 /** Several workers run each task, and each has retries of its own. Some handlers ask for delays of many minutes. */
 export const ownRetries: Trial = (dice, seed) => {
-  const type = aType(dice.pick(['workers', 'http'] as const), {
+  const type = aType(dice.pick(['workers', 'workers', 'http'] as const), {
     ...(dice.odds(0.3) && { ordering: 'priority' as const }),
   })
   const workers = workersOf(type, dice.between(2, 4), 3)
   return aScenario(seed, {
     trial: 'own-retries',
-    weather: {
-      ...CALM,
-      messageLost: dice.pick([0, 0, 0.2]),
-      answerLost: dice.pick([0, 0.05]),
-      skewMs: dice.pick([0, 0, 500]),
-    },
+    weather: dice.odds(0.6) ? { ...CALM } : { ...CALM, messageLost: 0.2, answerLost: 0.05, skewMs: 500 },
     calmAt: SPAN_MS + MINUTE_MS,
     settlingMs: 120 * MINUTE_MS,
     types: [type],
@@ -29,7 +24,7 @@ export const ownRetries: Trial = (dice, seed) => {
 
 function publish(dice: Dice, { type }: TypeSetup, workers: readonly WorkerSetup[], nonce: number): Step {
   const concurrency = dice.between(1, workers.length)
-  const isListed = concurrency === 1 || dice.odds(0.6)
+  const isListed = concurrency === 1 || dice.odds(0.4)
   const listed = workers.slice(0, dice.between(concurrency, workers.length))
   return {
     do: 'publish',
