@@ -84,7 +84,9 @@ function createRetries() {
     times.delete(nameOf(after, claimIn(write)?.workerId))
     const failed = failedIn(write)
     if (!failed) return
-    const delayMs = setByHandlers.get(`${after.id} ${failed.fence}`)
+    // A run over its timeout has failed by that, whatever its handler does afterwards.
+    const hasTimedOut = failed.error?.name === 'TimedOut'
+    const delayMs = hasTimedOut ? undefined : setByHandlers.get(`${after.id} ${failed.fence}`)
     const at = delayMs === undefined ? retryTimeOf(after, failed.workerId) : after.updatedAt + delayMs
     if (at !== undefined) times.set(nameOf(after, failed.workerId), at)
   }
