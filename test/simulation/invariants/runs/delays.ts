@@ -41,7 +41,10 @@ function createFailedRuns() {
   const failed = new Set<string>()
   return {
     see: (event: HistoryEvent) => {
-      if (event.what === 'ended' && event.end === 'fail') failed.add(`${event.id} ${event.fence}`)
+      if (event.what !== 'ended') return
+      // A local retry within the run may end in another way.
+      if (event.end === 'fail') failed.add(`${event.id} ${event.fence}`)
+      else failed.delete(`${event.id} ${event.fence}`)
     },
     isUsual: ({ before, after }: Write) =>
       before !== undefined &&
