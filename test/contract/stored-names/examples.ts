@@ -190,6 +190,7 @@ const EVERYTHING: TaskParts = {
     retentionMs: 5,
   },
   failuresBy: { w1: 1 },
+  retryAtBy: { w1: NOW },
   error: ERROR,
   startedAt: NOW,
   finishedAt: NOW,
