@@ -107,8 +107,8 @@ export const LIMIT_FAULTS: readonly SourceFault[] = [
     replacements: [
       {
         path: 'shared/core/limits/line.ts',
-        old: 'return { ...note, sent: withinBound(all) }',
-        new: 'return { ...note, sent: withinBound(all).slice(all.length) }',
+        old: 'return { ...note, sent: withinBound(sent) }',
+        new: 'return { ...note, sent: withinBound(sent).slice(sent.length) }',
       },
     ],
   },
