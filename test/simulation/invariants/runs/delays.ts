@@ -20,6 +20,12 @@ export const DELAY_INVARIANTS: readonly Invariant[] = [
     const lateMs = after.updatedAt - (before?.deadlineAt ?? Number.POSITIVE_INFINITY)
     return lateMs >= 0 ? `${after.id} was claimed ${lateMs} ms after its deadline` : undefined
   }),
+  onEachWrite('an undo that begins because a step failed is due at once', ({ before, after }) => {
+    const isBegun = after.operation === 'fail' && after.state === 'open' && opensPiece(before, after)
+    return isBegun && (after.dueAt > after.updatedAt || after.retrying)
+      ? `${after.id} waits ${after.dueAt - after.updatedAt} ms before it undoes a step`
+      : undefined
+  }),
   {
     name: 'the delay before a retry follows from the failures before it',
     watch: scenario => {
