@@ -34,8 +34,9 @@ export const DELAY_INVARIANTS: readonly Invariant[] = [
       return {
         on: event => {
           failed.see(event)
-          if (event.what !== 'write' || event.after.operation !== 'fail') return undefined
-          return failed.isUsual(event) ? wrongDelay(event) : undefined
+          if (event.what !== 'write') return undefined
+          const isUsual = event.after.operation === 'fail' && failed.isUsual(event)
+          return isUsual || isTimeOut(event) ? wrongDelay(event) : undefined
         },
       }
     },
@@ -56,6 +57,14 @@ function createFailedRuns() {
       before !== undefined &&
       liveRuns(before).some(({ fence }) => !after.live[fence] && failed.has(`${after.id} ${fence}`)),
   }
+}
+
+/** Whether the waker has recorded that a run took too long. */
+function isTimeOut({ by, before, after }: Write): boolean {
+  const runs = before ? liveRuns(before).flatMap(({ fence }) => after.ended[fence] ?? []) : []
+  return (
+    by.startsWith('waker') && runs.some(({ state, cause }) => state === 'failed' && cause === 'timed-out')
+  )
 }
 
 function wrongDelay({ before, after }: Write): string | undefined {
