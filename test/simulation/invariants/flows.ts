@@ -65,6 +65,14 @@ export const FLOW_INVARIANTS: readonly Invariant[] = [
     const wrong = contradictionIn(after)
     return wrong && `${after.id} has ${after.state}, ${wrong}`
   }),
+  onEachWrite('a failed run ends no undo but the one that it ran', ({ before, after }) => {
+    if (after.operation !== 'fail' || before?.born !== after.born) return undefined
+    const unbegun = Object.entries(after.flow?.steps ?? {}).find(
+      ([at, { state }]) =>
+        state === 'undo-failed' && !['undoing', 'undo-failed'].includes(before?.flow?.steps[at]?.state ?? ''),
+    )
+    return unbegun && `${after.id} has failed to undo step ${unbegun[0]}, which no run has tried to undo`
+  }),
   {
     name: 'a flow ends as cancelled if and only if a caller has cancelled it since an operator last resumed it',
     watch: () => {

@@ -19,6 +19,7 @@ import { COALESCED_INVARIANTS } from './publishing/coalesced.ts'
 import { EDIT_INVARIANTS } from './publishing/edits.ts'
 import { KEPT_FIELD_INVARIANTS } from './publishing/kept-fields.ts'
 import { KEYED_CALLBACK_INVARIANTS } from './publishing/keyed-callbacks.ts'
+import { REFUSED_CHANGE_INVARIANTS } from './publishing/refused-changes.ts'
 import { PURGE_INVARIANTS } from './purges.ts'
 import { REPORT_ANSWER_INVARIANTS } from './report-answers.ts'
 import { REPORT_INVARIANTS } from './reports.ts'
@@ -79,6 +80,7 @@ export const INVARIANTS: readonly Invariant[] = [
   ...COALESCED_INVARIANTS,
   ...KEYED_CALLBACK_INVARIANTS,
   ...EDIT_INVARIANTS,
+  ...REFUSED_CHANGE_INVARIANTS,
   ...GIVEN_BACK_INVARIANTS,
   ...FREE_PERMIT_INVARIANTS,
   ...LINE_ORDER_INVARIANTS,

@@ -73,7 +73,7 @@ const TRIALS: Readonly<Record<TrialName, DrawnTrial>> = {
   edits: { share: 0.02, draw: edits },
   rates: { share: 0.01, draw: rates },
   regrouped: { share: 0.02, draw: regrouped },
-  'many-permits': { share: 0.012, draw: manyPermits },
+  'many-permits': { share: 0.02, draw: manyPermits },
   unclaimable: { share: 0.01, draw: unclaimable },
   'own-retries': { share: 0.02, draw: ownRetries },
 }

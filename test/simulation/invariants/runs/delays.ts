@@ -20,6 +20,12 @@ export const DELAY_INVARIANTS: readonly Invariant[] = [
     const lateMs = after.updatedAt - (before?.deadlineAt ?? Number.POSITIVE_INFINITY)
     return lateMs >= 0 ? `${after.id} was claimed ${lateMs} ms after its deadline` : undefined
   }),
+  onEachWrite('an undo that begins because a step failed is due at once', ({ before, after }) => {
+    const isBegun = after.operation === 'fail' && after.state === 'open' && opensPiece(before, after)
+    return isBegun && (after.dueAt > after.updatedAt || after.retrying)
+      ? `${after.id} waits ${after.dueAt - after.updatedAt} ms before it undoes a step`
+      : undefined
+  }),
   {
     name: 'the delay before a retry follows from the failures before it',
     watch: scenario => {
@@ -28,8 +34,9 @@ export const DELAY_INVARIANTS: readonly Invariant[] = [
       return {
         on: event => {
           failed.see(event)
-          if (event.what !== 'write' || event.after.operation !== 'fail') return undefined
-          return failed.isUsual(event) ? wrongDelay(event) : undefined
+          if (event.what !== 'write') return undefined
+          const isUsual = event.after.operation === 'fail' && failed.isUsual(event)
+          return isUsual || isTimeOut(event) ? wrongDelay(event) : undefined
         },
       }
     },
@@ -50,6 +57,14 @@ function createFailedRuns() {
       before !== undefined &&
       liveRuns(before).some(({ fence }) => !after.live[fence] && failed.has(`${after.id} ${fence}`)),
   }
+}
+
+/** Whether the waker has recorded that a run took too long. */
+function isTimeOut({ by, before, after }: Write): boolean {
+  const runs = before ? liveRuns(before).flatMap(({ fence }) => after.ended[fence] ?? []) : []
+  return (
+    by.startsWith('waker') && runs.some(({ state, cause }) => state === 'failed' && cause === 'timed-out')
+  )
 }
 
 function wrongDelay({ before, after }: Write): string | undefined {

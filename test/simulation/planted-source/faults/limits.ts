@@ -108,7 +108,7 @@ export const LIMIT_FAULTS: readonly SourceFault[] = [
       {
         path: 'shared/core/limits/line.ts',
         old: 'return { ...note, sent: withinBound(sent) }',
-        new: 'return { ...note, sent: withinBound(sent).slice(all.length) }',
+        new: 'return { ...note, sent: withinBound(sent).slice(sent.length) }',
       },
     ],
   },

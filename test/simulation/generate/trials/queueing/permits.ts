@@ -11,15 +11,17 @@ type Trouble = {
   /** How long the runs take. */
   readonly busyMs: number
   readonly stormMs?: number
+  /** The most permits. @default 2 */
+  readonly most?: number
 }
 
 /**
  * More tasks than permits. In calm weather runs fail and are released, so permits are given back in every way. Otherwise claims take
- * longer than a permit stays without its run, or the messages of the limit are lost.
+ * longer than a permit stays without its run, processes die, or the messages of the limit are lost.
  */
 export const permits: Trial = (dice, seed) => {
-  const { servedBy, weather, busyMs, stormMs = 20_000 } = trouble(dice)
-  const concurrency = { max: dice.between(1, 2), ...(dice.odds(0.2) && { key: 'userId' }) }
+  const { servedBy, weather, busyMs, stormMs = 20_000, most = 2 } = trouble(dice)
+  const concurrency = { max: dice.between(1, most), ...(dice.odds(0.2) && { key: 'userId' }) }
   const type = aType(dice.pick(servedBy), { limits: { concurrency } })
   return aScenario(seed, {
     trial: 'permits',
@@ -42,6 +44,13 @@ function trouble(dice: Dice): Trouble {
     () => ({ servedBy: ['lambda', 'workers', 'http'], weather: { ...CALM }, busyMs: 2_000 }),
     slowClaims,
     slowClaims,
+    // Processes die, some of them between taking a permit and writing the claim.
+    () => ({
+      servedBy: ['lambda', 'workers'],
+      weather: { ...CALM, death: dice.pick([0.03, 0.06]) },
+      busyMs: 1_500,
+      most: 1,
+    }),
     // The sweeper sends the dispatches. All messages of the limit are lost, as it learns of its changes from the stream alone.
     () => ({
       servedBy: ['lambda'],
