@@ -137,7 +137,7 @@ export function explainPermit({ task, now, types, paths, permits, limit, before 
   const holders = [...(permits?.holders ?? [])].sort((a, b) => a.since - b.since)
   const [oldest] = holders
   const held = oldest
-    ? `; held by ${namesText(holders.map(({ taskId }) => taskId))}; the oldest since ${timeText(oldest.since, now)}`
+    ? `; held by ${namesText(holders.map(({ taskId }) => taskId))}, the oldest since ${timeText(oldest.since, now)}`
     : '; none is held any more, and the next look at the limit admits it'
   const one = max === undefined ? 'a permit' : `one of ${countText(max, 'permit')}`
   const ending = oldest ? `, or end a holder: POST ${paths.task(oldest.taskId)}/cancel` : ''
