@@ -150,10 +150,15 @@ export type Grants = {
   readonly granted?: number
 }
 
-/** Whether none of the tasks that the last look dispatched has left the line since, though it had time to. */
-export function hadNoEffect({ sent }: LineNote, now: number): boolean {
+/**
+ * Whether none of the tasks that the last look dispatched has left the line or been granted a slot since, though it had time to. The note
+ * does not show yet which tasks have left since that look.
+ */
+export function hadNoEffect({ sent }: LineNote, { granted }: Grants, now: number): boolean {
   const last = lastOf(sent)
-  return last.length > 0 && last.every(one => one.at + SENT_MS <= now && one.ids.length === one.count)
+  const isUnused = last.every(one => granted === undefined || granted === one.granted)
+  const isPresent = last.every(one => one.at + SENT_MS <= now && one.ids.length === one.count)
+  return last.length > 0 && isUnused && isPresent
 }
 
 function lastOf(sent: readonly Sent[]): readonly Sent[] {

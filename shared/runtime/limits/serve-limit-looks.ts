@@ -224,7 +224,7 @@ async function wantedNow(
   const { kind } = type.configuration
   const now = clock.now()
   // A look takes tasks of HTTP workers out of the line. If they are back in it, a worker has asked for them.
-  const isInVain = kind !== 'http' && hadNoEffect(note, now)
+  const isInVain = kind !== 'http' && hadNoEffect(note, grants, now)
   // The steps of a flow have queues of their own.
   const reads = kind !== 'flow' && (isInVain || isReadyLine(line, type))
   const backlog = reads ? await messages.backlog(servingType(type.type, kind)) : 0

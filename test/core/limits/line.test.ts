@@ -37,9 +37,13 @@ describe('the tasks that a look has dispatched', () => {
   })
 
   it('had no effect when all of them still wait 4 s later', () => {
-    expect(hadNoEffect(dispatched, NOW + 3 * SECOND)).toBe(false)
-    expect(hadNoEffect(dispatched, NOW + 4 * SECOND)).toBe(true)
+    expect(hadNoEffect(dispatched, ONE_SLOT, NOW + 3 * SECOND)).toBe(false)
+    expect(hadNoEffect(dispatched, ONE_SLOT, NOW + 4 * SECOND)).toBe(true)
     expect(wantedAfterNoEffect(dispatched, ONE_SLOT, NOW + 4 * SECOND, true)).toBe(4)
+  })
+
+  it('had an effect when a slot was granted since, though the note still has the ids of all', () => {
+    expect(hadNoEffect(dispatched, { ...ONE_SLOT, granted: 1 }, NOW + 4 * SECOND)).toBe(false)
   })
 
   it('had an effect when one of them has left the line, even if it was dispatched for the first time and the other was not', () => {
@@ -47,7 +51,7 @@ describe('the tasks that a look has dispatched', () => {
     const raced = noteAfterChoice(sooner, found(['a', 'b'], ['a', 'b']), ONE_SLOT, NOW + MINUTE)
     const later = noteAfterChoice(raced, found(['a']), ONE_SLOT, NOW + 2 * MINUTE)
 
-    expect(hadNoEffect(later, NOW + 2 * MINUTE)).toBe(false)
+    expect(hadNoEffect(later, ONE_SLOT, NOW + 2 * MINUTE)).toBe(false)
     expect(wantedBy(later, ONE_SLOT, NOW + 2 * MINUTE)).toBe(1)
   })
 

@@ -113,6 +113,20 @@ describe('a concurrency limit over HTTP', () => {
     expect(waiting).toMatchObject({ status: 'ready', statusReason: 'concurrency-limit' })
   })
 
+  test('gets back the permit that a process has left which died during a claim', async () => {
+    await configured({ limits: { concurrency: { max: 1 } } })
+    await publishAll(1)
+    const dead = { holder: 'dead', taskId: 'jobs:k9', since: api.system.clock.now() }
+    await api.system.limits.acquire('jobs', dead, 1)
+    await api.system.clock.advance(11_000)
+
+    const refused = await claimKeys()
+    await wake()
+    const next = await claimKeys()
+
+    expect([refused, next]).toEqual([[], ['k0']])
+  })
+
   test('admits more tasks when it is raised', async () => {
     await configured({ limits: { concurrency: { max: 1, key: 'userId' } } })
     await publishAll(4, () => ({ userId: 'u' }))
