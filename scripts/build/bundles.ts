@@ -87,6 +87,7 @@ export const IN_HANDLERS: BuildOptions = {
 /**
  * Leaves out what no function calls. The OpenAPI document is made beforehand, so nothing writes JSON Schema: the schema library's code for
  * it takes 18 KB. The SDK's own SHA-256 takes 3 KB, and stands in only where Node has none.
+ * Of the manifest of a client, which takes 2 KB, the SDK reads the version.
  */
 const withoutUnused: Plugin = {
   name: 'without-unused',
@@ -95,6 +96,11 @@ const withoutUnused: Plugin = {
     onLoad({ filter: jsonSchema }, () => ({ contents: 'module.exports = {}' }))
     const sha256 = /[/\\]checksum[/\\]sha256[/\\]Sha256Js\.js$/
     onLoad({ filter: sha256 }, () => ({ contents: 'export class Sha256Js {}' }))
+    const manifest = /[/\\]@aws-sdk[/\\]client-[\w-]+[/\\]package\.json$/
+    onLoad({ filter: manifest }, ({ path }) => {
+      const { version } = JSON.parse(readFileSync(path, 'utf8'))
+      return { contents: JSON.stringify({ version }), loader: 'json' }
+    })
   },
 }
 
