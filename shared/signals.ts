@@ -8,7 +8,8 @@ import { recogniseAcrossCopies } from './core/brand.ts'
 import { delayProblem, priorityProblem, stageProblem, wholeDelay } from './core/rules/signal-bounds.ts'
 
 /**
- * Thrown by a handler to retry after `delayMs` milliseconds instead of the type's backoff. It always costs a retry.
+ * Thrown by a handler to retry after `delayMs` milliseconds instead of the type's backoff. It always costs a retry. Under retry
+ * scope `worker` it delays only its own worker of a task for several.
  *
  * @throws RangeError when `delayMs` is not a number from 0 to ten years in milliseconds
  */

@@ -25,13 +25,24 @@ export function taskPartitions(types: readonly string[]): string[] {
   return types.map(type => `${type}:*`)
 }
 
-/** The counts of the types' limits, and the turns of their tenants. */
-export function countPartitions(types: readonly string[]): string[] {
-  return [
-    ...limitNames(types).flatMap(limit => [permitsPartition(limit), slotsPartition(limit)]),
-    ...types.filter(type => type !== ANY_TYPE).map(type => permitsPartition(type, 1).replace(/1$/, '*')),
-    ...linesOf(types).flatMap(line => [turnsPartition(line), frontPartition(line)]),
-  ]
+/** The slots and lines of the types' rate limits. */
+export function slotPartitions(types: readonly string[]): string[] {
+  return types
+    .flatMap(type => (type === ANY_TYPE ? [ANY_TYPE] : [type, keyedLimits(type)]))
+    .map(slotsPartition)
+}
+
+/** The permits of the types' concurrency limits, one list for each type. One request reads several shards of a limit. */
+export function permitPartitions(types: readonly string[]): string[][] {
+  return types.map(type =>
+    type === ANY_TYPE
+      ? [permitsPartition(ANY_TYPE)]
+      : [
+          permitsPartition(type),
+          permitsPartition(keyedLimits(type)),
+          permitsPartition(type, 1).replace(/1$/, '*'),
+        ],
+  )
 }
 
 /** The turns of tenants. A publisher writes no other counts. */
@@ -59,11 +70,6 @@ export const OWNERS = ownerPartition('*')
 /** The slots and lines of all limits. They hold numbers of starts and hashes, and no data of tasks. */
 export const ALL_SLOTS = slotsPartition('*')
 
-/** The permits of the types' limits, which name running tasks. */
-export function permitPartitions(types: readonly string[]): string[] {
-  return limitNames(types).map(permitsPartition)
-}
-
 /** The stored steps of flows. A partition is named by a hash of its steps, not by a type. */
 export const DEFINITIONS = definitionPartition('*')
 
@@ -74,9 +80,9 @@ export const MARKERS = targetPartition('*')
 /** The position of a worker in its markers. */
 export const MARKER_CURSORS = recordPartition(MARKER_CURSOR_PATTERN)
 
-/** The names of a type's limit and of its limits per value of a field. */
-function limitNames(types: readonly string[]): string[] {
-  return types.flatMap(type => (type === ANY_TYPE ? [ANY_TYPE] : [type, limitName(type, 'any', '*')]))
+/** The names of a type's limits per value of a field. */
+function keyedLimits(type: string): string {
+  return limitName(type, 'any', '*')
 }
 
 /** Returns one pattern for the lines of each type. A type has one line, or one per priority if it is ordered by priority. */

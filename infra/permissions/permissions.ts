@@ -16,6 +16,9 @@ export type Grantee = {
 
 type Conditions = Readonly<Record<string, Readonly<Record<string, string | readonly string[]>>>>
 
+/** Patterns of partition keys. One request may name keys of all patterns of an inner list, so these are in one statement. */
+export type KeyPatterns = ReadonlyArray<string | readonly string[]>
+
 export type Permission = {
   /** Whether the statement denies what other statements allow. */
   readonly isDenied?: true
@@ -24,7 +27,7 @@ export type Permission = {
   readonly resources: readonly string[]
   readonly conditions?: Conditions
   /** Patterns of the partition keys that a request may name. @default any */
-  readonly keys?: readonly string[]
+  readonly keys?: KeyPatterns
   /** Environment variables from which the code knows these resources. */
   readonly environment?: Readonly<Record<string, string>>
 }
@@ -43,7 +46,9 @@ export function statementOf({ actions, resources, conditions, keys, isDenied }: 
     resources: [...resources],
     conditions: {
       ...conditions,
-      ...(keys && { 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': [...new Set(keys)].sort() } }),
+      ...(keys && {
+        'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': [...new Set(keys.flat())].sort() },
+      }),
     },
   })
 }

@@ -84,15 +84,13 @@ function addInline(grantee: Grantee, permissions: readonly Permission[]): void {
 }
 
 /**
- * Divides the longest list of a permission evenly into as few parts as are small enough. The keys of a BatchGetItem must stand in one
- * statement: IAM compares all keys of the request with one list.
+ * Divides the longest list of a permission evenly into as few parts as are small enough. Keys that one request names together stay in one
+ * statement: IAM compares all keys of a BatchGetItem with the list of one statement.
  */
 function partsOf(permission: Permission, scope: IConstruct): Permission[] {
-  const { keys = [], resources, actions } = permission
+  const { keys = [], resources } = permission
   const field = keys.length > resources.length ? 'keys' : 'resources'
   const list = permission[field] ?? []
-  const isWhole = field === 'keys' && actions.includes('dynamodb:BatchGetItem')
-  if (isWhole) return [permission]
   const isSmall = (part: Permission) => charactersOf(part, scope) <= STATEMENT_CHARACTERS_MAX
   for (let count = 1; count < list.length; count++) {
     const parts = Array.from({ length: count }, (_, nth) => ({
@@ -134,7 +132,7 @@ function problemsOf({ grantee: { role }, permissions }: Grants, system: Construc
 
 /** The number of types that a permission names, as partitions of tasks or as routes to tasks. */
 function typesIn({ keys, resources }: Permission): number {
-  if (keys) return keys.filter(key => /^[^#]+:\*$/.test(key)).length
+  if (keys) return keys.flat().filter(key => /^[^#]+:\*$/.test(key)).length
   return resources.filter(arn => /\/GET\/v1\/tasks\/.+:\*$/.test(arn)).length
 }
 

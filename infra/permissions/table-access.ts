@@ -6,7 +6,6 @@ import {
 } from '../../shared/aws/dynamo/keys.ts'
 import {
   ALL_SLOTS,
-  countPartitions,
   DEFINITIONS,
   MARKER_CURSORS,
   MARKERS,
@@ -15,11 +14,12 @@ import {
   REGISTRY,
   readyPlaces,
   runningPlaces,
+  slotPartitions,
   taskPartitions,
   turnPartitions,
   viewsOf,
 } from './partitions.ts'
-import { allow, type Grantee } from './permissions.ts'
+import { allow, type Grantee, type KeyPatterns } from './permissions.ts'
 import type { RolePolicies } from './role-policies.ts'
 import type { GrantedTypes, TypeReach } from './type-reach.ts'
 
@@ -53,11 +53,13 @@ export function grantTableToWorker(grantee: Grantee, parts: Reachable, serving: 
   const taskTypes = () =>
     isAny ? parts.reach.withFlows('any') : [...parts.reach.withFlows(types), ...others]
   const placeTypes = () => parts.reach.withSteps(taskTypes())
-  onPartitions(grantee, parts, ['BatchGetItem'], () => taskPartitions(taskTypes()))
+  onPartitions(grantee, parts, ['BatchGetItem'], () => [taskPartitions(taskTypes())])
   onPartitions(grantee, parts, ['GetItem', 'PutItem', 'UpdateItem'], () => [
     ...taskPartitions(taskTypes()),
-    ...countPartitions(placeTypes()),
+    ...slotPartitions(placeTypes()),
+    ...turnPartitions(placeTypes()),
   ])
+  onPartitions(grantee, parts, ['BatchGetItem', 'UpdateItem'], () => permitPartitions(placeTypes()))
   // A worker reads a canvas's tree for the results that the canvas hands on.
   onPartitions(grantee, parts, ['GetItem'], () => taskPartitions(['canvas']))
   onIndexes(grantee, parts, ['place'], () => readyPlaces(placeTypes()))
@@ -73,17 +75,14 @@ export function grantTableToWorker(grantee: Grantee, parts: Reachable, serving: 
 export function grantTableToPublisher(grantee: Grantee, parts: Reachable, types: GrantedTypes): void {
   const taskTypes = () => (types === 'any' ? parts.reach.withFlows('any') : types)
   const placeTypes = () => parts.reach.withSteps(taskTypes())
-  onPartitions(grantee, parts, ['BatchGetItem'], () => taskPartitions(taskTypes()))
+  onPartitions(grantee, parts, ['BatchGetItem'], () => [taskPartitions(taskTypes())])
   onPartitions(grantee, parts, ['GetItem', 'Query', 'PutItem', 'UpdateItem'], () => [
     ...taskPartitions(taskTypes()),
     ...turnPartitions(placeTypes()),
   ])
   // Why a task waits follows from slots, permits and workers. A task shows what a canvas hands on to it.
-  onPartitions(grantee, parts, ['GetItem'], () => [
-    ALL_SLOTS,
-    ...permitPartitions(placeTypes()),
-    ...taskPartitions(['canvas']),
-  ])
+  onPartitions(grantee, parts, ['GetItem'], () => [ALL_SLOTS, ...taskPartitions(['canvas'])])
+  onPartitions(grantee, parts, ['BatchGetItem'], () => permitPartitions(placeTypes()))
   onPartitions(grantee, parts, ['Query'], () => [REGISTRY])
   onIndexes(grantee, parts, ['place', 'view'], () => [
     ...readyPlaces(placeTypes()),
@@ -135,7 +134,7 @@ function onPartitions(
   grantee: Grantee,
   { table: { table }, policies }: Reachable,
   actions: readonly string[],
-  partitions: () => readonly string[],
+  partitions: () => KeyPatterns,
 ): void {
   policies.add(grantee, () => ({
     actions: actions.map(action => `dynamodb:${action}`),

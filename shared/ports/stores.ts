@@ -126,12 +126,15 @@ export type CanvasStore = {
 export type LimitStore = {
   /** Reads the slots reserved under a rate limit. Strongly consistent. */
   slots(limit: string): Promise<StoredSlotLog>
-  /** Replaces the slot log that was `seen`. Undefined when the log was replaced; otherwise the stored log. */
+  /**
+   * Replaces the slot log that was `seen`, and reports to the stream how many slots were given back. Undefined when the log was replaced;
+   * otherwise the stored log.
+   */
   putSlots(
     limit: string,
     log: SlotLog,
     seen: StoredSlotLog,
-    expiresAt: number,
+    write: { readonly expiresAt: number; readonly returned?: number },
   ): Promise<StoredSlotLog | undefined>
   /**
    * Records a permit holder in its shard (`shardOf`) if fewer than `max` hold a permit of that shard. Undefined when recorded, also

@@ -37,6 +37,7 @@ it('docs/data-model.md explains every attribute of a head', () => {
     ended: [anEndedRun({ fence: 2 })],
     failures: 1,
     failuresBy: { w1: 1 },
+    retryAtBy: { w1: NOW },
     error: { name: 'E', message: 'no' },
     startedAt: NOW,
     finishedAt: NOW,

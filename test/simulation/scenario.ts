@@ -70,6 +70,7 @@ export type TrialName =
   | 'regrouped'
   | 'many-permits'
   | 'unclaimable'
+  | 'own-retries'
 
 /**
  * The services that can each have an outage. `functions` means all invocations of Lambda functions.
@@ -218,6 +219,8 @@ export type Act = {
   readonly until?: number
   /** The delay that a handler gives with `later`, `release` or `next`. */
   readonly delay?: OddNumber
+  /** The delay that `later` sets, in milliseconds. @default 700 */
+  readonly laterMs?: number
   /** The value of the field `shop` in the input of the next stage. See `Script`. */
   readonly shop?: string
   /** The reports that an HTTP worker sends after the report of this act, when the run is already over. */

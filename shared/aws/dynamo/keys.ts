@@ -107,7 +107,10 @@ export function shardOfPermits(partition: string): FreedPermit {
 
 const PERMITS_PREFIX = 'permits#'
 
-/** Attribute of a limit's permits: the last write gave a permit back. Only the stream reads it, and the next write removes it. */
+/**
+ * Attribute of a limit's permits and slots: the last write gave back as many as its value says. Only the stream reads it, and the next
+ * write removes it.
+ */
 export const FREED_ATTRIBUTE = 'freed'
 /**
  * Attribute of the note of a line: the last write noted that tasks wait, and no look is under way yet. Its value is the time of the first

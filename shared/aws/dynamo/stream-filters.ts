@@ -6,6 +6,7 @@ import {
   NOTED_ATTRIBUTE,
   OPERATION_ATTRIBUTE,
   PERMITS_SORT_KEY,
+  SLOTS_SORT_KEY,
   WORKERS_PARTITION,
 } from './keys.ts'
 
@@ -21,11 +22,11 @@ export const STREAM_FILTERS = [
   },
   // Workers that joined or left the registry. A sign of life modifies a worker's item and does not match.
   { eventName: ['INSERT', 'REMOVE'], dynamodb: { Keys: { pk: { S: [WORKERS_PARTITION] } } } },
-  // Permits that were given back. A permit that is taken does not match.
+  // Permits and slots that were given back. One that is taken does not match.
   {
     eventName: ['MODIFY'],
     dynamodb: {
-      Keys: { sk: { S: [PERMITS_SORT_KEY] } },
+      Keys: { sk: { S: [PERMITS_SORT_KEY, SLOTS_SORT_KEY] } },
       NewImage: { [FREED_ATTRIBUTE]: { N: [{ exists: true }] } },
     },
   },

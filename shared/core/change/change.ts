@@ -22,6 +22,7 @@ import { type Head, isCanvas, isTask } from '../task/head.ts'
 import type { HeadFields } from '../task/head-fields.ts'
 import type { EndedRun } from '../task/runs.ts'
 import type { Task } from '../task/task.ts'
+import { withOwnRetriesJudged } from '../worker/own-retries.ts'
 import { editsOf } from './edits.ts'
 
 /**
@@ -116,7 +117,7 @@ export function revise<H extends Head>(
   more: { leases?: readonly Lease[]; bodies?: readonly BodyWrite[] } = {},
 ): { readonly ok: true; readonly change: Change<H> } {
   const { born, revision } = before
-  const kept = isTask(before) && isTask(draft) ? withoutExcess(draft, before.live) : draft
+  const kept = isTask(before) && isTask(draft) ? withoutExcess(draft, before.live, now) : draft
   const edits = kept.edits ?? before.edits
   const fields = { ...kept, ...defined({ edits }), revision: revision + 1, updatedAt: now }
   const after = withIndexEntries(fields as H, now)
@@ -124,9 +125,9 @@ export function revise<H extends Head>(
   return { ok: true, change: { before, after, guard, bodies: more.bodies ?? [] } }
 }
 
-/** The draft without a wait that is over and without old ended runs, as a head keeps it. */
-function withoutExcess(draft: Task, endedNow: Task['live']): Task {
-  return { ...withoutEndedWait(draft), ended: keptRuns(draft.ended, endedNow) }
+/** The draft without a wait that is over, retries that are due, and old ended runs, as a head keeps it. */
+function withoutExcess(draft: Task, endedNow: Task['live'], now: number): Task {
+  return { ...withOwnRetriesJudged(withoutEndedWait(draft), now), ended: keptRuns(draft.ended, endedNow) }
 }
 
 /** The draft without its wait for a limit, which lasts only until the task changes. */

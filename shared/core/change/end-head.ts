@@ -30,6 +30,7 @@ export function withEnd(task: Task, state: EndState, now: number, error?: TaskEr
     ...endFields(task, state, now, error),
     ...endRuns(task, Object.keys(task.live), { state: 'cancelled' }, now),
     retrying: false,
+    retryAtBy: {},
     ...(owesCallbacks(task, state) && { owes: true as const }),
   }
 }

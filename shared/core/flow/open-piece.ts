@@ -73,7 +73,7 @@ export function beginPiece(task: Task, now: number): Task {
 function withClosedPiece(task: Task, now: number): Task {
   const { error: _error, ...rest } = task
   const runs = endRuns(task, Object.keys(task.live), { state: 'cancelled' }, now)
-  const draft: Task = { ...rest, ...runs, retrying: false, failures: 0, failuresBy: {} }
+  const draft: Task = { ...rest, ...runs, retrying: false, failures: 0, failuresBy: {}, retryAtBy: {} }
   return { ...draft, ended: task.flow ? withoutSuccesses(draft) : withPastSuccesses(draft) }
 }
 

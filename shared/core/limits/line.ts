@@ -44,7 +44,8 @@ export type StoredLineNote = { readonly note: LineNote | undefined; readonly ver
  * A message that makes the waker look at a line.
  *
  * - With `at`, it belongs to the series of the note with this `lookAt`.
- * - With `released`, it is sent once, because runs gave this many permits back. `shards` has the shard of each of them.
+ * - With `released`, it is sent once, because runs gave this many permits back, or claims this many slots. `shards` has the shard of
+ *   each permit.
  * - With neither, the limit has changed, and a new series replaces the present one.
  *
  * `delaySeconds` is a whole number from 0 to 900.
@@ -61,11 +62,13 @@ export type LimitLook = {
  * A change that the planner reads from the table's stream. Handlers send no messages about limits: Lambda would cut a chain of handler,
  * waker and handler after 16 rounds.
  *
- * - `freed`  a run gave a permit of the limit back
- * - `noted`  tasks wait in the line, and the first look of its series is due at `lookAt`
+ * - `freed`     a run gave a permit of the limit back
+ * - `returned`  claims gave back slots that they could not use
+ * - `noted`     tasks wait in the line, and the first look of its series is due at `lookAt`
  */
 export type LimitChange =
   | ({ readonly kind: 'freed' } & FreedPermit)
+  | { readonly kind: 'returned'; readonly line: Line; readonly slots: number }
   | { readonly kind: 'noted'; readonly line: Line; readonly lookAt: number }
 
 /** A look that is late by this much is lost. */
@@ -147,10 +150,15 @@ export type Grants = {
   readonly granted?: number
 }
 
-/** Whether none of the tasks that the last look dispatched has left the line since, though it had time to. */
-export function hadNoEffect({ sent }: LineNote, now: number): boolean {
+/**
+ * Whether none of the tasks that the last look dispatched has left the line or been granted a slot since, though it had time to. The note
+ * does not show yet which tasks have left since that look.
+ */
+export function hadNoEffect({ sent }: LineNote, { granted }: Grants, now: number): boolean {
   const last = lastOf(sent)
-  return last.length > 0 && last.every(one => one.at + SENT_MS <= now && one.ids.length === one.count)
+  const isUnused = last.every(one => granted === undefined || granted === one.granted)
+  const isPresent = last.every(one => one.at + SENT_MS <= now && one.ids.length === one.count)
+  return last.length > 0 && isUnused && isPresent
 }
 
 function lastOf(sent: readonly Sent[]): readonly Sent[] {
@@ -163,6 +171,11 @@ export function wantedBy({ sent }: LineNote, { free, granted }: Grants, now: num
   const begun = granted === undefined ? 0 : Math.max(0, granted - (recent[0]?.granted ?? granted))
   const underWay = sum(recent.map(one => (granted === undefined ? one.ids.length : one.count)))
   return Math.min(LOOK_TASKS_MAX, Math.max(0, free - Math.max(0, underWay - begun)))
+}
+
+/** How many tasks a look admits that was sent because `released` permits or slots were given back. Each freed permit admits one. */
+export function wantedAfterRelease(note: LineNote, grants: Grants, released: number, now: number): number {
+  return Math.min(released, grants.granted === undefined ? grants.free : wantedBy(note, grants, now))
 }
 
 /**
@@ -249,9 +262,18 @@ export function noteAfterLook(
   return { ...note, isClosed: !isSpare, emptyLooks: 0, lookAt: lookTime(Math.min(soon, next), now) }
 }
 
-/** The note after a look that freed permits have caused. When fewer tasks wait than permits are free, newcomers need not wait. */
-export function noteAfterRelease(note: LineNote, { isSpare }: Found): LineNote {
-  return isSpare ? { ...note, isClosed: false } : note
+/**
+ * The note after a look that was sent because permits or slots were given back. When fewer tasks wait than the limit can grant, newcomers
+ * need not wait. Undefined when nothing has changed.
+ */
+export function noteAfterRelease(
+  note: LineNote,
+  afterChoice: LineNote,
+  { chosen, isSpare }: Found,
+): LineNote | undefined {
+  const opens = isSpare && note.isClosed
+  if (chosen.length === 0 && !opens) return undefined
+  return opens ? { ...afterChoice, isClosed: false } : afterChoice
 }
 
 function hashOf(id: string): string {

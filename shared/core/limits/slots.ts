@@ -15,7 +15,7 @@ export type SlotLog = {
    * slots that still bind later ones: the time of a later slot may depend on them.
    */
   readonly counts: ReadonlyArray<readonly [part: number, count: number]>
-  /** How many slots were granted since the log began. Slots that were given back do not count. */
+  /** How many slots were granted since the log began. A slot that is granted instead of a missed one does not count. */
   readonly granted: number
 }
 
@@ -48,8 +48,7 @@ export type Reservation = {
 }
 
 /**
- * Reserves a slot at `earliest` or later for each request that can be served. Each slot is as early as the limit allows, but never before
- * a slot that was reserved earlier. Requests that can wait the shortest come first.
+ * Reserves a slot at `earliest` or later for each request that can be served. Each slot is as early as the limit allows. Requests that can wait the shortest come first.
  */
 export function reserveSlots(
   log: SlotLog | undefined,
@@ -64,7 +63,7 @@ export function reserveSlots(
     const part = nextPart(parts, rate, partOf(Math.max(from, earliest), rate))
     const at = Math.max(from, earliest, startOf(part, rate))
     if (at > earliest + waitMs) continue
-    parts.push(part)
+    insert(parts, part)
     slots[nth] = { at, rateText: rateText(rate) }
   }
   const count = slots.filter(Boolean).length
@@ -111,7 +110,7 @@ export function freeSlots(
     const part = nextPart(parts, rate, partOf(now, rate))
     if (count === most || startOf(part, rate) > until)
       return { count, firstAt, nextAt: Math.max(now, startOf(part, rate)) }
-    parts.push(part)
+    insert(parts, part)
   }
 }
 
@@ -121,10 +120,22 @@ export function isUsable({ at, rateText: reservedUnder }: Slot, rate: RateLimit,
   return reservedUnder === rateText(rate) && at <= now && now < end
 }
 
+/**
+ * The first part, from `present` on, in which one more slot keeps the limit: with no `limit` other slots does it lie within less than
+ * `APART` parts. A slot that was given back leaves a gap, which the next one fills.
+ */
 function nextPart(parts: readonly number[], { limit }: RateLimit, present: number): number {
-  const last = parts.at(-1) ?? present
-  const binding = parts.length >= limit ? (parts[parts.length - limit] ?? present) + APART : present
-  return Math.max(present, last, binding)
+  let part = present
+  for (let nth = limit - 1; nth < parts.length; nth++) {
+    const [first, last] = [parts[nth - limit + 1] ?? part, parts[nth] ?? part]
+    if (Math.max(part, last) - Math.min(part, first) < APART) part = first + APART
+  }
+  return part
+}
+
+function insert(parts: number[], part: number): void {
+  const index = parts.findLastIndex(one => one <= part) + 1
+  parts.splice(index, 0, part)
 }
 
 /**

@@ -72,4 +72,11 @@ function tombstoneOf(head: Head, now: number): Head {
   }
 }
 
-const NOTHING_RUN = { retrying: false, live: {}, ended: {}, failures: 0, failuresBy: {} } as const
+const NOTHING_RUN = {
+  retrying: false,
+  live: {},
+  ended: {},
+  failures: 0,
+  failuresBy: {},
+  retryAtBy: {},
+} as const

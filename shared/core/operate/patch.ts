@@ -7,6 +7,7 @@ import { withInput } from '../run/input.ts'
 import { judgeBudget } from '../run/judge-budget.ts'
 import type { FlowState } from '../task/flow-state.ts'
 import { liveRuns, type Task } from '../task/task.ts'
+import { delaysWorkerAlone } from '../worker/own-retries.ts'
 
 /** Changes to an open task. Members that are left out stay as they are. */
 export type Patch = {
@@ -82,6 +83,7 @@ function fieldEdits(task: Task, changes: Patch, options: Options): Partial<Task>
     live: withLeaseLengths(task, options),
     dueAt,
     retrying: changes.dueAt === undefined && task.retrying,
+    ...((changes.dueAt !== undefined || !delaysWorkerAlone(options)) && { retryAtBy: {} }),
     ...(changes.priority !== undefined && { priority: changes.priority }),
     ...(changes.tags && { tags: changes.tags }),
     ...(task.flow ? flowDeadlineEdit(task, task.flow, changes) : deadlineEdit(task, changes, options)),

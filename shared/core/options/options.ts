@@ -28,7 +28,7 @@ export type Retry = {
   readonly delaysMs?: readonly number[]
   /** Share of a delay, 0–1, that chance may subtract from it. @default 0 */
   readonly jitter: number
-  /** Whether `maxRetries` is the budget of the task, or of each worker. @default 'task' */
+  /** Whether `maxRetries` and the delays count for the task, or for each worker of a task for several. @default 'task' */
   readonly scope: 'task' | 'worker'
   /** How often a worker repeats the handler within one run before it reports the failure. From 0 to 100. @default 0 */
   readonly localRetries: number

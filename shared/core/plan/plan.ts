@@ -46,6 +46,7 @@ import type { Head } from '../task/head.ts'
 import { isSamePiece, isTakenInOrder, workOf } from '../task/piece.ts'
 import type { LiveRun } from '../task/runs.ts'
 import { isTargeted, liveRuns, type Task, workersWanted } from '../task/task.ts'
+import { nextOwnRetryAt, waitsForOwnRetry, withRetryAt } from '../worker/own-retries.ts'
 import { awaitedWorkers } from '../worker/targeted.ts'
 
 /**
@@ -97,7 +98,7 @@ function planOfTask(task: Task, now: number): Plan {
   return {
     ...(waitsForMinute && { minute: minuteOf(wakesAt(task)) }),
     ...(dispatches && { dispatchAt: Math.max(task.dueAt, now) }),
-    ...(marks && { markFor: awaitedWorkers(task) }),
+    ...(marks && { markFor: awaitedWorkers(task).filter(id => !waitsForOwnRetry(task, id, now)) }),
     ...(lookAt !== undefined && { lookAt }),
   }
 }
@@ -122,6 +123,7 @@ function nextLook(task: Task, now: number, waitsForMinute: boolean): number | un
     .map(time => time + LOOK_SLACK_MS)
   if (task.deadlineAt !== undefined && !waitsForMinute) times.push(task.deadlineAt)
   if (workersWanted(task) > 0 && !waitsForMinute && isLookedAtWhenDue(task, now)) times.push(task.dueAt)
+  if (!waitsForMinute) times.push(nextOwnRetryAt(task) ?? Number.POSITIVE_INFINITY)
   if (isComplete(task) || isIndexedAsRunning(task)) times.push(task.updatedAt + LOOK_SLACK_MS)
   const next = Math.min(...times)
   return Number.isFinite(next) ? next : undefined
@@ -141,8 +143,8 @@ function timesOutAt(run: LiveRun): number {
 
 /**
  * Records the finding of a look: a passed deadline, a lost run, a run over its timeout, or a task that now belongs in another
- * place. Such a task has become due and is taken in order, or its last run has ended. Refused when the task needs nothing yet. The
- * waker then sends the next look.
+ * place, or the retry of one worker that is due. A task in another place has become due and is taken in order, or its last run has
+ * ended. Refused when the task needs nothing yet. The waker then sends the next look.
  */
 export function look(task: Task, now: number, chance: number): Decision<'nothing-yet'> {
   if (task.state !== 'open') return refuse('nothing-yet')
@@ -155,7 +157,8 @@ export function look(task: Task, now: number, chance: number): Decision<'nothing
   if (overdue) return { ok: true, change: timeOut(task, overdue, now, chance) }
   const surfaced = task.wait ? task : withIndexEntries(task, now)
   const isElsewhere = surfaced.place !== undefined && surfaced.place.name !== task.place?.name
-  if (isElsewhere || isIndexedAsRunning(task)) {
+  const hasOwnRetryDue = (nextOwnRetryAt(task) ?? now + 1) <= now
+  if (isElsewhere || isIndexedAsRunning(task) || hasOwnRetryDue) {
     return revise(task, { ...task, operation: 'surface' }, now)
   }
   return refuse('nothing-yet')
@@ -169,6 +172,6 @@ function timeOut(task: Task, run: LiveRun, now: number, chance: number): Change<
   const draft = withFailedRun(task, run, { error, cause: 'timed-out' }, now)
   const bodies = runRecord(task, run.fence, { state: 'failed', cause: 'timed-out', error }, now)
   if (draft.state !== 'open' || !isSamePiece(task, draft)) return revise(task, draft, now, { bodies }).change
-  const dueAt = now + retryDelayMs(draft, run.workerId, chance)
-  return revise(task, { ...draft, dueAt, retrying: true }, now, { bodies }).change
+  const retryAt = now + retryDelayMs(draft, run.workerId, chance)
+  return revise(task, withRetryAt(draft, run.workerId, retryAt), now, { bodies }).change
 }

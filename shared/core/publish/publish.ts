@@ -104,6 +104,7 @@ export function newborn(
     ended: {},
     failures: 0,
     failuresBy: {},
+    retryAtBy: {},
     createdAt: now,
     updatedAt: now,
     ...(input !== undefined && { input: kept(input, bodyRef.input(born, start.revision, input)) }),

@@ -36,7 +36,12 @@ const TAG = name(TAG_CHARACTERS_MAX)
 /** The rule for tags. It checks them where they are: a copy made by assignment would lose a tag named `__proto__`. */
 export const tagsRule: Rule<Readonly<Record<string, string>>> = {
   expected: TAGS,
-  schema: { type: 'object', propertyNames: TAG_NAME.schema, additionalProperties: TAG.schema },
+  schema: {
+    type: 'object',
+    maxProperties: TAGS_MAX,
+    propertyNames: TAG_NAME.schema,
+    additionalProperties: TAG.schema,
+  },
   problems: (value, path) => {
     if (typeof value !== 'object' || value === null || Array.isArray(value))
       return [{ path, message: wrong(TAGS, value) }]

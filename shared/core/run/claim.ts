@@ -5,6 +5,7 @@ import { isSamePiece } from '../task/piece.ts'
 import type { EndedRun, LiveRun } from '../task/runs.ts'
 import { liveRuns, successes, type Task, workersWanted } from '../task/task.ts'
 import type { Permit } from '../task/wait.ts'
+import { waitsForOwnRetry } from '../worker/own-retries.ts'
 import { hasBudget } from '../worker/targeted.ts'
 import { versionSuffices } from '../worker/worker.ts'
 import { expire, isPastDeadline } from './deadline.ts'
@@ -20,6 +21,7 @@ type Granted = { readonly permits?: readonly Permit[]; readonly startsAt?: numbe
 export type ClaimRefusal =
   | 'finished'
   | 'not-due'
+  | 'waits-for-own-retry'
   | 'not-allowed'
   | 'holds-run'
   | 'already-succeeded'
@@ -129,6 +131,7 @@ function reasonToRefuse(task: Task, claimer: Claimer, now: number): ClaimRefusal
   if (liveRuns(task).some(isBy(claimer))) return 'holds-run'
   if (successes(task).some(isBy(claimer))) return 'already-succeeded'
   if (!hasBudget(task, claimer.workerId)) return 'budget-spent'
+  if (waitsForOwnRetry(task, claimer.workerId, now)) return 'waits-for-own-retry'
   return workersWanted(task) > 0 ? undefined : 'no-worker-wanted'
 }
 
@@ -145,7 +148,7 @@ function isAllowed(task: Task, claimer: Claimer): boolean {
 
 /**
  * Records as a failed run a claim that the store refuses because of its content. The run begins and ends in one write and holds no
- * permits. So the claim costs a retry, and no worker claims the task before that retry is due. When the budget is spent, the task
+ * permits. So the claim costs a retry, and its worker does not claim the task before that retry is due. When the budget is spent, the task
  * fails with the reason on record.
  */
 export function failRefusedClaim(

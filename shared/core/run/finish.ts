@@ -8,6 +8,7 @@ import type { TaskError } from '../task/error.ts'
 import { isSamePiece } from '../task/piece.ts'
 import type { LiveRun } from '../task/runs.ts'
 import { successes, type Task } from '../task/task.ts'
+import { withRetryAt } from '../worker/own-retries.ts'
 import { expire, isPastDeadline } from './deadline.ts'
 import { withInput } from './input.ts'
 import { retryDelayMs, withFailure } from './judge-budget.ts'
@@ -154,7 +155,7 @@ function fail(
   if (draft.state !== 'open' || !isSamePiece(task, draft)) return revise(task, draft, now, { bodies }).change
   if (report.fatal) return revise(task, withFailedPiece(draft, now, error), now, { bodies }).change
   const delayMs = report.retryInMs ?? retryDelayMs(draft, run.workerId, chance)
-  return revise(task, { ...draft, dueAt: now + delayMs, retrying: true }, now, { bodies }).change
+  return revise(task, withRetryAt(draft, run.workerId, now + delayMs), now, { bodies }).change
 }
 
 /** The draft in which `run` has failed. The failure is counted. */
@@ -174,8 +175,8 @@ function release(task: Task, run: LiveRun, report: OutcomeOf<'release'>, now: nu
   const ending = { state: 'released' as const, ...digestOf(report) }
   const runs = endRuns(task, [String(run.fence)], ending, now)
   const bodies = runRecord(task, run.fence, ending, now)
-  const dueAt = delayMs > 0 ? now + delayMs : task.dueAt
-  return revise(task, { ...task, ...runs, dueAt, operation: 'release' }, now, { bodies }).change
+  const delayed = delayMs > 0 && { dueAt: now + delayMs, retrying: false }
+  return revise(task, { ...task, ...runs, ...delayed, operation: 'release' }, now, { bodies }).change
 }
 
 function digestOf(report: Outcome): { readonly reportDigest?: string } {

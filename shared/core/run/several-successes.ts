@@ -32,7 +32,8 @@ import { liveRuns, successes, type Task, workersWanted } from '../task/task.ts'
  *   only one is of this kind.
  * - A success that names the next stage. The last success decides on the stage, so the order of the writes must be the order of the
  *   decisions.
- * - A success that also moves the task in an index, or ends its wait for a limit. It changes more than its run.
+ * - A success that also moves the task in an index, drops a retry that is due, or ends its wait for a limit. It changes more than its
+ *   run.
  */
 
 /** Whether the task has all successes that it needs, and only its end is not written yet. */
@@ -76,6 +77,6 @@ export function asCountedChange(change: Change<Task>, ended: Task['ended'], fenc
   }
 }
 
-function entriesOf({ view, place }: Task): string {
-  return JSON.stringify([view, place])
+function entriesOf({ view, place, retryAtBy }: Task): string {
+  return JSON.stringify([view, place, retryAtBy])
 }

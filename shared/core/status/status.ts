@@ -56,6 +56,7 @@ function statusOfWork(task: Task, now: number): 'delayed' | 'ready' | 'running' 
  * - `concurrency-limit`, `rate-limit`: a limit of these types is used up.
  * - `no-handler`: no deployed handler serves its type.
  * - `target-worker`: a worker that the task lists is live and has not taken it yet.
+ * - `retry`, too: other workers could take the task, but each live one that may take it waits for its own retry.
  * - `no-worker`: no live worker may take the task. None serves its type, none of the listed ones is live, each has an older version
  *   than the task asks for, or each has done its part.
  */
@@ -76,17 +77,22 @@ function limitedBy({ wait }: Task, served: Served): LimitReason | undefined {
 
 function missingServer(task: Task, now: number, served: Served): StatusReason | undefined {
   if (workOf(task).kind !== 'http' && !served.hasHandler) return 'no-handler'
-  const { liveWorkers } = served
-  if (isTargeted(task)) {
-    const awaited = awaitedWorkers(task)
-    const isThere = liveWorkers.some(one => awaited.includes(one.workerId) && mayTake(task, one, now))
-    return isThere ? 'target-worker' : 'no-worker'
-  }
-  return liveWorkers.some(worker => mayTake(task, worker, now)) ? undefined : 'no-worker'
+  const awaited = awaitedWorkers(task)
+  const isAwaited = ({ workerId }: Claimer) => !isTargeted(task) || awaited.includes(workerId)
+  const workers = served.liveWorkers.filter(isAwaited)
+  if (workers.some(worker => mayTake(task, worker, now)))
+    return isTargeted(task) ? 'target-worker' : undefined
+  return workers.some(worker => mayTakeLater(task, worker, now)) ? 'retry' : 'no-worker'
 }
 
 /** Whether the worker may claim the task. A claim that finds a passed deadline ends the task, and any worker may do that. */
 function mayTake(task: Task, worker: Claimer, now: number): boolean {
   const decided = claim(task, worker, now)
   return decided.ok || decided.reason === 'finished' || decided.change !== undefined
+}
+
+/** Whether only the worker's own retry delays its claim. */
+function mayTakeLater(task: Task, worker: Claimer, now: number): boolean {
+  const decided = claim(task, worker, now)
+  return !decided.ok && decided.reason === 'waits-for-own-retry'
 }

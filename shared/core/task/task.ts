@@ -111,6 +111,8 @@ export type Task = HeadFields & {
   readonly failures: number
   /** Failed and lost runs by worker, with retry scope `worker`. */
   readonly failuresBy: Readonly<Record<string, number>>
+  /** When each worker that waits for a retry of its own may claim again. See `worker/own-retries.ts`. */
+  readonly retryAtBy: Readonly<Record<string, number>>
   readonly startedAt?: number
   readonly place?: Place
 }

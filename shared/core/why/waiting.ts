@@ -4,6 +4,7 @@ import { pieceOf, workOf } from '../task/piece.ts'
 import { successes } from '../task/task.ts'
 import { typeOfLimit } from '../task/wait.ts'
 import { servingType } from '../types/task-type.ts'
+import { nextOwnRetryAt } from '../worker/own-retries.ts'
 import type { Explained, WhyFacts, WhyLimit } from './facts.ts'
 import { lastRunOf, standsBehind } from './why.ts'
 import { countText, errorText, namesText, spanText, timeText } from './words.ts'
@@ -29,10 +30,11 @@ export function explainRetry({ task, now, path, lastRun = lastRunOf(task) }: Why
     ? ` after a run of ${lastRun.workerId} ${lastRun.state === 'released' ? 'was given back' : 'failed'} at ${timeText(lastRun.endedAt, now)}`
     : ''
   const error = lastRun?.error ? ` with ${errorText(lastRun.error)}` : ''
+  const until = nextOwnRetryAt(task) ?? task.dueAt
   return {
-    sentence: `${task.id} waits for its retry at ${timeText(task.dueAt, now)}${failed}${error}; ${countText(left, 'run is', 'runs are')} left.`,
+    sentence: `${task.id} waits for its retry at ${timeText(until, now)}${failed}${error}; ${countText(left, 'run is', 'runs are')} left.`,
     next: `Nothing need be done. PATCH ${path} with {"delayMs": 0} retries now; POST ${path}/cancel stops it.`,
-    until: task.dueAt,
+    until,
     ...defined({ since: lastRun?.endedAt, log: lastRun?.log }),
   }
 }
@@ -135,7 +137,7 @@ export function explainPermit({ task, now, types, paths, permits, limit, before 
   const holders = [...(permits?.holders ?? [])].sort((a, b) => a.since - b.since)
   const [oldest] = holders
   const held = oldest
-    ? ` held by ${namesText(holders.map(({ taskId }) => taskId))}; the oldest since ${timeText(oldest.since, now)}`
+    ? `; held by ${namesText(holders.map(({ taskId }) => taskId))}, the oldest since ${timeText(oldest.since, now)}`
     : '; none is held any more, and the next look at the limit admits it'
   const one = max === undefined ? 'a permit' : `one of ${countText(max, 'permit')}`
   const ending = oldest ? `, or end a holder: POST ${paths.task(oldest.taskId)}/cancel` : ''

@@ -70,7 +70,10 @@ export const FUNCTION: Receiver = {
  * passed on. Without the pause after a failure, an outage would drain the queues.
  */
 export const WORKER: Receiver = {
-  passesOn: new Set(['holds-run', 'already-succeeded', 'not-allowed', 'budget-spent', 'being-claimed']),
+  passesOn: new Set([
+    ...(['holds-run', 'already-succeeded', 'not-allowed'] as const),
+    ...(['budget-spent', 'waits-for-own-retry', 'being-claimed'] as const),
+  ]),
   freshMs: 60_000,
   passesUnchangedOnly: true,
   sendsAgainAfterOutage: false,

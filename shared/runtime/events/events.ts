@@ -7,6 +7,7 @@
  * published now, and `count-outcomes.ts` counts metrics.
  */
 
+import { isItemFault } from '../../core/errors.ts'
 import type { BatonEvent } from '../../core/events/event-types.ts'
 import { eventsOf, type WorkerChange, workerEvent } from '../../core/events/events.ts'
 import type { Head } from '../../core/task/head.ts'
@@ -22,7 +23,7 @@ export type StreamChange = { readonly position: string } & (
 )
 
 /** Publishes the events of changes; returns the positions of the changes that Lambda must deliver again. */
-type EventPublisher = (changes: readonly StreamChange[]) => Promise<string[]>
+export type EventPublisher = (changes: readonly StreamChange[]) => Promise<string[]>
 
 /**
  * Creates the publisher of events. It publishes the events of all changes of a batch, in their order.
@@ -60,7 +61,10 @@ type ChangeEvents = {
   readonly isUnread?: true
 }
 
-/** Returns the events of a change if a type asks for them. It reads types only for changes that cause events. */
+/**
+ * Returns the events of a change if a type asks for them. It reads types only for changes that cause events. A type that cannot be read
+ * stays so, and its tasks must not block their shards. So it has no events until it is repaired.
+ */
 async function eventsAskedFor(
   { log }: EventSystem,
   change: StreamChange,
@@ -72,6 +76,10 @@ async function eventsAskedFor(
   try {
     return { position, events: (await isAsked(events, change)) ? events : [] }
   } catch (error) {
+    if (isItemFault(error)) {
+      log.error('skipped the events of a change, since a type cannot be read', { error, events })
+      return { position, events: [] }
+    }
     log.warn('the types that ask for events could not be read; Lambda delivers the change again', {
       error,
       events,

@@ -12,10 +12,10 @@ import { endWaitOf } from './serve-limit-looks.ts'
 
 /**
  * The planner's part: sends the waker the first look at a line that was noted, and one look for all permits of a limit that were released
- * in this batch, if tasks wait for them.
+ * in this batch, if tasks wait for them. So it does for slots that claims gave back.
  *
- * A message that cannot be sent does not make the stream repeat its batch. The series looks at the limit within 15 s, and the sweeper
- * begins a series that is missing.
+ * A note that cannot be read and a message that cannot be sent do not make the stream repeat its batch. The series looks at the limit
+ * within 15 s, and the sweeper begins a series that is missing.
  */
 export async function planLimits(
   system: Pick<System, 'messages' | 'limits' | 'clock' | 'log'>,
@@ -39,15 +39,27 @@ export async function planLimits(
 }
 
 async function looksAfterReleases(
-  system: Pick<System, 'limits' | 'clock'>,
+  system: Pick<System, 'limits' | 'clock' | 'log'>,
   changes: readonly LimitChange[],
 ): Promise<LimitLook[]> {
   const freed = changes.filter(change => change.kind === 'freed')
-  const looks = [...groupBy(freed, ({ limit }) => limit)].map(async ([limit, permits]) => {
-    const line: Line = { kind: 'permit', limit }
-    const { note } = (await cachedNote(system, line)).value
-    const shards = permits.map(({ shard }) => shard)
-    return note ? [{ line, released: permits.length, shards, delaySeconds: 0 }] : []
+  const released = [...groupBy(freed, ({ limit }) => limit)].map(([limit, permits]) => ({
+    ...{ line: { kind: 'permit', limit } as const, released: permits.length },
+    shards: permits.map(({ shard }) => shard),
+  }))
+  const returned = changes.flatMap(change =>
+    change.kind === 'returned' ? [{ line: change.line, released: change.slots }] : [],
+  )
+  const looks = [...released, ...returned].map(async look => {
+    try {
+      const { note } = (await cachedNote(system, look.line)).value
+      return note ? [{ ...look, delaySeconds: 0 }] : []
+    } catch (error) {
+      system.log.warn('no look follows what was given back, since the note of the line was not read', {
+        ...{ ...look.line, error },
+      })
+      return []
+    }
   })
   return (await Promise.all(looks)).flat()
 }

@@ -1,4 +1,10 @@
-import { FRESH_HOLDER_MS, holderIn, isBeingClaimed, permitsIn } from '../../core/limits/held-permits.ts'
+import {
+  FRESH_HOLDER_MS,
+  holderIn,
+  isBeingClaimed,
+  mayBeStale,
+  permitsIn,
+} from '../../core/limits/held-permits.ts'
 import type { NamedLimit } from '../../core/limits/limits.ts'
 import { type Head, isTask } from '../../core/task/head.ts'
 import { liveRuns, type Task } from '../../core/task/task.ts'
@@ -11,15 +17,17 @@ import { noteHeld, takeInShards } from './free-permits.ts'
 /** A permit of each limit, recorded at `since` or later; or the limit that has no free permit, and why. */
 export type Acquired =
   | { readonly ok: true; readonly permits: readonly Permit[]; readonly since: Moment }
-  | { readonly ok: false; readonly why: Unavailable; readonly limit: string }
+  | ({ readonly ok: false; readonly limit: string } & Unavailable)
 
 /**
  * Why a limit gives no permit.
  *
  * - `used-up`        all permits are held
  * - `being-claimed`  all permits are held, one of them for a run of the same task that is about to begin
+ *
+ * `hasOldHolders`: some holders are so old that a process may have left them when it died.
  */
-type Unavailable = 'used-up' | 'being-claimed'
+type Unavailable = { readonly why: 'used-up' | 'being-claimed'; readonly hasOldHolders: boolean }
 
 /** Takes a permit of each limit for a run of the task that is about to begin. Takes all of them or none. */
 export async function acquirePermits(
@@ -31,9 +39,9 @@ export async function acquirePermits(
   const permits: Permit[] = []
   for (const limited of limits) {
     const permit = await acquire(system, task, limited)
-    if (typeof permit === 'string') {
+    if ('why' in permit) {
       await releasePermits(system, permits)
-      return { ok: false, why: permit, limit: limited.name }
+      return { ok: false, ...permit, limit: limited.name }
     }
     permits.push(permit)
   }
@@ -53,7 +61,11 @@ async function acquire(
     return limits.acquire(name, { holder, taskId: task.id, since }, permitsIn(shard, limit.max))
   })
   if (!held) return { limit: name, holder }
-  return isBeingClaimed(task, held, clock.now()) ? 'being-claimed' : 'used-up'
+  const now = clock.now()
+  return {
+    why: isBeingClaimed(task, held, now) ? 'being-claimed' : 'used-up',
+    hasOldHolders: held.holders.some(one => mayBeStale(one, now)),
+  }
 }
 
 /**

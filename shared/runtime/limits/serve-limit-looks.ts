@@ -15,6 +15,7 @@ import {
   type Remembered,
   rememberedIn,
   wantedAfterNoEffect,
+  wantedAfterRelease,
   wantedBy,
 } from '../../core/limits/line.ts'
 import { freeSlots } from '../../core/limits/slots.ts'
@@ -74,17 +75,16 @@ async function serveOnce(system: System, look: LimitLook): Promise<boolean> {
   const isOfSeries = released === undefined
   const wanted = isOfSeries
     ? await wantedNow(system, type, note, { line, grants })
-    : Math.min(grants.free, released)
+    : wantedAfterRelease(note, grants, released, now)
   const { tasks, ...found } = await frontOf(system, line, type, {
     remembered: rememberedIn(note, now),
     wanted,
-    startsAt: Math.max(now, grants.firstAt ?? now),
+    startsAt: grants.firstAt ?? now,
   })
-  if (!isOfSeries && tasks.length === 0 && (!note.isClosed || !found.isSpare)) return true
   const chosen = noteAfterChoice(note, found, grants, now)
-  const next = isOfSeries ? noteAfterLook(chosen, found, grants, now) : noteAfterRelease(chosen, found)
+  const next = isOfSeries ? noteAfterLook(chosen, found, grants, now) : noteAfterRelease(note, chosen, found)
   if (!next) {
-    await system.limits.endLine(line, stored)
+    if (isOfSeries) await system.limits.endLine(line, stored)
     return true
   }
   if (isOfSeries) await sendNext(system, line, next.lookAt)
@@ -224,7 +224,7 @@ async function wantedNow(
   const { kind } = type.configuration
   const now = clock.now()
   // A look takes tasks of HTTP workers out of the line. If they are back in it, a worker has asked for them.
-  const isInVain = kind !== 'http' && hadNoEffect(note, now)
+  const isInVain = kind !== 'http' && hadNoEffect(note, grants, now)
   // The steps of a flow have queues of their own.
   const reads = kind !== 'flow' && (isInVain || isReadyLine(line, type))
   const backlog = reads ? await messages.backlog(servingType(type.type, kind)) : 0

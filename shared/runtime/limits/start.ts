@@ -46,9 +46,6 @@ export type SlotOutcome =
   | { readonly ok: true; readonly slots: readonly ReservedSlot[] }
   | { readonly ok: false; readonly line: Line; readonly notBefore: number }
 
-/** A process often misses its first slot. Then it reserves the next ones further ahead, so a claim that takes free slots tries twice. */
-const TRIES_MAX = { 'wait-for-slot': MISSED_SLOTS_MAX, 'only-free-slot': 2 }
-
 /** Reserves a slot under each rate limit, and waits in place until the claim may be written. */
 export async function reserveStart(
   system: System,
@@ -57,14 +54,16 @@ export async function reserveStart(
   takesPermits: boolean,
 ): Promise<SlotOutcome> {
   const waitMs = kind === 'only-free-slot' ? 0 : SLOT_WAIT_MS_MAX
-  const waiting = { takesPermits, tries: TRIES_MAX[kind] }
   const sleep = (time: number) => sleepUntil(system.clock, time)
-  const near = await reserveAll(system, rates, { ...waiting, waitMs, sleep })
+  const near = await reserveAll(system, rates, { takesPermits, waitMs, sleep })
   // Under several limits no slot far ahead is reserved: it would be lost when another limit allows no start at its time.
   const mayStay = !near.ok && room !== undefined && rates.length === 1 && !takesPermits && room.enter()
   if (!mayStay) return near
   try {
-    return await reserveAll(system, rates, { ...waiting, waitMs: WORKER_WAIT_MS_MAX, sleep: room.sleepUntil })
+    return await reserveAll(system, rates, {
+      ...{ takesPermits, waitMs: WORKER_WAIT_MS_MAX },
+      sleep: room.sleepUntil,
+    })
   } finally {
     room.leave()
   }
@@ -73,19 +72,19 @@ export async function reserveStart(
 type Waiting = {
   readonly waitMs: number
   readonly takesPermits: boolean
-  readonly tries: number
   sleep(time: number): Promise<void>
 }
 
+/** A process often misses its first slot. After each miss it reserves the next one further ahead. */
 async function reserveAll(
   system: System,
   rates: Rates,
-  { waitMs, takesPermits, tries, sleep }: Waiting,
+  { waitMs, takesPermits, sleep }: Waiting,
 ): Promise<SlotOutcome> {
   let slots: readonly ReservedSlot[] = []
   // Missed slots are given back by the write that reserves the next ones.
   let returned: Promise<void> | undefined
-  for (let nth = 0; nth < tries; nth++) {
+  for (let nth = 0; nth < MISSED_SLOTS_MAX; nth++) {
     const reserved = await reserveMissing(system, rates, slots, waitMs)
     await returned
     if (!reserved.ok) return reserved

@@ -4,9 +4,12 @@
  * `limits/` read the same changes on their own.
  */
 
+import { EVERY_TYPE } from '../../core/bounds.ts'
 import { needsAttention } from '../../core/flow/describe-steps.ts'
 import { type Head, isTask } from '../../core/task/head.ts'
+import type { Task } from '../../core/task/task.ts'
 import { countEnds } from '../canvas/count-ends.ts'
+import type { PlanFailure } from '../kernel/isolate-faults.ts'
 import { processMemory } from '../kernel/process-memory.ts'
 import type { PlanningSystem } from '../kernel/system.ts'
 import { logFields } from '../kernel/traceparent.ts'
@@ -40,12 +43,17 @@ export async function planChanges(system: PlanningSystem, changes: readonly Task
   for (const failure of failures) {
     if (failure.transient)
       system.log.warn('a task was not planned; Lambda delivers its change again', failure)
-    else system.log.error('a task cannot be planned; its change is skipped', failure)
+    else skip(system, newest.get(failure.id)?.task.type ?? EVERY_TYPE, failure)
   }
   const again = new Set(failures.filter(({ transient }) => transient).map(({ id }) => id))
   const done = due.filter(({ task }) => !again.has(task.id))
   memory.planned = new Set([...memory.planned, ...done.map(nameOf)].slice(-PLANNED_MAX))
   return [...again].flatMap(id => newest.get(id)?.position ?? [])
+}
+
+function skip({ metrics, log }: PlanningSystem, type: string, failure: PlanFailure): void {
+  metrics.add('TaskFault', 1, type)
+  log.error('a task cannot be planned; its change is skipped', failure)
 }
 
 /** A position alone does not identify a change, because each shard has its own positions. */
@@ -58,9 +66,18 @@ function nameOf({ task: { id, born, revision }, position }: TaskChange): string 
  * stays owed. The change that caused it is logged once.
  */
 function logNeedsAttention({ log }: PlanningSystem, task: Head): void {
-  if (!isTask(task) || !needsAttention(task) || task.operation === 'settle') return
+  if (!isTask(task) || !isInNeed(task) || task.operation === 'settle') return
   const what = task.unpublished
     ? 'a callback cannot be published: the task needs attention'
     : 'an undo has failed for good: the flow needs attention'
   log.warn(what, { ...logFields(task), error: task.error, problems: task.unpublished?.problems })
+}
+
+/** A flow whose steps cannot be read is reported by its planning. */
+function isInNeed(task: Task): boolean {
+  try {
+    return needsAttention(task)
+  } catch {
+    return false
+  }
 }

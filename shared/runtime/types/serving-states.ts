@@ -49,7 +49,7 @@ const STARTS_READ_MAX = 10
  * What the queue of a type delivers now, as its tasks show: of those that started last, the middle one by its due time. A metric of
  * SQS for the age of messages exists (`ApproximateAgeOfOldestMessage`), but it comes minutes late, and it shows the oldest message,
  * also one that no worker accepts. The tasks of one shard suffice, because ids are spread evenly. Targeted tasks and those taken in
- * order are no sign, since no message of their own starts them.
+ * order are no sign, since no message of their own starts them. Nor are tasks for several workers, since a message starts each.
  */
 async function readDelivered(system: Pick<System, 'tasks'>, type: string): Promise<Delivered | undefined> {
   const newest = { limit: STARTS_READ_MAX, descending: true }
@@ -66,5 +66,6 @@ async function readDelivered(system: Pick<System, 'tasks'>, type: string): Promi
 
 function deliveryOf(task: Task): Delivered[] {
   const at = Math.max(0, ...[...endedRuns(task), ...liveRuns(task)].map(({ startedAt }) => startedAt))
-  return at < task.dueAt || isTargeted(task) || isTakenInOrder(task) ? [] : [{ sentAt: task.dueAt, at }]
+  const isForOne = task.options.concurrency === 1 && !isTargeted(task)
+  return at < task.dueAt || !isForOne || isTakenInOrder(task) ? [] : [{ sentAt: task.dueAt, at }]
 }

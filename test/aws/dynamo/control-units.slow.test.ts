@@ -171,7 +171,7 @@ describe('limits cost, in capacity units of claim and finish, reads and writes,'
   )
 
   it('hardly more than one write for each of a hundred slots that are reserved at once', async () => {
-    const { publish, claim } = await aSystem({ rate: { limit: 10, perMs: SECOND } })
+    const { publish, claim } = await aSystem({ rate: { limit: 100, perMs: 600 * SECOND } })
     const tasks: Task[] = []
     for (let nth = 0; nth < 100; nth++) tasks.push(await publish(`k${nth}`))
 

@@ -125,6 +125,7 @@ function fullTask(live: number, succeeded: number, parts: Partial<Task> = {}): T
     member: { canvasId: wide(KEY_CHARACTERS_MAX), born: 'b'.repeat(26), leaf: 99_999, first: 'failed' },
     parentId: `${TYPE}:${wide(DERIVED_KEY_CHARACTERS_MAX)}`,
     failuresBy: Object.fromEntries(numbered(FAILING_WORKERS_MAX, 0, n => [workerOf(n), 1_000])),
+    retryAtBy: Object.fromEntries(numbered(FAILING_WORKERS_MAX, 0, n => [workerOf(n), NOW + HOUR])),
     failures: 100_000,
     error,
     live: numbered(live, 0, aLiveRun),

@@ -6,6 +6,7 @@ import { hourOf } from '../../../shared/core/failures/failures.ts'
 import { viewPartition } from '../../../shared/core/place/place-names.ts'
 import { sweepRecord } from '../../../shared/core/record-names.ts'
 import { workOnJob } from '../../../shared/runtime/jobs/jobs.ts'
+import { noteLine } from '../../../shared/runtime/limits/line.ts'
 import { planChanges } from '../../../shared/runtime/stream/stream.ts'
 import { sweep } from '../../../shared/runtime/sweep/sweep.ts'
 import { readNextInPass } from '../../../shared/runtime/sweep/sweep-passes.ts'
@@ -71,6 +72,7 @@ const KIND_BY_SORT_KEY: Readonly<Record<string, string>> = {
   leaves: 'tasks of a canvas',
   body: 'chunk of a dead letter',
   lost: 'note of a lost message',
+  line: 'note of a line',
 }
 
 const KIND_BY_PARTITION: Readonly<Record<string, string>> = {
@@ -150,7 +152,7 @@ async function passing<T>(work: Promise<T>): Promise<T> {
   return over
 }
 
-/** Starts one run under limits. */
+/** Starts one run under limits, and notes that tasks wait in the line of one. */
 async function runLimited(): Promise<void> {
   const limits = { rate: { limit: 9, perMs: 60_000 }, concurrency: { max: 9 } }
   await api.call('PUT', '/v1/types/limited', { kind: 'http', limits })
@@ -162,6 +164,7 @@ async function runLimited(): Promise<void> {
   await stores.turns.noteFront('limited#0', 1, api.system.clock.now() + 7 * DAY)
   const { body } = await passing(api.call('POST', '/v1/claims', { type: 'limited', workerId: 'w1' }))
   expect(body.claims).toHaveLength(1)
+  await noteLine(api.system, { kind: 'slot', limit: 'limited' })
 }
 
 /** Stores a dead letter with its note, and counts the activity of a minute, as the sweeper and the planner do. */

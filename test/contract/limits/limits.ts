@@ -25,10 +25,10 @@ export function limitsContract(makeStores: MakeStores): void {
     const { limits } = await makeStores()
 
     const none = await limits.slots('resize=a')
-    const first = await limits.putSlots('resize=a', log(1, 2), none, NOW + HOUR)
-    const late = await limits.putSlots('resize=a', log(9), none, NOW + HOUR)
+    const first = await limits.putSlots('resize=a', log(1, 2), none, { expiresAt: NOW + HOUR })
+    const late = await limits.putSlots('resize=a', log(9), none, { expiresAt: NOW + HOUR })
     const seen = await limits.slots('resize=a')
-    const second = await limits.putSlots('resize=a', log(1, 2, 3), seen, NOW + HOUR)
+    const second = await limits.putSlots('resize=a', log(1, 2, 3), seen, { expiresAt: NOW + HOUR })
 
     expect(none).toEqual({ log: undefined, version: 0 })
     expect([first, second]).toEqual([undefined, undefined])
@@ -41,7 +41,9 @@ export function limitsContract(makeStores: MakeStores): void {
     const { limits } = await makeStores()
     const none = await limits.slots('resize')
 
-    const put = await Promise.all([1, 2, 3].map(() => limits.putSlots('resize', log(1), none, NOW + HOUR)))
+    const put = await Promise.all(
+      [1, 2, 3].map(() => limits.putSlots('resize', log(1), none, { expiresAt: NOW + HOUR })),
+    )
 
     expect(put.filter(one => one === undefined)).toHaveLength(1)
   })

@@ -190,6 +190,7 @@ const EVERYTHING: TaskParts = {
     retentionMs: 5,
   },
   failuresBy: { w1: 1 },
+  retryAtBy: { w1: NOW },
   error: ERROR,
   startedAt: NOW,
   finishedAt: NOW,
@@ -337,7 +338,7 @@ async function writeOthers({
     'resize',
     { limit: 1, perMs: 1, counts: [[NOW, 1]], granted: 1 },
     { log: undefined, version: 0 },
-    NOW,
+    { expiresAt: NOW, returned: 1 },
   )
   await limits.acquire('resize', holder, 1)
   await limits.acquire('resize=a', { ...holder, holder: holderIn(1, '01K9ZZZZZZABCDEFGHJKMNPQRS') }, 1)

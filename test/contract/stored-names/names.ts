@@ -21,7 +21,7 @@ export function createNames(): Names {
 }
 
 /** Maps whose keys are data, such as fences and the ids of workers. */
-const KEYED_BY_DATA = ['live', 'ended', 'failuresBy', 'permits', 'tags', 'typesSeen']
+const KEYED_BY_DATA = ['live', 'ended', 'failuresBy', 'retryAtBy', 'permits', 'tags', 'typesSeen']
 /** Values that callers choose. Their members are not names of the system. */
 const OF_USERS = ['input', 'result', 'params', 'value', 'progress', 'tags', 'values']
 

@@ -5,7 +5,7 @@ import { claim } from '../../../shared/core/run/claim.ts'
 import { finish } from '../../../shared/core/run/finish.ts'
 import { heartbeat } from '../../../shared/core/run/heartbeat.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
-import { aPublication, changeOf, NOW, SECOND } from '../../support/tasks/a-task.ts'
+import { aPublication, changeOf, HOUR, NOW, SECOND } from '../../support/tasks/a-task.ts'
 import type { MakeStores } from '../task-store.ts'
 import { claimed, publish, written } from './guards.ts'
 
@@ -130,6 +130,24 @@ export function pathsContract(makeStores: MakeStores): void {
         ['工人 👷', 1],
       ].sort(),
     )
+  })
+
+  it('keeps the retries of single workers until they are due, whatever the name of the worker', async () => {
+    const { tasks } = await makeStores()
+    const options = { concurrency: 3, retry: { scope: 'worker' as const, delayMs: SECOND } }
+    let task = await publish(tasks, { options })
+    for (const workerId of ['constructor', '__proto__']) {
+      task = await claimed(tasks, task, workerId, NOW)
+      task = await written(tasks, failure(task, task.fence))
+    }
+
+    const stored = await tasks.head(task.id)
+    const later = await claimed(tasks, task, 'constructor', NOW + HOUR)
+
+    expect(Object.entries((stored as Task).retryAtBy).sort()).toEqual(Object.entries(task.retryAtBy).sort())
+    expect(Object.keys(task.retryAtBy).sort()).toEqual(['__proto__', 'constructor'])
+    expect(await tasks.head(task.id)).toEqual(later)
+    expect(later.retryAtBy).toEqual({})
   })
 
   it('keeps every member of a task that has all of them', async () => {

@@ -37,9 +37,13 @@ describe('the tasks that a look has dispatched', () => {
   })
 
   it('had no effect when all of them still wait 4 s later', () => {
-    expect(hadNoEffect(dispatched, NOW + 3 * SECOND)).toBe(false)
-    expect(hadNoEffect(dispatched, NOW + 4 * SECOND)).toBe(true)
+    expect(hadNoEffect(dispatched, ONE_SLOT, NOW + 3 * SECOND)).toBe(false)
+    expect(hadNoEffect(dispatched, ONE_SLOT, NOW + 4 * SECOND)).toBe(true)
     expect(wantedAfterNoEffect(dispatched, ONE_SLOT, NOW + 4 * SECOND, true)).toBe(4)
+  })
+
+  it('had an effect when a slot was granted since, though the note still has the ids of all', () => {
+    expect(hadNoEffect(dispatched, { ...ONE_SLOT, granted: 1 }, NOW + 4 * SECOND)).toBe(false)
   })
 
   it('had an effect when one of them has left the line, even if it was dispatched for the first time and the other was not', () => {
@@ -47,7 +51,7 @@ describe('the tasks that a look has dispatched', () => {
     const raced = noteAfterChoice(sooner, found(['a', 'b'], ['a', 'b']), ONE_SLOT, NOW + MINUTE)
     const later = noteAfterChoice(raced, found(['a']), ONE_SLOT, NOW + 2 * MINUTE)
 
-    expect(hadNoEffect(later, NOW + 2 * MINUTE)).toBe(false)
+    expect(hadNoEffect(later, ONE_SLOT, NOW + 2 * MINUTE)).toBe(false)
     expect(wantedBy(later, ONE_SLOT, NOW + 2 * MINUTE)).toBe(1)
   })
 
@@ -61,7 +65,11 @@ describe('the tasks that a look has dispatched', () => {
 
 describe('a look that freed permits have caused', () => {
   it('opens the line when fewer tasks wait than permits are free', () => {
-    expect(noteAfterRelease(EMPTY, { ...found([]), isSpare: true }).isClosed).toBe(false)
-    expect(noteAfterRelease(EMPTY, found(['a'], ['a'])).isClosed).toBe(true)
+    const spare = { ...found([]), isSpare: true }
+
+    expect(noteAfterRelease(EMPTY, EMPTY, spare)).toEqual({ ...EMPTY, isClosed: false })
+    expect(noteAfterRelease({ ...EMPTY, isClosed: false }, EMPTY, spare)).toBeUndefined()
+    expect(noteAfterRelease(EMPTY, EMPTY, found(['a'], ['a']))).toEqual(EMPTY)
+    expect(noteAfterRelease(EMPTY, EMPTY, found(['a']))).toBeUndefined()
   })
 })

@@ -19,6 +19,7 @@ describe('a published task', () => {
       ended: {},
       failures: 0,
       failuresBy: {},
+      retryAtBy: {},
       createdAt: NOW,
       updatedAt: NOW,
       view: { bucket: 'open', sort: NOW },

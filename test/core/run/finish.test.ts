@@ -210,7 +210,7 @@ describe('a failure', () => {
 
     const after = afterOf(finish(task, of({ outcome: 'fail', error }, 2), NOW, 0))
 
-    expect(after).toMatchObject({ state: 'open', failuresBy: { w1: 1, w2: 1 }, dueAt: NOW + SECOND })
+    expect(after).toMatchObject({ failuresBy: { w1: 1, w2: 1 }, dueAt: NOW, retryAtBy: { w1: NOW + SECOND } })
   })
 
   test.each([

@@ -86,6 +86,10 @@ describe('the reason why a task waits', () => {
     { workerId: 'recent', version: '2.0' },
   ]
   const twice = { options: { concurrency: 2 }, ended: [anEndedRun({ workerId: 'old' })] }
+  const oldWaits = {
+    options: { concurrency: 2, retry: { scope: 'worker' as const } },
+    retryAtBy: { old: NOW + 1 },
+  }
   test.each<[StatusReason | undefined, string, Task, Claimer[]]>([
     ['no-worker', 'due, with no worker of its type', aTask(), []],
     [undefined, 'due, with a worker of its type', aTask(), [old]],
@@ -99,6 +103,15 @@ describe('the reason why a task waits', () => {
     ['no-worker', 'due, the only worker having done its part', aTask(twice), [old]],
     [undefined, 'due, one worker having done its part', aTask(twice), [old, recent]],
     ['due', 'not due, with no worker of its type', aTask({ dueAt: NOW + 1 }), []],
+    ['retry', 'due, the only worker waiting for its own retry', aTask(oldWaits), [old]],
+    [undefined, 'due, one worker waiting for its own retry', aTask(oldWaits), [old, recent]],
+    [
+      'retry',
+      'due, the only listed worker that is live waiting for its own retry',
+      aTask({ ...oldWaits, options: { ...oldWaits.options, workerIds: ['old', 'gone'] } }),
+      [old, recent],
+    ],
+    ['no-worker', 'due, the worker with an own retry being gone', aTask(oldWaits), []],
     ['no-worker', 'due, over HTTP, with no worker', aTask({ kind: 'http' }), []],
     [
       'no-worker',

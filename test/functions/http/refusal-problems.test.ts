@@ -36,7 +36,7 @@ describe('a refusal names the field, its value and what is legal', () => {
     ],
     ['a long value in short', { key: 7, userId: 'x'.repeat(5_000) }, `'${'x'.repeat(80)}…'`],
     ['true or false', { immutable: 1 }, 'immutable must be true or false, not 1'],
-    ['an empty list of canvases', { tags: ['a'] }, 'tags must be an object, not a list'],
+    ['a list in place of tags', { tags: ['a'] }, 'tags must be an object with at most 50 texts, not a list'],
   ])('%s', async (_what, body, words) => {
     const { errors } = await publish(body)
 

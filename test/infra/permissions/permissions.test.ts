@@ -71,11 +71,9 @@ const handedOn = onKeys(['GetItem'], 'canvas:*')
 /** The permissions of a handler that may publish every type. */
 const anyTask = [
   ...onKeys(['BatchGetItem'], '*:*'),
-  ...onKeys(
-    ['GetItem', 'PutItem', 'UpdateItem'],
-    ...['*:*', 'front#*#*', 'permits#*', 'starts#*', 'turns#*#*'],
-  ),
-  inPlaces('limit#*', 'ready#*#*'),
+  ...onKeys(['GetItem', 'PutItem', 'UpdateItem'], ...['*:*', 'front#*#*', 'starts#*', 'turns#*#*']),
+  ...onKeys(['BatchGetItem', 'UpdateItem'], 'permits#*'),
+  inPlaces('ready#*#*'),
   ...onKeys(['PutItem', 'UpdateItem'], 'canvas:*', 'schedule:*').map(permission => `never ${permission}`),
   ...handedOn,
   ...ofTypes,

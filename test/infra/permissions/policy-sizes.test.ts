@@ -154,6 +154,10 @@ describe('a grant that is divided', () => {
       .map(({ Condition }) => Condition?.['ForAllValues:StringLike']?.['dynamodb:LeadingKeys'] ?? [])
 
     expect(statements).toContainEqual(types.map(type => `${type}:*`).sort())
+    for (const type of types) {
+      const shards = [`permits#${type}`, `permits#${type}#*`, `permits#${type}=*`]
+      expect(statements).toContainEqual(expect.arrayContaining(shards))
+    }
   })
 
   test('attaches managed policies to an imported role, too', () => {

@@ -49,7 +49,16 @@ const REFUSED: readonly Case[] = [
   { receiver: 'function', obstacle: refused('being-claimed'), passedOn: 10, ageMs: 0, expected: DROP },
   { receiver: 'function', obstacle: refused('holds-run'), ageMs: 0, expected: DROP },
   { receiver: 'function', obstacle: refused('not-allowed'), ageMs: 0, expected: DROP },
-  ...(['holds-run', 'already-succeeded', 'not-allowed', 'budget-spent', 'being-claimed'] as const).map(
+  ...(
+    [
+      'holds-run',
+      'already-succeeded',
+      'not-allowed',
+      'budget-spent',
+      'waits-for-own-retry',
+      'being-claimed',
+    ] as const
+  ).map(
     (why): Case => ({
       receiver: 'worker',
       obstacle: refused(why),

@@ -117,14 +117,16 @@ function execute(
   { process, system, endsAt, requestId }: Sandbox,
 ): Promise<string[]> {
   const at = world.timeline.now()
+  // Baton recognises an invocation by the beginning of its worker id.
+  const workerId = requestId.replace('lambda ', 'lambda-')
   for (const { body } of batch)
     world.history.record({ at, by: process.name, what: 'delivered', task: body.task })
   return serveDispatches(
     system,
     batch.map(({ messageId, body }) => ({ messageId, ...body })),
-    { workerId: requestId },
+    { workerId },
     {
-      definition: handlerIn(world, process, script, type, () => requestId),
+      definition: handlerIn(world, process, script, type, () => workerId),
       typeOf: typesIn(system),
       stopAt: endsAt - MARGIN_MS.executor,
     },

@@ -19,6 +19,7 @@ const ACTS = z.array(
     end: z.string(),
     until: z.number().optional(),
     delay: z.string().optional(),
+    laterMs: z.number().optional(),
     shop: z.string().optional(),
     repeats: z.array(z.object({ end: z.string(), nth: z.number() })).optional(),
   }),
@@ -42,6 +43,9 @@ type Begun = Omit<Extract<HistoryEvent, { readonly what: 'began' }>, 'at' | 'by'
 export const CHILD_NONCE = -2
 /** The nonce of an input that a run gives to the next stage. */
 export const NEXT_NONCE = -4
+
+/** The delay that `later` sets unless the act names one. */
+export const LATER_MS = 700
 
 const SUCCEED: Act = { ms: 20, end: 'succeed' }
 
@@ -114,9 +118,17 @@ export function recordEnd(
   world: World,
   process: Process,
   { id, fence }: Pick<Begun, 'id' | 'fence'>,
-  { end }: Act,
+  act: Act,
 ) {
-  world.history.record({ at: world.timeline.now(), by: process.name, what: 'ended', id, fence, end })
+  const at = world.timeline.now()
+  const retryInMs = retryInMsOf(act)
+  const ended = { id, fence, end: act.end, ...(retryInMs !== undefined && { retryInMs }) }
+  world.history.record({ at, by: process.name, what: 'ended', ...ended })
+}
+
+/** The delay that the act sets for the retry; undefined where it sets none, or an illegal one. */
+function retryInMsOf({ end, delay, laterMs = LATER_MS }: Act): number | undefined {
+  return end === 'later' && delay === undefined ? laterMs : undefined
 }
 
 /** How long a run that starts now takes. */
@@ -146,7 +158,7 @@ async function perform(
 }
 
 function ended(
-  { end, delay, shop }: Act,
+  { end, delay, laterMs = LATER_MS, shop }: Act,
   { stage, next }: TaskContext,
   { result, padding }: { readonly result: unknown; readonly padding: string | undefined },
 ): unknown {
@@ -165,7 +177,7 @@ function ended(
     case 'fatal':
       throw new Fatal('it never will')
     case 'later':
-      throw new RetryLater(delayMs ?? 700)
+      throw new RetryLater(delayMs ?? laterMs)
     default:
       return result
   }

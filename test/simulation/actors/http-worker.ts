@@ -9,11 +9,11 @@ import {
   type EndOutcome,
   type finishOverHttp,
 } from '../../../shared/runtime/run/http-runs.ts'
-import type { RepeatedReport, WorkerSetup } from '../scenario.ts'
+import type { Act, RepeatedReport, WorkerSetup } from '../scenario.ts'
 import type { Api } from '../world/aws/api.ts'
 import type { Process } from '../world/process.ts'
 import type { World } from '../world/world.ts'
-import { beginAct, durationMs, recordEnd, type Script, stageAfter } from './handlers.ts'
+import { beginAct, durationMs, LATER_MS, recordEnd, type Script, stageAfter } from './handlers.ts'
 import { type Host, supervise } from './host.ts'
 
 /**
@@ -94,6 +94,9 @@ function claimRequest({ types, workerId, version }: WorkerSetup, limit: number, 
   }
 }
 
+/** A report of an act. Reports that repeat an act set no delay of their own. */
+type ReportOfAct = RepeatedReport & Pick<Act, 'laterMs'>
+
 async function runHeld(client: Client, { task, run, ...content }: ClaimedTask): Promise<void> {
   const { process, world, script, setup } = client
   const act = beginAct(world, process, script, {
@@ -114,7 +117,7 @@ async function runHeld(client: Client, { task, run, ...content }: ClaimedTask): 
   )
   if (act.end === 'crash') return process.kill('its program crashed')
   recordEnd(world, process, { id: task.id, fence: run.fence }, act)
-  const reports = [{ end: act.end, nth: 0 }, ...(act.repeats ?? [])]
+  const reports: ReportOfAct[] = [{ ...act, nth: 0 }, ...(act.repeats ?? [])]
   for (const [index, report] of reports.entries()) {
     const isOnlyReport = reports
       .slice(0, index)
@@ -149,14 +152,15 @@ async function beatOnce(client: Client, task: Task, fence: number) {
   return answer
 }
 
-function outcomeOf({ end, nth }: RepeatedReport, { id, stage }: Task, fence: number): Outcome {
+function outcomeOf(report: ReportOfAct, { id, stage }: Task, fence: number): Outcome {
+  const { end, nth, laterMs = LATER_MS } = report
   const result = { by: fence, of: id, ...(nth > 0 && { nth }) }
   const error = { name: 'Error', message: `it did not work${nth > 0 ? `, ${nth}` : ''}` }
   switch (end) {
     case 'fail':
       return { outcome: 'fail', error }
     case 'later':
-      return { outcome: 'fail', error, retryInMs: 700 }
+      return { outcome: 'fail', error, retryInMs: laterMs }
     case 'fatal':
       return { outcome: 'fail', error, fatal: true }
     case 'release':

@@ -19,7 +19,7 @@ const aTaskOf = (key: string) => aTask({ type: TYPE.type, key })
 const takes = (task: Task): HistoryEvent => ({ ...byWorker, what: 'delivered', task })
 
 function claims(before: Task): HistoryEvent {
-  const run = aRun({ workerId: 'lambda by-lambda-1.1' })
+  const run = aRun({ workerId: 'lambda-by-lambda-1.1' })
   const after = aTask({ ...before, operation: 'claim', revision: 2, fence: 1, live: [run], ended: [] })
   return { ...byWorker, what: 'write', before, after, clock: at }
 }

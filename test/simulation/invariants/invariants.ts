@@ -30,6 +30,7 @@ import { FRONT_INVARIANTS } from './runs/front.ts'
 import { MOVED_TYPE_INVARIANTS } from './runs/moved-types.ts'
 import { ORDER_INVARIANTS } from './runs/orders.ts'
 import { OVERDUE_INVARIANTS } from './runs/overdue.ts'
+import { OWN_RETRY_INVARIANTS } from './runs/own-retries.ts'
 import { PROMPTNESS_INVARIANTS } from './runs/promptness.ts'
 import { RUN_INVARIANTS } from './runs/runs.ts'
 import { CLAIMER_INVARIANTS } from './runs/servers.ts'
@@ -84,6 +85,7 @@ export const INVARIANTS: readonly Invariant[] = [
   ...FREE_PERMIT_INVARIANTS,
   ...LINE_ORDER_INVARIANTS,
   ...DELAY_INVARIANTS,
+  ...OWN_RETRY_INVARIANTS,
   ...INDEX_INVARIANTS,
   ...PROMPTNESS_INVARIANTS,
   ...FINAL_STATE_INVARIANTS,

@@ -19,6 +19,24 @@ export function opensPiece(before: Task | undefined, after: Task): boolean {
   return pieceOf(before) !== pieceOf(after)
 }
 
+/**
+ * When the worker may try the task again after its failure. Under retry scope `worker` each worker of a task for several waits for a
+ * time of its own, as long as it has retries left. The workers of a Lambda never come back, so all wait for one time.
+ */
+export function retryTimeOf(after: Task, workerId: string): number | undefined {
+  if (!hasOwnRetries(after, workerId)) return after.dueAt
+  const isSpent = (after.failuresBy[workerId] ?? 0) > after.options.retry.maxRetries
+  return isSpent ? undefined : (after.retryAtBy[workerId] ?? after.updatedAt)
+}
+
+export function hasOwnRetries(
+  { options: { retry, concurrency, workerIds } }: Task,
+  workerId: string,
+): boolean {
+  const isForSeveral = concurrency > 1 || workerIds.length > 0
+  return retry.scope === 'worker' && isForSeveral && !workerId.startsWith('lambda-')
+}
+
 /** How each run in a head ended, by fence. A flow keeps the successes of its steps with the steps. */
 export function endsOf(task: Task): Readonly<Record<string, string>> {
   const ofRuns = endedRuns(task).map(({ fence, state }) => [fence, state] as const)

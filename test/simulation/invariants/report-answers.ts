@@ -1,10 +1,10 @@
 import type { Outcome } from '../../../shared/core/run/run.ts'
 import type { Body } from '../../../shared/core/task/body.ts'
 import type { EndedRun } from '../../../shared/core/task/runs.ts'
-import type { Task } from '../../../shared/core/task/task.ts'
+import { liveRuns, type Task } from '../../../shared/core/task/task.ts'
 import type { HistoryEvent } from '../world/history.ts'
 import type { Invariant, Write } from './invariant.ts'
-import { endsOf } from './pieces.ts'
+import { endsOf, retryTimeOf } from './pieces.ts'
 
 type ReportAnswer = Extract<HistoryEvent, { readonly what: 'report-answer' }>
 
@@ -148,7 +148,10 @@ function differenceOfRetry(
   const hasBudget = before.options.retry.scope === 'task' && before.failures < before.options.retry.maxRetries
   if (after.state === 'open' && fatal) return 'it is retried'
   if (after.state !== 'open' && !fatal && hasBudget) return 'it is not retried'
-  const delayMs = after.dueAt - after.updatedAt
+  const [run] = liveRuns(before)
+  const retryAt = retryTimeOf(after, run?.workerId ?? '')
+  if (retryAt === undefined) return undefined
+  const delayMs = retryAt - after.updatedAt
   const isOther = after.state === 'open' && retryInMs !== undefined && delayMs !== retryInMs
   return isOther ? `it is retried after ${delayMs} ms` : undefined
 }

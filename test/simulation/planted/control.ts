@@ -63,13 +63,13 @@ const FAULTS: readonly PlantedFault[] = [
   {
     name: 'a slot that a run uses is given back, so that another run uses it, too',
     spoil: inLimits(limits => ({
-      putSlots: async (limit, log, seen, expiresAt) => {
+      putSlots: async (limit, log, seen, write) => {
         const counts = log.counts.map(([part, count]) => [part, count - 1] as const)
         return limits.putSlots(
           limit,
           { ...log, counts: counts.filter(([, count]) => count > 0) },
           seen,
-          expiresAt,
+          write,
         )
       },
     })),

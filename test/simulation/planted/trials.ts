@@ -63,6 +63,17 @@ export const TRIAL_FAULTS: readonly PlantedFault[] = [
       }),
   },
   {
+    name: 'each failure drops the times of the other workers that wait for their own retries',
+    needs: 'own-retries',
+    spoil: system =>
+      withTaskWrites(system, apply => change => {
+        const { before, after } = change
+        const isNew = ([id, at]: [string, number]) => before?.retryAtBy[id] !== at
+        const retryAtBy = Object.fromEntries(Object.entries(after.retryAtBy).filter(isNew))
+        return apply(after.operation === 'fail' ? { ...change, after: { ...after, retryAtBy } } : change)
+      }),
+  },
+  {
     name: 'limits count the next stage by the input of the stage before',
     needs: 'stages',
     spoil: system =>

@@ -51,7 +51,14 @@ export type HistoryEvent = {
   /** A process received a dispatch from a queue. `task` is the task in the message. */
   | { readonly what: 'delivered'; readonly task: Task }
   /** A handler has ended, and its worker is about to report that end. */
-  | { readonly what: 'ended'; readonly id: string; readonly fence: number; readonly end: Act['end'] }
+  | {
+      readonly what: 'ended'
+      readonly id: string
+      readonly fence: number
+      readonly end: Act['end']
+      /** The delay that the handler has set for the retry. */
+      readonly retryInMs?: number
+    }
   /** A dispatch was sent for a revision of a task. */
   | { readonly what: 'dispatched'; readonly id: string; readonly born: string; readonly revision: number }
   /** The waker received a look at a task from its queue. */

@@ -64,6 +64,7 @@ export function aTask(parts: TaskParts = {}): Task {
     ended: byFence(ended),
     failures: failed.length,
     failuresBy: resolved.retry.scope === 'worker' ? countBy(failed.map(run => run.workerId)) : {},
+    retryAtBy: {},
     createdAt: NOW,
     updatedAt: NOW,
     shard: 0,

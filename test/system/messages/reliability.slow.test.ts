@@ -1,7 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
+import { DynamoDBDocumentClient, PutCommand } from '@aws-sdk/lib-dynamodb'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { headItem } from '../../../shared/aws/dynamo/head/items.ts'
 import { type LocalSystem, startLocalSystem } from '../../support/local-system/local-system.ts'
 import { scaled } from '../../support/scale.ts'
+import { aTask } from '../../support/tasks/a-task.ts'
 
 /** The lease of tasks whose runs are to be lost. */
 const LEASE_MS = 2_000
@@ -165,5 +169,30 @@ describe('lost and doubled messages', () => {
     expect(done.runs).toHaveLength(1)
     const starts = system.reports.filter(({ key, event }) => key === 'reborn' && event === 'started')
     expect(starts.map(({ attempt }) => attempt)).toEqual([1, 1])
+  })
+})
+
+describe('a record of the stream that cannot be read', () => {
+  it('is skipped and counted, and does not hold up the changes after it', async () => {
+    const documents = DynamoDBDocumentClient.from(new DynamoDBClient(system.cloud.clientOptions))
+    const head = headItem(aTask({ type: 'probe', key: 'unreadable' }))
+    const put = new PutCommand({
+      TableName: String(system.cloud.outputs.TableName),
+      Item: { ...head, v: 99 },
+    })
+
+    await documents.send(put)
+    // A retry needs the planner twice.
+    const ids = await Promise.all(
+      Array.from({ length: 8 }, (_, nth) =>
+        system.publish({ type: 'probe', key: `after-${nth}`, input: { failures: 1 } }),
+      ),
+    )
+    const tasks = await Promise.all(ids.map(id => system.taskWhen(id, ended)))
+
+    expect(tasks.map(({ status }) => status)).toEqual(ids.map(() => 'succeeded'))
+    const logged = () => system.cloud.functions.find('Planner').logs.join('\n')
+    await expect.poll(logged).toMatch(/skipped a record of the stream.*probe:unreadable/)
+    await expect.poll(logged).toContain('"TaskFault"')
   })
 })

@@ -234,6 +234,42 @@ describe('a client of the table', () => {
   })
 })
 
+describe('a concurrency limit whose permits are in several shards', () => {
+  const limits = { concurrency: { max: 20, key: 'userId' } }
+  const configure = async (more: object) => {
+    for (const type of ['clip', 'probe']) {
+      const { status } = await system().call('PUT', `/v1/types/${type}`, { kind: 'handler', ...more })
+      expect(status).toBe(200)
+    }
+  }
+  const served = async (task: object) => {
+    const id = await system().publish({ input: {}, userId: 'anna', ...task })
+    return (await system().taskWhen(id, hasEnded)).status
+  }
+
+  it('admits the tasks of a handler and of a worker, and its use is shown to a publisher', async () => {
+    const role = roleOf('StudioWorker')
+    const deniedBefore = system().cloud.denials.length
+    await configure({ limits })
+    try {
+      await aWorker(['--worker-id', 'sharded'], { AWS_ACCESS_KEY_ID: role })
+
+      expect(await served({ type: 'probe', key: 'sharded' })).toBe('succeeded')
+      expect(await served({ type: 'clip', key: 'sharded' })).toBe('succeeded')
+      const shown = await withTableClientAs('ClipPublisher', async client => {
+        await client.publish('clip', {}, { key: 'sees', userId: 'anna', workerIds: ['nobody'] })
+        return client.get('clip:sees')
+      })
+      expect(shown).toMatchObject({ status: 'ready' })
+      const callers = [role, roleOf('ClipPublisher'), roleOf('TasksHandlersProbeRole')]
+      const denials = system().cloud.denials.slice(deniedBefore)
+      expect(denials.filter(({ caller }) => callers.includes(caller))).toEqual([])
+    } finally {
+      await configure({})
+    }
+  })
+})
+
 describe('a reader', () => {
   it('reads everything over HTTP and writes nothing', async () => {
     const reads = [

@@ -138,7 +138,9 @@ describe('a task that a limit holds back says so', () => {
       until: expect.any(String),
       limit: { kind: 'rate', name: 'slow', max: 1, perMs: 600_000 },
     })
-    expect(answer.sentence).toContain('under the rate limit of 1 start per 10 min of slow, at ')
+    expect(answer.sentence).toContain(
+      'under the rate limit of 1 start per 10 min of slow, first in the line; the next start is free at ',
+    )
   })
 
   it('concurrency-limit, with the path of a holder whose id needs another form', async () => {
@@ -169,7 +171,7 @@ describe('a task that a limit holds back says so', () => {
 
     expect(answer.reason).toBe('concurrency-limit')
     expect(answer.sentence).toContain(
-      'narrow:three waits for one of 2 permits of narrow held by narrow:one, narrow:two; the oldest since ',
+      'narrow:three waits for one of 2 permits of narrow, first in the line; held by narrow:one, narrow:two, the oldest since ',
     )
     expect(answer.next).toContain(
       'raise max with PUT /v1/types/narrow, or end a holder: POST /v1/tasks/narrow',

@@ -23,6 +23,7 @@ const DEFAULTS_OF_TASKS = {
   ended: {},
   failures: 0,
   failuresBy: {},
+  retryAtBy: {},
 } as const satisfies Partial<Task>
 
 export function membersOf(head: Head): HeadMembers {

@@ -20,7 +20,7 @@ import { assertKnownSchema, type Item, SCHEMA, ttlSeconds } from '../stored-form
 import { flowFrom, optionsOfStep, ownOptions, storedFlow } from './flow-attributes.ts'
 import { type HeadMembers, headOf, membersOf } from './head-members.ts'
 import { CALLBACKS, CANVAS, MEMBER, operations, previous, schedule } from './origin-attributes.ts'
-import { body, byFence, ENDED_RUN, failuresByWorker, LIVE_RUN, taskError, wait } from './run-attributes.ts'
+import { body, byFence, ENDED_RUN, LIVE_RUN, numbersByWorker, taskError, wait } from './run-attributes.ts'
 
 /**
  * Translates heads to items and back. `HEAD` is the table of their attributes: a new member of a head is one new row. The
@@ -92,7 +92,8 @@ export const HEAD = attributesOf<Omit<HeadMembers, Derived>>()({
   live: mapped('live', byFence(LIVE_RUN), { levels: 2 }),
   ended: mapped('ended', byFence(ENDED_RUN), { levels: 1, differingMax: DIFFERING_ENTRIES_MAX }),
   failures: withDefault('failures', number, 0),
-  failuresBy: mapped('failuresBy', failuresByWorker, { levels: 1, differingMax: DIFFERING_ENTRIES_MAX }),
+  failuresBy: mapped('failuresBy', numbersByWorker, { levels: 1, differingMax: DIFFERING_ENTRIES_MAX }),
+  retryAtBy: mapped('retryAtBy', numbersByWorker),
 
   shard: withDefault('shard', number, 0),
 })

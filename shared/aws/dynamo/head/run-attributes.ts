@@ -101,11 +101,11 @@ export function byFence<Run extends object, S>({
 /** The first character of each key. Workers choose their ids, and an id `__proto__` alone would not be an ordinary key. */
 const WORKER_MARK = '~'
 
-export const failuresByWorker: Codec<Task['failuresBy'], Readonly<Record<string, number>>> = {
-  encode: counts =>
-    Object.fromEntries(Object.entries(counts).map(([worker, count]) => [WORKER_MARK + worker, count])),
+export const numbersByWorker: Codec<Task['failuresBy'], Readonly<Record<string, number>>> = {
+  encode: numbers =>
+    Object.fromEntries(Object.entries(numbers).map(([worker, value]) => [WORKER_MARK + worker, value])),
   decode: stored =>
-    Object.fromEntries(Object.entries(stored).map(([marked, count]) => [marked.slice(1), count])),
+    Object.fromEntries(Object.entries(stored).map(([marked, value]) => [marked.slice(1), value])),
 }
 
 /** The limit that a task waits for. Earlier versions stored the `terms` of a slot that they had reserved for the task. */

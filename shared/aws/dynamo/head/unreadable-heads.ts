@@ -92,6 +92,7 @@ function tombstoneOf(item: Item, now: number): Task {
     ended: {},
     failures: 0,
     failuresBy: {},
+    retryAtBy: {},
     createdAt: numberOr(now, item.created),
     updatedAt: now,
     shard: 0,

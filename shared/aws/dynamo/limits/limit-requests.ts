@@ -86,17 +86,21 @@ function versioned(table: string, item: Item, { version, writeId, expiresAt }: V
   return { ...METERED, TableName: table, Item: { ...item, ...SCHEMA, ...meta }, ...guarded(version) }
 }
 
-/** Writes the slot log of a rate limit. Guard: the stored log is the one that was seen. */
+/**
+ * Writes the slot log of a rate limit. Guard: the stored log is the one that was seen. `returned`: how many slots the write gives back,
+ * which it reports to the stream.
+ */
 export function putSlots(
   table: string,
   limit: string,
   { limit: startsMax, perMs, counts, granted }: SlotLog,
-  write: VersionedWrite,
+  { returned, ...write }: VersionedWrite & { readonly returned: number },
 ): PutRequest {
   // Parts are stored as distances, since a part has twelve digits.
   const flat = counts.flatMap(([part, count], nth) => [part - (counts[nth - 1]?.[0] ?? 0), count])
   const json = JSON.stringify([startsMax, perMs, flat, granted])
-  return versioned(table, { ...slotsKey(limit), json }, write)
+  const report = returned > 0 ? { [FREED_ATTRIBUTE]: returned } : {}
+  return versioned(table, { ...slotsKey(limit), json, ...report }, write)
 }
 
 export function slotsFromItem(item: Item | undefined): StoredSlotLog {

@@ -39,9 +39,10 @@ export function createLimitStore(
   }
   return {
     slots: async limit => slotsFromItem(await documents.get(getSlots(table, limit))),
-    putSlots: async (limit, log, { version }, expiresAt) => {
+    putSlots: async (limit, log, { version }, { expiresAt, returned = 0 }) => {
       const writeId = newWriteId()
-      return refusing(putSlots(table, limit, log, { version, writeId, expiresAt }), writeId, slotsFromItem)
+      const write = { version, writeId, expiresAt, returned }
+      return refusing(putSlots(table, limit, log, write), writeId, slotsFromItem)
     },
     line: async line => lineFromItem(await documents.get(getLine(table, line))),
     putLine: async (line, note, { version }, { isNoted } = { isNoted: false }) => {

@@ -131,6 +131,7 @@ const EVERY_MEMBER = aTask({
   ended: [anEndedRun({ fence: 2, result: INLINE }), FULL_ENDED],
   failures: 9,
   failuresBy: { w1: 2, constructor: 1, ['__proto__']: 3 },
+  retryAtBy: { w1: NOW + SECOND, ['__proto__']: NOW + HOUR },
   error: ERROR,
   startedAt: NOW,
   finishedAt: NOW + SECOND,

@@ -5,6 +5,7 @@ import {
   LINE_SORT_KEYS,
   PERMITS_SORT_KEY,
   permitsPartition,
+  SLOTS_SORT_KEY,
   slotsPartition,
 } from '../../../../shared/aws/dynamo/keys.ts'
 import { limitChangeIn } from '../../../../shared/aws/dynamo/limits/limit-changes.ts'
@@ -14,7 +15,7 @@ import { aMeteredDynamo } from '../../../support/dynamo/metered-dynamo.ts'
 import { NOW } from '../../../support/tasks/a-task.ts'
 
 /**
- * The planner must be invoked when a permit is given back and when a line is noted, and for no other write of a limit. The tests apply its
+ * The planner must be invoked when permits or slots are given back and when a line is noted, and for no other write of a limit. The tests apply its
  * filter to the item after each write.
  */
 const dynamo = aMeteredDynamo()
@@ -74,6 +75,19 @@ it('the stream reports the note that tasks wait once, and no look at the line', 
 
   await limits.putLine(LINE, noteAt(NOW + 9), await limits.line(LINE))
   expect(await reported(SLOT_LINE)).toBeUndefined()
+})
+
+it('the stream reports how many slots are given back, and none that is reserved', async () => {
+  const keys = { pk: { S: slotsPartition(LIMIT) }, sk: { S: SLOTS_SORT_KEY } }
+  const log = { limit: 5, perMs: 1_000, counts: [], granted: 1 }
+  await limits.putSlots(LIMIT, log, { log: undefined, version: 0 }, { expiresAt: NOW })
+  expect(await reported(keys)).toBeUndefined()
+
+  await limits.putSlots(LIMIT, log, await limits.slots(LIMIT), { expiresAt: NOW, returned: 2 })
+  expect(await reported(keys)).toEqual({ kind: 'returned', line: LINE, slots: 2 })
+
+  await limits.putSlots(LIMIT, log, await limits.slots(LIMIT), { expiresAt: NOW })
+  expect(await reported(keys)).toBeUndefined()
 })
 
 it('the stream reports a release in any shard', async () => {

@@ -30,7 +30,7 @@ async function publishAll(count: number, parts: (nth: number) => object = () => 
   for (let nth = 0; nth < count; nth++) await published(api, { key: `k${nth}`, ...parts(nth) })
 }
 
-/** Does the waker's work for released permits and started jobs. */
+/** Does the waker's work for released permits and started jobs. The clock moves, since looks at one line may wait for each other. */
 async function wake(): Promise<void> {
   const { limitLooks, jobLooks } = api.system.messages
   const wakes = [
@@ -111,6 +111,20 @@ describe('a concurrency limit over HTTP', () => {
 
     expect([first.sort(), full, next]).toEqual([['k0', 'k1'], [], ['k2']])
     expect(waiting).toMatchObject({ status: 'ready', statusReason: 'concurrency-limit' })
+  })
+
+  test('gets back the permit that a process has left which died during a claim', async () => {
+    await configured({ limits: { concurrency: { max: 1 } } })
+    await publishAll(1)
+    const dead = { holder: 'dead', taskId: 'jobs:k9', since: api.system.clock.now() }
+    await api.system.limits.acquire('jobs', dead, 1)
+    await api.system.clock.advance(11_000)
+
+    const refused = await claimKeys()
+    await wake()
+    const next = await claimKeys()
+
+    expect([refused, next]).toEqual([[], ['k0']])
   })
 
   test('admits more tasks when it is raised', async () => {

@@ -30,6 +30,7 @@ import { looks } from './timing/looks.ts'
 import { nightly } from './timing/nightly.ts'
 import { outage, schedulerOutage } from './timing/outages.ts'
 import { overdue } from './timing/overdue.ts'
+import { ownRetries } from './timing/own-retries.ts'
 import type { Trial } from './trial.ts'
 
 type DrawnTrial = {
@@ -74,6 +75,7 @@ const TRIALS: Readonly<Record<TrialName, DrawnTrial>> = {
   regrouped: { share: 0.02, draw: regrouped },
   'many-permits': { share: 0.02, draw: manyPermits },
   unclaimable: { share: 0.01, draw: unclaimable },
+  'own-retries': { share: 0.02, draw: ownRetries },
 }
 
 export const TRIAL_NAMES = Object.keys(TRIALS) as TrialName[]

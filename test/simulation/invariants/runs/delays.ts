@@ -2,7 +2,7 @@ import type { Retry } from '../../../../shared/core/options/options.ts'
 import { liveRuns } from '../../../../shared/core/task/task.ts'
 import type { HistoryEvent } from '../../world/history.ts'
 import { type Invariant, onEachWrite, type Write } from '../invariant.ts'
-import { opensPiece } from '../pieces.ts'
+import { opensPiece, retryTimeOf } from '../pieces.ts'
 
 /** Promises about deadlines, and about the time between a failure and its retry. */
 export const DELAY_INVARIANTS: readonly Invariant[] = [
@@ -75,7 +75,9 @@ function wrongDelay({ before, after }: Write): string | undefined {
   const failures = retry.scope === 'worker' ? (after.failuresBy[run.workerId] ?? 1) : after.failures
   const most = delayMs(retry, failures)
   const least = most * (1 - retry.jitter) - 1
-  const waited = after.dueAt - after.updatedAt
+  const retryAt = retryTimeOf(after, run.workerId)
+  if (retryAt === undefined) return undefined
+  const waited = retryAt - after.updatedAt
   return waited > most || waited < least
     ? `${after.id} waits ${waited} ms after failure ${failures}, and ${most} ms follow from ${JSON.stringify(retry)}`
     : undefined

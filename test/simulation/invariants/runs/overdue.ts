@@ -31,7 +31,7 @@ export const OVERDUE_INVARIANTS: readonly Invariant[] = [
 ]
 
 /** `sinceOf`: since when a head waits for the change; undefined when it does not. That time may lie ahead. */
-function overdue(name: string, sinceOf: (head: SeenHead) => number | undefined): Invariant {
+export function overdue(name: string, sinceOf: (head: SeenHead) => number | undefined): Invariant {
   return {
     name,
     watch: scenario => {

@@ -5,6 +5,7 @@ import { CALM, type Scenario } from '../../scenario.ts'
 import type { SeenHead } from '../../world/seen-head.ts'
 import { START } from '../../world/world.ts'
 import type { Invariant } from '../invariant.ts'
+import { claimIn } from '../pieces.ts'
 import { rhythmOf } from '../schedules/ticks.ts'
 
 /**
@@ -78,7 +79,8 @@ export const PROMPTNESS_INVARIANTS: readonly Invariant[] = [
           return undefined
         const { before, after, at } = event
         const calm = START + scenario.calmAt
-        const waited = at - Math.max(before?.dueAt ?? at, before?.updatedAt ?? at, calm)
+        const ownRetryAt = before?.retryAtBy[claimIn(event)?.workerId ?? ''] ?? 0
+        const waited = at - Math.max(before?.dueAt ?? at, before?.updatedAt ?? at, calm, ownRetryAt)
         return waited > REPAIRED_WITHIN_MS
           ? `${after.id} waited ${Math.round(waited / 1_000)} s for its claim`
           : undefined

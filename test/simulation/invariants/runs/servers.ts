@@ -16,7 +16,7 @@ export const CLAIMER_INVARIANTS: readonly Invariant[] = [
           const { after } = event
           const type = servingTypeOf(after)
           const serves =
-            typesOf.get(run.workerId)?.includes(type) || run.workerId.startsWith(`lambda ${type}-`)
+            typesOf.get(run.workerId)?.includes(type) || run.workerId.startsWith(`lambda-${type}-`)
           return serves ? undefined : `${run.workerId} claimed ${after.id}, which is at a step of ${type}`
         },
       }

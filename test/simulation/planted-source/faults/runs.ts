@@ -64,4 +64,34 @@ export const RUN_FAULTS: readonly SourceFault[] = [
       },
     ],
   },
+  {
+    name: 'the failure of one worker delays all workers, though each has retries of its own',
+    replacements: [
+      {
+        path: 'shared/core/worker/own-retries.ts',
+        old: 'if (!delaysWorkerAlone(draft.options) || isInvocation(workerId)) {',
+        new: 'if (draft || isInvocation(workerId)) {',
+      },
+    ],
+  },
+  {
+    name: 'no look announces the retry of a single worker',
+    replacements: [
+      {
+        path: 'shared/core/plan/plan.ts',
+        old: '  if (!waitsForMinute) times.push(nextOwnRetryAt(task) ?? Number.POSITIVE_INFINITY)\n',
+        new: '',
+      },
+    ],
+  },
+  {
+    name: 'a worker claims before its own retry is due',
+    replacements: [
+      {
+        path: 'shared/core/run/claim.ts',
+        old: "  if (waitsForOwnRetry(task, claimer.workerId, now)) return 'waits-for-own-retry'\n",
+        new: '',
+      },
+    ],
+  },
 ]

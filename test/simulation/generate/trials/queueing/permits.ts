@@ -47,7 +47,7 @@ function trouble(dice: Dice): Trouble {
     slowClaims,
     // Processes die, some of them between taking a permit and writing the claim.
     () => ({
-      servedBy: ['lambda', 'workers'],
+      servedBy: ['lambda', 'workers', 'http'],
       weather: { ...CALM, death: dice.pick([0.03, 0.06]) },
       busyMs: 1_500,
       most: 1,
