@@ -7,7 +7,7 @@ import { type Chosen, ordinary } from '../planted-source/find-fault.ts'
 import { drawMutants } from './draw-mutants.ts'
 import { lineOf, type Mutant, nameOf } from './mutate.ts'
 import { type Outcome, playMutant } from './play-mutant.ts'
-import { baselinesOf, orderFor } from './reach.ts'
+import { orderFor, reachOf } from './reach.ts'
 
 /**
  * The command `npm run mutants`: changes the source in small ways, and counts how many of the changes the simulation finds. The tests do
@@ -43,7 +43,7 @@ const mutants = drawMutants(Number(values.seed), skipped + Number(values.count))
   .slice(skipped)
   .filter(mutant => textOf(mutant).includes(values.word))
 console.error(`${mutants.length} mutants are drawn`)
-const baselines = await baselinesOf(scenarios, mutants)
+const reach = await reachOf(scenarios, mutants)
 console.error(`${scenarios.length} scenarios are played on unchanged source`)
 
 const outcomes = new Map<Mutant, Outcome>()
@@ -57,7 +57,7 @@ for (const mutant of survivors) console.log(`${sentenceOf(mutant)}: ${textOf(mut
 async function playOn(): Promise<void> {
   for (let next = waiting.shift(); next; next = waiting.shift()) {
     const [nth, mutant] = next
-    outcomes.set(mutant, await playMutant(mutant, scenarios, orderFor(nth, baselines), baselines))
+    outcomes.set(mutant, await playMutant(mutant, scenarios, orderFor(nth, reach), reach))
     console.error(`${skipped + nth + 1} ${sentenceOf(mutant)}: ${textOf(mutant)}`)
   }
 }

@@ -2,7 +2,7 @@ import { sourceOf } from '../planted-source/changed-source.ts'
 import { type Chosen, SOURCE_THREAD } from '../planted-source/find-fault.ts'
 import { startPlayer } from '../simulate/player.ts'
 import { applied, type Mutant } from './mutate.ts'
-import type { Baseline } from './reach.ts'
+import type { Reach } from './reach.ts'
 
 /** What came of a mutant. */
 export type Outcome = {
@@ -15,15 +15,15 @@ export type Outcome = {
 
 /** Some mutants make a scenario endless. The longest scenario takes some seconds, and a minute on a busy machine. */
 const ENDLESS_MS = 240_000
-/** If so many scenarios play as on unchanged source, so do the others. */
-const UNCHANGED_MAX = 40
+/** If so many scenarios play as on unchanged source, the others are taken to do so, too. */
+const UNCHANGED_MAX = 100
 
 /** Plays the scenarios of `order` on changed source until one is broken, or until the change seems to change nothing. */
 export async function playMutant(
   mutant: Mutant,
   scenarios: readonly Chosen[],
   order: readonly number[],
-  baselines: readonly Baseline[],
+  { baselines }: Reach,
 ): Promise<Outcome> {
   const changedSource = { [mutant.path]: applied(sourceOf(mutant.path), mutant) }
   const player = startPlayer(SOURCE_THREAD, {

@@ -2,7 +2,7 @@ import { type Profiler, Session } from 'node:inspector/promises'
 import { pathToFileURL } from 'node:url'
 import { parentPort, workerData } from 'node:worker_threads'
 import { absolutePath } from '../planted-source/changed-source.ts'
-import type { Baseline, ReachQuestion } from './reach.ts'
+import type { Baseline, Reach, ReachQuestion } from './reach.ts'
 
 /** A thread that plays scenarios, and answers which places of the source each of them executed, by the coverage that V8 counts. */
 
@@ -19,17 +19,15 @@ const { generate } = await import('../generate/generate.ts')
 const { simulate } = await import('../simulate/simulate.ts')
 Error.stackTraceLimit = 0
 
-/** What runs while a module is loaded counts for every scenario, since they share its values. */
-const reachedByLoading = await reachedSinceLast()
+const loaded = await reachedSinceLast()
 const baselines: Baseline[] = []
 for (const { seed, only } of scenarios) {
   const begunAt = performance.now()
   const { events } = await simulate(generate(seed, only))
   const ms = performance.now() - begunAt
-  const reached = new Set([...reachedByLoading, ...(await reachedSinceLast())])
-  baselines.push({ ms, events, reached: [...reached] })
+  baselines.push({ ms, events, reached: await reachedSinceLast() })
 }
-parentPort?.postMessage(baselines)
+parentPort?.postMessage({ baselines, loaded } satisfies Reach)
 
 async function reachedSinceLast(): Promise<number[]> {
   const { result } = await session.post('Profiler.takePreciseCoverage')

@@ -44,6 +44,7 @@ function trouble(dice: Dice): Trouble {
     () => ({ servedBy: ['lambda', 'workers', 'http'], weather: { ...CALM }, busyMs: 2_000 }),
     slowClaims,
     slowClaims,
+    slowClaims,
     // Processes die, some of them between taking a permit and writing the claim.
     () => ({
       servedBy: ['lambda', 'workers', 'http'],
