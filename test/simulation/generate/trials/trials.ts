@@ -75,7 +75,7 @@ const TRIALS: Readonly<Record<TrialName, DrawnTrial>> = {
   regrouped: { share: 0.02, draw: regrouped },
   'many-permits': { share: 0.02, draw: manyPermits },
   unclaimable: { share: 0.01, draw: unclaimable },
-  'own-retries': { share: 0.02, draw: ownRetries },
+  'own-retries': { share: 0.05, draw: ownRetries },
 }
 
 export const TRIAL_NAMES = Object.keys(TRIALS) as TrialName[]
