@@ -9,7 +9,7 @@ const SEEDS = 200
 describe('the invariants notice that', () => {
   it.each(PLANTED_FAULTS.map(planted => [planted.name, planted] as const))(
     '%s',
-    { timeout: 120_000 },
+    { timeout: 600_000 },
     async (_name, planted) => {
       let seed = 1
       while (seed <= SEEDS && !(await simulate(generate(seed, planted.needs), { planted })).broken) seed += 1

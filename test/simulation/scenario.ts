@@ -93,11 +93,10 @@ export type Conditions = {
   readonly wakers?: number
   /** How many invocations of each type's Lambda run at once at most. @default 20 */
   readonly executors?: number
-  /**
-   * Index pages end after this many entries. A round of the sweeper reads a fixed number of pages, so it then
-   * reads fewer tasks.
-   */
+  /** Index pages end after this many entries. */
   readonly pageMax?: number
+  /** A round of the sweeper reads this many tasks of each kind, and the next round continues. @default thousands */
+  readonly sweptAtOnce?: number
   /** An environment of a function ends after this many invocations. @default 30 */
   readonly invocations?: number
   /** The table deletes an expired head at most this long after its expiry. @default never */

@@ -9,6 +9,19 @@ const ROUND_MISSED_MS = 150_000
 /** For each type, when this process last finished a round, and since when it has missed none. */
 type SweepRounds = Map<string, { readonly since: number; readonly last: number }>
 
+/**
+ * Tasks read per type and round, however many shards it has.
+ *
+ * - `running`     so that one round reads 10,000 running tasks, though ids are not spread quite evenly over the shards
+ * - `passed`      due tasks whose turn in the queue is over: most of them run, and the rest has lost its message. Those that are in the
+ *                 running place are left out, so these began in the last seconds or do not live
+ * - `waiting`     due tasks that wait without a turn in a queue: over HTTP, in an order, at steps of flows; undoing flows
+ * - `queued`      due tasks whose message should still wait in its queue, or cannot be sent yet
+ */
+export type TasksBudget = Readonly<Record<'running' | 'passed' | 'waiting' | 'queued', number>>
+
+const TASKS_BUDGET: TasksBudget = { running: 12_000, passed: 6_000, waiting: 2_000, queued: 200 }
+
 /** What a process keeps from round to round. */
 export type SweepMemory = {
   /**
@@ -35,9 +48,14 @@ export type SweepRound = {
   /** Measures each queue once per round. */
   readonly stateOf: StateReader
   readonly memory: SweepMemory
+  readonly budget: TasksBudget
 }
 
-export async function beginRound(system: PlanningSystem, memory: SweepMemory): Promise<SweepRound> {
+export async function beginRound(
+  system: PlanningSystem,
+  memory: SweepMemory,
+  budget = TASKS_BUDGET,
+): Promise<SweepRound> {
   const types = rotate(await system.types.list(), system.chance.fraction())
   return {
     system,
@@ -46,6 +64,7 @@ export async function beginRound(system: PlanningSystem, memory: SweepMemory): P
     paused: new Set(types.filter(({ paused }) => paused).map(({ type }) => type)),
     stateOf: servingStateReader(system, types),
     memory,
+    budget,
   }
 }
 

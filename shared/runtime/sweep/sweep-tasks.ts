@@ -16,24 +16,13 @@ import { followEach } from '../types/follow-types.ts'
 import { DISORDER_MS, GRACE_MS, lostTasks } from './lost-tasks.ts'
 import { withoutSignOfLife } from './stuck-tasks.ts'
 import { readNextInPass, type SweepCandidate } from './sweep-passes.ts'
-import { noRoundMissedSince, type SweepRound } from './sweep-round.ts'
+import { noRoundMissedSince, type SweepRound, type TasksBudget } from './sweep-round.ts'
 
 /** Rounds come every minute, so looking back further than one minute covers a lost round. */
 const LOOK_BACK_MS = 180_000
 const TYPES_AT_ONCE_MAX = 4
 const RENEWALS_AT_ONCE_MAX = 25
 const RECENT_TASKS_MAX = 100
-
-/**
- * Tasks read per type and round, however many shards it has.
- *
- * - `running`     so that one round reads 10,000 running tasks, though ids are not spread quite evenly over the shards
- * - `passed`      due tasks whose turn in the queue is over: most of them run, and the rest has lost its message. Those that are in the
- *                 running place are left out, so these began in the last seconds or do not live
- * - `waiting`     due tasks that wait without a turn in a queue: over HTTP, in an order, at steps of flows; undoing flows
- * - `queued`      due tasks whose message should still wait in its queue, or cannot be sent yet
- */
-const TASKS_BUDGET = { running: 12_000, passed: 6_000, waiting: 2_000, queued: 200 }
 
 /** A report with the tasks that stuck ones may be among. */
 export type TasksReport = SweepReport & { readonly tasks: readonly Task[] }
@@ -75,7 +64,7 @@ async function sweepType(round: SweepRound, type: TaskType): Promise<TasksReport
 async function candidatesOf(round: SweepRound, type: TaskType, shard: number): Promise<SweepCandidate[]> {
   const { system } = round
   const now = system.clock.now()
-  const budgetOf = (of: keyof typeof TASKS_BUDGET) => Math.ceil(TASKS_BUDGET[of] / shardNumbers(type).length)
+  const budgetOf = (of: keyof TasksBudget) => Math.ceil(round.budget[of] / shardNumbers(type).length)
   const inPass = (
     name: 'open' | 'later' | 'undoing' | 'running',
     range: IndexRange,
@@ -114,7 +103,7 @@ async function dueRange(
   { stateOf, paused, system }: SweepRound,
   type: TaskType,
   until: number,
-): Promise<{ to: number; budget: keyof typeof TASKS_BUDGET }> {
+): Promise<{ to: number; budget: keyof TasksBudget }> {
   const { kind } = type.configuration
   const { backlog, delivered } = await stateOf(type.type, kind)
   const hasOwnMessages = orderingOf(type) === 'arrival' && !type.isFair && kind !== 'http' && kind !== 'flow'

@@ -48,7 +48,7 @@ import { sweepTypeChanges } from '../types/apply-type-change.ts'
 import { sweepWorkers } from '../worker/worker.ts'
 import { reportStuck } from './stuck-tasks.ts'
 import { sweepMinutes } from './sweep-minutes.ts'
-import { beginRound, type SweepMemory, type SweepRound } from './sweep-round.ts'
+import { beginRound, type SweepMemory, type SweepRound, type TasksBudget } from './sweep-round.ts'
 import { sweepTasks } from './sweep-tasks.ts'
 
 /** A round of a repair may also return the tasks that it has read. The stuck ones among them are reported. */
@@ -115,13 +115,16 @@ export const REPAIRS: readonly Repair[] = [
   },
 ]
 
-/** One round of all repairs. A repair that fails does not stop the others. The process keeps `memory` from round to round. */
+/**
+ * One round of all repairs. A repair that fails does not stop the others. The process keeps `memory` from round to round.
+ * Without a `budget`, a round reads enough for 10,000 running tasks of a type.
+ */
 export async function sweep(
   system: PlanningSystem,
   memory: SweepMemory = { minutes: new Set() },
-  repairs = REPAIRS,
+  { repairs = REPAIRS, budget }: { repairs?: readonly Repair[]; budget?: TasksBudget | undefined } = {},
 ): Promise<SweepReport> {
-  const round = await beginRound(system, memory)
+  const round = await beginRound(system, memory, budget)
   const reports = await Promise.all(repairs.map(repair => makeRepair(round, repair)))
   await reportStuck(
     round,

@@ -27,7 +27,7 @@ it('a round reports the sum of what all repairs did', async () => {
     reporting('c', {}),
   ]
 
-  const report = await sweep(system, createSweepMemory(), repairs)
+  const report = await sweep(system, createSweepMemory(), { repairs })
 
   expect(report).toEqual({ examined: 7, repaired: 1, failed: 3 })
 })
@@ -35,7 +35,9 @@ it('a round reports the sum of what all repairs did', async () => {
 it('a round goes on when a repair fails, and says which one mends nothing', async () => {
   const failing = { ...reporting('broken', {}), round: () => Promise.reject(new Error('no answer')) }
 
-  const report = await sweep(system, createSweepMemory(), [failing, reporting('whole', { repaired: 1 })])
+  const report = await sweep(system, createSweepMemory(), {
+    repairs: [failing, reporting('whole', { repaired: 1 })],
+  })
 
   expect(report).toEqual({ examined: 0, repaired: 1, failed: 1 })
   expect(errors).toMatchObject([{ fields: { repair: 'broken', error: new Error('no answer') } }])
@@ -49,7 +51,7 @@ it('a round tells each repair when to begin no further work', async () => {
   }
   const limited = { ...reporting('limited', {}), workMsMax: 30_000, round }
 
-  await sweep(system, createSweepMemory(), [limited, { ...reporting('unlimited', {}), round }])
+  await sweep(system, createSweepMemory(), { repairs: [limited, { ...reporting('unlimited', {}), round }] })
 
   expect(ends).toEqual([30_000, Number.POSITIVE_INFINITY])
 })
@@ -66,7 +68,7 @@ it('one call begins the rounds of all repairs side by side', async () => {
     },
   })
 
-  await sweep(system, createSweepMemory(), [waiting('first'), waiting('second')])
+  await sweep(system, createSweepMemory(), { repairs: [waiting('first'), waiting('second')] })
 
   expect(begun).toEqual(['first', 'second'])
 })
@@ -77,9 +79,9 @@ it('a round looks for stuck tasks among those that a repair has read', async () 
   await system.clock.advance(24 * 60 * MINUTE)
   const reading = { ...reporting('reading', {}), round: async () => ({ ...NOTHING_SWEPT, tasks: [task] }) }
 
-  await sweep(system, createSweepMemory(), [reporting('other', {})])
+  await sweep(system, createSweepMemory(), { repairs: [reporting('other', {})] })
   const before = system.counted('Stuck')
-  await sweep(system, undefined, [reading])
+  await sweep(system, undefined, { repairs: [reading] })
 
   expect([before, system.counted('Stuck')]).toEqual([0, 1])
 })

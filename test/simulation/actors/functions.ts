@@ -134,6 +134,11 @@ function execute(
 }
 
 /** Runs one round of the sweeper. */
-export async function runSweep(sandboxes: Sandboxes): Promise<void> {
-  await sandboxes.invoke('sweeper', ({ system }) => sweep(system, sweepMemoryIn(system)))
+export async function runSweep(world: World, sandboxes: Sandboxes): Promise<void> {
+  await sandboxes.invoke('sweeper', ({ system }) => {
+    const { sweptAtOnce: most } = world.scenario.conditions ?? {}
+    const budget =
+      most === undefined ? undefined : { running: most, passed: most, waiting: most, queued: most }
+    return sweep(system, sweepMemoryIn(system), { budget })
+  })
 }

@@ -1,6 +1,4 @@
 import type { Head } from '../../../shared/core/task/head.ts'
-import type { PlanningSystem } from '../../../shared/runtime/kernel/system.ts'
-import type { Table } from '../world/aws/table.ts'
 import type { PlantedFault } from './planted-fault.ts'
 import { withTaskWrites } from './task-writes.ts'
 
@@ -63,22 +61,4 @@ export const LONG_FAULTS: readonly PlantedFault[] = [
       },
     }),
   },
-  {
-    name: 'every second start that a limit grants is thrown away',
-    needs: 'rates',
-    spoil: givingUpStarts,
-  },
 ]
-
-/** The claims so far. */
-const claims = new WeakMap<Table, number>()
-
-/** Every second claim is answered as one that another process was faster than. */
-function givingUpStarts(system: PlanningSystem, table: Table): PlanningSystem {
-  return withTaskWrites(system, apply => async change => {
-    if (change.after.operation !== 'claim') return apply(change)
-    const count = (claims.get(table) ?? 0) + 1
-    claims.set(table, count)
-    return count % 2 === 0 ? { applied: false, current: change.before } : apply(change)
-  })
-}

@@ -86,11 +86,13 @@ function sentenceOfOutage({ service, from, ms }: Outage): string {
   return `${timeOf(from)}  ${SERVICES[service]} for ${ms} ms`
 }
 
-function conditionsOf({ wakers, executors, pageMax, invocations, ttlLagMs }: Conditions): string[] {
+function conditionsOf(conditions: Conditions): string[] {
+  const { wakers, executors, pageMax, sweptAtOnce, invocations, ttlLagMs } = conditions
   return [
     ...(wakers === undefined ? [] : [`at most ${wakers} invocations of the waker run at once`]),
     ...(executors === undefined ? [] : [`at most ${executors} invocations of each Lambda run at once`]),
     ...(pageMax === undefined ? [] : [`index pages end after ${pageMax} entries`]),
+    ...(sweptAtOnce === undefined ? [] : [`a round of the sweeper reads ${sweptAtOnce} tasks of each kind`]),
     ...(invocations === undefined ? [] : [`environments of functions end after ${invocations} invocations`]),
     ...(ttlLagMs === undefined ? [] : [`expired heads are deleted within ${ttlLagMs} ms`]),
   ]

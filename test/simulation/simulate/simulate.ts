@@ -165,7 +165,7 @@ function build(
   const script = createScript()
   const api = createApi(machinery)
   schedules = createSchedules(world, minute => services.wakes.send({ kind: 'minute', minute }, 0))
-  schedules.everyMinute(() => void runSweep(machinery))
+  schedules.everyMinute(() => void runSweep(world, machinery))
   runWaker(world, services.wakes, machinery)
   runJobs(world, services.jobs, machinery)
 
