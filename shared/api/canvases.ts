@@ -1,6 +1,6 @@
 import { KEY_CHARACTERS_MAX } from '../core/bounds.ts'
 import { anyOf, listOf, open, optional, recursive, type Shape, strict } from '../core/rules/compound.ts'
-import type { ValueOf } from '../core/rules/rules.ts'
+import type { Rule, ValueOf } from '../core/rules/rules.ts'
 import { flag, oneOf, pathName, text, whole } from '../core/rules/scalars.ts'
 import { MEMBER_STATUSES } from '../core/states.ts'
 import { taskError } from './problems.ts'
@@ -55,7 +55,7 @@ type ChordBody = {
   }
 }
 
-const member = recursive<MemberBody>('CanvasMember', 'a task or a canvas', () => canvasMember)
+const member: Rule<MemberBody> = recursive('CanvasMember', 'a task or a canvas', (): Rule => canvasMember)
 /** The members of a chain or a group, in their order. */
 const members = listOf(member, { min: 1, component: 'CanvasMembers' })
 

@@ -1,4 +1,4 @@
-import { optional, orNull, strict, tagsRule } from '../core/rules/compound.ts'
+import { optional, optionals, orNull, strict, tagsRule } from '../core/rules/compound.ts'
 import { patchedOptionRules } from '../core/rules/options.ts'
 import type { ValueOf } from '../core/rules/rules.ts'
 import { duration, oneOf, time } from '../core/rules/scalars.ts'

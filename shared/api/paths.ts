@@ -27,7 +27,7 @@ function looksEncoded(id: string): boolean {
 }
 
 /** The id as a segment of a path: percent-encoded when it is safe, else in base64url. */
-function segmentOf(id: string): string {
+export function segmentOf(id: string): string {
   if (isSafe(id)) return encodeURIComponent(id)
   // Half a surrogate pair has no UTF-8. The mark alone names no id, so the request cannot reach another id.
   return id.isWellFormed() ? `${ENCODED_MARK}${toBase64Url(id)}` : ENCODED_MARK

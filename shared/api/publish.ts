@@ -1,6 +1,7 @@
 import { BATCH_TASKS_MAX, CALLBACKS_MAX, KEY_CHARACTERS_MAX } from '../core/bounds.ts'
 import {
   anything,
+  type ListRule,
   listOf,
   type ObjectRule,
   open,
@@ -9,7 +10,7 @@ import {
   strict,
   tagsRule,
 } from '../core/rules/compound.ts'
-import type { ValueOf } from '../core/rules/rules.ts'
+import type { Rule, ValueOf } from '../core/rules/rules.ts'
 import { duration, flag, integer, name, oneOf, text, time, traceparentRule } from '../core/rules/scalars.ts'
 import { typeNameRule } from '../core/rules/type-configuration.ts'
 import { givenOptions, priority } from './options.ts'
@@ -58,14 +59,15 @@ export interface DerivedBody extends ValueOf<ObjectRule<typeof publishFields>> {
   readonly onError?: readonly DerivedBody[]
 }
 
+const callback: Rule<DerivedBody> = recursive('Callback', 'an object', (): Rule => derivedBody)
 /** Tasks that are published when another one has ended. */
-const callbacks = listOf(
-  recursive<DerivedBody>('Callback', 'an object', () => callbackBody),
-  { max: CALLBACKS_MAX, component: 'Callbacks' },
-)
+const callbacks: ListRule<typeof callback> = listOf(callback, {
+  max: CALLBACKS_MAX,
+  component: 'Callbacks',
+})
 
 /** A task that is published when another one has ended. */
-export const callbackBody = strict(
+export const derivedBody = strict(
   { ...publishFields, onSuccess: optional(callbacks), onError: optional(callbacks) },
   'Callback',
 )

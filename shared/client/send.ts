@@ -174,7 +174,7 @@ function noUrl(url: string): ProblemError {
 }
 
 /** Writes a space as `%20`: a signature covers the query, and services read `+` in different ways. */
-function queryText(query: Query = {}): string {
+export function queryText(query: Query = {}): string {
   const pairs = Object.entries(query).flatMap(([name, value]) =>
     value === undefined ? [] : [value].flat().map((one): [string, string] => [name, String(one)]),
   )

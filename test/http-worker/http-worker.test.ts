@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { allRoutes } from '../../functions/http/all-routes.ts'
+import { allRoutes } from '../../shared/service/operations.ts'
 import { createApi } from '../../functions/http/create-api.ts'
 import { type Client, createClient } from '../../shared/client/client.ts'
 import { defineTask, type TaskDefinition } from '../../shared/define/define-task.ts'

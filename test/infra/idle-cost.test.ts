@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { createApi } from '../../functions/http/create-api.ts'
-import { claimRoutes } from '../../functions/http/routes/claims.ts'
+import { claimRoutes } from '../../shared/service/operations/claims.ts'
 import type { TaskSystemProps } from '../../infra/index.ts'
 import { prices } from '../../local/gateway/prices.ts'
 import { sweep } from '../../shared/runtime/sweep/sweep.ts'

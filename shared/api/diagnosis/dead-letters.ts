@@ -75,11 +75,17 @@ export type ApiDeadLetter = ValueOf<typeof deadLetter>
 /** One page of dead letters. */
 export const deadLettersPage = pageOf(deadLetter, 'DeadLetterPage')
 
+const letterId = text(
+  `text of 1–${LETTER_ID_CHARACTERS_MAX} characters`,
+  id => id.length >= 1 && id.length <= LETTER_ID_CHARACTERS_MAX,
+  { minLength: 1, maxLength: LETTER_ID_CHARACTERS_MAX },
+)
+
 /** Which dead letters are sent again. It has either `ids` or `queue`. */
 export const replayBody = strict(
   {
     /** The dead letters that are sent again. Either these or a queue must be given. @default those of `queue` */
-    ids: optional(listOf(text().min(1).max(LETTER_ID_CHARACTERS_MAX), { min: 1, max: REPLAYED_LETTERS_MAX })),
+    ids: optional(listOf(letterId, { min: 1, max: REPLAYED_LETTERS_MAX })),
     /** Sends the newest dead letters of this queue again, up to 100. Either this or ids must be given. @default those in `ids` */
     queue: optional(queue),
     /** With a queue: the `nextCursor` of the answer before. @default the newest dead letters */

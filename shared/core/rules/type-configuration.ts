@@ -35,6 +35,11 @@ export const typeNameRule = text(
   { pattern: TYPE_NAME_PATTERN, description: 'Name of a task type' },
 )
 
+/** Whether a type can have this name. The store is asked only for such names, because it cannot hold longer ones. */
+export function isTypeName(text: string): boolean {
+  return typeNameRule.problems(text, '').length === 0
+}
+
 const plainUrl = text(
   `an http or https URL of at most ${URL_CHARACTERS_MAX} characters`,
   value => value.length <= URL_CHARACTERS_MAX && /^https?:\/\//i.test(value) && URL.canParse(value),
@@ -200,14 +205,17 @@ const typeFields = {
 export const typeRule = strict({ ...kindField, ...optionals(typeFields) })
 
 /** The body that sets a configuration over the HTTP API. `ifRevision` names the revision of the type that it is meant for. */
-export const givenTypeRule = strict({
-  ...kindField,
-  ...optionals({
-    ...typeFields,
-    /** The revision that the change is meant for. Another present one refuses the request with 409. @default any */
-    ifRevision: revisionRule,
-  }),
-})
+export const givenTypeRule = strict(
+  {
+    ...kindField,
+    ...optionals({
+      ...typeFields,
+      /** The revision that the change is meant for. Another present one refuses the request with 409. @default any */
+      ifRevision: revisionRule,
+    }),
+  },
+  'TypeConfiguration',
+)
 
 type GivenConfiguration = Pick<TypeConfiguration, 'kind'> & Partial<TypeConfiguration>
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { allRoutes } from '../../../functions/http/all-routes.ts'
+import { allRoutes } from '../../../shared/service/operations.ts'
 import { createApi } from '../../../functions/http/create-api.ts'
 import { aMemorySystem, type MemorySystem } from '../../support/worlds/memory-system.ts'
 

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 
-import { allRoutes } from '../../../functions/http/all-routes.ts'
+import { allRoutes } from '../../../shared/service/operations.ts'
 import { createApi } from '../../../functions/http/create-api.ts'
 import { BatonError } from '../../../shared/core/errors.ts'
 import { anApi, claimed, pathOf, published, type TestApi } from '../../support/http/an-api.ts'

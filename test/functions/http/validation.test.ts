@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { allRoutes } from '../../../functions/http/all-routes.ts'
+import { allRoutes } from '../../../shared/service/operations.ts'
 import { anApi, type Shown, type TestApi } from '../../support/http/an-api.ts'
 import { BAD_OPTIONS, BAD_PUBLISH, BAD_WORK, type Bad } from '../../support/http/bad-fields.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { allRoutes } from '../../../functions/http/all-routes.ts'
+import { allRoutes } from '../../../shared/service/operations.ts'
 import { CONVERSATION, recordExamples } from '../../../scripts/openapi/examples/examples.ts'
 import type { Step } from '../../../scripts/openapi/examples/exchange.ts'
 import { createMemoryStage } from '../../../scripts/openapi/examples/memory-stage.ts'

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { expect, it } from 'vitest'
-import { allRoutes } from '../../../functions/http/all-routes.ts'
+import { allRoutes } from '../../../shared/service/operations.ts'
 import { readComments } from '../../../scripts/openapi/comments.ts'
 import { openApiOf } from '../../../scripts/openapi/openapi.ts'
 import { schemaFiles } from '../../../scripts/openapi/schemas.ts'

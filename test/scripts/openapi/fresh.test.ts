@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { allRoutes } from '../../../functions/http/all-routes.ts'
+import { allRoutes } from '../../../shared/service/operations.ts'
 import { openApiOf } from '../../../scripts/openapi/openapi.ts'
 import { type Part, readContract } from '../../support/conformance/contract.ts'
 

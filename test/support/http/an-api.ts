@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { ownVersion } from '../../../cli/own-version.ts'
-import { allRoutes } from '../../../functions/http/all-routes.ts'
+import { allRoutes } from '../../../shared/service/operations.ts'
 import { createApi } from '../../../functions/http/create-api.ts'
 import { taskPath } from '../../../shared/api/paths.ts'
 import { jsonBytes } from '../../../shared/core/json.ts'

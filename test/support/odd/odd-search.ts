@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { allRoutes } from '../../../functions/http/all-routes.ts'
+import { allRoutes } from '../../../shared/service/operations.ts'
 import { isTask } from '../../../shared/core/task/head.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import type { PlanningSystem } from '../../../shared/runtime/kernel/system.ts'

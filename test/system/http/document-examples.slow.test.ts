@@ -1,7 +1,7 @@
 import { request } from 'node:http'
 import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs'
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest'
-import { allRoutes } from '../../../functions/http/all-routes.ts'
+import { allRoutes } from '../../../shared/service/operations.ts'
 import { CONVERSATION, recordExamples } from '../../../scripts/openapi/examples/examples.ts'
 import { type Exchanged, play, type Stage } from '../../../scripts/openapi/examples/play.ts'
 import { taskPath } from '../../../shared/api/paths.ts'

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { allRoutes } from '../../../../functions/http/all-routes.ts'
+import { allRoutes } from '../../../../shared/service/operations.ts'
 import { createApi } from '../../../../functions/http/create-api.ts'
-import { claimRoutes } from '../../../../functions/http/routes/claims.ts'
+import { claimRoutes } from '../../../../shared/service/operations/claims.ts'
 import { anApi, published, type Shown, type TestApi } from '../../../support/http/an-api.ts'
 
 const SECOND = 1_000

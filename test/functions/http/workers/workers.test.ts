@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { allRoutes } from '../../../../functions/http/all-routes.ts'
+import { allRoutes } from '../../../../shared/service/operations.ts'
 import { createApi } from '../../../../functions/http/create-api.ts'
 import { WORKER_LIFE_MS } from '../../../../shared/core/worker/worker.ts'
 import { registerHandlerType } from '../../../../shared/runtime/types/register-type.ts'
