@@ -40,30 +40,6 @@ export function idOf(segment: string): string | undefined {
   return id === '' ? undefined : id
 }
 
-export function taskPath(id: string): string {
-  return `/v1/tasks/${segmentOf(id)}`
-}
-
-export function whyPath(id: string): string {
-  return `${taskPath(id)}/why`
-}
-
-export function runPath(taskId: string, runId: string, report: string): string {
-  return `${taskPath(taskId)}/runs/${segmentOf(runId)}/${report}`
-}
-
-export function canvasPath(id: string): string {
-  return `/v1/canvases/${segmentOf(id)}`
-}
-
-export function schedulePath(name: string): string {
-  return `/v1/schedules/${segmentOf(name)}`
-}
-
-export function typePath(type: string): string {
-  return `/v1/types/${segmentOf(type)}`
-}
-
 function toBase64Url(text: string): string {
   const bytes = Array.from(new TextEncoder().encode(text), byte => String.fromCharCode(byte))
   return btoa(bytes.join('')).replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '')

@@ -9,7 +9,7 @@ import { count, json, operations, pageOf, revision, shownTime } from './scalars.
 /** Task types: their configuration as requests give it and as answers show it, their counts, and the purge of their tasks. */
 
 /** The configuration of a task type. What is left out has its default. */
-export const typeBody = givenTypeRule
+export const typeBody = strict(givenTypeRule.shape, 'TypeConfiguration')
 
 export type TypeBody = ValueOf<typeof typeBody>
 

@@ -1,6 +1,6 @@
 import type { Problem } from '../api/problems.ts'
 import { ProblemError } from './problem-error.ts'
-import { queryText, type Send, unsendable } from './send.ts'
+import { type Ask, queryText, type Send, type Target, unsendable } from './send.ts'
 
 /** A service in the same process: it takes a request as the HTTP API does. */
 type Serve = (request: {
@@ -20,10 +20,10 @@ const IN_PROCESS = 'in-process'
  * become JSON and back, as over a network. A request is sent once, whatever the options of the call say.
  */
 export function sendInProcess(serve: Serve, principal?: string): Send {
-  return async <Answer>(method: string, path: string, { body, query, take }: Parameters<Send>[2] = {}) => {
+  return async <Answer>([method, path]: Target, { body, query, take }: Ask = {}) => {
     const value = body === undefined ? undefined : asSent(body, `${method} ${path}`)
     const answer = await serve({
-      ...{ method: method.toUpperCase(), path: decodeURIComponent(path), principal, requestId: IN_PROCESS },
+      ...{ method, path: decodeURIComponent(path), principal, requestId: IN_PROCESS },
       query: new URLSearchParams(queryText(query)),
       hasBody: value !== undefined,
       readBody: async () => ({ ok: true, value }),

@@ -21,7 +21,7 @@
  *   given back (`publishedBody` in `runtime/kernel/living-bodies.ts`).
  */
 
-import { ENDPOINTS } from '../api/endpoints.ts'
+import { targetOf } from '../api/endpoints.ts'
 import type { PublishAnswer, PublishBody } from '../api/publish.ts'
 import type { ApiTask, ListFilter } from '../api/tasks.ts'
 import type { TransactEntry } from '../aws/dynamo/head/transact-entry.ts'
@@ -165,9 +165,8 @@ function createCalls(on: TableSystem) {
     waitForResult(() => asProblems(get(id)), options)
   return {
     publish: async (what: Publishable, ...given: unknown[]) => {
-      const [method, path] = ENDPOINTS.publish
       const body = await publishBodyOf(what, given)
-      const answer = await asProblems(send<PublishAnswer>(method, path, { body }))
+      const answer = await asProblems(send<PublishAnswer>(targetOf('publish'), { body }))
       return { ...answer, result: (options?: ResultOptions) => result(answer.id, options) }
     },
     transactItems: (what: Publishable | readonly Publishable[], ...given: unknown[]) =>

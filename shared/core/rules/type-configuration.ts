@@ -205,17 +205,14 @@ const typeFields = {
 export const typeRule = strict({ ...kindField, ...optionals(typeFields) })
 
 /** The body that sets a configuration over the HTTP API. `ifRevision` names the revision of the type that it is meant for. */
-export const givenTypeRule = strict(
-  {
-    ...kindField,
-    ...optionals({
-      ...typeFields,
-      /** The revision that the change is meant for. Another present one refuses the request with 409. @default any */
-      ifRevision: revisionRule,
-    }),
-  },
-  'TypeConfiguration',
-)
+export const givenTypeRule = strict({
+  ...kindField,
+  ...optionals({
+    ...typeFields,
+    /** The revision that the change is meant for. Another present one refuses the request with 409. @default any */
+    ifRevision: revisionRule,
+  }),
+})
 
 type GivenConfiguration = Pick<TypeConfiguration, 'kind'> & Partial<TypeConfiguration>
 

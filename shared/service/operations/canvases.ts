@@ -1,5 +1,5 @@
 import { canvasAnswer, canvasBody, canvasPublished } from '../../api/canvases.ts'
-import { canvasPath } from '../../api/paths.ts'
+import { pathOf } from '../../api/endpoints.ts'
 import { emptyBody, type PageQuery, pageQuery } from '../../api/scalars.ts'
 import { KEY_CHARACTERS_MAX } from '../../core/bounds.ts'
 import { isName } from '../../core/name.ts'
@@ -72,7 +72,7 @@ async function handlePublish(call: Call<unknown, unknown>): Promise<Answer> {
   const taskIds = memberIds(canvas)
   const body = { id: canvas.id, created, ...(taskIds && { taskIds }) }
   if (!created) return { status: 200, body }
-  const headers = { location: canvasPath(canvas.id) }
+  const headers = { location: pathOf('getCanvas', canvas.id) }
   return { status: taskIds ? 201 : 202, body, headers }
 }
 

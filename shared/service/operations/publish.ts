@@ -1,4 +1,4 @@
-import { taskPath } from '../../api/paths.ts'
+import { pathOf } from '../../api/endpoints.ts'
 import {
   documentedPublishManyBody,
   type PublishResult,
@@ -68,7 +68,9 @@ async function handleOne(call: PublishCall): Promise<Answer> {
   const { input } = request.body
   // A new task was stored with this input. An existing task may have another one.
   const body = { id: task.id, created, task: created && input !== undefined ? { ...shown, input } : shown }
-  return created ? { status: 201, body, headers: { location: taskPath(task.id) } } : { status: 200, body }
+  return created
+    ? { status: 201, body, headers: { location: pathOf('get', task.id) } }
+    : { status: 200, body }
 }
 
 async function handleMany(call: PublishCall): Promise<Answer> {

@@ -1,4 +1,4 @@
-import { schedulePath, taskPath } from '../../api/paths.ts'
+import { pathOf } from '../../api/endpoints.ts'
 import {
   type ExpectedRevision,
   emptyBody,
@@ -164,7 +164,7 @@ async function handlePut(call: OneCall<ScheduleBody>): Promise<Answer> {
   if (!outcome.ok) return answerProblem(invalid(outcome.problems))
   const { id } = outcome.task
   if (!outcome.created) return answerSchedule(call, id)
-  const headers = { location: schedulePath(name) }
+  const headers = { location: pathOf('getSchedule', name) }
   return answerSchedule(call, id, { status: 201, headers })
 }
 
@@ -193,7 +193,7 @@ async function handleTrigger(call: OneCall<unknown>): Promise<Answer> {
   const outcome = id === undefined ? UNKNOWN : await triggerSchedule(call.system, id)
   if (outcome.ok) {
     const { id: publishedId } = outcome.task
-    return { status: 202, body: { taskId: publishedId }, headers: { location: taskPath(publishedId) } }
+    return { status: 202, body: { taskId: publishedId }, headers: { location: pathOf('get', publishedId) } }
   }
   if (outcome.reason === 'unknown') return answerUnknown(call)
   return answerProblem(publishProblem(outcome.outcome, call.requestId, 'task'))

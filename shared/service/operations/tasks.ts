@@ -1,5 +1,5 @@
 import { patchBody, type RetryTaskBody, retryBody } from '../../api/changes.ts'
-import { taskPath } from '../../api/paths.ts'
+import { pathOf } from '../../api/endpoints.ts'
 import { type ExpectedRevision, expectedRevision } from '../../api/scalars.ts'
 import { type ListQuery, listQuery, task, taskAnswer, taskPage } from '../../api/tasks.ts'
 import type { System } from '../../runtime/kernel/system.ts'
@@ -149,7 +149,7 @@ async function handleRetry(call: OneCall<RetryTaskBody>): Promise<Answer> {
     body,
   )
   const answer = await answerOperated(call, id, outcome)
-  return outcome.ok ? { ...answer, headers: { location: taskPath(id) } } : answer
+  return outcome.ok ? { ...answer, headers: { location: pathOf('get', id) } } : answer
 }
 
 function applyRetry(

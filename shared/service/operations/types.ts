@@ -1,5 +1,5 @@
 import { type CountsQuery, countsQuery } from '../../api/diagnosis/load.ts'
-import { typePath } from '../../api/paths.ts'
+import { pathOf } from '../../api/endpoints.ts'
 import type { Problem } from '../../api/problems.ts'
 import { type ExpectedRevision, expectedRevision, type PageQuery, pageQuery } from '../../api/scalars.ts'
 import {
@@ -206,5 +206,7 @@ function putProblem(type: string, refusal: Extract<PutTypeOutcome, { ok: false }
 
 function answerPut(type: TaskType, isCreated: boolean): Answer {
   const body = presentType(type)
-  return isCreated ? { status: 201, body, headers: { location: typePath(type.type) } } : { status: 200, body }
+  return isCreated
+    ? { status: 201, body, headers: { location: pathOf('getType', type.type) } }
+    : { status: 200, body }
 }

@@ -1,5 +1,5 @@
 import { type WhyQuery, whyAnswer, whyQuery } from '../../api/diagnosis/why.ts'
-import { canvasPath, taskPath, typePath } from '../../api/paths.ts'
+import { pathOf } from '../../api/endpoints.ts'
 import type { DiagnosticSystem } from '../../runtime/kernel/system.ts'
 import { readWhy } from '../../runtime/why/why.ts'
 import { readWhyMember } from '../../runtime/why/why-member.ts'
@@ -24,7 +24,11 @@ export const whyOperations = [
   }),
 ]
 
-const PATHS = { task: taskPath, type: typePath, canvas: canvasPath }
+const PATHS = {
+  task: (id: string) => pathOf('get', id),
+  type: (type: string) => pathOf('getType', type),
+  canvas: (id: string) => pathOf('getCanvas', id),
+}
 
 async function handleWhy(call: Call<WhyQuery, unknown, DiagnosticSystem>): Promise<Answer> {
   const { system, params, query } = call

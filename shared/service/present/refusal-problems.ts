@@ -1,4 +1,4 @@
-import { canvasPath, schedulePath } from '../../api/paths.ts'
+import { pathOf } from '../../api/endpoints.ts'
 import type { Problem } from '../../api/problems.ts'
 import { type Edited, editsOf, lastEdit } from '../../core/change/edits.ts'
 import { type ResumeRefusal, undoneBefore } from '../../core/flow/resume.ts'
@@ -33,11 +33,11 @@ export function noSuchTask(id: string): Problem {
 
 function otherResource(id: string): string {
   if (id.startsWith(CANVAS_IDS)) {
-    return `; it is the id of a canvas: use ${canvasPath(id)}`
+    return `; it is the id of a canvas: use ${pathOf('getCanvas', id)}`
   }
   if (!id.startsWith(SCHEDULE_IDS)) return ''
   const name = id.slice(SCHEDULE_IDS.length)
-  return `; it is the id of a schedule: use ${schedulePath(name)}`
+  return `; it is the id of a schedule: use ${pathOf('getSchedule', name)}`
 }
 
 export function unknownType(type: string, existing: readonly string[], path: string): Problem {

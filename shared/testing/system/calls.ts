@@ -1,5 +1,5 @@
 import type { CanvasAnswer } from '../../api/canvases.ts'
-import { ENDPOINTS } from '../../api/endpoints.ts'
+import { targetOf } from '../../api/endpoints.ts'
 import type { PublishAnswer, PublishBody } from '../../api/publish.ts'
 import type { Claim, ClaimsAnswer, ClaimsBody } from '../../api/runs.ts'
 import type { ApiTask } from '../../api/tasks.ts'
@@ -89,8 +89,7 @@ function post<Answer>(
   name: 'publish' | 'publishCanvas' | 'claim',
   body: object,
 ): Promise<Answer> {
-  const [method, path] = ENDPOINTS[name]
-  return send<Answer>(method, path, { body })
+  return send<Answer>(targetOf(name), { body })
 }
 
 /** What `publish` takes, as the client does: a definition or a name with its input and options, a canvas, or a body. */

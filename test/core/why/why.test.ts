@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { canvasPath, taskPath, typePath } from '../../../shared/api/paths.ts'
+import { pathOf } from '../../../shared/api/endpoints.ts'
 import { STATUS_REASONS, WHY_REASONS } from '../../../shared/core/states.ts'
 import { type Served, statusReasonOf } from '../../../shared/core/status/status.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
@@ -15,7 +15,11 @@ const FREE: Served = {
   isPaused: false,
 }
 const NONE = { messages: 0, before: 0, since: 0 }
-const PATHS = { task: taskPath, type: typePath, canvas: canvasPath }
+const PATHS = {
+  task: (id: string) => pathOf('get', id),
+  type: (type: string) => pathOf('getType', type),
+  canvas: (id: string) => pathOf('getCanvas', id),
+}
 
 describe('the reason', () => {
   test.each<[TaskReason | undefined, string, Task, Partial<Served>]>([
@@ -154,12 +158,12 @@ describe('the sentence', () => {
     const task = aTask({ key: 'a/b?c' })
     const permits = { holders: [{ taskId: id, since: NOW - SECOND }] }
 
-    expect(said('due', task).next).toContain(`PATCH ${taskPath(id)} with`)
-    expect(said('concurrency-limit', task, { permits }).next).toContain(`POST ${taskPath(id)}/cancel`)
+    expect(said('due', task).next).toContain(`PATCH ${pathOf('get', id)} with`)
+    expect(said('concurrency-limit', task, { permits }).next).toContain(`POST ${pathOf('get', id)}/cancel`)
     expect(said('concurrency-limit', task, { permits }).next).not.toContain('a/b')
     const canvasId = 'canvas:a/b'
     const about = { id: 'a:1', canvasId, path: PATHS.canvas(canvasId), members: 3, state: 'pending' as const }
-    expect(explainMember(about).next).toContain(`GET ${canvasPath(canvasId)} shows`)
+    expect(explainMember(about).next).toContain(`GET ${pathOf('getCanvas', canvasId)} shows`)
     expect(explainMember(about).sentence).toContain(canvasId)
   })
 

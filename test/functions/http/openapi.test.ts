@@ -1,6 +1,7 @@
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { anApi, claimed, pathOf, published, type Shown, type TestApi } from '../../support/http/an-api.ts'
+import { pathOf } from '../../../shared/api/endpoints.ts'
+import { anApi, claimed, published, type Shown, type TestApi } from '../../support/http/an-api.ts'
 
 let api: TestApi
 let description: Shown
@@ -136,7 +137,7 @@ describe('answers', () => {
     const { path, fence } = await claimed(api)
     strictly(heartbeatAnswer, (await api.call('POST', `${path}/heartbeat`, { fence, progress: 1 })).body)
     strictly(taskAnswer, (await api.call('POST', `${path}/succeed`, { fence, result: [] })).body)
-    strictly(task, (await api.call('GET', pathOf('jobs:b'))).body)
+    strictly(task, (await api.call('GET', pathOf('get', 'jobs:b'))).body)
     strictly(taskPage, (await api.call('GET', '/v1/tasks?type=jobs&limit=1')).body)
     strictly(countsAnswer, (await api.call('GET', '/v1/types/jobs/counts')).body)
     strictly(typeAnswer, (await api.call('GET', '/v1/types/jobs')).body)

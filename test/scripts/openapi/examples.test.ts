@@ -1,18 +1,18 @@
 import { describe, expect, it } from 'vitest'
-import { allRoutes } from '../../../shared/service/operations.ts'
 import { CONVERSATION, recordExamples } from '../../../scripts/openapi/examples/examples.ts'
 import type { Step } from '../../../scripts/openapi/examples/exchange.ts'
 import { createMemoryStage } from '../../../scripts/openapi/examples/memory-stage.ts'
 import { play } from '../../../scripts/openapi/examples/play.ts'
+import { ALL_OPERATIONS } from '../../../shared/service/operations.ts'
 import { readContract } from '../../support/conformance/contract.ts'
 
 const contract = readContract()
-const playing = (...steps: Step[]) => play(allRoutes, steps, createMemoryStage(allRoutes))
+const playing = (...steps: Step[]) => play(ALL_OPERATIONS, steps, createMemoryStage(ALL_OPERATIONS))
 const health = { operation: 'health', name: 'answers', title: 'The API answers', status: 200, asks: {} }
 
 describe('the conversation of the document', () => {
   it('keeps the document in every answer', async () => {
-    const recorded = await recordExamples(allRoutes)
+    const recorded = await recordExamples(ALL_OPERATIONS)
 
     const faults = recorded
       .filter(({ isStream, operation }) => !isStream && operation !== 'events')
