@@ -21,6 +21,7 @@ const FILE_LINES_MAX = 300
 const ENTRIES = [
   'shared/index.ts',
   'shared/schemas/index.ts',
+  'shared/api/index.ts',
   'shared/aws-entry.ts',
   'shared/testing/index.ts',
   'infra/index.ts',

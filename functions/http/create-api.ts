@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises'
 import type { Context } from 'hono'
 // Baton finds its operations itself. This preset leaves out the routers that it does not use.
 import { Hono } from 'hono/tiny'
@@ -5,7 +6,6 @@ import type { ClaimPace } from '../../shared/runtime/claim/wait-for-work.ts'
 import type { System } from '../../shared/runtime/kernel/system.ts'
 import type { Answer, Operation } from '../../shared/service/operation.ts'
 import { createService } from '../../shared/service/service.ts'
-import { readDescription } from './description.ts'
 import { principalOf, type RequestContext } from './operator.ts'
 import { readBody } from './read-body.ts'
 
@@ -32,8 +32,7 @@ type ApiSettings = {
 
 /**
  * Makes the HTTP API: a Hono application that serves the given operations. This room turns events and requests into calls of the service
- * (`shared/service/service.ts`), and its answers into responses. `read-body.ts` reads the body. `description.ts` reads the OpenAPI
- * document.
+ * (`shared/service/service.ts`), and its answers into responses. `read-body.ts` reads the body.
  */
 export function createApi<On extends System>(
   system: On,
@@ -89,4 +88,19 @@ function decoded(path: string): string {
 function responseOf({ status, body, headers }: Answer, more: Readonly<Record<string, string>>): Response {
   const init = { status, headers: { ...headers, ...more } }
   return body === undefined ? new Response(null, init) : Response.json(body, init)
+}
+
+let description: Promise<unknown> | undefined
+
+/**
+ * Returns the OpenAPI document. `npm run openapi` makes it from the routes and the schemas (`scripts/openapi`), and each bundle of the
+ * API has it as a file beside itself. A process reads it once, when a caller first asks for it.
+ */
+function readDescription(): Promise<unknown> {
+  description ??= readFile(new URL('openapi.json', import.meta.url), 'utf8').then(JSON.parse)
+  // A read that failed may succeed the next time.
+  description.catch(() => {
+    description = undefined
+  })
+  return description
 }

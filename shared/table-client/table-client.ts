@@ -27,7 +27,7 @@ import type { ApiTask, ListFilter } from '../api/tasks.ts'
 import type { TransactEntry } from '../aws/dynamo/head/transact-entry.ts'
 import { requiredVariable } from '../aws/environment.ts'
 import { createTableSystem, type TableSystem } from '../aws/table-system.ts'
-import { sendInProcess } from '../client/in-process.ts'
+import { sendToService } from '../client/send-to-service.ts'
 import { createOperations } from '../client/operations.ts'
 import { ProblemError } from '../client/problem-error.ts'
 import { type ResultOptions, waitForResult } from '../client/wait-for-result.ts'
@@ -159,7 +159,7 @@ const OPERATIONS = [...publishOperations, ...taskOperations].filter(({ name }) =
 
 function createCalls(on: TableSystem) {
   const serve = createServing(on.system, OPERATIONS)
-  const send = sendInProcess(serve)
+  const send = sendToService(serve)
   const { get, listPage } = createOperations(send)
   const result = (id: string, options: ResultOptions = {}) =>
     waitForResult(() => asProblems(get(id)), options)

@@ -208,7 +208,10 @@ export function recordOf<Of extends Rule>(rule: Of): Rule<{ readonly [name: stri
   }
 }
 
-/** The rule for a value that fits one of several rules. A value that fits none has one problem: the `expected` text. */
+/**
+ * The rule for a value that fits one of several rules. A value that fits none has the problems of its members under the only rule that
+ * takes such a value, or else one problem: the `expected` text.
+ */
 export function anyOf<const Rules extends readonly Rule[]>(
   expected: string,
   rules: Rules,
@@ -218,8 +221,10 @@ export function anyOf<const Rules extends readonly Rule[]>(
     expected,
     schema: { ...defined({ [COMPONENT]: component }), [keyword]: rules.map(({ schema }) => schema) },
     problems: (value, path) => {
-      const fits = rules.some(rule => rule.problems(value, path).length === 0)
-      return fits ? [] : [{ path, message: wrong(expected, value) }]
+      const found = rules.map(rule => rule.problems(value, path))
+      if (found.some(problems => problems.length === 0)) return []
+      const [within, ...others] = found.filter(problems => problems.every(one => one.path !== path))
+      return within && others.length === 0 ? within : [{ path, message: wrong(expected, value) }]
     },
   }
 }

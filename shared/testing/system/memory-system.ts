@@ -1,6 +1,6 @@
 import type { ApiTask } from '../../api/tasks.ts'
 import type { Counts } from '../../api/types.ts'
-import { sendInProcess } from '../../client/in-process.ts'
+import { sendToService } from '../../client/send-to-service.ts'
 import { createOperations } from '../../client/operations.ts'
 import type { Send } from '../../client/send.ts'
 import { BatonError } from '../../core/errors.ts'
@@ -14,7 +14,7 @@ import type { StatusReaders } from '../../runtime/read/describe-task.ts'
 import { registerFlowType, registerHandlerType } from '../../runtime/types/register-type.ts'
 import { putType } from '../../runtime/types/types.ts'
 import { OPERATIONS } from '../../service/operations.ts'
-import { createService } from '../../service/service.ts'
+import { createService, type Service } from '../../service/service.ts'
 import { durationMs } from '../world/duration.ts'
 import type { Fault, Strikes } from '../world/serve-handler.ts'
 import { createWorld, type World } from '../world/world.ts'
@@ -72,8 +72,8 @@ async function faceOf(world: World, { lines, typeLimits }: Known): Promise<TestS
   const snapshot = createSnapshot(world, readers)
   const exclusively = createTurns(world, snapshot)
   const idleness = createIdleness(world, readers)
-  const service = createService(system, OPERATIONS, readers)
-  const send: Send = async (...request) => exclusively(() => sendInProcess(service, CALLER)(...request))
+  const sendNow = sendToService(serviceOf(world, readers), CALLER)
+  const send: Send = (...request) => exclusively(() => sendNow(...request))
   const isType = (name: string) => typeLimits.has(name)
   const typeName = (type: TypeName) => knownType(nameOf(type), [...typeLimits.keys()])
   await snapshot.refresh()
@@ -81,10 +81,11 @@ async function faceOf(world: World, { lines, typeLimits }: Known): Promise<TestS
     ...callsOf(createOperations(send), claimBy(send)),
     ...readsOf(snapshot, typeName),
     ...faultsOf(world, target => knownTarget(nameOf(target), isType, world)),
-    publish: (async (what: Publishable, ...given: unknown[]) => {
-      await checkInput(what, given[0])
-      return publishBy(send, what, given)
-    }) as unknown as TestSystem['publish'],
+    publish: ((what: Publishable, ...given: unknown[]) =>
+      exclusively(async () => {
+        await checkInput(what, given[0])
+        return publishBy(sendNow, what, given)
+      })) as unknown as TestSystem['publish'],
     advance: duration => exclusively(async () => world.run(timeline.now() + durationMs('advance', duration))),
     runUntilIdle: ({ within = IDLE_WITHIN } = {}) =>
       exclusively(() => idleness.run(durationMs('runUntilIdle', within))),
@@ -92,6 +93,13 @@ async function faceOf(world: World, { lines, typeLimits }: Known): Promise<TestS
     logs: id => lines.filter(line => id === undefined || line.taskId === id),
     now: () => new Date(timeline.now()),
   }
+}
+
+/** Claims and reports of workers wait in virtual time, as in the functions. All other calls of a test take none. */
+function serviceOf({ system, functions }: World, readers: StatusReaders): Service {
+  const workers = createService(functions, OPERATIONS, readers)
+  const others = createService(system, OPERATIONS, readers)
+  return request => (/^\/v1\/(claims$|tasks\/.*\/runs\/)/.test(request.path) ? workers : others)(request)
 }
 
 const IDLE_WITHIN = '366d'

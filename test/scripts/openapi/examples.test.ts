@@ -47,7 +47,7 @@ describe('the conversation of the document', () => {
 
     await expect(playing(needing)).rejects.toThrow('no exchange x of get comes before the one that needs it')
     await expect(playing({ ...health, operation: 'heal' })).rejects.toThrow(
-      'the examples name the operation heal, which has no route',
+      'the examples name the operation heal, which does not exist',
     )
   })
 

@@ -19,7 +19,7 @@ const IN_PROCESS = 'in-process'
  * Makes the function that sends requests to a service in the same process, so that the calls of the client work on it. Bodies and answers
  * become JSON and back, as over a network. A request is sent once, whatever the options of the call say.
  */
-export function sendInProcess(serve: Serve, principal?: string): Send {
+export function sendToService(serve: Serve, principal?: string): Send {
   return async <Answer>([method, path]: Target, { body, query, take }: Ask = {}) => {
     const value = body === undefined ? undefined : asSent(body, `${method} ${path}`)
     const answer = await serve({
