@@ -14,7 +14,7 @@ import { fittedAnswer } from './fit-answer.ts'
 import { type Answer, answerProblem, type Call, type Operation, type Parts, recording } from './operation.ts'
 import { invalid, problem, problemOfError } from './present/problems.ts'
 
-export type ServiceRequest = {
+type ServiceRequest = {
   readonly method: string
   /** The path, decoded as API Gateway does it. */
   readonly path: string
