@@ -1,13 +1,13 @@
 import { type WhyQuery, whyAnswer, whyQuery } from '../../api/diagnosis/why.ts'
-import { pathOf } from '../../api/endpoints.ts'
 import type { DiagnosticSystem } from '../../runtime/kernel/system.ts'
 import { readWhy } from '../../runtime/why/why.ts'
 import { readWhyMember } from '../../runtime/why/why-member.ts'
 import { type Answer, answerProblem, type Call, operation } from '../operation.ts'
 import { problem } from '../present/problems.ts'
 import { noSuchTask } from '../present/refusal-problems.ts'
-import { presentWhy } from '../present/why.ts'
 import { isTaskId } from '../requests/task-ids.ts'
+import { explainMember } from '../why/member.ts'
+import { presentWhy } from '../why/present-why.ts'
 
 export const whyOperations = [
   operation({
@@ -24,22 +24,16 @@ export const whyOperations = [
   }),
 ]
 
-const PATHS = {
-  task: (id: string) => pathOf('get', id),
-  type: (type: string) => pathOf('getType', type),
-  canvas: (id: string) => pathOf('getCanvas', id),
-}
-
 async function handleWhy(call: Call<WhyQuery, unknown, DiagnosticSystem>): Promise<Answer> {
   const { system, params, query } = call
   const id = params.id ?? ''
   if (!isTaskId(id)) return answerProblem(noSuchTask(id))
-  const why = await readWhy(system, call, id, PATHS)
-  if (why) return { status: 200, body: presentWhy(why) }
+  const why = await readWhy(system, call, id)
+  if (why) return { status: 200, body: presentWhy(id, why) }
   const { canvasId } = query
   if (canvasId === undefined) return answerProblem(unpublishedMember(id))
-  const member = await readWhyMember(system, id, canvasId, PATHS.canvas)
-  if (member) return { status: 200, body: member }
+  const member = await readWhyMember(system, id, canvasId)
+  if (member) return { status: 200, body: { id, ...explainMember(member) } }
   return answerProblem(
     problem('not-found', `there is no task ${id}, and ${canvasId} has no member of this id`),
   )

@@ -6,7 +6,7 @@ import {
   typeOfQueue,
 } from '../../core/dead-letters/dead-letters.ts'
 import { defined } from '../../core/defined.ts'
-import { explainLetter } from '../../core/why/explain-letter.ts'
+import { explainLetter } from '../why/explain-letter.ts'
 import { iso } from './iso.ts'
 
 /** A dead letter as the API shows it: without its body, and with a sentence. */

@@ -1,24 +1,14 @@
+import { pathOf } from '../../api/endpoints.ts'
+import type { MemberFacts } from '../../core/status/why-facts.ts'
 import { countText } from './words.ts'
 
-/** What is known of a member of a canvas that is not published. The counts are of the canvas's other members. */
-export type MemberFacts = {
-  readonly id: string
-  readonly canvasId: string
-  /** The path of the canvas in the HTTP API. */
-  readonly path: string
-  readonly members: number
-  /** How many members have ended; undefined when the canvas has too many to count them for one answer. */
-  readonly ended?: number
-  readonly state: 'pending' | 'skipped' | 'cancelled' | 'about-to-start'
-}
-
 /** The reason, the sentence and the next step of a member of a canvas that is not published. */
-export function explainMember({ id, canvasId, path, members, ended, state }: MemberFacts) {
+export function explainMember({ id, canvasId, members, ended, state }: MemberFacts) {
   const counted =
     ended === undefined
       ? ` of ${countText(members, 'member')}`
       : `: ${ended} of ${countText(members, 'member')} have ended`
-  const read = `GET ${path} shows its members.`
+  const read = `GET ${pathOf('getCanvas', canvasId)} shows its members.`
   switch (state) {
     case 'pending':
       return {

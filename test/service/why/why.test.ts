@@ -2,11 +2,11 @@ import { describe, expect, test } from 'vitest'
 import { pathOf } from '../../../shared/api/endpoints.ts'
 import { STATUS_REASONS, WHY_REASONS } from '../../../shared/core/states.ts'
 import { type Served, statusReasonOf } from '../../../shared/core/status/status.ts'
+import { readyReason, type TaskReason, whyReasonOf } from '../../../shared/core/status/why.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
-import { explain } from '../../../shared/core/why/explain.ts'
-import { explainMember } from '../../../shared/core/why/member.ts'
-import { readyReason, type TaskReason, whyReasonOf } from '../../../shared/core/why/why.ts'
-import { spanText, timeText } from '../../../shared/core/why/words.ts'
+import { explain } from '../../../shared/service/why/explain.ts'
+import { explainMember } from '../../../shared/service/why/member.ts'
+import { spanText, timeText } from '../../../shared/service/why/words.ts'
 import { anEndedRun, aRun, aTask, DAY, HOUR, MINUTE, NOW, SECOND } from '../../support/tasks/a-task.ts'
 
 const FREE: Served = {
@@ -15,11 +15,6 @@ const FREE: Served = {
   isPaused: false,
 }
 const NONE = { messages: 0, before: 0, since: 0 }
-const PATHS = {
-  task: (id: string) => pathOf('get', id),
-  type: (type: string) => pathOf('getType', type),
-  canvas: (id: string) => pathOf('getCanvas', id),
-}
 
 describe('the reason', () => {
   test.each<[TaskReason | undefined, string, Task, Partial<Served>]>([
@@ -112,7 +107,7 @@ describe('the reason', () => {
 describe('the sentence', () => {
   const said = (reason: TaskReason, task: Task, more: object = {}) =>
     explain(reason, {
-      ...{ task, now: NOW, path: PATHS.task(task.id), paths: PATHS },
+      ...{ task, now: NOW },
       ...{ types: new Map(), liveWorkers: [], ...more },
     })
 
@@ -162,7 +157,7 @@ describe('the sentence', () => {
     expect(said('concurrency-limit', task, { permits }).next).toContain(`POST ${pathOf('get', id)}/cancel`)
     expect(said('concurrency-limit', task, { permits }).next).not.toContain('a/b')
     const canvasId = 'canvas:a/b'
-    const about = { id: 'a:1', canvasId, path: PATHS.canvas(canvasId), members: 3, state: 'pending' as const }
+    const about = { id: 'a:1', canvasId, members: 3, state: 'pending' as const }
     expect(explainMember(about).next).toContain(`GET ${pathOf('getCanvas', canvasId)} shows`)
     expect(explainMember(about).sentence).toContain(canvasId)
   })

@@ -1,13 +1,13 @@
-import { defined } from '../defined.ts'
-import { describeSteps } from '../flow/describe-steps.ts'
-import { attempts } from '../task/attempts.ts'
-import { endedRuns, type Task } from '../task/task.ts'
-import type { Explained, WhyFacts } from './facts.ts'
+import { defined } from '../../core/defined.ts'
+import { describeSteps } from '../../core/flow/describe-steps.ts'
+import { attempts } from '../../core/task/attempts.ts'
+import { endedRuns, type Task } from '../../core/task/task.ts'
+import type { Explained, SentenceFacts } from './explained.ts'
 import { countText, errorText, namesText, spanText, timeText } from './words.ts'
 
 /** The sentences about tasks that have ended, and about flows that stand half undone. */
 
-export function explainSucceeded({ task, now, path }: WhyFacts): Explained {
+export function explainSucceeded({ task, now, path }: SentenceFacts): Explained {
   const last = endedRuns(task)
     .filter(({ state }) => state === 'succeeded')
     .sort((a, b) => b.endedAt - a.endedAt)[0]
@@ -20,7 +20,7 @@ export function explainSucceeded({ task, now, path }: WhyFacts): Explained {
   }
 }
 
-export function explainFailed(facts: WhyFacts): Explained {
+export function explainFailed(facts: SentenceFacts): Explained {
   const { task, now, path, lastRun } = facts
   const error = task.error ? ` with ${errorText(task.error)}` : ''
   const undone = stepsIn(task, 'undone')
@@ -33,7 +33,7 @@ export function explainFailed(facts: WhyFacts): Explained {
   }
 }
 
-export function explainUndoFailed({ task, now, path }: WhyFacts): Explained {
+export function explainUndoFailed({ task, now, path }: SentenceFacts): Explained {
   const [step] = describeSteps(task).filter(({ state }) => state === 'undo-failed')
   const error = step?.record?.undo?.error
   return {
@@ -43,7 +43,7 @@ export function explainUndoFailed({ task, now, path }: WhyFacts): Explained {
   }
 }
 
-export function explainCancelled({ task, now, path }: WhyFacts): Explained {
+export function explainCancelled({ task, now, path }: SentenceFacts): Explained {
   // A record from before a restart is of an earlier end.
   const last = task.operations?.findLast(({ what }) => ['cancel', 'retry', 'restart'].includes(what))
   const cancel = last?.what === 'cancel' ? last : undefined
@@ -58,7 +58,7 @@ export function explainCancelled({ task, now, path }: WhyFacts): Explained {
   }
 }
 
-export function explainCallbacksOwed({ task, now, path }: WhyFacts): Explained {
+export function explainCallbacksOwed({ task, now, path }: SentenceFacts): Explained {
   const [problem] = task.unpublished?.problems ?? []
   if (problem) {
     return {

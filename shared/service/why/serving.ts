@@ -1,10 +1,10 @@
-import { defined } from '../defined.ts'
-import { pieceOf, workOf } from '../task/piece.ts'
-import { liveRuns, successes } from '../task/task.ts'
-import { servingType } from '../types/task-type.ts'
-import { awaitedWorkers } from '../worker/targeted.ts'
-import type { Worker } from '../worker/worker.ts'
-import type { Explained, WhyFacts } from './facts.ts'
+import { defined } from '../../core/defined.ts'
+import { pieceOf, workOf } from '../../core/task/piece.ts'
+import { liveRuns, successes } from '../../core/task/task.ts'
+import { servingType } from '../../core/types/task-type.ts'
+import { awaitedWorkers } from '../../core/worker/targeted.ts'
+import type { Worker } from '../../core/worker/worker.ts'
+import type { Explained, SentenceFacts } from './explained.ts'
 import { countText, namesText, timeText } from './words.ts'
 
 /** The sentences about tasks that run, or that no worker can take. */
@@ -12,7 +12,7 @@ import { countText, namesText, timeText } from './words.ts'
 /** Characters of a run's progress in a sentence. */
 const PROGRESS_CHARACTERS_MAX = 100
 
-export function explainRunning(facts: WhyFacts): Explained {
+export function explainRunning(facts: SentenceFacts): Explained {
   const { task, now, path } = facts
   const runs = liveRuns(task).sort((a, b) => a.startedAt - b.startedAt)
   const [run] = runs
@@ -38,7 +38,7 @@ export function explainRunning(facts: WhyFacts): Explained {
   }
 }
 
-function pieceText({ task }: WhyFacts): string {
+function pieceText({ task }: SentenceFacts): string {
   const piece = pieceOf(task)
   return piece === undefined ? task.id : `${piece} of ${task.id}`
 }
@@ -51,7 +51,7 @@ function progressText(progress: unknown): string {
   return `, with the progress ${shown.toWellFormed()}`
 }
 
-export function explainTargetWorker(facts: WhyFacts): Explained {
+export function explainTargetWorker(facts: SentenceFacts): Explained {
   const { task, now, liveWorkers } = facts
   const awaited = awaitedWorkers(task)
   const live = awaited.filter(id => liveWorkers.some(({ workerId }) => workerId === id))
@@ -65,7 +65,7 @@ export function explainTargetWorker(facts: WhyFacts): Explained {
   }
 }
 
-export function explainTargetOffline({ task, path }: WhyFacts): Explained {
+export function explainTargetOffline({ task, path }: SentenceFacts): Explained {
   const awaited = awaitedWorkers(task)
   const names = awaited.length > 0 ? awaited : task.options.workerIds
   return {
@@ -76,7 +76,7 @@ export function explainTargetOffline({ task, path }: WhyFacts): Explained {
   }
 }
 
-export function explainVersion(facts: WhyFacts): Explained {
+export function explainVersion(facts: SentenceFacts): Explained {
   const { task, path, liveWorkers, types } = facts
   const { type, kind } = workOf(task)
   const serving = servingType(type, kind)
@@ -94,7 +94,7 @@ export function explainVersion(facts: WhyFacts): Explained {
   }
 }
 
-export function explainSpent(facts: WhyFacts): Explained {
+export function explainSpent(facts: SentenceFacts): Explained {
   const { task, path, liveWorkers } = facts
   const { type, kind } = workOf(task)
   const ids = idsServing(liveWorkers, servingType(type, kind))
@@ -106,7 +106,7 @@ export function explainSpent(facts: WhyFacts): Explained {
   }
 }
 
-export function explainNoWorker({ task, now, types }: WhyFacts): Explained {
+export function explainNoWorker({ task, now, types }: SentenceFacts): Explained {
   const { type, kind } = workOf(task)
   const isByHttp = kind === 'http' || types.get(type)?.servedBy !== 'workers'
   const what = isByHttp ? 'claimed its tasks' : 'received from its queue'
@@ -119,7 +119,7 @@ export function explainNoWorker({ task, now, types }: WhyFacts): Explained {
   }
 }
 
-export function explainNoHandler({ task, now }: WhyFacts): Explained {
+export function explainNoHandler({ task, now }: SentenceFacts): Explained {
   const { type, kind } = workOf(task)
   const serving = servingType(type, kind)
   return {

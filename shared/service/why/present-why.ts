@@ -1,12 +1,14 @@
 import type { WhyAnswer } from '../../api/diagnosis/why.ts'
 import { defined } from '../../core/defined.ts'
-import type { WhyDescription } from '../../runtime/why/why.ts'
-import { iso, isoOf } from './iso.ts'
+import type { Why } from '../../runtime/why/why.ts'
+import { iso, isoOf } from '../present/iso.ts'
+import { explain } from './explain.ts'
+import type { Explained } from './explained.ts'
 
 /** Why a task waits, runs or has ended, as the API shows it. */
-export function presentWhy(why: WhyDescription): WhyAnswer {
-  const { id, status, reason, sentence, next, since, until, holder, lastWorkerSeenAt, log, deadLetterId } =
-    why
+export function presentWhy(id: string, { status, reason, facts }: Why): WhyAnswer {
+  const why = explain(reason, facts)
+  const { sentence, next, since, until, holder, lastWorkerSeenAt, log, deadLetterId } = why
   return {
     id,
     status,
@@ -20,14 +22,14 @@ export function presentWhy(why: WhyDescription): WhyAnswer {
   }
 }
 
-function presentLimit({ limit }: WhyDescription): Pick<WhyAnswer, 'limit'> {
+function presentLimit({ limit }: Explained): Pick<WhyAnswer, 'limit'> {
   if (!limit) return {}
   const { holders, ...rest } = limit
   const shown = holders?.map(({ taskId, since }) => ({ taskId, since: iso(since) }))
   return { limit: { ...rest, ...(shown && { holders: shown }) } }
 }
 
-function presentQueue({ queue }: WhyDescription): Pick<WhyAnswer, 'queue'> {
+function presentQueue({ queue }: Explained): Pick<WhyAnswer, 'queue'> {
   if (!queue) return {}
   const { oldestDueAt, ...rest } = queue
   return { queue: { ...rest, ...defined({ oldestDueAt: isoOf(oldestDueAt) }) } }

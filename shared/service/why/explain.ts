@@ -1,3 +1,6 @@
+import { pathOf } from '../../api/endpoints.ts'
+import type { TaskReason } from '../../core/status/why.ts'
+import type { WhyFacts } from '../../core/status/why-facts.ts'
 import {
   explainCallbacksOwed,
   explainCancelled,
@@ -5,7 +8,7 @@ import {
   explainSucceeded,
   explainUndoFailed,
 } from './ended.ts'
-import type { Explained, WhyFacts } from './facts.ts'
+import type { Explained, SentenceFacts } from './explained.ts'
 import {
   explainNoHandler,
   explainNoWorker,
@@ -28,9 +31,8 @@ import {
   explainStepPaused,
   explainStuck,
 } from './waiting.ts'
-import type { TaskReason } from './why.ts'
 
-const SENTENCES: Readonly<Record<TaskReason, (facts: WhyFacts) => Explained>> = {
+const SENTENCES: Readonly<Record<TaskReason, (known: SentenceFacts) => Explained>> = {
   due: explainDue,
   retry: explainRetry,
   paused: explainPaused,
@@ -58,5 +60,5 @@ const SENTENCES: Readonly<Record<TaskReason, (facts: WhyFacts) => Explained>> = 
 
 /** Writes the sentence for a reason, and the next step. */
 export function explain(reason: TaskReason, facts: WhyFacts): Explained {
-  return SENTENCES[reason](facts)
+  return SENTENCES[reason]({ ...facts, path: pathOf('get', facts.task.id) })
 }

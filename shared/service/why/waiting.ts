@@ -1,12 +1,13 @@
-import { defined } from '../defined.ts'
-import { attempts } from '../task/attempts.ts'
-import { pieceOf, workOf } from '../task/piece.ts'
-import { successes } from '../task/task.ts'
-import { typeOfLimit } from '../task/wait.ts'
-import { servingType } from '../types/task-type.ts'
-import { nextOwnRetryAt } from '../worker/own-retries.ts'
-import type { Explained, WhyFacts, WhyLimit } from './facts.ts'
-import { lastRunOf, standsBehind } from './why.ts'
+import { pathOf } from '../../api/endpoints.ts'
+import { defined } from '../../core/defined.ts'
+import { lastRunOf, standsBehind } from '../../core/status/why.ts'
+import { attempts } from '../../core/task/attempts.ts'
+import { pieceOf, workOf } from '../../core/task/piece.ts'
+import { successes } from '../../core/task/task.ts'
+import { typeOfLimit } from '../../core/task/wait.ts'
+import { servingType } from '../../core/types/task-type.ts'
+import { nextOwnRetryAt } from '../../core/worker/own-retries.ts'
+import type { Explained, SentenceFacts, WhyLimit } from './explained.ts'
 import { countText, errorText, namesText, spanText, timeText } from './words.ts'
 
 /** The sentences about tasks that wait for a time, for an operator, for a limit, or behind other tasks. */
@@ -15,7 +16,7 @@ import { countText, errorText, namesText, spanText, timeText } from './words.ts'
 const HOLDERS_MAX = 10
 const BEFORE_MAX = 100
 
-export function explainDue({ task, now, path }: WhyFacts): Explained {
+export function explainDue({ task, now, path }: SentenceFacts): Explained {
   return {
     sentence: `${task.id} waits for its due time, ${timeText(task.dueAt, now)}.`,
     next: `Nothing need be done. PATCH ${path} with dueAt or delayMs changes the time.`,
@@ -24,7 +25,7 @@ export function explainDue({ task, now, path }: WhyFacts): Explained {
   }
 }
 
-export function explainRetry({ task, now, path, lastRun = lastRunOf(task) }: WhyFacts): Explained {
+export function explainRetry({ task, now, path, lastRun = lastRunOf(task) }: SentenceFacts): Explained {
   const { left } = attempts(task)
   const failed = lastRun
     ? ` after a run of ${lastRun.workerId} ${lastRun.state === 'released' ? 'was given back' : 'failed'} at ${timeText(lastRun.endedAt, now)}`
@@ -40,7 +41,7 @@ export function explainRetry({ task, now, path, lastRun = lastRunOf(task) }: Why
 }
 
 /** Its last run was lost: the process of its handler ended, or lost its connection, and reported nothing. */
-export function explainCrashing(facts: WhyFacts): Explained {
+export function explainCrashing(facts: SentenceFacts): Explained {
   const { task, now, path, lastRun = lastRunOf(task) } = facts
   const lost = Object.values(task.ended).filter(({ state, past }) => state === 'lost' && !past).length
   const cause = lastRun ? ` The process of ${lastRun.workerId} ended without a report` : ' A process ended'
@@ -61,34 +62,34 @@ export function explainCrashing(facts: WhyFacts): Explained {
 }
 
 /** What is known of a queue is read only for a task that is ready. */
-function isBehindOthers({ messages = 0, before = 0 }: WhyFacts): boolean {
+function isBehindOthers({ messages = 0, before = 0 }: SentenceFacts): boolean {
   return standsBehind({ messages, before })
 }
 
 /** A past loss is no reason for the present wait, but the reader wants to know of it. */
-function lossText({ task, now }: WhyFacts): string {
+function lossText({ task, now }: SentenceFacts): string {
   const last = lastRunOf(task)
   if (last?.state !== 'lost') return ''
   return `; its last run, of ${last.workerId}, was lost at ${timeText(last.endedAt, now)}`
 }
 
-export function explainPaused(facts: WhyFacts): Explained {
+export function explainPaused(facts: SentenceFacts): Explained {
   const { task } = facts
   return pausedAs(facts, task.type, `its type ${task.type} is paused`)
 }
 
-export function explainStepPaused(facts: WhyFacts): Explained {
+export function explainStepPaused(facts: SentenceFacts): Explained {
   const { task } = facts
   const { type } = workOf(task)
   return pausedAs(facts, type, `its step ${pieceOf(task) ?? type} is of type ${type}, which is paused`)
 }
 
-function pausedAs({ task, now, types, paths }: WhyFacts, type: string, cause: string): Explained {
+function pausedAs({ task, now, types }: SentenceFacts, type: string, cause: string): Explained {
   const pause = types.get(type)?.operations?.findLast(({ what }) => what === 'pause')
   const byWhom = pause ? `, by ${pause.by} since ${timeText(pause.at, now)}` : ''
   return {
     sentence: `${task.id} waits because ${cause}${byWhom}.`,
-    next: `POST ${paths.type(type)}/resume lets its tasks run.`,
+    next: `POST ${pathOf('getType', type)}/resume lets its tasks run.`,
     ...defined({ since: pause?.at }),
   }
 }
@@ -97,11 +98,10 @@ export function explainRate({
   task,
   now,
   types,
-  paths,
   nextStartAt: until,
   limit: name,
   before,
-}: WhyFacts): Explained {
+}: SentenceFacts): Explained {
   const limit = rateOf(name ?? workOf(task).type, types)
   const text =
     limit.max === undefined || limit.perMs === undefined
@@ -110,13 +110,13 @@ export function explainRate({
   const next = until === undefined ? '' : `; the next start is free at ${timeText(until, now)}`
   return {
     sentence: `${task.id} waits under the rate limit of ${text}${beforeText(before)}${next}.`,
-    next: `Nothing need be done. PUT ${paths.type(typeOfLimit(limit.name))} with a larger limit lets more tasks start.`,
+    next: `Nothing need be done. PUT ${pathOf('getType', typeOfLimit(limit.name))} with a larger limit lets more tasks start.`,
     limit,
     ...defined({ until }),
   }
 }
 
-function rateOf(name: string, types: WhyFacts['types']): WhyLimit {
+function rateOf(name: string, types: SentenceFacts['types']): WhyLimit {
   const rate = types.get(typeOfLimit(name))?.configuration.limits?.rate
   return { kind: 'rate', name, ...(rate && { max: rate.limit, perMs: rate.perMs }) }
 }
@@ -130,7 +130,7 @@ function beforeText(before: number | undefined): string {
 }
 
 /** The holders hold permits, so they run. The wait ends when one of them ends. */
-export function explainPermit({ task, now, types, paths, permits, limit, before }: WhyFacts): Explained {
+export function explainPermit({ task, now, types, permits, limit, before }: SentenceFacts): Explained {
   const name = limit ?? workOf(task).type
   const type = typeOfLimit(name)
   const max = types.get(type)?.configuration.limits?.concurrency?.max
@@ -140,10 +140,10 @@ export function explainPermit({ task, now, types, paths, permits, limit, before 
     ? `; held by ${namesText(holders.map(({ taskId }) => taskId))}, the oldest since ${timeText(oldest.since, now)}`
     : '; none is held any more, and the next look at the limit admits it'
   const one = max === undefined ? 'a permit' : `one of ${countText(max, 'permit')}`
-  const ending = oldest ? `, or end a holder: POST ${paths.task(oldest.taskId)}/cancel` : ''
+  const ending = oldest ? `, or end a holder: POST ${pathOf('get', oldest.taskId)}/cancel` : ''
   return {
     sentence: `${task.id} waits for ${one} of ${name}${beforeText(before)}${held}.`,
-    next: `Wait, or raise max with PUT ${paths.type(type)}${ending}.`,
+    next: `Wait, or raise max with PUT ${pathOf('getType', type)}${ending}.`,
     limit: {
       kind: 'concurrency',
       name,
@@ -156,7 +156,7 @@ export function explainPermit({ task, now, types, paths, permits, limit, before 
 }
 
 /** Messages, or tasks in the order of claims, stand before it. */
-export function explainBacklog(facts: WhyFacts): Explained {
+export function explainBacklog(facts: SentenceFacts): Explained {
   const { task, messages, before, oldestDueAt } = facts
   const type = queueTypeOf(facts)
   return {
@@ -167,7 +167,7 @@ export function explainBacklog(facts: WhyFacts): Explained {
   }
 }
 
-function aheadText(facts: WhyFacts): string {
+function aheadText(facts: SentenceFacts): string {
   const { now, messages, before, oldestDueAt } = facts
   const type = queueTypeOf(facts)
   const oldest =
@@ -179,7 +179,7 @@ function aheadText(facts: WhyFacts): string {
   return ahead + oldest
 }
 
-export function explainDispatched(facts: WhyFacts): Explained {
+export function explainDispatched(facts: SentenceFacts): Explained {
   const { task, now, messages, before } = facts
   const type = queueTypeOf(facts)
   const done = successes(task).length
@@ -194,7 +194,7 @@ export function explainDispatched(facts: WhyFacts): Explained {
 }
 
 /** Nothing delays it, and no message has helped for 15 minutes; or its run is dead, and nothing has recorded that. */
-export function explainStuck(facts: WhyFacts): Explained {
+export function explainStuck(facts: SentenceFacts): Explained {
   const { task, now } = facts
   const type = queueTypeOf(facts)
   const [run] = Object.values(task.live)
@@ -210,7 +210,7 @@ export function explainStuck(facts: WhyFacts): Explained {
 }
 
 /** The message that it waits for was given up. The sweeper sends another one, ever more rarely. */
-export function explainDeadLettered(facts: WhyFacts): Explained {
+export function explainDeadLettered(facts: SentenceFacts): Explained {
   const { task, now, lostMessage } = facts
   const type = queueTypeOf(facts)
   const [run] = Object.values(task.live)
@@ -234,7 +234,7 @@ export function explainDeadLettered(facts: WhyFacts): Explained {
 }
 
 /** The type whose queue, or whose ready place, leads workers to the task. */
-function queueTypeOf({ task }: WhyFacts): string {
+function queueTypeOf({ task }: SentenceFacts): string {
   const { type, kind } = workOf(task)
   return servingType(type, kind)
 }

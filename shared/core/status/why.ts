@@ -1,22 +1,18 @@
 /**
- * Why a task waits, runs, or has ended as it has: one reason for every task, and one sentence that says it.
+ * Why a task waits, runs, or has ended as it has: one reason for every task. `shared/service/why` writes a sentence for each reason.
  *
- * The judgement is that of `status/status.ts` and `status/stuck.ts`. Where `statusReasonOf` gives a reason, this room keeps it, or
- * names its case more exactly (`refined`). Where it gives none, the task runs, has ended, or is ready. For a ready task the use case
- * reads its queue first (`ReadyFacts`), and `readyReason` decides between them.
- *
- * `facts.ts` has what a sentence may mention. `waiting.ts`, `serving.ts` and `ended.ts` write the sentences, and `words.ts` writes
- * times, counts and names. Everything here is pure: `now` is an argument, so a test knows each sentence.
+ * Where `statusReasonOf` gives a reason, this file keeps it, or names its case more exactly (`refined`). Where it gives none, the task
+ * runs, has ended, or is ready. For a ready task the use case reads its queue first (`ReadyFacts`), and `readyReason` decides between them.
  */
 
 import { isComplete } from '../run/several-successes.ts'
 import type { WHY_REASONS } from '../states.ts'
-import { type Served, type StatusReason, statusReasonOf } from '../status/status.ts'
-import { isQuiet, isStuck } from '../status/stuck.ts'
 import { workOf } from '../task/piece.ts'
 import { endedRuns, isTargeted, liveRuns, type Task } from '../task/task.ts'
 import { awaitedWorkers } from '../worker/targeted.ts'
 import { versionSuffices } from '../worker/worker.ts'
+import { type Served, type StatusReason, statusReasonOf } from './status.ts'
+import { isQuiet, isStuck } from './stuck.ts'
 
 type WhyReason = (typeof WHY_REASONS)[number]
 /** The reasons of tasks that have a head. `canvas` and `skipped` are about members of a canvas that are not published. */
