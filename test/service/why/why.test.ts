@@ -163,7 +163,7 @@ describe('the sentence', () => {
   })
 
   test('of a member of a canvas says what it waits for', () => {
-    const about = { id: 'a:1', canvasId: 'canvas:c', path: PATHS.canvas('canvas:c'), members: 3, ended: 1 }
+    const about = { id: 'a:1', canvasId: 'canvas:c', members: 3, ended: 1 }
     const states = ['pending', 'about-to-start', 'skipped', 'cancelled'] as const
     expect(states.map(state => explainMember({ ...about, state }).reason)).toEqual([
       ...['canvas', 'canvas'],
