@@ -72,8 +72,6 @@ function readsOf(client: Client): Pick<DeployedTestSystem, 'task' | 'tasks' | 'c
 
 const HERE = 'not available against a deployed system'
 
-type Refusals = ReturnType<typeof refusals>
-
 /** What needs virtual time, or the inside of the system. */
 function refusals() {
   const refused = (name: string) => new BatonError('refused', `${name}: ${HERE}`)
