@@ -82,7 +82,7 @@ export const FLOW_INVARIANTS: readonly Invariant[] = [
           if (event.what !== 'write' || !event.after.flow) return undefined
           const { after } = event
           const birth = birthOf(after)
-          // An operator who retries or skips an undo continues the cancellation.
+          // A retried or skipped undo continues the cancellation.
           const resumesSteps = after.operation === 'resume' && event.after.flow.direction === 'do'
           if (resumesSteps) cancelled.delete(birth)
           if (after.operation === 'cancel') cancelled.add(birth)
