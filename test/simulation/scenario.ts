@@ -36,6 +36,11 @@ export type Scenario = {
   readonly outages?: readonly Outage[]
   readonly lost?: Lost
   readonly conditions?: Conditions
+  /**
+   * Callers who only read ask the API at random moments and at rest. The planner then publishes events, and counts activity and
+   * failures, as the deployed one does.
+   */
+  readonly hasReaders?: true
 }
 
 /** A trial is a kind of scenario that tests one thing. `generate/trials` draws a few seeds of each kind. */

@@ -1,3 +1,4 @@
+import { ANSWER_INVARIANTS } from './answers/answers.ts'
 import { CANVAS_INVARIANTS } from './canvases/canvases.ts'
 import { INPUT_INVARIANTS } from './canvases/handed-on.ts'
 import { PURGED_CANVAS_INVARIANTS } from './canvases/purged-canvases.ts'
@@ -87,6 +88,7 @@ export const INVARIANTS: readonly Invariant[] = [
   ...DELAY_INVARIANTS,
   ...OWN_RETRY_INVARIANTS,
   ...INDEX_INVARIANTS,
+  ...ANSWER_INVARIANTS,
   ...PROMPTNESS_INVARIANTS,
   ...FINAL_STATE_INVARIANTS,
 ]

@@ -1,3 +1,4 @@
+import type { BatonEvent } from '../../../shared/core/events/event-types.ts'
 import type { Outcome } from '../../../shared/core/run/run.ts'
 import type { Head } from '../../../shared/core/task/head.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
@@ -73,6 +74,14 @@ export type HistoryEvent = {
   | { readonly what: 'unexpected-error'; readonly error: unknown }
   /** The table deleted an expired head. */
   | { readonly what: 'expired'; readonly id: string }
+  /** A caller who only reads was answered. `from` is the time of the question. */
+  | ({ readonly what: 'read'; readonly from: number } & Question & ReadAnswer)
+  /** The event bus has taken these events. */
+  | { readonly what: 'events'; readonly events: readonly BatonEvent[] }
+  /** Every task is at rest, and the planner has read all changes and published their events. */
+  | { readonly what: 'at-rest' }
+  /** The planner will never read a batch of the stream. */
+  | { readonly what: 'changes-lost' }
   /** A message was sent to a queue. */
   | { readonly what: 'sent'; readonly queue: string }
   /** A minute has passed. Invariants about time need it, because for hours nothing else may happen. */
@@ -86,6 +95,16 @@ export type Answer =
   /** `seen`: the revision that the caller expected. */
   | { readonly ok: true; readonly task?: Head; readonly created?: boolean; readonly seen?: number }
   | { readonly ok: false; readonly reason: string }
+
+/** A question of a caller who only reads: an operation of the API, and its parameters. */
+export type Question = {
+  readonly operation: string
+  readonly params: Readonly<Record<string, string>>
+  readonly query: Readonly<Record<string, unknown>>
+}
+
+/** An answer of the API. `misfit` says where it does not fit the published schema of the operation. */
+export type ReadAnswer = { readonly status: number; readonly body: unknown; readonly misfit?: string }
 
 export type History = {
   record(event: HistoryEvent): void
