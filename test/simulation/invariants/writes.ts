@@ -56,6 +56,9 @@ export const WRITE_INVARIANTS: readonly Invariant[] = [
         : `${after.operation} made ${after.id} ${after.state} though it was ${before.state}`
     },
   ),
+  onEachWrite('every transition is in the table of the lifecycle', ({ before, after, isNotInLifecycle }) =>
+    isNotInLifecycle ? `${after.operation} made ${after.id} ${after.state} from ${before?.state}` : undefined,
+  ),
   onEachWrite('a publish replaces only a removed or expired task', ({ before, after, clock }) => {
     if (after.operation !== 'publish' || !before || before.state === 'removed') return undefined
     const isExpired = before.expiresAt !== undefined && before.expiresAt <= clock

@@ -1,5 +1,4 @@
 import { HEAD_SORT_KEY } from '../../../shared/aws/dynamo/keys.ts'
-import type { Item } from '../../../shared/aws/dynamo/stored-form.ts'
 import type { Head } from '../../../shared/core/task/head.ts'
 import { finishOverHttp } from '../../../shared/runtime/run/http-runs.ts'
 import type { ItemChange } from '../../../shared/testing/table/contents.ts'
@@ -9,7 +8,7 @@ import { createScript } from '../actors/handlers.ts'
 import { hostHttpWorker } from '../actors/http-worker.ts'
 import { startReaders } from '../actors/readers.ts'
 import { hostStandalone } from '../actors/standalone.ts'
-import { perform } from '../actors/steps.ts'
+import { perform, type StepContext } from '../actors/steps.ts'
 import { schedulesIn } from '../invariants/schedules/schedules.ts'
 import type { PlantedFault } from '../planted/planted-fault.ts'
 import { lineOf, stackOf } from '../report/trace-lines.ts'
@@ -21,6 +20,7 @@ import { createServices, watchTypes } from '../world/aws/services.ts'
 import { createStream } from '../world/aws/stream.ts'
 import { createTable } from '../world/aws/table.ts'
 import type { HistoryEvent } from '../world/history.ts'
+import { isInLifecycle } from '../world/lifecycle-table.ts'
 import type { Process } from '../world/process.ts'
 import { createSandboxes } from '../world/sandboxes.ts'
 import { seenAs } from '../world/seen-head.ts'
@@ -162,14 +162,15 @@ function build(
     const at = timeline.now()
     if (key.sk !== HEAD_SORT_KEY) return undefined
     if (!after || !by) return { at, by: 'the table', what: 'expired', id: key.pk }
-    const seen = (item: Item) => seenAs(table.headIn(item))
+    const [seenBefore, seenAfter] = [before && seenAs(table.headIn(before)), seenAs(table.headIn(after))]
     return {
       at,
       by: by.name,
       what: 'write',
-      before: before && seen(before),
-      after: seen(after),
+      before: seenBefore,
+      after: seenAfter,
       clock: by.latestShown(),
+      ...(!isInLifecycle(seenBefore, seenAfter) && { isNotInLifecycle: true }),
     }
   }
   const services = createServices(world, {
@@ -200,9 +201,11 @@ function build(
   const done = () => {
     underWay -= 1
   }
+  const recordCheck: StepContext['record'] = (request, problems) =>
+    record({ at: timeline.now(), by: 'the API', what: 'checked', request, problems })
   const play = (step: Step) =>
     timeline.at(START + step.at, () =>
-      perform(world, { api, hosts, withdraw, serveBy: deployments.serveBy, done }, step),
+      perform(world, { api, hosts, withdraw, serveBy: deployments.serveBy, done, record: recordCheck }, step),
     )
   const withdraw = (type: string, forMs: number) => {
     if (deployments.withdraw(type, forMs, done)) underWay += 1
@@ -224,7 +227,7 @@ function build(
         underWay += 1
         perform(
           world,
-          { api, hosts, withdraw, serveBy: deployments.serveBy, done },
+          { api, hosts, withdraw, serveBy: deployments.serveBy, done, record: recordCheck },
           { at, do: 'resume-type', type },
         )
       }

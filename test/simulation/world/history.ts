@@ -1,8 +1,11 @@
+import type { FieldProblem } from '../../../shared/core/errors.ts'
 import type { BatonEvent } from '../../../shared/core/events/event-types.ts'
 import type { Outcome } from '../../../shared/core/run/run.ts'
 import type { Head } from '../../../shared/core/task/head.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import type { TaskType } from '../../../shared/core/types/task-type.ts'
+import type { BoundRequest } from '../bound-requests.ts'
+import type { OddErrorName } from '../odd-errors.ts'
 import type { Act, Step } from '../scenario.ts'
 import type { SeenHead } from './seen-head.ts'
 
@@ -20,6 +23,8 @@ export type HistoryEvent = {
       readonly before: SeenHead | undefined
       readonly after: SeenHead
       readonly clock: number
+      /** The system's own table of the lifecycle lacks this transition. */
+      readonly isNotInLifecycle?: true
     }
   /** A caller was answered. */
   | { readonly what: 'answer'; readonly step: Step; readonly answer: Answer }
@@ -59,6 +64,8 @@ export type HistoryEvent = {
       readonly end: Act['end']
       /** The delay that the handler has set for the retry. */
       readonly retryInMs?: number
+      /** What the handler threw, if that is no plain error. */
+      readonly odd?: OddErrorName
     }
   /** A dispatch was sent for a revision of a task. */
   | { readonly what: 'dispatched'; readonly id: string; readonly born: string; readonly revision: number }
@@ -76,6 +83,12 @@ export type HistoryEvent = {
   | { readonly what: 'expired'; readonly id: string }
   /** A caller who only reads was answered. `from` is the time of the question. */
   | ({ readonly what: 'read'; readonly from: number } & Question & ReadAnswer)
+  /** The API has checked a request. */
+  | {
+      readonly what: 'checked'
+      readonly request: BoundRequest
+      readonly problems: readonly FieldProblem[]
+    }
   /** The event bus has taken these events. */
   | { readonly what: 'events'; readonly events: readonly BatonEvent[] }
   /** Every task is at rest, and the planner has read all changes and published their events. */

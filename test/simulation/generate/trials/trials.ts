@@ -10,6 +10,7 @@ import { regrouped } from './changes/regrouped.ts'
 import { restarts, stages } from './changes/restarts-and-stages.ts'
 import { signals } from './changes/signals.ts'
 import { faults } from './faults.ts'
+import { oddErrors } from './odd-errors.ts'
 import { owedCallbacks } from './owed-callbacks.ts'
 import { purgedCanvases } from './purged-canvases.ts'
 import { backlog } from './queueing/backlog.ts'
@@ -20,7 +21,9 @@ import { permits } from './queueing/permits.ts'
 import { rates } from './queueing/rates.ts'
 import { tenants } from './queueing/tenants.ts'
 import { unclaimable } from './queueing/unclaimable.ts'
+import { waits } from './queueing/waits.ts'
 import { reports } from './reports.ts'
+import { requests } from './requests.ts'
 import { sagas } from './sagas.ts'
 import { clockSteps } from './timing/clock-steps.ts'
 import { expiry } from './timing/expiry.ts'
@@ -76,6 +79,9 @@ const TRIALS: Readonly<Record<TrialName, DrawnTrial>> = {
   'many-permits': { share: 0.02, draw: manyPermits },
   unclaimable: { share: 0.01, draw: unclaimable },
   'own-retries': { share: 0.05, draw: ownRetries },
+  'odd-errors': { share: 0.01, draw: oddErrors },
+  waits: { share: 0.02, draw: waits },
+  requests: { share: 0.01, draw: requests },
 }
 
 export const TRIAL_NAMES = Object.keys(TRIALS) as TrialName[]

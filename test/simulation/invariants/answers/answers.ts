@@ -1,9 +1,11 @@
 import type { Invariant } from '../invariant.ts'
 import { EVENT_INVARIANTS } from './events.ts'
 import { LIST_INVARIANTS } from './lists.ts'
+import { REFUSED_REQUEST_INVARIANTS } from './refused-requests.ts'
 import { SHOWN_TASK_INVARIANTS } from './shown-tasks.ts'
 import { beginSightings } from './sightings.ts'
 import { STATISTIC_INVARIANTS } from './statistics.ts'
+import { STORED_ERROR_INVARIANTS } from './stored-errors.ts'
 import { WHY_INVARIANTS } from './why.ts'
 
 const SERVED = [200, 404]
@@ -35,4 +37,6 @@ export const ANSWER_INVARIANTS: readonly Invariant[] = [
   ...LIST_INVARIANTS,
   ...STATISTIC_INVARIANTS,
   ...EVENT_INVARIANTS,
+  ...STORED_ERROR_INVARIANTS,
+  ...REFUSED_REQUEST_INVARIANTS,
 ]

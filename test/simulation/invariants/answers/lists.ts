@@ -1,4 +1,4 @@
-import type { AllCountsPage } from '../../../../shared/api/diagnosis/load.ts'
+import type { TypeCounts } from '../../../../shared/api/diagnosis/load.ts'
 import type { ApiTask } from '../../../../shared/api/tasks.ts'
 import type { Scenario } from '../../scenario.ts'
 import type { SeenHead } from '../../world/seen-head.ts'
@@ -36,7 +36,7 @@ export const LIST_INVARIANTS: readonly Invariant[] = [
       return missing && `${missing} is missing in the list of ${JSON.stringify(read.query)}`
     },
   ),
-  onAnswers<AllCountsPage>(
+  onAnswers<{ readonly items: readonly TypeCounts[] }>(
     'a type is shown with the numbers of its tasks',
     'listCounts',
     ({ items }, read, scenario) => {

@@ -156,7 +156,7 @@ function createActivity() {
     see: ({ before, after }: Write) => {
       if (after.canvas || after.schedule || before?.born !== after.born) return
       const { type, state } = after
-      if (before.state === 'open' && state !== 'open' && state !== 'removed')
+      if ((before.state === 'open' || after.operation === 'resume') && state !== 'open' && state !== 'removed')
         ends.set(`${type} ${state}`, (ends.get(`${type} ${state}`) ?? 0) + 1)
       const began = liveRuns(after).some(({ fence }) => !before.live[fence])
       if (began) starts.set(type, [...(starts.get(type) ?? []), latenessIn({ before, after })])
