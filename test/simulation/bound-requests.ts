@@ -1,7 +1,17 @@
 import type { Dice } from './generate/dice.ts'
 
 /** What a caller sends to the API: a body or a query, or a part of one. */
-export type RequestKind = 'publish' | 'patch' | 'type' | 'claim' | 'schedule' | 'activity' | 'list' | 'task-id' | 'unknown-type' | 'priority'
+export type RequestKind =
+  | 'publish'
+  | 'patch'
+  | 'type'
+  | 'claim'
+  | 'schedule'
+  | 'activity'
+  | 'list'
+  | 'task-id'
+  | 'unknown-type'
+  | 'priority'
 
 /** A request at a bound of the API. The bounds are those of the documents, and this file knows nothing of the code. */
 export type BoundRequest = {
@@ -38,7 +48,13 @@ function withAt(base: object, path: string, value: unknown): Record<string, unkn
 }
 
 /** Legal and illegal values of one field. */
-function field(kind: RequestKind, base: object, path: string, legal: readonly unknown[], illegal: readonly unknown[]): Bound {
+function field(
+  kind: RequestKind,
+  base: object,
+  path: string,
+  legal: readonly unknown[],
+  illegal: readonly unknown[],
+): Bound {
   return () => [
     ...legal.map(value => ({ kind, body: withAt(base, path, value) })),
     ...illegal.map(value => ({ kind, body: withAt(base, path, value), refused: path })),
@@ -53,9 +69,22 @@ function numbers(kind: RequestKind, base: object, path: string, least: number, m
   return field(kind, base, path, [least, most], [least - 1, most + 1, 'x'])
 }
 
-function lists(kind: RequestKind, base: object, path: string, most: number, member: (nth: number) => unknown, least = 0): Bound {
+function lists(
+  kind: RequestKind,
+  base: object,
+  path: string,
+  most: number,
+  member: (nth: number) => unknown,
+  least = 0,
+): Bound {
   const list = (length: number) => Array.from({ length }, (_, nth) => member(nth))
-  return field(kind, base, path, [list(least), list(most)], [list(most + 1), ...(least > 0 ? [list(least - 1)] : []), 'x'])
+  return field(
+    kind,
+    base,
+    path,
+    [list(least), list(most)],
+    [list(most + 1), ...(least > 0 ? [list(least - 1)] : []), 'x'],
+  )
 }
 
 const PUBLISH = { type: 'a' }
@@ -87,7 +116,9 @@ const OF_PUBLISHES: readonly Bound[] = [
     ['2028-02-29T00:00:00Z', '2026-01-31T12:00:00.123+01:00', '1970-01-01T00:00:00Z'],
     ['2026-02-30T00:00:00Z', '1969-12-31T23:59:59Z', 'tomorrow', '2026-01-31', '2026-01-31T24:00:00Z'],
   ),
-  () => [{ kind: 'publish', body: { ...PUBLISH, dueAt: '2026-02-01T00:00:00Z', delayMs: 1 }, refused: 'delayMs' }],
+  () => [
+    { kind: 'publish', body: { ...PUBLISH, dueAt: '2026-02-01T00:00:00Z', delayMs: 1 }, refused: 'delayMs' },
+  ],
   numbers('publish', PUBLISH, 'priority', -1_000_000_000, 1_000_000_000),
   numbers('publish', PUBLISH, 'concurrency', 1, 100),
   numbers('publish', PUBLISH, 'leaseMs', 100, DAY_MS),
@@ -114,7 +145,11 @@ const OF_PUBLISHES: readonly Bound[] = [
   field('publish', PUBLISH, 'ifExists', ['keep', 'update', 'reject', 'restart'], ['drop']),
   () => [
     { kind: 'publish', body: { ...PUBLISH, key: 'k', debounce: { ms: 5, maxWaitMs: 5 } } },
-    { kind: 'publish', body: { ...PUBLISH, key: 'k', debounce: { ms: 5, maxWaitMs: 4 } }, refused: 'debounce.maxWaitMs' },
+    {
+      kind: 'publish',
+      body: { ...PUBLISH, key: 'k', debounce: { ms: 5, maxWaitMs: 4 } },
+      refused: 'debounce.maxWaitMs',
+    },
     { kind: 'publish', body: { ...PUBLISH, debounce: { ms: 5 } }, refused: 'key' },
     { kind: 'publish', body: { ...PUBLISH, key: 'k', throttle: { perMs: 0 } }, refused: 'throttle.perMs' },
     { kind: 'publish', body: { ...PUBLISH, clean: ['failed'] }, refused: 'clean' },
@@ -141,8 +176,18 @@ const OF_PUBLISHES: readonly Bound[] = [
   misspelt,
   () => [
     { kind: 'publish', body: { ...PUBLISH, zzqqzzqq: 1 }, refused: 'zzqqzzqq', neverSays: 'did you mean' },
-    { kind: 'publish', body: { ...PUBLISH, [`key${text(150)}`]: 1 }, refused: `key${text(150)}`, neverSays: 'did you mean' },
-    { kind: 'publish', body: { ...PUBLISH, ifExists: 'kep' }, refused: 'ifExists', says: "did you mean 'keep'" },
+    {
+      kind: 'publish',
+      body: { ...PUBLISH, [`key${text(150)}`]: 1 },
+      refused: `key${text(150)}`,
+      neverSays: 'did you mean',
+    },
+    {
+      kind: 'publish',
+      body: { ...PUBLISH, ifExists: 'kep' },
+      refused: 'ifExists',
+      says: "did you mean 'keep'",
+    },
   ],
 ]
 
@@ -160,7 +205,11 @@ const OF_OTHERS: readonly Bound[] = [
   lists('type', FLOW, 'steps', 100, step, 1),
   () => [
     { kind: 'type', body: { ...FLOW, steps: [step(1), step(1)] }, refused: 'steps.1.name' },
-    { kind: 'type', body: { ...FLOW, steps: [step(1), { ...step(2), name: 'undo s1' }] }, refused: 'steps.1.name' },
+    {
+      kind: 'type',
+      body: { ...FLOW, steps: [step(1), { ...step(2), name: 'undo s1' }] },
+      refused: 'steps.1.name',
+    },
     { kind: 'type', body: { ...FLOW, steps: [{ ...step(1), name: text(100) }] } },
     { kind: 'type', body: { ...FLOW, steps: [{ ...step(1), name: text(101) }] }, refused: 'steps.0.name' },
     { kind: 'type', body: { ...FLOW, steps: [{ ...step(1), name: '__proto__' }] }, refused: 'steps.0.name' },
@@ -172,23 +221,58 @@ const OF_OTHERS: readonly Bound[] = [
     { kind: 'type', body: { ...FLOW, steps: stepsOfBytes(100 * 1_024 + 1) }, refused: 'steps' },
   ],
   () => [
-    { kind: 'type', body: { kind: 'webhook', webhook: { url: 'https://example.org/hook', timeoutMs: 240_000 } } },
+    {
+      kind: 'type',
+      body: { kind: 'webhook', webhook: { url: 'https://example.org/hook', timeoutMs: 240_000 } },
+    },
     { kind: 'type', body: { ...HTTP, webhook: {} }, refused: 'webhook' },
-    { kind: 'type', body: { kind: 'webhook', webhook: { timeoutMs: 240_001 } }, refused: 'webhook.timeoutMs' },
-    { kind: 'type', body: { kind: 'webhook', webhook: { url: 'https://me:secret@example.org' } }, refused: 'webhook.url' },
-    { kind: 'type', body: { kind: 'webhook', webhook: { url: 'ftp://example.org' } }, refused: 'webhook.url' },
+    {
+      kind: 'type',
+      body: { kind: 'webhook', webhook: { timeoutMs: 240_001 } },
+      refused: 'webhook.timeoutMs',
+    },
+    {
+      kind: 'type',
+      body: { kind: 'webhook', webhook: { url: 'https://me:secret@example.org' } },
+      refused: 'webhook.url',
+    },
+    {
+      kind: 'type',
+      body: { kind: 'webhook', webhook: { url: 'ftp://example.org' } },
+      refused: 'webhook.url',
+    },
   ],
   () => [
     { kind: 'type', body: { ...HTTP, defaults: { heartbeatMs: 999, leaseMs: 1_000 } } },
-    { kind: 'type', body: { ...HTTP, defaults: { heartbeatMs: 1_000, leaseMs: 1_000 } }, refused: 'defaults.heartbeatMs' },
+    {
+      kind: 'type',
+      body: { ...HTTP, defaults: { heartbeatMs: 1_000, leaseMs: 1_000 } },
+      refused: 'defaults.heartbeatMs',
+    },
     { kind: 'type', body: { ...HTTP, defaults: { heartbeatMs: 60_000 } } },
     { kind: 'type', body: { ...HTTP, defaults: { leaseMs: 500 } } },
     { kind: 'type', body: { ...HTTP, defaults: { concurrency: 2, workerIds: ['a', 'b'] } } },
-    { kind: 'type', body: { ...HTTP, defaults: { concurrency: 3, workerIds: ['a', 'b'] } }, refused: 'defaults.concurrency' },
+    {
+      kind: 'type',
+      body: { ...HTTP, defaults: { concurrency: 3, workerIds: ['a', 'b'] } },
+      refused: 'defaults.concurrency',
+    },
     { kind: 'type', body: { ...HTTP, defaults: { retry: { delayMs: 5, maxDelayMs: 5 } } } },
-    { kind: 'type', body: { ...HTTP, defaults: { retry: { delayMs: 5, maxDelayMs: 4 } } }, refused: 'defaults.retry.maxDelayMs' },
-    { kind: 'type', body: { ...HTTP, defaults: { retry: { delaysMs: [1] } } }, refused: 'defaults.retry.delaysMs' },
-    { kind: 'type', body: { ...HTTP, defaults: { retry: { backoff: 'ladder' } } }, refused: 'defaults.retry.delaysMs' },
+    {
+      kind: 'type',
+      body: { ...HTTP, defaults: { retry: { delayMs: 5, maxDelayMs: 4 } } },
+      refused: 'defaults.retry.maxDelayMs',
+    },
+    {
+      kind: 'type',
+      body: { ...HTTP, defaults: { retry: { delaysMs: [1] } } },
+      refused: 'defaults.retry.delaysMs',
+    },
+    {
+      kind: 'type',
+      body: { ...HTTP, defaults: { retry: { backoff: 'ladder' } } },
+      refused: 'defaults.retry.delaysMs',
+    },
   ],
   () => [
     { kind: 'type', body: { ...HTTP, inputSchema: { a: text(32 * 1_024 - 8) } } },
@@ -205,7 +289,11 @@ const OF_OTHERS: readonly Bound[] = [
   numbers('schedule', SCHEDULE, 'missed.catchUp', 1, 1_000),
   () => [
     { kind: 'schedule', body: { task: { type: 'a' }, cron: '0 5 * * *', timezone: 'Europe/Berlin' } },
-    { kind: 'schedule', body: { task: { type: 'a' }, cron: '0 5 * * *', everyMs: 1_000 }, refused: 'everyMs' },
+    {
+      kind: 'schedule',
+      body: { task: { type: 'a' }, cron: '0 5 * * *', everyMs: 1_000 },
+      refused: 'everyMs',
+    },
     { kind: 'schedule', body: { ...SCHEDULE, timezone: 'Europe/Berlin' }, refused: 'timezone' },
     { kind: 'schedule', body: { task: { type: 'a' } }, refused: 'cron' },
     { kind: 'schedule', body: { task: { type: 'a' }, cron: '61 5 * * *' }, refused: 'cron' },
@@ -223,7 +311,11 @@ const OF_OTHERS: readonly Bound[] = [
   ],
   () => [
     ...[0, 1_000_000_000, -1_000_000_000].map(value => ({ kind: 'priority' as const, body: { value } })),
-    ...[1_000_000_001, 1.5, 'x'].map(value => ({ kind: 'priority' as const, body: { value }, refused: 'value' })),
+    ...[1_000_000_001, 1.5, 'x'].map(value => ({
+      kind: 'priority' as const,
+      body: { value },
+      refused: 'value',
+    })),
   ],
   dice => {
     const existing = Array.from({ length: dice.between(1, 9) }, (_, nth) => `type${nth}`)
@@ -261,7 +353,18 @@ function stepsOfBytes(bytes: number) {
   return steps(text(bytes - JSON.stringify(steps('')).length))
 }
 
-const FIELDS = ['tags', 'stage', 'input', 'userId', 'delayMs', 'priority', 'leaseMs', 'immutable', 'throttle', 'fairnessKey']
+const FIELDS = [
+  'tags',
+  'stage',
+  'input',
+  'userId',
+  'delayMs',
+  'priority',
+  'leaseMs',
+  'immutable',
+  'throttle',
+  'fairnessKey',
+]
 
 /** A field with one typing mistake, for which the API suggests the right name. */
 function misspelt(dice: Dice): BoundRequest[] {

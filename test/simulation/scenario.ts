@@ -79,6 +79,7 @@ export type TrialName =
   | 'own-retries'
   | 'odd-errors'
   | 'waits'
+  | 'missed-ticks'
   | 'requests'
 
 /**

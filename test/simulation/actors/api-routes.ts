@@ -1,11 +1,13 @@
 import * as z from 'zod'
 import { check } from '../../../functions/http/check.ts'
 import type { Answer, Route, Api as RouteApi } from '../../../functions/http/route.ts'
+import { canvasRoutes } from '../../../functions/http/routes/canvases.ts'
 import { failureRoutes } from '../../../functions/http/routes/failures.ts'
 import { loadRoutes } from '../../../functions/http/routes/load.ts'
 import { taskRoutes } from '../../../functions/http/routes/tasks.ts'
 import { typeRoutes } from '../../../functions/http/routes/types.ts'
 import { whyRoutes } from '../../../functions/http/routes/why.ts'
+import { canvasAnswer } from '../../../shared/api/canvases.ts'
 import { failuresPage } from '../../../shared/api/diagnosis/failures.ts'
 import { activityPage, allCountsPage, limitUsage } from '../../../shared/api/diagnosis/load.ts'
 import { whyAnswer } from '../../../shared/api/diagnosis/why.ts'
@@ -22,7 +24,7 @@ import type { Question, ReadAnswer } from '../world/history.ts'
 /** The routes of the HTTP API that only read, with the schemas that the API publishes for their answers. */
 
 const ROUTES = new Map(
-  [...taskRoutes, ...whyRoutes, ...loadRoutes, ...failureRoutes, ...typeRoutes].map(
+  [...taskRoutes, ...whyRoutes, ...loadRoutes, ...canvasRoutes, ...failureRoutes, ...typeRoutes].map(
     (route): [string, Route] => [route.operation, route],
   ),
 )
@@ -35,6 +37,7 @@ const PUBLISHED: Readonly<Record<string, z.ZodType>> = {
   listActivity: activityPage,
   listFailures: failuresPage,
   listTypes: typePage,
+  getCanvas: canvasAnswer,
   limitUsage,
 }
 

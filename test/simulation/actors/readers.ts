@@ -46,13 +46,22 @@ export function startReaders(world: World, tools: Tools): Readers {
   return {
     surveyAll: async () => {
       if (!scenario.hasReaders) return
-      for (const question of surveyOf(world, tasksIn(tools))) await ask(world, tools, question)
+      const canvases = headsIn(tools).filter(({ canvas }) => canvas)
+      const questions = [
+        ...surveyOf(world, tasksIn(tools)),
+        ...canvases.map(({ id }) => about('getCanvas', { id }, { limit: 100 })),
+      ]
+      for (const question of questions) await ask(world, tools, question)
     },
   }
 }
 
-function tasksIn({ table }: Tools): SeenHead[] {
-  return [...table.heads()].map(seenAs).filter(head => !head.canvas && !head.schedule)
+function headsIn({ table }: Tools): SeenHead[] {
+  return [...table.heads()].map(seenAs)
+}
+
+function tasksIn(tools: Tools): SeenHead[] {
+  return headsIn(tools).filter(head => !head.canvas && !head.schedule)
 }
 
 /** Sends a question until it is answered, or until the caller dies. */

@@ -78,10 +78,7 @@ type Part = {
   readonly value: unknown
 }
 
-function ofPart(
-  kind: 'task-id' | 'unknown-type' | 'priority',
-  body: Part,
-): Problems {
+function ofPart(kind: 'task-id' | 'unknown-type' | 'priority', body: Part): Problems {
   switch (kind) {
     case 'task-id':
       return isTaskId(body.id) ? [] : [{ path: 'id', message: 'is not an id' }]

@@ -210,7 +210,8 @@ async function checkRequests(
   { bounds }: Extract<Step, { readonly do: 'check-requests' }>,
 ): Promise<Answer> {
   for (const request of boundRequests(createDice(system.chance), bounds)) {
-    for (const problems of problemsOf(request.kind, request.body, system.clock.now())) record(request, problems)
+    for (const problems of problemsOf(request.kind, request.body, system.clock.now()))
+      record(request, problems)
   }
   return { ok: true }
 }

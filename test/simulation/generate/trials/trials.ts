@@ -30,6 +30,7 @@ import { expiry } from './timing/expiry.ts'
 import { idleDays } from './timing/idle-days.ts'
 import { lateTicks } from './timing/late-ticks.ts'
 import { looks } from './timing/looks.ts'
+import { missedTicks } from './timing/missed-ticks.ts'
 import { nightly } from './timing/nightly.ts'
 import { outage, schedulerOutage } from './timing/outages.ts'
 import { overdue } from './timing/overdue.ts'
@@ -82,6 +83,7 @@ const TRIALS: Readonly<Record<TrialName, DrawnTrial>> = {
   'odd-errors': { share: 0.01, draw: oddErrors },
   waits: { share: 0.02, draw: waits },
   requests: { share: 0.01, draw: requests },
+  'missed-ticks': { share: 0.005, draw: missedTicks },
 }
 
 export const TRIAL_NAMES = Object.keys(TRIALS) as TrialName[]

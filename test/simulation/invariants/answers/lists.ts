@@ -1,3 +1,4 @@
+import type { ApiCanvas } from '../../../../shared/api/canvases.ts'
 import type { TypeCounts } from '../../../../shared/api/diagnosis/load.ts'
 import type { ApiTask } from '../../../../shared/api/tasks.ts'
 import type { Scenario } from '../../scenario.ts'
@@ -36,6 +37,18 @@ export const LIST_INVARIANTS: readonly Invariant[] = [
       return missing && `${missing} is missing in the list of ${JSON.stringify(read.query)}`
     },
   ),
+  onAnswers<ApiCanvas>(
+    'a canvas is shown with the statuses of its tasks',
+    'getCanvas',
+    (canvas, read, scenario) => {
+      const { id, status, items } = canvas
+      const waiting = items.find(({ status: own }) => own === 'pending')
+      if (waiting && status !== 'running')
+        return `${waiting.taskId} of ${id} is pending, though the canvas is ${status}`
+      const wrong = items.find(task => !isPossibleMember(task, read, scenario))
+      return wrong && `${wrong.taskId} of ${id} is shown as ${wrong.status}`
+    },
+  ),
   onAnswers<{ readonly items: readonly TypeCounts[] }>(
     'a type is shown with the numbers of its tasks',
     'listCounts',
@@ -51,6 +64,18 @@ export const LIST_INVARIANTS: readonly Invariant[] = [
     },
   ),
 ]
+
+/** Whether a member of a canvas has the shown status. One that is removed or was never published may be cancelled with its canvas. */
+function isPossibleMember(
+  { taskId, status }: ApiCanvas['items'][number],
+  window: Window,
+  scenario: Scenario,
+): boolean {
+  const heads = sightingsOf(scenario).heads(taskId, window)
+  const isAbsent = heads.length === 0 || heads.some(head => !head || head.state === 'removed')
+  if (['pending', 'skipped', 'cancelled'].includes(status) && isAbsent) return true
+  return heads.some(head => head && statusesOf(head, window, clockErrorMs(scenario)).includes(status))
+}
 
 function numbersOf(query: Filter, window: Window, scenario: Scenario): [number, number] {
   const fits = [...sightingsOf(scenario).ids()].map(id => fitsOf(id, { ...window, query }, scenario))

@@ -17,7 +17,9 @@ export const REFUSED_REQUEST_INVARIANTS: readonly Invariant[] = [
     const { refused, says, neverSays } = request
     const about = problems.find(({ path }) => path === refused)?.message ?? ''
     if (says !== undefined && !about.includes(says)) return `the answer lacks "${says}": ${about}`
-    return neverSays !== undefined && about.includes(neverSays) ? `the answer says "${neverSays}": ${about}` : undefined
+    return neverSays !== undefined && about.includes(neverSays)
+      ? `the answer says "${neverSays}": ${about}`
+      : undefined
   }),
 ]
 

@@ -3,11 +3,26 @@ import { liveRuns, successes } from '../../../../shared/core/task/task.ts'
 import type { HistoryEvent } from '../../world/history.ts'
 import type { SeenHead } from '../../world/seen-head.ts'
 import type { Invariant } from '../invariant.ts'
+import { claimIn } from '../pieces.ts'
+import { isTrue } from './reasons.ts'
 import { clockErrorMs, sightingsOf, type Window } from './sightings.ts'
 import { onAnswers } from './why.ts'
 
 /** The ended runs in the history of a task, and the runs without success that its record shows at least. */
 const HISTORY_RUNS_MAX = 5
+
+/** The words of `why` that each status reason stands for. */
+const WORDS: Readonly<Record<NonNullable<ApiTask['statusReason']>, readonly string[]>> = {
+  due: ['due'],
+  retry: ['retry', 'crashing'],
+  paused: ['paused', 'step-paused'],
+  'rate-limit': ['rate-limit'],
+  'concurrency-limit': ['concurrency-limit'],
+  'target-worker': ['target-worker'],
+  'no-handler': ['no-handler'],
+  'no-worker': ['no-worker', 'target-offline', 'worker-version', 'workers-spent'],
+  'callbacks-owed': ['callbacks-owed'],
+}
 
 /** Promises about the answers to `GET /v1/tasks/{id}`. */
 export const SHOWN_TASK_INVARIANTS: readonly Invariant[] = [
@@ -43,19 +58,53 @@ export const SHOWN_TASK_INVARIANTS: readonly Invariant[] = [
       )
     return isSorted && isRight ? undefined : `the history of ${id} has ${history.length} runs`
   }),
+  onAnswers<ApiTask>(
+    'the reason that a waiting task is shown with is true of it',
+    'get',
+    (task, read, scenario) => {
+      const { id, status, statusReason } = task
+      const sightings = sightingsOf(scenario)
+      if (statusReason === undefined)
+        return status === 'delayed' ? `${id} is delayed, and is shown with no reason` : undefined
+      const moment = { ...read, scenario, sightings }
+      const isRight = sightings
+        .heads(id, read)
+        .some(head => head && WORDS[statusReason].some(reason => isTrue(reason, head, moment)))
+      return isRight ? undefined : `${id} is ${status} and is shown to wait for ${statusReason}`
+    },
+  ),
+  onAnswers<ApiTask>('a task that has an input is shown with it', 'get', (task, read, scenario) => {
+    const hasInput = sightingsOf(scenario)
+      .heads(task.id, read)
+      .every(head => head?.input !== undefined)
+    return hasInput && task.input === undefined ? `${task.id} is shown without its input` : undefined
+  }),
+  onAnswers<ApiTask>(
+    'a step that had a run is shown with the time of its first one',
+    'get',
+    ({ id, steps = [] }) => {
+      const wrong = steps.find(
+        ({ attempts, startedAt, undo }) =>
+          (attempts > 0 && startedAt === undefined) ||
+          (undo && undo.attempts > 0 && undo.startedAt === undefined),
+      )
+      return (
+        wrong && `step ${wrong.name} of ${id} is ${wrong.state} and is shown with ${JSON.stringify(wrong)}`
+      )
+    },
+  ),
   onAnswers<ApiTask>('a failed task is shown with an error, and a succeeded one with none', 'get', task => {
     const hasError = task.error !== undefined
     if (task.status === 'failed' && !hasError) return `${task.id} has failed and shows no error`
     return task.status === 'succeeded' && hasError ? `${task.id} has succeeded and shows an error` : undefined
   }),
   {
-    name: 'each run is shown with the worker whose handler began it',
+    name: 'each run is shown with its worker and the time of its claim',
     watch: scenario => {
-      const workers = new Map<string, string>()
-      const births = new Map<string, string>()
+      const claims = new Map<string, { readonly workerId: string; readonly startedAt: number }>()
       const see = (event: HistoryEvent) => {
-        if (event.what === 'write') births.set(event.after.id, event.after.born)
-        if (event.what === 'began') workers.set(`${births.get(event.id)}.${event.fence}`, event.workerId)
+        const run = claimIn(event)
+        if (run && event.what === 'write') claims.set(`${event.after.born}.${run.fence}`, run)
       }
       return {
         on: event => {
@@ -63,8 +112,14 @@ export const SHOWN_TASK_INVARIANTS: readonly Invariant[] = [
           see(event)
           if (event.what !== 'read' || event.operation !== 'get' || event.status !== 200) return undefined
           const { id, runs } = event.body as ApiTask
-          const wrong = runs.find(run => (workers.get(run.id) ?? run.workerId) !== run.workerId)
-          return wrong && `run ${wrong.id} of ${id} is shown as one of ${wrong.workerId}`
+          const wrong = runs.find(run => {
+            const claim = claims.get(run.id)
+            const start = Math.min(claim?.startedAt ?? 0, Date.parse(run.endedAt ?? run.leaseUntil ?? ''))
+            return claim && (claim.workerId !== run.workerId || start !== Date.parse(run.startedAt))
+          })
+          return (
+            wrong && `run ${wrong.id} of ${id} is shown as one of ${wrong.workerId} since ${wrong.startedAt}`
+          )
         },
       }
     },

@@ -3,6 +3,7 @@ import type { ApiTypeActivity, LimitUsage } from '../../../../shared/api/diagnos
 import { endedRuns, liveRuns } from '../../../../shared/core/task/task.ts'
 import type { Scenario } from '../../scenario.ts'
 import type { HistoryEvent } from '../../world/history.ts'
+import type { SeenHead } from '../../world/seen-head.ts'
 import type { Invariant, Write } from '../invariant.ts'
 import { sightingsOf } from './sightings.ts'
 import { onAnswers } from './why.ts'
@@ -156,10 +157,16 @@ function createActivity() {
     see: ({ before, after }: Write) => {
       if (after.canvas || after.schedule || before?.born !== after.born) return
       const { type, state } = after
-      if ((before.state === 'open' || after.operation === 'resume') && state !== 'open' && state !== 'removed')
+      if (
+        (before.state === 'open' || after.operation === 'resume') &&
+        state !== 'open' &&
+        state !== 'removed'
+      )
         ends.set(`${type} ${state}`, (ends.get(`${type} ${state}`) ?? 0) + 1)
       const began = liveRuns(after).some(({ fence }) => !before.live[fence])
-      if (began) starts.set(type, [...(starts.get(type) ?? []), latenessIn({ before, after })])
+      // A claim may move the due time to the retry of another worker, and then nothing tells when the run could have started.
+      const lateness = before.dueAt === after.dueAt ? latenessIn(after) : Number.NaN
+      if (began) starts.set(type, [...(starts.get(type) ?? []), lateness])
     },
     judge: (types: readonly ApiTypeActivity[]) => {
       for (const { type, minutes, lateness } of types) {
@@ -171,7 +178,12 @@ function createActivity() {
           if (!isRight) return `${counted} tasks of ${type} are counted as ${state}, not ${expected}`
         }
         const known = starts.get(type) ?? []
-        if (sum(minutes.map(({ started }) => started)) !== known.length || !lateness) continue
+        if (
+          sum(minutes.map(({ started }) => started)) !== known.length ||
+          !lateness ||
+          known.some(Number.isNaN)
+        )
+          continue
         const wrong = wrongShare(known, 0.5, lateness.p50Ms) ?? wrongShare(known, 0.95, lateness.p95Ms)
         if (wrong) return `the lateness of ${type} is told as ${JSON.stringify(lateness)}: ${wrong}`
       }
@@ -180,14 +192,14 @@ function createActivity() {
   }
 }
 
-/** How long the run that a write begins could have begun before: since its task was due, or since the end of the run before it. */
-function latenessIn({ before, after }: Pick<Write, 'before' | 'after'>): number {
+/** How long the run that has just begun could have begun before: since its task was due, or since the end of the run before it. */
+function latenessIn(after: SeenHead): number {
   const steps = Object.values(after.flow?.steps ?? {}).flatMap(({ do: done, undo }) => [
     done.endedAt,
     undo?.endedAt,
   ])
   const ends = [...endedRuns(after).map(({ endedAt }) => endedAt), ...steps].filter(end => end !== undefined)
-  return Math.max(0, after.updatedAt - Math.max(before?.dueAt ?? 0, ...ends))
+  return Math.max(0, after.updatedAt - Math.max(after.dueAt, ...ends))
 }
 
 /** Why a bound of a share is wrong: at least the share is within the bound, and not within half of it. */

@@ -1,6 +1,6 @@
 import type { ApiRun, ApiTask } from '../../../../shared/api/tasks.ts'
 import { allScripts } from '../../jobs-in.ts'
-import { oddError, type OddErrorName, SHOWN_FIELDS } from '../../odd-errors.ts'
+import { type OddErrorName, oddError, SHOWN_FIELDS } from '../../odd-errors.ts'
 import type { HistoryEvent } from '../../world/history.ts'
 import type { Invariant } from '../invariant.ts'
 
@@ -29,7 +29,8 @@ export const STORED_ERROR_INVARIANTS: readonly Invariant[] = [
           thrown.see(event)
           for (const [run, odd] of runsIn(event, thrown)) {
             const problem = odd && run.error ? problemOf(run.error, odd) : undefined
-            if (problem) return `run ${run.id} threw ${odd} and keeps ${problem}: ${JSON.stringify(run.error).slice(0, 300)}`
+            if (problem)
+              return `run ${run.id} threw ${odd} and keeps ${problem}: ${JSON.stringify(run.error).slice(0, 300)}`
           }
           return undefined
         },
@@ -48,7 +49,8 @@ export const STORED_ERROR_INVARIANTS: readonly Invariant[] = [
             if (log === undefined) return `run ${id} keeps no log`
             if (bytesOf(log) > LOG_BYTES_MAX) return `run ${id} keeps ${bytesOf(log)} bytes of its log`
             const fields = JSON.stringify(SHOWN_FIELDS).slice(1, -1)
-            if (!log.includes(fields) && bytesOf(log) < LOG_BYTES_MAX) return `the log of run ${id} hides its plain fields: ${log}`
+            if (!log.includes(fields) && bytesOf(log) < LOG_BYTES_MAX)
+              return `the log of run ${id} hides its plain fields: ${log}`
           }
           return undefined
         },
@@ -85,10 +87,15 @@ function createThrown() {
   }
 }
 
-function runsIn(event: HistoryEvent, thrown: ReturnType<typeof createThrown>): Array<[Run, OddErrorName | undefined]> {
+function runsIn(
+  event: HistoryEvent,
+  thrown: ReturnType<typeof createThrown>,
+): Array<[Run, OddErrorName | undefined]> {
   if (event.what !== 'read' || event.operation !== 'get' || event.status !== 200) return []
   const runs = (event.body as ApiTask).runs as readonly Run[]
-  return runs.flatMap(run => (run.state === 'failed' ? [[run, thrown.by(run.id)] as [Run, OddErrorName | undefined]] : []))
+  return runs.flatMap(run =>
+    run.state === 'failed' ? [[run, thrown.by(run.id)] as [Run, OddErrorName | undefined]] : [],
+  )
 }
 
 function problemOf(stored: Stored, odd: OddErrorName): string | undefined {
@@ -98,6 +105,7 @@ function problemOf(stored: Stored, odd: OddErrorName): string | undefined {
   if (isLong && bytes < ERROR_BYTES_MAX - ROOM_LEFT_BYTES_MAX) return `only ${bytes} bytes`
   if (stored.name !== name) return 'another name'
   if (isLong ? !stored.message.startsWith(message) : stored.message !== message) return 'another message'
+  if (oddError(odd).thrown('') instanceof Error && stored.stack === undefined) return 'no stack'
   const kept = (stored.causes ?? []).map(cause => cause.message)
   return JSON.stringify(kept) === JSON.stringify(causes) ? undefined : `other causes`
 }
@@ -120,7 +128,10 @@ function textOf(event: Extract<HistoryEvent, { readonly what: 'read' | 'events' 
 
 /** Whether the text has the secret as it is, or in pieces of one character or one byte. */
 function tells(text: string, secret: string): boolean {
-  const plain = text.replaceAll(/\\?"\d+\\?":/g, '').replaceAll(/[\\",]/g, ' ').replaceAll(/ +/g, ' ')
+  const plain = text
+    .replaceAll(/\\?"\d+\\?":/g, '')
+    .replaceAll(/[\\",]/g, ' ')
+    .replaceAll(/ +/g, ' ')
   const letters = [...secret].join(' ')
   const bytes = [...new TextEncoder().encode(secret)].join(' ')
   return text.includes(secret) || plain.includes(letters) || plain.includes(bytes)

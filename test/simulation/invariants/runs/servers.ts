@@ -35,7 +35,9 @@ export const CLAIMER_INVARIANTS: readonly Invariant[] = [
           const version = versions.get(run.workerId)
           const suffices =
             minWorkerVersion === undefined || (version !== undefined && isAtLeast(version, minWorkerVersion))
-          return suffices ? undefined : `${run.workerId} claimed ${event.after.id}, which asks for ${minWorkerVersion}`
+          return suffices
+            ? undefined
+            : `${run.workerId} claimed ${event.after.id}, which asks for ${minWorkerVersion}`
         },
       }
     },

@@ -74,10 +74,26 @@ function behindRate(dice: Dice, nth: number): Wait {
 /** Tasks that are due in hours or days, until an operator cancels them. */
 function farAhead(dice: Dice, nth: number): Wait {
   const type = aTypeOf(dice, nth, ['lambda'])
-  const published = publishes(dice, type, 3, () => [], () => ({
-    delayMs: dice.pick([dice.between(1, 90) * 60_000, dice.between(2, 47) * HOUR_MS, dice.between(2, 9) * DAY_MS]),
-  }))
-  return { types: [type], steps: [...published, ...published.map(step => ({ at: SPAN_MS - 1_000, do: 'cancel' as const, id: idOf(step) }))] }
+  const published = publishes(
+    dice,
+    type,
+    3,
+    () => [],
+    () => ({
+      delayMs: dice.pick([
+        dice.between(1, 90) * 60_000,
+        dice.between(2, 47) * HOUR_MS,
+        dice.between(2, 9) * DAY_MS,
+      ]),
+    }),
+  )
+  return {
+    types: [type],
+    steps: [
+      ...published,
+      ...published.map(step => ({ at: SPAN_MS - 1_000, do: 'cancel' as const, id: idOf(step) })),
+    ],
+  }
 }
 
 /** Workers that tasks list come late, so that first they are offline, and then awaited. */
@@ -91,15 +107,25 @@ function forListedWorkers(dice: Dice, nth: number): Wait {
   return {
     types: [type],
     workers,
-    steps: publishes(dice, type, 4, () => [{ ms: dice.between(100, 2_000), end: dice.pick(['succeed', 'fail']) }], () => ({
-      options: {
-        workerIds: dice.odds(0.3) ? ids : ids.slice(dice.between(0, 3)),
-        concurrency: dice.between(1, 2),
-        leaseMs: 4_000,
-        heartbeatMs: 1_000,
-        retry: { maxRetries: dice.between(1, 2), delayMs: 2_000, scope: dice.pick(['task', 'worker'] as const) },
-      },
-    })),
+    steps: publishes(
+      dice,
+      type,
+      4,
+      () => [{ ms: dice.between(100, 2_000), end: dice.pick(['succeed', 'fail']) }],
+      () => ({
+        options: {
+          workerIds: dice.odds(0.3) ? ids : ids.slice(dice.between(0, 3)),
+          concurrency: dice.between(1, 2),
+          leaseMs: 4_000,
+          heartbeatMs: 1_000,
+          retry: {
+            maxRetries: dice.between(1, 2),
+            delayMs: 2_000,
+            scope: dice.pick(['task', 'worker'] as const),
+          },
+        },
+      }),
+    ),
   }
 }
 
@@ -115,9 +141,15 @@ function forVersions(dice: Dice, nth: number): Wait {
   return {
     types: [type],
     workers,
-    steps: publishes(dice, type, 5, () => [], () => ({
-      options: { minWorkerVersion: dice.pick(['2', '2.0', '2.0.0', '2.0.1', '2.0.0.1', '2.1.0']) },
-    })),
+    steps: publishes(
+      dice,
+      type,
+      5,
+      () => [],
+      () => ({
+        options: { minWorkerVersion: dice.pick(['2', '2.0', '2.0.0', '2.0.1', '2.0.0.1', '2.1.0']) },
+      }),
+    ),
   }
 }
 
@@ -125,7 +157,10 @@ function whilePaused(dice: Dice, nth: number): Wait {
   const type = aTypeOf(dice, nth, ['lambda', 'workers', 'http'])
   const flow: FlowSetup = {
     type: `flow-${nth}`,
-    steps: [{ name: 'one', do: { type: type.type } }, { name: 'two', do: { type: type.type } }],
+    steps: [
+      { name: 'one', do: { type: type.type } },
+      { name: 'two', do: { type: type.type } },
+    ],
     onCancel: 'undo',
     defaults: {},
     shards: 1,
@@ -154,9 +189,18 @@ function afterCrashes(dice: Dice, nth: number): Wait {
       dice,
       type,
       3,
-      () => dice.many(1, 3, (): Act => ({ ms: dice.between(1, 300), end: dice.pick(['crash', 'fail', 'release']) })),
+      () =>
+        dice.many(
+          1,
+          3,
+          (): Act => ({ ms: dice.between(1, 300), end: dice.pick(['crash', 'fail', 'release']) }),
+        ),
       () => ({
-        options: { leaseMs: 2_000, heartbeatMs: 500, retry: { maxRetries: dice.between(1, 4), delayMs: dice.between(1_000, 5_000) } },
+        options: {
+          leaseMs: 2_000,
+          heartbeatMs: 500,
+          retry: { maxRetries: dice.between(1, 4), delayMs: dice.between(1_000, 5_000) },
+        },
       }),
     ),
   }
@@ -168,11 +212,19 @@ function withoutHandler(dice: Dice, nth: number): Wait {
   return {
     types: [type],
     workers: named(nth, workersOf(type, 1, 2)),
-    steps: [...publishes(dice, type, 3, () => []), { at, do: 'withdraw', type: type.type, forMs: dice.between(5_000, 15_000) }],
+    steps: [
+      ...publishes(dice, type, 3, () => []),
+      { at, do: 'withdraw', type: type.type, forMs: dice.between(5_000, 15_000) },
+    ],
   }
 }
 
-function aTypeOf(dice: Dice, nth: number, servedBy: readonly ServedBy[], given: Partial<TypeSetup> = {}): TypeSetup {
+function aTypeOf(
+  dice: Dice,
+  nth: number,
+  servedBy: readonly ServedBy[],
+  given: Partial<TypeSetup> = {},
+): TypeSetup {
   const type = aType(dice.pick(servedBy), given)
   return { ...type, type: `${type.type}-${nth}` }
 }
