@@ -129,15 +129,15 @@ export function oddFields(secret: string): Record<string, unknown> {
   Object.assign(one, { two, again: two })
   return {
     ...SHOWN_FIELDS,
-    ['card']: { number: secret, holder: 'Ann' },
-    ['list']: [{ card: { number: secret } }, `in a text: ${secret}`],
-    ['map']: new Map([['key', secret]]),
-    ['set']: new Set([secret]),
-    ['bytes']: new TextEncoder().encode(secret),
-    ['boxed']: new String(secret),
-    ['boxedNumber']: Object(Number(secret)),
-    ['number']: Number(secret),
-    ['error']: new Error(`with ${secret}`, { cause: new Error(secret) }),
-    ['circle']: one,
+    card: { number: secret, holder: 'Ann' },
+    list: [{ card: { number: secret } }, `in a text: ${secret}`],
+    map: new Map([['key', secret]]),
+    set: new Set([secret]),
+    bytes: new TextEncoder().encode(secret),
+    boxed: new String(secret),
+    boxedNumber: Object(Number(secret)),
+    number: Number(secret),
+    error: new Error(`with ${secret}`, { cause: new Error(secret) }),
+    circle: one,
   }
 }

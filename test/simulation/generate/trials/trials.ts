@@ -80,9 +80,9 @@ const TRIALS: Readonly<Record<TrialName, DrawnTrial>> = {
   'many-permits': { share: 0.02, draw: manyPermits },
   unclaimable: { share: 0.01, draw: unclaimable },
   'own-retries': { share: 0.05, draw: ownRetries },
-  'odd-errors': { share: 0.01, draw: oddErrors },
-  waits: { share: 0.02, draw: waits },
-  requests: { share: 0.01, draw: requests },
+  'odd-errors': { share: 0.02, draw: oddErrors },
+  waits: { share: 0.03, draw: waits },
+  requests: { share: 0.02, draw: requests },
   'missed-ticks': { share: 0.005, draw: missedTicks },
 }
 

@@ -20,6 +20,17 @@ export const EVENT_INVARIANTS: readonly Invariant[] = [
     watch: scenario => {
       const known = new Map<string, Known[]>()
       let areAllRead = true
+      const expectEventsOf = (write: Write) => {
+        const { after } = write
+        for (const expected of expectedOf(write)) {
+          const name = `${expected.type} ${after.id} ${after.updatedAt}`
+          known.set(name, [...(known.get(name) ?? []), { ...expected, head: after, isPublished: false }])
+        }
+      }
+      const missingEvent = () => {
+        const missing = [...known.values()].flat().find(one => one.isRequired && !one.isPublished)
+        return missing && `no ${missing.type} of ${missing.head.id} at ${missing.head.updatedAt} is published`
+      }
       const judgeEvent = (event: BatonEvent) => {
         if (event.taskId === undefined) return undefined
         const all = known.get(`${event.type} ${event.taskId} ${event.at}`) ?? []
@@ -33,19 +44,10 @@ export const EVENT_INVARIANTS: readonly Invariant[] = [
         on: event => {
           if (!scenario.hasReaders) return undefined
           if (event.what === 'changes-lost') areAllRead = false
-          if (event.what === 'write') {
-            const { after } = event
-            for (const expected of expectedOf(event)) {
-              const name = `${expected.type} ${after.id} ${after.updatedAt}`
-              known.set(name, [...(known.get(name) ?? []), { ...expected, head: after, isPublished: false }])
-            }
-          }
+          if (event.what === 'write') expectEventsOf(event)
           if (event.what === 'events') return event.events.map(judgeEvent).find(text => text !== undefined)
-          if (event.what !== 'at-rest' || !areAllRead || scenario.trial === 'faults') return undefined
-          const missing = [...known.values()].flat().find(one => one.isRequired && !one.isPublished)
-          return (
-            missing && `no ${missing.type} of ${missing.head.id} at ${missing.head.updatedAt} is published`
-          )
+          const isJudged = event.what === 'at-rest' && areAllRead && scenario.trial !== 'faults'
+          return isJudged ? missingEvent() : undefined
         },
       }
     },

@@ -98,15 +98,19 @@ function fitsOf(
   return fits.length > 0 ? fits : [false]
 }
 
+function isListedAtAll({ canvas, schedule, state }: SeenHead): boolean {
+  return !canvas && !schedule && state !== 'removed'
+}
+
 function fitsFilter(
   head: SeenHead,
   { type, status, userId }: Filter,
   window: Window,
   scenario: Scenario,
 ): boolean | 'perhaps' {
-  if (head.canvas || head.schedule || head.state === 'removed') return false
-  if (type && !type.includes(head.type)) return false
-  if (userId !== undefined && head.userId !== userId) return false
+  const isOfType = !type || type.includes(head.type)
+  const isOfUser = userId === undefined || head.userId === userId
+  if (!isListedAtAll(head) || !isOfType || !isOfUser) return false
   const errorMs = clockErrorMs(scenario)
   const isExpiring = head.expiresAt !== undefined && head.expiresAt <= window.at + errorMs
   if (!status) return isExpiring ? 'perhaps' : true

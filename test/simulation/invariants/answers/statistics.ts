@@ -6,7 +6,7 @@ import type { HistoryEvent } from '../../world/history.ts'
 import type { SeenHead } from '../../world/seen-head.ts'
 import type { Invariant, Write } from '../invariant.ts'
 import { sightingsOf } from './sightings.ts'
-import { onAnswers } from './why.ts'
+import { onAnswers, type Read } from './why.ts'
 
 /** Ends of one type up to which each is written at once. */
 const ENDS_AT_ONCE_MAX = 10
@@ -62,17 +62,7 @@ export const STATISTIC_INVARIANTS: readonly Invariant[] = [
           permits.see(event)
           if (event.what !== 'read' || event.operation !== 'limitUsage' || event.status !== 200)
             return undefined
-          const { type, concurrency } = event.body as LimitUsage
-          if (!concurrency) return undefined
-          const { key, value, held, holders = [] } = concurrency
-          const asked = event.query.value as string | undefined
-          if (key !== undefined && asked === undefined)
-            return held === undefined ? undefined : `${type} is shown with permits of no ${key}`
-          const limit = key === undefined ? type : `${type}=${asked}`
-          const isRight = permits.numbers(limit, event).some(number => number === held)
-          if (!isRight) return `${held} permits of ${limit} are said to be held`
-          if (value !== (key === undefined ? undefined : asked)) return `${type} shows the usage of ${value}`
-          return holders.length === held ? undefined : `${limit} shows ${holders.length} of ${held} holders`
+          return usageFault(event, limit => permits.numbers(limit, event))
         },
       }
     },
@@ -95,6 +85,24 @@ export const STATISTIC_INVARIANTS: readonly Invariant[] = [
     },
   ),
 ]
+
+/** What is wrong with the shown usage of a concurrency limit. `numbersOf`: how many permits of a limit may be held. */
+function usageFault(
+  { body, query }: Read,
+  numbersOf: (limit: string) => readonly number[],
+): string | undefined {
+  const { type, concurrency } = body as LimitUsage
+  if (!concurrency) return undefined
+  const { key, value, held, holders = [] } = concurrency
+  const asked = query.value as string | undefined
+  if (key !== undefined && asked === undefined)
+    return held === undefined ? undefined : `${type} is shown with permits of no ${key}`
+  const limit = key === undefined ? type : `${type}=${asked}`
+  if (!numbersOf(limit).some(number => number === held))
+    return `${held} permits of ${limit} are said to be held`
+  if (value !== (key === undefined ? undefined : asked)) return `${type} shows the usage of ${value}`
+  return holders.length === held ? undefined : `${limit} shows ${holders.length} of ${held} holders`
+}
 
 /** Whether the planner reads every change exactly once. */
 function isExact({ hasReaders, weather, outages, lost, trial, conditions }: Scenario): boolean {
@@ -153,42 +161,38 @@ const ENDED = ['succeeded', 'failed', 'cancelled'] as const
 function createActivity() {
   const ends = new Map<string, number>()
   const starts = new Map<string, number[]>()
+  const endsOf = (type: string, state: string) => ends.get(`${type} ${state}`) ?? 0
+  /** What is wrong with the numbers of ended tasks. */
+  const endFault = ({ type, minutes }: ApiTypeActivity) => {
+    const total = sum(ENDED.map(state => endsOf(type, state)))
+    const wrong = ENDED.find(state => {
+      const counted = sum(minutes.map(minute => minute[state]))
+      return total <= ENDS_AT_ONCE_MAX ? counted !== endsOf(type, state) : counted > endsOf(type, state)
+    })
+    return wrong && `${JSON.stringify(minutes)} of ${type} has not ${endsOf(type, wrong)} tasks that ${wrong}`
+  }
+  /** What is wrong with the lateness, if all starts are counted and known. */
+  const latenessFault = ({ type, minutes, lateness }: ApiTypeActivity) => {
+    const known = starts.get(type) ?? []
+    const areAllKnown = sum(minutes.map(({ started }) => started)) === known.length
+    if (!lateness || !areAllKnown || known.some(Number.isNaN)) return undefined
+    const wrong = wrongShare(known, 0.5, lateness.p50Ms) ?? wrongShare(known, 0.95, lateness.p95Ms)
+    return wrong && `the lateness of ${type} is told as ${JSON.stringify(lateness)}: ${wrong}`
+  }
   return {
     see: ({ before, after }: Write) => {
       if (after.canvas || after.schedule || before?.born !== after.born) return
       const { type, state } = after
-      if (
-        (before.state === 'open' || after.operation === 'resume') &&
-        state !== 'open' &&
-        state !== 'removed'
-      )
-        ends.set(`${type} ${state}`, (ends.get(`${type} ${state}`) ?? 0) + 1)
+      const mayEnd = before.state === 'open' || after.operation === 'resume'
+      if (mayEnd && state !== 'open' && state !== 'removed')
+        ends.set(`${type} ${state}`, endsOf(type, state) + 1)
       const began = liveRuns(after).some(({ fence }) => !before.live[fence])
       // A claim may move the due time to the retry of another worker, and then nothing tells when the run could have started.
       const lateness = before.dueAt === after.dueAt ? latenessIn(after) : Number.NaN
       if (began) starts.set(type, [...(starts.get(type) ?? []), lateness])
     },
-    judge: (types: readonly ApiTypeActivity[]) => {
-      for (const { type, minutes, lateness } of types) {
-        const total = sum(ENDED.map(state => ends.get(`${type} ${state}`) ?? 0))
-        for (const state of ENDED) {
-          const counted = sum(minutes.map(minute => minute[state]))
-          const expected = ends.get(`${type} ${state}`) ?? 0
-          const isRight = total <= ENDS_AT_ONCE_MAX ? counted === expected : counted <= expected
-          if (!isRight) return `${counted} tasks of ${type} are counted as ${state}, not ${expected}`
-        }
-        const known = starts.get(type) ?? []
-        if (
-          sum(minutes.map(({ started }) => started)) !== known.length ||
-          !lateness ||
-          known.some(Number.isNaN)
-        )
-          continue
-        const wrong = wrongShare(known, 0.5, lateness.p50Ms) ?? wrongShare(known, 0.95, lateness.p95Ms)
-        if (wrong) return `the lateness of ${type} is told as ${JSON.stringify(lateness)}: ${wrong}`
-      }
-      return undefined
-    },
+    judge: (types: readonly ApiTypeActivity[]) =>
+      types.map(one => endFault(one) ?? latenessFault(one)).find(fault => fault !== undefined),
   }
 }
 

@@ -45,12 +45,8 @@ export const STORED_ERROR_INVARIANTS: readonly Invariant[] = [
         on: event => {
           thrown.see(event)
           for (const [{ id, log }, odd] of runsIn(event, thrown)) {
-            if (!odd) continue
-            if (log === undefined) return `run ${id} keeps no log`
-            if (bytesOf(log) > LOG_BYTES_MAX) return `run ${id} keeps ${bytesOf(log)} bytes of its log`
-            const fields = JSON.stringify(SHOWN_FIELDS).slice(1, -1)
-            if (!log.includes(fields) && bytesOf(log) < LOG_BYTES_MAX)
-              return `the log of run ${id} hides its plain fields: ${log}`
+            const fault = odd && logFault(log)
+            if (fault) return `run ${id} ${fault}`
           }
           return undefined
         },
@@ -73,6 +69,17 @@ export const STORED_ERROR_INVARIANTS: readonly Invariant[] = [
     },
   },
 ]
+
+/** What is wrong with the log that a run keeps. */
+function logFault(log: string | undefined): string | undefined {
+  if (log === undefined) return 'keeps no log'
+  const bytes = bytesOf(log)
+  if (bytes > LOG_BYTES_MAX) return `keeps ${bytes} bytes of its log`
+  const fields = JSON.stringify(SHOWN_FIELDS).slice(1, -1)
+  return log.includes(fields) || bytes === LOG_BYTES_MAX
+    ? undefined
+    : `hides the plain fields of its log: ${log}`
+}
 
 /** What each run threw. */
 function createThrown() {

@@ -115,8 +115,8 @@ function timesIn(sentence: string): Array<{ readonly time: number; readonly span
   }))
 }
 
-/** Four names in a row. */
-const LONG_LIST = /(?:held by|wait(?:s)? for|may take it:) [^;.]*?(?:[^,; ]+, ){3}[^,; ]+ and \d+ more/
+/** Four names in a row. What follows the names begins with a comma, too. */
+const LONG_LIST = /(?:held by|waits for|may take it:) (?:[^,; ]+, ){3}(?!the oldest|last seen|which )/
 const RUNS = /, after (\d+) runs?[.,;]/
 
 /** Whether the count of runs in the sentence about an end fits the head. A task that succeeded at once has no count. */
