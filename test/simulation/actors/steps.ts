@@ -146,9 +146,9 @@ async function operate(system: PlanningSystem, context: StepContext, step: Reque
       await moveType(system, step)
       return { ok: true }
     case 'pause-type':
-      return answerOfType(await pauseType(system, step.type))
+      return answerOfType(await pauseType(inNameOfOperator(system, 'pause'), step.type))
     case 'resume-type':
-      return answerOfType(await resumeType(system, step.type))
+      return answerOfType(await resumeType(inNameOfOperator(system, 'resume'), step.type))
     case 'deploy-flow':
       await deployFlow(system, step.flow)
       return { ok: true }
@@ -167,6 +167,11 @@ async function put(
   const { shards: _shards, ...configuration } = configurationOf(step)
   const { ok } = await putType(system, step.type, configuration)
   return ok ? { ok } : { ok, reason: 'fewer shards' }
+}
+
+/** The system of a request that the API records under this name. */
+function inNameOfOperator(system: PlanningSystem, what: string): PlanningSystem {
+  return { ...system, operator: { by: 'an operator', what } }
 }
 
 function answerOfType(outcome: Awaited<ReturnType<typeof pauseType>>): Answer {

@@ -29,6 +29,7 @@ import { BIRTH_INVARIANTS } from './runs/births.ts'
 import { CLEAN_RESTART_INVARIANTS } from './runs/clean-restarts.ts'
 import { DELAY_INVARIANTS } from './runs/delays.ts'
 import { FRONT_INVARIANTS } from './runs/front.ts'
+import { LEASE_INVARIANTS } from './runs/leases.ts'
 import { MOVED_TYPE_INVARIANTS } from './runs/moved-types.ts'
 import { ORDER_INVARIANTS } from './runs/orders.ts'
 import { OVERDUE_INVARIANTS } from './runs/overdue.ts'
@@ -90,6 +91,7 @@ export const INVARIANTS: readonly Invariant[] = [
   ...LINE_ORDER_INVARIANTS,
   ...DELAY_INVARIANTS,
   ...CLEAN_RESTART_INVARIANTS,
+  ...LEASE_INVARIANTS,
   ...OWN_RETRY_INVARIANTS,
   ...INDEX_INVARIANTS,
   ...ANSWER_INVARIANTS,

@@ -1,3 +1,4 @@
+import type { PatchRequest } from '../../../../../shared/runtime/operate/patch-task.ts'
 import {
   type Act,
   CALM,
@@ -9,6 +10,7 @@ import {
   type WorkerSetup,
 } from '../../../scenario.ts'
 import type { Dice } from '../../dice.ts'
+import { PATCHED_NONCE } from '../../steps.ts'
 import { aScenario, aType, type Trial, workersOf } from '../trial.ts'
 
 const SPAN_MS = 30_000
@@ -45,6 +47,7 @@ const WAITS: ReadonlyArray<(dice: Dice, nth: number) => Wait> = [
   whilePaused,
   afterCrashes,
   withoutHandler,
+  patched,
 ]
 
 /** Many holders of permits, so that a sentence does not name them all. */
@@ -217,6 +220,39 @@ function withoutHandler(dice: Dice, nth: number): Wait {
       { at, do: 'withdraw', type: type.type, forMs: dice.between(5_000, 15_000) },
     ],
   }
+}
+
+/** Operators change tasks while these wait or run. */
+function patched(dice: Dice, nth: number): Wait {
+  const type = aTypeOf(dice, nth, ['lambda', 'workers', 'http'])
+  const options = { leaseMs: 4_000, heartbeatMs: 700, retry: { maxRetries: 1, delayMs: 3_000 } }
+  const published = publishes(
+    dice,
+    type,
+    5,
+    () => [{ ms: dice.between(2_000, 8_000), end: dice.pick(['succeed', 'fail']) }],
+    () => ({ options, ...(dice.odds(0.6) && { delayMs: dice.between(2_000, 12_000) }) }),
+  )
+  const patches = published.flatMap(step =>
+    dice.many(1, 3, () => ({
+      at: step.at + dice.between(100, 10_000),
+      do: 'patch' as const,
+      id: idOf(step),
+      changes: changes(dice),
+    })),
+  )
+  return { types: [type], workers: named(nth, workersOf(type, 2, 2)), steps: [...published, ...patches] }
+}
+
+function changes(dice: Dice): PatchRequest {
+  return dice.pick<() => PatchRequest>([
+    () => ({ delayMs: dice.pick([0, 0, 4_000]) }),
+    () => ({ priority: dice.between(-3, 3) }),
+    () => ({ input: { nonce: PATCHED_NONCE, acts: [], padding: 'y'.repeat(dice.between(0, 600)) } }),
+    () => ({ options: { leaseMs: dice.between(2_000, 9_000) } }),
+    () => ({ options: { retry: { maxRetries: dice.between(0, 3) } } }),
+    () => ({ tags: dice.odds(0.5) ? null : { patched: 'yes' } }),
+  ])()
 }
 
 function aTypeOf(
