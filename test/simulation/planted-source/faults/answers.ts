@@ -11,8 +11,8 @@ export const ANSWER_FAULTS: readonly SourceFault[] = [
   one(
     'spans are told in tenths of a second',
     'shared/core/why/words.ts',
-    '${Math.round(ms / SECOND_MS)} s`',
-    '${Math.round(ms / 100)} s`',
+    'Math.round(ms / SECOND_MS)} s`',
+    'Math.round(ms / 100)} s`',
   ),
   one(
     'a sentence names any number of holders',
