@@ -42,7 +42,6 @@ export const EVENT_INVARIANTS: readonly Invariant[] = [
       }
       return {
         on: event => {
-          if (!scenario.hasReaders) return undefined
           if (event.what === 'changes-lost') areAllRead = false
           if (event.what === 'write') expectEventsOf(event)
           if (event.what === 'events') return event.events.map(judgeEvent).find(text => text !== undefined)

@@ -108,7 +108,6 @@ export const SHOWN_TASK_INVARIANTS: readonly Invariant[] = [
       }
       return {
         on: event => {
-          if (!scenario.hasReaders) return undefined
           see(event)
           if (event.what !== 'read' || event.operation !== 'get' || event.status !== 200) return undefined
           const { id, runs } = event.body as ApiTask

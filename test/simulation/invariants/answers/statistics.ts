@@ -58,7 +58,6 @@ export const STATISTIC_INVARIANTS: readonly Invariant[] = [
       const permits = createPermits()
       return {
         on: event => {
-          if (!scenario.hasReaders) return undefined
           permits.see(event)
           if (event.what !== 'read' || event.operation !== 'limitUsage' || event.status !== 200)
             return undefined
