@@ -100,7 +100,7 @@ export const SHOWN_TASK_INVARIANTS: readonly Invariant[] = [
   }),
   {
     name: 'each run is shown with its worker and the time of its claim',
-    watch: scenario => {
+    watch: () => {
       const claims = new Map<string, { readonly workerId: string; readonly startedAt: number }>()
       const see = (event: HistoryEvent) => {
         const run = claimIn(event)

@@ -54,7 +54,7 @@ export const STATISTIC_INVARIANTS: readonly Invariant[] = [
   },
   {
     name: 'the usage of a limit tells the permits that are held',
-    watch: scenario => {
+    watch: () => {
       const permits = createPermits()
       return {
         on: event => {

@@ -93,7 +93,26 @@ export const WHY_INVARIANTS: readonly Invariant[] = [
     const isRight = rates.some(rate => rate?.limit === limit?.max && rate?.perMs === limit?.perMs)
     return isRight ? undefined : `${why.id} is told a wrong limit: ${JSON.stringify(limit)}`
   }),
+  onAnswers<WhyAnswer>(
+    'a flow that stands half undone is told the step whose undo has failed',
+    'why',
+    (why, read, scenario) => {
+      if (why.reason !== 'undo-failed') return undefined
+      const isRight = sightingsOf(scenario)
+        .heads(why.id, read)
+        .some(head => halted(head).some(name => why.sentence.includes(`the undo of its step ${name} failed`)))
+      return isRight ? undefined : `${why.id} is told another step: ${why.sentence}`
+    },
+  ),
 ]
+
+/** The steps of a flow whose undo has failed for good. */
+function halted(head: SeenHead | undefined): string[] {
+  const { definition, steps = {} } = head?.flow ?? {}
+  return (definition?.steps ?? []).flatMap(({ name }, at) =>
+    steps[at]?.state === 'undo-failed' ? [name] : [],
+  )
+}
 
 /** Times are told to the second, and a shorter distance as `now`. */
 const TOLD_TO_MS = 2_000

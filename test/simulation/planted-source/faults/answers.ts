@@ -33,6 +33,18 @@ export const ANSWER_FAULTS: readonly SourceFault[] = [
     'since: task.updatedAt,',
   ),
   one(
+    'a flow that stands half undone is told another step',
+    'shared/core/why/ended.ts',
+    "filter(({ state }) => state === 'undo-failed')",
+    "filter(({ state }) => state !== 'undo-failed')",
+  ),
+  one(
+    'a heartbeat renews a run by the lease that a patch has set',
+    'shared/core/operate/patch.ts',
+    'return Object.fromEntries(Object.entries(live).map(([fence, run]) => [fence, { leaseMs, ...run }]))',
+    'return live',
+  ),
+  one(
     'a rate limit is told one start too high',
     'shared/core/why/waiting.ts',
     'max: rate.limit,',

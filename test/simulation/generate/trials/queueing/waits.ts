@@ -53,7 +53,7 @@ const WAITS: ReadonlyArray<(dice: Dice, nth: number) => Wait> = [
 /** Many holders of permits, so that a sentence does not name them all. */
 function behindPermits(dice: Dice, nth: number): Wait {
   const max = dice.between(1, 6)
-  const key = dice.odds(0.3) ? { key: 'userId' } : {}
+  const key = dice.odds(0.5) ? { key: 'userId' } : {}
   const type = aTypeOf(dice, nth, ['lambda', 'http'], { limits: { concurrency: { max, ...key } } })
   const count = max + dice.between(1, 6)
   return {
@@ -64,7 +64,7 @@ function behindPermits(dice: Dice, nth: number): Wait {
 }
 
 function behindRate(dice: Dice, nth: number): Wait {
-  const key = dice.odds(0.3) ? { key: 'userId' } : {}
+  const key = dice.odds(0.5) ? { key: 'userId' } : {}
   const rate = { limit: dice.between(1, 2), perMs: dice.between(4_000, 12_000), ...key }
   const type = aTypeOf(dice, nth, ['lambda', 'workers', 'http'], { limits: { rate } })
   return {
