@@ -8,6 +8,7 @@ import type { Missed, Timing } from '../../shared/core/task/schedule-state.ts'
 import type { StepConfiguration, TypeLimits } from '../../shared/core/types/task-type.ts'
 import type { PatchRequest } from '../../shared/runtime/operate/patch-task.ts'
 import type { PublishRequest } from '../../shared/runtime/publish/resolve-publication.ts'
+import type { OddErrorName } from './odd-errors.ts'
 
 /**
  * A simulated run as data. The same scenario always plays the same way. A part can be removed to see whether a
@@ -36,6 +37,11 @@ export type Scenario = {
   readonly outages?: readonly Outage[]
   readonly lost?: Lost
   readonly conditions?: Conditions
+  /**
+   * Callers who only read ask the API at random moments and at rest. The planner then publishes events, and counts activity and
+   * failures, as the deployed one does.
+   */
+  readonly hasReaders?: true
 }
 
 /** A trial is a kind of scenario that tests one thing. `generate/trials` draws a few seeds of each kind. */
@@ -71,6 +77,10 @@ export type TrialName =
   | 'many-permits'
   | 'unclaimable'
   | 'own-retries'
+  | 'odd-errors'
+  | 'waits'
+  | 'missed-ticks'
+  | 'requests'
 
 /**
  * The services that can each have an outage. `functions` means all invocations of Lambda functions.
@@ -222,6 +232,8 @@ export type Act = {
   readonly laterMs?: number
   /** The value of the field `shop` in the input of the next stage. See `Script`. */
   readonly shop?: string
+  /** What a handler that fails throws. @default a plain error */
+  readonly odd?: OddErrorName
   /** The reports that an HTTP worker sends after the report of this act, when the run is already over. */
   readonly repeats?: readonly RepeatedReport[]
 }
@@ -250,6 +262,8 @@ export type Script = {
   readonly padding: number
   /** A field of the input whose value a limit can use as its key. */
   readonly shop?: string
+  /** A number in the input that must never be stored in an error or a log. */
+  readonly secret?: string
 }
 
 /** A task that a callback, a canvas or a schedule publishes. */
@@ -314,6 +328,8 @@ export type Step = { readonly at: number } & (
   | { readonly do: 'cancel' | 'remove' | 'read' | 'retry-callbacks'; readonly id: string }
   /** An editor reads a task, and changes its priority `afterMs` later, unless another editor has changed the task since. */
   | { readonly do: 'edit'; readonly id: string; readonly afterMs: number; readonly priority: number }
+  /** A caller sends requests at this many bounds of the API. None of them is carried out. */
+  | { readonly do: 'check-requests'; readonly bounds: number }
   | { readonly do: 'list'; readonly type: string; readonly status: Status }
   | { readonly do: 'purge'; readonly type: string; readonly statuses: readonly Status[] }
   | { readonly do: 'restart'; readonly id: string; readonly clean: Clean }

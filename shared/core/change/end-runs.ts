@@ -25,6 +25,7 @@ export function endRuns(
 
 function endedRun(task: Task, run: LiveRun, ending: Ending, now: number): EndedRun {
   const {
+    startedAt,
     leaseUntil: _leaseUntil,
     timeoutAt: _timeoutAt,
     leaseMs: _leaseMs,
@@ -32,8 +33,10 @@ function endedRun(task: Task, run: LiveRun, ending: Ending, now: number): EndedR
     ...rest
   } = run
   const piece = pieceOf(task)
-  // A run may end before its reserved start. Its end must not lie before its start.
-  return { ...rest, ...ending, endedAt: Math.max(now, run.startedAt), ...(piece !== undefined && { piece }) }
+  // A run may end before its reserved start, and its start must not lie behind its end. Its end is the time of this change: by that, events
+  // and counts tell the runs that a change ends.
+  const times = { startedAt: Math.min(startedAt, now), endedAt: now }
+  return { ...rest, ...times, ...ending, ...(piece !== undefined && { piece }) }
 }
 
 /**

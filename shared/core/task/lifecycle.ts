@@ -52,7 +52,9 @@ export const LIFECYCLE: Readonly<Record<Operation, readonly Move[]>> = {
     { from: OPEN, to: ['compensating', 'failed'] },
     { from: ['compensating'], to: ['failed'] },
   ],
+  // From `delayed`: a task for several workers leaves the place of running tasks while it waits for a retry.
   surface: [
+    { from: ['delayed'], to: ['delayed'] },
     { from: ['ready'], to: ['ready'] },
     { from: ['running'], to: ['running'] },
     { from: ['compensating'], to: ['compensating'] },
@@ -72,7 +74,11 @@ export const LIFECYCLE: Readonly<Record<Operation, readonly Move[]>> = {
     { from: ['running'], to: [...OPEN, 'succeeded', 'failed'] },
     { from: ['compensating'], to: ['compensating'] },
   ],
-  cancel: [{ from: OPEN, to: ['compensating', 'cancelled'] }],
+  // From `none`: a member of a cancelled canvas is stored as cancelled, so that no process publishes it any more.
+  cancel: [
+    { from: ['none'], to: ['cancelled'] },
+    { from: OPEN, to: ['compensating', 'cancelled'] },
+  ],
   remove: [{ from: [...OPEN, 'compensating', ...FINAL], to: ['none'] }],
   restart: [{ from: [...WAITING, ...FINAL], to: WAITING }],
   resume: [{ from: ['failed'], to: ['ready', 'compensating', 'succeeded', 'failed', 'cancelled'] }],

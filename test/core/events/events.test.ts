@@ -114,6 +114,11 @@ const EVENTS_BY_OPERATION: Record<Operation, ReadonlyArray<readonly [string, Hea
   beat: [['', afterOf(heartbeat(running, { born: BORN, fence: 1 }, NOW)), []]],
   succeed: [
     ['for good', ended(running, DONE), ['task.succeeded (succeeded) run 1']],
+    [
+      'before the reserved start of its run',
+      ended(claimedBy(aTask(), 'w1', NOW, NOW + SECOND), DONE),
+      ['task.succeeded (succeeded) run 1'],
+    ],
     ['as one of two', ended(claimedBy(twoWanted), DONE), ['task.ready (ready)']],
     ['while another runs', ended(claimedBy(claimedBy(twoWanted), 'w2'), DONE), []],
     ['into another stage', ended(running, { ...DONE, next: { stage: 'store' } }), ['task.ready (ready)']],

@@ -35,6 +35,12 @@ describe('the failures of a change', () => {
   const failed = (task: Task, error = { name: 'E', message: 'code 7' }) =>
     changeOf(finish(task, { born: BORN, fence: task.fence, outcome: 'fail', error }, at, 0)).after
 
+  test('are its failed run, also before the reserved start of that run', () => {
+    const reserved = changeOf(claim(aTask(), { workerId: 'w1' }, NOW, { startsAt: NOW + HOUR })).after
+
+    expect(failuresIn(failed(reserved))).toMatchObject([{ error: 'E: code #', count: 1, firstAt: at }])
+  })
+
   test('are its failed run, whether or not a retry follows', () => {
     const retried = failed(running())
 

@@ -271,7 +271,7 @@ describe('a claim ahead of the start that was granted', () => {
 
     const [ended] = Object.values(afterOf(cancel(claimed, NOW + 50)).ended)
 
-    expect(ended).toMatchObject({ startedAt: startsAt, endedAt: startsAt })
+    expect(ended).toMatchObject({ startedAt: NOW + 50, endedAt: NOW + 50 })
   })
 })
 

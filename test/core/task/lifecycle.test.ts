@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { RECENT_RUNS_MAX } from '../../../shared/core/bounds.ts'
-import { cancelCanvas, noteMembersCancelled } from '../../../shared/core/canvas/canvas.ts'
+import { cancelCanvas, createCancelled, noteMembersCancelled } from '../../../shared/core/canvas/canvas.ts'
 import type { Change } from '../../../shared/core/change/change.ts'
 import { withIndexEntries } from '../../../shared/core/place/place.ts'
 import { look, plan } from '../../../shared/core/plan/plan.ts'
@@ -17,7 +17,7 @@ import { isSamePiece, workOf } from '../../../shared/core/task/piece.ts'
 import type { EndedRun } from '../../../shared/core/task/runs.ts'
 import type { Schedule } from '../../../shared/core/task/schedule-state.ts'
 import { endedRuns, liveRuns, successes, type Task } from '../../../shared/core/task/task.ts'
-import { aCanvas, aSchedule, changeOf, MINUTE, NOW } from '../../support/tasks/a-task.ts'
+import { aCanvas, aPublication, aSchedule, changeOf, MINUTE, NOW } from '../../support/tasks/a-task.ts'
 import { nextWake } from '../../support/tasks/next-wake.ts'
 import { advance, decide, EMPTY_WORLD, type Step, steps } from '../../support/tasks/random-steps.ts'
 
@@ -119,17 +119,37 @@ const UNDO_WAITS_FOR_LIMITS: Step[] = [
   { do: 'block' },
 ]
 
+/**
+ * Of two runs one fails. The other one succeeds by a counted change that was decided before, and so did not move the task in the index. A
+ * look then moves it, while the task waits for its retry.
+ */
+function movedBeforeItsRetry(): Change<Task> {
+  let head: Task | undefined
+  play(SLOT_COMES_DUE_BESIDE_A_RUN.slice(0, 4), ({ after }) => {
+    head = after
+  })
+  const [run] = head ? liveRuns(head) : []
+  if (!head || !run) throw new Error('no run goes on beside the failed one')
+  const success = { ...run, state: 'succeeded' as const, endedAt: head.updatedAt }
+  const left = { ...head, live: {}, ended: { ...head.ended, [run.fence]: success } }
+  const moved = look(left, head.updatedAt, 0.5)
+  if (!moved.ok) throw new Error(`the look finds ${moved.reason}`)
+  return moved.change
+}
+
 const EVERY_MINUTE = { ranAt: NOW, error: undefined }
 
-/** The changes of canvases and schedules that tasks do not have. */
+/** The changes that random lives of a task do not make. */
 function otherTransitions(): Change[] {
   const cancelled = changeOf<Canvas>(cancelCanvas(aCanvas(), NOW))
   const ticked = changeOf<Schedule>(noteTicked(aSchedule(), { ...EVERY_MINUTE, next: NOW + MINUTE }, NOW))
   return [
     cancelled,
+    createCancelled(aPublication(), NOW).change,
     changeOf<Canvas>(noteMembersCancelled(cancelled.after, NOW)),
     ticked,
     changeOf<Schedule>(noteTicked(ticked.after, { ...EVERY_MINUTE, next: undefined }, NOW + MINUTE)),
+    movedBeforeItsRetry(),
   ]
 }
 

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { defineTask, type TaskDefinition } from '../../../shared/define/define-task.ts'
 import type { TaskContext } from '../../../shared/define/task-context.ts'
 import { Fatal, Release, RetryLater } from '../../../shared/signals.ts'
+import { type OddErrorName, oddError, oddFields, SECRET_PATH } from '../odd-errors.ts'
 import type { Act, Script as Scripted } from '../scenario.ts'
 import type { HistoryEvent } from '../world/history.ts'
 import type { Process } from '../world/process.ts'
@@ -21,6 +22,7 @@ const ACTS = z.array(
     delay: z.string().optional(),
     laterMs: z.number().optional(),
     shop: z.string().optional(),
+    odd: z.string().optional(),
     repeats: z.array(z.object({ end: z.string(), nth: z.number() })).optional(),
   }),
 )
@@ -32,6 +34,7 @@ const SCRIPT = z.object({
   pieces: z.record(z.string(), ACTS).optional(),
   padding: z.string().optional(),
   shop: z.string().optional(),
+  card: z.object({ number: z.string() }).optional(),
 })
 
 /** An input that is an array holds the handed-on results after the script. */
@@ -81,6 +84,7 @@ export function handlerIn(
 ): TaskDefinition {
   return defineTask(type, {
     input: INPUT,
+    redact: [SECRET_PATH],
     run: async (input, context) => {
       const { taskId: id, fence, idempotencyKey, previous, params } = context
       const piece = pieceIn(context)
@@ -89,9 +93,16 @@ export function handlerIn(
       const padding = 'padding' in input ? input.padding : undefined
       const outcome = await perform(world, process, act, context, padding)
       recordEnd(world, process, run, act)
+      if (act.odd) failOddly(act.odd, 'card' in input ? input.card?.number : undefined, context)
       return outcome()
     },
   }) as TaskDefinition
+}
+
+/** Logs what a handler must not log, and throws what is no plain error. */
+function failOddly(odd: OddErrorName, secret = '', { log }: TaskContext): never {
+  if (secret !== '') log.info(`pays with ${secret}`, oddFields(secret))
+  throw oddError(odd).thrown(secret)
 }
 
 function pieceIn({ step, direction, stage }: TaskContext): string | undefined {
@@ -122,7 +133,8 @@ export function recordEnd(
 ) {
   const at = world.timeline.now()
   const retryInMs = retryInMsOf(act)
-  const ended = { id, fence, end: act.end, ...(retryInMs !== undefined && { retryInMs }) }
+  const { end, odd } = act
+  const ended = { id, fence, end, ...(retryInMs !== undefined && { retryInMs }), ...(odd && { odd }) }
   world.history.record({ at, by: process.name, what: 'ended', ...ended })
 }
 

@@ -29,7 +29,7 @@ export function requestOfJob(job: Job): PublishRequest {
  * Input and tags of a task. The nonce is a tag, too, so that invariants can read it: the head does not always
  * hold the input.
  */
-function contentOf({ nonce, acts, pieces, padding, shop }: Script): {
+function contentOf({ nonce, acts, pieces, padding, shop, secret }: Script): {
   readonly input: Json
   readonly tags: Readonly<Record<string, string>>
 } {
@@ -38,6 +38,7 @@ function contentOf({ nonce, acts, pieces, padding, shop }: Script): {
       nonce,
       acts: acts as unknown as Json,
       ...(shop !== undefined && { shop }),
+      ...(secret !== undefined && { card: { number: secret } }),
       ...(pieces && { pieces: pieces as unknown as Json }),
       ...(padding > 0 && { padding: 'x'.repeat(padding) }),
     },

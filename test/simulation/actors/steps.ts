@@ -1,4 +1,5 @@
 import { editsOf } from '../../../shared/core/change/edits.ts'
+import type { FieldProblem } from '../../../shared/core/errors.ts'
 import { statusOf } from '../../../shared/core/status/status.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import { startPurge } from '../../../shared/runtime/jobs/start-purge.ts'
@@ -19,6 +20,8 @@ import { readTask } from '../../../shared/runtime/read/read.ts'
 import { pauseType, resumeType } from '../../../shared/runtime/types/pause-type.ts'
 import { removeHandler } from '../../../shared/runtime/types/register-type.ts'
 import { putType } from '../../../shared/runtime/types/types.ts'
+import { type BoundRequest, boundRequests } from '../bound-requests.ts'
+import { createDice } from '../generate/dice.ts'
 import type { Step } from '../scenario.ts'
 import { type Api, NoAnswer } from '../world/aws/api.ts'
 import { limitsIn, liveWorkersIn, typesIn } from '../world/caches.ts'
@@ -28,6 +31,7 @@ import type { World } from '../world/world.ts'
 import { operateCanvas } from './canvas-steps.ts'
 import { configurationOf, deployFlow, deployType, moveType } from './deployments.ts'
 import type { Host } from './host.ts'
+import { problemsOf } from './request-checks.ts'
 import { requestOfStep } from './requests.ts'
 import { operateSchedule } from './schedule-steps.ts'
 
@@ -39,6 +43,8 @@ export type StepContext = {
   readonly withdraw: (type: string, forMs: number) => void
   /** Creates or removes the queue of a type, with its Lambda. */
   readonly serveBy: (type: string, servedBy: 'lambda' | 'http') => void
+  /** Records what the API found in a request. */
+  readonly record: (request: BoundRequest, problems: readonly FieldProblem[]) => void
   /** Called when a step is over, and its caller has its answer or has died. */
   readonly done: () => void
 }
@@ -124,6 +130,8 @@ async function operate(system: PlanningSystem, context: StepContext, step: Reque
       return retryCallbacks(system, step.id)
     case 'edit':
       return edit(system, step)
+    case 'check-requests':
+      return checkRequests(system, context, step)
     case 'list':
       return list(system, step)
     case 'purge':
@@ -138,9 +146,9 @@ async function operate(system: PlanningSystem, context: StepContext, step: Reque
       await moveType(system, step)
       return { ok: true }
     case 'pause-type':
-      return answerOfType(await pauseType(system, step.type))
+      return answerOfType(await pauseType(inNameOfOperator(system, 'pause'), step.type))
     case 'resume-type':
-      return answerOfType(await resumeType(system, step.type))
+      return answerOfType(await resumeType(inNameOfOperator(system, 'resume'), step.type))
     case 'deploy-flow':
       await deployFlow(system, step.flow)
       return { ok: true }
@@ -159,6 +167,11 @@ async function put(
   const { shards: _shards, ...configuration } = configurationOf(step)
   const { ok } = await putType(system, step.type, configuration)
   return ok ? { ok } : { ok, reason: 'fewer shards' }
+}
+
+/** The system of a request that the API records under this name. */
+function inNameOfOperator(system: PlanningSystem, what: string): PlanningSystem {
+  return { ...system, operator: { by: 'an operator', what } }
 }
 
 function answerOfType(outcome: Awaited<ReturnType<typeof pauseType>>): Answer {
@@ -193,6 +206,19 @@ async function edit(
 /** The name by which the task records an edit. */
 export function editorAt(at: number): string {
   return `editor at ${at}`
+}
+
+/** Lets the API check requests. What it finds is recorded. */
+async function checkRequests(
+  system: PlanningSystem,
+  { record }: StepContext,
+  { bounds }: Extract<Step, { readonly do: 'check-requests' }>,
+): Promise<Answer> {
+  for (const request of boundRequests(createDice(system.chance), bounds)) {
+    for (const problems of problemsOf(request.kind, request.body, system.clock.now()))
+      record(request, problems)
+  }
+  return { ok: true }
 }
 
 async function purge(

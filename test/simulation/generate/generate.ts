@@ -1,3 +1,4 @@
+import { hash32 } from '../../../shared/core/hash.ts'
 import type { PartialOptions } from '../../../shared/core/options/options.ts'
 import { createSeededChance } from '../../../shared/testing/stores/chance.ts'
 import {
@@ -36,7 +37,15 @@ export const SCENARIO_KINDS: readonly ScenarioKind[] = ['control', 'far', 'sched
  */
 export function generate(seed: number, rare?: ScenarioKind): Scenario {
   const trial = rare === undefined ? trialOf(seed) : rare
-  return isTrial(trial) ? drawTrial(trial, seed) : generateUsual(seed, rare)
+  const scenario = isTrial(trial) ? drawTrial(trial, seed) : generateUsual(seed, rare)
+  return isRead(seed) ? { ...scenario, hasReaders: true } : scenario
+}
+
+/** The share of the scenarios with readers. They are drawn by a chance of their own, so that the scenarios are the same without them. */
+const READ = 0.12
+
+function isRead(seed: number): boolean {
+  return createSeededChance(hash32(`readers of ${seed}`)).fraction() < READ
 }
 
 function generateUsual(seed: number, rare: ScenarioKind | undefined): Scenario {

@@ -1,3 +1,4 @@
+import { ANSWER_INVARIANTS } from './answers/answers.ts'
 import { CANVAS_INVARIANTS } from './canvases/canvases.ts'
 import { INPUT_INVARIANTS } from './canvases/handed-on.ts'
 import { PURGED_CANVAS_INVARIANTS } from './canvases/purged-canvases.ts'
@@ -25,8 +26,10 @@ import { REPORT_ANSWER_INVARIANTS } from './report-answers.ts'
 import { REPORT_INVARIANTS } from './reports.ts'
 import { HANDLER_START_INVARIANTS } from './runs/beginnings.ts'
 import { BIRTH_INVARIANTS } from './runs/births.ts'
+import { CLEAN_RESTART_INVARIANTS } from './runs/clean-restarts.ts'
 import { DELAY_INVARIANTS } from './runs/delays.ts'
 import { FRONT_INVARIANTS } from './runs/front.ts'
+import { LEASE_INVARIANTS } from './runs/leases.ts'
 import { MOVED_TYPE_INVARIANTS } from './runs/moved-types.ts'
 import { ORDER_INVARIANTS } from './runs/orders.ts'
 import { OVERDUE_INVARIANTS } from './runs/overdue.ts'
@@ -36,6 +39,7 @@ import { RUN_INVARIANTS } from './runs/runs.ts'
 import { CLAIMER_INVARIANTS } from './runs/servers.ts'
 import { FINAL_STATE_INVARIANTS } from './runs/settling.ts'
 import { LOST_TICK_INVARIANTS } from './schedules/lost-ticks.ts'
+import { MISSED_TICK_INVARIANTS } from './schedules/missed-ticks.ts'
 import { SCHEDULE_INVARIANTS } from './schedules/schedules.ts'
 import { MESSAGE_INVARIANTS } from './sends.ts'
 import { WRITE_INVARIANTS } from './writes.ts'
@@ -62,6 +66,7 @@ export const INVARIANTS: readonly Invariant[] = [
   ...CANVAS_INVARIANTS,
   ...SCHEDULE_INVARIANTS,
   ...LOST_TICK_INVARIANTS,
+  ...MISSED_TICK_INVARIANTS,
   ...INPUT_INVARIANTS,
   ...PURGE_INVARIANTS,
   ...LIMIT_INVARIANTS,
@@ -85,8 +90,11 @@ export const INVARIANTS: readonly Invariant[] = [
   ...FREE_PERMIT_INVARIANTS,
   ...LINE_ORDER_INVARIANTS,
   ...DELAY_INVARIANTS,
+  ...CLEAN_RESTART_INVARIANTS,
+  ...LEASE_INVARIANTS,
   ...OWN_RETRY_INVARIANTS,
   ...INDEX_INVARIANTS,
+  ...ANSWER_INVARIANTS,
   ...PROMPTNESS_INVARIANTS,
   ...FINAL_STATE_INVARIANTS,
 ]

@@ -1,6 +1,11 @@
 import type { EndedRun } from '../../../shared/core/task/runs.ts'
 import { endedRuns, liveRuns, successes } from '../../../shared/core/task/task.ts'
+import type { SeenHead } from '../world/seen-head.ts'
 import { type Invariant, onEachWrite } from './invariant.ts'
+
+/** Operations that may forget ended runs. */
+const FORGETTING = ['restart', 'resume', 'publish', 'update', 'remove']
+const KEPT_RUNS = 5
 
 /** Promises that each single write must keep. */
 export const WRITE_INVARIANTS: readonly Invariant[] = [
@@ -55,6 +60,29 @@ export const WRITE_INVARIANTS: readonly Invariant[] = [
         ? undefined
         : `${after.operation} made ${after.id} ${after.state} though it was ${before.state}`
     },
+  ),
+  onEachWrite('a head keeps its last five runs without success', ({ before, after }) => {
+    if (before?.born !== after.born || FORGETTING.includes(after.operation)) return undefined
+    const others = ({ ended }: SeenHead) =>
+      Object.values(ended).filter(({ state, past }) => state !== 'succeeded' || past)
+    const [had, has] = [others(before), others(after)]
+    const ended = has.filter(({ fence }) => !before.ended[fence]).length
+    const least = Math.min(KEPT_RUNS, had.length + ended)
+    return has.length < least
+      ? `${after.id} keeps ${has.length} runs without success, not ${least}`
+      : undefined
+  }),
+  onEachWrite('no waiting task has spent its retries', ({ after }) => {
+    const { retry, concurrency, workerIds } = after.options
+    if (after.state !== 'open' || after.canvas || after.schedule) return undefined
+    const most = retry.scope === 'task' ? retry.maxRetries : concurrency * (retry.maxRetries + 1) - 1
+    const isListed = retry.scope === 'worker' && workerIds.length > 0
+    return after.failures > most && !isListed
+      ? `${after.id} is open after ${after.failures} failures, and may have ${most}`
+      : undefined
+  }),
+  onEachWrite('every transition is in the table of the lifecycle', ({ before, after, isNotInLifecycle }) =>
+    isNotInLifecycle ? `${after.operation} made ${after.id} ${after.state} from ${before?.state}` : undefined,
   ),
   onEachWrite('a publish replaces only a removed or expired task', ({ before, after, clock }) => {
     if (after.operation !== 'publish' || !before || before.state === 'removed') return undefined

@@ -1,23 +1,29 @@
 import { readdirSync } from 'node:fs'
-import { createSeededChance } from '../../../shared/testing/stores/chance.ts'
-import { createDice } from '../generate/dice.ts'
+import { hash32 } from '../../../shared/core/hash.ts'
 import { absolutePath, sourceOf } from '../planted-source/changed-source.ts'
-import { applied, type Mutant, mutantsOf } from './mutate.ts'
+import { applied, type Mutant, mutantsOf, nameOf } from './mutate.ts'
 import { createTypeCheck } from './type-check.ts'
 
 /** The folders whose code is mutated. */
 const ROOMS = ['shared/core', 'shared/runtime/limits', 'shared/aws/dynamo/head'] as const
 
-/** Draws mutants by a seed, evenly over all mutants of the rooms. A mutant with a type error is drawn again. */
+/**
+ * Draws mutants by a seed, evenly over all mutants of the rooms. A mutant with a type error is drawn again.
+ *
+ * The seed and the name of a mutant decide when it is drawn. So a change of the source replaces only the mutants of the changed lines,
+ * and the explanations of all others in `survivors.md` stay valid.
+ */
 export function drawMutants(seed: number, count: number): Mutant[] {
   const paths = ROOMS.flatMap(sourcesBelow)
-  const all = paths.flatMap(path => mutantsOf(path, sourceOf(path)))
   const isTyped = createTypeCheck(paths)
-  const dice = createDice(createSeededChance(seed))
+  const inOrder = paths
+    .flatMap(path => mutantsOf(path, sourceOf(path)))
+    .map(mutant => ({ mutant, order: hash32(`${seed} ${nameOf(sourceOf(mutant.path), mutant)}`) }))
+    .sort((a, b) => a.order - b.order)
   const drawn: Mutant[] = []
-  while (drawn.length < count && all.length > 0) {
-    const [mutant] = all.splice(dice.between(0, all.length - 1), 1)
-    if (mutant && isTyped(mutant.path, applied(sourceOf(mutant.path), mutant))) drawn.push(mutant)
+  for (const { mutant } of inOrder) {
+    if (drawn.length === count) break
+    if (isTyped(mutant.path, applied(sourceOf(mutant.path), mutant))) drawn.push(mutant)
   }
   return drawn
 }

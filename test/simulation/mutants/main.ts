@@ -26,6 +26,8 @@ const { values } = parseArgs({
     threads: { type: 'string', default: String(availableParallelism()) },
     /** Plays only mutants whose names contain this text. */
     word: { type: 'string', default: '' },
+    /** Plays only mutants that `survivors.md` explains: after a change of the simulation, some of them may be found. */
+    survivors: { type: 'boolean', default: false },
   },
 })
 
@@ -42,6 +44,7 @@ const skipped = Number(values.skip)
 const mutants = drawMutants(Number(values.seed), skipped + Number(values.count))
   .slice(skipped)
   .filter(mutant => textOf(mutant).includes(values.word))
+  .filter(mutant => !values.survivors || isExplained(mutant))
 console.error(`${mutants.length} mutants are drawn`)
 const reach = await reachOf(scenarios, mutants)
 console.error(`${scenarios.length} scenarios are played on unchanged source`)
@@ -69,9 +72,13 @@ function sentenceOf(mutant: Mutant): string {
   return `survived ${played} scenarios, of which ${changed} played otherwise`
 }
 
+function isExplained(mutant: Mutant): boolean {
+  return explained.includes(nameOf(sourceOf(mutant.path), mutant))
+}
+
 function textOf(mutant: Mutant): string {
   const source = sourceOf(mutant.path)
   const name = nameOf(source, mutant)
-  const known = explained.includes(name) ? '' : ' (not explained)'
+  const known = isExplained(mutant) ? '' : ' (not explained)'
   return `${lineOf(source, mutant)} ${mutant.operator}${known}: ${name}`
 }

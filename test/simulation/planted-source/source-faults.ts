@@ -1,3 +1,4 @@
+import { ANSWER_FAULTS } from './faults/answers.ts'
 import { LIMIT_FAULTS } from './faults/limits.ts'
 import { PUBLISHING_FAULTS } from './faults/publishing.ts'
 import { RUN_FAULTS } from './faults/runs.ts'
@@ -13,4 +14,5 @@ export const SOURCE_FAULTS: readonly SourceFault[] = [
   ...RUN_FAULTS,
   ...PUBLISHING_FAULTS,
   ...TABLE_FAULTS,
+  ...ANSWER_FAULTS,
 ]

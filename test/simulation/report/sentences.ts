@@ -153,6 +153,8 @@ function sentenceOfStep(step: Step): string {
     case 'read':
     case 'retry-callbacks':
       return `${step.do} ${step.id}`
+    case 'check-requests':
+      return `a caller sends requests at ${step.bounds} bounds of the API`
     case 'edit':
       return `read ${step.id}, and set its priority to ${step.priority} ${step.afterMs} ms later`
     case 'list':

@@ -40,6 +40,16 @@ function textOf(event: HistoryEvent): string {
       return `REFUSES ${event.why}`
     case 'expired':
       return `deletes ${event.id}, which has expired`
+    case 'read':
+      return `IS SHOWN ${event.operation} ${JSON.stringify({ ...event.params, ...event.query })}: ${event.status} ${JSON.stringify(event.body)}`
+    case 'checked':
+      return `CHECKS ${event.request.kind}: ${event.problems.map(({ path, message }) => `${path} ${message}`).join('; ')}`
+    case 'events':
+      return `TAKES ${event.events.map(({ type, taskId }) => `${type} of ${taskId}`).join(', ')}`
+    case 'at-rest':
+      return 'all tasks are at rest'
+    case 'changes-lost':
+      return 'loses changes'
     case 'sent':
       return 'receives a message'
     case 'write': {

@@ -24,18 +24,14 @@ const ERRORS_ARE_HANDLED = 'no exception and no rejection is left unhandled'
 
 export function createJudge(scenario: Scenario): Judge {
   const watches = INVARIANTS.map(({ name, watch }) => ({ name, ...watch(scenario) }))
+  const listening = watches.flatMap(({ name, on }) => (on ? [{ name, on }] : []))
   let verdict: Verdict | undefined
   const rule = (invariant: string, at: number, message: string | undefined) => {
     if (message !== undefined) verdict ??= { invariant, message, at }
   }
   return {
     see: event => {
-      for (const { name, on } of watches)
-        rule(
-          name,
-          event.at,
-          judged(() => on?.(event)),
-        )
+      for (const { name, on } of listening) rule(name, event.at, judged(on, event))
     },
     isSettled: heads => firstUnsettled([...heads].map(seenAs), scenario) === undefined,
     end: (heads, at) => {
@@ -49,9 +45,9 @@ export function createJudge(scenario: Scenario): Judge {
 }
 
 /** An invariant that throws must not look like a call that failed. */
-function judged(judge: () => string | undefined): string | undefined {
+function judged(judge: (event: HistoryEvent) => string | undefined, event: HistoryEvent): string | undefined {
   try {
-    return judge()
+    return judge(event)
   } catch (error) {
     return `the invariant itself throws: ${error}`
   }

@@ -1,5 +1,4 @@
 import { HEAD_SORT_KEY } from '../../../shared/aws/dynamo/keys.ts'
-import type { Item } from '../../../shared/aws/dynamo/stored-form.ts'
 import type { Head } from '../../../shared/core/task/head.ts'
 import { finishOverHttp } from '../../../shared/runtime/run/http-runs.ts'
 import type { ItemChange } from '../../../shared/testing/table/contents.ts'
@@ -7,18 +6,21 @@ import { deployTypes } from '../actors/deployments.ts'
 import { runJobs, runSweep, runWaker } from '../actors/functions.ts'
 import { createScript } from '../actors/handlers.ts'
 import { hostHttpWorker } from '../actors/http-worker.ts'
+import { startReaders } from '../actors/readers.ts'
 import { hostStandalone } from '../actors/standalone.ts'
-import { perform } from '../actors/steps.ts'
+import { perform, type StepContext } from '../actors/steps.ts'
 import { schedulesIn } from '../invariants/schedules/schedules.ts'
 import type { PlantedFault } from '../planted/planted-fault.ts'
 import { lineOf, stackOf } from '../report/trace-lines.ts'
 import type { Scenario, Step } from '../scenario.ts'
 import { createApi } from '../world/aws/api.ts'
+import { createEventBus } from '../world/aws/event-bus.ts'
 import { createSchedules, type Schedules } from '../world/aws/schedules.ts'
 import { createServices, watchTypes } from '../world/aws/services.ts'
 import { createStream } from '../world/aws/stream.ts'
 import { createTable } from '../world/aws/table.ts'
 import type { HistoryEvent } from '../world/history.ts'
+import { isInLifecycle } from '../world/lifecycle-table.ts'
 import type { Process } from '../world/process.ts'
 import { createSandboxes } from '../world/sandboxes.ts'
 import { seenAs } from '../world/seen-head.ts'
@@ -41,6 +43,8 @@ const TICKING_ON_MS = 125_000
  */
 const CALM_PAUSE_MS = 3_000
 const RESUMING_EVERY_MS = 20_000
+/** How long the planner may still read, and the survey may then take. */
+const SURVEY_MS = 10 * MINUTE_MS
 const TIMEOUT_MS = { machinery: 60_000, executor: 120_000 }
 
 /**
@@ -84,6 +88,7 @@ export async function simulate(
       START + scenario.calmAt + (scenario.settlingMs ?? SETTLING_MS),
       () => isOver() || (system.isIdle() && judge.isSettled(system.heads())),
     )
+    if (!isOver() && scenario.hasReaders) await survey(world, system, isOver)
     if (!isOver() && scenario.afterwardsMs > 0) {
       await world.timeline.run(world.timeline.now() + scenario.afterwardsMs, isOver)
     }
@@ -94,6 +99,21 @@ export async function simulate(
     stopListening()
   }
   return { broken: judge.broken(), events: world.timeline.count(), virtualMs: world.timeline.now() - START }
+}
+
+/** Lets the planner read all changes, and then asks about everything. */
+async function survey(
+  { timeline, history }: World,
+  system: SimulatedSystem,
+  isOver: () => boolean,
+): Promise<void> {
+  await timeline.run(timeline.now() + SURVEY_MS, () => isOver() || system.isStreamIdle())
+  if (system.isStreamIdle()) history.record({ at: timeline.now(), by: 'the clock', what: 'at-rest' })
+  let isSurveyed = false
+  void system.surveyAll().then(() => {
+    isSurveyed = true
+  })
+  await timeline.run(timeline.now() + SURVEY_MS, () => isOver() || isSurveyed)
 }
 
 function everyMinute({ timeline }: Pick<World, 'timeline'>, happen: (at: number) => void): void {
@@ -117,6 +137,10 @@ type SimulatedSystem = {
   heads(): Iterable<Head>
   /** Whether every step is done, every caller has its answer, and every purge is over. */
   isIdle(): boolean
+  /** Whether the planner has read all changes, and has published their events. */
+  isStreamIdle(): boolean
+  /** Asks about all tasks and types. See `Readers`. */
+  surveyAll(): Promise<void>
 }
 
 /** Builds the simulated services, starts the functions and the workers, and puts every step on the timeline. */
@@ -138,14 +162,15 @@ function build(
     const at = timeline.now()
     if (key.sk !== HEAD_SORT_KEY) return undefined
     if (!after || !by) return { at, by: 'the table', what: 'expired', id: key.pk }
-    const seen = (item: Item) => seenAs(table.headIn(item))
+    const [seenBefore, seenAfter] = [before && seenAs(table.headIn(before)), seenAs(table.headIn(after))]
     return {
       at,
       by: by.name,
       what: 'write',
-      before: before && seen(before),
-      after: seen(after),
+      before: seenBefore,
+      after: seenAfter,
       clock: by.latestShown(),
+      ...(!isInLifecycle(seenBefore, seenAfter) && { isNotInLifecycle: true }),
     }
   }
   const services = createServices(world, {
@@ -161,7 +186,8 @@ function build(
   }
   const machinery = createSandboxes(world, { timeoutMs: TIMEOUT_MS.machinery, systemFor })
   const executors = createSandboxes(world, { timeoutMs: TIMEOUT_MS.executor, systemFor })
-  const stream = createStream(world, { sandboxes: machinery, headsOf: services.headsOf })
+  const events = createEventBus(world, machinery)
+  const stream = createStream(world, { sandboxes: machinery, headsOf: services.headsOf, events })
   const script = createScript()
   const api = createApi(machinery)
   schedules = createSchedules(world, minute => services.wakes.send({ kind: 'minute', minute }, 0))
@@ -175,9 +201,11 @@ function build(
   const done = () => {
     underWay -= 1
   }
+  const recordCheck: StepContext['record'] = (request, problems) =>
+    record({ at: timeline.now(), by: 'the API', what: 'checked', request, problems })
   const play = (step: Step) =>
     timeline.at(START + step.at, () =>
-      perform(world, { api, hosts, withdraw, serveBy: deployments.serveBy, done }, step),
+      perform(world, { api, hosts, withdraw, serveBy: deployments.serveBy, done, record: recordCheck }, step),
     )
   const withdraw = (type: string, forMs: number) => {
     if (deployments.withdraw(type, forMs, done)) underWay += 1
@@ -199,12 +227,18 @@ function build(
         underWay += 1
         perform(
           world,
-          { api, hosts, withdraw, serveBy: deployments.serveBy, done },
+          { api, hosts, withdraw, serveBy: deployments.serveBy, done, record: recordCheck },
           { at, do: 'resume-type', type },
         )
       }
       resumeAll(at + RESUMING_EVERY_MS)
     })
   if (scenario.steps.some(step => step.do === 'pause-type')) resumeAll(scenario.calmAt + CALM_PAUSE_MS)
-  return { heads: table.heads, isIdle: () => isOver() && !types.isPurging() }
+  const { surveyAll } = startReaders(world, { api, table })
+  return {
+    heads: table.heads,
+    isIdle: () => isOver() && !types.isPurging(),
+    isStreamIdle: () => stream.isIdle() && events.isIdle(),
+    surveyAll,
+  }
 }

@@ -1,7 +1,11 @@
+import type { FieldProblem } from '../../../shared/core/errors.ts'
+import type { BatonEvent } from '../../../shared/core/events/event-types.ts'
 import type { Outcome } from '../../../shared/core/run/run.ts'
 import type { Head } from '../../../shared/core/task/head.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import type { TaskType } from '../../../shared/core/types/task-type.ts'
+import type { BoundRequest } from '../bound-requests.ts'
+import type { OddErrorName } from '../odd-errors.ts'
 import type { Act, Step } from '../scenario.ts'
 import type { SeenHead } from './seen-head.ts'
 
@@ -19,6 +23,8 @@ export type HistoryEvent = {
       readonly before: SeenHead | undefined
       readonly after: SeenHead
       readonly clock: number
+      /** The system's own table of the lifecycle lacks this transition. */
+      readonly isNotInLifecycle?: true
     }
   /** A caller was answered. */
   | { readonly what: 'answer'; readonly step: Step; readonly answer: Answer }
@@ -58,6 +64,8 @@ export type HistoryEvent = {
       readonly end: Act['end']
       /** The delay that the handler has set for the retry. */
       readonly retryInMs?: number
+      /** What the handler threw, if that is no plain error. */
+      readonly odd?: OddErrorName
     }
   /** A dispatch was sent for a revision of a task. */
   | { readonly what: 'dispatched'; readonly id: string; readonly born: string; readonly revision: number }
@@ -73,6 +81,20 @@ export type HistoryEvent = {
   | { readonly what: 'unexpected-error'; readonly error: unknown }
   /** The table deleted an expired head. */
   | { readonly what: 'expired'; readonly id: string }
+  /** A caller who only reads was answered. `from` is the time of the question. */
+  | ({ readonly what: 'read'; readonly from: number } & Question & ReadAnswer)
+  /** The API has checked a request. */
+  | {
+      readonly what: 'checked'
+      readonly request: BoundRequest
+      readonly problems: readonly FieldProblem[]
+    }
+  /** The event bus has taken these events. */
+  | { readonly what: 'events'; readonly events: readonly BatonEvent[] }
+  /** Every task is at rest, and the planner has read all changes and published their events. */
+  | { readonly what: 'at-rest' }
+  /** The planner will never read a batch of the stream. */
+  | { readonly what: 'changes-lost' }
   /** A message was sent to a queue. */
   | { readonly what: 'sent'; readonly queue: string }
   /** A minute has passed. Invariants about time need it, because for hours nothing else may happen. */
@@ -86,6 +108,16 @@ export type Answer =
   /** `seen`: the revision that the caller expected. */
   | { readonly ok: true; readonly task?: Head; readonly created?: boolean; readonly seen?: number }
   | { readonly ok: false; readonly reason: string }
+
+/** A question of a caller who only reads: an operation of the API, and its parameters. */
+export type Question = {
+  readonly operation: string
+  readonly params: Readonly<Record<string, string>>
+  readonly query: Readonly<Record<string, unknown>>
+}
+
+/** An answer of the API. `misfit` says where it does not fit the published schema of the operation. */
+export type ReadAnswer = { readonly status: number; readonly body: unknown; readonly misfit?: string }
 
 export type History = {
   record(event: HistoryEvent): void

@@ -5,6 +5,7 @@ import { create } from '../../../shared/core/publish/publish.ts'
 import type { IndexQuery } from '../../../shared/ports/stores.ts'
 import { aPublication, aTask, NOW } from '../../support/tasks/a-task.ts'
 import type { Weather } from '../scenario.ts'
+import { createEventBus } from './aws/event-bus.ts'
 import { createQueue } from './aws/queue.ts'
 import { createSchedules } from './aws/schedules.ts'
 import { createStream } from './aws/stream.ts'
@@ -251,7 +252,8 @@ describe('the stream', () => {
       systemFor: process => world.services.systemFor(process),
     })
     const queue = world.services.addQueue('resize', 'workers')
-    const stream = createStream(world.world, { sandboxes, headsOf: world.services.headsOf })
+    const events = createEventBus(world.world, sandboxes)
+    const stream = createStream(world.world, { sandboxes, headsOf: world.services.headsOf, events })
     const { id } = aTask()
 
     stream.push({ key: { pk: id, sk: 'head' }, before: undefined, after: { ...headItem(aTask()) } })

@@ -23,8 +23,8 @@ export function aFlowTask(
   return create(publication, undefined, NOW).after
 }
 
-export function claimedBy(task: Task, workerId = 'w1', now = NOW): Task {
-  return afterOf(claim(task, { workerId }, now))
+export function claimedBy(task: Task, workerId = 'w1', now = NOW, startsAt = now): Task {
+  return afterOf(claim(task, { workerId }, now, { startsAt }))
 }
 
 /** The task after the run that was claimed last has ended with `outcome`. */

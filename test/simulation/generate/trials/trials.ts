@@ -10,6 +10,7 @@ import { regrouped } from './changes/regrouped.ts'
 import { restarts, stages } from './changes/restarts-and-stages.ts'
 import { signals } from './changes/signals.ts'
 import { faults } from './faults.ts'
+import { oddErrors } from './odd-errors.ts'
 import { owedCallbacks } from './owed-callbacks.ts'
 import { purgedCanvases } from './purged-canvases.ts'
 import { backlog } from './queueing/backlog.ts'
@@ -20,13 +21,16 @@ import { permits } from './queueing/permits.ts'
 import { rates } from './queueing/rates.ts'
 import { tenants } from './queueing/tenants.ts'
 import { unclaimable } from './queueing/unclaimable.ts'
+import { waits } from './queueing/waits.ts'
 import { reports } from './reports.ts'
+import { requests } from './requests.ts'
 import { sagas } from './sagas.ts'
 import { clockSteps } from './timing/clock-steps.ts'
 import { expiry } from './timing/expiry.ts'
 import { idleDays } from './timing/idle-days.ts'
 import { lateTicks } from './timing/late-ticks.ts'
 import { looks } from './timing/looks.ts'
+import { missedTicks } from './timing/missed-ticks.ts'
 import { nightly } from './timing/nightly.ts'
 import { outage, schedulerOutage } from './timing/outages.ts'
 import { overdue } from './timing/overdue.ts'
@@ -76,6 +80,10 @@ const TRIALS: Readonly<Record<TrialName, DrawnTrial>> = {
   'many-permits': { share: 0.02, draw: manyPermits },
   unclaimable: { share: 0.01, draw: unclaimable },
   'own-retries': { share: 0.05, draw: ownRetries },
+  'odd-errors': { share: 0.02, draw: oddErrors },
+  waits: { share: 0.03, draw: waits },
+  requests: { share: 0.02, draw: requests },
+  'missed-ticks': { share: 0.005, draw: missedTicks },
 }
 
 export const TRIAL_NAMES = Object.keys(TRIALS) as TrialName[]

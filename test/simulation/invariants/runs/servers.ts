@@ -2,6 +2,7 @@ import type { Task } from '../../../../shared/core/task/task.ts'
 import type { Scenario } from '../../scenario.ts'
 import type { Invariant } from '../invariant.ts'
 import { claimIn, pieceOf, servingTypeOf } from '../pieces.ts'
+import { isAtLeast } from './settling.ts'
 
 /** Promises about which workers claim a piece. */
 export const CLAIMER_INVARIANTS: readonly Invariant[] = [
@@ -18,6 +19,25 @@ export const CLAIMER_INVARIANTS: readonly Invariant[] = [
           const serves =
             typesOf.get(run.workerId)?.includes(type) || run.workerId.startsWith(`lambda-${type}-`)
           return serves ? undefined : `${run.workerId} claimed ${after.id}, which is at a step of ${type}`
+        },
+      }
+    },
+  },
+  {
+    name: 'no worker claims a task that asks for a higher version than it has',
+    watch: ({ workers }) => {
+      const versions = new Map(workers.map(({ workerId, version }) => [workerId, version]))
+      return {
+        on: event => {
+          const run = claimIn(event)
+          if (!run || event.what !== 'write') return undefined
+          const { minWorkerVersion } = event.after.options
+          const version = versions.get(run.workerId)
+          const suffices =
+            minWorkerVersion === undefined || (version !== undefined && isAtLeast(version, minWorkerVersion))
+          return suffices
+            ? undefined
+            : `${run.workerId} claimed ${event.after.id}, which asks for ${minWorkerVersion}`
         },
       }
     },

@@ -84,10 +84,17 @@ function mayStillTake(
 ): boolean {
   const { workerIds, minWorkerVersion, retry } = options
   const isListed = workerIds.length === 0 || workerIds.includes(workerId)
-  const isNewEnough = minWorkerVersion === undefined || Number(version ?? 0) >= Number(minWorkerVersion)
+  const isNewEnough = minWorkerVersion === undefined || isAtLeast(version ?? '0', minWorkerVersion)
   const hasSucceeded = Object.values(ended).some(
     run => run.workerId === workerId && run.state === 'succeeded' && !run.past,
   )
   const spent = retry.scope === 'task' ? failures : (failuresBy[workerId] ?? 0)
   return isListed && isNewEnough && !hasSucceeded && spent <= retry.maxRetries
+}
+
+/** Whether a version is at least another one. A number that is left out counts as zero. */
+export function isAtLeast(version: string, least: string): boolean {
+  const [have, need] = [version, least].map(text => [...text.split('.').map(Number), 0, 0, 0].slice(0, 4))
+  const at = need?.findIndex((number, index) => number !== have?.[index]) ?? -1
+  return at < 0 || (have?.[at] ?? 0) > (need?.[at] ?? 0)
 }

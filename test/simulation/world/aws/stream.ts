@@ -1,8 +1,13 @@
+import type { DynamoDBRecord } from 'aws-lambda'
+import { createRecordPlanner } from '../../../../functions/plan-records.ts'
 import { matchesPattern } from '../../../../local/mappings/event-pattern.ts'
 import type { HeadReader } from '../../../../shared/aws/dynamo/head/head-reader.ts'
 import { limitChangeIn } from '../../../../shared/aws/dynamo/limits/limit-changes.ts'
 import { STREAM_FILTERS } from '../../../../shared/aws/dynamo/stream-filters.ts'
 import { hash32 } from '../../../../shared/core/hash.ts'
+import { createActivityMeter } from '../../../../shared/runtime/activity/activity.ts'
+import { createEventPublisher } from '../../../../shared/runtime/events/events.ts'
+import type { PlanningSystem } from '../../../../shared/runtime/kernel/system.ts'
 import { planLimits } from '../../../../shared/runtime/limits/begin-looks.ts'
 import { planChanges } from '../../../../shared/runtime/stream/stream.ts'
 import { createSeededChance } from '../../../../shared/testing/stores/chance.ts'
@@ -12,16 +17,21 @@ import { isEqual } from '../../../../shared/testing/table/values.ts'
 import type { Process } from '../process.ts'
 import type { Sandboxes } from '../sandboxes.ts'
 import type { World } from '../world.ts'
+import type { EventBus } from './event-bus.ts'
 
 type StreamRecord = ReturnType<typeof recordOf>
 type Change = { readonly record: StreamRecord; readonly position: string }
-type Shard = { push(record: StreamRecord): void }
+type Shard = { push(record: StreamRecord): void; isIdle(): boolean }
 
 /**
  * The table's stream with the planner behind it. The planner's filters drop what it does not read. Each shard
  * delivers its records in order and in batches, and delivers a failed batch again.
  */
-export type Stream = { push(change: ItemChange): void }
+export type Stream = {
+  push(change: ItemChange): void
+  /** Whether every change was read, or is lost. */
+  isIdle(): boolean
+}
 
 const SHARDS = 2
 const BATCH_MAX = 10
@@ -31,7 +41,12 @@ const RETRY_AFTER_MS = 1_000
 const AGAIN_AFTER_MS = 30_000
 const TRIES_MAX = 10
 
-type Planners = { readonly sandboxes: Sandboxes; readonly headsOf: (process: Process) => HeadReader }
+type Planners = {
+  readonly sandboxes: Sandboxes
+  readonly headsOf: (process: Process) => HeadReader
+  readonly events: EventBus
+}
+type RecordPlanner = ReturnType<typeof createRecordPlanner>
 
 export function createStream(world: World, planners: Planners): Stream {
   const shards = Array.from({ length: SHARDS }, (_, number) => createShard(world, planners, number))
@@ -43,6 +58,7 @@ export function createStream(world: World, planners: Planners): Stream {
       if (isRead && !isEqual(change.before, change.after))
         shards[hash32(change.key.pk) % SHARDS]?.push(record)
     },
+    isIdle: () => shards.every(shard => shard.isIdle()),
   }
 }
 
@@ -61,8 +77,10 @@ function recordOf({ key, before, after }: ItemChange) {
   }
 }
 
-function createShard(world: World, { sandboxes, headsOf }: Planners, number: number): Shard {
+function createShard(world: World, planners: Planners, number: number): Shard {
   const { timeline, history } = world
+  const { sandboxes, headsOf } = planners
+  const plannerIn = recordPlanners(planners)
   const chance = createSeededChance(world.seedOf(`stream ${number}`))
   const waiting: Change[] = []
   let isReading = false
@@ -79,6 +97,7 @@ function createShard(world: World, { sandboxes, headsOf }: Planners, number: num
   const plan = (batch: readonly Change[], by = 'planner') =>
     sandboxes
       .invoke(by, async ({ process, system }) => {
+        if (world.scenario.hasReaders) return plannerIn(process, system)(batch)
         const heads = headsOf(process)
         const tasks = await Promise.all(
           batch.map(async ({ record, position }) => ({
@@ -93,12 +112,16 @@ function createShard(world: World, { sandboxes, headsOf }: Planners, number: num
       })
       .then(answer => answer ?? batch.map(({ position }) => position))
 
+  const lose = (text: string) => {
+    note(() => text)
+    history.record({ at: timeline.now(), by: `stream ${number}`, what: 'changes-lost' })
+  }
   const goOn = (batch: readonly Change[], failed: readonly string[]) => {
     const first = batch.findIndex(({ position }) => failed.includes(position))
     const isStuck = first >= 0 && tries >= TRIES_MAX
     waiting.splice(0, isStuck || first < 0 ? batch.length : first)
     tries = first < 0 || isStuck ? 0 : tries + 1
-    if (isStuck) note(() => 'drops a batch after too many tries')
+    if (isStuck) lose('drops a batch after too many tries')
     isReading = false
     readLater(first < 0 ? 0 : RETRY_AFTER_MS)
   }
@@ -110,7 +133,7 @@ function createShard(world: World, { sandboxes, headsOf }: Planners, number: num
     }
     const weather = world.weather()
     if (world.loses('batch') || happens(weather.streamGap)) {
-      note(() => `loses ${batch.length} changes`)
+      lose(`loses ${batch.length} changes`)
       return goOn(batch, [])
     }
     if (happens(weather.streamAgain)) {
@@ -136,5 +159,32 @@ function createShard(world: World, { sandboxes, headsOf }: Planners, number: num
       waiting.push({ record, position: String(pushed) })
       readLater(0)
     },
+    isIdle: () => !isReading && waiting.length === 0,
+  }
+}
+
+/**
+ * The planners of processes, as they are deployed: they also publish events, and count failures and activity. Few scenarios have readers of
+ * these, so most scenarios plan without them.
+ */
+function recordPlanners({ headsOf, events }: Planners) {
+  const planners = new WeakMap<Process, RecordPlanner>()
+  const make = (process: Process, system: PlanningSystem) =>
+    createRecordPlanner({
+      system,
+      heads: headsOf(process),
+      publishEvents: createEventPublisher(events.systemFor(process, system)),
+      activity: createActivityMeter(system),
+      flushMetrics: () => undefined,
+    })
+  return (process: Process, system: PlanningSystem) => async (batch: readonly Change[]) => {
+    const planner = planners.get(process) ?? make(process, system)
+    planners.set(process, planner)
+    const Records = batch.map(
+      ({ record: { eventName, dynamodb }, position }) =>
+        ({ eventName, dynamodb: { ...dynamodb, SequenceNumber: position } }) as DynamoDBRecord,
+    )
+    const { batchItemFailures } = await planner({ Records })
+    return batchItemFailures.map(({ itemIdentifier }) => itemIdentifier)
   }
 }

@@ -1,0 +1,128 @@
+import { createSeededChance } from '../../../shared/testing/stores/chance.ts'
+import { createDice, type Dice } from '../generate/dice.ts'
+import { type Api, NoAnswer } from '../world/aws/api.ts'
+import type { Table } from '../world/aws/table.ts'
+import type { Question } from '../world/history.ts'
+import { createProcess } from '../world/process.ts'
+import type { SeenHead } from '../world/seen-head.ts'
+import { seenAs } from '../world/seen-head.ts'
+import { START, type World } from '../world/world.ts'
+import { askRoute } from './api-routes.ts'
+
+/**
+ * Callers who only read. They ask the API at random moments of the scenario, and once more about everything when all tasks are at rest.
+ * Their answers are recorded for the invariants.
+ */
+export type Readers = {
+  /** Asks about all tasks and types. Resolves when every question is answered. */
+  surveyAll(): Promise<void>
+}
+
+const PAUSE_MS = { least: 200, most: 3_500 }
+/** Questions of one scenario before it is at rest. */
+const QUESTIONS_MAX = 30
+/** Some questions come after the storm, while the last tasks end. */
+const READING_ON_MS = 20_000
+/** Tasks of a survey. Few scenarios have more. */
+const SURVEYED_MAX = 60
+const TRIES_MAX = 6
+
+type Tools = { readonly api: Api; readonly table: Pick<Table, 'heads'> }
+
+export function startReaders(world: World, tools: Tools): Readers {
+  const { timeline, scenario } = world
+  const dice = createDice(createSeededChance(world.seedOf('readers')))
+  let asked = 0
+  const readOn = () => {
+    timeline.at(timeline.now() + dice.between(PAUSE_MS.least, PAUSE_MS.most), () => {
+      if (asked >= QUESTIONS_MAX || timeline.now() > START + scenario.calmAt + READING_ON_MS) return
+      const question = randomQuestion(dice, world, tasksIn(tools))
+      asked += 1
+      if (question) void ask(world, tools, question)
+      readOn()
+    })
+  }
+  if (scenario.hasReaders) readOn()
+  return {
+    surveyAll: async () => {
+      if (!scenario.hasReaders) return
+      const canvases = headsIn(tools).filter(({ canvas }) => canvas)
+      const questions = [
+        ...surveyOf(world, tasksIn(tools)),
+        ...canvases.map(({ id }) => about('getCanvas', { id }, { limit: 100 })),
+      ]
+      for (const question of questions) await ask(world, tools, question)
+    },
+  }
+}
+
+function headsIn({ table }: Tools): SeenHead[] {
+  return [...table.heads()].map(seenAs)
+}
+
+function tasksIn(tools: Tools): SeenHead[] {
+  return headsIn(tools).filter(head => !head.canvas && !head.schedule)
+}
+
+/** Sends a question until it is answered, or until the caller dies. */
+async function ask(world: World, { api }: Tools, question: Question): Promise<void> {
+  const { timeline, history } = world
+  const client = createProcess(world, `reader at ${timeline.now()}`)
+  const death = new Promise<void>(resolve => client.onDeath(resolve))
+  await Promise.race([death, untilAnswered()])
+  client.kill('has its answer')
+
+  async function untilAnswered() {
+    for (let tries = 0; tries < TRIES_MAX; tries++) {
+      const from = timeline.now()
+      try {
+        const answer = await api.request(client, question.operation, (system, workers) =>
+          askRoute(system, workers, question),
+        )
+        const at = timeline.now()
+        return history.record({ at, by: client.name, what: 'read', from, ...question, ...answer })
+      } catch (error) {
+        if (!(error instanceof NoAnswer)) throw error
+      }
+    }
+  }
+}
+
+function about(operation: string, params: Question['params'] = {}, query: Question['query'] = {}): Question {
+  return { operation, params, query }
+}
+
+function randomQuestion(dice: Dice, world: World, tasks: readonly SeenHead[]): Question | undefined {
+  const operation = dice.pick(['why', 'why', 'why', 'get', 'get', 'limitUsage', 'list'] as const)
+  const { types } = world.scenario
+  const type = dice.pick(types.map(setup => setup.type))
+  const value = dice.odds(0.5) ? dice.pick(['u1', 't1', 'u2']) : undefined
+  if (types.length === 0) return undefined
+  if (operation === 'limitUsage') return about('limitUsage', { type }, value === undefined ? {} : { value })
+  if (operation === 'list') return about('list', {}, { type: [type], status: [dice.pick(STATUSES)] })
+  // Open tasks are the ones whose state may be told wrongly.
+  const open = tasks.filter(({ state }) => state === 'open')
+  const some = open.length > 0 && dice.odds(0.8) ? open : tasks
+  return some.length > 0 ? about(operation, { id: dice.pick(some).id }) : undefined
+}
+
+const STATUSES = ['delayed', 'ready', 'running', 'compensating', 'succeeded', 'failed', 'cancelled']
+
+function surveyOf({ scenario }: World, tasks: readonly SeenHead[]): Question[] {
+  const types = [...scenario.types, ...scenario.flows].map(({ type }) => type)
+  const owners = new Set(tasks.flatMap(({ userId }) => userId ?? []))
+  return [
+    ...tasks.slice(0, SURVEYED_MAX).flatMap(({ id }) => [about('why', { id }), about('get', { id })]),
+    ...types.flatMap(type => [
+      about('limitUsage', { type }),
+      about('limitUsage', { type }, { value: 'u1' }),
+      about('list', {}, { type: [type], limit: 100 }),
+      about('list', {}, { type: [type], status: ['failed', 'cancelled'], limit: 100 }),
+    ]),
+    ...[...owners].map(userId => about('list', {}, { userId, limit: 100 })),
+    about('listCounts'),
+    about('listActivity', {}, { minutes: 120 }),
+    about('listFailures', {}, { limit: 100 }),
+    about('listTypes'),
+  ]
+}

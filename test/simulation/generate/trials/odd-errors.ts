@@ -1,0 +1,45 @@
+import { ODD_ERRORS, type OddErrorName } from '../../odd-errors.ts'
+import { type Act, CALM, type Step, type TypeSetup } from '../../scenario.ts'
+import type { Dice } from '../dice.ts'
+import { aScenario, aType, type Trial, workersOf } from './trial.ts'
+
+const SPAN_MS = 5_000
+const NAMES = Object.keys(ODD_ERRORS) as OddErrorName[]
+
+/** Handlers throw whatever code throws, and log secrets. Some tasks fail for good. */
+export const oddErrors: Trial = (dice, seed) => {
+  const type = aType(dice.pick(['lambda', 'workers'] as const))
+  return aScenario(seed, {
+    trial: 'odd-errors',
+    // In bad weather the full record of a failed run may be lost, which no promise forbids.
+    weather: { ...CALM },
+    calmAt: SPAN_MS,
+    types: [type],
+    workers: workersOf(type, 1, 3),
+    steps: publishes(dice, type),
+    hasReaders: true,
+  })
+}
+
+function publishes(dice: Dice, { type }: TypeSetup): Step[] {
+  return dice.many(3, 6, nonce => {
+    const acts = dice.many(1, 4, () => anAct(dice))
+    return {
+      do: 'publish' as const,
+      at: dice.between(100, SPAN_MS),
+      nonce,
+      request: {
+        type,
+        key: `k${nonce}`,
+        options: { retry: { maxRetries: acts.length - dice.between(0, 1), delayMs: 100 } },
+      },
+      acts,
+      padding: 0,
+      secret: String(dice.between(100_000_000, 999_999_999)),
+    }
+  })
+}
+
+function anAct(dice: Dice): Act {
+  return { ms: dice.between(1, 100), end: 'fail', odd: dice.pick(NAMES) }
+}

@@ -1,0 +1,239 @@
+import type { SourceFault } from '../source-fault.ts'
+
+/** Faults in what the API shows to readers, and in the requests that it refuses. */
+export const ANSWER_FAULTS: readonly SourceFault[] = [
+  one(
+    'a paused task is said to wait for a worker',
+    'shared/core/status/status.ts',
+    "  if (served.isPaused) return 'paused'\n",
+    '',
+  ),
+  one(
+    'spans are told in tenths of a second',
+    'shared/core/why/words.ts',
+    'Math.round(ms / SECOND_MS)} s`',
+    'Math.round(ms / 100)} s`',
+  ),
+  one(
+    'a sentence names any number of holders',
+    'shared/core/why/words.ts',
+    'NAMES_MAX = 3',
+    'NAMES_MAX = 30',
+  ),
+  one(
+    'the sentence about an end counts one run too many',
+    'shared/core/why/ended.ts',
+    '  const { used, left } = attempts(task)\n',
+    '  const { used: before, left } = attempts(task)\n  const used = before + 1\n',
+  ),
+  one(
+    'a paused task is told the time of its own last change',
+    'shared/core/why/waiting.ts',
+    '...defined({ since: pause?.at }),',
+    'since: task.updatedAt,',
+  ),
+  one(
+    'a flow that stands half undone is told another step',
+    'shared/core/why/ended.ts',
+    "filter(({ state }) => state === 'undo-failed')",
+    "filter(({ state }) => state !== 'undo-failed')",
+  ),
+  one(
+    'a heartbeat renews a run by the lease that a patch has set',
+    'shared/core/operate/patch.ts',
+    'return Object.fromEntries(Object.entries(live).map(([fence, run]) => [fence, { leaseMs, ...run }]))',
+    'return live',
+  ),
+  one(
+    'a rate limit is told one start too high',
+    'shared/core/why/waiting.ts',
+    'max: rate.limit,',
+    'max: rate.limit + 1,',
+  ),
+  one(
+    'an answer of why lacks the status',
+    'shared/present/why.ts',
+    '    id,\n    status,\n    reason,',
+    '    id,\n    status: undefined as never,\n    reason,',
+  ),
+  one(
+    'a task that waits for its time is shown as ready',
+    'shared/core/status/status.ts',
+    "return task.dueAt > now ? 'delayed' : 'ready'",
+    "return task.dueAt > now + 1e12 ? 'delayed' : 'ready'",
+  ),
+  one(
+    'a task is shown with one run too many that is left',
+    'shared/core/task/attempts.ts',
+    'left: Math.max(0, mostRuns(task) - used)',
+    'left: Math.max(0, mostRuns(task) - used) + 1',
+  ),
+  one(
+    'a waiting task is shown without its reason',
+    'shared/runtime/read/describe-task.ts',
+    '...(statusReason && { statusReason }),',
+    '',
+  ),
+  one(
+    'the history of a task has four runs',
+    'shared/runtime/read/describe-task.ts',
+    'HISTORY_RUNS = 5',
+    'HISTORY_RUNS = 4',
+  ),
+  one(
+    'a failed task is shown without its error',
+    'shared/runtime/read/describe-task.ts',
+    '...(error && { error }),',
+    '',
+  ),
+  one(
+    'a task is shown without its input',
+    'shared/runtime/read/describe-task.ts',
+    '...defined({ input, result }),',
+    '...defined({ result }),',
+  ),
+  one(
+    'an ended run is shown to have begun when it ended',
+    'shared/core/change/end-runs.ts',
+    'startedAt: Math.min(startedAt, now)',
+    'startedAt: Math.max(startedAt, now)',
+  ),
+  one(
+    'a step that has succeeded forgets when it began',
+    'shared/core/flow/end-piece.ts',
+    '{ ...begun, attempts: attempts(task).used',
+    '{ attempts: attempts(task).used',
+  ),
+  one(
+    'the tasks of a user are in no list',
+    'shared/core/place/place.ts',
+    '...(userId !== undefined && { owner:',
+    '...(userId === null && { owner:',
+  ),
+  one(
+    'a list shows tasks of every type',
+    'shared/runtime/list/list.ts',
+    '    if (running) return sortedPage(running, query, name, after)\n',
+    '    if (running) return sortedPage([], query, name, after)\n',
+  ),
+  one(
+    'a type is counted with one task too many',
+    'shared/aws/dynamo/head/task-store.ts',
+    'countEntries(on, range, atMost),',
+    'countEntries(on, range, atMost).then(count => count + 1),',
+  ),
+  one(
+    'a member of an ended canvas that never runs is shown as pending',
+    'shared/runtime/canvas/describe-canvas.ts',
+    "if (reach === 'skipped') return 'skipped'",
+    "if (reach === 'skipped') return 'pending'",
+  ),
+  one('each failure is counted twice', 'shared/core/failures/failures.ts', 'count: 1,', 'count: 2,'),
+  one(
+    'failures are grouped with their numbers',
+    'shared/core/failures/failures.ts',
+    ".replace(WITH_DIGIT, '#')",
+    '',
+  ),
+  one(
+    'a failed task is counted as a succeeded one',
+    'shared/core/activity/activity.ts',
+    "'task.failed': 'failed'",
+    "'task.failed': 'succeeded'",
+  ),
+  one(
+    'the usage of a limit tells one permit too many',
+    'shared/runtime/limits/limit-usage.ts',
+    'held: holders.length,\n    holders: longest,',
+    'held: holders.length + 1,\n    holders: longest,',
+  ),
+  one(
+    'the usage of a rate limit does not tell the next slot',
+    'shared/runtime/limits/limit-usage.ts',
+    'nextSlotAt: nextSlot(log, rate, clock.now()) }',
+    '...(log === undefined && { nextSlotAt: nextSlot(log, rate, clock.now()) }) }',
+  ),
+  one(
+    'a lost run is published as no event',
+    'shared/core/events/events.ts',
+    "filter(({ state }) => state === 'lost')",
+    "filter(({ state }) => state === 'released')",
+  ),
+  one(
+    'every patch is published as a task that became ready',
+    'shared/core/events/events.ts',
+    "(task.operation !== 'patch' || becameReadyByPatch(task))",
+    "(task.operation !== 'patch' || task.revision > 0)",
+  ),
+  one(
+    'the table of the lifecycle lacks the claims',
+    'shared/core/task/lifecycle.ts',
+    "{ from: ['ready', 'running'], to: ['running'] },\n    { from: ['compensating'], to: ['compensating'] },\n  ],\n  beat",
+    "{ from: ['ready'], to: ['running'] },\n    { from: ['compensating'], to: ['compensating'] },\n  ],\n  beat",
+  ),
+  one(
+    'a head keeps four runs without success',
+    'shared/core/bounds.ts',
+    'RECENT_RUNS_MAX = 5',
+    'RECENT_RUNS_MAX = 4',
+  ),
+  one(
+    'a version without a number counts as a higher one',
+    'shared/core/worker/worker.ts',
+    '(have[i] ?? 0) - (need[i] ?? 0)',
+    '(have[i] ?? 9) - (need[i] ?? 0)',
+  ),
+  one(
+    'a restart forgets the other runs than those that it names',
+    'shared/core/operate/restart.ts',
+    "how.clean.includes(isSuccess(run) ? 'succeeded' : 'failed')",
+    "how.clean.includes(isSuccess(run) ? 'failed' : 'succeeded')",
+  ),
+  one(
+    'a schedule catches up on one tick less than on half of those that it owes',
+    'shared/core/schedule/due-ticks.ts',
+    'end - (count - 1) * everyMs',
+    'end - Math.floor((count - 1) / 2) * everyMs',
+  ),
+  one(
+    'a stored error takes twice its room',
+    'shared/core/task-error/fit-error.ts',
+    'ERROR_BYTES_MAX - frame',
+    '2 * ERROR_BYTES_MAX - frame',
+  ),
+  one(
+    'the log of a run takes twice its room',
+    'shared/runtime/run/run-log.ts',
+    'while (bytes - 1 > RUN_LOG_BYTES_MAX)',
+    'while (bytes - 1 > 2 * RUN_LOG_BYTES_MAX)',
+  ),
+  one(
+    'the stack of an error keeps a secret',
+    'shared/core/task-error/redact.ts',
+    'stack: text(stack)',
+    'stack',
+  ),
+  one(
+    'one retry less is legal than the documents say',
+    'shared/core/bounds.ts',
+    'RETRIES_MAX = 1_000',
+    'RETRIES_MAX = 999',
+  ),
+  one(
+    'one retry more is legal than the documents say',
+    'shared/core/bounds.ts',
+    'RETRIES_MAX = 1_000',
+    'RETRIES_MAX = 1_001',
+  ),
+  one(
+    'no name is suggested for a misspelt field',
+    'shared/core/rules/nearest.ts',
+    'return found.length === 0 ?',
+    'return found.length >= 0 ?',
+  ),
+]
+
+/** A fault that is one replacement of source text. */
+function one(name: string, path: string, old: string, text: string): SourceFault {
+  return { name, replacements: [{ path, old, new: text }] }
+}
