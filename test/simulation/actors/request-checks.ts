@@ -1,5 +1,3 @@
-import type * as z from 'zod'
-import { check } from '../../../functions/http/check.ts'
 import { patchBody } from '../../../shared/api/changes.ts'
 import { activityQuery } from '../../../shared/api/diagnosis/load.ts'
 import { type PublishBody, publishBody } from '../../../shared/api/publish.ts'
@@ -10,55 +8,43 @@ import { typeBody } from '../../../shared/api/types.ts'
 import type { FieldProblem } from '../../../shared/core/errors.ts'
 import type { Json } from '../../../shared/core/json.ts'
 import { unknownTypeProblem } from '../../../shared/core/rules/nearest.ts'
+import type { Rule } from '../../../shared/core/rules/rules.ts'
 import { priorityProblem } from '../../../shared/core/rules/signal-bounds.ts'
-import { configurationProblems, typeRule } from '../../../shared/core/rules/type-configuration.ts'
+import { configurationProblems } from '../../../shared/core/rules/type-configuration.ts'
 import type { TypeConfiguration } from '../../../shared/core/types/task-type.ts'
-import { bodyProblems } from '../../../shared/requests/body-rules.ts'
-import { fieldProblems, sizeProblem } from '../../../shared/requests/publish-requests.ts'
-import { scheduleRequestOf } from '../../../shared/requests/schedule-requests.ts'
-import { isTaskId } from '../../../shared/requests/task-ids.ts'
+import { check } from '../../../shared/service/check.ts'
+import { fieldProblems, sizeProblem } from '../../../shared/service/requests/publish-requests.ts'
+import { scheduleRequestOf } from '../../../shared/service/requests/schedule-requests.ts'
+import { isTaskId } from '../../../shared/service/requests/task-ids.ts'
 import type { RequestKind } from '../bound-requests.ts'
 
 type Problems = readonly FieldProblem[]
 
-/**
- * The problems that the API and the table client find in a request, each on its own. Both check the fields first, and then what no schema
- * says.
- */
-export function problemsOf(kind: RequestKind, body: unknown, now: number): Problems[] {
+/** The problems that the API finds in a request. It checks the fields first, and then what no rule says. */
+export function problemsOf(kind: RequestKind, body: unknown, now: number): Problems {
   switch (kind) {
     case 'publish':
-    case 'patch': {
-      const schema = kind === 'publish' ? publishBody : patchBody
-      const further = () => furtherProblems(body as PublishBody, now)
-      return [first(bySchema(schema, body), further), first(bodyProblems(kind, body), further)]
-    }
-    case 'type': {
-      const further = () => configurationProblems(body as TypeConfiguration)
-      return [first(bySchema(typeBody, body), further), first(typeRule.problems(body, ''), further)]
-    }
-    case 'schedule': {
-      const further = () => ofSchedule(body as ScheduleBody, now)
-      return [first(bySchema(scheduleBody, body), further), first(bodyProblems('schedule', body), further)]
-    }
+      return first(publishBody, body, () => furtherProblems(body as PublishBody, now))
+    case 'patch':
+      return first(patchBody, body, () => furtherProblems(body as PublishBody, now))
+    case 'type':
+      return first(typeBody, body, () => configurationProblems(body as TypeConfiguration))
+    case 'schedule':
+      return first(scheduleBody, body, () => ofSchedule(body as ScheduleBody, now))
     case 'claim':
-      return [bySchema(claimsBody, body)]
+      return first(claimsBody, body)
     case 'activity':
-      return [bySchema(activityQuery, body)]
+      return first(activityQuery, body)
     case 'list':
-      return [bySchema(listQuery, body), bodyProblems('list', body)]
+      return first(listQuery, body)
     default:
-      return [ofPart(kind, body as Part)]
+      return ofPart(kind, body as Part)
   }
 }
 
-function first(problems: Problems, further: () => Problems): Problems {
-  return problems.length > 0 ? problems : further()
-}
-
-function bySchema(schema: z.ZodType, body: unknown): Problems {
-  const checked = check(schema, body)
-  return checked.ok ? [] : checked.problems
+function first(rule: Rule, body: unknown, further: () => Problems = () => []): Problems {
+  const checked = check(rule, body)
+  return checked.ok ? further() : checked.problems
 }
 
 function furtherProblems(body: PublishBody, now: number): Problems {

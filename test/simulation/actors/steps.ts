@@ -215,8 +215,7 @@ async function checkRequests(
   { bounds }: Extract<Step, { readonly do: 'check-requests' }>,
 ): Promise<Answer> {
   for (const request of boundRequests(createDice(system.chance), bounds)) {
-    for (const problems of problemsOf(request.kind, request.body, system.clock.now()))
-      record(request, problems)
+    record(request, problemsOf(request.kind, request.body, system.clock.now()))
   }
   return { ok: true }
 }
