@@ -77,7 +77,7 @@ describe('clock, chance and environment', () => {
       'shared/testing/run-task/recorder.ts',
       'shared/worker/isolation/',
     ],
-    ...['console-log', 'create-worker', 'definitions-in', 'log-end', 'worker-id'].map(
+    ...['console-log', 'create-worker', 'definitions-in', 'log-end'].map(
       name => `shared/worker/${name}.ts`,
     ),
   ]

@@ -56,7 +56,8 @@ import { logFields } from '../kernel/traceparent.ts'
 import { noteFreed } from '../limits/free-permits.ts'
 import type { SlotUse } from '../limits/start.ts'
 import { isTicket } from '../ready/ready.ts'
-import { type Ran, type RunTools, runClaimed } from '../run/run.ts'
+import { runInTable } from '../run/keep-in-table.ts'
+import type { RunHooks } from '../run/run.ts'
 import type { TypeReader } from '../types/type-cache.ts'
 import { type Disposition, dispositionOf, type Obstacle, type Receiver } from './disposition.ts'
 
@@ -70,20 +71,13 @@ export type Serving = {
   readonly claimByTicket: ClaimByTicket
   /** How a claim uses slots under rate limits. @default `wait-for-slot` */
   readonly slotUse?: SlotUse
-  readonly hooks?: RunHooks
+  readonly hooks?: RunHooks<Claimed>
   /** Aborts when the receiver must claim no more tasks. */
   readonly draining?: AbortSignal
   /** Aborts when the receiver ends now: its runs are released. */
   readonly aborting?: AbortSignal
   /** Aborts when the receiver's time is used up: its runs end as timed out. */
   readonly outOfTime?: AbortSignal
-}
-
-/** What a receiver does around its runs. No hook throws. */
-type RunHooks = {
-  beforeRun(run: Claimed): Promise<void>
-  afterRun(run: Claimed & Pick<Ran, 'outcome' | 'error'>): Promise<void>
-  onError(failure: { readonly error: unknown; readonly task: Task } & Partial<Claimed>): Promise<void>
 }
 
 /** `left`: the message must stay in its queue, which delivers it again. */
@@ -99,7 +93,7 @@ export async function serveDispatch(serving: Serving, delivery: Delivery): Promi
     const answer = await claimFor(serving, delivery)
     if (answer.kind !== 'claimed') return await disposeOf(serving, delivery, answer)
     claim = answer
-    await Promise.all([deleteMessage(serving, delivery), runAndReport(serving, claim)])
+    await Promise.all([deleteMessage(serving, delivery), run(serving, claim)])
     return 'served'
   } catch (error) {
     await reportFailure(serving, delivery.task, error, claim?.claimed)
@@ -109,10 +103,10 @@ export async function serveDispatch(serving: Serving, delivery: Delivery): Promi
   }
 }
 
-/** Runs a task that was claimed without a dispatch, and reports the run. Never throws. */
+/** Runs a task that was claimed without a dispatch. Never throws. */
 export async function serveClaimed(serving: Serving, claimed: Claimed): Promise<void> {
   try {
-    await runAndReport(serving, { claimed })
+    await run(serving, { claimed })
   } catch (error) {
     await reportFailure(serving, claimed.task, error, claimed)
   }
@@ -176,25 +170,13 @@ async function deleteMessage({ system }: Serving, delivery: Delivery): Promise<v
   }
 }
 
-/** Runs the claimed task to its end and calls the hooks. A task of kind `webhook` gets its type's webhook configuration. */
-async function runAndReport(
+/** Runs the claimed task to its end. A task of kind `webhook` gets its type's webhook configuration. */
+async function run(
   { system, hooks, definition, aborting, outOfTime }: Serving,
   { claimed, type }: Pick<Claim, 'claimed'> & Partial<Claim>,
 ): Promise<void> {
   const webhook = workOf(claimed.task).kind === 'webhook' ? type?.configuration.webhook : undefined
-  // Within the run's span the claim gets the span's traceparent.
-  let run = claimed
-  const tools: RunTools = {
-    ...defined({ aborting, outOfTime, context: webhook && { webhook } }),
-    definition,
-    beforeRun: async begun => {
-      run = begun
-      await hooks?.beforeRun(begun)
-    },
-  }
-  const { outcome, error } = await runClaimed(system, claimed, tools)
-  if (outcome === 'fail' && error) await hooks?.onError({ ...run, error })
-  await hooks?.afterRun({ ...run, ...defined({ outcome, error }) })
+  await runInTable(system, claimed, { definition, ...defined({ hooks, aborting, outOfTime }) }, webhook)
 }
 
 /** Drops, leaves or puts back the dispatch, as its obstacle demands. */

@@ -1,14 +1,11 @@
 import { type Change, isOfTask } from '../../core/change/change.ts'
-import type { RunGone } from '../../core/run/run.ts'
 import { statusOf } from '../../core/status/status.ts'
 import { isSamePiece } from '../../core/task/piece.ts'
 import type { EndedRun, EndedRunState } from '../../core/task/runs.ts'
 import { runId, type Task } from '../../core/task/task.ts'
 import type { Log, LogFields, Metrics } from '../../ports/machine.ts'
+import type { RunLost } from '../../ports/runs.ts'
 import { logFields } from './traceparent.ts'
-
-/** Why a run's handler must stop. */
-export type StopReason = RunGone | 'deadline' | 'stopping' | 'out-of-time' | 'storage'
 
 type Logging = { readonly log: Log }
 
@@ -35,18 +32,17 @@ export function logEndFound({ log }: Logging, before: Task, after: Task, fence: 
   logEnd(log, before, after, fence, after.ended[fence])
 }
 
-/** Logs that a run was over before its worker could end it: as `info` when a user or an operator asked for that, else as a warning. */
-export function logRunStopped(
-  { log }: Logging,
-  task: Task,
-  fence: number,
-  reason: StopReason | undefined,
-): void {
-  const level = reason && REQUESTED.has(reason) ? 'info' : 'warn'
-  log[level]('run stopped', { ...runFields(task, fence), reason })
+/** Logs that a run was over before its worker could end it. */
+export function logRunStopped({ log }: Logging, task: Task, fence: number, reason: RunLost): void {
+  log[levelOfLoss(reason)]('run stopped', { ...runFields(task, fence), reason })
 }
 
-const REQUESTED: ReadonlySet<StopReason> = new Set(['cancelled', 'removed', 'excluded'])
+const REQUESTED: ReadonlySet<RunLost> = new Set(['cancelled', 'removed', 'excluded'])
+
+/** A loss is a warning, unless a user or an operator asked for what caused it. */
+export function levelOfLoss(reason: RunLost): 'info' | 'warn' {
+  return REQUESTED.has(reason) ? 'info' : 'warn'
+}
 
 const LEVELS = {
   succeeded: 'info',

@@ -11,26 +11,19 @@ type Parent = {
   readonly id: string
   readonly userId: string | undefined
   readonly traceparent: string | undefined
-  /** Aborted when the run is over. */
-  readonly over: AbortSignal
 }
 
 /**
  * Publishes a task from within a handler. The task inherits the user of its parent, and its trace continues from
  * the parent's run.
  *
- * A fence cannot refuse the new task, because it is a task like any other. So nothing is published for a run that
- * is known to be over.
- *
- * @throws BatonError `refused` when the run is over; `unknown-type` or `invalid`, naming the field and what would
- * be legal.
+ * @throws BatonError `unknown-type` or `invalid`, naming the field and what would be legal; `refused` when a task of the key is running.
  */
 export async function publishChild(
   system: System,
-  { id, userId, traceparent, over }: Parent,
+  { id, userId, traceparent }: Parent,
   publication: ChildPublication,
 ): Promise<{ id: string; created: boolean }> {
-  if (over.aborted) throw runIsOver(publication, over)
   const problems = storageProblems(publication)
   if (problems.length > 0) throw invalid(problems)
   const { delayMs, ...request } = requestOfBody(publication)
@@ -77,10 +70,4 @@ function unknownTypes({
 function invalid(problems: readonly FieldProblem[]): BatonError {
   const message = problems.map(({ path, message }) => `${path} ${message}`).join('; ')
   return new BatonError('invalid', message, { problems })
-}
-
-function runIsOver({ type, key }: ChildPublication, { reason }: AbortSignal): BatonError {
-  const what = key === undefined ? `a task of '${type}'` : `${type}:${key}`
-  const why = reason instanceof Error ? reason.message : 'the run is over'
-  return new BatonError('refused', `${what} is not published: ${why}`, { cause: reason })
 }

@@ -3,12 +3,10 @@ import { defined } from '../../core/defined.ts'
 import { BatonError } from '../../core/errors.ts'
 import type { Json } from '../../core/json.ts'
 import { taskId } from '../../core/task/task.ts'
-import type { RunContext } from '../../define/task-context.ts'
 import type { Log, LogFields } from '../../ports/machine.ts'
 import { bodyProblems } from '../../requests/body-rules.ts'
-import { refuseUnstorable } from '../../runtime/run/outcome.ts'
-import { createRunLog } from '../../runtime/run/run-log.ts'
-import { Next } from '../../signals.ts'
+import { handlerContext } from '../../runtime/handler/context.ts'
+import { createRunLog } from '../../runtime/handler/run-log.ts'
 import type { RunTaskOptions } from './run-task.ts'
 
 /** A line that the handler has logged. */
@@ -34,37 +32,25 @@ export function createRecorder(type: string, options: RunTaskOptions) {
     },
     {},
   )
-  const { debug, info, warn, error } = log
-  const context: RunContext = {
+  const facts = {
     taskId: taskId(type, key),
-    type,
-    key,
-    runId: 'test-run',
-    attempt,
-    fence: attempt,
+    ...{ type, key, runId: 'test-run', attempt, fence: attempt },
     idempotencyKey: [
       taskId(type, key),
       'test',
       stage ?? step ?? '',
       step === undefined ? '' : direction,
     ].join('/'),
-    ...defined({
-      stage,
-      step,
-      params: asJson(params) as RunContext['params'],
-      previous: asJson(previous) as Json | undefined,
-    }),
+    ...defined({ stage, step, params: asJson(params), previous: asJson(previous) }),
     ...(step !== undefined && { direction }),
     ...options.context,
-    signal: stopping.signal,
-    progress: value => {
-      refuseUnstorable(value)
-      progress.push(asJson(value))
-    },
-    next: (name, how) => new Next(name, how),
-    publish: async publication => record(published, publication, stopping.signal),
-    log: { debug, info, warn, error },
   }
+  const { signal } = stopping
+  const context = handlerContext(facts, {
+    ...{ signal, over: signal, log },
+    record: value => void progress.push(asJson(value)),
+    publish: async publication => record(published, publication),
+  })
   return { context, log, logs, progress, published, stopOn: () => stopOn(options, stopping) }
 }
 
@@ -76,13 +62,7 @@ export function asJson<T>(value: T): T {
   return value === undefined ? value : (JSON.parse(JSON.stringify(value)) as T)
 }
 
-function record(
-  published: Published[],
-  publication: DerivedBody,
-  signal: AbortSignal,
-): { id: string; created: boolean } {
-  if (signal.aborted)
-    throw new BatonError('refused', `a task of '${publication.type}' is not published: the run is over`)
+function record(published: Published[], publication: DerivedBody): { id: string; created: boolean } {
   const problems = bodyProblems('derived', publication)
   if (problems.length > 0) {
     const text = problems.map(({ path, message }) => `${path} ${message}`).join('; ')

@@ -6,13 +6,14 @@ import { type Client, createClient } from '../../shared/client/client.ts'
 import { defineTask, type TaskDefinition } from '../../shared/define/define-task.ts'
 import type { Flow } from '../../shared/define/flow/define-flow.ts'
 import { defineFlow } from '../../shared/define/flow/define-flow.ts'
-import { type HttpWorker, runHttpWorker } from '../../shared/http-worker/http-worker.ts'
 import { Fatal } from '../../shared/signals.ts'
+import type { Worker } from '../../shared/worker/engine.ts'
+import { runHttpWorker } from '../../shared/worker/http/http-worker.ts'
 import { anApi, type TestApi } from '../support/http/an-api.ts'
 
 let api: TestApi
 let client: Client
-let worker: HttpWorker | undefined
+let worker: Worker | undefined
 let time: { stop(): Promise<void> }
 /** What the next requests meet in place of the API. */
 let faults: Array<(request: Request) => Promise<Response> | undefined>
@@ -61,7 +62,7 @@ const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {
 async function serve(
   tasks: ReadonlyArray<TaskDefinition | Flow>,
   options: { concurrency?: number } = {},
-): Promise<HttpWorker> {
+): Promise<Worker> {
   for (const task of tasks.filter(one => one.kind === 'baton-task'))
     await client.putType(task.type, { kind: 'http' })
   worker = runHttpWorker(

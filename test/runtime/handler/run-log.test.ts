@@ -5,7 +5,7 @@ import { redactionOf } from '../../../shared/core/task-error/redact.ts'
 import { defineTask } from '../../../shared/define/define-task.ts'
 import type { TaskContext } from '../../../shared/define/task-context.ts'
 import type { Log } from '../../../shared/ports/machine.ts'
-import { createRunLog } from '../../../shared/runtime/run/run-log.ts'
+import { createRunLog } from '../../../shared/runtime/handler/run-log.ts'
 import { aMemorySystem, stored } from '../../support/worlds/memory-system.ts'
 import { runTask } from '../../support/worlds/run-task.ts'
 

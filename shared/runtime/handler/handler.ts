@@ -1,0 +1,92 @@
+/**
+ * The call of a handler, the same in functions, in all kinds of workers, in the process of an isolated run, and in `runTask` of the
+ * testing kit. This room knows no store and no queue.
+ *
+ * - `callHandler` below: the input, the call with its local retries, and the outcome
+ * - `context.ts`: what the handler gets besides its input
+ * - `outcome.ts`: what its return value or error means
+ * - `run-log.ts`: the log of a run
+ */
+
+import type { Outcome } from '../../core/run/run.ts'
+import { redactionOf } from '../../core/task-error/redact.ts'
+import type { TaskDefinition } from '../../define/define-task.ts'
+import type { RunContext } from '../../define/task-context.ts'
+import type { RunContent } from '../../ports/runs.ts'
+import { Fatal } from '../../signals.ts'
+import { outcomeOfResult, outcomeOfThrown } from './outcome.ts'
+import type { RunLog } from './run-log.ts'
+
+export type HandlerCall = {
+  readonly definition: TaskDefinition
+  readonly context: RunContext
+  /** Reads what the handler gets. What it throws ends the run as if the handler had thrown it. */
+  content(): Promise<RunContent>
+  /** From the parsing of the input on, it hides the values that the definition marks. */
+  readonly log?: Pick<RunLog, 'hide' | 'info'>
+  /** How often a handler that fails is called again. @default 0 */
+  readonly localRetries?: number
+  /** The most bytes of the result. @default what any task may have */
+  readonly resultBytesMax?: number | undefined
+  /** Receives what the handler throws. */
+  onThrown?(thrown: unknown): void
+}
+
+/** Calls the handler with its parsed input, and says how its run ends. Never rejects. */
+export async function callHandler(call: HandlerCall): Promise<Outcome> {
+  try {
+    const { input, ...content } = await call.content()
+    const { definition, log } = call
+    log?.hide(redactionOf(definition.redact ?? [], [input, content.params, content.previous]))
+    const parsed = await parsedInput(input, definition)
+    return await repeated(call, parsed, { ...call.context, ...content })
+  } catch (thrown) {
+    return outcomeOfCaught(call, thrown)
+  }
+}
+
+/** Calls the handler until it succeeds, asks for something else than a retry, or has no local retry left. */
+async function repeated(call: HandlerCall, input: unknown, context: RunContext): Promise<Outcome> {
+  const { signal } = context
+  for (let repetition = 0; ; repetition++) {
+    // The run was stopped before the handler began. Another worker may run the task already.
+    if (signal.aborted) throw signal.reason
+    const outcome = await calledOnce(call, input, context)
+    const isRepeatable = outcome.outcome === 'fail' && !outcome.fatal && outcome.retryInMs === undefined
+    if (!isRepeatable || repetition >= (call.localRetries ?? 0) || signal.aborted) return outcome
+    const { error } = outcome
+    call.log?.info('the handler failed and is called again in the same run', { repetition, error })
+  }
+}
+
+async function calledOnce(call: HandlerCall, input: unknown, context: RunContext): Promise<Outcome> {
+  try {
+    const result = await call.definition.run(input, context)
+    return outcomeOfResult(result, call.resultBytesMax, `result of ${context.type}`)
+  } catch (thrown) {
+    return outcomeOfCaught(call, thrown)
+  }
+}
+
+function outcomeOfCaught({ onThrown }: HandlerCall, thrown: unknown): Outcome {
+  onThrown?.(thrown)
+  return outcomeOfThrown(thrown)
+}
+
+/**
+ * An input, parsed by the definition's schema.
+ *
+ * @throws Fatal when the input does not fit the schema.
+ */
+export async function parsedInput(value: unknown, definition: TaskDefinition): Promise<unknown> {
+  if (!definition.input) return value
+  const parsed = await definition.input['~standard'].validate(value)
+  if (!parsed.issues) return parsed.value
+  const problems = parsed.issues.map(issue => `${pathOf(issue.path)}: ${issue.message}`)
+  throw new Fatal(`input does not fit ${definition.type}: ${problems.join('; ')}`)
+}
+
+function pathOf(path: ReadonlyArray<PropertyKey | { key: PropertyKey }> | undefined): string {
+  const parts = (path ?? []).map(part => String(typeof part === 'object' ? part.key : part))
+  return parts.length > 0 ? parts.join('.') : 'input'
+}
