@@ -12,7 +12,7 @@ import type { RunLost } from '../../ports/runs.ts'
  */
 
 /** A run that this worker holds. */
-export type HeldRun = {
+type HeldRun = {
   readonly taskId: string
   readonly runId: string
   readonly fence: number
