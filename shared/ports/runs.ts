@@ -15,12 +15,12 @@ export type KeptRun<Claim = unknown> = {
   readonly facts: RunFacts
   readonly rules: RunRules
   /**
-   * Begins to renew the lease, until `over` aborts. Calls `stop` when the run is gone, or when the lease has ended without an
-   * answer of the keeper's store.
+   * Renews the lease until `over` aborts. Calls `lose` when the run is gone, or when the lease has ended without an answer of the
+   * keeper's store. Resolves when no heartbeat is in progress any more.
    */
-  hold(stop: (why: RunLost) => void, over: AbortSignal): void
-  /** Calls `stop` if the lease has ended. After a process was asleep, its handler may resume before all timers. */
-  refresh(): void
+  hold(lose: (why: RunLost) => void, over: AbortSignal): Promise<void>
+  /** After a process was asleep, its handler may resume before the timers that watch the lease. */
+  hasLeaseEnded(): boolean
   /**
    * Reads what the handler gets.
    *
@@ -31,17 +31,16 @@ export type KeptRun<Claim = unknown> = {
   record(progress: Json): void
   publish(publication: DerivedBody): Promise<Published>
   /**
-   * Writes the end of the run. An outage repeats the write until the lease ends. Returns the outcome as it is stored, or undefined when
-   * another process had ended the run.
+   * Writes the end of the run, unless it was stopped. An outage repeats the write until the lease ends. Returns the end as it is stored,
+   * or `stopped` when another process had ended the run.
    *
    * @throws the error of the outage when the lease has ended.
    */
-  finish(outcome: Outcome): Promise<Outcome | undefined>
-  /** Notes that the run was lost before its worker could end it. Nothing is written. */
-  abandon(why: RunLost): void
-  /** Resolves when no heartbeat is in progress. `over` has aborted before. */
-  close(): Promise<void>
+  end(end: RunEnd): Promise<RunEnd>
 }
+
+/** How a run ends. `stopped`: its worker has lost it, and writes nothing. */
+export type RunEnd = Outcome | { readonly outcome: 'stopped'; readonly why: RunLost }
 
 /** Why a worker has lost its run. `storage`: the lease ended while the table or the API did not answer. */
 export type RunLost = RunGone | 'storage'
@@ -65,12 +64,12 @@ export type RunFacts = {
 /** The rules by which the worker itself repeats or ends the run. Times are by the wall clock. */
 export type RunRules = {
   readonly localRetries: number
-  readonly timeoutMs?: number
-  readonly timeoutAt?: number
+  readonly timeoutMs?: number | undefined
+  readonly timeoutAt?: number | undefined
   /** The deadline of the task, and the error with which it fails then. */
   readonly deadline?: { readonly at: number; readonly error: TaskError }
   /** What a flow's parameters leave for the result, if that is less than any task may have. */
-  readonly resultBytesMax?: number
+  readonly resultBytesMax?: number | undefined
 }
 
 /** What a handler gets of its task. The input contains what the task before handed on. */

@@ -89,7 +89,7 @@ export type Claimed = {
   readonly task: Task
   readonly run: LiveRun
   /** The traceparent of the run's span, which the handler's calls and publishes continue. */
-  readonly traceparent?: string
+  readonly traceparent?: string | undefined
 }
 
 export type NotClaimed = {

@@ -39,13 +39,11 @@
  */
 
 import { QUEUE_DELAY_MS_MAX } from '../../core/bounds.ts'
-import { defined } from '../../core/defined.ts'
 import { isOutage } from '../../core/errors.ts'
 import type { Claimer } from '../../core/run/claim.ts'
 import { workOf } from '../../core/task/piece.ts'
 import { type Task, workersWanted } from '../../core/task/task.ts'
 import type { TaskType } from '../../core/types/task-type.ts'
-import type { TaskDefinition } from '../../define/define-task.ts'
 import type { Delivery } from '../../ports/messages.ts'
 import { type Claimed, claimTask } from '../claim/claim.ts'
 import type { ClaimByTicket } from '../claim/claim-by-ticket.ts'
@@ -57,27 +55,21 @@ import { noteFreed } from '../limits/free-permits.ts'
 import type { SlotUse } from '../limits/start.ts'
 import { isTicket } from '../ready/ready.ts'
 import { runInTable } from '../run/keep-in-table.ts'
-import type { RunHooks } from '../run/run.ts'
+import type { RunTools } from '../run/run.ts'
 import type { TypeReader } from '../types/type-cache.ts'
 import { type Disposition, dispositionOf, type Obstacle, type Receiver } from './disposition.ts'
 
-/** What a receiver needs to serve its dispatches. */
-export type Serving = {
+/** What a receiver needs to serve its dispatches. `aborting` ends the receiver now: its runs are released. */
+export type Serving = RunTools<Claimed> & {
   readonly system: System
   readonly receiver: Receiver
   readonly claimer: Claimer
-  readonly definition: TaskDefinition
   readonly typeOf: TypeReader
   readonly claimByTicket: ClaimByTicket
   /** How a claim uses slots under rate limits. @default `wait-for-slot` */
   readonly slotUse?: SlotUse
-  readonly hooks?: RunHooks<Claimed>
   /** Aborts when the receiver must claim no more tasks. */
-  readonly draining?: AbortSignal
-  /** Aborts when the receiver ends now: its runs are released. */
-  readonly aborting?: AbortSignal
-  /** Aborts when the receiver's time is used up: its runs end as timed out. */
-  readonly outOfTime?: AbortSignal
+  readonly draining?: AbortSignal | undefined
 }
 
 /** `left`: the message must stay in its queue, which delivers it again. */
@@ -172,11 +164,11 @@ async function deleteMessage({ system }: Serving, delivery: Delivery): Promise<v
 
 /** Runs the claimed task to its end. A task of kind `webhook` gets its type's webhook configuration. */
 async function run(
-  { system, hooks, definition, aborting, outOfTime }: Serving,
+  serving: Serving,
   { claimed, type }: Pick<Claim, 'claimed'> & Partial<Claim>,
 ): Promise<void> {
   const webhook = workOf(claimed.task).kind === 'webhook' ? type?.configuration.webhook : undefined
-  await runInTable(system, claimed, { definition, ...defined({ hooks, aborting, outOfTime }) }, webhook)
+  await runInTable(serving.system, claimed, serving, webhook)
 }
 
 /** Drops, leaves or puts back the dispatch, as its obstacle demands. */

@@ -18,7 +18,7 @@ type Reached = Pick<KeptRun, 'record' | 'publish'> & {
 /** What the handler of a run gets besides its input and its content. */
 export function handlerContext(
   facts: RunFacts,
-  { record, publish, refresh, signal, over, log: { debug, info, warn, error } }: Reached,
+  { record, publish, refresh, signal, over, log }: Reached,
 ): RunContext {
   return {
     ...facts,
@@ -37,7 +37,7 @@ export function handlerContext(
       if (over.aborted) throw runIsOver(publication, over)
       return publish(publication)
     },
-    log: { debug, info, warn, error },
+    log,
   }
 }
 

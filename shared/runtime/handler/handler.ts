@@ -23,25 +23,23 @@ export type HandlerCall = {
   /** Reads what the handler gets. What it throws ends the run as if the handler had thrown it. */
   content(): Promise<RunContent>
   /** From the parsing of the input on, it hides the values that the definition marks. */
-  readonly log?: Pick<RunLog, 'hide' | 'info'>
+  readonly runLog?: Pick<RunLog, 'hide' | 'log'>
   /** How often a handler that fails is called again. @default 0 */
   readonly localRetries?: number
   /** The most bytes of the result. @default what any task may have */
   readonly resultBytesMax?: number | undefined
-  /** Receives what the handler throws. */
-  onThrown?(thrown: unknown): void
 }
 
 /** Calls the handler with its parsed input, and says how its run ends. Never rejects. */
 export async function callHandler(call: HandlerCall): Promise<Outcome> {
   try {
     const { input, ...content } = await call.content()
-    const { definition, log } = call
-    log?.hide(redactionOf(definition.redact ?? [], [input, content.params, content.previous]))
+    const { definition, runLog } = call
+    runLog?.hide(redactionOf(definition.redact ?? [], [input, content.params, content.previous]))
     const parsed = await parsedInput(input, definition)
     return await repeated(call, parsed, { ...call.context, ...content })
   } catch (thrown) {
-    return outcomeOfCaught(call, thrown)
+    return outcomeOfThrown(thrown)
   }
 }
 
@@ -55,7 +53,7 @@ async function repeated(call: HandlerCall, input: unknown, context: RunContext):
     const isRepeatable = outcome.outcome === 'fail' && !outcome.fatal && outcome.retryInMs === undefined
     if (!isRepeatable || repetition >= (call.localRetries ?? 0) || signal.aborted) return outcome
     const { error } = outcome
-    call.log?.info('the handler failed and is called again in the same run', { repetition, error })
+    call.runLog?.log.info('the handler failed and is called again in the same run', { repetition, error })
   }
 }
 
@@ -64,13 +62,8 @@ async function calledOnce(call: HandlerCall, input: unknown, context: RunContext
     const result = await call.definition.run(input, context)
     return outcomeOfResult(result, call.resultBytesMax, `result of ${context.type}`)
   } catch (thrown) {
-    return outcomeOfCaught(call, thrown)
+    return outcomeOfThrown(thrown)
   }
-}
-
-function outcomeOfCaught({ onThrown }: HandlerCall, thrown: unknown): Outcome {
-  onThrown?.(thrown)
-  return outcomeOfThrown(thrown)
 }
 
 /**

@@ -2,16 +2,14 @@ import { defined } from '../../core/defined.ts'
 import { BatonError, type FieldProblem } from '../../core/errors.ts'
 import { unknownTypeProblem } from '../../core/rules/nearest.ts'
 import { delayProblem, priorityProblem, stageProblem, wholeDelay } from '../../core/rules/signal-bounds.ts'
+import type { Task } from '../../core/task/task.ts'
 import type { ChildPublication } from '../../define/task-context.ts'
 import type { System } from '../kernel/system.ts'
 import { type PublishOutcome, publish } from './publish.ts'
 import { requestOfBody } from './request-of-body.ts'
 
-type Parent = {
-  readonly id: string
-  readonly userId: string | undefined
-  readonly traceparent: string | undefined
-}
+/** The parent, and the traceparent of its run. */
+type Parent = { readonly task: Pick<Task, 'id' | 'userId'>; readonly traceparent?: string | undefined }
 
 /**
  * Publishes a task from within a handler. The task inherits the user of its parent, and its trace continues from
@@ -21,7 +19,7 @@ type Parent = {
  */
 export async function publishChild(
   system: System,
-  { id, userId, traceparent }: Parent,
+  { task: { id, userId }, traceparent }: Parent,
   publication: ChildPublication,
 ): Promise<{ id: string; created: boolean }> {
   const problems = storageProblems(publication)

@@ -1,5 +1,5 @@
 import { defined } from '../../core/defined.ts'
-import { BatonError, isOutage } from '../../core/errors.ts'
+import { isOutage } from '../../core/errors.ts'
 import { roomForResult } from '../../core/flow/flow.ts'
 import type { Json } from '../../core/json.ts'
 import { deadlineExceeded } from '../../core/run/deadline.ts'
@@ -8,8 +8,7 @@ import type { Outcome, RunGone } from '../../core/run/run.ts'
 import { idempotencyKey } from '../../core/task/piece.ts'
 import { runId, type Task } from '../../core/task/task.ts'
 import type { WebhookSettings } from '../../core/types/task-type.ts'
-import type { Clock } from '../../ports/machine.ts'
-import type { KeptRun, RunFacts, RunLost, RunRules } from '../../ports/runs.ts'
+import type { KeptRun, RunEnd, RunFacts, RunLost, RunRules } from '../../ports/runs.ts'
 import { Fatal, Release } from '../../signals.ts'
 import type { Claimed } from '../claim/claim.ts'
 import { BodyGone, contentOf } from '../claim/content-of.ts'
@@ -43,7 +42,7 @@ export function runInTable(
   webhook?: WebhookSettings,
 ): Promise<Ran> {
   return inRunSpan(claimed, traceparent =>
-    runClaimed(system, keepInTable(system, { ...claimed, ...defined({ traceparent }) }, webhook), tools),
+    runClaimed(system, keepInTable(system, { ...claimed, traceparent }, webhook), tools),
   )
 }
 
@@ -55,9 +54,6 @@ type Held = {
   lease: Lease
   /** What the next heartbeat stores. */
   progress?: Json | undefined
-  /** The loop of heartbeats, and the watch of the lease. Each ends with the run. */
-  loops: readonly [beats: Promise<void>, lease: Promise<void>]
-  stopIfLeaseEnded(): void
 }
 
 /** A lease as this process knows it. `since` is a moment before the lease was asked for. */
@@ -69,41 +65,28 @@ type Lease = { readonly until: number; readonly since: Moment }
  * from the next heartbeat.
  */
 export function keepInTable(system: System, claimed: Claimed, webhook?: WebhookSettings): KeptRun<Claimed> {
-  const { task, run, traceparent } = claimed
-  const held: Held = {
-    system,
-    fence: run.fence,
-    task,
-    lease: { until: run.leaseUntil, since: momentOf(system.clock) },
-    loops: [Promise.resolve(), Promise.resolve()],
-    stopIfLeaseEnded: () => undefined,
-  }
-  const measured = () => system.metrics.add('RunTime', system.clock.now() - run.startedAt, task.type)
+  const { task, run } = claimed
+  const lease = { until: run.leaseUntil, since: momentOf(system.clock) }
+  const held: Held = { system, fence: run.fence, task, lease }
   return {
     claim: claimed,
-    facts: { ...factsOf(claimed), ...defined({ webhook }) },
+    facts: factsOf(claimed, webhook),
     rules: rulesOf(claimed),
-    hold: (stop, over) => hold(held, stop, over),
-    refresh: () => held.stopIfLeaseEnded(),
+    hold: (lose, over) => hold(held, lose, over),
+    hasLeaseEnded: () => leaseLeftMs(held) <= 0,
     content: () => contentOf(system, task).catch(asSignal),
     record: progress => {
       held.progress = progress
     },
-    publish: publication =>
-      publishChild(system, { id: task.id, userId: task.userId, traceparent }, publication),
-    finish: outcome => {
-      measured()
-      return finish(held, outcome)
+    publish: publication => publishChild(system, claimed, publication),
+    end: end => {
+      system.metrics.add('RunTime', system.clock.now() - run.startedAt, task.type)
+      return writeEnd(held, end)
     },
-    abandon: why => {
-      measured()
-      logRunStopped(system, held.task, run.fence, why)
-    },
-    close: () => close(held),
   }
 }
 
-function factsOf({ task, run, traceparent }: Claimed): RunFacts {
+function factsOf({ task, run, traceparent }: Claimed, webhook: WebhookSettings | undefined): RunFacts {
   const { flow, stage } = task
   const step = flow?.definition.steps[flow.presentStep]
   return {
@@ -114,7 +97,7 @@ function factsOf({ task, run, traceparent }: Claimed): RunFacts {
     attempt: task.failures + 1,
     fence: run.fence,
     idempotencyKey: idempotencyKey(task),
-    ...defined({ stage, traceparent }),
+    ...defined({ stage, traceparent, webhook }),
     ...(flow && step && { step: step.name, direction: flow.direction }),
   }
 }
@@ -123,27 +106,32 @@ function rulesOf({ task, run: { timeoutAt } }: Claimed): RunRules {
   const { options, deadlineAt } = task
   return {
     localRetries: options.retry.localRetries,
-    ...defined({ timeoutAt, timeoutMs: options.timeoutMs, resultBytesMax: roomForResult(task) }),
+    resultBytesMax: roomForResult(task),
+    ...{ timeoutAt, timeoutMs: options.timeoutMs },
     ...(deadlineAt !== undefined && { deadline: { at: deadlineAt, error: deadlineExceeded(task) } }),
   }
 }
 
 /** Turns a failed read into a signal: the task is released for a while when the store does not answer. */
 function asSignal(error: unknown): never {
-  if (error instanceof BatonError && error.code === 'unavailable') throw new Release(CONTENT_PAUSE_MS)
+  if (isOutage(error)) throw new Release(CONTENT_PAUSE_MS)
   if (error instanceof BodyGone) throw new Fatal(error.message)
   throw error
 }
 
-function hold(held: Held, stop: (why: RunLost) => void, over: AbortSignal): void {
+async function hold(held: Held, lose: (why: RunLost) => void, over: AbortSignal): Promise<void> {
   const { clock } = held.system
-  held.stopIfLeaseEnded = () => {
-    if (!over.aborted && leftOf(clock, held.lease) <= 0) stop('storage')
+  const beats = sendBeats(held, lose, over)
+  while (!over.aborted) {
+    await clock.sleep(leaseLeftMs(held), over)
+    if (!over.aborted && leaseLeftMs(held) <= 0) lose('storage')
   }
-  held.loops = [sendBeats(held, stop, over), watchLease(held, over)]
+  // A heartbeat that hangs is not awaited: the fence refuses what it may still write.
+  const beaten = new AbortController()
+  await Promise.race([beats.finally(() => beaten.abort()), clock.sleep(LAST_BEAT_MS, beaten.signal)])
 }
 
-async function sendBeats(held: Held, stop: (why: RunLost) => void, over: AbortSignal): Promise<void> {
+async function sendBeats(held: Held, lose: (why: RunLost) => void, over: AbortSignal): Promise<void> {
   const { clock, log } = held.system
   let interval = Math.min(FIRST_BEAT_MS, beatIntervalMs(held.task, held.fence))
   while (!over.aborted) {
@@ -152,7 +140,7 @@ async function sendBeats(held: Held, stop: (why: RunLost) => void, over: AbortSi
     const gone = await beat(held).catch(error => {
       log.warn('a heartbeat failed', { ...logFields(held.task), error })
     })
-    if (gone) return stop(gone)
+    if (gone) return lose(gone)
     interval = beatIntervalMs(held.task, held.fence)
   }
 }
@@ -171,52 +159,39 @@ async function beat(held: Held): Promise<RunGone | undefined> {
     throw error
   })
   if (!decision.ok) return decision.reason
-  if (!task) throw new Error('a heartbeat was written but left no task')
+  if (!task) return 'removed'
   held.task = task
   held.lease = { until: decision.leaseUntil, since }
   return undefined
-}
-
-async function watchLease(held: Held, over: AbortSignal): Promise<void> {
-  const { clock } = held.system
-  while (!over.aborted) {
-    await clock.sleep(leftOf(clock, held.lease), over)
-    held.stopIfLeaseEnded()
-  }
 }
 
 /**
  * How much of the lease is left at least, by both clocks. With the wall clock alone, a run would outlast its lease after the clock
  * was set back, since other processes judge the lease by their own clocks. The monotonic clock measures its full length.
  */
-function leftOf(clock: Clock, { until, since }: Lease): number {
-  return until - since.wall - elapsedSince(clock, since)
+function leaseLeftMs({ system, lease: { until, since } }: Held): number {
+  return until - since.wall - elapsedSince(system.clock, since)
 }
 
-/**
- * Writes the end of the run. While the store does not answer, or other writers are faster, it tries again until the lease ends.
- * Returns undefined when another process has ended the run before; that end holds.
- */
-async function finish(held: Held, outcome: Outcome): Promise<Outcome | undefined> {
+async function writeEnd(held: Held, end: RunEnd): Promise<RunEnd> {
+  const stored = end.outcome === 'stopped' ? end : await finish(held, end)
+  if (stored.outcome === 'stopped') logRunStopped(held.system, held.task, held.fence, stored.why)
+  return stored
+}
+
+/** While the store does not answer, or other writers are faster, it tries again until the lease ends. */
+async function finish(held: Held, outcome: Outcome): Promise<RunEnd> {
   const { system, fence, task: seen } = held
   for (;;) {
     try {
       const { decision, head } = await writeFinish(system, seen, { born: seen.born, fence, ...outcome })
-      if (decision.ok && !decision.change && head) logEndFound(system, seen, head, fence)
-      if (decision.ok) return outcome
-      logRunStopped(system, seen, fence, decision.reason)
-      return undefined
+      if (!decision.ok) return { outcome: 'stopped', why: decision.reason }
+      if (!decision.change && head) logEndFound(system, seen, head, fence)
+      return outcome
     } catch (error) {
-      if (!isOutage(error) || leftOf(system.clock, held.lease) <= 0) throw error
+      if (!isOutage(error) || leaseLeftMs(held) <= 0) throw error
       system.log.warn('the end of a run is not written yet', { ...logFields(seen), error })
       await system.clock.sleep(FINISH_PAUSE_MS)
     }
   }
-}
-
-/** Waits for the end of both loops. A heartbeat that hangs is not awaited: the fence refuses what it may still write. */
-async function close({ system: { clock }, loops: [beats, lease] }: Held): Promise<void> {
-  const beaten = new AbortController()
-  await Promise.race([beats.finally(() => beaten.abort()), clock.sleep(LAST_BEAT_MS, beaten.signal)])
-  await lease
 }

@@ -1,9 +1,9 @@
 /**
  * One run, from its claim to its end, the same for functions, for workers of queues and for workers over HTTP:
  *
- * 1. `hold` renews the lease by heartbeats, and stops the handler when the run is lost, out of time, or must make room.
+ * 1. `holdRun` renews the lease by heartbeats, and stops the handler when the run is lost, out of time, or must make room.
  * 2. `handle` calls the handler, or takes the reason for which the run was stopped. Both give an outcome.
- * 3. `report` writes the outcome. The fence decides whether the write is accepted.
+ * 3. The keeper writes the end. The fence decides whether the write is accepted.
  * 4. The hooks of the worker learn how the run ended.
  *
  * A keeper (`ports/runs.ts`) does what reaches the world. Read next: `keep-in-table.ts`, which keeps a run in the table itself, with
@@ -15,7 +15,7 @@ import type { Outcome } from '../../core/run/run.ts'
 import type { TaskError } from '../../core/task/error.ts'
 import type { TaskDefinition } from '../../define/define-task.ts'
 import type { Clock, Log } from '../../ports/machine.ts'
-import type { KeptRun, RunLost, RunRules } from '../../ports/runs.ts'
+import type { KeptRun, RunEnd, RunLost, RunRules } from '../../ports/runs.ts'
 import { handlerContext } from '../handler/context.ts'
 import { callHandler } from '../handler/handler.ts'
 import { createRunLog } from '../handler/run-log.ts'
@@ -23,7 +23,7 @@ import { traceIdOf } from '../kernel/traceparent.ts'
 
 /** How a run ended. `stopped`: another process ended it, or its lease ended before its worker could write the end. */
 export type Ran = {
-  readonly outcome: Outcome['outcome'] | 'stopped'
+  readonly outcome: RunEnd['outcome']
   /** Why it failed, as it is stored. */
   readonly error?: TaskError
 }
@@ -31,7 +31,7 @@ export type Ran = {
 export type RunTools<Claim = unknown> = {
   readonly definition: TaskDefinition
   /** Stops the run before its process ends. The run is then released. */
-  readonly aborting?: AbortSignal
+  readonly aborting?: AbortSignal | undefined
   /** Ends the run as timed out. It has used all the time of its process, so a released task would time out again. */
   readonly outOfTime?: AbortSignal
   readonly hooks?: RunHooks<Claim>
@@ -64,60 +64,53 @@ export async function runClaimed<Claim>(
   return ran
 }
 
-async function runHeld<Claim>(
-  machine: RunMachine,
-  kept: KeptRun<Claim>,
-  tools: RunTools<Claim>,
-): Promise<Ran> {
+async function runHeld(machine: RunMachine, kept: KeptRun, tools: RunTools): Promise<Ran> {
   const hold = holdRun(machine, kept, tools)
   try {
-    return await report(kept, await handle(machine, kept, hold, tools))
+    const end = await handle(machine, kept, hold, tools)
+    return ranOf(await kept.end(end))
   } finally {
     await hold.close()
   }
 }
 
-/** What the worker has to report of a run: its outcome, or nothing of a run that it has lost. */
-type Handled = Outcome | { readonly outcome: 'stopped'; readonly why: RunLost }
-
-/** Why a handler must stop before it has ended by itself, and what its worker reports then. */
-class RunOver extends Error {
-  readonly end: Handled
-
-  constructor(why: string, end: Handled) {
-    super(`the run is over: ${why}`)
-    this.end = end
-  }
-}
-
 type Hold = {
-  /** The handler's signal. The first reason counts. */
+  /** The handler's signal. */
   readonly signal: AbortSignal
+  /** Resolves when the run is stopped, with the end that follows. The first reason counts. */
+  readonly stopped: Promise<RunEnd>
   /** Aborted with the signal, and when the run has ended: work that a handler did not await may outlive its run. */
   readonly over: AbortSignal
+  /** Stops the run if its lease has ended. */
+  refresh(): void
   close(): Promise<void>
 }
 
-function holdRun<Claim>(
-  { clock }: RunMachine,
-  kept: KeptRun<Claim>,
-  { aborting, outOfTime }: RunTools<Claim>,
-): Hold {
-  const [stopped, ended] = [new AbortController(), new AbortController()]
-  const over = AbortSignal.any([stopped.signal, ended.signal])
-  const stop = (why: string, end: Handled) => stopped.abort(new RunOver(why, end))
-  kept.hold(why => stop(why === 'storage' ? 'its lease has ended' : why, { outcome: 'stopped', why }), over)
+type Stop = (why: string, end: RunEnd) => void
+
+function holdRun({ clock }: RunMachine, kept: KeptRun, { aborting, outOfTime }: RunTools): Hold {
+  const [handler, ended] = [new AbortController(), new AbortController()]
+  const over = AbortSignal.any([handler.signal, ended.signal])
+  const { promise: stopped, resolve } = Promise.withResolvers<RunEnd>()
+  const stop: Stop = (why, end) => {
+    // Before the signal, so that what the handler throws because of its signal comes second.
+    resolve(end)
+    handler.abort(new Error(`the run is over: ${why}`))
+  }
+  const lose = (why: RunLost) =>
+    stop(why === 'storage' ? 'its lease has ended' : why, { outcome: 'stopped', why })
+  const holding = kept.hold(lose, over)
   whenAborted(aborting, over, () => stop('stopping', { outcome: 'release' }))
-  whenAborted(outOfTime, over, () =>
-    stop('out-of-time', timedOut('the run took longer than its function may')),
-  )
+  whenAborted(outOfTime, over, () => stop('out-of-time', timedOut('its function may')))
   const timing = stopInTime(clock, kept.rules, over, stop)
   return {
-    signal: stopped.signal,
-    over,
+    ...{ signal: handler.signal, stopped, over },
+    refresh: () => {
+      if (!over.aborted && kept.hasLeaseEnded()) lose('storage')
+    },
     close: async () => {
       ended.abort(new Error('the run has ended'))
-      await Promise.all([kept.close(), timing])
+      await Promise.all([holding, timing])
     },
   }
 }
@@ -135,7 +128,7 @@ async function stopInTime(
   clock: Clock,
   { timeoutMs, timeoutAt = Number.POSITIVE_INFINITY, deadline }: RunRules,
   over: AbortSignal,
-  stop: (why: string, end: Handled) => void,
+  stop: Stop,
 ): Promise<void> {
   const until = Math.min(timeoutAt, deadline?.at ?? Number.POSITIVE_INFINITY)
   if (!Number.isFinite(until)) return
@@ -144,53 +137,34 @@ async function stopInTime(
   }
   if (over.aborted) return
   if (deadline && deadline.at <= clock.now()) stop('deadline', { outcome: 'fail', error: deadline.error })
-  else stop('timed-out', timedOut(`the run took longer than ${timeoutMs} ms`))
+  else stop('timed-out', timedOut(`${timeoutMs} ms`))
 }
 
-function timedOut(message: string): Outcome {
-  return { outcome: 'fail', error: { name: 'TimedOut', message } }
+function timedOut(bound: string): Outcome {
+  return { outcome: 'fail', error: { name: 'TimedOut', message: `the run took longer than ${bound}` } }
 }
 
 /** The outcome of the handler. When the run is stopped, the reason decides, and the handler is not awaited. */
-async function handle<Claim>(
+async function handle(
   machine: RunMachine,
-  kept: KeptRun<Claim>,
-  { signal, over }: Hold,
-  { definition, hooks }: RunTools<Claim>,
-): Promise<Handled> {
+  kept: KeptRun,
+  hold: Hold,
+  { definition, hooks }: RunTools,
+): Promise<RunEnd> {
   const { facts, rules } = kept
   const { taskId, runId, traceparent } = facts
-  const log = createRunLog(machine, { taskId, traceId: traceIdOf(traceparent), runId })
-  // It listens before the handler does, so that what the handler throws because of its signal comes second.
-  const stopped = endOfStopped(signal)
+  const runLog = createRunLog(machine, { taskId, traceId: traceIdOf(traceparent), runId })
   const handled = callHandler({
-    ...{ ...rules, definition, log },
-    context: handlerContext(facts, { ...kept, signal, over, log }),
+    ...{ ...rules, definition, runLog },
+    context: handlerContext(facts, { ...kept, ...hold, ...runLog }),
     content: async () => {
       await hooks?.beforeRun(kept.claim)
       return kept.content()
     },
   })
-  const first = await Promise.race([stopped, handled])
-  return first.outcome === 'stopped' ? first : log.outcomeWithLog(first)
+  return runLog.endWithLog(await Promise.race([hold.stopped, handled]))
 }
 
-/** Resolves, once the run is stopped, with what its worker reports then. */
-function endOfStopped(signal: AbortSignal): Promise<Handled> {
-  return new Promise(resolve => {
-    const stop = () => resolve((signal.reason as RunOver).end)
-    if (signal.aborted) stop()
-    signal.addEventListener('abort', stop, { once: true })
-  })
-}
-
-/** Writes the end of a run that its worker still holds. */
-async function report(kept: KeptRun, handled: Handled): Promise<Ran> {
-  if (handled.outcome === 'stopped') {
-    kept.abandon(handled.why)
-    return { outcome: 'stopped' }
-  }
-  const stored = await kept.finish(handled)
-  if (stored?.outcome === 'fail') return { outcome: 'fail', error: stored.error }
-  return { outcome: stored?.outcome ?? 'stopped' }
+function ranOf(end: RunEnd): Ran {
+  return { outcome: end.outcome, ...(end.outcome === 'fail' && { error: end.error }) }
 }

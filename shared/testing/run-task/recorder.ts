@@ -25,7 +25,7 @@ export function createRecorder(type: string, options: RunTaskOptions) {
     (level: keyof Log) =>
     (message: string, fields: LogFields = {}) =>
       void logs.push({ level, message, fields })
-  const log = createRunLog(
+  const runLog = createRunLog(
     {
       log: { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') },
       clock: NO_CLOCK,
@@ -47,11 +47,11 @@ export function createRecorder(type: string, options: RunTaskOptions) {
   }
   const { signal } = stopping
   const context = handlerContext(facts, {
-    ...{ signal, over: signal, log },
+    ...{ signal, over: signal, log: runLog.log },
     record: value => void progress.push(asJson(value)),
     publish: async publication => record(published, publication),
   })
-  return { context, log, logs, progress, published, stopOn: () => stopOn(options, stopping) }
+  return { context, runLog, logs, progress, published, stopOn: () => stopOn(options, stopping) }
 }
 
 /** The lines carry no times, because a test has no use for them. */

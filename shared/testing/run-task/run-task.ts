@@ -110,20 +110,28 @@ async function attemptOnce(
   definition: AnyTask,
   input: Json | undefined,
   options: RunTaskOptions,
-  { context, log, stopOn }: Recorder,
+  { context, runLog, stopOn }: Recorder,
 ): Promise<Ended> {
   const stopped = stopOn()
   let reaction: { readonly thrown: unknown } | undefined
-  const outcome = await callHandler({
-    ...{ definition: definition as TaskDefinition, context, log },
-    content: async () => defined({ input, params: context.params, previous: context.previous }),
-    onThrown: thrown => {
-      reaction = { thrown }
+  const watched: AnyTask = {
+    ...definition,
+    run: async (...given) => {
+      try {
+        return await definition.run(...given)
+      } catch (thrown) {
+        reaction = { thrown }
+        throw thrown
+      }
     },
+  }
+  const outcome = await callHandler({
+    ...{ definition: watched as TaskDefinition, context, runLog },
+    content: async () => defined({ input, params: context.params, previous: context.previous }),
   })
   stopped.end()
   if (stopped.reason() === 'signal') return { outcome: 'stopped', ...reaction }
-  const counted = stopped.reason() === 'timeout' ? timedOut(options) : log.outcomeWithLog(outcome)
+  const counted = stopped.reason() === 'timeout' ? timedOut(options) : runLog.endWithLog(outcome)
   return { ...ending(definition, counted, options), ...reaction }
 }
 

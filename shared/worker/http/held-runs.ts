@@ -4,7 +4,7 @@ import { BatonError } from '../../core/errors.ts'
 import type { Json } from '../../core/json.ts'
 import type { Outcome } from '../../core/run/run.ts'
 import type { Clock, Log } from '../../ports/machine.ts'
-import type { RunLost } from '../../ports/runs.ts'
+import type { RunEnd, RunLost } from '../../ports/runs.ts'
 
 /**
  * Keeps the runs of a worker alive and reports their ends, in batches. One loop sends the heartbeats that are due; an end is sent as soon as
@@ -19,23 +19,20 @@ type HeldRun = {
   readonly heartbeatMs: number
   readonly leaseMs: number
   /** Aborts the handler. The API has said that the run is over, or the lease has ended without an answer. */
-  stop(why: RunLost): void
+  lose(why: RunLost): void
 }
 
 export type HeldRuns = {
   hold(run: HeldRun): void
-  /** Stops the run if its lease has ended. */
-  refresh(runId: string): void
+  hasLeaseEnded(runId: string): boolean
   /** Sends the progress with the next heartbeat. */
   record(runId: string, progress: Json): void
   /**
-   * Reports the end of a run. Returns the outcome that the API has accepted, or undefined when it has refused the report.
+   * Reports the end of a run. Returns the outcome that the API has accepted, or `stopped` when it has refused the report.
    *
    * @throws BatonError `unavailable` when the lease has ended before.
    */
-  finish(runId: string, outcome: Outcome): Promise<Outcome | undefined>
-  /** Sends no more heartbeats for the run. */
-  drop(runId: string): void
+  finish(runId: string, outcome: Outcome): Promise<RunEnd>
 }
 
 /** A held run with its next heartbeat and the end of its lease, in monotonic time, and with what is to be reported. */
@@ -47,7 +44,7 @@ type Entry = HeldRun & {
   end?: End
 }
 
-type End = PromiseWithResolvers<Outcome | undefined> & { outcome: Outcome }
+type End = PromiseWithResolvers<RunEnd> & { outcome: Outcome }
 
 type Held = {
   readonly client: Pick<Client, 'heartbeatMany' | 'finishMany'>
@@ -86,22 +83,18 @@ export function createHeldRuns(tools: Omit<Held, 'entries'>): HeldRuns {
       entries.set(run.runId, { ...run, beatAt, leaseUntil: now + run.leaseMs })
       beat()
     },
-    refresh: runId => {
-      const entry = entries.get(runId)
-      if (entry && clock.monotonic() >= entry.leaseUntil) lose(held, entry, 'storage')
-    },
+    hasLeaseEnded: runId => clock.monotonic() >= (entries.get(runId)?.leaseUntil ?? Number.POSITIVE_INFINITY),
     record: (runId, progress) => {
       const entry = entries.get(runId)
       if (entry) entry.progress = progress
     },
     finish: async (runId, outcome) => {
       const entry = entries.get(runId)
-      if (!entry) return undefined
-      entry.end = { ...Promise.withResolvers<Outcome | undefined>(), outcome }
+      if (!entry) return stopped('ended')
+      entry.end = { ...Promise.withResolvers<RunEnd>(), outcome }
       sendEnds()
       return entry.end.promise
     },
-    drop: runId => void entries.delete(runId),
   }
 }
 
@@ -125,10 +118,14 @@ function intervalOf({ heartbeatMs, leaseMs }: Pick<HeldRun, 'heartbeatMs' | 'lea
 /** The run is lost: its handler stops, and its end is not reported. */
 function lose({ entries }: Held, entry: Entry, why: RunLost): void {
   entries.delete(entry.runId)
-  entry.stop(why)
+  entry.lose(why)
   const message = `the API did not accept the end of run ${entry.runId} of ${entry.taskId} before its lease ended`
   if (why === 'storage') entry.end?.reject(new BatonError('unavailable', message))
-  else entry.end?.resolve(undefined)
+  else entry.end?.resolve(stopped(why))
+}
+
+function stopped(why: RunLost): RunEnd {
+  return { outcome: 'stopped', why }
 }
 
 async function beatOnce(held: Held): Promise<void> {
@@ -183,18 +180,21 @@ async function sendEnds({ client, log, entries }: Held, batch: readonly Ended[])
   )
   const results = await client.finishMany(members)
   for (const [index, { taskId, runId, end }] of batch.entries()) {
-    const { status, problem, reason } = results[index] ?? { status: 0 }
+    const { status, problem, reason = 'ended' } = results[index] ?? { status: 0 }
     if (isForLater(status)) continue
     if (isRefusedResult(status) && end.outcome.outcome === 'succeed') {
-      const message = problem?.detail ?? `the API refuses the result with status ${status}`
-      // Another run would have the same result.
-      end.outcome = { outcome: 'fail', fatal: true, error: { name: 'InvalidResult', message } }
+      end.outcome = invalidResult(problem?.detail ?? `the API refuses the result with status ${status}`)
       continue
     }
-    if (status !== 200) log.warn('the end of a run was refused', { taskId, runId, status, reason })
     entries.delete(runId)
-    end.resolve(status === 200 ? end.outcome : undefined)
+    end.resolve(status === 200 ? end.outcome : stopped(reason))
+    if (status !== 200) log.warn('the end of a run was refused', { taskId, runId, status, reason })
   }
+}
+
+/** The task fails for good, because another run would have the same result. */
+function invalidResult(message: string): Outcome {
+  return { outcome: 'fail', fatal: true, error: { name: 'InvalidResult', message } }
 }
 
 /** Whether a later report may be accepted: the result of this one is missing, or tells of an outage. */

@@ -31,14 +31,18 @@ export function keepOverHttp({ client, held, clock, log }: Tools, claim: Claim):
     claim,
     facts: factsOf(claim),
     rules: rulesOf(claim, clock),
-    hold: stop => held.hold({ ...reference, heartbeatMs, leaseMs, stop }),
-    refresh: () => held.refresh(run.id),
+    hold: async lose => held.hold({ ...reference, heartbeatMs, leaseMs, lose }),
+    hasLeaseEnded: () => held.hasLeaseEnded(run.id),
     content: () => contentOf(task, client),
     record: progress => held.record(run.id, progress),
     publish: publication => publish(client, { ...defined({ userId: task.userId }), ...publication }),
-    finish: outcome => held.finish(run.id, outcome),
-    abandon: reason => log[levelOfLoss(reason)]('run stopped', { ...reference, reason }),
-    close: async () => held.drop(run.id),
+    end: async end => {
+      const stored = end.outcome === 'stopped' ? end : await held.finish(run.id, end)
+      if (stored.outcome === 'stopped') {
+        log[levelOfLoss(stored.why)]('run stopped', { ...reference, reason: stored.why })
+      }
+      return stored
+    },
   }
 }
 

@@ -107,7 +107,7 @@ describe('a clock that is set back', () => {
       lost.push(why)
       over.abort()
     }
-    kept.hold(stop, over.signal)
+    void kept.hold(stop, over.signal)
     await system.clock.advance(4 * SECOND)
 
     set.wall = -3_600_000
@@ -117,7 +117,6 @@ describe('a clock that is set back', () => {
 
     expect(before).toEqual([])
     expect(lost).toEqual(['storage'])
-    void kept.close()
   })
 
   it('makes a claim confirm permits that it may have taken too long ago', async () => {

@@ -27,12 +27,12 @@ async function progressAfterFailedBeat(reported: Json, during: (report: (value: 
 
   const kept = keepInTable(flaky, { task: claimed, run })
   const over = new AbortController()
-  kept.hold(() => undefined, over.signal)
+  const holding = kept.hold(() => undefined, over.signal)
   kept.record(reported)
   await system.clock.advance(7 * SECOND)
   const head = await readTask(system, task.id)
   over.abort()
-  await kept.close()
+  await holding
   expect(beats).toBe(2)
   return head?.live[1]?.progress
 }
