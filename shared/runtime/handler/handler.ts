@@ -2,19 +2,21 @@
  * The call of a handler, the same in functions, in all kinds of workers, in the process of an isolated run, and in `runTask` of the
  * testing kit. This room knows no store and no queue.
  *
- * - `callHandler` below: the input, the call with its local retries, and the outcome
- * - `context.ts`: what the handler gets besides its input
+ * - `callHandler` below: the input, the call with its local retries, and the outcome; `handlerContext`: what the handler gets besides
+ *   its input
  * - `outcome.ts`: what its return value or error means
  * - `run-log.ts`: the log of a run
  */
 
+import { BatonError } from '../../core/errors.ts'
 import type { Outcome } from '../../core/run/run.ts'
 import { redactionOf } from '../../core/task-error/redact.ts'
 import type { TaskDefinition } from '../../define/define-task.ts'
-import type { RunContext } from '../../define/task-context.ts'
-import type { RunContent } from '../../ports/runs.ts'
-import { Fatal } from '../../signals.ts'
-import { outcomeOfResult, outcomeOfThrown } from './outcome.ts'
+import type { ChildPublication, RunContext } from '../../define/task-context.ts'
+import type { Log } from '../../ports/machine.ts'
+import type { KeptRun, RunContent, RunFacts } from '../../ports/runs.ts'
+import { Fatal, Next } from '../../signals.ts'
+import { outcomeOfResult, outcomeOfThrown, refuseUnstorable } from './outcome.ts'
 import type { RunLog } from './run-log.ts'
 
 export type HandlerCall = {
@@ -82,4 +84,46 @@ export async function parsedInput(value: unknown, definition: TaskDefinition): P
 function pathOf(path: ReadonlyArray<PropertyKey | { key: PropertyKey }> | undefined): string {
   const parts = (path ?? []).map(part => String(typeof part === 'object' ? part.key : part))
   return parts.length > 0 ? parts.join('.') : 'input'
+}
+
+/** What a handler reaches through its context. */
+type Reached = Pick<KeptRun, 'record' | 'publish'> & {
+  /** Aborts the signal of a run that is over, if no timer has done that yet. */
+  refresh?(): void
+  readonly signal: AbortSignal
+  /** Aborts when the run is over, also by its own end. From then on, nothing is published for it. */
+  readonly over: AbortSignal
+  readonly log: Log
+}
+
+/** What the handler of a run gets besides its input and its content. */
+export function handlerContext(
+  facts: RunFacts,
+  { record, publish, refresh, signal, over, log }: Reached,
+): RunContext {
+  return {
+    ...facts,
+    signal,
+    progress: value => {
+      refuseUnstorable(value)
+      record(value)
+    },
+    next: (stage, options) => {
+      if (facts.step === undefined) return new Next(stage, options)
+      throw new Fatal(`${facts.taskId} is a flow: its steps have no stages to go on with`)
+    },
+    publish: async publication => {
+      refresh?.()
+      // A fence cannot refuse the new task, because it is a task like any other.
+      if (over.aborted) throw runIsOver(publication, over)
+      return publish(publication)
+    },
+    log,
+  }
+}
+
+function runIsOver({ type, key }: ChildPublication, { reason }: AbortSignal): BatonError {
+  const what = key === undefined ? `a task of '${type}'` : `${type}:${key}`
+  const why = reason instanceof Error ? reason.message : 'the run is over'
+  return new BatonError('refused', `${what} is not published: ${why}`, { cause: reason })
 }

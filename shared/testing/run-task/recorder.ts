@@ -5,7 +5,7 @@ import type { Json } from '../../core/json.ts'
 import { taskId } from '../../core/task/task.ts'
 import type { Log, LogFields } from '../../ports/machine.ts'
 import { bodyProblems } from '../../requests/body-rules.ts'
-import { handlerContext } from '../../runtime/handler/context.ts'
+import { handlerContext } from '../../runtime/handler/handler.ts'
 import { createRunLog } from '../../runtime/handler/run-log.ts'
 import type { RunTaskOptions } from './run-task.ts'
 
