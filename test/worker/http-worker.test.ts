@@ -9,7 +9,7 @@ import { defineFlow } from '../../shared/define/flow/define-flow.ts'
 import { Fatal } from '../../shared/signals.ts'
 import { createHttpWorker } from '../../shared/worker/create-worker.ts'
 import type { Worker } from '../../shared/worker/engine.ts'
-import { runHttpWorker } from '../../shared/worker/http/http-worker.ts'
+import { type HttpWorkerSettings, runHttpWorker } from '../../shared/worker/http/http-worker.ts'
 import { anApi, type TestApi } from '../support/http/an-api.ts'
 import { chatty } from './fixtures/chatty.ts'
 
@@ -63,7 +63,7 @@ const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {
 
 async function serve(
   tasks: ReadonlyArray<TaskDefinition | Flow>,
-  options: { concurrency?: number } = {},
+  options: Pick<HttpWorkerSettings, 'concurrency' | 'afterRun'> = {},
 ): Promise<Worker> {
   for (const task of tasks.filter(one => one.kind === 'baton-task'))
     await client.putType(task.type, { kind: 'http' })
@@ -180,6 +180,27 @@ describe('an HTTP worker', () => {
     expect(await result()).toMatchObject({ attempt: 1 })
     expect(lost).toBeGreaterThan(2)
     expect((await client.get(id)).runs).toHaveLength(1)
+  })
+
+  test('takes the answer to the report of an end, although the answer to a heartbeat overtakes it', async () => {
+    const outcomes: string[] = []
+    const beaten = Promise.withResolvers<void>()
+    faults.push(request => {
+      const { pathname } = new URL(request.url)
+      if (!pathname.startsWith('/v1/runs/')) return undefined
+      const answer = Promise.resolve(api.app.request(request))
+      if (pathname === '/v1/runs/finish') return answer.then(one => beaten.promise.then(() => one))
+      return answer.then(one => {
+        // The worker gets the answer to the report after it has taken this one.
+        setTimeout(beaten.resolve, 50)
+        return one
+      })
+    })
+    await serve([echo], { afterRun: ({ outcome }) => outcomes.push(outcome) })
+    const { result } = await client.publish('echo', undefined, { leaseMs: 3_600_000 })
+    await result()
+
+    await expect.poll(() => outcomes).toEqual(['succeed'])
   })
 
   test('runs handlers in processes of their own, if it is told to', async () => {

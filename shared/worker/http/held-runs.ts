@@ -5,6 +5,7 @@ import type { Json } from '../../core/json.ts'
 import type { Outcome } from '../../core/run/run.ts'
 import type { Clock, Log } from '../../ports/machine.ts'
 import type { RunEnd, RunLost } from '../../ports/runs.ts'
+import { elapsedSince, type Moment, momentOf } from '../../runtime/kernel/moment.ts'
 
 /**
  * Keeps the runs of a worker alive and reports their ends, in batches. One loop sends the heartbeats that are due; an end is sent as soon as
@@ -35,11 +36,12 @@ export type HeldRuns = {
   finish(runId: string, outcome: Outcome): Promise<RunEnd>
 }
 
-/** A held run with its next heartbeat and the end of its lease, in monotonic time, and with what is to be reported. */
+/** A held run with its next heartbeat, in monotonic time, and with what is to be reported. */
 type Entry = HeldRun & {
   beatAt: number
   heartbeatMs: number
-  leaseUntil: number
+  /** A moment before the lease was asked for last. */
+  leaseSince: Moment
   progress?: Json
   end?: End
 }
@@ -80,10 +82,13 @@ export function createHeldRuns(tools: Omit<Held, 'entries'>): HeldRuns {
     hold: run => {
       const now = clock.monotonic()
       const beatAt = now + Math.min(FIRST_BEAT_MS, intervalOf(run))
-      entries.set(run.runId, { ...run, beatAt, leaseUntil: now + run.leaseMs })
+      entries.set(run.runId, { ...run, beatAt, leaseSince: momentOf(clock) })
       beat()
     },
-    hasLeaseEnded: runId => clock.monotonic() >= (entries.get(runId)?.leaseUntil ?? Number.POSITIVE_INFINITY),
+    hasLeaseEnded: runId => {
+      const entry = entries.get(runId)
+      return entry !== undefined && hasLeaseEnded(held, entry)
+    },
     record: (runId, progress) => {
       const entry = entries.get(runId)
       if (entry) entry.progress = progress
@@ -115,13 +120,16 @@ function intervalOf({ heartbeatMs, leaseMs }: Pick<HeldRun, 'heartbeatMs' | 'lea
   return Math.min(heartbeatMs, Math.floor(leaseMs * BEAT_SHARE_MAX))
 }
 
+function hasLeaseEnded({ clock }: Held, { leaseSince, leaseMs }: Entry): boolean {
+  return elapsedSince(clock, leaseSince) >= leaseMs
+}
+
 /** The run is lost: its handler stops, and its end is not reported. */
 function lose({ entries }: Held, entry: Entry, why: RunLost): void {
   entries.delete(entry.runId)
   entry.lose(why)
   const message = `the API did not accept the end of run ${entry.runId} of ${entry.taskId} before its lease ended`
-  if (why === 'storage') entry.end?.reject(new BatonError('unavailable', message))
-  else entry.end?.resolve(stopped(why))
+  entry.end?.reject(new BatonError('unavailable', message))
 }
 
 function stopped(why: RunLost): RunEnd {
@@ -131,16 +139,17 @@ function stopped(why: RunLost): RunEnd {
 async function beatOnce(held: Held): Promise<void> {
   const { entries, clock, log } = held
   const now = clock.monotonic()
-  for (const entry of entries.values()) if (now >= entry.leaseUntil) lose(held, entry, 'storage')
+  for (const entry of entries.values()) if (hasLeaseEnded(held, entry)) lose(held, entry, 'storage')
   const due = [...entries.values()].filter(({ beatAt }) => beatAt <= now).slice(0, BATCH_RUNS_MAX)
   for (const entry of due) entry.beatAt = now + intervalOf(entry)
   if (due.length > 0) {
-    await sendBeats(held, due, now).catch(error => log.warn('heartbeats failed', { error }))
+    await sendBeats(held, due).catch(error => log.warn('heartbeats failed', { error }))
   }
   await clock.sleep(TICK_MS)
 }
 
-async function sendBeats(held: Held, due: readonly Entry[], now: number): Promise<void> {
+async function sendBeats(held: Held, due: readonly Entry[]): Promise<void> {
+  const since = momentOf(held.clock)
   const runs = due.map(({ taskId, runId, fence, progress }) => ({
     ...{ taskId, runId, fence },
     ...(progress !== undefined && { progress }),
@@ -148,13 +157,14 @@ async function sendBeats(held: Held, due: readonly Entry[], now: number): Promis
   const results = await held.client.heartbeatMany(runs, { tries: 1, timeoutMs: BEAT_TIMEOUT_MS })
   for (const [index, entry] of due.entries()) {
     const { status, reason, options } = results[index] ?? { status: 0 }
-    if (status === 409 || status === 404) lose(held, entry, reason ?? 'removed')
-    if (status === 200) renew(entry, now, runs[index]?.progress, options?.heartbeatMs)
+    // The answer to a report of the end says what became of the run. A heartbeat may overtake it.
+    if ((status === 409 || status === 404) && !entry.end) lose(held, entry, reason ?? 'removed')
+    if (status === 200) renew(entry, since, runs[index]?.progress, options?.heartbeatMs)
   }
 }
 
-function renew(entry: Entry, at: number, sent: Json | undefined, heartbeatMs = entry.heartbeatMs): void {
-  entry.leaseUntil = at + entry.leaseMs
+function renew(entry: Entry, since: Moment, sent: Json | undefined, heartbeatMs = entry.heartbeatMs): void {
+  entry.leaseSince = since
   entry.heartbeatMs = heartbeatMs
   if (entry.progress === sent) delete entry.progress
 }
