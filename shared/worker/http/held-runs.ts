@@ -1,5 +1,6 @@
 import type { FinishMember } from '../../api/runs.ts'
 import type { Client } from '../../client/client.ts'
+import { defined } from '../../core/defined.ts'
 import { BatonError } from '../../core/errors.ts'
 import type { Json } from '../../core/json.ts'
 import type { Outcome } from '../../core/run/run.ts'
@@ -12,47 +13,39 @@ import { elapsedSince, type Moment, momentOf } from '../../runtime/kernel/moment
  * no batch of ends is under way. A run is kept alive until its end is accepted. Both are repeated during an outage, until the lease ends.
  */
 
-/** A run that this worker holds. */
-type HeldRun = {
+/** A run that this worker holds, with its next heartbeat, its lease, and what is to be reported. */
+export type HeldRun = {
   readonly taskId: string
   readonly runId: string
   readonly fence: number
-  readonly heartbeatMs: number
   readonly leaseMs: number
-  /** Aborts the handler. The API has said that the run is over, or the lease has ended without an answer. */
-  lose(why: RunLost): void
+  /** A moment before the lease was asked for last. */
+  leaseSince: Moment
+  heartbeatMs: number
+  /** When the next heartbeat is due, by the monotonic clock. */
+  beatAt: number
+  progress?: Json
+  end?: PromiseWithResolvers<RunEnd> & { outcome: Outcome }
 }
 
 export type HeldRuns = {
-  hold(run: HeldRun): void
-  hasLeaseEnded(runId: string): boolean
-  /** Sends the progress with the next heartbeat. */
-  record(runId: string, progress: Json): void
+  /** Keeps the run alive from now on. Calls `lose` when the API has said that it is over, or its lease has ended without an answer. */
+  hold(run: HeldRun, lose: Lose): void
   /**
    * Reports the end of a run. Returns the outcome that the API has accepted, or `stopped` when it has refused the report.
    *
    * @throws BatonError `unavailable` when the lease has ended before.
    */
-  finish(runId: string, outcome: Outcome): Promise<RunEnd>
+  finish(run: HeldRun, outcome: Outcome): Promise<RunEnd>
 }
 
-/** A held run with its next heartbeat, in monotonic time, and with what is to be reported. */
-type Entry = HeldRun & {
-  beatAt: number
-  heartbeatMs: number
-  /** A moment before the lease was asked for last. */
-  leaseSince: Moment
-  progress?: Json
-  end?: End
-}
-
-type End = PromiseWithResolvers<RunEnd> & { outcome: Outcome }
+type Lose = (why: RunLost) => void
 
 type Held = {
   readonly client: Pick<Client, 'heartbeatMany' | 'finishMany'>
   readonly clock: Clock
   readonly log: Log
-  readonly entries: Map<string, Entry>
+  readonly runs: Map<HeldRun, Lose>
 }
 
 /** The first heartbeat is sent after this time at the latest, so that lists show a run as running within two seconds. */
@@ -67,11 +60,10 @@ const BATCH_RUNS_MAX = 100
 const LARGE_RUNS_MAX = 10
 const LARGE_CHARACTERS = 32_768
 
-export function createHeldRuns(tools: Omit<Held, 'entries'>): HeldRuns {
-  const held: Held = { ...tools, entries: new Map() }
-  const { clock, entries } = held
+export function createHeldRuns(tools: Omit<Held, 'runs'>): HeldRuns {
+  const held: Held = { ...tools, runs: new Map() }
   const beat = oneLoop(
-    () => entries.size > 0,
+    () => held.runs.size > 0,
     () => beatOnce(held),
   )
   const sendEnds = oneLoop(
@@ -79,26 +71,16 @@ export function createHeldRuns(tools: Omit<Held, 'entries'>): HeldRuns {
     () => sendBatch(held),
   )
   return {
-    hold: run => {
-      const now = clock.monotonic()
-      const beatAt = now + Math.min(FIRST_BEAT_MS, intervalOf(run))
-      entries.set(run.runId, { ...run, beatAt, leaseSince: momentOf(clock) })
+    hold: (run, lose) => {
+      run.beatAt = held.clock.monotonic() + Math.min(FIRST_BEAT_MS, intervalOf(run))
+      held.runs.set(run, lose)
       beat()
     },
-    hasLeaseEnded: runId => {
-      const entry = entries.get(runId)
-      return entry !== undefined && hasLeaseEnded(held, entry)
-    },
-    record: (runId, progress) => {
-      const entry = entries.get(runId)
-      if (entry) entry.progress = progress
-    },
-    finish: async (runId, outcome) => {
-      const entry = entries.get(runId)
-      if (!entry) return stopped('ended')
-      entry.end = { ...Promise.withResolvers<RunEnd>(), outcome }
+    finish: async (run, outcome) => {
+      if (!held.runs.has(run)) return { outcome: 'stopped', why: 'lost' }
+      run.end = { ...Promise.withResolvers<RunEnd>(), outcome }
       sendEnds()
-      return entry.end.promise
+      return run.end.promise
     },
   }
 }
@@ -116,57 +98,55 @@ function oneLoop(hasWork: () => boolean, step: () => Promise<void>): () => void 
   }
 }
 
-function intervalOf({ heartbeatMs, leaseMs }: Pick<HeldRun, 'heartbeatMs' | 'leaseMs'>): number {
+function intervalOf({ heartbeatMs, leaseMs }: HeldRun): number {
   return Math.min(heartbeatMs, Math.floor(leaseMs * BEAT_SHARE_MAX))
 }
 
-function hasLeaseEnded({ clock }: Held, { leaseSince, leaseMs }: Entry): boolean {
+/** Whether the lease has ended by either clock. */
+export function hasLeaseEnded(clock: Clock, { leaseSince, leaseMs }: HeldRun): boolean {
   return elapsedSince(clock, leaseSince) >= leaseMs
 }
 
 /** The run is lost: its handler stops, and its end is not reported. */
-function lose({ entries }: Held, entry: Entry, why: RunLost): void {
-  entries.delete(entry.runId)
-  entry.lose(why)
-  const message = `the API did not accept the end of run ${entry.runId} of ${entry.taskId} before its lease ended`
-  entry.end?.reject(new BatonError('unavailable', message))
-}
-
-function stopped(why: RunLost): RunEnd {
-  return { outcome: 'stopped', why }
+function lose({ runs }: Held, run: HeldRun, why: RunLost): void {
+  runs.get(run)?.(why)
+  runs.delete(run)
+  const message = `the API did not accept the end of run ${run.runId} of ${run.taskId} before its lease ended`
+  run.end?.reject(new BatonError('unavailable', message))
 }
 
 async function beatOnce(held: Held): Promise<void> {
-  const { entries, clock, log } = held
+  const { runs, clock, log } = held
   const now = clock.monotonic()
-  for (const entry of entries.values()) if (hasLeaseEnded(held, entry)) lose(held, entry, 'storage')
-  const due = [...entries.values()].filter(({ beatAt }) => beatAt <= now).slice(0, BATCH_RUNS_MAX)
-  for (const entry of due) entry.beatAt = now + intervalOf(entry)
-  if (due.length > 0) {
-    await sendBeats(held, due).catch(error => log.warn('heartbeats failed', { error }))
-  }
+  for (const run of runs.keys()) if (hasLeaseEnded(clock, run)) lose(held, run, 'storage')
+  const due = [...runs.keys()].filter(({ beatAt }) => beatAt <= now).slice(0, BATCH_RUNS_MAX)
+  for (const run of due) run.beatAt = now + intervalOf(run)
+  if (due.length > 0) await sendBeats(held, due).catch(error => log.warn('heartbeats failed', { error }))
   await clock.sleep(TICK_MS)
 }
 
-async function sendBeats(held: Held, due: readonly Entry[]): Promise<void> {
+async function sendBeats(held: Held, due: readonly HeldRun[]): Promise<void> {
   const since = momentOf(held.clock)
-  const runs = due.map(({ taskId, runId, fence, progress }) => ({
+  const beats = due.map(({ taskId, runId, fence, progress }) => ({
     ...{ taskId, runId, fence },
-    ...(progress !== undefined && { progress }),
+    ...defined({ progress }),
   }))
-  const results = await held.client.heartbeatMany(runs, { tries: 1, timeoutMs: BEAT_TIMEOUT_MS })
-  for (const [index, entry] of due.entries()) {
-    const { status, reason, options } = results[index] ?? { status: 0 }
+  const results = await held.client.heartbeatMany(beats, { tries: 1, timeoutMs: BEAT_TIMEOUT_MS })
+  for (const [index, run] of due.entries()) {
+    const { status, reason = 'removed', options } = results[index] ?? { status: 0 }
     // The answer to a report of the end says what became of the run. A heartbeat may overtake it.
-    if ((status === 409 || status === 404) && !entry.end) lose(held, entry, reason ?? 'removed')
-    if (status === 200) renew(entry, since, runs[index]?.progress, options?.heartbeatMs)
+    if ((status === 409 || status === 404) && !run.end) lose(held, run, reason)
+    if (status !== 200) continue
+    run.leaseSince = since
+    run.heartbeatMs = options?.heartbeatMs ?? run.heartbeatMs
+    if (run.progress === beats[index]?.progress) delete run.progress
   }
 }
 
-function renew(entry: Entry, since: Moment, sent: Json | undefined, heartbeatMs = entry.heartbeatMs): void {
-  entry.leaseSince = since
-  entry.heartbeatMs = heartbeatMs
-  if (entry.progress === sent) delete entry.progress
+type EndedRun = HeldRun & { readonly end: NonNullable<HeldRun['end']> }
+
+function endedIn({ runs }: Held): EndedRun[] {
+  return [...runs.keys()].filter((run): run is EndedRun => run.end !== undefined)
 }
 
 /** Sends one batch of ends, and pauses if it could not be delivered. */
@@ -175,30 +155,25 @@ async function sendBatch(held: Held): Promise<void> {
   const isLarge = ended.some(({ end }) => JSON.stringify(end.outcome).length > LARGE_CHARACTERS)
   const batch = ended.slice(0, isLarge ? LARGE_RUNS_MAX : BATCH_RUNS_MAX)
   await sendEnds(held, batch).catch(error => held.log.warn('ends of runs were not reported', { error }))
-  if (batch.every(({ runId }) => held.entries.has(runId))) await held.clock.sleep(TICK_MS)
+  if (batch.every(run => held.runs.has(run))) await held.clock.sleep(TICK_MS)
 }
 
-type Ended = Entry & { readonly end: End }
-
-function endedIn({ entries }: Held): Ended[] {
-  return [...entries.values()].filter((entry): entry is Ended => entry.end !== undefined)
-}
-
-async function sendEnds({ client, log, entries }: Held, batch: readonly Ended[]): Promise<void> {
+async function sendEnds({ client, log, runs }: Held, batch: readonly EndedRun[]): Promise<void> {
   const members = batch.map(
     ({ taskId, runId, fence, end }) => ({ taskId, runId, fence, ...end.outcome }) as FinishMember,
   )
   const results = await client.finishMany(members)
-  for (const [index, { taskId, runId, end }] of batch.entries()) {
-    const { status, problem, reason = 'ended' } = results[index] ?? { status: 0 }
+  for (const [index, run] of batch.entries()) {
+    const { taskId, runId, end } = run
+    const { status, problem, reason: why = 'ended' } = results[index] ?? { status: 0 }
     if (isForLater(status)) continue
     if (isRefusedResult(status) && end.outcome.outcome === 'succeed') {
       end.outcome = invalidResult(problem?.detail ?? `the API refuses the result with status ${status}`)
       continue
     }
-    entries.delete(runId)
-    end.resolve(status === 200 ? end.outcome : stopped(reason))
-    if (status !== 200) log.warn('the end of a run was refused', { taskId, runId, status, reason })
+    runs.delete(run)
+    end.resolve(status === 200 ? end.outcome : { outcome: 'stopped', why })
+    if (status !== 200) log.warn('the end of a run was refused', { taskId, runId, status, reason: why })
   }
 }
 

@@ -9,8 +9,9 @@ import type { Json } from '../../core/json.ts'
 import type { Clock, Log } from '../../ports/machine.ts'
 import type { KeptRun, Published, RunContent, RunFacts, RunRules } from '../../ports/runs.ts'
 import { levelOfLoss } from '../../runtime/kernel/log-run-ends.ts'
+import { momentOf } from '../../runtime/kernel/moment.ts'
 import { Release } from '../../signals.ts'
-import type { HeldRuns } from './held-runs.ts'
+import { type HeldRun, type HeldRuns, hasLeaseEnded } from './held-runs.ts'
 
 /** A task whose content cannot be read now is released for this long. */
 const CONTENT_PAUSE_MS = 5_000
@@ -26,21 +27,23 @@ type Tools = {
 export function keepOverHttp({ client, held, clock, log }: Tools, claim: Claim): KeptRun<Claim> {
   const { task, run } = claim
   const { heartbeatMs, leaseMs } = task.options
-  const reference = { taskId: task.id, runId: run.id, fence: run.fence }
+  const named = { taskId: task.id, runId: run.id, fence: run.fence }
+  const mine: HeldRun = { ...named, heartbeatMs, leaseMs, leaseSince: momentOf(clock), beatAt: 0 }
   return {
     claim,
     facts: factsOf(claim),
     rules: rulesOf(claim, clock),
-    hold: async lose => held.hold({ ...reference, heartbeatMs, leaseMs, lose }),
-    hasLeaseEnded: () => held.hasLeaseEnded(run.id),
+    hold: async lose => held.hold(mine, lose),
+    hasLeaseEnded: () => hasLeaseEnded(clock, mine),
     content: () => contentOf(task, client),
-    record: progress => held.record(run.id, progress),
+    record: progress => {
+      mine.progress = progress
+    },
     publish: publication => publish(client, { ...defined({ userId: task.userId }), ...publication }),
     end: async end => {
-      const stored = end.outcome === 'stopped' ? end : await held.finish(run.id, end)
-      if (stored.outcome === 'stopped') {
-        log[levelOfLoss(stored.why)]('run stopped', { ...reference, reason: stored.why })
-      }
+      const stored = end.outcome === 'stopped' ? end : await held.finish(mine, end)
+      if (stored.outcome !== 'stopped') return stored
+      log[levelOfLoss(stored.why)]('run stopped', { ...named, reason: stored.why })
       return stored
     },
   }
