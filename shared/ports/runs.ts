@@ -31,12 +31,12 @@ export type KeptRun<Claim = unknown> = {
   record(progress: Json): void
   publish(publication: DerivedBody): Promise<Published>
   /**
-   * Writes the end of the run, unless it was stopped. An outage repeats the write until the lease ends. Returns the end as it is stored,
-   * or `stopped` when another process had ended the run.
+   * Writes the end of the run. An outage repeats the write until the lease ends. Returns the end as it is stored, or `stopped` when another
+   * process had ended the run.
    *
    * @throws the error of the outage when the lease has ended.
    */
-  end(end: RunEnd): Promise<RunEnd>
+  finish(outcome: Outcome): Promise<RunEnd>
 }
 
 /** How a run ends. `stopped`: its worker has lost it, and writes nothing. */

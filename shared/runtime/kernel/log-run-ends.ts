@@ -4,7 +4,6 @@ import { isSamePiece } from '../../core/task/piece.ts'
 import type { EndedRun, EndedRunState } from '../../core/task/runs.ts'
 import { runId, type Task } from '../../core/task/task.ts'
 import type { Log, LogFields, Metrics } from '../../ports/machine.ts'
-import type { RunLost } from '../../ports/runs.ts'
 import { logFields } from './traceparent.ts'
 
 type Logging = { readonly log: Log }
@@ -30,18 +29,6 @@ export function logRunEnds({ log, metrics }: Logging & { readonly metrics: Metri
 /** Logs the end of a run whose worker lost the answer to its write, and finds only now that the end was written. */
 export function logEndFound({ log }: Logging, before: Task, after: Task, fence: number): void {
   logEnd(log, before, after, fence, after.ended[fence])
-}
-
-/** Logs that a run was over before its worker could end it. */
-export function logRunStopped({ log }: Logging, task: Task, fence: number, reason: RunLost): void {
-  log[levelOfLoss(reason)]('run stopped', { ...runFields(task, fence), reason })
-}
-
-const REQUESTED: ReadonlySet<RunLost> = new Set(['cancelled', 'removed', 'excluded'])
-
-/** A loss is a warning, unless a user or an operator asked for what caused it. */
-export function levelOfLoss(reason: RunLost): 'info' | 'warn' {
-  return REQUESTED.has(reason) ? 'info' : 'warn'
 }
 
 const LEVELS = {

@@ -13,7 +13,7 @@ import { Fatal, Release } from '../../signals.ts'
 import type { Claimed } from '../claim/claim.ts'
 import { BodyGone, contentOf } from '../claim/content-of.ts'
 import { transact } from '../kernel/kernel.ts'
-import { logEndFound, logRunStopped } from '../kernel/log-run-ends.ts'
+import { logEndFound } from '../kernel/log-run-ends.ts'
 import { elapsedSince, type Moment, momentOf } from '../kernel/moment.ts'
 import { inRunSpan } from '../kernel/spans.ts'
 import type { System } from '../kernel/system.ts'
@@ -79,10 +79,7 @@ export function keepInTable(system: System, claimed: Claimed, webhook?: WebhookS
       held.progress = progress
     },
     publish: publication => publishChild(system, claimed, publication),
-    end: end => {
-      system.metrics.add('RunTime', system.clock.now() - run.startedAt, task.type)
-      return writeEnd(held, end)
-    },
+    finish: outcome => finish(held, outcome),
   }
 }
 
@@ -171,12 +168,6 @@ async function beat(held: Held): Promise<RunGone | undefined> {
  */
 function leaseLeftMs({ system, lease: { until, since } }: Held): number {
   return until - since.wall - elapsedSince(system.clock, since)
-}
-
-async function writeEnd(held: Held, end: RunEnd): Promise<RunEnd> {
-  const stored = end.outcome === 'stopped' ? end : await finish(held, end)
-  if (stored.outcome === 'stopped') logRunStopped(held.system, held.task, held.fence, stored.why)
-  return stored
 }
 
 /** While the store does not answer, or other writers are faster, it tries again until the lease ends. */

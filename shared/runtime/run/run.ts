@@ -14,8 +14,8 @@
 import type { Outcome } from '../../core/run/run.ts'
 import type { TaskError } from '../../core/task/error.ts'
 import type { TaskDefinition } from '../../define/define-task.ts'
-import type { Clock, Log } from '../../ports/machine.ts'
-import type { KeptRun, RunEnd, RunLost, RunRules } from '../../ports/runs.ts'
+import type { Clock, Log, Metrics } from '../../ports/machine.ts'
+import type { KeptRun, RunEnd, RunFacts, RunLost, RunRules } from '../../ports/runs.ts'
 import { callHandler, handlerContext } from '../handler/handler.ts'
 import { createRunLog } from '../handler/run-log.ts'
 import { traceIdOf } from '../kernel/traceparent.ts'
@@ -44,7 +44,7 @@ export type RunHooks<Claim> = {
   onError(failure: { readonly error: unknown } & Partial<Claim>): Promise<void>
 }
 
-export type RunMachine = { readonly clock: Clock; readonly log: Log }
+export type RunMachine = { readonly clock: Clock; readonly log: Log; readonly metrics?: Metrics }
 
 /**
  * Runs a claimed task to its end, and tells the hooks.
@@ -64,10 +64,13 @@ export async function runClaimed<Claim>(
 }
 
 async function runHeld(machine: RunMachine, kept: KeptRun, tools: RunTools): Promise<Ran> {
+  const { clock, metrics } = machine
+  const startedAt = clock.now()
   const hold = holdRun(machine, kept, tools)
   try {
     const end = await handle(machine, kept, hold, tools)
-    return ranOf(await kept.end(end))
+    metrics?.add('RunTime', clock.now() - startedAt, kept.facts.type)
+    return report(machine, kept, end.outcome === 'stopped' ? end : await kept.finish(end))
   } finally {
     await hold.close()
   }
@@ -151,8 +154,7 @@ async function handle(
   { definition, hooks }: RunTools,
 ): Promise<RunEnd> {
   const { facts, rules } = kept
-  const { taskId, runId, traceparent } = facts
-  const runLog = createRunLog(machine, { taskId, traceId: traceIdOf(traceparent), runId })
+  const runLog = createRunLog(machine, fieldsOf(facts))
   const handled = callHandler({
     ...{ ...rules, definition, runLog },
     context: handlerContext(facts, { ...kept, ...hold, ...runLog }),
@@ -164,6 +166,17 @@ async function handle(
   return runLog.endWithLog(await Promise.race([hold.stopped, handled]))
 }
 
-function ranOf(end: RunEnd): Ran {
+/** What the hooks learn. The end of a stopped run is only logged here: as a warning, unless a person or an operator asked for it. */
+function report({ log }: RunMachine, { facts }: KeptRun, end: RunEnd): Ran {
+  if (end.outcome === 'stopped') {
+    const level = REQUESTED.has(end.why) ? 'info' : 'warn'
+    log[level]('run stopped', { ...fieldsOf(facts), attempt: facts.attempt, reason: end.why })
+  }
   return { outcome: end.outcome, ...(end.outcome === 'fail' && { error: end.error }) }
+}
+
+const REQUESTED: ReadonlySet<RunLost> = new Set(['cancelled', 'removed', 'excluded'])
+
+function fieldsOf({ taskId, runId, traceparent }: RunFacts) {
+  return { taskId, traceId: traceIdOf(traceparent), runId }
 }

@@ -6,9 +6,8 @@ import { ProblemError } from '../../client/problem-error.ts'
 import { defined } from '../../core/defined.ts'
 import { BatonError, type ErrorCode } from '../../core/errors.ts'
 import type { Json } from '../../core/json.ts'
-import type { Clock, Log } from '../../ports/machine.ts'
+import type { Clock } from '../../ports/machine.ts'
 import type { KeptRun, Published, RunContent, RunFacts, RunRules } from '../../ports/runs.ts'
-import { levelOfLoss } from '../../runtime/kernel/log-run-ends.ts'
 import { momentOf } from '../../runtime/kernel/moment.ts'
 import { Release } from '../../signals.ts'
 import { type HeldRun, type HeldRuns, hasLeaseEnded } from './held-runs.ts'
@@ -16,19 +15,16 @@ import { type HeldRun, type HeldRuns, hasLeaseEnded } from './held-runs.ts'
 /** A task whose content cannot be read now is released for this long. */
 const CONTENT_PAUSE_MS = 5_000
 
-type Tools = {
-  readonly client: Client
-  readonly held: HeldRuns
-  readonly clock: Clock
-  readonly log: Log
-}
+type Tools = { readonly client: Client; readonly held: HeldRuns; readonly clock: Clock }
 
 /** Keeps a claimed run by requests to the API. */
-export function keepOverHttp({ client, held, clock, log }: Tools, claim: Claim): KeptRun<Claim> {
+export function keepOverHttp({ client, held, clock }: Tools, claim: Claim): KeptRun<Claim> {
   const { task, run } = claim
   const { heartbeatMs, leaseMs } = task.options
-  const named = { taskId: task.id, runId: run.id, fence: run.fence }
-  const mine: HeldRun = { ...named, heartbeatMs, leaseMs, leaseSince: momentOf(clock), beatAt: 0 }
+  const mine: HeldRun = {
+    ...{ taskId: task.id, runId: run.id, fence: run.fence, heartbeatMs, leaseMs },
+    ...{ leaseSince: momentOf(clock), beatAt: 0 },
+  }
   return {
     claim,
     facts: factsOf(claim),
@@ -40,12 +36,7 @@ export function keepOverHttp({ client, held, clock, log }: Tools, claim: Claim):
       mine.progress = progress
     },
     publish: publication => publish(client, { ...defined({ userId: task.userId }), ...publication }),
-    end: async end => {
-      const stored = end.outcome === 'stopped' ? end : await held.finish(mine, end)
-      if (stored.outcome !== 'stopped') return stored
-      log[levelOfLoss(stored.why)]('run stopped', { ...named, reason: stored.why })
-      return stored
-    },
+    finish: outcome => held.finish(mine, outcome),
   }
 }
 

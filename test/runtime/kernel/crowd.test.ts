@@ -75,7 +75,7 @@ async function withRuns(concurrency: number, count = concurrency, more: object =
 }
 
 async function finished(system: System, claimed: Claimed, result = 'done') {
-  const end = await keepInTable(system, claimed).end({ outcome: 'succeed', result })
+  const end = await keepInTable(system, claimed).finish({ outcome: 'succeed', result })
   return end.outcome === 'succeed'
 }
 
@@ -136,7 +136,7 @@ describe('100 workers that act at one moment', () => {
       Promise.all(
         claims.map(claimed => {
           const { system: reach } = reached(system)
-          return keepInTable(reach, claimed).end({ outcome: 'fail', error })
+          return keepInTable(reach, claimed).finish({ outcome: 'fail', error })
         }),
       ),
     )
