@@ -96,10 +96,10 @@ function rootsText(root: string, files: readonly string[]): string {
     const names = exportedConstants(resolve(root, file))
     return [
       `import type * as module${index} from './${path}'`,
-      ...names.map(name => `export type ${aliasOf(file, name)} = TypeOf<typeof module${index}.${name}>`),
+      ...names.map(name => `export type ${aliasOf(file, name)} = ValueOf<typeof module${index}.${name}>`),
     ]
   })
-  return ["import type { TypeOf } from './type-of.ts'", ...lines].join('\n')
+  return ["import type { ValueOf } from '../core/rules/rules.ts'", ...lines].join('\n')
 }
 
 function aliasOf(file: string, name: string): string {
@@ -155,12 +155,15 @@ function oneLine(text: string): string | undefined {
   return words === '' ? undefined : words
 }
 
-/** The comment on the constant whose schema has this id, or else on the exported type that follows from the constant. */
+/** Whether an expression names this component: `strict({…}, 'Publish')`, or a list or an alternative with `component`. */
+function isComponent(expression: ts.Expression | undefined, id: string): boolean {
+  return new RegExp(`(, |component: )'${id}'`).test(expression?.getText().replaceAll(/\s+/g, ' ') ?? '')
+}
+
+/** The comment on the constant whose rule has this id, or else on the exported type that follows from the constant. */
 function schemaComment(sources: readonly ts.SourceFile[], id: string): string | undefined {
   for (const file of sources) {
-    const found = constantsOf(file).find(({ declaration }) =>
-      declaration.initializer?.getText().includes(`id: '${id}'`),
-    )
+    const found = constantsOf(file).find(({ declaration }) => isComponent(declaration.initializer, id))
     if (!found) continue
     const name = found.declaration.name.getText()
     const isNamed = (one: ts.Statement) => one.getText().includes(`typeof ${name}>`)

@@ -1,37 +1,35 @@
-import type * as z from 'zod'
-import type { Route } from '../../functions/http/route.ts'
 import { problemAnswer } from '../../shared/api/problems.ts'
+import type { Rule } from '../../shared/core/rules/rules.ts'
+import { type DescribedAnswer, type Operation, TAGS } from '../../shared/service/operation.ts'
 import type { Comments } from './comments.ts'
 import { recordExamples } from './examples/examples.ts'
 import { createExamples, type Examples } from './examples/in-document.ts'
-import { type Documented, type Operation, TAGS } from './operations/operation.ts'
-import { OPERATIONS } from './operations/operations.ts'
 import { createRefusals, type Refusals } from './refusals.ts'
 import { openApiSchemas, type Schema, type Schemas } from './schemas.ts'
 
 /**
- * Makes the OpenAPI 3.1 document of the HTTP API. It has five sources:
+ * Makes the OpenAPI 3.1 document of the HTTP API. It has four sources:
  *
- * - the routes (`functions/http`): methods, paths, the names of the operations, the schemas of queries and bodies;
- * - the schemas (`shared/api`), with the comments on their members as descriptions (`schemas.ts`, `comments.ts`);
- * - the operations (`operations/`): the words about each, the schemas of its answers, and its problems;
+ * - the operations (`shared/service`): methods, paths, the rules of queries, bodies and answers, problems, costs, and the words about them;
+ * - the rules (`shared/api`), with the comments on their members as descriptions (`schemas.ts`, `comments.ts`);
  * - the problems (`refusals.ts`): what each code means, and what API Gateway answers by itself;
  * - the examples (`examples/`): a conversation with a system in memory, recorded.
  *
- * `write.ts` writes the document to `functions/http/openapi.json`. The bundle of the API has it as a file beside itself, so a running
- * function contains none of these words. Without `comments` the fields have no descriptions. Reading the comments takes 10 seconds.
+ * `write.ts` writes the document to `functions/http/openapi.json`. The bundle of the API has it as a file beside itself. Without `comments` the fields have no descriptions. Reading the comments takes 10 seconds.
  */
-export async function openApiOf(routes: readonly Route[], comments: Comments | undefined): Promise<Schema> {
-  refuseUndocumented(routes)
+export async function openApiOf(
+  operations: readonly Operation[],
+  comments: Comments | undefined,
+): Promise<Schema> {
   const schemas = await openApiSchemas(comments)
-  const examples = createExamples(await recordExamples(routes))
+  const examples = createExamples(await recordExamples(operations))
   const refusals = createRefusals(examples)
   schemas.schemaOf(problemAnswer)
   const paths: Record<string, Schema> = {}
-  for (const route of routes) {
-    paths[route.path] = {
-      ...paths[route.path],
-      [route.method]: operationOf(route, { schemas, examples, refusals }),
+  for (const operation of operations) {
+    paths[operation.path] = {
+      ...paths[operation.path],
+      [operation.method]: descriptionOf(operation, { schemas, examples, refusals }),
     }
   }
   return {
@@ -96,44 +94,32 @@ const HEADERS = {
   },
 }
 
-function refuseUndocumented(routes: readonly Route[]): void {
-  const served = routes.map(({ operation }) => operation)
-  const missing = served.filter(name => !OPERATIONS[name])
-  const extra = Object.keys(OPERATIONS).filter(name => !served.includes(name))
-  if (missing.length > 0)
-    throw new Error(`scripts/openapi/operations does not describe ${missing.join(', ')}`)
-  if (extra.length > 0)
-    throw new Error(`scripts/openapi/operations describes what has no route: ${extra.join(', ')}`)
-}
-
 function sorted(members: Readonly<Record<string, Schema>>): Record<string, Schema> {
   return Object.fromEntries(Object.entries(members).sort(([one], [other]) => (one < other ? -1 : 1)))
 }
 
 type Sources = { readonly schemas: Schemas; readonly examples: Examples; readonly refusals: Refusals }
 
-function operationOf(route: Route, sources: Sources): Schema {
-  const operation = OPERATIONS[route.operation] as Operation
-  const { tag, summary, description, cost, problems } = operation
-  const body = route.body ?? operation.body
+function descriptionOf(operation: Operation, sources: Sources): Schema {
+  const { name, tag, summary, description, cost, body, problems } = operation
   const { refusalsOf } = sources.refusals
   return {
-    operationId: route.operation,
+    operationId: name,
     tags: [tag],
     summary,
     description: [description, cost && `Cost: ${cost}`].filter(Boolean).join('\n\n') || summary,
-    parameters: [...pathParameters(route, sources), ...queryParameters(route, sources)],
-    ...(body && { requestBody: requestBodyOf(route, body, sources) }),
-    responses: { ...answersOf(route, operation, sources), ...refusalsOf(route, problems) },
+    parameters: [...pathParameters(operation, sources), ...queryParameters(operation, sources)],
+    ...(body && { requestBody: requestBodyOf(operation, body, sources) }),
+    responses: { ...answersOf(operation, sources), ...refusalsOf(operation, problems) },
   }
 }
 
 function requestBodyOf(
-  { operation, isBodyOptional = false }: Route,
-  body: z.ZodType,
+  { name, isBodyOptional = false }: Operation,
+  body: Rule,
   { schemas, examples }: Sources,
 ): Schema {
-  const content = { schema: schemas.schemaOf(body), ...examples.ofRequest(operation) }
+  const content = { schema: schemas.schemaOf(body), ...examples.ofRequest(name) }
   return { required: !isBodyOptional, content: { 'application/json': content } }
 }
 
@@ -151,7 +137,7 @@ const PATH_PARAMETERS: Readonly<Record<string, string>> = {
   name: 'The name of the schedule.',
 }
 
-function pathParameters({ path, operation }: Route, { examples }: Sources): Schema[] {
+function pathParameters({ path, name: operation }: Operation, { examples }: Sources): Schema[] {
   return [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
     name,
     in: 'path',
@@ -162,7 +148,7 @@ function pathParameters({ path, operation }: Route, { examples }: Sources): Sche
   }))
 }
 
-function queryParameters({ query, operation }: Route, { schemas, examples }: Sources): Schema[] {
+function queryParameters({ query, name: operation }: Operation, { schemas, examples }: Sources): Schema[] {
   if (!query) return []
   const { properties = {} } = schemas.schemaOf(query) as { properties?: Readonly<Record<string, Schema>> }
   return Object.entries(properties).map(([name, { description, ...schema }]) => ({
@@ -175,20 +161,20 @@ function queryParameters({ query, operation }: Route, { schemas, examples }: Sou
   }))
 }
 
-function answersOf(route: Route, { answers }: Operation, sources: Sources): Schema {
-  const statuses = Object.entries(answers)
+function answersOf(operation: Operation, sources: Sources): Schema {
+  const statuses = Object.entries(operation.answers)
   return Object.fromEntries(
-    statuses.map(([status, one]) => [status, answerOf(route, Number(status), one, sources)]),
+    statuses.map(([status, one]) => [status, answerOf(operation, Number(status), one, sources)]),
   )
 }
 
 function answerOf(
-  { operation }: Route,
+  { name }: Operation,
   status: number,
-  { description, schema, contentType, location }: Documented,
+  { description, schema, contentType, location }: DescribedAnswer,
   { schemas, examples }: Sources,
 ): Schema {
-  const shown = examples.ofAnswer(operation, status)
+  const shown = examples.ofAnswer(name, status)
   const content = contentType
     ? { [contentType]: { schema: { type: 'string' }, ...shown } }
     : schema && { 'application/json': { schema: schemas.schemaOf(schema), ...shown } }
@@ -199,7 +185,7 @@ function answerOf(
         Location: {
           description: `The path of ${location}.`,
           schema: { type: 'string' },
-          ...examples.locationOf(operation, status),
+          ...examples.locationOf(name, status),
         },
       },
     }),

@@ -1,6 +1,6 @@
-import type { Route } from '../../functions/http/route.ts'
 import type { ApiProblemCode } from '../../shared/api/problem-codes.ts'
-import { PROBLEM_KINDS } from '../../shared/present/problems.ts'
+import type { Operation } from '../../shared/service/operation.ts'
+import { PROBLEM_KINDS } from '../../shared/service/present/problems.ts'
 import type { Examples } from './examples/in-document.ts'
 import type { Schema } from './schemas.ts'
 
@@ -77,7 +77,7 @@ const WITH_BODY: readonly ApiProblemCode[] = ['too-large', 'unsupported-media-ty
 
 export type Refusals = {
   /** The refusals of an operation, by their status, as references to the named ones. */
-  refusalsOf(route: Route, problems?: readonly ApiProblemCode[]): Schema
+  refusalsOf(operation: Operation, problems?: readonly ApiProblemCode[]): Schema
   /** All refusals, by their names. Operations that refuse in the same way share one, which has the examples of them all. */
   responses(): Record<string, Schema>
 }
@@ -91,7 +91,7 @@ type Refusal = {
 export function createRefusals(examples: Examples): Refusals {
   const refusals = new Map<string, Refusal>()
   return {
-    refusalsOf: ({ method, operation }, problems = []) => {
+    refusalsOf: ({ method, name: operation }, problems = []) => {
       const codes = [...ALWAYS, ...(method === 'get' ? [] : WITH_BODY), ...problems]
       const ofApi = Map.groupBy(codes, (code): number => PROBLEM_KINDS[code][0])
       const statuses = new Set([...ofApi.keys(), ...Object.keys(GATEWAY_ANSWERS).map(Number)])

@@ -1,16 +1,16 @@
 import { globSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type ts from 'typescript-5'
-import * as z from 'zod'
+import { COMPONENT, type Rule } from '../../shared/core/rules/rules.ts'
 import type { Comments, Member } from './comments.ts'
 
 /** A schema of the OpenAPI document: JSON Schema 2020-12. */
 export type Schema = { [name: string]: unknown }
 
 export type Schemas = {
-  /** The schema of what callers send or get. Schemas with an id become components, and are referred to. */
-  schemaOf(schema: z.ZodType): Schema
-  /** The schemas with an id that were translated so far, by their ids. */
+  /** The schema of what callers send or get. Rules of components become components, and are referred to. */
+  schemaOf(rule: Rule): Schema
+  /** The components that were translated so far, by their names. */
   components(): Readonly<Record<string, Schema>>
 }
 
@@ -28,13 +28,25 @@ export async function openApiSchemas(comments: Comments | undefined): Promise<Sc
   const places = await placesOf(schemaFiles())
   const components: Record<string, Schema> = {}
   const described = new Set<string>()
-  const schemaOf: Schemas['schemaOf'] = schema => {
-    // As the library writes inputs: objects in answers then stay open, so that a later version may add fields.
-    const io = 'input'
-    const { $schema: _dialect, $defs = {}, ...own } = z.toJSONSchema(schema, { io, unrepresentable: 'any' })
-    for (const [name, definition] of Object.entries($defs)) components[name] ??= inOpenApi(definition)
-    const translated = inOpenApi(own)
-    const place = places.get(schema)
+  const definitions = definitionsOf([...places.keys()])
+  /** Replaces each component within a schema by a reference, and adds it to the components. */
+  const translatedOf = (schema: unknown): unknown => {
+    if (Array.isArray(schema)) return schema.map(translatedOf)
+    if (!isSchema(schema)) return schema
+    const { [COMPONENT]: component, ...own } = schema
+    if (typeof component !== 'string') {
+      return Object.fromEntries(Object.entries(own).map(([name, part]) => [name, translatedOf(part)]))
+    }
+    if (!components[component]) {
+      const { [COMPONENT]: _name, ...definition } = definitions.get(component) ?? {}
+      components[component] = {}
+      Object.assign(components[component], translatedOf(definition))
+    }
+    return { $ref: `${REFERENCE}${component}` }
+  }
+  const schemaOf: Schemas['schemaOf'] = rule => {
+    const translated = translatedOf(rule.schema) as Schema
+    const place = places.get(rule)
     if (!place || !comments) return translated
     const type = comments.typeOf(place.file, place.name)
     describe(translated, type, { comments, components, described, optionsOf: 'nothing' })
@@ -49,26 +61,38 @@ export async function openApiSchemas(comments: Comments | undefined): Promise<Sc
   }
 }
 
+/** The schemas of the components, which may contain one another. A schema with nothing but the name of its component refers to it. */
+function definitionsOf(rules: readonly Rule[]): ReadonlyMap<string, Schema> {
+  const definitions = new Map<string, Schema>()
+  const collect = (schema: unknown): void => {
+    if (!isSchema(schema)) return
+    const component = schema[COMPONENT]
+    if (typeof component === 'string' && Object.keys(schema).length > 1) definitions.set(component, schema)
+    Object.values(schema).forEach(collect)
+  }
+  for (const { schema } of rules) collect(schema)
+  return definitions
+}
+
 type Place = { readonly file: string; readonly name: string }
 
 /** The file and the name under which each schema is exported. */
-async function placesOf(files: readonly string[]): Promise<ReadonlyMap<unknown, Place>> {
-  const places = new Map<unknown, Place>()
+async function placesOf(files: readonly string[]): Promise<ReadonlyMap<Rule, Place>> {
+  const places = new Map<Rule, Place>()
   for (const file of files) {
     const module: Record<string, unknown> = await import(resolve(ROOT, file))
     for (const [name, value] of Object.entries(module)) {
-      if (value instanceof z.ZodType && !places.has(value)) places.set(value, { file, name })
+      if (isRule(value) && !places.has(value)) places.set(value, { file, name })
     }
   }
   return places
 }
 
-const REFERENCE = '#/components/schemas/'
-
-/** Changes references to definitions: OpenAPI keeps definitions in another place than JSON Schema. */
-function inOpenApi(schema: unknown): Schema {
-  return JSON.parse(JSON.stringify(schema).replaceAll('"#/$defs/', `"${REFERENCE}`))
+function isRule(value: unknown): value is Rule {
+  return typeof value === 'object' && value !== null && 'problems' in value && 'schema' in value
 }
+
+const REFERENCE = '#/components/schemas/'
 
 type Describing = {
   readonly comments: Comments

@@ -7,7 +7,7 @@
  * within its own transaction. So the task exists if and only if the order does. The planner reads the new head from the table's
  * stream as any other, and does the rest. No outbox is needed.
  *
- * - `checked-body.ts`: checks a publish as the HTTP API does
+ * - `publish-bodies.ts`: makes the body of a publish
  * - `transact-items.ts`: makes the entries of a transaction
  * - `task-already-exists.ts`: explains a cancelled transaction
  *
@@ -21,12 +21,15 @@
  *   given back (`publishedBody` in `runtime/kernel/living-bodies.ts`).
  */
 
+import { targetOf } from '../api/endpoints.ts'
 import type { PublishAnswer, PublishBody } from '../api/publish.ts'
 import type { ApiTask, ListFilter } from '../api/tasks.ts'
 import type { TransactEntry } from '../aws/dynamo/head/transact-entry.ts'
 import { requiredVariable } from '../aws/environment.ts'
 import { createTableSystem, type TableSystem } from '../aws/table-system.ts'
+import { createOperations } from '../client/operations.ts'
 import { ProblemError } from '../client/problem-error.ts'
+import { sendToService } from '../client/send-to-service.ts'
 import { type ResultOptions, waitForResult } from '../client/wait-for-result.ts'
 import { defined } from '../core/defined.ts'
 import { BatonError } from '../core/errors.ts'
@@ -34,20 +37,11 @@ import { taskId } from '../core/task/task.ts'
 import type { AnyDefinition, OutputOf } from '../define/any-definition.ts'
 import type { NameOf, PublishArguments, Publishable } from '../define/publishable.ts'
 import type { Log } from '../ports/machine.ts'
-import { listPage } from '../present/lists.ts'
-import { problemOfError } from '../present/problems.ts'
-import { noSuchTask, publishProblem } from '../present/refusal-problems.ts'
-import { presentTask } from '../present/tasks.ts'
-import { bodyProblems } from '../requests/body-rules.ts'
-import { publishRequestOf } from '../requests/publish-requests.ts'
-import { isTaskId } from '../requests/task-ids.ts'
-import { cachedLimitReader } from '../runtime/limits/limit-usage.ts'
-import { publish } from '../runtime/publish/publish.ts'
-import type { StatusReaders } from '../runtime/read/describe-task.ts'
-import { describeHead, readTask } from '../runtime/read/read.ts'
-import { cachedTypeReader } from '../runtime/types/type-cache.ts'
-import { cachedLiveWorkers } from '../runtime/worker/worker.ts'
-import { checkedBody, refusal, refuse } from './checked-body.ts'
+import { publishOperations } from '../service/operations/publish.ts'
+import { taskOperations } from '../service/operations/tasks.ts'
+import { problemOfError } from '../service/present/problems.ts'
+import { createServing } from '../service/service.ts'
+import { publishBodyOf } from './publish-bodies.ts'
 import { makeTransactItems } from './transact-items.ts'
 
 export type TableClientSettings = {
@@ -159,75 +153,39 @@ export function createTableClient({ table, region, log = silent }: TableClientSe
   return client as unknown as TableClient
 }
 
+const OPERATIONS = [...publishOperations, ...taskOperations].filter(({ name }) =>
+  ['publish', 'get', 'list'].includes(name),
+)
+
 function createCalls(on: TableSystem) {
-  const { system } = on
-  const readers: StatusReaders = {
-    typeOf: cachedTypeReader(system),
-    liveWorkers: cachedLiveWorkers(system),
-    limitHolding: cachedLimitReader(system),
-  }
-  const get = async (id: string): Promise<ApiTask> => {
-    const found = isTaskId(id) ? await readTask(system, readers, id) : undefined
-    if (!found) throw refusal(noSuchTask(id))
-    return presentTask(found)
-  }
+  const serve = createServing(on.system, OPERATIONS)
+  const send = sendToService(serve)
+  const { get, listPage } = createOperations(send)
   const result = (id: string, options: ResultOptions = {}) =>
     waitForResult(() => asProblems(get(id)), options)
   return {
     publish: async (what: Publishable, ...given: unknown[]) => {
-      const answer = await asProblems(publishTo(on, readers, what, given))
+      const body = await publishBodyOf(what, given)
+      const answer = await asProblems(send<PublishAnswer>(targetOf('publish'), { body }))
       return { ...answer, result: (options?: ResultOptions) => result(answer.id, options) }
     },
     transactItems: (what: Publishable | readonly Publishable[], ...given: unknown[]) =>
       asProblems(makeTransactItems(on, what, given)),
     get: (id: string) => asProblems(get(id)),
-    list: (filter: ListFilter) => list(on, readers, filter),
+    list: async function* (filter: ListFilter): AsyncGenerator<ApiTask, void, undefined> {
+      let { cursor } = filter
+      do {
+        const page = await asProblems(listPage({ ...filter, ...defined({ cursor }) }))
+        yield* page.items
+        cursor = page.nextCursor
+      } while (cursor !== undefined)
+    },
     result: (what: { type: string } | string, id: string | { key: string }, options?: ResultOptions) =>
       result(
         typeof id === 'string' ? id : taskId(typeof what === 'string' ? what : what.type, id.key),
         options,
       ),
   }
-}
-
-async function publishTo(
-  { system }: TableSystem,
-  readers: StatusReaders,
-  what: Publishable,
-  given: readonly unknown[],
-): Promise<PublishAnswer> {
-  const body = await checkedBody(what, given, system.clock.now())
-  const outcome = await publish(system, publishRequestOf(body, new Headers()))
-  if (!outcome.ok) throw refusal(publishProblem(outcome, ''))
-  const { task, created } = outcome
-  const shown = presentTask(await describeHead(system, readers, task))
-  const { input } = body
-  // A new task was stored with this input. An existing task may have another one.
-  return { id: task.id, created, task: created && input !== undefined ? { ...shown, input } : shown }
-}
-
-function listOf<Value extends string>(values: Value | readonly Value[] | undefined): Value[] | undefined {
-  return values === undefined ? undefined : ([values].flat() as Value[])
-}
-
-async function* list(
-  { system }: TableSystem,
-  readers: StatusReaders,
-  given: ListFilter,
-): AsyncGenerator<ApiTask, void, undefined> {
-  const { type, status, tag, ...rest } = given
-  const filter = {
-    ...rest,
-    ...defined({ type: listOf(type), status: listOf(status), tag: listOf(tag) }),
-  }
-  refuse(bodyProblems('list', filter))
-  let { cursor } = filter
-  do {
-    const listed = await asProblems(listPage(system, readers, { ...filter, ...(cursor && { cursor }) }))
-    if (!listed.ok) throw refusal(listed.problem)
-    yield* listed.page.items
-    cursor = listed.page.nextCursor
-  } while (cursor !== undefined)
 }
 
 /** The answer of a call. An error that the code knows is thrown as a problem, as the client of the HTTP API throws it. */

@@ -5,10 +5,11 @@ import type { FieldProblem } from '../core/errors.ts'
 import { joinPath } from '../core/rules/rules.ts'
 import { taskId } from '../core/task/task.ts'
 import type { Publishable } from '../define/publishable.ts'
-import { publishProblem } from '../present/refusal-problems.ts'
-import { publishRequestOf } from '../requests/publish-requests.ts'
 import { preparePublishes } from '../runtime/publish/prepare-publishes.ts'
-import { checkedBody, refusal, refuse } from './checked-body.ts'
+import type { PublishRequest } from '../runtime/publish/resolve-publication.ts'
+import { publishProblem } from '../service/present/refusal-problems.ts'
+import { readPublish } from '../service/requests/publish-requests.ts'
+import { publishBodyOf, refusal, refuse } from './publish-bodies.ts'
 
 /** What decides on the task that has the key. The caller's transaction cannot read that task. */
 const UNDECIDABLE = {
@@ -31,15 +32,19 @@ export async function makeTransactItems(
     : [[what as Publishable], () => '']
   const now = system.clock.now()
   const bodies: PublishBody[] = []
-  for (const [index, one] of all.entries()) bodies.push(await checkedBody(one, given, now, pathOf(index)))
+  const requests: PublishRequest[] = []
+  for (const [index, one] of all.entries()) {
+    const at = pathOf(index)
+    const read = readPublish(await publishBodyOf(one, given, at), now, { at })
+    if (!read.ok) throw refusal(read.problem)
+    bodies.push(read.body)
+    requests.push(read.request)
+  }
   refuse([
     ...bodies.flatMap((body, index) => undecidableFields(body, pathOf(index))),
     ...repeatedKeys(bodies, pathOf),
   ])
-  const prepared = await preparePublishes(
-    system,
-    bodies.map(body => publishRequestOf(body, new Headers())),
-  )
+  const prepared = await preparePublishes(system, requests)
   if (!prepared.ok) throw refusal(publishProblem(prepared.refusal, '', pathOf(prepared.index)))
   return (await Promise.all(prepared.changes.map(entriesOf))).flat()
 }

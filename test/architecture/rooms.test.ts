@@ -48,7 +48,6 @@ const CONCEPTS: Readonly<Record<string, string>> = {
   'functions/lock-intrinsics.ts': 'what is locked before a handler is loaded',
   'functions/tasks/signing-secret.ts': 'the secret that signs webhooks',
   'local/stores/one-item-once.ts': 'what DynamoDB refuses and DynamoDB Local does not',
-  'scripts/openapi/operations/canvases.ts': 'the words about a resource, a file each',
   'shared/aws/dynamo/records/record-requests.ts':
     'requests of records, apart from sending them as in each room beside it',
   'shared/client/paced-claims.ts': 'claims that wait as long as the server asks',

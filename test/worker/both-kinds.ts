@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { vi } from 'vitest'
-import { allRoutes } from '../../functions/http/all-routes.ts'
+
 import { createApi } from '../../functions/http/create-api.ts'
 import { createClient } from '../../shared/client/client.ts'
 import { BatonError } from '../../shared/core/errors.ts'
@@ -8,6 +8,7 @@ import type { Task } from '../../shared/core/task/task.ts'
 import { defineTask } from '../../shared/define/define-task.ts'
 import type { TaskContext } from '../../shared/define/task-context.ts'
 import { readTask } from '../../shared/runtime/kernel/read-heads.ts'
+import { ALL_OPERATIONS } from '../../shared/service/operations.ts'
 import type { Worker } from '../../shared/worker/engine.ts'
 import { runHttpWorker } from '../../shared/worker/http/http-worker.ts'
 import { runQueueWorker } from '../../shared/worker/queue/queue-worker.ts'
@@ -121,7 +122,7 @@ function isEnd(operation: string): boolean {
 }
 
 function anHttpWorker({ system }: TestApi, run: Run, settings: Settings, { outage, log }: Faults): Made {
-  const app = createApi(system, allRoutes, { claimPace: { retryAfterMs: 20, maxWaiting: 50 } })
+  const app = createApi(system, ALL_OPERATIONS, { claimPace: { retryAfterMs: 20, maxWaiting: 50 } })
   let underWay = 0
   const client = createClient({
     url: 'http://baton.test',

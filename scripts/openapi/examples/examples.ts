@@ -1,4 +1,4 @@
-import type { Route } from '../../../functions/http/route.ts'
+import type { Operation } from '../../../shared/service/operation.ts'
 import { canvasSteps } from './canvases.ts'
 import type { Step } from './exchange.ts'
 import { createMemoryStage } from './memory-stage.ts'
@@ -31,6 +31,6 @@ export const CONVERSATION: readonly Step[] = [
 ]
 
 /** Records the conversation. */
-export function recordExamples(routes: readonly Route[]): Promise<Exchanged[]> {
-  return play(routes, CONVERSATION, createMemoryStage(routes))
+export function recordExamples(operations: readonly Operation[]): Promise<Exchanged[]> {
+  return play(operations, CONVERSATION, createMemoryStage(operations))
 }

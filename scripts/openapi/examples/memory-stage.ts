@@ -1,14 +1,14 @@
 import { createApi } from '../../../functions/http/create-api.ts'
-import type { Route } from '../../../functions/http/route.ts'
 import type { BatonEvent } from '../../../shared/core/events/event-types.ts'
 import { eventsOf } from '../../../shared/core/events/events.ts'
-import { iso } from '../../../shared/present/iso.ts'
 import { createActivityMeter } from '../../../shared/runtime/activity/activity.ts'
 import { DEFAULT_PACE } from '../../../shared/runtime/claim/wait-for-work.ts'
 import { collectDeadLetters } from '../../../shared/runtime/dead-letters/dead-letters.ts'
 import { countFailures } from '../../../shared/runtime/failures/failures.ts'
 import { readTask } from '../../../shared/runtime/kernel/read-heads.ts'
 import type { DiagnosticSystem } from '../../../shared/runtime/kernel/system.ts'
+import type { Operation } from '../../../shared/service/operation.ts'
+import { iso } from '../../../shared/service/present/iso.ts'
 import { createMemoryStores } from '../../../shared/testing/stores/memory-stores.ts'
 import { quiet } from '../../../shared/testing/world/timeline.ts'
 import { createWorld, type World } from '../../../shared/testing/world/world.ts'
@@ -33,7 +33,7 @@ const VERSION = '1.4.2'
  * A whole system in memory and in virtual time, with the real API in front of it. Times and ids follow from the start and a seed, so the
  * same conversation always has the same answers.
  */
-export function createMemoryStage(routes: readonly Route[]): Stage {
+export function createMemoryStage(operations: readonly Operation[]): Stage {
   const world = createWorld({
     definitions: [],
     start: START,
@@ -49,8 +49,8 @@ export function createMemoryStage(routes: readonly Route[]): Stage {
   }
   const stream = createStream(world, system)
   const apps = {
-    calm: createApi(system, routes, { version: VERSION }),
-    crowded: createApi(system, routes, {
+    calm: createApi(system, operations, { version: VERSION }),
+    crowded: createApi(system, operations, {
       claimPace: { ...DEFAULT_PACE, maxWaiting: 0 },
       version: VERSION,
     }),

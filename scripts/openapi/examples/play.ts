@@ -1,8 +1,15 @@
-import type { Route } from '../../../functions/http/route.ts'
 import { defined } from '../../../shared/core/defined.ts'
 import type { Json } from '../../../shared/core/json.ts'
-import { EXAMPLE_PATH } from '../operations/operation.ts'
+import type { Operation } from '../../../shared/service/operation.ts'
 import type { Asked, Body, Exchange, Happening, Step, Told } from './exchange.ts'
+
+/** The ids in the paths of the exchanges that name no others, by the first segment of the path. */
+const EXAMPLE_PATH: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  tasks: { id: 'resize:img-1' },
+  types: { type: 'resize' },
+  canvases: { id: 'canvas:album-7' },
+  schedules: { name: 'nightly-report' },
+}
 
 export type Answered = {
   readonly status: number
@@ -36,7 +43,7 @@ export type Exchanged = Exchange & {
 
 /** Holds the conversation with a system. @throws Error when an answer has another status than the exchange expects */
 export async function play(
-  routes: readonly Route[],
+  operations: readonly Operation[],
   steps: readonly Step[],
   stage: Stage,
 ): Promise<Exchanged[]> {
@@ -48,24 +55,24 @@ export async function play(
   }
   for (const step of steps) {
     if (!('operation' in step)) await stage.happen(step)
-    else exchanged.push(await exchange(step, routes, told, stage))
+    else exchanged.push(await exchange(step, operations, told, stage))
   }
   return exchanged
 }
 
 async function exchange(
   step: Exchange,
-  routes: readonly Route[],
+  operations: readonly Operation[],
   told: Told,
   stage: Stage,
 ): Promise<Exchanged> {
   const { operation, name, status, asks, contentType, isCrowded, isStream } = step
-  const route = routes.find(one => one.operation === operation)
-  if (!route) throw new Error(`the examples name the operation ${operation}, which has no route`)
+  const served = operations.find(one => one.name === operation)
+  if (!served) throw new Error(`the examples name the operation ${operation}, which does not exist`)
   const { path = {}, query = {}, body } = typeof asks === 'function' ? asks(told) : asks
-  const method = route.method.toUpperCase()
-  const named = namesIn(route.path, path)
-  const target = targetOf(route.path, named, query)
+  const method = served.method.toUpperCase()
+  const named = namesIn(served.path, path)
+  const target = targetOf(served.path, named, query)
   const sent = body === undefined ? {} : { body }
   const answer = await stage.ask({
     method,

@@ -1,12 +1,13 @@
 import type { DerivedBody } from '../../api/publish.ts'
+import { derivedBody } from '../../api/publish.ts'
 import { defined } from '../../core/defined.ts'
 import { BatonError } from '../../core/errors.ts'
 import type { Json } from '../../core/json.ts'
 import { taskId } from '../../core/task/task.ts'
 import type { Log, LogFields } from '../../ports/machine.ts'
-import { bodyProblems } from '../../requests/body-rules.ts'
 import { handlerContext } from '../../runtime/handler/handler.ts'
 import { createRunLog } from '../../runtime/handler/run-log.ts'
+import { check } from '../../service/check.ts'
 import type { RunTaskOptions } from './run-task.ts'
 
 /** A line that the handler has logged. */
@@ -63,8 +64,9 @@ export function asJson<T>(value: T): T {
 }
 
 function record(published: Published[], publication: DerivedBody): { id: string; created: boolean } {
-  const problems = bodyProblems('derived', publication)
-  if (problems.length > 0) {
+  const checked = check(derivedBody, publication)
+  if (!checked.ok) {
+    const { problems } = checked
     const text = problems.map(({ path, message }) => `${path} ${message}`).join('; ')
     throw new BatonError('invalid', text, { problems })
   }

@@ -1,18 +1,18 @@
 import { describe, expect, it } from 'vitest'
-import { allRoutes } from '../../../functions/http/all-routes.ts'
 import { CONVERSATION, recordExamples } from '../../../scripts/openapi/examples/examples.ts'
 import type { Step } from '../../../scripts/openapi/examples/exchange.ts'
 import { createMemoryStage } from '../../../scripts/openapi/examples/memory-stage.ts'
 import { play } from '../../../scripts/openapi/examples/play.ts'
+import { ALL_OPERATIONS } from '../../../shared/service/operations.ts'
 import { readContract } from '../../support/conformance/contract.ts'
 
 const contract = readContract()
-const playing = (...steps: Step[]) => play(allRoutes, steps, createMemoryStage(allRoutes))
+const playing = (...steps: Step[]) => play(ALL_OPERATIONS, steps, createMemoryStage(ALL_OPERATIONS))
 const health = { operation: 'health', name: 'answers', title: 'The API answers', status: 200, asks: {} }
 
 describe('the conversation of the document', () => {
   it('keeps the document in every answer', async () => {
-    const recorded = await recordExamples(allRoutes)
+    const recorded = await recordExamples(ALL_OPERATIONS)
 
     const faults = recorded
       .filter(({ isStream, operation }) => !isStream && operation !== 'events')
@@ -47,7 +47,7 @@ describe('the conversation of the document', () => {
 
     await expect(playing(needing)).rejects.toThrow('no exchange x of get comes before the one that needs it')
     await expect(playing({ ...health, operation: 'heal' })).rejects.toThrow(
-      'the examples name the operation heal, which has no route',
+      'the examples name the operation heal, which does not exist',
     )
   })
 

@@ -1,14 +1,14 @@
 import { resolve } from 'node:path'
 import { expect, it } from 'vitest'
-import { allRoutes } from '../../../functions/http/all-routes.ts'
 import { readComments } from '../../../scripts/openapi/comments.ts'
 import { openApiOf } from '../../../scripts/openapi/openapi.ts'
 import { schemaFiles } from '../../../scripts/openapi/schemas.ts'
+import { ALL_OPERATIONS } from '../../../shared/service/operations.ts'
 import { readContract } from '../../support/conformance/contract.ts'
 
 it('the OpenAPI document is that of the present sources; else run: npm run openapi', async () => {
   const made = await openApiOf(
-    allRoutes,
+    ALL_OPERATIONS,
     readComments(resolve(import.meta.dirname, '../../..'), schemaFiles()),
   )
 

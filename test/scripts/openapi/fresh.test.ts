@@ -1,8 +1,8 @@
 import { globSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { allRoutes } from '../../../functions/http/all-routes.ts'
 import { openApiOf } from '../../../scripts/openapi/openapi.ts'
+import { ALL_OPERATIONS } from '../../../shared/service/operations.ts'
 import { type Part, readContract } from '../../support/conformance/contract.ts'
 
 /**
@@ -14,7 +14,7 @@ const ROOT = resolve(import.meta.dirname, '../../..')
 const { document } = readContract()
 
 it('the document has the present operations, schemas and examples; else run: npm run openapi', async () => {
-  const made: Part = JSON.parse(JSON.stringify(await openApiOf(allRoutes, undefined)))
+  const made: Part = JSON.parse(JSON.stringify(await openApiOf(ALL_OPERATIONS, undefined)))
 
   expect(made.paths['/v1/tasks'].post.requestBody.content['application/json'].examples).toBeDefined()
   expect(withoutFieldDescriptions(document)).toEqual(withoutFieldDescriptions(made))
