@@ -52,6 +52,7 @@ type Serving = HttpWorkerMachine & {
   readonly client: Client
   readonly held: HeldRuns
   readonly hooks: RunHooks<Claim>
+  readonly claim: ReturnType<typeof repeatedClaims>
 }
 
 /**
@@ -64,25 +65,25 @@ export function runHttpWorker(settings: HttpWorkerSettings, machine: HttpWorkerM
   checkedWhole('waitMs', waitMs, 0, CLAIM_WAIT_MS_MAX)
   const engine = createEngine(settings, machine.workerId)
   const client = settings.client ?? createClient(defined({ url }))
-  const held = createHeldRuns({ ...machine, client })
-  const hooks = safeHooks(settings, machine.log, engine.aborting.signal)
-  const serving: Serving = { ...machine, engine, client, held, hooks }
-  const claim = repeatedClaims(client, { workerId: engine.workerId, ...defined({ workerVersion: version }) })
-  const source = { receive: () => receiveClaims(serving, claim, waitMs) }
-  return workerOf(engine, source, machine.clock)
+  const serving: Serving = {
+    ...{ ...machine, engine, client },
+    held: createHeldRuns({ ...machine, client }),
+    hooks: safeHooks(settings, machine.log, engine.aborting.signal),
+    claim: repeatedClaims(client, { workerId: engine.workerId, ...defined({ workerVersion: version }) }),
+  }
+  return workerOf(engine, { receive: () => receiveClaims(serving, waitMs) }, machine.clock)
 }
 
 /** Claims tasks as long as there is free capacity, of up to 20 types at a time, in turns. */
-async function receiveClaims(serving: Serving, claim: ClaimOf, waitMs: number): Promise<void> {
+async function receiveClaims(serving: Serving, waitMs: number): Promise<void> {
   const { engine, clock, log, hooks } = serving
   const draining = engine.draining.signal
-  const types = [...engine.tasks.keys()]
-  const turns = Math.ceil(types.length / CLAIM_TYPES_MAX)
+  const all = [...engine.tasks.keys()]
+  const turns = Math.ceil(all.length / CLAIM_TYPES_MAX)
   for (let turn = 0; !draining.aborted; turn = (turn + 1) % turns) {
-    const some = types.slice(turn * CLAIM_TYPES_MAX, (turn + 1) * CLAIM_TYPES_MAX)
-    const request = { types: some, waitMs: Math.floor(waitMs / turns) }
-    const pauseMs = await claimOnce(serving, claim, request).catch(error => {
-      log.error('tasks could not be claimed', { types: some, error })
+    const types = all.slice(turn * CLAIM_TYPES_MAX, (turn + 1) * CLAIM_TYPES_MAX)
+    const pauseMs = await claimOnce(serving, types, Math.floor(waitMs / turns)).catch(error => {
+      log.error('tasks could not be claimed', { types, error })
       void hooks.onError({ error })
       return PAUSE_MS
     })
@@ -91,17 +92,13 @@ async function receiveClaims(serving: Serving, claim: ClaimOf, waitMs: number): 
 }
 
 /** Claims as many tasks as the capacity allows, and begins their runs. Returns how long the API lets the worker pause. */
-async function claimOnce(
-  serving: Serving,
-  claim: ClaimOf,
-  request: { readonly types: string[]; readonly waitMs: number },
-): Promise<number> {
-  const { engine, client } = serving
+async function claimOnce(serving: Serving, types: string[], waitMs: number): Promise<number> {
+  const { engine, client, claim } = serving
   const limit = await engine.capacity.takeUpTo(CLAIM_TASKS_MAX, engine.draining.signal)
   if (limit === 0) return 0
   let begun = 0
   try {
-    const { claims, retryAfterMs = 0 } = await claim({ ...request, limit })
+    const { claims, retryAfterMs = 0 } = await claim({ types, limit, waitMs })
     if (engine.draining.signal.aborted) await giveBack(client, claims)
     else begun = claims.length
     for (const one of claims.slice(0, begun)) begin(engine, serveClaim(serving, one))
@@ -124,8 +121,6 @@ async function serveClaim({ engine, hooks, ...serving }: Serving, claim: Claim):
     await hooks.onError({ ...claim, error })
   }
 }
-
-type ClaimOf = ReturnType<typeof repeatedClaims>
 
 /**
  * Sends claims. A claim whose answer was lost is sent with the same `requestId` at the next turn of its types, and the API answers it with
