@@ -1,16 +1,16 @@
 import { globSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { openApiOf } from '../../../scripts/openapi/openapi.ts'
-import { ALL_OPERATIONS } from '../../../shared/service/operations.ts'
-import { type Part, readContract } from '../../support/conformance/contract.ts'
+import { openApiOf } from '../../openapi/openapi.ts'
+import { ALL_OPERATIONS } from '../../shared/service/operations.ts'
+import { type Part, readContract } from '../support/conformance/contract.ts'
 
 /**
  * Whether the OpenAPI document is that of the present sources. To read the comments on fields as the generator does takes the compiler 10
  * seconds, so these tests make the rest of the document anew, and look for its descriptions among the comments. A slow test makes all of it.
  */
 
-const ROOT = resolve(import.meta.dirname, '../../..')
+const ROOT = resolve(import.meta.dirname, '../..')
 const { document } = readContract()
 
 it('the document has the present operations, schemas and examples; else run: npm run openapi', async () => {

@@ -1,7 +1,7 @@
 import { globSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type ts from 'typescript-5'
-import { COMPONENT, type Rule } from '../../shared/core/rules/rules.ts'
+import { COMPONENT, type Rule } from '../shared/core/rules/rules.ts'
 import type { Comments, Member } from './comments.ts'
 
 /** A schema of the OpenAPI document: JSON Schema 2020-12. */
@@ -14,7 +14,7 @@ export type Schemas = {
   components(): Readonly<Record<string, Schema>>
 }
 
-const ROOT = resolve(import.meta.dirname, '../..')
+const ROOT = resolve(import.meta.dirname, '..')
 
 /** The modules with the schemas, relative to the root of the repository. */
 export function schemaFiles(): string[] {

@@ -1,17 +1,21 @@
-import { createApi } from '../../../functions/http/create-api.ts'
-import type { BatonEvent } from '../../../shared/core/events/event-types.ts'
-import { eventsOf } from '../../../shared/core/events/events.ts'
-import { createActivityMeter } from '../../../shared/runtime/activity/activity.ts'
-import { DEFAULT_PACE } from '../../../shared/runtime/claim/wait-for-work.ts'
-import { collectDeadLetters } from '../../../shared/runtime/dead-letters/dead-letters.ts'
-import { countFailures } from '../../../shared/runtime/failures/failures.ts'
-import { readTask } from '../../../shared/runtime/kernel/read-heads.ts'
-import type { DiagnosticSystem } from '../../../shared/runtime/kernel/system.ts'
-import type { Operation } from '../../../shared/service/operation.ts'
-import { iso } from '../../../shared/service/present/iso.ts'
-import { createMemoryStores } from '../../../shared/testing/stores/memory-stores.ts'
-import { quiet } from '../../../shared/testing/world/timeline.ts'
-import { createWorld, type World } from '../../../shared/testing/world/world.ts'
+import { createApi } from '../../functions/http/create-api.ts'
+import { ProblemError } from '../../shared/client/problem-error.ts'
+import { sendToService } from '../../shared/client/send-to-service.ts'
+import type { BatonEvent } from '../../shared/core/events/event-types.ts'
+import { eventsOf } from '../../shared/core/events/events.ts'
+import type { Json } from '../../shared/core/json.ts'
+import { createActivityMeter } from '../../shared/runtime/activity/activity.ts'
+import { DEFAULT_PACE } from '../../shared/runtime/claim/wait-for-work.ts'
+import { collectDeadLetters } from '../../shared/runtime/dead-letters/dead-letters.ts'
+import { countFailures } from '../../shared/runtime/failures/failures.ts'
+import { readTask } from '../../shared/runtime/kernel/read-heads.ts'
+import type { DiagnosticSystem } from '../../shared/runtime/kernel/system.ts'
+import type { Operation, Parts } from '../../shared/service/operation.ts'
+import { iso } from '../../shared/service/present/iso.ts'
+import { createService } from '../../shared/service/service.ts'
+import { createMemoryStores } from '../../shared/testing/stores/memory-stores.ts'
+import { quiet } from '../../shared/testing/world/timeline.ts'
+import { createWorld, type World } from '../../shared/testing/world/world.ts'
 import type { Answered, Stage } from './play.ts'
 
 /** When the conversation begins. */
@@ -33,7 +37,7 @@ const VERSION = '1.4.2'
  * A whole system in memory and in virtual time, with the real API in front of it. Times and ids follow from the start and a seed, so the
  * same conversation always has the same answers.
  */
-export function createMemoryStage(operations: readonly Operation[]): Stage {
+export function createMemoryStage(operations: readonly Operation[], reach: Reach = 'http'): Stage {
   const world = createWorld({
     definitions: [],
     start: START,
@@ -48,9 +52,10 @@ export function createMemoryStage(operations: readonly Operation[]): Stage {
     resender: { sendAgain: async () => [] },
   }
   const stream = createStream(world, system)
+  const reached = reach === 'http' ? overHttp : inProcess
   const apps = {
-    calm: createApi(system, operations, { version: VERSION }),
-    crowded: createApi(system, operations, {
+    calm: reached(system, operations, { version: VERSION }),
+    crowded: reached(system, operations, {
       claimPace: { ...DEFAULT_PACE, maxWaiting: 0 },
       version: VERSION,
     }),
@@ -68,17 +73,10 @@ export function createMemoryStage(operations: readonly Operation[]): Stage {
     isStream,
   }) => {
     if (isStream) return stream.shown(new URLSearchParams(target.split('?')[1]).get('taskId') ?? '')
-    const [rawPath = '', rawQueryString = ''] = target.split('?')
-    const requestContext = {
-      ...{ requestId: system.chance.ulid(system.clock.now()), http: { method } },
-      authorizer: { iam: { userArn: CALLER } },
-    }
-    const event = { rawPath: decodeURIComponent(rawPath), rawQueryString, requestContext }
-    const headers = { 'content-type': contentType }
-    const sent = body === undefined ? {} : { headers, body: JSON.stringify(body) }
     const app = isCrowded ? apps.crowded : apps.calm
-    const asking = app.request('/', { method: 'POST', ...sent }, { event, requestContext })
-    const answer = await inVirtualTime(world, Promise.resolve(asking).then(answered))
+    const requestId = system.chance.ulid(system.clock.now())
+    const asking = app({ method, target, body, contentType, requestId })
+    const answer = await inVirtualTime(world, asking)
     await pass(PAUSE_MS)
     return answer
   }
@@ -92,6 +90,54 @@ export function createMemoryStage(operations: readonly Operation[]): Stage {
     }
   }
   return { ask, happen }
+}
+
+/** How requests reach the service of the API: by the HTTP API, or by calls within the process, as those of the testing kit. */
+type Reach = 'http' | 'in-process'
+
+type Request = {
+  readonly method: string
+  readonly target: string
+  readonly body: Json | undefined
+  readonly contentType: string
+  readonly requestId: string
+}
+
+type Settings = Pick<Parts, 'version'> & Partial<Pick<Parts, 'claimPace'>>
+
+function overHttp(system: DiagnosticSystem, operations: readonly Operation[], settings: Settings) {
+  const app = createApi(system, operations, settings)
+  return async ({ method, target, body, contentType, requestId }: Request): Promise<Answered> => {
+    const [rawPath = '', rawQueryString = ''] = target.split('?')
+    const requestContext = { requestId, http: { method }, authorizer: { iam: { userArn: CALLER } } }
+    const event = { rawPath: decodeURIComponent(rawPath), rawQueryString, requestContext }
+    const headers = { 'content-type': contentType }
+    const sent = body === undefined ? {} : { headers, body: JSON.stringify(body) }
+    return answered(await app.request('/', { method: 'POST', ...sent }, { event, requestContext }))
+  }
+}
+
+function inProcess(system: DiagnosticSystem, operations: readonly Operation[], settings: Settings) {
+  const serve = createService(system, operations, settings)
+  let status = 0
+  const send = sendToService(async request => {
+    const answer = await serve(request)
+    status = answer.status
+    return answer
+  }, CALLER)
+  return async ({ method, target, body }: Request): Promise<Answered> => {
+    const [path = '', search = ''] = target.split('?')
+    const given = new URLSearchParams(search)
+    const query = Object.fromEntries([...new Set(given.keys())].map(name => [name, given.getAll(name)]))
+    const headers = new Headers()
+    try {
+      const shown = await send<Json | undefined>([method, path], { body, query })
+      return { status, headers, body: shown }
+    } catch (error) {
+      if (!(error instanceof ProblemError)) throw error
+      return { status, headers, body: error.problem as Json }
+    }
+  }
 }
 
 /** Reads the changes of the table as the planner's function does: it counts them, and makes events of them. */

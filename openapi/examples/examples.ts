@@ -1,4 +1,4 @@
-import type { Operation } from '../../../shared/service/operation.ts'
+import type { Operation } from '../../shared/service/operation.ts'
 import { canvasSteps } from './canvases.ts'
 import type { Step } from './exchange.ts'
 import { createMemoryStage } from './memory-stage.ts'

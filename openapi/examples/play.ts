@@ -1,6 +1,6 @@
-import { defined } from '../../../shared/core/defined.ts'
-import type { Json } from '../../../shared/core/json.ts'
-import type { Operation } from '../../../shared/service/operation.ts'
+import { defined } from '../../shared/core/defined.ts'
+import type { Json } from '../../shared/core/json.ts'
+import type { Operation } from '../../shared/service/operation.ts'
 import type { Asked, Body, Exchange, Happening, Step, Told } from './exchange.ts'
 
 /** The ids in the paths of the exchanges that name no others, by the first segment of the path. */

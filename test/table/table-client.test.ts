@@ -3,7 +3,7 @@ import * as z from 'zod'
 import { type ApiTask, listQuery } from '../../shared/api/tasks.ts'
 import { defineTask } from '../../shared/define/define-task.ts'
 import { cancelTask } from '../../shared/runtime/operate/operate.ts'
-import { createTableClient } from '../../shared/table-client/table-client.ts'
+import { createTableClient } from '../../shared/table/table-client.ts'
 import { setEnvironment } from '../support/process-environment.ts'
 import { aTableWorld, type TableWorld } from '../support/worlds/a-table-world.ts'
 

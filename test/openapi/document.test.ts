@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { API_PROBLEM_CODES } from '../../../shared/api/problem-codes.ts'
+import { API_PROBLEM_CODES } from '../../shared/api/problem-codes.ts'
 import {
   CLAIM_WAIT_MS_MAX,
   DEFAULT_SHARDS,
   DELAY_MS_MAX,
   SCHEDULE_GRACE_MS,
-} from '../../../shared/core/bounds.ts'
-import { DEFAULT_OPTIONS } from '../../../shared/core/options/options.ts'
+} from '../../shared/core/bounds.ts'
+import { DEFAULT_OPTIONS } from '../../shared/core/options/options.ts'
 
 /** The document that the API serves, as its readers and generators see it. */
 
@@ -16,7 +16,7 @@ import { DEFAULT_OPTIONS } from '../../../shared/core/options/options.ts'
 type Part = any
 
 const document: Part = JSON.parse(
-  readFileSync(resolve(import.meta.dirname, '../../../functions/http/openapi.json'), 'utf8'),
+  readFileSync(resolve(import.meta.dirname, '../../functions/http/openapi.json'), 'utf8'),
 )
 const { schemas } = document.components
 const operations: Part[] = Object.values(document.paths).flatMap((methods: Part) => Object.values(methods))

@@ -1,6 +1,6 @@
-import type { ApiProblemCode } from '../../shared/api/problem-codes.ts'
-import type { Operation } from '../../shared/service/operation.ts'
-import { PROBLEM_KINDS } from '../../shared/service/present/problems.ts'
+import type { ApiProblemCode } from '../shared/api/problem-codes.ts'
+import type { Operation } from '../shared/service/operation.ts'
+import { PROBLEM_KINDS } from '../shared/service/present/problems.ts'
 import type { Examples } from './examples/in-document.ts'
 import type { Schema } from './schemas.ts'
 

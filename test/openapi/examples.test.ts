@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { CONVERSATION, recordExamples } from '../../../scripts/openapi/examples/examples.ts'
-import type { Step } from '../../../scripts/openapi/examples/exchange.ts'
-import { createMemoryStage } from '../../../scripts/openapi/examples/memory-stage.ts'
-import { play } from '../../../scripts/openapi/examples/play.ts'
-import { ALL_OPERATIONS } from '../../../shared/service/operations.ts'
-import { readContract } from '../../support/conformance/contract.ts'
+import { CONVERSATION, recordExamples } from '../../openapi/examples/examples.ts'
+import type { Step } from '../../openapi/examples/exchange.ts'
+import { createMemoryStage } from '../../openapi/examples/memory-stage.ts'
+import { play } from '../../openapi/examples/play.ts'
+import { ALL_OPERATIONS } from '../../shared/service/operations.ts'
+import { readContract } from '../support/conformance/contract.ts'
 
 const contract = readContract()
 const playing = (...steps: Step[]) => play(ALL_OPERATIONS, steps, createMemoryStage(ALL_OPERATIONS))

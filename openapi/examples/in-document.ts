@@ -1,7 +1,7 @@
-import type { ApiProblemCode } from '../../../shared/api/problem-codes.ts'
-import type { Problem } from '../../../shared/api/problems.ts'
-import { BatonError } from '../../../shared/core/errors.ts'
-import { problemOfError } from '../../../shared/service/present/problems.ts'
+import type { ApiProblemCode } from '../../shared/api/problem-codes.ts'
+import type { Problem } from '../../shared/api/problems.ts'
+import { BatonError } from '../../shared/core/errors.ts'
+import { problemOfError } from '../../shared/service/present/problems.ts'
 import type { Schema } from '../schemas.ts'
 import type { Exchanged } from './play.ts'
 

@@ -28,7 +28,7 @@ beforeAll(async () => {
   world = await aTableWorld()
   await world.register('resize', { kind: 'http', defaults: {} })
   shop = join(mkdtempSync(join(tmpdir(), 'shop-')), 'shop.mjs')
-  await build({ ...BUNDLE_OPTIONS, entryPoints: ['test/table-client/fixtures/shop.ts'], outfile: shop })
+  await build({ ...BUNDLE_OPTIONS, entryPoints: ['test/table/fixtures/shop.ts'], outfile: shop })
 })
 afterAll(() => world?.stop())
 
