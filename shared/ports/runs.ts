@@ -24,7 +24,7 @@ export type KeptRun<Claim = unknown> = {
   /**
    * Reads what the handler gets.
    *
-   * @throws Fatal when it is no longer stored; Release when the store does not answer, which is not the task's failure.
+   * @throws Fatal when it is no longer stored; BatonError `unavailable` when the store does not answer.
    */
   content(): Promise<RunContent>
   /** Stores the progress with the next heartbeat. */

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createApi } from '../../functions/http/create-api.ts'
+import type { ClaimsAnswer } from '../../shared/api/runs.ts'
 import { type Client, createClient } from '../../shared/client/client.ts'
 import { defineTask, type TaskDefinition } from '../../shared/define/define-task.ts'
 import type { Flow } from '../../shared/define/flow/define-flow.ts'
@@ -201,6 +202,26 @@ describe('an HTTP worker', () => {
     await result()
 
     await expect.poll(() => outcomes).toEqual(['succeed'])
+  })
+
+  test('releases a task whose long list cannot be read now, at no cost of a retry', async () => {
+    // The list is paged only when it is long. The claim is changed instead.
+    faults.push(request => {
+      const { pathname } = new URL(request.url)
+      if (pathname.endsWith('/previous')) return Promise.resolve(Response.json({}, { status: 503 }))
+      if (pathname !== '/v1/claims') return undefined
+      return Promise.resolve(api.app.request(request)).then(async answer => {
+        const { claims, ...rest } = (await answer.json()) as ClaimsAnswer
+        const paged = claims.map(one => ({ ...one, task: { ...one.task, previousPaged: true } }))
+        return Response.json({ ...rest, claims: paged })
+      })
+    })
+    const outcomes: string[] = []
+    await serve([echo], { afterRun: ({ outcome }) => outcomes.push(outcome) })
+    const { id } = await client.publish('echo', undefined, { leaseMs: 3_600_000 })
+
+    await expect.poll(() => outcomes).toContain('release')
+    expect((await client.get(id)).attempts.used).toBe(0)
   })
 
   test('runs handlers in processes of their own, if it is told to', async () => {

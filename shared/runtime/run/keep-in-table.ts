@@ -3,13 +3,13 @@ import { isOutage } from '../../core/errors.ts'
 import { roomForResult } from '../../core/flow/flow.ts'
 import type { Json } from '../../core/json.ts'
 import { deadlineExceeded } from '../../core/run/deadline.ts'
-import { type Beat, beatIntervalMs, heartbeat } from '../../core/run/heartbeat.ts'
+import { type Beat, beatIntervalMs, FIRST_BEAT_MS_MAX, heartbeat } from '../../core/run/heartbeat.ts'
 import type { Outcome, RunGone } from '../../core/run/run.ts'
 import { idempotencyKey } from '../../core/task/piece.ts'
 import { runId, type Task } from '../../core/task/task.ts'
 import type { WebhookSettings } from '../../core/types/task-type.ts'
 import type { KeptRun, RunEnd, RunFacts, RunLost, RunRules } from '../../ports/runs.ts'
-import { Fatal, Release } from '../../signals.ts'
+import { Fatal } from '../../signals.ts'
 import type { Claimed } from '../claim/claim.ts'
 import { BodyGone, contentOf } from '../claim/content-of.ts'
 import { transact } from '../kernel/kernel.ts'
@@ -22,17 +22,11 @@ import { publishChild } from '../publish/publish-child.ts'
 import { writeFinish } from './finish-run.ts'
 import { type Ran, type RunTools, runClaimed } from './run.ts'
 
-/** The first heartbeat is sent after this time at the latest, so that lists show a run as running within two seconds. */
-const FIRST_BEAT_MS = 1_500
-
 /** A heartbeat that is in progress when the run has ended gets this long to end. */
 const LAST_BEAT_MS = 1_000
 
 /** After a failed write of the end, the next try comes after this time. */
 const FINISH_PAUSE_MS = 500
-
-/** A task whose content cannot be read now is released for this long. */
-const CONTENT_PAUSE_MS = 5_000
 
 /** Runs a claimed task to its end, within a span of its trace. `webhook` are the settings of a type of kind `webhook`. */
 export function runInTable(
@@ -74,7 +68,7 @@ export function keepInTable(system: System, claimed: Claimed, webhook?: WebhookS
     rules: rulesOf(claimed),
     hold: (lose, over) => hold(held, lose, over),
     hasLeaseEnded: () => leaseLeftMs(held) <= 0,
-    content: () => contentOf(system, task).catch(asSignal),
+    content: () => contentOf(system, task).catch(asFatal),
     record: progress => {
       held.progress = progress
     },
@@ -109,11 +103,9 @@ function rulesOf({ task, run: { timeoutAt } }: Claimed): RunRules {
   }
 }
 
-/** Turns a failed read into a signal: the task is released for a while when the store does not answer. */
-function asSignal(error: unknown): never {
-  if (isOutage(error)) throw new Release(CONTENT_PAUSE_MS)
-  if (error instanceof BodyGone) throw new Fatal(error.message)
-  throw error
+/** No retry helps when the content is no longer stored. */
+function asFatal(error: unknown): never {
+  throw error instanceof BodyGone ? new Fatal(error.message) : error
 }
 
 async function hold(held: Held, lose: (why: RunLost) => void, over: AbortSignal): Promise<void> {
@@ -130,7 +122,7 @@ async function hold(held: Held, lose: (why: RunLost) => void, over: AbortSignal)
 
 async function sendBeats(held: Held, lose: (why: RunLost) => void, over: AbortSignal): Promise<void> {
   const { clock, log } = held.system
-  let interval = Math.min(FIRST_BEAT_MS, beatIntervalMs(held.task, held.fence))
+  let interval = Math.min(FIRST_BEAT_MS_MAX, beatIntervalMs(held.task, held.fence))
   while (!over.aborted) {
     await clock.sleep(interval, over)
     if (over.aborted) return

@@ -11,11 +11,13 @@
  * `http-runs.ts` serves. `handler/handler.ts` is the call of the handler.
  */
 
+import { isOutage } from '../../core/errors.ts'
 import type { Outcome } from '../../core/run/run.ts'
 import type { TaskError } from '../../core/task/error.ts'
 import type { TaskDefinition } from '../../define/define-task.ts'
 import type { Clock, Log, Metrics } from '../../ports/machine.ts'
 import type { KeptRun, RunEnd, RunFacts, RunLost, RunRules } from '../../ports/runs.ts'
+import { Release } from '../../signals.ts'
 import { callHandler, handlerContext } from '../handler/handler.ts'
 import { createRunLog } from '../handler/run-log.ts'
 import { traceIdOf } from '../kernel/traceparent.ts'
@@ -160,10 +162,18 @@ async function handle(
     context: handlerContext(facts, { ...kept, ...hold, ...runLog }),
     content: async () => {
       await hooks?.beforeRun(kept.claim)
-      return kept.content()
+      return kept.content().catch(releaseInOutage)
     },
   })
   return runLog.endWithLog(await Promise.race([hold.stopped, handled]))
+}
+
+/** A task whose content cannot be read now is released for this long. */
+const CONTENT_PAUSE_MS = 5_000
+
+/** A store that does not answer is not the task's failure. */
+function releaseInOutage(error: unknown): never {
+  throw isOutage(error) ? new Release(CONTENT_PAUSE_MS) : error
 }
 
 /** What the hooks learn. The end of a stopped run is only logged here: as a warning, unless a person or an operator asked for it. */

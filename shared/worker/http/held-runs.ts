@@ -3,6 +3,7 @@ import type { Client } from '../../client/client.ts'
 import { defined } from '../../core/defined.ts'
 import { BatonError } from '../../core/errors.ts'
 import type { Json } from '../../core/json.ts'
+import { FIRST_BEAT_MS_MAX, intervalMs } from '../../core/run/heartbeat.ts'
 import type { Outcome } from '../../core/run/run.ts'
 import type { Clock, Log } from '../../ports/machine.ts'
 import type { RunEnd, RunLost } from '../../ports/runs.ts'
@@ -48,10 +49,6 @@ type Held = {
   readonly runs: Map<HeldRun, Lose>
 }
 
-/** The first heartbeat is sent after this time at the latest, so that lists show a run as running within two seconds. */
-const FIRST_BEAT_MS = 1_500
-/** The share of a lease that may pass between two heartbeats, so that one late heartbeat costs no run. */
-const BEAT_SHARE_MAX = 2 / 3
 const TICK_MS = 250
 /** A heartbeat without an answer after this time is given up, so that the next one may still renew the lease. */
 const BEAT_TIMEOUT_MS = 5_000
@@ -72,7 +69,7 @@ export function createHeldRuns(tools: Omit<Held, 'runs'>): HeldRuns {
   )
   return {
     hold: (run, lose) => {
-      run.beatAt = held.clock.monotonic() + Math.min(FIRST_BEAT_MS, intervalOf(run))
+      run.beatAt = held.clock.monotonic() + Math.min(FIRST_BEAT_MS_MAX, intervalMs(run))
       held.runs.set(run, lose)
       beat()
     },
@@ -98,10 +95,6 @@ function oneLoop(hasWork: () => boolean, step: () => Promise<void>): () => void 
   }
 }
 
-function intervalOf({ heartbeatMs, leaseMs }: HeldRun): number {
-  return Math.min(heartbeatMs, Math.floor(leaseMs * BEAT_SHARE_MAX))
-}
-
 /** Whether the lease has ended by either clock. */
 export function hasLeaseEnded(clock: Clock, { leaseSince, leaseMs }: HeldRun): boolean {
   return elapsedSince(clock, leaseSince) >= leaseMs
@@ -120,7 +113,7 @@ async function beatOnce(held: Held): Promise<void> {
   const now = clock.monotonic()
   for (const run of runs.keys()) if (hasLeaseEnded(clock, run)) lose(held, run, 'storage')
   const due = [...runs.keys()].filter(({ beatAt }) => beatAt <= now).slice(0, BATCH_RUNS_MAX)
-  for (const run of due) run.beatAt = now + intervalOf(run)
+  for (const run of due) run.beatAt = now + intervalMs(run)
   if (due.length > 0) await sendBeats(held, due).catch(error => log.warn('heartbeats failed', { error }))
   await clock.sleep(TICK_MS)
 }

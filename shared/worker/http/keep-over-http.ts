@@ -9,11 +9,7 @@ import type { Json } from '../../core/json.ts'
 import type { Clock } from '../../ports/machine.ts'
 import type { KeptRun, Published, RunContent, RunFacts, RunRules } from '../../ports/runs.ts'
 import { momentOf } from '../../runtime/kernel/moment.ts'
-import { Release } from '../../signals.ts'
 import { type HeldRun, type HeldRuns, hasLeaseEnded } from './held-runs.ts'
-
-/** A task whose content cannot be read now is released for this long. */
-const CONTENT_PAUSE_MS = 5_000
 
 type Tools = { readonly client: Client; readonly held: HeldRuns; readonly clock: Clock }
 
@@ -78,7 +74,7 @@ async function allPrevious(id: string, client: Client): Promise<Json[]> {
     for await (const one of client.allPrevious(id)) previous.push(one)
     return previous
   } catch (error) {
-    throw isOutage(error) ? new Release(CONTENT_PAUSE_MS) : error
+    throw isOutage(error) ? new BatonError('unavailable', error.message, { cause: error }) : error
   }
 }
 
