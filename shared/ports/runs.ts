@@ -67,7 +67,7 @@ export type RunRules = {
   readonly timeoutMs?: number | undefined
   readonly timeoutAt?: number | undefined
   /** The deadline of the task, and the error with which it fails then. */
-  readonly deadline?: { readonly at: number; readonly error: TaskError }
+  readonly deadline?: { readonly at: number; readonly error: TaskError } | undefined
   /** What a flow's parameters leave for the result, if that is less than any task may have. */
   readonly resultBytesMax?: number | undefined
 }

@@ -99,7 +99,7 @@ function rulesOf({ task, run: { timeoutAt } }: Claimed): RunRules {
     localRetries: options.retry.localRetries,
     resultBytesMax: roomForResult(task),
     ...{ timeoutAt, timeoutMs: options.timeoutMs },
-    ...(deadlineAt !== undefined && { deadline: { at: deadlineAt, error: deadlineExceeded(task) } }),
+    deadline: deadlineAt === undefined ? undefined : { at: deadlineAt, error: deadlineExceeded(task) },
   }
 }
 
@@ -122,15 +122,13 @@ async function hold(held: Held, lose: (why: RunLost) => void, over: AbortSignal)
 
 async function sendBeats(held: Held, lose: (why: RunLost) => void, over: AbortSignal): Promise<void> {
   const { clock, log } = held.system
-  let interval = Math.min(FIRST_BEAT_MS_MAX, beatIntervalMs(held.task, held.fence))
-  while (!over.aborted) {
-    await clock.sleep(interval, over)
+  for (let most = FIRST_BEAT_MS_MAX; ; most = Number.POSITIVE_INFINITY) {
+    await clock.sleep(Math.min(most, beatIntervalMs(held.task, held.fence)), over)
     if (over.aborted) return
     const gone = await beat(held).catch(error => {
       log.warn('a heartbeat failed', { ...logFields(held.task), error })
     })
     if (gone) return lose(gone)
-    interval = beatIntervalMs(held.task, held.fence)
   }
 }
 
