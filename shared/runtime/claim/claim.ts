@@ -231,11 +231,11 @@ async function writeClaim(
   admitted: Admitted,
 ): Promise<Claimed | NotClaimed> {
   const { seen, claimer, patience } = attempt
-  const claimed = await write(system, attempt, current =>
-    admitted.isLimited && !isCountedAlike(seen, current)
-      ? GONE
-      : claim(current, claimer, system.clock.now(), admitted, judged),
-  )
+  const isCounted = admitted.isLimited
+  const claimed = await write(system, attempt, current => {
+    if (isCounted && !isCountedAlike(seen, current)) return GONE
+    return claim(current, claimer, system.clock.now(), admitted, judged)
+  })
   if ('refused' in claimed) return claimed
   const lateRefusal = await waitForStart(system, claimed.task, admitted)
   if (lateRefusal) {
