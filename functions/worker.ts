@@ -4,8 +4,8 @@ import { systemClock } from '../shared/aws/machine.ts'
 import type { TaskDefinition } from '../shared/define/define-task.ts'
 import { flushSpans } from '../shared/runtime/kernel/spans.ts'
 import { createWorker } from '../shared/worker/create-worker.ts'
+import type { Worker } from '../shared/worker/engine.ts'
 import { endWithTheLog } from '../shared/worker/log-end.ts'
-import type { Worker } from '../shared/worker/run-worker.ts'
 import { flushMetrics, log, metrics } from './compose/compose.ts'
 
 /** A worker shows that its event loop runs by touching a file this often. The health check of its container reads the file's age. */

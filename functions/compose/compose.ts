@@ -15,8 +15,8 @@ import {
 } from '../../shared/aws/system.ts'
 import { EVERY_TYPE } from '../../shared/core/bounds.ts'
 import type { Log, MetricName, Metrics } from '../../shared/ports/machine.ts'
+import { withPlainErrors } from '../../shared/runtime/handler/run-log.ts'
 import type { System } from '../../shared/runtime/kernel/system.ts'
-import { withPlainErrors } from '../../shared/runtime/run/run-log.ts'
 
 /** Composes the system of a function from its environment. */
 export function composeSystem(): System {

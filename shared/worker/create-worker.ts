@@ -1,14 +1,17 @@
 /**
- * Standalone workers: processes that serve task types from their queues on any machine. This file is the public entry
+ * Standalone workers: processes that serve task types on any machine, from their queues or over HTTP. This file is the public entry
  * `baton-tasks/worker`. It is separate from the entry `baton-tasks`, so that files that define tasks load no AWS client.
  *
  * Read in this order:
- * - `run-worker.ts`: the life of a worker, from its start to the end of its last run;
- * - `receive.ts`: fetches dispatches from the queues as long as the worker has free capacity (`capacity.ts`);
- * - `runtime/dispatch/dispatch.ts`: claims and runs the task of one dispatch, with the user's hooks (`hooks.ts`) around it;
- * - `isolation/`: runs each handler in a process of its own.
+ * - `engine.ts`: the life of a worker, from its start to the end of its last run, with its capacity (`capacity.ts`) and the user's
+ *   hooks (`hooks.ts`)
+ * - `queue/`: the source of tasks that fetches dispatches from queues; `runtime/dispatch/dispatch.ts` claims and runs their tasks
+ * - `http/`: the source that claims tasks over HTTP
+ * - `isolation/`: runs each handler in a process of its own
  */
 
+import { randomBytes } from 'node:crypto'
+import { hostname } from 'node:os'
 import { SQSClient } from '@aws-sdk/client-sqs'
 import { logLevelOfEnvironment, type SystemAddress, systemOfEnvironment } from '../aws/environment.ts'
 import { systemClock } from '../aws/machine.ts'
@@ -16,27 +19,36 @@ import { CONNECTIONS_DEFAULT, withConnectionQueue } from '../aws/requests.ts'
 import { createSqsInbox } from '../aws/sqs/inbox.ts'
 import { createReceivingSystem } from '../aws/system.ts'
 import { distinctTasks } from '../define/distinct-tasks.ts'
-import { type HttpWorker, type HttpWorkerOptions, runHttpWorker } from '../http-worker/http-worker.ts'
 import type { Log, Metrics } from '../ports/machine.ts'
 import { createConsoleLog } from './console-log.ts'
+import type { Worker, WorkerSettings } from './engine.ts'
+import { type HttpWorkerSettings, runHttpWorker } from './http/http-worker.ts'
 import { createIsolation, type IsolationSettings } from './isolation/isolate.ts'
-import { runWorker, type Worker, type WorkerSettings } from './run-worker.ts'
-import { automaticWorkerId } from './worker-id.ts'
+import { runQueueWorker } from './queue/queue-worker.ts'
 
-export type { HttpWorker, HttpWorkerOptions } from '../http-worker/http-worker.ts'
+export type { Worker } from './engine.ts'
 export type { EndedHookedRun, Failure, HookedRun } from './hooks.ts'
-export type { Worker } from './run-worker.ts'
 
-export type WorkerOptions = WorkerSettings & {
-  /** The system that the worker serves. @default read from `BATON_TABLE`, `BATON_SYSTEM` and `BATON_WAKE_QUEUE_URL` */
-  readonly system?: SystemAddress
+/** What a worker needs of its process. */
+type ProcessOptions = {
   /** Runs each handler in a process of its own. @default handlers run in the worker's process */
   readonly isolate?: IsolationSettings
   /** Receives log lines. @default JSON lines on standard output, at `BATON_LOG_LEVEL` (default `info`) and above */
   readonly log?: Log
-  /** Receives counts and times, such as `Succeeded` and `RunTime`. @default they are discarded */
-  readonly metrics?: Metrics
 }
+
+export type WorkerOptions = WorkerSettings &
+  ProcessOptions & {
+    /** The system that the worker serves. @default read from `BATON_TABLE`, `BATON_SYSTEM` and `BATON_WAKE_QUEUE_URL` */
+    readonly system?: SystemAddress
+    /** Receives counts and times, such as `Succeeded` and `RunTime`. @default they are discarded */
+    readonly metrics?: Metrics
+  }
+
+export type HttpWorkerOptions = HttpWorkerSettings & ProcessOptions
+
+/** A process that serves task types over HTTP. */
+export type HttpWorker = Worker
 
 /** A receive waits up to 20 s for messages. The client closes a connection that stays silent for longer than this. */
 const RECEIVE_TIMEOUT_MS = 25_000
@@ -59,14 +71,13 @@ const noMetrics: Metrics = { add: () => undefined }
  * `BATON_LOG_LEVEL` is unknown.
  */
 export function createWorker(options: WorkerOptions): Worker {
-  const { log = createConsoleLog(logLevelOfEnvironment()), metrics = noMetrics, isolate } = options
+  const { log = createConsoleLog(logLevelOfEnvironment()), metrics = noMetrics } = options
   const { table, system: systemName, wakeQueueUrl } = options.system ?? systemOfEnvironment()
   const settings = { table, system: systemName, wakeQueueUrl, log, metrics }
   const { system, codec, readDispatch } = createReceivingSystem(settings)
-  const definitions = distinctTasks(options.tasks)
   // Receives have a client of their own, because they would otherwise occupy the connections of other calls while they wait for
   // messages. It has one connection for the receive of each type, and the default number for deletes and returns of messages.
-  const connections = definitions.length + CONNECTIONS_DEFAULT
+  const connections = distinctTasks(options.tasks).length + CONNECTIONS_DEFAULT
   const inbox = createSqsInbox(
     withConnectionQueue(requestHandler => new SQSClient({ requestHandler }), {
       connections,
@@ -75,15 +86,8 @@ export function createWorker(options: WorkerOptions): Worker {
     { system: systemName, wakeQueueUrl },
     { log, clock: systemClock, codec, readDispatch },
   )
-  if (!isolate) return runWorker(system, inbox, options)
-  const isolation = createIsolation(isolate)
-  const tasks = definitions.map(isolation.isolated)
-  const worker = runWorker(system, inbox, { ...options, tasks })
-  return {
-    ...worker,
-    stop: stopping => worker.stop(stopping).finally(isolation.end),
-    abort: () => worker.abort().finally(isolation.end),
-  }
+  const { workerId = automaticWorkerId() } = options
+  return isolatedWorker(options, tasks => runQueueWorker(system, inbox, { ...options, tasks, workerId }))
 }
 
 /**
@@ -100,5 +104,36 @@ export function createWorker(options: WorkerOptions): Worker {
  */
 export function createHttpWorker(options: HttpWorkerOptions): HttpWorker {
   const { log = createConsoleLog(logLevelOfEnvironment()), workerId = automaticWorkerId() } = options
-  return runHttpWorker(options, { clock: systemClock, log, workerId })
+  const machine = { clock: systemClock, log, workerId }
+  return isolatedWorker(options, tasks => runHttpWorker({ ...options, tasks }, machine))
+}
+
+/** Creates a worker whose handlers run in processes of their own, if `isolate` is given. The processes end with the worker. */
+function isolatedWorker(
+  { tasks, isolate }: Pick<WorkerOptions, 'tasks' | 'isolate'>,
+  create: (tasks: WorkerOptions['tasks']) => Worker,
+): Worker {
+  if (!isolate) return create(tasks)
+  const isolation = createIsolation(isolate)
+  const worker = create(distinctTasks(tasks).map(isolation.isolated))
+  return {
+    ...worker,
+    stop: stopping => worker.stop(stopping).finally(isolation.end),
+    abort: () => worker.abort().finally(isolation.end),
+  }
+}
+
+/** A task's head stores worker ids, so a longer host name is cut. */
+const HOST_CHARACTERS_MAX = 30
+
+const host = hostname()
+  .replaceAll(/[^A-Za-z0-9._-]/g, '-')
+  .slice(0, HOST_CHARACTERS_MAX)
+
+/**
+ * Makes a new worker id of host name, process id and a random part. The random part distinguishes workers of one process,
+ * and a restarted process that got the same process id as the process before.
+ */
+function automaticWorkerId(): string {
+  return `${host}-${process.pid}-${randomBytes(3).toString('hex')}`
 }

@@ -1,48 +1,44 @@
-import type { TaskError } from '../core/task/error.ts'
 import type { LiveRun } from '../core/task/runs.ts'
 import type { Task } from '../core/task/task.ts'
 import type { Log } from '../ports/machine.ts'
 import { logFields } from '../runtime/kernel/traceparent.ts'
-import type { Ran } from '../runtime/run/run.ts'
+import type { Ran, RunHooks } from '../runtime/run/run.ts'
 
 /** A task and the worker's run of it. */
 export type HookedRun = { readonly task: Task; readonly run: LiveRun }
 
-export type EndedHookedRun = HookedRun & {
-  /** How the run ended. `stopped`: the run was cancelled, removed or lost meanwhile, and the worker wrote nothing. */
-  readonly outcome: Ran['outcome']
-  /** Why the run failed; present when `outcome` is `fail`. */
-  readonly error?: TaskError
-}
+/**
+ * A run that has ended: what `beforeRun` got, and how the run ended. `outcome` is `stopped` when the run was cancelled, removed or lost
+ * meanwhile, and the worker wrote nothing. `error` says why the run failed.
+ */
+export type EndedHookedRun<Run = HookedRun> = Run & Ran
 
 /** A failure. `run` is absent when the task was not claimed. `task` is absent too when nothing could be received. */
-export type Failure = { readonly error: unknown; readonly task?: Task; readonly run?: LiveRun }
+export type Failure<Run = HookedRun> = { readonly error: unknown } & Partial<Run>
 
 /**
  * Functions that the worker calls around runs. The worker logs a hook that throws, and goes on. When the worker ends, it
  * does not wait for a hook that hangs.
  */
-export type Hooks = {
+export type Hooks<Run = HookedRun> = {
   /** Called before the handler. The handler waits for it, and the run sends heartbeats meanwhile. */
-  readonly beforeRun?: (run: HookedRun) => unknown
+  readonly beforeRun?: (run: Run) => unknown
   /** Called after the end of the run was written. The worker takes another task in its place only afterwards. */
-  readonly afterRun?: (run: EndedHookedRun) => unknown
-  /** Called for every failure: of a handler, with the stored error, and of the worker itself (storage, queues). */
-  readonly onError?: (failure: Failure) => unknown
+  readonly afterRun?: (run: EndedHookedRun<Run>) => unknown
+  /** Called for every failure: of a handler, with the stored error, and of the worker itself (storage, queues, API). */
+  readonly onError?: (failure: Failure<Run>) => unknown
 }
+
+type Hooked = { readonly task: { readonly id: string } }
 
 /** The hooks in a form that never throws and never outlasts the worker. */
-export type SafeHooks = {
-  readonly [Name in keyof Hooks]-?: (about: Parameters<NonNullable<Hooks[Name]>>[0]) => Promise<void>
-}
-
-export function safeHooks(
-  { beforeRun, afterRun, onError }: Hooks,
+export function safeHooks<Run extends Hooked>(
+  { beforeRun, afterRun, onError }: Hooks<Run>,
   log: Log,
   aborting: AbortSignal,
-): SafeHooks {
+): RunHooks<Run> {
   const safe =
-    <About extends Partial<HookedRun>>(name: keyof Hooks, hook?: (about: About) => unknown) =>
+    <About extends Partial<Hooked>>(name: keyof Hooks, hook?: (about: About) => unknown) =>
     async (about: About) => {
       try {
         if (hook) await endOrAbort(hook(about), aborting)

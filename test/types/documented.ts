@@ -22,8 +22,9 @@ const OPTIONS: Readonly<Record<string, readonly string[]>> = {
   'shared/signed-fetch/signed-fetch.d.ts': ['SignedFetchOptions'],
   'shared/client/events.d.ts': ['EventsOptions'],
   'shared/client/wait-for-result.d.ts': ['ResultOptions'],
-  'shared/worker/create-worker.d.ts': ['WorkerOptions'],
-  'shared/worker/run-worker.d.ts': ['WorkerSettings', 'Worker'],
+  'shared/worker/create-worker.d.ts': ['ProcessOptions', 'WorkerOptions'],
+  'shared/worker/engine.d.ts': ['WorkerSettings', 'Worker'],
+  'shared/worker/http/http-worker.d.ts': ['HttpWorkerSettings'],
   'shared/worker/hooks.d.ts': ['Hooks'],
   'shared/worker/isolation/isolate.d.ts': ['IsolationSettings'],
 }

@@ -3,7 +3,8 @@ import type { Task } from '../../shared/core/task/task.ts'
 import { defineTask, type TaskDefinition } from '../../shared/define/define-task.ts'
 import type { TaskContext } from '../../shared/define/task-context.ts'
 import { readTask } from '../../shared/runtime/kernel/read-heads.ts'
-import { runWorker, type Worker, type WorkerSettings } from '../../shared/worker/run-worker.ts'
+import type { Worker, WorkerSettings } from '../../shared/worker/engine.ts'
+import { runQueueWorker } from '../../shared/worker/queue/queue-worker.ts'
 import { createMemoryInbox, type MemoryInbox } from '../support/ports/inbox.ts'
 import { aMemorySystem, type MemorySystem, stored } from '../support/worlds/memory-system.ts'
 
@@ -26,7 +27,7 @@ export function aDefinition(run: Run, type = 'resize'): TaskDefinition {
 /** A worker on queues and a store in memory, that has started. */
 export function aWorkerWorld(settings: WorkerSettings, system = aMemorySystem()): WorkerWorld {
   const inbox = createMemoryInbox(system.clock)
-  const worker = runWorker(system, inbox, { workerId: 'w1', ...settings })
+  const worker = runQueueWorker(system, inbox, { workerId: 'w1', ...settings })
   worker.start()
   let keys = 0
   return {

@@ -24,26 +24,6 @@ describe('a worker', () => {
     await ended(world)
   })
 
-  it('applies a change of its concurrency at once, in both directions', async () => {
-    const gate = aGate()
-    const world = aWorkerWorld({ tasks: [aDefinition(gate.run)], concurrency: 1 })
-    await world.dispatched(20)
-
-    await world.system.clock.advance(1 * SECOND)
-    const one = gate.running()
-    world.worker.setConcurrency(5)
-    await world.system.clock.advance(1 * SECOND)
-    const five = gate.running()
-    world.worker.setConcurrency(2)
-    gate.openAll()
-    await world.system.clock.advance(1 * SECOND)
-    const two = gate.running()
-
-    expect([one, five, two]).toEqual([1, 5, 2])
-    expect(world.worker.running()).toBe(2)
-    await ended(world)
-  })
-
   it('with a concurrency of 1 serves its types alternately: a long queue starves no other', async () => {
     const system = aMemorySystem()
     const order: string[] = []

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { SECOND } from '../support/tasks/a-task.ts'
-import { aDefinition, aGate, aWorkerWorld, ended } from './a-worker-world.ts'
+import { aDefinition, aGate, aWorkerWorld } from './a-worker-world.ts'
 
 /** A promise, and whether it has settled. */
 function watched(promise: Promise<void>): { readonly isOver: () => boolean } {
@@ -33,36 +33,6 @@ describe('a worker that is stopped', () => {
     expect(world.system.clock.sleepers()).toBe(0)
   })
 
-  it('releases runs that have not finished within the limit: no retry is counted', async () => {
-    const gate = aGate()
-    const world = aWorkerWorld({ tasks: [aDefinition(gate.run)], drainMs: 5 * SECOND })
-    const [task] = await world.dispatched(1)
-    await world.system.clock.advance(1 * SECOND)
-
-    const stop = watched(world.worker.stop())
-    await world.system.clock.advance(4 * SECOND)
-    const early = stop.isOver()
-    await world.system.clock.advance(2 * SECOND)
-
-    const head = await world.head(task!)
-    expect(early).toBe(false)
-    expect(stop.isOver()).toBe(true)
-    expect(head).toMatchObject({ state: 'open', failures: 0, live: {} })
-    expect(head.ended[1]?.state).toBe('released')
-  })
-
-  it('does not wait for a handler that ignores its signal', async () => {
-    const world = aWorkerWorld({ tasks: [aDefinition(() => new Promise(() => undefined))] })
-    const [task] = await world.dispatched(1)
-    await world.system.clock.advance(1 * SECOND)
-
-    const stop = watched(world.worker.stop({ timeoutMs: 0 }))
-    await world.system.clock.advance(1 * SECOND)
-
-    expect(stop.isOver()).toBe(true)
-    expect((await world.head(task!)).ended[1]?.state).toBe('released')
-  })
-
   it('releases its runs at once when it is aborted while it stops', async () => {
     const gate = aGate()
     const world = aWorkerWorld({ tasks: [aDefinition(gate.run)] })
@@ -90,28 +60,5 @@ describe('a worker that is stopped', () => {
     expect(stop.isOver()).toBe(true)
     expect(await world.head(task!)).toMatchObject({ state: 'open', fence: task!.fence })
     expect(world.inbox.size('resize')).toBe(1)
-  })
-
-  it('does not wait for a hook that hangs', async () => {
-    const world = aWorkerWorld({
-      tasks: [aDefinition(() => 'done')],
-      afterRun: () => new Promise(() => undefined),
-      drainMs: 1 * SECOND,
-    })
-    const [task] = await world.dispatched(1)
-    await world.system.clock.advance(1 * SECOND)
-
-    const stop = watched(world.worker.stop())
-    await world.system.clock.advance(2 * SECOND)
-
-    expect(stop.isOver()).toBe(true)
-    expect((await world.head(task!)).state).toBe('succeeded')
-  })
-
-  it('does not start again', async () => {
-    const world = aWorkerWorld({ tasks: [aDefinition(() => 'done')] })
-    await ended(world)
-
-    expect(() => world.worker.start()).toThrow('was stopped')
   })
 })

@@ -1,5 +1,6 @@
 import { type Change, type Guard, refuse } from '../change/change.ts'
 import type { Json } from '../json.ts'
+import type { Options } from '../options/options.ts'
 import { inRunningPlace } from '../place/place.ts'
 import type { LiveRun } from '../task/runs.ts'
 import type { Task } from '../task/task.ts'
@@ -40,11 +41,19 @@ function leaseMsOf({ options }: Task, run: LiveRun): number {
 /** The share of a lease that may pass between two heartbeats, so that one late heartbeat costs no run. */
 const BEAT_SHARE_MAX = 2 / 3
 
+/** The first heartbeat is sent after this time at the latest, so that lists show a run as running within two seconds. */
+export const FIRST_BEAT_MS_MAX = 1_500
+
 /** Milliseconds until the next heartbeat of a run: the interval of the present options, at most two thirds of the run's lease. */
 export function beatIntervalMs(task: Task, fence: number): number {
   const run = task.live[fence]
   const leaseMs = run ? leaseMsOf(task, run) : task.options.leaseMs
-  return Math.min(task.options.heartbeatMs, Math.floor(leaseMs * BEAT_SHARE_MAX))
+  return intervalMs({ heartbeatMs: task.options.heartbeatMs, leaseMs })
+}
+
+/** The interval of heartbeats that keep a lease of this length. */
+export function intervalMs({ heartbeatMs, leaseMs }: Pick<Options, 'heartbeatMs' | 'leaseMs'>): number {
+  return Math.min(heartbeatMs, Math.floor(leaseMs * BEAT_SHARE_MAX))
 }
 
 /**

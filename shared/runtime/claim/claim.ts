@@ -63,6 +63,7 @@
 
 import { BatonError, isItemFault } from '../../core/errors.ts'
 import {
+  type ClaimDecision,
   type Claimer,
   type ClaimJudgement,
   type ClaimRefusal,
@@ -76,12 +77,11 @@ import type { LiveRun } from '../../core/task/runs.ts'
 import { endedRuns, liveRuns, type Task } from '../../core/task/task.ts'
 import { isKnownFault, logFault, rememberFault } from '../kernel/isolate-faults.ts'
 import { type Patience, transact } from '../kernel/kernel.ts'
-import { sleepUntil } from '../kernel/moment.ts'
 import type { System } from '../kernel/system.ts'
 import { logFields } from '../kernel/traceparent.ts'
 import { isLimited, limitRulesOf } from '../limits/limit-rules.ts'
-import { type Admitted, admit, giveBack, isPausedByNow } from '../limits/limits.ts'
-import { confirmPermits, releasePermits } from '../limits/permits.ts'
+import { type Admitted, admit, giveBack, waitForStart } from '../limits/limits.ts'
+import { releasePermits } from '../limits/permits.ts'
 import type { SlotUse } from '../limits/start.ts'
 import { releaseRun } from './release-run.ts'
 
@@ -89,7 +89,7 @@ export type Claimed = {
   readonly task: Task
   readonly run: LiveRun
   /** The traceparent of the run's span, which the handler's calls and publishes continue. */
-  readonly traceparent?: string
+  readonly traceparent?: string | undefined
 }
 
 export type NotClaimed = {
@@ -201,7 +201,7 @@ async function claimIfAllowed(
   if (rules.isPaused) return refused('paused')
   const now = system.clock.now()
   const judged = known && stillHolds(known, seen, claimer, now) ? known : judgeClaim(seen, claimer, now)
-  if (isLimited(rules) && !judged.ok) return writeClaim(system, attempt, judged, NOT_ADMITTED)
+  if (isLimited(rules) && !judged.ok) return writeRefusal(system, attempt, judged)
   const admission = await admit(system, seen, rules, attempt)
   if (!admission.ok) {
     const { ok: _ok, reason, ...why } = admission
@@ -223,27 +223,54 @@ function refused(
   return { refused: reason, lostToOthers: reason === 'being-claimed', ...why }
 }
 
-/**
- * Passed instead of an admission when the task, as seen, could not be claimed. No limit was asked then, so the task must
- * not be claimed even if it has become claimable. The write still records what ends the task, such as its last lost run.
- */
-const NOT_ADMITTED = 'not-admitted'
-
+/** Writes the claim of a task that its limits admit, and waits for its granted start. */
 async function writeClaim(
   system: System,
-  { seen, claimer, patience }: Attempt,
+  attempt: Attempt,
   judged: ClaimJudgement,
-  admitted: Admitted | typeof NOT_ADMITTED,
+  admitted: Admitted,
 ): Promise<Claimed | NotClaimed> {
-  const isCounted = admitted !== NOT_ADMITTED && admitted.isLimited
-  const decide = (current: Task | undefined) => {
-    if (!current || !isSamePiece(seen, current)) return GONE
+  const { seen, claimer, patience } = attempt
+  const isCounted = admitted.isLimited
+  const claimed = await write(system, attempt, current => {
     if (isCounted && !isCountedAlike(seen, current)) return GONE
-    const granted = admitted === NOT_ADMITTED ? {} : admitted
-    const decided = claim(current, claimer, system.clock.now(), granted, judged)
-    return decided.ok && admitted === NOT_ADMITTED ? GONE : decided
+    return claim(current, claimer, system.clock.now(), admitted, judged)
+  })
+  if ('refused' in claimed) return claimed
+  const lateRefusal = await waitForStart(system, claimed.task, admitted)
+  if (lateRefusal) {
+    await releaseRun(system, claimed, patience)
+    return { ...refused(lateRefusal), wasWritten: true }
   }
-  const { decision, head: task, refusals } = await transact(system, seen, decide, patience)
+  const { task, run } = claimed
+  system.metrics.add('Lateness', Math.max(0, run.startedAt - openSince(task)), task.type)
+  return claimed
+}
+
+/**
+ * Writes what a refused claim has found, such as the lost run that ends the task. No limit was asked, so the task is not claimed even
+ * if it has become claimable meanwhile.
+ */
+function writeRefusal(
+  system: System,
+  attempt: Attempt,
+  judged: ClaimJudgement,
+): Promise<Claimed | NotClaimed> {
+  return write(system, attempt, current => {
+    const decision = claim(current, attempt.claimer, system.clock.now(), {}, judged)
+    return decision.ok ? GONE : decision
+  })
+}
+
+/** Writes what is decided about the piece that the caller saw. */
+async function write(
+  system: System,
+  { seen, claimer, patience }: Attempt,
+  decide: (current: Task) => ClaimDecision | typeof GONE,
+): Promise<Claimed | NotClaimed> {
+  const decideOnPiece = (current: Task | undefined) =>
+    current && isSamePiece(seen, current) ? decide(current) : GONE
+  const { decision, head: task, refusals } = await transact(system, seen, decideOnPiece, patience)
   if (refusals > 0) system.metrics.add('ClaimConflict', refusals, seen.type)
   if (!decision.ok) {
     system.log.debug('not claimed', { ...logFields(seen), reason: decision.reason })
@@ -251,25 +278,7 @@ async function writeClaim(
     return { refused: decision.reason, lostToOthers: wasChanged || decision.reason === 'no-worker-wanted' }
   }
   if (!task) throw new Error(`the claim of ${seen.id} was written, but returned no task`)
-  const lateRefusal = admitted === NOT_ADMITTED ? undefined : await refusalAtStart(system, task, admitted)
-  if (lateRefusal) {
-    await releaseRun(system, { task, run: decision.run }, patience)
-    return { ...refused(lateRefusal), wasWritten: true }
-  }
-  system.metrics.add('Lateness', Math.max(0, decision.run.startedAt - openSince(task)), task.type)
   return { task, run: decision.run }
-}
-
-/** Waits for the granted start. Returns why the run must not begin now, or undefined when it may. */
-async function refusalAtStart(
-  system: System,
-  task: Task,
-  admitted: Admitted,
-): Promise<'paused' | 'concurrency-limit' | undefined> {
-  const { startsAt, permits, heldSince } = admitted
-  if (startsAt !== undefined) await sleepUntil(system.clock, startsAt)
-  if (await isPausedByNow(system, task, admitted)) return 'paused'
-  return (await confirmPermits(system, permits, heldSince)) ? undefined : 'concurrency-limit'
 }
 
 /** Whether the same limits count both heads of the task, so that what was granted to the one may be used by the other. */

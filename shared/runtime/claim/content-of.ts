@@ -3,18 +3,13 @@ import type { StepAction } from '../../core/task/flow-state.ts'
 import { actionOf } from '../../core/task/piece.ts'
 import { effectiveInput } from '../../core/task/previous.ts'
 import type { Task } from '../../core/task/task.ts'
+import type { RunContent } from '../../ports/runs.ts'
 import { readPrevious, TOO_LONG } from '../canvas/read-previous.ts'
 import { bodyValue, publishedBody } from '../kernel/living-bodies.ts'
 import type { System } from '../kernel/system.ts'
 
 /** The values that a worker gets for a task. */
-export type Content = {
-  /** The input, with what the task before handed on. For a flow, the input of its present step. */
-  readonly input?: Json
-  /** For a flow: its input, and the result of each finished step under the step's name. */
-  readonly params?: Readonly<Record<string, Json>>
-  /** What the task before handed on. */
-  readonly previous?: Json
+export type Content = RunContent & {
   /** The handed-on list is too long to be included. The worker reads it in pages, and the input does not contain it. */
   readonly isPreviousPaged?: true
 }

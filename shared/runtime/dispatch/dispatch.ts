@@ -39,13 +39,11 @@
  */
 
 import { QUEUE_DELAY_MS_MAX } from '../../core/bounds.ts'
-import { defined } from '../../core/defined.ts'
 import { isOutage } from '../../core/errors.ts'
 import type { Claimer } from '../../core/run/claim.ts'
 import { workOf } from '../../core/task/piece.ts'
 import { type Task, workersWanted } from '../../core/task/task.ts'
 import type { TaskType } from '../../core/types/task-type.ts'
-import type { TaskDefinition } from '../../define/define-task.ts'
 import type { Delivery } from '../../ports/messages.ts'
 import { type Claimed, claimTask } from '../claim/claim.ts'
 import type { ClaimByTicket } from '../claim/claim-by-ticket.ts'
@@ -56,34 +54,22 @@ import { logFields } from '../kernel/traceparent.ts'
 import { noteFreed } from '../limits/free-permits.ts'
 import type { SlotUse } from '../limits/start.ts'
 import { isTicket } from '../ready/ready.ts'
-import { type Ran, type RunTools, runClaimed } from '../run/run.ts'
+import { runInTable } from '../run/keep-in-table.ts'
+import type { RunTools } from '../run/run.ts'
 import type { TypeReader } from '../types/type-cache.ts'
 import { type Disposition, dispositionOf, type Obstacle, type Receiver } from './disposition.ts'
 
-/** What a receiver needs to serve its dispatches. */
-export type Serving = {
+/** What a receiver needs to serve its dispatches. `aborting` ends the receiver now: its runs are released. */
+export type Serving = RunTools<Claimed> & {
   readonly system: System
   readonly receiver: Receiver
   readonly claimer: Claimer
-  readonly definition: TaskDefinition
   readonly typeOf: TypeReader
   readonly claimByTicket: ClaimByTicket
   /** How a claim uses slots under rate limits. @default `wait-for-slot` */
   readonly slotUse?: SlotUse
-  readonly hooks?: RunHooks
   /** Aborts when the receiver must claim no more tasks. */
-  readonly draining?: AbortSignal
-  /** Aborts when the receiver ends now: its runs are released. */
-  readonly aborting?: AbortSignal
-  /** Aborts when the receiver's time is used up: its runs end as timed out. */
-  readonly outOfTime?: AbortSignal
-}
-
-/** What a receiver does around its runs. No hook throws. */
-type RunHooks = {
-  beforeRun(run: Claimed): Promise<void>
-  afterRun(run: Claimed & Pick<Ran, 'outcome' | 'error'>): Promise<void>
-  onError(failure: { readonly error: unknown; readonly task: Task } & Partial<Claimed>): Promise<void>
+  readonly draining?: AbortSignal | undefined
 }
 
 /** `left`: the message must stay in its queue, which delivers it again. */
@@ -99,7 +85,7 @@ export async function serveDispatch(serving: Serving, delivery: Delivery): Promi
     const answer = await claimFor(serving, delivery)
     if (answer.kind !== 'claimed') return await disposeOf(serving, delivery, answer)
     claim = answer
-    await Promise.all([deleteMessage(serving, delivery), runAndReport(serving, claim)])
+    await Promise.all([deleteMessage(serving, delivery), run(serving, claim)])
     return 'served'
   } catch (error) {
     await reportFailure(serving, delivery.task, error, claim?.claimed)
@@ -109,10 +95,10 @@ export async function serveDispatch(serving: Serving, delivery: Delivery): Promi
   }
 }
 
-/** Runs a task that was claimed without a dispatch, and reports the run. Never throws. */
+/** Runs a task that was claimed without a dispatch. Never throws. */
 export async function serveClaimed(serving: Serving, claimed: Claimed): Promise<void> {
   try {
-    await runAndReport(serving, { claimed })
+    await run(serving, { claimed })
   } catch (error) {
     await reportFailure(serving, claimed.task, error, claimed)
   }
@@ -176,25 +162,13 @@ async function deleteMessage({ system }: Serving, delivery: Delivery): Promise<v
   }
 }
 
-/** Runs the claimed task to its end and calls the hooks. A task of kind `webhook` gets its type's webhook configuration. */
-async function runAndReport(
-  { system, hooks, definition, aborting, outOfTime }: Serving,
+/** Runs the claimed task to its end. A task of kind `webhook` gets its type's webhook configuration. */
+async function run(
+  serving: Serving,
   { claimed, type }: Pick<Claim, 'claimed'> & Partial<Claim>,
 ): Promise<void> {
   const webhook = workOf(claimed.task).kind === 'webhook' ? type?.configuration.webhook : undefined
-  // Within the run's span the claim gets the span's traceparent.
-  let run = claimed
-  const tools: RunTools = {
-    ...defined({ aborting, outOfTime, context: webhook && { webhook } }),
-    definition,
-    beforeRun: async begun => {
-      run = begun
-      await hooks?.beforeRun(begun)
-    },
-  }
-  const { outcome, error } = await runClaimed(system, claimed, tools)
-  if (outcome === 'fail' && error) await hooks?.onError({ ...run, error })
-  await hooks?.afterRun({ ...run, ...defined({ outcome, error }) })
+  await runInTable(serving.system, claimed, serving, webhook)
 }
 
 /** Drops, leaves or puts back the dispatch, as its obstacle demands. */

@@ -32,7 +32,7 @@ export type Disposition =
 /** How a kind of receiver treats dispatches that it does not run. */
 export type Receiver = {
   /** The refusals after which another worker may claim the task, or this worker later. It then passes the dispatch on. */
-  readonly passesOn: ReadonlySet<NotClaimed['refused']>
+  readonly passesOn: ReadonlyArray<NotClaimed['refused']>
   /**
    * For this time after its task changed or fell due, a dispatch is passed on without a bound, so that it soon reaches a
    * worker that may take the task. Later it is passed on at most `PASSES_MAX` times. Without `freshMs`, the bound always holds.
@@ -42,8 +42,8 @@ export type Receiver = {
   readonly passesUnchangedOnly?: true
   /** Whether it sends a new copy of a dispatch that met an outage. Otherwise the message stays in its queue. */
   readonly sendsAgainAfterOutage: boolean
-  /** Dispatches are sent on at most this many times, for any reason. */
-  readonly hopsMax: number
+  /** Dispatches are sent on at most this many times, for any reason. @default without a bound */
+  readonly hopsMax?: number
   /** After a failure, a dispatch occupies its receiver for this long. */
   readonly failurePauseMs?: number
 }
@@ -60,7 +60,7 @@ export const DISPATCH_HOPS_MAX = 12
  * pass that worker has claimed it, or has died.
  */
 export const FUNCTION: Receiver = {
-  passesOn: new Set(['being-claimed']),
+  passesOn: ['being-claimed'],
   sendsAgainAfterOutage: true,
   hopsMax: DISPATCH_HOPS_MAX,
 }
@@ -70,14 +70,13 @@ export const FUNCTION: Receiver = {
  * passed on. Without the pause after a failure, an outage would drain the queues.
  */
 export const WORKER: Receiver = {
-  passesOn: new Set([
+  passesOn: [
     ...(['holds-run', 'already-succeeded', 'not-allowed'] as const),
     ...(['budget-spent', 'waits-for-own-retry', 'being-claimed'] as const),
-  ]),
+  ],
   freshMs: 60_000,
   passesUnchangedOnly: true,
   sendsAgainAfterOutage: false,
-  hopsMax: Number.POSITIVE_INFINITY,
   failurePauseMs: 1_000,
 }
 
@@ -118,7 +117,7 @@ export function dispositionOf(
 
 /** Whether functions have sent the dispatch on as often as they may. */
 export function isChainOver({ hops = 0 }: Pick<Delivery, 'hops'>, { hopsMax }: Receiver): boolean {
-  return hops >= hopsMax
+  return hopsMax !== undefined && hops >= hopsMax
 }
 
 function withoutBoundOfHops(
@@ -146,7 +145,7 @@ function afterRefusal(
   now: number,
 ): Disposition {
   const isFresh = freshMs !== undefined && now - Math.max(task.updatedAt, task.dueAt) < freshMs
-  const isPassable = passesOn.has(why) && (isFresh || passedOn < PASSES_MAX)
+  const isPassable = passesOn.includes(why) && (isFresh || passedOn < PASSES_MAX)
   if (!isPassable) return { to: 'drop' }
   const ifUnchanged = passesUnchangedOnly && { ifUnchanged: true as const }
   return { to: 'put-back', delaySeconds: PASS_DELAY_S, passedOn: passedOn + 1, ...ifUnchanged }

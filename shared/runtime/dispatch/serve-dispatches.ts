@@ -51,7 +51,7 @@ export async function serveDispatches(
     const claimByTicket = await createBatchTicketClaimer(system, claimer, typeOf, toRun)
     const serving = {
       ...{ system, receiver: FUNCTION, claimer, definition, typeOf, claimByTicket, outOfTime },
-      ...(aborting && { aborting, draining: aborting }),
+      ...{ aborting, draining: aborting },
     }
     const served = await Promise.all(toRun.map(one => serveDispatch(serving, one)))
     const left = toRun.filter((_, nth) => served[nth] === 'left')

@@ -1,14 +1,10 @@
 import { type Change, isOfTask } from '../../core/change/change.ts'
-import type { RunGone } from '../../core/run/run.ts'
 import { statusOf } from '../../core/status/status.ts'
 import { isSamePiece } from '../../core/task/piece.ts'
 import type { EndedRun, EndedRunState } from '../../core/task/runs.ts'
 import { runId, type Task } from '../../core/task/task.ts'
 import type { Log, LogFields, Metrics } from '../../ports/machine.ts'
 import { logFields } from './traceparent.ts'
-
-/** Why a run's handler must stop. */
-export type StopReason = RunGone | 'deadline' | 'stopping' | 'out-of-time' | 'storage'
 
 type Logging = { readonly log: Log }
 
@@ -34,19 +30,6 @@ export function logRunEnds({ log, metrics }: Logging & { readonly metrics: Metri
 export function logEndFound({ log }: Logging, before: Task, after: Task, fence: number): void {
   logEnd(log, before, after, fence, after.ended[fence])
 }
-
-/** Logs that a run was over before its worker could end it: as `info` when a user or an operator asked for that, else as a warning. */
-export function logRunStopped(
-  { log }: Logging,
-  task: Task,
-  fence: number,
-  reason: StopReason | undefined,
-): void {
-  const level = reason && REQUESTED.has(reason) ? 'info' : 'warn'
-  log[level]('run stopped', { ...runFields(task, fence), reason })
-}
-
-const REQUESTED: ReadonlySet<StopReason> = new Set(['cancelled', 'removed', 'excluded'])
 
 const LEVELS = {
   succeeded: 'info',

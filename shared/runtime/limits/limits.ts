@@ -66,12 +66,12 @@ import { isInLine } from '../../core/limits/wait.ts'
 import type { Task } from '../../core/task/task.ts'
 import type { Permit } from '../../core/task/wait.ts'
 import type { Patience } from '../kernel/kernel.ts'
-import { type Moment, momentOf } from '../kernel/moment.ts'
+import { type Moment, momentOf, sleepUntil } from '../kernel/moment.ts'
 import type { System } from '../kernel/system.ts'
 import { areRulesFresh, isLimited, type LimitRules, limitRulesOf, linesOf } from './limit-rules.ts'
 import { holdBack, isAskedForAgain, isLineClosed, noteLine, waitsReady } from './line.ts'
 import { oneAtATime } from './one-at-a-time.ts'
-import { type Acquired, acquirePermits, releasePermits } from './permits.ts'
+import { type Acquired, acquirePermits, confirmPermits, releasePermits } from './permits.ts'
 import { noteMissedSlot } from './reserve-slots.ts'
 import { giveBackSlots, reserveStart, type SlotUse, startIn } from './start.ts'
 
@@ -216,12 +216,17 @@ export async function giveBack(system: System, { permits, slots }: Admitted): Pr
   await Promise.all([releasePermits(system, permits), giveBackSlots(system, slots)])
 }
 
-/** Whether a type of the task is paused now. The types are read again when a pause may have been acknowledged since. */
-export async function isPausedByNow(
+/**
+ * Waits for the granted start of a claimed task. Returns why its run must not begin now, or undefined when it may. The types are read
+ * again when a pause may have been acknowledged since.
+ */
+export async function waitForStart(
   system: System,
   task: Task,
-  admission: Pick<Admitted, 'readAt'>,
-): Promise<boolean> {
-  if (areRulesFresh(system, admission)) return false
-  return (await limitRulesOf(system, task)).isPaused
+  admitted: Admitted,
+): Promise<'paused' | 'concurrency-limit' | undefined> {
+  const { startsAt, permits, heldSince } = admitted
+  if (startsAt !== undefined) await sleepUntil(system.clock, startsAt)
+  if (!areRulesFresh(system, admitted) && (await limitRulesOf(system, task)).isPaused) return 'paused'
+  return (await confirmPermits(system, permits, heldSince)) ? undefined : 'concurrency-limit'
 }

@@ -2,35 +2,26 @@ import { defined } from '../../core/defined.ts'
 import { BatonError, type FieldProblem } from '../../core/errors.ts'
 import { unknownTypeProblem } from '../../core/rules/nearest.ts'
 import { delayProblem, priorityProblem, stageProblem, wholeDelay } from '../../core/rules/signal-bounds.ts'
+import type { Task } from '../../core/task/task.ts'
 import type { ChildPublication } from '../../define/task-context.ts'
 import type { System } from '../kernel/system.ts'
 import { type PublishOutcome, publish } from './publish.ts'
 import { requestOfBody } from './request-of-body.ts'
 
-type Parent = {
-  readonly id: string
-  readonly userId: string | undefined
-  readonly traceparent: string | undefined
-  /** Aborted when the run is over. */
-  readonly over: AbortSignal
-}
+/** The parent, and the traceparent of its run. */
+type Parent = { readonly task: Pick<Task, 'id' | 'userId'>; readonly traceparent?: string | undefined }
 
 /**
  * Publishes a task from within a handler. The task inherits the user of its parent, and its trace continues from
  * the parent's run.
  *
- * A fence cannot refuse the new task, because it is a task like any other. So nothing is published for a run that
- * is known to be over.
- *
- * @throws BatonError `refused` when the run is over; `unknown-type` or `invalid`, naming the field and what would
- * be legal.
+ * @throws BatonError `unknown-type` or `invalid`, naming the field and what would be legal; `refused` when a task of the key is running.
  */
 export async function publishChild(
   system: System,
-  { id, userId, traceparent, over }: Parent,
+  { task: { id, userId }, traceparent }: Parent,
   publication: ChildPublication,
 ): Promise<{ id: string; created: boolean }> {
-  if (over.aborted) throw runIsOver(publication, over)
   const problems = storageProblems(publication)
   if (problems.length > 0) throw invalid(problems)
   const { delayMs, ...request } = requestOfBody(publication)
@@ -77,10 +68,4 @@ function unknownTypes({
 function invalid(problems: readonly FieldProblem[]): BatonError {
   const message = problems.map(({ path, message }) => `${path} ${message}`).join('; ')
   return new BatonError('invalid', message, { problems })
-}
-
-function runIsOver({ type, key }: ChildPublication, { reason }: AbortSignal): BatonError {
-  const what = key === undefined ? `a task of '${type}'` : `${type}:${key}`
-  const why = reason instanceof Error ? reason.message : 'the run is over'
-  return new BatonError('refused', `${what} is not published: ${why}`, { cause: reason })
 }

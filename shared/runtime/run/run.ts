@@ -1,147 +1,192 @@
 /**
- * One run, from its claim to its end. `runClaimed` renews the lease of a claimed task by heartbeats, calls the handler with
- * its input and context, and writes the outcome. The fence decides which writes of a run are accepted.
+ * One run, from its claim to its end, the same for functions, for workers of queues and for workers over HTTP:
  *
- * Read in this order: `hold-run.ts` (heartbeats, lease, timeouts), `handler-input.ts` and `handler-context.ts` (what the
- * handler gets), `run-log.ts` (its log), `outcome.ts` (what its return value or error means), `finish-run.ts` (the write
- * of the end). Runs of HTTP workers are kept and ended by requests instead: `http-runs.ts`.
+ * 1. `holdRun` renews the lease by heartbeats, and stops the handler when the run is lost, out of time, or must make room.
+ * 2. `handle` calls the handler, or takes the reason for which the run was stopped. Both give an outcome.
+ * 3. The keeper writes the end. The fence decides whether the write is accepted.
+ * 4. The hooks of the worker learn how the run ended.
+ *
+ * A keeper (`ports/runs.ts`) does what reaches the world. Read next: `keep-in-table.ts`, which keeps a run in the table itself, with
+ * `finish-run.ts`, the write of the end. Workers over HTTP keep their runs by requests (`worker/http/keep-over-http.ts`), which
+ * `http-runs.ts` serves. `handler/handler.ts` is the call of the handler.
  */
 
-import { roomForResult } from '../../core/flow/flow.ts'
+import { isOutage } from '../../core/errors.ts'
 import type { Outcome } from '../../core/run/run.ts'
 import type { TaskError } from '../../core/task/error.ts'
-import { runId } from '../../core/task/task.ts'
 import type { TaskDefinition } from '../../define/define-task.ts'
-import type { RunContext } from '../../define/task-context.ts'
-import type { Claimed } from '../claim/claim.ts'
-import { logRunStopped, type StopReason } from '../kernel/log-run-ends.ts'
-import { inRunSpan } from '../kernel/spans.ts'
-import type { System } from '../kernel/system.ts'
-import { logFields } from '../kernel/traceparent.ts'
-import { finishRun } from './finish-run.ts'
-import { handlerContext } from './handler-context.ts'
-import { handlerInput } from './handler-input.ts'
-import { type Hold, holdRun } from './hold-run.ts'
-import { outcomeOfError, outcomeOfResult } from './outcome.ts'
-import { createRunLog, type RunLog } from './run-log.ts'
+import type { Clock, Log, Metrics } from '../../ports/machine.ts'
+import type { KeptRun, RunEnd, RunFacts, RunLost, RunRules } from '../../ports/runs.ts'
+import { Release } from '../../signals.ts'
+import { callHandler, handlerContext } from '../handler/handler.ts'
+import { createRunLog } from '../handler/run-log.ts'
+import { traceIdOf } from '../kernel/traceparent.ts'
 
 /** How a run ended. `stopped`: another process ended it, or its lease ended before its worker could write the end. */
 export type Ran = {
-  readonly outcome: Outcome['outcome'] | 'stopped'
-  readonly fence: number
+  readonly outcome: RunEnd['outcome']
   /** Why it failed, as it is stored. */
   readonly error?: TaskError
 }
 
-export type RunTools = {
+export type RunTools<Claim = unknown> = {
   readonly definition: TaskDefinition
   /** Stops the run before its process ends. The run is then released. */
-  readonly aborting?: AbortSignal
-  /** Awaited before the handler is called, under the run's heartbeats. */
-  readonly beforeRun?: (claimed: Claimed) => Promise<void>
+  readonly aborting?: AbortSignal | undefined
   /** Ends the run as timed out. It has used all the time of its process, so a released task would time out again. */
   readonly outOfTime?: AbortSignal
-  /** Added to the handler's context. */
-  readonly context?: Partial<Pick<RunContext, 'webhook'>>
+  readonly hooks?: RunHooks<Claim>
 }
 
-/** Runs a claimed task to its end, within a span of its trace. */
-export function runClaimed(system: System, claimed: Claimed, tools: RunTools): Promise<Ran> {
-  return inRunSpan(claimed, traceparent =>
-    holdAndRun(system, { ...claimed, ...(traceparent !== undefined && { traceparent }) }, tools),
-  )
+/** What a worker does around its runs. No hook throws. */
+export type RunHooks<Claim> = {
+  /** Awaited before the handler is called, under the run's heartbeats. */
+  beforeRun(run: Claim): Promise<void>
+  afterRun(run: Claim & Ran): Promise<void>
+  onError(failure: { readonly error: unknown } & Partial<Claim>): Promise<void>
 }
 
-async function holdAndRun(system: System, claimed: Claimed, tools: RunTools): Promise<Ran> {
-  const hold = holdRun(system, claimed)
-  const unwatch = [stopOn(hold, tools.aborting, 'stopping'), stopOn(hold, tools.outOfTime, 'out-of-time')]
+export type RunMachine = { readonly clock: Clock; readonly log: Log; readonly metrics?: Metrics }
+
+/**
+ * Runs a claimed task to its end, and tells the hooks.
+ *
+ * @throws the error of an outage that outlasted the lease. The end is not written then, and the run ends with its lease.
+ */
+export async function runClaimed<Claim>(
+  machine: RunMachine,
+  kept: KeptRun<Claim>,
+  tools: RunTools<Claim>,
+): Promise<Ran> {
+  const ran = await runHeld(machine, kept, tools)
+  const { outcome, error } = ran
+  if (outcome === 'fail') await tools.hooks?.onError({ ...kept.claim, error })
+  await tools.hooks?.afterRun({ ...kept.claim, ...ran })
+  return ran
+}
+
+async function runHeld(machine: RunMachine, kept: KeptRun, tools: RunTools): Promise<Ran> {
+  const { clock, metrics } = machine
+  const startedAt = clock.now()
+  const hold = holdRun(machine, kept, tools)
   try {
-    const runLog = createRunLog(system, {
-      ...logFields(claimed.task),
-      runId: runId(claimed.task.born, claimed.run.fence),
-    })
-    const outcome = runLog.outcomeWithLog(await outcomeOf(system, claimed, hold, runLog, tools))
-    const { fence, startedAt } = claimed.run
-    system.metrics.add('RunTime', system.clock.now() - startedAt, claimed.task.type)
-    const isGone = hasLostItsRun(hold)
-    if (isGone) logRunStopped(system, hold.task(), fence, hold.reason())
-    const accepted = !isGone && (await finishRun(system, hold, fence, outcome))
-    const error = outcome.outcome === 'fail' && { error: outcome.error }
-    return { outcome: accepted ? outcome.outcome : 'stopped', fence, ...error }
+    const end = await handle(machine, kept, hold, tools)
+    metrics?.add('RunTime', clock.now() - startedAt, kept.facts.type)
+    return report(machine, kept, end.outcome === 'stopped' ? end : await kept.finish(end))
   } finally {
-    for (const end of unwatch) end()
     await hold.close()
   }
 }
 
-function stopOn(hold: Hold, signal: AbortSignal | undefined, reason: 'stopping' | 'out-of-time'): () => void {
-  const stop = () => hold.stop(reason)
+type Hold = {
+  /** The handler's signal. */
+  readonly signal: AbortSignal
+  /** Resolves when the run is stopped, with the end that follows. The first reason counts. */
+  readonly stopped: Promise<RunEnd>
+  /** Aborted with the signal, and when the run has ended: work that a handler did not await may outlive its run. */
+  readonly over: AbortSignal
+  /** Stops the run if its lease has ended. */
+  refresh(): void
+  close(): Promise<void>
+}
+
+type Stop = (why: string, end: RunEnd) => void
+
+function holdRun({ clock }: RunMachine, kept: KeptRun, { aborting, outOfTime }: RunTools): Hold {
+  const [handler, ended] = [new AbortController(), new AbortController()]
+  const over = AbortSignal.any([handler.signal, ended.signal])
+  const { promise: stopped, resolve } = Promise.withResolvers<RunEnd>()
+  const stop: Stop = (why, end) => {
+    // Before the signal, so that what the handler throws because of its signal comes second.
+    resolve(end)
+    handler.abort(new Error(`the run is over: ${why}`))
+  }
+  const lose = (why: RunLost) =>
+    stop(why === 'storage' ? 'its lease has ended' : why, { outcome: 'stopped', why })
+  const holding = kept.hold(lose, over)
+  whenAborted(aborting, over, () => stop('stopping', { outcome: 'release' }))
+  whenAborted(outOfTime, over, () => stop('out-of-time', timedOut('its function may')))
+  const timing = stopInTime(clock, kept.rules, over, stop)
+  return {
+    ...{ signal: handler.signal, stopped, over },
+    refresh: () => {
+      if (!over.aborted && kept.hasLeaseEnded()) lose('storage')
+    },
+    close: async () => {
+      ended.abort(new Error('the run has ended'))
+      await Promise.all([holding, timing])
+    },
+  }
+}
+
+function whenAborted(signal: AbortSignal | undefined, over: AbortSignal, stop: () => void): void {
   if (signal?.aborted) stop()
-  signal?.addEventListener('abort', stop, { once: true })
-  return () => signal?.removeEventListener('abort', stop)
+  signal?.addEventListener('abort', stop, { once: true, signal: over })
 }
 
-/** The stop reasons after which the worker itself still ends the run. */
-const OWN_ENDINGS: ReadonlySet<StopReason> = new Set(['stopping', 'out-of-time', 'timed-out', 'deadline'])
+/** A longer wait consists of several sleeps, since a timer of more than 2^31 − 1 ms fires at once. */
+const SLEEP_MS_MAX = 3_600_000
 
-/** Whether a heartbeat found the run over, or its lease ended while the store did not answer. Then its worker writes no end. */
-function hasLostItsRun(hold: Hold): boolean {
-  const reason = hold.reason()
-  return reason !== undefined && !OWN_ENDINGS.has(reason)
-}
-
-/** The outcome of the handler. When the hold stops the run, its reason decides, and the handler is not awaited. */
-async function outcomeOf(
-  system: System,
-  claimed: Claimed,
-  hold: Hold,
-  runLog: RunLog,
-  tools: RunTools,
-): Promise<Outcome> {
-  const handler = handle(system, claimed, hold, runLog, tools)
-  handler.catch(() => undefined)
-  try {
-    const result = await Promise.race([handler, aborted(hold.signal)])
-    return outcomeOfResult(result, roomForResult(claimed.task), `result of ${claimed.task.type}`)
-  } catch (error) {
-    return outcomeOfError(error, hold.reason(), claimed.task)
+/** Stops the run at its timeout or at the task's deadline, whichever comes first. */
+async function stopInTime(
+  clock: Clock,
+  { timeoutMs, timeoutAt = Number.POSITIVE_INFINITY, deadline }: RunRules,
+  over: AbortSignal,
+  stop: Stop,
+): Promise<void> {
+  const until = Math.min(timeoutAt, deadline?.at ?? Number.POSITIVE_INFINITY)
+  if (!Number.isFinite(until)) return
+  while (!over.aborted && clock.now() < until) {
+    await clock.sleep(Math.min(until - clock.now(), SLEEP_MS_MAX), over)
   }
+  if (over.aborted) return
+  if (deadline && deadline.at <= clock.now()) stop('deadline', { outcome: 'fail', error: deadline.error })
+  else stop('timed-out', timedOut(`${timeoutMs} ms`))
 }
 
+function timedOut(bound: string): Outcome {
+  return { outcome: 'fail', error: { name: 'TimedOut', message: `the run took longer than ${bound}` } }
+}
+
+/** The outcome of the handler. When the run is stopped, the reason decides, and the handler is not awaited. */
 async function handle(
-  system: System,
-  claimed: Claimed,
+  machine: RunMachine,
+  kept: KeptRun,
   hold: Hold,
-  runLog: RunLog,
-  { definition, context, beforeRun }: RunTools,
-): Promise<unknown> {
-  await beforeRun?.(claimed)
-  const { input, ...content } = await handlerInput(system, claimed.task, definition, runLog)
-  const { localRetries } = claimed.task.options.retry
-  for (let repetition = 0; ; repetition++) {
-    // The run was stopped before the handler began. Another worker may run the task already.
-    if (hold.signal.aborted) throw hold.signal.reason
-    try {
-      return await definition.run(input, {
-        ...handlerContext(system, claimed, hold, runLog),
-        ...content,
-        ...context,
-      })
-    } catch (error) {
-      const outcome = outcomeOfError(error, hold.reason(), claimed.task)
-      const repeatable = outcome.outcome === 'fail' && !outcome.fatal && outcome.retryInMs === undefined
-      if (!repeatable || repetition >= localRetries || hold.signal.aborted) throw error
-      runLog.info('the handler failed and is called again in the same run', {
-        repetition,
-        error: outcome.error,
-      })
-    }
-  }
+  { definition, hooks }: RunTools,
+): Promise<RunEnd> {
+  const { facts, rules } = kept
+  const runLog = createRunLog(machine, fieldsOf(facts))
+  const handled = callHandler({
+    ...{ ...rules, definition, runLog },
+    context: handlerContext(facts, { ...kept, ...hold, ...runLog }),
+    content: async () => {
+      await hooks?.beforeRun(kept.claim)
+      return kept.content().catch(releaseInOutage)
+    },
+  })
+  return runLog.endWithLog(await Promise.race([hold.stopped, handled]))
 }
 
-function aborted(signal: AbortSignal): Promise<never> {
-  return new Promise((_resolve, reject) => {
-    if (signal.aborted) reject(signal.reason)
-    signal.addEventListener('abort', () => reject(signal.reason), { once: true })
-  })
+/** A task whose content cannot be read now is released for this long. */
+const CONTENT_PAUSE_MS = 5_000
+
+/** A store that does not answer is not the task's failure. */
+function releaseInOutage(error: unknown): never {
+  throw isOutage(error) ? new Release(CONTENT_PAUSE_MS) : error
+}
+
+/** What the hooks learn. The end of a stopped run is only logged here: as a warning, unless a person or an operator asked for it. */
+function report({ log }: RunMachine, { facts }: KeptRun, end: RunEnd): Ran {
+  if (end.outcome === 'stopped') {
+    const level = REQUESTED.has(end.why) ? 'info' : 'warn'
+    log[level]('run stopped', { ...fieldsOf(facts), attempt: facts.attempt, reason: end.why })
+  }
+  return { outcome: end.outcome, ...(end.outcome === 'fail' && { error: end.error }) }
+}
+
+const REQUESTED: ReadonlySet<RunLost> = new Set(['cancelled', 'removed', 'excluded'])
+
+function fieldsOf({ taskId, runId, traceparent }: RunFacts) {
+  return { taskId, traceId: traceIdOf(traceparent), runId }
 }

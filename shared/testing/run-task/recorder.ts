@@ -4,12 +4,10 @@ import { defined } from '../../core/defined.ts'
 import { BatonError } from '../../core/errors.ts'
 import type { Json } from '../../core/json.ts'
 import { taskId } from '../../core/task/task.ts'
-import type { RunContext } from '../../define/task-context.ts'
 import type { Log, LogFields } from '../../ports/machine.ts'
-import { refuseUnstorable } from '../../runtime/run/outcome.ts'
-import { createRunLog } from '../../runtime/run/run-log.ts'
+import { handlerContext } from '../../runtime/handler/handler.ts'
+import { createRunLog } from '../../runtime/handler/run-log.ts'
 import { check } from '../../service/check.ts'
-import { Next } from '../../signals.ts'
 import type { RunTaskOptions } from './run-task.ts'
 
 /** A line that the handler has logged. */
@@ -28,45 +26,33 @@ export function createRecorder(type: string, options: RunTaskOptions) {
     (level: keyof Log) =>
     (message: string, fields: LogFields = {}) =>
       void logs.push({ level, message, fields })
-  const log = createRunLog(
+  const runLog = createRunLog(
     {
       log: { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') },
       clock: NO_CLOCK,
     },
     {},
   )
-  const { debug, info, warn, error } = log
-  const context: RunContext = {
+  const facts = {
     taskId: taskId(type, key),
-    type,
-    key,
-    runId: 'test-run',
-    attempt,
-    fence: attempt,
+    ...{ type, key, runId: 'test-run', attempt, fence: attempt },
     idempotencyKey: [
       taskId(type, key),
       'test',
       stage ?? step ?? '',
       step === undefined ? '' : direction,
     ].join('/'),
-    ...defined({
-      stage,
-      step,
-      params: asJson(params) as RunContext['params'],
-      previous: asJson(previous) as Json | undefined,
-    }),
+    ...defined({ stage, step, params: asJson(params), previous: asJson(previous) }),
     ...(step !== undefined && { direction }),
     ...options.context,
-    signal: stopping.signal,
-    progress: value => {
-      refuseUnstorable(value)
-      progress.push(asJson(value))
-    },
-    next: (name, how) => new Next(name, how),
-    publish: async publication => record(published, publication, stopping.signal),
-    log: { debug, info, warn, error },
   }
-  return { context, log, logs, progress, published, stopOn: () => stopOn(options, stopping) }
+  const { signal } = stopping
+  const context = handlerContext(facts, {
+    ...{ signal, over: signal, log: runLog.log },
+    record: value => void progress.push(asJson(value)),
+    publish: async publication => record(published, publication),
+  })
+  return { context, runLog, logs, progress, published, stopOn: () => stopOn(options, stopping) }
 }
 
 /** The lines carry no times, because a test has no use for them. */
@@ -77,13 +63,7 @@ export function asJson<T>(value: T): T {
   return value === undefined ? value : (JSON.parse(JSON.stringify(value)) as T)
 }
 
-function record(
-  published: Published[],
-  publication: DerivedBody,
-  signal: AbortSignal,
-): { id: string; created: boolean } {
-  if (signal.aborted)
-    throw new BatonError('refused', `a task of '${publication.type}' is not published: the run is over`)
+function record(published: Published[], publication: DerivedBody): { id: string; created: boolean } {
   const checked = check(derivedBody, publication)
   if (!checked.ok) {
     const { problems } = checked

@@ -1,15 +1,15 @@
 import type { DerivedBody } from '../../api/publish.ts'
+import { defined } from '../../core/defined.ts'
 import { BatonError } from '../../core/errors.ts'
 import type { Json } from '../../core/json.ts'
 import { backoffMs } from '../../core/run/judge-budget.ts'
 import type { NextStage, Outcome } from '../../core/run/run.ts'
 import type { TaskError } from '../../core/task/error.ts'
-import { redactionOf } from '../../core/task-error/redact.ts'
 import type { AnyTask, InputOf, OutputOf } from '../../define/any-definition.ts'
+import type { TaskDefinition } from '../../define/define-task.ts'
 import type { RunContext } from '../../define/task-context.ts'
+import { callHandler } from '../../runtime/handler/handler.ts'
 import { typeOptions } from '../../runtime/publish/resolve-publication.ts'
-import { parsedInput } from '../../runtime/run/handler-input.ts'
-import { outcomeOfResult, outcomeOfThrown } from '../../runtime/run/outcome.ts'
 import { asJson, createRecorder, type RecordedLine } from './recorder.ts'
 
 export type RunTaskOptions = {
@@ -81,7 +81,7 @@ export async function runTask<D extends AnyTask>(
 ): Promise<TaskRun<OutputOf<D>>> {
   refuseWrong(definition, options)
   const recorder = createRecorder(definition.type, options)
-  const ended = await attemptOnce(definition, asJson(input), options, recorder)
+  const ended = await attemptOnce(definition, asJson(input) as Json | undefined, options, recorder)
   const { logs, progress, published } = recorder
   return { ...ended, logs, progress, published } as TaskRun<OutputOf<D>>
 }
@@ -108,32 +108,30 @@ type Recorder = ReturnType<typeof createRecorder>
 
 async function attemptOnce(
   definition: AnyTask,
-  input: unknown,
+  input: Json | undefined,
   options: RunTaskOptions,
-  { context, log, stopOn }: Recorder,
+  { context, runLog, stopOn }: Recorder,
 ): Promise<Ended> {
   const stopped = stopOn()
-  let thrown: { readonly value: unknown } | undefined
-  let outcome: Outcome
-  try {
-    log.hide(
-      redactionOf(definition.redact ?? [], [input, options.params, options.previous] as unknown as Json),
-    )
-    const parsed = await parsedInput(input, definition)
-    outcome = outcomeOfResult(
-      await definition.run(parsed, context),
-      undefined,
-      `result of ${definition.type}`,
-    )
-  } catch (error) {
-    thrown = { value: error }
-    outcome = outcomeOfThrown(error)
-  } finally {
-    stopped.end()
+  let reaction: { readonly thrown: unknown } | undefined
+  const watched: AnyTask = {
+    ...definition,
+    run: async (...given) => {
+      try {
+        return await definition.run(...given)
+      } catch (thrown) {
+        reaction = { thrown }
+        throw thrown
+      }
+    },
   }
-  const reaction = thrown && { thrown: thrown.value }
+  const outcome = await callHandler({
+    ...{ definition: watched as TaskDefinition, context, runLog },
+    content: async () => defined({ input, params: context.params, previous: context.previous }),
+  })
+  stopped.end()
   if (stopped.reason() === 'signal') return { outcome: 'stopped', ...reaction }
-  const counted = stopped.reason() === 'timeout' ? timedOut(options) : log.outcomeWithLog(outcome)
+  const counted = stopped.reason() === 'timeout' ? timedOut(options) : runLog.endWithLog(outcome)
   return { ...ending(definition, counted, options), ...reaction }
 }
 

@@ -45,66 +45,35 @@ export type HandlerServer = {
   sleep(ms: number, signal: AbortSignal | undefined): Promise<void>
 }
 
-type Present = { readonly context: RunContext; readonly sandbox: Sandbox }
+type Server = {
+  readonly timeline: Timeline
+  readonly activity: Activity
+  readonly planned: Planned[]
+  /** How long runs last, by the id of their task or by a type. */
+  readonly durations: Map<string, number>
+  readonly present: Set<Run>
+  isLogging: boolean
+}
 
-type Tools = { readonly timeline: Timeline; readonly activity: Activity }
+/** A run whose handler is at work. */
+type Run = {
+  readonly server: Server
+  readonly sandbox: Sandbox
+  readonly definition: TaskDefinition
+  readonly context: RunContext
+}
 
-export function createHandlerServer({ timeline, activity }: Tools): HandlerServer {
-  const planned: Planned[] = []
-  const durations = new Map<string, number>()
-  const present = new Set<Present>()
-
-  const take = (type: string, context: RunContext): Fault | undefined => {
-    const found = planned.find(one => fits(one, type, context))
-    if (!found) return undefined
-    found.left -= 1
-    if (found.left <= 0) planned.splice(planned.indexOf(found), 1)
-    return found.fault
+export function createHandlerServer(tools: Pick<Server, 'timeline' | 'activity'>): HandlerServer {
+  const server: Server = {
+    ...tools,
+    ...{ planned: [], durations: new Map(), present: new Set(), isLogging: false },
   }
-  let isLogging = false
-  const marked =
-    (log: Log[keyof Log]): Log['info'] =>
-    (message, fields) => {
-      isLogging = true
-      try {
-        log(message, fields)
-      } finally {
-        isLogging = false
-      }
-    }
-  const contextOf = (given: RunContext): RunContext => {
-    const { debug, info, warn, error } = given.log
-    return {
-      ...given,
-      publish: publication => activity.parked(given.publish(publication)),
-      log: { debug: marked(debug), info: marked(info), warn: marked(warn), error: marked(error) },
-    }
-  }
-  const wait: Wait = (sandbox, ms, signal) => activity.parked(sandbox.clock.sleep(ms, signal))
-  const call = async (definition: TaskDefinition, input: unknown, { context, sandbox }: Present) => {
-    const fault = take(definition.type, context)
-    const { taskId, type } = context
-    const lasts = durations.get(taskId) ?? durations.get(definition.type) ?? durations.get(type) ?? 0
-    const endsAt = timeline.now() + lasts
-    await strike(fault, 'start', sandbox, wait)
-    try {
-      if (fault?.kind === 'fail') throw fault.error
-      return await definition.run(input, context)
-    } finally {
-      if (endsAt > timeline.now()) await wait(sandbox, endsAt - timeline.now(), context.signal)
-      await strike(fault, 'end', sandbox, wait)
-    }
-  }
-
+  const { activity, planned, durations, present } = server
   return {
     serving: (definition, sandbox) => {
-      const serve = async (input: unknown, given: RunContext) => {
-        const one = { context: contextOf(given), sandbox }
-        present.add(one)
-        const ran = activity.during(given.taskId, sandbox, () => call(definition, input, one))
-        return ran.finally(() => present.delete(one))
-      }
-      return { ...definition, ...parsing(definition, sandbox, activity), run: serve as TaskDefinition['run'] }
+      const run = (input: unknown, context: RunContext) =>
+        serve({ server, sandbox, definition, context: watched(server, context) }, input)
+      return { ...definition, ...parsing(definition, sandbox, activity), run: run as TaskDefinition['run'] }
     },
     plan: (target, fault, strikes) => {
       planned.push({ target, fault, strikes, left: strikes.times ?? 1 })
@@ -114,19 +83,76 @@ export function createHandlerServer({ timeline, activity }: Tools): HandlerServe
         .filter(({ context, sandbox }) => context.taskId === taskId && sandbox.isAlive())
         .map(({ sandbox }) => sandbox),
     last: (target, ms) => void durations.set(target, ms),
-    isLogging: () => isLogging,
+    isLogging: () => server.isLogging,
     sleep: async (ms, signal) => {
       const sandbox = activity.caller()
       if (!sandbox) throw new BatonError('refused', SLEEP_OUTSIDE)
-      await wait(sandbox, ms, signal)
+      await wait({ server, sandbox }, ms, signal)
     },
   }
 }
 
+/** Calls the handler, and notes the run while it lasts. */
+function serve(run: Run, input: unknown): Promise<unknown> {
+  const { present, activity } = run.server
+  present.add(run)
+  return activity
+    .during(run.context.taskId, run.sandbox, () => call(run, input))
+    .finally(() => present.delete(run))
+}
+
+/** Calls the handler, strikes its run with the fault that waits for it, and lets it last as long as the test says. */
+async function call(run: Run, input: unknown): Promise<unknown> {
+  const { definition, context } = run
+  const { timeline, durations } = run.server
+  const { taskId, type, signal } = context
+  const fault = takeFault(run)
+  const lasts = durations.get(taskId) ?? durations.get(definition.type) ?? durations.get(type) ?? 0
+  const endsAt = timeline.now() + lasts
+  await strike(run, fault, 'start')
+  try {
+    if (fault?.kind === 'fail') throw fault.error
+    return await definition.run(input, context)
+  } finally {
+    if (endsAt > timeline.now()) await wait(run, endsAt - timeline.now(), signal)
+    await strike(run, fault, 'end')
+  }
+}
+
+/** The context, whose log marks its lines, and whose publishes take virtual time. */
+function watched(server: Server, context: RunContext): RunContext {
+  const marked =
+    (level: keyof Log): Log['info'] =>
+    (message, fields) => {
+      server.isLogging = true
+      try {
+        context.log[level](message, fields)
+      } finally {
+        server.isLogging = false
+      }
+    }
+  return {
+    ...context,
+    publish: publication => server.activity.parked(context.publish(publication)),
+    log: { debug: marked('debug'), info: marked('info'), warn: marked('warn'), error: marked('error') },
+  }
+}
+
+function takeFault({ server: { planned }, definition, context }: Run): Fault | undefined {
+  const found = planned.find(one => fits(one, definition.type, context))
+  if (!found) return undefined
+  found.left -= 1
+  if (found.left <= 0) planned.splice(planned.indexOf(found), 1)
+  return found.fault
+}
+
+/** Waits in virtual time. */
+function wait({ server, sandbox }: Omit<Run, 'definition' | 'context'>, ms: number, signal?: AbortSignal) {
+  return server.activity.parked(sandbox.clock.sleep(ms, signal))
+}
+
 const SLEEP_OUTSIDE =
   'sleep(…) is for handlers, which wait in virtual time; a test moves the time with advance(…)'
-
-type Wait = (sandbox: Sandbox, ms: number, signal?: AbortSignal) => Promise<void>
 
 function fits({ target, strikes }: Planned, type: string, { taskId, ...context }: RunContext): boolean {
   const { stage, step, direction } = strikes
@@ -137,15 +163,15 @@ function fits({ target, strikes }: Planned, type: string, { taskId, ...context }
 }
 
 /** Kills or freezes the process of a run, if the fault says so for this moment. */
-async function strike(fault: Fault | undefined, moment: Moment, sandbox: Sandbox, wait: Wait): Promise<void> {
+async function strike(run: Run, fault: Fault | undefined, moment: Moment): Promise<void> {
   if (!fault || fault.kind === 'fail' || fault.when !== moment) return
   if (fault.kind === 'freeze') {
-    sandbox.freeze(fault.ms)
-    return wait(sandbox, fault.ms)
+    run.sandbox.freeze(fault.ms)
+    return wait(run, fault.ms)
   }
-  sandbox.kill()
+  run.sandbox.kill()
   // A dead process never gets the end of a wait.
-  await wait(sandbox, Number.POSITIVE_INFINITY)
+  await wait(run, Number.POSITIVE_INFINITY)
 }
 
 /** The definition's schema. Virtual time waits for a schema that does real work, too. */

@@ -31,7 +31,7 @@ import type { ItemChange } from '../table/contents.ts'
 import { imageOf } from '../table/images.ts'
 import { type Activity, createActivity } from './activity.ts'
 import { createQueues } from './queues.ts'
-import { createSandbox, createVirtualClock } from './sandbox.ts'
+import { createSandbox, createVirtualClock, type Sandbox } from './sandbox.ts'
 import { createHandlerServer, type HandlerServer } from './serve-handler.ts'
 import { createTimeline, type Timeline } from './timeline.ts'
 
@@ -72,32 +72,18 @@ export function createWorld(settings: WorldSettings): World {
   const timeline = createTimeline(start, activity.settled)
   const errors: unknown[] = []
   const run = (work: () => Promise<void>) => void work().catch(error => void errors.push(error))
-  const byType = new Map(definitions.map(one => [one.type, one]))
   const handlers = createHandlerServer({ timeline, activity })
-  let served = 0
-  const execute = async ({ delaySeconds: _delay, ...dispatch }: Dispatch): Promise<boolean> => {
-    const definition = byType.get(workOf(dispatch.task).type)
-    if (!definition) return true
-    served += 1
-    const sandbox = createSandbox(timeline, start)
-    const own = sandbox.systemOf(system)
-    const failed = await serveDispatches(
-      own,
-      [{ messageId: 'only', ...dispatch }],
-      { workerId: invocationWorkerId(String(served).padStart(6, '0')) },
-      {
-        definition: handlers.serving(definition, sandbox),
-        typeOf: cachedTypeReader(own),
-        stopAt: Number.POSITIVE_INFINITY,
-      },
-    )
-    return failed.length === 0
-  }
+  const byType = new Map(definitions.map(one => [one.type, one]))
   const queues = createQueues({
     timeline,
     system: () => system,
     isServed: type => byType.has(type),
-    execute,
+    execute: createExecutor(
+      byType,
+      handlers,
+      () => createSandbox(timeline, start),
+      () => system,
+    ),
     run,
   })
   const clock = createVirtualClock(timeline, start)
@@ -130,6 +116,30 @@ export function createWorld(settings: WorldSettings): World {
       const [error] = errors.splice(0)
       if (error !== undefined) throw error
     },
+  }
+}
+
+/** Executes dispatches, each in a process of its own. Returns whether the dispatch is served. */
+function createExecutor(
+  byType: ReadonlyMap<string, TaskDefinition>,
+  handlers: HandlerServer,
+  aProcess: () => Sandbox,
+  system: () => System,
+): (dispatch: Dispatch) => Promise<boolean> {
+  let served = 0
+  return async ({ delaySeconds: _delay, ...dispatch }) => {
+    const definition = byType.get(workOf(dispatch.task).type)
+    if (!definition) return true
+    served += 1
+    const sandbox = aProcess()
+    const own = sandbox.systemOf(system())
+    const claimer = { workerId: invocationWorkerId(String(served).padStart(6, '0')) }
+    const failed = await serveDispatches(own, [{ messageId: 'only', ...dispatch }], claimer, {
+      definition: handlers.serving(definition, sandbox),
+      typeOf: cachedTypeReader(own),
+      stopAt: Number.POSITIVE_INFINITY,
+    })
+    return failed.length === 0
   }
 }
 

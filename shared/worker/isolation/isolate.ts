@@ -2,6 +2,7 @@ import { type ChildProcess, fork, type StdioOptions } from 'node:child_process'
 import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { BatonError } from '../../core/errors.ts'
+import type { Json } from '../../core/json.ts'
 import type { Outcome } from '../../core/run/run.ts'
 import { ReportedError } from '../../core/task-error/task-error.ts'
 import type { TaskDefinition } from '../../define/define-task.ts'
@@ -54,7 +55,7 @@ export function createIsolation({ file, memoryMb }: IsolationSettings): Isolatio
     // The process parses the input, because parsed values such as class instances cannot be sent between processes.
     isolated: ({ input: _schema, ...definition }) => ({
       ...definition,
-      run: (input, context) => runInProcess(start(definition.type), input, context),
+      run: (input, context) => runInProcess(start(definition.type), input as Json | undefined, context),
     }),
     end: () => {
       for (const child of alive) killGroup(child)
@@ -68,7 +69,11 @@ const STDIO = ['ignore', 'inherit', 'inherit', 'ipc', 'pipe'] as const satisfies
 /** The file beside this one: a source in the repository, compiled in the package. */
 const ENTRY = fileURLToPath(new URL(`./process${extname(import.meta.url)}`, import.meta.url))
 
-async function runInProcess(child: ChildProcess, input: unknown, context: RunContext): Promise<unknown> {
+async function runInProcess(
+  child: ChildProcess,
+  input: Json | undefined,
+  context: RunContext,
+): Promise<unknown> {
   const abort = () => {
     deliver(child, { kind: 'abort', reason: String(context.signal.reason?.message ?? 'the run is over') })
     killUnlessItEnds(child)

@@ -1,13 +1,15 @@
 import { extname } from 'node:path'
 import { inspect } from 'node:util'
 import { Worker as Thread } from 'node:worker_threads'
+import { defined } from '../../core/defined.ts'
 import { BatonError } from '../../core/errors.ts'
+import type { Json } from '../../core/json.ts'
 import type { Outcome } from '../../core/run/run.ts'
-import type { RunContext } from '../../define/task-context.ts'
+import type { ChildPublication } from '../../define/task-context.ts'
 import type { Log, LogFields } from '../../ports/machine.ts'
-import { parsedInput } from '../../runtime/run/handler-input.ts'
-import { outcomeOfResult, outcomeOfThrown, refuseUnstorable } from '../../runtime/run/outcome.ts'
-import { Fatal, Next } from '../../signals.ts'
+import type { Published } from '../../ports/runs.ts'
+import { callHandler, handlerContext } from '../../runtime/handler/handler.ts'
+import { outcomeOfThrown } from '../../runtime/handler/outcome.ts'
 import { definitionsIn } from '../definitions-in.ts'
 import { endOwnGroup } from './end-own-group.ts'
 import type { FromProcess, PlainContext, PublishAnswer, ToProcess } from './protocol.ts'
@@ -38,44 +40,36 @@ process.on('SIGTERM', () => undefined)
 process.on('disconnect', endOwnGroup)
 new Thread(new URL(`./watchdog${extname(import.meta.url)}`, import.meta.url)).unref()
 
-async function run(input: unknown, context: PlainContext): Promise<void> {
-  const outcome = await outcomeOf(input, context)
+async function run(input: Json | undefined, facts: PlainContext): Promise<void> {
+  const outcome = await outcomeOf(input, facts)
   process.send?.({ kind: 'ended', outcome } satisfies FromProcess, () => process.exit(0))
 }
 
-async function outcomeOf(input: unknown, context: PlainContext): Promise<Outcome> {
+async function outcomeOf(input: Json | undefined, facts: PlainContext): Promise<Outcome> {
   try {
     const definition = (await definitionsIn(file)).find(one => one.type === type)
     if (!definition) throw new Error(`${file} defines no task '${type}'`)
-    const parsed = await parsedInput(input, definition)
-    return outcomeOfResult(await definition.run(parsed, { ...context, ...liveContext(context) }))
+    const { signal } = aborting
+    const log = { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') }
+    const context = handlerContext(facts, { signal, over: signal, log, record, publish })
+    return await callHandler({ definition, context, content: async () => defined({ input }) })
   } catch (error) {
     return outcomeOfThrown(error)
   }
 }
 
-function liveContext({ taskId, step }: PlainContext): Omit<RunContext, keyof PlainContext> {
-  return {
-    signal: aborting.signal,
-    progress: value => {
-      refuseUnstorable(value)
-      sendToWorker({ kind: 'progress', value })
-    },
-    next: (stage, options) => {
-      if (step !== undefined) throw new Fatal(`${taskId} is a flow: a step cannot move it to a stage`)
-      return new Next(stage, options)
-    },
-    publish: async publication => {
-      const call = publishing.size
-      const answer = await new Promise<PublishAnswer>(resolve => {
-        publishing.set(call, resolve)
-        sendToWorker({ kind: 'publish', call, publication })
-      })
-      if (!answer.ok) throw refusal(answer)
-      return { id: answer.id, created: answer.created }
-    },
-    log: { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') },
-  }
+function record(value: Json): void {
+  sendToWorker({ kind: 'progress', value })
+}
+
+async function publish(publication: ChildPublication): Promise<Published> {
+  const call = publishing.size
+  const answer = await new Promise<PublishAnswer>(resolve => {
+    publishing.set(call, resolve)
+    sendToWorker({ kind: 'publish', call, publication })
+  })
+  if (!answer.ok) throw refusal(answer)
+  return { id: answer.id, created: answer.created }
 }
 
 function refusal({ error, code }: Extract<PublishAnswer, { ok: false }>): Error {

@@ -13,7 +13,7 @@ export type PlainContext = Omit<RunContext, 'signal' | 'progress' | 'next' | 'pu
 
 /** Messages from the worker to the process of a run. */
 export type ToProcess =
-  | { readonly kind: 'run'; readonly input: unknown; readonly context: PlainContext }
+  | { readonly kind: 'run'; readonly input: Json | undefined; readonly context: PlainContext }
   | { readonly kind: 'abort'; readonly reason: string }
   | { readonly kind: 'published'; readonly call: number; readonly answer: PublishAnswer }
 

@@ -8,7 +8,7 @@ import { isWithin, momentOf } from '../../../shared/runtime/kernel/moment.ts'
 import type { System } from '../../../shared/runtime/kernel/system.ts'
 import { createTimedCache } from '../../../shared/runtime/kernel/timed-cache.ts'
 import { confirmPermits } from '../../../shared/runtime/limits/permits.ts'
-import { holdRun } from '../../../shared/runtime/run/hold-run.ts'
+import { keepInTable } from '../../../shared/runtime/run/keep-in-table.ts'
 import { pauseType } from '../../../shared/runtime/types/pause-type.ts'
 import { createHttpWorkers } from '../../../shared/runtime/worker/announce-http-workers.ts'
 import { SECOND } from '../../support/tasks/a-task.ts'
@@ -100,17 +100,23 @@ describe('a clock that is set back', () => {
     const claimed = await claimTask(process, task, { workerId: 'w1' })
     if ('refused' in claimed) throw new Error(claimed.refused)
     const apply = () => Promise.reject(new BatonError('unavailable', 'no answer'))
-    const hold = holdRun({ ...process, tasks: { ...system.tasks, apply } }, claimed)
+    const lost: string[] = []
+    const over = new AbortController()
+    const kept = keepInTable({ ...process, tasks: { ...system.tasks, apply } }, claimed)
+    const stop = (why: string) => {
+      lost.push(why)
+      over.abort()
+    }
+    void kept.hold(stop, over.signal)
     await system.clock.advance(4 * SECOND)
 
     set.wall = -3_600_000
     await system.clock.advance(10.9 * SECOND)
-    const before = hold.signal.aborted
+    const before = [...lost]
     await system.clock.advance(0.2 * SECOND)
 
-    expect(before).toBe(false)
-    expect(hold.reason()).toBe('storage')
-    void hold.close()
+    expect(before).toEqual([])
+    expect(lost).toEqual(['storage'])
   })
 
   it('makes a claim confirm permits that it may have taken too long ago', async () => {

@@ -11,9 +11,8 @@ import { readTask } from '../../../shared/runtime/kernel/read-heads.ts'
 import type { System } from '../../../shared/runtime/kernel/system.ts'
 import { cancelTask } from '../../../shared/runtime/operate/operate.ts'
 import { lookOf } from '../../../shared/runtime/plan/plan.ts'
-import { finishRun } from '../../../shared/runtime/run/finish-run.ts'
-import { holdRun } from '../../../shared/runtime/run/hold-run.ts'
 import { finishOverHttp } from '../../../shared/runtime/run/http-runs.ts'
+import { keepInTable } from '../../../shared/runtime/run/keep-in-table.ts'
 import { wakeTasks } from '../../../shared/runtime/wake/wake.ts'
 import { HOUR, MINUTE } from '../../support/tasks/a-task.ts'
 import {
@@ -76,10 +75,8 @@ async function withRuns(concurrency: number, count = concurrency, more: object =
 }
 
 async function finished(system: System, claimed: Claimed, result = 'done') {
-  const hold = holdRun(system, claimed)
-  const accepted = await finishRun(system, hold, claimed.run.fence, { outcome: 'succeed', result })
-  await hold.close()
-  return accepted
+  const end = await keepInTable(system, claimed).finish({ outcome: 'succeed', result })
+  return end.outcome === 'succeed'
 }
 
 const headOf = async (system: System, { id }: Task) => (await readTask(system, id)) as Task
@@ -139,13 +136,12 @@ describe('100 workers that act at one moment', () => {
       Promise.all(
         claims.map(claimed => {
           const { system: reach } = reached(system)
-          const hold = holdRun(reach, claimed)
-          return finishRun(reach, hold, claimed.run.fence, { outcome: 'fail', error }).finally(hold.close)
+          return keepInTable(reach, claimed).finish({ outcome: 'fail', error })
         }),
       ),
     )
 
-    expect(accepted).toEqual(numbered(CROWD, () => true))
+    expect(accepted.map(({ outcome }) => outcome)).toEqual(numbered(CROWD, () => 'fail'))
     expect(await headOf(system, task)).toMatchObject({ failures: CROWD, live: {} })
   })
 })

@@ -81,7 +81,10 @@ it('a child is refused to a process that wakes after its lease, before any of it
     Object.assign(system.clock, { now: () => wokeAt })
   })
 
-  expect(published).toMatchObject({ code: 'refused', message: expect.stringContaining('storage') })
+  expect(published).toMatchObject({
+    code: 'refused',
+    message: expect.stringContaining('its lease has ended'),
+  })
   expect(child).toBeUndefined()
 })
 

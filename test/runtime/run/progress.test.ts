@@ -3,7 +3,7 @@ import { BatonError } from '../../../shared/core/errors.ts'
 import type { Json } from '../../../shared/core/json.ts'
 import { claim } from '../../../shared/core/run/claim.ts'
 import { readTask } from '../../../shared/runtime/kernel/read-heads.ts'
-import { holdRun } from '../../../shared/runtime/run/hold-run.ts'
+import { keepInTable } from '../../../shared/runtime/run/keep-in-table.ts'
 import { changeOf, SECOND, taskIn } from '../../support/tasks/a-task.ts'
 import { aMemorySystem, stored } from '../../support/worlds/memory-system.ts'
 
@@ -21,15 +21,18 @@ async function progressAfterFailedBeat(reported: Json, during: (report: (value: 
   flaky.tasks.apply = async change => {
     beats += 1
     if (beats > 1) return system.tasks.apply(change)
-    during(hold.report)
+    during(kept.record)
     throw new BatonError('unavailable', 'no answer')
   }
 
-  const hold = holdRun(flaky, { task: claimed, run })
-  hold.report(reported)
+  const kept = keepInTable(flaky, { task: claimed, run })
+  const over = new AbortController()
+  const holding = kept.hold(() => undefined, over.signal)
+  kept.record(reported)
   await system.clock.advance(7 * SECOND)
   const head = await readTask(system, task.id)
-  await hold.close()
+  over.abort()
+  await holding
   expect(beats).toBe(2)
   return head?.live[1]?.progress
 }

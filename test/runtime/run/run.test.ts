@@ -131,21 +131,6 @@ describe('a handler that ends before its run is stopped', () => {
 
     expect(runs[0]?.result).toEqual({ inline: { at: '1970-01-01T00:00:00.000Z', list: [1] } })
   })
-
-  it('is repeated inside its run as often as localRetries says, before the failure is written', async () => {
-    const system = aMemorySystem()
-    const task = await stored(system, { options: { retry: { localRetries: 2 } } })
-    let calls = 0
-
-    const { runs } = await runWith(system, task, () => {
-      calls++
-      if (calls < 3) throw new Error('again')
-      return calls
-    })
-
-    expect(calls).toBe(3)
-    expect(runs.map(({ state }) => state)).toEqual(['succeeded'])
-  })
 })
 
 describe('a handler whose run ends under it', () => {

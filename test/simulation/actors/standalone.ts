@@ -1,6 +1,7 @@
 import type { Inbox } from '../../../shared/ports/messages.ts'
 import type { PlanningSystem } from '../../../shared/runtime/kernel/system.ts'
-import { runWorker, type Worker } from '../../../shared/worker/run-worker.ts'
+import type { Worker } from '../../../shared/worker/engine.ts'
+import { runQueueWorker } from '../../../shared/worker/queue/queue-worker.ts'
 import type { WorkerSetup } from '../scenario.ts'
 import type { Process } from '../world/process.ts'
 import type { World } from '../world/world.ts'
@@ -21,7 +22,7 @@ export function hostStandalone(world: World, setup: WorkerSetup, tools: Tools): 
 
   const supervisor = supervise(world, setup, process => {
     const tasks = setup.types.map(type => handlerIn(world, process, tools.script, type, () => workerId))
-    worker = runWorker(tools.systemFor(process), tools.inboxFor(process), {
+    worker = runQueueWorker(tools.systemFor(process), tools.inboxFor(process), {
       tasks,
       concurrency,
       workerId,

@@ -5,7 +5,7 @@ import { redactionOf } from '../../../shared/core/task-error/redact.ts'
 import { defineTask } from '../../../shared/define/define-task.ts'
 import type { TaskContext } from '../../../shared/define/task-context.ts'
 import type { Log } from '../../../shared/ports/machine.ts'
-import { createRunLog } from '../../../shared/runtime/run/run-log.ts'
+import { createRunLog } from '../../../shared/runtime/handler/run-log.ts'
 import { aMemorySystem, stored } from '../../support/worlds/memory-system.ts'
 import { runTask } from '../../support/worlds/run-task.ts'
 
@@ -17,9 +17,10 @@ function aRunLog() {
   const lines: unknown[] = []
   const write = (message: string, fields: object = {}) => lines.push([message, fields])
   const log: Log = { debug: write, info: write, warn: write, error: write }
-  const runLog = createRunLog({ ...system, log }, { taskId: 'resize:k' })
+  const created = createRunLog({ ...system, log }, { taskId: 'resize:k' })
+  const runLog = { ...created, ...created.log }
   const tail = () => {
-    const outcome = runLog.outcomeWithLog(FAILED)
+    const outcome = runLog.endWithLog(FAILED)
     return outcome.outcome === 'fail' ? outcome.log : undefined
   }
   return { runLog, lines, tail }
@@ -40,7 +41,7 @@ describe('the log of a run', () => {
       expect.stringMatching(/^2\d{3}-.*Z INFO fetching {"url":"http:\/\/x"}$/),
       expect.stringMatching(/^2\d{3}-.*Z DEBUG done$/),
     ])
-    expect(runLog.outcomeWithLog({ outcome: 'succeed' })).toEqual({ outcome: 'succeed' })
+    expect(runLog.endWithLog({ outcome: 'succeed' })).toEqual({ outcome: 'succeed' })
   })
 
   it.each([
@@ -95,7 +96,7 @@ describe('the log of a run', () => {
     const strict = (message: string, fields: object = {}) => lines.push([message, JSON.stringify(fields)])
     const log: Log = { debug: strict, info: strict, warn: strict, error: strict }
 
-    createRunLog({ ...system, log }, { taskId: 'resize:k' }).info('big', { count: 7n })
+    createRunLog({ ...system, log }, { taskId: 'resize:k' }).log.info('big', { count: 7n })
 
     expect(lines).toEqual([['big', JSON.stringify({ taskId: 'resize:k', fields: ' {"count":"7"}' })]])
   })
@@ -105,7 +106,7 @@ describe('the log of a run', () => {
     runLog.hide(redactionOf(['card.number'], { card: { number: '4111' } }))
 
     runLog.info('charging 4111', { card: { number: '4111' } })
-    const outcome = runLog.outcomeWithLog({ outcome: 'fail', error: { name: 'E', message: '4111 is wrong' } })
+    const outcome = runLog.endWithLog({ outcome: 'fail', error: { name: 'E', message: '4111 is wrong' } })
 
     expect(JSON.stringify([lines, outcome])).not.toContain('4111')
     expect(outcome).toMatchObject({

@@ -1,18 +1,22 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createApi } from '../../functions/http/create-api.ts'
+import type { ClaimsAnswer } from '../../shared/api/runs.ts'
 import { type Client, createClient } from '../../shared/client/client.ts'
 import { defineTask, type TaskDefinition } from '../../shared/define/define-task.ts'
 import type { Flow } from '../../shared/define/flow/define-flow.ts'
 import { defineFlow } from '../../shared/define/flow/define-flow.ts'
-import { type HttpWorker, runHttpWorker } from '../../shared/http-worker/http-worker.ts'
 import { ALL_OPERATIONS } from '../../shared/service/operations.ts'
 import { Fatal } from '../../shared/signals.ts'
+import { createHttpWorker } from '../../shared/worker/create-worker.ts'
+import type { Worker } from '../../shared/worker/engine.ts'
+import { type HttpWorkerSettings, runHttpWorker } from '../../shared/worker/http/http-worker.ts'
 import { anApi, type TestApi } from '../support/http/an-api.ts'
+import { chatty } from './fixtures/chatty.ts'
 
 let api: TestApi
 let client: Client
-let worker: HttpWorker | undefined
+let worker: Worker | undefined
 let time: { stop(): Promise<void> }
 /** What the next requests meet in place of the API. */
 let faults: Array<(request: Request) => Promise<Response> | undefined>
@@ -60,8 +64,8 @@ const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {
 
 async function serve(
   tasks: ReadonlyArray<TaskDefinition | Flow>,
-  options: { concurrency?: number } = {},
-): Promise<HttpWorker> {
+  options: Pick<HttpWorkerSettings, 'concurrency' | 'afterRun'> = {},
+): Promise<Worker> {
   for (const task of tasks.filter(one => one.kind === 'baton-task'))
     await client.putType(task.type, { kind: 'http' })
   worker = runHttpWorker(
@@ -71,9 +75,6 @@ async function serve(
   worker.start()
   return worker
 }
-
-const outage = Response.json({ message: 'Service Unavailable' }, { status: 503 })
-const once = (signal: AbortSignal) => new Promise(resolve => signal.addEventListener('abort', resolve))
 
 const echo = defineTask('echo', {
   run: async (input, ctx) => {
@@ -135,24 +136,6 @@ describe('an HTTP worker', () => {
     expect(await result()).toEqual({ a: 1, step: 'one' })
   })
 
-  test('aborts the handler of a cancelled task with the next heartbeat', async () => {
-    let reason: unknown
-    const begun = Promise.withResolvers<void>()
-    const slow = defineTask('slow', {
-      run: async (_input, ctx) => {
-        begun.resolve()
-        await sleep(60_000, undefined, { signal: ctx.signal }).catch(() => undefined)
-        reason = ctx.signal.reason
-      },
-    }) as unknown as TaskDefinition
-    await serve([slow])
-    const { cancel } = await client.publish('slow', undefined, { heartbeatMs: 500 })
-    await begun.promise
-    await cancel()
-
-    await vi.waitFor(() => expect(String(reason)).toMatch(/cancelled/), { timeout: 60_000 })
-  })
-
   test('claims once when an answer is lost, at no cost of a retry', async () => {
     let isLost = false
     faults.push(request => {
@@ -200,54 +183,57 @@ describe('an HTTP worker', () => {
     expect((await client.get(id)).runs).toHaveLength(1)
   })
 
-  test('aborts the handler when its lease ends during an outage, and reports no end', async () => {
-    let reason: unknown
-    const begun = Promise.withResolvers<void>()
-    const cutOff = defineTask('cut-off', {
-      run: async (_input, ctx) => {
-        begun.resolve()
-        await once(ctx.signal)
-        reason = ctx.signal.reason
-      },
-    }) as unknown as TaskDefinition
-    const serving = await serve([cutOff], { concurrency: 1 })
-    const { id } = await client.publish('cut-off', undefined, { leaseMs: 5_000, heartbeatMs: 1_000 })
-    await begun.promise
-    faults.push(request => (request.method === 'GET' ? undefined : Promise.resolve(outage.clone())))
-
-    await vi.waitFor(() => expect(String(reason)).toMatch(/its lease has ended/), { timeout: 60_000 })
-    faults = []
-
-    await vi.waitFor(() => expect(serving.running()).toBe(0))
-    expect((await client.get(id)).status).not.toBe('succeeded')
-  })
-
-  test('reports an end again after an outage', async () => {
-    let refusals = 2
+  test('takes the answer to the report of an end, although the answer to a heartbeat overtakes it', async () => {
+    const outcomes: string[] = []
+    const beaten = Promise.withResolvers<void>()
     faults.push(request => {
-      if (!request.url.endsWith('/v1/runs/finish') || refusals-- <= 0) return undefined
-      return Promise.resolve(Response.json({ message: 'Internal Server Error' }, { status: 500 }))
+      const { pathname } = new URL(request.url)
+      if (!pathname.startsWith('/v1/runs/')) return undefined
+      const answer = Promise.resolve(api.app.request(request))
+      if (pathname === '/v1/runs/finish') return answer.then(one => beaten.promise.then(() => one))
+      return answer.then(one => {
+        // The worker gets the answer to the report after it has taken this one.
+        setTimeout(beaten.resolve, 50)
+        return one
+      })
     })
-    await serve([echo])
-    const { result } = await client.publish('echo')
+    await serve([echo], { afterRun: ({ outcome }) => outcomes.push(outcome) })
+    const { result } = await client.publish('echo', undefined, { leaseMs: 3_600_000 })
+    await result()
 
-    expect(await result()).toMatchObject({ attempt: 1 })
+    await expect.poll(() => outcomes).toEqual(['succeed'])
   })
 
-  test('sends progress with a heartbeat, and fails a run that takes longer than its timeoutMs', async () => {
-    const timid = defineTask('timid', {
-      run: async (_input, ctx) => {
-        ctx.progress({ done: 1 })
-        await once(ctx.signal)
-      },
-    }) as unknown as TaskDefinition
-    await serve([timid])
-    const options = { timeoutMs: 8_000, heartbeatMs: 1_000, retry: { maxRetries: 0 } }
-    const { id, result } = await client.publish('timid', undefined, options)
-    const progress = async () => (await client.get(id)).runs.at(-1)?.progress
-    await vi.waitFor(async () => expect(await progress()).toEqual({ done: 1 }), { timeout: 60_000 })
+  test('releases a task whose long list cannot be read now, at no cost of a retry', async () => {
+    // The list is paged only when it is long. The claim is changed instead.
+    faults.push(request => {
+      const { pathname } = new URL(request.url)
+      if (pathname.endsWith('/previous')) return Promise.resolve(Response.json({}, { status: 503 }))
+      if (pathname !== '/v1/claims') return undefined
+      return Promise.resolve(api.app.request(request)).then(async answer => {
+        const { claims, ...rest } = (await answer.json()) as ClaimsAnswer
+        const paged = claims.map(one => ({ ...one, task: { ...one.task, previousPaged: true } }))
+        return Response.json({ ...rest, claims: paged })
+      })
+    })
+    const outcomes: string[] = []
+    await serve([echo], { afterRun: ({ outcome }) => outcomes.push(outcome) })
+    const { id } = await client.publish('echo', undefined, { leaseMs: 3_600_000 })
 
-    await expect(result()).rejects.toThrow(/TimedOut: the run took longer than 8000 ms/)
+    await expect.poll(() => outcomes).toContain('release')
+    expect((await client.get(id)).attempts.used).toBe(0)
+  })
+
+  test('runs handlers in processes of their own, if it is told to', async () => {
+    await client.putType('chatty', { kind: 'http' })
+    const isolate = { file: 'test/worker/fixtures/chatty.ts' }
+    worker = createHttpWorker({ tasks: [chatty], client, isolate, waitMs: 100, log: silent })
+    worker.start()
+    const input = { does: 'tell', at: '2026-01-01T12:00:00.000Z' }
+    const { result } = await client.publish('chatty', input, { leaseMs: 3_600_000, key: 'k' })
+
+    expect(await result()).toMatchObject({ key: 'k', at: input.at })
+    expect(await result()).not.toMatchObject({ pid: process.pid })
   })
 
   test('fails the task for good when the API refuses its result', async () => {
@@ -256,29 +242,6 @@ describe('an HTTP worker', () => {
     const { result } = await client.publish('huge')
 
     await expect(result()).rejects.toThrow(/InvalidResult/)
-  })
-
-  test('lets its runs finish when it stops, releases what takes too long, and claims no more', async () => {
-    const begun = Promise.withResolvers<void>()
-    const endless = defineTask('endless', {
-      run: (_input, ctx) => {
-        begun.resolve()
-        return sleep(60_000, undefined, { signal: ctx.signal })
-      },
-    }) as unknown as TaskDefinition
-    const stopping = await serve([endless], { concurrency: 1 })
-    const { id } = await client.publish('endless')
-    await begun.promise
-
-    await stopping.stop({ timeoutMs: 50 })
-
-    expect(stopping.running()).toBe(0)
-    expect(await client.get(id)).toMatchObject({
-      status: 'ready',
-      attempts: { used: 0 },
-      runs: [{ state: 'released' }],
-    })
-    expect(() => stopping.start()).toThrow(/was stopped/)
   })
 
   test('refuses to serve nothing, or nothing at a time, and names a wrong option', () => {

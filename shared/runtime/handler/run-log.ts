@@ -1,16 +1,18 @@
 import { RUN_LOG_BYTES_MAX } from '../../core/bounds.ts'
 import { textBytes } from '../../core/json.ts'
-import type { Outcome } from '../../core/run/run.ts'
 import { nothingRedacted, type Redaction } from '../../core/task-error/redact.ts'
 import { errorOfThrown, jsonReplacer } from '../../core/task-error/task-error.ts'
 import type { Clock, Log, LogFields } from '../../ports/machine.ts'
+import type { RunEnd } from '../../ports/runs.ts'
 
 /** The log of one run. Its lines go to the log of the process. The newest lines are kept, to be stored if the run fails. */
-export type RunLog = Log & {
+export type RunLog = {
+  /** What the handler writes to. */
+  readonly log: Log
   /** From now on, hides the redacted values in log lines and in the error with which the run ends. */
   hide(redaction: Redaction): void
-  /** The outcome as it is stored: a failure gets the newest log lines, at most `RUN_LOG_BYTES_MAX` in UTF-8. */
-  outcomeWithLog(outcome: Outcome): Outcome
+  /** The end as it is stored: a failure gets the newest log lines, at most `RUN_LOG_BYTES_MAX` in UTF-8. */
+  endWithLog<End extends RunEnd>(end: End): End
 }
 
 type Level = keyof Log
@@ -36,17 +38,14 @@ export function createRunLog(
     }
   }
   return {
-    debug: line('debug'),
-    info: line('info'),
-    warn: line('warn'),
-    error: line('error'),
+    log: { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') },
     hide: found => {
       redaction = found
     },
-    outcomeWithLog: outcome => {
-      if (outcome.outcome !== 'fail') return outcome
+    endWithLog: end => {
+      if (end.outcome !== 'fail') return end
       const log = kept.text()
-      return { ...outcome, error: redaction.error(outcome.error), ...(log !== undefined && { log }) }
+      return { ...end, error: redaction.error(end.error), ...(log !== undefined && { log }) }
     },
   }
 }

@@ -1,9 +1,9 @@
-import type { Claimer } from '../core/run/claim.ts'
-import type { Delivery, Inbox } from '../ports/messages.ts'
-import type { Claimed } from '../runtime/claim/claim.ts'
-import { claimTargets } from '../runtime/claim/claim-targets.ts'
-import type { System } from '../runtime/kernel/system.ts'
-import type { Capacity } from './capacity.ts'
+import type { Claimer } from '../../core/run/claim.ts'
+import type { Delivery, Inbox } from '../../ports/messages.ts'
+import type { Claimed } from '../../runtime/claim/claim.ts'
+import { claimTargets } from '../../runtime/claim/claim-targets.ts'
+import type { System } from '../../runtime/kernel/system.ts'
+import type { Capacity } from '../capacity.ts'
 
 /** The most messages that one receive can return. Source: SQS, ReceiveMessage. */
 const DELIVERIES_MAX = 10

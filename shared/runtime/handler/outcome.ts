@@ -1,13 +1,10 @@
 import { BODY_BYTES_MAX, PROGRESS_BYTES_MAX } from '../../core/bounds.ts'
 import { circularAt, JSON_DEPTH_MAX, type Json, jsonBytes, jsonProblem } from '../../core/json.ts'
 import { delayProblem, priorityProblem, stageProblem, wholeDelay } from '../../core/rules/signal-bounds.ts'
-import { deadlineExceeded } from '../../core/run/deadline.ts'
 import type { NextStage, Outcome } from '../../core/run/run.ts'
 import type { TaskError } from '../../core/task/error.ts'
-import type { Task } from '../../core/task/task.ts'
 import { errorOfThrown } from '../../core/task-error/task-error.ts'
 import { Fatal, Next, Release, RetryLater, signalIn } from '../../signals.ts'
-import type { StopReason } from '../kernel/log-run-ends.ts'
 
 /**
  * Turns a handler's return value into the outcome of its run. A result that cannot be stored fails the task for good. So
@@ -93,16 +90,7 @@ function toJson(value: unknown, depth = 0): unknown {
   return Object.fromEntries(members.map(([name, member]) => [name, toJson(member, depth + 1)]))
 }
 
-/** The outcome of a run whose handler threw or was stopped. */
-export function outcomeOfError(thrown: unknown, stopped: StopReason | undefined, task: Task): Outcome {
-  if (stopped === 'stopping') return { outcome: 'release' }
-  if (stopped === 'deadline') return { outcome: 'fail', error: deadlineExceeded(task) }
-  if (stopped === 'out-of-time') return timedOut('the run took longer than its function may')
-  if (stopped === 'timed-out') return timedOut(`the run took longer than ${task.options.timeoutMs} ms`)
-  return outcomeOfThrown(thrown)
-}
-
-/** The outcome of a run whose handler threw without being stopped. */
+/** The outcome of a run whose handler threw. */
 export function outcomeOfThrown(thrown: unknown): Outcome {
   const signal = signalIn(thrown)
   if (signal instanceof Release) return released(signal)
@@ -118,10 +106,6 @@ function retriedLater({ delayMs }: RetryLater, error: TaskError): Outcome {
   if (problem === undefined) return { outcome: 'fail', error, retryInMs: wholeDelay(delayMs) }
   const message = `RetryLater: delayMs ${problem}; it was thrown for: ${error.message}`
   return { outcome: 'fail', error: { ...error, name: 'InvalidRetryLater', message } }
-}
-
-function timedOut(message: string): Outcome {
-  return { outcome: 'fail', error: { name: 'TimedOut', message } }
 }
 
 /** @throws TypeError for progress that is not JSON, with the path of the wrong value, and for progress of more than 1 KB. */

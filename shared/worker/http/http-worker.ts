@@ -1,0 +1,152 @@
+/**
+ * Workers that speak HTTP only: they claim tasks of types of kind `http` from the API, run the definitions' handlers in this process, and
+ * report the ends. They need no access to the table and its queues, only the address of the API and the caller's credentials.
+ *
+ * - this file claims tasks as long as the worker has free capacity
+ * - `keep-over-http.ts` keeps one run
+ * - `held-runs.ts` sends heartbeats and ends of all runs, in batches
+ */
+
+import type { Claim } from '../../api/runs.ts'
+import { type Client, createClient } from '../../client/client.ts'
+import { newKey } from '../../client/new-key.ts'
+import { CLAIM_TASKS_MAX, CLAIM_WAIT_MS_MAX } from '../../core/bounds.ts'
+import { defined } from '../../core/defined.ts'
+import type { Clock, Log } from '../../ports/machine.ts'
+import { type RunHooks, runClaimed } from '../../runtime/run/run.ts'
+import {
+  begin,
+  checkedWhole,
+  createEngine,
+  definitionOf,
+  type Engine,
+  type Worker,
+  type WorkerSettings,
+  workerOf,
+} from '../engine.ts'
+import { safeHooks } from '../hooks.ts'
+import { createHeldRuns, type HeldRuns } from './held-runs.ts'
+import { keepOverHttp } from './keep-over-http.ts'
+
+export type HttpWorkerSettings = WorkerSettings<Claim> & {
+  /** The client to use, with its signatures and tokens. @default a client of `url` */
+  readonly client?: Client
+  /** The address of the API. @default `BATON_URL`, else the local system */
+  readonly url?: string
+  /** How long a claim waits for work, in milliseconds; 0–20,000. A stop waits for the claim under way. @default 5,000 */
+  readonly waitMs?: number
+}
+
+const DEFAULT_WAIT_MS = 5_000
+const CLAIM_TYPES_MAX = 20
+/** The time for a claim besides its wait, also for a client whose other calls have less. */
+const CLAIM_TIMEOUT_MS = 15_000
+/** The pause after a claim that failed. */
+const PAUSE_MS = 1_000
+
+/** What an HTTP worker needs of its process. */
+export type HttpWorkerMachine = { readonly clock: Clock; readonly log: Log; readonly workerId: string }
+
+type Serving = HttpWorkerMachine & {
+  readonly engine: Engine
+  readonly client: Client
+  readonly held: HeldRuns
+  readonly hooks: RunHooks<Claim>
+  readonly claim: ReturnType<typeof repeatedClaims>
+}
+
+/**
+ * Creates a worker that serves its types over HTTP.
+ *
+ * @throws BatonError `invalid` for no task, two definitions of one type, or a wrong option.
+ */
+export function runHttpWorker(settings: HttpWorkerSettings, machine: HttpWorkerMachine): Worker {
+  const { waitMs = DEFAULT_WAIT_MS, version, url } = settings
+  checkedWhole('waitMs', waitMs, 0, CLAIM_WAIT_MS_MAX)
+  const engine = createEngine(settings, machine.workerId)
+  const client = settings.client ?? createClient(defined({ url }))
+  const serving: Serving = {
+    ...{ ...machine, engine, client },
+    held: createHeldRuns({ ...machine, client }),
+    hooks: safeHooks(settings, machine.log, engine.aborting.signal),
+    claim: repeatedClaims(client, { workerId: engine.workerId, ...defined({ workerVersion: version }) }),
+  }
+  return workerOf(engine, { receive: () => receiveClaims(serving, waitMs) }, machine.clock)
+}
+
+/** Claims tasks as long as there is free capacity, of up to 20 types at a time, in turns. */
+async function receiveClaims(serving: Serving, waitMs: number): Promise<void> {
+  const { engine, clock, log, hooks } = serving
+  const draining = engine.draining.signal
+  const all = [...engine.tasks.keys()]
+  const turns = Math.ceil(all.length / CLAIM_TYPES_MAX)
+  for (let turn = 0; !draining.aborted; turn = (turn + 1) % turns) {
+    const types = all.slice(turn * CLAIM_TYPES_MAX, (turn + 1) * CLAIM_TYPES_MAX)
+    const pauseMs = await claimOnce(serving, types, Math.floor(waitMs / turns)).catch(error => {
+      log.error('tasks could not be claimed', { types, error })
+      void hooks.onError({ error })
+      return PAUSE_MS
+    })
+    if (pauseMs > 0) await clock.sleep(pauseMs, draining)
+  }
+}
+
+/** Claims as many tasks as the capacity allows, and begins their runs. Returns how long the API lets the worker pause. */
+async function claimOnce(serving: Serving, types: string[], waitMs: number): Promise<number> {
+  const { engine, client, claim } = serving
+  const limit = await engine.capacity.takeUpTo(CLAIM_TASKS_MAX, engine.draining.signal)
+  if (limit === 0) return 0
+  let begun = 0
+  try {
+    const { claims, retryAfterMs = 0 } = await claim({ types, limit, waitMs })
+    if (engine.draining.signal.aborted) await giveBack(client, claims)
+    else begun = claims.length
+    for (const one of claims.slice(0, begun)) begin(engine, serveClaim(serving, one))
+    return retryAfterMs
+  } finally {
+    engine.capacity.release(limit - begun)
+  }
+}
+
+/** Runs a claimed task to its end. Never throws. */
+async function serveClaim({ engine, hooks, ...serving }: Serving, claim: Claim): Promise<void> {
+  try {
+    const definition = definitionOf(engine, claim.task.stepType ?? claim.task.type)
+    const kept = keepOverHttp(serving, claim)
+    await runClaimed(serving, kept, { definition, hooks, aborting: engine.aborting.signal })
+  } catch (error) {
+    serving.log.error('the end of a run was not reported; the run ends with its lease', {
+      ...{ taskId: claim.task.id, runId: claim.run.id, error },
+    })
+    await hooks.onError({ ...claim, error })
+  }
+}
+
+/**
+ * Sends claims. A claim whose answer was lost is sent with the same `requestId` at the next turn of its types, and the API answers it with
+ * the same claims. So a lost answer costs no retry.
+ */
+function repeatedClaims(
+  client: Client,
+  claimer: { readonly workerId: string; readonly workerVersion?: string },
+) {
+  const unanswered = new Map<string, string>()
+  return async (request: { readonly types: string[]; readonly limit: number; readonly waitMs: number }) => {
+    const name = request.types.join()
+    const requestId = unanswered.get(name) ?? newKey()
+    unanswered.set(name, requestId)
+    const call = { timeoutMs: request.waitMs + CLAIM_TIMEOUT_MS }
+    const answer = await client.claim({ ...request, ...claimer, requestId }, call)
+    unanswered.delete(name)
+    return answer
+  }
+}
+
+/** Releases what a claim brought after the worker was stopped. */
+async function giveBack(client: Client, claims: readonly Claim[]): Promise<void> {
+  const runs = claims.map(({ task, run }) => ({
+    ...{ taskId: task.id, runId: run.id, fence: run.fence },
+    outcome: 'release' as const,
+  }))
+  if (runs.length > 0) await client.finishMany(runs)
+}

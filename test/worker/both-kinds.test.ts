@@ -1,0 +1,301 @@
+import { afterEach, describe, expect, it } from 'vitest'
+import { cancel } from '../../shared/core/operate/operate.ts'
+import type { Task } from '../../shared/core/task/task.ts'
+import { Fatal, Release } from '../../shared/signals.ts'
+import { changeOf } from '../support/tasks/a-task.ts'
+import { aGate } from './a-worker-world.ts'
+import {
+  aWorkerOfKind,
+  KINDS,
+  type Run,
+  type SeenRun,
+  type Settings,
+  type WorkerOfKind,
+} from './both-kinds.ts'
+
+/** What a worker promises, whether it has its tasks from queues or over HTTP. */
+
+let world: WorkerOfKind
+afterEach(() => world?.end())
+
+const runsOf = ({ ended }: Task) => Object.values(ended).map(({ state }) => state)
+
+/** Waits until the signal of the run is aborted, and returns why. */
+function reasonOf(signal: AbortSignal): Promise<string> {
+  return new Promise(resolve => signal.addEventListener('abort', () => resolve(signal.reason.message)))
+}
+
+/** What the hooks of a worker were called with, by their names. */
+function seenByHooks() {
+  const seen: Array<[hook: string, Partial<SeenRun>]> = []
+  const see = (hook: string) => (about: Partial<SeenRun>) => void seen.push([hook, about])
+  const hooks: Settings = {
+    beforeRun: see('beforeRun'),
+    afterRun: see('afterRun'),
+    onError: see('onError'),
+  }
+  return { seen, hooks, names: () => seen.map(([name]) => name) }
+}
+
+describe.each(KINDS)('a worker of kind %s: a run', kind => {
+  const throwing = (error: unknown): Run => {
+    return () => {
+      throw error
+    }
+  }
+  let calls = 0
+
+  const ENDS: ReadonlyArray<[string, Run, object, { state: string; runs: string[]; outcome: string }]> = [
+    ['succeeds', () => 1, {}, { state: 'succeeded', runs: ['succeeded'], outcome: 'succeed' }],
+    ['throws', throwing(new TypeError('no')), {}, { state: 'open', runs: ['failed'], outcome: 'fail' }],
+    ['throws Fatal', throwing(new Fatal('no')), {}, { state: 'failed', runs: ['failed'], outcome: 'fail' }],
+    [
+      'gives its task back',
+      () => new Release(600_000),
+      {},
+      { state: 'open', runs: ['released'], outcome: 'release' },
+    ],
+    [
+      'fails twice and has two local retries',
+      () => {
+        calls += 1
+        if (calls < 3) throw new Error('again')
+      },
+      { retry: { localRetries: 2 } },
+      { state: 'succeeded', runs: ['succeeded'], outcome: 'succeed' },
+    ],
+    [
+      'takes longer than its timeout',
+      (_input, { signal }) => reasonOf(signal),
+      { timeoutMs: 3_000 },
+      { state: 'open', runs: ['failed'], outcome: 'fail' },
+    ],
+    [
+      'ignores its timeout',
+      () => new Promise(() => {}),
+      { timeoutMs: 3_000 },
+      { state: 'open', runs: ['failed'], outcome: 'fail' },
+    ],
+    [
+      'reports progress that cannot be stored',
+      (_input, { progress }) => progress(2n as never),
+      {},
+      { state: 'open', runs: ['failed'], outcome: 'fail' },
+    ],
+    [
+      'returns what cannot be stored',
+      () => 'x'.repeat(400_000),
+      {},
+      { state: 'failed', runs: ['failed'], outcome: 'fail' },
+    ],
+  ]
+  it.each(ENDS)('that %s', async (_what, run, options, { outcome, ...expected }) => {
+    calls = 0
+    const { hooks, seen } = seenByHooks()
+    world = await aWorkerOfKind(kind, run, hooks)
+    const retry = { backoff: 'fixed', delayMs: 3_600_000 }
+
+    const id = await world.publish({
+      ...options,
+      retry: { ...retry, ...('retry' in options && (options.retry as object)) },
+    })
+    await world.until(() => seen.at(-1)?.[0] === 'afterRun')
+
+    const head = await world.head(id)
+    expect({ state: head.state, runs: runsOf(head) }).toEqual(expected)
+    expect(seen.at(-1)).toMatchObject(['afterRun', { task: { id }, run: { fence: 1 }, outcome }])
+    const error = Object.values(head.ended)[0]?.error
+    const failures = seen.filter(([name]) => name === 'onError')
+    expect(failures.map(([, about]) => about)).toMatchObject(
+      error ? [{ error: { name: error.name, message: error.message } }] : [],
+    )
+  })
+
+  it('has the hooks around it, and keeps its lease while they wait', async () => {
+    const order: string[] = []
+    world = await aWorkerOfKind(kind, () => void order.push('handler'), {
+      beforeRun: async () => {
+        order.push('before')
+        await world.system.clock.sleep(20_000)
+      },
+      afterRun: () => order.push('after'),
+    })
+
+    const id = await world.publish()
+    await world.until(() => order.length === 3)
+
+    expect(order).toEqual(['before', 'handler', 'after'])
+    expect(await world.head(id)).toMatchObject({ state: 'succeeded', fence: 1, failures: 0 })
+  })
+
+  it('is not disturbed by hooks that throw', async () => {
+    const blow = () => {
+      throw new Error('no')
+    }
+    world = await aWorkerOfKind(kind, blow, { beforeRun: blow, afterRun: async () => blow(), onError: blow })
+
+    const id = await world.publish({ retry: { maxRetries: 0 } })
+    await world.until(() => world.errors.length === 3)
+
+    expect((await world.head(id)).state).toBe('failed')
+    expect(world.errors).toEqual(['beforeRun', 'onError', 'afterRun'].map(name => `the hook ${name} threw`))
+  })
+
+  it('stops when its task is cancelled: the hooks learn it, and nothing is written', async () => {
+    const { hooks, seen, names } = seenByHooks()
+    const reasons: string[] = []
+    const run: Run = async (_input, { signal }) => reasons.push(await reasonOf(signal))
+    world = await aWorkerOfKind(kind, run, hooks)
+    const id = await world.publish({ heartbeatMs: 1_000 })
+    await world.until(() => names().includes('beforeRun'))
+
+    await world.system.tasks.apply(changeOf(cancel(await world.head(id), world.system.clock.now())))
+    await world.until(() => names().includes('afterRun'))
+
+    expect(reasons).toEqual(['the run is over: cancelled'])
+    expect(seen.at(-1)).toMatchObject(['afterRun', { outcome: 'stopped' }])
+    expect(names()).not.toContain('onError')
+    expect(runsOf(await world.head(id))).toEqual(['cancelled'])
+  })
+
+  it('stops when its lease ends during an outage, and publishes nothing from then on', async () => {
+    const { hooks, seen, names } = seenByHooks()
+    const reasons: string[] = []
+    let late: Promise<unknown> | undefined
+    const run: Run = async (_input, ctx) => {
+      reasons.push(await reasonOf(ctx.signal))
+      late = ctx.publish({ type: 'resize', key: 'late' }).catch(error => error.message)
+    }
+    world = await aWorkerOfKind(kind, run, hooks)
+    world.outage.add('beat').add('end')
+
+    await world.publish({ leaseMs: 5_000, heartbeatMs: 1_000 })
+    await world.until(() => names().includes('afterRun'))
+
+    expect(reasons).toEqual(['the run is over: its lease has ended'])
+    expect(await late).toBe('resize:late is not published: the run is over: its lease has ended')
+    expect(seen.at(-1)).toMatchObject(['afterRun', { outcome: 'stopped' }])
+  })
+
+  it('shows its progress while it lasts', async () => {
+    const gate = aGate()
+    const run: Run = (input, ctx) => {
+      ctx.progress({ done: 1 })
+      return gate.run(input, ctx)
+    }
+    world = await aWorkerOfKind(kind, run)
+    const id = await world.publish({ leaseMs: 3_600_000 })
+
+    await world.until(async () => (await world.head(id)).live[1]?.progress)
+
+    expect((await world.head(id)).live[1]?.progress).toEqual({ done: 1 })
+  })
+
+  it('reports its end again after an outage', async () => {
+    world = await aWorkerOfKind(kind, () => 'done')
+    world.outage.add('end')
+
+    const id = await world.publish({ leaseMs: 600_000 })
+    await world.until(() => world.worker.running() === 1)
+    await world.system.clock.advance(5_000)
+    world.outage.delete('end')
+    await world.until(() => world.worker.running() === 0)
+
+    expect(await world.head(id)).toMatchObject({ state: 'succeeded', fence: 1 })
+  })
+
+  it('whose end is not accepted until its lease ends is a failure of the worker', async () => {
+    const { hooks, seen, names } = seenByHooks()
+    world = await aWorkerOfKind(kind, () => 'done', hooks)
+    world.outage.add('beat').add('end')
+
+    const id = await world.publish({ leaseMs: 5_000, heartbeatMs: 1_000 })
+    await world.until(() => names().includes('onError'))
+
+    expect(seen.at(-1)).toMatchObject(['onError', { error: { code: 'unavailable' }, task: { id } }])
+    expect(names()).not.toContain('afterRun')
+    expect((await world.head(id)).state).toBe('open')
+  })
+})
+
+describe.each(KINDS)('a worker of kind %s', kind => {
+  it('runs as many tasks at a time as its concurrency, which may change', async () => {
+    const gate = aGate()
+    world = await aWorkerOfKind(kind, gate.run, { concurrency: 1 })
+    for (let n = 0; n < 8; n++) await world.publish({ leaseMs: 3_600_000 })
+
+    await world.until(() => gate.running() === 1)
+    world.worker.setConcurrency(5)
+    await world.until(() => gate.running() === 5)
+    world.worker.setConcurrency(2)
+    gate.openAll()
+    await world.until(() => gate.running() === 2)
+
+    expect(gate.most()).toBe(5)
+    expect(world.worker.running()).toBe(2)
+    expect(() => world.worker.setConcurrency(0)).toThrow('concurrency is 0; give a whole number from 1 up')
+  })
+
+  it('that stops lets its runs finish, and takes no more', async () => {
+    const gate = aGate()
+    world = await aWorkerOfKind(kind, gate.run)
+    const running = await world.publish()
+    await world.until(() => gate.running() === 1)
+
+    let isOver = false
+    const stopped = world.worker.stop({ timeoutMs: 600_000 }).then(() => {
+      isOver = true
+    })
+    const later = await world.publish({ key: 'later' })
+    await world.system.clock.advance(2_000)
+    const early = isOver
+    gate.openAll()
+    await world.until(() => isOver)
+    await stopped
+
+    expect(early).toBe(false)
+    expect((await world.head(running)).state).toBe('succeeded')
+    // What a claim that was under way brings is released.
+    expect(await world.head(later)).toMatchObject({ state: 'open', failures: 0, live: {} })
+    expect(gate.waiting).toHaveLength(0)
+    expect(() => world.worker.start()).toThrow('was stopped')
+  })
+
+  it.each(['stop', 'abort'] as const)(
+    'releases runs that do not end, at no cost of a retry: %s',
+    async how => {
+      const { hooks, seen, names } = seenByHooks()
+      world = await aWorkerOfKind(kind, () => new Promise(() => {}), { ...hooks, drainMs: 1_000 })
+      const id = await world.publish()
+      await world.until(() => names().includes('beforeRun'))
+
+      let isOver = false
+      void world.worker[how]().then(() => {
+        isOver = true
+      })
+      await world.until(() => isOver)
+
+      const head = await world.head(id)
+      expect(head).toMatchObject({ state: 'open', failures: 0, live: {} })
+      expect(new Set(runsOf(head))).toEqual(new Set(['released']))
+      expect(seen.at(-1)).toMatchObject(['afterRun', { outcome: 'release' }])
+      expect(world.worker.running()).toBe(0)
+    },
+  )
+
+  it('that ends does not wait for a hook that hangs', async () => {
+    let isReached = false
+    world = await aWorkerOfKind(kind, () => 'done', {
+      afterRun: () => {
+        isReached = true
+        return new Promise(() => {})
+      },
+    })
+    const id = await world.publish()
+    await world.until(() => isReached)
+
+    await world.end()
+
+    expect((await world.head(id)).state).toBe('succeeded')
+  })
+})
