@@ -3,9 +3,8 @@ import { basename, dirname, join, posix, resolve } from 'node:path'
 import ts from 'typescript-5'
 
 /**
- * Writes the types of the HTTP API out. In the repository they follow from schemas (`TypeOf<typeof publishBody>`), so their declarations
- * need the schema library, and lose the comments of members whose schemas are made by functions. Users of the client need neither the
- * library nor a compiler that can follow it: without `strict`, the library's own types are not reliable.
+ * Writes the types of the HTTP API out. In the repository they follow from rules (`ValueOf<typeof publishBody>`), so their declarations
+ * lose the comments of members whose rules are made by functions, and editors show how a type is computed instead of its members.
  *
  * `shared/api/contract.d.ts` has each exported type of `shared/api` as plain members with their comments. All other declarations of the
  * package take the types from there.
@@ -13,9 +12,9 @@ import ts from 'typescript-5'
 const CONTRACT = 'contract'
 
 /** Files of `shared/api` that export no types of the contract. */
-const OTHERS = ['type-of.ts', 'paths.ts', 'index.ts']
+const OTHERS = ['endpoints.ts', 'paths.ts', 'index.ts']
 
-/** The file whose types have the comments of the options of tasks, which the schemas get from rules. */
+/** The file whose types have the comments of the options of tasks, which the bodies get from rules of the core. */
 const OPTIONS = 'shared/core/options/options.ts'
 
 /** The line width of the repository, at which comments are wrapped. */
@@ -33,17 +32,17 @@ export function writeTypesOfApi(root: string, folder: string): void {
   }
 }
 
-/** Another module of the package takes types from the contract in place of the file with the schema. */
+/** Another module of the package takes types from the contract in place of the file with the rules. */
 function withContract(file: string, text: string): string {
   const api = file.startsWith('shared/') ? 'api' : 'shared/api'
   const source = new RegExp(
-    `(['"])((?:\\.{1,2}/)+${api})/(?!paths\\.|index\\.|${CONTRACT}\\.)(?:[\\w-]+/)*[\\w-]+\\.js\\1`,
+    `(['"])((?:\\.{1,2}/)+${api})/(?!endpoints\\.|paths\\.|index\\.|${CONTRACT}\\.)(?:[\\w-]+/)*[\\w-]+\\.js\\1`,
     'g',
   )
   return text.replace(source, `$1$2/${CONTRACT}.js$1`)
 }
 
-/** A module of the API takes the types that it declares from the contract, and keeps its schemas. */
+/** A module of the API takes the types that it declares from the contract, and keeps its rules. */
 function withoutOwn(path: string, text: string, names: ReadonlySet<string>): string {
   const file = ts.createSourceFile('api.d.ts', text, ts.ScriptTarget.Latest, true)
   const own = file.statements

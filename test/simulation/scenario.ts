@@ -38,7 +38,7 @@ export type Scenario = {
   readonly lost?: Lost
   readonly conditions?: Conditions
   /**
-   * Callers who only read ask the API at random moments and at rest. The planner then publishes events, and counts activity and
+   * Readers ask the API at random moments and at rest. The planner then publishes events, and counts activity and
    * failures, as the deployed one does.
    */
   readonly hasReaders?: true

@@ -10,7 +10,7 @@ import { START, type World } from '../world/world.ts'
 import { askRoute } from './api-routes.ts'
 
 /**
- * Callers who only read. They ask the API at random moments of the scenario, and once more about everything when all tasks are at rest.
+ * Readers: callers that only read. They ask the API at random moments of the scenario, and once more about everything when all tasks are at rest.
  * Their answers are recorded for the invariants.
  */
 export type Readers = {

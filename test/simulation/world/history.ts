@@ -81,7 +81,7 @@ export type HistoryEvent = {
   | { readonly what: 'unexpected-error'; readonly error: unknown }
   /** The table deleted an expired head. */
   | { readonly what: 'expired'; readonly id: string }
-  /** A caller who only reads was answered. `from` is the time of the question. */
+  /** A reader was answered. `from` is the time of the question. */
   | ({ readonly what: 'read'; readonly from: number } & Question & ReadAnswer)
   /** The API has checked a request. */
   | {
@@ -109,7 +109,7 @@ export type Answer =
   | { readonly ok: true; readonly task?: Head; readonly created?: boolean; readonly seen?: number }
   | { readonly ok: false; readonly reason: string }
 
-/** A question of a caller who only reads: an operation of the API, and its parameters. */
+/** A question of a reader: an operation of the API, and its parameters. */
 export type Question = {
   readonly operation: string
   readonly params: Readonly<Record<string, string>>

@@ -37,7 +37,7 @@ const OF_READERS: readonly Invariant[] = [
 ]
 
 /**
- * Promises about what the API shows to callers who only read, and about events. `sightings.ts` keeps what the world knows, and each
+ * Promises about what the API shows to readers, and about events. `sightings.ts` keeps what the world knows, and each
  * answer must be true of some moment between its question and its arrival.
  */
 export const ANSWER_INVARIANTS: readonly Invariant[] = [

@@ -6,7 +6,7 @@ import type { SeenHead } from '../../world/seen-head.ts'
 /** What the world knows of a scenario with readers: every head and type that was stored, and when. */
 export type Sightings = {
   see(event: HistoryEvent): void
-  /** The heads that a caller may be shown who asks at `from` and is answered at `at`; undefined stands for no head. */
+  /** The heads that an answer may show to a question of `from` that is answered at `at`; undefined stands for no head. */
   heads(id: string, window: Window): ReadonlyArray<SeenHead | undefined>
   types(name: string, window: Window): readonly TaskType[]
   ids(): Iterable<string>
