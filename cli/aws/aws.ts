@@ -9,7 +9,7 @@
  * - `explain-refusal.ts`: why the API refused a signed call; `credential-faults.ts`: what is wrong with refused credentials.
  */
 
-import { signedFetch } from '../../shared/signed-fetch/signed-fetch.ts'
+import { signedFetch } from '../../shared/client/signed/signed-fetch.ts'
 import type { Io } from '../terminal/io.ts'
 import { type AccessOptions, credentialsOf, regionFor, regionNamedBy } from './access.ts'
 import { type RingingAlarm, readRingingAlarms } from './alarms.ts'
@@ -52,7 +52,7 @@ type Looks = {
  * Finds the task system of a stack. `named` is the name or the ARN of the stack, or `STACK/SYSTEM`. The second answer signs requests to
  * its API.
  *
- * @throws BatonError as `connect` of `../system/system.ts` says
+ * @throws BatonError as `connect` of `../connection/connection.ts` says
  */
 export async function findDeployed(
   named: string,

@@ -1,9 +1,9 @@
 /** One signed call of an AWS service. It needs no client of the SDK. `query.ts` and `json-call.ts` read the answers. */
 
+import { signedFetch } from '../../shared/client/signed/signed-fetch.ts'
 import { BatonError } from '../../shared/core/errors.ts'
-import { signedFetch } from '../../shared/signed-fetch/signed-fetch.ts'
-import { fetchFailureOf } from '../say.ts'
 import type { Io } from '../terminal/io.ts'
+import { fetchFailureOf } from '../terminal/say.ts'
 import type { LoadCredentials } from './access.ts'
 import { credentialFaultIn, credentialTexts } from './credential-faults.ts'
 

@@ -6,11 +6,11 @@
  */
 
 import { messageOf } from '../../shared/core/errors.ts'
-import { explainedRefusal, isUnexplainedRefusal } from '../refusal.ts'
 import { regionNamedBy } from './access.ts'
 import { type Access, profileOf } from './call.ts'
 import { type CredentialFault, credentialFaultIn, credentialTexts, type Texts } from './credential-faults.ts'
 import { query, textsIn } from './query.ts'
+import { explainedRefusal, isUnexplainedRefusal } from './refusal.ts'
 
 type Send = (request: Request) => Promise<Response>
 

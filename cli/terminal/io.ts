@@ -1,3 +1,5 @@
+import { BatonError } from '../../shared/core/errors.ts'
+
 /**
  * The terminal of a command: what it prints on, what it reads, and when it has to stop. `baton.ts` binds it to the process, and tests
  * bind it to memory. Read in this order:
@@ -36,3 +38,24 @@ export type OutputStream = {
 }
 
 type InputStream = AsyncIterable<Uint8Array | string> & { readonly isTTY: boolean }
+
+/**
+ * Asks a question that must be answered with `y` or `yes`. Any other answer, and the end of the input, mean no.
+ *
+ * @throws BatonError `invalid` when the input is no terminal, so that there is no answer.
+ */
+export async function confirm({ input, err }: Io, question: string): Promise<boolean> {
+  if (!input.isTTY) throw new BatonError('invalid', `${question} Give --yes to go on without being asked.`)
+  err.write(`${question} [y/N] `)
+  return /^(y|yes)$/i.test((await firstLine(input)).trim())
+}
+
+async function firstLine(input: AsyncIterable<Uint8Array | string>): Promise<string> {
+  const decoder = new TextDecoder()
+  let text = ''
+  for await (const chunk of input) {
+    text += typeof chunk === 'string' ? chunk : decoder.decode(chunk, { stream: true })
+    if (text.includes('\n')) break
+  }
+  return text.split('\n', 1)[0] ?? ''
+}

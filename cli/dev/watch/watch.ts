@@ -9,8 +9,7 @@
 
 import { createHash } from 'node:crypto'
 import { type Dirent, type FSWatcher, readdirSync, readFileSync, statSync, watch } from 'node:fs'
-import { basename, dirname, join } from 'node:path'
-import { isWithin } from './watched-folders.ts'
+import { basename, dirname, join, sep } from 'node:path'
 
 export type Watcher = {
   /** Watches one more folder, without the folders in it. */
@@ -198,4 +197,9 @@ function isFolder(path: string): boolean {
 
 function isGone(cause: unknown): boolean {
   return ['ENOENT', 'ENOTDIR'].includes((cause as NodeJS.ErrnoException).code ?? '')
+}
+
+/** Whether a place is the folder, or stands in it. */
+export function isWithin(place: string, folder: string): boolean {
+  return place === folder || place.startsWith(folder + sep)
 }

@@ -1,4 +1,4 @@
-import { runBaton } from '../../../cli/run-baton.ts'
+import { runBaton } from '../../../cli/program/run-baton.ts'
 import type { TestApi } from '../http/an-api.ts'
 
 /** What a command has printed, and its exit code. */

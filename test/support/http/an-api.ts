@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { ownVersion } from '../../../cli/own-version.ts'
+import { ownVersion } from '../../../cli/terminal/say.ts'
 import { allRoutes } from '../../../functions/http/all-routes.ts'
 import { createApi } from '../../../functions/http/create-api.ts'
 import { taskPath } from '../../../shared/api/paths.ts'
