@@ -1,5 +1,5 @@
 import type { FunctionState, TriggerState } from '../aws/functions.ts'
-import type { QueueState } from '../aws/queues.ts'
+import type { QueueState } from '../aws/resources.ts'
 import type { Context } from '../connection/with-system.ts'
 import { shellWord } from '../terminal/say.ts'
 import { type Finding, orFine, orUnchecked } from './finding.ts'

@@ -7,7 +7,6 @@
  */
 
 import module from 'node:module'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Io } from '../terminal/io.ts'
 import { INTERRUPTED_EXIT_CODE, TERMINATED_EXIT_CODE } from '../terminal/say.ts'
 import { runBaton } from './run-baton.ts'
@@ -56,7 +55,6 @@ const io: Io = {
   signal: interruption.signal,
   endAfter: work => void underWay.add(work),
   fetch: request => fetch(request),
-  pause: ms => sleep(ms),
 }
 
 function streamOf(stream: NodeJS.WriteStream): Io['out'] {

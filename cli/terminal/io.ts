@@ -25,8 +25,6 @@ export type Io = {
   /** Lets an interrupted process go on until this work has ended. A second Ctrl-C ends it at once. */
   endAfter(work: Promise<unknown>): void
   fetch(request: Request): Promise<Response>
-  /** Waits before another try. Tests do not wait. */
-  pause(ms: number): Promise<unknown>
 }
 
 export type OutputStream = {

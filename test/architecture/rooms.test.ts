@@ -48,7 +48,6 @@ const FEATURES = ['canvas', 'schedule', 'flow', 'limits', 'fair', 'events', 'job
 const CONCEPTS: Readonly<Record<string, string>> = {
   'bench/takeover.ts': 'a row of the benchmark, a file each',
   'functions/console-lines.ts': 'what a handler prints, with its task',
-  'cli/aws/bootstrap.ts': 'what is read of a stack, a file each',
   'functions/http/operator.ts': 'the principal that a request comes from',
   'functions/http/parse-exactly.ts': 'JSON whose whole numbers keep all their digits',
   'functions/lock-intrinsics.ts': 'what is locked before a handler is loaded',

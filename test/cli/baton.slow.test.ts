@@ -11,7 +11,11 @@ const NOWHERE = 'http://127.0.0.1:1'
 
 function baton(args: readonly string[], environment: Readonly<Record<string, string>> = {}, cwd = '.') {
   const env = { PATH: process.env.PATH, TMPDIR: tmpdir(), ...environment }
-  return spawnSync(process.execPath, [resolve('cli/program/baton.ts'), ...args], { encoding: 'utf8', env, cwd })
+  return spawnSync(process.execPath, [resolve('cli/program/baton.ts'), ...args], {
+    encoding: 'utf8',
+    env,
+    cwd,
+  })
 }
 
 describe('wrong use ends with code 2 and says what is legal:', () => {

@@ -55,7 +55,7 @@ function queryOf(search: string): Record<string, string[]> {
  * The query as it is sent. It is encoded exactly as in the signature. A `+` for a space, for example, would be signed as a space and read
  * as a plus.
  */
-function searchOf(query: HttpRequest['query'] = {}): string {
+export function searchOf(query: HttpRequest['query'] = {}): string {
   const pairs = Object.entries(query).flatMap(([name, value]) =>
     [value ?? ''].flat().map(one => `${strictlyEncoded(name)}=${strictlyEncoded(one)}`),
   )

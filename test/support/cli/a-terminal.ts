@@ -50,7 +50,6 @@ export async function runOn(
     now: () => api?.system?.clock.now() ?? Date.now(),
     signal,
     endAfter: () => {},
-    pause: async () => {},
     fetch: async request => {
       if (fetch) return fetch(request)
       if (!api) throw new TypeError('fetch failed')
