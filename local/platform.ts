@@ -66,18 +66,7 @@ export async function startPlatform(options: LocalCloudOptions, closing: Closing
   const [meter, faults] = [createMeter(), createFaults()]
   const gateway = await startGateway(meter, faults, accessKey, log)
   closing.part(gateway.stop)
-  // A system that demands signatures serves no costs: they would be its only answer without one.
-  const costs = options.auth === 'iam' ? undefined : startCosts(meter)
-  if (costs) closing.part(costs.stop)
-  const api = await startApiServer({
-    costs: costs?.serve,
-    port: options.apiPort ?? DEFAULT_API_PORT,
-    allowedHosts: options.allowedHosts,
-    dashboardDir: options.dashboardDir,
-    authentication: { isDemanded: options.auth === 'iam', sessionToken: accessKey },
-    log,
-  })
-  closing.part(api.stop)
+  const api = await startApi({ options, meter, accessKey, log }, closing)
   const queueUrl = (name: string) => `${gateway.url}/${ACCOUNT_ID}/${name}`
 
   const broken = Promise.withResolvers<string>()
@@ -117,6 +106,25 @@ export async function startPlatform(options: LocalCloudOptions, closing: Closing
     partsDown: () => findPartsDown(stores, services),
     isEnding: closing.hasBegun,
   }
+}
+
+type ApiParts = Pick<Platform, 'meter' | 'accessKey' | 'log'> & { readonly options: LocalCloudOptions }
+
+async function startApi({ options, meter, accessKey, log }: ApiParts, closing: Closing): Promise<ApiServer> {
+  const isDemanded = options.auth === 'iam'
+  // A system that demands signatures serves no costs: they would be its only answer without one.
+  const costs = isDemanded ? undefined : startCosts(meter)
+  if (costs) closing.part(costs.stop)
+  const api = await startApiServer({
+    costs: costs?.serve,
+    port: options.apiPort ?? DEFAULT_API_PORT,
+    allowedHosts: options.allowedHosts,
+    dashboardDir: options.dashboardDir,
+    authentication: { isDemanded, sessionToken: accessKey },
+    log,
+  })
+  closing.part(api.stop)
+  return api
 }
 
 const DEFAULT_API_PORT = 7070

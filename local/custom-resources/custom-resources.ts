@@ -57,78 +57,91 @@ type DeployedCustomResources = {
   undo(): Promise<void>
 }
 
+/** A deployment of the custom resources of a stack. */
+type Deployment = {
+  readonly stack: Stack
+  readonly parts: Parts
+  readonly request: ReturnType<typeof requester>
+  readonly initial: KeptResources
+  /** The changes that were asked for, in order. */
+  readonly begun: Change[]
+  readonly wanted: readonly string[]
+}
+
 /**
  * Deploys the custom resources of a stack: it creates new ones and updates those with changed properties. When one of them answers
  * FAILED, all changed ones are returned to what they were, and the promise rejects.
  */
 export async function deployCustomResources(stack: Stack, parts: Parts): Promise<DeployedCustomResources> {
-  const { state, log } = parts
-  const request = requester(stack, parts)
-  const initial = state.read()
-  const begun: Change[] = []
-  const wanted = dependenciesFirst(stack, stack.ids(isCustomResource))
-
-  async function deploy(logicalId: string) {
-    const { Type: type } = stack.resource(logicalId)
-    const properties = asTexts(stack.properties(logicalId)) as Record<string, unknown>
-    const before = state.read()[logicalId]
-    const isUnchanged = before !== undefined && isDeepStrictEqual(before.properties, properties)
-    const deployed = isUnchanged ? before : await change(logicalId, type, properties, before)
-    stack.learn(logicalId, { physicalId: deployed.physicalId, attributes: deployed.data })
-    state.write({ ...state.read(), [logicalId]: deployed })
+  const deployment: Deployment = {
+    ...{ stack, parts, request: requester(stack, parts), initial: parts.state.read(), begun: [] },
+    wanted: dependenciesFirst(stack, stack.ids(isCustomResource)),
   }
-
-  async function change(
-    logicalId: string,
-    type: string,
-    properties: Record<string, unknown>,
-    before?: Deployed,
-  ): Promise<Deployed> {
-    const change: Change = {
-      RequestType: before ? 'Update' : 'Create',
-      ...{ logicalId, type, properties },
-      ...(before && { before }),
-    }
-    begun.push(change)
-    const response = await request(change, parts.invokeNext)
-    const physicalId = response.PhysicalResourceId ?? before?.physicalId ?? logicalId
-    return { type, properties, physicalId, data: response.Data ?? {} }
-  }
-
-  async function attempt(change: Change): Promise<void> {
-    const invoke = (name: string, event: unknown) =>
-      parts.invokePresent(name, event) ?? parts.invokeNext(name, event)
-    await request(change, invoke).catch((cause: Error) => log(cause.message))
-  }
-
-  async function undo() {
-    for (const { logicalId, type, properties, before } of begun.splice(0).reverse()) {
-      const now = state.read()[logicalId] ?? { type, properties, physicalId: logicalId, data: {} }
-      const back = before
-        ? { RequestType: 'Update' as const, properties: before.properties, before: { ...now, properties } }
-        : { RequestType: 'Delete' as const, properties, before: now }
-      await attempt({ logicalId, type, ...back })
-    }
-    state.write(initial)
-  }
-
-  async function cleanUp() {
-    for (const [logicalId, before] of Object.entries(state.read())) {
-      if (wanted.includes(logicalId)) continue
-      const { type, properties } = before
-      await attempt({ RequestType: 'Delete', logicalId, type, properties, before })
-      const { [logicalId]: _gone, ...rest } = state.read()
-      state.write(rest)
-    }
-  }
-
   try {
-    for (const logicalId of wanted) await deploy(logicalId)
+    for (const logicalId of deployment.wanted) await deploy(deployment, logicalId)
   } catch (cause) {
-    await undo()
+    await undo(deployment)
     throw cause
   }
-  return { cleanUp, undo }
+  return { cleanUp: () => cleanUp(deployment), undo: () => undo(deployment) }
+}
+
+async function deploy(deployment: Deployment, logicalId: string): Promise<void> {
+  const { stack } = deployment
+  const { state } = deployment.parts
+  const { Type: type } = stack.resource(logicalId)
+  const properties = asTexts(stack.properties(logicalId)) as Record<string, unknown>
+  const before = state.read()[logicalId]
+  const isUnchanged = before !== undefined && isDeepStrictEqual(before.properties, properties)
+  const deployed = isUnchanged ? before : await change(deployment, { logicalId, type, properties }, before)
+  stack.learn(logicalId, { physicalId: deployed.physicalId, attributes: deployed.data })
+  state.write({ ...state.read(), [logicalId]: deployed })
+}
+
+async function change(
+  { begun, request, parts }: Deployment,
+  wanted: Pick<Change, 'logicalId' | 'type' | 'properties'>,
+  before?: Deployed,
+): Promise<Deployed> {
+  const change: Change = {
+    RequestType: before ? 'Update' : 'Create',
+    ...wanted,
+    ...(before && { before }),
+  }
+  begun.push(change)
+  const response = await request(change, parts.invokeNext)
+  const physicalId = response.PhysicalResourceId ?? before?.physicalId ?? wanted.logicalId
+  const { type, properties } = wanted
+  return { type, properties, physicalId, data: response.Data ?? {} }
+}
+
+async function undo(deployment: Deployment): Promise<void> {
+  const { begun, initial, parts } = deployment
+  for (const { logicalId, type, properties, before } of begun.splice(0).reverse()) {
+    const now = parts.state.read()[logicalId] ?? { type, properties, physicalId: logicalId, data: {} }
+    const back = before
+      ? { RequestType: 'Update' as const, properties: before.properties, before: { ...now, properties } }
+      : { RequestType: 'Delete' as const, properties, before: now }
+    await attempt(deployment, { logicalId, type, ...back })
+  }
+  parts.state.write(initial)
+}
+
+async function cleanUp(deployment: Deployment): Promise<void> {
+  const { state } = deployment.parts
+  for (const [logicalId, before] of Object.entries(state.read())) {
+    if (deployment.wanted.includes(logicalId)) continue
+    const { type, properties } = before
+    await attempt(deployment, { RequestType: 'Delete', logicalId, type, properties, before })
+    const { [logicalId]: _gone, ...rest } = state.read()
+    state.write(rest)
+  }
+}
+
+async function attempt({ request, parts }: Deployment, change: Change): Promise<void> {
+  const invoke = (name: string, event: unknown) =>
+    parts.invokePresent(name, event) ?? parts.invokeNext(name, event)
+  await request(change, invoke).catch((cause: Error) => parts.log(cause.message))
 }
 
 type Invoke = Parts['invokeNext']

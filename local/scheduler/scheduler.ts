@@ -78,29 +78,20 @@ export function startScheduler(parts: Parts): RunningScheduler {
     const changed = schedules.filter(one => !isDeepStrictEqual(deployed.get(keyOf(one)), one))
     for (const { group, name, request } of changed) store.put(group, name, request, Date.now())
     const gone = [...deployed].filter(([key]) => !wanted.has(key))
-    for (const [, { group, name }] of gone) deleteIfThere(group, name)
+    for (const [, { group, name }] of gone) {
+      const schedule = store.find(group, name)
+      if (schedule) store.delete(schedule)
+    }
     deployed = wanted
     runner.rearm()
-  }
-
-  function deleteIfThere(group: string, name: string) {
-    const schedule = store.find(group, name)
-    if (schedule) store.delete(schedule)
-  }
-
-  function findSchedule(name: string) {
-    const all = store.list()
-    const found = all.find(({ Name }) => Name === name) ?? all.find(({ Name }) => Name.includes(name))
-    if (found) return found
-    throw new Error(`There is no schedule ${name}; there are ${all.map(({ Name }) => Name).join(', ')}`)
   }
 
   return {
     now: runner.now,
     advance: runner.advance,
-    fire: name => runner.fire(findSchedule(name)),
+    fire: name => runner.fire(findSchedule(store.list(), name)),
     disable: name => {
-      const { GroupName, Name, ...schedule } = findSchedule(name)
+      const { GroupName, Name, ...schedule } = findSchedule(store.list(), name)
       store.put(GroupName, Name, { ...schedule, State: 'DISABLED' }, Date.now())
       runner.rearm()
     },
@@ -108,6 +99,12 @@ export function startScheduler(parts: Parts): RunningScheduler {
     deploy,
     stop: runner.stop,
   }
+}
+
+function findSchedule(all: readonly Schedule[], name: string): Schedule {
+  const found = all.find(({ Name }) => Name === name) ?? all.find(({ Name }) => Name.includes(name))
+  if (found) return found
+  throw new Error(`There is no schedule ${name}; there are ${all.map(({ Name }) => Name).join(', ')}`)
 }
 
 /** What Scheduler writes beside an event that it gives up. Source: EventBridge Scheduler, dead-letter queues. */

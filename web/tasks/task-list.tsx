@@ -29,41 +29,13 @@ export function TaskList({
   /** Receives the function that scrolls to a row. */
   readonly scrollTo: { current: (index: number) => void }
 }) {
-  const frame = useRef<HTMLDivElement>(null)
-  const [offset, setOffset] = useState(0)
-  useLayoutEffect(() => setOffset(frame.current?.offsetTop ?? 0), [])
-  const rowPx = useRowPx()
-  const rows = useWindowVirtualizer({
-    count: tasks.length,
-    estimateSize: () => rowPx,
-    overscan: OVERSCAN,
-    scrollMargin: offset,
-  })
-  const items = rows.getVirtualItems()
-  const last = items.at(-1)?.index ?? 0
-  useEffect(() => {
-    if (last >= tasks.length - OVERSCAN) onEnd()
-  }, [last, tasks.length, onEnd])
-  useEffect(() => rows.measure(), [rows])
+  const { frame, rows, offset, rowPx } = useRows(tasks.length, onEnd)
   scrollTo.current = index => rows.scrollToIndex(index)
   return (
     <div className="rows" role="table" aria-label="Tasks" aria-rowcount={tasks.length + 1}>
-      <div className="row row-head" role="row">
-        <span role="columnheader">
-          <SelectAll tasks={tasks} selection={selection} />
-        </span>
-        <span role="columnheader">Status</span>
-        <span role="columnheader">Task</span>
-        <span role="columnheader">User</span>
-        <span role="columnheader" className="number">
-          Runs
-        </span>
-        <span role="columnheader" className="number">
-          Due
-        </span>
-      </div>
+      <Head tasks={tasks} selection={selection} />
       <div ref={frame} role="rowgroup" style={{ height: rows.getTotalSize(), position: 'relative' }}>
-        {items.map(({ index, start }) => {
+        {rows.getVirtualItems().map(({ index, start }) => {
           const task = tasks[index]
           return (
             task && (
@@ -85,13 +57,48 @@ export function TaskList({
   )
 }
 
-function SelectAll({
-  tasks,
-  selection,
-}: {
-  readonly tasks: readonly ApiTask[]
-  readonly selection: Selection
-}) {
+/** The rows that are on the screen. Near the last one, `onEnd` is asked for more. */
+function useRows(count: number, onEnd: () => void) {
+  const frame = useRef<HTMLDivElement>(null)
+  const [offset, setOffset] = useState(0)
+  useLayoutEffect(() => setOffset(frame.current?.offsetTop ?? 0), [])
+  const rowPx = useRowPx()
+  const rows = useWindowVirtualizer({
+    count,
+    estimateSize: () => rowPx,
+    overscan: OVERSCAN,
+    scrollMargin: offset,
+  })
+  const last = rows.getVirtualItems().at(-1)?.index ?? 0
+  useEffect(() => {
+    if (last >= count - OVERSCAN) onEnd()
+  }, [last, count, onEnd])
+  useEffect(() => rows.measure(), [rows])
+  return { frame, rows, offset, rowPx }
+}
+
+type Listed = { readonly tasks: readonly ApiTask[]; readonly selection: Selection }
+
+function Head({ tasks, selection }: Listed) {
+  return (
+    <div className="row row-head" role="row">
+      <span role="columnheader">
+        <SelectAll tasks={tasks} selection={selection} />
+      </span>
+      <span role="columnheader">Status</span>
+      <span role="columnheader">Task</span>
+      <span role="columnheader">User</span>
+      <span role="columnheader" className="number">
+        Runs
+      </span>
+      <span role="columnheader" className="number">
+        Due
+      </span>
+    </div>
+  )
+}
+
+function SelectAll({ tasks, selection }: Listed) {
   const isAll = tasks.length > 0 && selection.selected.size >= tasks.length
   return (
     <input
