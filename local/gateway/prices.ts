@@ -1,5 +1,4 @@
-import type { MeterSnapshot } from './meter.ts'
-import { addedUp, type Usage, usageIn } from './usage.ts'
+import { addedUp, type Line, type Usage, usageIn } from './usage.ts'
 
 /**
  * List prices in USD, us-east-1, November 2026, without free tiers, each with its page. Events ($1 per million) are left
@@ -38,7 +37,7 @@ export type Cost = {
 }
 
 /** What the metered usage would cost on AWS, in USD. */
-export function costOf(lines: MeterSnapshot): Cost {
+export function costOf(lines: readonly Line[]): Cost {
   return costOfUsage(lines.map(usageIn).reduce<Usage>(addedUp, addedUp()))
 }
 

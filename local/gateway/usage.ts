@@ -1,5 +1,3 @@
-import type { MeterLine } from './meter.ts'
-
 /** What has a price. */
 export type Usage = {
   readonly readUnits: number
@@ -27,7 +25,16 @@ const NONE: Usage = {
   logBytes: 0,
 }
 
-type Line = Pick<MeterLine, 'service' | 'operation'> & Partial<MeterLine>
+/** A line of the meter, as far as it has a price. */
+export type Line = {
+  readonly service: string
+  readonly operation: string
+  readonly requests?: number
+  readonly readUnits?: number
+  readonly writeUnits?: number
+  readonly gbMs?: number
+  readonly logBytes?: number
+}
 
 /** The part of a line of the meter that has a price. */
 export function usageIn({ service, operation, requests = 0, ...line }: Line): Partial<Usage> {

@@ -6,9 +6,8 @@
  */
 
 import { arnOf } from '../account.ts'
-import { isRecord } from './intrinsics.ts'
+import { isRecord, type Template, type TemplateResource } from './intrinsics.ts'
 import { type References, rewrite } from './rewrite.ts'
-import type { Template, TemplateResource } from './template.ts'
 
 const NESTED_STACK = 'AWS::CloudFormation::Stack'
 

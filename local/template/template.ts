@@ -7,22 +7,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { flatten } from './flatten.ts'
-
-export type TemplateResource = {
-  readonly Type: string
-  readonly Properties?: Record<string, unknown>
-  readonly Metadata?: Record<string, unknown>
-  readonly Condition?: string
-  readonly DependsOn?: string | readonly string[]
-}
-
-export type Template = {
-  readonly Resources: Record<string, TemplateResource>
-  readonly Parameters?: Record<string, { readonly Type?: string; readonly Default?: unknown }>
-  readonly Conditions?: Record<string, unknown>
-  readonly Mappings?: Record<string, Record<string, Record<string, unknown>>>
-  readonly Outputs?: Record<string, { readonly Value: unknown }>
-}
+import type { Template, TemplateResource } from './intrinsics.ts'
 
 export type Assembly = {
   readonly template: Template
