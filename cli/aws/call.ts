@@ -61,7 +61,7 @@ export async function call<Document>(
 
 type ServiceError = Error & { readonly $metadata?: { readonly httpStatusCode?: number } }
 
-function settingsFor(named: NamedCall, { region, credentials, io }: Access) {
+function settingsFor(named: NamedCall, { region, credentials, io, profile }: Access) {
   const name = named.service === 'monitoring' ? 'CLOUDWATCH' : named.service.toUpperCase()
   const endpoint = io.env[`AWS_ENDPOINT_URL_${name}`] || io.env.AWS_ENDPOINT_URL
   return {
@@ -69,6 +69,8 @@ function settingsFor(named: NamedCall, { region, credentials, io }: Access) {
     credentials,
     maxAttempts: TRIES,
     requestHandler: { handle: (request: SdkRequest) => sendOne(request, named, io) },
+    // The profile may name endpoints, or ask for those that keep to FIPS.
+    ...(profile !== undefined && { profile }),
     ...(endpoint && { endpoint }),
   }
 }

@@ -1,6 +1,6 @@
 /**
  * A refusal of the caller by the system, or by the gateway in front of it. The system answers with a problem document. A gateway may say
- * nothing: `aws/explain-refusal.ts` finds out why it refuses signed calls, and `dashboard/refused-calls.ts` advises for all others.
+ * nothing: `aws/explain-refusal.ts` finds out why it refuses signed calls, and `dashboard/forward.ts` advises for all others.
  */
 
 import { type HttpAnswer, problemAnswer } from '../../loopback/loopback.ts'

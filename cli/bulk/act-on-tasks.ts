@@ -1,7 +1,7 @@
 /**
  * What `retry`, `cancel` and `remove` share: one call for each task, which the user names by ids or by a filter. With a filter the
- * command first selects and counts the tasks, and asks (`act-on-selected.ts`). Then it writes a report (`report.ts`), with which it
- * can go on after an interruption.
+ * command first selects and counts the tasks, and asks. Then it writes a report (`report.ts`), with which it can go on after an
+ * interruption.
  */
 
 import { randomUUID } from 'node:crypto'

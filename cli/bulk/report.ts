@@ -6,7 +6,7 @@ import { shellWord } from '../terminal/say.ts'
 
 /**
  * The report of a long command: a file of JSON lines, which the command appends to as it goes. A command that was interrupted goes
- * on with its report, and repeats only what has not succeeded. `read-report.ts` says which reports can be trusted.
+ * on with its report, and repeats only what has not succeeded. `readReport` says which reports can be trusted.
  */
 export type Report = {
   readonly path: string

@@ -7,7 +7,7 @@
  * - `loopback/loopback.ts`: requests of foreign pages are refused by `Host`, `Origin` and `Sec-Fetch-Site`;
  * - `session.ts`: other programs and users of this machine do not know the secret of the printed address, nor the token of the page;
  * - `loopback/pages.ts`: the files of the dashboard;
- * - `forward.ts`: a call of the API goes to the system; with `--read-only` only reads do. `refused-calls.ts` says why the system refuses one.
+ * - `forward.ts`: a call of the API goes to the system; with `--read-only` only reads do. A refusal says why.
  *
  * `server.ts` puts them together.
  */

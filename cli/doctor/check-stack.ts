@@ -205,7 +205,7 @@ function findingsAboutTrigger(trigger: TriggerState, region: string): Finding[] 
 const QUEUES = 'queues'
 
 /**
- * Whether the queues of the stack exist, and whether messages that were given up wait to be collected. `check-types.ts` says whether tasks
+ * Whether the queues of the stack exist, and whether messages that were given up wait to be collected. `checkTypes` says whether tasks
  * wait for long: a long queue is no fault of its own.
  */
 export async function checkQueues({ deployed }: Context): Promise<Finding[]> {

@@ -2,7 +2,6 @@ import type { WhyAnswer } from '../../shared/api/diagnosis/why.ts'
 import { type Context, type FollowUp, withSystem } from '../connection/with-system.ts'
 import type { DefineCommand } from '../terminal/command.ts'
 import { oneLine, safeLines } from '../terminal/style.ts'
-
 import type { Finding } from './finding.ts'
 
 type Options = { readonly canvasId?: string }
@@ -37,7 +36,7 @@ function show(
 }
 
 /**
- * The advice of the API names calls of the API. This file names the commands that make these calls, so that a reader at a terminal can
+ * The advice of the API names calls of the API. This table names the commands that make these calls, so that a reader at a terminal can
  * paste them. A call without a command stays as it is.
  */
 

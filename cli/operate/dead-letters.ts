@@ -128,7 +128,7 @@ function report({ printer }: Context, { results }: ReplayAnswer): number {
   return results.some(({ status }) => status !== 200) ? FAILED_EXIT_CODE : 0
 }
 
-type Options = {
+type FailureOptions = {
   readonly type?: readonly string[]
   readonly since?: string
   readonly limit: number
@@ -148,7 +148,7 @@ export const failures: DefineCommand = (command, invocation) => {
     )
     .option('--limit <n>', 'shows at most so many groups', wholeNumber(1, GROUPS_MAX), DEFAULT_LIMIT)
     .option('--all', 'shows all groups')
-  withSystem(command, invocation, async (context, { type, since, limit, all }: Options) => {
+  withSystem(command, invocation, async (context, { type, since, limit, all }: FailureOptions) => {
     const query = { ...(type && { type: [...type] }), ...(since !== undefined && { since }) }
     await printPages(context, page => context.client.failures({ ...query, ...page }), {
       columns: failureColumns(context),

@@ -74,7 +74,7 @@ async function showType({ client, printer }: Context, name: string): Promise<num
 export const pause: DefineCommand = (command, invocation) => {
   command.argument('<type>', 'the name of a type')
   withSystem(command, invocation, async (context, _options: object, type: string) =>
-    show(context, await context.client.pause(type)),
+    showPaused(context, await context.client.pause(type)),
   )
 }
 
@@ -82,18 +82,18 @@ export const pause: DefineCommand = (command, invocation) => {
 export const resume: DefineCommand = (command, invocation) => {
   command.argument('<type>', 'the name of a type')
   withSystem(command, invocation, async (context, _options: object, type: string) =>
-    show(context, await context.client.resume(type)),
+    showPaused(context, await context.client.resume(type)),
   )
 }
 
-function show({ printer }: Context, answer: PausedType): number {
+function showPaused({ printer }: Context, answer: PausedType): number {
   const { type, paused } = answer
   if (printer.isJson) printer.document(answer)
   else printer.line(`${printer.style.bold(oneLine(type))} is ${paused ? 'paused' : 'active'}`)
   return 0
 }
 
-type Options = PurgeBody & { readonly yes?: boolean }
+type PurgeOptions = PurgeBody & { readonly yes?: boolean }
 
 /** `baton purge`: starts the background job, after it has shown the counts and asked. */
 export const purge: DefineCommand = (command, invocation) => {
@@ -106,8 +106,8 @@ export const purge: DefineCommand = (command, invocation) => {
     )
     .option('--before <time>', 'only tasks from before this time, such as 30d', timeBefore(invocation.now()))
     .option('--yes', 'does not ask')
-  withSystem(command, invocation, async (context, options: Options, type: string) => {
-    if (!(await isSure(context, options, type))) return FAILED_EXIT_CODE
+  withSystem(command, invocation, async (context, options: PurgeOptions, type: string) => {
+    if (!(await isSureToPurge(context, options, type))) return FAILED_EXIT_CODE
     const { status, before } = options
     const answer = await context.client.purge(type, { status, ...(before !== undefined && { before }) })
     if (context.printer.isJson) context.printer.document(answer)
@@ -120,7 +120,11 @@ export const purge: DefineCommand = (command, invocation) => {
 }
 
 /** Asks with the number of tasks. Some of them may be newer than the purge's time. */
-async function isSure({ client, io, printer }: Context, options: Options, type: string): Promise<boolean> {
+async function isSureToPurge(
+  { client, io, printer }: Context,
+  options: PurgeOptions,
+  type: string,
+): Promise<boolean> {
   if (options.yes) return true
   const counts = await client.counts(type)
   const most = options.status.reduce((sum, status) => sum + counts[status], 0)

@@ -3,7 +3,7 @@ import type { RetryTaskBody } from '../../shared/api/changes.ts'
 import { actOnTasks } from '../bulk/act-on-tasks.ts'
 import { type DefineCommand, someOf } from '../terminal/command.ts'
 
-type Options = Pick<RetryTaskBody, 'action' | 'clean'>
+type RetryOptions = Pick<RetryTaskBody, 'action' | 'clean'>
 
 const ACTIONS = ['restart', 'retry-do', 'retry-undo', 'skip-undo', 'continue', 'retry-callbacks']
 const CLEANED = ['failed', 'succeeded'] as const
@@ -17,7 +17,7 @@ export const retry: DefineCommand = (command, invocation) => {
       'the ended runs that a restart forgets: failed, succeeded (default: both)',
       someOf(CLEANED),
     )
-  actOnTasks<Options>(command, invocation, {
+  actOnTasks<RetryOptions>(command, invocation, {
     name: 'retry',
     verb: 'Retry',
     done: 'retried',

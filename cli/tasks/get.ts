@@ -14,16 +14,16 @@ export const get: DefineCommand = (command, invocation) => {
   })
 }
 
-const DEFAULT_TIMEOUT_MS = 30_000
+const RESULT_TIMEOUT_MS = 30_000
 
-type Options = { readonly timeout: number }
+type ResultOptions = { readonly timeout: number }
 
 /** `baton result`: prints the result as JSON. A task that failed, or did not end in time, ends it with code 1. */
 export const result: DefineCommand = (command, invocation) => {
   command
     .argument('<id>', 'the id of a task, such as resize:img-1')
-    .addOption(durationOption('--timeout <duration>', 'how long to wait for the end', DEFAULT_TIMEOUT_MS))
-  withSystem(command, invocation, async ({ client, printer, io }, { timeout }: Options, id: string) => {
+    .addOption(durationOption('--timeout <duration>', 'how long to wait for the end', RESULT_TIMEOUT_MS))
+  withSystem(command, invocation, async ({ client, printer, io }, { timeout }: ResultOptions, id: string) => {
     printer.document((await client.result(typeOf(id), id, { timeoutMs: timeout, signal: io.signal })) ?? null)
     return undefined
   })

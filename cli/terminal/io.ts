@@ -4,10 +4,11 @@ import { BatonError } from '../../shared/core/errors.ts'
  * The terminal of a command: what it prints on, what it reads, and when it has to stop. `baton.ts` binds it to the process, and tests
  * bind it to memory. Read in this order:
  *
+ * - `command.ts`: what a command is defined with; `say.ts`: exit codes, and words that several commands say;
  * - `printer.ts`: what commands print, as text for people or as JSON for programs;
- * - `safe-text.ts`: makes the texts of tasks harmless for a terminal;
- * - `style.ts`, `table.ts`, `times.ts`: colours, aligned columns, and times relative to now;
- * - `live-view.ts`, `progress.ts`, `confirm.ts`: what is drawn again, how far a long command is, and a question.
+ * - `style.ts`: colours, and texts of tasks made harmless for a terminal;
+ * - `table.ts`, `times.ts`: aligned columns, and times relative to now;
+ * - `live-view.ts`: what is drawn again, and how far a long command is.
  */
 
 /** The terminal, the environment, the clock and the network of a command. */

@@ -1,14 +1,22 @@
 /**
- * The endpoint of all AWS services. It finds the service of a call (`identify.ts`), fails the call if a test asks for that
+ * The endpoint of all AWS services. It finds the service of a call (`call.ts`), fails the call if a test asks for that
  * (`faults.ts`), and hands it to the service. Then it counts what the call consumed (`meter.ts`, `metering.ts`, `prices.ts`).
  */
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { REGION } from '../account.ts'
-import { type Answer, type Backend, bodyOf, type Call, errorAnswer, textFields } from './call.ts'
+import {
+  type Answer,
+  type Backend,
+  bodyOf,
+  type Call,
+  carriesKey,
+  errorAnswer,
+  identify,
+  textFields,
+} from './call.ts'
 import type { Faults } from './faults.ts'
-import { carriesKey, identify } from './identify.ts'
 import type { Meter } from './meter.ts'
 import { isDynamoWrite, meterCall } from './metering.ts'
 
@@ -33,7 +41,7 @@ export type Gateway = {
   stop(): Promise<void>
 }
 
-/** What the gateway serves, and who it tells. */
+/** What the gateway serves, and the listeners that it calls. */
 type State = {
   readonly meter: Meter
   readonly accessKey: string

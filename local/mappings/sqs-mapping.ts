@@ -5,8 +5,7 @@ import type { Gateway } from '../gateway/gateway.ts'
 import type { SqsServer } from '../stores/sqs-server.ts'
 import type { Pattern } from './event-pattern.ts'
 import { controlOf, type Mapping, newMappingState } from './mapping.ts'
-import { deliverMessages } from './sqs-delivery.ts'
-import type { Message } from './sqs-records.ts'
+import { deliverMessages, type Message } from './sqs-delivery.ts'
 
 /** The most messages of one receive. Larger batches are gathered from several receives. */
 const RECEIVE_MESSAGES_MAX = 10

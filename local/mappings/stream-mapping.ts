@@ -2,10 +2,8 @@ import type { LocalFunction } from '../functions/local-function.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import type { Pattern } from './event-pattern.ts'
 import { controlOf, type Mapping, newMappingState } from './mapping.ts'
-import { runShard } from './shard-loop.ts'
-import { type Checkpoints, openShard } from './shard-reader.ts'
+import { type Checkpoints, createWakeSignal, openShard, runShard, type WakeSignal } from './shard-loop.ts'
 import type { RetryRules } from './stream-batch.ts'
-import { createWakeSignal, type WakeSignal } from './wake-signal.ts'
 
 /** The interval at which the mapping lists shards. It lists the children of a closed shard at once. */
 const SHARD_LIST_MS = 2_000

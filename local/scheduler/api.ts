@@ -1,7 +1,6 @@
 import { type Answer, type Backend, bodyOf, type Call, errorAnswer } from '../gateway/call.ts'
 import type { ScheduleRunner } from './runner.ts'
-import { findFault, type Schedule, type ScheduleRequest } from './schedule.ts'
-import type { ScheduleStore } from './schedule-store.ts'
+import { findFault, type Schedule, type ScheduleRequest, type ScheduleStore } from './schedule-store.ts'
 
 type SchedulerRequest = {
   readonly operation: string

@@ -13,8 +13,13 @@ import type { Permissions } from '../permissions/permissions.ts'
 import type { Stack } from '../template/stack.ts'
 import { createSchedulerApi } from './api.ts'
 import { createScheduleRunner, type Undelivered } from './runner.ts'
-import type { Schedule, ScheduleRequest, Target } from './schedule.ts'
-import { createScheduleStore, type KeptSchedules } from './schedule-store.ts'
+import {
+  createScheduleStore,
+  type KeptSchedules,
+  type Schedule,
+  type ScheduleRequest,
+  type Target,
+} from './schedule-store.ts'
 
 /** The controls of Scheduler for tests and tools. */
 export type Scheduler = {

@@ -1,6 +1,6 @@
 /**
- * CloudFormation: this file reads the synthesised template, `flatten.ts` puts nested stacks into it (`rewrite.ts` replaces their
- * names), `intrinsics.ts` resolves its functions, `stack.ts` describes its resources, and `resource-types.ts` lists what is
+ * CloudFormation: this file reads the synthesised template, `flatten.ts` puts nested stacks into it and replaces their
+ * names, `intrinsics.ts` resolves its functions, `stack.ts` describes its resources, and `resource-types.ts` lists what is
  * emulated.
  */
 

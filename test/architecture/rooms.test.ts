@@ -47,12 +47,12 @@ const FEATURES = ['canvas', 'schedule', 'flow', 'limits', 'fair', 'events', 'job
 /** Short files with one importer that name a concept, and which. */
 const CONCEPTS: Readonly<Record<string, string>> = {
   'bench/takeover.ts': 'a row of the benchmark, a file each',
+  'cli/program/init.ts': 'a command, a file each',
   'functions/console-lines.ts': 'what a handler prints, with its task',
   'functions/http/operator.ts': 'the principal that a request comes from',
   'functions/http/parse-exactly.ts': 'JSON whose whole numbers keep all their digits',
   'functions/lock-intrinsics.ts': 'what is locked before a handler is loaded',
   'functions/tasks/signing-secret.ts': 'the secret that signs webhooks',
-  'local/stores/one-item-once.ts': 'what DynamoDB refuses and DynamoDB Local does not',
   'scripts/openapi/operations/canvases.ts': 'the words about a resource, a file each',
   'shared/aws/dynamo/records/record-requests.ts':
     'requests of records, apart from sending them as in each room beside it',
@@ -61,10 +61,6 @@ const CONCEPTS: Readonly<Record<string, string>> = {
   'shared/core/place/claim-order.ts': 'the order in which tasks of a ready place are claimed',
   'shared/testing/create-test-system.ts': 'the choice between a system in memory and one behind a URL',
   'shared/worker/console-log.ts': 'the log of a worker without one of its own',
-  'web/api/task-rows.ts': 'rows of lists that take their statuses from events',
-  'web/types/edit-dialog.tsx': 'the dialog that changes a type',
-  'web/shell/help.tsx': 'the list of all keys',
-  'cli/program/init.ts': 'a command, a file each',
 }
 
 describe('a folder', () => {

@@ -6,7 +6,7 @@ import type { ApiTask } from '../../shared/api/tasks.ts'
 import { baton } from '../api/baton.ts'
 import { typesQuery } from '../api/queries.ts'
 import { JsonField, jsonOf, jsonProblem } from '../json/json-field.tsx'
-import { useAction } from '../parts/action.ts'
+import { useAction } from '../parts/action.tsx'
 import { FormDialog, useFormUnsendable } from '../parts/dialog.tsx'
 import { firstValue, formOf, type JsonValue } from './schema.ts'
 import { SchemaForm } from './schema-form.tsx'
@@ -31,6 +31,8 @@ export function PublishDialog({
   const [options, setOptions] = useState(JSON.stringify(copyOf ? optionsOf(copyOf) : {}, undefined, 2))
   const publish = usePublish(onClose)
   const problem = input?.problem ?? jsonProblem(options)
+  // Before the types are there, the form has no input, and its list of types is empty.
+  const isLoaded = types.length > 0 && type !== undefined
   const choose = (name: string) => {
     setChosen(name)
     setInput(undefined)
@@ -39,7 +41,7 @@ export function PublishDialog({
     <FormDialog
       title={copyOf ? 'Publish a copy' : 'Publish a task'}
       action="Publish"
-      isReady={!publish.isPending && problem === undefined && type !== undefined}
+      isReady={isLoaded && !publish.isPending && problem === undefined}
       onSubmit={form => publish.mutate(bodyOf(form, input?.value, options))}
       onClose={onClose}
     >

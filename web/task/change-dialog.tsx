@@ -4,7 +4,7 @@ import type { ApiTask } from '../../shared/api/tasks.ts'
 import { baton } from '../api/baton.ts'
 import { queries, taskQuery } from '../api/queries.ts'
 import { JsonField, jsonOf, jsonProblem } from '../json/json-field.tsx'
-import { useAction } from '../parts/action.ts'
+import { useAction } from '../parts/action.tsx'
 import { FormDialog, type Stale } from '../parts/dialog.tsx'
 
 /** Changes an open task. Only what differs is sent. */

@@ -1,8 +1,6 @@
 /**
- * Signs HTTP requests with AWS Signature Version 4, as an API of API Gateway with IAM authorization demands.
- *
- * - `request-parts.ts`: a request in the form that the signer takes, with one encoding of its query on the wire and in the signature;
- * - `region.ts`: the region and the service that a signature names.
+ * Signs HTTP requests with AWS Signature Version 4, as an API of API Gateway with IAM authorization demands. `request-parts.ts` takes a
+ * request apart for the signer, with one encoding of its query on the wire and in the signature.
  */
 
 import { defaultProvider } from '@aws-sdk/credential-provider-node'

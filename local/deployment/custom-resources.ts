@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
-import type { StateFile } from '../data-folder/state-file.ts'
+import type { KeptResource, KeptResources, StateFile } from '../data-folder/state-file.ts'
 import type { InvocationResult } from '../functions/sandbox.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import { isRecord } from '../template/intrinsics.ts'
@@ -13,16 +13,6 @@ import { isCustomResource } from '../template/template.ts'
 const ANSWER_TIMEOUT_MS = 60_000
 
 const RESPONSE_PATH = '/custom-resource-responses/'
-
-/** The deployed custom resources, by logical id. */
-export type KeptResources = Record<string, Deployed>
-
-type Deployed = {
-  readonly type: string
-  readonly properties: Record<string, unknown>
-  readonly physicalId: string
-  readonly data: Record<string, unknown>
-}
 
 type Response = {
   readonly Status: 'SUCCESS' | 'FAILED'
@@ -46,7 +36,7 @@ type Change = {
   readonly logicalId: string
   readonly type: string
   readonly properties: Record<string, unknown>
-  readonly before?: Deployed
+  readonly before?: KeptResource
 }
 
 /** What a deployment may still do with its custom resources. */
@@ -101,8 +91,8 @@ async function deploy(deployment: Deployment, logicalId: string): Promise<void> 
 async function change(
   { begun, request, parts }: Deployment,
   wanted: Pick<Change, 'logicalId' | 'type' | 'properties'>,
-  before?: Deployed,
-): Promise<Deployed> {
+  before?: KeptResource,
+): Promise<KeptResource> {
   const change: Change = {
     RequestType: before ? 'Update' : 'Create',
     ...wanted,

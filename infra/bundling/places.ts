@@ -1,5 +1,6 @@
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative, resolve, sep } from 'node:path'
+import { fileURLToPath } from 'node:url'
 
 /** The folder of generated files, below the working directory and outside version control. */
 const FOLDER = '.baton'
@@ -33,4 +34,23 @@ function readIfThere(file: string): string | undefined {
   } catch {
     return undefined
   }
+}
+
+/** The code of this package that users' code is bundled with: the executor of a Lambda handler, the worker of a container. */
+type RuntimeName = 'executor' | 'worker'
+
+/** The absolute path of a runtime's module: prebuilt where the package is installed, its source in this repository. */
+export function runtimeModule(name: RuntimeName): string {
+  return prebuilt(name) ?? sourceFile(`${name}.ts`)
+}
+
+/** The absolute path of the prebuilt bundle of a function, or undefined in this repository, which bundles it from source. */
+export function prebuilt(name: string): string | undefined {
+  const file = sourceFile(`${name}/index.mjs`)
+  return existsSync(file) ? file : undefined
+}
+
+/** The absolute path of a file in `functions/`, wherever this package is installed. */
+export function sourceFile(name: string): string {
+  return fileURLToPath(new URL(`../../functions/${name}`, import.meta.url))
 }

@@ -1,6 +1,6 @@
 /**
- * The HTTP API: API Gateway, its access log and throttle, the function that answers most routes, and `claims.ts`, the function
- * in which HTTP workers wait for tasks. `permissions/api-access.ts` lists the routes that a principal may be granted.
+ * The HTTP API: API Gateway, its access log and throttle, the function that answers most routes, and the function in which
+ * HTTP workers wait for tasks. `permissions/api-access.ts` lists the routes that a principal may be granted.
  */
 
 import { readFileSync } from 'node:fs'
@@ -18,15 +18,40 @@ import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
 import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs'
 import { Construct } from 'constructs'
-import { API_BURST, API_REQUESTS_PER_S, API_TIMEOUT_S, CORS_MAX_AGE_S } from '../bounds.ts'
-import { systemCode } from '../bundling/system-code.ts'
-import { createFunction, reserving } from '../functions/functions.ts'
+import { BatonError } from '../../shared/core/errors.ts'
+import { systemCode } from '../bundling/code.ts'
 import { watchServerErrors } from '../monitoring/alarms.ts'
 import type { Parts } from '../parts.ts'
 import type { AllowedRoute } from '../permissions/api-access.ts'
 import type { Grantee } from '../permissions/permissions.ts'
 import type { RolePolicies } from '../permissions/role-policies.ts'
-import { basePathIn, Claims, type ClaimsProps } from './claims.ts'
+import { PUBLISHER_ACCESS } from '../task-table.ts'
+import { createFunction, reserving } from './functions.ts'
+
+/** An HTTP API gives up after 30 s, and a claim waits up to 20 s. Source: API Gateway quotas. */
+const API_TIMEOUT_S = 29
+/**
+ * Memory of the claims function: it holds an answer of 5 MB and the bundle with room to spare. With half of it, an empty
+ * poll takes twice as long and costs the same.
+ */
+const CLAIMS_MEMORY_MB = 256
+/**
+ * With this delay a worker finds a task after a second on average. A poll takes some 5 read units, so an idle worker costs $2
+ * to $3 a month.
+ */
+const CLAIM_RETRY_MS = 2_000
+/** The shortest legal `retryAfterMs`. */
+const CLAIM_RETRY_MS_MIN = 500
+/** The longest legal `retryAfterMs`. It is shorter than the 30 s after which a silent worker counts as gone. */
+const CLAIM_RETRY_MS_MAX = 20_000
+/** How many claims may wait at a time by default: a twentieth of an account's usual 1,000 executions. */
+const CLAIMS_WAITING_MAX = 50
+/** The share of the reserved executions in which claims may wait. The others answer claims that find their task at once. */
+const CLAIMS_WAITING_SHARE = 0.8
+/** A fifth of the rate that all APIs of an account share. Source: API Gateway quotas, 10,000 requests per second. */
+const API_REQUESTS_PER_S = 2_000
+const API_BURST = 2_000
+const CORS_MAX_AGE_S = 3_600
 
 /** `iam`: requests are signed (SigV4) by principals that may invoke the API. `none`: every caller is accepted. */
 export type ApiAuth = 'iam' | 'none'
@@ -58,7 +83,7 @@ export type ApiProps = {
   readonly basePath?: string
 }
 
-export type TaskApiProps = ApiProps & {
+type TaskApiProps = ApiProps & {
   readonly auth: ApiAuth
   readonly reservedConcurrency: { readonly api?: number; readonly claims?: number }
 }
@@ -190,3 +215,69 @@ const ACCESS_LOG_FORMAT = AccessLogFormat.custom(
     error: '$context.integrationErrorMessage',
   }),
 )
+
+export type ClaimsProps = {
+  /** The delay after which an idle worker asks again, in milliseconds, 500–20,000. @default 2,000 */
+  readonly retryAfterMs?: number
+  /**
+   * How many claims may wait for more than a second at the same time. Each holds an execution. Further claims are answered with
+   * 429.
+   * @default four fifths of `reservedConcurrency.claims`, else 50
+   */
+  readonly maxWaiting?: number
+}
+
+/** Serves `POST /v1/claims`, where HTTP workers wait for tasks, apart from the rest of the API. */
+class Claims extends Construct {
+  readonly function: LambdaFunction
+
+  constructor(
+    scope: Construct,
+    id: string,
+    { settings, table, messages }: Parts,
+    props: { readonly claims?: ClaimsProps; readonly basePath?: string },
+    reservedConcurrency?: number,
+  ) {
+    super(scope, id)
+    this.function = createFunction(this, settings, {
+      code: systemCode(this, 'claims'),
+      description: 'Baton: hands tasks to HTTP workers, which may wait for them',
+      timeout: Duration.seconds(API_TIMEOUT_S),
+      memorySize: CLAIMS_MEMORY_MB,
+      environment: { ...environmentFor(props.claims ?? {}, reservedConcurrency), ...basePathIn(props) },
+      ...reserving(reservedConcurrency),
+    })
+    // The function claims tasks of every type. The planner publishes the events of these claims.
+    table.openTo(this.function, PUBLISHER_ACCESS)
+    messages.openTo(this.function, {})
+  }
+}
+
+/** The variable by which the functions find their routes behind the base path of a custom domain. */
+function basePathIn({ basePath }: { readonly basePath?: string }): Record<string, string> {
+  if (basePath === undefined) return {}
+  if (/^(\/[\w.~-]+)+$/.test(basePath)) return { BATON_BASE_PATH: basePath }
+  throw new BatonError(
+    'invalid',
+    `api.basePath is '${basePath}'; give a path such as '/tasks', without an end slash`,
+  )
+}
+
+function environmentFor(props: ClaimsProps, reserved: number | undefined): Record<string, string> {
+  const { retryAfterMs = CLAIM_RETRY_MS, maxWaiting = waitingOf(reserved) } = props
+  refuseOutside('retryAfterMs', retryAfterMs, CLAIM_RETRY_MS_MIN, CLAIM_RETRY_MS_MAX)
+  refuseOutside('maxWaiting', maxWaiting, 1, reserved ?? Number.POSITIVE_INFINITY)
+  return { BATON_CLAIM_RETRY_MS: String(retryAfterMs), BATON_CLAIM_MAX_WAITING: String(maxWaiting) }
+}
+
+/** Returns how many of the reserved executions may wait. The others serve claims that find their task at once. */
+function waitingOf(reserved: number | undefined): number {
+  if (reserved === undefined) return CLAIMS_WAITING_MAX
+  return Math.max(1, Math.floor(reserved * CLAIMS_WAITING_SHARE))
+}
+
+function refuseOutside(name: keyof ClaimsProps, value: number, least: number, most: number): void {
+  if (Number.isInteger(value) && least <= value && value <= most) return
+  const range = Number.isFinite(most) ? `from ${least} to ${most}` : `of ${least} or more`
+  throw new BatonError('invalid', `claims.${name} is ${value}; give a whole number ${range}`)
+}

@@ -1,6 +1,40 @@
+import { type QueryKey, useMutation } from '@tanstack/react-query'
 import { CircleAlert, CircleCheck, X } from 'lucide-react'
 import { problemText } from '../api/baton.ts'
+import { renew } from '../api/queries.ts'
 import { createStore, useStore } from '../api/store.ts'
+
+/** An action of a reader: it tells how it went, and has the answers that it changes asked again. */
+export function useAction<Argument = void, Answer = unknown>({
+  run,
+  done,
+  changes,
+  after,
+  onRefused,
+}: {
+  readonly run: (argument: Argument) => Promise<Answer>
+  /** What to tell when it has succeeded. */
+  readonly done: string | ((answer: Answer) => string)
+  /** The beginnings of the keys of the answers that it changes. */
+  readonly changes: readonly QueryKey[]
+  readonly after?: (answer: Answer) => void
+  readonly onRefused?: ((error: unknown) => void) | undefined
+}) {
+  return useMutation({
+    mutationFn: run,
+    onSuccess: answer => {
+      say(typeof done === 'string' ? done : done(answer))
+      after?.(answer)
+    },
+    onError: error => {
+      sayProblem(error)
+      onRefused?.(error)
+    },
+    onSettled: () => {
+      for (const key of changes) renew(key)
+    },
+  })
+}
 
 /** Short messages about what a reader has done. */
 
@@ -12,7 +46,7 @@ const SHOWN_MAX = 4
 const toasts = createStore<readonly Toast[]>([])
 let lastId = 0
 
-export function say(text: string): void {
+function say(text: string): void {
   show(text, false)
 }
 
