@@ -1,7 +1,7 @@
 import { requiredVariable } from '../shared/aws/environment.ts'
+import { claimOperations } from '../shared/service/operations/claims.ts'
 import { composeDiagnosticSystem } from './compose/compose-dead-letters.ts'
 import { createApi } from './http/create-api.ts'
-import { claimRoutes } from './http/routes/claims.ts'
 import { serveHttp } from './serve-http.ts'
 
 const system = composeDiagnosticSystem()
@@ -16,5 +16,5 @@ const claimPace = {
  */
 export const handler = serveHttp(
   system,
-  createApi(system, claimRoutes, { claimPace, basePath: process.env.BATON_BASE_PATH }),
+  createApi(system, claimOperations, { claimPace, basePath: process.env.BATON_BASE_PATH }),
 )

@@ -14,7 +14,18 @@ const SHORT_FILE_CODE_LINES = 40
 
 const ROOT = resolve(import.meta.dirname, '..')
 /** The folders whose code is shipped, or makes what is shipped. */
-const PRODUCTION = ['shared', 'functions', 'infra', 'loopback', 'local', 'cli', 'create', 'scripts', 'web']
+const PRODUCTION = [
+  'shared',
+  'functions',
+  'infra',
+  'loopback',
+  'local',
+  'cli',
+  'create',
+  'openapi',
+  'scripts',
+  'web',
+]
 /** Files of a user's project, which are copied as they are. */
 const TEMPLATES = 'create/template/'
 

@@ -10,5 +10,5 @@ export {
   type TaskFilter,
   type TransactBody,
   type TransactOptions,
-} from './table-client/table-client.ts'
-export { type ExistingTask, taskAlreadyExists } from './table-client/task-already-exists.ts'
+} from './table/table-client.ts'
+export { type ExistingTask, taskAlreadyExists } from './table/task-already-exists.ts'

@@ -1,9 +1,8 @@
 import type { Problem } from '../../shared/api/problems.ts'
 import { REQUEST_BYTES_MAX } from '../../shared/core/bounds.ts'
-import { invalid, problem } from '../../shared/present/problems.ts'
+import { invalid, problem } from '../../shared/service/present/problems.ts'
+import type { ReadBody } from '../../shared/service/service.ts'
 import { parseExactly } from './parse-exactly.ts'
-
-type Body = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly problem: Problem }
 
 /**
  * The content types that are accepted. A body must declare itself as JSON, because a browser lets any web page post a form,
@@ -12,7 +11,7 @@ type Body = { readonly ok: true; readonly value: unknown } | { readonly ok: fals
 const JSON_TYPE = /^application\/([\w.+-]*\+)?json\s*(;|$)/i
 
 /** Reads the body as JSON. An empty body is undefined, whatever its content type. */
-export async function readBody(request: Request): Promise<Body> {
+export async function readBody(request: Request): Promise<ReadBody> {
   const bytes = await readLimited(request)
   if (bytes?.length === 0) return { ok: true, value: undefined }
   const wrongType = typeProblem(request.headers)
@@ -31,7 +30,7 @@ function typeProblem(headers: Headers): string | undefined {
   return encoding === 'identity' ? undefined : `send the body without content-encoding, not as ${encoding}`
 }
 
-function refuse(reason: Problem): Body {
+function refuse(reason: Problem): ReadBody {
   return { ok: false, problem: reason }
 }
 
@@ -50,7 +49,7 @@ async function readLimited(request: Request): Promise<Uint8Array | undefined> {
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
-function parse(bytes: Uint8Array): Body {
+function parse(bytes: Uint8Array): ReadBody {
   let text: string
   try {
     text = utf8.decode(bytes)

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { type Duration, type Size, Token } from 'aws-cdk-lib'
 import { Architecture, CfnLayerVersion, type ILayerVersion } from 'aws-cdk-lib/aws-lambda'
 import type { FieldProblem } from '../../shared/core/errors.ts'
-import { listOf, objectOf } from '../../shared/core/rules/compound.ts'
+import { listOf, optionals, strict } from '../../shared/core/rules/compound.ts'
 import { inside, type Rule, unless } from '../../shared/core/rules/rules.ts'
 import { flag, oneOf, text, whole } from '../../shared/core/rules/scalars.ts'
 import type { BundlingProps } from '../bundling/options.ts'
@@ -55,9 +55,8 @@ export const textsRule = recordOf(
   'an object of texts',
 )
 
-export const bundlingRule = objectOf(
-  {},
-  {
+export const bundlingRule = strict(
+  optionals({
     nodeModules: listOf(packageName, { max: MODULES_MAX }),
     externalModules: listOf(pattern, { max: MODULES_MAX }),
     loader: recordOf(loader, "an object of loaders by extensions, such as { '.html': 'text' }", name =>
@@ -68,7 +67,7 @@ export const bundlingRule = objectOf(
     sourceMap: flag(),
     target: text("a language level of esbuild, such as 'node24'", name => name.trim() !== ''),
     tsconfig: text('the path of a file', existsSync),
-  },
+  }),
 )
 
 /** The problems of processor, layers, storage and network. */

@@ -1,10 +1,11 @@
-import * as z from 'zod'
 import { KEY_CHARACTERS_MAX } from '../core/bounds.ts'
+import { anyOf, listOf, open, optional, recursive, type Shape, strict } from '../core/rules/compound.ts'
+import type { Rule, ValueOf } from '../core/rules/rules.ts'
+import { flag, oneOf, pathName, text, whole } from '../core/rules/scalars.ts'
 import { MEMBER_STATUSES } from '../core/states.ts'
 import { taskError } from './problems.ts'
 import { publishBody } from './publish.ts'
-import { count, json, optional, pathName, shownTime, strict, userId, whole } from './scalars.ts'
-import type { TypeOf } from './type-of.ts'
+import { count, json, shownTime, userId } from './scalars.ts'
 
 /** Bodies and answers of canvases. */
 
@@ -18,7 +19,7 @@ const {
 } = publishBody.shape
 
 /** A task of a canvas. It has no `key`, because the canvas makes it. */
-export const leafBody = strict(leafFields).meta({ id: 'CanvasTask' })
+export const leafBody = strict(leafFields, 'CanvasTask')
 
 /** The fields of a canvas beside its chain, group or chord. */
 export const canvasFields = strict({
@@ -30,7 +31,7 @@ export const canvasFields = strict({
   sendConcurrency: optional(whole(1, 100)),
 })
 
-type MemberBody = TypeOf<typeof leafBody> | ChainBody | GroupBody | ChordBody
+type MemberBody = ValueOf<typeof leafBody> | ChainBody | GroupBody | ChordBody
 
 type ChainBody = {
   /** The members that run one after the other. Each gets the result of the one before it. */
@@ -54,12 +55,9 @@ type ChordBody = {
   }
 }
 
-/** A member of a canvas: a task, or a canvas. */
-const member: z.ZodType<MemberBody> = z
-  .lazy(() => z.union([leafBody, ...canvasForms({})]))
-  .meta({ id: 'CanvasMember' })
+const member: Rule<MemberBody> = recursive('CanvasMember', 'a task or a canvas', (): Rule => canvasMember)
 /** The members of a chain or a group, in their order. */
-const members = z.array(member).min(1).meta({ id: 'CanvasMembers' })
+const members = listOf(member, { min: 1, component: 'CanvasMembers' })
 
 const chordBody = strict({
   /** The members that run side by side. */
@@ -72,7 +70,7 @@ const chordBody = strict({
 })
 
 /** The three forms of a canvas, each with these fields. */
-function canvasForms<Shape extends z.core.$ZodShape>(fields: Shape) {
+function canvasForms<Fields extends Shape>(fields: Fields) {
   return [
     strict({
       ...fields,
@@ -92,27 +90,35 @@ function canvasForms<Shape extends z.core.$ZodShape>(fields: Shape) {
   ] as const
 }
 
-// Callers see this schema. The route walks the body itself, to name the path to each task.
+/** A member of a canvas: a task, or a canvas. */
+export const canvasMember = anyOf('a task or a canvas', [leafBody, ...canvasForms({})], {
+  component: 'CanvasMember',
+})
+
+// Callers see this rule. The operation walks the body itself, to name the path to each task.
 /** A chain, a group or a chord of tasks. */
-export const canvasBody = z.union(canvasForms(canvasFields.shape)).meta({ id: 'Canvas' })
+export const canvasBody = anyOf('a chain, a group or a chord', canvasForms(canvasFields.shape), {
+  component: 'Canvas',
+})
 
 /** The answer to a published canvas. It leaves out the ids of its tasks when they are more than 1,000. */
-export type CanvasAnswer = TypeOf<typeof canvasPublished>
+export type CanvasAnswer = ValueOf<typeof canvasPublished>
 
-export const canvasPublished = z
-  .object({
+export const canvasPublished = open(
+  {
     /** The id of the canvas. */
-    id: z.string(),
+    id: text(),
     /** Whether this call created the canvas. */
-    created: z.boolean(),
+    created: flag(),
     /** The ids of its tasks, in the order of the body. Left out when they are more than 1,000. */
-    taskIds: optional(z.array(z.string())),
-  })
-  .meta({ id: 'PublishedCanvas' })
+    taskIds: optional(listOf(text())),
+  },
+  'PublishedCanvas',
+)
 
-const memberStatus = z.enum(MEMBER_STATUSES)
+const memberStatus = oneOf(...MEMBER_STATUSES)
 
-const memberCounts = z.object({
+const memberCounts = open({
   /** Tasks that wait for other members. */
   pending: count,
   /** Tasks that are not due yet, or wait for a retry. */
@@ -133,12 +139,12 @@ const memberCounts = z.object({
   skipped: count,
 } satisfies Record<(typeof MEMBER_STATUSES)[number], typeof count>)
 
-export const canvasAnswer = z
-  .object({
+export const canvasAnswer = open(
+  {
     /** The id of the canvas. */
-    id: z.string(),
+    id: text(),
     /** How far the canvas is. */
-    status: z.enum(['running', 'succeeded', 'failed', 'cancelled']),
+    status: oneOf('running', 'succeeded', 'failed', 'cancelled'),
     /**
      * Only the first page shows the result. It is left out when it is too long for an answer: above some 4 MB, where each quote and
      * backslash counts twice.
@@ -149,12 +155,12 @@ export const canvasAnswer = z
     /** How many tasks have each status. Above 1,000 tasks, each one that may be published and has not ended counts as running. */
     counts: memberCounts,
     /** A page of the tasks, in the order of the body. */
-    items: z.array(
-      z.object({
+    items: listOf(
+      open({
         /** The path of the task in the body, such as `chord.group.3`. */
-        path: z.string(),
+        path: text(),
         /** The id of the task. */
-        taskId: z.string(),
+        taskId: text(),
         /** The status of the task. `pending`: it waits for other members. `skipped`: it never runs. */
         status: memberStatus,
         /** The result of the task. */
@@ -168,9 +174,10 @@ export const canvasAnswer = z
     /** When the canvas ended. */
     finishedAt: optional(shownTime),
     /** The `cursor` of the next page of tasks. Left out on the last one. */
-    nextCursor: optional(z.string()),
-  })
-  .meta({ id: 'CanvasState' })
+    nextCursor: optional(text()),
+  },
+  'CanvasState',
+)
 
 /** A canvas with a page of its tasks, in the order of its body. */
-export type ApiCanvas = TypeOf<typeof canvasAnswer>
+export type ApiCanvas = ValueOf<typeof canvasAnswer>

@@ -1,20 +1,20 @@
-import * as z from 'zod'
 import { type BatonEvent, EVENT_TYPES } from '../core/events/event-types.ts'
-import { optional, strict } from './scalars.ts'
+import { anyOf, listOf, optional, strict } from '../core/rules/compound.ts'
+import { oneOf, text } from '../core/rules/scalars.ts'
 
-const eventType = z.enum(EVENT_TYPES)
-const text = z.string()
+const eventType = oneOf(...EVENT_TYPES)
+const word = text()
 
 /** The query of the event stream. The local cloud answers this route itself; no function runs. */
 export const eventsQuery = strict({
   /** Only events of these types. @default every type */
-  type: optional(z.union([eventType, z.array(eventType)])),
+  type: optional(anyOf('the type of an event, or a list of them', [eventType, listOf(eventType)])),
   /** Only events of tasks of these types. @default every type */
-  taskType: optional(z.union([text, z.array(text)])),
+  taskType: optional(anyOf('text, or a list of texts', [word, listOf(word)])),
   /** Only events of these tasks. @default every task */
-  taskId: optional(z.union([text, z.array(text)])),
+  taskId: optional(anyOf('text, or a list of texts', [word, listOf(word)])),
   /** The events after this one are shown, as with the header `Last-Event-ID`. @default the events from now on */
-  lastEventId: optional(text),
+  lastEventId: optional(word),
 })
 
 /** Something that has happened. An event that is delivered twice has the same id. */

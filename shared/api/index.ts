@@ -1,4 +1,4 @@
-/** The public entry `baton-tasks/http`: the schemas of the HTTP contract, and the types of its requests and answers. */
+/** The HTTP contract: the rules of its requests and answers, their types, and the paths. */
 export * from './canvases.ts'
 export * from './changes.ts'
 export * from './diagnosis/dead-letters.ts'
@@ -6,6 +6,7 @@ export * from './diagnosis/failures.ts'
 export * from './diagnosis/health.ts'
 export * from './diagnosis/load.ts'
 export * from './diagnosis/why.ts'
+export * from './endpoints.ts'
 export * from './events.ts'
 export * from './options.ts'
 export * from './paths.ts'

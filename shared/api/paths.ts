@@ -27,7 +27,7 @@ function looksEncoded(id: string): boolean {
 }
 
 /** The id as a segment of a path: percent-encoded when it is safe, else in base64url. */
-function segmentOf(id: string): string {
+export function segmentOf(id: string): string {
   if (isSafe(id)) return encodeURIComponent(id)
   // Half a surrogate pair has no UTF-8. The mark alone names no id, so the request cannot reach another id.
   return id.isWellFormed() ? `${ENCODED_MARK}${toBase64Url(id)}` : ENCODED_MARK
@@ -38,30 +38,6 @@ export function idOf(segment: string): string | undefined {
   if (!looksEncoded(segment)) return isSafe(segment) ? segment : undefined
   const id = fromBase64Url(segment.slice(ENCODED_MARK.length))
   return id === '' ? undefined : id
-}
-
-export function taskPath(id: string): string {
-  return `/v1/tasks/${segmentOf(id)}`
-}
-
-export function whyPath(id: string): string {
-  return `${taskPath(id)}/why`
-}
-
-export function runPath(taskId: string, runId: string, report: string): string {
-  return `${taskPath(taskId)}/runs/${segmentOf(runId)}/${report}`
-}
-
-export function canvasPath(id: string): string {
-  return `/v1/canvases/${segmentOf(id)}`
-}
-
-export function schedulePath(name: string): string {
-  return `/v1/schedules/${segmentOf(name)}`
-}
-
-export function typePath(type: string): string {
-  return `/v1/types/${segmentOf(type)}`
 }
 
 function toBase64Url(text: string): string {

@@ -1,4 +1,3 @@
-import * as z from 'zod'
 import {
   CATCH_UP_TICKS_MAX,
   CRON_CHARACTERS_MAX,
@@ -6,21 +5,12 @@ import {
   SCHEDULE_GRACE_MS_MAX,
   SCHEDULE_GRACE_MS_MIN,
 } from '../core/bounds.ts'
+import { anyOf, open, optional, strict } from '../core/rules/compound.ts'
+import type { ValueOf } from '../core/rules/rules.ts'
+import { duration, flag, integer, literal, shortText, text, time, whole } from '../core/rules/scalars.ts'
 import { taskError } from './problems.ts'
 import { publishBody } from './publish.ts'
-import {
-  duration,
-  ifRevision,
-  operations,
-  optional,
-  pageOf,
-  revision,
-  shownTime,
-  strict,
-  time,
-  whole,
-} from './scalars.ts'
-import type { TypeOf } from './type-of.ts'
+import { ifRevision, operations, pageOf, revision, shownTime } from './scalars.ts'
 
 /** Bodies and answers of schedules. */
 
@@ -35,76 +25,74 @@ const {
   ...taskFields
 } = publishBody.shape
 
-const scheduledTask = strict(taskFields).meta({ id: 'ScheduledTask' })
+const scheduledTask = strict(taskFields, 'ScheduledTask')
 
 /** The task that each tick publishes. Its key and its due time follow from the tick. */
-export type ScheduledTask = TypeOf<typeof scheduledTask>
+export type ScheduledTask = ValueOf<typeof scheduledTask>
 
-const missed = z.union(
-  [
-    z.literal('skip'),
-    strict({
-      /** How many of the latest due ticks publish their tasks. */
-      catchUp: whole(1, CATCH_UP_TICKS_MAX),
-    }),
-  ],
-  {
-    error: `must be "skip" or {catchUp: n} with n from 1 to ${CATCH_UP_TICKS_MAX}`,
-  },
-)
+const missed = anyOf(`"skip" or {catchUp: n} with n from 1 to ${CATCH_UP_TICKS_MAX}`, [
+  literal('skip'),
+  strict({
+    /** How many of the latest due ticks publish their tasks. */
+    catchUp: whole(1, CATCH_UP_TICKS_MAX),
+  }),
+])
 
 const timing = {
   /** A cron expression of 5 fields, or of 6 with seconds first. Give exactly one of cron, everyMs and at. @default none */
-  cron: optional(z.string().max(CRON_CHARACTERS_MAX)),
+  cron: optional(shortText(CRON_CHARACTERS_MAX)),
   /** The interval of the ticks in milliseconds, counted from the creation of the schedule. Give exactly one of cron, everyMs and at. @default none */
   everyMs: optional(duration(EVERY_MS_MIN)),
   /** The time of the only tick. Give exactly one of cron, everyMs and at. @default none */
   at: optional(time),
   /** The time zone of cron, as an IANA name. @default UTC */
-  timezone: optional(z.string()),
+  timezone: optional(text()),
 }
 
 const graceMs = duration(SCHEDULE_GRACE_MS_MIN, SCHEDULE_GRACE_MS_MAX)
 
-export const scheduleBody = strict({
-  ...timing,
-  /**
-   * Which due ticks publish their tasks. `skip`: only the latest one, unless it fell into a pause or is later than graceMs.
-   * `catchUp`: the latest n, however late they are. @default `{"catchUp": 1}` with at, otherwise `skip`
-   */
-  missed: optional(missed),
-  /** How late a tick may be and still publish its task with `skip`, in milliseconds. @default 300,000 */
-  graceMs: optional(graceMs),
-  /** The task that each tick publishes. */
-  task: scheduledTask,
-  /** The revision that the change is meant for. Another present one refuses the request with 409. @default any */
-  ifRevision: optional(ifRevision),
-}).meta({ id: 'ScheduleBody' })
+export const scheduleBody = strict(
+  {
+    ...timing,
+    /**
+     * Which due ticks publish their tasks. `skip`: only the latest one, unless it fell into a pause or is later than graceMs.
+     * `catchUp`: the latest n, however late they are. @default `{"catchUp": 1}` with at, otherwise `skip`
+     */
+    missed: optional(missed),
+    /** How late a tick may be and still publish its task with `skip`, in milliseconds. @default 300,000 */
+    graceMs: optional(graceMs),
+    /** The task that each tick publishes. */
+    task: scheduledTask,
+    /** The revision that the change is meant for. Another present one refuses the request with 409. @default any */
+    ifRevision: optional(ifRevision),
+  },
+  'ScheduleBody',
+)
 
 /** When a schedule ticks, and the task that each tick publishes. It has exactly one of `cron`, `everyMs` and `at`. */
-export type ScheduleBody = TypeOf<typeof scheduleBody>
+export type ScheduleBody = ValueOf<typeof scheduleBody>
 
 /** A schedule, with its last and its next tick. */
-export const scheduleAnswer = z
-  .object({
+export const scheduleAnswer = open(
+  {
     /** The name of the schedule. */
-    name: z.string(),
+    name: text(),
     /** The cron expression of the ticks. */
-    cron: optional(z.string()),
+    cron: optional(text()),
     /** The interval of the ticks, in milliseconds. */
-    everyMs: optional(z.int()),
+    everyMs: optional(integer()),
     /** The time of the only tick. */
     at: optional(shownTime),
     /** The time zone of `cron`. */
-    timezone: optional(z.string()),
+    timezone: optional(text()),
     /** Which due ticks publish their tasks. */
     missed,
     /** How late a tick may be and still publish its task with `skip`, in milliseconds. */
-    graceMs: z.int(),
+    graceMs: integer(),
     /** Lists show only the type of the task. */
     task: scheduledTask,
     /** Whether the schedule is paused. */
-    paused: z.boolean(),
+    paused: flag(),
     /** The last tick that published a task, or the time at which a caller last triggered the schedule. */
     lastRunAt: optional(shownTime),
     /** The next tick. Left out while the schedule is paused, and after its last tick. */
@@ -121,19 +109,21 @@ export const scheduleAnswer = z
     operations: optional(operations),
     /** When the schedule ended, at its last tick. It is kept for a week. */
     finishedAt: optional(shownTime),
-  })
-  .meta({ id: 'Schedule' })
+  },
+  'Schedule',
+)
 
-export type ApiSchedule = TypeOf<typeof scheduleAnswer>
+export type ApiSchedule = ValueOf<typeof scheduleAnswer>
 
 export const schedulePage = pageOf(scheduleAnswer)
 
 /** The task that a trigger has published. */
-export const triggerAnswer = z
-  .object({
+export const triggerAnswer = open(
+  {
     /** The id of the published task. */
-    taskId: z.string(),
-  })
-  .meta({ id: 'Triggered' })
+    taskId: text(),
+  },
+  'Triggered',
+)
 
-export type TriggerAnswer = TypeOf<typeof triggerAnswer>
+export type TriggerAnswer = ValueOf<typeof triggerAnswer>

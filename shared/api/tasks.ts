@@ -1,4 +1,3 @@
-import * as z from 'zod'
 import {
   ERROR_FILTER_CHARACTERS_MAX,
   KEY_CHARACTERS_MAX,
@@ -7,66 +6,55 @@ import {
   TAG_FILTERS_MAX,
   TYPE_CHARACTERS_MAX,
 } from '../core/bounds.ts'
+import { listOf, open, optional, recordOf, strict } from '../core/rules/compound.ts'
+import type { ValueOf } from '../core/rules/rules.ts'
+import { integer, literal, name, oneOf, text, time } from '../core/rules/scalars.ts'
+import { typeNameRule } from '../core/rules/type-configuration.ts'
 import { ENDED_RUN_STATES, STATUS_REASONS, STATUSES, STEP_STATES } from '../core/states.ts'
 import { optionsInForce } from './options.ts'
 import { fieldProblem, taskError } from './problems.ts'
-import {
-  count,
-  cursor,
-  json,
-  limit,
-  name,
-  operations,
-  optional,
-  pageOf,
-  revision,
-  shownTime,
-  strict,
-  time,
-  typeName,
-  userId,
-} from './scalars.ts'
-import type { TypeOf } from './type-of.ts'
+import { count, cursor, json, limit, operations, pageOf, revision, shownTime, userId } from './scalars.ts'
 
 /** Tasks: the bodies that change them, the queries that list them, and the answers that show them. */
 
-export const clean = z.array(z.enum(['failed', 'succeeded'])).max(2)
+export const clean = listOf(oneOf('failed', 'succeeded'), { max: 2 })
 export const stage = name(TYPE_CHARACTERS_MAX)
 
-const tagFilter = z
-  .string()
-  .max(TAG_FILTER_CHARACTERS_MAX)
-  .regex(/^.+:/s, 'must be name:value, such as tag=team:red')
+const tagFilter = text(
+  `name:value, such as team:red, of at most ${TAG_FILTER_CHARACTERS_MAX} characters`,
+  value => value.length <= TAG_FILTER_CHARACTERS_MAX && /^.+:/s.test(value),
+  { maxLength: TAG_FILTER_CHARACTERS_MAX, pattern: '^.+:' },
+)
 
 export const listQuery = strict({
   /** The types of the tasks. The lists of several types are merged in their order. @default every type, of a user or a canvas */
-  type: optional(z.array(typeName).max(LIST_TYPES_MAX)),
+  type: optional(listOf(typeNameRule, { max: LIST_TYPES_MAX })),
   /** The canvas whose tasks are listed. @default those of types or of a user */
   canvasId: optional(name(KEY_CHARACTERS_MAX + 20)),
   /** The user whose tasks are listed. @default those of every user */
   userId: optional(userId),
   /** The statuses of the tasks. @default every status */
-  status: optional(z.array(z.enum(STATUSES))),
+  status: optional(listOf(oneOf(...STATUSES))),
   /** Only tasks from this time on, by the time that `order` sorts by. @default no bound */
   since: optional(time),
   /** Only tasks before this time, by the time that `order` sorts by. @default no bound */
   until: optional(time),
   /** Only tasks with this tag, as `name:value`. A task must have every tag that is given. @default any tags */
-  tag: optional(z.array(tagFilter).max(TAG_FILTERS_MAX)),
+  tag: optional(listOf(tagFilter, { max: TAG_FILTERS_MAX })),
   /** Only tasks whose error contains this text, in its name or its message, in upper or lower case. @default any error, or none */
   error: optional(name(ERROR_FILTER_CHARACTERS_MAX)),
   /**
    * The time by which tasks are sorted; `-` puts the latest first. @default `-created` for a user, `created` for a canvas; for types `due`
    * if only open statuses are asked for, else `ended`
    */
-  order: optional(z.enum(['due', '-due', 'created', '-created', 'ended', '-ended'])),
+  order: optional(oneOf('due', '-due', 'created', '-created', 'ended', '-ended')),
   /** The number of tasks on a page. @default 20 */
   limit: optional(limit),
   /** The `nextCursor` of the page before. @default the first page */
   cursor: optional(cursor),
 })
 
-export type ListQuery = TypeOf<typeof listQuery>
+export type ListQuery = ValueOf<typeof listQuery>
 
 type OneOrMore<Value> = Value | readonly Value[]
 
@@ -80,23 +68,27 @@ export type ListFilter = Omit<ListQuery, 'type' | 'status' | 'tag'> & {
   readonly tag?: OneOrMore<string>
 }
 
+const positionCursor = text('a nextCursor of this list', value => /^\d{1,9}$/.test(value), {
+  pattern: '^\\d{1,9}$',
+})
+
 /** The query of the list that was handed on to a task. Its cursor is a position in that list. */
 export const previousQuery = strict({
   /** The number of results on a page. @default 20 */
   limit: optional(limit),
   /** The `nextCursor` of the page before. @default the first page */
-  cursor: optional(z.string().regex(/^\d{1,9}$/, 'must be a nextCursor of this list')),
+  cursor: optional(positionCursor),
 })
 
 /** A run: one attempt of one worker at a task. */
-const run = z
-  .object({
+const run = open(
+  {
     /** The id of the run. */
-    id: z.string(),
+    id: text(),
     /** The worker that runs the task, or has run it. */
-    workerId: z.string(),
+    workerId: text(),
     /** How far the run is, or how it ended. */
-    state: z.enum(['running', ...ENDED_RUN_STATES]),
+    state: oneOf('running', ...ENDED_RUN_STATES),
     /** The number of the claim. It grows with each claim of the task. */
     fence: count,
     /** When the worker claimed the task. */
@@ -112,19 +104,20 @@ const run = z
     /** What the worker last reported about its progress. */
     progress: optional(json),
     /** The newest log lines of a failed run's handler, at most 4 KB. Only `GET` of the task shows them. */
-    log: optional(z.string()),
+    log: optional(text()),
     /** The stage on which the run worked. For a flow it is the step, such as `reserve` or `undo reserve`. */
-    stage: optional(z.string()),
-  })
-  .meta({ id: 'Run' })
+    stage: optional(text()),
+  },
+  'Run',
+)
 
-export type ApiRun = TypeOf<typeof run>
+export type ApiRun = ValueOf<typeof run>
 
-const historyEntry = z.object({
+const historyEntry = open({
   /** The W3C trace id of the run. */
-  traceId: optional(z.string()),
+  traceId: optional(text()),
   /** The stage or the step on which the run worked. */
-  stage: optional(z.string()),
+  stage: optional(text()),
   /** When the run began. */
   startedAt: shownTime,
   /** When the run ended. */
@@ -132,12 +125,12 @@ const historyEntry = z.object({
   /** How long the run took, in milliseconds. */
   costMs: count,
   /** How the run ended. */
-  outcome: z.enum(ENDED_RUN_STATES),
+  outcome: oneOf(...ENDED_RUN_STATES),
   /** Why the run failed. */
   error: optional(taskError),
 })
 
-export type ApiHistoryEntry = TypeOf<typeof historyEntry>
+export type ApiHistoryEntry = ValueOf<typeof historyEntry>
 
 const action = {
   /** When its first run began. */
@@ -151,48 +144,49 @@ const action = {
 }
 
 /** A step of a flow, and how far it is. */
-const step = z
-  .object({
+const step = open(
+  {
     /** The name of the step. */
-    name: z.string(),
+    name: text(),
     /** How far the step is. */
-    state: z.enum(STEP_STATES),
+    state: oneOf(...STEP_STATES),
     ...action,
     /** The result of the step. */
     result: optional(json),
     /** The undo of the step. */
-    undo: optional(z.object(action)),
-  })
-  .meta({ id: 'Step' })
+    undo: optional(open(action)),
+  },
+  'Step',
+)
 
-export type ApiStep = TypeOf<typeof step>
+export type ApiStep = ValueOf<typeof step>
 
-const omittedPart = z.enum(['runs.result', 'params', 'steps.result', 'previous'])
+const omittedPart = oneOf('runs.result', 'params', 'steps.result', 'previous')
 
-export type OmittedPart = TypeOf<typeof omittedPart>
+export type OmittedPart = ValueOf<typeof omittedPart>
 
-export const task = z
-  .object({
+export const task = open(
+  {
     /** The id of the task: its type, a colon and its key. */
-    id: z.string(),
+    id: text(),
     /** The type of the task. */
-    type: z.string(),
+    type: text(),
     /** The idempotency key of the task, unique within its type. */
-    key: z.string(),
+    key: text(),
     /** How far the task is. */
-    status: z.enum(STATUSES),
+    status: oneOf(...STATUSES),
     /** What an open task waits for. */
-    statusReason: optional(z.enum(STATUS_REASONS)),
+    statusReason: optional(oneOf(...STATUS_REASONS)),
     /** When the task is or was due. */
     dueAt: shownTime,
     /** Higher comes first. */
-    priority: z.int(),
+    priority: integer(),
     /** The user whose task it is. */
-    userId: optional(z.string()),
+    userId: optional(text()),
     /** The tenant of the task. Tasks of different tenants take turns. */
-    fairnessKey: optional(z.string()),
+    fairnessKey: optional(text()),
     /** Names and values by which people find the task. */
-    tags: optional(z.record(z.string(), z.string())),
+    tags: optional(recordOf(text())),
     /** The input of the task. Lists leave it out. */
     input: optional(json),
     /** The result of the last run that succeeded. Lists leave it out. */
@@ -202,46 +196,46 @@ export const task = z
     /** How many different workers must succeed. */
     concurrency: count,
     /** The stage in which the task is. */
-    stage: optional(z.string()),
+    stage: optional(text()),
     /** All live and succeeded runs, and the last 20 others. */
-    runs: z.array(run),
+    runs: listOf(run),
     /** The steps of a flow. */
-    steps: optional(z.array(step)),
+    steps: optional(listOf(step)),
     /** The zero-based index of the step that a flow has reached. */
     cursor: optional(count),
     /** The input of a flow, and the results of its steps under their names. */
-    params: optional(z.record(z.string(), json)),
+    params: optional(recordOf(json)),
     /** An undo has failed for good, or an owed callback cannot be published. An operator must decide. */
-    needsAttention: optional(z.literal(true)),
+    needsAttention: optional(literal(true)),
     /** Why owed callbacks cannot be published with the types as they are configured now. */
-    callbackProblems: optional(z.array(fieldProblem)),
+    callbackProblems: optional(listOf(fieldProblem)),
     /** The step that an open flow does or undoes next. */
-    step: optional(z.string()),
+    step: optional(text()),
     /** The type that does or undoes the `step` of an open flow. */
-    stepType: optional(z.string()),
+    stepType: optional(text()),
     /** Whether the `step` of an open flow is to be done or undone. */
-    direction: optional(z.enum(['do', 'undo'])),
+    direction: optional(oneOf('do', 'undo')),
     /** The value that the task before it handed on. */
     previous: optional(json),
     /** The list that was handed on is too long to be shown. `GET …/previous` reads it in pages. A claim's `input` lacks it. */
-    previousPaged: optional(z.literal(true)),
+    previousPaged: optional(literal(true)),
     /** Set in a claim whose input is the same as `params`, when both are too long for one answer. */
-    inputIsParams: optional(z.literal(true)),
+    inputIsParams: optional(literal(true)),
     /** The canvas that the task belongs to. */
-    canvasId: optional(z.string()),
+    canvasId: optional(text()),
     /** The task whose handler or end published this one. For a debounced task, the task that was running under its key. */
-    parentId: optional(z.string()),
+    parentId: optional(text()),
     /** The runs of the present piece of work. */
-    attempts: z.object({
+    attempts: open({
       /** How many runs have counted. */
       used: count,
       /** How many runs are left, the retries included. */
       left: count,
     }),
     /** The last five runs that ended, oldest first. */
-    history: z.array(historyEntry),
+    history: listOf(historyEntry),
     /** The W3C trace id of the task. */
-    traceId: optional(z.string()),
+    traceId: optional(text()),
     /** When the task was published. */
     createdAt: shownTime,
     /** When its first run began. */
@@ -261,27 +255,29 @@ export const task = z
     /**
      * The parts that are left out, wholly or partly, because the answer would be too long. The results of the oldest runs go first.
      */
-    omitted: optional(z.array(omittedPart)),
-  })
-  .meta({ id: 'Task' })
+    omitted: optional(listOf(omittedPart)),
+  },
+  'Task',
+)
 
 /**
  * A task. `GET` shows all its fields. Answers to writes leave out each input or result that is too large for the head: more than
  * some 200 bytes. Lists and batches leave out all input and results.
  */
-export type ApiTask = TypeOf<typeof task>
+export type ApiTask = ValueOf<typeof task>
 
 /** A task after a change. */
-export const taskAnswer = z
-  .object({
+export const taskAnswer = open(
+  {
     /** The task as it is now. */
     task,
-  })
-  .meta({ id: 'TaskAnswer' })
+  },
+  'TaskAnswer',
+)
 
-export type TaskAnswer = TypeOf<typeof taskAnswer>
+export type TaskAnswer = ValueOf<typeof taskAnswer>
 
 /** One page of tasks. */
-export const taskPage = pageOf(task).meta({ id: 'TaskPage' })
+export const taskPage = pageOf(task, 'TaskPage')
 /** One page of the results that were handed on. */
-export const previousPage = pageOf(json).meta({ id: 'PreviousPage' })
+export const previousPage = pageOf(json, 'PreviousPage')

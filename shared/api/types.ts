@@ -1,31 +1,21 @@
-import * as z from 'zod'
+import { listOf, open, optional, recordOf, strict } from '../core/rules/compound.ts'
+import type { ValueOf } from '../core/rules/rules.ts'
+import { flag, oneOf, text, time } from '../core/rules/scalars.ts'
 import { givenTypeRule } from '../core/rules/type-configuration.ts'
 import { ORDERINGS, STATUSES, TYPE_KINDS } from '../core/states.ts'
 import { shownDefaults } from './options.ts'
-import {
-  count,
-  fromRule,
-  json,
-  operations,
-  optional,
-  pageOf,
-  revision,
-  shownTime,
-  strict,
-  time,
-} from './scalars.ts'
-import type { TypeOf } from './type-of.ts'
+import { count, json, operations, pageOf, revision, shownTime } from './scalars.ts'
 
 /** Task types: their configuration as requests give it and as answers show it, their counts, and the purge of their tasks. */
 
 /** The configuration of a task type. What is left out has its default. */
-export const typeBody = fromRule(givenTypeRule).meta({ id: 'TypeConfiguration', ...givenTypeRule.schema })
+export const typeBody = strict(givenTypeRule.shape, 'TypeConfiguration')
 
-export type TypeBody = TypeOf<typeof typeBody>
+export type TypeBody = ValueOf<typeof typeBody>
 
-const stepAction = z.object({
+const stepAction = open({
   /** The type whose workers do it. */
-  type: z.string(),
+  type: text(),
   /** The input in place of the flow's parameters. */
   input: optional(json),
   /** Time limit of one run, in milliseconds. */
@@ -37,37 +27,37 @@ const stepAction = z.object({
 })
 
 /** A task type and its configuration. */
-export const typeAnswer = z
-  .object({
+export const typeAnswer = open(
+  {
     /** The name of the type. */
-    type: z.string(),
+    type: text(),
     /** What serves the tasks of the type. */
-    kind: z.enum(TYPE_KINDS),
+    kind: oneOf(...TYPE_KINDS),
     /** The options of its tasks, as they were given. */
     defaults: shownDefaults,
     /** The order in which its tasks run: `arrival` by the due time, `priority` the highest first, `aged` by the due time minus `priority` seconds. */
-    ordering: z.enum(ORDERINGS),
+    ordering: oneOf(...ORDERINGS),
     /** With `key` (an input field, `userId` or `fairnessKey`), each value of that field has this limit of its own. */
     limits: optional(
-      z.object({
+      open({
         /** At most `limit` starts in any `perMs`. */
         rate: optional(
-          z.object({
+          open({
             /** How many runs may start in any span of `perMs`. */
             limit: count,
             /** The span, in milliseconds. */
             perMs: count,
             /** A field of the input, `userId` or `fairnessKey`: each of its values has the limit of its own. */
-            key: optional(z.string()),
+            key: optional(text()),
           }),
         ),
         /** At most `max` runs at a time. */
         concurrency: optional(
-          z.object({
+          open({
             /** How many runs may be under way at a time. */
             max: count,
             /** A field of the input, `userId` or `fairnessKey`: each of its values has the limit of its own. */
-            key: optional(z.string()),
+            key: optional(text()),
           }),
         ),
       }),
@@ -75,26 +65,26 @@ export const typeAnswer = z
     /** The partitions of its indexes. */
     shards: count,
     /** Whether changes of its tasks are published as events. */
-    events: z.boolean(),
+    events: flag(),
     /** How a type of kind `webhook` calls its receiver. */
     webhook: optional(
-      z.object({
+      open({
         /** The URL of the receiver. */
-        url: optional(z.string()),
+        url: optional(text()),
         /** How long a call may take, in milliseconds. */
         timeoutMs: optional(count),
         /** The name of the secret that signs the calls. */
-        secretName: optional(z.string()),
+        secretName: optional(text()),
         /** Whether private and loopback addresses may be called. */
-        allowPrivate: optional(z.boolean()),
+        allowPrivate: optional(flag()),
       }),
     ),
     /** The steps of a type of kind `flow`. */
     steps: optional(
-      z.array(
-        z.object({
+      listOf(
+        open({
           /** The name of the step. */
-          name: z.string(),
+          name: text(),
           /** What does the step. */
           do: stepAction,
           /** What undoes the step. */
@@ -103,11 +93,11 @@ export const typeAnswer = z
       ),
     ),
     /** Whether a cancelled flow undoes the steps that were done. */
-    onCancel: optional(z.enum(['undo', 'leave'])),
+    onCancel: optional(oneOf('undo', 'leave')),
     /** The JSON Schema of the input, from which forms are made: at most 32 KB. */
-    inputSchema: optional(z.record(z.string(), json)),
+    inputSchema: optional(recordOf(json)),
     /** Whether the type is paused. */
-    paused: z.boolean(),
+    paused: flag(),
     /** The time since which a deployed handler serves the type. */
     handlerSince: optional(shownTime),
     /** When the type was registered. */
@@ -118,31 +108,33 @@ export const typeAnswer = z
     revision,
     /** The last ten changes that callers made over the HTTP API, oldest first. */
     operations: optional(operations),
-  })
-  .meta({ id: 'Type' })
+  },
+  'Type',
+)
 
-export type ApiType = TypeOf<typeof typeAnswer>
+export type ApiType = ValueOf<typeof typeAnswer>
 
 /** One page of types. */
-export const typePage = pageOf(typeAnswer).meta({ id: 'TypePage' })
+export const typePage = pageOf(typeAnswer, 'TypePage')
 
 /** Whether a type is paused. */
-export const pausedAnswer = z
-  .object({
+export const pausedAnswer = open(
+  {
     /** The name of the type. */
-    type: z.string(),
+    type: text(),
     /** Whether the type is paused. */
-    paused: z.boolean(),
+    paused: flag(),
     /** How often people have changed the type. */
     revision,
-  })
-  .meta({ id: 'PausedType' })
+  },
+  'PausedType',
+)
 
-export type PausedType = TypeOf<typeof pausedAnswer>
+export type PausedType = ValueOf<typeof pausedAnswer>
 
 /** How many tasks of a type have each status. */
-export const countsAnswer = z
-  .object({
+export const countsAnswer = open(
+  {
     /** Tasks that are not due yet, or wait for a retry. */
     delayed: count,
     /** Tasks that are due and wait for a worker, a limit or the end of a pause. */
@@ -157,35 +149,40 @@ export const countsAnswer = z
     failed: count,
     /** Tasks that were cancelled, and are still kept. */
     cancelled: count,
-  } satisfies Record<(typeof STATUSES)[number], typeof count>)
-  .meta({ id: 'Counts' })
+  } satisfies Record<(typeof STATUSES)[number], typeof count>,
+  'Counts',
+)
 
-export type Counts = TypeOf<typeof countsAnswer>
+export type Counts = ValueOf<typeof countsAnswer>
 
-export const purgeBody = strict({
-  /** The statuses of the tasks that are removed. */
-  status: z.array(z.enum(STATUSES)).min(1),
-  /** Only tasks from before this time are removed. @default the time of the request */
-  before: optional(time),
-}).meta({ id: 'Purge' })
+export const purgeBody = strict(
+  {
+    /** The statuses of the tasks that are removed. */
+    status: listOf(oneOf(...STATUSES), { min: 1 }),
+    /** Only tasks from before this time are removed. @default the time of the request */
+    before: optional(time),
+  },
+  'Purge',
+)
 
 /**
  * The tasks of a type that a purge removes: ended tasks in these statuses that ended before `before`, and open ones that were
  * published before it. A time in the future counts as the time of the request: the purge never touches a task that is published
  * after the request.
  */
-export type PurgeBody = TypeOf<typeof purgeBody>
+export type PurgeBody = ValueOf<typeof purgeBody>
 
-export const purgeAnswer = z
-  .object({
+export const purgeAnswer = open(
+  {
     /** The name of the type. */
-    type: z.string(),
+    type: text(),
     /** The statuses of the tasks that are removed. */
-    status: z.array(z.enum(STATUSES)),
+    status: listOf(oneOf(...STATUSES)),
     /** Only tasks from before this time are removed. */
     before: shownTime,
-  })
-  .meta({ id: 'PurgeStarted' })
+  },
+  'PurgeStarted',
+)
 
 /** Says which tasks the purge removes. */
-export type PurgeAnswer = TypeOf<typeof purgeAnswer>
+export type PurgeAnswer = ValueOf<typeof purgeAnswer>

@@ -1,26 +1,28 @@
-import * as z from 'zod'
-import { count, optional, pageOf, shownTime } from './scalars.ts'
-import type { TypeOf } from './type-of.ts'
+import { listOf, open, optional } from '../core/rules/compound.ts'
+import type { ValueOf } from '../core/rules/rules.ts'
+import { oneOf, text } from '../core/rules/scalars.ts'
+import { count, pageOf, shownTime } from './scalars.ts'
 
-const workerAnswer = z
-  .object({
+const workerAnswer = open(
+  {
     /** The id of the worker. */
-    id: z.string(),
+    id: text(),
     /** How the worker works: a process with the library, a program over HTTP, or a Lambda function. */
-    kind: z.enum(['standalone', 'http', 'lambda']),
+    kind: oneOf('standalone', 'http', 'lambda'),
     /** The version of the worker. */
-    version: optional(z.string()),
+    version: optional(text()),
     /** The types that the worker serves. */
-    types: z.array(z.string()),
+    types: listOf(text()),
     /** How many tasks the worker runs. */
     running: count,
     /** The last sign of life. */
     lastSeen: optional(shownTime),
-  })
-  .meta({ id: 'Worker' })
+  },
+  'Worker',
+)
 
 /** A live worker. The Lambda workers of a type are shown as one, without `lastSeen`. */
-export type ApiWorker = TypeOf<typeof workerAnswer>
+export type ApiWorker = ValueOf<typeof workerAnswer>
 
 /** One page of workers. */
-export const workerPage = pageOf(workerAnswer).meta({ id: 'WorkerPage' })
+export const workerPage = pageOf(workerAnswer, 'WorkerPage')

@@ -1,3 +1,4 @@
+import { targetOf } from '../api/endpoints.ts'
 import type { ApiEvent } from '../api/events.ts'
 import type { EventType } from '../core/events/event-types.ts'
 import type { pauseFor } from './pause-for.ts'
@@ -63,7 +64,7 @@ async function* connection(
   const headers = lastEventId === undefined ? {} : { 'last-event-id': lastEventId }
   let isOpen = false
   try {
-    const response = await tools.open('GET', '/v1/events', { query, headers, call: signal && { signal } })
+    const response = await tools.open(targetOf('events'), { query, headers, call: signal && { signal } })
     isOpen = true
     yield* messagesIn(streamIn(response, tools))
   } catch (error) {

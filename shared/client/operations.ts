@@ -18,7 +18,7 @@ import type {
   TypeCounts,
 } from '../api/diagnosis/load.ts'
 import type { WhyAnswer, WhyQuery } from '../api/diagnosis/why.ts'
-import { canvasPath, runPath, schedulePath, taskPath, typePath, whyPath } from '../api/paths.ts'
+import { type OperationName, targetOf } from '../api/endpoints.ts'
 import type {
   ClaimsAnswer,
   ClaimsBody,
@@ -147,18 +147,19 @@ export type Operations = {
 }
 
 export function createOperations(send: Send): Operations {
-  const read: Read = (path, query, call) =>
-    send('GET', path, { query: query as Ask['query'], call, ...REPEATABLE })
-  return { ...taskOperations(send, read), ...otherOperations(send, read), ...workerOperations(send) }
+  return { ...taskOperations(send), ...otherOperations(send), ...workerOperations(send) }
 }
-
-type Read = <Answer>(path: string, query?: object, call?: CallOptions) => Promise<Answer>
 
 /** A second request of these does no harm: they read, or they set what stays set. */
 const REPEATABLE = { isRepeatable: true }
 /** Whether a second request does no harm. With `ifRevision` it would be refused because the first one has made its change. */
 function isUnconditional({ ifRevision }: ExpectedRevision): boolean {
   return ifRevision === undefined
+}
+
+/** A read. What the query has may be undefined. */
+function reading(query: object | undefined, call: CallOptions | undefined): Ask {
+  return { query: query as Ask['query'], call, ...REPEATABLE }
 }
 
 /** A second removal finds nothing, and that is what was wanted. */
@@ -171,77 +172,77 @@ function changeOf({ ifRevision, ...call }: ChangeOptions = {}): Ask {
   return { body: expected, call, isRepeatable: isUnconditional(expected) }
 }
 
+function replacement(body: object & ExpectedRevision, call: CallOptions | undefined): Ask {
+  return { body, call, isRepeatable: isUnconditional(body) }
+}
+
 type TaskOperation = 'get' | 'why' | 'previous' | 'listPage' | 'patch' | 'remove' | 'cancel' | 'retry'
 type WorkerOperation = 'claim' | 'heartbeat' | 'succeed' | 'fail' | 'release' | 'heartbeatMany' | 'finishMany'
 
-function taskOperations(send: Send, read: Read): Pick<Operations, TaskOperation> {
+function taskOperations(send: Send): Pick<Operations, TaskOperation> {
   const taskIn = async (answer: Promise<TaskAnswer>) => (await answer).task
   return {
-    get: (id, call) => read(taskPath(id), {}, call),
-    why: (id, query, call) => read(whyPath(id), query, call),
-    previous: (id, page, call) => read(`${taskPath(id)}/previous`, page, call),
-    listPage: (filter, call) => read('/v1/tasks', filter, call),
-    patch: (id, body, call) =>
-      taskIn(send('PATCH', taskPath(id), { body, call, isRepeatable: isUnconditional(body) })),
-    remove: (id, change) => send('DELETE', taskPath(id), removal(change)),
-    cancel: (id, change) => taskIn(send('POST', `${taskPath(id)}/cancel`, changeOf(change))),
+    get: (id, call) => send(targetOf('get', id), reading({}, call)),
+    why: (id, query, call) => send(targetOf('why', id), reading(query, call)),
+    previous: (id, page, call) => send(targetOf('previous', id), reading(page, call)),
+    listPage: (filter, call) => send(targetOf('list'), reading(filter, call)),
+    patch: (id, body, call) => taskIn(send(targetOf('patch', id), replacement(body, call))),
+    remove: (id, change) => send(targetOf('remove', id), removal(change)),
+    cancel: (id, change) => taskIn(send(targetOf('cancel', id), changeOf(change))),
     // A second one could start the task over again, or be refused because the first one has.
-    retry: (id, body = {}, call) => taskIn(send('POST', `${taskPath(id)}/retry`, { body, call })),
+    retry: (id, body = {}, call) => taskIn(send(targetOf('retry', id), { body, call })),
   }
 }
 
-function otherOperations(send: Send, read: Read): Omit<Operations, TaskOperation | WorkerOperation> {
-  const post = <Answer>(path: string, change?: ChangeOptions) => send<Answer>('POST', path, changeOf(change))
-  const put = <Answer>(path: string, body: object & ExpectedRevision, call?: CallOptions) =>
-    send<Answer>('PUT', path, { body, call, isRepeatable: isUnconditional(body) })
+function otherOperations(send: Send): Omit<Operations, TaskOperation | WorkerOperation> {
   return {
-    canvas: (id, page, call) => read(canvasPath(id), page, call),
-    cancelCanvas: (id, call) => post(`${canvasPath(id)}/cancel`, call),
-    schedules: (page, call) => read('/v1/schedules', page, call),
-    schedule: (name, call) => read(schedulePath(name), {}, call),
-    putSchedule: (name, schedule, call) => put(schedulePath(name), schedule, call),
-    removeSchedule: (name, change) => send('DELETE', schedulePath(name), removal(change)),
-    pauseSchedule: (name, change) => post(`${schedulePath(name)}/pause`, change),
-    resumeSchedule: (name, change) => post(`${schedulePath(name)}/resume`, change),
+    canvas: (id, page, call) => send(targetOf('getCanvas', id), reading(page, call)),
+    cancelCanvas: (id, call) => send(targetOf('cancelCanvas', id), changeOf(call)),
+    schedules: (page, call) => send(targetOf('listSchedules'), reading(page, call)),
+    schedule: (name, call) => send(targetOf('getSchedule', name), reading({}, call)),
+    putSchedule: (name, body, call) => send(targetOf('putSchedule', name), replacement(body, call)),
+    removeSchedule: (name, change) => send(targetOf('removeSchedule', name), removal(change)),
+    pauseSchedule: (name, change) => send(targetOf('pauseSchedule', name), changeOf(change)),
+    resumeSchedule: (name, change) => send(targetOf('resumeSchedule', name), changeOf(change)),
     // A second one would publish a second task.
-    triggerSchedule: (name, call) => send('POST', `${schedulePath(name)}/trigger`, { body: {}, call }),
-    failures: (query, call) => read('/v1/failures', query, call),
-    deadLettersPage: (query, call) => read('/v1/dead-letters', query, call),
-    replayDeadLetters: (body, call) => send('POST', '/v1/dead-letters/replay', { body, call }),
-    counts: (type, { atMost, ...call } = {}) => read(`${typePath(type)}/counts`, { atMost }, call),
-    countsPage: (query, call) => read('/v1/counts', query, call),
-    activity: (query, call) => read('/v1/activity', query, call),
-    limits: (type, query, call) => read(`${typePath(type)}/limits`, query, call),
-    types: (page, call) => read('/v1/types', page, call),
-    type: (type, call) => read(typePath(type), {}, call),
-    putType: (type, configuration, call) => put(typePath(type), configuration, call),
-    pause: (type, change) => post(`${typePath(type)}/pause`, change),
-    resume: (type, change) => post(`${typePath(type)}/resume`, change),
+    triggerSchedule: (name, call) => send(targetOf('triggerSchedule', name), { body: {}, call }),
+    failures: (query, call) => send(targetOf('listFailures'), reading(query, call)),
+    deadLettersPage: (query, call) => send(targetOf('listDeadLetters'), reading(query, call)),
+    replayDeadLetters: (body, call) => send(targetOf('replayDeadLetters'), { body, call }),
+    counts: (type, { atMost, ...call } = {}) => send(targetOf('counts', type), reading({ atMost }, call)),
+    countsPage: (query, call) => send(targetOf('listCounts'), reading(query, call)),
+    activity: (query, call) => send(targetOf('listActivity'), reading(query, call)),
+    limits: (type, query, call) => send(targetOf('limitUsage', type), reading(query, call)),
+    types: (page, call) => send(targetOf('listTypes'), reading(page, call)),
+    type: (type, call) => send(targetOf('getType', type), reading({}, call)),
+    putType: (type, body, call) => send(targetOf('putType', type), replacement(body, call)),
+    pause: (type, change) => send(targetOf('pauseType', type), changeOf(change)),
+    resume: (type, change) => send(targetOf('resumeType', type), changeOf(change)),
     // A second one would also remove the tasks that ended after the first.
-    purge: (type, body, call) => send('POST', `${typePath(type)}/purge`, { body, call }),
-    workers: (page, call) => read('/v1/workers', page, call),
-    health: call => read('/healthz', {}, call),
-    openapi: call => read('/v1/openapi.json', {}, call),
+    purge: (type, body, call) => send(targetOf('purge', type), { body, call }),
+    workers: (page, call) => send(targetOf('listWorkers'), reading(page, call)),
+    health: call => send(targetOf('health'), reading({}, call)),
+    openapi: call => send(targetOf('openapi'), reading({}, call)),
   }
 }
 
 /** The API accepts the same report of a run again, and answers the same claim again. */
 function workerOperations(send: Send): Pick<Operations, WorkerOperation> {
-  const post = <Answer>(path: string, body: object, call?: CallOptions) =>
-    send<Answer>('POST', path, { body, call, ...REPEATABLE })
-  const end = async (path: string, body: object, call?: CallOptions) =>
-    (await post<TaskAnswer>(path, body, call)).task
+  const report = (body: object, call?: CallOptions) => ({ body, call, ...REPEATABLE })
+  const end = async (name: OperationName, [id, runId, body, call]: Parameters<Operations['succeed']>) =>
+    (await send<TaskAnswer>(targetOf(name, id, runId), report(body, call))).task
   return {
     claim: pacedClaims((body, call) =>
-      send('POST', '/v1/claims', { body, call, ...REPEATABLE, isPacedByCaller: true }),
+      send(targetOf('claim'), { ...report(body, call), isPacedByCaller: true }),
     ),
-    heartbeat: (id, runId, body, call) => post(runPath(id, runId, 'heartbeat'), body, call),
-    succeed: (id, runId, body, call) => end(runPath(id, runId, 'succeed'), body, call),
-    fail: (id, runId, body, call) => end(runPath(id, runId, 'fail'), body, call),
-    release: (id, runId, body, call) => end(runPath(id, runId, 'release'), body, call),
+    heartbeat: (id, runId, body, call) => send(targetOf('heartbeat', id, runId), report(body, call)),
+    succeed: (...given) => end('succeed', given),
+    fail: (id, runId, body, call) => end('fail', [id, runId, body, call]),
+    release: (id, runId, body, call) => end('release', [id, runId, body, call]),
     heartbeatMany: async (runs, call) =>
-      (await post<HeartbeatResults>('/v1/runs/heartbeat', { runs }, call)).results,
-    finishMany: async (runs, call) => (await post<FinishResults>('/v1/runs/finish', { runs }, call)).results,
+      (await send<HeartbeatResults>(targetOf('heartbeatMany'), report({ runs }, call))).results,
+    finishMany: async (runs, call) =>
+      (await send<FinishResults>(targetOf('finishMany'), report({ runs }, call))).results,
   }
 }
 

@@ -1,3 +1,4 @@
+import { targetOf } from '../api/endpoints.ts'
 import type { PublishBody, PublishResult } from '../api/publish.ts'
 import { BATCH_TASKS_MAX, REQUEST_BYTES_MAX } from '../core/bounds.ts'
 import type { AnyDefinition, InputOf } from '../define/any-definition.ts'
@@ -173,7 +174,7 @@ async function sendBatch(
     },
   }
   try {
-    await send('POST', BATCH_PATH, ask)
+    await send(targetOf('publishMany'), ask)
   } catch (error) {
     if (!isProblem(error) || error.code === 'aborted' || (results.size === 0 && !isOutage(error))) throw error
     for (const member of open) if (!results.has(member)) results.set(member, unsent(member, error))
@@ -193,5 +194,3 @@ function isWorthAnotherTry(result: PublishResult | undefined, mayRepeat: boolean
 function unsent({ body: { type, key } }: Member, { status, problem }: ProblemError): PublishResult {
   return { status, ...(key !== undefined && { id: `${type}:${key}` }), problem }
 }
-
-const BATCH_PATH = '/v1/tasks/batch'

@@ -1,4 +1,5 @@
 import type { CanvasAnswer } from '../api/canvases.ts'
+import { targetOf } from '../api/endpoints.ts'
 import type { PublishAnswer, PublishBody } from '../api/publish.ts'
 import type { ApiTask } from '../api/tasks.ts'
 import type { AnyDefinition, OutputOf } from '../define/any-definition.ts'
@@ -91,7 +92,7 @@ async function publishTask(
 ): Promise<TaskHandle<unknown>> {
   const body = withKey(given)
   const ask = { body, call, isRepeatable: isRepeatable(body) }
-  const answer = await send<PublishAnswer>('POST', '/v1/tasks', ask)
+  const answer = await send<PublishAnswer>(targetOf('publish'), ask)
   const { id } = answer
   return {
     ...answer,
@@ -110,7 +111,7 @@ async function publishCanvas(
 ): Promise<CanvasHandle<unknown>> {
   const key = given.key ?? newKey()
   const ask = { body: { ...given, key }, call, isRepeatable: true }
-  const answer = await send<CanvasAnswer>('POST', '/v1/canvases', ask)
+  const answer = await send<CanvasAnswer>(targetOf('publishCanvas'), ask)
   const { id } = answer
   return {
     ...answer,

@@ -48,10 +48,13 @@ export type Ask = Repetition & {
   readonly call?: CallOptions | undefined
 }
 
-export type Send = <Answer>(method: string, path: string, ask?: Ask) => Promise<Answer>
+/** Where a request goes: its method and its path, as `targetOf` names them. */
+export type Target = readonly [method: string, path: string]
+
+export type Send = <Answer>(target: Target, ask?: Ask) => Promise<Answer>
 
 /** Sends a request once and returns the successful response without reading its body. The time limit ends with its first byte. */
-export type Open = (method: string, path: string, ask?: Ask) => Promise<Response>
+export type Open = (target: Target, ask?: Ask) => Promise<Response>
 
 const LOCAL_URL = 'http://127.0.0.1:7070'
 const DEFAULT_TIMEOUT_MS = 30_000
@@ -62,13 +65,13 @@ export function createTransport(settings: ClientSettings): { readonly open: Open
   const { timeoutMs = DEFAULT_TIMEOUT_MS, tries = DEFAULT_TRIES } = settings
   const request = createRequests(settings)
   const limitOf = ({ call }: Ask) => startTimeLimit(call?.timeoutMs ?? timeoutMs, call?.signal)
-  const open: Open = (method, path, ask = {}) => {
+  const open: Open = (target, ask = {}) => {
     const limit = limitOf(ask)
-    return request(method, path, ask, limit).finally(limit.stopClock)
+    return request(target, ask, limit).finally(limit.stopClock)
   }
-  const send: Send = <Answer>(method: string, path: string, ask: Ask = {}) => {
+  const send: Send = <Answer>(target: Target, ask: Ask = {}) => {
     const limit = limitOf(ask)
-    const once = () => request(method, path, ask, limit, answerIn).then(ask.take)
+    const once = () => request(target, ask, limit, answerIn).then(ask.take)
     const answer = repeated(once, ask, ask.call?.tries ?? tries, limit) as Promise<Answer>
     return answer.finally(limit.stopClock)
   }
@@ -116,7 +119,7 @@ async function answerIn(response: Response, call: string): Promise<unknown> {
 
 function createRequests({ url, fetch: send = fetch, headers = {}, token }: ClientSettings) {
   const base = (url ?? urlOfEnvironment() ?? LOCAL_URL).replace(/\/+$/, '')
-  async function responseTo(method: string, path: string, ask: Ask, signal: AbortSignal): Promise<Response> {
+  async function responseTo([method, path]: Target, ask: Ask, signal: AbortSignal): Promise<Response> {
     if (!URL.canParse(base)) throw noUrl(base)
     const { body, query, headers: more } = ask
     const bearer = typeof token === 'function' ? await token() : token
@@ -133,15 +136,15 @@ function createRequests({ url, fetch: send = fetch, headers = {}, token }: Clien
   }
   // What the functions of the caller throw, and a body that breaks off, become problems, too.
   return async <Answer = Response>(
-    method: string,
-    path: string,
+    target: Target,
     ask: Ask,
     limit: TimeLimit,
     read = async (response: Response, _call: string) => response as Answer,
   ): Promise<Answer> => {
     try {
-      return await read(await responseTo(method, path, ask, limit.signal), `${method} ${path}`)
+      return await read(await responseTo(target, ask, limit.signal), target.join(' '))
     } catch (error) {
+      const [method, path] = target
       throw limit.problemOf(error, `${method} ${base}${path}`)
     }
   }
@@ -174,7 +177,7 @@ function noUrl(url: string): ProblemError {
 }
 
 /** Writes a space as `%20`: a signature covers the query, and services read `+` in different ways. */
-function queryText(query: Query = {}): string {
+export function queryText(query: Query = {}): string {
   const pairs = Object.entries(query).flatMap(([name, value]) =>
     value === undefined ? [] : [value].flat().map((one): [string, string] => [name, String(one)]),
   )

@@ -10,7 +10,7 @@
 export { createTestSystem, type EitherSettings } from './create-test-system.ts'
 export type { DeployedSettings } from './deployed/deployed-system.ts'
 export { type RunTaskOptions, runTask, type TaskRun } from './run-task/run-task.ts'
-export type { ClaimedRun, ClaimOptions } from './system/claims.ts'
+export type { ClaimedRun, ClaimOptions } from './system/calls.ts'
 export type { MemorySettings } from './system/settings.ts'
 export type {
   DeployedTestSystem,

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { idOf, schedulePath, taskPath } from '../../shared/api/paths.ts'
+import { pathOf } from '../../shared/api/endpoints.ts'
+import { idOf } from '../../shared/api/paths.ts'
 
 const segmentIn = (path: string) => path.slice(path.lastIndexOf('/') + 1)
 
@@ -29,7 +30,7 @@ describe('an id in a path', () => {
       fc.property(
         id.filter(text => text !== ''),
         text => {
-          const { pathname } = new URL(schedulePath(text), 'http://baton.test')
+          const { pathname } = new URL(pathOf('getSchedule', text), 'http://baton.test')
           const delivered = decodeURIComponent(pathname).split('?')[0] ?? ''
 
           expect(delivered.split('/')).toHaveLength(4)
@@ -53,12 +54,12 @@ describe('an id in a path', () => {
     ['t:k~1', '~dDprfjE'],
     ['~a', '~fmE'],
   ])('%j is written as %s', (id, segment) => {
-    expect(segmentIn(taskPath(id))).toBe(segment)
+    expect(segmentIn(pathOf('get', id))).toBe(segment)
     expect(idOf(decodeURIComponent(segment))).toBe(id)
   })
 
   test('with half a surrogate pair does not reach another id', () => {
-    expect(idOf(segmentIn(taskPath('t:\ud800')))).toBeUndefined()
+    expect(idOf(segmentIn(pathOf('get', 't:\ud800')))).toBeUndefined()
   })
 
   test.each([

@@ -22,6 +22,7 @@ const FOLDERS = [
   'local',
   'cli',
   'create',
+  'openapi',
   'scripts',
   'web',
   'test',
@@ -33,7 +34,7 @@ const CROWDED: Readonly<Record<string, number>> = {}
 /** Folders whose rooms import each other in one direction only. */
 const LAYERS = [
   ...['shared/core', 'shared/runtime', 'shared/aws', 'shared/aws/dynamo', 'shared/client', 'shared/worker'],
-  ...['functions', 'infra', 'local', 'cli', 'cli/dev', 'scripts', 'web'],
+  ...['functions', 'infra', 'local', 'cli', 'cli/dev', 'openapi', 'scripts', 'web'],
 ]
 
 /** The rooms that every feature builds on. They know the kinds of heads, and no feature. */
@@ -53,7 +54,6 @@ const CONCEPTS: Readonly<Record<string, string>> = {
   'functions/http/parse-exactly.ts': 'JSON whose whole numbers keep all their digits',
   'functions/lock-intrinsics.ts': 'what is locked before a handler is loaded',
   'functions/tasks/signing-secret.ts': 'the secret that signs webhooks',
-  'scripts/openapi/operations/canvases.ts': 'the words about a resource, a file each',
   'shared/aws/dynamo/records/record-requests.ts':
     'requests of records, apart from sending them as in each room beside it',
   'shared/client/paced-claims.ts': 'claims that wait as long as the server asks',

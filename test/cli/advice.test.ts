@@ -1,17 +1,17 @@
 import { expect, it } from 'vitest'
 import { followUpOf } from '../../cli/connection/with-system.ts'
 import { adviceWithCommands } from '../../cli/doctor/why.ts'
-import { taskPath } from '../../shared/api/paths.ts'
+import { pathOf } from '../../shared/api/endpoints.ts'
 
 it.each([
-  [`POST ${taskPath('jobs:a')}/retry starts it over.`, 'baton retry jobs:a starts it over.'],
-  [`POST ${taskPath('jobs:a b')}/cancel stops it.`, "baton cancel 'jobs:a b' stops it."],
+  [`POST ${pathOf('get', 'jobs:a')}/retry starts it over.`, 'baton retry jobs:a starts it over.'],
+  [`POST ${pathOf('get', 'jobs:a b')}/cancel stops it.`, "baton cancel 'jobs:a b' stops it."],
   [
-    `DELETE ${taskPath("jobs:it's/a?")} drops the callbacks.`,
+    `DELETE ${pathOf('get', "jobs:it's/a?")} drops the callbacks.`,
     "baton remove 'jobs:it'\\''s/a?' drops the callbacks.",
   ],
   [
-    `then POST ${taskPath('order:ü')}/retry with {"action": "retry-undo"}, or with "skip-undo".`,
+    `then POST ${pathOf('get', 'order:ü')}/retry with {"action": "retry-undo"}, or with "skip-undo".`,
     `then baton retry 'order:ü' --action retry-undo, or with "skip-undo".`,
   ],
   ['POST /v1/types/jobs/resume lets its tasks run.', 'baton resume jobs lets its tasks run.'],
@@ -28,7 +28,7 @@ it.each([
 it('the commands name the system as the present one did, each word as the shell takes it', () => {
   const followUp = followUpOf({ stack: 'Shop/orders', profile: 'my live', region: 'eu-west-1' })
 
-  expect(adviceWithCommands(`POST ${taskPath('jobs:a b')}/cancel stops it.`, followUp)).toBe(
+  expect(adviceWithCommands(`POST ${pathOf('get', 'jobs:a b')}/cancel stops it.`, followUp)).toBe(
     "baton cancel 'jobs:a b' --stack Shop/orders --profile 'my live' --region eu-west-1 stops it.",
   )
   expect(followUpOf({ url: 'https://api.example/?a=b' })('types')).toBe(

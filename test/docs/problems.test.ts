@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { expect, test } from 'vitest'
-import { PROBLEM_MEANINGS } from '../../scripts/openapi/refusals.ts'
+import { PROBLEM_MEANINGS } from '../../openapi/refusals.ts'
 import { API_PROBLEM_CODES } from '../../shared/api/problem-codes.ts'
-import { PROBLEM_KINDS } from '../../shared/present/problems.ts'
+import { PROBLEM_KINDS } from '../../shared/service/present/problems.ts'
 
 const page = readFileSync(resolve(import.meta.dirname, '../../docs/problems.md'), 'utf8')
 

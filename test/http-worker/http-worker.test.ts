@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { allRoutes } from '../../functions/http/all-routes.ts'
 import { createApi } from '../../functions/http/create-api.ts'
 import { type Client, createClient } from '../../shared/client/client.ts'
 import { defineTask, type TaskDefinition } from '../../shared/define/define-task.ts'
 import type { Flow } from '../../shared/define/flow/define-flow.ts'
 import { defineFlow } from '../../shared/define/flow/define-flow.ts'
 import { type HttpWorker, runHttpWorker } from '../../shared/http-worker/http-worker.ts'
+import { ALL_OPERATIONS } from '../../shared/service/operations.ts'
 import { Fatal } from '../../shared/signals.ts'
 import { anApi, type TestApi } from '../support/http/an-api.ts'
 
@@ -21,7 +21,7 @@ beforeEach(async () => {
   api = await anApi()
   time = letTimePass(api)
   faults = []
-  const app = createApi(api.system, allRoutes, { claimPace: { retryAfterMs: 20, maxWaiting: 50 } })
+  const app = createApi(api.system, ALL_OPERATIONS, { claimPace: { retryAfterMs: 20, maxWaiting: 50 } })
   client = createClient({
     url: 'http://baton.test',
     fetch: async request => {
@@ -179,7 +179,7 @@ describe('an HTTP worker', () => {
       tries: 1,
       fetch: async request => {
         const isClaim = request.url.endsWith('/v1/claims')
-        const answer = await createApi(api.system, allRoutes, {
+        const answer = await createApi(api.system, ALL_OPERATIONS, {
           claimPace: { retryAfterMs: 20, maxWaiting: 50 },
         }).request(request)
         const { claims = [] } = (isClaim ? await answer.clone().json() : {}) as { claims?: unknown[] }

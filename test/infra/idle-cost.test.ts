@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
 import { createApi } from '../../functions/http/create-api.ts'
-import { claimRoutes } from '../../functions/http/routes/claims.ts'
 import type { TaskSystemProps } from '../../infra/index.ts'
 import { prices } from '../../local/gateway/prices.ts'
 import { sweep } from '../../shared/runtime/sweep/sweep.ts'
 import { createSweepMemory } from '../../shared/runtime/sweep/sweep-round.ts'
+import { claimOperations } from '../../shared/service/operations/claims.ts'
 import { aMeteredDynamo } from '../support/dynamo/metered-dynamo.ts'
 import { aMemorySystem, type MemorySystem, registered } from '../support/worlds/memory-system.ts'
 import { aSystem, type Resource, readTemplate } from './synthesised.ts'
@@ -103,7 +103,7 @@ test('an idle waiting HTTP worker costs at most $4 a month', async () => {
   const system = await aMeteredSystem()
   await registered(system, { type: 'jobs', configuration: { kind: 'http', defaults: {} } })
   const poll = async () => {
-    const answer = await createApi(system, claimRoutes).request('/v1/claims', {
+    const answer = await createApi(system, claimOperations).request('/v1/claims', {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ type: 'jobs', workerId: 'idle', waitMs: 20_000 }),

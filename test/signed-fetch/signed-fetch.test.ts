@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { checkSignature, type FindCredentials, type Signature } from '../../local/http/signature.ts'
-import { taskPath } from '../../shared/api/paths.ts'
+import { pathOf } from '../../shared/api/endpoints.ts'
 import {
   regionOf,
   type SignedFetchOptions,
@@ -70,8 +70,8 @@ describe('a signed request', () => {
     '~odd',
     '.',
   ])('is accepted for the id %s in its path', async id => {
-    expect(await send(taskPath(id))).toBe(200)
-    expect(seen[0]?.url).toBe(taskPath(id))
+    expect(await send(pathOf('get', id))).toBe(200)
+    expect(seen[0]?.url).toBe(pathOf('get', id))
   })
 
   it.each([

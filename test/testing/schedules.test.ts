@@ -59,7 +59,7 @@ test.each([
     { everyMs: 60_000, task: { type: 'reprt' } },
     /'reprt' in task.type is not registered; did you mean 'report'/,
   ],
-  [{ everyMs: 60_000, missed: 'catch', task: { type: 'report' } }, /missed must be one of skip/],
+  [{ everyMs: 60_000, missed: 'catch', task: { type: 'report' } }, /missed must be "skip" or {catchUp: n}/],
   [
     { everyMs: 60_000, timezon: 'UTC', task: { type: 'report' } },
     /timezon is not a field here; did you mean 'timezone'/,

@@ -6,7 +6,7 @@ import type {
   LimitUsageQuery,
   TypeCounts,
 } from '../../shared/api/diagnosis/load.ts'
-import { typePath } from '../../shared/api/paths.ts'
+import { pathOf } from '../../shared/api/endpoints.ts'
 import type { Page } from '../../shared/api/scalars.ts'
 import type { ApiTask, ListFilter } from '../../shared/api/tasks.ts'
 import type { Counts } from '../../shared/api/types.ts'
@@ -136,7 +136,7 @@ export const allCountsQuery = queryOptions({
 export const countsQuery = (type: string) =>
   queryOptions({
     queryKey: ['counts', type],
-    queryFn: () => ask<Counts>(`${typePath(type)}/counts?${parameters({ atMost: COUNTED_MAX })}`),
+    queryFn: () => ask<Counts>(`${pathOf('getType', type)}/counts?${parameters({ atMost: COUNTED_MAX })}`),
     ...paced((counts: Counts | undefined) => paceOfCounts(counts ? [counts] : [])),
   })
 
@@ -174,7 +174,7 @@ export const activityQuery = (type: string) =>
 export const limitUsageQuery = (type: string, values: LimitUsageQuery) =>
   queryOptions({
     queryKey: ['limits', type, values],
-    queryFn: () => ask<LimitUsage>(`${typePath(type)}/limits?${parameters(values)}`),
+    queryFn: () => ask<LimitUsage>(`${pathOf('getType', type)}/limits?${parameters(values)}`),
     ...paced(OPEN_MS),
   })
 

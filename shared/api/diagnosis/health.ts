@@ -1,19 +1,21 @@
-import * as z from 'zod'
-import type { TypeOf } from '../type-of.ts'
+import { anything, open, recordOf } from '../../core/rules/compound.ts'
+import type { ValueOf } from '../../core/rules/rules.ts'
+import { literal, text } from '../../core/rules/scalars.ts'
 
 /** Answers of the API about itself. */
 
 /** That the API answers. */
-export const healthAnswer = z
-  .object({
+export const healthAnswer = open(
+  {
     /** Whether the API answers. The local system answers 503 while one of its parts is down. */
-    status: z.literal('ok'),
+    status: literal('ok'),
     /** The version of Baton that serves the API, such as `1.4.2`. */
-    version: z.string(),
-  })
-  .meta({ id: 'Health' })
+    version: text(),
+  },
+  'Health',
+)
 
-export type HealthAnswer = TypeOf<typeof healthAnswer>
+export type HealthAnswer = ValueOf<typeof healthAnswer>
 
 /** An OpenAPI 3.1 document. */
-export const descriptionAnswer = z.record(z.string(), z.unknown())
+export const descriptionAnswer = recordOf(anything())

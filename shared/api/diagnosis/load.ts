@@ -1,18 +1,9 @@
-import * as z from 'zod'
 import { ACTIVITY_MINUTES_MAX, LIST_TYPES_MAX } from '../../core/bounds.ts'
-import {
-  count,
-  cursor,
-  limit,
-  name,
-  optional,
-  pageOf,
-  shownTime,
-  strict,
-  typeName,
-  whole,
-} from '../scalars.ts'
-import type { TypeOf } from '../type-of.ts'
+import { listOf, open, optional, strict } from '../../core/rules/compound.ts'
+import type { ValueOf } from '../../core/rules/rules.ts'
+import { name, text, whole } from '../../core/rules/scalars.ts'
+import { typeNameRule } from '../../core/rules/type-configuration.ts'
+import { count, cursor, limit, pageOf, shownTime } from '../scalars.ts'
 import { countsAnswer } from '../types.ts'
 
 /** What types have to do: the numbers of their tasks, their activity by the minute, and the usage of their limits. */
@@ -26,7 +17,7 @@ export const countsQuery = strict({
   atMost,
 })
 
-export type CountsQuery = TypeOf<typeof countsQuery>
+export type CountsQuery = ValueOf<typeof countsQuery>
 
 export const allCountsQuery = strict({
   /** Counts up to this number. A count of this number means so many tasks or more. @default 1000 */
@@ -37,25 +28,26 @@ export const allCountsQuery = strict({
   cursor: optional(cursor),
 })
 
-export type AllCountsQuery = TypeOf<typeof allCountsQuery>
+export type AllCountsQuery = ValueOf<typeof allCountsQuery>
 
-const typeCounts = z
-  .object({
+const typeCounts = open(
+  {
     /** The name of the type. */
-    type: z.string(),
+    type: text(),
     /** The numbers of the type's tasks, by status. */
     counts: countsAnswer,
-  })
-  .meta({ id: 'TypeCounts' })
+  },
+  'TypeCounts',
+)
 
 /** The numbers of the tasks of a type, by status. */
-export type TypeCounts = TypeOf<typeof typeCounts>
+export type TypeCounts = ValueOf<typeof typeCounts>
 
 export const allCountsPage = pageOf(typeCounts)
 
 export const activityQuery = strict({
   /** The types whose activity is shown. @default all types, page by page */
-  type: optional(z.array(typeName).max(LIST_TYPES_MAX)),
+  type: optional(listOf(typeNameRule, { max: LIST_TYPES_MAX })),
   /** How many minutes are shown. The present minute, which has not ended, is the last of them. @default 60 */
   minutes: optional(whole(1, ACTIVITY_MINUTES_MAX)),
   /** The number of types on a page. @default 20 */
@@ -64,16 +56,16 @@ export const activityQuery = strict({
   cursor: optional(cursor),
 })
 
-export type ActivityQuery = TypeOf<typeof activityQuery>
+export type ActivityQuery = ValueOf<typeof activityQuery>
 
-const lateness = z.object({
+const lateness = open({
   /** Half of the runs started within this many milliseconds of the time at which they could. */
   p50Ms: count,
   /** 95 of 100 runs started within this many milliseconds of the time at which they could. */
   p95Ms: count,
 })
 
-const minute = z.object({
+const minute = open({
   /** When the minute begins. */
   at: shownTime,
   /** Tasks that were published. */
@@ -90,24 +82,25 @@ const minute = z.object({
   lateness: optional(lateness),
 })
 
-const typeActivity = z
-  .object({
+const typeActivity = open(
+  {
     /** The name of the type. */
-    type: z.string(),
+    type: text(),
     /** Minutes without activity are left out. */
-    minutes: z.array(minute),
+    minutes: listOf(minute),
     /** The lateness over all minutes that are shown. */
     lateness: optional(lateness),
-  })
-  .meta({ id: 'TypeActivity' })
+  },
+  'TypeActivity',
+)
 
 /** What the tasks of a type did, minute by minute. */
-export type ApiTypeActivity = TypeOf<typeof typeActivity>
-export type ApiMinute = TypeOf<typeof minute>
+export type ApiTypeActivity = ValueOf<typeof typeActivity>
+export type ApiMinute = ValueOf<typeof minute>
 
-export const activityPage = pageOf(typeActivity).extend({ from: shownTime, to: shownTime })
+export const activityPage = open({ ...pageOf(typeActivity).shape, from: shownTime, to: shownTime })
 
-export type ActivityPage = TypeOf<typeof activityPage>
+export type ActivityPage = ValueOf<typeof activityPage>
 
 const VALUE_CHARACTERS_MAX = 1_000
 
@@ -123,51 +116,52 @@ export const limitUsageQuery = strict({
   value: keyValue,
 })
 
-export type LimitUsageQuery = TypeOf<typeof limitUsageQuery>
+export type LimitUsageQuery = ValueOf<typeof limitUsageQuery>
 
-const permitHolder = z.object({
+const permitHolder = open({
   /** The id of the task whose run holds the permit. */
-  taskId: z.string(),
+  taskId: text(),
   /** When the run took the permit. */
   since: shownTime,
 })
 
-export const limitUsage = z
-  .object({
+export const limitUsage = open(
+  {
     /** The name of the type. */
-    type: z.string(),
+    type: text(),
     /** The rate limit. Left out when the type has none. */
     rate: optional(
-      z.object({
+      open({
         /** How many runs may start within `perMs`. */
         limit: count,
         /** The time within which `limit` runs may start, in milliseconds. */
         perMs: count,
         /** The field whose values have slots of their own: a field of the input, `userId` or `fairnessKey`. */
-        key: optional(z.string()),
+        key: optional(text()),
         /** The value of the key whose slots are shown, as the request gave it. */
-        value: optional(z.string()),
+        value: optional(text()),
         /** When the next free slot begins; the time of the answer when a task may start at once. Left out when the limit has a key and the request no value of it. */
         nextSlotAt: optional(shownTime),
       }),
     ),
     /** The concurrency limit. Left out when the type has none. */
     concurrency: optional(
-      z.object({
+      open({
         /** How many runs may hold a permit at the same time. */
         max: count,
         /** The field whose values have permits of their own: a field of the input, `userId` or `fairnessKey`. */
-        key: optional(z.string()),
+        key: optional(text()),
         /** The value of the key whose permits are shown, as the request gave it. */
-        value: optional(z.string()),
+        value: optional(text()),
         /** How many permits are held. Left out when the limit has a key and the request no value of it. */
         held: optional(count),
         /** The holders of permits, longest first: at most 100. */
-        holders: optional(z.array(permitHolder)),
+        holders: optional(listOf(permitHolder)),
       }),
     ),
-  })
-  .meta({ id: 'LimitUsage' })
+  },
+  'LimitUsage',
+)
 
 /** How much of a type's limits is used at present. */
-export type LimitUsage = TypeOf<typeof limitUsage>
+export type LimitUsage = ValueOf<typeof limitUsage>

@@ -1,8 +1,9 @@
-import * as z from 'zod'
 import { KEY_CHARACTERS_MAX } from '../../core/bounds.ts'
+import { listOf, open, optional, strict } from '../../core/rules/compound.ts'
+import type { ValueOf } from '../../core/rules/rules.ts'
+import { name, oneOf, text } from '../../core/rules/scalars.ts'
 import { MEMBER_STATUSES, WHY_REASONS } from '../../core/states.ts'
-import { count, name, optional, shownTime, strict } from '../scalars.ts'
-import type { TypeOf } from '../type-of.ts'
+import { count, shownTime } from '../scalars.ts'
 
 /** Why a task waits, runs or has ended: the query and the answer of `GET /v1/tasks/{id}/why`. */
 
@@ -11,20 +12,20 @@ export const whyQuery = strict({
   canvasId: optional(name(KEY_CHARACTERS_MAX + 20)),
 })
 
-export type WhyQuery = TypeOf<typeof whyQuery>
+export type WhyQuery = ValueOf<typeof whyQuery>
 
-const whyHolder = z.object({
+const whyHolder = open({
   /** The task that holds a permit. */
-  taskId: z.string(),
+  taskId: text(),
   /** Since when the task holds it. */
   since: shownTime,
 })
 
-const whyLimit = z.object({
+const whyLimit = open({
   /** Whether the limit bounds starts per period, or runs at a time. */
-  kind: z.enum(['rate', 'concurrency']),
+  kind: oneOf('rate', 'concurrency'),
   /** The type, or the type and the value of the limit's key: `resize`, `resize=shop-7`. */
-  name: z.string(),
+  name: text(),
   /** How many starts a period allows, or how many runs at a time. */
   max: optional(count),
   /** The period of a rate limit, in milliseconds. */
@@ -32,12 +33,12 @@ const whyLimit = z.object({
   /** How many permits are held. */
   held: optional(count),
   /** The holders of permits, longest first: at most ten. */
-  holders: optional(z.array(whyHolder)),
+  holders: optional(listOf(whyHolder)),
 })
 
-const whyQueue = z.object({
+const whyQueue = open({
   /** The type whose queue or whose ready tasks the task stands among. */
-  type: z.string(),
+  type: text(),
   /** About how many messages wait in the queue. */
   messages: optional(count),
   /** When the open task of the type that was due first was due. */
@@ -46,18 +47,18 @@ const whyQueue = z.object({
   before: optional(count),
 })
 
-export const whyAnswer = z
-  .object({
+export const whyAnswer = open(
+  {
     /** The id of the task. */
-    id: z.string(),
+    id: text(),
     /** How far the task is. `pending` and `skipped` are of members of a canvas that are not published. */
-    status: z.enum(MEMBER_STATUSES),
+    status: oneOf(...MEMBER_STATUSES),
     /** The reason. The guide on waiting has a table of all. */
-    reason: z.enum(WHY_REASONS),
+    reason: oneOf(...WHY_REASONS),
     /** One sentence: for what the task waits, since when, until when, and which task or worker is in the way. */
-    sentence: z.string(),
+    sentence: text(),
     /** What a caller can do, or that nothing need be done. */
-    next: z.string(),
+    next: text(),
     /** Since when the reason holds. */
     since: optional(shownTime),
     /** Until when the task waits at least, or the lease of its run lasts. */
@@ -65,17 +66,18 @@ export const whyAnswer = z
     /** The limit that the task waits for. */
     limit: optional(whyLimit),
     /** The worker that runs the task, or that is to take it. */
-    holder: optional(z.string()),
+    holder: optional(text()),
     /** What stands before the task. */
     queue: optional(whyQueue),
     /** The last sign of life of a worker that may take the task, or that runs it. */
     lastWorkerSeenAt: optional(shownTime),
     /** The newest log lines of the last run without success. */
-    log: optional(z.string()),
+    log: optional(text()),
     /** The dead letter that was the message for which the task waits. */
-    deadLetterId: optional(z.string()),
-  })
-  .meta({ id: 'Why' })
+    deadLetterId: optional(text()),
+  },
+  'Why',
+)
 
 /** Why a task waits, runs, or has ended as it has. */
-export type WhyAnswer = TypeOf<typeof whyAnswer>
+export type WhyAnswer = ValueOf<typeof whyAnswer>

@@ -17,6 +17,11 @@ export type SlotLog = {
   readonly counts: ReadonlyArray<readonly [part: number, count: number]>
   /** How many slots were granted since the log began. A slot that is granted instead of a missed one does not count. */
   readonly granted: number
+  /**
+   * The first part that may still be granted. An earlier part could be too near to a slot that the log no longer holds: processes
+   * reserve some time ahead, and their clocks differ. @default any part
+   */
+  readonly from?: number
 }
 
 /** A slot log and its version, which grows with every write. Version 0 means that none is stored. */
@@ -57,17 +62,18 @@ export function reserveSlots(
   requests: readonly SlotRequest[],
 ): Reservation {
   const parts = bindingParts(log, rate, earliest)
+  const first = Math.max(partOf(earliest, rate), firstPart(log, rate))
   const slots: Array<Slot | undefined> = requests.map(() => undefined)
   const inOrder = requests.map((request, nth) => ({ ...request, nth })).sort((a, b) => a.waitMs - b.waitMs)
   for (const { nth, waitMs, from = earliest } of inOrder) {
-    const part = nextPart(parts, rate, partOf(Math.max(from, earliest), rate))
+    const part = nextPart(parts, rate, Math.max(first, partOf(from, rate)))
     const at = Math.max(from, earliest, startOf(part, rate))
     if (at > earliest + waitMs) continue
     insert(parts, part)
     slots[nth] = { at, rateText: rateText(rate) }
   }
   const count = slots.filter(Boolean).length
-  const after = logOf(parts, rate, earliest, (log?.granted ?? 0) + count)
+  const after = logOf(log, parts, rate, { now: earliest, granted: (log?.granted ?? 0) + count })
   return { log: after, slots, notBefore: nextSlot(after, rate, earliest) }
 }
 
@@ -80,20 +86,39 @@ export function withoutSlots(log: SlotLog, rate: RateLimit, slots: readonly Slot
     const index = parts.indexOf(partOf(at, rate))
     if (index >= 0) parts.splice(index, 1)
   }
-  return logOf(parts, rate, now, log.granted - (before - parts.length))
+  return logOf(log, parts, rate, { now, granted: log.granted - (before - parts.length) })
 }
 
 /** Slots that lie ahead are all kept, since each may be given back. */
-function logOf(parts: readonly number[], rate: RateLimit, now: number, granted: number): SlotLog {
+function logOf(
+  before: SlotLog | undefined,
+  parts: readonly number[],
+  rate: RateLimit,
+  { now, granted }: { readonly now: number; readonly granted: number },
+): SlotLog {
   const present = partOf(now, rate)
   const binding = parts.filter(part => part + APART > present)
-  return { limit: rate.limit, perMs: rate.perMs, counts: countedByPart(binding), granted }
+  const dropped = parts[parts.length - binding.length - 1]
+  const from = Math.max(firstPart(before, rate), dropped === undefined ? 0 : dropped + APART)
+  return {
+    limit: rate.limit,
+    perMs: rate.perMs,
+    counts: countedByPart(binding),
+    granted,
+    ...(from > 0 && { from }),
+  }
+}
+
+/** The first part that the log lets the limit grant; 0 when it says nothing. */
+function firstPart(log: SlotLog | undefined, rate: RateLimit): number {
+  if (log?.from === undefined) return 0
+  return isUnder(log, rate) ? log.from : partOf(startOf(log.from, log), rate) + 1
 }
 
 /** The time of the next free slot; `now` when a start is possible at once. */
 export function nextSlot(log: SlotLog | undefined, rate: RateLimit, now: number): number {
   const present = partOf(now, rate)
-  const part = nextPart(bindingParts(log, rate, now), rate, present)
+  const part = nextPart(bindingParts(log, rate, now), rate, Math.max(present, firstPart(log, rate)))
   return part === present ? now : startOf(part, rate)
 }
 
@@ -106,8 +131,9 @@ export function freeSlots(
 ): { readonly count: number; readonly firstAt: number; readonly nextAt: number } {
   const parts = bindingParts(log, rate, now)
   const firstAt = nextSlot(log, rate, now)
+  const first = Math.max(partOf(now, rate), firstPart(log, rate))
   for (let count = 0; ; count++) {
-    const part = nextPart(parts, rate, partOf(now, rate))
+    const part = nextPart(parts, rate, first)
     if (count === most || startOf(part, rate) > until)
       return { count, firstAt, nextAt: Math.max(now, startOf(part, rate)) }
     insert(parts, part)

@@ -1,29 +1,49 @@
+import { defined } from '../defined.ts'
 import type { FieldProblem } from '../errors.ts'
 import { didYouMean } from './nearest.ts'
-import { inside, type JsonSchema, type Rule, type ValueOf, wrong } from './rules.ts'
+import { COMPONENT, inside, type JsonSchema, type Rule, type ValueOf, wrong } from './rules.ts'
 import { name } from './scalars.ts'
 
 type ListBounds = {
   readonly min?: number
-  readonly max: number
+  readonly max?: number
+  /** The name under which the OpenAPI document lists the list. */
+  readonly component?: string
   /** A further check of all members together. It runs only when each member fits. */
   readonly together?: (members: readonly never[], path: string) => FieldProblem[]
 }
 
-export function listOf<Value>(member: Rule<Value>, { min = 0, max, together }: ListBounds): Rule<Value[]> {
-  const expected = `a list of ${min}–${max} members`
+export type ListRule<Element extends Rule> = Rule & { readonly element: Element }
+
+export function listOf<Element extends Rule>(
+  element: Element,
+  { min = 0, max, component, together }: ListBounds = {},
+): ListRule<Element> {
+  const expected = listText(min, max)
   return {
     expected,
-    schema: { type: 'array', items: member.schema, minItems: min, maxItems: max },
+    element,
+    schema: {
+      ...defined({ [COMPONENT]: component }),
+      type: 'array',
+      items: element.schema,
+      ...(min > 0 && { minItems: min }),
+      ...(max !== undefined && { maxItems: max }),
+    },
     problems: (value, path) => {
       if (!Array.isArray(value)) return [{ path, message: wrong(expected, value) }]
-      if (value.length < min || value.length > max) {
+      if (value.length < min || value.length > (max ?? value.length)) {
         return [{ path, message: `must be ${expected}, not of ${value.length}` }]
       }
-      const problems = value.flatMap((one, index) => member.problems(one, inside(path, index)))
+      const problems = value.flatMap((one, index) => element.problems(one, inside(path, index)))
       return problems.length > 0 ? problems : (together?.(value as never[], path) ?? [])
     },
   }
+}
+
+function listText(min: number, max: number | undefined): string {
+  if (max !== undefined) return `a list of ${min}–${max} members`
+  return min === 0 ? 'a list' : `a list of at least ${min} ${min === 1 ? 'member' : 'members'}`
 }
 
 const TAG_NAME_CHARACTERS_MAX = 128
@@ -54,51 +74,84 @@ export const tagsRule: Rule<Readonly<Record<string, string>>> = {
   },
 }
 
-type Fields = Readonly<Record<string, Rule>>
+/** A rule of a member that may be left out. */
+export type Optional<Of extends Rule = Rule> = Of & { readonly isOptional: true }
 
-type Given<Required extends Fields, Optional extends Fields> = {
-  -readonly [Name in keyof Required]: ValueOf<Required[Name]>
-} & { -readonly [Name in keyof Optional]?: ValueOf<Optional[Name]> }
+export function optional<Of extends Rule>(rule: Of): Optional<Of> {
+  return { ...rule, isOptional: true }
+}
 
-/** The rule for an object with these fields and no others. */
-export function objectOf<Required extends Fields, Optional extends Fields>(
-  required: Required,
-  optional: Optional,
-): Rule<Given<Required, Optional>> {
+type Optionals<Rules> = {
+  readonly [Name in keyof Rules]: Rules[Name] extends Rule ? Optional<Rules[Name]> : never
+}
+
+/** The rules of members that may all be left out. */
+export function optionals<Rules extends Shape>(rules: Rules): Optionals<Rules> {
+  return Object.fromEntries(
+    Object.entries(rules).map(([name, rule]) => [name, optional(rule)]),
+  ) as Optionals<Rules>
+}
+
+export type Shape = Readonly<Record<string, Rule>>
+
+/** The rule of an object. Its type follows from its shape, with the comments on the members of the shape. */
+export type ObjectRule<Members extends Shape> = Rule & { readonly shape: Members }
+
+/** The rule for an object with these members and no others. The OpenAPI document lists it under `component`. */
+export function strict<Members extends Shape>(shape: Members, component?: string): ObjectRule<Members> {
+  return objectRule(shape, { additionalProperties: false, component })
+}
+
+/** The rule for an object with these members, among others: an answer, to which a later version may add members. */
+export function open<Members extends Shape>(shape: Members, component?: string): ObjectRule<Members> {
+  return objectRule(shape, { component })
+}
+
+type ObjectKind = { readonly additionalProperties?: false; readonly component: string | undefined }
+
+function objectRule<Members extends Shape>(
+  shape: Members,
+  { additionalProperties, component }: ObjectKind,
+): ObjectRule<Members> {
   const expected = 'an object'
-  const fields: Fields = { ...required, ...optional }
+  const closed = defined({ additionalProperties })
   return {
     expected,
-    schema: objectSchema(fields, Object.keys(required)),
+    shape,
+    schema: { ...defined({ [COMPONENT]: component }), ...objectSchema(shape), ...closed },
     problems: (value, path) => {
       if (typeof value !== 'object' || value === null || Array.isArray(value)) {
         return [{ path, message: wrong(expected, value) }]
       }
-      return [...fieldProblems(value, path, fields, required), ...unknownProblems(value, path, fields)]
+      const unknown = additionalProperties === false ? unknownProblems(value, path, shape) : []
+      return [...memberProblems(value, path, shape), ...unknown]
     },
   }
 }
 
-function objectSchema(fields: Fields, required: readonly string[]): JsonSchema {
-  const properties = Object.fromEntries(Object.entries(fields).map(([name, { schema }]) => [name, schema]))
+function objectSchema(shape: Shape): JsonSchema {
+  const members = Object.entries(shape)
+  const required = members.filter(([, rule]) => !isOptional(rule)).map(([name]) => name)
   return {
     type: 'object',
-    properties,
+    properties: Object.fromEntries(members.map(([name, { schema }]) => [name, schema])),
     ...(required.length > 0 && { required }),
-    additionalProperties: false,
   }
 }
 
-function fieldProblems(value: object, path: string, fields: Fields, required: Fields): FieldProblem[] {
-  return Object.entries(fields).flatMap(([name, rule]) => {
+function isOptional(rule: Rule): rule is Optional {
+  return 'isOptional' in rule
+}
+
+function memberProblems(value: object, path: string, shape: Shape): FieldProblem[] {
+  return Object.entries(shape).flatMap(([name, rule]) => {
     const member = Object.hasOwn(value, name) ? (value as Record<string, unknown>)[name] : undefined
-    const isLeftOut = member === undefined && !Object.hasOwn(required, name)
-    return isLeftOut ? [] : rule.problems(member, inside(path, name))
+    return member === undefined && isOptional(rule) ? [] : rule.problems(member, inside(path, name))
   })
 }
 
-function unknownProblems(value: object, path: string, fields: Fields): FieldProblem[] {
-  const known = Object.keys(fields)
+function unknownProblems(value: object, path: string, shape: Shape): FieldProblem[] {
+  const known = Object.keys(shape)
   const unknown = Object.entries(value).filter(
     ([name, member]) => !known.includes(name) && member !== undefined,
   )
@@ -132,7 +185,7 @@ function unknownFieldMessage(name: string, known: readonly string[]): string {
 }
 
 /** The rule for a value or null. Null returns the field to its default. */
-export function orNull<Value>(rule: Rule<Value>): Rule<Value | null> {
+export function orNull<Of extends Rule>(rule: Of): Rule<ValueOf<Of> | null> {
   const expected = `${rule.expected}, or null`
   return {
     expected,
@@ -141,7 +194,51 @@ export function orNull<Value>(rule: Rule<Value>): Rule<Value | null> {
   }
 }
 
+/** The rule for an object whose members have names of any kind. */
+export function recordOf<Of extends Rule>(rule: Of): Rule<{ readonly [name: string]: ValueOf<Of> }> {
+  const expected = 'an object'
+  return {
+    expected,
+    schema: { type: 'object', propertyNames: { type: 'string' }, additionalProperties: rule.schema },
+    problems: (value, path) => {
+      if (typeof value !== 'object' || value === null || Array.isArray(value))
+        return [{ path, message: wrong(expected, value) }]
+      return Object.entries(value).flatMap(([name, member]) => rule.problems(member, inside(path, name)))
+    },
+  }
+}
+
+/**
+ * The rule for a value that fits one of several rules. A value that fits none has the problems of its members under the only rule that
+ * takes such a value, or else one problem: the `expected` text.
+ */
+export function anyOf<const Rules extends readonly Rule[]>(
+  expected: string,
+  rules: Rules,
+  { component, keyword = 'anyOf' }: { component?: string; keyword?: 'anyOf' | 'oneOf' } = {},
+): Rule<ValueOf<Rules[number]>> {
+  return {
+    expected,
+    schema: { ...defined({ [COMPONENT]: component }), [keyword]: rules.map(({ schema }) => schema) },
+    problems: (value, path) => {
+      const found = rules.map(rule => rule.problems(value, path))
+      if (found.some(problems => problems.length === 0)) return []
+      const [within, ...others] = found.filter(problems => problems.every(one => one.path !== path))
+      return within && others.length === 0 ? within : [{ path, message: wrong(expected, value) }]
+    },
+  }
+}
+
+/** The rule of a component that contains itself. It is made when a value is checked. */
+export function recursive<Value>(component: string, expected: string, rule: () => Rule): Rule<Value> {
+  return {
+    expected,
+    schema: { [COMPONENT]: component },
+    problems: (value, path) => rule().problems(value, path),
+  }
+}
+
 /** Any value. Another check finds its problems. */
-export function anything<Value>(description: string): Rule<Value> {
-  return { expected: description, schema: { description }, problems: () => [] }
+export function anything<Value>(description?: string): Rule<Value> {
+  return { expected: description ?? 'a value', schema: defined({ description }), problems: () => [] }
 }

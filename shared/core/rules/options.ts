@@ -10,8 +10,8 @@ import { isName } from '../name.ts'
 import type { Options } from '../options/options.ts'
 import { BACKOFFS } from '../states.ts'
 import { isShortWorkerId } from '../worker/worker.ts'
-import { listOf, objectOf, orNull } from './compound.ts'
-import type { Rule } from './rules.ts'
+import { listOf, optionals, orNull, strict } from './compound.ts'
+import type { Rule, ValueOf } from './rules.ts'
 import { duration, fraction, oneOf, text, whole } from './scalars.ts'
 
 const DAY_MS = 86_400_000
@@ -62,7 +62,7 @@ const retryFields = {
   localRetries: whole(0, LOCAL_RETRIES_MAX),
 }
 
-export const retryRule = objectOf({}, retryFields)
+export const retryRule = strict(optionals(retryFields))
 
 /** The options that can be set per task, or as defaults of its type. */
 export const optionRules = {
@@ -78,7 +78,7 @@ export const optionRules = {
 } satisfies Record<keyof Options, Rule>
 
 type Clearable<Rules> = {
-  readonly [Name in keyof Rules]: Rules[Name] extends Rule<infer Value> ? Rule<Value | null> : never
+  readonly [Name in keyof Rules]: Rule<ValueOf<Rules[Name]> | null>
 }
 
 function clearable<Rules extends Readonly<Record<string, Rule>>>(rules: Rules): Clearable<Rules> {
@@ -90,7 +90,7 @@ function clearable<Rules extends Readonly<Record<string, Rule>>>(rules: Rules): 
 /** The options of a patch. Null returns an option to the default of its type. */
 export const patchedOptionRules = {
   ...clearable(optionRules),
-  retry: orNull(objectOf({}, clearable(retryFields))),
+  retry: orNull(strict(optionals(clearable(retryFields)))),
   /** Higher comes first. @default the present priority */
   priority: orNull(priorityRule),
 }

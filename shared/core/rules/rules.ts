@@ -9,6 +9,7 @@
  * A message follows the name of its field: `must be EXPECTED, not VALUE`. The part of the value that it repeats is bounded.
  */
 import type { FieldProblem } from '../errors.ts'
+import type { Json } from '../json.ts'
 
 export type JsonSchema = Readonly<Record<string, unknown>>
 
@@ -23,7 +24,53 @@ export type Rule<Value = unknown> = {
   readonly value?: Value
 }
 
-export type ValueOf<One> = One extends Rule<infer Value> ? Value : never
+/** The member of a rule's schema that names the component under which the OpenAPI document lists it. */
+export const COMPONENT = '$component'
+
+/**
+ * The type of the values that a rule accepts, read-only at every depth. The type of an object keeps the doc comments on the members of
+ * its shape, so that editors show them where the type is used.
+ */
+export type ValueOf<One> = One extends { readonly shape: infer Members }
+  ? ObjectOf<Members>
+  : One extends { readonly element: infer Element }
+    ? ReadonlyArray<ValueOf<Element>>
+    : One extends { readonly value?: infer Value }
+      ? ReadonlyDeep<Exclude<Value, undefined>>
+      : never
+
+type OptionalIn<Members> = {
+  [Name in keyof Members]: Members[Name] extends { readonly isOptional: true } ? Name : never
+}[keyof Members]
+
+type ObjectOf<Members> = Flat<
+  RequiredMembers<Members, Exclude<keyof Members, OptionalIn<Members>>> &
+    OptionalMembers<Members, OptionalIn<Members>>
+>
+
+/** Both types map over the keys of the shape itself, because the compiler copies doc comments only from there. */
+type RequiredMembers<Members, Names extends keyof Members> = {
+  readonly [Name in Names]: ValueOf<Members[Name]>
+}
+type OptionalMembers<Members, Names extends keyof Members> = {
+  readonly [Name in Names]?: ValueOf<Members[Name]>
+}
+
+type Flat<Members> = { [Name in keyof Members]: Members[Name] } & {}
+
+/** The read-only form of a type. JSON is read-only already, and its type nests without end. */
+type ReadonlyDeep<Value> =
+  IsJson<Value> extends true
+    ? Value
+    : Value extends ReadonlyArray<infer Member>
+      ? ReadonlyArray<ReadonlyDeep<Member>>
+      : Value extends object
+        ? { readonly [Name in keyof Value]: ReadonlyDeep<Value[Name]> }
+        : Value
+
+/** True only for `Json` itself. A plain `extends` would also accept object types whose members are all optional. */
+type IsJson<Value> =
+  (<Any>() => Any extends Value ? 1 : 2) extends <Any>() => Any extends Json ? 1 : 2 ? true : false
 
 /** The problem of a value that is not legal, or none. */
 export function unless(isLegal: boolean, expected: string, value: unknown, path: string): FieldProblem[] {

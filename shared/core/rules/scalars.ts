@@ -31,6 +31,37 @@ export const revisionRule: Rule<number> = {
   },
 }
 
+/** A whole number in an answer. */
+export function integer(min = -Number.MAX_SAFE_INTEGER): Rule<number> {
+  return { ...whole(min, Number.MAX_SAFE_INTEGER), expected: 'a whole number' }
+}
+
+/** Text of at most so many characters. */
+export function shortText(charactersMax: number): Rule<string> {
+  return text(`text of at most ${charactersMax} characters`, value => value.length <= charactersMax, {
+    maxLength: charactersMax,
+  })
+}
+
+/** One value and no other. */
+export function literal<const Value extends string | boolean>(value: Value): Rule<Value> {
+  const expected = JSON.stringify(value)
+  return {
+    expected,
+    schema: { type: typeof value, const: value },
+    problems: (given, path) => unless(given === value, expected, given, path),
+  }
+}
+
+export function number(): Rule<number> {
+  const expected = 'a number'
+  return {
+    expected,
+    schema: { type: 'number' },
+    problems: (value, path) => unless(Number.isFinite(value), expected, value, path),
+  }
+}
+
 export function fraction(): Rule<number> {
   const expected = 'a number from 0 to 1'
   return {
@@ -66,7 +97,8 @@ export function oneOf<const Words extends readonly string[]>(...words: Words): R
   }
 }
 
-export function text(expected: string, fits: (text: string) => boolean, schema = {}): Rule<string> {
+/** Text. `expected` and `schema` say what `fits` checks. */
+export function text(expected = 'text', fits = (_text: string) => true, schema = {}): Rule<string> {
   return {
     expected,
     schema: { type: 'string', ...schema },

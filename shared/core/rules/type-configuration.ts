@@ -18,7 +18,7 @@ import { ORDERINGS, TYPE_KINDS } from '../states.ts'
 import { reservedFor } from '../types/reserved-types.ts'
 import type { StepConfiguration, TypeConfiguration } from '../types/task-type.ts'
 import { NO_USER_IN_WEBHOOK, namesUser } from '../types/webhook-url.ts'
-import { anything, listOf, objectOf } from './compound.ts'
+import { anything, listOf, optionals, strict } from './compound.ts'
 import { flowOptionProblems } from './flow-options.ts'
 import { optionRules, priorityRule, retryRule } from './options.ts'
 import { inside, type Rule, shown, wrong } from './rules.ts'
@@ -35,6 +35,11 @@ export const typeNameRule = text(
   { pattern: TYPE_NAME_PATTERN, description: 'Name of a task type' },
 )
 
+/** Whether a type can have this name. The store is asked only for such names, because it cannot hold longer ones. */
+export function isTypeName(text: string): boolean {
+  return typeNameRule.problems(text, '').length === 0
+}
+
 const plainUrl = text(
   `an http or https URL of at most ${URL_CHARACTERS_MAX} characters`,
   value => value.length <= URL_CHARACTERS_MAX && /^https?:\/\//i.test(value) && URL.canParse(value),
@@ -50,9 +55,8 @@ const receiverUrl: Rule<string> = {
       : plainUrl.problems(value, path),
 }
 
-const webhook = objectOf(
-  {},
-  {
+const webhook = strict(
+  optionals({
     /** The URL of the receiver. @default the URL in each task's input */
     url: receiverUrl,
     /** How long a call may take, in milliseconds. @default 10,000 */
@@ -61,15 +65,13 @@ const webhook = objectOf(
     secretName: name(SECRET_NAME_CHARACTERS_MAX),
     /** Whether private and loopback addresses may be called. @default false */
     allowPrivate: flag(),
-  },
+  }),
 )
 
-const stepAction = objectOf(
-  {
-    /** The type whose workers do it. */
-    type: typeNameRule,
-  },
-  {
+const stepAction = strict({
+  /** The type whose workers do it. */
+  type: typeNameRule,
+  ...optionals({
     /** The input in place of the flow's parameters. @default the parameters */
     input: anything<Json>('Any JSON'),
     /** Time limit of one run, in milliseconds. @default that of the type */
@@ -78,8 +80,8 @@ const stepAction = objectOf(
     deadlineMs: duration(1),
     /** How failures are retried, where it differs from the type. @default as the type says */
     retry: retryRule,
-  },
-)
+  }),
+})
 
 const stepName: Rule<string> = text(
   `text of 1–${TYPE_CHARACTERS_MAX} characters without control characters, and not __proto__`,
@@ -87,18 +89,16 @@ const stepName: Rule<string> = text(
   { minLength: 1, maxLength: TYPE_CHARACTERS_MAX },
 )
 
-const step = objectOf(
-  {
-    /** The name of the step, unique in the flow. */
-    name: stepName,
-    /** What does the step. */
-    do: stepAction,
-  },
-  {
+const step = strict({
+  /** The name of the step, unique in the flow. */
+  name: stepName,
+  /** What does the step. */
+  do: stepAction,
+  ...optionals({
     /** What undoes the step, after a later step has failed for good. @default nothing */
     undo: stepAction,
-  },
-)
+  }),
+})
 
 const steps = listOf(step, {
   min: 1,
@@ -150,13 +150,12 @@ const kindField = {
 
 const typeFields = {
   /** The options of tasks that do not set their own. @default those of the system */
-  defaults: objectOf(
-    {},
-    {
+  defaults: strict(
+    optionals({
       /** Higher comes first. @default 0 */
       priority: priorityRule,
       ...optionRules,
-    },
+    }),
   ),
   /**
    * The order in which its tasks run: `arrival` by the due time, `priority` the highest first, `aged` by the due time minus `priority` seconds.
@@ -164,34 +163,29 @@ const typeFields = {
    */
   ordering: oneOf(...ORDERINGS),
   /** With `key` (an input field, `userId` or `fairnessKey`), each value of that field has this limit of its own. @default no limits */
-  limits: objectOf(
-    {},
-    {
+  limits: strict(
+    optionals({
       /** At most `limit` starts in any `perMs`. @default no limit */
-      rate: objectOf(
-        {
-          /** How many runs may start in any span of `perMs`. */
-          limit: whole(1, RATE_STARTS_MAX),
-          /** The span, in milliseconds. */
-          perMs: duration(RATE_PERIOD_MS_MIN, RATE_PERIOD_MS_MAX),
-        },
-        {
+      rate: strict({
+        /** How many runs may start in any span of `perMs`. */
+        limit: whole(1, RATE_STARTS_MAX),
+        /** The span, in milliseconds. */
+        perMs: duration(RATE_PERIOD_MS_MIN, RATE_PERIOD_MS_MAX),
+        ...optionals({
           /** A field of the input, `userId` or `fairnessKey`. @default one limit for the type */
           key: limitKey,
-        },
-      ),
+        }),
+      }),
       /** At most `max` runs at a time. @default no limit */
-      concurrency: objectOf(
-        {
-          /** How many runs may be under way at a time. */
-          max: whole(1, PERMITS_MAX),
-        },
-        {
+      concurrency: strict({
+        /** How many runs may be under way at a time. */
+        max: whole(1, PERMITS_MAX),
+        ...optionals({
           /** A field of the input, `userId` or `fairnessKey`. @default one limit for the type */
           key: limitKey,
-        },
-      ),
-    },
+        }),
+      }),
+    }),
   ),
   /** The partitions of its indexes. The number may only grow. @default 4 */
   shards: whole(1, SHARDS_MAX),
@@ -208,13 +202,16 @@ const typeFields = {
 }
 
 /** The configuration of a task type, field by field. `configurationProblems` checks the fields together. */
-export const typeRule = objectOf(kindField, typeFields)
+export const typeRule = strict({ ...kindField, ...optionals(typeFields) })
 
 /** The body that sets a configuration over the HTTP API. `ifRevision` names the revision of the type that it is meant for. */
-export const givenTypeRule = objectOf(kindField, {
-  ...typeFields,
-  /** The revision that the change is meant for. Another present one refuses the request with 409. @default any */
-  ifRevision: revisionRule,
+export const givenTypeRule = strict({
+  ...kindField,
+  ...optionals({
+    ...typeFields,
+    /** The revision that the change is meant for. Another present one refuses the request with 409. @default any */
+    ifRevision: revisionRule,
+  }),
 })
 
 type GivenConfiguration = Pick<TypeConfiguration, 'kind'> & Partial<TypeConfiguration>

@@ -9,6 +9,7 @@
 
 import { INLINE_BODY_BYTES_MAX } from '../../core/bounds.ts'
 import type { BodyWrite } from '../../core/change/change.ts'
+import { defined } from '../../core/defined.ts'
 import { BatonError } from '../../core/errors.ts'
 import { jsonBytes } from '../../core/json.ts'
 import { isGone } from '../../core/publish/publish.ts'
@@ -60,20 +61,44 @@ export async function publish(
   request: PublishRequest,
   typeOf = batchTypeReader(system),
 ): Promise<PublishOutcome> {
-  const [outcome] = await withRegisteredTypes(system, [await publishOne(system, typeOf, request)])
+  const [outcome] = await withRegisteredTypes(system, [await publishOfType(system, typeOf, request)])
   if (!outcome) throw new RangeError('no outcome of a publish')
   return outcome
 }
 
-async function publishOne(
+/** Reads the type, completes the request, and stores the task, in a span of its own. */
+async function publishOfType(
   system: System,
   typeOf: TypeReader,
   request: PublishRequest,
 ): Promise<PublishOutcome> {
   const type = await typeOf(request.type)
-  return type
-    ? publishTo(system, typeOf, type, request)
-    : refusalOf({ unknown: [{ type: request.type, path: 'type' }] })
+  if (!type) return refusalOf({ unknown: [{ type: request.type, path: 'type' }] })
+  return inPublishSpan(request.type, request.traceparent, async (traceparent, span) => {
+    const outcome = await resolveAndStore(system, typeOf, type, { ...request, ...defined({ traceparent }) })
+    span.setAttributes(attributesOf(outcome))
+    return outcome
+  })
+}
+
+function attributesOf(outcome: PublishOutcome): Record<string, string | boolean> {
+  if (!outcome.ok) return { 'baton.refused': outcome.reason }
+  return { 'baton.task.id': outcome.task.id, 'baton.created': outcome.created }
+}
+
+async function resolveAndStore(
+  system: System,
+  typeOf: TypeReader,
+  type: TaskType,
+  request: PublishRequest,
+): Promise<PublishOutcome> {
+  const resolved = await resolvePublication({ ...system, typeOf }, type, request)
+  if (!resolved.ok) return refusalOf(resolved)
+  const { publication } = resolved
+  if (request.fairnessKey !== undefined) await markFair(system, typeOf, type)
+  return request.debounce
+    ? storeDebounced(system, publication, request)
+    : storeUnderKey(system, publication, request)
 }
 
 /**
@@ -89,8 +114,8 @@ export async function publishMany(
   await sideBySide(names, PUBLISHES_AT_ONCE_MAX, typeOf)
   const arrivals = createArrivals(system, requests.length)
   const outcomes = await sideBySideByName(requests, PUBLISHES_AT_ONCE_MAX, idOf, (request, index) => {
-    const arrival = arrivals[index]
-    return publishOne(system, typeOf, { ...request, ...(arrival && { arrival }) }).catch(
+    const arrived = { ...request, ...defined({ arrival: arrivals[index] }) }
+    return publishOfType(system, typeOf, arrived).catch(
       error => ({ ok: false, reason: 'error', error }) as const,
     )
   })
@@ -102,58 +127,23 @@ function idOf({ type, key }: PublishRequest): string | undefined {
   return key === undefined ? undefined : taskId(type, key)
 }
 
-function publishTo(
-  system: System,
-  typeOf: TypeReader,
-  type: TaskType,
-  request: PublishRequest,
-): Promise<PublishOutcome> {
-  return inPublishSpan(request.type, request.traceparent, async (traceparent, span) => {
-    const outcome = await write(system, typeOf, type, {
-      ...request,
-      ...(traceparent !== undefined && { traceparent }),
-    })
-    span.setAttributes(attributesOf(outcome))
-    return outcome
-  })
-}
-
-function attributesOf(outcome: PublishOutcome): Record<string, string | boolean> {
-  if (!outcome.ok) return { 'baton.refused': outcome.reason }
-  return { 'baton.task.id': outcome.task.id, 'baton.created': outcome.created }
-}
-
-async function write(
-  system: System,
-  typeOf: TypeReader,
-  type: TaskType,
-  request: PublishRequest,
-): Promise<PublishOutcome> {
-  const resolved = await resolvePublication({ ...system, typeOf }, type, request)
-  if (!resolved.ok) return refusalOf(resolved)
-  const { publication } = resolved
-  if (request.fairnessKey !== undefined) await markFair(system, typeOf, type)
-  if (request.debounce) return writeDebounced(system, publication, request)
-  return writeUnder(system, publication, request)
-}
-
 /**
  * While a task of the key runs, a debounced publish waits under the next key: `k~1`, `k~2`. A task that waits
  * already takes the new body, even when an earlier task has ended since. If none waits, the first free key gets a
  * new task.
  */
-async function writeDebounced(
+async function storeDebounced(
   system: System,
   publication: PublicationDraft,
   request: PublishRequest,
 ): Promise<PublishOutcome> {
   const waiting = await waitingTaskOf(system, publication)
   if (waiting) {
-    const outcome = await writeUnder(system, waiting.publication, request, waiting.task)
+    const outcome = await storeUnderKey(system, waiting.publication, request, waiting.task)
     if (outcome.ok || outcome.reason !== 'running') return outcome
   }
   for (let nth = 0; nth < DEBOUNCED_RUNNING_MAX; nth++) {
-    const outcome = await writeUnder(system, nthPublication(publication, nth), request)
+    const outcome = await storeUnderKey(system, nthPublication(publication, nth), request)
     if (outcome.ok || outcome.reason !== 'running') return outcome
   }
   throw new BatonError(
@@ -192,7 +182,8 @@ function belongsTo({ parentId }: PublicationDraft, task: Task): boolean {
   return parentId === undefined || isDebounceSuccessor(task, parentId)
 }
 
-async function writeUnder(
+/** Stores the publication under its key, on the condition that no other process was faster. */
+async function storeUnderKey(
   system: System,
   publication: PublicationDraft,
   request: PublishRequest,

@@ -1,10 +1,9 @@
 import { evaluate } from '../../core/canvas/evaluate.ts'
 import { isGone } from '../../core/publish/publish.ts'
+import type { MemberFacts } from '../../core/status/why-facts.ts'
 import { CANVAS_TYPE, type Canvas } from '../../core/task/canvas-state.ts'
 import { isCanvas } from '../../core/task/head.ts'
 import { splitTaskId, taskId } from '../../core/task/task.ts'
-import type { WhyPaths } from '../../core/why/facts.ts'
-import { explainMember, type MemberFacts } from '../../core/why/member.ts'
 import { type LoadedCanvas, loadCanvas, memberId } from '../canvas/canvas.ts'
 import { readAllEnds } from '../canvas/known-ends.ts'
 import { readHead } from '../kernel/read-heads.ts'
@@ -12,8 +11,6 @@ import type { System } from '../kernel/system.ts'
 
 /** The members of a canvas whose ends one answer reads: 8 chunks of 200, one read unit each. */
 const COUNTED_MEMBERS_MAX = 1_600
-
-export type WhyMember = ReturnType<typeof explainMember> & { readonly id: string }
 
 /**
  * Why a member of a canvas is not published. Undefined when the canvas does not exist, or has no member of this id. A larger canvas
@@ -23,16 +20,14 @@ export async function readWhyMember(
   system: System,
   id: string,
   canvasId: string,
-  pathOf: WhyPaths['canvas'],
-): Promise<WhyMember | undefined> {
+): Promise<MemberFacts | undefined> {
   const head = await readHead(system, canvasId, isCanvas)
   if (!head?.canvas || isGone(head, system.clock.now())) return undefined
   const canvas = await loadCanvas(system, { canvasId: head.key, born: head.born }, head)
   const leaf = canvas && leafOf(canvas, id)
   if (!canvas || leaf === undefined) return undefined
   const facts = await memberFacts(system, canvas, head, leaf)
-  const ownId = taskId(CANVAS_TYPE, head.key)
-  return { id, ...explainMember({ id, canvasId: ownId, path: pathOf(ownId), ...facts }) }
+  return { id, canvasId: taskId(CANVAS_TYPE, head.key), ...facts }
 }
 
 /** The number of the leaf whose task has this id. */

@@ -1,5 +1,5 @@
 /**
- * Answers why a task waits, runs, or has ended as it has. `core/why/why.ts` judges and writes the sentence; this room reads what
+ * Answers why a task waits, runs, or has ended as it has. `core/status/why.ts` judges; this room reads what
  * it needs.
  *
  * An answer reads at most 10 read units for a task whose head has up to 4 KB, and makes one request to SQS:
@@ -19,33 +19,28 @@ import { defined } from '../../core/defined.ts'
 import { shardsOf } from '../../core/limits/held-permits.ts'
 import { isGone } from '../../core/publish/publish.ts'
 import { statusOf } from '../../core/status/status.ts'
+import { lastRunOf, readyReason, type TaskReason, whyReasonOf } from '../../core/status/why.ts'
+import type { WhyFacts } from '../../core/status/why-facts.ts'
 import { isTask } from '../../core/task/head.ts'
 import type { Status } from '../../core/task/lifecycle.ts'
 import { workOf } from '../../core/task/piece.ts'
 import type { Task } from '../../core/task/task.ts'
 import { typeOfLimit } from '../../core/task/wait.ts'
 import type { TaskType } from '../../core/types/task-type.ts'
-import { explain } from '../../core/why/explain.ts'
-import type { Explained, WhyFacts, WhyPaths } from '../../core/why/facts.ts'
-import { lastRunOf, readyReason, type TaskReason, whyReasonOf } from '../../core/why/why.ts'
 import { readHead } from '../kernel/read-heads.ts'
 import type { DiagnosticSystem, System } from '../kernel/system.ts'
 import { readServed, type StatusReaders } from '../read/describe-task.ts'
 import { type QueueFacts, readQueue, tasksBefore } from './read-queue.ts'
 
-export type WhyDescription = Explained & {
-  readonly id: string
-  readonly status: Status
-  readonly reason: TaskReason
-}
+/** Why a task waits, runs or has ended, and what is known of it. */
+export type Why = { readonly status: Status; readonly reason: TaskReason; readonly facts: WhyFacts }
 
 /** Reads why a task waits, runs or has ended. Undefined when there is no such task, or when it was removed. */
 export async function readWhy(
   system: DiagnosticSystem,
   readers: StatusReaders,
   id: string,
-  paths: WhyPaths,
-): Promise<WhyDescription | undefined> {
+): Promise<Why | undefined> {
   const task = await readHead(system, id, isTask)
   const now = system.clock.now()
   if (!task || isGone(task, now)) return undefined
@@ -57,10 +52,9 @@ export async function readWhy(
   const queue = known === undefined && !isLost ? await readQueue(system, readers, task, types) : undefined
   const reason = isLost ? 'dead-lettered' : (known ?? readyReason(task, now, readyFacts(queue)))
   const facts = await factsOf(system, readers, {
-    ...{ task, now, path: paths.task(id), paths, types },
-    ...{ reason, queue, lostMessage },
+    ...{ task, now, types, reason, queue, lostMessage },
   })
-  return { id, status: statusOf(task, now), reason, ...explain(reason, facts) }
+  return { status: statusOf(task, now), reason, facts }
 }
 
 /** The note that the message for which the task waits was given up, if there is one and it still holds. */
@@ -90,7 +84,7 @@ async function typesOf({ typeOf }: StatusReaders, task: Task): Promise<ReadonlyM
   return new Map(types.flatMap(type => (type ? [[type.type, type] as const] : [])))
 }
 
-type Judged = Pick<WhyFacts, 'task' | 'now' | 'path' | 'paths' | 'types'> & {
+type Judged = Pick<WhyFacts, 'task' | 'now' | 'types'> & {
   readonly reason: TaskReason
   readonly queue: QueueFacts | undefined
   readonly lostMessage: LostMessage | undefined

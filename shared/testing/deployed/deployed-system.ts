@@ -4,8 +4,7 @@ import { type Client, createClient } from '../../client/client.ts'
 import type { ClientSettings } from '../../client/send.ts'
 import { BatonError } from '../../core/errors.ts'
 import type { AnyDefinition } from '../../define/any-definition.ts'
-import type { ClaimedRun } from '../system/claims.ts'
-import { checkInput } from '../system/publishing.ts'
+import { callsOf, checkInput, type Publishable } from '../system/calls.ts'
 import { type DeployedTestSystem, nameOf } from '../system/test-system.ts'
 import { durationMs } from '../world/duration.ts'
 
@@ -22,7 +21,6 @@ const IDLE_WITHIN = '60s'
 const FIRST_PAUSE_MS = 50
 const LAST_PAUSE_MS = 1_000
 const GROWTH = 1.5
-const DEFAULT_WORKER = 'test-worker'
 
 /** The test system behind a URL: it calls the HTTP API by the public client. */
 export function createDeployedSystem(settings: DeployedSettings): DeployedTestSystem {
@@ -33,57 +31,18 @@ export function createDeployedSystem(settings: DeployedSettings): DeployedTestSy
   const send = client.publish as unknown as (...given: unknown[]) => Promise<{ readonly id: string }>
   const published = new Set<string>()
   const publish = async (what: unknown, ...given: unknown[]) => {
-    if (isDefinition(what)) await checkInput(what, given[0])
+    await checkInput(what as Publishable, given[0])
     const answer = await send(what, ...given)
     published.add(answer.id)
     return answer
   }
   return {
-    ...callsOf(client),
+    ...callsOf(client, body => client.claim(body)),
     ...readsOf(client),
     ...refusals(),
     publish: publish as unknown as DeployedTestSystem['publish'],
     runUntilIdle: ({ within = IDLE_WITHIN } = {}) =>
       untilEnded(client, published, durationMs('runUntilIdle', within)),
-  }
-}
-
-function isDefinition(what: unknown): what is AnyDefinition {
-  return typeof what === 'object' && what !== null && 'kind' in what
-}
-
-type Calls = Omit<
-  DeployedTestSystem,
-  'publish' | 'runUntilIdle' | keyof Refusals | keyof ReturnType<typeof readsOf>
->
-
-function callsOf(client: Client): Calls {
-  const { cancel, retry, remove, patch, canvas, cancelCanvas } = client
-  const { removeSchedule, pauseSchedule, resumeSchedule, triggerSchedule } = client
-  return {
-    ...{ cancel, retry, remove, patch, canvas, cancelCanvas },
-    ...{ removeSchedule, pauseSchedule, resumeSchedule, triggerSchedule },
-    pause: type => client.pause(nameOf(type)),
-    resume: type => client.resume(nameOf(type)),
-    schedule: (name, schedule) => (schedule ? client.putSchedule(name, schedule) : client.schedule(name)),
-    claim: async (type, { workerId = DEFAULT_WORKER, limit = 1 } = {}) => {
-      const { claims } = await client.claim({ type: nameOf(type), workerId, limit })
-      return claims.map(claim => claimedRun(client, claim))
-    },
-  }
-}
-
-function claimedRun(client: Client, claim: Pick<ClaimedRun, 'task' | 'run'>): ClaimedRun {
-  const { task, run } = claim
-  const { fence } = run
-  return {
-    ...claim,
-    heartbeat: async progress => {
-      await client.heartbeat(task.id, run.id, { fence, ...(progress !== undefined && { progress }) })
-    },
-    succeed: result => client.succeed(task.id, run.id, { fence, ...(result !== undefined && { result }) }),
-    fail: (error, how = {}) => client.fail(task.id, run.id, { fence, error, ...how }),
-    release: delayMs => client.release(task.id, run.id, { fence, ...(delayMs !== undefined && { delayMs }) }),
   }
 }
 
@@ -112,8 +71,6 @@ function readsOf(client: Client): Pick<DeployedTestSystem, 'task' | 'tasks' | 'c
 }
 
 const HERE = 'not available against a deployed system'
-
-type Refusals = ReturnType<typeof refusals>
 
 /** What needs virtual time, or the inside of the system. */
 function refusals() {

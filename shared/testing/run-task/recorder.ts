@@ -1,13 +1,14 @@
 import type { DerivedBody } from '../../api/publish.ts'
+import { derivedBody } from '../../api/publish.ts'
 import { defined } from '../../core/defined.ts'
 import { BatonError } from '../../core/errors.ts'
 import type { Json } from '../../core/json.ts'
 import { taskId } from '../../core/task/task.ts'
 import type { RunContext } from '../../define/task-context.ts'
 import type { Log, LogFields } from '../../ports/machine.ts'
-import { bodyProblems } from '../../requests/body-rules.ts'
 import { refuseUnstorable } from '../../runtime/run/outcome.ts'
 import { createRunLog } from '../../runtime/run/run-log.ts'
+import { check } from '../../service/check.ts'
 import { Next } from '../../signals.ts'
 import type { RunTaskOptions } from './run-task.ts'
 
@@ -83,8 +84,9 @@ function record(
 ): { id: string; created: boolean } {
   if (signal.aborted)
     throw new BatonError('refused', `a task of '${publication.type}' is not published: the run is over`)
-  const problems = bodyProblems('derived', publication)
-  if (problems.length > 0) {
+  const checked = check(derivedBody, publication)
+  if (!checked.ok) {
+    const { problems } = checked
     const text = problems.map(({ path, message }) => `${path} ${message}`).join('; ')
     throw new BatonError('invalid', text, { problems })
   }

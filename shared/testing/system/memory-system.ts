@@ -1,5 +1,8 @@
 import type { ApiTask } from '../../api/tasks.ts'
 import type { Counts } from '../../api/types.ts'
+import { createOperations } from '../../client/operations.ts'
+import type { Send } from '../../client/send.ts'
+import { sendToService } from '../../client/send-to-service.ts'
 import { BatonError } from '../../core/errors.ts'
 import { thereAre } from '../../core/rules/nearest.ts'
 import { STATUSES } from '../../core/states.ts'
@@ -10,13 +13,13 @@ import { cachedLimitReader } from '../../runtime/limits/limit-usage.ts'
 import type { StatusReaders } from '../../runtime/read/describe-task.ts'
 import { registerFlowType, registerHandlerType } from '../../runtime/types/register-type.ts'
 import { putType } from '../../runtime/types/types.ts'
+import { OPERATIONS } from '../../service/operations.ts'
+import { createService, type Service } from '../../service/service.ts'
 import { durationMs } from '../world/duration.ts'
 import type { Fault, Strikes } from '../world/serve-handler.ts'
 import { createWorld, type World } from '../world/world.ts'
-import { createClaims } from './claims.ts'
+import { callsOf, checkInput, claimBy, type Publishable, publishBy } from './calls.ts'
 import { createIdleness } from './idleness.ts'
-import { createOperations } from './operations.ts'
-import { checkInput, type Publishable, publishTo } from './publishing.ts'
 import { type MemorySettings, resolvedSettings } from './settings.ts'
 import { createSnapshot, type Snapshot } from './snapshot.ts'
 import {
@@ -50,6 +53,9 @@ export async function createMemorySystem(settings: MemorySettings): Promise<Test
   return test
 }
 
+/** The principal of the calls of a test, as operations of heads record it. */
+const CALLER = 'test'
+
 type Known = {
   readonly lines: readonly LogLine[]
   /** The limits of each registered type. */
@@ -66,23 +72,20 @@ async function faceOf(world: World, { lines, typeLimits }: Known): Promise<TestS
   const snapshot = createSnapshot(world, readers)
   const exclusively = createTurns(world, snapshot)
   const idleness = createIdleness(world, readers)
-  const operations = createOperations(system, readers)
-  const claims = createClaims(world.functions, readers, exclusively)
+  const sendNow = sendToService(serviceOf(world, readers), CALLER)
+  const send: Send = (...request) => exclusively(() => sendNow(...request))
   const isType = (name: string) => typeLimits.has(name)
   const typeName = (type: TypeName) => knownType(nameOf(type), [...typeLimits.keys()])
   await snapshot.refresh()
   return {
-    ...inTurns(operations, exclusively),
+    ...callsOf(createOperations(send), claimBy(send)),
     ...readsOf(snapshot, typeName),
     ...faultsOf(world, target => knownTarget(nameOf(target), isType, world)),
     publish: ((what: Publishable, ...given: unknown[]) =>
       exclusively(async () => {
-        if (typeof what === 'object' && 'kind' in what) await checkInput(what, given[0])
-        return publishTo(system, readers, what, given)
+        await checkInput(what, given[0])
+        return publishBy(sendNow, what, given)
       })) as unknown as TestSystem['publish'],
-    pause: type => exclusively(() => operations.pause(nameOf(type))),
-    resume: type => exclusively(() => operations.resume(nameOf(type))),
-    claim: (type, options) => exclusively(() => claims(nameOf(type), options)),
     advance: duration => exclusively(async () => world.run(timeline.now() + durationMs('advance', duration))),
     runUntilIdle: ({ within = IDLE_WITHIN } = {}) =>
       exclusively(() => idleness.run(durationMs('runUntilIdle', within))),
@@ -90,6 +93,13 @@ async function faceOf(world: World, { lines, typeLimits }: Known): Promise<TestS
     logs: id => lines.filter(line => id === undefined || line.taskId === id),
     now: () => new Date(timeline.now()),
   }
+}
+
+/** Claims and reports of workers wait in virtual time, as in the functions. All other calls of a test take none. */
+function serviceOf({ system, functions }: World, readers: StatusReaders): Service {
+  const workers = createService(functions, OPERATIONS, readers)
+  const others = createService(system, OPERATIONS, readers)
+  return request => (/^\/v1\/(claims$|tasks\/.*\/runs\/)/.test(request.path) ? workers : others)(request)
 }
 
 const IDLE_WITHIN = '366d'
@@ -110,16 +120,6 @@ function createTurns({ activity }: World, snapshot: Snapshot): Exclusively {
     last = turn.catch(() => undefined)
     return turn
   }
-}
-
-type Calls = Readonly<Record<string, (...given: never[]) => Promise<unknown>>>
-
-function inTurns<All extends Calls>(calls: All, exclusively: Exclusively): All {
-  const methods = Object.entries(calls).map(([name, call]) => [
-    name,
-    (...given: never[]) => exclusively(() => call(...given)),
-  ])
-  return Object.fromEntries(methods) as All
 }
 
 function readsOf(

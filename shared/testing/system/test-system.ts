@@ -13,7 +13,7 @@ import type { NameOf } from '../../define/publishable.ts'
 import type { Log, LogFields } from '../../ports/machine.ts'
 import type { Duration } from '../world/duration.ts'
 import type { Moment, Strikes } from '../world/serve-handler.ts'
-import type { ClaimedRun, ClaimOptions } from './claims.ts'
+import type { ClaimedRun, ClaimOptions } from './calls.ts'
 
 /** A type, by its name or by its definition. */
 export type TypeName = string | { readonly type: string }

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { ScanCommand } from '@aws-sdk/lib-dynamodb'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { pathOf } from '../../../shared/api/endpoints.ts'
 import { lostMessageOf } from '../../../shared/core/dead-letters/lost-message.ts'
 import { hourOf } from '../../../shared/core/failures/failures.ts'
 import { viewPartition } from '../../../shared/core/place/place-names.ts'
@@ -14,7 +15,7 @@ import { wakeMinute } from '../../../shared/runtime/wake/wake.ts'
 import { createSeededChance } from '../../../shared/testing/stores/chance.ts'
 import { type DynamoStores, dynamoStores } from '../../support/dynamo/dynamo-stores.ts'
 import { type DynamoDbLocal, startDynamoDbLocal } from '../../support/dynamo/dynamodb-local.ts'
-import { anApi, claimed, pathOf, published, type Shown, type TestApi } from '../../support/http/an-api.ts'
+import { anApi, claimed, published, type Shown, type TestApi } from '../../support/http/an-api.ts'
 import { aLetter } from '../../support/tasks/a-letter.ts'
 import { DAY, HOUR, MINUTE, NOW, SECOND } from '../../support/tasks/a-task.ts'
 
@@ -207,8 +208,8 @@ async function workOfEveryKind(): Promise<void> {
   await finish('r1', 'succeed', { result: LONG })
   await published(api, { key: 'bad', onError: [{ type: 'resize' }] })
   await finish('r2', 'fail', { error: { name: 'Bad', message: LONG }, fatal: true })
-  await api.call('DELETE', pathOf(await published(api, { key: 'gone' })))
-  await api.call('POST', `${pathOf(await published(api, { key: 'stopped' }))}/cancel`)
+  await api.call('DELETE', pathOf('get', await published(api, { key: 'gone' })))
+  await api.call('POST', `${pathOf('get', await published(api, { key: 'stopped' }))}/cancel`)
   await published(api, { key: 'targeted', workerIds: ['w7'] })
   const pair = { chain: [{ type: 'resize', input: LONG }, { type: 'resize' }] }
   const group = Array.from({ length: 30 }, (_, nth) => (nth % 2 === 0 ? pair : { type: 'resize' }))

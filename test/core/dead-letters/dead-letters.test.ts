@@ -8,7 +8,7 @@ import {
   replayQueueOf,
 } from '../../../shared/core/dead-letters/dead-letters.ts'
 import { isMissing, lostMessageOf } from '../../../shared/core/dead-letters/lost-message.ts'
-import { explainLetter } from '../../../shared/core/why/explain-letter.ts'
+import { explainLetter } from '../../../shared/service/why/explain-letter.ts'
 import { aLetter } from '../../support/tasks/a-letter.ts'
 import { aTask, NOW } from '../../support/tasks/a-task.ts'
 

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest'
-import { allRoutes } from '../../../functions/http/all-routes.ts'
 import { createApi } from '../../../functions/http/create-api.ts'
+import { ALL_OPERATIONS } from '../../../shared/service/operations.ts'
 import { aMemorySystem, type MemorySystem } from '../../support/worlds/memory-system.ts'
 
 const system = aMemorySystem() as MemorySystem
 
 /** The status for a path as API Gateway hands it over, when the functions know this base path. */
 async function statusOf(rawPath: string, basePath?: string): Promise<number> {
-  const app = createApi(system as never, allRoutes, { basePath })
+  const app = createApi(system as never, ALL_OPERATIONS, { basePath })
   const event = { rawPath, rawQueryString: '', requestContext: { http: { method: 'GET' } } }
   return (await app.request('/', { method: 'POST' }, { event })).status
 }

@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-
-import { allRoutes } from '../../../functions/http/all-routes.ts'
 import { createApi } from '../../../functions/http/create-api.ts'
+import { pathOf } from '../../../shared/api/endpoints.ts'
 import { BatonError } from '../../../shared/core/errors.ts'
-import { anApi, claimed, pathOf, published, type TestApi } from '../../support/http/an-api.ts'
+import { ALL_OPERATIONS } from '../../../shared/service/operations.ts'
+import { anApi, claimed, published, type TestApi } from '../../support/http/an-api.ts'
 import { aTaskStore } from '../../support/worlds/memory-system.ts'
 
 let api: TestApi
@@ -12,7 +12,8 @@ beforeAll(async () => {
 })
 
 test('a whole number of 16 digits in the query is a number', async () => {
-  const remove = (revision: string) => api.call('DELETE', `${pathOf('jobs:none')}?ifRevision=${revision}`)
+  const remove = (revision: string) =>
+    api.call('DELETE', `${pathOf('get', 'jobs:none')}?ifRevision=${revision}`)
 
   expect((await remove('9007199254740991')).status).toBe(404)
   expect((await remove('9007199254740993')).status).toBe(400)
@@ -50,7 +51,7 @@ describe('a body', () => {
   })
 
   test('must be JSON even where the route ignores it; an absent body needs no content type', async () => {
-    const cancel = pathOf(await published(api)).concat('/cancel')
+    const cancel = pathOf('get', await published(api)).concat('/cancel')
 
     expect((await api.call('POST', cancel, 'now', { 'content-type': 'text/plain' })).status).toBe(415)
     expect((await api.call('POST', cancel, '{}')).status).toBe(200)
@@ -141,7 +142,7 @@ describe('a path', () => {
   })
 
   test('of the route table answers a 405 with exactly the methods of that path', async () => {
-    const byPath = Map.groupBy(allRoutes, ({ path }) => path.replace(/\{\w+\}/g, 'jobs:a'))
+    const byPath = Map.groupBy(ALL_OPERATIONS, ({ path }) => path.replace(/\{\w+\}/g, 'jobs:a'))
     for (const [path, routes] of byPath) {
       const answer = await api.call('OPTIONS', path)
       const methods = routes.map(({ method }) => method.toUpperCase())
@@ -153,7 +154,7 @@ describe('a path', () => {
   })
 
   test('tells its version', async () => {
-    const app = createApi(api.system, allRoutes, { version: '1.4.2' })
+    const app = createApi(api.system, ALL_OPERATIONS, { version: '1.4.2' })
 
     expect(await (await app.request('/healthz')).json()).toEqual({ status: 'ok', version: '1.4.2' })
   })

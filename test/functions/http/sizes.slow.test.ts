@@ -1,12 +1,13 @@
 import fc from 'fast-check'
 import { beforeEach, describe, expect, test } from 'vitest'
+import { pathOf } from '../../../shared/api/endpoints.ts'
 import { escapedBytes } from '../../../shared/core/json.ts'
 import { claimBytesMax } from '../../../shared/core/run/claim-size.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import { claimTask } from '../../../shared/runtime/claim/claim.ts'
 import { withContents } from '../../../shared/runtime/claim/claimed-task.ts'
 import { planChanges } from '../../../shared/runtime/stream/stream.ts'
-import { anApi, claimed, pathOf, published, type Shown, type TestApi } from '../../support/http/an-api.ts'
+import { anApi, claimed, published, type Shown, type TestApi } from '../../support/http/an-api.ts'
 
 /** `api.call` compares the size of every answer with the limit of Lambda. */
 let api: TestApi
@@ -131,7 +132,9 @@ describe('claims', () => {
     )
 
     expect(held.map(({ task }) => task.id)).toEqual(ids.slice(0, 8))
-    const rest = await Promise.all(ids.slice(8).map(async id => (await api.call('GET', pathOf(id))).body))
+    const rest = await Promise.all(
+      ids.slice(8).map(async id => (await api.call('GET', pathOf('get', id))).body),
+    )
     expect(rest.map(({ status, attempts }) => [status, attempts.used])).toEqual(
       Array.from({ length: 4 }, () => ['ready', 0]),
     )
@@ -140,7 +143,7 @@ describe('claims', () => {
   test('repeated after their tasks have grown give back the tasks for which there is no room', async () => {
     for (let n = 0; n < 20; n++) await published(api, { key: `${n}`, input: 'x' })
     const first = await claim({ requestId: 'r' })
-    for (const { task } of first) await api.call('PATCH', pathOf(task.id), { input: LARGEST })
+    for (const { task } of first) await api.call('PATCH', pathOf('get', task.id), { input: LARGEST })
 
     const again = await claim({ requestId: 'r' })
 
@@ -184,7 +187,7 @@ test('all flows with results of quotes are delivered, in several answers', async
   await api.call('PUT', '/v1/types/order', { kind: 'flow', steps })
   for (let n = 0; n < 6; n++) await published(api, { type: 'order', key: `${n}`, input: {} })
   for (const { task, run } of await claim()) {
-    const path = `${pathOf(task.id)}/runs/${run.id}/succeed`
+    const path = `${pathOf('get', task.id)}/runs/${run.id}/succeed`
     await api.call('POST', path, { fence: run.fence, result: LARGEST })
   }
 
@@ -201,7 +204,7 @@ describe('a task', () => {
     const id = await published(api, { key: 'k', concurrency: 20, input: LARGEST })
     for (let n = 0; n < 20; n++) await succeed(await claimed(api, { workerId: `w${n}` }), LARGEST)
 
-    const { body } = await api.call('GET', pathOf(id))
+    const { body } = await api.call('GET', pathOf('get', id))
 
     const results = body.runs.map(({ result }: Shown) => result)
     expect([body.input, body.result]).toEqual([LARGEST, LARGEST])
@@ -214,7 +217,7 @@ describe('a task', () => {
     const id = await published(api, { key: 'k', input: LARGEST })
     await succeed(await claimed(api), LARGEST)
 
-    const { body } = await api.call('GET', pathOf(id))
+    const { body } = await api.call('GET', pathOf('get', id))
 
     expect([body.input, body.result, body.runs[0].result]).toEqual([LARGEST, LARGEST, LARGEST])
     expect(body).not.toHaveProperty('omitted')
@@ -352,7 +355,10 @@ describe('a canvas', () => {
     const found: unknown[] = []
     let cursor = ''
     do {
-      const { status, body } = await api.call('GET', `${pathOf(callback.id)}/previous?limit=100${cursor}`)
+      const { status, body } = await api.call(
+        'GET',
+        `${pathOf('get', callback.id)}/previous?limit=100${cursor}`,
+      )
       expect(status).toBe(200)
       found.push(...body.items)
       cursor = body.nextCursor === undefined ? '' : `&cursor=${body.nextCursor}`

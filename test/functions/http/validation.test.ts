@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { allRoutes } from '../../../functions/http/all-routes.ts'
+import { ALL_OPERATIONS } from '../../../shared/service/operations.ts'
 import { anApi, type Shown, type TestApi } from '../../support/http/an-api.ts'
 import { BAD_OPTIONS, BAD_PUBLISH, BAD_WORK, type Bad } from '../../support/http/bad-fields.ts'
 
@@ -203,7 +203,7 @@ describe('other requests are refused by the path of the field', () => {
 
 describe('an unknown parameter of a query', () => {
   test.each(
-    allRoutes.map(({ method, path }) => [
+    ALL_OPERATIONS.map(({ method, path }) => [
       method.toUpperCase(),
       path.replace('{runId}', '01AAAAAAAAAAAAAAAAAAAAAAAA.1').replace(/{\w+}/g, 'jobs:a'),
     ]),

@@ -74,7 +74,7 @@ export const FLOW_INVARIANTS: readonly Invariant[] = [
     return unbegun && `${after.id} has failed to undo step ${unbegun[0]}, which no run has tried to undo`
   }),
   {
-    name: 'a flow ends as cancelled if and only if a caller has cancelled it since an operator last resumed it',
+    name: 'a flow ends as cancelled if and only if a caller has cancelled it since an operator last resumed its steps',
     watch: () => {
       const cancelled = new Set<string>()
       return {
@@ -82,7 +82,9 @@ export const FLOW_INVARIANTS: readonly Invariant[] = [
           if (event.what !== 'write' || !event.after.flow) return undefined
           const { after } = event
           const birth = birthOf(after)
-          if (after.operation === 'resume') cancelled.delete(birth)
+          // A retried or skipped undo continues the cancellation.
+          const resumesSteps = after.operation === 'resume' && event.after.flow.direction === 'do'
+          if (resumesSteps) cancelled.delete(birth)
           if (after.operation === 'cancel') cancelled.add(birth)
           return hasEndedByUndo(event) ? otherEnd(after, cancelled.has(birth)) : undefined
         },

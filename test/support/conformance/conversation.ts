@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { canvasPath, runPath, schedulePath, taskPath, typePath } from '../../../shared/api/paths.ts'
+import { type OperationName, pathOf } from '../../../shared/api/endpoints.ts'
 import type { Answer, Contract, Operation, Part } from './contract.ts'
 import { TYPES, valuesFor } from './values.ts'
 
@@ -117,12 +117,12 @@ function put(target: string, body: object): Request {
 }
 
 function requestOf({ operation, query, body, picks, strangeId }: Step, known: Known): Request {
-  const target = `${pathOf(operation, picks, strangeId, known)}${queryText(operation, query, picks, known)}`
+  const target = `${pathIn(operation, picks, strangeId, known)}${queryText(operation, query, picks, known)}`
   const linked = linkedBody(operation, body, picks, known)
   return { method: operation.method, target, ...(linked !== undefined && { body: JSON.stringify(linked) }) }
 }
 
-function pathOf(
+function pathIn(
   { path }: Operation,
   [pick = 0]: readonly number[],
   strangeId: string | undefined,
@@ -132,17 +132,18 @@ function pathOf(
   if (resource === undefined) return path
   if (strangeId !== undefined) return path.replaceAll(/\{\w+\}/g, strangeId)
   const run = chosen(known.runs, pick)
-  if (path.includes('{runId}') && run) return runPath(run.taskId, run.runId, path.split('/').at(-1) ?? '')
+  if (path.includes('{runId}') && run)
+    return pathOf(path.split('/').at(-1) as OperationName, run.taskId, run.runId)
   const rest = path.replace(/^\/v1\/\w+\/\{\w+\}/, '').replace('{runId}', 'none')
   return `${PATHS[resource]?.(known, pick)}${rest}`
 }
 
 /** The path of a known thing, or of one that does not exist. */
 const PATHS: Readonly<Record<string, (known: Known, pick: number) => string>> = {
-  tasks: ({ tasks }, pick) => taskPath(chosen(tasks, pick) ?? 'jobs:none'),
-  canvases: ({ canvases }, pick) => canvasPath(chosen(canvases, pick) ?? 'canvas:none'),
-  types: (_known, pick) => typePath(chosen(TYPES, pick) ?? ''),
-  schedules: ({ schedules }, pick) => schedulePath(chosen([...schedules, 'nightly'], pick) ?? ''),
+  tasks: ({ tasks }, pick) => pathOf('get', chosen(tasks, pick) ?? 'jobs:none'),
+  canvases: ({ canvases }, pick) => pathOf('getCanvas', chosen(canvases, pick) ?? 'canvas:none'),
+  types: (_known, pick) => pathOf('getType', chosen(TYPES, pick) ?? ''),
+  schedules: ({ schedules }, pick) => pathOf('getSchedule', chosen([...schedules, 'nightly'], pick) ?? ''),
 }
 
 function chosen<One>(list: readonly One[], pick: number): One | undefined {

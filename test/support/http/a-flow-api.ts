@@ -1,5 +1,6 @@
 import { expect } from 'vitest'
-import { anApi, pathOf, type Shown, type TestApi } from './an-api.ts'
+import { pathOf } from '../../../shared/api/endpoints.ts'
+import { anApi, type Shown, type TestApi } from './an-api.ts'
 
 const ONCE = { retry: { maxRetries: 0 } }
 
@@ -20,7 +21,7 @@ export async function aFlowApi() {
   const put = (body: object, type = 'order') => call('PUT', `/v1/types/${type}`, body)
   const publish = (body: object = {}) =>
     call('POST', '/v1/tasks', { type: 'order', key: 'k', input: { sku: 'x' }, ...body })
-  const get = async (id = 'order:k'): Promise<Shown> => (await call('GET', pathOf(id))).body
+  const get = async (id = 'order:k'): Promise<Shown> => (await call('GET', pathOf('get', id))).body
   const claim = async (type = 'jobs'): Promise<{ task: Shown; run: Shown }> => {
     const { body } = await call('POST', '/v1/claims', { type, workerId: 'w1', limit: 1 })
     return body.claims[0]
@@ -28,7 +29,7 @@ export async function aFlowApi() {
   /** Claims a task and ends the run by the route `word`. Returns the task afterwards. */
   const endRun = async (word: 'succeed' | 'fail' | 'release', more: object = {}): Promise<Shown> => {
     const { task, run } = await claim()
-    const path = `${pathOf(task.id)}/runs/${run.id}/${word}`
+    const path = `${pathOf('get', task.id)}/runs/${run.id}/${word}`
     const { status, body } = await call('POST', path, { fence: run.fence, ...more })
     expect(status).toBe(200)
     return body.task

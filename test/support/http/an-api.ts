@@ -1,11 +1,11 @@
 import { expect } from 'vitest'
 import { ownVersion } from '../../../cli/terminal/say.ts'
-import { allRoutes } from '../../../functions/http/all-routes.ts'
 import { createApi } from '../../../functions/http/create-api.ts'
-import { taskPath } from '../../../shared/api/paths.ts'
+import { pathOf } from '../../../shared/api/endpoints.ts'
 import { jsonBytes } from '../../../shared/core/json.ts'
 import type { LogFields } from '../../../shared/ports/machine.ts'
 import type { DiagnosticSystem } from '../../../shared/runtime/kernel/system.ts'
+import { ALL_OPERATIONS } from '../../../shared/service/operations.ts'
 import { aMemorySystem, type MemorySystem } from '../worlds/memory-system.ts'
 
 /** Tests read answers as their users do, without types. */
@@ -39,7 +39,7 @@ export async function anApi(
   const complain = (message: string, fields: LogFields = {}) => void complaints.push({ message, fields })
   const log = { debug: () => {}, info: () => {}, warn: complain, error: complain }
   const system = { ...aMemorySystem(), log, ...parts } as MemorySystem
-  const app = createApi(system, allRoutes, { version })
+  const app = createApi(system, ALL_OPERATIONS, { version })
   const call: TestApi['call'] = async (method, path, body, headers = {}) => {
     const request = {
       method,
@@ -74,10 +74,6 @@ function isRaw(body: unknown): boolean {
   return typeof body === 'string' || body instanceof Uint8Array
 }
 
-export function pathOf(id: string): string {
-  return taskPath(id)
-}
-
 /** Publishes one task of type `jobs` and returns its id. */
 export async function published({ call }: TestApi, body: object = {}): Promise<string> {
   const { status, body: answer } = await call('POST', '/v1/tasks', { type: 'jobs', ...body })
@@ -94,6 +90,6 @@ export async function claimed({ call }: TestApi, more: object = {}) {
     id: claim.task.id as string,
     runId: claim.run.id as string,
     fence: claim.run.fence as number,
-    path: `${taskPath(claim.task.id)}/runs/${claim.run.id}`,
+    path: `${pathOf('get', claim.task.id)}/runs/${claim.run.id}`,
   }
 }

@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type LocalCloud, type LocalCloudOptions, startLocalCloud } from '../../../local/cloud.ts'
-import { taskPath } from '../../../shared/api/paths.ts'
+import { pathOf } from '../../../shared/api/endpoints.ts'
 import { testAssembly } from '../../system/synthesise.ts'
 import { sharedDynamoDb } from '../dynamo/one-dynamodb.ts'
 
@@ -89,7 +89,7 @@ export async function startLocalSystem(
       return answer.body.id
     },
     answerWhen,
-    taskWhen: (id, until, limitMs) => answerWhen(taskPath(id), until, limitMs),
+    taskWhen: (id, until, limitMs) => answerWhen(pathOf('get', id), until, limitMs),
     reportUrl: receiver.url,
     reports,
     reportWhen: (fits, limitMs = PATIENCE_MS) =>

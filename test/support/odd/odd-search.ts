@@ -1,11 +1,11 @@
 import fc from 'fast-check'
-import { allRoutes } from '../../../functions/http/all-routes.ts'
 import { isTask } from '../../../shared/core/task/head.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import type { PlanningSystem } from '../../../shared/runtime/kernel/system.ts'
 import { planChanges } from '../../../shared/runtime/stream/stream.ts'
 import { sweep } from '../../../shared/runtime/sweep/sweep.ts'
 import { wakeTasks } from '../../../shared/runtime/wake/wake.ts'
+import { ALL_OPERATIONS } from '../../../shared/service/operations.ts'
 import { createSeededChance } from '../../../shared/testing/stores/chance.ts'
 import { anApi, type TestApi } from '../http/an-api.ts'
 import type { ManualClock } from '../ports/clock.ts'
@@ -48,7 +48,7 @@ export async function sendOddRequests({
 }
 
 function generated(count: number, seed: number): OddRequest[] {
-  return fc.sample(oddRequests(allRoutes), { numRuns: count, seed })
+  return fc.sample(oddRequests(ALL_OPERATIONS), { numRuns: count, seed })
 }
 
 type Answered = { readonly status: number; readonly type: string; readonly text: string }

@@ -10,7 +10,7 @@ import {
 import type { TypeConfiguration } from '../../../shared/core/types/task-type.ts'
 import type { System } from '../../../shared/runtime/kernel/system.ts'
 import { putType } from '../../../shared/runtime/types/types.ts'
-import { createTableClient, type TableClient } from '../../../shared/table-client/table-client.ts'
+import { createTableClient, type TableClient } from '../../../shared/table/table-client.ts'
 import { dynamoStores } from '../dynamo/dynamo-stores.ts'
 import { type DynamoDbLocal, startDynamoDbLocal } from '../dynamo/dynamodb-local.ts'
 import { setEnvironment } from '../process-environment.ts'

@@ -1,11 +1,11 @@
 import { request } from 'node:http'
 import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs'
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest'
-import { allRoutes } from '../../../functions/http/all-routes.ts'
-import { CONVERSATION, recordExamples } from '../../../scripts/openapi/examples/examples.ts'
-import { type Exchanged, play, type Stage } from '../../../scripts/openapi/examples/play.ts'
-import { taskPath } from '../../../shared/api/paths.ts'
+import { CONVERSATION, recordExamples } from '../../../openapi/examples/examples.ts'
+import { type Exchanged, play, type Stage } from '../../../openapi/examples/play.ts'
+import { pathOf } from '../../../shared/api/endpoints.ts'
 import { encodeLook } from '../../../shared/aws/sqs/wire.ts'
+import { ALL_OPERATIONS } from '../../../shared/service/operations.ts'
 import { type Operation, type Part, readContract } from '../../support/conformance/contract.ts'
 import { type LocalSystem, startLocalSystem } from '../../support/local-system/local-system.ts'
 
@@ -28,17 +28,17 @@ const isShownHere = ({ isCrowded, isStream, operation }: Partial<Exchanged>) =>
 describe('the conversation of the document', () => {
   it('is answered by the local system as recorded: by the document, with the same members and words', async () => {
     const steps = CONVERSATION.filter(step => !('operation' in step) || isShownHere(step))
-    const recorded = (await recordExamples(allRoutes)).filter(isShownHere)
+    const recorded = (await recordExamples(ALL_OPERATIONS)).filter(isShownHere)
     const faults: unknown[] = []
 
-    const real = await play(allRoutes, steps, aStage(faults))
+    const real = await play(ALL_OPERATIONS, steps, aStage(faults))
 
     expect(faults).toEqual([])
     expect(real.map(shapeOf)).toEqual(recorded.map(shapeOf))
   })
 
   it('has an answer for each success of each operation, and a refusal of each kind', async () => {
-    const shown = await recordExamples(allRoutes)
+    const shown = await recordExamples(ALL_OPERATIONS)
     const lacking = contract.operations
       .filter(({ name }) => name !== 'openapi')
       .filter(({ name }) => !shown.some(one => one.operation === name && one.status < 300 && !one.hides))
@@ -49,7 +49,7 @@ describe('the conversation of the document', () => {
   })
 
   it('shows events as the local system streams them', async () => {
-    const [recorded] = (await recordExamples(allRoutes)).filter(({ isStream }) => isStream)
+    const [recorded] = (await recordExamples(ALL_OPERATIONS)).filter(({ isStream }) => isStream)
     const response = await fetch(new URL('/v1/events?taskId=resize:streamed', system.cloud.apiUrl))
     await system.call('POST', '/v1/tasks', { type: 'resize', key: 'streamed' })
     const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
@@ -106,7 +106,7 @@ async function loseLook(id: string): Promise<void> {
   const [queue] = Object.entries(system.cloud.resources).flatMap(([name, { type, physicalId }]) =>
     type === 'AWS::SQS::Queue' && name.includes('DeadLetters') ? physicalId : [],
   )
-  const { body } = await system.call('GET', taskPath(id))
+  const { body } = await system.call('GET', pathOf('get', id))
   const look = { id, born: body.traceId, revision: 0, hops: 0, delaySeconds: 0 }
   await sqs.send(new SendMessageCommand({ QueueUrl: queue, MessageBody: encodeLook(look) }))
   sqs.destroy()

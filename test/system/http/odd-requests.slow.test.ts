@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { allRoutes } from '../../../functions/http/all-routes.ts'
+import { ALL_OPERATIONS } from '../../../shared/service/operations.ts'
 import { dynamoStores } from '../../support/dynamo/dynamo-stores.ts'
 import { type DynamoDbLocal, startDynamoDbLocal } from '../../support/dynamo/dynamodb-local.ts'
 import { type LocalSystem, startLocalSystem } from '../../support/local-system/local-system.ts'
@@ -51,7 +51,7 @@ describe('the local system, over HTTP', () => {
   it('answers 1,500 odd requests without a fault, and still runs a later task', {
     timeout: TIMEOUT_MS,
   }, async () => {
-    const odd = fc.sample(oddRequests(allRoutes), { numRuns: 1_000, seed: 500 })
+    const odd = fc.sample(oddRequests(ALL_OPERATIONS), { numRuns: 1_000, seed: 500 })
     const tasks = fc.sample(oddPublishes, { numRuns: 500, seed: 600 })
     const faults: string[] = []
     for (const request of [...odd, ...tasks].filter(isAnsweredSoon))

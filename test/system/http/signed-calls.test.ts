@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { LOCAL_CREDENTIALS } from '../../../local/account.ts'
-import { taskPath } from '../../../shared/api/paths.ts'
+import { pathOf } from '../../../shared/api/endpoints.ts'
 import { type SignedFetchOptions, signedFetch } from '../../../shared/client/signed/signed-fetch.ts'
 import { type LocalSystem, startLocalSystem } from '../../support/local-system/local-system.ts'
 
@@ -31,7 +31,7 @@ describe('an API that demands signatures', () => {
   it.each(['a:b@c,d=e+f', 'two words ü', 'a/b?c', '~x'])('serves a task with the key %s', async key => {
     expect((await publish(demanding, key)).status).toBe(201)
 
-    const read = await call(demanding, taskPath(`probe:${key}`))
+    const read = await call(demanding, pathOf('get', `probe:${key}`))
 
     expect(await read.json()).toMatchObject({ key })
   })

@@ -9,7 +9,7 @@ import {
 } from '@aws-sdk/client-sqs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { failureMessage, type StreamRecord } from '../../../local/mappings/stream-batch.ts'
-import { whyPath } from '../../../shared/api/paths.ts'
+import { pathOf } from '../../../shared/api/endpoints.ts'
 import { type LocalSystem, startLocalSystem } from '../../support/local-system/local-system.ts'
 import { hasEnded } from '../../support/workers/worker-fleet.ts'
 import { testAssembly } from '../synthesise.ts'
@@ -137,7 +137,7 @@ describe('a dispatch whose receiver dies each time', () => {
 
     await sweep()
     const [letter, ...others] = await lettersAbout(id)
-    const why = (await system.call('GET', whyPath(id))).body
+    const why = (await system.call('GET', pathOf('why', id))).body
     const left = messagesIn('DeadLetters').length
     repair()
     const answer = await replay({ ids: [letter.id] })
@@ -165,7 +165,7 @@ describe('dead letters', () => {
     const { id, letter } = await aDeadDispatch('late')
     await system.call('POST', `/v1/tasks/${id}/cancel`)
     const before = (await system.call('GET', `/v1/tasks/${id}`)).body
-    const why = (await system.call('GET', whyPath(id))).body
+    const why = (await system.call('GET', pathOf('why', id))).body
 
     const answer = await replay({ ids: [letter.id] })
     mapping.resume()

@@ -2,7 +2,7 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { DeleteMessageCommand, ReceiveMessageCommand, SQSClient } from '@aws-sdk/client-sqs'
 import { DynamoDBDocumentClient, UpdateCommand } from '@aws-sdk/lib-dynamodb'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { canvasPath, taskPath, whyPath } from '../../../shared/api/paths.ts'
+import { pathOf } from '../../../shared/api/endpoints.ts'
 import { HEAD_SORT_KEY, PRIMARY_KEY } from '../../../shared/aws/dynamo/keys.ts'
 import { sdkDocuments } from '../../../shared/aws/dynamo/sdk-documents.ts'
 import { createTypeStore } from '../../../shared/aws/dynamo/types/type-store.ts'
@@ -43,7 +43,7 @@ async function end(claimed: any, outcome: string, body: object = {}) {
 async function why(id: string, query = '') {
   const { logicalId } = system.cloud.functions.find('TasksApiFunction')
   const before = system.cloud.meter.snapshot()
-  const { status, body } = await system.call('GET', `${whyPath(id)}${query}`)
+  const { status, body } = await system.call('GET', `${pathOf('why', id)}${query}`)
   const lines = system.cloud.meter.since(before).filter(({ caller }) => caller === logicalId)
   const sum = (of: (line: (typeof lines)[number]) => number) => lines.reduce((all, line) => all + of(line), 0)
   expect(status, JSON.stringify(body)).toBe(200)
@@ -154,7 +154,7 @@ describe('a task that a limit holds back says so', () => {
     const { next } = await why(id)
 
     const [, path = ''] = /POST (\S+)\/cancel/.exec(next) ?? []
-    expect(path).toBe(taskPath(holder))
+    expect(path).toBe(pathOf('get', holder))
     expect((await system.call('POST', `${path}/cancel`)).status).toBe(200)
   })
 
@@ -215,7 +215,8 @@ describe('a task that no worker takes says so', () => {
     const pair = await system.publish({ type: 'pair', key: 'a', concurrency: 2 })
     await end(await claim('pair'), 'succeed')
     // The API remembers for a second which workers are alive.
-    for (const id of [old, pair]) await system.answerWhen(whyPath(id), ({ reason }) => reason !== 'no-worker')
+    for (const id of [old, pair])
+      await system.answerWhen(pathOf('why', id), ({ reason }) => reason !== 'no-worker')
 
     const answers = [await why(old), await why(pair)]
 
@@ -232,12 +233,12 @@ async function pausedMapping() {
   for (let isTaken = true; isTaken; ) {
     const id = await system.publish({ type: 'word-count', input: { text: 'a' } })
     const seen = await system.answerWhen(
-      whyPath(id),
+      pathOf('why', id),
       ({ reason, queue }) => reason === 'succeeded' || queue?.messages >= 1,
     )
     isTaken = seen.reason === 'succeeded'
     // Its message would be sent again.
-    await system.call('DELETE', taskPath(id))
+    await system.call('DELETE', pathOf('get', id))
   }
   await expect.poll(() => dropMessages('WordCountTasksQueue')).toBe(0)
   return mapping
@@ -249,7 +250,7 @@ describe('a task that can be claimed says what stands before it', () => {
     await claim('busy')
     for (const key of ['a', 'b', 'c']) await system.publish({ type: 'busy', key, priority: 5 })
     const id = await system.publish({ type: 'busy', key: 'last' })
-    await system.answerWhen(whyPath(id), ({ reason }) => reason !== 'no-worker')
+    await system.answerWhen(pathOf('why', id), ({ reason }) => reason !== 'no-worker')
 
     const answer = await why(id)
 
@@ -260,9 +261,9 @@ describe('a task that can be claimed says what stands before it', () => {
   it('dispatched, and then the backlog of its queue', async () => {
     const mapping = await pausedMapping()
     const id = await system.publish({ type: 'word-count', key: 'q1', input: { text: 'a' } })
-    const alone = await system.answerWhen(whyPath(id), ({ queue }) => queue?.messages === 1)
+    const alone = await system.answerWhen(pathOf('why', id), ({ queue }) => queue?.messages === 1)
     for (const key of ['q2', 'q3']) await system.publish({ type: 'word-count', key, input: { text: 'a' } })
-    await system.answerWhen(whyPath(id), ({ queue }) => queue?.messages === 3)
+    await system.answerWhen(pathOf('why', id), ({ queue }) => queue?.messages === 3)
 
     const behind = await why(id)
     mapping.resume()
@@ -280,7 +281,7 @@ describe('a task that nothing has taken for an hour', () => {
     const mapping = await pausedMapping()
     await backdateType('word-count', longAgo)
     const id = await system.publish({ type: 'word-count', key: 'forgotten', input: { text: 'a' } })
-    await system.answerWhen(whyPath(id), ({ queue }) => queue?.messages >= 1)
+    await system.answerWhen(pathOf('why', id), ({ queue }) => queue?.messages >= 1)
     await backdateTask(id, longAgo)
 
     // The sweeper may send the message again, since it is due for so long.
@@ -307,7 +308,7 @@ describe('a task that nothing has taken for an hour', () => {
     for (const key of ['kept', 'also-kept'])
       ids.push(await system.publish({ type: 'word-count', key, input: { text: 'a' } }))
     const [id = ''] = ids
-    await system.answerWhen(whyPath(id), ({ queue }) => queue?.messages >= 2)
+    await system.answerWhen(pathOf('why', id), ({ queue }) => queue?.messages >= 2)
     await backdateTask(id, longAgo)
 
     const answer = await why(id)
@@ -359,15 +360,15 @@ describe('a member of a canvas that is not published yet', () => {
     const member: string = body.taskIds[1]
 
     const answer = await why(member, '?canvasId=canvas:waits')
-    const without = await system.call('GET', whyPath(member))
-    const other = await system.call('GET', `${whyPath('link:1')}?canvasId=canvas:waits`)
+    const without = await system.call('GET', pathOf('why', member))
+    const other = await system.call('GET', `${pathOf('why', 'link:1')}?canvasId=canvas:waits`)
     const ofOdd = await why(odd.body.taskIds[1], '?canvasId=canvas:a%2Fb')
 
     expect(answer).toMatchObject({ id: member, status: 'pending', reason: 'canvas' })
     expect(answer.sentence).toContain('waits for other members of canvas:waits: 0 of 2 members have ended')
     expect(without).toMatchObject({ status: 404, body: { detail: expect.stringContaining('canvasId') } })
     expect(other.status).toBe(404)
-    expect(ofOdd.next).toContain(`GET ${canvasPath('canvas:a/b')} shows its members.`)
+    expect(ofOdd.next).toContain(`GET ${pathOf('getCanvas', 'canvas:a/b')} shows its members.`)
   })
 })
 
@@ -440,6 +441,6 @@ describe('a task that runs or has ended says how', () => {
 })
 
 it('a task that does not exist is 404', async () => {
-  expect((await system.call('GET', whyPath('probe:nothing'))).status).toBe(404)
-  expect((await system.call('GET', `${whyPath('probe:nothing')}?nope=1`)).status).toBe(400)
+  expect((await system.call('GET', pathOf('why', 'probe:nothing'))).status).toBe(404)
+  expect((await system.call('GET', `${pathOf('why', 'probe:nothing')}?nope=1`)).status).toBe(400)
 })

@@ -93,27 +93,30 @@ function versioned(table: string, item: Item, { version, writeId, expiresAt }: V
 export function putSlots(
   table: string,
   limit: string,
-  { limit: startsMax, perMs, counts, granted }: SlotLog,
+  { limit: startsMax, perMs, counts, granted, from }: SlotLog,
   { returned, ...write }: VersionedWrite & { readonly returned: number },
 ): PutRequest {
   // Parts are stored as distances, since a part has twelve digits.
   const flat = counts.flatMap(([part, count], nth) => [part - (counts[nth - 1]?.[0] ?? 0), count])
-  const json = JSON.stringify([startsMax, perMs, flat, granted])
+  const json = JSON.stringify([startsMax, perMs, flat, granted, ...(from === undefined ? [] : [from])])
   const report = returned > 0 ? { [FREED_ATTRIBUTE]: returned } : {}
   return versioned(table, { ...slotsKey(limit), json, ...report }, write)
 }
+
+type StoredSlots = [limit: number, perMs: number, flat: number[], granted?: number, from?: number]
 
 export function slotsFromItem(item: Item | undefined): StoredSlotLog {
   if (!item) return { log: undefined, version: 0 }
   assertKnownSchema(item)
   // A log that an earlier version wrote has parts instead of distances, and counts no granted slots.
-  const [limit, perMs, flat, granted] = JSON.parse(item.json as string) as [number, number, number[], number?]
+  const [limit, perMs, flat, granted, from] = JSON.parse(item.json as string) as StoredSlots
   let part = 0
   const counts = Array.from({ length: flat.length / 2 }, (_, nth) => {
     part = (granted === undefined ? 0 : part) + (flat[2 * nth] ?? 0)
     return [part, flat[2 * nth + 1] ?? 0] as const
   })
-  return { log: { limit, perMs, counts, granted: granted ?? 0 }, version: item.version as number }
+  const log = { limit, perMs, counts, granted: granted ?? 0, ...(from !== undefined && { from }) }
+  return { log, version: item.version as number }
 }
 
 /** Reads the note of a line. Strongly consistent. */

@@ -1,5 +1,6 @@
 import { GetCommand, PutCommand } from '@aws-sdk/lib-dynamodb'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { pathOf } from '../../../../shared/api/endpoints.ts'
 import { createTaskStore } from '../../../../shared/aws/dynamo/head/task-store.ts'
 import { sdkDocuments } from '../../../../shared/aws/dynamo/sdk-documents.ts'
 import { withConnectionQueue } from '../../../../shared/aws/requests.ts'
@@ -8,7 +9,7 @@ import { claim } from '../../../../shared/core/run/claim.ts'
 import { readTask } from '../../../../shared/runtime/kernel/read-heads.ts'
 import { createSeededChance } from '../../../../shared/testing/stores/chance.ts'
 import { type DynamoStores, dynamoStores } from '../../../support/dynamo/dynamo-stores.ts'
-import { pathOf, published, type Shown, type TestApi } from '../../../support/http/an-api.ts'
+import { published, type Shown, type TestApi } from '../../../support/http/an-api.ts'
 import { type ApiOnDynamo, anApiOnDynamo } from '../../../support/http/an-api-on-dynamo.ts'
 import { aPublication, changeOf, MINUTE, NOW, taskIn } from '../../../support/tasks/a-task.ts'
 
@@ -70,17 +71,17 @@ describe.each(SPOILT)('a head with %s', (_name, parts) => {
   })
 
   test('is named by GET, refuses every change, and is removed by DELETE', async () => {
-    const got = await api.call('GET', pathOf(id))
-    const cancelled = await api.call('POST', `${pathOf(id)}/cancel`)
-    const removed = await api.call('DELETE', pathOf(id))
-    const gone = await api.call('GET', pathOf(id))
+    const got = await api.call('GET', pathOf('get', id))
+    const cancelled = await api.call('POST', `${pathOf('get', id)}/cancel`)
+    const removed = await api.call('DELETE', pathOf('get', id))
+    const gone = await api.call('GET', pathOf('get', id))
     const again = await api.call('POST', '/v1/tasks', { type: 'jobs', key: id.slice('jobs:'.length) })
 
     expect(got.body).toMatchObject({ status: 500, type: 'urn:baton:problem:unreadable' })
     expect(got.body.detail).toContain(id)
     expect(cancelled.status).toBe(500)
     expect([removed.status, gone.status, again.status]).toEqual([204, 404, 201])
-    expect(await api.call('GET', pathOf(id))).toMatchObject({ status: 200, body: { status: 'ready' } })
+    expect(await api.call('GET', pathOf('get', id))).toMatchObject({ status: 200, body: { status: 'ready' } })
   })
 })
 
@@ -110,7 +111,7 @@ test('a head of newer code is not removed by older code', async () => {
   const id = await published(api)
   await spoil(id, { v: 99 })
 
-  expect(await api.call('DELETE', pathOf(id))).toMatchObject({ status: 500 })
+  expect(await api.call('DELETE', pathOf('get', id))).toMatchObject({ status: 500 })
   expect(await itemOf(id)).toMatchObject({ v: 99 })
 })
 

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest'
+import { pathOf } from '../../../../shared/api/endpoints.ts'
 import type { Task } from '../../../../shared/core/task/task.ts'
 import { readTask } from '../../../../shared/runtime/kernel/read-heads.ts'
 import { planChanges } from '../../../../shared/runtime/stream/stream.ts'
-import { anApi, pathOf, type Shown, type TestApi } from '../../../support/http/an-api.ts'
+import { anApi, type Shown, type TestApi } from '../../../support/http/an-api.ts'
 
 /** An API with types claimed over HTTP that a test serves as their names say. */
 async function arithmetic(): Promise<TestApi> {
@@ -31,7 +32,7 @@ async function work({ call, system }: TestApi): Promise<Shown[]> {
     for (const { task, run } of claimed.body.claims) {
       const outcome = WORK[task.type]?.(task.input) ?? {}
       const word = outcome.error ? 'fail' : 'succeed'
-      await call('POST', `${pathOf(task.id)}/runs/${run.id}/${word}`, { fence: run.fence, ...outcome })
+      await call('POST', `${pathOf('get', task.id)}/runs/${run.id}/${word}`, { fence: run.fence, ...outcome })
       done.push(task)
       const head = await readTask(system, task.id)
       if (head) ended.push(head)
@@ -69,9 +70,9 @@ describe('POST /v1/canvases', () => {
     expect(body).toMatchObject({ id: expect.stringMatching(/^canvas:/), created: true })
     expect(body.taskIds).toHaveLength(2)
     expect(headers.get('location')).toBe(`/v1/canvases/${encodeURIComponent(body.id)}`)
-    const first = await api.call('GET', pathOf(body.taskIds[0]))
+    const first = await api.call('GET', pathOf('get', body.taskIds[0]))
     expect(first.body).toMatchObject({ status: 'ready', canvasId: body.id })
-    expect((await api.call('GET', pathOf(body.taskIds[1]))).status).toBe(404)
+    expect((await api.call('GET', pathOf('get', body.taskIds[1]))).status).toBe(404)
   })
 
   it('creates nothing when its key exists', async () => {
@@ -106,7 +107,7 @@ describe('POST /v1/canvases', () => {
 
     expect(status).toBe(201)
     expect(body.taskIds).toHaveLength(1_002)
-    expect((await api.call('GET', pathOf(body.taskIds[999]))).body.status).toBe('ready')
+    expect((await api.call('GET', pathOf('get', body.taskIds[999]))).body.status).toBe('ready')
   })
 
   it('gives its user to tasks that name none, and its trace to all tasks', async () => {
@@ -120,7 +121,7 @@ describe('POST /v1/canvases', () => {
       { traceparent: `00-${trace}-b7ad6b7169203331-01` },
     )
 
-    const tasks = await Promise.all(body.taskIds.map((id: string) => api.call('GET', pathOf(id))))
+    const tasks = await Promise.all(body.taskIds.map((id: string) => api.call('GET', pathOf('get', id))))
     expect(tasks.map(({ body }: Shown) => [body.userId, body.traceId])).toEqual([
       ['ann', trace],
       ['bob', trace],
@@ -236,7 +237,7 @@ describe('a canvas that succeeds', () => {
     const done = await work(api)
 
     expect(done[1]).toMatchObject({ id: taskIds[1], input: [5, 4], previous: 4 })
-    expect((await api.call('GET', pathOf(taskIds[1]))).body).toMatchObject({ input: [5], previous: 4 })
+    expect((await api.call('GET', pathOf('get', taskIds[1]))).body).toMatchObject({ input: [5], previous: 4 })
   })
 })
 
@@ -282,7 +283,7 @@ describe('a failure', () => {
     const api = await arithmetic()
     const { id, taskIds } = await publish(api, { group: [add(1), add(2)] })
 
-    await api.call(method, `${pathOf(taskIds[0])}${path}`)
+    await api.call(method, `${pathOf('get', taskIds[0])}${path}`)
     const head = await readTask(api.system, taskIds[0])
     await planChanges(api.system, head ? [{ task: head, position: '1' }] : [])
     await work(api)
@@ -307,7 +308,7 @@ describe('POST /v1/canvases/{id}/cancel', () => {
     expect([first.status, second.status]).toEqual([200, 200])
     expect(first.body).toMatchObject({ status: 'cancelled', counts: { cancelled: 3 } })
     expect(done).toEqual([])
-    expect((await api.call('GET', pathOf(taskIds[2]))).body.status).toBe('cancelled')
+    expect((await api.call('GET', pathOf('get', taskIds[2]))).body.status).toBe('cancelled')
   })
 
   it('refuses a canvas that has ended, and one that does not exist', async () => {
@@ -371,8 +372,8 @@ describe('the type name of canvases', () => {
     const answers = [
       await api.call('PUT', '/v1/types/canvas', { kind: 'handler' }),
       await api.call('POST', '/v1/tasks', { type: 'canvas', key: 'x' }),
-      await api.call('GET', pathOf(id)),
-      await api.call('DELETE', pathOf(id)),
+      await api.call('GET', pathOf('get', id)),
+      await api.call('DELETE', pathOf('get', id)),
     ]
 
     expect(answers.map(({ status }) => status)).toEqual([400, 404, 404, 404])

@@ -1,8 +1,9 @@
 import { beforeEach, describe, expect, it } from 'vitest'
+import { pathOf } from '../../../../shared/api/endpoints.ts'
 import type { Task } from '../../../../shared/core/task/task.ts'
 import { readTask } from '../../../../shared/runtime/kernel/read-heads.ts'
 import { planChanges } from '../../../../shared/runtime/stream/stream.ts'
-import { anApi, pathOf, type Shown, type TestApi } from '../../../support/http/an-api.ts'
+import { anApi, type Shown, type TestApi } from '../../../support/http/an-api.ts'
 
 /** Three of these results are too long for one claim's answer. */
 const LONG = 'x'.repeat(200_000)
@@ -26,7 +27,7 @@ async function callbackAfter(results: readonly unknown[]): Promise<Shown> {
   const ended: Task[] = []
   for (const result of results) {
     const { task, run } = await claimOne()
-    await api.call('POST', `${pathOf(task.id)}/runs/${run.id}/succeed`, { fence: run.fence, result })
+    await api.call('POST', `${pathOf('get', task.id)}/runs/${run.id}/succeed`, { fence: run.fence, result })
     const head = await readTask(api.system, task.id)
     if (head) ended.push(head)
   }
@@ -43,7 +44,7 @@ describe('a list that was handed on', () => {
 
     expect(task).toMatchObject({ previous: [1, 2, 3], input: ['first', 1, 2, 3] })
     expect(task).not.toHaveProperty('previousPaged')
-    expect((await api.call('GET', pathOf(task.id))).body).toMatchObject({
+    expect((await api.call('GET', pathOf('get', task.id))).body).toMatchObject({
       previous: [1, 2, 3],
       input: ['first'],
     })
@@ -53,12 +54,12 @@ describe('a list that was handed on', () => {
     const { task } = await callbackAfter(['x'.repeat(10_000), 'y'.repeat(10_000)])
     const { task: longer } = await callbackAfter(['x'.repeat(10_000), 'y'.repeat(10_500)])
 
-    const [shown, paged] = [task, longer].map(one => api.call('GET', pathOf(one.id)))
+    const [shown, paged] = [task, longer].map(one => api.call('GET', pathOf('get', one.id)))
 
     expect((await shown)?.body.previous).toEqual(['x'.repeat(10_000), 'y'.repeat(10_000)])
     expect((await paged)?.body).toMatchObject({ previousPaged: true })
     expect((await paged)?.body).not.toHaveProperty('previous')
-    const pages = await api.call('GET', `${pathOf(longer.id)}/previous`)
+    const pages = await api.call('GET', `${pathOf('get', longer.id)}/previous`)
     expect(pages.body.items).toHaveLength(2)
   })
 
@@ -66,20 +67,20 @@ describe('a list that was handed on', () => {
     const result = 'x'.repeat(100_000)
     await api.call('POST', '/v1/canvases', { chain: [{ type: 'jobs' }, { type: 'jobs' }] })
     const { task, run } = await claimOne()
-    await api.call('POST', `${pathOf(task.id)}/runs/${run.id}/succeed`, { fence: run.fence, result })
+    await api.call('POST', `${pathOf('get', task.id)}/runs/${run.id}/succeed`, { fence: run.fence, result })
     const head = await readTask(api.system, task.id)
     await planChanges(api.system, head ? [{ task: head, position: 'p' }] : [])
 
     const next = await claimOne()
 
-    expect((await api.call('GET', pathOf(next.task.id))).body.previous).toBe(result)
+    expect((await api.call('GET', pathOf('get', next.task.id))).body.previous).toBe(result)
   })
 
   it('is read in pages when it is too long for an answer', async () => {
     const { task } = await callbackAfter([LONG, LONG, LONG])
 
-    const page = await api.call('GET', `${pathOf(task.id)}/previous?limit=2`)
-    const rest = await api.call('GET', `${pathOf(task.id)}/previous?cursor=${page.body.nextCursor}`)
+    const page = await api.call('GET', `${pathOf('get', task.id)}/previous?limit=2`)
+    const rest = await api.call('GET', `${pathOf('get', task.id)}/previous?cursor=${page.body.nextCursor}`)
 
     expect(task).toMatchObject({ previousPaged: true, input: ['first'] })
     expect(task).not.toHaveProperty('previous')
@@ -90,9 +91,9 @@ describe('a list that was handed on', () => {
   it('has no pages for a task without a list, or for an unknown task', async () => {
     const published = await api.call('POST', '/v1/tasks', { type: 'jobs', key: 'plain' })
 
-    const plain = await api.call('GET', `${pathOf(published.body.id)}/previous`)
-    const none = await api.call('GET', `${pathOf('jobs:none')}/previous`)
-    const strange = await api.call('GET', `${pathOf(published.body.id)}/previous?cursor=there`)
+    const plain = await api.call('GET', `${pathOf('get', published.body.id)}/previous`)
+    const none = await api.call('GET', `${pathOf('get', 'jobs:none')}/previous`)
+    const strange = await api.call('GET', `${pathOf('get', published.body.id)}/previous?cursor=there`)
 
     expect([plain.status, none.status, strange.status]).toEqual([409, 404, 400])
     expect(strange.body.errors).toMatchObject([{ path: 'cursor' }])

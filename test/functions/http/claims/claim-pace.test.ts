@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { allRoutes } from '../../../../functions/http/all-routes.ts'
 import { createApi } from '../../../../functions/http/create-api.ts'
-import { claimRoutes } from '../../../../functions/http/routes/claims.ts'
+import { claimOperations } from '../../../../shared/service/operations/claims.ts'
+import { ALL_OPERATIONS } from '../../../../shared/service/operations.ts'
 import { anApi, published, type Shown, type TestApi } from '../../../support/http/an-api.ts'
 
 const SECOND = 1_000
@@ -17,7 +17,7 @@ type Claimed = { status: number; body: Shown; headers: Headers; tookMs: number }
 
 async function claim(
   workerId = 'w1',
-  { app = createApi(api.system, claimRoutes), work }: { app?: TestApi['app']; work?: Work } = {},
+  { app = createApi(api.system, claimOperations), work }: { app?: TestApi['app']; work?: Work } = {},
 ): Promise<Claimed> {
   const { clock } = api.system
   const from = clock.now()
@@ -160,7 +160,8 @@ describe('a worker that is busy', () => {
 })
 
 describe('too many waiting workers', () => {
-  const narrow = () => createApi(api.system, allRoutes, { claimPace: { retryAfterMs: 3_000, maxWaiting: 2 } })
+  const narrow = () =>
+    createApi(api.system, ALL_OPERATIONS, { claimPace: { retryAfterMs: 3_000, maxWaiting: 2 } })
   const showWaiting = (workerId: string, untilMs: number) =>
     api.system.workers.announce({
       workerId,

@@ -1,9 +1,10 @@
 import { beforeEach, describe, expect, test } from 'vitest'
+import { pathOf } from '../../../../shared/api/endpoints.ts'
 import { isOfTask } from '../../../../shared/core/change/change.ts'
 import type { Head } from '../../../../shared/core/task/head.ts'
 import { readTasks } from '../../../../shared/runtime/kernel/read-heads.ts'
 import { planTasks } from '../../../../shared/runtime/plan/plan.ts'
-import { anApi, pathOf, published, type Shown, type TestApi } from '../../../support/http/an-api.ts'
+import { anApi, published, type Shown, type TestApi } from '../../../support/http/an-api.ts'
 import { NOW, SECOND } from '../../../support/tasks/a-task.ts'
 import { aTaskStore } from '../../../support/worlds/memory-system.ts'
 
@@ -37,7 +38,7 @@ const plan = async () => {
   const ids = pages.flatMap(({ entries }) => entries.map(({ id }) => id))
   await planTasks(api.system, await readTasks(api.system, ids))
 }
-const get = async (id: string) => (await api.call('GET', pathOf(id))).body
+const get = async (id: string) => (await api.call('GET', pathOf('get', id))).body
 
 describe('a claim', () => {
   test('hands out running tasks, with their input and what a report for the run needs', async () => {
@@ -201,7 +202,7 @@ describe('a claim', () => {
     expect(again).toEqual(first)
     expect(keysOf(await claim({ requestId: 'r', workerId: 'w2' }))).toEqual(['c'])
 
-    await api.call('POST', `${pathOf('jobs:a')}/runs/${first[0]?.run.id}/succeed`, { fence: 1 })
+    await api.call('POST', `${pathOf('get', 'jobs:a')}/runs/${first[0]?.run.id}/succeed`, { fence: 1 })
     expect(keysOf(await claim({ requestId: 'r' }))).toEqual(['b'])
     await api.system.clock.advance(15 * SECOND)
     expect(keysOf(await claim({ requestId: 'r' }))).toEqual([])

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
+import { pathOf } from '../../../../shared/api/endpoints.ts'
 import { WORKER_ID_BYTES_MAX } from '../../../../shared/core/bounds.ts'
 import { BatonError } from '../../../../shared/core/errors.ts'
-import { anApi, claimed, pathOf, published } from '../../../support/http/an-api.ts'
+import { anApi, claimed, published } from '../../../support/http/an-api.ts'
 import { SECOND } from '../../../support/tasks/a-task.ts'
 import { aTaskStore } from '../../../support/worlds/memory-system.ts'
 
@@ -51,7 +52,7 @@ test.each(['races', 'silence', 'outage'] as const)(
     expect(headers.get('retry-after')).toBe('1')
     expect(body.type).toBe('urn:baton:problem:unavailable')
     expect([again.status, oncemore.status]).toEqual([200, 200])
-    expect((await api.call('GET', pathOf(id))).body).toMatchObject({
+    expect((await api.call('GET', pathOf('get', id))).body).toMatchObject({
       status: 'succeeded',
       attempts: { used: 1 },
     })

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { anApi, claimed, pathOf, published, type TestApi } from '../../../support/http/an-api.ts'
+import { pathOf } from '../../../../shared/api/endpoints.ts'
+import { anApi, claimed, published, type TestApi } from '../../../support/http/an-api.ts'
 
 const ERROR = {
   name: 'TypeError',
@@ -25,7 +26,7 @@ describe('a failure that a worker reports over HTTP', () => {
   test('is shown with its causes and its log by GET of the task, and in short by lists', async () => {
     const { status, id } = await failed({ log: 'first\nlast 😀', fatal: true })
 
-    const shown = await api.call('GET', pathOf(id))
+    const shown = await api.call('GET', pathOf('get', id))
     const list = await api.call('GET', '/v1/tasks?type=jobs')
 
     expect(status).toBe(200)
@@ -42,7 +43,7 @@ describe('a failure that a worker reports over HTTP', () => {
     const causes = Array.from({ length: 5 }, () => ({ name: 'E', message: 'é'.repeat(5_000) }))
     const { id } = await failed({ error: { name: 'E', message: 'é'.repeat(5_000), causes } })
 
-    const { error } = (await api.call('GET', pathOf(id))).body.runs[0]
+    const { error } = (await api.call('GET', pathOf('get', id))).body.runs[0]
 
     const texts = [error.name, error.message, ...error.causes.flatMap(Object.values)]
     expect(Buffer.byteLength(texts.join(''))).toBeLessThanOrEqual(4_096)

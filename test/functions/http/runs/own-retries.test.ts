@@ -1,5 +1,6 @@
 import { beforeEach, expect, test } from 'vitest'
-import { anApi, claimed, pathOf, published, type TestApi } from '../../../support/http/an-api.ts'
+import { pathOf } from '../../../../shared/api/endpoints.ts'
+import { anApi, claimed, published, type TestApi } from '../../../support/http/an-api.ts'
 import { HOUR, NOW, SECOND } from '../../../support/tasks/a-task.ts'
 
 let api: TestApi
@@ -22,7 +23,10 @@ const failed = async (workerId: string, more: object = {}) => {
 }
 const shown = async (id: string) => {
   await api.system.clock.advance(1_001)
-  const [task, why] = await Promise.all([api.call('GET', pathOf(id)), api.call('GET', `${pathOf(id)}/why`)])
+  const [task, why] = await Promise.all([
+    api.call('GET', pathOf('get', id)),
+    api.call('GET', `${pathOf('get', id)}/why`),
+  ])
   return { task: task.body, why: why.body }
 }
 

@@ -1,7 +1,8 @@
 import { beforeEach, describe, expect, test } from 'vitest'
+import { pathOf } from '../../../../shared/api/endpoints.ts'
 import { lose } from '../../../../shared/core/run/lose.ts'
 import { readTask } from '../../../../shared/runtime/kernel/read-heads.ts'
-import { anApi, claimed, pathOf, published, type Shown, type TestApi } from '../../../support/http/an-api.ts'
+import { anApi, claimed, published, type Shown, type TestApi } from '../../../support/http/an-api.ts'
 import { SECOND } from '../../../support/tasks/a-task.ts'
 
 let api: TestApi
@@ -10,7 +11,7 @@ beforeEach(async () => {
 })
 
 const FAILURE = { name: 'E', message: 'no' }
-const get = async (id = 'jobs:a'): Promise<Shown> => (await api.call('GET', pathOf(id))).body
+const get = async (id = 'jobs:a'): Promise<Shown> => (await api.call('GET', pathOf('get', id))).body
 
 type Run = Awaited<ReturnType<typeof claimed>>
 

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
+import { pathOf } from '../../../../shared/api/endpoints.ts'
 import { readTask } from '../../../../shared/runtime/kernel/read-heads.ts'
-import { anApi, claimed, pathOf, published, type Shown, type TestApi } from '../../../support/http/an-api.ts'
+import { anApi, claimed, published, type Shown, type TestApi } from '../../../support/http/an-api.ts'
 import { NOW, SECOND } from '../../../support/tasks/a-task.ts'
 
 let api: TestApi
@@ -22,7 +23,7 @@ async function claim(more: object = {}): Promise<Claim[]> {
 }
 
 const _keysOf = (claims: readonly Claim[]) => claims.map(({ task }) => task.key)
-const get = async (id: string) => (await api.call('GET', pathOf(id))).body
+const get = async (id: string) => (await api.call('GET', pathOf('get', id))).body
 
 describe('the report of a run', () => {
   test('that it is alive renews its lease and returns the present options', async () => {

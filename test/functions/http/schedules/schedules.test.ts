@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { schedulePath, taskPath } from '../../../../shared/api/paths.ts'
+import { pathOf } from '../../../../shared/api/endpoints.ts'
 import { isSchedule } from '../../../../shared/core/task/head.ts'
 import { readHead } from '../../../../shared/runtime/kernel/read-heads.ts'
 import { anApi, published, type TestApi } from '../../../support/http/an-api.ts'
@@ -83,14 +83,14 @@ describe('PUT /v1/schedules/{name}', () => {
 
   test('takes a name of any 200 characters, and its task can be read under the key of its tick', async () => {
     const name = `${'ü'.repeat(100)}/:@${'x'.repeat(97)}`
-    const path = schedulePath(name)
+    const path = pathOf('getSchedule', name)
     const put = await api.call('PUT', path, { everyMs: 1_000, task: TASK })
 
     const { body, headers } = await api.call('POST', `${path}/trigger`)
 
     expect(put.headers.get('location')).toBe(path)
-    expect(headers.get('location')).toBe(taskPath(body.taskId))
-    expect(await api.call('GET', taskPath(body.taskId))).toMatchObject({
+    expect(headers.get('location')).toBe(pathOf('get', body.taskId))
+    expect(await api.call('GET', pathOf('get', body.taskId))).toMatchObject({
       status: 200,
       body: { input: { n: 1 }, parentId: `schedule:${name}` },
     })
@@ -169,7 +169,7 @@ describe('PUT /v1/schedules/{name}', () => {
   })
 
   test.each(['x'.repeat(201), 'a\nb'])('refuses a name that cannot be stored: %j', async name => {
-    const answer = await api.call('PUT', schedulePath(name), DAILY)
+    const answer = await api.call('PUT', pathOf('getSchedule', name), DAILY)
 
     expect(answer).toMatchObject({ status: 400, body: { errors: [{ path: 'name' }] } })
   })

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { pathOf } from '../../../../shared/api/endpoints.ts'
 import type { DynamoStores } from '../../../support/dynamo/dynamo-stores.ts'
-import { claimed, pathOf, published, type Shown, type TestApi } from '../../../support/http/an-api.ts'
+import { claimed, published, type Shown, type TestApi } from '../../../support/http/an-api.ts'
 import { type ApiOnDynamo, anApiOnDynamo } from '../../../support/http/an-api-on-dynamo.ts'
 
 /** Tests what memory stores cannot show: the index's order among equal keys, bounds that DynamoDB refuses, items as it returns them. */
@@ -77,11 +78,11 @@ test('a task with a large input and result goes from its publish to its end', as
   expect(again.body).toEqual(second.body)
   expect((await api.call('GET', '/v1/types/jobs/counts')).body).toMatchObject({ ready: 0, running: 1 })
 
-  const path = `${pathOf(id)}/runs/${claim.run.id}`
+  const path = `${pathOf('get', id)}/runs/${claim.run.id}`
   await api.call('POST', `${path}/heartbeat`, { fence: 2, progress: [1] })
   const { status } = await api.call('POST', `${path}/succeed`, { fence: 2, result: input })
   expect(status).toBe(200)
-  expect((await api.call('GET', pathOf(id))).body).toMatchObject({
+  expect((await api.call('GET', pathOf('get', id))).body).toMatchObject({
     status: 'succeeded',
     input,
     result: input,
@@ -111,7 +112,7 @@ test('a lone surrogate is refused in a key and kept in an input, and harms no ot
   const alone = await api.call('POST', '/v1/tasks', { type: 'texts', key: text })
   const inputs = await Promise.all(
     ['before', 'short', 'long', 'after'].map(
-      async key => (await api.call('GET', pathOf(`texts:${key}`))).body.input,
+      async key => (await api.call('GET', pathOf('get', `texts:${key}`))).body.input,
     ),
   )
   const claims = (await api.call('POST', '/v1/claims', { type: 'texts', workerId: 'w1', limit: 10 })).body
@@ -139,7 +140,7 @@ test('two concurrent publishes of one key create one task', async () => {
 
 test('of twenty operators who have read the same revision, exactly one changes the task, while it is claimed', async () => {
   const id = await published(api, { key: 'contested' })
-  const path = pathOf(id)
+  const path = pathOf('get', id)
   const changing = [...Array(20).keys()].map(priority => api.call('PATCH', path, { priority, ifRevision: 0 }))
   const [answers] = await Promise.all([Promise.all(changing), claimed(api)])
 

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { anApi, claimed, pathOf, published, type Shown, type TestApi } from '../../../support/http/an-api.ts'
+import { pathOf } from '../../../../shared/api/endpoints.ts'
+import { anApi, claimed, published, type Shown, type TestApi } from '../../../support/http/an-api.ts'
 import { HOUR, MINUTE, NOW } from '../../../support/tasks/a-task.ts'
 
 let api: TestApi
@@ -137,7 +138,7 @@ describe('tags and errors', () => {
     const tasks = [...Array(1_200).keys()].map(n => ({ type: 'jobs', key: `k${n}`, delayMs: HOUR + n }))
     for (let from = 0; from < tasks.length; from += 100)
       await api.call('POST', '/v1/tasks/batch', { tasks: tasks.slice(from, from + 100) })
-    await api.call('PATCH', pathOf('jobs:k1199'), { tags: { team: 'red' } })
+    await api.call('PATCH', pathOf('get', 'jobs:k1199'), { tags: { team: 'red' } })
 
     const found = await listed('type=jobs&status=delayed&tag=team:red')
 

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { anApi, claimed, pathOf, published, type Shown, type TestApi } from '../../../support/http/an-api.ts'
+import { pathOf } from '../../../../shared/api/endpoints.ts'
+import { anApi, claimed, published, type Shown, type TestApi } from '../../../support/http/an-api.ts'
 import { HOUR, MINUTE, NOW } from '../../../support/tasks/a-task.ts'
 
 let api: TestApi
@@ -52,7 +53,7 @@ describe('a list of a type', () => {
     const keys = numbered(30)
     await publishMany(keys.map((key, n) => ({ type: 'jobs', key, delayMs: HOUR + n * MINUTE })))
     const first = await api.call('GET', '/v1/tasks?type=jobs&limit=10')
-    await api.call('DELETE', pathOf('jobs:k0009'))
+    await api.call('DELETE', pathOf('get', 'jobs:k0009'))
     await published(api, { key: 'early', delayMs: 1 })
     const next = await api.call('GET', `/v1/tasks?type=jobs&limit=10&cursor=${first.body.nextCursor}`)
 
@@ -68,7 +69,7 @@ describe('a list of a type', () => {
       .claims
     const runOf = (key: string) => {
       const { task, run } = claims.find((claim: Shown) => claim.task.key === key)
-      return { path: `${pathOf(task.id)}/runs/${run.id}`, fence: run.fence }
+      return { path: `${pathOf('get', task.id)}/runs/${run.id}`, fence: run.fence }
     }
     await api.call('POST', `${runOf('succeeded').path}/succeed`, { fence: 1, result: 1 })
     await api.call('POST', `${runOf('failed').path}/fail`, {
@@ -282,7 +283,7 @@ describe('ended tasks', () => {
     await publishMany(keys.map((key, n) => ({ type: 'jobs', key, delayMs: n * MINUTE, userId: 'ann' })))
     for (const key of keys.toReversed()) {
       await api.system.clock.advance(10)
-      await api.call('POST', `${pathOf(`jobs:${key}`)}/cancel`)
+      await api.call('POST', `${pathOf('get', `jobs:${key}`)}/cancel`)
     }
     return keys
   }

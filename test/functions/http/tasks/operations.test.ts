@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { anApi, claimed, pathOf, published, type TestApi } from '../../../support/http/an-api.ts'
+import { pathOf } from '../../../../shared/api/endpoints.ts'
+import { anApi, claimed, published, type TestApi } from '../../../support/http/an-api.ts'
 import { SECOND } from '../../../support/tasks/a-task.ts'
 
 let api: TestApi
@@ -7,12 +8,12 @@ beforeEach(async () => {
   api = await anApi()
 })
 
-const get = async (id: string) => (await api.call('GET', pathOf(id))).body
+const get = async (id: string) => (await api.call('GET', pathOf('get', id))).body
 
 describe('a task', () => {
   test('is changed field by field', async () => {
     const id = await published(api, { input: 'old', tags: { a: '1' } })
-    const { status, body } = await api.call('PATCH', pathOf(id), {
+    const { status, body } = await api.call('PATCH', pathOf('get', id), {
       priority: 3,
       delayMs: 2 * SECOND,
       input: { new: true },
@@ -35,9 +36,9 @@ describe('a task', () => {
   test('is not changed by an empty patch, and a patch with too few workers is refused by its field', async () => {
     const id = await published(api, { concurrency: 2 })
     const before = await get(id)
-    const refused = await api.call('PATCH', pathOf(id), { workerIds: ['a'] })
+    const refused = await api.call('PATCH', pathOf('get', id), { workerIds: ['a'] })
 
-    expect((await api.call('PATCH', pathOf(id), {})).body.task.updatedAt).toBe(before.updatedAt)
+    expect((await api.call('PATCH', pathOf('get', id), {})).body.task.updatedAt).toBe(before.updatedAt)
     expect(refused.status).toBe(400)
     expect(refused.body.errors[0].path).toBe('workerIds')
   })
@@ -61,21 +62,21 @@ describe('a task', () => {
   test('is cancelled, and the cancel may be repeated', async () => {
     const id = await published(api)
 
-    expect((await api.call('POST', `${pathOf(id)}/cancel`)).body.task.status).toBe('cancelled')
-    expect((await api.call('POST', `${pathOf(id)}/cancel`, {})).status).toBe(200)
-    expect((await api.call('POST', `${pathOf(id)}/retry`)).body.task.status).toBe('ready')
+    expect((await api.call('POST', `${pathOf('get', id)}/cancel`)).body.task.status).toBe('cancelled')
+    expect((await api.call('POST', `${pathOf('get', id)}/cancel`, {})).status).toBe(200)
+    expect((await api.call('POST', `${pathOf('get', id)}/retry`)).body.task.status).toBe('ready')
   })
 
   test('is removed once, and every later request is a 404', async () => {
     const id = await published(api)
 
-    expect((await api.call('DELETE', pathOf(id))).status).toBe(204)
-    expect((await api.call('DELETE', pathOf(id))).status).toBe(404)
+    expect((await api.call('DELETE', pathOf('get', id))).status).toBe(204)
+    expect((await api.call('DELETE', pathOf('get', id))).status).toBe(404)
     for (const answer of [
-      await api.call('GET', pathOf(id)),
-      await api.call('PATCH', pathOf(id), { priority: 1 }),
-      await api.call('POST', `${pathOf(id)}/cancel`),
-      await api.call('POST', `${pathOf(id)}/retry`),
+      await api.call('GET', pathOf('get', id)),
+      await api.call('PATCH', pathOf('get', id), { priority: 1 }),
+      await api.call('POST', `${pathOf('get', id)}/cancel`),
+      await api.call('POST', `${pathOf('get', id)}/retry`),
     ])
       expect(answer.status).toBe(404)
     expect((await api.call('POST', '/v1/claims', { type: 'jobs', workerId: 'w' })).body.claims).toEqual([])

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
+import { pathOf } from '../../../../shared/api/endpoints.ts'
 import { readTask } from '../../../../shared/runtime/kernel/read-heads.ts'
-import { anApi, pathOf, published, type TestApi } from '../../../support/http/an-api.ts'
+import { anApi, published, type TestApi } from '../../../support/http/an-api.ts'
 import { MINUTE, NOW } from '../../../support/tasks/a-task.ts'
 
 let api: TestApi
@@ -11,9 +12,9 @@ beforeEach(async () => {
 const DEFAULTS = { timeoutMs: 7_000, heartbeatMs: 500, leaseMs: 2_000, priority: 4, retry: { maxRetries: 9 } }
 
 async function patched(id: string, changes: object) {
-  const { status, body } = await api.call('PATCH', pathOf(id), changes)
+  const { status, body } = await api.call('PATCH', pathOf('get', id), changes)
   expect(status, JSON.stringify(body)).toBe(200)
-  return (await api.call('GET', pathOf(id))).body
+  return (await api.call('GET', pathOf('get', id))).body
 }
 
 describe('null in a PATCH', () => {
@@ -100,15 +101,15 @@ describe('null in a PATCH', () => {
 
     expect((await readTask(api.system, id))?.deadlineAt).toBeUndefined()
     expect(task.options.retentionMs).toBe(7 * 24 * 60 * MINUTE)
-    const refused = await api.call('PATCH', pathOf(id), { timeoutMs: null })
+    const refused = await api.call('PATCH', pathOf('get', id), { timeoutMs: null })
     expect(refused).toMatchObject({ status: 400, body: { errors: [{ path: 'timeoutMs' }] } })
   })
 
   test('is refused where options would contradict each other, and where there is no default', async () => {
     const id = await published(api, { retry: { backoff: 'ladder', delaysMs: [5] } })
 
-    const odds = await api.call('PATCH', pathOf(id), { retry: { delaysMs: null } })
-    const due = await api.call('PATCH', pathOf(id), { dueAt: null, stage: null })
+    const odds = await api.call('PATCH', pathOf('get', id), { retry: { delaysMs: null } })
+    const due = await api.call('PATCH', pathOf('get', id), { dueAt: null, stage: null })
 
     expect(odds).toMatchObject({ status: 400, body: { errors: [{ path: 'retry.delaysMs' }] } })
     expect(due).toMatchObject({ status: 400, body: { errors: [{ path: 'dueAt' }, { path: 'stage' }] } })

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
+import { pathOf } from '../../../../shared/api/endpoints.ts'
 import { readTask } from '../../../../shared/runtime/kernel/read-heads.ts'
-import { anApi, claimed, pathOf, published, type Shown, type TestApi } from '../../../support/http/an-api.ts'
+import { anApi, claimed, published, type Shown, type TestApi } from '../../../support/http/an-api.ts'
 import { MINUTE } from '../../../support/tasks/a-task.ts'
 import { aTaskStore } from '../../../support/worlds/memory-system.ts'
 
@@ -9,7 +10,7 @@ beforeEach(async () => {
   api = await anApi()
 })
 
-const get = async (id: string) => (await api.call('GET', pathOf(id))).body
+const get = async (id: string) => (await api.call('GET', pathOf('get', id))).body
 
 /** Ways to bring `jobs:k` into a state before it is published again. */
 const STATES = {

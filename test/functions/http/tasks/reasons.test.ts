@@ -1,8 +1,9 @@
 import { beforeEach, describe, expect, test } from 'vitest'
+import { pathOf } from '../../../../shared/api/endpoints.ts'
 import { STATUS_REASONS } from '../../../../shared/core/states.ts'
 import type { StatusReason } from '../../../../shared/core/status/status.ts'
 import { registerHandlerType } from '../../../../shared/runtime/types/register-type.ts'
-import { anApi, claimed, pathOf, published, type TestApi } from '../../../support/http/an-api.ts'
+import { anApi, claimed, published, type TestApi } from '../../../support/http/an-api.ts'
 import { timed } from '../../../support/worlds/memory-system.ts'
 
 let api: TestApi
@@ -68,7 +69,7 @@ const WAITS: Readonly<Record<StatusReason, () => Promise<string>>> = {
 /** Returns the reason that `GET` shows after the caches of a second have expired. A list must show the same reason. */
 async function reasonOf(id: string): Promise<string | undefined> {
   await api.system.clock.advance(1_001)
-  const { body } = await api.call('GET', pathOf(id))
+  const { body } = await api.call('GET', pathOf('get', id))
   const page = await api.call('GET', `/v1/tasks?type=${body.type}&limit=100`)
   const listed = page.body.items.find((one: { id: string }) => one.id === id)
   expect([listed.status, listed.statusReason]).toEqual([body.status, body.statusReason])
@@ -107,7 +108,7 @@ describe('no-worker', () => {
 
     await announce('new', { workerVersion: '2.0.1' })
 
-    expect((await api.call('GET', pathOf(id))).body.status).toBe('running')
+    expect((await api.call('GET', pathOf('get', id))).body.status).toBe('running')
   })
 
   test.each<[string | undefined, string | undefined]>([
@@ -148,7 +149,7 @@ describe('a flow shows why its step waits', () => {
     await pause('order')
 
     expect(await reasonOf(other)).toBe('paused')
-    expect((await api.call('GET', pathOf(id))).body.status).toBe('running')
+    expect((await api.call('GET', pathOf('get', id))).body.status).toBe('running')
   })
 })
 

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { anApi, claimed, pathOf, published, type TestApi } from '../../../support/http/an-api.ts'
+import { pathOf } from '../../../../shared/api/endpoints.ts'
+import { anApi, claimed, published, type TestApi } from '../../../support/http/an-api.ts'
 import { NOW } from '../../../support/tasks/a-task.ts'
 
 let api: TestApi
@@ -7,7 +8,7 @@ beforeEach(async () => {
   api = await anApi()
 })
 
-const get = async (id: string) => (await api.call('GET', pathOf(id))).body
+const get = async (id: string) => (await api.call('GET', pathOf('get', id))).body
 
 describe('debounce', () => {
   const debounced = (input: string, more: object = {}) =>

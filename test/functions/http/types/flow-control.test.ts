@@ -1,7 +1,8 @@
 import { beforeEach, describe, expect, test } from 'vitest'
+import { pathOf } from '../../../../shared/api/endpoints.ts'
 import { workOnJob } from '../../../../shared/runtime/jobs/jobs.ts'
 import { serveWakes } from '../../../../shared/runtime/wake/serve-wakes.ts'
-import { anApi, claimed, pathOf, published, type Shown, type TestApi } from '../../../support/http/an-api.ts'
+import { anApi, claimed, published, type Shown, type TestApi } from '../../../support/http/an-api.ts'
 import { MINUTE, NOW, SECOND } from '../../../support/tasks/a-task.ts'
 
 let api: TestApi
@@ -9,7 +10,7 @@ beforeEach(async () => {
   api = await anApi()
 })
 
-const get = async (id: string) => (await api.call('GET', pathOf(id))).body
+const get = async (id: string) => (await api.call('GET', pathOf('get', id))).body
 
 /** Returns the answer of a call that waits until every claiming process knows of the change. */
 async function answerAfterWait(...args: Parameters<TestApi['call']>) {

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
+import { pathOf } from '../../../../shared/api/endpoints.ts'
 import { workOnJob } from '../../../../shared/runtime/jobs/jobs.ts'
-import { anApi, claimed, pathOf, published, type TestApi } from '../../../support/http/an-api.ts'
+import { anApi, claimed, published, type TestApi } from '../../../support/http/an-api.ts'
 import { SECOND } from '../../../support/tasks/a-task.ts'
 
 let api: TestApi
@@ -17,7 +18,7 @@ async function served(): Promise<void> {
   }
 }
 
-const statusOf = async (id: string) => (await api.call('GET', pathOf(id))).status
+const statusOf = async (id: string) => (await api.call('GET', pathOf('get', id))).status
 
 describe('a purge', () => {
   test('is accepted with the time up to which it removes tasks, and works in the background', async () => {

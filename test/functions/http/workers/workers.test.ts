@@ -1,9 +1,10 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { allRoutes } from '../../../../functions/http/all-routes.ts'
 import { createApi } from '../../../../functions/http/create-api.ts'
+import { pathOf } from '../../../../shared/api/endpoints.ts'
 import { WORKER_LIFE_MS } from '../../../../shared/core/worker/worker.ts'
 import { registerHandlerType } from '../../../../shared/runtime/types/register-type.ts'
-import { anApi, claimed, pathOf, published, type TestApi } from '../../../support/http/an-api.ts'
+import { ALL_OPERATIONS } from '../../../../shared/service/operations.ts'
+import { anApi, claimed, published, type TestApi } from '../../../support/http/an-api.ts'
 import { NOW, SECOND } from '../../../support/tasks/a-task.ts'
 
 let api: TestApi
@@ -120,7 +121,7 @@ describe('an announcement of a worker', () => {
 
   test('adds to the announcements of other API instances, and a type is dropped when no instance renews it', async () => {
     await api.call('PUT', '/v1/types/other', { kind: 'http' })
-    const instances = [api.app, createApi(api.system, allRoutes)]
+    const instances = [api.app, createApi(api.system, ALL_OPERATIONS)]
     const types: string[][] = []
     const claimAt = async (instance: number, type: string) => {
       const body = JSON.stringify({ type, workerId: 'w1', ...(instance === 0 && { workerVersion: '1.2' }) })
@@ -163,7 +164,7 @@ describe('an announcement of a worker', () => {
 
 test('a task shows whether one of its named workers is alive', async () => {
   const id = await published(api, { workerIds: ['w1', 'w2'] })
-  const reason = async () => (await api.call('GET', pathOf(id))).body.statusReason
+  const reason = async () => (await api.call('GET', pathOf('get', id))).body.statusReason
 
   const before = await reason()
   await claim('w2')
@@ -177,7 +178,7 @@ test('a task shows whether one of its named workers is alive', async () => {
 test('a task of a type that workers serve shows whether a worker of the type is alive', async () => {
   await registerHandlerType(api.system, 'resize', { kind: 'handler', defaults: {} }, { servedBy: 'workers' })
   const id = await published(api, { type: 'resize' })
-  const reason = async () => (await api.call('GET', pathOf(id))).body.statusReason
+  const reason = async () => (await api.call('GET', pathOf('get', id))).body.statusReason
   const worker = { workerId: 'host-1', kind: 'standalone', startedAt: NOW } as const
 
   const before = await reason()

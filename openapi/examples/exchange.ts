@@ -1,0 +1,50 @@
+import type { Json } from '../../shared/core/json.ts'
+
+/** A request of an example. */
+export type Asked = {
+  readonly path?: Readonly<Record<string, string>>
+  readonly query?: Readonly<Record<string, string | number | readonly string[]>>
+  readonly body?: Json
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: a later request reads what it needs of an answer, as callers do
+export type Body = any
+
+/** Returns the body that answered an earlier exchange: `told('claim', 'tasks')`. */
+export type Told = (operation: string, name: string) => Body
+
+/**
+ * One request of the conversation, and the status of its answer. The document shows the request and its answer under the same name in the
+ * `examples` of its parameters, its body and its answers. That name is unique within the operation.
+ */
+export type Exchange = {
+  readonly operation: string
+  readonly name: string
+  /** What the example shows, in one line without a full stop. */
+  readonly title: string
+  readonly status: number
+  /** The request. It may use what earlier answers have told. */
+  readonly asks: Asked | ((told: Told) => Asked)
+  /** Why the document does not show it: it only prepares a later one, or only its answer is worth showing. */
+  readonly hides?: 'exchange' | 'request'
+  /** The content type of the body. @default application/json */
+  readonly contentType?: string
+  /** Whether as many claims wait as may. A test against a whole system does not bring that about. */
+  readonly isCrowded?: true
+  /** Whether the answer is the stream of events, as the local system sends it in place of the function. */
+  readonly isStream?: true
+}
+
+/** What happens between two exchanges. */
+export type Happening =
+  /** Time goes on until the answer to a `GET` of this path shows this. */
+  | { readonly path: string; readonly until: (body: Body) => boolean }
+  /** The waker's message about this task is given up, and the sweeper finds it. */
+  | { readonly lost: string }
+
+export type Step = Exchange | Happening
+
+/** An exchange that only prepares later ones. */
+export function prepares(operation: string, name: string, status: number, asks: Exchange['asks']): Exchange {
+  return { operation, name, title: name, status, asks, hides: 'exchange' }
+}

@@ -1,0 +1,108 @@
+/**
+ * Why a task waits, runs, or has ended as it has: one reason for every task. `shared/service/why` writes a sentence for each reason.
+ *
+ * Where `statusReasonOf` gives a reason, this file keeps it, or names its case more exactly (`refined`). Where it gives none, the task
+ * runs, has ended, or is ready. For a ready task the use case reads its queue first (`ReadyFacts`), and `readyReason` decides between them.
+ */
+
+import { isComplete } from '../run/several-successes.ts'
+import type { WHY_REASONS } from '../states.ts'
+import { workOf } from '../task/piece.ts'
+import { endedRuns, isTargeted, liveRuns, type Task } from '../task/task.ts'
+import { awaitedWorkers } from '../worker/targeted.ts'
+import { versionSuffices } from '../worker/worker.ts'
+import { type Served, type StatusReason, statusReasonOf } from './status.ts'
+import { isQuiet, isStuck } from './stuck.ts'
+
+type WhyReason = (typeof WHY_REASONS)[number]
+/** The reasons of tasks that have a head. `canvas` and `skipped` are about members of a canvas that are not published. */
+export type TaskReason = Exclude<WhyReason, 'canvas' | 'skipped'>
+
+/** What decides the reason of a task that is ready although no `statusReason` holds. */
+export type ReadyFacts = {
+  /** About how many messages wait in its queue. One of them may be its own. */
+  readonly messages: number
+  /** How many tasks come before it in its place. */
+  readonly before: number
+  /** The time since which all that a run needs exists. See `WaitFacts` in `status/stuck.ts`. */
+  readonly since: number
+}
+
+/**
+ * The reason that follows from the head, from the types and from the live workers. Undefined for a ready task that nothing delays:
+ * `readyReason` then judges what the use case has read of its queue.
+ */
+export function whyReasonOf(
+  task: Task,
+  now: number,
+  served: Served,
+  isOwnTypePaused: boolean,
+): TaskReason | undefined {
+  const reason = statusReasonOf(task, now, served)
+  if (reason !== undefined) return refined(reason, task, served, isOwnTypePaused)
+  if (task.state === 'removed') throw new RangeError(`${task.id} is removed and waits for nothing`)
+  if (task.state !== 'open') return endedReason(task)
+  if (liveRuns(task).length > 0 || isComplete(task)) return isQuiet(task, now) ? 'stuck' : 'running'
+  return undefined
+}
+
+/**
+ * The reason of a task that is ready and that no `statusReason` delays. A run that was lost a moment ago is the best hint, also in a
+ * queue: a handler that crashes is often why the queue grows. After 15 minutes without a sign of life it explains the wait no more.
+ */
+export function readyReason(task: Task, now: number, facts: ReadyFacts): TaskReason {
+  const { messages, before, since } = facts
+  const wait = { reason: undefined, isPaused: false, isBehindOthers: messages + before > 0, since }
+  const isQuietNow = isQuiet(task, now)
+  if (isQuietNow && isStuck(task, wait, now)) return 'stuck'
+  const isBehindOthers = standsBehind(facts)
+  const wasLost = lastRunOf(task)?.state === 'lost'
+  if (wasLost && !(isQuietNow && isBehindOthers)) return 'crashing'
+  return isBehindOthers ? 'backlog' : 'dispatched'
+}
+
+/** Whether others come before a task. One message may be its own. */
+export function standsBehind({ messages, before }: Pick<ReadyFacts, 'messages' | 'before'>): boolean {
+  return messages > 1 || before > 0
+}
+
+/** The newest ended run of the present piece; undefined before its first run has ended. */
+export function lastRunOf(task: Task) {
+  return endedRuns(task)
+    .filter(run => !run.past)
+    .reduce<ReturnType<typeof endedRuns>[number] | undefined>(
+      (last, run) => (last && last.fence > run.fence ? last : run),
+      undefined,
+    )
+}
+
+function refined(reason: StatusReason, task: Task, served: Served, isOwnTypePaused: boolean): TaskReason {
+  switch (reason) {
+    case 'retry':
+      return lastRunOf(task)?.state === 'lost' ? 'crashing' : 'retry'
+    case 'paused':
+      return isOwnTypePaused || workOf(task).type === task.type ? 'paused' : 'step-paused'
+    case 'no-worker':
+      return whyNoWorker(task, served)
+    default:
+      return reason
+  }
+}
+
+/** Which of the causes of `no-worker` holds. */
+function whyNoWorker(task: Task, { liveWorkers }: Served): TaskReason {
+  const { minWorkerVersion } = task.options
+  const isFitting = ({ version }: { readonly version?: string }) => versionSuffices(version, minWorkerVersion)
+  if (isTargeted(task)) {
+    const awaited = awaitedWorkers(task)
+    const there = liveWorkers.filter(({ workerId }) => awaited.includes(workerId))
+    return there.length > 0 && !there.some(isFitting) ? 'worker-version' : 'target-offline'
+  }
+  if (liveWorkers.length === 0) return 'no-worker'
+  return liveWorkers.some(isFitting) ? 'workers-spent' : 'worker-version'
+}
+
+function endedReason({ state, flow }: Task): TaskReason {
+  const isHalted = Object.values(flow?.steps ?? {}).some(step => step.state === 'undo-failed')
+  return state === 'failed' && isHalted ? 'undo-failed' : (state as 'succeeded' | 'failed' | 'cancelled')
+}

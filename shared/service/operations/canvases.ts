@@ -1,0 +1,124 @@
+import { canvasAnswer, canvasBody, canvasPublished } from '../../api/canvases.ts'
+import { pathOf } from '../../api/endpoints.ts'
+import { emptyBody, type PageQuery, pageQuery } from '../../api/scalars.ts'
+import { KEY_CHARACTERS_MAX } from '../../core/bounds.ts'
+import { isName } from '../../core/name.ts'
+import { CANVAS_TYPE } from '../../core/task/canvas-state.ts'
+import { splitTaskId } from '../../core/task/task.ts'
+import { cancelCanvas } from '../../runtime/canvas/cancel-members.ts'
+import { readCanvas } from '../../runtime/canvas/describe-canvas.ts'
+import { memberIds, publishCanvas } from '../../runtime/canvas/publish-canvas.ts'
+import { type Answer, answerProblem, type Call, operation } from '../operation.ts'
+import { iso } from '../present/iso.ts'
+import { invalid, problem } from '../present/problems.ts'
+import { unknownTypes } from '../present/refusal-problems.ts'
+import { canvasRequestOf } from '../requests/canvas-requests.ts'
+
+const DEFAULT_LIMIT = 20
+export const canvasOperations = [
+  operation({
+    name: 'publishCanvas',
+    tag: 'Canvases',
+    summary: 'Publish a chain, a group or a chord of tasks',
+    description:
+      'A canvas has one of the fields `chain`, `group` and `chord`, and its members may be canvases again. A chain runs its members one after the other and hands each result on. A group runs its members side by side. A chord runs `then` after its group, with all results. With a `key` the call may be repeated.',
+    body: canvasBody,
+    answers: {
+      200: { description: 'A canvas with this key exists.', schema: canvasPublished },
+      201: { description: 'The canvas was created.', schema: canvasPublished, location: 'the canvas' },
+      202: {
+        description: 'The canvas was stored. It has more than 1,000 tasks, which are being published.',
+        schema: canvasPublished,
+        location: 'the canvas',
+      },
+    },
+    problems: ['unknown-type'],
+    checksBody: true,
+    handle: handlePublish,
+  }),
+  operation({
+    name: 'getCanvas',
+    tag: 'Canvases',
+    summary: 'Get a canvas',
+    description: 'Shows the canvas, its result, and a page of its tasks in the order of its body.',
+    answers: { 200: { description: 'The canvas.', schema: canvasAnswer } },
+    problems: ['not-found'],
+    query: pageQuery,
+    handle: handleGet,
+  }),
+  operation({
+    name: 'cancelCanvas',
+    tag: 'Canvases',
+    summary: 'Cancel a canvas and its tasks',
+    description:
+      'The tasks that have not ended are cancelled, and no further ones are published. The call may be repeated. A canvas that has ended in another way is refused with 409.',
+    answers: { 200: { description: 'The cancelled canvas.', schema: canvasAnswer } },
+    problems: ['not-found', 'conflict'],
+    body: emptyBody,
+    isBodyOptional: true,
+    handle: handleCancel,
+  }),
+]
+
+async function handlePublish(call: Call<unknown, unknown>): Promise<Answer> {
+  const read = canvasRequestOf(call.body, call.traceparent, call.system.clock.now())
+  if (!read.ok) return answerProblem(invalid(read.problems, read.kind))
+  const outcome = await publishCanvas(call.system, read.request)
+  if (!outcome.ok && outcome.reason === 'unknown-type') {
+    return answerProblem(unknownTypes(outcome.unknown, outcome.existing))
+  }
+  if (!outcome.ok) return answerProblem(invalid(outcome.problems, outcome.reason))
+  const { canvas, created } = outcome
+  const taskIds = memberIds(canvas)
+  const body = { id: canvas.id, created, ...(taskIds && { taskIds }) }
+  if (!created) return { status: 200, body }
+  const headers = { location: pathOf('getCanvas', canvas.id) }
+  return { status: taskIds ? 201 : 202, body, headers }
+}
+
+async function handleGet(call: Call<PageQuery, unknown>): Promise<Answer> {
+  return answerCanvas(call, call.params.id ?? '', call.query)
+}
+
+async function handleCancel(call: Call<unknown, unknown>): Promise<Answer> {
+  const id = call.params.id ?? ''
+  const outcome = isCanvasId(id)
+    ? await cancelCanvas(call.system, id)
+    : ({ ok: false, reason: 'unknown' } as const)
+  if (outcome.ok) return answerCanvas(call, id, {})
+  if (outcome.reason === 'unknown') return answerProblem(noSuchCanvas(id))
+  const detail = `${id} has ended as ${outcome.task.state}; only a running canvas can be cancelled`
+  return answerProblem(problem('conflict', detail))
+}
+
+async function answerCanvas(
+  { system }: Call<unknown, unknown>,
+  id: string,
+  { limit = DEFAULT_LIMIT, cursor }: PageQuery,
+): Promise<Answer> {
+  const query = { limit, ...(cursor !== undefined && { cursor }) }
+  const read = isCanvasId(id)
+    ? await readCanvas(system, id, query)
+    : ({ ok: false, reason: 'unknown' } as const)
+  if (!read.ok && read.reason === 'strange-cursor') {
+    const message = 'is not a cursor of this canvas: leave it out to begin at the start'
+    return answerProblem(invalid([{ path: 'cursor', message }]))
+  }
+  if (!read.ok) return answerProblem(noSuchCanvas(id))
+  const { head, ...shown } = read.canvas
+  const times = {
+    createdAt: iso(head.createdAt),
+    ...(head.finishedAt !== undefined && { finishedAt: iso(head.finishedAt) }),
+  }
+  return { status: 200, body: { id, ...shown, ...times } }
+}
+
+function noSuchCanvas(id: string) {
+  return problem('not-found', `there is no canvas ${id}`)
+}
+
+/** Whether a canvas can have this id. The store is asked only for such ids, because it cannot hold longer ones. */
+function isCanvasId(id: string): boolean {
+  const parts = splitTaskId(id)
+  return parts?.type === CANVAS_TYPE && isName(parts.key, KEY_CHARACTERS_MAX)
+}

@@ -1,0 +1,110 @@
+import {
+  type ActivityQuery,
+  type AllCountsQuery,
+  activityPage,
+  activityQuery,
+  allCountsPage,
+  allCountsQuery,
+  type LimitUsageQuery,
+  limitUsage as limitUsageAnswer,
+  limitUsageQuery,
+} from '../../api/diagnosis/load.ts'
+import { isTypeName } from '../../core/rules/type-configuration.ts'
+import { firstMinute, readActivity } from '../../runtime/activity/activity.ts'
+import { sideBySide } from '../../runtime/kernel/side-by-side.ts'
+import type { DiagnosticSystem } from '../../runtime/kernel/system.ts'
+import { readLimitUsage } from '../../runtime/limits/limit-usage.ts'
+import { countTasks } from '../../runtime/list/count-tasks.ts'
+import { registeredNames } from '../../runtime/types/registered-names.ts'
+import { type Answer, answerProblem, type Call, operation } from '../operation.ts'
+import { pageByName } from '../page-by-name.ts'
+import { presentActivity, presentLimitUsage } from '../present/activity.ts'
+import { iso } from '../present/iso.ts'
+import { invalid } from '../present/problems.ts'
+import { unknownType, unknownTypes } from '../present/refusal-problems.ts'
+
+const MINUTES_DEFAULT = 60
+/** Where a count of each type stops. The counts of one type go on to the end, unless the caller bounds them. */
+const COUNTED_DEFAULT = 1_000
+/** Each type counts its own ranges side by side. */
+const TYPES_AT_ONCE_MAX = 10
+
+/** What types have to do: their counts, their activity, and the usage of their limits. */
+export const loadOperations = [
+  operation({
+    name: 'listCounts',
+    tag: 'Types',
+    summary: 'Count the tasks of all types',
+    description: 'Counts the tasks of each type by their status. Counts may lag 2 seconds behind.',
+    cost: 'Some 10 read units for each thousand tasks; with `atMost=1000` at most some 80 units for each type.',
+    answers: { 200: { description: 'One page of types with their counts.', schema: allCountsPage } },
+    query: allCountsQuery,
+    handle: handleCounts,
+  }),
+  operation({
+    name: 'limitUsage',
+    tag: 'Types',
+    summary: 'Show how much of the limits of a type is used',
+    description:
+      'Shows the permits that are held with their holders, and the time of the next free slot. A limit with a key is shown for one value of the key: `rateValue` and `concurrencyValue`, or `value` for both.',
+    cost: '1 read unit for the type, and 1 per 4 KB of permits or slots for each limit.',
+    answers: { 200: { description: 'The limits and their usage.', schema: limitUsageAnswer } },
+    problems: ['unknown-type'],
+    query: limitUsageQuery,
+    handle: handleLimits,
+  }),
+]
+
+/** What the types of a system with a store of activity did. */
+export const activityOperations = [
+  operation({
+    name: 'listActivity',
+    tag: 'Types',
+    summary: 'Show what the tasks of each type did, minute by minute',
+    description:
+      'Shows how many tasks were published, started and ended in each of the last minutes, and how late runs started. The counts lag by some seconds, and may be a little off.',
+    cost: '1 read unit per 4 KB of types, and for each type half a unit per 4 KB of minutes.',
+    answers: { 200: { description: 'One page of types with their activity.', schema: activityPage } },
+    problems: ['unknown-type'],
+    query: activityQuery,
+    handle: handleActivity,
+  }),
+]
+
+async function handleCounts({ system, query }: Call<AllCountsQuery, unknown>): Promise<Answer> {
+  const page = pageByName(await system.types.list(), query, ({ type }) => type, isTypeName)
+  if (!page.ok) return answerProblem(invalid(page.problems))
+  const { ok: _ok, items: types, ...rest } = page
+  const items = await sideBySide(types, TYPES_AT_ONCE_MAX, async type => ({
+    type: type.type,
+    counts: await countTasks(system, type, query.atMost ?? COUNTED_DEFAULT),
+  }))
+  return { status: 200, body: { items, ...rest } }
+}
+
+async function handleActivity({
+  system,
+  query,
+}: Call<ActivityQuery, unknown, DiagnosticSystem>): Promise<Answer> {
+  const { type = [], minutes = MINUTES_DEFAULT } = query
+  const existing = await registeredNames(system)
+  const unknown = type.filter(name => !existing.includes(name)).map(name => ({ type: name, path: 'type' }))
+  if (unknown.length > 0) return answerProblem(unknownTypes(unknown, existing))
+  const wanted = type.length > 0 ? [...new Set(type)] : existing
+  const page = pageByName(wanted, query, name => name, isTypeName)
+  if (!page.ok) return answerProblem(invalid(page.problems))
+  const { ok: _ok, items: names, ...rest } = page
+  const now = system.clock.now()
+  const from = firstMinute(now, minutes)
+  const items = (await readActivity(system, names, from)).map(presentActivity)
+  return { status: 200, body: { from: iso(from), to: iso(now), items, ...rest } }
+}
+
+async function handleLimits({ system, params, query }: Call<LimitUsageQuery, unknown>): Promise<Answer> {
+  const { type = '' } = params
+  const known = isTypeName(type) ? await system.types.get(type) : undefined
+  if (!known) return answerProblem(unknownType(type, await registeredNames(system), 'type'))
+  const { value, rateValue = value, concurrencyValue = value } = query
+  const usage = await readLimitUsage(system, known, { rate: rateValue, concurrency: concurrencyValue })
+  return { status: 200, body: presentLimitUsage(type, usage) }
+}

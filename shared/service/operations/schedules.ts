@@ -1,0 +1,209 @@
+import { pathOf } from '../../api/endpoints.ts'
+import {
+  type ExpectedRevision,
+  emptyBody,
+  expectedRevision,
+  type PageQuery,
+  pageQuery,
+} from '../../api/scalars.ts'
+import {
+  type ScheduleBody,
+  scheduleAnswer,
+  scheduleBody,
+  schedulePage,
+  triggerAnswer,
+} from '../../api/schedules.ts'
+import { KEY_CHARACTERS_MAX } from '../../core/bounds.ts'
+import { isName } from '../../core/name.ts'
+import { SCHEDULE_TYPE } from '../../core/task/schedule-state.ts'
+import { taskId } from '../../core/task/task.ts'
+import {
+  pauseSchedule,
+  removeSchedule,
+  resumeSchedule,
+  triggerSchedule,
+} from '../../runtime/schedule/operate-schedule.ts'
+import { listSchedules, readSchedule } from '../../runtime/schedule/read-schedules.ts'
+import { putSchedule } from '../../runtime/schedule/schedule.ts'
+import { type Answer, answerProblem, type Call, operation } from '../operation.ts'
+import { invalid, problem } from '../present/problems.ts'
+import { publishProblem, staleProblem, unknownTypes } from '../present/refusal-problems.ts'
+import { presentSchedule } from '../present/schedules.ts'
+import { scheduleRequestOf } from '../requests/schedule-requests.ts'
+
+const DEFAULT_LIMIT = 20
+const THE_SCHEDULE = { 200: { description: 'The schedule.', schema: scheduleAnswer } }
+
+export const scheduleOperations = [
+  operation({
+    name: 'listSchedules',
+    tag: 'Schedules',
+    summary: 'List schedules',
+    description:
+      'Lists schedules by their next tick, paused ones last. Each shows only the type of its task.',
+    answers: { 200: { description: 'One page of schedules.', schema: schedulePage } },
+    query: pageQuery,
+    handle: handleList,
+  }),
+  operation({
+    name: 'getSchedule',
+    tag: 'Schedules',
+    summary: 'Get a schedule',
+    description: 'Shows the schedule, with its last and its next tick.',
+    answers: THE_SCHEDULE,
+    problems: ['not-found'],
+    handle: handleGet,
+  }),
+  operation({
+    name: 'putSchedule',
+    tag: 'Schedules',
+    summary: 'Create or replace a schedule',
+    description:
+      'Sets the whole schedule. A paused schedule stays paused. A body that equals the stored schedule changes nothing.',
+    answers: {
+      200: { description: 'The schedule was replaced, or is the same as before.', schema: scheduleAnswer },
+      201: { description: 'The schedule was created.', schema: scheduleAnswer, location: 'the schedule' },
+    },
+    problems: ['unknown-type', 'stale-revision'],
+    recordedAs: 'put',
+    body: scheduleBody,
+    handle: handlePut,
+  }),
+  operation({
+    name: 'removeSchedule',
+    tag: 'Schedules',
+    summary: 'Remove a schedule',
+    description: 'It has no further tick. The tasks that it has published stay.',
+    answers: { 204: { description: 'The schedule is removed.' } },
+    problems: ['not-found', 'stale-revision'],
+    query: expectedRevision,
+    handle: handleRemove,
+  }),
+  operation({
+    name: 'pauseSchedule',
+    tag: 'Schedules',
+    summary: 'Pause a schedule',
+    description:
+      'Ticks that fall into the pause are missed. The call may be repeated. A schedule that has had its last tick is refused with 409.',
+    answers: THE_SCHEDULE,
+    problems: ['not-found', 'conflict', 'stale-revision'],
+    recordedAs: 'pause',
+    body: expectedRevision,
+    isBodyOptional: true,
+    handle: call => handleChange(call, pauseSchedule),
+  }),
+  operation({
+    name: 'resumeSchedule',
+    tag: 'Schedules',
+    summary: 'Resume a schedule',
+    description:
+      'Ends the pause. The call may be repeated. A schedule that has had its last tick is refused with 409.',
+    answers: THE_SCHEDULE,
+    problems: ['not-found', 'conflict', 'stale-revision'],
+    recordedAs: 'resume',
+    body: expectedRevision,
+    isBodyOptional: true,
+    handle: call => handleChange(call, resumeSchedule),
+  }),
+  operation({
+    name: 'triggerSchedule',
+    tag: 'Schedules',
+    summary: 'Publish the task of a schedule now',
+    description: 'The task comes in addition to those of the ticks. Each call publishes a task of its own.',
+    answers: {
+      202: { description: 'The task was published.', schema: triggerAnswer, location: 'the task' },
+    },
+    problems: ['not-found', 'unknown-type', 'conflict'],
+    recordedAs: 'trigger',
+    body: emptyBody,
+    isBodyOptional: true,
+    handle: handleTrigger,
+  }),
+]
+
+async function handleList({
+  system,
+  query: { limit = DEFAULT_LIMIT, cursor },
+}: Call<PageQuery, unknown>): Promise<Answer> {
+  const page = await listSchedules(system, { limit, ...(cursor !== undefined && { cursor }) })
+  if (!page.ok) {
+    const message = 'is not a cursor of this list: leave it out to begin at the start'
+    return answerProblem(invalid([{ path: 'cursor', message }]))
+  }
+  const { schedules, nextCursor } = page
+  const items = schedules.map(presentSchedule)
+  return { status: 200, body: { items, ...(nextCursor !== undefined && { nextCursor }) } }
+}
+
+type OneCall<Body> = Call<unknown, Body>
+
+async function handleGet(call: OneCall<unknown>): Promise<Answer> {
+  const id = idIn(call)
+  return id === undefined ? answerUnknown(call) : answerSchedule(call, id)
+}
+
+async function answerSchedule(
+  call: OneCall<unknown>,
+  id: string,
+  more: Partial<Answer> = {},
+): Promise<Answer> {
+  const found = await readSchedule(call.system, id)
+  return found ? { status: 200, body: presentSchedule(found), ...more } : answerUnknown(call)
+}
+
+async function handlePut(call: OneCall<ScheduleBody>): Promise<Answer> {
+  const { system, params, body } = call
+  const { name = '' } = params
+  const read = scheduleRequestOf(name, body, system.clock.now())
+  if (!read.ok) return answerProblem(invalid(read.problems, read.kind))
+  const outcome = await putSchedule(system, name, read.request, body)
+  if (!outcome.ok && outcome.reason === 'unknown-type') {
+    return answerProblem(unknownTypes(outcome.unknown, outcome.existing))
+  }
+  if (!outcome.ok && outcome.reason === 'stale') return answerProblem(staleProblem(name, outcome.task))
+  if (!outcome.ok) return answerProblem(invalid(outcome.problems))
+  const { id } = outcome.task
+  if (!outcome.created) return answerSchedule(call, id)
+  const headers = { location: pathOf('getSchedule', name) }
+  return answerSchedule(call, id, { status: 201, headers })
+}
+
+async function handleRemove(call: Call<ExpectedRevision, unknown>): Promise<Answer> {
+  const id = idIn(call)
+  const outcome = id === undefined ? UNKNOWN : await removeSchedule(call.system, id, call.query)
+  if (outcome.ok) return { status: 204 }
+  if (outcome.reason === 'unknown') return answerUnknown(call)
+  return answerProblem(staleProblem(call.params.name ?? '', outcome.task))
+}
+
+async function handleChange(call: OneCall<ExpectedRevision>, change: typeof pauseSchedule): Promise<Answer> {
+  const id = idIn(call)
+  const outcome = id === undefined ? UNKNOWN : await change(call.system, id, call.body)
+  if (id !== undefined && outcome.ok) return answerSchedule(call, id)
+  if (outcome.ok || outcome.reason === 'unknown') return answerUnknown(call)
+  if (outcome.reason === 'stale') return answerProblem(staleProblem(call.params.name ?? '', outcome.task))
+  const detail = `${call.params.name} has had its last tick; replace it by a PUT to give it new ticks`
+  return answerProblem(problem('conflict', detail))
+}
+
+const UNKNOWN = { ok: false, reason: 'unknown' } as const
+
+async function handleTrigger(call: OneCall<unknown>): Promise<Answer> {
+  const id = idIn(call)
+  const outcome = id === undefined ? UNKNOWN : await triggerSchedule(call.system, id)
+  if (outcome.ok) {
+    const { id: publishedId } = outcome.task
+    return { status: 202, body: { taskId: publishedId }, headers: { location: pathOf('get', publishedId) } }
+  }
+  if (outcome.reason === 'unknown') return answerUnknown(call)
+  return answerProblem(publishProblem(outcome.outcome, call.requestId, 'task'))
+}
+
+function answerUnknown({ params }: OneCall<unknown>): Answer {
+  return answerProblem(problem('not-found', `there is no schedule ${params.name}`))
+}
+
+/** Returns the id of the named schedule, or undefined when no schedule can have this name. */
+function idIn({ params: { name = '' } }: OneCall<unknown>): string | undefined {
+  return isName(name, KEY_CHARACTERS_MAX) ? taskId(SCHEDULE_TYPE, name) : undefined
+}

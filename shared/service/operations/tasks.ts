@@ -1,0 +1,175 @@
+import { patchBody, type RetryTaskBody, retryBody } from '../../api/changes.ts'
+import { pathOf } from '../../api/endpoints.ts'
+import { type ExpectedRevision, expectedRevision } from '../../api/scalars.ts'
+import { type ListQuery, listQuery, task, taskAnswer, taskPage } from '../../api/tasks.ts'
+import type { System } from '../../runtime/kernel/system.ts'
+import {
+  cancelTask,
+  type OperateOutcome,
+  removeTask,
+  restartTask,
+  resumeTask,
+  retryCallbacks,
+} from '../../runtime/operate/operate.ts'
+import { patchTask } from '../../runtime/operate/patch-task.ts'
+import { describeHead, readTask } from '../../runtime/read/read.ts'
+import { type Answer, answerProblem, type Call, operation, type Parts, recording } from '../operation.ts'
+import { listPage } from '../present/lists.ts'
+import { invalid } from '../present/problems.ts'
+import { noSuchTask, operationProblem } from '../present/refusal-problems.ts'
+import { presentTask } from '../present/tasks.ts'
+import { fieldProblems, patchRequestOf, sizeProblem } from '../requests/publish-requests.ts'
+import { isTaskId } from '../requests/task-ids.ts'
+
+const PRESENT_TASK = { 200: { description: 'The task as it is now.', schema: taskAnswer } }
+
+export const taskOperations = [
+  operation({
+    name: 'list',
+    tag: 'Tasks',
+    summary: 'List tasks',
+    description:
+      'Lists the tasks of types, of a user or of a canvas: one of `type`, `userId` and `canvasId` is required. Items leave out input and result. A list may lag 2 seconds behind. Filters are applied to pages, so a page may have fewer tasks than `limit` and still have a `nextCursor`. A list that would have to sort too many tasks is refused with 400, and the refusal names an order that works.',
+    cost: 'Half a read unit for each task that the page examines (at most 1,000 in an order that an index keeps, at most some 5,000 otherwise), and half a unit for each partition and for some 50 entries in it.',
+    answers: { 200: { description: 'One page of tasks.', schema: taskPage } },
+    problems: ['not-found', 'unknown-type'],
+    query: listQuery,
+    handle: handleList,
+  }),
+  operation({
+    name: 'get',
+    tag: 'Tasks',
+    summary: 'Get a task',
+    description: 'Shows the task with its input, its result, its errors and its runs.',
+    cost: '1 read unit for a plain task. An input, a result or runs that are stored in items of their own cost 1 read unit per 4 KB.',
+    answers: { 200: { description: 'The task.', schema: task } },
+    problems: ['not-found'],
+    handle: handleGet,
+  }),
+  operation({
+    name: 'patch',
+    tag: 'Tasks',
+    summary: 'Change an open task',
+    description:
+      'Changes what the body names, and leaves the rest. `null` returns an option to the default of the type, and `tags: null` removes all tags. A task that has ended is refused with 409.',
+    answers: PRESENT_TASK,
+    problems: ['not-found', 'conflict', 'stale-revision'],
+    recordedAs: 'patch',
+    body: patchBody,
+    handle: handlePatch,
+  }),
+  operation({
+    name: 'remove',
+    tag: 'Tasks',
+    summary: 'Remove a task',
+    description:
+      'The task never runs again, and its record is deleted. The handler of a run under way is aborted. A task that was removed already is answered with 404.',
+    answers: { 204: { description: 'The task is removed.' } },
+    problems: ['not-found', 'stale-revision'],
+    query: expectedRevision,
+    handle: handleRemove,
+  }),
+  operation({
+    name: 'cancel',
+    tag: 'Tasks',
+    summary: 'Cancel a task',
+    description:
+      'Stops the task and keeps its record. The handler of a run under way is aborted. A flow undoes the steps that were done, unless its type says otherwise. The call may be repeated. A task that has ended in another way is refused with 409.',
+    answers: { 200: { description: 'The cancelled task.', schema: taskAnswer } },
+    problems: ['not-found', 'conflict', 'stale-revision'],
+    recordedAs: 'cancel',
+    body: expectedRevision,
+    isBodyOptional: true,
+    handle: handleCancel,
+  }),
+  operation({
+    name: 'retry',
+    tag: 'Tasks',
+    summary: 'Retry a task',
+    description:
+      'Starts a finished task over, resumes a failed flow, or publishes the callbacks that a task owes: `action` says which. The task has its whole budget of retries again. A task for which the action is not possible is refused with 409.',
+    answers: { 200: { description: 'The task as it is now.', schema: taskAnswer, location: 'the task' } },
+    problems: ['not-found', 'conflict', 'stale-revision'],
+    body: retryBody,
+    isBodyOptional: true,
+    handle: handleRetry,
+  }),
+]
+
+async function handleList(call: Call<ListQuery, unknown>): Promise<Answer> {
+  const listed = await listPage(call.system, call, call.query)
+  return listed.ok ? { status: 200, body: listed.page } : answerProblem(listed.problem)
+}
+
+type OneCall<Body> = Call<unknown, Body>
+
+async function handleGet(call: OneCall<unknown>): Promise<Answer> {
+  const id = call.params.id ?? ''
+  const found = isTaskId(id) ? await readTask(call.system, call, id) : undefined
+  return found ? { status: 200, body: presentTask(found) } : answerProblem(noSuchTask(id))
+}
+
+async function handlePatch(call: OneCall<Parameters<typeof patchRequestOf>[0]>): Promise<Answer> {
+  const { system, params, body } = call
+  const id = params.id ?? ''
+  if (!isTaskId(id)) return answerProblem(noSuchTask(id))
+  const problems = fieldProblems(body, system.clock.now())
+  if (problems.length > 0) return answerProblem(invalid(problems))
+  const tooLarge = sizeProblem(body.input, 'input')
+  if (tooLarge) return answerProblem(invalid([tooLarge], 'too-large'))
+  const outcome = await patchTask(system, id, patchRequestOf(body), body)
+  if (!outcome.ok && outcome.reason === 'invalid') return answerProblem(invalid(outcome.problems))
+  return answerOperated(call, id, outcome)
+}
+
+async function handleRemove({ system, params, query }: Call<ExpectedRevision, unknown>): Promise<Answer> {
+  const id = params.id ?? ''
+  if (!isTaskId(id)) return answerProblem(noSuchTask(id))
+  const outcome = await removeTask(system, id, query)
+  return outcome.ok ? { status: 204 } : answerProblem(operationProblem(id, outcome))
+}
+
+async function handleCancel(call: OneCall<ExpectedRevision>): Promise<Answer> {
+  const id = call.params.id ?? ''
+  if (!isTaskId(id)) return answerProblem(noSuchTask(id))
+  return answerOperated(call, id, await cancelTask(call.system, id, call.body))
+}
+
+async function handleRetry(call: OneCall<RetryTaskBody>): Promise<Answer> {
+  const { system, params, body, principal } = call
+  const id = params.id ?? ''
+  if (!isTaskId(id)) return answerProblem(noSuchTask(id))
+  const { action = 'restart', clean } = body
+  if (action !== 'restart' && clean) {
+    return answerProblem(invalid([{ path: 'clean', message: 'is for action "restart" only' }]))
+  }
+  const outcome = await applyRetry(
+    recording(system, principal, action === 'restart' ? 'retry' : action),
+    id,
+    body,
+  )
+  const answer = await answerOperated(call, id, outcome)
+  return outcome.ok ? { ...answer, headers: { location: pathOf('get', id) } } : answer
+}
+
+function applyRetry(
+  system: System,
+  id: string,
+  { action = 'restart', clean, ...expected }: RetryTaskBody,
+): Promise<OperateOutcome<Exclude<AnyRefusal['reason'], 'unknown'>>> {
+  if (action === 'restart') return restartTask(system, id, clean, expected)
+  return action === 'retry-callbacks'
+    ? retryCallbacks(system, id, expected)
+    : resumeTask(system, id, action, expected)
+}
+
+type AnyRefusal = Parameters<typeof operationProblem>[1]
+
+async function answerOperated(
+  parts: Parts,
+  id: string,
+  outcome: OperateOutcome<Exclude<AnyRefusal['reason'], 'unknown'>>,
+): Promise<Answer> {
+  if (!outcome.ok) return answerProblem(operationProblem(id, outcome))
+  return { status: 200, body: { task: presentTask(await describeHead(parts.system, parts, outcome.task)) } }
+}

@@ -1,0 +1,212 @@
+import { type CountsQuery, countsQuery } from '../../api/diagnosis/load.ts'
+import { pathOf } from '../../api/endpoints.ts'
+import type { Problem } from '../../api/problems.ts'
+import { type ExpectedRevision, expectedRevision, type PageQuery, pageQuery } from '../../api/scalars.ts'
+import {
+  countsAnswer,
+  type PurgeBody,
+  pausedAnswer,
+  purgeAnswer,
+  purgeBody,
+  type TypeBody,
+  typeAnswer,
+  typeBody,
+  typePage,
+} from '../../api/types.ts'
+import { defined } from '../../core/defined.ts'
+import { configurationProblems, isTypeName, typeNameProblems } from '../../core/rules/type-configuration.ts'
+import type { TaskType } from '../../core/types/task-type.ts'
+import { PURGES_MAX, startPurge } from '../../runtime/jobs/start-purge.ts'
+import { countTasks } from '../../runtime/list/count-tasks.ts'
+import { pauseType, resumeType } from '../../runtime/types/pause-type.ts'
+import { registeredNames } from '../../runtime/types/registered-names.ts'
+import { type PutTypeOutcome, putType } from '../../runtime/types/types.ts'
+import { type Answer, answerProblem, type Call, operation } from '../operation.ts'
+import { pageByName } from '../page-by-name.ts'
+import { iso } from '../present/iso.ts'
+import { invalid, problem } from '../present/problems.ts'
+import { staleProblem, unknownType } from '../present/refusal-problems.ts'
+import { presentPaused, presentType } from '../present/types.ts'
+
+export const typeOperations = [
+  operation({
+    name: 'listTypes',
+    tag: 'Types',
+    summary: 'List task types',
+    description: 'Lists the registered types by their names.',
+    cost: '1 read unit per 4 KB of all types.',
+    answers: { 200: { description: 'One page of types.', schema: typePage } },
+    query: pageQuery,
+    handle: handleList,
+  }),
+  operation({
+    name: 'getType',
+    tag: 'Types',
+    summary: 'Get a task type',
+    description: 'Shows the configuration of the type, and whether it is paused.',
+    cost: '1 read unit.',
+    answers: { 200: { description: 'The type.', schema: typeAnswer } },
+    problems: ['unknown-type'],
+    handle: handleGet,
+  }),
+  operation({
+    name: 'putType',
+    tag: 'Types',
+    summary: 'Create a task type, or replace its configuration',
+    description:
+      'Sets the whole configuration: what the body leaves out returns to its default. A paused type stays paused. Changed defaults hold for tasks that are published afterwards; limits and order hold at once. A type that was deployed changes its kind by a deployment only: another kind is refused with 409.',
+    answers: {
+      200: { description: 'The configuration was replaced.', schema: typeAnswer },
+      201: { description: 'The type was created.', schema: typeAnswer, location: 'the type' },
+    },
+    problems: ['conflict', 'stale-revision'],
+    recordedAs: 'put',
+    body: typeBody,
+    handle: handlePut,
+  }),
+  operation({
+    name: 'pauseType',
+    tag: 'Types',
+    summary: 'Pause a task type',
+    description:
+      'No run of the type starts after the answer. Runs under way go on. The call may be repeated.',
+    answers: { 200: { description: 'The type is paused.', schema: pausedAnswer } },
+    problems: ['unknown-type', 'stale-revision'],
+    recordedAs: 'pause',
+    body: expectedRevision,
+    isBodyOptional: true,
+    handle: call => handlePause(call, pauseType),
+  }),
+  operation({
+    name: 'resumeType',
+    tag: 'Types',
+    summary: 'Resume a task type',
+    description: 'Ends a pause: the waiting tasks run, in the order of their type. The call may be repeated.',
+    answers: { 200: { description: 'The type is not paused.', schema: pausedAnswer } },
+    problems: ['unknown-type', 'stale-revision'],
+    recordedAs: 'resume',
+    body: expectedRevision,
+    isBodyOptional: true,
+    handle: call => handlePause(call, resumeType),
+  }),
+  operation({
+    name: 'counts',
+    tag: 'Types',
+    summary: 'Count the tasks of a type',
+    description: 'Counts the tasks by their status. Counts may lag 2 seconds behind.',
+    cost: 'Half a read unit per 4 KB of index entries, some 50 tasks.',
+    answers: { 200: { description: 'The number of tasks in each status.', schema: countsAnswer } },
+    problems: ['unknown-type'],
+    query: countsQuery,
+    handle: handleCounts,
+  }),
+  operation({
+    name: 'purge',
+    tag: 'Types',
+    summary: 'Purge tasks of a type',
+    description:
+      'Removes the tasks in the given statuses, in the background. Ended tasks are removed if they ended before `before`, open ones if they were published before it. Removed tasks never run again.',
+    cost: 'Some 30 write units for a small type; half a read unit for each task that the purge examines.',
+    answers: { 202: { description: 'The purge has begun.', schema: purgeAnswer } },
+    problems: ['unknown-type', 'conflict'],
+    recordedAs: 'purge',
+    body: purgeBody,
+    handle: handlePurge,
+  }),
+]
+
+async function handleList({ system, query }: Call<PageQuery, unknown>): Promise<Answer> {
+  const page = pageByName(
+    await system.types.list(),
+    query,
+    ({ type }) => type,
+    text => isTypeName(text),
+  )
+  if (!page.ok) return answerProblem(invalid(page.problems))
+  const { ok: _ok, items, ...rest } = page
+  return { status: 200, body: { items: items.map(presentType), ...rest } }
+}
+
+type OneCall<Body> = Call<unknown, Body>
+
+async function handleGet(call: OneCall<unknown>): Promise<Answer> {
+  const type = await findType(call)
+  return type ? { status: 200, body: presentType(type) } : answerUnknown(call)
+}
+
+async function handleCounts(call: Call<CountsQuery, unknown>): Promise<Answer> {
+  const type = await findType(call)
+  if (!type) return answerUnknown(call)
+  return { status: 200, body: await countTasks(call.system, type, call.query.atMost) }
+}
+
+async function handlePause(call: OneCall<ExpectedRevision>, change: typeof pauseType): Promise<Answer> {
+  const { type = '' } = call.params
+  if (!isTypeName(type)) return answerUnknown(call)
+  const outcome = await change(call.system, type, call.body)
+  if (outcome.ok) return { status: 200, body: presentPaused(outcome.type) }
+  return outcome.reason === 'stale' ? answerProblem(staleProblem(type, outcome.type)) : answerUnknown(call)
+}
+
+/** Starts a purge. A `before` in the future would also remove tasks that are published later, so it is set to now. */
+async function handlePurge(call: OneCall<PurgeBody>): Promise<Answer> {
+  const { system, body } = call
+  const type = await findType(call)
+  if (!type) return answerUnknown(call)
+  const askedAt = system.clock.now()
+  const before = Math.min(askedAt, body.before === undefined ? askedAt : Date.parse(body.before))
+  const statuses = [...new Set(body.status)]
+  const started = await startPurge(system, type.type, { statuses, before, askedAt })
+  if (!started.ok && started.reason === 'unknown') return answerUnknown(call)
+  if (!started.ok) {
+    const detail = `${type.type} already has ${PURGES_MAX} purges under way; try again when one of them is over`
+    return answerProblem(problem('conflict', detail))
+  }
+  return { status: 202, body: { type: type.type, status: statuses, before: iso(before) } }
+}
+
+async function findType({ system, params: { type = '' } }: OneCall<unknown>) {
+  return isTypeName(type) ? system.types.get(type) : undefined
+}
+
+async function answerUnknown({ system, params: { type = '' } }: OneCall<unknown>): Promise<Answer> {
+  return answerProblem(unknownType(type, await registeredNames(system), 'type'))
+}
+
+async function handlePut(call: OneCall<TypeBody>): Promise<Answer> {
+  const { system, params, body } = call
+  const { type = '' } = params
+  const problems = [...typeNameProblems(type, 'type'), ...configurationProblems(body)]
+  if (problems.length > 0) return answerProblem(invalid(problems))
+  const { defaults = {}, ifRevision, ...rest } = body
+  const outcome = await putType(system, type, { ...rest, defaults }, defined({ ifRevision }))
+  return outcome.ok ? answerPut(outcome.type, outcome.created) : answerProblem(putProblem(type, outcome))
+}
+
+/** The problem of a refused configuration. */
+function putProblem(type: string, refusal: Extract<PutTypeOutcome, { ok: false }>): Problem {
+  switch (refusal.reason) {
+    case 'invalid':
+      return invalid(refusal.problems)
+    case 'stale':
+      return staleProblem(type, refusal.type)
+    case 'fewer-shards': {
+      const { shards } = refusal
+      return problem('conflict', `${type} has ${shards} shards; they may only grow`, {
+        errors: [{ path: 'shards', message: `must be at least ${shards}` }],
+      })
+    }
+    case 'deployed-kind': {
+      const { kind } = refusal
+      const message = `must be "${kind}": the type is deployed with that kind, and only a deployment can change it`
+      return problem('conflict', `kind of ${type} ${message}`, { errors: [{ path: 'kind', message }] })
+    }
+  }
+}
+
+function answerPut(type: TaskType, isCreated: boolean): Answer {
+  const body = presentType(type)
+  return isCreated
+    ? { status: 201, body, headers: { location: pathOf('getType', type.type) } }
+    : { status: 200, body }
+}

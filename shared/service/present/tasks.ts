@@ -1,0 +1,127 @@
+import type { ApiOperation } from '../../api/scalars.ts'
+import type { ApiHistoryEntry, ApiRun, ApiStep, ApiTask } from '../../api/tasks.ts'
+import { editsOf } from '../../core/change/edits.ts'
+import { defined } from '../../core/defined.ts'
+import { describeSteps, needsAttention } from '../../core/flow/describe-steps.ts'
+import { CANVAS_TYPE } from '../../core/task/canvas-state.ts'
+import type { ActionRecord } from '../../core/task/flow-state.ts'
+import { workOf } from '../../core/task/piece.ts'
+import type { EndedRun } from '../../core/task/runs.ts'
+import { runId, type Task, taskId } from '../../core/task/task.ts'
+import { traceIdOf } from '../../runtime/kernel/traceparent.ts'
+import type { DescribedRun, TaskDescription } from '../../runtime/read/describe-task.ts'
+import { iso, isoOf } from './iso.ts'
+
+/** A described task as the API shows it. */
+export function presentTask(description: TaskDescription): ApiTask {
+  const { task, status, statusReason, attempts, runs, history, input, result, error } = description
+  const { id, type, key, priority, userId, fairnessKey, tags, options } = task
+  const traceId = traceIdOf(task.traceparent)
+  return {
+    ...defined({
+      id,
+      type,
+      key,
+      status,
+      statusReason,
+      dueAt: iso(task.dueAt),
+      priority,
+      userId,
+      fairnessKey,
+      tags,
+      input,
+      result,
+      error,
+      concurrency: options.concurrency,
+      stage: task.stage,
+      runs: runs.map(run => presentRun(task, run)),
+      attempts,
+    }),
+    ...presentFlow(description),
+    ...defined({
+      previous: description.previous,
+      previousPaged: description.isPreviousPaged ? (true as const) : undefined,
+      needsAttention: needsAttention(task) ? (true as const) : undefined,
+      callbackProblems: task.unpublished?.problems,
+      canvasId: task.member && taskId(CANVAS_TYPE, task.member.canvasId),
+      parentId: task.parentId,
+      history: history.map(run => presentHistory(run, traceId)),
+      traceId,
+      createdAt: iso(task.createdAt),
+      startedAt: isoOf(task.startedAt),
+      updatedAt: iso(task.updatedAt),
+      finishedAt: isoOf(task.finishedAt),
+      expiresAt: isoOf(task.expiresAt),
+      revision: editsOf(task),
+    }),
+    ...presentOperations(task),
+    options,
+    ...(description.isCut && { omitted: ['runs.result'] as const }),
+  }
+}
+
+/** The operators' changes of a task, a type or a schedule. The field is absent while there is none. */
+export function presentOperations({ operations }: Pick<Task, 'operations'>): {
+  readonly operations?: readonly ApiOperation[]
+} {
+  return operations ? { operations: operations.map(({ at, ...rest }) => ({ at: iso(at), ...rest })) } : {}
+}
+
+function presentRun({ born }: Task, run: DescribedRun): ApiRun {
+  const { workerId, state, fence, startedAt, result, error, progress, log, piece } = run
+  return defined({
+    id: runId(born, fence),
+    workerId,
+    state,
+    fence,
+    startedAt: iso(startedAt),
+    leaseUntil: isoOf(run.leaseUntil),
+    endedAt: isoOf(run.endedAt),
+    result,
+    error,
+    progress,
+    log,
+    stage: piece,
+  })
+}
+
+function presentHistory(run: EndedRun, traceId: string | undefined): ApiHistoryEntry {
+  const { startedAt, endedAt, state, error, piece } = run
+  return defined({
+    traceId,
+    stage: piece,
+    startedAt: iso(startedAt),
+    endedAt: iso(endedAt),
+    costMs: endedAt - startedAt,
+    outcome: state,
+    error,
+  })
+}
+
+type FlowParts = Pick<ApiTask, 'steps' | 'cursor' | 'params' | 'step' | 'stepType' | 'direction'>
+
+/** The fields that the API shows of flows only. */
+function presentFlow({ task, stepResults = {}, params }: TaskDescription): FlowParts {
+  const { flow, state } = task
+  if (!flow) return {}
+  const steps = describeSteps(task)
+  const presentStep = state === 'open' ? steps[flow.presentStep] : undefined
+  return {
+    steps: steps.map(({ name, state, record, ...action }) => ({
+      name,
+      state,
+      ...presentAction(action),
+      ...defined({
+        result: Object.hasOwn(stepResults, name) ? (stepResults[name] ?? null) : undefined,
+        undo: record?.undo && presentAction(record.undo),
+      }),
+    })),
+    cursor: flow.reachedStep,
+    ...(params && { params }),
+    ...(presentStep && { step: presentStep.name, stepType: workOf(task).type, direction: flow.direction }),
+  }
+}
+
+function presentAction({ startedAt, endedAt, attempts, error }: ActionRecord): NonNullable<ApiStep['undo']> {
+  return defined({ startedAt: isoOf(startedAt), endedAt: isoOf(endedAt), attempts, error })
+}

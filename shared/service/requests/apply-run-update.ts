@@ -1,0 +1,108 @@
+import type { Problem } from '../../api/problems.ts'
+import { PROGRESS_BYTES_MAX, RUN_LOG_BYTES_MAX } from '../../core/bounds.ts'
+import { type Json, jsonBytes, textBytes } from '../../core/json.ts'
+import { joinPath } from '../../core/rules/rules.ts'
+import type { Outcome } from '../../core/run/run.ts'
+import type { Task } from '../../core/task/task.ts'
+import type { System } from '../../runtime/kernel/system.ts'
+import {
+  beatOverHttp,
+  type EndOutcome,
+  finishOverHttp,
+  type RunReference,
+} from '../../runtime/run/http-runs.ts'
+import type { Parts } from '../operation.ts'
+import { invalid } from '../present/problems.ts'
+import { noSuchRun, runProblem } from '../present/refusal-problems.ts'
+import { runReference } from '../requests/task-ids.ts'
+import { sizeProblem } from './publish-requests.ts'
+
+/** A worker's heartbeat of a run, or its report of the run's end. `content` is the progress or the outcome, `at` its path. */
+export type RunUpdate<Content> = {
+  readonly taskId: string
+  readonly runId: string
+  readonly fence: number
+  readonly content: Content
+  readonly at?: string
+}
+
+type Refused = { readonly ok: false; readonly problem: Problem }
+
+/** Records a heartbeat, and that the run's worker is alive. The heartbeat must be written by `until`. */
+export async function heartbeatRun(
+  { system, httpWorkers }: Parts,
+  update: RunUpdate<Json | undefined>,
+  until?: number,
+): Promise<{ readonly ok: true; readonly leaseUntil: number; readonly task: Task } | Refused> {
+  const tooLarge = progressProblem(update)
+  if (tooLarge) return { ok: false, problem: tooLarge }
+  const renewed = await applyToRun(update, run => beatOverHttp(system, run, update.content, until))
+  const workerId = renewed.ok ? renewed.task.live[update.fence]?.workerId : undefined
+  if (renewed.ok && workerId !== undefined)
+    await httpWorkers.recordActivity({ workerId }, [renewed.task.type])
+  return renewed
+}
+
+/** Records the end of a run. The end must be written by `until`. */
+export async function finishRun(
+  system: System,
+  update: RunUpdate<Outcome>,
+  until?: number,
+): Promise<{ readonly ok: true; readonly task: Task } | Refused> {
+  const { content, at = '' } = update
+  const result = content.outcome === 'succeed' ? content.result : undefined
+  const next = content.outcome === 'succeed' ? content.next : undefined
+  const tooLarge =
+    sizeProblem(result, joinPath(at, ['result'])) ?? sizeProblem(next?.input, joinPath(at, ['next', 'input']))
+  if (tooLarge) return { ok: false, problem: invalid([tooLarge], 'too-large') }
+  const longLog = logProblem(update)
+  if (longLog) return { ok: false, problem: longLog }
+  return applyToRun<{ readonly ok: true; readonly task: Task }>(update, run =>
+    finishOverHttp(system, run, content, until),
+  )
+}
+
+function progressProblem({ content, at = '' }: RunUpdate<Json | undefined>): Problem | undefined {
+  const bytes = content === undefined ? 0 : jsonBytes(content)
+  if (bytes <= PROGRESS_BYTES_MAX) return undefined
+  const message = `has ${bytes} bytes as JSON; at most ${PROGRESS_BYTES_MAX} are kept`
+  return invalid([{ path: joinPath(at, ['progress']), message }], 'too-large')
+}
+
+/** Returns the problem of a fence that differs from the fence in the run's id. */
+function wrongFence({ taskId, runId, fence, at = '' }: RunUpdate<unknown>, run: RunReference): Problem {
+  const message = `must be ${run.fence}, not ${fence}: run ${runId} of ${taskId} has that fence, as the answer to the claim says`
+  return invalid([{ path: joinPath(at, ['fence']), message }])
+}
+
+function logProblem({ content, at = '' }: RunUpdate<Outcome>): Problem | undefined {
+  const bytes = content.outcome === 'fail' && content.log !== undefined ? textBytes(content.log) : 0
+  if (bytes <= RUN_LOG_BYTES_MAX) return undefined
+  const message = `has ${bytes} bytes in UTF-8; at most ${RUN_LOG_BYTES_MAX} are kept: send the newest lines`
+  return invalid([{ path: joinPath(at, ['log']), message }], 'too-large')
+}
+
+/** Applies an update to its run, or returns the problem of its refusal. */
+async function applyToRun<Accepted extends { readonly ok: true }>(
+  update: RunUpdate<unknown>,
+  apply: (run: RunReference) => Promise<Accepted | Exclude<EndOutcome, { ok: true }>>,
+): Promise<Accepted | Refused> {
+  const { taskId, runId, fence, at = '' } = update
+  const run = runReference(taskId, runId)
+  if (!run) return { ok: false, problem: noSuchRun(taskId, runId) }
+  if (run.fence !== fence) return { ok: false, problem: wrongFence(update, run) }
+  const outcome = await apply(run)
+  if (outcome.ok) return outcome
+  switch (outcome.reason) {
+    case 'no-stages': {
+      const message = 'is not for flows: the flow itself declares the next step'
+      return { ok: false, problem: invalid([{ path: joinPath(at, ['next']), message }]) }
+    }
+    case 'no-room': {
+      const message = `is too long: the parameters of ${taskId} have ${Math.max(0, outcome.room)} bytes left`
+      return { ok: false, problem: invalid([{ path: joinPath(at, ['result']), message }], 'too-large') }
+    }
+    default:
+      return { ok: false, problem: runProblem(taskId, runId, outcome) }
+  }
+}

@@ -1,0 +1,113 @@
+import type { PatchBody } from '../../api/changes.ts'
+import type { Problem } from '../../api/problems.ts'
+import { type DerivedBody, type PublishBody, publishBody } from '../../api/publish.ts'
+import { BODY_BYTES_MAX, DELAY_MS_MAX } from '../../core/bounds.ts'
+import { defined } from '../../core/defined.ts'
+import type { FieldProblem } from '../../core/errors.ts'
+import { type Json, jsonBytes } from '../../core/json.ts'
+import type { PatchedOptions } from '../../core/options/cleared-options.ts'
+import { joinPath } from '../../core/rules/rules.ts'
+import type { PatchRequest } from '../../runtime/operate/patch-task.ts'
+import { optionsIn, requestOfBody, timeOf } from '../../runtime/publish/request-of-body.ts'
+import type { PublishRequest } from '../../runtime/publish/resolve-publication.ts'
+import { check } from '../check.ts'
+import { invalid } from '../present/problems.ts'
+
+/** Finds the problems that no schema expresses: fields that exclude each other, and bounds that depend on the time. */
+export function fieldProblems(body: PublishBody | PatchBody, now: number, at = ''): FieldProblem[] {
+  const { dueAt, delayMs } = body
+  const problems: FieldProblem[] = []
+  const add = (field: string, message: string) => {
+    problems.push({ path: at === '' ? field : `${at}.${field}`, message })
+  }
+  if (dueAt !== undefined && delayMs !== undefined) add('delayMs', 'excludes dueAt: give one of the two')
+  if (dueAt !== undefined && Date.parse(dueAt) > now + DELAY_MS_MAX) add('dueAt', 'must be within ten years')
+  if ('clean' in body && body.ifExists !== 'restart') add('clean', 'is for ifExists "restart" only')
+  if ('debounce' in body || 'throttle' in body) problems.push(...spacingProblems(body, at))
+  return [...problems, ...callbackProblems(body, now, at)]
+}
+
+/** `debounce` and `throttle` decide the due time and what happens to an existing task. So no other field may decide these. */
+function spacingProblems(body: Partial<PublishBody>, at: string): FieldProblem[] {
+  const { debounce, key } = body
+  const field = debounce ? 'debounce' : 'throttle'
+  const excluded = [
+    ...(['ifExists', 'dueAt', 'delayMs'] as const),
+    ...(debounce ? (['throttle'] as const) : []),
+  ].filter(name => body[name] !== undefined)
+  const tooShort = debounce?.maxWaitMs !== undefined && debounce.maxWaitMs < debounce.ms
+  return [
+    ...(key === undefined ? [{ path: joinPath(at, ['key']), message: `is required with ${field}` }] : []),
+    ...excluded.map(name => ({ path: joinPath(at, [name]), message: `does not go with ${field}` })),
+    ...(tooShort
+      ? [
+          {
+            path: joinPath(at, ['debounce', 'maxWaitMs']),
+            message: `must be at least debounce.ms, which is ${debounce.ms}`,
+          },
+        ]
+      : []),
+  ]
+}
+
+function callbackProblems(body: PublishBody | PatchBody, now: number, at: string): FieldProblem[] {
+  const { onSuccess = [], onError = [] } = 'type' in body ? body : {}
+  const problemsIn = (when: string, callbacks: readonly DerivedBody[]) =>
+    callbacks.flatMap((callback, index) => fieldProblems(callback, now, joinPath(at, [when, String(index)])))
+  return [...problemsIn('onSuccess', onSuccess), ...problemsIn('onError', onError)]
+}
+
+/** Returns the problem of callbacks that are too long to be stored with their task, or undefined. */
+export function callbacksSizeProblem(body: DerivedBody, at: string): FieldProblem | undefined {
+  const { onSuccess, onError } = requestOfBody(body)
+  if (!onSuccess && !onError) return undefined
+  const stored = { onSuccess: onSuccess ?? [], onError: onError ?? [] } as unknown as Json
+  return sizeProblem(stored, joinPath(at, [onSuccess ? 'onSuccess' : 'onError']))
+}
+
+/** Returns the problem of a value that is too long to be stored, or undefined. */
+export function sizeProblem(value: Json | undefined, path: string): FieldProblem | undefined {
+  if (value === undefined) return undefined
+  const bytes = jsonBytes(value)
+  if (bytes <= BODY_BYTES_MAX) return undefined
+  return { path, message: `has ${bytes} bytes as JSON; at most ${BODY_BYTES_MAX} are stored` }
+}
+
+export type ReadPublish =
+  | { readonly ok: true; readonly body: PublishBody; readonly request: PublishRequest }
+  | { readonly ok: false; readonly problem: Problem }
+
+/** Makes the request of a publish, or returns the problem of its body. `at` is the path of the body. */
+export function readPublish(
+  body: unknown,
+  now: number,
+  {
+    at = '',
+    trace,
+    by,
+  }: { readonly at?: string; readonly trace?: string | undefined; readonly by?: string | undefined } = {},
+): ReadPublish {
+  const checked = check(publishBody, body, at)
+  if (!checked.ok) return { ok: false, problem: invalid(checked.problems) }
+  const problems = fieldProblems(checked.value, now, at)
+  if (problems.length > 0) return { ok: false, problem: invalid(problems) }
+  const tooLarge =
+    sizeProblem(checked.value.input, joinPath(at, ['input'])) ?? callbacksSizeProblem(checked.value, at)
+  if (tooLarge) return { ok: false, problem: invalid([tooLarge], 'too-large') }
+  return { ok: true, body: checked.value, request: publishRequestOf(checked.value, trace, by) }
+}
+
+/** `trace` is the trace of the caller, which the task continues unless the body names one. */
+export function publishRequestOf(body: PublishBody, trace?: string, by?: string): PublishRequest {
+  const { ifExists, clean, debounce, throttle, traceparent = trace } = body
+  return { ...requestOfBody(body), ...defined({ ifExists, clean, traceparent, debounce, throttle, by }) }
+}
+
+export function patchRequestOf(body: PatchBody): PatchRequest {
+  const { input, tags, delayMs, priority, stage } = body
+  const options = optionsIn<PatchedOptions>(body)
+  return {
+    ...defined({ input, tags, delayMs, priority, stage, dueAt: timeOf(body.dueAt) }),
+    ...(Object.keys(options).length > 0 && { options }),
+  }
+}
