@@ -17,8 +17,7 @@ import { EVERY_TYPE } from '../shared/core/bounds.ts'
 import type { MetricName } from '../shared/ports/machine.ts'
 import { taskMetric } from './monitoring/monitoring.ts'
 import type { Parts } from './parts.ts'
-import { DeadLetterQueue } from './queues/dead-letter-queue.ts'
-import { SourceQueue } from './queues/source-queue.ts'
+import { DeadLetterQueue, SourceQueue } from './queues/source-queue.ts'
 
 const WIDTH = 12
 const HEIGHT = 6

@@ -1,10 +1,18 @@
-import { RemovalPolicy, Stack, Token } from 'aws-cdk-lib'
+import { Lazy, RemovalPolicy, Stack, Token } from 'aws-cdk-lib'
 import type { RetentionDays } from 'aws-cdk-lib/aws-logs'
 import type { ITopic } from 'aws-cdk-lib/aws-sns'
 import type { Construct } from 'constructs'
+import { EVERY_TYPE } from '../shared/core/bounds.ts'
 import { BatonError } from '../shared/core/errors.ts'
-import { LOG_RETENTION_DAYS, SYSTEM_NAME_CHARACTERS_MAX } from './bounds.ts'
-import { type MetricsScope, TypeMetrics } from './type-metrics.ts'
+import type { MetricName } from '../shared/ports/machine.ts'
+
+/**
+ * This length leaves room in a queue's name for `-q-` and the hash of a long type. SQS allows 80 characters. Source: SQS
+ * quotas.
+ */
+const SYSTEM_NAME_CHARACTERS_MAX = 40
+
+const LOG_RETENTION_DAYS = 30
 
 export type LogLevel = 'DEBUG' | 'INFO' | 'WARN' | 'ERROR'
 
@@ -118,4 +126,53 @@ function systemNameOf(scope: Construct, given: string | undefined): string {
     throw new BatonError('invalid', `'${name}' is not a legal system name; give 'systemName' with ${legal}`)
   }
   return name
+}
+
+/** Whether the outcomes of tasks are counted for the system as a whole, or also for each type. */
+export type MetricsScope = 'system' | 'perType'
+
+/** The metrics that `metrics: 'perType'` keeps for each type. */
+const OUTCOMES: readonly MetricName[] = ['Published', 'Succeeded', 'Failed', 'Retried']
+
+/** The longest `BATON_TYPE_METRICS`. Lambda allows 4 KB for all variables of a function. */
+const TYPE_METRICS_CHARACTERS_MAX = 1_500
+
+/**
+ * Which metrics are kept for which types. CloudWatch charges $0.30 a month for each metric of each type. So functions keep a
+ * metric for all types together, and for a single type only if the app asked for it.
+ */
+class TypeMetrics {
+  private readonly asked: Set<string>
+
+  constructor(scope: MetricsScope) {
+    this.asked = new Set(scope === 'perType' ? OUTCOMES.map(name => `${name}:${EVERY_TYPE}`) : [])
+  }
+
+  ask(name: MetricName, type: string): void {
+    if (type !== EVERY_TYPE) this.asked.add(`${name}:${type}`)
+  }
+
+  /**
+   * The value of `BATON_TYPE_METRICS`. It is resolved at synthesis, so it includes metrics that the app asks for later. When the
+   * names of the types are too long, the same metrics are kept for every type.
+   *
+   * `whenNone` is the value when the app asks for no metric of a type. @default none: the template omits the variable
+   */
+  text(whenNone?: string): string {
+    return Lazy.string({
+      produce: () => {
+        if (this.asked.size === 0) return whenNone
+        const text = [...this.asked].sort().join(',')
+        return text.length <= TYPE_METRICS_CHARACTERS_MAX ? text : this.namesForEveryType()
+      },
+    })
+  }
+
+  private namesForEveryType(): string {
+    const names = [...this.asked].map(one => one.slice(0, one.indexOf(':')))
+    return [...new Set(names)]
+      .sort()
+      .map(name => `${name}:${EVERY_TYPE}`)
+      .join(',')
+  }
 }

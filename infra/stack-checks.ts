@@ -3,8 +3,14 @@ import { CfnEventBus } from 'aws-cdk-lib/aws-events'
 import { CfnQueue } from 'aws-cdk-lib/aws-sqs'
 import type { Construct, IConstruct } from 'constructs'
 import { BatonError } from '../shared/core/errors.ts'
-import { STACK_OUTPUTS_MAX, STACK_PARAMETERS_MAX, STACK_RESOURCES_MAX } from './bounds.ts'
 import type { AlarmLevel } from './settings.ts'
+
+/** The most resources of one stack. Source: CloudFormation quotas. */
+const STACK_RESOURCES_MAX = 500
+/** The most parameters of one template. Source: CloudFormation quotas. */
+const STACK_PARAMETERS_MAX = 200
+/** The most outputs of one template. Source: CloudFormation quotas. */
+const STACK_OUTPUTS_MAX = 200
 
 type NamedSystem = Construct & { readonly systemName: string }
 

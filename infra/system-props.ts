@@ -1,12 +1,13 @@
 import { whole } from '../shared/core/rules/scalars.ts'
 import { refuseFields } from '../shared/core/rules/type-configuration.ts'
-import type { ApiAuth, ApiProps } from './api/api.ts'
-import type { ClaimsProps } from './api/claims.ts'
-import { FUNCTION_MEMORY_MB_MAX, FUNCTION_MEMORY_MB_MIN, STREAM_PARALLELIZATION_MAX } from './bounds.ts'
-import type { PlannerProps } from './functions/planner.ts'
+import { FUNCTION_MEMORY_MB_MAX, FUNCTION_MEMORY_MB_MIN } from './bounds.ts'
+import type { ApiAuth, ApiProps, ClaimsProps } from './functions/api.ts'
+import type { PlannerProps } from './functions/machinery.ts'
 import type { SettingsProps } from './settings.ts'
 import type { TableLimits, WarmThroughput } from './task-table.ts'
 import { problemsOf, unknownProblems } from './types/refuse-props.ts'
+
+const STREAM_PARALLELIZATION_MAX = 10
 
 /**
  * The concurrency reserved for each function, which is also its maximum. A reservation takes its share of the account's limit at

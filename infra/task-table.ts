@@ -11,16 +11,18 @@ import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
 import { Construct } from 'constructs'
 import { INDEXES, PRIMARY_KEY, TTL_ATTRIBUTE } from '../shared/aws/dynamo/keys.ts'
 import { BatonError } from '../shared/core/errors.ts'
-import {
-  TABLE_WRITE_UNITS_MAX,
-  TASK_WRITE_UNITS,
-  WARM_HEADROOM,
-  WARM_READ_UNITS_MIN,
-  WARM_WRITE_UNITS_MIN,
-} from './bounds.ts'
+import { TASK_WRITE_UNITS, WARM_HEADROOM } from './bounds.ts'
 import { watchThrottling } from './monitoring/alarms.ts'
 import { allow, type Grantee } from './permissions/permissions.ts'
 import type { Settings } from './settings.ts'
+
+/** Read units per second that a new on-demand table and each of its indexes serve. Source: DynamoDB, warm throughput. */
+const WARM_READ_UNITS_MIN = 12_000
+/** Write units per second that a new on-demand table and each of its indexes serve. Source: DynamoDB, warm throughput. */
+const WARM_WRITE_UNITS_MIN = 4_000
+
+/** The most write units per second of a table, by default. Source: DynamoDB quotas. */
+const TABLE_WRITE_UNITS_MAX = 40_000
 
 type ItemAction = 'GetItem' | 'BatchGetItem' | 'PutItem' | 'UpdateItem' | 'DeleteItem'
 type IndexName = keyof typeof INDEXES

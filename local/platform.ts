@@ -1,24 +1,22 @@
 import { ACCOUNT_ID } from './account.ts'
 import type { Closing } from './closing.ts'
-import type { LocalCloudOptions } from './cloud-options.ts'
-import type { KeptResources } from './custom-resources/custom-resources.ts'
 import { type DataFolder, newAccessKey, openDataFolder } from './data-folder/data-folder.ts'
-import { openStateFile, type StateFile } from './data-folder/state-file.ts'
+import { type KeptResources, openStateFile, type StateFile } from './data-folder/state-file.ts'
 import { type LocalEvents, serveEvents } from './events/events.ts'
 import { createFunctions, type Functions } from './functions/functions.ts'
 import { createLambdaApi } from './functions/lambda-api.ts'
 import { awsEnvironment } from './functions/spec.ts'
+import { type Backend, bodyOf, errorAnswer, jsonAnswer } from './gateway/call.ts'
 import { createFaults, type Faults } from './gateway/faults.ts'
 import { type Gateway, startGateway } from './gateway/gateway.ts'
 import { createMeter, type Meter } from './gateway/meter.ts'
 import { startCosts } from './http/costs.ts'
 import { type ApiServer, startApiServer } from './http/http.ts'
-import { cloudLog } from './log-line.ts'
+import { cloudLog, type LogReceiver } from './log-line.ts'
 import { createMappings, type KeptCheckpoints, type Mappings } from './mappings/mappings.ts'
 import type { Denial } from './permissions/permissions.ts'
 import { noSchedules } from './scheduler/schedule-store.ts'
 import { type RunningScheduler, startScheduler } from './scheduler/scheduler.ts'
-import { createSecrets } from './secrets/secrets.ts'
 import { createServices, type Services } from './services/services.ts'
 import { type Stores, startStores } from './stores/stores.ts'
 import type { Surroundings } from './template/resource-types.ts'
@@ -66,18 +64,7 @@ export async function startPlatform(options: LocalCloudOptions, closing: Closing
   const [meter, faults] = [createMeter(), createFaults()]
   const gateway = await startGateway(meter, faults, accessKey, log)
   closing.part(gateway.stop)
-  // A system that demands signatures serves no costs: they would be its only answer without one.
-  const costs = options.auth === 'iam' ? undefined : startCosts(meter)
-  if (costs) closing.part(costs.stop)
-  const api = await startApiServer({
-    costs: costs?.serve,
-    port: options.apiPort ?? DEFAULT_API_PORT,
-    allowedHosts: options.allowedHosts,
-    dashboardDir: options.dashboardDir,
-    authentication: { isDemanded: options.auth === 'iam', sessionToken: accessKey },
-    log,
-  })
-  closing.part(api.stop)
+  const api = await startApi({ options, meter, accessKey, log }, closing)
   const queueUrl = (name: string) => `${gateway.url}/${ACCOUNT_ID}/${name}`
 
   const broken = Promise.withResolvers<string>()
@@ -119,6 +106,25 @@ export async function startPlatform(options: LocalCloudOptions, closing: Closing
   }
 }
 
+type ApiParts = Pick<Platform, 'meter' | 'accessKey' | 'log'> & { readonly options: LocalCloudOptions }
+
+async function startApi({ options, meter, accessKey, log }: ApiParts, closing: Closing): Promise<ApiServer> {
+  const isDemanded = options.auth === 'iam'
+  // A system that demands signatures serves no costs: they would be its only answer without one.
+  const costs = isDemanded ? undefined : startCosts(meter)
+  if (costs) closing.part(costs.stop)
+  const api = await startApiServer({
+    costs: costs?.serve,
+    port: options.apiPort ?? DEFAULT_API_PORT,
+    allowedHosts: options.allowedHosts,
+    dashboardDir: options.dashboardDir,
+    authentication: { isDemanded, sessionToken: accessKey },
+    log,
+  })
+  closing.part(api.stop)
+  return api
+}
+
 const DEFAULT_API_PORT = 7070
 const SANDBOXES_PER_FUNCTION_MAX = 6
 
@@ -140,4 +146,68 @@ function openStateFiles(data: DataFolder | undefined) {
     for (const state of [checkpoints, schedules, custom]) state.flush()
   }
   return { checkpoints, schedules, custom, flush }
+}
+
+/**
+ * Answers Secrets Manager's GetSecretValue from environment variables. `BATON_SECRET_WEBHOOK_KEY` is the value of the secret
+ * `webhook/key`.
+ */
+function createSecrets(environment: Readonly<Record<string, string | undefined>>): Backend {
+  return async call => {
+    if (call.operation !== 'GetSecretValue') {
+      return errorAnswer(400, 'InvalidRequestException', `${call.operation} is not supported locally`)
+    }
+    const id = String(bodyOf(call).SecretId)
+    const name = id.slice(id.lastIndexOf(':') + 1)
+    const variable = `BATON_SECRET_${name.toUpperCase().replace(/[^A-Z0-9]/g, '_')}`
+    const value = environment[variable]
+    if (value === undefined) {
+      return errorAnswer(
+        400,
+        'ResourceNotFoundException',
+        `No secret ${name}: set ${variable} to give it a value`,
+      )
+    }
+    return jsonAnswer(200, { ARN: id, Name: name, SecretString: value, VersionId: 'local' })
+  }
+}
+
+export type LocalCloudOptions = {
+  /** The synthesised cloud assembly (`cdk.out`). */
+  readonly assemblyDir: string
+  readonly stackName: string
+  /** Port of the HTTP API on 127.0.0.1; 0 for any free one. @default 7070 */
+  readonly apiPort?: number
+  /** Further host names under which the HTTP API is reached, e.g. from a container; with a port if it differs. */
+  readonly allowedHosts?: readonly string[]
+  /** The folder of the built dashboard, which the address of the HTTP API then serves at `/`. @default no dashboard */
+  readonly dashboardDir?: string
+  /** `iam`: the HTTP API demands signatures, as the deployed one does. A wrong signature is refused in any case. @default none demanded */
+  readonly auth?: 'iam'
+  /** The folder that keeps tables, queues, schedules, custom resources and the access key. Without it all is in memory. */
+  readonly dataDir?: string
+  /** How many processes a function may have. Its `ReservedConcurrentExecutions` may lower the number. @default 6 */
+  readonly maxSandboxesPerFunction?: number
+  /** Receives every line that functions, services and the cloud itself write. */
+  readonly log?: LogReceiver
+  /** Whether container services run, each as one process. @default true */
+  readonly services?: boolean
+  /** The port of a DynamoDB Local that runs already. The tables are kept there, apart from those of other clouds. */
+  readonly dynamoDbPort?: number
+  /** Variables that every function and service gets. */
+  readonly environment?: Readonly<Record<string, string>>
+  /**
+   * Gives the folder with a function's code. It is called when the function starts its first process, and again after a deployment
+   * that has changed the function's code in the template. Undefined stands for the code in the template. When the promise
+   * rejects, the invocation fails with the reason, its messages wait, and the next process asks again.
+   */
+  readonly code?: (
+    logicalId: string,
+    metadata: Readonly<Record<string, unknown>>,
+  ) => Promise<string> | undefined
+  /**
+   * The function, by its logical id, that a debugger may attach to, and the port on 127.0.0.1. It runs in one process at a time,
+   * and its invocations have no timeout. The lease of a task ends all the same while its run is stopped at a breakpoint.
+   */
+  readonly inspect?: { readonly functionId: string; readonly port: number }
 }

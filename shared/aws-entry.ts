@@ -1,7 +1,7 @@
 /** The public entry `baton-tasks/aws`: what programs with AWS credentials use beside the client. It contains parts of the AWS SDK. */
 
 export type { TransactEntry } from './aws/dynamo/head/transact-entry.ts'
-export { type SignedFetchOptions, signedFetch } from './signed-fetch/signed-fetch.ts'
+export { type SignedFetchOptions, signedFetch } from './client/signed/signed-fetch.ts'
 export {
   createTableClient,
   type PublishedTask,

@@ -70,7 +70,6 @@ describe('clock, chance and environment', () => {
   const EDGES = [
     ...[
       'shared/client/',
-      'shared/signed-fetch/',
       'shared/aws/',
       'shared/testing/world/timeline.ts',
       'shared/testing/world/activity.ts',

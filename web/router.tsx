@@ -60,22 +60,22 @@ const schedules = createRoute({
 const workers = createRoute({
   getParentRoute: under,
   path: '/workers',
-  component: lazyRouteComponent(() => import('./workers/workers-page.tsx'), 'WorkersPage'),
+  component: lazyRouteComponent(() => import('./operate/workers-page.tsx'), 'WorkersPage'),
 })
 const failures = createRoute({
   getParentRoute: under,
   path: '/failures',
-  component: lazyRouteComponent(() => import('./failures/failures-page.tsx'), 'FailuresPage'),
+  component: lazyRouteComponent(() => import('./operate/failures-page.tsx'), 'FailuresPage'),
 })
 const deadLetters = createRoute({
   getParentRoute: under,
   path: '/dead-letters',
-  component: lazyRouteComponent(() => import('./dead-letters/dead-letters-page.tsx'), 'DeadLettersPage'),
+  component: lazyRouteComponent(() => import('./operate/dead-letters-page.tsx'), 'DeadLettersPage'),
 })
 const events = createRoute({
   getParentRoute: under,
   path: '/events',
-  component: lazyRouteComponent(() => import('./events/events-page.tsx'), 'EventsPage'),
+  component: lazyRouteComponent(() => import('./operate/events-page.tsx'), 'EventsPage'),
 })
 
 export const router = createRouter({

@@ -3,24 +3,27 @@
  * users install no SDK, and a command loads it only when it needs it.
  *
  * - `access.ts`: the region and the credentials of the user, found as the AWS CLI finds them;
- * - `call.ts`: a call of an AWS service, signed by `signedFetch`; `query.ts` reads answers in XML, `json-call.ts` those in JSON;
- * - `stacks.ts`: reads a stack with its outputs from CloudFormation; `task-systems.ts`: the task systems that the outputs name;
- * - `resources.ts`: the resources of a stack; `alarms.ts`, `bootstrap.ts`, `functions.ts`, `queues.ts`: their states, for `baton doctor`;
+ * - `call.ts`: a call of an AWS service by a client of the SDK;
+ * - `stacks.ts`: reads a stack with its outputs from CloudFormation, and chooses the task system that the outputs name;
+ * - `resources.ts`, `functions.ts`: the resources of a stack and their states, for `baton doctor`;
  * - `explain-refusal.ts`: why the API refused a signed call; `credential-faults.ts`: what is wrong with refused credentials.
  */
 
-import { signedFetch } from '../../shared/signed-fetch/signed-fetch.ts'
+import { signedFetch } from '../../shared/client/signed/signed-fetch.ts'
 import type { Io } from '../terminal/io.ts'
 import { type AccessOptions, credentialsOf, regionFor, regionNamedBy } from './access.ts'
-import { type RingingAlarm, readRingingAlarms } from './alarms.ts'
-import { readBootstrapVersion } from './bootstrap.ts'
 import type { Access } from './call.ts'
 import { explainingRefusals } from './explain-refusal.ts'
 import { type FunctionState, readFunctions, readTriggers, type TriggerState } from './functions.ts'
-import { type QueueState, readQueues } from './queues.ts'
-import { readResources } from './resources.ts'
-import { type ReadStack, readStack } from './stacks.ts'
-import { chooseSystem, type TaskSystemOutputs } from './task-systems.ts'
+import {
+  type QueueState,
+  type RingingAlarm,
+  readBootstrapVersion,
+  readQueues,
+  readResources,
+  readRingingAlarms,
+} from './resources.ts'
+import { chooseSystem, type ReadStack, readStack, type TaskSystemOutputs } from './stacks.ts'
 
 type Send = (request: Request) => Promise<Response>
 
@@ -52,7 +55,7 @@ type Looks = {
  * Finds the task system of a stack. `named` is the name or the ARN of the stack, or `STACK/SYSTEM`. The second answer signs requests to
  * its API.
  *
- * @throws BatonError as `connect` of `../system/system.ts` says
+ * @throws BatonError as `connect` of `../connection/connection.ts` says
  */
 export async function findDeployed(
   named: string,

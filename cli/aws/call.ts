@@ -1,9 +1,9 @@
-/** One signed call of an AWS service. It needs no client of the SDK. `query.ts` and `json-call.ts` read the answers. */
+/** One call of an AWS service by a client of the SDK, sent by the `fetch` of the command line, and the words for its failure. */
 
+import { searchOf } from '../../shared/client/signed/request-parts.ts'
 import { BatonError } from '../../shared/core/errors.ts'
-import { signedFetch } from '../../shared/signed-fetch/signed-fetch.ts'
-import { fetchFailureOf } from '../say.ts'
 import type { Io } from '../terminal/io.ts'
+import { fetchFailureOf } from '../terminal/say.ts'
 import type { LoadCredentials } from './access.ts'
 import { credentialFaultIn, credentialTexts } from './credential-faults.ts'
 
@@ -11,7 +11,7 @@ import { credentialFaultIn, credentialTexts } from './credential-faults.ts'
 export type Access = {
   readonly region: string
   readonly credentials: LoadCredentials
-  readonly io: Pick<Io, 'env' | 'fetch' | 'pause'>
+  readonly io: Pick<Io, 'env' | 'fetch'>
   /** The profile that the user has named. */
   readonly profile?: string
 }
@@ -21,95 +21,108 @@ export function profileOf({ profile, io }: Access): string | undefined {
   return profile ?? (io.env.AWS_PROFILE || undefined)
 }
 
-/** The services by their names in endpoints and signatures. */
-export type Service = 'cloudformation' | 'lambda' | 'monitoring' | 'sqs' | 'ssm' | 'sts'
-
-/** A request to a service. `action` names it in errors, and in the permission that it needs. */
-export type ServiceCall = {
-  readonly service: Service
+/** A call by the names that errors and permissions have for it. */
+type NamedCall = {
+  readonly service: 'cloudformation' | 'lambda' | 'monitoring' | 'sqs' | 'ssm' | 'sts'
   readonly action: string
-  readonly method: 'GET' | 'POST'
-  /** The path and the query. @default / */
-  readonly path?: string
-  readonly headers?: Readonly<Record<string, string>>
-  readonly body?: string
 }
 
 /** Why a service refused a call: its code, such as `AccessDenied`, and its sentence. */
 export type Refusal = { readonly status: number; readonly code: string; readonly message: string }
 
-/** Reads the refusal in an answer that is not a success. */
-type ReadRefusal = (text: string, response: Response) => Refusal
+/** A success has its document under `found`. */
+type Answer<Document> = { readonly found: Document } | { readonly refusal: Refusal }
 
 const TIMEOUT_MS = 10_000
 const TRIES = 4
-const PAUSE_MS = 500
 const TOO_MANY_REQUESTS = 429
 
+/** What a client of the SDK is made with. */
+type Settings = ReturnType<typeof settingsFor>
+
 /**
- * Sends a call, and sends it again while the service is busy. Returns the text of the answer, or why the service refused the call.
+ * Sends a call by the client that `send` makes. The client sends it again while the service is busy.
  *
- * @throws BatonError `unavailable` when the service does not answer in time
+ * @throws BatonError `unavailable` when the service does not answer in time, or something else answers in its place
  */
-export async function call(
-  asked: ServiceCall,
+export async function call<Document>(
+  named: NamedCall,
   access: Access,
-  readRefusal: ReadRefusal,
-): Promise<string | Refusal> {
-  for (let nth = 1; ; nth++) {
-    const { response, text } = await send(asked, access)
-    if (response.ok) return text
-    const refusal = readRefusal(text, response)
-    if (!isBusy(refusal) || nth === TRIES) return refusal
-    await access.io.pause(PAUSE_MS * nth)
+  send: (settings: Settings) => Promise<Document>,
+): Promise<Answer<Document>> {
+  try {
+    return { found: await send(settingsFor(named, access)) }
+  } catch (error) {
+    if (error instanceof BatonError) throw error
+    const { name, message, $metadata } = error as ServiceError
+    return { refusal: { status: $metadata?.httpStatusCode ?? 0, code: name, message } }
   }
 }
 
-/** Each service has a code of its own for too many requests: `Throttling`, `ThrottlingException`, `TooManyRequestsException`. */
-export function isBusy({ status, code }: Refusal): boolean {
-  return status >= 500 || status === TOO_MANY_REQUESTS || /Thrott|TooManyRequests|RequestLimit/.test(code)
+type ServiceError = Error & { readonly $metadata?: { readonly httpStatusCode?: number } }
+
+function settingsFor(named: NamedCall, { region, credentials, io, profile }: Access) {
+  const name = named.service === 'monitoring' ? 'CLOUDWATCH' : named.service.toUpperCase()
+  const endpoint = io.env[`AWS_ENDPOINT_URL_${name}`] || io.env.AWS_ENDPOINT_URL
+  return {
+    region,
+    credentials,
+    maxAttempts: TRIES,
+    requestHandler: { handle: (request: SdkRequest) => sendOne(request, named, io) },
+    // The profile may name endpoints, or ask for those that keep to FIPS.
+    ...(profile !== undefined && { profile }),
+    ...(endpoint && { endpoint }),
+  }
 }
 
-/** Sends a call and reads its answer whole. The time is that of both. */
-async function send(
-  { service, action, method, path = '/', headers = {}, body }: ServiceCall,
-  { region, credentials, io }: Access,
-): Promise<{ readonly response: Response; readonly text: string }> {
-  const endpoint = endpointOf(service, region, io.env)
-  const sign = signedFetch({ region, credentials, service, fetch: io.fetch })
+type SdkRequest = {
+  readonly method: string
+  readonly protocol: string
+  readonly hostname: string
+  readonly port?: number
+  readonly path: string
+  readonly query?: Parameters<typeof searchOf>[0]
+  readonly headers: Record<string, string>
+  readonly body?: string | Uint8Array<ArrayBuffer>
+}
+
+/** Sends a request and reads its answer whole. The time is that of both. */
+async function sendOne(request: SdkRequest, { service, action }: NamedCall, io: Access['io']) {
+  const { method, protocol, hostname, port, path, query, body } = request
+  const { host: _host, 'content-length': _length, ...headers } = request.headers
+  const endpoint = `${protocol}//${hostname}${port === undefined ? '' : `:${port}`}`
+  const address = `${endpoint}${path}${searchOf(query)}`
+  const signal = AbortSignal.timeout(TIMEOUT_MS)
   try {
-    const response = await sign(endpoint.replace(/\/$/, '') + path, {
-      method,
-      headers,
-      ...(body !== undefined && { body }),
-      signal: AbortSignal.timeout(TIMEOUT_MS),
-    })
-    return { response, text: await response.text() }
+    const response = await io.fetch(new Request(address, { method, headers, signal, body: body || null }))
+    const text = await response.text()
+    if (response.ok && !isOfService(text, action)) throw notOfService({ service, action }, text)
+    const answer = { statusCode: response.status, headers: Object.fromEntries(response.headers) }
+    return { response: { ...answer, body: Buffer.from(text) } }
   } catch (cause) {
     if (cause instanceof BatonError) throw cause
     const why = fetchFailureOf(cause)
-    throw new BatonError('unavailable', `${action} got no answer from ${endpoint}: ${why}`, { cause })
+    throw new BatonError('unavailable', `${action} got no answer from ${endpoint}/: ${why}`, { cause })
   }
 }
 
-/** The address of a service. The variables of the environment are those of the AWS CLI and the SDKs. */
-function endpointOf(service: Service, region: string, env: Io['env']): string {
-  const name = service === 'monitoring' ? 'CLOUDWATCH' : service.toUpperCase()
-  const named = env[`AWS_ENDPOINT_URL_${name}`] || env.AWS_ENDPOINT_URL
-  const suffix = region.startsWith('cn-') ? 'amazonaws.com.cn' : 'amazonaws.com'
-  return named || `https://${service}.${region}.${suffix}/`
+/** Services answer with a document: JSON, or XML that is named after the action. */
+function isOfService(text: string, action: string): boolean {
+  return text.startsWith('{') || text.includes(`<${action}Response`)
 }
 
 /** The error for an answer that is not of the service, such as the page of a proxy. */
-export function notOfService(
-  { service, action }: Pick<ServiceCall, 'service' | 'action'>,
-  text: string,
-): BatonError {
+function notOfService({ service, action }: NamedCall, text: string): BatonError {
   const beginning = text.trim().slice(0, 60)
   return new BatonError(
     'unavailable',
     `${action} got an answer that is not of ${service}, but perhaps of a proxy: ${beginning}`,
   )
+}
+
+/** Each service has a code of its own for too many requests: `Throttling`, `ThrottlingException`, `TooManyRequestsException`. */
+export function isBusy({ status, code }: Refusal): boolean {
+  return status >= 500 || status === TOO_MANY_REQUESTS || /Thrott|TooManyRequests|RequestLimit/.test(code)
 }
 
 /** The codes with which services refuse a caller for want of a permission. */

@@ -1,4 +1,4 @@
-import { shellWord } from '../say.ts'
+import { shellWord } from '../terminal/say.ts'
 
 /**
  * What is wrong with credentials that AWS refuses:

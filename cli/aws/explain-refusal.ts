@@ -5,12 +5,12 @@
  * says whether the credentials are valid. If they are, a permission is missing, or an address that names no region is in another one.
  */
 
+import { GetCallerIdentityCommand, STSClient } from '@aws-sdk/client-sts'
 import { messageOf } from '../../shared/core/errors.ts'
-import { explainedRefusal, isUnexplainedRefusal } from '../refusal.ts'
 import { regionNamedBy } from './access.ts'
-import { type Access, profileOf } from './call.ts'
+import { type Access, call, profileOf } from './call.ts'
 import { type CredentialFault, credentialFaultIn, credentialTexts, type Texts } from './credential-faults.ts'
-import { query, textsIn } from './query.ts'
+import { explainedRefusal, isUnexplainedRefusal } from './refusal.ts'
 
 type Send = (request: Request) => Promise<Response>
 
@@ -67,13 +67,15 @@ function toldCause(headers: Headers, body: string): Cause | undefined {
 async function askedCause(access: Explaining): Promise<Cause> {
   if (!access.asksAws) return { kind: 'unclear', why: 'the local system prints why in its terminal' }
   try {
-    const answer = await query({ service: 'sts', action: 'GetCallerIdentity' }, access)
-    if (typeof answer !== 'string') {
-      const why = `${answer.code}: ${answer.message}`
+    const named = { service: 'sts', action: 'GetCallerIdentity' } as const
+    const command = new GetCallerIdentityCommand({})
+    const answer = await call(named, access, settings => new STSClient(settings).send(command))
+    if ('refusal' in answer) {
+      const why = `${answer.refusal.code}: ${answer.refusal.message}`
       const fault = credentialFaultIn(why)
       return fault ? { kind: 'credentials', fault } : { kind: 'unclear', why }
     }
-    const [caller] = textsIn(answer, 'Arn')
+    const caller = answer.found.Arn
     return { kind: 'no-permission', ...(caller !== undefined && { caller }) }
   } catch (error) {
     return { kind: 'unclear', why: messageOf(error) }

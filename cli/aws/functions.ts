@@ -1,7 +1,12 @@
-import { type Access, refused } from './call.ts'
-import { type JsonAnswer, readPath } from './json-call.ts'
-import { readEach } from './read-each.ts'
-import { idsOf, type StackResource } from './resources.ts'
+import {
+  type EventSourceMappingConfiguration,
+  type FunctionConfiguration,
+  GetFunctionConfigurationCommand,
+  LambdaClient,
+  ListEventSourceMappingsCommand,
+} from '@aws-sdk/client-lambda'
+import { type Access, call, refused } from './call.ts'
+import { idsOf, readEach, type StackResource } from './resources.ts'
 
 /** What Lambda says about a function of the stack. */
 export type FunctionState = {
@@ -31,16 +36,9 @@ export type TriggerState = {
 
 const NOT_FOUND = 'ResourceNotFoundException'
 
+const MAPPINGS_ON_A_PAGE = 100
 /** Lambda allows an account 15 such reads a second. */
 const READS_AT_ONCE = 4
-
-type Configuration = {
-  readonly State?: string
-  readonly StateReason?: string
-  readonly LastUpdateStatus?: string
-  readonly LastUpdateStatusReason?: string
-  readonly Runtime?: string
-}
 
 /**
  * Reads the states of the functions of a stack, with one call for each.
@@ -57,8 +55,10 @@ export async function readFunctions(
 
 async function readFunction(name: string, access: Access): Promise<FunctionState> {
   const action = 'GetFunctionConfiguration'
-  const path = `/2015-03-31/functions/${encodeURIComponent(name)}/configuration`
-  const answer = await readPath<Configuration>({ service: 'lambda', action, path }, access)
+  const command = new GetFunctionConfigurationCommand({ FunctionName: name })
+  const answer = await call({ service: 'lambda', action }, access, settings =>
+    new LambdaClient(settings).send(command),
+  )
   if ('found' in answer) return functionStateOf(name, answer.found)
   if (answer.refusal.code === NOT_FOUND) return { name, state: 'Missing' }
   throw refused(`the state of the function ${name}`, `lambda:${action}`, answer.refusal, access)
@@ -66,7 +66,7 @@ async function readFunction(name: string, access: Access): Promise<FunctionState
 
 function functionStateOf(
   name: string,
-  { State, StateReason, LastUpdateStatus, LastUpdateStatusReason, Runtime }: Configuration,
+  { State, StateReason, LastUpdateStatus, LastUpdateStatusReason, Runtime }: FunctionConfiguration,
 ): FunctionState {
   return {
     name,
@@ -77,17 +77,6 @@ function functionStateOf(
     ...(Runtime && { runtime: Runtime }),
   }
 }
-
-type Mapping = {
-  readonly UUID: string
-  readonly State?: string
-  readonly StateTransitionReason?: string
-  readonly LastProcessingResult?: string
-  readonly EventSourceArn?: string
-  readonly FunctionArn?: string
-}
-
-type MappingPage = { readonly EventSourceMappings: readonly Mapping[]; readonly NextMarker?: string }
 
 /**
  * Reads the states of the triggers of a stack. Lambda lists those of the whole account, 100 on a page, so the reading ends with the last one
@@ -104,27 +93,28 @@ export async function readTriggers(
   let marker: string | undefined
   while (found.size < wanted.size) {
     const page = await readMappings(marker, access)
-    for (const one of page.EventSourceMappings)
-      if (wanted.has(one.UUID)) found.set(one.UUID, triggerStateOf(one))
+    for (const { UUID: id = '', ...one } of page.EventSourceMappings ?? [])
+      if (wanted.has(id)) found.set(id, triggerStateOf(id, one))
     marker = page.NextMarker
     if (!marker) break
   }
   return [...wanted].map(id => found.get(id) ?? { id, calls: '', reads: '', state: 'Missing' })
 }
 
-async function readMappings(marker: string | undefined, access: Access): Promise<MappingPage> {
+async function readMappings(marker: string | undefined, access: Access) {
   const action = 'ListEventSourceMappings'
-  const query = new URLSearchParams({ MaxItems: '100', ...(marker !== undefined && { Marker: marker }) })
-  const path = `/2015-03-31/event-source-mappings/?${query}`
-  const answer: JsonAnswer<MappingPage> = await readPath({ service: 'lambda', action, path }, access)
+  const command = new ListEventSourceMappingsCommand({ MaxItems: MAPPINGS_ON_A_PAGE, Marker: marker })
+  const answer = await call({ service: 'lambda', action }, access, settings =>
+    new LambdaClient(settings).send(command),
+  )
   if ('found' in answer) return answer.found
   throw refused('the triggers of functions', `lambda:${action}`, answer.refusal, access)
 }
 
-function triggerStateOf(mapping: Mapping): TriggerState {
-  const { UUID, State, StateTransitionReason, LastProcessingResult, EventSourceArn, FunctionArn } = mapping
+function triggerStateOf(id: string, mapping: EventSourceMappingConfiguration): TriggerState {
+  const { State, StateTransitionReason, LastProcessingResult, EventSourceArn, FunctionArn } = mapping
   return {
-    id: UUID,
+    id,
     calls: FunctionArn?.split(':')[6] ?? '',
     reads: sourceNameIn(EventSourceArn ?? ''),
     state: State ?? 'unknown',

@@ -1,11 +1,17 @@
-import { type Access, refused } from './call.ts'
-import { membersIn, query, textsIn } from './query.ts'
+/** The resources of a stack, and what their services say about them, for `baton doctor`. */
+
+import { CloudFormationClient, ListStackResourcesCommand } from '@aws-sdk/client-cloudformation'
+import { CloudWatchClient, DescribeAlarmsCommand, type MetricAlarm } from '@aws-sdk/client-cloudwatch'
+import { GetQueueAttributesCommand, type QueueAttributeName, SQSClient } from '@aws-sdk/client-sqs'
+import { GetParameterCommand, SSMClient } from '@aws-sdk/client-ssm'
+import pLimit from 'p-limit'
+import { type Access, call, refused } from './call.ts'
+import type { BootstrapParameter } from './stacks.ts'
 
 /** A resource of a stack, as CloudFormation names it. */
 export type StackResource = {
   /** Such as `AWS::Lambda::Function`. */
   readonly type: string
-  readonly logicalId: string
   /** What its service calls it: the name of a function or an alarm, the URL of a queue. */
   readonly physicalId: string
 }
@@ -21,20 +27,21 @@ export async function readResources(stack: string, access: Access): Promise<read
   const own: StackResource[] = []
   let next: string | undefined
   do {
-    const parameters = { StackName: stack, ...(next !== undefined && { NextToken: next }) }
-    const answer = await query(
-      { service: 'cloudformation', action: 'ListStackResources', parameters },
-      access,
-    )
-    if (typeof answer !== 'string')
+    const command = new ListStackResourcesCommand({ StackName: stack, NextToken: next })
+    const named = { service: 'cloudformation', action: 'ListStackResources' } as const
+    const answer = await call(named, access, settings => new CloudFormationClient(settings).send(command))
+    if ('refusal' in answer)
       throw refused(
         `the resources of the stack ${stack}`,
         'cloudformation:ListStackResources',
-        answer,
+        answer.refusal,
         access,
       )
-    own.push(...membersIn(answer, 'StackResourceSummaries').map(resourceIn))
-    ;[next] = textsIn(answer, 'NextToken')
+    const summaries = answer.found.StackResourceSummaries ?? []
+    own.push(
+      ...summaries.map(one => ({ type: one.ResourceType ?? '', physicalId: one.PhysicalResourceId ?? '' })),
+    )
+    next = answer.found.NextToken
   } while (next !== undefined)
   const nested = own.filter(({ type }) => type === NESTED_STACK)
   const inner: StackResource[] = []
@@ -42,18 +49,136 @@ export async function readResources(stack: string, access: Access): Promise<read
   return [...own, ...inner]
 }
 
-function resourceIn(member: string): StackResource {
-  const text = (name: string) => textsIn(member, name)[0] ?? ''
-  return {
-    type: text('ResourceType'),
-    logicalId: text('LogicalResourceId'),
-    physicalId: text('PhysicalResourceId'),
-  }
-}
-
 /** The physical ids of the resources of a type. A resource that is being created has none yet. */
 export function idsOf(resources: readonly StackResource[], type: string): string[] {
   return resources
     .filter(one => one.type === type && one.physicalId !== '')
     .map(({ physicalId }) => physicalId)
+}
+
+/** Reads the state of each item, `atOnce` at a time. The states have the order of the items. The first error ends it. */
+export async function readEach<Item, State>(
+  items: readonly Item[],
+  atOnce: number,
+  read: (item: Item) => Promise<State>,
+): Promise<State[]> {
+  const limit = pLimit(atOnce)
+  return limit.map(items, read).finally(limit.clearQueue)
+}
+
+/**
+ * Reads the version of the CDK's bootstrap in an account and a region. Undefined when there is none.
+ *
+ * @throws BatonError `refused` when the credentials may not read the parameter, `unavailable` when Systems Manager does not answer
+ */
+export async function readBootstrapVersion(
+  { name }: BootstrapParameter,
+  access: Access,
+): Promise<string | undefined> {
+  const named = { service: 'ssm', action: 'GetParameter' } as const
+  const command = new GetParameterCommand({ Name: name })
+  const answer = await call(named, access, settings => new SSMClient(settings).send(command))
+  if ('found' in answer) return answer.found.Parameter?.Value
+  if (answer.refusal.code === 'ParameterNotFound') return undefined
+  throw refused(`the parameter ${name}`, 'ssm:GetParameter', answer.refusal, access)
+}
+
+/** An alarm that has gone off, or has no data though it needs some, and why in the words of CloudWatch. */
+export type RingingAlarm = { readonly name: string; readonly reason: string }
+
+/** The most names in one call. Source: CloudWatch, DescribeAlarms. */
+const NAMES_MAX = 100
+
+/**
+ * Reads the alarms of a stack that have gone off. It asks for them by their names: `Shop-` also begins the names of alarms of
+ * `Shop-staging`, and an alarm may have a name of its own.
+ *
+ * @throws BatonError `refused` when the credentials may not read alarms, `unavailable` when CloudWatch does not answer
+ */
+export async function readRingingAlarms(
+  resources: readonly StackResource[],
+  access: Access,
+): Promise<RingingAlarm[]> {
+  const names = idsOf(resources, 'AWS::CloudWatch::Alarm')
+  const ringing: RingingAlarm[] = []
+  for (let at = 0; at < names.length; at += NAMES_MAX)
+    ringing.push(...(await ringingOf(names.slice(at, at + NAMES_MAX), access)))
+  return ringing
+}
+
+async function ringingOf(names: string[], access: Access): Promise<RingingAlarm[]> {
+  const named = { service: 'monitoring', action: 'DescribeAlarms' } as const
+  const command = new DescribeAlarmsCommand({ AlarmNames: names, MaxRecords: NAMES_MAX })
+  const answer = await call(named, access, settings => new CloudWatchClient(settings).send(command))
+  if ('refusal' in answer)
+    throw refused('the alarms of the stack', 'cloudwatch:DescribeAlarms', answer.refusal, access)
+  return (answer.found.MetricAlarms ?? [])
+    .filter(isRinging)
+    .map(({ AlarmName = '', StateReason = '' }) => ({ name: AlarmName, reason: StateReason }))
+}
+
+/** Alarms that must have data, such as the one on the sweeper, treat missing data as missing. All others ignore it. */
+function isRinging({ StateValue, TreatMissingData }: MetricAlarm): boolean {
+  return StateValue === 'ALARM' || (StateValue === 'INSUFFICIENT_DATA' && TreatMissingData === 'missing')
+}
+
+/** What SQS says about a queue of the stack. The numbers are approximate. */
+export type QueueState = {
+  readonly name: string
+  /** Whether there is such a queue. */
+  readonly exists: boolean
+  /** Messages that wait for a receiver. */
+  readonly waiting: number
+  /** Messages that a receiver holds. */
+  readonly held: number
+  /** Whether another queue of the stack gives messages up to it. */
+  readonly takesDeadLetters: boolean
+}
+
+type Attributes = Partial<Record<QueueAttributeName, string>>
+
+const ATTRIBUTES: QueueAttributeName[] = [
+  'QueueArn',
+  'ApproximateNumberOfMessages',
+  'ApproximateNumberOfMessagesNotVisible',
+  'RedrivePolicy',
+]
+const QUEUES_AT_ONCE = 10
+
+/**
+ * Reads how many messages the queues of a stack have, with one call for each.
+ *
+ * @throws BatonError `refused` when the credentials may not read them, `unavailable` when SQS does not answer
+ */
+export async function readQueues(resources: readonly StackResource[], access: Access): Promise<QueueState[]> {
+  const urls = idsOf(resources, 'AWS::SQS::Queue')
+  const read = await readEach(urls, QUEUES_AT_ONCE, async url => [url, await readQueue(url, access)] as const)
+  const deadLetterArns = new Set(read.flatMap(([, attributes]) => deadLetterArnIn(attributes)))
+  return read.map(([url, attributes]) => ({
+    name: url.split('/').at(-1) ?? url,
+    exists: attributes !== undefined,
+    waiting: Number(attributes?.ApproximateNumberOfMessages ?? 0),
+    held: Number(attributes?.ApproximateNumberOfMessagesNotVisible ?? 0),
+    takesDeadLetters: deadLetterArns.has(attributes?.QueueArn ?? ''),
+  }))
+}
+
+async function readQueue(url: string, access: Access): Promise<Attributes | undefined> {
+  const named = { service: 'sqs', action: 'GetQueueAttributes' } as const
+  const command = new GetQueueAttributesCommand({ QueueUrl: url, AttributeNames: ATTRIBUTES })
+  // The queue is asked at the endpoint of the region, not at the host of its URL.
+  const answer = await call(named, access, settings =>
+    new SQSClient({ ...settings, useQueueUrlAsEndpoint: false }).send(command),
+  )
+  if ('found' in answer) return answer.found.Attributes ?? {}
+  if (/QueueDoesNotExist|NonExistentQueue/.test(answer.refusal.code)) return undefined
+  throw refused(`the queue ${url}`, 'sqs:GetQueueAttributes', answer.refusal, access)
+}
+
+function deadLetterArnIn(attributes: Attributes | undefined): string[] {
+  if (!attributes?.RedrivePolicy) return []
+  const { deadLetterTargetArn } = JSON.parse(attributes.RedrivePolicy) as {
+    readonly deadLetterTargetArn?: string
+  }
+  return deadLetterTargetArn === undefined ? [] : [deadLetterTargetArn]
 }

@@ -1,7 +1,12 @@
+import {
+  CloudFormationClient,
+  DescribeStacksCommand,
+  type Parameter,
+  type Stack,
+} from '@aws-sdk/client-cloudformation'
 import { BatonError } from '../../shared/core/errors.ts'
-import { type Access, isBusy, profileOf, type Refusal } from './call.ts'
+import { type Access, call, isBusy, profileOf, type Refusal } from './call.ts'
 import { credentialFaultIn, credentialTexts } from './credential-faults.ts'
-import { partsIn, query, textsIn } from './query.ts'
 
 /** What CloudFormation says about a stack. */
 export type ReadStack = {
@@ -27,39 +32,33 @@ export type BootstrapParameter = { readonly name: string; readonly deployedVersi
  * CloudFormation does not answer
  */
 export async function readStack(name: string, access: Access): Promise<ReadStack> {
-  const parameters = { StackName: name }
-  const answer = await query({ service: 'cloudformation', action: 'DescribeStacks', parameters }, access)
-  if (typeof answer !== 'string') throw refused(name, access, answer)
-  return stackIn(answer, name, access.region)
+  const named = { service: 'cloudformation', action: 'DescribeStacks' } as const
+  const command = new DescribeStacksCommand({ StackName: name })
+  const answer = await call(named, access, settings => new CloudFormationClient(settings).send(command))
+  if ('refusal' in answer) throw refused(name, access, answer.refusal)
+  return stackIn(answer.found.Stacks?.[0], name, access.region)
 }
 
-function stackIn(xml: string, asked: string, region: string): ReadStack {
-  const outputs = pairsIn(xml, 'Outputs', 'OutputKey', 'OutputValue')
-  const bootstrap = bootstrapIn(xml)
+function stackIn(stack: Stack | undefined, asked: string, region: string): ReadStack {
+  const bootstrap = bootstrapIn(stack?.Parameters)
   return {
-    name: textsIn(xml, 'StackName')[0] ?? asked,
-    status: textsIn(xml, 'StackStatus')[0] ?? 'unknown',
+    name: stack?.StackName ?? asked,
+    status: stack?.StackStatus ?? 'unknown',
     region,
-    outputs: new Map(outputs),
-    account: textsIn(xml, 'StackId')[0]?.split(':')[4] ?? '',
+    outputs: new Map(
+      stack?.Outputs?.map(({ OutputKey = '', OutputValue = '' }) => [OutputKey, OutputValue] as const),
+    ),
+    account: stack?.StackId?.split(':')[4] ?? '',
     ...(bootstrap && { bootstrap }),
   }
-}
-
-function pairsIn(xml: string, list: string, key: string, value: string): Array<readonly [string, string]> {
-  const [content = ''] = partsIn(xml, list)
-  return partsIn(content, 'member').map(
-    member => [textsIn(member, key)[0] ?? '', textsIn(member, value)[0] ?? ''] as const,
-  )
 }
 
 /** The parameter of a template that the CDK has synthesised for an environment with a bootstrap. */
 const BOOTSTRAP_PARAMETER = 'BootstrapVersion'
 
-function bootstrapIn(xml: string): BootstrapParameter | undefined {
-  const find = (value: string) =>
-    new Map(pairsIn(xml, 'Parameters', 'ParameterKey', value)).get(BOOTSTRAP_PARAMETER)
-  const [name, deployedVersion] = [find('ParameterValue'), find('ResolvedValue')]
+function bootstrapIn(parameters: readonly Parameter[] = []): BootstrapParameter | undefined {
+  const { ParameterValue: name, ResolvedValue: deployedVersion } =
+    parameters.find(({ ParameterKey }) => ParameterKey === BOOTSTRAP_PARAMETER) ?? {}
   return name ? { name, ...(deployedVersion && { deployedVersion }) } : undefined
 }
 
@@ -78,4 +77,56 @@ function refused(name: string, access: Access, refusal: Refusal): BatonError {
     isBusy(refusal) ? 'unavailable' : 'refused',
     `CloudFormation does not show the stack ${name} in ${region}: ${code}: ${message}${advice}`,
   )
+}
+
+/** What the outputs of a stack say about one of its task systems. The construct `TaskSystem` writes them. */
+export type TaskSystemOutputs = {
+  readonly name: string
+  readonly url: string
+  readonly table: string
+  readonly wakeQueueUrl: string
+  readonly jobsQueueUrl: string
+}
+
+const NAME_OUTPUT = 'SystemName'
+
+/**
+ * Chooses the system that a user names in a stack, or its only one.
+ *
+ * @throws BatonError `invalid` when the stack has none, has no such one, or has several and the user names none.
+ */
+export function chooseSystem(stack: ReadStack, named: string | undefined): TaskSystemOutputs {
+  const systems = systemsOf(stack)
+  if (systems.length === 0) throw new BatonError('invalid', noSystem(stack))
+  const fitting = named === undefined ? systems : systems.filter(({ name }) => name === named)
+  const [first] = fitting
+  if (first && fitting.length === 1) return first
+  const names = systems.map(({ name }) => name).join(', ')
+  const found =
+    named === undefined ? `several task systems, ${names}` : `no task system ${named}, only ${names}`
+  const example = `--stack ${stack.name}/${systems[0]?.name}`
+  throw new BatonError('invalid', `the stack ${stack.name} has ${found}: give for example ${example}`)
+}
+
+/** A system with a name of its own has outputs that begin with it, so all are found by the end of their keys. */
+function systemsOf({ outputs }: ReadStack): TaskSystemOutputs[] {
+  return [...outputs].flatMap(([key, name]) => {
+    if (!key.endsWith(NAME_OUTPUT)) return []
+    const prefix = key.slice(0, -NAME_OUTPUT.length)
+    const output = (one: string) => outputs.get(prefix + one)
+    const [url, table, wakeQueueUrl, jobsQueueUrl] = [
+      'ApiUrl',
+      'TableName',
+      'WakeQueueUrl',
+      'JobsQueueUrl',
+    ].map(output)
+    if (!url || !table || !wakeQueueUrl || !jobsQueueUrl) return []
+    return [{ name, url, table, wakeQueueUrl, jobsQueueUrl }]
+  })
+}
+
+function noSystem({ name, status, region, outputs }: ReadStack): string {
+  const keys = [...outputs.keys()]
+  const has = keys.length === 0 ? 'it has no outputs' : `its outputs are ${keys.join(', ')}`
+  return `the stack ${name} in ${region} (${status}) has no task system: ${has}`
 }

@@ -1,11 +1,12 @@
-import { appendFileSync, writeFileSync } from 'node:fs'
+import { appendFileSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
+import { type Command, Option } from 'commander'
 import { BatonError, messageOf } from '../../shared/core/errors.ts'
-import { shellWord } from '../say.ts'
-import { readReport } from './read-report.ts'
+import { wholeNumber } from '../terminal/command.ts'
+import { shellWord } from '../terminal/say.ts'
 
 /**
  * The report of a long command: a file of JSON lines, which the command appends to as it goes. A command that was interrupted goes
- * on with its report, and repeats only what has not succeeded. `read-report.ts` says which reports can be trusted.
+ * on with its report, and repeats only what has not succeeded. `readReport` says which reports can be trusted.
  */
 export type Report = {
   readonly path: string
@@ -27,7 +28,7 @@ export type Selected = {
 }
 
 /** The first line: what the command does, and to which system. */
-export type ReportHeader = {
+type ReportHeader = {
   /** The command and what it is about, such as `remove`. */
   readonly action: string
   readonly url: string
@@ -44,7 +45,7 @@ export type ReportHeader = {
 export type ReportSettings = Readonly<Record<string, string | undefined>>
 
 /** How one piece ended. A later line about the same piece replaces an earlier one. */
-export type ReportEntry = {
+type ReportEntry = {
   /** The id of a task, or the number of a line. */
   readonly ref: string
   readonly ok: boolean
@@ -136,4 +137,92 @@ function write(path: string, line: object, by: (path: string, text: string) => v
 export function reportName(action: string, now: number): string {
   const [date = '', time = ''] = new Date(now).toISOString().split('T')
   return `baton-${action}-${date.replaceAll('-', '')}-${time.slice(0, 8).replaceAll(':', '')}.ndjson`
+}
+
+/** What a report says. */
+type ReportContents = {
+  readonly header: ReportHeader
+  readonly entries: readonly ReportEntry[]
+  readonly selected: readonly Selected[]
+}
+
+type Line =
+  | ReportEntry
+  | { readonly selected: readonly Selected[] }
+  /** Ends the selection: how many tasks it has. */
+  | { readonly selectedInAll: number }
+
+/**
+ * Reads a report. A process that was killed may have left its last line incomplete: the line is removed, and what it was about is done
+ * again. Any other damage is refused, because the command could then act on something else than the user has confirmed.
+ *
+ * @throws BatonError `invalid` when the file is no report, has a line that is no JSON, or has only a part of the selection.
+ */
+function readReport(path: string, action: string): ReportContents {
+  const [header, ...lines] = completeLines(path).map((text, index) => lineOf(path, text, index + 1))
+  if (!isHeader(header)) throw new BatonError('invalid', `${path} is no report of baton ${action}`)
+  const entries = (lines as Line[]).filter(line => 'ref' in line)
+  return { header, entries, selected: header.selects ? selectionIn(path, lines as Line[]) : [] }
+}
+
+function isHeader(line: object | undefined): line is ReportHeader {
+  return line !== undefined && 'action' in line && 'url' in line && 'settings' in line
+}
+
+/** The lines that end with a line end. The rest after the last of them is cut off the file, so that the next line begins anew. */
+function completeLines(path: string): string[] {
+  try {
+    const text = readFileSync(path, 'utf8')
+    const complete = text.slice(0, text.lastIndexOf('\n') + 1)
+    if (complete !== '' && complete !== text) truncateSync(path, Buffer.byteLength(complete))
+    return complete.split('\n').slice(0, -1)
+  } catch (cause) {
+    throw new BatonError('invalid', `the report ${path} cannot be read: ${messageOf(cause)}`, { cause })
+  }
+}
+
+/** A first line that is no JSON makes the file no report. Any other one makes it a damaged report. */
+function lineOf(path: string, text: string, number: number): object | undefined {
+  const line = parsed(text)
+  if (line || number === 1) return line
+  throw new BatonError('invalid', `line ${number} of ${path} is no line of a report: the file is damaged`)
+}
+
+function parsed(text: string): object | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** The selection is written before anything is done. So a report without the end of its selection has done nothing. */
+function selectionIn(path: string, lines: readonly Line[]): Selected[] {
+  const selected = lines.flatMap(line => ('selected' in line ? line.selected : []))
+  const inAll = lines.find(line => 'selectedInAll' in line)?.selectedInAll
+  if (selected.length === inAll) return selected
+  const of = inAll === undefined ? '' : ` of ${inAll}`
+  throw new BatonError(
+    'invalid',
+    `${path} has only ${selected.length}${of} selected tasks, because its command ended while it wrote them: give the filter again`,
+  )
+}
+
+/** The calls of a command for many tasks: what they are called in the help, and how many of them are made at the same time. */
+type Calls = { readonly what: string; readonly usual: number; readonly max: number }
+
+/** Adds the options of a command for many tasks: those of its own, and those of its report and its calls. */
+export function addReportOptions(
+  command: Command,
+  own: readonly Option[],
+  { what, usual, max }: Calls,
+): void {
+  const options = [
+    ...own,
+    new Option('--report <file>', 'where the report is written (default: a file in this folder)'),
+    new Option('--resume <file>', 'goes on with the report of an interrupted command').conflicts('report'),
+    new Option('--concurrency <n>', `${what} at the same time`).default(usual).argParser(wholeNumber(1, max)),
+  ]
+  for (const option of options) command.addOption(option.helpGroup('Many tasks:'))
 }

@@ -4,10 +4,10 @@
  *
  * A request passes, in this order:
  *
- * - `shared/loopback/admit.ts`: requests of foreign pages are refused by `Host`, `Origin` and `Sec-Fetch-Site`;
+ * - `loopback/loopback.ts`: requests of foreign pages are refused by `Host`, `Origin` and `Sec-Fetch-Site`;
  * - `session.ts`: other programs and users of this machine do not know the secret of the printed address, nor the token of the page;
- * - `shared/loopback/pages.ts`: the files of the dashboard;
- * - `forward.ts`: a call of the API goes to the system; with `--read-only` only reads do. `refused-calls.ts` says why the system refuses one.
+ * - `loopback/pages.ts`: the files of the dashboard;
+ * - `forward.ts`: a call of the API goes to the system; with `--read-only` only reads do. A refusal says why.
  *
  * `server.ts` puts them together.
  */
@@ -16,9 +16,9 @@ import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { BatonError } from '../../shared/core/errors.ts'
-import { type DefineCommand, wholeNumber } from '../command.ts'
-import { FAILED_EXIT_CODE, INTERRUPTED_EXIT_CODE } from '../say.ts'
-import { type Context, withSystem } from '../system/with-system.ts'
+import { type Context, withSystem } from '../connection/with-system.ts'
+import { type DefineCommand, wholeNumber } from '../terminal/command.ts'
+import { FAILED_EXIT_CODE, INTERRUPTED_EXIT_CODE } from '../terminal/say.ts'
 import { startDashboard } from './server.ts'
 
 type Options = { readonly port: number; readonly readOnly?: boolean; readonly open: boolean }

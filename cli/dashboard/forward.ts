@@ -1,12 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { type HttpAnswer, problemAnswer } from '../../loopback/loopback.ts'
+import { API_PATH } from '../../loopback/pages.ts'
 import { BatonError } from '../../shared/core/errors.ts'
-import { type HttpAnswer, problemAnswer } from '../../shared/loopback/answer.ts'
-import { API_PATH } from '../../shared/loopback/pages.ts'
-import { fetchFailureOf } from '../say.ts'
-import { createRefusalTeller, withReason } from './refused-calls.ts'
-import type { DashboardSettings } from './server.ts'
+import { explainedRefusal, isRefusal, isUnexplainedRefusal } from '../aws/refusal.ts'
+import type { System } from '../connection/connection.ts'
+import { fetchFailureOf } from '../terminal/say.ts'
 
 /** The API takes bodies of 4 MB. */
 const BODY_BYTES_MAX = 5 * 1024 * 1024
@@ -22,10 +22,17 @@ const SENT_HEADERS = ['accept', 'content-type', 'last-event-id']
 /** The headers that come back. */
 const RETURNED_HEADERS = ['content-type', 'location', 'retry-after']
 
+export type Forwarding = {
+  readonly isReadOnly: boolean
+  readonly system: Pick<System, 'url' | 'fetch'>
+  /** Tells the operator why the system refuses calls. */
+  tell(reason: string): void
+}
+
 type Forward = (request: IncomingMessage, response: ServerResponse) => Promise<void>
 
 /** Makes the function that sends a call of the API to the system and answers with its answer. It never throws. */
-export function createForward({ system, isReadOnly, tell }: DashboardSettings): Forward {
+export function createForward({ system, isReadOnly, tell }: Forwarding): Forward {
   const tellRefusal = createRefusalTeller(tell)
   return async (request, response) => {
     const path = pathOf(request)
@@ -168,4 +175,47 @@ function send(response: ServerResponse, { status, headers, body }: HttpAnswer): 
   if (response.destroyed) return
   response.writeHead(status, { ...headers, ...(status !== NO_CONTENT && { 'content-length': body.length }) })
   response.end(body)
+}
+
+/** A refusal of the caller as the page can show it. One that the system or `cli/aws/explain-refusal.ts` explains stays as it is. */
+function withReason(answer: HttpAnswer, url: string): HttpAnswer {
+  const { status, headers } = answer
+  if (!isUnexplainedRefusal(status, String(headers['content-type']))) return answer
+  const advice = 'check BATON_TOKEN, or start baton dashboard again with --stack or --profile'
+  const detail = `${url} answers ${status} and does not say why: ${advice}`
+  return explainedRefusal(status, 'The system refuses your calls', detail)
+}
+
+/** A call of the API by the page. */
+type PageCall = { readonly method: string; readonly path: string }
+
+const ERROR_STATUS_MIN = 400
+
+/**
+ * Tells the operator in the terminal why calls are refused: once for each reason, because the page asks several paths again and again. A
+ * reason is told anew after one of the calls that were refused for it has succeeded.
+ */
+function createRefusalTeller(tell: (reason: string) => void): (call: PageCall, answer: HttpAnswer) => void {
+  /** The calls that were refused for each reason. */
+  const told = new Map<string, Set<string>>()
+  const forget = (call: string) => {
+    for (const [reason, calls] of told) if (calls.has(call)) told.delete(reason)
+  }
+  return ({ method, path }, answer) => {
+    const [pathname = ''] = path.split('?')
+    const call = `${method} ${pathname}`
+    if (answer.status < ERROR_STATUS_MIN) forget(call)
+    if (!isRefusal(answer.status)) return
+    const text = textOf(answer)
+    // The reason of a missing permission names the call.
+    const reason = text.replaceAll(pathname, '')
+    const calls = told.get(reason)
+    if (!calls) tell(text)
+    told.set(reason, new Set(calls).add(call))
+  }
+}
+
+function textOf({ body }: HttpAnswer): string {
+  const { title, detail } = JSON.parse(body.toString()) as { readonly title: string; readonly detail: string }
+  return `${title}: ${detail}`
 }

@@ -1,22 +1,16 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { admitting, type HttpAnswer } from '../../loopback/loopback.ts'
+import { servePages } from '../../loopback/pages.ts'
 import { BatonError } from '../../shared/core/errors.ts'
-import { admitting } from '../../shared/loopback/admit.ts'
-import type { HttpAnswer } from '../../shared/loopback/answer.ts'
-import { servePages } from '../../shared/loopback/pages.ts'
-import type { System } from '../system/system.ts'
-import { createForward } from './forward.ts'
+import { createForward, type Forwarding } from './forward.ts'
 import { createSession } from './session.ts'
 
-export type DashboardSettings = {
+type DashboardSettings = Forwarding & {
   /** The built files of the dashboard. */
   readonly folder: string
   /** 0 takes a free port. */
   readonly port: number
-  readonly isReadOnly: boolean
-  readonly system: Pick<System, 'url' | 'fetch'>
-  /** Tells the operator why the system refuses calls. */
-  tell(reason: string): void
 }
 
 export type DashboardServer = {

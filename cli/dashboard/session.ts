@@ -1,7 +1,7 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
-import { type HttpAnswer, problemAnswer } from '../../shared/loopback/answer.ts'
-import { API_PATH } from '../../shared/loopback/pages.ts'
+import { type HttpAnswer, problemAnswer } from '../../loopback/loopback.ts'
+import { API_PATH } from '../../loopback/pages.ts'
 
 /**
  * The session of a dashboard is that of the browser that has opened its printed address. The address holds a secret of this start. The first request

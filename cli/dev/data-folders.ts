@@ -8,7 +8,7 @@ import { join, relative, resolve, sep } from 'node:path'
 import { dataIn, holdsData } from '../../local/data-folder/data-folder.ts'
 import { BatonError } from '../../shared/core/errors.ts'
 import type { System } from './synthesis/systems.ts'
-import { isWithin } from './watch/watched-folders.ts'
+import { isWithin } from './watch/watch.ts'
 
 type Named = Pick<System, 'stackName'>
 

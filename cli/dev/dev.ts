@@ -15,11 +15,10 @@
 
 import { LOCAL_CREDENTIALS, REGION } from '../../local/account.ts'
 import { BatonError, messageOf } from '../../shared/core/errors.ts'
-import type { DevOptions } from '../dev.ts'
 import { type Bundles, createBundles, type Rebuilt } from './bundles/bundles.ts'
+import type { DevOptions } from './command/dev-command.ts'
 import { isDataFolder, refuseForeignData } from './data-folders.ts'
-import { lockProject } from './project-lock.ts'
-import { refuseWithoutRequirements } from './requirements.ts'
+import { lockProject, refuseWithoutRequirements } from './requirements.ts'
 import {
   createRunningSystems,
   type Running,
@@ -33,8 +32,7 @@ import { findSystems, keyOf, type System, stackLabels } from './synthesis/system
 import { changesBetween, summaryOf } from './terminal/summary.ts'
 import type { Terminal } from './terminal/terminal.ts'
 import { createReloader } from './watch/reload.ts'
-import { type Saves, watchSaves } from './watch/saves.ts'
-import { watchedFolders } from './watch/watched-folders.ts'
+import { type Saves, watchedFolders, watchSaves } from './watch/saves.ts'
 
 export type DevSession = {
   /** The stacks that run, in the order of the app. */

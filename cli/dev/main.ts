@@ -1,6 +1,6 @@
 import { messageOf } from '../../shared/core/errors.ts'
-import type { DevOptions } from '../dev.ts'
-import { isWrongUse, WRONG_USE_EXIT_CODE } from '../say.ts'
+import { isWrongUse, WRONG_USE_EXIT_CODE } from '../terminal/say.ts'
+import type { DevOptions } from './command/dev-command.ts'
 import { type DevSession, startDev } from './dev.ts'
 import { createTerminal } from './terminal/terminal.ts'
 

@@ -2,9 +2,9 @@ import { join } from 'node:path'
 import { BUNDLE_METADATA, type BundleSpec } from '../../infra/bundling/bundle-spec.ts'
 import { type LocalCloud, startLocalCloud } from '../../local/cloud.ts'
 import { BatonError } from '../../shared/core/errors.ts'
-import type { DevOptions } from '../dev.ts'
-import { leaveDevRecord } from '../dev-record.ts'
 import type { Bundles, Rebuilt } from './bundles/bundles.ts'
+import type { DevOptions } from './command/dev-command.ts'
+import { leaveDevRecord } from './command/dev-record.ts'
 import { dataFolderOf } from './data-folders.ts'
 import { keyOf, type System } from './synthesis/systems.ts'
 import type { Terminal } from './terminal/terminal.ts'
@@ -41,67 +41,31 @@ const PROCESSES_PER_FUNCTION_MAX = 3
 
 type Booted = { system: System; readonly cloud: LocalCloud; readonly forget: () => void }
 
-export function createRunningSystems({ options, bundles, terminal }: Parts): RunningSystems {
+/** The stacks that run here, by their names. */
+type State = {
+  readonly parts: Parts
+  readonly byName: Map<string, Booted>
+  readonly broken: PromiseWithResolvers<string>
+  /** How many ports were given out. */
+  ports: number
+  /** Processes for new code start one after the other. */
+  preparing: Promise<void>
+}
+
+export function createRunningSystems(parts: Parts): RunningSystems {
   const byName = new Map<string, Booted>()
   const broken = Promise.withResolvers<string>()
-  let ports = 0
-  let preparing = Promise.resolve()
-
-  async function start(system: System): Promise<Running> {
-    const inspect = inspectedIn(system, options.inspect)
-    const cloud = await startLocalCloud({
-      assemblyDir: system.assemblyDir,
-      stackName: system.stackName,
-      apiPort: options.port === 0 ? 0 : options.port + ports++,
-      allowedHosts: options.allowHost,
-      ...(options.dashboard !== undefined && { dashboardDir: options.dashboard }),
-      ...(options.auth && { auth: options.auth }),
-      ...(options.data !== undefined && { dataDir: dataFolderOf(options.data, system) }),
-      environment: { BATON_DEV: '1' },
-      maxSandboxesPerFunction: PROCESSES_PER_FUNCTION_MAX,
-      code: (functionId, metadata) => codeOf(system, functionId, metadata),
-      ...(inspect && { inspect }),
-      log: line => {
-        const booted = byName.get(keyOf(system)) ?? { system }
-        const label = byName.size > 1 ? system.label : undefined
-        terminal.line(line, source => booted.system.ownFunctions.has(source), label)
-      },
-    })
-    const forget = leaveDevRecord({
-      pid: process.pid,
-      url: cloud.apiUrl,
-      environment: workerEnvironment(cloud),
-    })
-    const booted = { system, cloud, forget }
-    byName.set(keyOf(system), booted)
-    void cloud.broken.then(reason => broken.resolve(reason))
-    for (const own of system.ownFunctions) void cloud.functions.find(own).warm(1)
-    return booted
-  }
-
-  function codeOf(system: System, functionId: string, metadata: Readonly<Record<string, unknown>>) {
-    const spec = metadata[BUNDLE_METADATA] as BundleSpec | undefined
-    return spec && bundles.folderOf(bundleKey(system, functionId), spec)
-  }
-
+  const state: State = { parts, byName, broken, ports: 0, preparing: Promise.resolve() }
   return {
     all: () => [...byName.values()],
-    start,
+    start: system => start(state, system),
     redeploy: async (running, next) => {
       await running.cloud.redeploy(next.assemblyDir)
       const booted = byName.get(keyOf(next))
       if (booted) booted.system = next
     },
     replaceCode: ({ key }, folder) => {
-      for (const { system, cloud } of byName.values()) {
-        const handler = system.handlers.find(({ functionId }) => bundleKey(system, functionId) === key)
-        if (!handler) continue
-        const served = cloud.functions.find(handler.functionId)
-        const hadProcesses = served.pids().length > 0
-        served.replaceCode(folder)
-        // The next run of a handler in use would wait for its process. A file of many handlers starts one process after the other.
-        if (hadProcesses) preparing = preparing.then(() => served.warm(1))
-      }
+      for (const booted of byName.values()) replaceCode(state, booted, key, folder)
     },
     stop: async ({ system, cloud }) => {
       byName.get(keyOf(system))?.forget()
@@ -118,6 +82,50 @@ export function createRunningSystems({ options, bundles, terminal }: Parts): Run
     },
     broken: broken.promise,
   }
+}
+
+async function start(state: State, system: System): Promise<Running> {
+  const { byName, broken, parts } = state
+  const { options, bundles, terminal } = parts
+  const inspect = inspectedIn(system, options.inspect)
+  const cloud = await startLocalCloud({
+    assemblyDir: system.assemblyDir,
+    stackName: system.stackName,
+    apiPort: options.port === 0 ? 0 : options.port + state.ports++,
+    allowedHosts: options.allowHost,
+    ...(options.dashboard !== undefined && { dashboardDir: options.dashboard }),
+    ...(options.auth && { auth: options.auth }),
+    ...(options.data !== undefined && { dataDir: dataFolderOf(options.data, system) }),
+    environment: { BATON_DEV: '1' },
+    maxSandboxesPerFunction: PROCESSES_PER_FUNCTION_MAX,
+    code: (functionId, metadata) => {
+      const spec = metadata[BUNDLE_METADATA] as BundleSpec | undefined
+      return spec && bundles.folderOf(bundleKey(system, functionId), spec)
+    },
+    ...(inspect && { inspect }),
+    log: line => {
+      const booted = byName.get(keyOf(system)) ?? { system }
+      const label = byName.size > 1 ? system.label : undefined
+      terminal.line(line, source => booted.system.ownFunctions.has(source), label)
+    },
+  })
+  const environment = workerEnvironment(cloud)
+  const forget = leaveDevRecord({ pid: process.pid, url: cloud.apiUrl, environment })
+  const booted = { system, cloud, forget }
+  byName.set(keyOf(system), booted)
+  void cloud.broken.then(reason => broken.resolve(reason))
+  for (const own of system.ownFunctions) void cloud.functions.find(own).warm(1)
+  return booted
+}
+
+function replaceCode(state: State, { system, cloud }: Booted, key: string, folder: string): void {
+  const handler = system.handlers.find(({ functionId }) => bundleKey(system, functionId) === key)
+  if (!handler) return
+  const served = cloud.functions.find(handler.functionId)
+  const hadProcesses = served.pids().length > 0
+  served.replaceCode(folder)
+  // The next run of a handler in use would wait for its process. A file of many handlers starts one process after the other.
+  if (hadProcesses) state.preparing = state.preparing.then(() => served.warm(1))
 }
 
 function bundleKey(system: System, functionId: string): string {

@@ -1,6 +1,8 @@
-import type { Context } from '../system/with-system.ts'
-import type { Finding } from './finding.ts'
-import { orFine, orUnchecked } from './unchecked.ts'
+import type { FunctionState, TriggerState } from '../aws/functions.ts'
+import type { QueueState } from '../aws/resources.ts'
+import type { Context } from '../connection/with-system.ts'
+import { shellWord } from '../terminal/say.ts'
+import { type Finding, orFine, orUnchecked } from './finding.ts'
 
 /** Whether the last deployment of the stack has ended well, and which of its alarms have gone off. */
 export async function checkStack({ deployed }: Context): Promise<Finding[]> {
@@ -37,4 +39,193 @@ async function alarmsOf({ look }: Deployed): Promise<Finding[]> {
     )
     return orFine(check, findings, 'no alarm of the stack has gone off')
   })
+}
+
+/** What a template with assets needs. Source: the rule `CheckBootstrapVersion` that aws-cdk-lib writes into each template. */
+export const BOOTSTRAP_VERSION_MIN = 6
+
+const BOOTSTRAP = 'bootstrap'
+
+/** Whether the account and region have the CDK's bootstrap, which the next deployment needs. The stack itself runs without it. */
+export async function checkBootstrap({ deployed, options }: Context): Promise<Finding[]> {
+  if (!deployed) return []
+  const { account, region, bootstrap, look } = deployed
+  if (!bootstrap) {
+    const text = 'the stack does not say which bootstrap of the CDK it needs'
+    return [{ level: 'fine', check: BOOTSTRAP, text }]
+  }
+  const place = `account ${account} in ${region}`
+  const next = bootstrapCommand(bootstrap.name, `aws://${account}/${region}`, options.profile)
+  return orUnchecked(BOOTSTRAP, async () => {
+    const version = await look.bootstrapVersion()
+    if (version === undefined) {
+      const text = `the CDK's bootstrap is missing in ${place}: there is no parameter ${bootstrap.name}, so the next deployment fails`
+      return [{ level: 'wrong', check: BOOTSTRAP, text, next }]
+    }
+    const found = `the CDK's bootstrap of ${place} has version ${version}`
+    if (Number(version) < BOOTSTRAP_VERSION_MIN)
+      return [
+        {
+          level: 'wrong',
+          check: BOOTSTRAP,
+          text: `${found}; the next deployment needs ${BOOTSTRAP_VERSION_MIN}`,
+          next,
+        },
+      ]
+    return [{ level: 'fine', check: BOOTSTRAP, text: `${found} (needed: ${BOOTSTRAP_VERSION_MIN})` }]
+  })
+}
+
+const USUAL_QUALIFIER = 'hnb659fds'
+
+/** The parameter is `/cdk-bootstrap/QUALIFIER/version`. */
+function bootstrapCommand(parameter: string, environment: string, profile: string | undefined): string {
+  const [, qualifier = USUAL_QUALIFIER] = /^\/cdk-bootstrap\/([^/]+)\/version$/.exec(parameter) ?? []
+  const words = [
+    ...['npx', 'cdk', 'bootstrap', environment],
+    ...(qualifier === USUAL_QUALIFIER ? [] : ['--qualifier', qualifier]),
+    ...(profile === undefined ? [] : ['--profile', profile]),
+  ]
+  return words.map(shellWord).join(' ')
+}
+
+/** Whether the functions of the stack can run, and whether the triggers that call them read their queues and streams. */
+export async function checkFunctions({ deployed }: Context): Promise<Finding[]> {
+  if (!deployed) return []
+  const { look, region } = deployed
+  const functions = orUnchecked('functions', async () => {
+    const states = await look.functions()
+    const text = `${counted(states, 'function')} can run${runtimesOf(states)}`
+    return orFine('functions', states.flatMap(findingsAboutFunction), text)
+  })
+  const triggers = orUnchecked('triggers', async () => {
+    const states = await look.triggers()
+    const findings = states.flatMap(state => findingsAboutTrigger(state, region))
+    const read = states.length === 1 ? 'reads its queue or stream' : 'read their queues and streams'
+    return orFine('triggers', findings, `${counted(states, 'trigger')} ${read}`)
+  })
+  return (await Promise.all([functions, triggers])).flat()
+}
+
+function counted({ length }: readonly unknown[], noun: string): string {
+  return `${length} ${noun}${length === 1 ? '' : 's'}`
+}
+
+function runtimesOf(states: readonly FunctionState[]): string {
+  const runtimes = new Set(states.flatMap(({ runtime }) => (runtime === undefined ? [] : [runtime])))
+  return runtimes.size === 0 ? '' : ` (${[...runtimes].sort().join(', ')})`
+}
+
+type Told = Omit<Finding, 'check' | 'text'> & { readonly is: string }
+
+/** The states in which a function needs attention. */
+const STATES: Readonly<Record<string, Told>> = {
+  Failed: {
+    ...{ level: 'wrong', is: 'has failed and cannot run' },
+    next: 'repair the cause, and deploy the stack again; a function that failed at its creation must be removed before',
+  },
+  Missing: {
+    ...{ level: 'wrong', is: 'does not exist any more' },
+    next: 'it was removed outside of the stack: deploy a change of it, or remove and add it in the app',
+  },
+  Pending: { level: 'notice', is: 'is being set up', next: 'wait until it is active' },
+  Inactive: {
+    ...{
+      level: 'notice',
+      is: 'is inactive: it was not called for so long that Lambda took back its resources',
+    },
+    next: 'the next call fails and sets it up again; a task is tried again by itself',
+  },
+}
+
+/** The results of the last update in which a function needs attention. */
+const UPDATES: Readonly<Record<string, Told>> = {
+  Failed: {
+    ...{ level: 'wrong', is: 'still runs its earlier code, because its last update has failed' },
+    next: 'repair the cause, and deploy the stack again',
+  },
+  InProgress: { level: 'notice', is: 'is being updated', next: 'wait for the end of the update' },
+}
+
+function findingsAboutFunction({
+  name,
+  state,
+  stateReason,
+  update = '',
+  updateReason,
+}: FunctionState): Finding[] {
+  const about = `the function ${name}`
+  return [...told(STATES[state], about, stateReason), ...told(UPDATES[update], about, updateReason)].map(
+    one => ({
+      ...one,
+      check: 'functions',
+    }),
+  )
+}
+
+function told(
+  one: Told | undefined,
+  about: string,
+  reason: string | undefined,
+): Array<Omit<Finding, 'check'>> {
+  if (!one) return []
+  const { is, ...rest } = one
+  return [{ ...rest, text: `${about} ${is}${reason === undefined ? '' : `: ${reason}`}` }]
+}
+
+/** A trigger that is enabled in an orderly way. */
+const ENABLED = /^(Enabled|Updating)$/
+const ON_THE_WAY = /^(Creating|Enabling)$/
+
+function findingsAboutTrigger(trigger: TriggerState, region: string): Finding[] {
+  const { id, calls, reads, state, stateReason, lastResult = '' } = trigger
+  const check = 'triggers'
+  const about = calls === '' ? `the trigger ${id}` : `the trigger of ${calls}, which reads ${reads},`
+  const because = stateReason === undefined ? '' : `: ${stateReason}`
+  if (ON_THE_WAY.test(state))
+    return [{ level: 'notice', check, text: `${about} is not enabled yet (${state})`, next: 'wait a minute' }]
+  if (state === 'Missing')
+    return [
+      { level: 'wrong', check, text: `${about} does not exist any more`, next: 'deploy a change of it' },
+    ]
+  if (!ENABLED.test(state))
+    return [
+      {
+        level: 'wrong',
+        check,
+        text: `${about} is not enabled (${state})${because}`,
+        next: `aws lambda update-event-source-mapping --uuid ${id} --enabled --region ${region}`,
+      },
+    ]
+  if (!lastResult.startsWith('PROBLEM')) return []
+  const next = `see the logs of the function ${calls}: what it reads waits until it succeeds`
+  return [{ level: 'wrong', check, text: `${about} fails: ${lastResult}`, next }]
+}
+
+const QUEUES = 'queues'
+
+/**
+ * Whether the queues of the stack exist, and whether messages that were given up wait to be collected. `checkTypes` says whether tasks
+ * wait for long: a long queue is no fault of its own.
+ */
+export async function checkQueues({ deployed }: Context): Promise<Finding[]> {
+  if (!deployed) return []
+  return orUnchecked(QUEUES, async () => {
+    const queues = await deployed.look.queues()
+    const sum = (of: 'waiting' | 'held') => queues.reduce((total, queue) => total + queue[of], 0)
+    const text = `${queues.length} queues hold about ${sum('waiting')} messages, and ${sum('held')} more are being worked on`
+    return orFine(QUEUES, queues.flatMap(findingsAboutQueue), text)
+  })
+}
+
+function findingsAboutQueue({ name, exists, waiting, takesDeadLetters }: QueueState): Finding[] {
+  if (!exists) {
+    const next =
+      'it was removed outside of the stack: deploy a change of it, or remove and add its type in the app'
+    return [{ level: 'wrong', check: QUEUES, text: `the queue ${name} does not exist any more`, next }]
+  }
+  if (!takesDeadLetters || waiting === 0) return []
+  const text = `about ${waiting} messages that were given up wait in ${name}`
+  const next = 'the sweeper collects them every minute: when the number stays, see the logs of its function'
+  return [{ level: 'notice', check: QUEUES, text, next }]
 }

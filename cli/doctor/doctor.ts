@@ -4,20 +4,14 @@
  * deployed stack what AWS says about it. A read that AWS refuses is a finding, too, and names the permission. They change nothing.
  */
 
-import type { DefineCommand } from '../command.ts'
-import { FAILED_EXIT_CODE } from '../say.ts'
-import { type Context, withSystem } from '../system/with-system.ts'
-import { safeLines } from '../terminal/safe-text.ts'
-import { checkBootstrap } from './check-bootstrap.ts'
-import { checkClock } from './check-clock.ts'
-import { checkDeadLetters } from './check-dead-letters.ts'
-import { checkFunctions } from './check-functions.ts'
-import { checkQueues } from './check-queues.ts'
-import { checkStack } from './check-stack.ts'
-import { checkTask } from './check-task.ts'
-import { checkTypes } from './check-types.ts'
-import { checkVersion } from './check-version.ts'
+import { type Context, withSystem } from '../connection/with-system.ts'
+import type { DefineCommand } from '../terminal/command.ts'
+import { FAILED_EXIT_CODE } from '../terminal/say.ts'
+import { safeLines } from '../terminal/style.ts'
+import { checkBootstrap, checkFunctions, checkQueues, checkStack } from './check-stack.ts'
+import { checkClock, checkDeadLetters, checkTypes, checkVersion } from './check-system.ts'
 import type { Finding } from './finding.ts'
+import { checkTask } from './why.ts'
 
 export const doctor: DefineCommand = (command, invocation) => {
   command.argument('[id]', 'the id of a task; without it the whole system is checked')

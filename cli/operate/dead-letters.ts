@@ -1,13 +1,13 @@
 import type { ApiDeadLetter, ReplayAnswer, ReplayBody } from '../../shared/api/diagnosis/dead-letters.ts'
+import type { ApiFailureGroup } from '../../shared/api/diagnosis/failures.ts'
 import { BatonError } from '../../shared/core/errors.ts'
-import { type DefineCommand, refuseUnknownWord, wholeNumber } from '../command.ts'
-import { FAILED_EXIT_CODE } from '../say.ts'
-import { printPages } from '../system/print-pages.ts'
-import { type Context, withSystem } from '../system/with-system.ts'
-import { confirm } from '../terminal/confirm.ts'
-import { oneLine } from '../terminal/safe-text.ts'
+import { type Context, printPages, withSystem } from '../connection/with-system.ts'
+import { type DefineCommand, refuseUnknownWord, repeated, wholeNumber } from '../terminal/command.ts'
+import { confirm } from '../terminal/io.ts'
+import { FAILED_EXIT_CODE } from '../terminal/say.ts'
+import { oneLine } from '../terminal/style.ts'
 import type { Column } from '../terminal/table.ts'
-import { relativeTime } from '../terminal/times.ts'
+import { relativeTime, timeBefore } from '../terminal/times.ts'
 
 /** One request of the API sends at most this many dead letters again. */
 const REPLAYED_AT_ONCE = 100
@@ -44,14 +44,14 @@ export const deadLetters: DefineCommand = (command, invocation) => {
 async function listLetters(context: Context, { queue, limit, all }: ListOptions): Promise<number> {
   const ofQueue = queue === undefined ? {} : { queue }
   await printPages(context, page => context.client.deadLettersPage({ ...ofQueue, ...page }), {
-    columns: columnsOf(context),
+    columns: deadLetterColumns(context),
     none: 'no message was given up within the last 14 days',
     ...(!all && { limit }),
   })
   return 0
 }
 
-function columnsOf({ printer: { style, now } }: Context): Array<Column<ApiDeadLetter>> {
+function deadLetterColumns({ printer: { style, now } }: Context): Array<Column<ApiDeadLetter>> {
   return [
     { title: 'DEAD LETTER', value: ({ id }) => id, paint: style.bold },
     { title: 'KIND', value: ({ kind }) => kind },
@@ -126,4 +126,46 @@ function report({ printer }: Context, { results }: ReplayAnswer): number {
     else printer.line(`${printer.style.bold(oneLine(id))} sent again`)
   }
   return results.some(({ status }) => status !== 200) ? FAILED_EXIT_CODE : 0
+}
+
+type FailureOptions = {
+  readonly type?: readonly string[]
+  readonly since?: string
+  readonly limit: number
+  readonly all?: boolean
+}
+
+const GROUPS_MAX = 10_000
+
+/** `baton failures`: failures grouped by type and error, those with the most failures first. */
+export const failures: DefineCommand = (command, invocation) => {
+  command
+    .option('--type <type>', 'failures of this type; may be repeated (default: of every type)', repeated)
+    .option(
+      '--since <time>',
+      'failures from the hour of this time on, such as 6h; at most 7 days ago (default: 24h)',
+      timeBefore(invocation.now()),
+    )
+    .option('--limit <n>', 'shows at most so many groups', wholeNumber(1, GROUPS_MAX), DEFAULT_LIMIT)
+    .option('--all', 'shows all groups')
+  withSystem(command, invocation, async (context, { type, since, limit, all }: FailureOptions) => {
+    const query = { ...(type && { type: [...type] }), ...(since !== undefined && { since }) }
+    await printPages(context, page => context.client.failures({ ...query, ...page }), {
+      columns: failureColumns(context),
+      none: 'no failures',
+      ...(!all && { limit }),
+    })
+    return 0
+  })
+}
+
+function failureColumns({ printer: { style, now } }: Context): Array<Column<ApiFailureGroup>> {
+  return [
+    { title: 'COUNT', value: ({ count }) => count, isNumber: true },
+    { title: 'TYPE', value: ({ type }) => type, paint: style.bold },
+    { title: 'FIRST', value: ({ firstAt }) => relativeTime(firstAt, now()) },
+    { title: 'LAST', value: ({ lastAt }) => relativeTime(lastAt, now()) },
+    { title: 'THE LAST TASK', value: ({ exampleId }) => exampleId },
+    { title: 'ERROR', value: ({ error }) => error, paint: style.red, mayShrink: true },
+  ]
 }

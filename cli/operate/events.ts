@@ -1,8 +1,8 @@
 import type { ApiEvent } from '../../shared/api/events.ts'
 import { EVENT_TYPES, type EventType } from '../../shared/core/events/event-types.ts'
-import { type DefineCommand, repeated, someOf } from '../command.ts'
-import { type Context, withSystem } from '../system/with-system.ts'
-import { oneLine } from '../terminal/safe-text.ts'
+import { type Context, withSystem } from '../connection/with-system.ts'
+import { type DefineCommand, repeated, someOf } from '../terminal/command.ts'
+import { oneLine } from '../terminal/style.ts'
 import { clockText } from '../terminal/times.ts'
 
 type Options = {

@@ -1,24 +1,27 @@
-import type { ApiType } from '../../shared/api/types.ts'
-import type { DefineCommand } from '../command.ts'
-import { printPages } from '../system/print-pages.ts'
-import { type Context, withSystem } from '../system/with-system.ts'
+import type { ApiType, PausedType, PurgeBody } from '../../shared/api/types.ts'
+import type { ApiWorker } from '../../shared/api/workers.ts'
+import { STATUSES } from '../../shared/core/states.ts'
+import { type Context, printPages, withSystem } from '../connection/with-system.ts'
 import { factLines } from '../tasks/task-view.ts'
-import { oneLine, safeJson } from '../terminal/safe-text.ts'
+import { type DefineCommand, someOf } from '../terminal/command.ts'
+import { confirm } from '../terminal/io.ts'
+import { FAILED_EXIT_CODE } from '../terminal/say.ts'
+import { oneLine, safeJson } from '../terminal/style.ts'
 import type { Column } from '../terminal/table.ts'
-import { durationText, relativeTime } from '../terminal/times.ts'
+import { durationText, relativeTime, timeBefore } from '../terminal/times.ts'
 
 /** `baton types`: all types, or one with the counts of its tasks. */
 export const types: DefineCommand = (command, invocation) => {
   command.argument('[type]', 'shows this type with the counts of its tasks')
   withSystem(command, invocation, async (context, _options: object, type?: string) => {
     if (type !== undefined) return showType(context, type)
-    const listing = { columns: columnsOf(context), none: 'no types are registered' }
+    const listing = { columns: typeColumns(context), none: 'no types are registered' }
     await printPages(context, page => context.client.types(page), listing)
     return 0
   })
 }
 
-function columnsOf({ printer: { style, now } }: Context): Array<Column<ApiType>> {
+function typeColumns({ printer: { style, now } }: Context): Array<Column<ApiType>> {
   return [
     { title: 'TYPE', value: ({ type }) => type, paint: style.bold },
     { title: 'KIND', value: ({ kind }) => kind },
@@ -65,4 +68,89 @@ async function showType({ client, printer }: Context, name: string): Promise<num
   ] as const
   for (const line of factLines(facts, style)) printer.line(line)
   return 0
+}
+
+/** `baton pause`: when it ends, no task of the type can start any more. */
+export const pause: DefineCommand = (command, invocation) => {
+  command.argument('<type>', 'the name of a type')
+  withSystem(command, invocation, async (context, _options: object, type: string) =>
+    showPaused(context, await context.client.pause(type)),
+  )
+}
+
+/** `baton resume`: the counterpart of `baton pause`. */
+export const resume: DefineCommand = (command, invocation) => {
+  command.argument('<type>', 'the name of a type')
+  withSystem(command, invocation, async (context, _options: object, type: string) =>
+    showPaused(context, await context.client.resume(type)),
+  )
+}
+
+function showPaused({ printer }: Context, answer: PausedType): number {
+  const { type, paused } = answer
+  if (printer.isJson) printer.document(answer)
+  else printer.line(`${printer.style.bold(oneLine(type))} is ${paused ? 'paused' : 'active'}`)
+  return 0
+}
+
+type PurgeOptions = PurgeBody & { readonly yes?: boolean }
+
+/** `baton purge`: starts the background job, after it has shown the counts and asked. */
+export const purge: DefineCommand = (command, invocation) => {
+  command
+    .argument('<type>', 'the name of a type')
+    .requiredOption(
+      '--status <status>',
+      `which tasks: ${STATUSES.join(', ')}; may be repeated`,
+      someOf(STATUSES),
+    )
+    .option('--before <time>', 'only tasks from before this time, such as 30d', timeBefore(invocation.now()))
+    .option('--yes', 'does not ask')
+  withSystem(command, invocation, async (context, options: PurgeOptions, type: string) => {
+    if (!(await isSureToPurge(context, options, type))) return FAILED_EXIT_CODE
+    const { status, before } = options
+    const answer = await context.client.purge(type, { status, ...(before !== undefined && { before }) })
+    if (context.printer.isJson) context.printer.document(answer)
+    else
+      context.printer.line(
+        `the purge of ${oneLine(type)} goes on in the background: ${status.join(', ')} before ${answer.before}`,
+      )
+    return 0
+  })
+}
+
+/** Asks with the number of tasks. Some of them may be newer than the purge's time. */
+async function isSureToPurge(
+  { client, io, printer }: Context,
+  options: PurgeOptions,
+  type: string,
+): Promise<boolean> {
+  if (options.yes) return true
+  const counts = await client.counts(type)
+  const most = options.status.reduce((sum, status) => sum + counts[status], 0)
+  const number = options.before === undefined ? `${most}` : `up to ${most}`
+  if (await confirm(io, `Remove ${number} tasks of ${oneLine(type)} (${options.status.join(', ')})?`))
+    return true
+  printer.warn('nothing was done')
+  return false
+}
+
+/** `baton workers`: the live workers. The functions of a type are one entry. */
+export const workers: DefineCommand = (command, invocation) => {
+  withSystem(command, invocation, async context => {
+    const listing = { columns: workerColumns(context), none: 'no workers are live' }
+    await printPages(context, page => context.client.workers(page), listing)
+    return 0
+  })
+}
+
+function workerColumns({ printer: { style, now } }: Context): Array<Column<ApiWorker>> {
+  return [
+    { title: 'WORKER', value: ({ id }) => id, paint: style.bold },
+    { title: 'KIND', value: ({ kind }) => kind },
+    { title: 'VERSION', value: ({ version }) => version },
+    { title: 'RUNNING', value: ({ running }) => running, isNumber: true },
+    { title: 'LAST SEEN', value: ({ lastSeen }) => relativeTime(lastSeen, now()) },
+    { title: 'TYPES', value: ({ types }) => types.join(', '), mayShrink: true },
+  ]
 }

@@ -1,8 +1,10 @@
-import { type DefineCommand, wholeNumber } from '../command.ts'
-import { printPages } from '../system/print-pages.ts'
-import { withSystem } from '../system/with-system.ts'
-import { addFilterOptions, type FilterOptions, filterOf } from './list-filter.ts'
-import { taskColumns } from './task-columns.ts'
+import type { ApiTask } from '../../shared/api/tasks.ts'
+import { addFilterOptions, type FilterOptions, filterOf } from '../bulk/list-filter.ts'
+import { printPages, withSystem } from '../connection/with-system.ts'
+import { type DefineCommand, wholeNumber } from '../terminal/command.ts'
+import type { Printer } from '../terminal/printer.ts'
+import type { Column } from '../terminal/table.ts'
+import { relativeTime } from '../terminal/times.ts'
 
 type Options = FilterOptions & {
   readonly limit: number
@@ -29,4 +31,28 @@ export const list: DefineCommand = (command, invocation) => {
     })
     return undefined
   })
+}
+
+/** The columns of every list of tasks. */
+export function taskColumns({ style, now }: Printer): Array<Column<ApiTask>> {
+  return [
+    { title: 'ID', value: ({ id }) => id, paint: style.bold },
+    {
+      title: 'STATUS',
+      value: ({ status, statusReason }) => (statusReason ? `${status} (${statusReason})` : status),
+      paint: (text, { status }) => text.replace(status, style.status(status)),
+    },
+    { title: 'RUNS', value: ({ attempts }) => attempts.used, isNumber: true },
+    { title: 'CREATED', value: ({ createdAt }) => relativeTime(createdAt, now()) },
+    {
+      title: 'DUE OR ENDED',
+      value: ({ dueAt, finishedAt }) => relativeTime(finishedAt ?? dueAt, now()),
+    },
+    {
+      title: 'ERROR',
+      value: ({ error }) => error && `${error.name}: ${error.message}`,
+      paint: text => (text === '-' ? text : style.red(text)),
+      mayShrink: true,
+    },
+  ]
 }

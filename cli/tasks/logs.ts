@@ -1,9 +1,9 @@
 import type { ApiRun, ApiTask } from '../../shared/api/tasks.ts'
-import { type DefineCommand, durationOption } from '../command.ts'
-import { type Context, withSystem } from '../system/with-system.ts'
-import { oneLine, safeLines } from '../terminal/safe-text.ts'
+import { type Context, withSystem } from '../connection/with-system.ts'
+import { type DefineCommand, durationOption } from '../terminal/command.ts'
+import { oneLine, safeLines } from '../terminal/style.ts'
 import { relativeTime } from '../terminal/times.ts'
-import { follow } from './watching.ts'
+import { follow } from './watch.ts'
 
 type Options = { readonly follow?: boolean; readonly interval: number }
 

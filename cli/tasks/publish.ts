@@ -3,10 +3,9 @@ import type { PublishBody } from '../../shared/api/publish.ts'
 import { BatonError } from '../../shared/core/errors.ts'
 import type { Json } from '../../shared/core/json.ts'
 import { addFileOptions, type FileOptions, publishFile } from '../bulk/publish-file.ts'
-import { type DefineCommand, wholeNumber } from '../command.ts'
-import { jsonArgument } from '../json-argument.ts'
-import { type Context, withSystem } from '../system/with-system.ts'
-import { oneLine } from '../terminal/safe-text.ts'
+import { type Context, withSystem } from '../connection/with-system.ts'
+import { type DefineCommand, jsonArgument, wholeNumber } from '../terminal/command.ts'
+import { oneLine } from '../terminal/style.ts'
 import { duration } from '../terminal/times.ts'
 
 type Tags = Readonly<Record<string, string>>

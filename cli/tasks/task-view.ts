@@ -1,7 +1,6 @@
 import type { ApiRun, ApiStep, ApiTask } from '../../shared/api/tasks.ts'
-import type { FollowUp } from '../system/follow-up.ts'
-import { oneLine, safeJson, safeLines } from '../terminal/safe-text.ts'
-import type { Style } from '../terminal/style.ts'
+import type { FollowUp } from '../connection/with-system.ts'
+import { oneLine, type Style, safeJson, safeLines } from '../terminal/style.ts'
 import { type Column, tableLines } from '../terminal/table.ts'
 import { durationText, relativeTime } from '../terminal/times.ts'
 

@@ -1,11 +1,14 @@
+import { BatonError } from '../../shared/core/errors.ts'
+
 /**
  * The terminal of a command: what it prints on, what it reads, and when it has to stop. `baton.ts` binds it to the process, and tests
  * bind it to memory. Read in this order:
  *
+ * - `command.ts`: what a command is defined with; `say.ts`: exit codes, and words that several commands say;
  * - `printer.ts`: what commands print, as text for people or as JSON for programs;
- * - `safe-text.ts`: makes the texts of tasks harmless for a terminal;
- * - `style.ts`, `table.ts`, `times.ts`: colours, aligned columns, and times relative to now;
- * - `live-view.ts`, `progress.ts`, `confirm.ts`: what is drawn again, how far a long command is, and a question.
+ * - `style.ts`: colours, and texts of tasks made harmless for a terminal;
+ * - `table.ts`, `times.ts`: aligned columns, and times relative to now;
+ * - `live-view.ts`: what is drawn again, and how far a long command is.
  */
 
 /** The terminal, the environment, the clock and the network of a command. */
@@ -23,8 +26,6 @@ export type Io = {
   /** Lets an interrupted process go on until this work has ended. A second Ctrl-C ends it at once. */
   endAfter(work: Promise<unknown>): void
   fetch(request: Request): Promise<Response>
-  /** Waits before another try. Tests do not wait. */
-  pause(ms: number): Promise<unknown>
 }
 
 export type OutputStream = {
@@ -36,3 +37,24 @@ export type OutputStream = {
 }
 
 type InputStream = AsyncIterable<Uint8Array | string> & { readonly isTTY: boolean }
+
+/**
+ * Asks a question that must be answered with `y` or `yes`. Any other answer, and the end of the input, mean no.
+ *
+ * @throws BatonError `invalid` when the input is no terminal, so that there is no answer.
+ */
+export async function confirm({ input, err }: Io, question: string): Promise<boolean> {
+  if (!input.isTTY) throw new BatonError('invalid', `${question} Give --yes to go on without being asked.`)
+  err.write(`${question} [y/N] `)
+  return /^(y|yes)$/i.test((await firstLine(input)).trim())
+}
+
+async function firstLine(input: AsyncIterable<Uint8Array | string>): Promise<string> {
+  const decoder = new TextDecoder()
+  let text = ''
+  for await (const chunk of input) {
+    text += typeof chunk === 'string' ? chunk : decoder.decode(chunk, { stream: true })
+    if (text.includes('\n')) break
+  }
+  return text.split('\n', 1)[0] ?? ''
+}

@@ -1,7 +1,7 @@
 import type { OutputStream } from './io.ts'
 
 /** A part of the terminal that is drawn again and again in the same place. */
-export type LiveView = {
+type LiveView = {
   /** Replaces what was drawn before. Lines that are too long for the terminal are cut. */
   draw(lines: readonly string[]): void
   /** Leaves the last lines where they are, and the terminal as it was. */
@@ -33,6 +33,33 @@ export function createLiveView(out: OutputStream): LiveView {
     end: () => {
       if (isOpen) out.write(`${WRAP}${SHOW_CURSOR}`)
       isOpen = false
+    },
+  }
+}
+
+/** How far a long command is, in one line of the terminal. Without a terminal nothing is shown. */
+type Progress = {
+  /** Shows a line in place of the last one, at most ten times a second. */
+  show(text: string): void
+  /** Removes the line. */
+  clear(): void
+}
+
+const SHOW_EVERY_MS = 100
+
+export function createProgress(err: OutputStream, now: () => number): Progress {
+  let shownAt = Number.NEGATIVE_INFINITY
+  let isShown = false
+  return {
+    show: text => {
+      if (!err.isTTY || Math.abs(now() - shownAt) < SHOW_EVERY_MS) return
+      err.write(`\r${text}\x1b[K`)
+      shownAt = now()
+      isShown = true
+    },
+    clear: () => {
+      if (isShown) err.write('\r\x1b[K')
+      isShown = false
     },
   }
 }

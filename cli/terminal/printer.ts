@@ -1,6 +1,5 @@
 import type { Io } from './io.ts'
-import { oneLine, safeJson, safeLines } from './safe-text.ts'
-import { createStyle, type Style, wantsColours } from './style.ts'
+import { createStyle, oneLine, type Style, safeJson, safeLines, wantsColours } from './style.ts'
 import { type Column, type Layout, tableLines } from './table.ts'
 
 /** Prints what a command has found: text for people, or JSON when the user asked for it. */

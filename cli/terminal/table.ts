@@ -1,5 +1,4 @@
-import { oneLine } from './safe-text.ts'
-import type { Style } from './style.ts'
+import { oneLine, type Style } from './style.ts'
 
 /** A column of a table. */
 export type Column<Row> = {

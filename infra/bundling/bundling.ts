@@ -1,11 +1,10 @@
 /**
- * The code of functions and containers. What the system itself runs ships as prebuilt bundles (`system-code.ts`). What users write
- * is bundled at synthesis (`user-code.ts`), from a generated entry (`entries.ts`) that joins their definitions with the executor or
- * the worker (`runtime-module.ts`). `esbuild.ts` runs esbuild with the options of `options.ts`. `load-exports.ts` loads the file of a
- * definition through the same options, so that what bundles also loads.
+ * The code of functions and containers. What the system itself runs ships as prebuilt bundles. What users write is bundled at
+ * synthesis, from a generated entry that joins their definitions with the executor or the worker (`code.ts`, `places.ts`). `esbuild.ts` runs esbuild with the options of `options.ts`. `infra/types/definition.ts` loads the file of a definition
+ * through the same options, so that what bundles also loads.
  *
- * Packages in `bundling.nodeModules` lie beside the bundle: `node-modules.ts` plans what is copied from the project (`packages.ts`),
- * `native.ts` knows machine code, and `fetch-package.ts` fetches builds for other platforms. This file turns a bundle with its modules
+ * Packages in `bundling.nodeModules` lie beside the bundle: `node-modules.ts` plans what is copied from the project,
+ * `native.ts` knows machine code, and `packages.ts` reads installed packages and fetches builds for other platforms. This file turns a bundle with its modules
  * into an asset of CDK.
  */
 
@@ -16,9 +15,9 @@ import { AssetHashType, DockerImage, Stack } from 'aws-cdk-lib'
 import { Code } from 'aws-cdk-lib/aws-lambda'
 import type { Construct } from 'constructs'
 import type { Bundle } from './esbuild.ts'
-import { generatedFile, writeGenerated } from './generated-file.ts'
 import type { Cpu } from './native.ts'
 import { copyModule, type PlannedModule } from './node-modules.ts'
+import { generatedFile, writeGenerated } from './places.ts'
 
 /** A bundle, and the modules that lie beside it. */
 export type Contents = Pick<Bundle, 'files'> & {

@@ -1,9 +1,8 @@
 import { cpSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { BatonError } from '../../shared/core/errors.ts'
-import { fetchPackage } from './fetch-package.ts'
 import { type Cpu, fitsTarget, isNamedForTarget, isNative, platformOf, platformPackagesOf } from './native.ts'
-import { dependenciesOf, filesOf, findPackage, type InstalledPackage } from './packages.ts'
+import { dependenciesOf, fetchPackage, filesOf, findPackage, type InstalledPackage } from './packages.ts'
 
 /**
  * What the folder `node_modules` of an asset will hold. It is copied from what the project has installed, whichever package manager

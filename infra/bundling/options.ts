@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import type { BuildOptions, Loader } from 'esbuild'
 import { defined } from '../../shared/core/defined.ts'
-import { sourceFile } from './runtime-module.ts'
+import { sourceFile } from './places.ts'
 
 /** How a handler's code is bundled. The names are those of CDK's `NodejsFunction`. */
 export type BundlingProps = {

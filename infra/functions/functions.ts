@@ -4,12 +4,16 @@
  * makes its code.
  */
 
-import type { Duration } from 'aws-cdk-lib'
-import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
+import type { Duration, Size } from 'aws-cdk-lib'
+import type { ISecurityGroup, IVpc, SecurityGroup, SubnetSelection, Vpc } from 'aws-cdk-lib/aws-ec2'
+import { PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
 import {
   ApplicationLogLevel,
+  Architecture,
   type Code,
+  type ILayerVersion,
   Function as LambdaFunction,
+  type LayerVersion,
   LoggingFormat,
   RecursiveLoop,
   Runtime,
@@ -18,12 +22,18 @@ import {
 } from 'aws-cdk-lib/aws-lambda'
 import { LogGroup } from 'aws-cdk-lib/aws-logs'
 import type { Construct } from 'constructs'
-import { FUNCTION_MEMORY_MB } from '../bounds.ts'
+import { defined } from '../../shared/core/defined.ts'
+import type { Cpu } from '../bundling/native.ts'
 import { watchFunction } from '../monitoring/alarms.ts'
 import type { LogLevel, Settings } from '../settings.ts'
-import { allowNetworkInterfaces, type FunctionPlacement, placed } from './placement.ts'
 
-export type FunctionSpec = {
+/**
+ * With this memory a function has about 0.3 of a CPU, and its imports take half as long as with 256 MB. Source: Lambda
+ * configuration, memory.
+ */
+const FUNCTION_MEMORY_MB = 512
+
+type FunctionSpec = {
   /** A folder whose `index.mjs` exports `handler`. */
   readonly code: Code
   readonly description: string
@@ -108,4 +118,54 @@ export function reserving(
   reservedConcurrency: number | undefined,
 ): Pick<FunctionSpec, 'reservedConcurrency'> {
   return reservedConcurrency === undefined ? {} : { reservedConcurrency }
+}
+
+/** Where a function runs: its processor, its layers, its storage, its network. */
+export type FunctionPlacement = {
+  /** The size of the folder `/tmp`, 512–10,240 MB. @default 512 MB */
+  readonly ephemeralStorageSize?: Size
+  /** The processor. Native packages in `bundling.nodeModules` are copied in their build for it. @default Architecture.ARM_64 */
+  readonly architecture?: Architecture
+  /** At most five layers, for the function's architecture. @default none */
+  readonly layers?: ReadonlyArray<ILayerVersion | LayerVersion>
+  /**
+   * The network that the function has access to. It needs a route to DynamoDB, SQS and CloudWatch Logs: a NAT gateway or endpoints.
+   * @default none; the function reaches public addresses only
+   */
+  readonly vpc?: IVpc | Vpc
+  /** @default the network's private subnets */
+  readonly vpcSubnets?: SubnetSelection
+  /** @default a new group that admits no connection */
+  readonly securityGroups?: ReadonlyArray<ISecurityGroup | SecurityGroup>
+  /** Whether public subnets are allowed. A function has no access to the internet from there. @default false */
+  readonly allowPublicSubnet?: boolean
+}
+
+/** The processor of an architecture, as npm names it. */
+export function cpuOf({ name }: Architecture = Architecture.ARM_64): Cpu {
+  return name === Architecture.X86_64.name ? 'x64' : 'arm64'
+}
+
+/** The assertions are needed because CDK's classes do not satisfy its interfaces under `exactOptionalPropertyTypes`. */
+function placed({ architecture = Architecture.ARM_64, ...placement }: FunctionPlacement = {}) {
+  const { ephemeralStorageSize, layers, vpc, vpcSubnets, securityGroups, allowPublicSubnet } = placement
+  return {
+    architecture,
+    ...defined({ ephemeralStorageSize, vpc: vpc as IVpc | undefined, vpcSubnets, allowPublicSubnet }),
+    ...(layers && { layers: layers as ILayerVersion[] }),
+    ...(securityGroups && { securityGroups: securityGroups as ISecurityGroup[] }),
+  }
+}
+
+/** Lambda connects a function to a network under the function's own role. IAM limits these actions to no resource. */
+function allowNetworkInterfaces(role: Role): void {
+  const actions = [
+    'AssignPrivateIpAddresses',
+    'CreateNetworkInterface',
+    'DeleteNetworkInterface',
+    'DescribeNetworkInterfaces',
+    'DescribeSubnets',
+    'UnassignPrivateIpAddresses',
+  ]
+  role.addToPolicy(new PolicyStatement({ actions: actions.map(action => `ec2:${action}`), resources: ['*'] }))
 }

@@ -18,9 +18,11 @@ import type { Construct } from 'constructs'
 import { EVERY_TYPE } from '../../shared/core/bounds.ts'
 import { BatonError } from '../../shared/core/errors.ts'
 import { refuseFields, typeNameRule } from '../../shared/core/rules/type-configuration.ts'
-import { ALARM_PERIOD_MINUTES, ITERATOR_AGE_MS_MAX } from '../bounds.ts'
+import { ALARM_PERIOD_MINUTES } from '../bounds.ts'
 import type { Settings } from '../settings.ts'
 import { taskMetric } from './monitoring.ts'
+
+const ITERATOR_AGE_MS_MAX = 60_000
 
 const PERIOD = Duration.minutes(ALARM_PERIOD_MINUTES)
 

@@ -1,6 +1,6 @@
 /**
  * The metrics and alarms that operators see. This file lists the metrics that functions write. `alarms.ts` makes each alarm
- * beside the construct that it watches. `infra/type-metrics.ts` says which metrics are kept for single types, and
+ * beside the construct that it watches. `infra/settings.ts` says which metrics are kept for single types, and
  * `infra/dashboard.ts` draws a whole system on one page.
  */
 

@@ -1,7 +1,7 @@
 /**
  * The permissions of code in the account. A grant adds the actions and the environment variables for them in one call (`allow`).
- * `table-access.ts` limits code of users to the partitions of its types (`partitions.ts`). `type-reach.ts` adds the flows
- * whose steps these types serve. `role-policies.ts` keeps the policies within IAM's quotas. `api-access.ts` lists the routes that a principal may call.
+ * `table-access.ts` limits code of users to the partitions of its types. `partitions.ts` names these, and adds the flows whose steps
+ * the types serve. `role-policies.ts` keeps the policies within IAM's quotas. `api-access.ts` lists the routes that a principal may call.
  */
 
 import { Effect, type IRole, PolicyStatement } from 'aws-cdk-lib/aws-iam'

@@ -11,13 +11,16 @@
 import { AspectPriority, Aspects, Names, Stack, Stage, Token } from 'aws-cdk-lib'
 import { CfnRole, type IRole, ManagedPolicy, Policy } from 'aws-cdk-lib/aws-iam'
 import { Construct, type IConstruct } from 'constructs'
-import {
-  GRANTS_INLINE_CHARACTERS_MAX,
-  INLINE_CHARACTERS_MAX,
-  MANAGED_CHARACTERS_MAX,
-  MANAGED_POLICIES_MAX,
-} from '../bounds.ts'
 import { type Grantee, type Permission, statementOf } from './permissions.ts'
+
+/** The most characters of all inline policies of a role, without white space. Source: IAM and STS quotas. */
+const INLINE_CHARACTERS_MAX = 10_240
+/** The most characters of a managed policy, without white space. Source: IAM and STS quotas. */
+const MANAGED_CHARACTERS_MAX = 6_144
+/** The most managed policies of a role by default; an account may raise it to 25. Source: IAM and STS quotas. */
+const MANAGED_POLICIES_MAX = 10
+/** Larger grants of types to one role are managed policies. The rest of the inline policies is for logs, queues and the user. */
+const GRANTS_INLINE_CHARACTERS_MAX = 4_000
 
 type Grants = { readonly grantee: Grantee; readonly permissions: Array<() => Permission> }
 

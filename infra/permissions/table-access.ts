@@ -7,6 +7,7 @@ import {
 import {
   ALL_SLOTS,
   DEFINITIONS,
+  type GrantedTypes,
   MARKER_CURSORS,
   MARKERS,
   OWNERS,
@@ -15,13 +16,13 @@ import {
   readyPlaces,
   runningPlaces,
   slotPartitions,
+  type TypeReach,
   taskPartitions,
   turnPartitions,
   viewsOf,
 } from './partitions.ts'
 import { allow, type Grantee, type KeyPatterns } from './permissions.ts'
 import type { RolePolicies } from './role-policies.ts'
-import type { GrantedTypes, TypeReach } from './type-reach.ts'
 
 /**
  * Grants users' code access to the table, limited by the leading keys of partitions. A worker reaches the types that it serves,

@@ -16,14 +16,8 @@ import { createHash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { Annotations, NestedStack, Stack } from 'aws-cdk-lib'
 import { Construct } from 'constructs'
-import {
-  HANDLER_RESOURCES,
-  HANDLERS_IN_STACK_MAX,
-  NESTED_RESOURCES_MAX,
-  NESTED_STACKS,
-  RECORDED_HANDLERS_MIN,
-} from '../bounds.ts'
-import { isDevelopment } from '../bundling/user-code.ts'
+import { HANDLER_RESOURCES } from '../bounds.ts'
+import { isDevelopment } from '../bundling/code.ts'
 import type { AlarmLevel } from '../settings.ts'
 import {
   CONTEXT_FILE,
@@ -36,6 +30,25 @@ import {
   standOf,
   textOf,
 } from './record.ts'
+
+/**
+ * How many handlers stand in the system's own stack, by its level of alarms. A handler takes 8 resources, and 10 with `all`; the
+ * system itself takes 62 with `none`, 70 with `essential` and 90 with `all`, and its nested stacks 20. So the system takes at most 350
+ * of 500 resources, and the app has the rest.
+ */
+const HANDLERS_IN_STACK_MAX = { none: 30, essential: 30, all: 24 } as const
+/** With more resources a nested stack takes no further handler. This leaves a tenth of CloudFormation's 500 for what users add. */
+const NESTED_RESOURCES_MAX = 450
+/**
+ * The number of nested stacks for further handlers. A hash fills them unevenly: of 300 handlers, one stack has 27 in the usual
+ * case, and 34 fit with all alarms. The number may grow, because places are recorded.
+ */
+const NESTED_STACKS = 20
+/**
+ * With the resources of this many handlers the record of their places begins. It begins before the first nested stack, because the handlers that
+ * stand in the system's own stack by then must stay there.
+ */
+const RECORDED_HANDLERS_MIN = 20
 
 /** Chooses the stack of each handler of one system, and keeps the choice. */
 export class Placement extends Construct {

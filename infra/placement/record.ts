@@ -3,8 +3,10 @@ import { resolve } from 'node:path'
 import { OUTDIR_ENV } from 'aws-cdk-lib/cx-api'
 import type { Construct } from 'constructs'
 import { BatonError } from '../../shared/core/errors.ts'
-import { RECORDED_TYPES_STEP } from '../bounds.ts'
-import { writeGenerated } from '../bundling/generated-file.ts'
+import { writeGenerated } from '../bundling/places.ts'
+
+/** The record of places counts the types of a function in steps of this many, so that a new type seldom changes the record. */
+const RECORDED_TYPES_STEP = 5
 
 /** The file in which CDK keeps what it has looked up. Projects commit it. */
 export const CONTEXT_FILE = 'cdk.context.json'

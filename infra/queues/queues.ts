@@ -1,20 +1,22 @@
 /**
- * The SQS queues of a system. Each is a `source-queue.ts`. All of them share one `dead-letter-queue.ts`. `far-timers.ts` holds the EventBridge
- * schedules for messages that are due later than an SQS delay reaches (15 minutes). This file names the queues and grants
- * their use.
+ * The SQS queues of a system. Each is a `source-queue.ts`, and all of them share one queue of dead letters. This file names the
+ * queues and grants their use. It also holds the EventBridge schedules for messages that are due later than an SQS delay reaches
+ * (15 minutes).
  */
 
 import { Duration, Stack } from 'aws-cdk-lib'
+import { PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
+import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
+import { CfnScheduleGroup } from 'aws-cdk-lib/aws-scheduler'
 import type { IQueue } from 'aws-cdk-lib/aws-sqs'
 import { Construct } from 'constructs'
 import { queueNameOf } from '../../shared/core/types/queue-name.ts'
 import { JOBS_TIMEOUT_S, WAKER_TIMEOUT_S } from '../bounds.ts'
 import { allow, type Grantee, type Permission } from '../permissions/permissions.ts'
 import type { Settings } from '../settings.ts'
-import { DeadLetterQueue } from './dead-letter-queue.ts'
-import { SourceQueue, visibilityFor } from './source-queue.ts'
+import { DeadLetterQueue, SourceQueue, visibilityFor } from './source-queue.ts'
 
-export type MessageUse = {
+type MessageUse = {
   /** Sends looks to the wake queue. */
   readonly wakes?: boolean
   /** Sends long jobs to the jobs queue. */
@@ -80,4 +82,67 @@ export class Messages extends Construct {
     if (dispatchesTo === undefined) return []
     return [dispatchesTo === 'every-type' ? this.typeQueueArns : dispatchesTo.queueArn]
   }
+}
+
+/**
+ * The group of the system's EventBridge schedules, and what these need: a role that may send to the wake queue, and the
+ * dead-letter queue for undelivered messages. Deleting the group deletes the schedules in it.
+ */
+export class FarTimers extends Construct {
+  readonly group: CfnScheduleGroup
+  readonly undelivered: IQueue
+  private readonly wakeQueue: IQueue
+  private readonly role: Role
+
+  constructor(scope: Construct, id: string, { wake, deadLetters }: Messages) {
+    super(scope, id)
+    this.wakeQueue = wake.queue
+    this.group = new CfnScheduleGroup(this, 'Group')
+    this.undelivered = deadLetters.queue
+    this.role = this.createRole('Role')
+    allowSending(this.role, this.wakeQueue)
+  }
+
+  /** Creates a role that only schedules of this group can assume. It may send to the dead-letter queue. */
+  createRole(id: string, scope: Construct = this): Role {
+    const role = new Role(scope, id, {
+      assumedBy: new ServicePrincipal('scheduler.amazonaws.com', {
+        conditions: {
+          StringEquals: { 'aws:SourceAccount': Stack.of(this).account, 'aws:SourceArn': this.group.attrArn },
+        },
+      }),
+    })
+    allowSending(role, this.undelivered)
+    return role
+  }
+
+  /** Grants `fn` to create one-time schedules in the group. */
+  openTo(fn: LambdaFunction): void {
+    const { roleArn } = this.role
+    allow(fn, {
+      actions: ['scheduler:CreateSchedule'],
+      resources: [
+        Stack.of(this).formatArn({
+          service: 'scheduler',
+          resource: 'schedule',
+          resourceName: `${this.group.ref}/*`,
+        }),
+      ],
+      environment: {
+        BATON_SCHEDULE_GROUP: this.group.ref,
+        BATON_WAKE_QUEUE_ARN: this.wakeQueue.queueArn,
+        BATON_SCHEDULE_DLQ_ARN: this.undelivered.queueArn,
+      },
+    })
+    allow(fn, {
+      actions: ['iam:PassRole'],
+      resources: [roleArn],
+      conditions: { StringEquals: { 'iam:PassedToService': 'scheduler.amazonaws.com' } },
+      environment: { BATON_SCHEDULE_ROLE_ARN: roleArn },
+    })
+  }
+}
+
+function allowSending(role: Role, { queueArn }: IQueue): void {
+  role.addToPolicy(new PolicyStatement({ actions: ['sqs:SendMessage'], resources: [queueArn] }))
 }

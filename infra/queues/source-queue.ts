@@ -4,16 +4,17 @@ import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs'
 import { Construct } from 'constructs'
 import { MESSAGE_LIFE_MS } from '../../shared/core/bounds.ts'
 import { BatonError } from '../../shared/core/errors.ts'
-import {
-  MAPPING_CONCURRENCY_MIN,
-  MESSAGE_BYTES_MAX,
-  QUEUE_BATCH_SIZE,
-  RECEIVES_MAX,
-  TIMEOUTS_PER_VISIBILITY,
-} from '../bounds.ts'
-import type { DeadLetterQueue } from './dead-letter-queue.ts'
+import { MAPPING_CONCURRENCY_MIN, MESSAGE_BYTES_MAX, QUEUE_BATCH_SIZE, RECEIVES_MAX } from '../bounds.ts'
+import { watchDeadLetters } from '../monitoring/alarms.ts'
+import { allow, type Grantee } from '../permissions/permissions.ts'
+import type { Settings } from '../settings.ts'
 
-export type SourceQueueSpec = {
+/** A visibility timeout of six function timeouts lets Lambda retry a throttled batch. Source: Lambda with SQS. */
+const TIMEOUTS_PER_VISIBILITY = 6
+/** The longest retention that SQS has. Source: SQS quotas. */
+const DEAD_LETTER_RETENTION_DAYS = 14
+
+type SourceQueueSpec = {
   /** The physical name, if functions must derive it. @default generated */
   readonly queueName?: string
   /** How long a received message stays hidden from other receivers. */
@@ -85,6 +86,34 @@ export class SourceQueue extends Construct {
       batchSize,
       maxConcurrency,
       reportBatchItemFailures: true,
+    })
+  }
+}
+
+/**
+ * The one queue for messages that were given up: by the queues, by the planner's mapping and by EventBridge Scheduler. The sweeper moves
+ * them into the table every minute. Each arrival raises an alarm.
+ */
+export class DeadLetterQueue extends Construct {
+  readonly queue: Queue
+
+  constructor(scope: Construct, id: string, settings: Settings) {
+    super(scope, id)
+    this.queue = new Queue(this, 'Queue', {
+      retentionPeriod: Duration.days(DEAD_LETTER_RETENTION_DAYS),
+      maxMessageSizeBytes: MESSAGE_BYTES_MAX,
+      encryption: QueueEncryption.SQS_MANAGED,
+      enforceSSL: true,
+    })
+    watchDeadLetters(this, settings, this.queue)
+  }
+
+  /** Allows `grantee` to empty the queue, and sets the variable that names it. */
+  openTo(grantee: Grantee): void {
+    allow(grantee, {
+      actions: ['sqs:ReceiveMessage', 'sqs:DeleteMessage'],
+      resources: [this.queue.queueArn],
+      environment: { BATON_DEAD_LETTER_QUEUE_URL: this.queue.queueUrl },
     })
   }
 }

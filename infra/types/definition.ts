@@ -1,13 +1,18 @@
-import { existsSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { randomUUID } from 'node:crypto'
+import { existsSync, rmSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join, resolve } from 'node:path'
 import { DEFAULT_SHARDS } from '../../shared/core/bounds.ts'
 import { defined } from '../../shared/core/defined.ts'
 import { BatonError } from '../../shared/core/errors.ts'
 import { refuseConfiguration } from '../../shared/core/rules/type-configuration.ts'
 import type { TypeConfiguration } from '../../shared/core/types/task-type.ts'
 import { TASKS_PER_SHARD } from '../bounds.ts'
-import { loadExports } from '../bundling/load-exports.ts'
-import type { BundlingProps } from '../bundling/options.ts'
+import { type Bundle, bundle } from '../bundling/esbuild.ts'
+import { refuseNative } from '../bundling/native.ts'
+import { type BundlingProps, optionsOf } from '../bundling/options.ts'
+import { nearest } from '../bundling/packages.ts'
+import { writeGenerated } from '../bundling/places.ts'
 
 /** The part of a definition that the deployment needs. */
 export type TaskSpec = {
@@ -73,7 +78,7 @@ export function readFlows(entry: string, bundling?: BundlingProps): FoundDefinit
   return [...allOf('baton-flow', exportsOf(entry, bundling))].map(([name, flow]) => found(entry, name, flow))
 }
 
-export type TypeProps = { readonly events?: boolean; readonly expectedTasksPerSecond?: number }
+type TypeProps = { readonly events?: boolean; readonly expectedTasksPerSecond?: number }
 
 /** Returns the spec with the construct's `events`, and with the shards for its tasks a second if the definition has fewer. */
 export function withProps<Spec extends TaskSpec>(spec: Spec, props: TypeProps): Spec {
@@ -232,4 +237,45 @@ function jsonSchemaOf(input: InputSchema | undefined): TypeConfiguration['inputS
   } catch {
     return undefined
   }
+}
+
+/** What this process has loaded, by the bundle that was loaded. An app often names one file in several constructs. */
+const loaded = new WeakMap<Bundle, Record<string, unknown>>()
+
+/**
+ * Loads a file and returns its exports. The file is bundled like a handler first, so whatever a handler's bundle can contain can
+ * be loaded: path aliases, enums, imports without an extension, JSX, JSON. Node alone would refuse them. Packages that stay
+ * outside of a handler's bundle are loaded from the file's own project. Loading is synchronous, because constructs are built synchronously.
+ *
+ * @throws BatonError `invalid` when esbuild refuses the file, or for a native package in the bundle; what the file itself throws; Node's error
+ * `ERR_REQUIRE_ASYNC_MODULE` when the file, or one that it imports, awaits at its top level.
+ */
+function loadExports(file: string, title: string, props: BundlingProps = {}): Record<string, unknown> {
+  const made = bundle(title, {
+    ...optionsOf(props),
+    minify: false,
+    sourcemap: false,
+    entryPoints: [file],
+    outfile: join(packageFolderOf(file), 'loaded.mjs'),
+  })
+  if (!props.loader?.['.node']) refuseNative(title, made.inputs)
+  const exports = loaded.get(made) ?? evaluate(file, made)
+  loaded.set(made, exports)
+  return exports
+}
+
+/** The generated file stands in the file's own package while Node loads it, since Node finds `external` packages from there. */
+function evaluate(file: string, { files: [code] }: Bundle): Record<string, unknown> {
+  const generated = join(packageFolderOf(file), '.baton', 'loading', `${randomUUID()}.mjs`)
+  writeGenerated(generated, Buffer.from(code?.contents ?? []).toString())
+  try {
+    return createRequire(import.meta.url)(generated) as Record<string, unknown>
+  } finally {
+    rmSync(generated, { force: true })
+  }
+}
+
+/** The folder of the package that a file belongs to. */
+function packageFolderOf(file: string): string {
+  return nearest(dirname(file), ['package.json']) ?? dirname(file)
 }

@@ -1,12 +1,21 @@
 import { existsSync } from 'node:fs'
-import { type Size, Token } from 'aws-cdk-lib'
+import { type Duration, type Size, Token } from 'aws-cdk-lib'
 import { Architecture, CfnLayerVersion, type ILayerVersion } from 'aws-cdk-lib/aws-lambda'
 import type { FieldProblem } from '../../shared/core/errors.ts'
 import { listOf, optionals, strict } from '../../shared/core/rules/compound.ts'
 import { inside, type Rule, unless } from '../../shared/core/rules/rules.ts'
 import { flag, oneOf, text, whole } from '../../shared/core/rules/scalars.ts'
-import { LAYERS_MAX, STORAGE_MB_MAX, STORAGE_MB_MIN } from '../bounds.ts'
-import type { FunctionProps } from './function-props.ts'
+import type { BundlingProps } from '../bundling/options.ts'
+import type { FunctionPlacement } from '../functions/functions.ts'
+import type { MappingOptions } from '../queues/source-queue.ts'
+import type { LogLevel } from '../settings.ts'
+
+/** Lambda's smallest `/tmp`. Source: Lambda quotas. */
+const STORAGE_MB_MIN = 512
+/** Lambda's largest `/tmp`. Source: Lambda quotas. */
+const STORAGE_MB_MAX = 10_240
+/** The most layers of one function. Source: Lambda quotas. */
+const LAYERS_MAX = 5
 
 /** What the options of a function that bring code, network and machine may be. `refuse-props.ts` has the numbers. */
 
@@ -111,3 +120,38 @@ function networkProblems(props: FunctionProps): FieldProblem[] {
     props[path] === undefined ? [] : [{ path, message: 'is given without vpc, which it belongs to' }],
   )
 }
+
+/** The options of a function that runs users' handlers. */
+export type FunctionProps = FunctionPlacement &
+  Partial<MappingOptions> & {
+    /** Whether events of its tasks are published on the system's event bus. @default as the definition says, else false */
+    readonly events?: boolean
+    /** Megabytes, 128–10,240. @default 512 */
+    readonly memorySize?: number
+    /**
+     * The timeout of one invocation, at most 15 minutes.
+     * @default 15 s more than the definition's `timeoutMs`, else 5 minutes
+     */
+    readonly timeout?: Duration
+    readonly reservedConcurrency?: number
+    /**
+     * The tasks a second that each of its types has at its peak. It sets the type's `shards`, and with those of all handlers the warm
+     * throughput of the table. A number may grow; a smaller one changes nothing that is deployed.
+     * @default 4 shards, which serve some 500 tasks a second
+     */
+    readonly expectedTasksPerSecond?: number
+    /** The least level of log lines. At `INFO` there is one line per run. @default the system's `logLevel`, else 'INFO' */
+    readonly logLevel?: LogLevel
+    /** Dotted numbers. Tasks with a higher `minWorkerVersion` wait until such a version is deployed. @default none */
+    readonly version?: string
+    readonly environment?: Readonly<Record<string, string>>
+    /** How its code is bundled. @default everything is bundled by esbuild into one minified file */
+    readonly bundling?: BundlingProps
+    /**
+     * The other types whose tasks its code publishes or whose results it reads. Flows that the app adds need not be
+     * listed. A flow that is registered over HTTP must be listed if the function's types do its steps. With an empty list, the code
+     * reaches tasks of its own types only.
+     * @default any
+     */
+    readonly otherTypes?: readonly string[]
+  }

@@ -1,12 +1,15 @@
+import { ArnFormat, Stack } from 'aws-cdk-lib'
 import type { Metric } from 'aws-cdk-lib/aws-cloudwatch'
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
 import type { Queue } from 'aws-cdk-lib/aws-sqs'
 import { Construct } from 'constructs'
 import { queueNameOf } from '../../shared/core/types/queue-name.ts'
-import type { SystemFunction } from '../bundling/system-code.ts'
+import { WEBHOOK_CONFIGURATION, WEBHOOK_TYPE } from '../../shared/core/types/webhook-type.ts'
+import type { SystemFunction } from '../bundling/code.ts'
 import type { Parts } from '../parts.ts'
+import { allow } from '../permissions/permissions.ts'
 import { type FoundDefinition, readDefinition, refuseHttp, type TaskSpec, withProps } from './definition.ts'
-import type { FunctionProps } from './function-props.ts'
+import type { FunctionProps } from './function-rules.ts'
 import { HANDLER_NAMES, refuseFunctionProps, refuseTimeouts, refuseUnloadable } from './refuse-props.ts'
 import type { TypeRegistrar } from './types.ts'
 import { createUserFunction, feedFrom } from './user-function.ts'
@@ -19,7 +22,7 @@ export type HandlerProps = FunctionProps & {
 }
 
 /** A handler that ships with the system: its code is one of the system's functions, and its definition is known. */
-export type Shipped = { readonly code: SystemFunction; readonly definition: TaskSpec }
+type Shipped = { readonly code: SystemFunction; readonly definition: TaskSpec }
 
 type AnyHandlerProps = HandlerProps & { readonly shipped?: Shipped }
 
@@ -70,4 +73,26 @@ export class HandlerFunction extends Construct {
 function definitionOf({ entry, task, bundling, shipped }: AnyHandlerProps): FoundDefinition {
   if (!shipped) return readDefinition(entry, task, bundling)
   return { ...shipped.definition, file: entry, exportName: shipped.definition.type }
+}
+
+const SHIPPED: Shipped = {
+  code: 'webhook',
+  definition: { type: WEBHOOK_TYPE, config: WEBHOOK_CONFIGURATION },
+}
+
+/**
+ * The shipped handler of all types of kind `webhook`. It may read the secrets that sign its calls: those named
+ * `<system>/webhook/…`.
+ */
+export class WebhookHandler extends HandlerFunction {
+  constructor(scope: Construct, id: string, parts: Parts, registrar: TypeRegistrar) {
+    super(scope, id, parts, registrar, { entry: 'the shipped webhook', shipped: SHIPPED })
+    const secrets = Stack.of(this).formatArn({
+      service: 'secretsmanager',
+      resource: 'secret',
+      resourceName: `${parts.settings.system}/webhook/*`,
+      arnFormat: ArnFormat.COLON_RESOURCE_NAME,
+    })
+    allow(this.function, { actions: ['secretsmanager:GetSecretValue'], resources: [secrets] })
+  }
 }

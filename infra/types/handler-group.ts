@@ -1,17 +1,20 @@
+import { existsSync, readdirSync } from 'node:fs'
+import { join, posix, relative, resolve, sep } from 'node:path'
 import { Names } from 'aws-cdk-lib'
 import type { Metric } from 'aws-cdk-lib/aws-cloudwatch'
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
 import type { Queue } from 'aws-cdk-lib/aws-sqs'
 import { Construct } from 'constructs'
 import { BatonError } from '../../shared/core/errors.ts'
-import { GROUPED_TYPES_MAX } from '../bounds.ts'
 import type { Parts } from '../parts.ts'
 import { type FoundDefinition, readDefinitions, refuseHttp, withProps } from './definition.ts'
-import { filesLike } from './files-like.ts'
-import type { FunctionProps } from './function-props.ts'
+import type { FunctionProps } from './function-rules.ts'
 import { GROUP_NAMES, refuseFunctionProps, refuseTimeouts, refuseUnloadable } from './refuse-props.ts'
 import type { TypeRegistrar } from './types.ts'
 import { createUserFunction, feedFrom, type Served, type UserFunction } from './user-function.ts'
+
+/** The most types of one function. With type names of 100 characters, its role needs six of the ten managed policies of a role. */
+const GROUPED_TYPES_MAX = 30
 
 export type HandlersProps = FunctionProps & {
   /**
@@ -48,7 +51,7 @@ export class HandlerGroup extends Construct {
 }
 
 /** What a group serves, as its files say. */
-export type Group = {
+type Group = {
   readonly props: HandlersProps
   /** The files, in errors. */
   readonly entry: string
@@ -116,4 +119,54 @@ function refuseTwice(entry: string, definitions: readonly FoundDefinition[]): vo
     (one, index) => definitions.findIndex(({ type }) => type === one.type) < index,
   )
   if (twin) throw new BatonError('invalid', `${entry}: entries name the type '${twin.type}' twice`)
+}
+
+const NO_ENTRY = /(\.d\.[cm]?ts|\.(test|spec)\.[^.]+)$/
+
+/**
+ * Returns the files that match the patterns, sorted, each once, relative to the working directory. A pattern without `*`, `?` or `{` is
+ * the path of one file.
+ *
+ * @throws BatonError `invalid` for a pattern that matches no file.
+ */
+function filesLike(patterns: readonly string[]): string[] {
+  if (patterns.length === 0)
+    throw new BatonError('invalid', 'entries is an empty list; name at least one file')
+  return [...new Set(patterns.flatMap(matching))].sort()
+}
+
+function matching(pattern: string): string[] {
+  if (!/[*?{]/.test(pattern)) return [pattern]
+  const parts = posix.normalize(pattern).split('/')
+  const fixed = parts.slice(
+    0,
+    parts.findIndex(part => /[*?{]/.test(part)),
+  )
+  const folder = resolve(fixed.join('/') || (pattern.startsWith('/') ? '/' : '.'))
+  const expression = new RegExp(`^${parts.slice(fixed.length).map(expressionOf).join('')}$`)
+  const found = existsSync(folder) ? filesBelow(folder) : []
+  const files = found.filter(file => expression.test(file) && !NO_ENTRY.test(file))
+  if (files.length > 0) return files.map(file => relative(process.cwd(), join(folder, file)))
+  throw new BatonError('invalid', `entries: no file matches '${pattern}' in ${process.cwd()}`)
+}
+
+/** A part of a pattern as a regular expression, with the slash that follows it. */
+function expressionOf(part: string, index: number, parts: readonly string[]): string {
+  const isLast = index === parts.length - 1
+  if (part === '**') return isLast ? '.*' : '(?:[^/]+/)*'
+  const name = part
+    .replace(/[.+^$()|[\]\\]/g, '\\$&')
+    .replace(/[*?]|\{([^}]*)\}/g, (sign, choice?: string) => {
+      if (choice !== undefined) return `(?:${choice.split(',').join('|')})`
+      return sign === '*' ? '[^/]*' : '[^/]'
+    })
+  return isLast ? name : `${name}/`
+}
+
+function filesBelow(folder: string, below = ''): string[] {
+  return readdirSync(join(folder, below), { withFileTypes: true }).flatMap(entry => {
+    const path = join(below, entry.name)
+    if (!entry.isDirectory()) return [path.split(sep).join('/')]
+    return entry.name === 'node_modules' ? [] : filesBelow(folder, path)
+  })
 }

@@ -8,22 +8,42 @@ import { type Rule, shown, unless } from '../../shared/core/rules/rules.ts'
 import { flag, whole } from '../../shared/core/rules/scalars.ts'
 import { refuseFields } from '../../shared/core/rules/type-configuration.ts'
 import {
-  FARGATE_MEMORY_MB,
   FUNCTION_MEMORY_MB_MAX,
   FUNCTION_MEMORY_MB_MIN,
   FUNCTION_TIMEOUT_S_MAX,
   HANDLER_MARGIN_S,
-  HANDLER_TIMEOUT_S_MIN,
-  MAPPING_CONCURRENCY_MAX,
   MAPPING_CONCURRENCY_MIN,
   QUEUE_BATCH_SIZE,
-  SERVICE_CONTAINERS_QUOTA,
   TASKS_PER_SHARD,
-  WORKER_CONCURRENCY_MAX,
 } from '../bounds.ts'
 import type { FoundDefinition } from './definition.ts'
-import type { FunctionProps } from './function-props.ts'
-import { architectureProblems, bundlingRule, placementProblems, textsRule } from './function-rules.ts'
+import {
+  architectureProblems,
+  bundlingRule,
+  type FunctionProps,
+  placementProblems,
+  textsRule,
+} from './function-rules.ts'
+
+/** The legal memory sizes for each number of CPU units. 512 MB is legal with 256, too. Source: Fargate task sizes. */
+const FARGATE_MEMORY_MB: Readonly<
+  Record<number, { readonly min: number; readonly max: number; readonly step: number }>
+> = {
+  256: { min: 1_024, max: 2_048, step: 1_024 },
+  512: { min: 1_024, max: 4_096, step: 1_024 },
+  1024: { min: 2_048, max: 8_192, step: 1_024 },
+  2048: { min: 4_096, max: 16_384, step: 1_024 },
+  4096: { min: 8_192, max: 30_720, step: 1_024 },
+  8192: { min: 16_384, max: 61_440, step: 4_096 },
+  16384: { min: 32_768, max: 122_880, step: 8_192 },
+}
+const WORKER_CONCURRENCY_MAX = 1_000
+/** The most containers of one service. Source: ECS quotas, tasks per service. */
+const SERVICE_CONTAINERS_QUOTA = 5_000
+/** The largest maximum concurrency of an SQS mapping. Source: Lambda event source mapping API reference. */
+const MAPPING_CONCURRENCY_MAX = 1_000
+/** A run is aborted 3 s before its function ends. A function with a shorter timeout would leave its runs no time. */
+const HANDLER_TIMEOUT_S_MIN = 10
 
 type Rules = Readonly<Record<string, Rule>>
 

@@ -1,20 +1,45 @@
 /**
  * The task types that an app adds to its system. `definition.ts` reads a definition from its file; `handler-function.ts`
- * serves a type with a Lambda function, `worker-queue.ts` with a queue for workers that run anywhere. `flow-registration.ts`
- * adds a flow, which needs neither. `refuse-props.ts` says which options are legal. This file registers all of them.
+ * serves a type with a Lambda function, and a worker queue of this file serves it with workers that run anywhere. A flow needs
+ * neither. `refuse-props.ts` says which options are legal. This file registers all of them.
  */
 
 import { relative } from 'node:path'
 import { CustomResource, Duration } from 'aws-cdk-lib'
+import type { Metric } from 'aws-cdk-lib/aws-cloudwatch'
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
+import type { Queue } from 'aws-cdk-lib/aws-sqs'
 import { Construct, DependencyGroup } from 'constructs'
+import { WORKER_VISIBILITY_S } from '../../shared/core/bounds.ts'
+import { defined } from '../../shared/core/defined.ts'
+import { BatonError } from '../../shared/core/errors.ts'
 import type { TypeKind } from '../../shared/core/states.ts'
+import { queueNameOf } from '../../shared/core/types/queue-name.ts'
 import type { TaskType, TypeConfiguration } from '../../shared/core/types/task-type.ts'
-import { REGISTRAR_TIMEOUT_S, REGISTRATION_WAIT_S } from '../bounds.ts'
-import { systemCode } from '../bundling/system-code.ts'
+import { systemCode } from '../bundling/code.ts'
+import type { BundlingProps } from '../bundling/options.ts'
 import { createFunction } from '../functions/functions.ts'
 import type { Parts } from '../parts.ts'
-import type { FoundDefinition, TaskSpec } from './definition.ts'
+import { SourceQueue } from '../queues/source-queue.ts'
+import {
+  type FoundDefinition,
+  readDefinition,
+  readFlow,
+  refuseHttp,
+  type TaskSpec,
+  withProps,
+} from './definition.ts'
+import { refuseUnknown } from './refuse-props.ts'
+
+const REGISTRAR_TIMEOUT_S = 60
+/** CloudFormation waits this long for a registration instead of its usual hour. */
+const REGISTRATION_WAIT_S = 300
+
+/**
+ * The longest configuration of one type, as JSON. An asynchronous event of Lambda has at most 256 KB, and a template has at
+ * most 1 MB in all. Source: Lambda and CloudFormation quotas.
+ */
+const CONFIGURATION_CHARACTERS_MAX = 100_000
 
 /** Registers deployed types, and marks a type when its handler is deleted. */
 export class TypeRegistrar extends Construct {
@@ -95,4 +120,91 @@ function stepsIn({ steps = [] }: TypeConfiguration): Array<{ readonly path: stri
     { path: `steps.${index}.do`, type: step.do.type },
     ...(step.undo ? [{ path: `steps.${index}.undo`, type: step.undo.type }] : []),
   ])
+}
+
+export type FlowProps = {
+  /** The file that exports the flow's definition, relative to the working directory. */
+  readonly entry: string
+  /** The name under which `entry` exports it, when it exports several flows. */
+  readonly flow?: string
+  /** Whether events of its tasks are published on the system's event bus. @default as the definition says, else false */
+  readonly events?: boolean
+  /** How the file is bundled to load it. @default as a handler without options */
+  readonly bundling?: BundlingProps
+}
+
+/**
+ * Registers a flow. Only the types of its steps serve it, so it has no queue and no function. It is registered after all
+ * handlers of its system, so that the types of its steps exist first.
+ */
+export class FlowRegistration extends Construct {
+  readonly type: string
+
+  constructor(scope: Construct, id: string, { reach }: Parts, registrar: TypeRegistrar, props: FlowProps) {
+    super(scope, id)
+    refuseUnknown(props.entry, props, ['entry', 'flow', 'events', 'bundling'])
+    const definition = withProps(
+      readFlow(props.entry, props.flow, props.bundling),
+      defined({ events: props.events }),
+    )
+    refuseLarge(definition.type, JSON.stringify(definition.config).length)
+    this.type = definition.type
+    reach.add(this.type, definition.config.steps)
+    registrar.registerFlow(this, 'Registration', definition)
+  }
+}
+
+function refuseLarge(type: string, length: number): void {
+  if (length <= CONFIGURATION_CHARACTERS_MAX) return
+  throw new BatonError(
+    'invalid',
+    `the flow '${type}' has ${length} characters as JSON, and at most ${CONFIGURATION_CHARACTERS_MAX} can be deployed; give its steps smaller inputs`,
+  )
+}
+
+export type WorkerQueueProps = {
+  /** The file that exports the task's definition, relative to the working directory. */
+  readonly entry: string
+  /** The name under which `entry` exports it, when it exports several. */
+  readonly task?: string
+  /** Whether events of its tasks are published on the system's event bus. @default as the definition says, else false */
+  readonly events?: boolean
+  /** The tasks a second that the type has at its peak, as for a handler. @default 4 shards, which serve some 500 tasks a second */
+  readonly expectedTasksPerSecond?: number
+  /** How the file is bundled to load it. @default as a handler without options */
+  readonly bundling?: BundlingProps
+}
+
+/**
+ * The queue and the registration of a type that your own workers serve, wherever they run. A worker
+ * deletes a message once it has claimed the task, so a run may take hours.
+ */
+export class WorkerQueue extends Construct {
+  readonly type: string
+  readonly queue: Queue
+  /** The dead-letter queue of the system. All queues share it. */
+  readonly deadLetterQueue: Queue
+
+  constructor(scope: Construct, id: string, parts: Parts, registrar: TypeRegistrar, props: WorkerQueueProps) {
+    super(scope, id)
+    refuseUnknown(props.entry, props, ['entry', 'task', 'events', 'bundling', 'expectedTasksPerSecond'])
+    const definition = withProps(readDefinition(props.entry, props.task, props.bundling), props)
+    refuseHttp(definition)
+    parts.table.expect(props.expectedTasksPerSecond)
+    this.type = definition.type
+    const source = new SourceQueue(this, 'Tasks', parts.messages.deadLetters, {
+      queueName: queueNameOf(parts.settings.system, this.type),
+      visibilityTimeout: Duration.seconds(WORKER_VISIBILITY_S),
+    })
+    this.queue = source.queue
+    this.deadLetterQueue = source.deadLetterQueue
+    registrar
+      .register(this, 'Registration', definition, { servedBy: 'workers' })
+      .node.addDependency(this.queue)
+  }
+
+  /** Returns the metric of the messages that wait in the queue. */
+  metricBacklog(): Metric {
+    return this.queue.metricApproximateNumberOfMessagesVisible()
+  }
 }

@@ -3,26 +3,33 @@ import { Architecture, type Function as LambdaFunction } from 'aws-cdk-lib/aws-l
 import type { Construct } from 'constructs'
 import { BatonError } from '../../shared/core/errors.ts'
 import { queueNameOf } from '../../shared/core/types/queue-name.ts'
+import { FUNCTION_TIMEOUT_S_MAX, HANDLER_MARGIN_S, MAPPING_CONCURRENCY_MIN } from '../bounds.ts'
 import {
-  FUNCTION_TIMEOUT_S_MAX,
-  HANDLER_CONCURRENCY_MAX,
-  HANDLER_MARGIN_S,
-  HANDLER_TIMEOUT_S,
-  MAPPING_CONCURRENCY_MIN,
-} from '../bounds.ts'
-import { type SystemFunction, systemCode } from '../bundling/system-code.ts'
-import { describeBundle, handlerCode, type UserCode } from '../bundling/user-code.ts'
-import { createFunction, reserving } from '../functions/functions.ts'
-import { cpuOf } from '../functions/placement.ts'
+  describeBundle,
+  handlerCode,
+  type SystemFunction,
+  systemCode,
+  type UserCode,
+} from '../bundling/code.ts'
+import { cpuOf, createFunction, reserving } from '../functions/functions.ts'
 import type { Parts } from '../parts.ts'
+import { typesWithin } from '../permissions/partitions.ts'
 import { grantTableToWorker } from '../permissions/table-access.ts'
-import { typesWithin } from '../permissions/type-reach.ts'
 import { SourceQueue, visibilityFor } from '../queues/source-queue.ts'
 import { levelOf } from '../settings.ts'
 import type { FoundDefinition } from './definition.ts'
-import type { FunctionProps } from './function-props.ts'
+import type { FunctionProps } from './function-rules.ts'
 import { WORKER_VERSION } from './refuse-props.ts'
 import type { TypeRegistrar } from './types.ts'
+
+/** The timeout of a handler's function when its task sets no `timeoutMs`. */
+const HANDLER_TIMEOUT_S = 300
+/**
+ * Concurrent batches of a handler's mapping by default. Every mapping has such a maximum. Without it a full account throttles
+ * the poller, each throttle counts as a receive, and good messages end in the dead-letter queue. Source: Lambda with SQS,
+ * maximum concurrency (2–1,000).
+ */
+const HANDLER_CONCURRENCY_MAX = 50
 
 /** The definitions that one function serves, all of kind `handler`, or the one of kind `webhook`. */
 export type Served = readonly [FoundDefinition, ...FoundDefinition[]]

@@ -4,7 +4,12 @@ import type { FargateService } from 'aws-cdk-lib/aws-ecs'
 import type { IQueue } from 'aws-cdk-lib/aws-sqs'
 import { Construct } from 'constructs'
 import { BatonError } from '../../shared/core/errors.ts'
-import { SCALE_IN_COOLDOWN_S, SCALE_OUT_COOLDOWN_S, SCALED_QUEUES_MAX } from '../bounds.ts'
+
+/** A metric expression reads at most 10 metrics, and one of them counts the running containers. Source: CloudWatch quotas. */
+const SCALED_QUEUES_MAX = 9
+/** A container starts within a minute. An earlier second decision would count the same backlog twice. */
+const SCALE_OUT_COOLDOWN_S = 60
+const SCALE_IN_COOLDOWN_S = 300
 
 export type ScalingSpec = {
   /** The fewest containers. */

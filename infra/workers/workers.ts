@@ -1,7 +1,7 @@
 /**
- * Workers in containers on Fargate: the service that runs them, its cluster (`cluster.ts`), the image that is built from a
- * task file (`image.ts`), and how many containers run for a backlog (`scaling.ts`). `types/worker-queue.ts` creates the queues
- * from which the workers receive.
+ * Workers in containers on Fargate: the service that runs them, its cluster with the image that is built from a task file
+ * (`container.ts`), and how many containers run for a backlog (`scaling.ts`). `types/types.ts` creates the queues from which the
+ * workers receive.
  */
 
 import { Duration, Names, Stack } from 'aws-cdk-lib'
@@ -38,23 +38,19 @@ import {
   WORKER_MEMORY_MB,
   WORKER_STOP_MARGIN_S,
 } from '../bounds.ts'
+import type { UserCode } from '../bundling/code.ts'
 import type { BundlingProps } from '../bundling/options.ts'
-import type { UserCode } from '../bundling/user-code.ts'
-import { environmentOf } from '../functions/functions.ts'
-import { cpuOf } from '../functions/placement.ts'
+import { cpuOf, environmentOf } from '../functions/functions.ts'
 import { watchWorkers } from '../monitoring/alarms.ts'
 import type { Parts } from '../parts.ts'
+import { typesWithin } from '../permissions/partitions.ts'
 import { allow, type Grantee } from '../permissions/permissions.ts'
 import { grantTableToWorker, type Serving } from '../permissions/table-access.ts'
-import { typesWithin } from '../permissions/type-reach.ts'
 import { type LogLevel, levelOf } from '../settings.ts'
 import { type FoundDefinition, readDefinitions, readFlows } from '../types/definition.ts'
-import { FlowRegistration } from '../types/flow-registration.ts'
 import { refuseReserved, refuseServiceProps, WORKER_VERSION } from '../types/refuse-props.ts'
-import type { TypeRegistrar } from '../types/types.ts'
-import { WorkerQueue } from '../types/worker-queue.ts'
-import { clusterFor, isPublic, type Placement } from './cluster.ts'
-import { workerImage } from './image.ts'
+import { FlowRegistration, type TypeRegistrar, WorkerQueue } from '../types/types.ts'
+import { clusterFor, isPublic, type Placement, workerImage } from './container.ts'
 import { WorkerScaling } from './scaling.ts'
 
 export type WorkerServiceProps = Placement & {

@@ -43,3 +43,13 @@ function readExisting<T>(file: string, empty: T): T {
     throw new Error(`The state in ${file} cannot be read`, { cause })
   }
 }
+
+/** The deployed custom resources, by logical id. */
+export type KeptResources = Record<string, KeptResource>
+
+export type KeptResource = {
+  readonly type: string
+  readonly properties: Record<string, unknown>
+  readonly physicalId: string
+  readonly data: Record<string, unknown>
+}

@@ -11,7 +11,6 @@
 
 import { resolve } from 'node:path'
 import { nameOfArn } from '../account.ts'
-import { deployCustomResources } from '../custom-resources/custom-resources.ts'
 import { eventsEnvironment } from '../events/events.ts'
 import type { NextFunctions } from '../functions/functions.ts'
 import { readTaskTables } from '../gateway/owners.ts'
@@ -20,12 +19,12 @@ import { type MappingSpec, readMappings } from '../mappings/mappings.ts'
 import { createPermissions, type Permissions } from '../permissions/permissions.ts'
 import type { Platform } from '../platform.ts'
 import { readSchedules, type TemplateSchedules } from '../scheduler/scheduler.ts'
-import { readServices } from '../services/services.ts'
-import type { ServiceSpec } from '../services/spec.ts'
+import { readServices, type ServiceSpec } from '../services/services.ts'
 import { isTable } from '../stores/tables.ts'
 import { emulationOf } from '../template/resource-types.ts'
 import { openStack, type Stack } from '../template/stack.ts'
 import { type Assembly, readAssembly } from '../template/template.ts'
+import { deployCustomResources } from './custom-resources.ts'
 
 export type LocalResource = {
   readonly type: string

@@ -1,13 +1,14 @@
 /**
- * EventBridge: `event-bus.ts` takes the events of a stack, `event-log.ts` keeps the last ones, and `event-stream.ts` sends them
+ * EventBridge: this file takes the events of a stack, `event-log.ts` keeps the last ones, and `event-stream.ts` sends them
  * to readers of `GET /v1/events`.
  */
 
+import { randomUUID } from 'node:crypto'
+import { type Backend, bodyOf, errorAnswer, jsonAnswer } from '../gateway/call.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import type { RequestHandler } from '../http/answer.ts'
 import type { Stack } from '../template/stack.ts'
-import { createEventBus } from './event-bus.ts'
-import { createEventLog } from './event-log.ts'
+import { createEventLog, type EventLog } from './event-log.ts'
 import { createEventStream } from './event-stream.ts'
 
 const KEPT_EVENTS = 10_000
@@ -44,4 +45,72 @@ function busesOf(stack: Stack): string[] {
     .ids('AWS::Events::EventBus')
     .map(id => stack.describe(id))
     .flatMap(({ physicalId, arn }) => [physicalId, arn])
+}
+
+/** The most entries of one request. Source: EventBridge quotas. */
+const ENTRIES_MAX = 10
+const REQUEST_BYTES_MAX = 256 * 1024
+
+type Entry = {
+  readonly EventBusName?: string
+  readonly Source?: string
+  readonly DetailType?: string
+  readonly Detail?: string
+}
+
+/**
+ * Serves EventBridge's PutEvents. It keeps events of the system in `log`. It accepts and drops entries of other sources, because
+ * rules are not emulated. `buses` are the names and ARNs of the existing buses.
+ */
+export function createEventBus(log: EventLog, buses: readonly string[]): Backend {
+  return async call => {
+    if (call.operation !== 'PutEvents') {
+      return errorAnswer(400, 'InvalidAction', `${call.operation} is not supported locally`)
+    }
+    const { Entries: entries } = bodyOf(call) as { Entries?: readonly Entry[] }
+    if (!entries || entries.length < 1 || entries.length > ENTRIES_MAX) {
+      return errorAnswer(400, 'ValidationException', `Entries must have 1 to ${ENTRIES_MAX} members`)
+    }
+    if (call.body.length > REQUEST_BYTES_MAX) {
+      return errorAnswer(
+        400,
+        'ValidationException',
+        'Total size of the entries in the request is over the limit',
+      )
+    }
+    const results = entries.map(entry => acceptEntry(entry, log, buses))
+    const FailedEntryCount = results.filter(result => 'ErrorCode' in result).length
+    return jsonAnswer(200, { FailedEntryCount, Entries: results })
+  }
+}
+
+type Result = { readonly EventId: string } | { readonly ErrorCode: string; readonly ErrorMessage: string }
+
+function acceptEntry(entry: Entry, log: EventLog, buses: readonly string[]): Result {
+  const { EventBusName: bus = 'default', Source: source, DetailType: type, Detail } = entry
+  if (!source || !type || !Detail)
+    return refused('InvalidArgument', 'Source, DetailType and Detail are required')
+  if (!buses.includes(bus))
+    return refused('InvalidArgument', `there is no bus ${bus}; there are ${buses.join(', ')}`)
+  const detail = objectIn(Detail)
+  if (!detail) return refused('MalformedDetail', 'Detail is not a JSON object')
+  const { system: _system, ...event } = detail
+  const { id, taskId } = event
+  if (source === 'baton' && typeof id === 'string') {
+    log.append({ id, type, json: JSON.stringify(event), ...(typeof taskId === 'string' && { taskId }) })
+  }
+  return { EventId: randomUUID() }
+}
+
+function refused(ErrorCode: string, ErrorMessage: string): Result {
+  return { ErrorCode, ErrorMessage }
+}
+
+function objectIn(json: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(json)
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined
+  } catch {
+    return undefined
+  }
 }

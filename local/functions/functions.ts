@@ -78,69 +78,81 @@ type Registry = {
   leave(one: DeployedFunction): void
 }
 
-function nextFunctions({ stack, assembly, setting, functions, leave }: Registry): NextFunctions {
-  const ids = stack.ids('AWS::Lambda::Function')
-  const definitions = new Map<string, Definition>()
+/** What a deployment has read and started so far. */
+type Deploying = Registry & {
+  readonly ids: readonly string[]
+  readonly definitions: Map<string, Definition>
   /** Functions that custom resources call, when the present deployment has none that is the same. */
-  const called = new Map<string, DeployedFunction>()
-  let serviceTokens: ReadonlySet<unknown> | undefined
+  readonly called: Map<string, DeployedFunction>
+  serviceTokens: ReadonlySet<unknown> | undefined
+}
 
-  function definitionOf(logicalId: string): Definition {
-    const known = definitions.get(logicalId)
-    if (known) return known
-    serviceTokens ??= readServiceTokens(stack)
-    const read = readFunction(stack, assembly, logicalId, { ...setting, serviceTokens })
-    definitions.set(logicalId, read)
-    return read
+function nextFunctions(registry: Registry): NextFunctions {
+  const { stack, functions } = registry
+  const deploying: Deploying = {
+    ...{ ...registry, ids: stack.ids('AWS::Lambda::Function'), serviceTokens: undefined },
+    ...{ definitions: new Map(), called: new Map() },
   }
-
-  function idOf(wanted: string) {
-    return ids.find(logicalId => {
-      const { physicalId, arn } = stack.describe(logicalId)
-      return isNameOf({ logicalId, name: physicalId, arn }, wanted)
-    })
-  }
-
-  function versionOf(logicalId: string): DeployedFunction {
-    const definition = definitionOf(logicalId)
-    const present = functions.get(logicalId)
-    if (present && isSameFunction(present.definition, definition)) return present
-    const { inspect: _port, ...beside } = setting
-    const made = called.get(logicalId) ?? createLocalFunction(definition, present ? beside : setting)
-    called.set(logicalId, made)
-    return made
-  }
-
+  const { ids, called } = deploying
   return {
-    idOf,
-    unsupported: logicalId => definitionOf(logicalId).unsupported,
+    idOf: wanted => idOf(deploying, wanted),
+    unsupported: logicalId => definitionOf(deploying, logicalId).unsupported,
     invoke: async (wanted, event) => {
-      const logicalId = idOf(wanted)
+      const logicalId = idOf(deploying, wanted)
       if (logicalId === undefined) throw new Error(`There is no function ${wanted} in the stack`)
-      return versionOf(logicalId).invoke(event)
+      return versionOf(deploying, logicalId).invoke(event)
     },
     read: report => {
       for (const logicalId of ids) {
-        const { unsupported } = definitionOf(logicalId)
+        const { unsupported } = definitionOf(deploying, logicalId)
         if (unsupported !== undefined) report(logicalId, unsupported)
       }
     },
-    commit: () => {
-      for (const one of [...functions.values()]) if (!ids.includes(one.logicalId)) leave(one)
-      for (const logicalId of ids) {
-        const present = functions.get(logicalId)
-        if (present) present.become(definitionOf(logicalId))
-        else
-          functions.set(
-            logicalId,
-            called.get(logicalId) ?? createLocalFunction(definitionOf(logicalId), setting),
-          )
-      }
-    },
+    commit: () => commit(deploying),
     end: async () => {
       const ended = [...called.values()].filter(one => functions.get(one.logicalId) !== one)
       await Promise.all(ended.map(one => one.stop()))
     },
+  }
+}
+
+function definitionOf(deploying: Deploying, logicalId: string): Definition {
+  const { stack, assembly, setting, definitions } = deploying
+  const known = definitions.get(logicalId)
+  if (known) return known
+  deploying.serviceTokens ??= readServiceTokens(stack)
+  const { serviceTokens } = deploying
+  const read = readFunction(stack, assembly, logicalId, { ...setting, serviceTokens })
+  definitions.set(logicalId, read)
+  return read
+}
+
+function idOf({ ids, stack }: Deploying, wanted: string): string | undefined {
+  return ids.find(logicalId => {
+    const { physicalId, arn } = stack.describe(logicalId)
+    return isNameOf({ logicalId, name: physicalId, arn }, wanted)
+  })
+}
+
+function versionOf(deploying: Deploying, logicalId: string): DeployedFunction {
+  const { functions, called, setting } = deploying
+  const definition = definitionOf(deploying, logicalId)
+  const present = functions.get(logicalId)
+  if (present && isSameFunction(present.definition, definition)) return present
+  const { inspect: _port, ...beside } = setting
+  const made = called.get(logicalId) ?? createLocalFunction(definition, present ? beside : setting)
+  called.set(logicalId, made)
+  return made
+}
+
+function commit(deploying: Deploying): void {
+  const { ids, functions, called, setting, leave } = deploying
+  for (const one of [...functions.values()]) if (!ids.includes(one.logicalId)) leave(one)
+  for (const logicalId of ids) {
+    const definition = definitionOf(deploying, logicalId)
+    const present = functions.get(logicalId)
+    if (present) present.become(definition)
+    else functions.set(logicalId, called.get(logicalId) ?? createLocalFunction(definition, setting))
   }
 }
 

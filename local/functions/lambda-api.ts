@@ -1,7 +1,7 @@
 import { type Answer, type Backend, type Call, errorAnswer, jsonAnswer, jsonOf } from '../gateway/call.ts'
 import type { Functions } from './functions.ts'
 import type { LocalFunction } from './local-function.ts'
-import { EVENT_BYTES_MAX, LATER_EVENT_BYTES_MAX } from './payload-limits.ts'
+import { EVENT_BYTES_MAX, LATER_EVENT_BYTES_MAX } from './protocol.ts'
 
 const invocation = /^\/2015-03-31\/functions\/([^/]+)\/invocations/
 

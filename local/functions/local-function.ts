@@ -3,8 +3,8 @@ import type { Meter } from '../gateway/meter.ts'
 import type { LogReceiver } from '../log-line.ts'
 import { keepLines } from './function-log.ts'
 import { watchRecursion } from './lineage.ts'
-import { ANSWER_BYTES_MAX, payloadBytes } from './payload-limits.ts'
 import { createPool, type Pool } from './pool.ts'
+import { ANSWER_BYTES_MAX, payloadBytes } from './protocol.ts'
 import type { FunctionSpec, InvocationResult } from './sandbox.ts'
 import { type Definition, isSameFunction } from './spec.ts'
 
@@ -73,51 +73,28 @@ export type FunctionSetting = {
 }
 
 export function createLocalFunction(first: Definition, setting: FunctionSetting): DeployedFunction {
-  const { logicalId } = first
-  let definition = first
-  const logs = keepLines(logicalId, setting)
-  const later = retryLater()
-  const recursion = watchRecursion(() => definition, setting.log)
-  const changes = createSignal()
-  const code = chosenCode(() => definition, setting)
-  const inspectPort = setting.inspect?.functionId === logicalId ? setting.inspect.port : undefined
-
-  const maxProcesses = () => (inspectPort === undefined ? definition.maxProcesses : 1)
-  const pool: Pool = createPool({
-    source: async (): Promise<FunctionSpec> => {
-      const codeDir = await code.folder()
-      return { ...definition, codeDir, ...(inspectPort !== undefined && { inspectPort }) }
-    },
-    maxProcesses,
-    waitsForOldProcesses: inspectPort !== undefined,
-    isMostlyIdle: () => definition.servesDeployments,
-    onLine: logs.add,
-  })
-
-  function renew() {
+  const parts = partsOf(first, setting)
+  const { present, pool, code, changes, later, recursion, logs, maxProcesses } = parts
+  const run = (event: unknown, trace?: string) => invoke(parts, setting.meter, event, trace)
+  const renew = () => {
     logs.forgetFailure()
     pool.renew()
     changes.announce()
   }
-
-  async function invoke(event: unknown, trace?: string) {
-    if (definition.unsupported !== undefined) return refused(definition.unsupported)
-    const chain = recursion.enter(trace)
-    const result = deliverable(await pool.invoke(event, chain))
-    const owners = setting.meter.owners.ofInvocation(event, chain)
-    meterInvocation(setting.meter, definition, result.durationMs, owners)
-    if (!result.ok) logs.addFailure(result.error)
-    return result
+  const endBy = async (end: () => Promise<void>) => {
+    later.stop()
+    const ended = end()
+    changes.announce()
+    await ended
   }
-
   return Object.assign(
-    describing(() => definition, maxProcesses),
+    describing(() => present.definition, maxProcesses),
     {
-      invoke,
+      invoke: run,
       refuses: recursion.refuses,
       recursionsDropped: recursion.dropped,
       longestChain: recursion.longest,
-      invokeLater: (event, trace) => later.run(() => invoke(event, trace), definition.retryDelaysMs),
+      invokeLater: (event, trace) => later.run(() => run(event, trace), present.definition.retryDelaysMs),
       pids: pool.pids,
       warm: pool.warm,
       logs: logs.lines,
@@ -127,25 +104,54 @@ export function createLocalFunction(first: Definition, setting: FunctionSetting)
       },
       changed: changes.next,
       become: next => {
-        const [before, isSame] = [definition, isSameFunction(definition, next)]
-        definition = next
+        const before = present.definition
+        present.definition = next
         code.follow(before)
-        if (!isSame) renew()
+        if (!isSameFunction(before, next)) renew()
       },
-      leave: async () => {
-        later.stop()
-        const left = pool.leave()
-        changes.announce()
-        await left
-      },
-      stop: async () => {
-        later.stop()
-        const stopped = pool.stop()
-        changes.announce()
-        await stopped
-      },
+      leave: () => endBy(pool.leave),
+      stop: () => endBy(pool.stop),
     } satisfies Partial<DeployedFunction>,
   )
+}
+
+type Parts = ReturnType<typeof partsOf>
+
+/** The parts of a function. Each reads the present definition, which a deployment changes. */
+function partsOf(first: Definition, setting: FunctionSetting) {
+  const present = { definition: first }
+  const definition = () => present.definition
+  const { inspect } = setting
+  const inspectPort = inspect?.functionId === first.logicalId ? inspect.port : undefined
+  const maxProcesses = () => (inspectPort === undefined ? definition().maxProcesses : 1)
+  const logs = keepLines(first.logicalId, setting)
+  const code = chosenCode(definition, setting)
+  const pool: Pool = createPool({
+    source: async (): Promise<FunctionSpec> => {
+      const codeDir = await code.folder()
+      return { ...definition(), codeDir, ...(inspectPort !== undefined && { inspectPort }) }
+    },
+    maxProcesses,
+    waitsForOldProcesses: inspectPort !== undefined,
+    isMostlyIdle: () => definition().servesDeployments,
+    onLine: logs.add,
+  })
+  const recursion = watchRecursion(definition, setting.log)
+  return { present, maxProcesses, logs, code, pool, recursion, later: retryLater(), changes: createSignal() }
+}
+
+async function invoke(
+  { present: { definition }, recursion, pool, logs }: Parts,
+  meter: Meter,
+  event: unknown,
+  trace: string | undefined,
+): Promise<InvocationResult> {
+  if (definition.unsupported !== undefined) return refused(definition.unsupported)
+  const chain = recursion.enter(trace)
+  const result = deliverable(await pool.invoke(event, chain))
+  meterInvocation(meter, definition, result.durationMs, meter.owners.ofInvocation(event, chain))
+  if (!result.ok) logs.addFailure(result.error)
+  return result
 }
 
 function meterInvocation(

@@ -1,4 +1,4 @@
-import { createProcesses, type Source } from './processes.ts'
+import { createProcesses, type Processes, type Source } from './processes.ts'
 import type { InvocationError } from './protocol.ts'
 import type { InvocationResult } from './sandbox.ts'
 
@@ -40,99 +40,109 @@ type Waiting = {
   resolve(result: InvocationResult): void
 }
 
+/** A pool, and the invocations that wait for one of its processes. */
+type PoolState = {
+  readonly setting: Setting
+  readonly processes: Processes
+  readonly queue: Waiting[]
+  /** The processes of the present generation that start. */
+  starting: number
+  isStopped: boolean
+  growth: NodeJS.Timeout | undefined
+}
+
 /** The processes of one function. The pool grows on demand up to `maxProcesses`; further invocations queue. */
-export function createPool({
-  source,
-  maxProcesses,
-  waitsForOldProcesses,
-  onLine,
-  isMostlyIdle,
-}: Setting): Pool {
-  const processes = createProcesses({ source, onLine, onEnd: pump, isMostlyIdle })
-  const queue: Waiting[] = []
-  let starting = 0
-  let isStopped = false
-  let growth: NodeJS.Timeout | undefined
-
-  async function startProcess() {
-    starting += 1
-    const started = await processes.start()
-    // The count begins anew with each generation, and the waiting invocations get processes of the new one.
-    if (started === 'outdated') return
-    starting -= 1
-    if (started !== 'ready') fail(started)
-    pump()
+export function createPool(setting: Setting): Pool {
+  const { source, onLine, isMostlyIdle } = setting
+  const processes = createProcesses({ source, onLine, isMostlyIdle, onEnd: () => pump(pool) })
+  const pool: PoolState = {
+    ...{ setting, processes, queue: [] },
+    ...{ starting: 0, isStopped: false, growth: undefined },
   }
-
-  /** Code that cannot be loaded fails all waiting invocations. A process that died while it started fails one. */
-  function fail(error: InvocationError) {
-    const failing = queue.splice(0, error.isLoadFailure ? queue.length : 1)
-    for (const waiting of failing) waiting.resolve(failed(error))
-  }
-
-  function pump() {
-    if (isStopped) return
-    while (queue.length > 0 && processes.idle() > 0) void run(queue.shift() as Waiting)
-    grow()
-  }
-
-  async function run({ event, traceId, resolve }: Waiting) {
-    resolve(await processes.invoke(event, traceId))
-    pump()
-  }
-
-  /** How many of the processes that the function may have are there. */
-  const counted = () => processes.present() + (waitsForOldProcesses ? processes.retired() : 0)
-
-  function grow() {
-    clearTimeout(growth)
-    // The first invocations in the queue get the processes that are already starting.
-    const next = queue[starting]
-    if (!next || counted() >= maxProcesses()) return
-    const patience = processes.present() === 0 ? 0 : GROWTH_PATIENCE_MS - (performance.now() - next.since)
-    if (patience > 0) {
-      growth = setTimeout(pump, patience)
-      return
-    }
-    void startProcess()
-    grow()
-  }
-
-  function refuseAll() {
-    isStopped = true
-    clearTimeout(growth)
-    for (const waiting of queue.splice(0)) waiting.resolve(failed(shutDown))
-    processes.retireAll()
-  }
-
   return {
-    invoke: (event, traceId) => {
-      if (isStopped) return Promise.resolve(failed(shutDown))
-      const { promise, resolve } = Promise.withResolvers<InvocationResult>()
-      queue.push({ event, traceId, since: performance.now(), resolve })
-      pump()
-      return promise
-    },
+    invoke: (event, traceId) => enqueue(pool, event, traceId),
     pids: processes.pids,
     warm: async count => {
-      const missing = Math.max(0, Math.min(count, maxProcesses()) - counted())
-      await Promise.all(Array.from({ length: missing }, startProcess))
+      const missing = Math.max(0, Math.min(count, setting.maxProcesses()) - counted(pool))
+      await Promise.all(Array.from({ length: missing }, () => startProcess(pool)))
     },
     renew: () => {
       processes.retireAll()
-      starting = 0
-      pump()
+      pool.starting = 0
+      pump(pool)
     },
     leave: async () => {
-      refuseAll()
+      refuseAll(pool)
       await processes.ended()
     },
     stop: async () => {
-      refuseAll()
+      refuseAll(pool)
       processes.killAll()
       await processes.ended()
     },
   }
+}
+
+function enqueue(pool: PoolState, event: unknown, traceId: string): Promise<InvocationResult> {
+  if (pool.isStopped) return Promise.resolve(failed(shutDown))
+  const { promise, resolve } = Promise.withResolvers<InvocationResult>()
+  pool.queue.push({ event, traceId, since: performance.now(), resolve })
+  pump(pool)
+  return promise
+}
+
+function pump(pool: PoolState): void {
+  if (pool.isStopped) return
+  while (pool.queue.length > 0 && pool.processes.idle() > 0) void run(pool, pool.queue.shift() as Waiting)
+  grow(pool)
+}
+
+async function run(pool: PoolState, { event, traceId, resolve }: Waiting): Promise<void> {
+  resolve(await pool.processes.invoke(event, traceId))
+  pump(pool)
+}
+
+function grow(pool: PoolState): void {
+  clearTimeout(pool.growth)
+  // The first invocations in the queue get the processes that are already starting.
+  const next = pool.queue[pool.starting]
+  if (!next || counted(pool) >= pool.setting.maxProcesses()) return
+  const waitedMs = performance.now() - next.since
+  const patience = pool.processes.present() === 0 ? 0 : GROWTH_PATIENCE_MS - waitedMs
+  if (patience > 0) {
+    pool.growth = setTimeout(pump, patience, pool)
+    return
+  }
+  void startProcess(pool)
+  grow(pool)
+}
+
+/** How many of the processes that the function may have are there. */
+function counted({ processes, setting }: PoolState): number {
+  return processes.present() + (setting.waitsForOldProcesses ? processes.retired() : 0)
+}
+
+async function startProcess(pool: PoolState): Promise<void> {
+  pool.starting += 1
+  const started = await pool.processes.start()
+  // The count begins anew with each generation, and the waiting invocations get processes of the new one.
+  if (started === 'outdated') return
+  pool.starting -= 1
+  if (started !== 'ready') fail(pool, started)
+  pump(pool)
+}
+
+/** Code that cannot be loaded fails all waiting invocations. A process that died while it started fails one. */
+function fail({ queue }: PoolState, error: InvocationError): void {
+  const failing = queue.splice(0, error.isLoadFailure ? queue.length : 1)
+  for (const waiting of failing) waiting.resolve(failed(error))
+}
+
+function refuseAll(pool: PoolState): void {
+  pool.isStopped = true
+  clearTimeout(pool.growth)
+  for (const waiting of pool.queue.splice(0)) waiting.resolve(failed(shutDown))
+  pool.processes.retireAll()
 }
 
 const shutDown: InvocationError = {

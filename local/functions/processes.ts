@@ -33,46 +33,27 @@ type Setting = {
   readonly isMostlyIdle: () => boolean
 }
 
-export function createProcesses({ source, onLine, onEnd, isMostlyIdle }: Setting): Processes {
-  const present = new Set<Sandbox>()
-  const retired = new Set<Sandbox>()
+/** The processes, and how many of the present generation still wait for their code. */
+type State = {
+  readonly setting: Setting
+  readonly present: Set<Sandbox>
+  readonly old: Set<Sandbox>
+  readonly idle: IdleList<Sandbox>
+  opening: number
+  generation: number
+}
+
+export function createProcesses(setting: Setting): Processes {
+  const [present, old] = [new Set<Sandbox>(), new Set<Sandbox>()]
   const retireIdle = (sandbox: Sandbox) => {
     present.delete(sandbox)
-    retired.add(sandbox)
+    old.add(sandbox)
     sandbox.kill()
   }
-  const idle = createIdleList(retireIdle, () => present.size > 1 || isMostlyIdle())
-  /** Starts that still wait for their code. */
-  let opening = 0
-  let generation = 0
-
-  function open(spec: FunctionSpec): Sandbox {
-    const sandbox = startSandbox(spec, onLine)
-    present.add(sandbox)
-    void sandbox.ended.then(() => {
-      present.delete(sandbox)
-      retired.delete(sandbox)
-      idle.remove(sandbox)
-      onEnd()
-    })
-    return sandbox
-  }
-
+  const idle = createIdleList(retireIdle, () => present.size > 1 || setting.isMostlyIdle())
+  const state: State = { setting, present, old, idle, opening: 0, generation: 0 }
   return {
-    start: async () => {
-      const mine = generation
-      opening += 1
-      const spec = await source().catch((cause: unknown) => missingCode(cause))
-      if (mine !== generation) return 'outdated'
-      opening -= 1
-      if ('errorType' in spec) return spec
-      const sandbox = open(spec)
-      const problem = await sandbox.started
-      if (mine !== generation) return 'outdated'
-      if (problem) sandbox.kill()
-      else if (sandbox.alive()) idle.put(sandbox)
-      return problem ?? 'ready'
-    },
+    start: () => start(state),
     invoke: async (event, traceId) => {
       const sandbox = idle.take() as Sandbox
       const result = await sandbox.invoke(event, traceId)
@@ -80,26 +61,56 @@ export function createProcesses({ source, onLine, onEnd, isMostlyIdle }: Setting
       return result
     },
     idle: idle.size,
-    present: () => present.size + opening,
-    retired: () => retired.size,
-    pids: () => [...present, ...retired].flatMap(({ pid }) => pid ?? []),
-    retireAll: () => {
-      generation += 1
-      opening = 0
-      for (const sandbox of present) {
-        idle.remove(sandbox)
-        retired.add(sandbox)
-        sandbox.retire()
-      }
-      present.clear()
-    },
+    present: () => present.size + state.opening,
+    retired: () => old.size,
+    pids: () => [...present, ...old].flatMap(({ pid }) => pid ?? []),
+    retireAll: () => retireAll(state),
     killAll: () => {
-      for (const sandbox of retired) sandbox.kill()
+      for (const sandbox of old) sandbox.kill()
     },
     ended: async () => {
-      await Promise.all([...retired].map(({ ended }) => ended))
+      await Promise.all([...old].map(({ ended }) => ended))
     },
   }
+}
+
+async function start(state: State): Promise<'ready' | 'outdated' | InvocationError> {
+  const mine = state.generation
+  state.opening += 1
+  const spec = await state.setting.source().catch((cause: unknown) => missingCode(cause))
+  if (mine !== state.generation) return 'outdated'
+  state.opening -= 1
+  if ('errorType' in spec) return spec
+  const sandbox = open(state, spec)
+  const problem = await sandbox.started
+  if (mine !== state.generation) return 'outdated'
+  if (problem) sandbox.kill()
+  else if (sandbox.alive()) state.idle.put(sandbox)
+  return problem ?? 'ready'
+}
+
+function open({ setting, present, old, idle }: State, spec: FunctionSpec): Sandbox {
+  const sandbox = startSandbox(spec, setting.onLine)
+  present.add(sandbox)
+  void sandbox.ended.then(() => {
+    present.delete(sandbox)
+    old.delete(sandbox)
+    idle.remove(sandbox)
+    setting.onEnd()
+  })
+  return sandbox
+}
+
+function retireAll(state: State): void {
+  const { present, old, idle } = state
+  state.generation += 1
+  state.opening = 0
+  for (const sandbox of present) {
+    idle.remove(sandbox)
+    old.add(sandbox)
+    sandbox.retire()
+  }
+  present.clear()
 }
 
 function missingCode(cause: unknown): InvocationError {

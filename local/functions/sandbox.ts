@@ -65,84 +65,96 @@ const STOP_GRACE_MS = 20_000
 /** The timeout of an invocation that a debugger may stop at any line. */
 const DEBUGGED_TIMEOUT_MS = 24 * 60 * 60_000
 
+/** A process, and what it is doing. */
+type State = {
+  readonly spec: FunctionSpec
+  readonly child: ChildProcess
+  running: Running | undefined
+  /** Whether the process can take another invocation. */
+  isAlive: boolean
+  stopsOnSignal: boolean
+  stopping: NodeJS.Timeout | undefined
+}
+
 export function startSandbox(spec: FunctionSpec, onLine: (line: string) => void): Sandbox {
   const child = spawnRuntime(spec)
-  let running: Running | undefined
-  let alive = true
-  let stopsOnSignal = false
-  let stopping: NodeJS.Timeout | undefined
+  const state: State = {
+    ...{ spec, child, running: undefined },
+    ...{ isAlive: true, stopsOnSignal: false, stopping: undefined },
+  }
   const started = Promise.withResolvers<InvocationError | undefined>()
   const ended = Promise.withResolvers<void>()
   onLinesOf(child, onLine)
-
   child.on('message', (message: SandboxMessage) => {
     if (message.kind === 'init-failed') return started.resolve(message.error)
-    if (message.kind === 'ready') {
-      stopsOnSignal = message.stopsOnSignal
-      return started.resolve(undefined)
-    }
-    // An answer that comes after its invocation's timeout is ignored.
-    if (message.requestId !== running?.requestId) return
-    const failed = message.kind === 'error'
-    running.finish(failed ? { ok: false, error: message.error } : { ok: true, payload: message.payload })
+    if (message.kind !== 'ready') return answer(state, message)
+    state.stopsOnSignal = message.stopsOnSignal
+    started.resolve(undefined)
   })
   onEndOf(child, reason => {
-    alive = false
-    clearTimeout(stopping)
+    state.isAlive = false
+    clearTimeout(state.stopping)
     const error = { errorType: 'Runtime.ExitError', errorMessage: reason }
     started.resolve(error)
-    running?.finish({ ok: false, error })
+    state.running?.finish({ ok: false, error })
     ended.resolve()
   })
-
-  const kill = () => {
-    alive = false
-    child.kill('SIGKILL')
-  }
-
-  function retire() {
-    alive = false
-    if (!running) return kill()
-    const age = performance.now() - running.begun
-    stopping = setTimeout(askToStop, Math.max(0, RETIRED_RUN_MS - age))
-  }
-
-  /** A function that does not answer SIGTERM would die of it, so it keeps its process until its timeout. */
-  function askToStop() {
-    if (!stopsOnSignal) return
-    child.kill('SIGTERM')
-    stopping = setTimeout(kill, STOP_GRACE_MS)
-  }
-
-  function invoke(event: unknown, traceId: string): Promise<InvocationResult> {
-    const requestId = randomUUID()
-    const begun = performance.now()
-    const timeoutMs = spec.inspectPort === undefined ? spec.timeoutMs : DEBUGGED_TIMEOUT_MS
-    return new Promise(resolve => {
-      const finish = (outcome: Outcome) => {
-        clearTimeout(timer)
-        running = undefined
-        if (!alive) kill()
-        resolve({ requestId, durationMs: performance.now() - begun, ...outcome })
-      }
-      const timer = setTimeout(() => {
-        alive = false
-        finish({ ok: false, error: timedOut(spec) })
-      }, timeoutMs)
-      running = { requestId, begun, finish }
-      deliver(child, { requestId, event, traceId, timeoutMs, functionArn: spec.arn })
-    })
-  }
-
   return {
     pid: child.pid,
     started: started.promise,
     ended: ended.promise,
-    alive: () => alive,
-    invoke,
-    retire,
-    kill,
+    alive: () => state.isAlive,
+    invoke: (event, traceId) => invoke(state, event, traceId),
+    retire: () => retire(state),
+    kill: () => kill(state),
   }
+}
+
+/** An answer that comes after its invocation's timeout is ignored. */
+function answer({ running }: State, message: Extract<SandboxMessage, { requestId: string }>): void {
+  if (message.requestId !== running?.requestId) return
+  const failed = message.kind === 'error'
+  running.finish(failed ? { ok: false, error: message.error } : { ok: true, payload: message.payload })
+}
+
+function invoke(state: State, event: unknown, traceId: string): Promise<InvocationResult> {
+  const { spec, child } = state
+  const requestId = randomUUID()
+  const begun = performance.now()
+  const timeoutMs = spec.inspectPort === undefined ? spec.timeoutMs : DEBUGGED_TIMEOUT_MS
+  return new Promise(resolve => {
+    const finish = (outcome: Outcome) => {
+      clearTimeout(timer)
+      state.running = undefined
+      if (!state.isAlive) kill(state)
+      resolve({ requestId, durationMs: performance.now() - begun, ...outcome })
+    }
+    const timer = setTimeout(() => {
+      state.isAlive = false
+      finish({ ok: false, error: timedOut(spec) })
+    }, timeoutMs)
+    state.running = { requestId, begun, finish }
+    deliver(child, { requestId, event, traceId, timeoutMs, functionArn: spec.arn })
+  })
+}
+
+function retire(state: State): void {
+  state.isAlive = false
+  if (!state.running) return void kill(state)
+  const age = performance.now() - state.running.begun
+  state.stopping = setTimeout(askToStop, Math.max(0, RETIRED_RUN_MS - age), state)
+}
+
+/** A function that does not answer SIGTERM would die of it, so it keeps its process until its timeout. */
+function askToStop(state: State): void {
+  if (!state.stopsOnSignal) return
+  state.child.kill('SIGTERM')
+  state.stopping = setTimeout(kill, STOP_GRACE_MS, state)
+}
+
+function kill(state: State): void {
+  state.isAlive = false
+  state.child.kill('SIGKILL')
 }
 
 function onLinesOf(child: ChildProcess, onLine: (line: string) => void) {

@@ -3,8 +3,9 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { LOCAL_CREDENTIALS, REGION } from '../account.ts'
+import type { TemplateResource } from '../template/intrinsics.ts'
 import type { Stack } from '../template/stack.ts'
-import { type Assembly, isCustomResource, type TemplateResource } from '../template/template.ts'
+import { type Assembly, isCustomResource } from '../template/template.ts'
 import type { FunctionSpec } from './sandbox.ts'
 
 /** Lambda's timeout when the template sets none. */

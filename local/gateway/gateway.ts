@@ -1,14 +1,22 @@
 /**
- * The endpoint of all AWS services. It finds the service of a call (`identify.ts`), fails the call if a test asks for that
+ * The endpoint of all AWS services. It finds the service of a call (`call.ts`), fails the call if a test asks for that
  * (`faults.ts`), and hands it to the service. Then it counts what the call consumed (`meter.ts`, `metering.ts`, `prices.ts`).
  */
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { REGION } from '../account.ts'
-import { type Answer, type Backend, bodyOf, type Call, errorAnswer, textFields } from './call.ts'
+import {
+  type Answer,
+  type Backend,
+  bodyOf,
+  type Call,
+  carriesKey,
+  errorAnswer,
+  identify,
+  textFields,
+} from './call.ts'
 import type { Faults } from './faults.ts'
-import { carriesKey, identify } from './identify.ts'
 import type { Meter } from './meter.ts'
 import { isDynamoWrite, meterCall } from './metering.ts'
 
@@ -33,6 +41,17 @@ export type Gateway = {
   stop(): Promise<void>
 }
 
+/** What the gateway serves, and the listeners that it calls. */
+type State = {
+  readonly meter: Meter
+  readonly accessKey: string
+  readonly log: (line: string) => void
+  readonly backends: Map<string, Backend>
+  readonly routes: Map<string, (path: string, body: Buffer) => void>
+  readonly writeListeners: Set<(tableNames: readonly string[]) => void>
+  refusalOf: (call: Call) => Answer | undefined
+}
+
 /**
  * Starts the one endpoint of all AWS services of the local cloud. The gateway attributes calls, meters them and injects faults. It
  * accepts only requests with `accessKey`, so no web page and no other user of the machine can call.
@@ -43,70 +62,29 @@ export async function startGateway(
   accessKey: string,
   log: (line: string) => void,
 ): Promise<Gateway> {
-  const backends = new Map<string, Backend>()
-  const routes = new Map<string, (path: string, body: Buffer) => void>()
-  const writeListeners = new Set<(tableNames: readonly string[]) => void>()
-  let refusalOf: (call: Call) => Answer | undefined = () => undefined
-
-  const serveCall = faults.around(async call => {
-    const backend = backends.get(call.service)
-    if (!backend) return notServed(call, log)
-    const answer = await backend(call)
-    meterSafely(call, answer)
-    if (answer.status === 200 && call.service === 'dynamodb' && isDynamoWrite(call)) {
-      const tables = tablesOf(call)
-      for (const listener of writeListeners) listener(tables)
-    }
-    return answer
-  })
-
-  /** Counts a call that a service has answered. The answer stands, even when the meter does not understand the call. */
-  function meterSafely(call: Call, answer: Answer) {
-    try {
-      meterCall(meter, call, answer)
-    } catch (cause) {
-      log(`${call.operation} of ${call.service} was not metered: ${cause}`)
-    }
+  const state: State = {
+    ...{ meter, accessKey, log, refusalOf: () => undefined },
+    ...{ backends: new Map(), routes: new Map(), writeListeners: new Set() },
   }
-
-  const answerCall: Backend = async call => refusalOf(call) ?? serveCall(call)
-
-  async function answerRequest(request: IncomingMessage, response: ServerResponse) {
-    const { method = 'GET', url: path = '/', headers } = request
-    const route = [...routes].find(([prefix]) => path.startsWith(prefix))
-    if (!route && !carriesKey(headers, accessKey)) return send(response, keyless)
-    const body = await readBody(request)
-    if (route) {
-      route[1](path, body)
-      return void response.writeHead(200).end()
-    }
-    const hangingUp = new AbortController()
-    response.once('close', () => hangingUp.abort())
-    const call = {
-      ...identify(headers, method, path),
-      ...{ method, path, headers, body, hungUp: hangingUp.signal },
-    }
-    send(response, await answerCall(call))
-  }
-
+  const serveCall = faults.around(call => served(state, call))
+  const answerCall: Backend = async call => state.refusalOf(call) ?? serveCall(call)
   const server = createServer((request, response) => {
-    answerRequest(request, response).catch(cause => refuse(response, cause))
+    answerRequest(state, answerCall, request, response).catch(cause => refuse(response, cause))
   })
   // Long polls last longer than Node's defaults, and an SDK client must retry when the server closes its idle connection.
   server.requestTimeout = 0
   server.keepAliveTimeout = 0
   const url = await listen(server)
-
   return {
     url,
-    serve: (service, backend) => void backends.set(service, backend),
-    route: (prefix, handler) => void routes.set(prefix, handler),
+    serve: (service, backend) => void state.backends.set(service, backend),
+    route: (prefix, handler) => void state.routes.set(prefix, handler),
     onWrite: listener => {
-      writeListeners.add(listener)
-      return () => void writeListeners.delete(listener)
+      state.writeListeners.add(listener)
+      return () => void state.writeListeners.delete(listener)
     },
-    protect: refusal => {
-      refusalOf = refusal
+    protect: refusalOf => {
+      state.refusalOf = refusalOf
     },
     call: async (caller, service, operation, body, roleArn) => {
       const call = internalCall(caller, service, operation, body)
@@ -116,6 +94,46 @@ export async function startGateway(
     },
     stop: () => close(server),
   }
+}
+
+async function answerRequest(
+  { routes, accessKey }: State,
+  answerCall: Backend,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const { method = 'GET', url: path = '/', headers } = request
+  const route = [...routes].find(([prefix]) => path.startsWith(prefix))
+  if (!route && !carriesKey(headers, accessKey)) return send(response, keyless)
+  const body = await readBody(request)
+  if (route) {
+    route[1](path, body)
+    return void response.writeHead(200).end()
+  }
+  const hangingUp = new AbortController()
+  response.once('close', () => hangingUp.abort())
+  const call = {
+    ...identify(headers, method, path),
+    ...{ method, path, headers, body, hungUp: hangingUp.signal },
+  }
+  send(response, await answerCall(call))
+}
+
+async function served({ backends, meter, writeListeners, log }: State, call: Call): Promise<Answer> {
+  const backend = backends.get(call.service)
+  if (!backend) return notServed(call, log)
+  const answer = await backend(call)
+  // The answer stands, even when the meter does not understand the call.
+  try {
+    meterCall(meter, call, answer)
+  } catch (cause) {
+    log(`${call.operation} of ${call.service} was not metered: ${cause}`)
+  }
+  if (answer.status === 200 && call.service === 'dynamodb' && isDynamoWrite(call)) {
+    const tables = tablesOf(call)
+    for (const listener of writeListeners) listener(tables)
+  }
+  return answer
 }
 
 function internalCall(caller: string, service: string, operation: string, body: unknown): Call {

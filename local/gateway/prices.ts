@@ -1,6 +1,3 @@
-import type { MeterSnapshot } from './meter.ts'
-import { addedUp, type Usage, usageIn } from './usage.ts'
-
 /**
  * List prices in USD, us-east-1, November 2026, without free tiers, each with its page. Events ($1 per million) are left
  * out. A local system publishes the events of all types, a deployed one only those of types that ask for them.
@@ -27,7 +24,7 @@ export const prices = {
   contributorRule: 0.5,
 } as const
 
-export type Cost = {
+type Cost = {
   readonly dynamodb: number
   readonly sqs: number
   readonly lambda: number
@@ -38,7 +35,7 @@ export type Cost = {
 }
 
 /** What the metered usage would cost on AWS, in USD. */
-export function costOf(lines: MeterSnapshot): Cost {
+export function costOf(lines: readonly Line[]): Cost {
   return costOfUsage(lines.map(usageIn).reduce<Usage>(addedUp, addedUp()))
 }
 
@@ -53,4 +50,75 @@ export function costOfUsage(usage: Usage): Cost {
     logs: (usage.logBytes / 1e9) * prices.logGigabyte,
   }
   return { ...parts, total: Object.values(parts).reduce((sum, part) => sum + part, 0) }
+}
+
+/** What has a price. */
+export type Usage = {
+  readonly readUnits: number
+  readonly writeUnits: number
+  /** Requests of SQS, each for up to 64 KB. */
+  readonly sqsRequests: number
+  readonly invocations: number
+  /** Memory of functions times the duration of their invocations. */
+  readonly gbMs: number
+  /** Invocations of targets by EventBridge Scheduler. */
+  readonly firedSchedules: number
+  /** Requests of the HTTP API, each for up to 512 KB. */
+  readonly apiRequests: number
+  readonly logBytes: number
+}
+
+const NONE: Usage = {
+  readUnits: 0,
+  writeUnits: 0,
+  sqsRequests: 0,
+  invocations: 0,
+  gbMs: 0,
+  firedSchedules: 0,
+  apiRequests: 0,
+  logBytes: 0,
+}
+
+/** A line of the meter, as far as it has a price. */
+type Line = {
+  readonly service: string
+  readonly operation: string
+  readonly requests?: number
+  readonly readUnits?: number
+  readonly writeUnits?: number
+  readonly gbMs?: number
+  readonly logBytes?: number
+}
+
+/** The part of a line of the meter that has a price. */
+export function usageIn({ service, operation, requests = 0, ...line }: Line): Partial<Usage> {
+  switch (service) {
+    case 'dynamodb':
+      return { readUnits: line.readUnits ?? 0, writeUnits: line.writeUnits ?? 0 }
+    case 'sqs':
+      return { sqsRequests: requests }
+    case 'lambda':
+      return { invocations: requests, gbMs: line.gbMs ?? 0 }
+    case 'scheduler':
+      return operation === 'InvokeTarget' ? { firedSchedules: requests } : {}
+    case 'execute-api':
+      return { apiRequests: requests }
+    case 'logs':
+      return { logBytes: line.logBytes ?? 0 }
+    default:
+      return {}
+  }
+}
+
+export function addedUp(one: Usage = NONE, other: Partial<Usage> = {}): Usage {
+  return {
+    readUnits: one.readUnits + (other.readUnits ?? 0),
+    writeUnits: one.writeUnits + (other.writeUnits ?? 0),
+    sqsRequests: one.sqsRequests + (other.sqsRequests ?? 0),
+    invocations: one.invocations + (other.invocations ?? 0),
+    gbMs: one.gbMs + (other.gbMs ?? 0),
+    firedSchedules: one.firedSchedules + (other.firedSchedules ?? 0),
+    apiRequests: one.apiRequests + (other.apiRequests ?? 0),
+    logBytes: one.logBytes + (other.logBytes ?? 0),
+  }
 }

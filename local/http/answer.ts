@@ -1,6 +1,6 @@
-import { type HttpAnswer, problemAnswer } from '../../shared/loopback/answer.ts'
+import { type HttpAnswer, problemAnswer } from '../../loopback/loopback.ts'
 
-export { type HttpAnswer, problemAnswer, type RequestHandler } from '../../shared/loopback/answer.ts'
+export { type HttpAnswer, problemAnswer, type RequestHandler } from '../../loopback/loopback.ts'
 
 /** An answer of API Gateway itself: its `message`, in a problem document. */
 export function gatewayAnswer(kind: string, status: number, message: string, detail: string): HttpAnswer {

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { userInfo } from 'node:os'
 import { ACCOUNT_ID, arnOf, LOCAL_CREDENTIALS, TESTER } from '../account.ts'
 import type { Permissions } from '../permissions/permissions.ts'
-import { decoded } from './event.ts'
+import { decoded } from './routes.ts'
 import { checkSignature } from './signature.ts'
 
 /** The caller of a request, in the form in which API Gateway's IAM authorizer passes it to the function. */

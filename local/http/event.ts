@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { ACCOUNT_ID } from '../account.ts'
 import type { HttpCaller } from './caller.ts'
-import type { RouteMatch } from './routes.ts'
+import { decoded, type RouteMatch } from './routes.ts'
 
 const textTypes = /^(text\/|application\/(json|javascript|xml|x-www-form-urlencoded)|[^;]+\+(json|xml))/
 
@@ -68,15 +68,6 @@ function bodyPart(body: Buffer, headers: Record<string, string>) {
 function splitQuery(url: string) {
   const at = url.indexOf('?')
   return at < 0 ? [url, ''] : [url.slice(0, at), url.slice(at + 1)]
-}
-
-/** The percent-decoded path, or the path unchanged if it cannot be decoded. */
-export function decoded(path: string): string {
-  try {
-    return decodeURIComponent(path)
-  } catch {
-    return path
-  }
 }
 
 // Repeated headers are joined by commas, and cookies by semicolons.

@@ -1,7 +1,7 @@
 /**
- * API Gateway's HTTP API. It admits a request (`shared/loopback/admit.ts`), finds its route (`routes.ts`), identifies the caller (`caller.ts`) by the
+ * API Gateway's HTTP API. It admits a request (`loopback/loopback.ts`), finds its route (`routes.ts`), identifies the caller (`caller.ts`) by the
  * signature (`signature.ts`), writes the function's event (`event.ts`) and sends its answer (`answer.ts`). The dashboard
- * has the same address (`shared/loopback/pages.ts`).
+ * has the same address (`loopback/pages.ts`).
  */
 
 import {
@@ -13,11 +13,11 @@ import {
   STATUS_CODES,
 } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { type Admit, admitting } from '../../shared/loopback/admit.ts'
-import { servePages } from '../../shared/loopback/pages.ts'
+import { type Admit, admitting } from '../../loopback/loopback.ts'
+import { servePages } from '../../loopback/pages.ts'
 import type { Functions } from '../functions/functions.ts'
 import { newTrace } from '../functions/lineage.ts'
-import { EVENT_BYTES_MAX, payloadBytes } from '../functions/payload-limits.ts'
+import { EVENT_BYTES_MAX, payloadBytes } from '../functions/protocol.ts'
 import { close, listen } from '../gateway/gateway.ts'
 import type { Meter } from '../gateway/meter.ts'
 import type { Permissions } from '../permissions/permissions.ts'

@@ -1,5 +1,3 @@
-import { decoded } from './event.ts'
-
 /** A route of an HTTP API: `GET /v1/tasks/{key}`, `ANY /{proxy+}` or `$default`. */
 export type Route = { readonly key: string; readonly functionArn: string }
 
@@ -53,4 +51,13 @@ function preference(key: string) {
   const greedy = key.includes('+}') ? 100 : 0
   const variables = key.split('{').length - 1
   return greedy + variables * 2 + (key.startsWith('ANY ') ? 1 : 0)
+}
+
+/** The percent-decoded path, or the path unchanged if it cannot be decoded. */
+export function decoded(path: string): string {
+  try {
+    return decodeURIComponent(path)
+  } catch {
+    return path
+  }
 }

@@ -13,7 +13,7 @@ import { isTable } from '../stores/tables.ts'
 import type { Stack } from '../template/stack.ts'
 import { readFilters } from './event-pattern.ts'
 import type { Mapping } from './mapping.ts'
-import type { Checkpoints } from './shard-reader.ts'
+import type { Checkpoints } from './shard-loop.ts'
 import { type SqsMappingSpec, startSqsMapping } from './sqs-mapping.ts'
 import { type StreamMappingSpec, startStreamMapping } from './stream-mapping.ts'
 

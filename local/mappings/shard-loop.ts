@@ -1,10 +1,8 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Gateway } from '../gateway/gateway.ts'
 import { type Pattern, passesFilters } from './event-pattern.ts'
-import type { Checkpoints, ShardReader } from './shard-reader.ts'
-import { type BatchSetting, deliverStreamBatch } from './stream-batch.ts'
-import type { StreamRecord } from './stream-records.ts'
-import type { WakeSignal } from './wake-signal.ts'
+import { type BatchSetting, deliverStreamBatch, type StreamRecord } from './stream-batch.ts'
 
 /** The most records that one GetRecords returns. */
 const READ_RECORDS_MAX = 1000
@@ -14,7 +12,7 @@ const IDLE_POLL_MS = 250
 const WAITS_AFTER_WRITE_MS = [0, 1, 2, 4, 8, 15]
 const PAUSE_POLL_MS = 20
 
-export type ShardLoop = {
+type ShardLoop = {
   readonly reader: ShardReader
   readonly bell: WakeSignal
   readonly batches: BatchSetting
@@ -90,4 +88,90 @@ async function readWindow({ reader, batchSize: size, parallelization, windowMs, 
     closed = more.closed
   }
   return { records, closed }
+}
+
+/** The position of a mapping in each shard. It survives restarts if the tables do. */
+export type Checkpoints = {
+  get(shardId: string): string | undefined
+  set(shardId: string, sequenceNumber: string): void
+}
+
+type ShardReader = {
+  readonly shardId: string
+  /** Reads up to `limit` records after those of the last read. `closed` means that the shard will never have more. */
+  read(limit: number): Promise<{ records: readonly StreamRecord[]; closed: boolean }>
+}
+
+type Position = { readonly streamArn: string; readonly shardId: string; readonly caller: string }
+
+/** Reads one shard from its checkpoint on. Without a checkpoint it begins at `start`. */
+export function openShard(
+  gateway: Gateway,
+  position: Position,
+  checkpoint: string | undefined,
+  start: 'TRIM_HORIZON' | 'LATEST',
+): ShardReader {
+  const { streamArn: StreamArn, shardId: ShardId, caller } = position
+  let lastRead = checkpoint
+  let iterator: string | undefined
+
+  async function openIterator() {
+    const where = lastRead
+      ? { ShardIteratorType: 'AFTER_SEQUENCE_NUMBER', SequenceNumber: lastRead }
+      : { ShardIteratorType: start }
+    const answer = await gateway.call(caller, 'dynamodb', 'GetShardIterator', {
+      StreamArn,
+      ShardId,
+      ...where,
+    })
+    return String(answer.ShardIterator)
+  }
+
+  async function read(limit: number) {
+    iterator ??= await openIterator()
+    const ShardIterator = iterator
+    // An iterator expires after 15 minutes, or with a restart of the store. The next read opens a new one.
+    iterator = undefined
+    const answer = await gateway.call(caller, 'dynamodb', 'GetRecords', { ShardIterator, Limit: limit })
+    const records = answer.Records as readonly StreamRecord[]
+    lastRead = records.at(-1)?.dynamodb.SequenceNumber ?? lastRead
+    iterator = answer.NextShardIterator as string | undefined
+    return { records, closed: iterator === undefined }
+  }
+
+  return { shardId: ShardId, read }
+}
+
+/** A signal that several readers wait for. */
+export type WakeSignal = {
+  ring(): void
+  /**
+   * Waits for the signal, but at most `idleMs`. The first waits after a signal last at most `shortWaitsMs`, one after the other.
+   * The record that the signal announces may become readable a moment later.
+   */
+  wait(idleMs: number, shortWaitsMs: readonly number[]): Promise<void>
+}
+
+export function createWakeSignal(): WakeSignal {
+  const sleepers = new Set<() => void>()
+  let waitsSinceRing = Number.POSITIVE_INFINITY
+
+  return {
+    ring: () => {
+      waitsSinceRing = 0
+      for (const wake of [...sleepers]) wake()
+    },
+    wait: (idleMs, shortWaitsMs) =>
+      new Promise(resolve => {
+        const ms = shortWaitsMs[waitsSinceRing] ?? idleMs
+        waitsSinceRing += 1
+        const wake = () => {
+          clearTimeout(timer)
+          sleepers.delete(wake)
+          resolve()
+        }
+        const timer = setTimeout(wake, ms)
+        sleepers.add(wake)
+      }),
+  }
 }

@@ -1,12 +1,11 @@
+import { REGION } from '../account.ts'
 import { joinedTrace } from '../functions/lineage.ts'
 import { type LocalFunction, RELOAD_DELAY_MS } from '../functions/local-function.ts'
 import type { InvocationResult } from '../functions/sandbox.ts'
-import { readBatchFailures } from './batch-failures.ts'
 import { type Pattern, passesFilters } from './event-pattern.ts'
-import type { MappingState } from './mapping.ts'
-import { filterView, type Message, recordOf } from './sqs-records.ts'
+import { type MappingState, readBatchFailures } from './mapping.ts'
 
-export type SqsDelivery = {
+type SqsDelivery = {
   readonly queueArn: string
   readonly visibilityMs: number
   readonly filters: readonly Pattern[]
@@ -71,4 +70,54 @@ function handledOf(messages: readonly Message[], answer: unknown, { reportsItemF
   if (outcome.kind === 'all-succeeded') return [...messages]
   if (outcome.kind === 'all-failed') return []
   return messages.filter(({ MessageId }) => !outcome.identifiers.has(MessageId))
+}
+
+/** A message as ReceiveMessage returns it. */
+export type Message = {
+  readonly MessageId: string
+  readonly ReceiptHandle: string
+  readonly Body: string
+  readonly MD5OfBody: string
+  readonly Attributes?: Record<string, string>
+  readonly MessageAttributes?: Record<string, MessageAttribute>
+  readonly MD5OfMessageAttributes?: string
+}
+
+type MessageAttribute = { DataType: string; StringValue?: string; BinaryValue?: string }
+
+/** The record that a function receives. */
+function recordOf(message: Message, queueArn: string, trace: string | undefined) {
+  const attributes = Object.entries(message.MessageAttributes ?? {})
+  return {
+    messageId: message.MessageId,
+    receiptHandle: message.ReceiptHandle,
+    body: message.Body,
+    attributes: { ...message.Attributes, ...(trace ? { AWSTraceHeader: trace } : {}) } as Record<
+      string,
+      string
+    >,
+    messageAttributes: Object.fromEntries(attributes.map(([name, value]) => [name, attributeOf(value)])),
+    ...(message.MD5OfMessageAttributes ? { md5OfMessageAttributes: message.MD5OfMessageAttributes } : {}),
+    md5OfBody: message.MD5OfBody,
+    eventSource: 'aws:sqs',
+    eventSourceARN: queueArn,
+    awsRegion: REGION,
+  }
+}
+
+const attributeOf = ({ DataType, StringValue, BinaryValue }: MessageAttribute) => ({
+  ...(StringValue === undefined ? {} : { stringValue: StringValue }),
+  ...(BinaryValue === undefined ? {} : { binaryValue: BinaryValue }),
+  stringListValues: [],
+  binaryListValues: [],
+  dataType: DataType,
+})
+
+/** The form of a message that filters match: a JSON body is an object. */
+function filterView(message: Message) {
+  try {
+    return { ...message, body: JSON.parse(message.Body) as unknown }
+  } catch {
+    return { ...message, body: message.Body }
+  }
 }

@@ -5,8 +5,7 @@ import type { Gateway } from '../gateway/gateway.ts'
 import type { SqsServer } from '../stores/sqs-server.ts'
 import type { Pattern } from './event-pattern.ts'
 import { controlOf, type Mapping, newMappingState } from './mapping.ts'
-import { deliverMessages } from './sqs-delivery.ts'
-import type { Message } from './sqs-records.ts'
+import { deliverMessages, type Message } from './sqs-delivery.ts'
 
 /** The most messages of one receive. Larger batches are gathered from several receives. */
 const RECEIVE_MESSAGES_MAX = 10
@@ -32,67 +31,24 @@ export type SqsMappingSpec = {
 
 type Parts = { readonly gateway: Gateway; readonly sqs: SqsServer; readonly log: (line: string) => void }
 
+/** A mapping that polls, and its batches under way. */
+type Polling = {
+  readonly spec: SqsMappingSpec
+  readonly target: LocalFunction
+  readonly parts: Parts
+  readonly queue: ReturnType<typeof openQueue>
+  readonly state: ReturnType<typeof newMappingState>
+  readonly running: Set<Promise<void>>
+}
+
 /** Polls a queue and invokes a function with its messages, with at most `concurrency` concurrent batches. */
 export function startSqsMapping(spec: SqsMappingSpec, target: LocalFunction, parts: Parts): Mapping {
   const { logicalId, queueArn } = spec
-  const queue = openQueue(spec, parts.gateway)
   const state = newMappingState()
-  const delivery = { ...spec, target, state, traceOf: parts.sqs.traceOf, remove: queue.remove }
-  // Further batches would wait for a process, and their visibility timeout could end before they get one.
-  const batchesMax = () => Math.min(spec.concurrency, target.maxProcesses)
-  const running = new Set<Promise<void>>()
-
-  async function poll() {
-    while (!state.stopped) {
-      if (state.paused) await sleep(PAUSE_POLL_MS)
-      else if (running.size >= batchesMax()) await Promise.race(running)
-      else await startBatch().catch(waitAfterError)
-    }
-  }
-
-  async function startBatch() {
-    const messages = await gather()
-    if (messages.length === 0) return
-    const logFailure = (cause: unknown) => {
-      if (!state.stopped) parts.log(`${logicalId} could not deliver a batch: ${cause}`)
-    }
-    const delivered: Promise<void> = deliverMessages(messages, delivery)
-      .catch(logFailure)
-      .finally(() => running.delete(delivered))
-    running.add(delivered)
-  }
-
-  async function gather() {
-    const messages = await queue.receive(spec.batchSize, LONG_POLL_S)
-    const deadline = Date.now() + spec.windowMs
-    const wantsMore = () => messages.length < spec.batchSize && Date.now() < deadline && !state.stopped
-    while (messages.length > 0 && wantsMore()) {
-      const waitS = Math.ceil((deadline - Date.now()) / 1000)
-      messages.push(...(await queue.receive(spec.batchSize - messages.length, waitS)))
-    }
-    return messages
-  }
-
-  async function waitAfterError(cause: unknown) {
-    if (state.stopped) return
-    parts.log(`${logicalId} could not poll: ${cause}`)
-    await sleep(ERROR_WAIT_MS)
-  }
-
+  const queue = openQueue(spec, parts.gateway)
+  const polling: Polling = { spec, target, parts, queue, state, running: new Set() }
   const wake = () => parts.sqs.wakeReceivers(nameOfArn(queueArn))
-  let isPolling = true
-  const polling = poll().finally(() => {
-    isPolling = false
-  })
-
-  /** A receive that begins just now may miss the signal, so it is repeated. */
-  async function endPolling() {
-    while (isPolling) {
-      wake()
-      await Promise.race([polling, sleep(PAUSE_POLL_MS)])
-    }
-  }
-
+  const ended = poll(polling).then(() => 'ended' as const)
   return {
     logicalId,
     source: 'sqs',
@@ -101,10 +57,53 @@ export function startSqsMapping(spec: SqsMappingSpec, target: LocalFunction, par
     ...controlOf(state, wake),
     stop: async () => {
       state.stopped = true
-      await endPolling()
-      await Promise.all(running)
+      // A receive that begins just now may miss the signal, so it is repeated.
+      do wake()
+      while ((await Promise.race([ended, sleep(PAUSE_POLL_MS)])) !== 'ended')
+      await Promise.all(polling.running)
     },
   }
+}
+
+async function poll(polling: Polling): Promise<void> {
+  const { spec, target, state, running } = polling
+  // Further batches would wait for a process, and their visibility timeout could end before they get one.
+  const batchesMax = () => Math.min(spec.concurrency, target.maxProcesses)
+  while (!state.stopped) {
+    if (state.paused) await sleep(PAUSE_POLL_MS)
+    else if (running.size >= batchesMax()) await Promise.race(running)
+    else await startBatch(polling).catch(cause => waitAfterError(polling, cause))
+  }
+}
+
+async function startBatch(polling: Polling): Promise<void> {
+  const { spec, target, state, queue, running, parts } = polling
+  const messages = await gather(polling)
+  if (messages.length === 0) return
+  const delivery = { ...spec, target, state, traceOf: parts.sqs.traceOf, remove: queue.remove }
+  const delivered: Promise<void> = deliverMessages(messages, delivery)
+    .catch(cause => {
+      if (!state.stopped) parts.log(`${spec.logicalId} could not deliver a batch: ${cause}`)
+    })
+    .finally(() => running.delete(delivered))
+  running.add(delivered)
+}
+
+async function gather({ spec, state, queue }: Polling): Promise<Message[]> {
+  const messages = await queue.receive(spec.batchSize, LONG_POLL_S)
+  const deadline = Date.now() + spec.windowMs
+  const wantsMore = () => messages.length < spec.batchSize && Date.now() < deadline && !state.stopped
+  while (messages.length > 0 && wantsMore()) {
+    const waitS = Math.ceil((deadline - Date.now()) / 1000)
+    messages.push(...(await queue.receive(spec.batchSize - messages.length, waitS)))
+  }
+  return messages
+}
+
+async function waitAfterError({ spec, state, parts }: Polling, cause: unknown): Promise<void> {
+  if (state.stopped) return
+  parts.log(`${spec.logicalId} could not poll: ${cause}`)
+  await sleep(ERROR_WAIT_MS)
 }
 
 /** The operations that a mapping uses on its queue. Every call is attributed to the mapping. */

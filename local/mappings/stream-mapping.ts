@@ -2,10 +2,8 @@ import type { LocalFunction } from '../functions/local-function.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import type { Pattern } from './event-pattern.ts'
 import { controlOf, type Mapping, newMappingState } from './mapping.ts'
-import { runShard } from './shard-loop.ts'
-import { type Checkpoints, openShard } from './shard-reader.ts'
+import { type Checkpoints, createWakeSignal, openShard, runShard, type WakeSignal } from './shard-loop.ts'
 import type { RetryRules } from './stream-batch.ts'
-import { createWakeSignal, type WakeSignal } from './wake-signal.ts'
 
 /** The interval at which the mapping lists shards. It lists the children of a closed shard at once. */
 const SHARD_LIST_MS = 2_000
@@ -30,76 +28,94 @@ type Parts = {
   readonly after: Promise<void>
 }
 
+/** A mapping that reads shards: which it knows, which it reads, and the bells that end its waits. */
+type Reading = {
+  readonly spec: StreamMappingSpec
+  readonly target: LocalFunction
+  readonly parts: Parts
+  readonly state: ReturnType<typeof newMappingState>
+  readonly known: Map<string, 'open' | 'finished'>
+  readonly underWay: Set<Promise<void>>
+  /** Ends the wait for new shards. */
+  readonly listBell: WakeSignal
+  /** End the waits for new records. */
+  readonly bells: Set<WakeSignal>
+}
+
 /**
  * Invokes a function with the records of a table's stream. Each shard has one batch at a time, which keeps the order within an
  * item. A child shard is read after its parent has been read to the end.
  */
 export function startStreamMapping(spec: StreamMappingSpec, target: LocalFunction, parts: Parts): Mapping {
-  const { logicalId, streamArn } = spec
-  const { gateway, checkpoints } = parts
   const state = newMappingState()
-  const known = new Map<string, 'open' | 'finished'>()
-  const reading = new Set<Promise<void>>()
-  const shardBell = createWakeSignal()
-  const bells = new Set<WakeSignal>([shardBell])
-  const log = (line: string) => parts.log(`${logicalId} ${line}`)
-  const batches = { ...spec, target, state, reportLost: parts.reportLost }
-
-  async function watchShards() {
-    while (!state.stopped) {
-      await openNewShards()
-      await shardBell.wait(SHARD_LIST_MS, [])
-    }
+  const reading: Reading = {
+    ...{ spec, target, parts, state, listBell: createWakeSignal() },
+    ...{ known: new Map(), underWay: new Set(), bells: new Set() },
   }
-
-  async function openNewShards() {
-    const shards = await listShards(gateway, spec).catch(cause => {
-      if (!state.stopped) log(`could not list shards: ${cause}`)
-      return []
-    })
-    for (const { ShardId } of shards.filter(shard => isReadable(shard, shards, known))) {
-      // `LATEST` may skip only records from before the mapping. A shard that appears later is therefore read from its start.
-      const start = known.size > 0 ? 'TRIM_HORIZON' : spec.start
-      known.set(ShardId, 'open')
-      const read: Promise<void> = readShard(ShardId, start).finally(() => reading.delete(read))
-      reading.add(read)
-    }
-  }
-
-  async function readShard(shardId: string, start: StreamMappingSpec['start']) {
-    const position = { streamArn, shardId, caller: logicalId }
-    const reader = openShard(gateway, position, checkpoints.get(shardId), start)
-    const bell = createWakeSignal()
-    bells.add(bell)
-    await runShard({ ...spec, reader, bell, batches, checkpoints, log })
-    bells.delete(bell)
-    if (state.stopped) return
-    known.set(shardId, 'finished')
-    await openNewShards()
-  }
-
   const wake = () => {
-    for (const bell of bells) if (bell !== shardBell) bell.ring()
+    for (const bell of reading.bells) bell.ring()
   }
-  const ignoreWrites = gateway.onWrite(tables => {
+  const ignoreWrites = parts.gateway.onWrite(tables => {
     if (tables.includes(spec.tableName)) wake()
   })
-  const watching = parts.after.then(watchShards)
-
+  const watching = parts.after.then(() => watchShards(reading))
   return {
-    logicalId,
+    logicalId: spec.logicalId,
     source: 'dynamodb',
-    sourceArn: streamArn,
+    sourceArn: spec.streamArn,
     functionId: target.logicalId,
     ...controlOf(state, wake),
     stop: async () => {
       state.stopped = true
       ignoreWrites()
-      for (const bell of bells) bell.ring()
+      reading.listBell.ring()
+      wake()
       await watching
-      await Promise.all(reading)
+      await Promise.all(reading.underWay)
     },
   }
+}
+
+async function watchShards(reading: Reading): Promise<void> {
+  while (!reading.state.stopped) {
+    await openNewShards(reading)
+    await reading.listBell.wait(SHARD_LIST_MS, [])
+  }
+}
+
+async function openNewShards(reading: Reading): Promise<void> {
+  const { spec, parts, state, known, underWay } = reading
+  const shards = await listShards(parts.gateway, spec).catch(cause => {
+    if (!state.stopped) parts.log(`${spec.logicalId} could not list shards: ${cause}`)
+    return []
+  })
+  for (const { ShardId } of shards.filter(shard => isReadable(shard, shards, known))) {
+    // `LATEST` may skip only records from before the mapping. A shard that appears later is therefore read from its start.
+    const start = known.size > 0 ? 'TRIM_HORIZON' : spec.start
+    known.set(ShardId, 'open')
+    const read: Promise<void> = readShard(reading, ShardId, start).finally(() => underWay.delete(read))
+    underWay.add(read)
+  }
+}
+
+async function readShard(
+  reading: Reading,
+  shardId: string,
+  start: StreamMappingSpec['start'],
+): Promise<void> {
+  const { spec, target, state, bells, known } = reading
+  const { gateway, checkpoints, reportLost } = reading.parts
+  const position = { streamArn: spec.streamArn, shardId, caller: spec.logicalId }
+  const reader = openShard(gateway, position, checkpoints.get(shardId), start)
+  const bell = createWakeSignal()
+  const log = (line: string) => reading.parts.log(`${spec.logicalId} ${line}`)
+  const batches = { ...spec, target, state, reportLost }
+  bells.add(bell)
+  await runShard({ ...spec, reader, bell, batches, checkpoints, log })
+  bells.delete(bell)
+  if (state.stopped) return
+  known.set(shardId, 'finished')
+  await openNewShards(reading)
 }
 
 type Shard = { readonly ShardId: string; readonly ParentShardId?: string }

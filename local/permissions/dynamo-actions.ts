@@ -1,8 +1,7 @@
 import { bodyOf, type Call, textFields } from '../gateway/call.ts'
 import type { Stack } from '../template/stack.ts'
 import type { Context } from './conditions.ts'
-import { lazily } from './lazily.ts'
-import type { RequestedAction } from './policy.ts'
+import { lazily, type RequestedAction } from './policy.ts'
 
 type Item = Readonly<Record<string, Readonly<Record<string, unknown>>>>
 

@@ -71,3 +71,12 @@ function covers(statement: Statement, action: string, resource: string | undefin
 function matchesPattern(patterns: string | readonly string[], text: string, flags: string): boolean {
   return [patterns].flat().some(pattern => wildcard(pattern, flags).test(text))
 }
+
+/** Creates the value at its first use, once. */
+export function lazily<T>(make: () => T): () => T {
+  let made: { readonly value: T } | undefined
+  return () => {
+    made ??= { value: make() }
+    return made.value
+  }
+}

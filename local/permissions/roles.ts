@@ -1,7 +1,6 @@
 import type { Stack } from '../template/stack.ts'
 import { unknownConditions } from './conditions.ts'
-import { lazily } from './lazily.ts'
-import { compilePolicy, type Policy, type Statement } from './policy.ts'
+import { compilePolicy, lazily, type Policy, type Statement } from './policy.ts'
 
 export type Role = {
   readonly logicalId: string

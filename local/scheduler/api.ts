@@ -1,7 +1,6 @@
 import { type Answer, type Backend, bodyOf, type Call, errorAnswer } from '../gateway/call.ts'
 import type { ScheduleRunner } from './runner.ts'
-import { findFault, type Schedule, type ScheduleRequest } from './schedule.ts'
-import type { ScheduleStore } from './schedule-store.ts'
+import { findFault, type Schedule, type ScheduleRequest, type ScheduleStore } from './schedule-store.ts'
 
 type SchedulerRequest = {
   readonly operation: string
@@ -11,76 +10,79 @@ type SchedulerRequest = {
   readonly body: Partial<ScheduleRequest>
 }
 
-type Operation = (request: SchedulerRequest) => Answer
+type Scheduler = { readonly store: ScheduleStore; readonly runner: ScheduleRunner }
+
+type Operation = (scheduler: Scheduler, request: SchedulerRequest) => Answer
 
 const PAGE_SCHEDULES = 100
 
 /** The REST API of EventBridge Scheduler, as its SDK client uses it. */
 export function createSchedulerApi(store: ScheduleStore, runner: ScheduleRunner): Backend {
-  const operations: Record<string, Operation> = {
-    CreateSchedule: request => {
-      if (store.find(request.group, request.name)) return conflict(`Schedule ${request.name} already exists.`)
-      return accept(request)
-    },
-    UpdateSchedule: request => (store.find(request.group, request.name) ? accept(request) : missing(request)),
-    GetSchedule: request => {
-      const schedule = store.find(request.group, request.name)
-      return schedule ? ok(described(schedule)) : missing(request)
-    },
-    DeleteSchedule: request => {
-      const schedule = store.find(request.group, request.name)
-      if (!schedule) return missing(request)
-      store.delete(schedule)
-      runner.rearm()
-      return ok({})
-    },
-    ListSchedules: listSchedules,
-    CreateScheduleGroup: ({ name }) => {
-      if (store.group(name)) return conflict(`Schedule group ${name} already exists.`)
-      return ok({ ScheduleGroupArn: store.putGroup(name, runner.now()).Arn })
-    },
-    GetScheduleGroup: request => {
-      const group = store.group(request.name)
-      return group ? ok({ ...group, State: 'ACTIVE' }) : missing(request)
-    },
-    DeleteScheduleGroup: request => {
-      if (!store.group(request.name)) return missing(request)
-      store.deleteGroup(request.name)
-      runner.rearm()
-      return ok({})
-    },
-    ListScheduleGroups: () =>
-      ok({ ScheduleGroups: store.groups().map(group => ({ ...group, State: 'ACTIVE' })) }),
-  }
-
-  function accept({ name, group, body }: SchedulerRequest) {
-    if (!store.group(group)) return notFound(`Schedule group ${group} does not exist.`)
-    const fault = findFault(name, body)
-    if (fault) return errorAnswer(400, 'ValidationException', fault)
-    const { Arn } = store.put(group, name, body as ScheduleRequest, runner.now())
-    runner.rearm()
-    return ok({ ScheduleArn: Arn })
-  }
-
-  function listSchedules({ query }: SchedulerRequest) {
-    const group = query.get('ScheduleGroup')
-    const prefix = query.get('NamePrefix') ?? ''
-    const from = Number(query.get('NextToken') ?? 0)
-    const limit = Number(query.get('MaxResults') ?? PAGE_SCHEDULES)
-    const found = store
-      .list()
-      .filter(({ GroupName, Name }) => (group === null || GroupName === group) && Name.startsWith(prefix))
-    const more = from + limit < found.length ? { NextToken: String(from + limit) } : {}
-    return ok({ Schedules: found.slice(from, from + limit).map(summary), ...more })
-  }
-
   return async call => {
     const request = read(call)
-    const operation = operations[request.operation]
+    const operation = OPERATIONS[request.operation]
     return operation
-      ? operation(request)
+      ? operation({ store, runner }, request)
       : errorAnswer(400, 'ValidationException', `${call.method} ${call.path}`)
   }
+}
+
+const OPERATIONS: Readonly<Record<string, Operation>> = {
+  CreateSchedule: (scheduler, request) =>
+    scheduler.store.find(request.group, request.name)
+      ? conflict(`Schedule ${request.name} already exists.`)
+      : accept(scheduler, request),
+  UpdateSchedule: (scheduler, request) =>
+    scheduler.store.find(request.group, request.name) ? accept(scheduler, request) : missing(request),
+  GetSchedule: ({ store }, request) => {
+    const schedule = store.find(request.group, request.name)
+    return schedule ? ok(described(schedule)) : missing(request)
+  },
+  DeleteSchedule: ({ store, runner }, request) => {
+    const schedule = store.find(request.group, request.name)
+    if (!schedule) return missing(request)
+    store.delete(schedule)
+    runner.rearm()
+    return ok({})
+  },
+  ListSchedules: listSchedules,
+  CreateScheduleGroup: ({ store, runner }, { name }) => {
+    if (store.group(name)) return conflict(`Schedule group ${name} already exists.`)
+    return ok({ ScheduleGroupArn: store.putGroup(name, runner.now()).Arn })
+  },
+  GetScheduleGroup: ({ store }, request) => {
+    const group = store.group(request.name)
+    return group ? ok({ ...group, State: 'ACTIVE' }) : missing(request)
+  },
+  DeleteScheduleGroup: ({ store, runner }, request) => {
+    if (!store.group(request.name)) return missing(request)
+    store.deleteGroup(request.name)
+    runner.rearm()
+    return ok({})
+  },
+  ListScheduleGroups: ({ store }) =>
+    ok({ ScheduleGroups: store.groups().map(group => ({ ...group, State: 'ACTIVE' })) }),
+}
+
+function accept({ store, runner }: Scheduler, { name, group, body }: SchedulerRequest): Answer {
+  if (!store.group(group)) return notFound(`Schedule group ${group} does not exist.`)
+  const fault = findFault(name, body)
+  if (fault) return errorAnswer(400, 'ValidationException', fault)
+  const { Arn } = store.put(group, name, body as ScheduleRequest, runner.now())
+  runner.rearm()
+  return ok({ ScheduleArn: Arn })
+}
+
+function listSchedules({ store }: Scheduler, { query }: SchedulerRequest): Answer {
+  const group = query.get('ScheduleGroup')
+  const prefix = query.get('NamePrefix') ?? ''
+  const from = Number(query.get('NextToken') ?? 0)
+  const limit = Number(query.get('MaxResults') ?? PAGE_SCHEDULES)
+  const found = store
+    .list()
+    .filter(({ GroupName, Name }) => (group === null || GroupName === group) && Name.startsWith(prefix))
+  const more = from + limit < found.length ? { NextToken: String(from + limit) } : {}
+  return ok({ Schedules: found.slice(from, from + limit).map(summary), ...more })
 }
 
 function read(call: Call): SchedulerRequest {

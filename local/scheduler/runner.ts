@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { nextFiring, readExpression } from './expression.ts'
-import type { Schedule, Target } from './schedule.ts'
-import type { ScheduleStore } from './schedule-store.ts'
+import type { Schedule, ScheduleStore, Target } from './schedule-store.ts'
 
 /** A timer of Node lasts at most 24.8 days. A check each minute also notices that the machine slept. */
 const TIMER_MS_MAX = 60_000
@@ -45,82 +44,94 @@ type Parts = {
   readonly log: (line: string) => void
 }
 
+/** The clock of Scheduler, and what waits for it. */
+type Running = {
+  readonly parts: Parts
+  readonly earliest: (schedules: readonly Schedule[]) => Due | undefined
+  readonly retries: Set<NodeJS.Timeout>
+  /** The time that tests have added. */
+  offsetMs: number
+  isStopped: boolean
+  timer: NodeJS.Timeout | undefined
+}
+
 export function createScheduleRunner(parts: Parts): ScheduleRunner {
-  const { store } = parts
-  const retries = new Set<NodeJS.Timeout>()
-  let offset = 0
-  let stopped = false
-  let timer: NodeJS.Timeout | undefined
-
-  const now = () => Date.now() + offset
-  const earliest = createDueTimes(now())
-
-  function rearm() {
-    clearTimeout(timer)
-    if (stopped) return
-    const next = earliest(store.list())
-    if (!next) return
-    timer = setTimeout(
-      () => void fireDue(now(), 'latest'),
-      Math.min(Math.max(0, next.at - now()), TIMER_MS_MAX),
-    )
+  const running: Running = {
+    ...{ parts, earliest: createDueTimes(Date.now()), retries: new Set() },
+    ...{ offsetMs: 0, isStopped: false, timer: undefined },
   }
-
-  async function fireDue(until: number, missed: 'each' | 'latest') {
-    let next = earliest(store.list())
-    while (next && next.at <= until && !stopped) {
-      const { schedule, at } = next
-      complete(schedule, missed === 'each' ? at : Math.max(at, until - CATCH_UP_MS))
-      void deliver(schedule, at, 1)
-      next = earliest(store.list())
-    }
-    rearm()
-  }
-
-  // The firing is recorded before the target answers, so that the next check does not find the schedule due again.
-  function complete(schedule: Schedule, at: number) {
-    const ended = earliest([{ ...schedule, firedAt: at }]) === undefined
-    if (ended && schedule.ActionAfterCompletion === 'DELETE') store.delete(schedule)
-    else store.markFired(schedule, at)
-  }
-
-  async function deliver(schedule: Schedule, at: number, attempt: number): Promise<void> {
-    const { Target: target } = schedule
-    const input = fillIn(target.Input ?? '{}', schedule, at, attempt)
-    try {
-      await parts.invoke(target, input, schedule)
-    } catch (cause) {
-      parts.log(`schedule ${schedule.Name} could not invoke its target: ${cause}`)
-      const exhausted = exhaustedBy(target.RetryPolicy, attempt, now() - at)
-      if (exhausted)
-        return giveUp(schedule, { input, error: String(cause), attempts: attempt, exhausted }, parts)
-      retryLater(schedule, at, attempt)
-    }
-  }
-
-  function retryLater(schedule: Schedule, at: number, attempt: number) {
-    if (stopped) return
-    const retry = setTimeout(() => {
-      retries.delete(retry)
-      void deliver(schedule, at, attempt + 1)
-    }, retryDelayMs(attempt))
-    retries.add(retry)
-  }
-
   return {
-    now,
+    now: () => nowOf(running),
     advance: async ms => {
-      offset += ms
-      await fireDue(now(), 'each')
+      running.offsetMs += ms
+      fireDue(running, 'each')
     },
-    fire: schedule => deliver(schedule, now(), 1),
-    rearm,
+    fire: schedule => deliver(running, schedule, nowOf(running), 1),
+    rearm: () => rearm(running),
     stop: () => {
-      stopped = true
-      clearTimeout(timer)
-      for (const retry of retries) clearTimeout(retry)
+      running.isStopped = true
+      clearTimeout(running.timer)
+      for (const retry of running.retries) clearTimeout(retry)
     },
   }
+}
+
+function nowOf({ offsetMs }: Running): number {
+  return Date.now() + offsetMs
+}
+
+function rearm(running: Running): void {
+  clearTimeout(running.timer)
+  if (running.isStopped) return
+  const next = running.earliest(running.parts.store.list())
+  if (!next) return
+  const leftMs = Math.min(Math.max(0, next.at - nowOf(running)), TIMER_MS_MAX)
+  running.timer = setTimeout(fireDue, leftMs, running, 'latest')
+}
+
+function fireDue(running: Running, missed: 'each' | 'latest'): void {
+  const { earliest, parts } = running
+  const until = nowOf(running)
+  let next = earliest(parts.store.list())
+  while (next && next.at <= until && !running.isStopped) {
+    const { schedule, at } = next
+    complete(running, schedule, missed === 'each' ? at : Math.max(at, until - CATCH_UP_MS))
+    void deliver(running, schedule, at, 1)
+    next = earliest(parts.store.list())
+  }
+  rearm(running)
+}
+
+/** The firing is recorded before the target answers, so that the next check does not find the schedule due again. */
+function complete({ earliest, parts: { store } }: Running, schedule: Schedule, at: number): void {
+  const ended = earliest([{ ...schedule, firedAt: at }]) === undefined
+  if (ended && schedule.ActionAfterCompletion === 'DELETE') store.delete(schedule)
+  else store.markFired(schedule, at)
+}
+
+async function deliver(running: Running, schedule: Schedule, at: number, attempt: number): Promise<void> {
+  const { parts } = running
+  const { Target: target } = schedule
+  const input = fillIn(target.Input ?? '{}', schedule, at, attempt)
+  try {
+    await parts.invoke(target, input, schedule)
+  } catch (cause) {
+    parts.log(`schedule ${schedule.Name} could not invoke its target: ${cause}`)
+    const exhausted = exhaustedBy(target.RetryPolicy, attempt, nowOf(running) - at)
+    if (exhausted)
+      return giveUp(schedule, { input, error: String(cause), attempts: attempt, exhausted }, parts)
+    retryLater(running, schedule, at, attempt)
+  }
+}
+
+function retryLater(running: Running, schedule: Schedule, at: number, attempt: number): void {
+  const { retries, isStopped } = running
+  if (isStopped) return
+  const retry = setTimeout(() => {
+    retries.delete(retry)
+    void deliver(running, schedule, at, attempt + 1)
+  }, retryDelayMs(attempt))
+  retries.add(retry)
 }
 
 /** The condition of the policy under which an event is given up. Undefined when it is tried again. */

@@ -13,8 +13,13 @@ import type { Permissions } from '../permissions/permissions.ts'
 import type { Stack } from '../template/stack.ts'
 import { createSchedulerApi } from './api.ts'
 import { createScheduleRunner, type Undelivered } from './runner.ts'
-import type { Schedule, ScheduleRequest, Target } from './schedule.ts'
-import { createScheduleStore, type KeptSchedules } from './schedule-store.ts'
+import {
+  createScheduleStore,
+  type KeptSchedules,
+  type Schedule,
+  type ScheduleRequest,
+  type Target,
+} from './schedule-store.ts'
 
 /** The controls of Scheduler for tests and tools. */
 export type Scheduler = {
@@ -78,29 +83,20 @@ export function startScheduler(parts: Parts): RunningScheduler {
     const changed = schedules.filter(one => !isDeepStrictEqual(deployed.get(keyOf(one)), one))
     for (const { group, name, request } of changed) store.put(group, name, request, Date.now())
     const gone = [...deployed].filter(([key]) => !wanted.has(key))
-    for (const [, { group, name }] of gone) deleteIfThere(group, name)
+    for (const [, { group, name }] of gone) {
+      const schedule = store.find(group, name)
+      if (schedule) store.delete(schedule)
+    }
     deployed = wanted
     runner.rearm()
-  }
-
-  function deleteIfThere(group: string, name: string) {
-    const schedule = store.find(group, name)
-    if (schedule) store.delete(schedule)
-  }
-
-  function findSchedule(name: string) {
-    const all = store.list()
-    const found = all.find(({ Name }) => Name === name) ?? all.find(({ Name }) => Name.includes(name))
-    if (found) return found
-    throw new Error(`There is no schedule ${name}; there are ${all.map(({ Name }) => Name).join(', ')}`)
   }
 
   return {
     now: runner.now,
     advance: runner.advance,
-    fire: name => runner.fire(findSchedule(name)),
+    fire: name => runner.fire(findSchedule(store.list(), name)),
     disable: name => {
-      const { GroupName, Name, ...schedule } = findSchedule(name)
+      const { GroupName, Name, ...schedule } = findSchedule(store.list(), name)
       store.put(GroupName, Name, { ...schedule, State: 'DISABLED' }, Date.now())
       runner.rearm()
     },
@@ -108,6 +104,12 @@ export function startScheduler(parts: Parts): RunningScheduler {
     deploy,
     stop: runner.stop,
   }
+}
+
+function findSchedule(all: readonly Schedule[], name: string): Schedule {
+  const found = all.find(({ Name }) => Name === name) ?? all.find(({ Name }) => Name.includes(name))
+  if (found) return found
+  throw new Error(`There is no schedule ${name}; there are ${all.map(({ Name }) => Name).join(', ')}`)
 }
 
 /** What Scheduler writes beside an event that it gives up. Source: EventBridge Scheduler, dead-letter queues. */

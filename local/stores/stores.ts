@@ -3,13 +3,13 @@
  * template (`tables.ts`). An SQS server with its queues runs in this process (`sqs-server.ts`, `queues.ts`).
  */
 
+import { nameOfArn } from '../account.ts'
 import type { Closing } from '../closing.ts'
 import type { DataFolder } from '../data-folder/data-folder.ts'
+import { type Backend, bodyOf, errorAnswer } from '../gateway/call.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import type { Stack } from '../template/stack.ts'
 import { type DynamoDbLocal, joinDynamoDbLocal, startDynamoDbLocal } from './dynamodb-local.ts'
-import { refusingRepeatedItems } from './one-item-once.ts'
-import { deleteQueues, deployQueues } from './queues.ts'
 import { type SqsServer, startSqsServer } from './sqs-server.ts'
 import { deleteTables, deployTables, isTable, keyNamesIn } from './tables.ts'
 
@@ -85,4 +85,98 @@ async function startDynamoFor(setting: StoreSetting): Promise<DynamoDbLocal> {
   const { dynamoDbPort, data, accessKey, log, onLost } = setting
   if (dynamoDbPort !== undefined && data === undefined) return joinDynamoDbLocal(dynamoDbPort, accessKey)
   return startDynamoDbLocal({ accessKey, log, onLost, ...(data && { dataDir: data.dynamodb }) })
+}
+
+/** The names of a table's key attributes; undefined for a table that no stack has. */
+type KeyNames = (table: string) => readonly string[] | undefined
+
+/**
+ * Refuses a transaction with two operations on one item, as DynamoDB does. DynamoDB Local carries out such operations one after the
+ * other.
+ */
+export function refusingRepeatedItems(answer: Backend, keyNames: KeyNames): Backend {
+  return async call => {
+    const isRefused = call.operation === 'TransactWriteItems' && writesTwice(call.body, keyNames)
+    return isRefused ? errorAnswer(400, 'ValidationException', TWICE) : answer(call)
+  }
+}
+
+const TWICE = 'Transaction request cannot include multiple operations on one item'
+
+type Item = Readonly<Record<string, unknown>>
+type Operation = { readonly TableName?: string; readonly Item?: Item; readonly Key?: Item }
+type Entry = Readonly<Record<string, Operation>>
+
+function writesTwice(body: Buffer, keyNames: KeyNames): boolean {
+  const { TransactItems = [] } = bodyOf({ body }) as { TransactItems?: readonly Entry[] }
+  const items = TransactItems.flatMap(entry => Object.values(entry)).flatMap(
+    ({ TableName = '', Item, Key }) => {
+      const key = keyNames(TableName)?.map(name => (Item ?? Key)?.[name])
+      return key === undefined ? [] : [JSON.stringify([TableName, key])]
+    },
+  )
+  return new Set(items).size < items.length
+}
+
+/** The properties that SQS takes as attributes of the same name. */
+const COPIED_PROPERTIES = [
+  'VisibilityTimeout',
+  'DelaySeconds',
+  'MessageRetentionPeriod',
+  'MaximumMessageSize',
+  'ReceiveMessageWaitTimeSeconds',
+  'RedrivePolicy',
+  'FifoQueue',
+  'ContentBasedDeduplication',
+] as const
+
+/** What a queue has when its stack says nothing. A property that the stack has lost returns to this value. */
+const DEFAULT_ATTRIBUTES: Readonly<Record<string, string>> = {
+  VisibilityTimeout: '30',
+  DelaySeconds: '0',
+  MessageRetentionPeriod: '345600',
+  ReceiveMessageWaitTimeSeconds: '0',
+  RedrivePolicy: '',
+}
+
+/** Creates the missing queues of a stack, and sets its attributes on all of them. `created` gets the addresses of new queues. */
+async function deployQueues(stack: Stack, gateway: Gateway, created: string[]): Promise<void> {
+  for (const logicalId of stack.ids('AWS::SQS::Queue')) {
+    const QueueName = nameOfArn(stack.describe(logicalId).arn)
+    const { FifoQueue, ...attributes } = queueAttributesOf(stack.properties(logicalId))
+    const QueueUrl = stack.describe(logicalId).physicalId
+    if (!(await exists(gateway, QueueName))) {
+      const Attributes = FifoQueue ? { FifoQueue } : {}
+      await gateway.call('deploy', 'sqs', 'CreateQueue', { QueueName, Attributes })
+      created.push(QueueUrl)
+    }
+    // CreateQueue refuses a queue that has other values, and the queue may remain from an earlier start.
+    const Attributes = { ...DEFAULT_ATTRIBUTES, ...attributes }
+    await gateway.call('deploy', 'sqs', 'SetQueueAttributes', { QueueUrl, Attributes }).catch(cause => {
+      throw new Error(`The queue ${logicalId} cannot have its attributes: ${cause.message}`, { cause })
+    })
+  }
+}
+
+async function deleteQueues(urls: readonly string[], gateway: Gateway): Promise<void> {
+  for (const QueueUrl of urls) await gateway.call('deploy', 'sqs', 'DeleteQueue', { QueueUrl })
+}
+
+async function exists(gateway: Gateway, QueueName: string): Promise<boolean> {
+  const found = gateway.call('deploy', 'sqs', 'GetQueueUrl', { QueueName })
+  return found.then(
+    () => true,
+    () => false,
+  )
+}
+
+/** The SQS attributes for the template's properties. All are strings. */
+function queueAttributesOf(properties: Record<string, unknown>): Record<string, string> {
+  const given = COPIED_PROPERTIES.filter(name => properties[name] !== undefined)
+  return Object.fromEntries(
+    given.map(name => {
+      const value = properties[name]
+      return [name, typeof value === 'object' ? JSON.stringify(value) : String(value)]
+    }),
+  )
 }

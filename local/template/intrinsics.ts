@@ -1,3 +1,19 @@
+export type TemplateResource = {
+  readonly Type: string
+  readonly Properties?: Record<string, unknown>
+  readonly Metadata?: Record<string, unknown>
+  readonly Condition?: string
+  readonly DependsOn?: string | readonly string[]
+}
+
+export type Template = {
+  readonly Resources: Record<string, TemplateResource>
+  readonly Parameters?: Record<string, { readonly Type?: string; readonly Default?: unknown }>
+  readonly Conditions?: Record<string, unknown>
+  readonly Mappings?: Record<string, Record<string, Record<string, unknown>>>
+  readonly Outputs?: Record<string, { readonly Value: unknown }>
+}
+
 /** The stack's answers to the intrinsic functions of its template. */
 export type Scope = {
   ref(logicalId: string): unknown

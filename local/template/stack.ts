@@ -1,7 +1,7 @@
 import { ACCOUNT_ID, arnOf, REGION } from '../account.ts'
-import { noValue, resolveIntrinsics, type Scope } from './intrinsics.ts'
+import { noValue, resolveIntrinsics, type Scope, type Template, type TemplateResource } from './intrinsics.ts'
 import { type Described, emulationOf, type Surroundings } from './resource-types.ts'
-import type { Assembly, Template, TemplateResource } from './template.ts'
+import type { Assembly } from './template.ts'
 
 /** One stack. Values are resolved at their first use, because some exist only after a part has started, e.g. a stream's ARN. */
 export type Stack = {

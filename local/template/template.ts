@@ -1,28 +1,13 @@
 /**
- * CloudFormation: this file reads the synthesised template, `flatten.ts` puts nested stacks into it (`rewrite.ts` replaces their
- * names), `intrinsics.ts` resolves its functions, `stack.ts` describes its resources, and `resource-types.ts` lists what is
+ * CloudFormation: this file reads the synthesised template, `flatten.ts` puts nested stacks into it and replaces their
+ * names, `intrinsics.ts` resolves its functions, `stack.ts` describes its resources, and `resource-types.ts` lists what is
  * emulated.
  */
 
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { flatten } from './flatten.ts'
-
-export type TemplateResource = {
-  readonly Type: string
-  readonly Properties?: Record<string, unknown>
-  readonly Metadata?: Record<string, unknown>
-  readonly Condition?: string
-  readonly DependsOn?: string | readonly string[]
-}
-
-export type Template = {
-  readonly Resources: Record<string, TemplateResource>
-  readonly Parameters?: Record<string, { readonly Type?: string; readonly Default?: unknown }>
-  readonly Conditions?: Record<string, unknown>
-  readonly Mappings?: Record<string, Record<string, Record<string, unknown>>>
-  readonly Outputs?: Record<string, { readonly Value: unknown }>
-}
+import type { Template, TemplateResource } from './intrinsics.ts'
 
 export type Assembly = {
   readonly template: Template

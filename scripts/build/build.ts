@@ -1,12 +1,11 @@
 import { execFileSync } from 'node:child_process'
-import { cpSync, mkdirSync, rmSync } from 'node:fs'
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { buildBundles } from './bundles.ts'
 import { compile, prune } from './compile.ts'
 import { buildDashboard } from './dashboard.ts'
 import { writeManifest } from './manifest.ts'
-import { writeNotices } from './notices.ts'
 import { folderOf, PACKAGES, type Package, ROOT } from './packages.ts'
 
 /**
@@ -19,7 +18,6 @@ import { folderOf, PACKAGES, type Package, ROOT } from './packages.ts'
  *   nothing reaches is removed again, and a package that imports what it does not declare is refused;
  * - `bundles.ts`: what runs as a function, in a container, as a worker or in a browser is one file with its libraries inside;
  * - `dashboard.ts`: the pages of the dashboard, as a browser loads them;
- * - `notices.ts`: the licences of these libraries;
  * - `manifest.ts`: package.json.
  */
 const { tarballs } = parseArgs({ options: { tarballs: { type: 'string' } } }).values
@@ -52,4 +50,44 @@ function packInto(folder: string): void {
   mkdirSync(folder, { recursive: true })
   const command = ['pack', '--loglevel=error', '--pack-destination', folder]
   for (const one of PACKAGES) execFileSync('npm', command, { cwd: folderOf(one), stdio: 'inherit' })
+}
+
+/**
+ * Writes the licences of all packages that the bundles contain: they allow copies on the condition that their texts go with
+ * them. `inputs` are the bundled files. A package without bundles gets no file.
+ *
+ * @throws Error when a bundled package names no licence
+ */
+function writeNotices(one: Package, inputs: readonly string[]): void {
+  const bundled = [...new Set(inputs.flatMap(packageFolderOf))].sort()
+  if (bundled.length === 0) return
+  const packagesOf = new Map<string, string[]>()
+  for (const folder of bundled) {
+    const text = licenceOf(folder)
+    packagesOf.set(text, [...(packagesOf.get(text) ?? []), titleOf(folder)])
+  }
+  const parts = [...packagesOf].map(([text, packages]) => `${[...new Set(packages)].join('\n')}\n\n${text}`)
+  writeFileSync(join(folderOf(one), 'THIRD-PARTY-LICENSES.txt'), parts.join(`\n\n${'-'.repeat(78)}\n\n`))
+}
+
+/** The folder of the package that a bundled file belongs to; none for a file of this repository. */
+function packageFolderOf(input: string): string[] {
+  return /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(input)?.slice(0, 1) ?? []
+}
+
+/** Some packages only name their licence. Then the name stands in place of the text. */
+function licenceOf(folder: string): string {
+  const file = readdirSync(join(ROOT, folder)).find(name => /^licen[cs]e/i.test(name))
+  if (file !== undefined)
+    return readFileSync(join(ROOT, folder, file), 'utf8')
+      .replaceAll('\r\n', '\n')
+      .trim()
+  const { license } = JSON.parse(readFileSync(join(ROOT, folder, 'package.json'), 'utf8'))
+  if (typeof license !== 'string') throw new Error(`the package ${folder} is bundled and names no licence`)
+  return `Licence: ${license}`
+}
+
+function titleOf(folder: string): string {
+  const { name, version } = JSON.parse(readFileSync(join(ROOT, folder, 'package.json'), 'utf8'))
+  return `${name} ${version}`
 }

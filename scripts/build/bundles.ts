@@ -104,10 +104,25 @@ const withoutUnused: Plugin = {
   },
 }
 
+/**
+ * Of the errors of these services the command line reads the names, which the SDK keeps without classes. The classes take 90 KB. The table
+ * of errors in a client refers to all of them.
+ */
+const withoutErrorClasses: Plugin = {
+  name: 'without-error-classes',
+  setup: ({ onLoad }) => {
+    const schemas =
+      /[/\\]client-(cloudformation|cloudwatch|lambda|ssm|sts)[/\\]dist-es[/\\]schemas[/\\]schemas_0\.js$/
+    onLoad({ filter: schemas }, ({ path }) => ({
+      contents: readFileSync(path, 'utf8').replace(/^\w+_registry\.registerError\(.*$/gm, ''),
+    }))
+  },
+}
+
 const OPTIONS: Readonly<Record<Bundle['runsIn'], BuildOptions>> = {
   lambda: { ...SYSTEM_OPTIONS, plugins: [withoutUnused] },
   process: BUNDLE_OPTIONS,
-  library: { ...BUNDLE_OPTIONS, sourcemap: false },
+  library: { ...BUNDLE_OPTIONS, sourcemap: false, plugins: [withoutUnused, withoutErrorClasses] },
   browser: IN_BROWSERS,
   handler: IN_HANDLERS,
 }

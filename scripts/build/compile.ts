@@ -1,7 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { type OutsideImport, reachedFrom } from './imports.ts'
+import { dirname, join, relative, resolve, sep } from 'node:path'
 import { compiled, folderOf, type Package, ROOT, sourcesOf } from './packages.ts'
 import { writeTypesOfApi } from './written-types.ts'
 
@@ -72,4 +71,63 @@ function refuseUndeclared({ name, dependencies, peers }: Package, imports: reado
   if (undeclared.length === 0) return
   const texts = undeclared.map(one => `${one.file} imports ${one.name}`)
   throw new Error(`${name} imports packages that it does not declare: ${[...new Set(texts)].join('; ')}`)
+}
+
+/** The imports of the compiled files of a package, read from their text: the compiler writes each on a line of its own. */
+
+/** What a file of a package imports from another package. */
+type OutsideImport = {
+  /** Path of the importing file within its package. */
+  readonly file: string
+  /** The name of the other package. */
+  readonly name: string
+}
+
+type Reached = {
+  /** Paths within the package of the files that the entries reach, entries included. */
+  readonly files: ReadonlySet<string>
+  readonly outside: readonly OutsideImport[]
+}
+
+/**
+ * The files that `entries` (paths within the package) reach by imports. For types, imports lead to declarations. The search does
+ * not go on from a bundle, because it contains what it imports.
+ */
+function reachedFrom(
+  entries: readonly string[],
+  folder: string,
+  { types, bundles }: { readonly types: boolean; readonly bundles: ReadonlySet<string> },
+): Reached {
+  const files = new Set<string>()
+  const outside: OutsideImport[] = []
+  const waiting = [...entries]
+  for (let file = waiting.pop(); file !== undefined; file = waiting.pop()) {
+    if (files.has(file)) continue
+    files.add(file)
+    const from = file
+    const imported = bundles.has(file) ? [] : specifiersIn(readFileSync(resolve(folder, file), 'utf8'))
+    const inside = imported.filter(specifier => specifier.startsWith('.'))
+    waiting.push(...inside.map(specifier => fileOf(folder, from, specifier, types)))
+    const packages = imported.filter(specifier => !/^(?:\.|node:)/.test(specifier))
+    outside.push(...packages.map(specifier => ({ file: from, name: packageOf(specifier) })))
+  }
+  return { files, outside }
+}
+
+const STATEMENT = /^(?:import|export)\s(?:[\w\s{},*$]*\bfrom\s)?['"]([^'"]+)['"]/gm
+const CALL = /^(?! *\*).*?\bimport\(['"]([^'"]+)['"]\)/gm
+
+function specifiersIn(text: string): string[] {
+  return [...text.matchAll(STATEMENT), ...text.matchAll(CALL)].map(([, specifier = '']) => specifier)
+}
+
+function fileOf(folder: string, from: string, specifier: string, types: boolean): string {
+  const path = resolve(folder, dirname(from), specifier)
+  const file = relative(folder, path).split(sep).join('/')
+  return types ? file.replace(/\.js$/, '.d.ts') : file
+}
+
+function packageOf(specifier: string): string {
+  const [scope = '', name = ''] = specifier.split('/')
+  return scope.startsWith('@') ? `${scope}/${name}` : scope
 }

@@ -77,7 +77,7 @@ const MAIN_PACKAGE: Package = {
     './testing': 'shared/testing/index.ts',
     './http': 'shared/schemas/index.ts',
   },
-  bin: { baton: 'cli/baton.ts' },
+  bin: { baton: 'cli/program/baton.ts' },
   inBrowsers: { '.': 'shared/browser.js' },
   inHandlers: { '.': 'shared/handler.js' },
   byPath: [],

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { adviceWithCommands } from '../../cli/doctor/advice.ts'
-import { followUpOf } from '../../cli/system/follow-up.ts'
+import { followUpOf } from '../../cli/connection/with-system.ts'
+import { adviceWithCommands } from '../../cli/doctor/why.ts'
 import { pathOf } from '../../shared/api/endpoints.ts'
 
 it.each([

@@ -11,7 +11,11 @@ const NOWHERE = 'http://127.0.0.1:1'
 
 function baton(args: readonly string[], environment: Readonly<Record<string, string>> = {}, cwd = '.') {
   const env = { PATH: process.env.PATH, TMPDIR: tmpdir(), ...environment }
-  return spawnSync(process.execPath, [resolve('cli/baton.ts'), ...args], { encoding: 'utf8', env, cwd })
+  return spawnSync(process.execPath, [resolve('cli/program/baton.ts'), ...args], {
+    encoding: 'utf8',
+    env,
+    cwd,
+  })
 }
 
 describe('wrong use ends with code 2 and says what is legal:', () => {
@@ -22,7 +26,7 @@ describe('wrong use ends with code 2 and says what is legal:', () => {
     ['no file', ['worker'], "missing required argument 'file'"],
     ['two files', ['worker', TASKS, TASKS], 'Expected 1 argument but got 2'],
     ['a file that is not there', ['worker', 'nowhere.ts'], 'there is no file nowhere.ts'],
-    ['a file that defines no task', ['worker', 'cli/worker.ts'], 'exports no task'],
+    ['a file that defines no task', ['worker', 'cli/worker/worker.ts'], 'exports no task'],
     ['a misspelt option', ['worker', TASKS, '--concurency', '1'], 'Did you mean --concurrency?'],
     ['no number of milliseconds', ['worker', TASKS, '--drain-ms', '-1'], 'Give a number of milliseconds'],
     ['no URL', ['worker', TASKS, '--url', 'here'], 'here is not a URL'],

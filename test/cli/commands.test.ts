@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { COMMANDS } from '../../cli/commands.ts'
+import { COMMANDS } from '../../cli/program/commands.ts'
 import { runOn } from '../support/cli/a-terminal.ts'
 import { anApi, claimed, published, type TestApi } from '../support/http/an-api.ts'
 

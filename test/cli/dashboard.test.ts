@@ -374,11 +374,13 @@ describe('calls of the API', () => {
   it('that lack a permission are told once for all paths, until one of them succeeds', async () => {
     const call = await entered()
     const sts = async () =>
-      new Response('<GetCallerIdentityResponse><Arn>ada</Arn></GetCallerIdentityResponse>')
+      new Response(
+        '<GetCallerIdentityResponse><GetCallerIdentityResult><Arn>ada</Arn></GetCallerIdentityResult></GetCallerIdentityResponse>',
+      )
     const forbidden = async () => Response.json({ message: 'Forbidden' }, { status: 403 })
     instead = explainingRefusals(forbidden, {
       ...{ region: 'us-east-1', asksAws: true, credentials: async () => KEYS },
-      io: { env: {}, fetch: sts, pause: async () => {} },
+      io: { env: {}, fetch: sts },
     })
     const refuses = instead
     const rounds = async () => {

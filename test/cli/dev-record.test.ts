@@ -3,7 +3,7 @@ import { readdirSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { leaveDevRecord, readDevRecord } from '../../cli/dev-record.ts'
+import { leaveDevRecord, readDevRecord } from '../../cli/dev/command/dev-record.ts'
 
 const folder = join(tmpdir(), `baton-${process.getuid?.()}`)
 

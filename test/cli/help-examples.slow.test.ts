@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } fro
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { readDevRecord } from '../../cli/dev-record.ts'
+import { readDevRecord } from '../../cli/dev/command/dev-record.ts'
 import { LOCAL_CREDENTIALS } from '../../local/account.ts'
 import { freshDashboard } from '../../scripts/build/dashboard.ts'
 import { anAws, type FakeAws } from '../support/cli/an-aws.ts'
@@ -57,7 +57,7 @@ afterAll(async () => {
 
 /** Starts a line of the shell in a folder, in which `baton` is the command. Its output is one text. */
 function start(line: string, folder: string) {
-  const command = line.replace(/^baton /, `exec "${process.execPath}" "${resolve('cli/baton.ts')}" `)
+  const command = line.replace(/^baton /, `exec "${process.execPath}" "${resolve('cli/program/baton.ts')}" `)
   const PATH = [dirname(process.execPath), process.env.PATH].join(delimiter)
   const child = spawn('bash', ['-c', command], {
     cwd: folder,

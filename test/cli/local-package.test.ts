@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { expect, test } from 'vitest'
-import { findLocalSystem } from '../../cli/local-package.ts'
+import { findLocalSystem } from '../../cli/dev/command/local-package.ts'
 
 function aProject(): string {
   return realpathSync(mkdtempSync(join(tmpdir(), 'local-package-')))
@@ -27,7 +27,7 @@ function builtModule(folder: string): string {
   const place = join(folder, 'node_modules', 'baton-tasks')
   mkdirSync(place, { recursive: true })
   writeFileSync(join(place, 'package.json'), JSON.stringify({ name: 'baton-tasks', version: VERSION }))
-  return pathToFileURL(join(place, 'cli', 'dev.js')).href
+  return pathToFileURL(join(place, 'cli', 'dev', 'command', 'dev-command.js')).href
 }
 
 test('the local system is the package of the project, run by the Node that it brings', async () => {
@@ -70,7 +70,7 @@ test.each(['0.2.0', '0.3.1', '0.3.0-next.1'])('version %s is refused beside anot
 })
 
 test('in this repository it stands beside the module', async () => {
-  const found = await findLocalSystem(import.meta.resolve('../../cli/dev.ts'), aProject())
+  const found = await findLocalSystem(import.meta.resolve('../../cli/dev/command/dev-command.ts'), aProject())
 
   expect(found).toEqual({ node: process.execPath, main: join(process.cwd(), 'cli/dev/main.ts') })
 })

@@ -16,7 +16,7 @@ function workerIn(files: Readonly<Record<string, string>>, file: string, package
   const temporary = join(folder, 'temporary')
   mkdirSync(temporary)
   const env = { PATH: process.env.PATH, TMPDIR: temporary, BATON_URL: 'http://127.0.0.1:1' }
-  const args = [resolve('cli/baton.ts'), 'worker', file]
+  const args = [resolve('cli/program/baton.ts'), 'worker', file]
   const { stderr, status } = spawnSync(process.execPath, args, { encoding: 'utf8', cwd: folder, env })
   return {
     folder,

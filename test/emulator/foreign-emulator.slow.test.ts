@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { signedFetch } from '../../shared/signed-fetch/signed-fetch.ts'
+import { signedFetch } from '../../shared/client/signed/signed-fetch.ts'
 import { type Deployed, type Emulator, startEmulator, until } from '../support/emulator/ministack.ts'
 import { synthesise } from '../system/synthesise.ts'
 

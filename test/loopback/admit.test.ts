@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { expect, test } from 'vitest'
-import { type Admit, admitting } from '../../shared/loopback/admit.ts'
+import { type Admit, admitting } from '../../loopback/loopback.ts'
 
 const isAdmitted = (admit: Admit, headers: Record<string, string>) =>
   admit({ headers } as unknown as IncomingMessage) === undefined

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { servePages } from '../../shared/loopback/pages.ts'
+import { servePages } from '../../loopback/pages.ts'
 
 const server = createServer()
 let url = ''

@@ -3,8 +3,12 @@ import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { checkSignature, type FindCredentials, type Signature } from '../../local/http/signature.ts'
 import { pathOf } from '../../shared/api/endpoints.ts'
-import { regionOf, serviceOf } from '../../shared/signed-fetch/region.ts'
-import { type SignedFetchOptions, signedFetch } from '../../shared/signed-fetch/signed-fetch.ts'
+import {
+  regionOf,
+  type SignedFetchOptions,
+  serviceOf,
+  signedFetch,
+} from '../../shared/client/signed/signed-fetch.ts'
 
 /** A server that checks signatures by an implementation of its own, and a signer that may be disturbed on its way. */
 

@@ -19,7 +19,7 @@ const OPTIONS: Readonly<Record<string, readonly string[]>> = {
   'shared/client/publish-many.d.ts': ['PublishManyOptions'],
   'shared/client/operations.d.ts': ['Operations'],
   'shared/client/send.d.ts': ['ClientSettings', 'CallOptions'],
-  'shared/signed-fetch/signed-fetch.d.ts': ['SignedFetchOptions'],
+  'shared/client/signed/signed-fetch.d.ts': ['SignedFetchOptions'],
   'shared/client/events.d.ts': ['EventsOptions'],
   'shared/client/wait-for-result.d.ts': ['ResultOptions'],
   'shared/worker/create-worker.d.ts': ['ProcessOptions', 'WorkerOptions'],

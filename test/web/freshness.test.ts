@@ -1,7 +1,7 @@
 import { QueryClient, QueryObserver } from '@tanstack/react-query'
 import { afterEach, beforeEach, describe, expect, it, test, vi } from 'vitest'
 import { ProblemError } from '../../shared/client/problem-error.ts'
-import { refusal, watchRefusals } from '../../web/api/refusals.ts'
+import { refusal, watchRefusals } from '../../web/api/store.ts'
 
 /** How the pages tell whether what they show is up to date. */
 

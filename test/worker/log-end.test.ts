@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { resolve } from 'node:path'
 import { expect, test } from 'vitest'
 
-const COMMAND = ['cli/baton.ts', 'worker', 'test/system/tasks/by-workers.ts']
+const COMMAND = ['cli/program/baton.ts', 'worker', 'test/system/tasks/by-workers.ts']
 
 /** No system answers at this address, so the worker logs an error at each attempt. */
 const NOWHERE = 'http://127.0.0.1:9'

@@ -1,16 +1,16 @@
-import type { QueryKey } from '@tanstack/react-query'
+import type { InfiniteData, Query, QueryKey } from '@tanstack/react-query'
 import type { ApiEvent } from '../../shared/api/events.ts'
+import type { ApiTask } from '../../shared/api/tasks.ts'
 import { baton, isStatus } from './baton.ts'
 import { connection, goOnWithoutEvents } from './connection.ts'
-import { logEvent } from './event-log.ts'
-import { queries, renew } from './queries.ts'
-import { watchRefusals } from './refusals.ts'
-import { startRounds, touch } from './rounds.ts'
-import { patchRows } from './task-rows.ts'
+import type { TaskPage } from './merged-lists.ts'
+import { PACE_MS } from './paces.ts'
+import { isShort, queries, renew } from './queries.ts'
+import { logEvent, watchRefusals } from './store.ts'
 
 /**
  * Keeps what is shown up to date. One connection reads the events of the system. Each event marks the questions whose answers it
- * changes, and the next round (`rounds.ts`) asks the marked ones that are on screen again. A deployed system has no event stream, and a
+ * changes, and the next round asks the marked ones that are on screen again. A deployed system has no event stream, and a
  * type may be without events; then the slower pace of `queries.ts` alone applies. A hidden tab reads and asks nothing, and catches up when it is
  * shown.
  */
@@ -110,4 +110,82 @@ function pause(ms: number, signal: AbortSignal): Promise<void> {
       resolve()
     })
   })
+}
+
+/** A list that a reader has scrolled down is not read again. Its rows get their new statuses from the events. */
+function patchRows(statuses: ReadonlyMap<string, ApiEvent['status']>): void {
+  if (statuses.size === 0) return
+  queries.setQueriesData<InfiniteData<TaskPage>>({ queryKey: ['tasks'] }, data =>
+    data && hasRowOf(data, statuses) ? patched(data, statuses) : data,
+  )
+}
+
+type Statuses = ReadonlyMap<string, ApiEvent['status']>
+
+function hasRowOf({ pages }: InfiniteData<TaskPage>, statuses: Statuses): boolean {
+  return pages.some(({ items }) => items.some(({ id }) => statuses.has(id)))
+}
+
+function patched(data: InfiniteData<TaskPage>, statuses: Statuses): InfiniteData<TaskPage> {
+  return {
+    ...data,
+    pages: data.pages.map(page => ({ ...page, items: page.items.map(row => rowWith(row, statuses)) })),
+  }
+}
+
+function rowWith(row: ApiTask, statuses: Statuses): ApiTask {
+  const status = statuses.get(row.id)
+  if (status === undefined || status === row.status) return row
+  const { statusReason: _outdated, ...rest } = row
+  return { ...rest, status }
+}
+
+/**
+ * Asks again what is on screen. Once in `PACE_MS` a round asks all questions that are due: those whose answers an event has changed,
+ * and those whose own pace has passed. What is expensive to answer
+ * rests for some time before an event has it asked again. A hidden tab asks nothing.
+ */
+
+const touched = new Map<string, QueryKey>()
+/** When each question was last asked, by its hash. */
+const askedAt = new Map<string, number>()
+/** Timers of browsers are late by some milliseconds, so that two rounds may be a little nearer to each other than their pace. */
+const TIMER_MS = 100
+
+/** Marks the answers whose keys begin so. The next round asks them again. */
+function touch(queryKey: QueryKey): void {
+  touched.set(JSON.stringify(queryKey), queryKey)
+}
+
+/** Has rounds follow each other for as long as the page is open. `before` runs at the beginning of each. */
+function startRounds(before: () => void): void {
+  queries.getQueryCache().subscribe(({ type, query, ...event }) => {
+    if (type === 'updated' && 'action' in event && event.action.type === 'fetch') {
+      askedAt.set(query.queryHash, Date.now())
+    }
+  })
+  setInterval(() => {
+    if (document.visibilityState === 'hidden') return
+    before()
+    round()
+  }, PACE_MS)
+}
+
+function round(): void {
+  const keys = [...touched.values()]
+  touched.clear()
+  // A list with further pages only counts as outdated, and what is not on screen is asked when it is shown.
+  for (const queryKey of keys) void queries.invalidateQueries({ queryKey, refetchType: 'none' })
+  void queries.refetchQueries(
+    { type: 'active', predicate: query => isShort(query) && isDue(query) },
+    { cancelRefetch: false },
+  )
+}
+
+function isDue(query: Query): boolean {
+  const { pace, restMs = 0 } = query.meta ?? {}
+  const age = Date.now() - (askedAt.get(query.queryHash) ?? 0) + TIMER_MS
+  if (query.state.isInvalidated) return age >= Math.max(restMs, PACE_MS)
+  const ms = typeof pace === 'function' ? pace(query.state.data) : pace
+  return ms !== undefined && age >= ms
 }

@@ -17,7 +17,7 @@ import { ACTIVITY_MS, COUNTED_MAX, MANY_COUNTS_MS, OPEN_MS, PACE_MS, SLOW_MS } f
 
 /**
  * What pages ask the API. The first member of a key names a kind of answer; `live.ts` says which events change which kinds. `pace` says
- * after how long an answer on screen is asked again; `rounds.ts` does so.
+ * after how long an answer on screen is asked again; `live.ts` does so.
  */
 
 type PaceOf = (data: unknown) => number | undefined

@@ -1,8 +1,10 @@
 import { useQuery } from '@tanstack/react-query'
-import { costQuery } from '../api/queries.ts'
+import type { ApiTask } from '../../shared/api/tasks.ts'
+import type { TaskCost } from '../api/cost-answers.ts'
+import { costQuery, taskCostQuery } from '../api/queries.ts'
 import type { Slot } from '../charts/series.ts'
-import { usd } from '../parts/format.ts'
-import { Card } from '../parts/page.tsx'
+import { number, usd } from '../parts/format.ts'
+import { Card, Facts } from '../parts/page.tsx'
 import { When } from '../parts/text.tsx'
 import { isYoung, ownUsd, ratesOfAll } from './cost.ts'
 
@@ -36,3 +38,43 @@ export function CostCard({
 
 const OWN =
   'Sweeps and receives that find nothing, items that all tasks share, canvases and schedules themselves, and what this page reads.'
+
+/** What one task would have cost on AWS. Only the local system knows; a deployed one does not show this card. */
+export function TaskCostCard({ task }: { readonly task: ApiTask }) {
+  const { data: cost } = useQuery(taskCostQuery(task))
+  if (!cost) return null
+  return (
+    <Card title="Cost on AWS">
+      {cost.usage ? (
+        <div title={CHARGED}>
+          <Facts rows={rowsOf(cost.usd ?? 0, cost.usage)} />
+        </div>
+      ) : (
+        <p className="card-note faint">
+          Not kept: the meter knows the tasks that used something last since the system started.
+        </p>
+      )}
+    </Card>
+  )
+}
+
+const CHARGED =
+  'Its own reads, writes, messages and log lines, and its share of the invocations and requests that served several tasks. What this page reads is left out. List prices of us-east-1 without free tiers.'
+
+function rowsOf(cost: number, usage: NonNullable<TaskCost['usage']>) {
+  const { writeUnits, readUnits, sqsRequests, apiRequests, invocations, gbMs } = usage
+  return [
+    ['So far', <strong key="cost">{usd(cost)}</strong>],
+    ['A million like it', usd(cost * 1e6)],
+    ['Write units', amount(writeUnits)],
+    ['Read units', amount(readUnits)],
+    ['Queue requests', amount(sqsRequests)],
+    ['API requests', amount(apiRequests)],
+    ['Invocations', `${amount(invocations)} of ${amount(gbMs / 1_000)} GB-s`],
+  ] as const
+}
+
+/** Shares have at most two digits after the point. */
+function amount(value: number): string {
+  return Number.isInteger(value) ? number(value) : String(Number(value.toFixed(2)))
+}

@@ -1,5 +1,5 @@
-import { useEffect, useId, useRef } from 'react'
-import { useUnsendable } from '../parts/dialog.tsx'
+import { useEffect, useId, useRef, useState } from 'react'
+import { FormDialog, type Stale, useUnsendable } from '../parts/dialog.tsx'
 
 /** A field for JSON. While its text is none, it says why, and the form around it cannot be sent. */
 export function JsonField({
@@ -54,4 +54,41 @@ export function jsonProblem(text: string): string | undefined {
 /** The value of a text without a problem. */
 export function jsonOf(text: string): unknown {
   return text.trim() === '' ? undefined : JSON.parse(text)
+}
+
+/** Edits one JSON value as text. The API says which field is wrong, and the text stays as it is. */
+export function JsonDialog<Value>({
+  title,
+  label,
+  value,
+  hint,
+  isSending,
+  stale,
+  onSave,
+  onClose,
+}: {
+  readonly title: string
+  readonly label: string
+  readonly value: Value
+  readonly hint: string
+  readonly isSending: boolean
+  readonly stale: Stale
+  readonly onSave: (value: Value) => void
+  readonly onClose: () => void
+}) {
+  const [text, setText] = useState(() => JSON.stringify(value, undefined, 2))
+  const isWhole = jsonProblem(text) === undefined && text.trim() !== ''
+  return (
+    <FormDialog
+      title={title}
+      action="Save"
+      refusal="Keep as it is"
+      isReady={!isSending && isWhole}
+      stale={stale}
+      onSubmit={() => onSave(jsonOf(text) as Value)}
+      onClose={onClose}
+    >
+      <JsonField label={label} text={text} onChange={setText} rows={18} hint={hint} />
+    </FormDialog>
+  )
 }

@@ -11,18 +11,17 @@ import {
   typesQuery,
   workersQuery,
 } from '../api/queries.ts'
-import { LatenessChart, ThroughputChart } from '../charts/activity-charts.tsx'
+import { LatenessChart, ThroughputChart } from '../charts/chart.tsx'
 import { slotsOf } from '../charts/series.ts'
 import { CostCard } from '../cost/cost-card.tsx'
-import { Acting } from '../parts/acting.tsx'
-import { useAction } from '../parts/action.ts'
-import { Button } from '../parts/button.tsx'
-import { sumText } from '../parts/count.tsx'
+import { useAction } from '../parts/action.tsx'
+import { Acting, Button } from '../parts/button.tsx'
 import { number } from '../parts/format.ts'
 import { Empty, Failure, Loading } from '../parts/notes.tsx'
 import { Card, Page } from '../parts/page.tsx'
 import { STATUSES, toneOf } from '../parts/status.tsx'
-import { TypesTable } from '../types/types-table.tsx'
+import { sumText } from '../parts/text.tsx'
+import { TypesTable } from '../types/types-page.tsx'
 import { type Attention, attentionOf } from './attention.ts'
 
 /** The whole system on one page: what needs attention first, then every type. */

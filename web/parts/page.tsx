@@ -1,5 +1,5 @@
 import { type ReactNode, useEffect } from 'react'
-import { Acting } from './acting.tsx'
+import { Acting } from './button.tsx'
 
 /** A page: its title, what can be done on it, and its content. */
 export function Page({
@@ -52,5 +52,21 @@ export function Card({
       )}
       {children}
     </section>
+  )
+}
+
+/** Names with their values, one below the other. A value that is undefined is left out with its name. */
+export function Facts({ rows }: { readonly rows: ReadonlyArray<readonly [string, ReactNode]> }) {
+  return (
+    <dl className="facts">
+      {rows
+        .filter(([, value]) => value !== undefined && value !== '')
+        .map(([name, value]) => (
+          <div key={name} className="fact">
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+    </dl>
   )
 }

@@ -1,7 +1,7 @@
 import { Check, Copy } from 'lucide-react'
 import { useEffect, useState } from 'react'
-import { useNow } from './clock.ts'
-import { cut, moment, relative, visible } from './format.ts'
+import { COUNTED_MAX } from '../api/paces.ts'
+import { cut, moment, number, relative, visible } from './format.ts'
 
 /** Texts that tasks bring with them. They are shown as text only, isolated from the text around them. */
 
@@ -46,4 +46,27 @@ export function CopyButton({ text, label }: { readonly text: string; readonly la
       </span>
     </button>
   )
+}
+
+/** The time, renewed at this pace while the tab is visible. */
+export function useNow(everyMs = 1_000): number {
+  const [now, setNow] = useState(() => Date.now())
+  useEffect(() => {
+    const timer = setInterval(() => {
+      if (document.visibilityState === 'visible') setNow(Date.now())
+    }, everyMs)
+    return () => clearInterval(timer)
+  }, [everyMs])
+  return now
+}
+
+/** A count that stops at `COUNTED_MAX`: `1,000+` means so many or more. */
+export function countText(count: number): string {
+  return count >= COUNTED_MAX ? `${number(COUNTED_MAX)}+` : number(count)
+}
+
+/** The sum of counts of which some may have stopped at `COUNTED_MAX`. */
+export function sumText(counts: readonly number[]): string {
+  const sum = counts.reduce((total, count) => total + count, 0)
+  return counts.some(count => count >= COUNTED_MAX) ? `${number(sum)}+` : number(sum)
 }

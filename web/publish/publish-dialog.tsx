@@ -6,10 +6,13 @@ import type { ApiTask } from '../../shared/api/tasks.ts'
 import { baton } from '../api/baton.ts'
 import { typesQuery } from '../api/queries.ts'
 import { JsonField, jsonOf, jsonProblem } from '../json/json-field.tsx'
-import { useAction } from '../parts/action.ts'
+import { useAction } from '../parts/action.tsx'
 import { FormDialog, useFormUnsendable } from '../parts/dialog.tsx'
 import { firstValue, formOf, type JsonValue } from './schema.ts'
 import { SchemaForm } from './schema-form.tsx'
+
+/** The input as the fields have it. `problem` says why a text has no value. */
+type Input = { readonly value: JsonValue | undefined; readonly problem?: string | undefined }
 
 /** Publishes a task: one of a type, or a copy of another one under a new key. */
 export function PublishDialog({
@@ -21,61 +24,28 @@ export function PublishDialog({
   readonly copyOf?: ApiTask
   readonly onClose: () => void
 }) {
-  const navigate = useNavigate()
   const { data: types = [] } = useQuery(typesQuery)
   const [chosen, setChosen] = useState(given ?? copyOf?.type)
   const type = chosen ?? types[0]?.type
-  const [input, setInput] = useState<{
-    readonly value: JsonValue | undefined
-    readonly problem?: string | undefined
-  }>()
+  const [input, setInput] = useState<Input>()
   const [options, setOptions] = useState(JSON.stringify(copyOf ? optionsOf(copyOf) : {}, undefined, 2))
-  const publish = useAction({
-    run: (body: PublishBody) => baton.publish(body),
-    done: ({ created }) => (created ? 'The task was published' : 'A task of this key exists already'),
-    changes: [['tasks'], ['counts']],
-    after: ({ id }) => {
-      onClose()
-      void navigate({ to: '/tasks/$id', params: { id }, search: {} })
-    },
-  })
+  const publish = usePublish(onClose)
   const problem = input?.problem ?? jsonProblem(options)
+  // Before the types are there, the form has no input, and its list of types is empty.
+  const isLoaded = types.length > 0 && type !== undefined
+  const choose = (name: string) => {
+    setChosen(name)
+    setInput(undefined)
+  }
   return (
     <FormDialog
       title={copyOf ? 'Publish a copy' : 'Publish a task'}
       action="Publish"
-      isReady={!publish.isPending && problem === undefined && type !== undefined}
+      isReady={isLoaded && !publish.isPending && problem === undefined}
       onSubmit={form => publish.mutate(bodyOf(form, input?.value, options))}
       onClose={onClose}
     >
-      <div className="field-row">
-        <label className="field">
-          Type
-          <select
-            name="type"
-            value={type ?? ''}
-            required
-            onChange={({ target }) => {
-              setChosen(target.value)
-              setInput(undefined)
-            }}
-          >
-            {types.map(({ type: name }) => (
-              <option key={name} value={name}>
-                {name}
-              </option>
-            ))}
-          </select>
-        </label>
-        <label className="field">
-          Key
-          <input name="key" autoComplete="off" maxLength={200} placeholder="a new one" />
-        </label>
-        <label className="field">
-          Delay in seconds
-          <input name="delay" type="number" min={0} step="any" placeholder="0" />
-        </label>
-      </div>
+      <TargetFields type={type} names={types.map(one => one.type)} onChoose={choose} />
       {types.length > 0 && (
         <InputFields
           key={type}
@@ -95,6 +65,54 @@ export function PublishDialog({
   )
 }
 
+/** Sends the task, and shows its page. */
+function usePublish(onClose: () => void) {
+  const navigate = useNavigate()
+  return useAction({
+    run: (body: PublishBody) => baton.publish(body),
+    done: ({ created }) => (created ? 'The task was published' : 'A task of this key exists already'),
+    changes: [['tasks'], ['counts']],
+    after: ({ id }) => {
+      onClose()
+      void navigate({ to: '/tasks/$id', params: { id }, search: {} })
+    },
+  })
+}
+
+/** The type, the key and the delay. */
+function TargetFields({
+  type = '',
+  names,
+  onChoose,
+}: {
+  readonly type: string | undefined
+  readonly names: readonly string[]
+  readonly onChoose: (type: string) => void
+}) {
+  return (
+    <div className="field-row">
+      <label className="field">
+        Type
+        <select name="type" value={type} required onChange={({ target }) => onChoose(target.value)}>
+          {names.map(name => (
+            <option key={name} value={name}>
+              {name}
+            </option>
+          ))}
+        </select>
+      </label>
+      <label className="field">
+        Key
+        <input name="key" autoComplete="off" maxLength={200} placeholder="a new one" />
+      </label>
+      <label className="field">
+        Delay in seconds
+        <input name="delay" type="number" min={0} step="any" placeholder="0" />
+      </label>
+    </div>
+  )
+}
+
 /** The input: a form where the type has registered a schema that one can be made from, and JSON otherwise. */
 function InputFields({
   schema,
@@ -103,15 +121,10 @@ function InputFields({
 }: {
   readonly schema: { readonly [name: string]: unknown } | undefined
   readonly given: JsonValue | undefined
-  readonly onChange: (input: {
-    readonly value: JsonValue | undefined
-    readonly problem?: string | undefined
-  }) => void
+  readonly onChange: (input: Input) => void
 }) {
   const form = useMemo(() => formOf(schema), [schema])
   const [isText, setText] = useState(form === undefined)
-  // To leave a text that has no value would lose it.
-  const isStuck = useFormUnsendable()
   const [value, setValue] = useState(() => given ?? (form && firstValue(form)))
   const [text, setInputText] = useState(() => textOf(given ?? (form && firstValue(form))))
   // Without a change, what the form begins with is published.
@@ -135,16 +148,7 @@ function InputFields({
   }
   return (
     <div className="stack">
-      {form && (
-        <fieldset className="segments" aria-label="Input as">
-          <button type="button" aria-pressed={!isText} disabled={isStuck} onClick={() => showText(false)}>
-            Form
-          </button>
-          <button type="button" aria-pressed={isText} disabled={isStuck} onClick={() => showText(true)}>
-            JSON
-          </button>
-        </fieldset>
-      )}
+      {form && <FormOrText isText={isText} onChoose={showText} />}
       {form && !isText ? (
         <SchemaForm field={form} value={value} onChange={change} />
       ) : (
@@ -157,6 +161,27 @@ function InputFields({
         />
       )}
     </div>
+  )
+}
+
+function FormOrText({
+  isText,
+  onChoose,
+}: {
+  readonly isText: boolean
+  readonly onChoose: (isText: boolean) => void
+}) {
+  // To leave a text that has no value would lose it.
+  const isStuck = useFormUnsendable()
+  return (
+    <fieldset className="segments" aria-label="Input as">
+      <button type="button" aria-pressed={!isText} disabled={isStuck} onClick={() => onChoose(false)}>
+        Form
+      </button>
+      <button type="button" aria-pressed={isText} disabled={isStuck} onClick={() => onChoose(true)}>
+        JSON
+      </button>
+    </fieldset>
   )
 }
 

@@ -4,15 +4,12 @@ import { BookOpen, Menu, Monitor, Moon, Search, Sun } from 'lucide-react'
 import { useCallback, useState } from 'react'
 import { type Connection, connection, readOnly } from '../api/connection.ts'
 import { referenceQuery } from '../api/queries.ts'
-import { refusal } from '../api/refusals.ts'
-import { useStore } from '../api/store.ts'
+import { refusal, useStore } from '../api/store.ts'
+import { Toasts } from '../parts/action.tsx'
 import { Dialog } from '../parts/dialog.tsx'
-import { Toasts } from '../parts/toasts.tsx'
 import { BulkProgress } from '../tasks/bulk-progress.tsx'
-import { Help } from './help.tsx'
 import { Palette } from './palette.tsx'
-import { PLACES } from './places.ts'
-import { useShortcuts } from './shortcuts.ts'
+import { PLACES, useShortcuts } from './places.ts'
 import { nextTheme, type Theme, theme } from './theme.ts'
 
 /** The frame around each page: navigation at the side, search and state at the top. */
@@ -178,5 +175,33 @@ function ThemeButton() {
     >
       <Icon size={17} aria-hidden />
     </button>
+  )
+}
+
+const KEYS: ReadonlyArray<readonly [string, string]> = [
+  ['Ctrl K', 'open the palette'],
+  ['/', 'search on this page'],
+  ['j  k', 'next and previous row of a list'],
+  ['x', 'select the row'],
+  ['Enter', 'open the row'],
+  ['?', 'show this'],
+]
+
+/** All keys of the dashboard. */
+function Help({ onClose }: { readonly onClose: () => void }) {
+  const places = PLACES.map(({ key, name }) => [`g ${key}`, `go to ${name}`] as const)
+  return (
+    <Dialog title="Keys" onClose={onClose}>
+      <dl className="keys">
+        {[...KEYS, ...places].map(([keys, what]) => (
+          <div key={keys}>
+            <dt>
+              <kbd>{keys}</kbd>
+            </dt>
+            <dd>{what}</dd>
+          </div>
+        ))}
+      </dl>
+    </Dialog>
   )
 }

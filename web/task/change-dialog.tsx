@@ -4,7 +4,7 @@ import type { ApiTask } from '../../shared/api/tasks.ts'
 import { baton } from '../api/baton.ts'
 import { queries, taskQuery } from '../api/queries.ts'
 import { JsonField, jsonOf, jsonProblem } from '../json/json-field.tsx'
-import { useAction } from '../parts/action.ts'
+import { useAction } from '../parts/action.tsx'
 import { FormDialog, type Stale } from '../parts/dialog.tsx'
 
 /** Changes an open task. Only what differs is sent. */
@@ -52,20 +52,8 @@ function ChangeForm({
       onClose={onClose}
     >
       <div className="field-row">
-        <label className="field">
-          Priority
-          <input
-            type="number"
-            step={1}
-            value={priority}
-            onChange={event => setPriority(event.target.value)}
-            required
-          />
-        </label>
-        <label className="field">
-          Due
-          <input type="datetime-local" step={1} value={due} onChange={event => setDue(event.target.value)} />
-        </label>
+        <Field label="Priority" type="number" value={priority} onChange={setPriority} required />
+        <Field label="Due" type="datetime-local" value={due} onChange={setDue} />
       </div>
       <JsonField
         label="Other fields"
@@ -75,6 +63,25 @@ function ChangeForm({
         hint='For example {"timeoutMs": 60000, "tags": {"team": "video"}}; null returns an option to its default.'
       />
     </FormDialog>
+  )
+}
+
+function Field({
+  label,
+  onChange,
+  ...input
+}: {
+  readonly label: string
+  readonly type: 'number' | 'datetime-local'
+  readonly value: string
+  readonly onChange: (value: string) => void
+  readonly required?: boolean
+}) {
+  return (
+    <label className="field">
+      {label}
+      <input {...input} step={1} onChange={event => onChange(event.target.value)} />
+    </label>
   )
 }
 

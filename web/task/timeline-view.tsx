@@ -1,8 +1,7 @@
 import type { ApiTask } from '../../shared/api/tasks.ts'
-import { useNow } from '../parts/clock.ts'
 import { clockTime, duration } from '../parts/format.ts'
 import { toneOf } from '../parts/status.tsx'
-import { Name } from '../parts/text.tsx'
+import { Name, useNow } from '../parts/text.tsx'
 import { type Lane, type Span, type Timeline, ticksOf, timelineOf } from './timeline.ts'
 
 const LANES_MAX = 60

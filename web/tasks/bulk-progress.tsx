@@ -1,8 +1,7 @@
 import { useStore } from '../api/store.ts'
 import { Button } from '../parts/button.tsx'
-import { useNow } from '../parts/clock.ts'
 import { counted, number } from '../parts/format.ts'
-import { Name } from '../parts/text.tsx'
+import { Name, useNow } from '../parts/text.tsx'
 import { type Bulk, bulk, dismissBulk, stopBulk } from './bulk.ts'
 
 /** Shows how far an action on many tasks is, on every page. */

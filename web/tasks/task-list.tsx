@@ -3,9 +3,9 @@ import { useWindowVirtualizer } from '@tanstack/react-virtual'
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react'
 import type { ApiTask } from '../../shared/api/tasks.ts'
 import { number } from '../parts/format.ts'
+import { isForPage } from '../parts/keys.ts'
 import { StatusBadge } from '../parts/status.tsx'
 import { Name, When } from '../parts/text.tsx'
-import type { useSelection } from './selection.ts'
 
 const ROW_PX = 44
 const PHONE_ROW_PX = 64
@@ -29,41 +29,13 @@ export function TaskList({
   /** Receives the function that scrolls to a row. */
   readonly scrollTo: { current: (index: number) => void }
 }) {
-  const frame = useRef<HTMLDivElement>(null)
-  const [offset, setOffset] = useState(0)
-  useLayoutEffect(() => setOffset(frame.current?.offsetTop ?? 0), [])
-  const rowPx = useRowPx()
-  const rows = useWindowVirtualizer({
-    count: tasks.length,
-    estimateSize: () => rowPx,
-    overscan: OVERSCAN,
-    scrollMargin: offset,
-  })
-  const items = rows.getVirtualItems()
-  const last = items.at(-1)?.index ?? 0
-  useEffect(() => {
-    if (last >= tasks.length - OVERSCAN) onEnd()
-  }, [last, tasks.length, onEnd])
-  useEffect(() => rows.measure(), [rows])
+  const { frame, rows, offset, rowPx } = useRows(tasks.length, onEnd)
   scrollTo.current = index => rows.scrollToIndex(index)
   return (
     <div className="rows" role="table" aria-label="Tasks" aria-rowcount={tasks.length + 1}>
-      <div className="row row-head" role="row">
-        <span role="columnheader">
-          <SelectAll tasks={tasks} selection={selection} />
-        </span>
-        <span role="columnheader">Status</span>
-        <span role="columnheader">Task</span>
-        <span role="columnheader">User</span>
-        <span role="columnheader" className="number">
-          Runs
-        </span>
-        <span role="columnheader" className="number">
-          Due
-        </span>
-      </div>
+      <Head tasks={tasks} selection={selection} />
       <div ref={frame} role="rowgroup" style={{ height: rows.getTotalSize(), position: 'relative' }}>
-        {items.map(({ index, start }) => {
+        {rows.getVirtualItems().map(({ index, start }) => {
           const task = tasks[index]
           return (
             task && (
@@ -85,13 +57,48 @@ export function TaskList({
   )
 }
 
-function SelectAll({
-  tasks,
-  selection,
-}: {
-  readonly tasks: readonly ApiTask[]
-  readonly selection: Selection
-}) {
+/** The rows that are on the screen. Near the last one, `onEnd` is asked for more. */
+function useRows(count: number, onEnd: () => void) {
+  const frame = useRef<HTMLDivElement>(null)
+  const [offset, setOffset] = useState(0)
+  useLayoutEffect(() => setOffset(frame.current?.offsetTop ?? 0), [])
+  const rowPx = useRowPx()
+  const rows = useWindowVirtualizer({
+    count,
+    estimateSize: () => rowPx,
+    overscan: OVERSCAN,
+    scrollMargin: offset,
+  })
+  const last = rows.getVirtualItems().at(-1)?.index ?? 0
+  useEffect(() => {
+    if (last >= count - OVERSCAN) onEnd()
+  }, [last, count, onEnd])
+  useEffect(() => rows.measure(), [rows])
+  return { frame, rows, offset, rowPx }
+}
+
+type Listed = { readonly tasks: readonly ApiTask[]; readonly selection: Selection }
+
+function Head({ tasks, selection }: Listed) {
+  return (
+    <div className="row row-head" role="row">
+      <span role="columnheader">
+        <SelectAll tasks={tasks} selection={selection} />
+      </span>
+      <span role="columnheader">Status</span>
+      <span role="columnheader">Task</span>
+      <span role="columnheader">User</span>
+      <span role="columnheader" className="number">
+        Runs
+      </span>
+      <span role="columnheader" className="number">
+        Due
+      </span>
+    </div>
+  )
+}
+
+function SelectAll({ tasks, selection }: Listed) {
   const isAll = tasks.length > 0 && selection.selected.size >= tasks.length
   return (
     <input
@@ -171,4 +178,49 @@ function useRowPx(): number {
     return () => query.removeEventListener('change', onChange)
   }, [])
   return isPhone ? PHONE_ROW_PX : ROW_PX
+}
+
+/** The row that the keys act on, and the rows that are selected. */
+export function useSelection(ids: readonly string[], { open, show }: RowActions) {
+  const [current, setCurrent] = useState(-1)
+  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set())
+  const toggle = (id: string) => setSelected(before => toggled(before, id))
+
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      if (!isForPage(event)) return
+      const step = STEPS[event.key]
+      const id = ids[current]
+      if (step !== undefined) go(step)
+      else if (event.key === 'Escape') setSelected(new Set())
+      else if (id !== undefined) act(event, id)
+    }
+    const go = (step: number) => {
+      const next = Math.max(0, Math.min(ids.length - 1, current + step))
+      setCurrent(next)
+      show(next)
+    }
+    const act = ({ key, target }: KeyboardEvent, id: string) => {
+      if (key === 'x') setSelected(before => toggled(before, id))
+      if (key === 'Enter' && target === document.body) open(id)
+    }
+    document.addEventListener('keydown', onKey)
+    return () => document.removeEventListener('keydown', onKey)
+  }, [ids, current, open, show])
+
+  return { current, selected, toggle, select: (all: readonly string[]) => setSelected(new Set(all)) }
+}
+
+type RowActions = {
+  readonly open: (id: string) => void
+  /** Scrolls to a row. */
+  readonly show: (index: number) => void
+}
+
+const STEPS: Readonly<Record<string, number>> = { j: 1, k: -1 }
+
+function toggled(before: ReadonlySet<string>, id: string): ReadonlySet<string> {
+  const after = new Set(before)
+  if (!after.delete(id)) after.add(id)
+  return after
 }

@@ -4,11 +4,9 @@ import { useEffect, useRef, useState } from 'react'
 import type { LimitUsage } from '../../shared/api/diagnosis/load.ts'
 import type { ApiType } from '../../shared/api/types.ts'
 import { limitUsageQuery } from '../api/queries.ts'
-import { useNow } from '../parts/clock.ts'
-import { Facts } from '../parts/facts.tsx'
 import { duration, number } from '../parts/format.ts'
-import { Card } from '../parts/page.tsx'
-import { Name, When } from '../parts/text.tsx'
+import { Card, Facts } from '../parts/page.tsx'
+import { Name, useNow, When } from '../parts/text.tsx'
 
 /** The limits of a type, and how much of them is used at present. The two limits may have different keys, and so different values. */
 export function LimitsCard({ type: { type, limits = {} } }: { readonly type: ApiType }) {

@@ -2,26 +2,23 @@ import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { Pause, Pencil, Play, Plus } from 'lucide-react'
 import { useState } from 'react'
-import type { ApiType } from '../../shared/api/types.ts'
+import type { ApiType, TypeBody } from '../../shared/api/types.ts'
 import { baton, isStatus } from '../api/baton.ts'
 import { COUNTED_MAX } from '../api/paces.ts'
-import { activityQuery, countsQuery, exactCountsQuery, typeQuery } from '../api/queries.ts'
-import { BacklogChart, LatenessChart, PublishedChart, ThroughputChart } from '../charts/activity-charts.tsx'
+import { activityQuery, countsQuery, exactCountsQuery, queries, typeQuery } from '../api/queries.ts'
+import { BacklogChart, LatenessChart, PublishedChart, ThroughputChart } from '../charts/chart.tsx'
 import { openAfter, slotsOf } from '../charts/series.ts'
+import { JsonDialog } from '../json/json-field.tsx'
 import { JsonView } from '../json/json-view.tsx'
-import { useAction } from '../parts/action.ts'
+import { useAction } from '../parts/action.tsx'
 import { Button } from '../parts/button.tsx'
-import { countText } from '../parts/count.tsx'
-import { Facts } from '../parts/facts.tsx'
 import { moment, number } from '../parts/format.ts'
 import { Empty, Failure, Loading } from '../parts/notes.tsx'
 import { Operations } from '../parts/operations.tsx'
-import { Card, Page } from '../parts/page.tsx'
+import { Card, Facts, Page } from '../parts/page.tsx'
 import { STATUSES, type Status, toneOf } from '../parts/status.tsx'
-import { Name, When } from '../parts/text.tsx'
+import { countText, Name, When } from '../parts/text.tsx'
 import { PublishDialog } from '../publish/publish-dialog.tsx'
-import { configurationOf } from './configuration.ts'
-import { EditDialog } from './edit-dialog.tsx'
 import { LimitsCard } from './limits-card.tsx'
 
 const route = getRouteApi('/types/$type')
@@ -177,4 +174,48 @@ function Side({ type }: { readonly type: ApiType }) {
       <Operations operations={type.operations} />
     </aside>
   )
+}
+
+/** Replaces the configuration of a type. */
+function EditDialog({ type, onClose }: { readonly type: ApiType; readonly onClose: () => void }) {
+  // That of the text: what another person changes meanwhile is not overwritten.
+  const [begun, setBegun] = useState(type)
+  const put = useAction({
+    run: (body: TypeBody) => baton.putType(type.type, { ...body, ifRevision: begun.revision }),
+    done: `${type.type} was changed`,
+    changes: [['type', type.type], ['types'], ['limits', type.type]],
+    after: onClose,
+  })
+  const startOver = async () => {
+    setBegun(await queries.fetchQuery({ ...typeQuery(type.type), staleTime: 0 }))
+    put.reset()
+  }
+  return (
+    <JsonDialog
+      key={begun.revision}
+      stale={{ error: put.error, onStartOver: startOver }}
+      title={`Edit ${type.type}`}
+      label="Configuration"
+      value={configurationOf(begun)}
+      hint="Changed defaults apply to tasks published afterwards; limits and ordering apply at once."
+      isSending={put.isPending}
+      onSave={put.mutate}
+      onClose={onClose}
+    />
+  )
+}
+
+/** The configuration in an answer, in the form in which a request gives it. */
+function configurationOf(type: ApiType): TypeBody {
+  const {
+    type: _name,
+    paused: _paused,
+    handlerSince: _handlerSince,
+    createdAt: _createdAt,
+    updatedAt: _updatedAt,
+    operations: _operations,
+    revision: _revision,
+    ...configuration
+  } = type
+  return configuration as TypeBody
 }

@@ -1,7 +1,7 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { BUNDLE_METADATA, type BundleSpec } from '../../../infra/bundling/bundle-spec.ts'
-import { readInLocalPlace } from './local-place.ts'
+import { ACCOUNT_ID, REGION } from '../../../local/account.ts'
 
 /** A type that the stack registers. */
 export type DeployedType = {
@@ -141,4 +141,25 @@ function typeOf({ Type, Properties = {} }: Resource): DeployedType[] {
 function isOwn({ Properties = {}, Metadata = {} }: Resource): boolean {
   const { Variables = {} } = (Properties.Environment ?? {}) as { Variables?: Record<string, unknown> }
   return Variables.POWERTOOLS_METRICS_NAMESPACE === 'Baton' && !(BUNDLE_METADATA in Metadata)
+}
+
+/** The environment of a stack, as the assembly names it. A stack without `env` has `unknown-account` or `unknown-region`. */
+const ENVIRONMENT = /^aws:\/\/(\d{12}|unknown-account)\/([a-z0-9-]+)$/
+
+/**
+ * Reads a template, and moves it to the account and region of the local cloud. A stack with an `env` of its own names both in
+ * its ARNs, where a stack without one has references. The file is changed, too: the local cloud reads it.
+ */
+function readInLocalPlace(file: string, environment: string | undefined): string {
+  const text = readFileSync(file, 'utf8')
+  const [, account = '', region = ''] = ENVIRONMENT.exec(environment ?? '') ?? []
+  const moved = text
+    .replaceAll(...pair(account, 'unknown-account', ACCOUNT_ID))
+    .replaceAll(...pair(region, 'unknown-region', REGION))
+  if (moved !== text) writeFileSync(file, moved)
+  return moved
+}
+
+function pair(named: string, unknown: string, local: string): [string, string] {
+  return named === '' || named === unknown ? [local, local] : [named, local]
 }

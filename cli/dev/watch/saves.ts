@@ -1,8 +1,8 @@
-import { dirname } from 'node:path'
+import { existsSync, readFileSync, realpathSync } from 'node:fs'
+import { dirname, join, sep } from 'node:path'
 import type { Project } from '../synthesis/project.ts'
 import type { Terminal } from '../terminal/terminal.ts'
-import { type Watching, watchFolders } from './watch.ts'
-import { ignoredFolders } from './watched-folders.ts'
+import { isWithin, type Watching, watchFolders } from './watch.ts'
 
 /** What a developer saves in the files of a project. */
 export type Saves = {
@@ -44,4 +44,54 @@ export function watchSaves({ project, folders, isLeftOut, terminal }: Watched): 
     },
     stop: watcher.stop,
   }
+}
+
+/** Folders with generated or installed files, by their names. Names that begin with a dot are left out, too. */
+const GENERATED = ['node_modules', 'dist', 'cdk.out', 'coverage']
+
+/** The names of folders that are not watched. What the app's command itself names is watched, such as the `dist` in `node dist/app.js`. */
+export function ignoredFolders({ app }: Project): Set<string> {
+  const named = new Set(app.split(/[\s/\\]+/))
+  return new Set(GENERATED.filter(name => name === 'node_modules' || !named.has(name)))
+}
+
+/** The project's folder, and the folders of packages that are linked into it, such as those of its workspace. */
+export function watchedFolders(folder: string): string[] {
+  const found = new Set<string>()
+  const visit = (place: string) => {
+    if ([...found].some(other => isWithin(place, other))) return
+    found.add(place)
+    for (const name of dependenciesOf(place)) {
+      const linked = linkedFolder(place, name)
+      if (linked !== undefined) visit(linked)
+    }
+  }
+  visit(realpathSync(folder))
+  return [...found]
+}
+
+type Manifest = Readonly<
+  Partial<Record<'dependencies' | 'devDependencies', Readonly<Record<string, string>>>>
+>
+
+function dependenciesOf(folder: string): string[] {
+  const file = join(folder, 'package.json')
+  if (!existsSync(file)) return []
+  try {
+    const { dependencies, devDependencies } = JSON.parse(readFileSync(file, 'utf8')) as Manifest
+    return Object.keys({ ...dependencies, ...devDependencies })
+  } catch {
+    return []
+  }
+}
+
+/** The folder of a package that is linked and not installed. */
+function linkedFolder(from: string, name: string): string | undefined {
+  for (let place = from; place !== dirname(place); place = dirname(place)) {
+    const link = join(place, 'node_modules', name)
+    if (!existsSync(link)) continue
+    const target = realpathSync(link)
+    return target.split(sep).includes('node_modules') ? undefined : target
+  }
+  return undefined
 }

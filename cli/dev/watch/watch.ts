@@ -9,8 +9,7 @@
 
 import { createHash } from 'node:crypto'
 import { type Dirent, type FSWatcher, readdirSync, readFileSync, statSync, watch } from 'node:fs'
-import { basename, dirname, join } from 'node:path'
-import { isWithin } from './watched-folders.ts'
+import { basename, dirname, join, sep } from 'node:path'
 
 export type Watcher = {
   /** Watches one more folder, without the folders in it. */
@@ -37,88 +36,102 @@ const BURST_MS_MAX = 250
 /** Files that editors and tools write beside the file that they save. */
 const TEMPORARY = /^(?:\.#.*|#.*#|4913|.*~|.*\.(?:sw[a-z]|tmp|log|tsbuildinfo))$/
 
-export function watchFolders(folders: readonly string[], watching: Watching): Watcher {
-  const watchers = new Map<string, FSWatcher>()
+/** What is watched, and what is known of it. */
+type State = {
+  readonly watching: Watching
+  readonly watchers: Map<string, FSWatcher>
   /** The folders that are watched by name, each with whether the folders in it are watched, too. */
-  const roots = new Map<string, boolean>()
-  const guards = createGuards(root => look(root, false))
-  let isStopped = false
+  readonly roots: Map<string, boolean>
+  readonly guards: ReturnType<typeof createGuards>
+  readonly contents: ReturnType<typeof rememberContents>
+  readonly burst: ReturnType<typeof collectBursts>
+  isStopped: boolean
+}
+
+export function watchFolders(folders: readonly string[], watching: Watching): Watcher {
   const contents = rememberContents()
   const burst = collectBursts(files => {
     const watched = [...files].filter(file => !watching.isLeftOut?.(dirname(file)))
     const changed = new Set(watched.filter(contents.hasChanged))
     if (changed.size > 0) watching.onChange(changed)
   })
-
-  function add(folder: string, isNew: boolean, isDeep: boolean): void {
-    if (watchers.has(folder)) return
-    try {
-      const watcher = watch(folder, (_event, name) => {
-        if (watching.isLeftOut?.(folder)) remove(folder)
-        else if (name !== null) look(join(folder, name), isDeep)
-      })
-      watcher.on('error', () => remove(folder))
-      watchers.set(folder, watcher)
-      for (const entry of readdirSync(folder, { withFileTypes: true })) meet(folder, entry, isNew, isDeep)
-    } catch (cause) {
-      if (isGone(cause)) remove(folder)
-      else watching.onProblem(`changes in ${folder} are not seen: ${(cause as Error).message}`)
-    }
+  const guards = createGuards(root => look(state, root, false))
+  const state: State = {
+    ...{ watching, guards, contents, burst },
+    ...{ watchers: new Map(), roots: new Map(), isStopped: false },
   }
-
-  /** Files of a folder that has just been created are changes. The others are only known from now on. */
-  function meet(folder: string, entry: Dirent, isNew: boolean, isDeep: boolean): void {
-    const path = join(folder, entry.name)
-    if (entry.isDirectory() && isDeep && isWanted(path)) add(path, isNew, isDeep)
-    if (entry.isFile() && isNew) burst.add(path)
-    if (entry.isFile() && !isNew) contents.know(path)
-  }
-
-  function look(path: string, isDeep: boolean): void {
-    if (TEMPORARY.test(basename(path))) return
-    forget(path)
-    if (!isFolder(path)) burst.add(path)
-    else if (isDeep && isWanted(path)) add(path, true, isDeep)
-    for (const [root, isRootDeep] of roots) if (isWithin(root, path)) add(root, true, isRootDeep)
-  }
-
-  /**
-   * An event that names a watched folder means that the folder was removed or replaced. Its watch has stayed with what stood there
-   * before, and would see no further save. Its files may be gone, or be others.
-   */
-  function forget(path: string): void {
-    if (!watchers.has(path)) return
-    for (const folder of [...watchers.keys()]) if (isWithin(folder, path)) remove(folder)
-    for (const file of contents.files()) if (isWithin(file, path)) burst.add(file)
-  }
-
-  function addRoot(root: string, isDeep: boolean): void {
-    if (isStopped || watchers.has(root)) return
-    roots.set(root, isDeep)
-    add(root, false, isDeep)
-    if (!watchers.has(dirname(root))) guards.add(root)
-  }
-
-  function remove(folder: string): void {
-    watchers.get(folder)?.close()
-    watchers.delete(folder)
-  }
-
-  function isWanted(folder: string): boolean {
-    const name = basename(folder)
-    return !name.startsWith('.') && !watching.ignored.has(name) && !watching.isLeftOut?.(folder)
-  }
-
-  for (const folder of folders) addRoot(folder, true)
+  for (const folder of folders) addRoot(state, folder, true)
   return {
-    also: folder => addRoot(folder, false),
+    also: folder => addRoot(state, folder, false),
     stop: () => {
-      isStopped = true
+      state.isStopped = true
       burst.stop()
-      for (const folder of [...watchers.keys()]) remove(folder)
+      for (const folder of [...state.watchers.keys()]) remove(state, folder)
       guards.stop()
     },
   }
+}
+
+function addRoot(state: State, root: string, isDeep: boolean): void {
+  const { watchers, roots, guards, isStopped } = state
+  if (isStopped || watchers.has(root)) return
+  roots.set(root, isDeep)
+  add(state, root, false, isDeep)
+  if (!watchers.has(dirname(root))) guards.add(root)
+}
+
+function add(state: State, folder: string, isNew: boolean, isDeep: boolean): void {
+  const { watchers, watching } = state
+  if (watchers.has(folder)) return
+  try {
+    const watcher = watch(folder, (_event, name) => {
+      if (watching.isLeftOut?.(folder)) remove(state, folder)
+      else if (name !== null) look(state, join(folder, name), isDeep)
+    })
+    watcher.on('error', () => remove(state, folder))
+    watchers.set(folder, watcher)
+    const entries = readdirSync(folder, { withFileTypes: true })
+    for (const entry of entries) meet(state, join(folder, entry.name), entry, isNew, isDeep)
+  } catch (cause) {
+    if (isGone(cause)) remove(state, folder)
+    else watching.onProblem(`changes in ${folder} are not seen: ${(cause as Error).message}`)
+  }
+}
+
+/** Files of a folder that has just been created are changes. The others are only known from now on. */
+function meet(state: State, path: string, entry: Dirent, isNew: boolean, isDeep: boolean): void {
+  if (entry.isDirectory() && isDeep && isWanted(state, path)) add(state, path, isNew, isDeep)
+  if (entry.isFile() && isNew) state.burst.add(path)
+  if (entry.isFile() && !isNew) state.contents.know(path)
+}
+
+function look(state: State, path: string, isDeep: boolean): void {
+  if (TEMPORARY.test(basename(path))) return
+  forget(state, path)
+  if (!isFolder(path)) state.burst.add(path)
+  else if (isDeep && isWanted(state, path)) add(state, path, true, isDeep)
+  for (const [root, isRootDeep] of state.roots) if (isWithin(root, path)) add(state, root, true, isRootDeep)
+}
+
+/**
+ * An event that names a watched folder means that the folder was removed or replaced. Its watch has stayed with what stood there
+ * before, and would see no further save. Its files may be gone, or be others.
+ */
+function forget(state: State, path: string): void {
+  const { watchers, contents, burst } = state
+  if (!watchers.has(path)) return
+  for (const folder of [...watchers.keys()]) if (isWithin(folder, path)) remove(state, folder)
+  for (const file of contents.files()) if (isWithin(file, path)) burst.add(file)
+}
+
+function remove({ watchers }: State, folder: string): void {
+  watchers.get(folder)?.close()
+  watchers.delete(folder)
+}
+
+function isWanted({ watching }: State, folder: string): boolean {
+  const name = basename(folder)
+  return !name.startsWith('.') && !watching.ignored.has(name) && !watching.isLeftOut?.(folder)
 }
 
 /** Watches the parents of folders, because only the parent's watch sees that a folder is replaced. */
@@ -198,4 +211,9 @@ function isFolder(path: string): boolean {
 
 function isGone(cause: unknown): boolean {
   return ['ENOENT', 'ENOTDIR'].includes((cause as NodeJS.ErrnoException).code ?? '')
+}
+
+/** Whether a place is the folder, or stands in it. */
+export function isWithin(place: string, folder: string): boolean {
+  return place === folder || place.startsWith(folder + sep)
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { itemSize } from '../../../local/gateway/item-size.ts'
+import { itemSize } from '../../../local/gateway/metering.ts'
 import { updateHead } from '../../../shared/aws/dynamo/head/head-requests.ts'
 import { headItem } from '../../../shared/aws/dynamo/head/items.ts'
 import {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { itemSize } from '../../../local/gateway/item-size.ts'
+import { itemSize } from '../../../local/gateway/metering.ts'
 import { changedPaths } from '../../../shared/aws/dynamo/head/changed-paths.ts'
 import { batchGetHeads, getHead, putHead, updateHead } from '../../../shared/aws/dynamo/head/head-requests.ts'
 import { countIndex, queryIndex } from '../../../shared/aws/dynamo/index-requests.ts'

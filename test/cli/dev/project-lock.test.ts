@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { lockProject } from '../../../cli/dev/project-lock.ts'
+import { lockProject } from '../../../cli/dev/requirements.ts'
 
 /** A project whose lock names this process. */
 function lockedBy(pid: number | string) {

@@ -2,9 +2,9 @@ import { existsSync, mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { lockedIntegrity } from '../../../infra/bundling/fetch-package.ts'
 import type { Cpu } from '../../../infra/bundling/native.ts'
 import { copyModule, planModules } from '../../../infra/bundling/node-modules.ts'
+import { lockedIntegrity } from '../../../infra/bundling/packages.ts'
 import { aProject, type Content, elf, installed, link, MACH_O } from './a-project.ts'
 
 const plan = (from: string, ...names: string[]) =>

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { writeContents } from '../../../infra/bundling/bundling.ts'
+import { type UserCode, workerContents } from '../../../infra/bundling/code.ts'
 import { type Cpu, platformOf } from '../../../infra/bundling/native.ts'
 import { planModules } from '../../../infra/bundling/node-modules.ts'
-import { type UserCode, workerContents } from '../../../infra/bundling/user-code.ts'
 import { aDefinition, aProject } from './a-project.ts'
 
 /** Assets with a real native package, as each package manager installs it. They need a registry. */

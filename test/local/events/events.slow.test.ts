@@ -2,9 +2,9 @@ import { createServer, request, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { createEventBus } from '../../../local/events/event-bus.ts'
 import { createEventLog, type EventLog } from '../../../local/events/event-log.ts'
 import { createEventStream } from '../../../local/events/event-stream.ts'
+import { createEventBus } from '../../../local/events/events.ts'
 import type { Call } from '../../../local/gateway/call.ts'
 
 const KEPT = 300

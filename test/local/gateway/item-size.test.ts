@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { failedWriteUnits, itemSize } from '../../../local/gateway/item-size.ts'
+import { failedWriteUnits, itemSize } from '../../../local/gateway/metering.ts'
 
 test.each([
   ['text', { a: { S: 'héllo' } }, 1 + 6],

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { type Call, jsonAnswer } from '../../../local/gateway/call.ts'
-import { createLedger } from '../../../local/gateway/ledger.ts'
+import { createLedger } from '../../../local/gateway/meter.ts'
 import { createOwners, readTaskTables } from '../../../local/gateway/owners.ts'
 import { openStack } from '../../../local/template/stack.ts'
 import { CANVAS_TYPE } from '../../../shared/core/task/canvas-state.ts'

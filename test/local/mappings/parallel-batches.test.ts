@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest'
 import type { LocalFunction } from '../../../local/functions/local-function.ts'
 import { newMappingState } from '../../../local/mappings/mapping.ts'
-import { runShard } from '../../../local/mappings/shard-loop.ts'
-import type { StreamRecord } from '../../../local/mappings/stream-records.ts'
-import { createWakeSignal } from '../../../local/mappings/wake-signal.ts'
+import { createWakeSignal, runShard } from '../../../local/mappings/shard-loop.ts'
+import type { StreamRecord } from '../../../local/mappings/stream-batch.ts'
 
 type Event = { readonly Records: readonly StreamRecord[] }
 

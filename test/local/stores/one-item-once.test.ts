@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { Call } from '../../../local/gateway/call.ts'
-import { refusingRepeatedItems } from '../../../local/stores/one-item-once.ts'
+import { refusingRepeatedItems } from '../../../local/stores/stores.ts'
 
 const KEYS: Readonly<Record<string, readonly string[]>> = { tasks: ['pk', 'sk'], orders: ['id'] }
 const reached = { status: 200, headers: {}, body: Buffer.from('{}') }

@@ -2,8 +2,9 @@ import { CfnOutput, CfnParameter, CustomResource, Fn, NestedStack } from 'aws-cd
 import { Queue } from 'aws-cdk-lib/aws-sqs'
 import { describe, expect, test } from 'vitest'
 import { flatten } from '../../../local/template/flatten.ts'
+import type { Template, TemplateResource } from '../../../local/template/intrinsics.ts'
 import { openStack } from '../../../local/template/stack.ts'
-import { readAssembly, type Template, type TemplateResource } from '../../../local/template/template.ts'
+import { readAssembly } from '../../../local/template/template.ts'
 import { fixtureFunction, synthesize } from '../tiny-cloud.ts'
 
 const NESTED = 'AWS::CloudFormation::Stack'

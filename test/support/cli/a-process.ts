@@ -6,7 +6,7 @@ import { spawn as spawnInTerminal } from '@lydell/node-pty'
 
 /** `baton` in a process of its own: in a pseudo-terminal, as a person calls it, or between pipes, as a script does. */
 
-const BATON = resolve('cli/baton.ts')
+const BATON = resolve('cli/program/baton.ts')
 const PATIENCE_MS = 120_000
 
 type Environment = Readonly<Record<string, string | undefined>>

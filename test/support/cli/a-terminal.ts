@@ -1,4 +1,4 @@
-import { runBaton } from '../../../cli/run-baton.ts'
+import { runBaton } from '../../../cli/program/run-baton.ts'
 import type { TestApi } from '../http/an-api.ts'
 
 /** What a command has printed, and its exit code. */
@@ -50,7 +50,6 @@ export async function runOn(
     now: () => api?.system?.clock.now() ?? Date.now(),
     signal,
     endAfter: () => {},
-    pause: async () => {},
     fetch: async request => {
       if (fetch) return fetch(request)
       if (!api) throw new TypeError('fetch failed')

@@ -111,7 +111,7 @@ function callIn({ url = '/', headers }: IncomingMessage, service: string, body: 
 }
 
 function isInXml({ service }: AwsCall): boolean {
-  return ['cloudformation', 'monitoring', 'sts'].includes(service)
+  return ['cloudformation', 'sts'].includes(service)
 }
 
 /** A refusal in the form of the service: XML, a document with its type, or a header with the type and an address. */

@@ -1,6 +1,6 @@
 import { type AwsAnswer, type AwsCall, refusal } from './an-aws.ts'
 
-/** What Systems Manager, Lambda and SQS know. */
+/** What Systems Manager, Lambda and SQS know, and CloudWatch. */
 export type FakeServices = {
   readonly parameters: Record<string, string>
   /** The configurations of functions by their names. */
@@ -9,11 +9,13 @@ export type FakeServices = {
   readonly mappings: Array<{ readonly UUID: string } & Readonly<Record<string, string>>>
   /** The attributes of queues by their URLs. */
   readonly queues: Record<string, Record<string, string>>
+  /** The names of alarms that have gone off. */
+  readonly alarms: readonly string[]
 }
 
 export function answerInJson(
   call: AwsCall,
-  { parameters, functions, mappings, queues }: FakeServices,
+  { parameters, functions, mappings, queues, alarms }: FakeServices,
 ): AwsAnswer {
   const missing = (code: string) =>
     refusal(call, call.service === 'lambda' ? 404 : 400, code, 'there is none')
@@ -36,6 +38,8 @@ export function answerInJson(
       const Attributes = queues[JSON.parse(call.body).QueueUrl]
       return Attributes ? found({ Attributes }) : missing('QueueDoesNotExist')
     }
+    case 'DescribeAlarms':
+      return found({ MetricAlarms: alarmsOf(JSON.parse(call.body).AlarmNames, alarms) })
     default:
       throw new Error(`nothing answers ${call.service} ${call.action}`)
   }
@@ -43,4 +47,17 @@ export function answerInJson(
 
 function found(document: object): AwsAnswer {
   return { status: 200, body: JSON.stringify(document) }
+}
+
+/** Those of the asked alarms that have gone off. One with `NoData` in its name has no data, and others than `Needed` ignore that. */
+function alarmsOf(asked: readonly string[], alarms: readonly string[]): object[] {
+  return alarms
+    .filter(name => asked.includes(name))
+    .map(name => ({
+      AlarmName: name,
+      // An alarm that was set off by hand may have no reason.
+      ...(!name.includes('SetByHand') && { StateReason: `${name}: 1 > 0` }),
+      StateValue: name.includes('NoData') ? 'INSUFFICIENT_DATA' : 'ALARM',
+      TreatMissingData: name.includes('Needed') ? 'missing' : 'notBreaching',
+    }))
 }

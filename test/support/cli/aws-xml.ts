@@ -1,6 +1,6 @@
 import { type AwsAnswer, type AwsCall, escaped, refusal } from './an-aws.ts'
 
-/** What CloudFormation, CloudWatch and the Security Token Service know. */
+/** What CloudFormation and the Security Token Service know, and CloudWatch about the alarms of stacks. */
 export type FakeAccount = {
   readonly stacks: Record<string, FakeStack>
   /** The names of alarms that have gone off. */
@@ -21,7 +21,6 @@ export const CALLER = 'arn:aws:sts::123456789012:assumed-role/Operator/ada'
 export function answerInXml(call: AwsCall, { stacks, alarms }: FakeAccount): AwsAnswer {
   const form = new URLSearchParams(call.body)
   if (call.action === 'GetCallerIdentity') return { status: 200, body: callerXml() }
-  if (call.action === 'DescribeAlarms') return { status: 200, body: alarmsXml(form, alarms) }
   const name = (form.get('StackName') ?? '').replace(/^arn:.*:stack\/([^/]+)\/.*$/, '$1')
   const stack = stacks[name]
   if (!stack) return refusal(call, 400, 'ValidationError', `Stack with id ${name} does not exist`)
@@ -52,25 +51,6 @@ function stackXml(
     <Parameters><member><ParameterKey>Other</ParameterKey><ParameterValue>x</ParameterValue></member>${bootstrap === null ? '' : parameter}</Parameters>
     <StackStatus>${status}</StackStatus><Outputs>${members.join('\n')}</Outputs>
     </member></Stacks></DescribeStacksResult></DescribeStacksResponse>`
-}
-
-/** Those of the asked alarms that have gone off. One with `NoData` in its name has no data, and others than `Needed` ignore that. */
-function alarmsXml(form: URLSearchParams, alarms: readonly string[]): string {
-  const asked = [...form].flatMap(([name, value]) => (name.startsWith('AlarmNames.member.') ? [value] : []))
-  const dimensions = '<Dimensions><member><Name>QueueName</Name><Value>q</Value></member></Dimensions>'
-  // An alarm that was set off by hand may have no reason.
-  const reason = (name: string) =>
-    name.includes('SetByHand') ? '' : `<StateReason>${name}: 1 &gt; 0</StateReason>`
-  const state = (name: string) => (name.includes('NoData') ? 'INSUFFICIENT_DATA' : 'ALARM')
-  const missing = (name: string) => (name.includes('Needed') ? 'missing' : 'notBreaching')
-  const members = alarms
-    .filter(name => asked.includes(name))
-    .map(
-      name =>
-        `<member>${dimensions}<AlarmName>${name}</AlarmName>${reason(name)}<StateValue>${state(name)}</StateValue>` +
-        `<TreatMissingData>${missing(name)}</TreatMissingData></member>`,
-    )
-  return `<DescribeAlarmsResponse><DescribeAlarmsResult><MetricAlarms>${members.join('')}</MetricAlarms></DescribeAlarmsResult></DescribeAlarmsResponse>`
 }
 
 const PAGE = 3

@@ -1,4 +1,4 @@
-import { COMMANDS } from '../../../cli/commands.ts'
+import { COMMANDS } from '../../../cli/program/commands.ts'
 
 /** The examples of the help, which the tests run as they are written. */
 

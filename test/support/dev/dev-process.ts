@@ -34,7 +34,7 @@ export function spawnBaton(
   folder: string,
   args: readonly string[],
 ): { child: ChildProcess; lines: string[] } {
-  const child = spawn(process.execPath, [resolve('cli/baton.ts'), ...args], {
+  const child = spawn(process.execPath, [resolve('cli/program/baton.ts'), ...args], {
     cwd: folder,
     stdio: ['ignore', 'pipe', 'pipe'],
     // Apps run with the Node of the tests.

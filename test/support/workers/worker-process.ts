@@ -26,7 +26,7 @@ export async function startWorker(
 ): Promise<WorkerProcess> {
   const child = spawn(
     process.execPath,
-    [KEEP_COMPILED, 'cli/baton.ts', 'worker', 'test/system/tasks/by-workers.ts', ...args],
+    [KEEP_COMPILED, 'cli/program/baton.ts', 'worker', 'test/system/tasks/by-workers.ts', ...args],
     {
       detached: leadsGroup,
       stdio: ['ignore', 'pipe', process.env.VERBOSE ? 'inherit' : 'pipe'],

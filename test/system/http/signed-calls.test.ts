@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { LOCAL_CREDENTIALS } from '../../../local/account.ts'
 import { pathOf } from '../../../shared/api/endpoints.ts'
-import { type SignedFetchOptions, signedFetch } from '../../../shared/signed-fetch/signed-fetch.ts'
+import { type SignedFetchOptions, signedFetch } from '../../../shared/client/signed/signed-fetch.ts'
 import { type LocalSystem, startLocalSystem } from '../../support/local-system/local-system.ts'
 
 let demanding: LocalSystem

@@ -8,7 +8,7 @@ import {
   SQSClient,
 } from '@aws-sdk/client-sqs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { failureMessage, type StreamRecord } from '../../../local/mappings/stream-records.ts'
+import { failureMessage, type StreamRecord } from '../../../local/mappings/stream-batch.ts'
 import { pathOf } from '../../../shared/api/endpoints.ts'
 import { type LocalSystem, startLocalSystem } from '../../support/local-system/local-system.ts'
 import { hasEnded } from '../../support/workers/worker-fleet.ts'

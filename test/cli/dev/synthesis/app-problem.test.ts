@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { appProblem } from '../../../../cli/dev/synthesis/app-problem.ts'
+import { appProblem } from '../../../../cli/dev/synthesis/synthesis.ts'
 
 const project = { app: 'node app.ts', folder: '/projects/shop' }
 const problem = (text: string) => appProblem(text, project, 1)

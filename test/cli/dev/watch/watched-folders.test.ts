@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, realpathSync, symlinkSync, writeFileSync } from
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
-import { ignoredFolders, watchedFolders } from '../../../../cli/dev/watch/watched-folders.ts'
+import { ignoredFolders, watchedFolders } from '../../../../cli/dev/watch/saves.ts'
 
 test('the packages of a workspace that the project uses are watched, and installed ones are not', () => {
   const root = realpathSync(mkdtempSync(join(tmpdir(), 'workspace-')))

@@ -1,0 +1,80 @@
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import type { ListFilter } from '../../shared/api/tasks.ts'
+import { BatonError } from '../../shared/core/errors.ts'
+import { STATUSES } from '../../shared/core/states.ts'
+import { repeated, someOf } from '../terminal/command.ts'
+import { timeBefore } from '../terminal/times.ts'
+
+/** The options that say which tasks are meant. */
+export type FilterOptions = {
+  readonly type?: readonly string[]
+  readonly status?: ReadonlyArray<(typeof STATUSES)[number]>
+  readonly userId?: string
+  readonly canvasId?: string
+  readonly tag?: readonly string[]
+  readonly error?: string
+  readonly since?: string
+  readonly until?: string
+  readonly order?: NonNullable<ListFilter['order']>
+}
+
+const ORDERS = ['due', '-due', 'created', '-created', 'ended', '-ended']
+
+/** Adds the options. A duration counts back from `now`. */
+export function addFilterOptions(command: Command, now: number): void {
+  const statuses = STATUSES.join(', ')
+  const order = 'the time by which tasks are sorted, and which --since and --until mean'
+  const options = [
+    new Option('--type <type>', 'tasks of this type; may be repeated').argParser(repeated),
+    new Option('--status <status>', `tasks with this status: ${statuses}; may be repeated`).argParser(
+      someOf(STATUSES),
+    ),
+    new Option('--user-id <id>', 'tasks of this user'),
+    new Option('--canvas-id <id>', 'tasks of this canvas'),
+    new Option('--tag <name=value>', 'tasks with this tag; may be repeated').argParser(tagFilter),
+    new Option('--error <text>', 'tasks whose error contains this text, in upper or lower case'),
+    new Option(
+      '--since <time>',
+      'tasks from this time on, such as 2h (before now) or 2026-11-23T10:00Z',
+    ).argParser(timeBefore(now)),
+    new Option('--until <time>', 'tasks before this time').argParser(timeBefore(now)),
+    new Option(
+      '--order <order>',
+      `${order} (default: ended; due for open tasks; created for a user)`,
+    ).choices(ORDERS),
+  ]
+  for (const option of options) command.addOption(option.helpGroup('Which tasks:'))
+}
+
+/** `publish --tag` sets a tag by `name=value`. The API separates them by a colon, so that is understood, too. */
+function tagFilter(text: string, earlier?: readonly string[]): string[] {
+  if (!/^[^=:]+[=:]/.test(text)) throw new InvalidArgumentError('Give a tag as name=value.')
+  const isNamed = /^[^=:]+:/.test(text)
+  return repeated(isNamed ? text : text.replace('=', ':'), earlier)
+}
+
+/**
+ * Makes the filter of a list from the options.
+ *
+ * @throws BatonError `invalid` when the options name neither a type nor a user nor a canvas.
+ */
+export function filterOf(options: FilterOptions): ListFilter {
+  const { type, userId, canvasId } = options
+  if (type === undefined && userId === undefined && canvasId === undefined) {
+    throw new BatonError(
+      'invalid',
+      'name a type, or give --user-id or --canvas-id: tasks are listed by one of them',
+    )
+  }
+  return Object.fromEntries(
+    NAMES.flatMap(name => (options[name] === undefined ? [] : [[name, options[name]]])),
+  )
+}
+
+const NAMES = ['type', 'status', 'userId', 'canvasId', 'tag', 'error', 'since', 'until', 'order'] as const
+
+/** The filters that are given, as the user writes them. */
+export function givenFilters(options: FilterOptions): string[] {
+  const given = NAMES.filter(name => options[name] !== undefined)
+  return given.map(name => `--${name.replace(/[A-Z]/g, letter => `-${letter.toLowerCase()}`)}`)
+}

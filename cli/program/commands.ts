@@ -1,0 +1,206 @@
+import type { DefineCommand } from '../terminal/command.ts'
+
+/** The headings under which `baton --help` lists the commands. */
+export const GROUPS = {
+  tasks: 'Tasks:',
+  system: 'The system:',
+  development: 'Development:',
+} as const
+
+/** A command as the help lists it. */
+export type Listed = {
+  readonly group: keyof typeof GROUPS
+  readonly summary: string
+  /** Calls that the command's help and `docs/cli.md` show. */
+  readonly examples: readonly string[]
+  /** Whether the command itself handles Ctrl-C. Otherwise Ctrl-C ends the process with code 130. @default false */
+  readonly handlesInterrupts?: boolean
+  load(): Promise<DefineCommand>
+}
+
+/**
+ * All commands. Each has a file of its own or shares one with its counterpart, which is loaded when the command is called. To add
+ * one, export a `DefineCommand` and add it here.
+ */
+export const COMMANDS: Readonly<Record<string, Listed>> = {
+  publish: {
+    group: 'tasks',
+    summary: 'publishes a task, or one for each line of a file',
+    examples: [
+      `baton publish resize '{"url": "https://example.com/a.png", "width": 200}' --key img-1 --wait`,
+      'baton publish mail --delay 2h --priority 5',
+      'baton publish resize --from images.csv --key-field id',
+      'cat inputs.ndjson | baton publish resize --from -',
+    ],
+    load: async () => (await import('../tasks/publish.ts')).publish,
+  },
+  get: {
+    group: 'tasks',
+    summary: 'shows a task with its runs, its steps, its input and its result',
+    examples: ['baton get resize:img-1', 'baton get resize:img-1 --json'],
+    load: async () => (await import('../tasks/get.ts')).get,
+  },
+  why: {
+    group: 'tasks',
+    summary: 'says in one sentence why a task waits, runs or has ended, and what to do',
+    examples: ['baton why resize:img-1', 'baton why resize:img-1 --json'],
+    load: async () => (await import('../doctor/why.ts')).why,
+  },
+  list: {
+    group: 'tasks',
+    summary: 'lists the tasks of a type, a user or a canvas',
+    examples: [
+      'baton list resize --status failed --limit 50',
+      'baton list resize --since 2h --error timeout --tag team=red',
+      'baton list --user-id alice --order -created',
+      'baton list resize --all --json',
+    ],
+    load: async () => (await import('../tasks/list.ts')).list,
+  },
+  watch: {
+    group: 'tasks',
+    summary: 'shows a task, a flow or a type while it changes',
+    examples: ['baton watch order:42', 'baton watch resize --interval 5s'],
+    load: async () => (await import('../tasks/watch.ts')).watch,
+  },
+  result: {
+    group: 'tasks',
+    summary: 'waits for the end of a task and prints its result',
+    examples: ['baton result resize:img-1', 'baton result resize:img-1 --timeout 5m'],
+    load: async () => (await import('../tasks/get.ts')).result,
+  },
+  logs: {
+    group: 'tasks',
+    summary: 'shows what the handler of a task has logged',
+    examples: ['baton logs resize:img-1', 'baton logs resize:img-1 --follow'],
+    load: async () => (await import('../tasks/logs.ts')).logs,
+  },
+  retry: {
+    group: 'tasks',
+    summary: 'starts ended tasks over, or resumes a failed flow',
+    examples: [
+      'baton retry resize:img-1',
+      'baton retry order:42 --action skip-undo',
+      'baton retry --type resize --status failed --since 2h --error timeout --dry-run',
+    ],
+    load: async () => (await import('../tasks/act.ts')).retry,
+  },
+  cancel: {
+    group: 'tasks',
+    summary: 'stops open tasks and keeps their records',
+    examples: ['baton cancel resize:img-1', 'baton cancel --type resize --status ready --yes'],
+    load: async () => (await import('../tasks/act.ts')).cancel,
+  },
+  remove: {
+    group: 'tasks',
+    summary: 'removes tasks: they never run again',
+    examples: ['baton remove resize:img-1', 'baton remove --type resize --status failed --dry-run'],
+    load: async () => (await import('../tasks/act.ts')).remove,
+  },
+  types: {
+    group: 'system',
+    summary: 'lists the task types, or shows one with the counts of its tasks',
+    examples: ['baton types', 'baton types resize --stack Shop --region us-east-1'],
+    load: async () => (await import('../operate/types.ts')).types,
+  },
+  pause: {
+    group: 'system',
+    summary: 'pauses a type: none of its tasks starts until it is resumed',
+    examples: ['baton pause resize'],
+    load: async () => (await import('../operate/types.ts')).pause,
+  },
+  resume: {
+    group: 'system',
+    summary: 'ends the pause of a type',
+    examples: ['baton resume resize'],
+    load: async () => (await import('../operate/types.ts')).resume,
+  },
+  purge: {
+    group: 'system',
+    summary: 'removes all tasks of a type that have a status, in the background',
+    examples: ['baton purge resize --status succeeded,cancelled --before 30d'],
+    load: async () => (await import('../operate/types.ts')).purge,
+  },
+  schedules: {
+    group: 'system',
+    summary: 'lists schedules, and shows, puts, pauses, resumes, triggers or removes one',
+    examples: [
+      'baton schedules',
+      'baton schedules show nightly',
+      `baton schedules put nightly '{"cron": "0 3 * * *", "timezone": "Europe/Berlin", "task": {"type": "report"}}'`,
+      'baton schedules trigger nightly',
+    ],
+    load: async () => (await import('../operate/schedules.ts')).schedules,
+  },
+  workers: {
+    group: 'system',
+    summary: 'lists the live workers',
+    examples: ['baton workers'],
+    load: async () => (await import('../operate/types.ts')).workers,
+  },
+  failures: {
+    group: 'system',
+    summary: 'lists what has failed, grouped by type and error',
+    examples: ['baton failures', 'baton failures --type resize --since 6h'],
+    load: async () => (await import('../operate/dead-letters.ts')).failures,
+  },
+  events: {
+    group: 'system',
+    summary: 'prints what happens, as it happens',
+    examples: ['baton events', 'baton events --type task.failed --task-type resize --json'],
+    load: async () => (await import('../operate/events.ts')).events,
+  },
+  'dead-letters': {
+    group: 'system',
+    summary: 'lists the messages that were given up, and sends them again',
+    examples: [
+      'baton dead-letters',
+      'baton dead-letters --queue type:resize --all --json',
+      "baton dead-letters replay 'type:resize~00001764000000~0f1c2d3e-4b5a-6978-8796-a5b4c3d2e1f0'",
+      'baton dead-letters replay --queue wake',
+    ],
+    load: async () => (await import('../operate/dead-letters.ts')).deadLetters,
+  },
+  doctor: {
+    group: 'system',
+    summary: 'checks a system, or says why a task does not run',
+    examples: ['baton doctor', 'baton doctor --stack Shop', 'baton doctor resize:img-1'],
+    load: async () => (await import('../doctor/doctor.ts')).doctor,
+  },
+  dashboard: {
+    group: 'system',
+    summary: 'serves the dashboard of a system on this machine, for your browser only',
+    examples: ['baton dashboard', 'baton dashboard --stack Shop --profile live --read-only'],
+    load: async () => (await import('../dashboard/dashboard.ts')).dashboard,
+  },
+  dev: {
+    group: 'development',
+    summary: 'runs the CDK app of this folder on this machine, and reloads what changes',
+    examples: ['baton dev', 'baton dev --port 8080 --data .baton/state'],
+    handlesInterrupts: true,
+    load: async () => (await import('../dev/command/dev-command.ts')).dev,
+  },
+  init: {
+    group: 'development',
+    summary: 'writes a task, a flow, a stack and a test into a folder; it overwrites no file',
+    examples: ['baton init my-app'],
+    load: async () => (await import('./init.ts')).init,
+  },
+  worker: {
+    group: 'development',
+    summary: 'serves the tasks that a file exports, from their queues',
+    examples: ['baton worker tasks/video.ts --concurrency 10', 'baton worker tasks/video.ts --stack Shop'],
+    handlesInterrupts: true,
+    load: async () => (await import('../worker/worker.ts')).worker,
+  },
+  completion: {
+    group: 'development',
+    summary: 'prints the completion script of a shell',
+    examples: [
+      'baton completion bash > /etc/bash_completion.d/baton',
+      'baton completion zsh > "$' + '{fpath[1]}/_baton"',
+      'baton completion fish > ~/.config/fish/completions/baton.fish',
+    ],
+    load: async () => (await import('./completion.ts')).completion,
+  },
+}

@@ -1,0 +1,62 @@
+import { Option } from 'commander'
+import type { RetryTaskBody } from '../../shared/api/changes.ts'
+import { actOnTasks } from '../bulk/act-on-tasks.ts'
+import { type DefineCommand, someOf } from '../terminal/command.ts'
+
+type RetryOptions = Pick<RetryTaskBody, 'action' | 'clean'>
+
+const ACTIONS = ['restart', 'retry-do', 'retry-undo', 'skip-undo', 'continue', 'retry-callbacks']
+const CLEANED = ['failed', 'succeeded'] as const
+
+/** `baton retry`: by ids, or by a filter, which then selects failed tasks unless it names other statuses. */
+export const retry: DefineCommand = (command, invocation) => {
+  command
+    .addOption(new Option('--action <action>', 'what a failed flow does (default: restart)').choices(ACTIONS))
+    .option(
+      '--clean <state>',
+      'the ended runs that a restart forgets: failed, succeeded (default: both)',
+      someOf(CLEANED),
+    )
+  actOnTasks<RetryOptions>(command, invocation, {
+    name: 'retry',
+    verb: 'Retry',
+    done: 'retried',
+    defaultStatus: ['failed'],
+    settings: ({ action, clean }) => ({ retry: action, clean: clean?.join() }),
+    words: ({ action, clean }) => [
+      ...(action === undefined ? [] : ['--action', action]),
+      ...(clean === undefined ? [] : ['--clean', clean.join()]),
+    ],
+    apply: (client, id, { action, clean, ifRevision }) =>
+      client.retry(id, {
+        ...(action && { action }),
+        ...(clean && { clean }),
+        ...(ifRevision !== undefined && { ifRevision }),
+      }),
+  })
+}
+
+/** `baton cancel`: by ids, or by a filter, which then selects open tasks only. */
+export const cancel: DefineCommand = (command, invocation) => {
+  actOnTasks(command, invocation, {
+    name: 'cancel',
+    verb: 'Cancel',
+    done: 'cancelled',
+    defaultStatus: ['delayed', 'ready', 'running', 'compensating'],
+    apply: (client, id, { ifRevision }) => client.cancel(id, ifRevision === undefined ? {} : { ifRevision }),
+  })
+}
+
+/** A task of a filter may be gone when its turn comes. */
+const GONE = 404
+
+/** `baton remove`: by ids, or by a filter, which selects tasks of every status unless it names some. */
+export const remove: DefineCommand = (command, invocation) => {
+  actOnTasks(command, invocation, {
+    name: 'remove',
+    verb: 'Remove',
+    done: 'removed',
+    doneStatuses: [GONE],
+    apply: (client, id, { ifRevision }) => client.remove(id, ifRevision === undefined ? {} : { ifRevision }),
+  })
+}

@@ -1,0 +1,88 @@
+/**
+ * What the servers on a developer's machine share: the API of the local system, and `baton dashboard` for a deployed one. Both listen on
+ * 127.0.0.1, and a browser on this machine may show pages that would like to use them.
+ *
+ * This file refuses the requests of foreign pages, and has the form of an answer. `pages.ts` serves the files of the dashboard, under a
+ * policy that lets nothing else run.
+ */
+
+import type { IncomingMessage, ServerResponse } from 'node:http'
+
+/** The refusal of a request; undefined if it is admitted. */
+export type Admit = (request: IncomingMessage) => HttpAnswer | undefined
+
+const LOOPBACK = ['localhost', '127.0.0.1', '[::1]']
+/** Values of `Sec-Fetch-Site` for requests from the API's own pages, and for addresses that a person has typed. */
+const OWN_SITES = ['same-origin', 'none']
+const HTTP_PORT = '80'
+
+/** How the refusals speak of the server, and what they advise to a user that calls it by another name. */
+type Server = { readonly name: string; readonly hint: string }
+
+const LOCAL_SYSTEM: Server = { name: 'the local system', hint: '; --allow-host NAME adds a name' }
+
+/**
+ * Refuses requests of foreign web pages in the developer's browser. The browser marks every such request, preflights included: it
+ * sends the page's origin, or a header that says that the request is cross-site. A page whose host name was pointed at this
+ * machine (DNS rebinding) counts as the same origin, but it sends that name as the host. Programs send only `Host` of these
+ * headers.
+ */
+export function admitting(
+  port: string,
+  allowedHosts: readonly string[],
+  { name, hint }: Server = LOCAL_SYSTEM,
+): Admit {
+  const hosts = new Set([...LOOPBACK, ...allowedHosts].flatMap(host => spellingsOf(host.toLowerCase(), port)))
+  const known = [...hosts].join(', ')
+
+  return ({ headers }) => {
+    const host = (headers.host ?? '').toLowerCase()
+    if (!hosts.has(host)) {
+      const asked = host === '' ? 'without a host' : `for the host ${host}`
+      return forbidden(name, `${name} answers requests for ${known}, and this one is ${asked}${hint}`)
+    }
+    const { origin, 'sec-fetch-site': site } = headers
+    if (origin !== undefined && origin.toLowerCase() !== `http://${host}`)
+      return forbidden(name, `a page of ${origin} must not use ${name}`)
+    if (site !== undefined && !OWN_SITES.includes(String(site)))
+      return forbidden(name, `a page of another site must not use ${name} (Sec-Fetch-Site: ${site})`)
+    return undefined
+  }
+}
+
+/** The values of `Host` for this name: with the port, and also without it on the default port of HTTP. */
+function spellingsOf(host: string, port: string): string[] {
+  if (/[^\]]:\d+$|\]:\d+$/.test(host)) return [host]
+  return port === HTTP_PORT ? [host, `${host}:${port}`] : [`${host}:${port}`]
+}
+
+function forbidden(name: string, detail: string): HttpAnswer {
+  const title = `${name.charAt(0).toUpperCase()}${name.slice(1)} does not answer this`
+  return problemAnswer('forbidden', 403, title, detail)
+}
+
+/** The response of a server, whole. */
+export type HttpAnswer = {
+  readonly status: number
+  readonly headers: Record<string, string | string[]>
+  readonly body: Buffer
+}
+
+/** Writes the response and returns true, or returns false and leaves the request to the next handler. */
+export type RequestHandler = (request: IncomingMessage, response: ServerResponse) => boolean
+
+/** A problem document, like those of the API itself. */
+export function problemAnswer(
+  kind: string,
+  status: number,
+  title: string,
+  detail: string,
+  more: { readonly headers?: Record<string, string>; readonly members?: object } = {},
+): HttpAnswer {
+  const problem = { type: `urn:baton:problem:${kind}`, title, status, detail, ...more.members }
+  return {
+    status,
+    headers: { 'content-type': 'application/problem+json', ...more.headers },
+    body: Buffer.from(JSON.stringify(problem)),
+  }
+}

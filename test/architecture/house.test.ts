@@ -1,0 +1,100 @@
+import { describe, expect, test } from 'vitest'
+import {
+  circlesOf,
+  countFile,
+  countFiles,
+  FUNCTION_LINES_MAX,
+  productionFiles,
+  singleFileFolders,
+} from '../../scripts/house.ts'
+
+/** Holds the production code to the house style: short functions, no circles of files, no folder for one file. */
+
+/** Functions that are still longer, by their files. This list only shrinks. */
+const LONG: Readonly<Record<string, string>> = {
+  'shared/http-worker/http-worker.ts': 'runHttpWorker',
+  'shared/runtime/run/hold-run.ts': 'holdRun',
+  'shared/testing/world/serve-handler.ts': 'createHandlerServer',
+  'shared/testing/world/world.ts': 'createWorld',
+  'shared/worker/run-worker.ts': 'runWorker',
+}
+
+/** Rooms whose files still import each other in a circle. This list only shrinks. */
+const CIRCULAR: readonly string[] = ['shared/define/', 'shared/testing/']
+
+/** Rooms that may still have a folder with one file. This list only shrinks. */
+const LONE: readonly string[] = ['shared/']
+
+const counts = countFiles(productionFiles())
+
+describe('the production code', () => {
+  test('was found', () => {
+    expect(counts.length).toBeGreaterThan(500)
+    expect(counts.map(({ file }) => file)).toEqual(
+      expect.arrayContaining(['cli/program/baton.ts', 'scripts/set-up.mjs', 'web/main.tsx']),
+    )
+  })
+
+  test(`has no function above ${FUNCTION_LINES_MAX} lines, closures included`, () => {
+    const long = counts.flatMap(({ longFunctions }) => longFunctions)
+
+    expect(long.filter(({ file, name }) => LONG[file] !== name)).toEqual([])
+  })
+
+  test('has no circle of files, imports of types included', () => {
+    const circles = circlesOf(counts)
+
+    expect(circles.filter(([file = '']) => !CIRCULAR.some(room => file.startsWith(room)))).toEqual([])
+  })
+
+  test('has no folder for one file', () => {
+    const folders = singleFileFolders(counts.map(({ file }) => file))
+
+    expect(folders.filter(folder => !LONE.some(room => `${folder}/`.startsWith(room)))).toEqual([])
+  })
+})
+
+describe('the counts', () => {
+  test('of a file leave out comments and empty lines, and know its imports', () => {
+    const text = [
+      "import type { A } from './a.ts'",
+      "import {\n  b,\n} from '../b/b.ts'",
+      "import { c } from 'c'",
+      '',
+      '/** A comment. */',
+      '// Another one.',
+      'export const d = `\n  text\n`',
+    ].join('\n')
+
+    expect(countFile('x/y/z.ts', text)).toEqual({
+      file: 'x/y/z.ts',
+      ...{ lines: 11, codeLines: 8, importLines: 5, longFunctions: [] },
+      imports: ['x/y/a.ts', 'x/b/b.ts'],
+    })
+  })
+
+  test('of a function include its closures', () => {
+    const closure = ['  const inner = () => {', ...Array(57).fill('    call()'), '  }']
+    const file = (more: string[]) =>
+      countFile('f.ts', ['function f() {', ...closure, ...more, '}'].join('\n'))
+
+    expect(file([]).longFunctions).toEqual([{ file: 'f.ts', name: 'f', lines: 61 }])
+    expect(countFile('f.ts', closure.join('\n')).longFunctions).toEqual([])
+  })
+
+  test('of circles find each once, by way of several files', () => {
+    const files = [
+      { file: 'a', imports: ['b'] },
+      { file: 'b', imports: ['c', 'd'] },
+      { file: 'c', imports: ['a', 'elsewhere'] },
+      { file: 'd', imports: ['e'] },
+      { file: 'e', imports: [] },
+    ]
+
+    expect(circlesOf(files)).toEqual([['a', 'b', 'c']])
+  })
+
+  test('of folders leave out those with another file', () => {
+    expect(singleFileFolders(['a/b.ts', 'a/c.ts', 'd/e.ts'])).toEqual(['d'])
+  })
+})

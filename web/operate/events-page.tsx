@@ -1,0 +1,113 @@
+import { Link } from '@tanstack/react-router'
+import { Pause, Play } from 'lucide-react'
+import { useMemo, useState } from 'react'
+import type { ApiEvent } from '../../shared/api/events.ts'
+import { connection, isStreamForbidden } from '../api/connection.ts'
+import { eventLog, useStore } from '../api/store.ts'
+import { Button } from '../parts/button.tsx'
+import { clockTime, cut, visible } from '../parts/format.ts'
+import { Empty, Unsigned } from '../parts/notes.tsx'
+import { Card, Page } from '../parts/page.tsx'
+import { type Status, toneOf } from '../parts/status.tsx'
+import { Name } from '../parts/text.tsx'
+
+const SHOWN_MAX = 200
+const ERROR_CHARACTERS = 160
+
+/** The events as they happen, newest first. A pause holds the picture still; no event is missed meanwhile. */
+export function EventsPage() {
+  const events = useStore(eventLog)
+  const isPolling = useStore(connection) === 'polling'
+  const isForbidden = useStore(isStreamForbidden)
+  const [held, setHeld] = useState<readonly ApiEvent[]>()
+  const [text, setText] = useState('')
+  const shown = useMemo(() => matching(held ?? events, text), [held, events, text])
+  return (
+    <Page
+      title="Events"
+      actions={
+        <>
+          <input
+            type="search"
+            data-search
+            className="event-filter"
+            aria-label="Show only events that contain this text"
+            placeholder="Filter"
+            value={text}
+            onChange={event => setText(event.target.value)}
+          />
+          <Button onClick={() => setHeld(held ? undefined : events)}>
+            {held ? <Play size={14} aria-hidden /> : <Pause size={14} aria-hidden />}
+            {held ? 'Go on' : 'Hold'}
+          </Button>
+        </>
+      }
+    >
+      {isForbidden && <Unsigned />}
+      {isPolling && !isForbidden && (
+        <Empty title="This system has no event stream">
+          A deployed system sends its events to EventBridge.
+        </Empty>
+      )}
+      {!isPolling && !isForbidden && shown.length === 0 && (
+        <Empty title={text === '' ? 'Nothing has happened yet' : 'No event fits'}>
+          Events appear here as they happen, from the moment at which this page was opened.
+        </Empty>
+      )}
+      {shown.length > 0 && <EventList events={shown} />}
+    </Page>
+  )
+}
+
+function matching(events: readonly ApiEvent[], text: string): readonly ApiEvent[] {
+  const words = text.toLowerCase().split(/\s+/)
+  const fits = ({ type, taskId = '', workerId = '', error }: ApiEvent) => {
+    const whole = `${type} ${taskId} ${workerId} ${error?.message ?? ''}`.toLowerCase()
+    return words.every(word => whole.includes(word))
+  }
+  return events.filter(fits).slice(0, SHOWN_MAX)
+}
+
+function EventList({ events }: { readonly events: readonly ApiEvent[] }) {
+  return (
+    <Card>
+      <ol className="event-list" aria-label="Events">
+        {events.map(event => (
+          <EventRow key={event.id} event={event} />
+        ))}
+      </ol>
+    </Card>
+  )
+}
+
+function EventRow({ event: { type, at, taskId, workerId, error, status } }: { readonly event: ApiEvent }) {
+  return (
+    <li>
+      <time dateTime={at} className="faint">
+        {clockTime(at)}
+      </time>
+      <span className="status" data-tone={status ? toneOf(status as Status) : 'idle'}>
+        <span className="dot" aria-hidden />
+        {type}
+      </span>
+      {taskId === undefined ? <span /> : <Subject id={taskId} type={type} />}
+      <span className="soft cut">
+        {error ? (
+          <bdi>{cut(visible(error.message), ERROR_CHARACTERS)}</bdi>
+        ) : (
+          workerId && <Name>{workerId}</Name>
+        )}
+      </span>
+    </li>
+  )
+}
+
+function Subject({ id, type }: { readonly id: string; readonly type: string }) {
+  if (type.startsWith('schedule.')) return <Name>{id}</Name>
+  const to = type.startsWith('canvas.') ? '/canvases/$id' : '/tasks/$id'
+  return (
+    <Link to={to} params={{ id }} search={{}} className="cut">
+      <Name>{id}</Name>
+    </Link>
+  )
+}
