@@ -105,12 +105,6 @@ export const ANSWER_FAULTS: readonly SourceFault[] = [
     '{ attempts: attempts(task).used',
   ),
   one(
-    'the tasks of a user are in no list',
-    'shared/core/place/place.ts',
-    '...(userId !== undefined && { owner:',
-    '...(userId === null && { owner:',
-  ),
-  one(
     'a list shows tasks of every type',
     'shared/runtime/list/list.ts',
     '    if (running) return sortedPage(running, query, name, after)\n',
