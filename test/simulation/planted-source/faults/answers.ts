@@ -105,12 +105,6 @@ export const ANSWER_FAULTS: readonly SourceFault[] = [
     '{ attempts: attempts(task).used',
   ),
   one(
-    'the tasks of a user are in no list',
-    'shared/core/place/place.ts',
-    '...(userId !== undefined && { owner:',
-    '...(userId === null && { owner:',
-  ),
-  one(
     'a list shows tasks of every type',
     'shared/runtime/list/list.ts',
     '    if (running) return sortedPage(running, query, name, after)\n',
@@ -184,12 +178,6 @@ export const ANSWER_FAULTS: readonly SourceFault[] = [
     '(have[i] ?? 9) - (need[i] ?? 0)',
   ),
   one(
-    'a restart forgets the other runs than those that it names',
-    'shared/core/operate/restart.ts',
-    "how.clean.includes(isSuccess(run) ? 'succeeded' : 'failed')",
-    "how.clean.includes(isSuccess(run) ? 'failed' : 'succeeded')",
-  ),
-  one(
     'a schedule catches up on one tick less than on half of those that it owes',
     'shared/core/schedule/due-ticks.ts',
     'end - (count - 1) * everyMs',
@@ -200,12 +188,6 @@ export const ANSWER_FAULTS: readonly SourceFault[] = [
     'shared/core/task-error/fit-error.ts',
     'ERROR_BYTES_MAX - frame',
     '2 * ERROR_BYTES_MAX - frame',
-  ),
-  one(
-    'the log of a run takes twice its room',
-    'shared/runtime/handler/run-log.ts',
-    'while (bytes - 1 > RUN_LOG_BYTES_MAX)',
-    'while (bytes - 1 > 2 * RUN_LOG_BYTES_MAX)',
   ),
   one(
     'the stack of an error keeps a secret',
